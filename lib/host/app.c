@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operations of the host's user, and their completions. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "host/station.h"
+
+int host_listen(struct host *h, uint16_t service)
+{
+    if (service == 0)
+        return -EINVAL;
+    if (table_service(h, service) != NULL)
+        return -EADDRINUSE;
+    struct host_service *s = table_service(h, 0);
+
+    if (s == NULL)
+        return -ENOSPC;
+    *s = (struct host_service){service, NONE, NONE};
+    return 0;
+}
+
+void host_unlisten(struct host *h, uint16_t service)
+{
+    struct host_service *s = service != 0 ? table_service(h, service) : NULL;
+
+    if (s == NULL)
+        return;
+    while (s->head != NONE) {
+        struct conn *c = &h->conns[s->head];
+
+        table_service_remove(h, c);
+        conn_over(h, c, -ECANCELED, WIRE_END_ABORT, false);
+    }
+    s->number = 0;
+}
+
+/* Which of our addresses talks to the peer; -1 if none of its family. */
+static int own_family(const struct host *h, const struct addr *peer)
+{
+    for (int i = 0; i < 2; i++)
+        if (!addr_is_unset(&h->cfg.address[i]) && addr_is_v4(&h->cfg.address[i]) == addr_is_v4(peer))
+            return i;
+    return -1;
+}
+
+int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now)
+{
+    int family = own_family(h, &op->peer);
+
+    h->now = now;
+    if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 || op->service == 0 ||
+        addr_equal(&op->peer, &h->cfg.address[family]))
+        return -EINVAL;
+    if (!addr_same_prefix(&op->peer, &h->cfg.address[family], h->cfg.prefix_len[family]) &&
+        !addr_is_link_local(&op->peer) && addr_is_unset(&h->cfg.gateway[family]))
+        return -EHOSTUNREACH;
+    struct conn *c = table_new(h);
+
+    if (c == NULL)
+        return -ENOSPC;
+    c->state = HOST_OPENING;
+    c->opener = true;
+    c->go_back_n = op->go_back_n;
+    c->owner = op->owner;
+    c->opened.user = op->user;
+    c->peer = op->peer;
+    c->service = op->service;
+    c->route = (struct frame_route){
+        .src_mac = h->cfg.mac,
+        .vlan = h->cfg.vlan,
+        .src = h->cfg.address[family],
+        .dst = op->peer,
+        .sport = h->cfg.udp_port,
+        .dport = op->peer_port != 0 ? op->peer_port : WIRE_UDP_PORT,
+    };
+    conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,
+               op->first_burst_bytes != 0 ? op->first_burst_bytes : h->cfg.first_burst_bytes);
+    counter_set(&c->pub.state, HOST_OPENING);
+    c->first_at = now + clock_cycles(&h->clock, 1000000);
+    conn_want(h, c, WANT_FIRST);
+    timer_update(h, c);
+    return c->index;
+}
+
+int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t user)
+{
+    struct host_service *s = service != 0 ? table_service(h, service) : NULL;
+
+    if (s == NULL)
+        return -ENOENT;
+    struct conn *c = table_new(h);
+
+    if (c == NULL)
+        return -ENOSPC;
+    c->state = HOST_WAITING;
+    c->owner = owner;
+    c->opened.user = user;
+    c->service = service;
+    conn_start(h, c, h->cfg.first_rate_Bps, h->cfg.first_burst_bytes);
+    counter_set(&c->pub.state, HOST_WAITING);
+    if (s->head == NONE)
+        s->head = c->index;
+    else
+        h->conns[s->tail].service_next = c->index;
+    s->tail = c->index;
+    return c->index;
+}
+
+static struct conn *live_conn(struct host *h, uint32_t conn)
+{
+    if (conn >= h->cfg.conns)
+        return NULL;
+    struct conn *c = &h->conns[conn];
+
+    return c->state == HOST_FREE || c->state == HOST_CLOSED || c->released ? NULL : c;
+}
+
+int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_t now)
+{
+    struct conn *c = live_conn(h, conn);
+
+    h->now = now;
+    if (c == NULL)
+        return -ENOTCONN;
+    struct vt_send send = {.provisional = op->provisional, .user = op->user};
+
+    for (unsigned int i = 0; i < 2; i++)
+        send.pieces[i] = (struct vt_piece){op->pieces[i].data, op->pieces[i].len};
+    int rc = vt_sender_post(&c->tx, &send);
+
+    if (rc != 0)
+        return rc;
+    counter_set(&c->pub.backlog_bytes, c->tx.backlog_bytes);
+    if (c->tx.ask_at == TIME_NEVER && c->state == HOST_OPEN) {
+        c->tx.ask_at = now + 2 * conn_wait_tsc(h, c); /* also when the peer has posted nothing */
+        timer_at(h, c, c->tx.ask_at);
+    }
+    if (op->provisional && op->pieces[0].len == 0)
+        conn_has_completion(h, c);
+    conn_has_data(h, c);
+    return 0;
+}
+
+int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user, uint64_t now)
+{
+    struct conn *c = live_conn(h, conn);
+    bool ask;
+
+    h->now = now;
+    if (c == NULL)
+        return -ENOTCONN;
+    int rc = vt_receiver_post(&c->rx, data, len, user, &ask);
+
+    if (rc != 0)
+        return rc;
+    if (c->state == HOST_OPEN)
+        conn_want(h, c, WANT_CNTL | (ask ? WANT_FORCE : 0));
+    return 0;
+}
+
+int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
+{
+    struct conn *c = live_conn(h, conn);
+
+    h->now = now;
+    if (c == NULL)
+        return -ENOTCONN;
+    if (c->shutdown_asked || c->shut.due || c->tx.closing)
+        return -EPIPE;
+    c->tx.closing = true;
+    c->shutdown_asked = true;
+    c->shut.user = user;
+    if (c->state == HOST_OPEN) {
+        conn_want(h, c, WANT_CNTL);
+        if (c->tx.ask_at == TIME_NEVER)
+            c->tx.ask_at = now + 2 * conn_wait_tsc(h, c);
+        timer_update(h, c);
+        conn_close_check(h, c);
+    }
+    return 0;
+}
+
+void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now)
+{
+    CHECK(conn < h->cfg.conns);
+    struct conn *c = &h->conns[conn];
+
+    h->now = now;
+    if (c->state == HOST_FREE || c->released)
+        return;
+    c->released = true;
+    if (c->state == HOST_WAITING)
+        table_service_remove(h, c);
+    if (c->state != HOST_CLOSED)
+        conn_over(h, c, -ECANCELED, end, true);
+    conn_free_check(h, c);
+}
+
+bool host_conn_gone(const struct host *h, uint32_t conn)
+{
+    const struct conn *c = &h->conns[conn];
+
+    return c->state == HOST_FREE || (c->state == HOST_CLOSED && vt_sender_idle(&c->tx));
+}
+
+/* The connection's next completion; false if none is ready. */
+static bool completion_next(struct conn *c, struct host_completion *out)
+{
+    struct vt_received r;
+    struct vt_sent s;
+
+    *out = (struct host_completion){.owner = c->owner, .conn = c->index};
+    if (c->opened.due) {
+        c->opened.due = false;
+        out->op = c->opener ? HOST_CONNECT : HOST_ACCEPT;
+        out->user = c->opened.user;
+        out->status = c->opened.status;
+        return true;
+    }
+    if (vt_receiver_complete(&c->rx, &r)) {
+        out->op = HOST_RECV;
+        out->user = r.user;
+        out->len = r.len;
+        out->status = r.status;
+        return true;
+    }
+    if (vt_sender_complete(&c->tx, &s)) {
+        out->op = HOST_SEND;
+        out->user = s.user;
+        out->len = s.status == 0 ? s.len : 0;
+        out->status = s.status;
+        out->provisional = s.provisional;
+        return true;
+    }
+    if (c->shut.due && c->tx.base == c->tx.tail) {
+        c->shut.due = false;
+        out->op = HOST_SHUTDOWN;
+        out->user = c->shut.user;
+        out->status = c->shut.status;
+        return true;
+    }
+    return false;
+}
+
+uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t max)
+{
+    uint32_t last = h->done_list.tail; /* each connection has one turn a call */
+    uint32_t n = 0;
+
+    while (n < max && h->done_list.head != NONE) {
+        struct conn *c = LIST_POP(h, done_list, done_link);
+        bool end = c->index == last;
+
+        while (n < max && completion_next(c, &out[n]))
+            n++;
+        if (n == max || vt_sender_lingers(&c->tx))
+            conn_has_completion(h, c);
+        else
+            conn_free_check(h, c);
+        if (end)
+            break;
+    }
+    return n;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CNTL in and out, RCNTL in, FIRST in and out: everything that carries state instead of payload. */
+#include <errno.h>
+#include <string.h>
+
+#include "host/station.h"
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The peer's echo of our clock gives a round trip, less the time it was held. */
+static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t held_ns)
+{
+    uint64_t now_ns = clock_ns(&h->clock, h->now);
+
+    if (echo_ns == 0 || echo_ns > now_ns || now_ns - echo_ns < held_ns)
+        return;
+    rtt_sample(&c->rtt, clock_cycles(&h->clock, now_ns - echo_ns - held_ns));
+    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
+}
+
+static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+{
+    c->grant_rate_Bps = v->rate_Bps;
+    c->grant_burst_bytes = v->burst_bytes;
+    if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
+        c->hop_rate_Bps = v->hop_rate_Bps;
+        c->hop_burst_bytes = v->hop_burst_bytes;
+        c->hop_until = max_u64(1, h->now + clock_cycles(&h->clock, v->hop_expiry_ms * 1000000ull));
+    }
+    conn_rate_apply(h, c);
+}
+
+/* The peer's flags about closing; true if the connection is still open afterwards. */
+static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+{
+    if ((v->h.flags & WIRE_WCLOSE) && !c->rx.closing &&
+        vt_receiver_close(&c->rx, v->close_request)) {
+        conn_has_completion(h, c);
+        conn_want(h, c, WANT_CNTL);
+    }
+    if ((v->h.flags & WIRE_RCLOSE) && !c->tx.closed) {
+        c->tx.closed = true;
+        /* it reads no more although we had more to say */
+        if (!vt_sender_all_acked(&c->tx) || !c->tx.closing) {
+            vt_sender_abort(&c->tx, -EPIPE);
+            conn_want(h, c, WANT_CNTL);
+        }
+        conn_has_completion(h, c);
+    }
+    conn_close_check(h, c);
+    if (v->h.flags & WIRE_END) {
+        c->end_seen = true;
+        if (c->state == HOST_CLOSED) /* both sides know: nothing more will come */
+            c->linger_at = c->end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued
+                               ? h->now
+                               : c->linger_at;
+        else
+            conn_over(h, c, conn_end_status((enum wire_end)v->end), (enum wire_end)v->end, false);
+    }
+    return c->state != HOST_CLOSED;
+}
+
+static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+{
+    uint32_t una = c->tx.una;
+    uint32_t unit = conn_unit_max(h, &c->peer);
+
+    c->peer_unit_max = v->unit_max;
+    if (v->unit_max < unit)
+        unit = v->unit_max;
+    if (unit != c->tx.unit_bytes) {
+        vt_sender_set_unit(&c->tx, unit);
+        counter_set(&c->pub.unit_bytes, unit);
+    }
+    c->tx.ahead = h->cfg.ahead;
+    if (!vt_sender_control(&c->tx, v, h->now, 2 * conn_wait_tsc(h, c))) {
+        host_count(h, COUNT_drop_cntl_ack);
+        return;
+    }
+    counter_set(&c->pub.naks_rx, c->tx.naks);
+    counter_set(&c->pub.recoveries, c->tx.recoveries);
+    counter_set(&c->pub.tx_acked_bytes, c->tx.acked_bytes);
+    struct vt_request *q = &c->tx.ring[(c->tx.base - c->tx.origin) & c->tx.mask];
+
+    if (una != c->tx.una || (c->tx.base != c->tx.tail && !q->provisional_reported))
+        conn_has_completion(h, c);
+    conn_has_data(h, c);
+}
+
+void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+{
+    if (c->state == HOST_CLOSED) {
+        if (v->h.flags & WIRE_END)
+            closing_take(h, c, v);
+        else
+            conn_want(h, c, WANT_CNTL);
+        timer_update(h, c);
+        return;
+    }
+    c->heard_at = h->now;
+    if (c->cntl_seen != 0 && !seq32_before(c->cntl_seen, v->seq)) {
+        host_count(h, COUNT_drop_cntl_old);
+        if (v->h.flags & WIRE_SREQ)
+            conn_want(h, c, WANT_CNTL | WANT_FORCE);
+        return;
+    }
+    c->cntl_seen = v->seq;
+    counter_add(&c->pub.cntl_rx, 1);
+    if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {
+        host_count(h, COUNT_conns_opened);
+        conn_opened(h, c, 0);
+        conn_want(h, c, WANT_CNTL); /* our grant and buffers, for the other direction */
+    }
+    if (!((v->h.flags & WIRE_END) && c->state == HOST_OPENING))
+        c->peer_key = v->own_key;
+    if (c->silent_steps > 0)
+        c->silent_steps = 0;
+    c->peer_time_ns = v->time_ns;
+    c->peer_time_at = h->now;
+    echo_take(h, c, v->echo_ns, v->echo_held_ns);
+    grant_take(h, c, v);
+    sender_take(h, c, v);
+    vt_receiver_confirm(&c->rx, v->cntl_seen);
+    counter_set(&c->pub.peer_backlog_bytes, v->backlog_bytes);
+    if (vt_receiver_heard(&c->rx, v->sent))
+        conn_want(h, c, WANT_CNTL);
+    if (!closing_take(h, c, v))
+        return;
+    if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
+        conn_want(h, c, WANT_CNTL | WANT_FORCE);
+    timer_update(h, c);
+}
+
+void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v)
+{
+    if (c->state != HOST_OPEN || v->time_ns < c->hop_time_ns)
+        return;
+    c->hop_time_ns = v->time_ns;
+    c->hop_rate_Bps = v->rate_Bps;
+    c->hop_burst_bytes = v->burst_bytes;
+    c->hop_until = max_u64(1, h->now + clock_cycles(&h->clock, v->expiry_ms * 1000000ull));
+    conn_rate_apply(h, c);
+    timer_update(h, c);
+}
+
+static void flags_fill(struct conn *c, struct wire_cntl *v)
+{
+    if (c->peer_key == 0)
+        v->h.flags |= WIRE_EARLY;
+    if (c->want & WANT_SREQ)
+        v->h.flags |= WIRE_SREQ;
+    if (c->want & WANT_PACK)
+        v->h.flags |= WIRE_PACK;
+    if (c->tx.closing)
+        v->h.flags |= WIRE_WCLOSE;
+    if (vt_receiver_all_done(&c->rx))
+        v->h.flags |= WIRE_RCLOSE;
+    if (c->state == HOST_CLOSED) {
+        v->h.flags |= WIRE_END;
+        v->end = (uint16_t)c->end;
+    }
+}
+
+static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
+{
+    uint32_t max = (room - WIRE_CNTL_BYTES - WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES) / WIRE_SPAN_BYTES;
+    uint64_t again = conn_wait_tsc(h, c);
+
+    max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
+    if (c->state == HOST_OPEN)
+        v->span_count = (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE,
+                                                  v->spans, max);
+    v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
+    v->ack = vt_receiver_ack(&c->rx);
+    v->posted = c->rx.tail;
+    v->received = c->rx.packets;
+    v->lost = c->rx.lost;
+    v->rate_Bps = counter_get(&c->pub.rx_rate_Bps);
+    v->burst_bytes = (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes),
+                                       (uint64_t)WIRE_BURST_MAX_BYTES);
+    v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
+    uint32_t posted = c->rx.tail - pos_request(v->ack);
+
+    v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));
+    counter_set(&c->pub.naks_tx, c->rx.naks);
+    c->nak_at = c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
+    if (v->span_count == max)
+        c->nak_at = time_min(c->nak_at, h->now);
+}
+
+uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
+{
+    struct wire_cntl v;
+
+    memset(&v, 0, offsetof(struct wire_cntl, spans));
+    v.seq = ++c->cntl_seq != 0 ? c->cntl_seq : ++c->cntl_seq;
+    v.h.key = c->peer_key != 0 ? c->peer_key : c->own_key;
+    v.own_key = c->own_key;
+    v.cntl_seen = c->cntl_seen;
+    v.unit_max = conn_unit_max(h, &c->peer);
+    flags_fill(c, &v);
+    receiver_fill(h, c, &v, room);
+    v.sent = c->tx.sent;
+    v.backlog_bytes = c->tx.backlog_bytes;
+    v.close_request = c->tx.tail;
+    v.initial_request = c->tx.origin;
+    v.capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0;
+    v.time_ns = clock_ns(&h->clock, h->now);
+    v.silence_ms = h->cfg.silence_ms;
+    if (c->peer_time_ns != 0) {
+        uint64_t held = clock_ns(&h->clock, h->now - c->peer_time_at);
+
+        v.echo_ns = c->peer_time_ns;
+        v.echo_held_ns = held < UINT32_MAX ? (uint32_t)held : UINT32_MAX;
+    }
+    c->cntl_sent_at[v.seq % CONN_ECHO_SLOTS] = h->now;
+    c->rx_since_cntl = false;
+    c->repeat_at = TIME_NEVER;
+    c->want = 0;
+    counter_add(&c->pub.cntl_tx, 1);
+    host_count(h, COUNT_tx_cntl);
+    timer_update(h, c);
+    return wire_put_cntl(p, &v);
+}
+
+uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
+{
+    struct wire_first v = {
+        .h = {.flags = WIRE_EARLY, .key = c->own_key},
+        .initial_request = c->tx.origin,
+        .answer_request = c->rx.origin,
+        .unit_max = conn_unit_max(h, &c->peer),
+        .service = c->service,
+        .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
+        .ahead = h->cfg.early,
+        .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
+        .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
+        .time_ns = clock_ns(&h->clock, h->now),
+        .silence_ms = h->cfg.silence_ms,
+    };
+
+    host_count(h, COUNT_tx_first);
+    return wire_put_first(p, &v);
+}
+
+/* No connection will come of it: say so, in a packet smaller than the FIRST. */
+static void first_refuse(struct host *h, const struct frame *f, const struct wire_first *v,
+                         enum wire_end end)
+{
+    struct frame_route route = {
+        .src_mac = h->cfg.mac,
+        .dst_mac = f->src_mac,
+        .vlan = h->cfg.vlan,
+        .src = f->dst,
+        .dst = f->src,
+        .sport = f->dport,
+        .dport = f->sport,
+    };
+    struct wire_cntl a;
+    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+
+    memset(&a, 0, sizeof a);
+    a.h.key = v->h.key;
+    a.h.flags = WIRE_END;
+    a.end = (uint16_t)end;
+    a.own_key = v->h.key;
+    a.seq = 1;
+    a.unit_max = conn_unit_max(h, &f->src);
+    a.ack = a.sent = pos_make(v->initial_request, 0);
+    a.posted = v->initial_request;
+    a.initial_request = a.close_request = v->answer_request;
+    a.echo_ns = v->time_ns;
+    tx_reply(h, tx_packet(h, &route, bytes, wire_put_cntl(bytes, &a)));
+}
+
+/* A waiting connection becomes the peer's. */
+static void first_accept(struct host *h, struct conn *c, const struct frame *f,
+                         const struct wire_first *v)
+{
+    c->peer = f->src;
+    c->peer_key = v->h.key;
+    c->go_back_n = v->capabilities & WIRE_CAP_GO_BACK_N;
+    c->route = (struct frame_route){
+        .src_mac = h->cfg.mac,
+        .dst_mac = f->src_mac,
+        .vlan = h->cfg.vlan,
+        .src = f->dst,
+        .dst = f->src,
+        .sport = f->dport,
+        .dport = f->sport,
+    };
+    c->route_known = true;
+    vt_receiver_set_initial(&c->rx, v->initial_request);
+    vt_sender_set_initial(&c->tx, v->answer_request);
+    c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
+    vt_sender_set_unit(&c->tx, RTE_MIN(conn_unit_max(h, &c->peer), v->unit_max));
+    counter_set(&c->pub.unit_bytes, c->tx.unit_bytes);
+    counter_set(&c->pub.rx_rate_Bps, counter_get(&h->newcomer_rate_Bps));
+    counter_set(&c->pub.rx_burst_bytes, counter_get(&h->newcomer_burst_bytes));
+    c->peer_unit_max = v->unit_max;
+    c->peer_time_ns = v->time_ns;
+    c->peer_time_at = c->heard_at = c->opened_at = h->now;
+    host_count(h, COUNT_conns_accepted);
+    conn_opened(h, c, 0);
+    conn_want(h, c, WANT_CNTL);
+    timer_update(h, c);
+}
+
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v)
+{
+    struct conn_early_key key = {f->src, v->h.key, f->sport};
+    struct conn *c = table_early_find(h, &key);
+
+    if (c != NULL) {
+        host_count(h, COUNT_drop_first_duplicate);
+        conn_want(h, c, WANT_CNTL);
+        return;
+    }
+    struct host_service *s = table_service(h, v->service);
+
+    if (s == NULL) {
+        host_count(h, COUNT_drop_no_listener);
+        first_refuse(h, f, v, WIRE_END_NOBODY);
+        return;
+    }
+    if (s->head == NONE) {
+        host_count(h, COUNT_drop_no_accept);
+        return;
+    }
+    c = &h->conns[s->head];
+    if (table_early_add(h, c, &key) != 0) {
+        host_count(h, COUNT_conns_full);
+        return;
+    }
+    table_service_remove(h, c);
+    first_accept(h, c, f, v);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/conn.h"
+
+#include <errno.h>
+
+#include "base/check.h"
+#include "host/station.h"
+
+#define LINGER_MIN_NS 200000000ull
+#define UNIT_ALIGN 64u /* whole cache lines of the buffers on both sides */
+#define SILENT_BURST_UNITS 16u
+
+uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
+{
+    uint32_t room = h->cfg.mtu - (addr_is_v4(peer) ? 20u : 40u) - 8u - WIRE_DATA_BYTES;
+
+    if (room > 16 * UNIT_ALIGN)
+        room &= ~(UNIT_ALIGN - 1);
+    return room < WIRE_UNIT_MAX ? room : WIRE_UNIT_MAX;
+}
+
+uint64_t conn_wait_tsc(const struct host *h, const struct conn *c)
+{
+    return rtt_wait(&c->rtt, clock_cycles(&h->clock, HOST_UNKNOWN_RTT_NS));
+}
+
+/* A connection just taken from the table becomes WAITING or OPENING (the caller says which). */
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
+{
+    struct vt_sender_config tx = {
+        .ring = h->requests + (size_t)c->index * h->cfg.depth,
+        .depth = h->cfg.depth,
+        .spans = h->spans + (size_t)c->index * 2 * h->cfg.gaps,
+        .gaps = h->cfg.gaps,
+        .initial_request = (uint32_t)rng_u64(&h->rng),
+        .unit_bytes = conn_unit_max(h, &c->peer),
+        .early = h->cfg.early,
+        .go_back_n = c->go_back_n,
+    };
+    struct vt_receiver_config rx = {
+        .ring = h->buffers + (size_t)c->index * h->cfg.depth,
+        .depth = h->cfg.depth,
+        .spans = tx.spans + h->cfg.gaps,
+        .gaps = h->cfg.gaps,
+        .initial_request = (uint32_t)rng_u64(&h->rng),
+        .go_back_n = c->go_back_n,
+    };
+
+    vt_sender_init(&c->tx, &tx);
+    vt_receiver_init(&c->rx, &rx);
+    rtt_init(&c->rtt);
+    c->grant_rate_Bps = first_rate_Bps;
+    c->grant_burst_bytes = first_burst_bytes;
+    credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
+    conn_rate_apply(h, c);
+    c->heard_at = c->opened_at = h->now;
+    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
+    c->timer_at = TIME_NEVER;
+    counter_set(&c->pub.rx_rate_Bps, counter_get(&h->newcomer_rate_Bps));
+    counter_set(&c->pub.rx_burst_bytes, counter_get(&h->newcomer_burst_bytes));
+    counter_set(&c->pub.rx_reason, GRANT_NEWCOMER);
+    counter_set(&c->pub.unit_bytes, tx.unit_bytes);
+}
+
+/* The smaller of what the peer grants and what routers allow, halved for every step of silence. */
+void conn_rate_apply(struct host *h, struct conn *c)
+{
+    uint64_t rate = c->grant_rate_Bps, burst = c->grant_burst_bytes;
+
+    if (c->hop_until != 0) {
+        rate = burst == 0 || c->hop_rate_Bps < rate ? c->hop_rate_Bps : rate;
+        if (c->hop_burst_bytes != 0 && (burst == 0 || c->hop_burst_bytes < burst))
+            burst = c->hop_burst_bytes;
+    }
+    if (c->silent_steps > 0) {
+        rate >>= c->silent_steps;
+        if (burst == 0)
+            burst = (uint64_t)SILENT_BURST_UNITS * c->tx.unit_bytes;
+        if (rate == 0 && c->grant_rate_Bps != 0)
+            rate = 1;
+    }
+    credit_set(&c->credit, rate, burst, h->now);
+    counter_set(&c->pub.tx_rate_Bps, rate);
+    counter_set(&c->pub.tx_burst_bytes, burst);
+    conn_has_data(h, c);
+}
+
+void conn_want(struct host *h, struct conn *c, uint8_t want)
+{
+    c->want |= want;
+    list_push(h, &h->cntl_list, c, &c->cntl_link);
+}
+
+/* Something may be sendable now: the transmit walk looks. */
+void conn_has_data(struct host *h, struct conn *c)
+{
+    list_push(h, &h->data_list, c, &c->data_link);
+}
+
+void conn_has_completion(struct host *h, struct conn *c)
+{
+    if (c->state != HOST_FREE)
+        list_push(h, &h->done_list, c, &c->done_link);
+}
+
+/* CONNECT or ACCEPT is decided. */
+void conn_opened(struct host *h, struct conn *c, int status)
+{
+    c->opened.due = true;
+    c->opened.status = status;
+    conn_has_completion(h, c);
+    if (status != 0)
+        return;
+    c->state = HOST_OPEN;
+    counter_set(&c->pub.state, HOST_OPEN);
+    c->first_at = TIME_NEVER;
+    c->want &= (uint8_t)~WANT_FIRST;
+    c->alive_at = h->now + clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / 8);
+    conn_has_data(h, c);
+}
+
+int conn_end_status(enum wire_end end)
+{
+    switch (end) {
+    case WIRE_END_NOBODY:
+        return -ECONNREFUSED;
+    case WIRE_END_SILENCE:
+        return -ETIMEDOUT;
+    case WIRE_END_PROTOCOL:
+        return -EPROTO;
+    case WIRE_END_SHUTDOWN:
+        return -ESHUTDOWN;
+    default:
+        return -ECONNRESET;
+    }
+}
+
+/*
+ * The connection ends, status 0 for in order. Everything outstanding completes; late packets are
+ * answered with END for a while.
+ */
+void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell)
+{
+    if (c->state == HOST_CLOSED || c->state == HOST_FREE)
+        return;
+    bool undecided = c->state == HOST_WAITING || c->state == HOST_OPENING;
+    bool known = c->state != HOST_WAITING;
+
+    host_count(h, status == 0 ? COUNT_conns_closed : COUNT_conns_failed);
+    if (undecided)
+        conn_opened(h, c, status);
+    vt_sender_abort(&c->tx, status != 0 ? status : -EPIPE);
+    vt_receiver_abort(&c->rx, status != 0 ? status : -ENODATA);
+    if (c->shutdown_asked) {
+        c->shutdown_asked = false;
+        c->shut.due = true;
+        c->shut.status = status;
+    }
+    wheel_cancel(h->pacing, c->index);
+    c->state = HOST_CLOSED;
+    counter_set(&c->pub.state, HOST_CLOSED);
+    counter_set(&c->pub.backlog_bytes, 0);
+    c->end = end;
+    c->first_at = c->nak_at = c->repeat_at = c->alive_at = TIME_NEVER;
+    uint64_t linger = time_min(4 * conn_wait_tsc(h, c),
+                               clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull));
+    uint64_t least = clock_cycles(&h->clock, LINGER_MIN_NS);
+
+    c->linger_at = known ? h->now + (linger > least ? linger : least) : h->now;
+    c->want = 0;
+    if (tell && known)
+        conn_want(h, c, WANT_CNTL);
+    conn_has_completion(h, c);
+    timer_update(h, c);
+}
+
+/* Is a direction, or all of it, over in order? */
+void conn_close_check(struct host *h, struct conn *c)
+{
+    bool written = c->tx.closing && vt_sender_all_acked(&c->tx) && c->tx.closed;
+
+    if (c->state != HOST_OPEN)
+        return;
+    if (written && c->shutdown_asked) {
+        c->shutdown_asked = false;
+        c->shut.due = true;
+        c->shut.status = 0;
+        conn_has_completion(h, c);
+    }
+    if (written && vt_receiver_all_done(&c->rx))
+        conn_over(h, c, 0, WIRE_END_NONE, true);
+}
+
+/* The number returns to the table when its owner, the peer and all memory are done with it. */
+void conn_free_check(struct host *h, struct conn *c)
+{
+    if (c->state != HOST_CLOSED || !c->released || c->opened.due || c->shut.due)
+        return;
+    if (c->tx.base != c->tx.tail || c->rx.base != c->rx.tail || c->done_link.queued)
+        return;
+    if (c->linger_at != TIME_NEVER || c->cntl_link.queued || c->data_link.queued)
+        return;
+    table_early_remove(h, c);
+    table_free(h, c);
+}

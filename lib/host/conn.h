@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One connection of a host: both VT halves, the credit that paces it, and its life.
+ *
+ *   FREE -> WAITING -(FIRST)-> OPEN            passive
+ *   FREE -> OPENING -(CNTL)->  OPEN            active
+ *   OPEN -> CLOSED -> FREE                     after END, an error, or silence
+ *
+ * Closing in order: each writer says WCLOSE once all its requests are queued, the reader answers
+ * RCLOSE when it has them all; a side for which both directions are over sends END, the other one
+ * answers END. These are state flags in every CNTL, so any of them may be lost, repeated or arrive in
+ * either order. END at any other time aborts.
+ *
+ * All fields are the worker's, but `pub`, which control and show read.
+ */
+#ifndef SLUICE_HOST_CONN_H
+#define SLUICE_HOST_CONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/host.h"
+#include "pace/credit.h"
+#include "vt/receiver.h"
+#include "vt/rtt.h"
+#include "vt/sender.h"
+#include "wire/frame.h"
+
+#define CONN_ECHO_SLOTS 32u     /* CNTL send times kept, to measure RTT from DATA */
+#define CONN_MOMENTARY_FRAMES 5u /* momentary rate spans five frames (spec "TCP over frame relay") */
+
+/* Why a CNTL is due. */
+enum conn_want {
+    WANT_CNTL = 1,  /* any news */
+    WANT_SREQ = 2,  /* ask the peer for its state */
+    WANT_FORCE = 4, /* answer completely: also gaps that wait out reordering */
+    WANT_PACK = 8,  /* provisional ACK */
+    WANT_FIRST = 16, /* say (again) who we are */
+};
+
+/* How a packet names a connection before its receiver's key is known. */
+struct conn_early_key {
+    struct addr addr;
+    uint64_t key;
+    uint64_t port;
+};
+
+/* What other threads read; one writer (the worker), base/counter.h. */
+struct conn_public {
+    uint64_t epoch; /* counts the connections that used this number */
+    uint64_t state; /* enum host_state */
+    uint64_t tx_rate_Bps, tx_burst_bytes, rx_rate_Bps, rx_burst_bytes, rx_reason;
+    uint64_t rtt_ns, unit_bytes;
+    uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
+    uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
+    uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
+    uint64_t backlog_bytes, peer_backlog_bytes;
+} __attribute__((aligned(64)));
+
+struct conn_event {
+    bool due;
+    int32_t status;
+    uint64_t user;
+};
+
+/* A place in one of the host's first-in-first-out lists of connections. */
+struct conn_link {
+    uint32_t next;
+    bool queued;
+};
+
+struct conn {
+    uint32_t index;
+    enum host_state state;
+    bool opener, go_back_n, released, route_known;
+    bool end_sent, end_seen, shutdown_asked;
+    uint8_t want; /* enum conn_want */
+    enum wire_end end;
+    uint64_t owner;
+    uint64_t own_key, peer_key; /* peer_key 0: not known yet */
+    struct addr peer;
+    struct conn_early_key early_key; /* as it stands in the host's table; port 0: it does not */
+    uint16_t service;
+    uint32_t service_next; /* list of waiting connections of a service */
+    struct frame_route route;
+
+    struct vt_sender tx;
+    struct vt_receiver rx;
+    struct credit credit;
+    struct rtt rtt;
+    uint32_t peer_unit_max;
+
+    uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
+    uint64_t hop_rate_Bps, hop_burst_bytes, hop_until; /* from routers; hop_until 0: none */
+    uint64_t hop_time_ns;
+    uint32_t silent_steps; /* rate is halved so often, for a silent peer */
+
+    uint32_t cntl_seq, cntl_seen, echo_sampled;
+    uint64_t cntl_sent_at[CONN_ECHO_SLOTS];
+    uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
+    uint64_t dreq_pos, pack_pos;
+    bool dreq_due, pack_due, rx_since_cntl;
+
+    uint64_t heard_at; /* last packet from the peer */
+    uint64_t first_at, nak_at, repeat_at, alive_at, linger_at, opened_at;
+    uint32_t first_tries;
+    uint64_t timer_at; /* what the wheel has for us */
+
+    uint64_t frame_at[CONN_MOMENTARY_FRAMES]; /* arrival times of the last frames, a ring */
+    uint32_t frame_bytes[CONN_MOMENTARY_FRAMES];
+    uint32_t frame_i;
+
+    struct conn_event opened, shut;
+    struct conn_link cntl_link, data_link, done_link;
+    struct conn_public pub;
+};
+
+#endif

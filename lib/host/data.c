@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DATA in: check, place, verify, account; then decide whether the peer must hear at once. */
+#include "host/station.h"
+#include "vt/place.h"
+
+static enum host_counter_id verdict_counter(enum vt_verdict v)
+{
+    switch (v) {
+    case VT_DUPLICATE:
+        return COUNT_drop_duplicate;
+    case VT_UNPOSTED:
+        return COUNT_drop_unposted;
+    case VT_OUT_OF_ORDER:
+        return COUNT_drop_out_of_order;
+    case VT_NO_ROOM:
+        return COUNT_drop_no_room;
+    case VT_TOO_LONG:
+        return COUNT_drop_too_long;
+    case VT_MISMATCH:
+        return COUNT_drop_mismatch;
+    default:
+        return COUNT_drop_beyond;
+    }
+}
+
+/* Must the sum be computed here? *ok is false if the port already found it wrong. */
+static bool sum_needed(const struct host *h, const struct rte_mbuf *m, bool *ok)
+{
+    uint64_t nic = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+
+    *ok = true;
+    if (h->cfg.rx_sum == HOST_SUM_NONE)
+        return false;
+    if (h->cfg.rx_sum == HOST_SUM_OFFLOAD) {
+        *ok = nic != RTE_MBUF_F_RX_L4_CKSUM_BAD;
+        return *ok && nic != RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    }
+    return true;
+}
+
+/* Is the packet's UDP checksum right, payload_sum being that of the unit alone? */
+static bool sum_right(const struct rte_mbuf *m, const struct frame *f, uint64_t payload_sum)
+{
+    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+    return frame_udp_sum_ok(p, f, payload_sum + frame_sum(p + f->payload_off, WIRE_DATA_BYTES));
+}
+
+/*
+ * Copies the unit to dst and verifies it (dst NULL: verifies only). A wrong one leaves bytes in a
+ * place that is still missing, and nothing else.
+ */
+static bool unit_place(struct host *h, uint8_t *dst, const struct wire_data *d,
+                       const struct rte_mbuf *m, const struct frame *f)
+{
+    uint32_t off = f->payload_off + WIRE_DATA_BYTES;
+    bool stream = d->request_len >= PLACE_STREAM_BYTES;
+    bool ok;
+    bool summing = sum_needed(h, m, &ok);
+    uint64_t sum = 0;
+
+    if (!ok)
+        return false;
+    if (dst != NULL)
+        place_mbuf(dst, m, off, d->payload_len, stream, summing ? &sum : NULL);
+    else if (summing)
+        sum = place_mbuf_sum(m, off, d->payload_len);
+    return !summing || sum_right(m, f, sum);
+}
+
+/* Momentary rate: bytes of the last five frames over the time they took. */
+static void momentary_update(struct host *h, struct conn *c, uint32_t bytes)
+{
+    uint32_t i = c->frame_i++ % CONN_MOMENTARY_FRAMES;
+    uint64_t oldest = c->frame_at[i]; /* of the frame five before */
+    uint64_t sum = bytes;
+
+    for (uint32_t k = 0; k < CONN_MOMENTARY_FRAMES; k++)
+        sum += k == i ? 0 : c->frame_bytes[k];
+    c->frame_at[i] = h->now;
+    c->frame_bytes[i] = bytes;
+    if (oldest != 0 && h->now > oldest)
+        counter_set(&c->pub.rx_momentary_Bps,
+                    (uint64_t)((unsigned __int128)sum * h->clock.hz / (h->now - oldest)));
+}
+
+/* The first DATA that has seen one of our CNTLs closes a round trip. */
+static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
+{
+    if (seen == 0 || !seq32_before(c->echo_sampled, seen) || seq32_before(c->cntl_seq, seen) ||
+        c->cntl_seq - seen >= CONN_ECHO_SLOTS)
+        return;
+    c->echo_sampled = seen;
+    rtt_sample(&c->rtt, h->now - c->cntl_sent_at[seen % CONN_ECHO_SLOTS]);
+    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
+    vt_receiver_confirm(&c->rx, seen);
+}
+
+/* What the unit's flags ask for, now or once all before it has come. */
+static uint8_t flags_take(struct conn *c, const struct wire_data *d)
+{
+    uint64_t end = pos_make(d->request, d->unit) + 1;
+    uint64_t ack = vt_receiver_ack(&c->rx);
+    uint8_t want = d->h.flags & WIRE_SREQ ? WANT_CNTL | WANT_FORCE : 0;
+
+    if (d->h.flags & WIRE_DREQ) {
+        c->dreq_pos = end;
+        c->dreq_due = true;
+        if (!span_set_empty(&c->rx.gaps))
+            want |= WANT_CNTL | WANT_FORCE;
+    }
+    if (d->h.flags & WIRE_PACK) {
+        c->pack_pos = end;
+        c->pack_due = true;
+    }
+    if (c->dreq_due && !seq64_before(ack, c->dreq_pos)) {
+        c->dreq_due = false;
+        want |= WANT_CNTL;
+    }
+    if (c->pack_due && !seq64_before(ack, c->pack_pos)) {
+        c->pack_due = false;
+        want |= WANT_CNTL | WANT_PACK;
+    }
+    return want;
+}
+
+static void publish(struct conn *c)
+{
+    counter_set(&c->pub.rx_bytes, c->rx.bytes);
+    counter_set(&c->pub.rx_units, c->rx.units);
+    counter_set(&c->pub.rx_arrived, c->rx.packets);
+    counter_set(&c->pub.rx_lost, c->rx.lost);
+}
+
+void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
+               const struct frame *f)
+{
+    uint8_t *dst = NULL;
+
+    if (c->state != HOST_OPEN) {
+        host_count(h, COUNT_drop_state);
+        if (c->state == HOST_CLOSED)
+            conn_want(h, c, WANT_CNTL);
+        return;
+    }
+    if (d->unit_bytes > conn_unit_max(h, &c->peer)) {
+        host_count(h, COUNT_drop_unit_size);
+        return;
+    }
+    uint32_t done = pos_request(vt_receiver_ack(&c->rx));
+    enum vt_verdict v = vt_receiver_check(&c->rx, d, &dst);
+
+    if (!unit_place(h, v == VT_PLACE ? dst : NULL, d, m, f)) {
+        host_count(h, COUNT_drop_sum);
+        return;
+    }
+    c->heard_at = h->now;
+    c->peer_time_ns = d->time_ns;
+    c->peer_time_at = h->now;
+    bool ask;
+
+    if (v == VT_PLACE) {
+        ask = vt_receiver_commit(&c->rx, d);
+        momentary_update(h, c, d->payload_len);
+    } else {
+        host_count(h, verdict_counter(v));
+        counter_add(v == VT_UNPOSTED ? &c->pub.rx_unposted : &c->pub.rx_duplicates,
+                    v == VT_UNPOSTED || v == VT_DUPLICATE);
+        ask = vt_receiver_note(&c->rx, d, v);
+    }
+    publish(c);
+    seen_sample(h, c, d->cntl_seen);
+    uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
+
+    if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))
+        want |= WANT_CNTL;
+    if (done != pos_request(vt_receiver_ack(&c->rx)) || (d->h.flags & WIRE_WCLOSE)) {
+        conn_has_completion(h, c);
+        want |= WANT_CNTL;
+    }
+    if (want != 0) {
+        conn_want(h, c, want);
+    } else if (!c->rx_since_cntl) {
+        c->rx_since_cntl = true;
+        c->repeat_at = h->now + clock_cycles(&h->clock, h->cfg.repeat_us * 1000ull);
+        timer_at(h, c, c->repeat_at);
+    }
+    if (!span_set_empty(&c->rx.gaps) && c->nak_at == TIME_NEVER) {
+        c->nak_at = h->now + conn_wait_tsc(h, c) / 4;
+        timer_at(h, c, c->nak_at);
+    }
+    if (c->rx.closing)
+        conn_close_check(h, c);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_jhash.h>
+#include <rte_malloc.h>
+
+#include "base/check.h"
+#include "host/station.h"
+
+#define ASK_NEIGHBOR_NS 200000000ull
+#define PACING_TICKS_PER_S 16000000ull /* 62.5 ns */
+#define TIMER_TICKS_PER_S 1000000ull
+
+void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link)
+{
+    if (link->queued)
+        return;
+    size_t offset = (size_t)((char *)link - (char *)c);
+
+    link->queued = true;
+    link->next = NONE;
+    if (l->head == NONE) {
+        l->head = c->index;
+    } else {
+        struct conn_link *last = (struct conn_link *)((char *)&h->conns[l->tail] + offset);
+
+        last->next = c->index;
+    }
+    l->tail = c->index;
+}
+
+struct conn *list_pop(struct host *h, struct conn_list *l, size_t link_offset)
+{
+    if (l->head == NONE)
+        return NULL;
+    struct conn *c = &h->conns[l->head];
+    struct conn_link *link = (struct conn_link *)((char *)c + link_offset);
+
+    l->head = link->next;
+    link->queued = false;
+    return c;
+}
+
+/* log2 of cycles per tick, for at most so many ticks a second. */
+static uint32_t tick_shift(uint64_t hz, uint64_t ticks_per_s)
+{
+    uint32_t shift = 0;
+
+    while (hz >> (shift + 1) >= ticks_per_s)
+        shift++;
+    return shift;
+}
+
+static const char *config_fault(const struct host_config *cfg)
+{
+    if (cfg->conns == 0 || cfg->conns > 1u << 20)
+        return "connections must be 1 to 1048576";
+    if (cfg->depth == 0 || (cfg->depth & (cfg->depth - 1)) != 0 || cfg->depth > 65536)
+        return "depth must be a power of two up to 65536";
+    if (cfg->gaps < 2)
+        return "gaps must be at least 2";
+    if (cfg->mtu < WIRE_MTU_MIN || cfg->mtu > WIRE_MTU_MAX)
+        return "mtu must be 576 to 16384 bytes";
+    if (addr_is_unset(&cfg->address[0]) && addr_is_unset(&cfg->address[1]))
+        return "a host needs an address: set address or address6";
+    if (cfg->workers == 0 || cfg->workers > HOST_WORKERS_MAX || cfg->worker >= cfg->workers)
+        return "workers must be 1 to 32";
+    if (cfg->hz == 0 || cfg->silence_ms == 0 || cfg->repeat_us == 0 || cfg->udp_port == 0)
+        return "hz, silence, repeat and udp_port must not be 0";
+    if (cfg->head_pool == NULL || (cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool) == NULL)
+        return "mbuf pools are missing";
+    return NULL;
+}
+
+static int allocate(struct host *h)
+{
+    const struct host_config *cfg = &h->cfg;
+    size_t n = cfg->conns;
+    char name[RTE_HASH_NAMESIZE];
+    struct rte_hash_parameters params = {
+        .name = name,
+        .entries = cfg->conns < 8 ? 16 : cfg->conns * 2,
+        .key_len = sizeof(struct conn_early_key),
+        .hash_func = rte_jhash,
+        .hash_func_init_val = (uint32_t)cfg->seed,
+        .socket_id = SOCKET_ID_ANY,
+    };
+
+    snprintf(name, sizeof name, "early%llx", (unsigned long long)(uintptr_t)h);
+    h->conns = rte_zmalloc("conns", n * sizeof *h->conns, 64);
+    h->timers = rte_zmalloc("timers", sizeof *h->timers, 64);
+    h->pacing = rte_zmalloc("pacing", sizeof *h->pacing, 64);
+    h->wheel_entries = rte_zmalloc("wheel", 2 * wheel_storage_bytes(cfg->conns), 64);
+    h->requests = rte_zmalloc("requests", n * cfg->depth * sizeof *h->requests, 64);
+    h->buffers = rte_zmalloc("buffers", n * cfg->depth * sizeof *h->buffers, 64);
+    h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
+    h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
+    h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
+    h->early = rte_hash_create(&params);
+    if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->wheel_entries == NULL ||
+        h->requests == NULL || h->buffers == NULL || h->spans == NULL || h->grants == NULL ||
+        h->grants_dirty == NULL || h->early == NULL)
+        return -ENOMEM;
+    return 0;
+}
+
+static void release(struct host *h)
+{
+    rte_hash_free(h->early);
+    rte_free(h->grants_dirty);
+    rte_free(h->grants);
+    rte_free(h->spans);
+    rte_free(h->buffers);
+    rte_free(h->requests);
+    rte_free(h->wheel_entries);
+    rte_free(h->pacing);
+    rte_free(h->timers);
+    rte_free(h->conns);
+    rte_free(h);
+}
+
+struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len)
+{
+    const char *fault = config_fault(cfg);
+
+    if (fault != NULL) {
+        snprintf(err, err_len, "%s: %s", cfg->name, fault);
+        return NULL;
+    }
+    struct host *h = rte_zmalloc("host", sizeof *h, 64);
+
+    if (h == NULL) {
+        snprintf(err, err_len, "%s: no memory for a host; give EAL more (-m)", cfg->name);
+        return NULL;
+    }
+    h->cfg = *cfg;
+    h->clock.hz = cfg->hz;
+    h->now = now;
+    if (allocate(h) != 0) {
+        snprintf(err, err_len,
+                 "%s: no memory for %u connections of depth %u; lower connections or depth, or "
+                 "give EAL more (-m)",
+                 cfg->name, cfg->conns, cfg->depth);
+        release(h);
+        return NULL;
+    }
+    rng_init(&h->rng, cfg->seed ^ cfg->worker);
+    neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
+    wheel_init(h->timers, h->wheel_entries, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
+    wheel_init(h->pacing, h->wheel_entries + cfg->conns, cfg->conns,
+               tick_shift(cfg->hz, PACING_TICKS_PER_S), now);
+    h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
+    for (uint32_t i = 0; i < cfg->conns; i++) {
+        h->conns[i].index = i;
+        list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);
+    }
+    h->newcomer_rate_Bps = cfg->capacity_Bps != 0 ? cfg->capacity_Bps : cfg->first_rate_Bps;
+    h->newcomer_burst_bytes = cfg->burst_bytes != 0 ? cfg->burst_bytes : cfg->first_burst_bytes;
+    return h;
+}
+
+void host_destroy(struct host *h)
+{
+    if (h == NULL)
+        return;
+    rte_pktmbuf_free_bulk(h->replies, h->reply_count);
+    rte_pktmbuf_free_bulk(h->foreign, h->foreign_count);
+    for (uint32_t i = 0; i < h->cfg.conns; i++)
+        CHECK(h->conns[i].state == HOST_FREE || vt_sender_idle(&h->conns[i].tx));
+    release(h);
+}
+
+const struct host_config *host_get_config(const struct host *h)
+{
+    return &h->cfg;
+}
+
+uint64_t host_next(const struct host *h, uint64_t now)
+{
+    if (h->reply_count > 0 || h->cntl_list.head != NONE || h->data_list.head != NONE ||
+        __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0)
+        return now;
+    uint64_t next = time_min(wheel_next(h->timers), wheel_next(h->pacing));
+
+    return time_before(next, now) ? now : next;
+}
+
+uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max)
+{
+    uint16_t n = 0;
+
+    while (n < max && h->foreign_count > 0) {
+        h->foreign_count--;
+        m[n] = h->foreign[h->foreign_count];
+        worker[n++] = h->foreign_worker[h->foreign_count];
+    }
+    return n;
+}

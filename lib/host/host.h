@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A host: one IP station on one (port, queue), owned by one worker. It keeps connections, answers
+ * ARP, ND and echo, and turns bursts of mbufs and the time into bursts of mbufs. It reads no clock
+ * and touches no port: app/ and lib/sim call it alike.
+ *
+ * The three walks: host_rx() takes a burst, host_tx() gives one, host_control() (on the control
+ * lcore, or in the same thread) measures and shares. host_next() says when host_tx() must run
+ * again if nothing arrives and nobody asks.
+ *
+ * Ownership: everything of a struct host is its worker's, but for the grants (written by control
+ * through grant.h) and the counters (only read by control). Functions marked [any] may be called
+ * from another thread; the others only from the worker.
+ *
+ * Invariants: every submitted operation completes exactly once (a SEND with HOST_SEND_PROVISIONAL:
+ * twice), in order per connection and direction; no byte is written to a receive buffer outside
+ * [data, data + len), after its completion, or twice at the same place except to replace a unit
+ * that was found corrupt.
+ */
+#ifndef SLUICE_HOST_HOST_H
+#define SLUICE_HOST_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include "wire/addr.h"
+#include "wire/packet.h"
+
+#define HOST_CONN_NONE UINT32_MAX
+#define HOST_WORKER_ALL 0xff
+#define HOST_WORKERS_MAX 32
+
+struct host;
+
+enum host_sum {
+    HOST_SUM_NONE,     /* UDP checksum 0 is sent and accepted: memory that joins processes */
+    HOST_SUM_SOFTWARE, /* computed here; on receipt folded into the placement copy */
+    HOST_SUM_OFFLOAD,  /* computed by the NIC; on receipt its verdict counts, where it gives one */
+};
+
+struct host_config {
+    char name[16];              /* for messages */
+    struct rte_ether_addr mac;
+    struct addr address[2];     /* IPv4 and/or IPv6; unset where :: */
+    uint8_t prefix_len[2];      /* of address[i]; IPv4 bits for IPv4 */
+    struct addr gateway[2];     /* same family as address[i]; unset: none */
+    uint16_t vlan;              /* 1-4094, or FRAME_VLAN_NONE */
+    uint16_t mtu;               /* bytes of an IP packet */
+    uint16_t udp_port;
+    uint8_t worker, workers;    /* which of how many hosts of this port this is */
+    uint64_t hz;                /* of `now` */
+    uint64_t seed;              /* for keys: from the kernel's entropy in app/, fixed in lib/sim */
+    uint32_t conns;             /* connections, 1 .. 2^20 */
+    uint32_t depth;             /* requests outstanding per connection and direction, power of 2 */
+    uint32_t gaps;              /* runs of missing units remembered per connection */
+    uint32_t ahead;             /* requests sent ahead of posted ones after the first CNTL */
+    uint32_t early;             /* requests sent before the first CNTL; 0 switches early data off */
+    uint32_t silence_ms;        /* a peer not heard for this long is dead */
+    uint32_t repeat_us;         /* CNTL is repeated at least this often while data flow */
+    uint64_t first_rate_Bps;    /* a sender's default until the first CNTL (rule 5) */
+    uint64_t first_burst_bytes;
+    uint64_t capacity_Bps;      /* hard ceiling of what this host grants in sum; 0: none known */
+    uint64_t burst_bytes;       /* burst of grants; 0: chosen from the rate */
+    enum host_sum tx_sum, rx_sum;
+    bool tx_attach;             /* payload is attached, not copied: port has MULTI_SEGS and can
+                                   read application memory */
+    struct rte_mempool *head_pool;   /* >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
+    struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
+    struct rte_mempool *copy_pool;   /* a whole frame of mtu fits; used if !tx_attach */
+};
+
+/* NULL on failure, with a message naming cause and cure in err. */
+struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len);
+/* All mbufs and attached memory must have come back. */
+void host_destroy(struct host *h);
+const struct host_config *host_get_config(const struct host *h); /* [any] */
+
+/* ---- the walks -------------------------------------------------------------------------- */
+
+/* Takes ownership of n mbufs. */
+void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
+/* Runs due timers, gives at most max frames to send now; the caller owns them. */
+uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now);
+/* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
+uint64_t host_next(const struct host *h, uint64_t now);
+
+/* Packets that belong to another worker of the same port: up to max are taken out, worker[i] says
+ * whose (HOST_WORKER_ALL: everybody else's, a neighbour's answer). The caller owns them. */
+uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max);
+
+/* ---- operations ------------------------------------------------------------------------- */
+
+enum host_op { HOST_CONNECT, HOST_ACCEPT, HOST_SEND, HOST_RECV, HOST_SHUTDOWN };
+
+struct host_completion {
+    uint64_t user;   /* of the operation */
+    uint64_t owner;  /* of the connection */
+    uint64_t len;    /* SEND, RECV: bytes moved */
+    uint32_t conn;
+    int32_t status;  /* 0, or negative errno: -ETIMEDOUT silent peer, -ECONNREFUSED nobody listens,
+                        -ECONNRESET aborted by the peer, -EMSGSIZE buffer shorter than the request,
+                        -ENODATA RECV after the peer's last request, -ECANCELED closed here,
+                        -EHOSTUNREACH no neighbour answered, -EPIPE the peer reads no more,
+                        -EPROTO versions do not fit, -ESHUTDOWN the peer's daemon stops */
+    uint8_t op;      /* enum host_op */
+    bool provisional; /* SEND: pieces[0] is free again; another completion follows */
+};
+
+/* Services: who is told of what arrives. -EADDRINUSE, -ENOSPC. */
+int host_listen(struct host *h, uint16_t service);
+/* Idle passive connections of the service complete with -ECANCELED. */
+void host_unlisten(struct host *h, uint16_t service);
+
+struct host_connect {
+    struct addr peer;
+    uint16_t peer_port;      /* UDP; 0: WIRE_UDP_PORT */
+    uint16_t service;
+    bool go_back_n;
+    uint64_t first_rate_Bps; /* 0: the host's default */
+    uint64_t first_burst_bytes;
+    uint64_t owner;          /* returned with every completion of the connection */
+    uint64_t user;
+};
+
+/* The connection's number (>= 0), or -ENOSPC, -EINVAL (peer unset, of a family we have not, or
+ * ourselves), -EHOSTUNREACH (off-link and no gateway). Sends and receives may be posted at once. */
+int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now);
+
+/* A passive connection that waits for the next FIRST of the service; receives may be posted at
+ * once. Completes when one came. The number, or -ENOSPC, -ENOENT (nobody called host_listen()). */
+int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t user);
+
+struct host_piece {
+    uint8_t *data;
+    uint64_t len; /* bytes */
+};
+
+struct host_send {
+    struct host_piece pieces[2]; /* one request: [0] then [1]; memory stays the sender's until
+                                    completion */
+    bool provisional;            /* partial copy: pieces[1] is the copied tail */
+    uint64_t user;
+};
+
+/* 0, -ENOBUFS (depth operations are outstanding), -EMSGSIZE, -EPIPE (after shutdown), -ENOTCONN. */
+int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_t now);
+int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user,
+              uint64_t now);
+
+/* No more sends: WCLOSE after what is queued; completes when the peer confirmed all. */
+int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now);
+
+/*
+ * Gives the connection up: what is outstanding completes with -ECANCELED, the peer is told END
+ * (reason `end`) unless both directions were closed in order. The number is free for reuse after
+ * the last completion has been taken and no mbuf refers to its memory; host_conn_gone() tells.
+ */
+void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now);
+/* True if the connection holds no application memory any more (its owner may unmap it). */
+bool host_conn_gone(const struct host *h, uint32_t conn);
+
+/* Takes completions, at most max; returns how many. */
+uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t max);
+
+/* ---- what people see -------------------------------------------------------------------- */
+
+enum host_state {
+    HOST_FREE,
+    HOST_WAITING, /* passive, no FIRST yet */
+    HOST_OPENING, /* FIRST sent, no CNTL yet */
+    HOST_OPEN,
+    HOST_CLOSED,  /* over; completions or memory outstanding, or late packets expected */
+};
+
+struct host_conn_info {
+    enum host_state state;
+    struct addr peer;
+    uint16_t peer_port, service;
+    uint64_t owner;
+    bool opener, go_back_n;
+    uint32_t unit_bytes;
+    uint64_t tx_rate_Bps, tx_burst_bytes; /* what the peer granted us (or the default) */
+    uint64_t rx_rate_Bps, rx_burst_bytes; /* what we granted */
+    uint16_t rx_reason;                   /* enum grant_reason */
+    uint64_t rtt_ns;                      /* smoothed; 0: unknown */
+    uint64_t tx_bytes, tx_units, tx_repeats; /* payload sent, units sent, of those sent again */
+    uint64_t tx_acked_bytes;                 /* of completed requests */
+    uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
+    uint64_t rx_duplicates, rx_unposted, rx_lost;
+    uint64_t rx_momentary_Bps;               /* five-frame momentary rate at the newest unit */
+    uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
+    uint64_t backlog_bytes;                  /* handed over, not sent once */
+};
+
+/* [any], each field by itself consistent. False if the connection is free. */
+bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out);
+uint32_t host_conn_limit(const struct host *h); /* [any] numbers are below this */
+
+/* [any] Counters of the host by name, for telemetry: index from 0, NULL after the last. */
+const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
+
+/* ---- control ---------------------------------------------------------------------------- */
+
+/* What the port saw since start, for the capacity estimate. */
+struct host_port_counters {
+    uint64_t imissed, rx_nombuf; /* packets */
+};
+
+/*
+ * Control half for the n hosts of one port: measures, shares the capacity and hands grants to the
+ * workers. Called every control interval from one thread; [any] with regard to the workers.
+ */
+struct host_control;
+struct host_control *host_control_create(struct host *const *hosts, uint32_t n, uint64_t now,
+                                         char *err, size_t err_len);
+void host_control_destroy(struct host_control *c);
+void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
+/* Live change of the hard ceiling; 0: none. */
+void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
+uint64_t host_control_capacity(const struct host_control *c);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people see of a host: counters by name, and one connection's figures. Any thread. */
+#include <string.h>
+
+#include "host/station.h"
+
+const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
+{
+    static const char *const name[] = {
+#define X(n) #n,
+        HOST_COUNTERS(X)
+#undef X
+    };
+
+    if (index >= HOST_COUNTER_COUNT)
+        return NULL;
+    *value = counter_get(&h->count[index]);
+    return name[index];
+}
+
+uint32_t host_conn_limit(const struct host *h)
+{
+    return h->cfg.conns;
+}
+
+bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out)
+{
+    if (conn >= h->cfg.conns)
+        return false;
+    const struct conn *c = &h->conns[conn];
+    const struct conn_public *p = &c->pub;
+
+    memset(out, 0, sizeof *out);
+    out->state = (enum host_state)counter_get(&p->state);
+    if (out->state == HOST_FREE)
+        return false;
+    /* written before the state that makes them valid; a reused number may mix for one reading */
+    out->peer = c->peer;
+    out->peer_port = c->route.dport;
+    out->service = c->service;
+    out->owner = c->owner;
+    out->opener = c->opener;
+    out->go_back_n = c->go_back_n;
+    out->unit_bytes = (uint32_t)counter_get(&p->unit_bytes);
+    out->tx_rate_Bps = counter_get(&p->tx_rate_Bps);
+    out->tx_burst_bytes = counter_get(&p->tx_burst_bytes);
+    out->rx_rate_Bps = counter_get(&p->rx_rate_Bps);
+    out->rx_burst_bytes = counter_get(&p->rx_burst_bytes);
+    out->rx_reason = (uint16_t)counter_get(&p->rx_reason);
+    out->rtt_ns = counter_get(&p->rtt_ns);
+    out->tx_bytes = counter_get(&p->tx_bytes);
+    out->tx_units = counter_get(&p->tx_units);
+    out->tx_repeats = counter_get(&p->tx_repeats);
+    out->tx_acked_bytes = counter_get(&p->tx_acked_bytes);
+    out->rx_bytes = counter_get(&p->rx_bytes);
+    out->rx_units = counter_get(&p->rx_units);
+    out->rx_duplicates = counter_get(&p->rx_duplicates);
+    out->rx_unposted = counter_get(&p->rx_unposted);
+    out->rx_lost = counter_get(&p->rx_lost);
+    out->rx_momentary_Bps = counter_get(&p->rx_momentary_Bps);
+    out->cntl_tx = counter_get(&p->cntl_tx);
+    out->cntl_rx = counter_get(&p->cntl_rx);
+    out->naks_tx = counter_get(&p->naks_tx);
+    out->naks_rx = counter_get(&p->naks_rx);
+    out->recoveries = counter_get(&p->recoveries);
+    out->backlog_bytes = counter_get(&p->backlog_bytes);
+    return true;
+}

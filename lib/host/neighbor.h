@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The neighbour table of a host: which MAC address has an on-link IP address (ARP, RFC 826; ND,
+ * RFC 4861). Fixed size; when full, the entry unused for longest makes room. An entry is asked for
+ * at most every ASK interval and forgotten when not confirmed for long. Owned by the worker.
+ */
+#ifndef SLUICE_HOST_NEIGHBOR_H
+#define SLUICE_HOST_NEIGHBOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+
+#include "wire/addr.h"
+
+#define NEIGHBOR_MAX 256u
+
+struct neighbor {
+    struct addr addr; /* unset: free */
+    struct rte_ether_addr mac;
+    bool known;
+    uint64_t used_tsc;  /* last looked up or learnt */
+    uint64_t asked_tsc; /* last asked for; 0: never */
+};
+
+struct neighbor_table {
+    struct neighbor entries[NEIGHBOR_MAX];
+    uint32_t count;
+    uint64_t ask_tsc; /* cycles between questions */
+};
+
+void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);
+
+/* True and *mac if known. Otherwise *ask says whether to ask now (and counts as asked). */
+bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
+                   struct rte_ether_addr *mac, bool *ask);
+
+/* Somebody said where a is. Only addresses that were looked up, or `create`, are kept. True if that
+ * made an address known that was waited for. */
+bool neighbor_learn(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
+                    bool create, uint64_t now);
+
+#endif

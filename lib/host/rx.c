@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receive walk: frame -> who is it for -> Sluice packet -> connection. Each stage returns or
+ * counts; nothing below calls back up.
+ */
+#include <string.h>
+
+#include <rte_prefetch.h>
+
+#include "host/station.h"
+#include "vt/place.h"
+
+#define HEAD_MIN 98u /* least headers of a DATA packet; the parsers see to the rest */
+#define BURST_MAX 64u
+
+static bool is_ours(const struct host *h, const struct addr *a)
+{
+    return !addr_is_unset(a) &&
+           (addr_equal(a, &h->cfg.address[0]) || addr_equal(a, &h->cfg.address[1]));
+}
+
+/* Keeps a packet for another worker to take. True if it was taken over. */
+static bool foreign_keep(struct host *h, struct rte_mbuf *m, uint8_t worker)
+{
+    if (h->foreign_count == HOST_FOREIGN_MAX) {
+        host_count(h, COUNT_drop_foreign_full);
+        return false;
+    }
+    host_count(h, COUNT_rx_foreign);
+    h->foreign_worker[h->foreign_count] = worker;
+    h->foreign[h->foreign_count++] = m;
+    return true;
+}
+
+/* Connections that wait for a neighbour try again now. */
+static void waiting_wake(struct host *h)
+{
+    for (uint32_t i = 0; i < h->cfg.conns; i++) {
+        struct conn *c = &h->conns[i];
+
+        if (c->state != HOST_OPENING || c->route_known)
+            continue;
+        conn_want(h, c, WANT_FIRST);
+    }
+}
+
+static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
+{
+    struct neigh n;
+    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+
+    switch (neigh_parse(p, m->pkt_len, f, &n)) {
+    case NEIGH_REQUEST:
+        host_count(h, COUNT_rx_neighbor);
+        if (n.has_mac && !addr_is_unset(&n.sender) &&
+            neighbor_learn(&h->neighbors, &n.sender, &n.mac, false, h->now))
+            waiting_wake(h);
+        if (is_ours(h, &n.target)) {
+            uint8_t bytes[NEIGH_FRAME_MAX];
+            struct rte_ether_addr to = n.has_mac ? n.mac : f->src_mac;
+            struct rte_mbuf *reply = rte_pktmbuf_alloc(h->cfg.head_pool);
+
+            if (reply == NULL) {
+                host_count(h, COUNT_tx_no_mbuf);
+                return false;
+            }
+            uint16_t len = neigh_put_reply(bytes, &h->cfg.mac, &n.target, &to, &n.sender, h->cfg.vlan);
+
+            memcpy(rte_pktmbuf_append(reply, len), bytes, len);
+            tx_reply(h, reply);
+        }
+        return false;
+    case NEIGH_REPLY:
+        host_count(h, COUNT_rx_neighbor);
+        if (n.has_mac && neighbor_learn(&h->neighbors, &n.target, &n.mac, false, h->now))
+            waiting_wake(h);
+        /* where queues are not paired with the peer's, answers come to the first one */
+        return h->cfg.workers > 1 && h->cfg.worker == 0 && foreign_keep(h, m, HOST_WORKER_ALL);
+    default:
+        return false;
+    }
+}
+
+/* ARP, ND, echo. True if the mbuf was taken over. */
+static bool station_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
+{
+    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+
+    if (f->kind == FRAME_ARP)
+        host_count(h, COUNT_rx_arp);
+    else if (is_ours(h, &f->dst) && neigh_echo(p, m->pkt_len, f, &h->cfg.mac)) {
+        host_count(h, COUNT_rx_echo);
+        m->ol_flags = 0;
+        tx_reply(h, m);
+        return true;
+    }
+    return neighbor_take(h, m, f);
+}
+
+static void verdict_count(struct host *h, enum wire_verdict v)
+{
+    static const enum host_counter_id id[WIRE_VERDICTS] = {
+        [WIRE_SHORT] = COUNT_drop_wire_short,       [WIRE_BAD_VERSION] = COUNT_drop_wire_version,
+        [WIRE_BAD_TYPE] = COUNT_drop_wire_type,     [WIRE_BAD_SECURITY] = COUNT_drop_wire_security,
+        [WIRE_BAD_FLAGS] = COUNT_drop_wire_flags,   [WIRE_BAD_FIELD] = COUNT_drop_wire_field,
+        [WIRE_BAD_LENGTH] = COUNT_drop_wire_length,
+    };
+
+    host_count(h, id[v]);
+}
+
+/* Finds the connection a packet belongs to, or counts why there is none. */
+static struct conn *conn_find(struct host *h, const struct frame *f, const struct wire_header *w)
+{
+    struct conn_early_key key = {f->src, w->key, f->sport};
+    struct conn *c = w->flags & WIRE_EARLY ? table_early_find(h, &key) : table_by_key(h, w->key);
+
+    if (c == NULL) {
+        host_count(h, w->flags & WIRE_EARLY ? COUNT_drop_unknown_early : COUNT_drop_unknown_key);
+        return NULL;
+    }
+    if (c->state == HOST_WAITING || !addr_equal(&c->peer, &f->src) || c->route.dport != f->sport ||
+        !addr_equal(&c->route.src, &f->dst)) {
+        host_count(h, COUNT_drop_address);
+        return NULL;
+    }
+    return c;
+}
+
+/* CNTL, RCNTL and FIRST: small, verified before anything is believed. */
+static void state_take(struct host *h, const struct rte_mbuf *m, const struct frame *f,
+                       const struct wire_header *w)
+{
+    const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+    enum wire_verdict v = WIRE_OK;
+    struct conn *c = NULL;
+    union {
+        struct wire_first first;
+        struct wire_cntl cntl;
+        struct wire_rcntl rcntl;
+    } u;
+
+    if (w->type == WIRE_FIRST)
+        v = wire_parse_first(p, f->payload_len, &u.first);
+    else if (w->type == WIRE_CNTL)
+        v = wire_parse_cntl(p, f->payload_len, &u.cntl);
+    else
+        v = wire_parse_rcntl(p, f->payload_len, &u.rcntl);
+    if (v != WIRE_OK) {
+        verdict_count(h, v);
+        return;
+    }
+    if (h->cfg.rx_sum != HOST_SUM_NONE &&
+        !frame_udp_sum_ok(rte_pktmbuf_mtod(m, const uint8_t *), f, frame_sum(p, f->payload_len))) {
+        host_count(h, COUNT_drop_sum);
+        return;
+    }
+    if (w->type == WIRE_FIRST) {
+        host_count(h, COUNT_rx_first);
+        first_take(h, f, &u.first);
+        return;
+    }
+    c = conn_find(h, f, w);
+    if (c == NULL)
+        return;
+    if (w->type == WIRE_CNTL) {
+        host_count(h, COUNT_rx_cntl);
+        c->route.dst_mac = f->src_mac;
+        cntl_take(h, c, &u.cntl);
+    } else {
+        host_count(h, COUNT_rx_rcntl);
+        rcntl_take(h, c, &u.rcntl);
+    }
+}
+
+/* True if the mbuf was taken over. */
+static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
+{
+    const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
+    uint32_t head = RTE_MIN(f->payload_len, (uint32_t)m->data_len - f->payload_off);
+    struct wire_header w;
+    enum wire_verdict v = wire_parse_header(p, head, &w);
+
+    if (v != WIRE_OK) {
+        verdict_count(h, v);
+        return false;
+    }
+    if (!(w.flags & WIRE_EARLY) && table_key_worker(w.key) != h->cfg.worker &&
+        table_key_worker(w.key) < h->cfg.workers)
+        return foreign_keep(h, m, table_key_worker(w.key));
+    if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE) {
+        host_count(h, COUNT_drop_no_sum);
+        return false;
+    }
+    if (w.type != WIRE_DATA) {
+        state_take(h, m, f, &w);
+        return false;
+    }
+    struct wire_data d;
+
+    v = wire_parse_data(p, head, f->payload_len, &d);
+    if (v != WIRE_OK) {
+        verdict_count(h, v);
+        return false;
+    }
+    struct conn *c = conn_find(h, f, &w);
+
+    if (c != NULL) {
+        host_count(h, COUNT_rx_data);
+        data_take(h, c, &d, m, f);
+    }
+    return false;
+}
+
+static void kind_count(struct host *h, enum frame_kind k)
+{
+    switch (k) {
+    case FRAME_SHORT:
+        host_count(h, COUNT_drop_short);
+        break;
+    case FRAME_BAD_IP:
+        host_count(h, COUNT_drop_ip);
+        break;
+    case FRAME_FRAGMENT:
+        host_count(h, COUNT_drop_fragment);
+        break;
+    case FRAME_BAD_UDP:
+        host_count(h, COUNT_drop_udp);
+        break;
+    default:
+        host_count(h, COUNT_drop_other);
+        break;
+    }
+}
+
+/* True if the mbuf was taken over. */
+static bool frame_take(struct host *h, struct rte_mbuf *m)
+{
+    struct frame f;
+
+    counter_add(&h->count[COUNT_rx_bytes], m->pkt_len);
+    if (m->nb_segs > 1 && m->data_len < HEAD_MIN && rte_pktmbuf_linearize(m) != 0) {
+        host_count(h, COUNT_drop_short);
+        return false;
+    }
+    enum frame_kind kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f);
+
+    if (kind > FRAME_ICMP6) {
+        kind_count(h, kind);
+        return false;
+    }
+    uint16_t vlan = f.vlan == 0 ? FRAME_VLAN_NONE : f.vlan; /* priority tag */
+
+    if (vlan != h->cfg.vlan) {
+        host_count(h, COUNT_drop_vlan);
+        return false;
+    }
+    if (!rte_is_multicast_ether_addr(&f.dst_mac) && !rte_is_same_ether_addr(&f.dst_mac, &h->cfg.mac)) {
+        host_count(h, COUNT_drop_not_ours);
+        return false;
+    }
+    if (kind != FRAME_UDP) {
+        if (m->nb_segs > 1 && rte_pktmbuf_linearize(m) != 0) {
+            host_count(h, COUNT_drop_short);
+            return false;
+        }
+        return station_take(h, m, &f);
+    }
+    if (!is_ours(h, &f.dst)) {
+        host_count(h, COUNT_drop_not_ours);
+        return false;
+    }
+    if (f.dport != h->cfg.udp_port) {
+        host_count(h, COUNT_drop_port);
+        return false;
+    }
+    return packet_take(h, m, &f);
+}
+
+static void burst_take(struct host *h, struct rte_mbuf **m, uint16_t n)
+{
+    struct rte_mbuf *used[BURST_MAX];
+    uint16_t done = 0;
+
+    for (uint16_t i = 0; i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+    for (uint16_t i = 0; i < n; i++)
+        if (!frame_take(h, m[i]))
+            used[done++] = m[i];
+    place_fence();
+    rte_pktmbuf_free_bulk(used, done);
+}
+
+void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
+{
+    h->now = now;
+    counter_add(&h->count[COUNT_rx_frames], n);
+    for (uint16_t i = 0; i < n; i += BURST_MAX)
+        burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));
+}

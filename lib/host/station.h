@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What lib/host's own files share: struct host, and the functions one file offers the others. The
+ * public face is host.h.
+ */
+#ifndef SLUICE_HOST_STATION_H
+#define SLUICE_HOST_STATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_hash.h>
+#include <rte_mbuf.h>
+
+#include "base/clock.h"
+#include "base/counter.h"
+#include "base/rng.h"
+#include "host/conn.h"
+#include "host/host.h"
+#include "host/neighbor.h"
+#include "pace/wheel.h"
+#include "wire/frame.h"
+#include "wire/neigh.h"
+
+#define HOST_SERVICES_MAX 256u
+#define HOST_REPLIES_MAX 64u
+#define HOST_FOREIGN_MAX 64u
+#define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
+#define NONE UINT32_MAX
+
+/* Every counter of a host: X(name). Meanings: doc/counters.md. */
+#define HOST_COUNTERS(X)                                                                           \
+    X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor)                                   \
+    X(rx_first) X(rx_data) X(rx_cntl) X(rx_rcntl) X(rx_foreign)                                    \
+    X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
+    X(drop_not_ours) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)                          \
+    X(drop_wire_short) X(drop_wire_version) X(drop_wire_type) X(drop_wire_security)                \
+    X(drop_wire_flags) X(drop_wire_field) X(drop_wire_length)                                      \
+    X(drop_unknown_key) X(drop_unknown_early) X(drop_address) X(drop_state) X(drop_unit_size)      \
+    X(drop_no_listener) X(drop_no_accept) X(drop_early_off) X(drop_first_duplicate)                \
+    X(drop_duplicate) X(drop_unposted) X(drop_out_of_order) X(drop_no_room) X(drop_too_long)       \
+    X(drop_mismatch) X(drop_beyond) X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)         \
+    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_refusals)            \
+    X(tx_no_mbuf) X(tx_replies_full)                                                               \
+    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)
+
+enum host_counter_id {
+#define X(name) COUNT_##name,
+    HOST_COUNTERS(X)
+#undef X
+        HOST_COUNTER_COUNT
+};
+
+/* What control tells a worker about one connection; fields by base/counter.h, then the dirty bit. */
+struct grant {
+    uint64_t epoch;
+    uint64_t rate_Bps, burst_bytes, reason;
+};
+
+enum grant_reason {
+    GRANT_DEFAULT = 0,  /* nothing measured yet */
+    GRANT_NEWCOMER = 1, /* equal share until measured */
+    GRANT_CAPACITY = 2, /* the host's capacity, shared max-min */
+    GRANT_LOSS = 3,     /* what arrived when packets were lost */
+    GRANT_PROBE = 4,    /* rising while nothing is lost */
+    GRANT_IDLE = 5,     /* kept ready for a pausing sender */
+};
+
+struct host_service {
+    uint16_t number; /* 0: free */
+    uint32_t head, tail; /* waiting connections, first come first served */
+};
+
+struct conn_list {
+    uint32_t head, tail;
+};
+
+struct host {
+    struct host_config cfg;
+    struct clock clock;
+    struct rng rng;
+    uint64_t now;
+    struct conn *conns;
+    struct wheel *timers, *pacing;
+    struct wheel_entry *wheel_entries;
+    struct rte_hash *early;     /* (address, port, opener's key) -> connection */
+    struct conn_list free_list, cntl_list, data_list, done_list;
+    struct host_service services[HOST_SERVICES_MAX];
+    struct neighbor_table neighbors;
+    struct rte_mbuf *replies[HOST_REPLIES_MAX];
+    uint32_t reply_count;
+    struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
+    uint8_t foreign_worker[HOST_FOREIGN_MAX];
+    uint32_t foreign_count;
+    uint64_t count[HOST_COUNTER_COUNT];
+    /* written by control */
+    struct grant *grants;
+    uint64_t *grants_dirty; /* one bit a connection, set with release */
+    uint64_t grants_any;
+    uint64_t newcomer_rate_Bps, newcomer_burst_bytes;
+    /* storage */
+    struct vt_request *requests;
+    struct vt_buffer *buffers;
+    struct span *spans;
+};
+
+static inline void host_count(struct host *h, enum host_counter_id id)
+{
+    counter_add(&h->count[id], 1);
+}
+
+/* host.c: lists; a connection is in each list at most once. */
+void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link);
+struct conn *list_pop(struct host *h, struct conn_list *l, size_t link_offset);
+#define LIST_POP(h, list, link) list_pop(h, &(h)->list, offsetof(struct conn, link))
+
+/* table.c */
+struct conn *table_new(struct host *h);
+void table_free(struct host *h, struct conn *c);
+struct conn *table_by_key(struct host *h, uint64_t key);
+uint8_t table_key_worker(uint64_t key);
+int table_early_add(struct host *h, struct conn *c, const struct conn_early_key *key);
+void table_early_remove(struct host *h, struct conn *c);
+struct conn *table_early_find(struct host *h, const struct conn_early_key *key);
+struct host_service *table_service(struct host *h, uint16_t number);
+void table_service_remove(struct host *h, struct conn *c);
+
+/* conn.c: life */
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes);
+void conn_opened(struct host *h, struct conn *c, int status);
+void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell);
+void conn_close_check(struct host *h, struct conn *c);
+void conn_rate_apply(struct host *h, struct conn *c);
+void conn_want(struct host *h, struct conn *c, uint8_t want);
+void conn_has_data(struct host *h, struct conn *c);
+void conn_has_completion(struct host *h, struct conn *c);
+void conn_free_check(struct host *h, struct conn *c);
+uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
+uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
+int conn_end_status(enum wire_end end);
+
+/* timer.c */
+void timer_run(struct host *h);
+void timer_at(struct host *h, struct conn *c, uint64_t when);
+void timer_update(struct host *h, struct conn *c);
+
+/* cntl.c: CNTL both ways, FIRST */
+void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
+void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
+uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
+uint32_t first_build(struct host *h, struct conn *c, uint8_t *p);
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
+
+/* data.c: DATA in */
+void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
+               const struct frame *f);
+
+/* tx.c */
+void tx_reply(struct host *h, struct rte_mbuf *m);
+void tx_ask_neighbor(struct host *h, const struct addr *target);
+struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
+                           uint32_t len);
+bool tx_route(struct host *h, struct conn *c);
+
+/* control.c */
+void grants_apply(struct host *h);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finding connections: by key in O(1), by the opener's key while its peer's is unknown, and by
+ * service for those that wait.
+ *
+ * Key: worker:8 | index:20 | random:36, never 0; unguessable to whoever does not see packets.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "host/station.h"
+
+#define KEY_INDEX_BITS 20
+#define KEY_RANDOM_BITS 36
+
+static uint64_t key_make(struct host *h, uint32_t index)
+{
+    uint64_t random = 1 + rng_below(&h->rng, (1ull << KEY_RANDOM_BITS) - 1);
+
+    return (uint64_t)h->cfg.worker << (KEY_INDEX_BITS + KEY_RANDOM_BITS) |
+           (uint64_t)index << KEY_RANDOM_BITS | random;
+}
+
+uint8_t table_key_worker(uint64_t key)
+{
+    return (uint8_t)(key >> (KEY_INDEX_BITS + KEY_RANDOM_BITS));
+}
+
+struct conn *table_new(struct host *h)
+{
+    struct conn *c = LIST_POP(h, free_list, done_link);
+
+    if (c == NULL) {
+        host_count(h, COUNT_conns_full);
+        return NULL;
+    }
+    uint32_t index = c->index;
+    uint64_t epoch = c->pub.epoch;
+
+    memset(c, 0, sizeof *c);
+    c->index = index;
+    c->pub.epoch = epoch + 1;
+    c->own_key = key_make(h, index);
+    c->service_next = NONE;
+    return c;
+}
+
+void table_free(struct host *h, struct conn *c)
+{
+    CHECK(c->state == HOST_CLOSED && c->early_key.port == 0);
+    wheel_cancel(h->timers, c->index);
+    wheel_cancel(h->pacing, c->index);
+    c->state = HOST_FREE;
+    c->own_key = 0;
+    counter_set(&c->pub.state, HOST_FREE);
+    list_push(h, &h->free_list, c, &c->done_link);
+}
+
+struct conn *table_by_key(struct host *h, uint64_t key)
+{
+    uint32_t index = (uint32_t)(key >> KEY_RANDOM_BITS) & ((1u << KEY_INDEX_BITS) - 1);
+
+    if (index >= h->cfg.conns || key == 0 || h->conns[index].own_key != key)
+        return NULL;
+    return &h->conns[index];
+}
+
+int table_early_add(struct host *h, struct conn *c, const struct conn_early_key *key)
+{
+    int slot = rte_hash_add_key_data(h->early, key, c);
+
+    if (slot < 0)
+        return slot;
+    c->early_key = *key;
+    return 0;
+}
+
+void table_early_remove(struct host *h, struct conn *c)
+{
+    if (c->early_key.port == 0)
+        return;
+    rte_hash_del_key(h->early, &c->early_key);
+    memset(&c->early_key, 0, sizeof c->early_key);
+}
+
+struct conn *table_early_find(struct host *h, const struct conn_early_key *key)
+{
+    void *c;
+
+    return rte_hash_lookup_data(h->early, key, &c) >= 0 ? c : NULL;
+}
+
+struct host_service *table_service(struct host *h, uint16_t number)
+{
+    for (uint32_t i = 0; i < HOST_SERVICES_MAX; i++)
+        if (h->services[i].number == number)
+            return &h->services[i];
+    return NULL;
+}
+
+void table_service_remove(struct host *h, struct conn *c)
+{
+    struct host_service *s = table_service(h, c->service);
+    uint32_t before = NONE;
+
+    CHECK(s != NULL);
+    for (uint32_t i = s->head; i != c->index; i = h->conns[i].service_next) {
+        CHECK(i != NONE);
+        before = i;
+    }
+    if (before == NONE)
+        s->head = c->service_next;
+    else
+        h->conns[before].service_next = c->service_next;
+    if (s->tail == c->index)
+        s->tail = before;
+    c->service_next = NONE;
+}

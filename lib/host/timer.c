@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The timers of a connection, all behind one entry of the wheel (conn.timer_at is the earliest):
+ *
+ *   first_at   OPENING: FIRST again, doubling from 20 ms to 640 ms; gives up after `silence`
+ *   tx.ask_at  something is unconfirmed: CNTL with SREQ, doubling
+ *   nak_at     a gap may be asked for (again)
+ *   repeat_at  data came since the last CNTL: repeat grant and ACK
+ *   alive_at   every silence / 8: lower the rate, ask, and at `silence` give up
+ *   hop_until  a router's limit expires
+ *   linger_at  CLOSED: late packets are no longer expected
+ */
+#include <errno.h>
+
+#include "host/station.h"
+
+#define FIRST_AGAIN_NS 20000000ull
+#define FIRST_DOUBLINGS 5u
+#define UNRESOLVED_NS 1000000ull
+#define EXPIRED_MAX 64u
+#define ALIVE_STEPS 8u
+
+static uint64_t earliest(const struct conn *c)
+{
+    uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
+
+    t = time_min(t, c->linger_at);
+    if (c->state == HOST_OPEN)
+        t = time_min(t, c->tx.ask_at);
+    return c->hop_until != 0 ? time_min(t, c->hop_until) : t;
+}
+
+/* Fires no later than `when`; a timer that fires early only looks again. */
+void timer_at(struct host *h, struct conn *c, uint64_t when)
+{
+    if (when >= c->timer_at)
+        return;
+    c->timer_at = when;
+    wheel_insert(h->timers, c->index, when);
+}
+
+void timer_update(struct host *h, struct conn *c)
+{
+    timer_at(h, c, earliest(c));
+}
+
+static void first_again(struct host *h, struct conn *c)
+{
+    uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
+
+    if (h->now - c->opened_at >= silence) {
+        conn_over(h, c, c->route_known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
+        return;
+    }
+    conn_want(h, c, WANT_FIRST);
+    uint64_t wait = UNRESOLVED_NS;
+
+    if (c->route_known) {
+        wait = FIRST_AGAIN_NS << c->first_tries;
+        if (c->first_tries < FIRST_DOUBLINGS)
+            c->first_tries++;
+    }
+    c->first_at = h->now + clock_cycles(&h->clock, wait);
+}
+
+/* A silent peer: ask, send slower, give up. */
+static void alive_check(struct host *h, struct conn *c)
+{
+    uint64_t step = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / ALIVE_STEPS);
+    uint64_t quiet = h->now - c->heard_at;
+    uint32_t steps = (uint32_t)(quiet / (step > 0 ? step : 1));
+
+    if (steps >= ALIVE_STEPS) {
+        conn_over(h, c, -ETIMEDOUT, WIRE_END_SILENCE, true);
+        return;
+    }
+    c->alive_at = c->heard_at + (steps + 1) * step;
+    if (steps > 0)
+        conn_want(h, c, WANT_CNTL | WANT_SREQ);
+    if (steps != c->silent_steps) {
+        c->silent_steps = steps;
+        conn_rate_apply(h, c);
+    }
+}
+
+static void conn_expire(struct host *h, struct conn *c)
+{
+    uint64_t now = h->now;
+
+    if (!time_before(now, c->first_at))
+        first_again(h, c);
+    if (c->state == HOST_OPEN && vt_sender_ask(&c->tx, now, 2 * conn_wait_tsc(h, c)))
+        conn_want(h, c, WANT_CNTL | WANT_SREQ);
+    if (!time_before(now, c->nak_at)) {
+        c->nak_at = TIME_NEVER;
+        conn_want(h, c, WANT_CNTL | WANT_FORCE);
+    }
+    if (!time_before(now, c->repeat_at)) {
+        c->repeat_at = TIME_NEVER;
+        conn_want(h, c, WANT_CNTL);
+    }
+    if (!time_before(now, c->alive_at))
+        alive_check(h, c);
+    if (c->hop_until != 0 && !time_before(now, c->hop_until)) {
+        c->hop_until = 0;
+        conn_rate_apply(h, c);
+    }
+    if (!time_before(now, c->linger_at)) {
+        c->linger_at = TIME_NEVER;
+        c->want = 0;
+    }
+    timer_update(h, c);
+    conn_free_check(h, c);
+}
+
+void timer_run(struct host *h)
+{
+    uint32_t due[EXPIRED_MAX];
+    uint32_t n = wheel_poll(h->timers, h->now, due, EXPIRED_MAX);
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct conn *c = &h->conns[due[i]];
+
+        c->timer_at = TIME_NEVER;
+        conn_expire(h, c);
+    }
+    n = wheel_poll(h->pacing, h->now, due, EXPIRED_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        conn_has_data(h, &h->conns[due[i]]);
+}

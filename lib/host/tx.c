@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The transmit walk: timers -> grants -> answers for the link -> CNTL and FIRST -> DATA of
+ * connections whose credit is open, a few units each in turn.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "host/station.h"
+#include "vt/place.h"
+
+#define TURN_UNITS 8u         /* units a connection sends before the next has its turn */
+#define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
+#define CNTL_SPARE 80u        /* Ethernet, VLAN, IPv6 and UDP headers */
+
+void tx_reply(struct host *h, struct rte_mbuf *m)
+{
+    if (m == NULL)
+        return;
+    if (h->reply_count == HOST_REPLIES_MAX) {
+        host_count(h, COUNT_tx_replies_full);
+        rte_pktmbuf_free(m);
+        return;
+    }
+    h->replies[h->reply_count++] = m;
+}
+
+void tx_ask_neighbor(struct host *h, const struct addr *target)
+{
+    const struct addr *own = &h->cfg.address[addr_is_v4(target) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1];
+    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
+    uint8_t bytes[NEIGH_FRAME_MAX];
+
+    if (m == NULL) {
+        host_count(h, COUNT_tx_no_mbuf);
+        return;
+    }
+    uint16_t len = neigh_put_request(bytes, &h->cfg.mac, own, target, h->cfg.vlan);
+
+    memcpy(rte_pktmbuf_append(m, len), bytes, len);
+    host_count(h, COUNT_tx_arp);
+    tx_reply(h, m);
+}
+
+/* Is the next hop's MAC known? Asks for it otherwise. */
+bool tx_route(struct host *h, struct conn *c)
+{
+    if (c->route_known)
+        return true;
+    unsigned int family = addr_is_v4(&c->peer) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1;
+    const struct addr *hop = &c->peer;
+    bool ask;
+
+    if (!addr_same_prefix(hop, &h->cfg.address[family], h->cfg.prefix_len[family]) &&
+        !addr_is_link_local(hop))
+        hop = &h->cfg.gateway[family];
+    c->route_known = neighbor_find(&h->neighbors, hop, h->now, &c->route.dst_mac, &ask);
+    if (ask)
+        tx_ask_neighbor(h, hop);
+    return c->route_known;
+}
+
+/* One small packet in one mbuf, with its checksum. NULL if there is no mbuf. */
+struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
+                           uint32_t len)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
+
+    if (m == NULL) {
+        host_count(h, COUNT_tx_no_mbuf);
+        return NULL;
+    }
+    uint16_t head = frame_header_len(route);
+    uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + len));
+
+    CHECK(p != NULL);
+    frame_put(p, route, len);
+    memcpy(p + head, payload, len);
+    if (h->cfg.tx_sum != HOST_SUM_NONE)
+        frame_set_udp_sum(p, route, len, frame_sum(payload, len));
+    return m;
+}
+
+/* Appends application memory to the chain, by reference. */
+static struct rte_mbuf *piece_attach(struct host *h, struct rte_mbuf *head, struct rte_mbuf *last,
+                                     const struct vt_piece *piece,
+                                     struct rte_mbuf_ext_shared_info *shared)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.attach_pool);
+
+    if (m == NULL)
+        return NULL;
+    void *data = (void *)(uintptr_t)piece->data;
+
+    rte_mbuf_ext_refcnt_update(shared, 1);
+    rte_pktmbuf_attach_extbuf(m, data, (rte_iova_t)(uintptr_t)data, (uint16_t)piece->len, shared);
+    m->data_off = 0;
+    m->data_len = (uint16_t)piece->len;
+    last->next = m;
+    head->nb_segs++;
+    head->pkt_len += m->data_len;
+    return m;
+}
+
+/* The sum of a unit's bytes, which may lie in two pieces. */
+static uint64_t unit_sum(const struct vt_unit *u)
+{
+    uint64_t sum = frame_sum(u->pieces[0].data, (uint32_t)u->pieces[0].len);
+    uint64_t second = frame_sum(u->pieces[1].data, (uint32_t)u->pieces[1].len);
+
+    return sum + (u->pieces[0].len & 1 ? __builtin_bswap16(frame_sum_fold(second)) : second);
+}
+
+static void sum_set(struct host *h, struct rte_mbuf *m, const struct conn *c, const struct vt_unit *u)
+{
+    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+    uint16_t head = frame_header_len(&c->route);
+
+    if (h->cfg.tx_sum == HOST_SUM_NONE)
+        return;
+    if (h->cfg.tx_sum == HOST_SUM_SOFTWARE) {
+        frame_set_udp_sum(p, &c->route, WIRE_DATA_BYTES + u->len,
+                          frame_sum(p + head, WIRE_DATA_BYTES) + unit_sum(u));
+        return;
+    }
+    bool v4 = addr_is_v4(&c->route.src);
+
+    m->l2_len = c->route.vlan == FRAME_VLAN_NONE ? 14 : 18;
+    m->l3_len = v4 ? 20 : 40;
+    m->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM | (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+    frame_set_pseudo_sum(p, &c->route, WIRE_DATA_BYTES + u->len);
+}
+
+static void data_header(struct host *h, struct conn *c, const struct vt_unit *u, uint8_t *p)
+{
+    struct wire_data d = {
+        .h = {.flags = u->flags | (c->peer_key == 0 ? WIRE_EARLY : 0),
+              .key = c->peer_key != 0 ? c->peer_key : c->own_key},
+        .packet = c->tx.packet,
+        .time_ns = clock_ns(&h->clock, h->now),
+        .request = pos_request(u->pos),
+        .unit = pos_unit(u->pos),
+        .request_len = u->request->len,
+        .unit_bytes = u->request->unit_bytes,
+        .cntl_seen = c->cntl_seen,
+    };
+
+    wire_put_data(p, &d);
+}
+
+/* The unit as a chain: headers, then the application's memory. */
+static bool unit_chain(struct host *h, struct rte_mbuf *m, const struct vt_unit *u)
+{
+    struct rte_mbuf *last = m;
+
+    for (unsigned int i = 0; i < 2 && last != NULL; i++)
+        if (u->pieces[i].len > 0)
+            last = piece_attach(h, m, last, &u->pieces[i], &u->request->shared[i]);
+    return last != NULL;
+}
+
+/* One DATA packet. NULL if there is no mbuf. */
+static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct vt_unit *u)
+{
+    bool attach = h->cfg.tx_attach && u->len > 0 &&
+                  rte_mbuf_ext_refcnt_read(&u->request->shared[0]) < REFERENCES_MAX &&
+                  rte_mbuf_ext_refcnt_read(&u->request->shared[1]) < REFERENCES_MAX;
+    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.tx_attach ? h->cfg.head_pool : h->cfg.copy_pool);
+
+    if (m == NULL || (h->cfg.tx_attach && u->len > 0 && !attach)) {
+        host_count(h, COUNT_tx_no_mbuf);
+        rte_pktmbuf_free(m);
+        return NULL;
+    }
+    uint16_t head = (uint16_t)(frame_header_len(&c->route) + WIRE_DATA_BYTES);
+    uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + (attach ? 0 : u->len)));
+
+    CHECK(p != NULL);
+    frame_put(p, &c->route, WIRE_DATA_BYTES + u->len);
+    data_header(h, c, u, p + head - WIRE_DATA_BYTES);
+    if (!attach) {
+        memcpy(p + head, u->pieces[0].data, u->pieces[0].len);
+        if (u->pieces[1].len > 0)
+            memcpy(p + head + u->pieces[0].len, u->pieces[1].data, u->pieces[1].len);
+    } else if (!unit_chain(h, m, u)) {
+        host_count(h, COUNT_tx_no_mbuf);
+        rte_pktmbuf_free(m);
+        return NULL;
+    }
+    sum_set(h, m, c, u);
+    return m;
+}
+
+static bool may_send(const struct conn *c)
+{
+    return c->state == HOST_OPEN || (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
+}
+
+static void sent_count(struct conn *c, const struct vt_unit *u)
+{
+    counter_add(&c->pub.tx_bytes, u->len);
+    counter_add(&c->pub.tx_units, 1);
+    counter_set(&c->pub.tx_repeats, c->tx.repeats);
+    counter_set(&c->pub.backlog_bytes, c->tx.backlog_bytes);
+}
+
+/* A connection's turn: up to TURN_UNITS units. *stuck: mbufs have run out. */
+static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, uint16_t max, bool *stuck)
+{
+    uint64_t ask = 2 * conn_wait_tsc(h, c);
+    struct vt_unit u;
+    uint16_t n = 0;
+
+    while (may_send(c) && vt_sender_peek(&c->tx, &u)) {
+        if (!credit_open(&c->credit, h->now)) {
+            wheel_insert(h->pacing, c->index, credit_next(&c->credit, h->now));
+            break;
+        }
+        if (n == max || n == TURN_UNITS) {
+            conn_has_data(h, c);
+            break;
+        }
+        m[n] = unit_build(h, c, &u);
+        if (m[n] == NULL) {
+            *stuck = true;
+            conn_has_data(h, c);
+            break;
+        }
+        n++;
+        vt_sender_take(&c->tx, &u, h->now, ask);
+        credit_take(&c->credit, u.len);
+        sent_count(c, &u);
+        host_count(h, COUNT_tx_data);
+    }
+    if (n > 0)
+        timer_at(h, c, c->tx.ask_at);
+    return n;
+}
+
+static uint16_t tx_data(struct host *h, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = 0;
+    bool stuck = false;
+    struct conn *c;
+
+    while (n < max && !stuck && (c = LIST_POP(h, data_list, data_link)) != NULL) {
+        n += conn_turn(h, c, m + n, max - n, &stuck);
+        if (c->state == HOST_CLOSED)
+            conn_free_check(h, c);
+    }
+    return n;
+}
+
+/* FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now. */
+static struct rte_mbuf *state_build(struct host *h, struct conn *c)
+{
+    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+    uint32_t len;
+
+    if (c->state == HOST_OPENING && !tx_route(h, c))
+        return NULL;
+    if (c->want & WANT_FIRST) {
+        c->want = 0;
+        if (c->first_tries == 0) { /* the way is known from now on: early data may go */
+            c->first_tries = 1;
+            c->first_at = h->now + clock_cycles(&h->clock, 20000000);
+            timer_at(h, c, c->first_at);
+            conn_has_data(h, c);
+        }
+        len = first_build(h, c, bytes);
+    } else if (c->want != 0 && c->route_known) {
+        if (c->state == HOST_CLOSED)
+            c->end_sent = true;
+        len = cntl_build(h, c, bytes, h->cfg.mtu - CNTL_SPARE);
+    } else {
+        c->want = 0;
+        return NULL;
+    }
+    return tx_packet(h, &c->route, bytes, len);
+}
+
+static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = 0;
+    struct conn *c;
+
+    while (n < max && (c = LIST_POP(h, cntl_list, cntl_link)) != NULL) {
+        struct rte_mbuf *p = state_build(h, c);
+
+        if (p != NULL)
+            m[n++] = p;
+        if (c->state == HOST_CLOSED)
+            conn_free_check(h, c);
+    }
+    return n;
+}
+
+static uint16_t tx_replies(struct host *h, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = (uint16_t)RTE_MIN((uint32_t)max, h->reply_count);
+
+    memcpy(m, h->replies, n * sizeof *m);
+    memmove(h->replies, h->replies + n, (h->reply_count - n) * sizeof *m);
+    h->reply_count -= n;
+    return n;
+}
+
+uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now)
+{
+    uint64_t bytes = 0;
+
+    h->now = now;
+    grants_apply(h);
+    timer_run(h);
+    uint16_t n = tx_state(h, m, max);
+
+    n += tx_replies(h, m + n, max - n);
+    n += tx_data(h, m + n, max - n);
+    for (uint16_t i = 0; i < n; i++)
+        bytes += m[i]->pkt_len;
+    counter_add(&h->count[COUNT_tx_frames], n);
+    counter_add(&h->count[COUNT_tx_bytes], bytes);
+    return n;
+}

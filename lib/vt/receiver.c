@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "vt/receiver.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+#define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
+#define TOLERANCE_MAX 4096u
+#define MARK_NOW 0u /* a gap with this mark waits for no further packets */
+
+static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
+{
+    return &r->ring[(number - r->origin) & r->mask];
+}
+
+/* Position after the unit: the last unit of a request is followed by the next request. */
+static uint64_t data_end(const struct wire_data *d)
+{
+    uint64_t units = wire_units(d->request_len, d->unit_bytes);
+
+    return d->unit + 1 == units ? pos_make(d->request + 1, 0) : pos_make(d->request, d->unit + 1);
+}
+
+void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cfg)
+{
+    CHECK(cfg->depth > 0 && (cfg->depth & (cfg->depth - 1)) == 0);
+    *r = (struct vt_receiver){.ring = cfg->ring,
+                              .mask = cfg->depth - 1,
+                              .origin = cfg->initial_request,
+                              .base = cfg->initial_request,
+                              .tail = cfg->initial_request,
+                              .edge = pos_make(cfg->initial_request, 0),
+                              .announced = pos_make(cfg->initial_request, 0),
+                              .go_back_n = cfg->go_back_n};
+    span_set_init(&r->gaps, cfg->spans, cfg->gaps);
+}
+
+void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request)
+{
+    uint32_t shift = initial_request - r->base;
+
+    CHECK(span_set_empty(&r->gaps) && r->edge == pos_make(r->base, 0) && r->packets == 0);
+    r->origin += shift;
+    r->base += shift;
+    r->tail += shift;
+    r->edge = r->announced = pos_make(initial_request, 0);
+}
+
+/* Accounts for everything up to `to` (limited to what is posted); the new part is missing. */
+static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
+{
+    uint64_t limit = pos_make(r->tail, 0);
+
+    to = seq64_min(to, limit);
+    if (r->go_back_n || !seq64_before(r->edge, to))
+        return false;
+    if (span_add(&r->gaps, r->edge, to, 0, mark) != 0)
+        return false; /* full: noticed again with the next unit or SREQ */
+    r->edge = to;
+    return true;
+}
+
+int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_t user, bool *ask)
+{
+    *ask = false;
+    if (r->tail - r->base > r->mask)
+        return -ENOBUFS;
+    if (r->closing && !seq32_before(r->tail, r->close_request))
+        return -ENODATA;
+    *buffer_at(r, r->tail) = (struct vt_buffer){.data = data, .len = len, .user = user};
+    r->tail++;
+    if (seq64_before(r->edge, r->announced)) {
+        edge_advance(r, r->announced, MARK_NOW);
+        *ask = true;
+    }
+    return 0;
+}
+
+/* Does the unit agree with what is known of its request? */
+static enum vt_verdict check_request(const struct vt_buffer *b, const struct wire_data *d,
+                                     uint64_t ack)
+{
+    if (b->unit_bytes != 0 &&
+        (d->request_len != b->request_len || d->unit_bytes != b->unit_bytes)) {
+        /* a new attempt with smaller units replaces one of which nothing was taken in order */
+        bool anew = d->request_len == b->request_len && d->unit_bytes < b->unit_bytes &&
+                    !seq64_before(pos_make(d->request, 0), ack);
+
+        if (!anew)
+            return VT_MISMATCH;
+    }
+    return d->request_len > b->len ? VT_TOO_LONG : VT_PLACE;
+}
+
+/* Is there room to remember the gaps this unit may leave? */
+static bool room_for(const struct vt_receiver *r, uint64_t pos)
+{
+    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
+        return true;
+    struct span *gap = span_find(&r->gaps, pos);
+
+    return gap != NULL && gap->first == pos;
+}
+
+enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,
+                                  uint8_t **dst)
+{
+    uint64_t pos = pos_make(d->request, d->unit);
+    uint64_t ack = vt_receiver_ack(r);
+
+    if (seq64_before(pos, ack))
+        return VT_DUPLICATE;
+    if (d->request - pos_request(ack) > REQUESTS_AHEAD_MAX)
+        return VT_BEYOND;
+    if (r->closing && seq64_before(pos_make(r->close_request, 0), data_end(d)))
+        return VT_BEYOND;
+    if (!seq32_before(d->request, r->tail))
+        return r->go_back_n && pos != r->edge ? VT_OUT_OF_ORDER : VT_UNPOSTED;
+
+    const struct vt_buffer *b = buffer_at(r, d->request);
+    enum vt_verdict v = check_request(b, d, ack);
+
+    if (v == VT_MISMATCH)
+        return v;
+    if (r->go_back_n && pos != r->edge)
+        return VT_OUT_OF_ORDER;
+    if (!room_for(r, pos))
+        return VT_NO_ROOM;
+    if (v == VT_TOO_LONG)
+        return r->refused_count < WIRE_REFUSED_MAX ? VT_TOO_LONG : VT_NO_ROOM;
+    if (seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL &&
+        d->unit_bytes == b->unit_bytes)
+        return VT_DUPLICATE;
+    *dst = b->data + (uint64_t)d->unit * d->unit_bytes;
+    return VT_PLACE;
+}
+
+/* Counts packet numbers: holes are losses until the late packet turns up. */
+static void packet_count(struct vt_receiver *r, uint64_t packet)
+{
+    r->packets++;
+    if (packet >= r->packet_end) {
+        r->lost += packet - r->packet_end;
+        r->packet_end = packet + 1;
+    } else if (r->lost > 0) {
+        r->lost--;
+    }
+}
+
+/* An original that arrives after it was asked for: this path reorders, wait for it next time. */
+static void reorder_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet)
+{
+    struct span *gap = span_find(&r->gaps, pos);
+
+    if (gap == NULL || gap->stamp == 0 || packet >= gap->mark)
+        return;
+    uint64_t distance = r->packet_end - 1 - packet;
+
+    if (distance > r->tolerance)
+        r->tolerance = distance < TOLERANCE_MAX ? (uint32_t)distance : TOLERANCE_MAX;
+}
+
+/* A new attempt: what was taken of the request's first attempt, and after it, is forgotten. */
+static void request_restart(struct vt_receiver *r, uint32_t number)
+{
+    uint64_t start = pos_make(number, 0);
+
+    if (seq64_before(start, r->edge)) {
+        span_remove(&r->gaps, start, r->edge);
+        r->edge = start;
+    }
+    r->announced = seq64_min(r->announced, start);
+    for (uint32_t i = number; i != r->tail; i++)
+        buffer_at(r, i)->unit_bytes = 0;
+}
+
+/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. */
+static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end)
+{
+    bool gap = false;
+
+    if (seq64_before(r->edge, pos)) {
+        gap = edge_advance(r, pos, r->packet_end);
+        if (r->edge != pos)
+            return false; /* no room: the unit counts as lost */
+    }
+    if (seq64_before(pos, r->edge)) {
+        uint64_t inside = seq64_min(end, r->edge);
+
+        CHECK(span_remove(&r->gaps, pos, inside) >= 0);
+    }
+    r->edge = seq64_max(r->edge, end);
+    r->announced = seq64_max(r->announced, r->edge);
+    return gap;
+}
+
+bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d)
+{
+    struct vt_buffer *b = buffer_at(r, d->request);
+    uint64_t pos = pos_make(d->request, d->unit);
+
+    packet_count(r, d->packet);
+    if (b->unit_bytes != 0 && d->unit_bytes < b->unit_bytes)
+        request_restart(r, d->request);
+    if (b->unit_bytes == 0) {
+        b->unit_bytes = d->unit_bytes;
+        b->request_len = d->request_len;
+    }
+    reorder_learn(r, pos, d->packet);
+    bool gap = account(r, pos, data_end(d));
+
+    r->units++;
+    r->bytes += d->payload_len;
+    if (d->h.flags & WIRE_WCLOSE)
+        vt_receiver_close(r, d->request + 1);
+    return gap && r->tolerance == 0;
+}
+
+/* The request fails here and, when the peer has heard of it, there. */
+static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
+{
+    struct vt_buffer *b = buffer_at(r, d->request);
+    uint64_t start = pos_make(d->request, 0);
+
+    b->status = -EMSGSIZE;
+    b->request_len = 0;
+    b->unit_bytes = d->unit_bytes;
+    r->refused[r->refused_count] = (struct wire_refused){d->request, WIRE_REFUSED_TOO_LONG};
+    r->refused_seq[r->refused_count++] = 0;
+    account(r, start, pos_make(d->request + 1, 0));
+    return true;
+}
+
+bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v)
+{
+    bool ask = false;
+
+    packet_count(r, d->packet);
+    switch (v) {
+    case VT_TOO_LONG:
+        ask = note_too_long(r, d);
+        break;
+    case VT_UNPOSTED:
+        ask = edge_advance(r, pos_make(r->tail, 0), r->packet_end) && r->tolerance == 0;
+        r->announced = seq64_max(r->announced, data_end(d));
+        break;
+    case VT_OUT_OF_ORDER:
+        r->announced = seq64_max(r->announced, data_end(d));
+        ask = true;
+        break;
+    default:
+        break;
+    }
+    if ((d->h.flags & WIRE_WCLOSE) && (v == VT_TOO_LONG || v == VT_UNPOSTED))
+        vt_receiver_close(r, d->request + 1);
+    return ask;
+}
+
+bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent)
+{
+    if (pos_request(sent) - pos_request(r->edge) > REQUESTS_AHEAD_MAX ||
+        !seq64_before(r->announced, sent))
+        sent = r->announced;
+    r->announced = sent;
+    if (r->go_back_n)
+        return seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
+    return edge_advance(r, sent, r->packet_end);
+}
+
+bool vt_receiver_close(struct vt_receiver *r, uint32_t close_request)
+{
+    if (r->closing)
+        return r->close_request == close_request;
+    if (close_request - pos_request(vt_receiver_ack(r)) > REQUESTS_AHEAD_MAX ||
+        seq64_before(pos_make(close_request, 0), r->announced))
+        return false;
+    r->closing = true;
+    r->close_request = close_request;
+    return true;
+}
+
+uint64_t vt_receiver_ack(const struct vt_receiver *r)
+{
+    return span_set_empty(&r->gaps) ? r->edge : span_at(&r->gaps, 0)->first;
+}
+
+bool vt_receiver_all_done(const struct vt_receiver *r)
+{
+    return r->closing && vt_receiver_ack(r) == pos_make(r->close_request, 0);
+}
+
+/* Go-back-N asks for everything from the edge on, once a round trip. */
+static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
+                            struct wire_span *span)
+{
+    uint64_t end = seq64_min(r->announced, pos_make(r->tail, 0));
+
+    if (!seq64_before(r->edge, end))
+        return 0;
+    if (r->asked_at != 0 && r->asked_edge == r->edge && now - r->asked_at < again_tsc)
+        return 0;
+    r->asked_at = now > 0 ? now : 1;
+    r->asked_edge = r->edge;
+    r->naks++;
+    *span = (struct wire_span){r->edge, end};
+    return 1;
+}
+
+uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
+                          struct wire_span *spans, uint32_t max)
+{
+    uint32_t n = 0;
+
+    if (r->go_back_n)
+        return max > 0 ? nak_go_back(r, now, again_tsc, spans) : 0;
+    for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
+        struct span *gap = span_at(&r->gaps, i);
+        bool due = gap->stamp != 0 ? now - gap->stamp >= again_tsc
+                                   : force || r->packet_end >= gap->mark + r->tolerance;
+
+        if (!due)
+            continue;
+        gap->stamp = now > 0 ? now : 1;
+        gap->mark = r->packet_end;
+        spans[n++] = (struct wire_span){gap->first, gap->end};
+        r->naks++;
+    }
+    return n;
+}
+
+uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
+                          uint64_t wait_tsc)
+{
+    uint64_t next = TIME_NEVER;
+
+    if (r->go_back_n) {
+        if (!seq64_before(r->edge, seq64_min(r->announced, pos_make(r->tail, 0))))
+            return TIME_NEVER;
+        return r->asked_at != 0 ? r->asked_at + again_tsc : now + wait_tsc;
+    }
+    for (uint32_t i = 0; i < r->gaps.count; i++) {
+        const struct span *gap = span_at(&r->gaps, i);
+
+        next = time_min(next, gap->stamp != 0 ? gap->stamp + again_tsc : now + wait_tsc);
+    }
+    return next;
+}
+
+uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out)
+{
+    for (uint32_t i = 0; i < r->refused_count; i++) {
+        out[i] = r->refused[i];
+        if (r->refused_seq[i] == 0)
+            r->refused_seq[i] = seq;
+    }
+    return (uint8_t)r->refused_count;
+}
+
+void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->refused_count; i++) {
+        if (r->refused_seq[i] != 0 && !seq32_before(cntl_seen, r->refused_seq[i]))
+            continue;
+        r->refused[kept] = r->refused[i];
+        r->refused_seq[kept++] = r->refused_seq[i];
+    }
+    r->refused_count = kept;
+}
+
+void vt_receiver_abort(struct vt_receiver *r, int status)
+{
+    for (uint32_t i = pos_request(vt_receiver_ack(r)); i != r->tail; i++)
+        buffer_at(r, i)->status = status;
+    span_set_clear(&r->gaps);
+    r->edge = r->announced = pos_make(r->tail, 0);
+    r->closing = true;
+    r->close_request = r->tail;
+}
+
+bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out)
+{
+    if (r->base == r->tail)
+        return false;
+    struct vt_buffer *b = buffer_at(r, r->base);
+    bool done = r->base != pos_request(vt_receiver_ack(r));
+
+    if (!done) {
+        if (!r->closing || seq32_before(r->base, r->close_request))
+            return false;
+        /* posted after the peer's last request */
+        *out = (struct vt_received){b->user, 0, -ENODATA};
+        r->base++;
+        return true;
+    }
+    *out = (struct vt_received){b->user, b->status == 0 ? b->request_len : 0, b->status};
+    r->base++;
+    return true;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receiving half of a VT connection (spec "VT", sections 3.2-3.4): posted buffers, and which
+ * units are missing. No payload is held: a unit for which no buffer is posted is discarded, and
+ * asked for the moment one is.
+ *
+ * Numbers, all wrap-safe:   base <= done <= tail (requests);   ack <= edge <= announced (positions)
+ * `edge` ends what is accounted for: every position before it is placed or lies in `gaps`;
+ * edge <= start of request tail. `announced` ends what the peer is known to have sent.
+ * ack = first gap, or edge without one: everything before it is placed. Requests before
+ * done = request of ack are complete, those before base also reported.
+ *
+ * A unit passes in three steps: vt_receiver_check() says where it goes and changes nothing; the
+ * caller copies and verifies; vt_receiver_commit() accounts for it (or vt_receiver_note() for one
+ * that cannot be placed). So a corrupt unit leaves no trace but bytes in a place still missing.
+ *
+ * NAK: a gap is asked for at once, or, once reordering was seen, when packets that many later have
+ * arrived; again after `again_tsc` (a round trip and its spread), never sooner. Owned by one worker.
+ */
+#ifndef SLUICE_VT_RECEIVER_H
+#define SLUICE_VT_RECEIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/seq.h"
+#include "base/span.h"
+#include "wire/packet.h"
+
+struct vt_buffer {
+    uint8_t *data;
+    uint64_t len;         /* bytes of the buffer */
+    uint64_t user;
+    uint64_t request_len; /* valid once unit_bytes > 0 */
+    uint32_t unit_bytes;  /* 0: nothing of the request placed yet */
+    int32_t status;
+};
+
+enum vt_verdict {
+    VT_PLACE,        /* to be placed */
+    VT_DUPLICATE,    /* had it */
+    VT_UNPOSTED,     /* no buffer waits for it: discarded, asked for later */
+    VT_OUT_OF_ORDER, /* go-back-N: not the next one */
+    VT_NO_ROOM,      /* would need more gaps than are kept: counts as lost */
+    VT_TOO_LONG,     /* the request is longer than its buffer: the request fails */
+    VT_MISMATCH,     /* disagrees with earlier units of its request */
+    VT_BEYOND,       /* after the last request, or absurdly far ahead */
+    VT_VERDICTS,
+};
+
+struct vt_receiver {
+    struct vt_buffer *ring;
+    uint32_t mask;
+    uint32_t origin; /* request `origin` stands at ring[0] */
+    uint32_t base, tail;
+    uint64_t edge, announced;
+    struct span_set gaps;    /* stamp: when asked for (0: not yet); mark: packet number then */
+    bool go_back_n;
+    uint64_t asked_at;       /* go-back-N: when edge was asked for, and which edge it was */
+    uint64_t asked_edge;
+    bool closing;            /* WCLOSE seen: requests end at close_request */
+    uint32_t close_request;
+    uint64_t packet_end;     /* highest packet number seen + 1 */
+    uint64_t packets;        /* received, duplicates too */
+    uint64_t lost;           /* packet numbers missing */
+    uint32_t tolerance;      /* packets of reordering to wait for before a NAK */
+    struct wire_refused refused[WIRE_REFUSED_MAX];
+    uint32_t refused_seq[WIRE_REFUSED_MAX]; /* CNTL that first said so; 0: none yet */
+    uint32_t refused_count;
+    uint64_t bytes, units, naks; /* counters: placed, asked for */
+};
+
+struct vt_received {
+    uint64_t user, len;
+    int32_t status;
+};
+
+struct vt_receiver_config {
+    struct vt_buffer *ring;
+    uint32_t depth; /* power of two */
+    struct span *spans;
+    uint32_t gaps;
+    uint32_t initial_request;
+    bool go_back_n;
+};
+
+void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cfg);
+/* The peer's first request number, learnt when it opens; buffers posted before keep their order.
+ * Only before anything was received. */
+void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request);
+
+/* Posts a buffer: 0, -ENOBUFS, or -ENODATA if the peer closed and this would be after its last
+ * request. *ask is set if units known to be missing are now wanted: send CNTL at once. */
+int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_t user, bool *ask);
+
+/* Where does this unit go? *dst is set for VT_PLACE. Changes nothing. */
+enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,
+                                  uint8_t **dst);
+/* The unit was placed. True if it opened a gap that wants a NAK at once. */
+bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d);
+/* The unit was not placed, for the reason check gave. True if that wants a CNTL at once. */
+bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v);
+
+/* The peer says it has sent everything before `sent`. True if that showed a gap. */
+bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent);
+/* The peer says there are no requests from close_request on. False if that contradicts the past. */
+bool vt_receiver_close(struct vt_receiver *r, uint32_t close_request);
+
+uint64_t vt_receiver_ack(const struct vt_receiver *r);
+/* Everything the peer will ever send has been placed. */
+bool vt_receiver_all_done(const struct vt_receiver *r);
+
+/*
+ * Fills spans with gaps that are due, and marks them asked for at now. force: also those that wait
+ * out reordering. Returns their number, at most max.
+ */
+uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
+                          struct wire_span *spans, uint32_t max);
+/* When is the next gap due (TIME_NEVER: none)? Gaps never asked for: after wait_tsc from now. */
+uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
+                          uint64_t wait_tsc);
+
+/* Fills the refusals the peer may not know of yet, as said by CNTL number seq. */
+uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out);
+/* The peer has seen our CNTL number cntl_seen. */
+void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen);
+
+/* Nothing more will be placed: what is outstanding completes with status. */
+void vt_receiver_abort(struct vt_receiver *r, int status);
+
+/* Takes the next completion, in order. */
+bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "vt/rtt.h"
+
+void rtt_init(struct rtt *r)
+{
+    *r = (struct rtt){0, 0, 0};
+}
+
+void rtt_sample(struct rtt *r, uint64_t sample_tsc)
+{
+    if (sample_tsc == 0)
+        sample_tsc = 1;
+    if (r->srtt_tsc == 0) {
+        *r = (struct rtt){sample_tsc, sample_tsc / 2, sample_tsc};
+        return;
+    }
+    int64_t error = (int64_t)(sample_tsc - r->srtt_tsc);
+    int64_t spread = (error < 0 ? -error : error) - (int64_t)r->var_tsc;
+
+    r->srtt_tsc = (uint64_t)((int64_t)r->srtt_tsc + error / 8);
+    r->var_tsc = (uint64_t)((int64_t)r->var_tsc + spread / 4);
+    if (r->srtt_tsc == 0)
+        r->srtt_tsc = 1;
+    if (sample_tsc < r->min_tsc)
+        r->min_tsc = sample_tsc;
+}
+
+uint64_t rtt_wait(const struct rtt *r, uint64_t unknown_tsc)
+{
+    if (r->srtt_tsc == 0)
+        return unknown_tsc;
+    uint64_t margin = 4 * r->var_tsc;
+
+    if (margin < r->srtt_tsc / 8)
+        margin = r->srtt_tsc / 8;
+    return r->srtt_tsc + margin;
+}

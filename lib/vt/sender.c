@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "vt/sender.h"
+
+#include <errno.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+#define ASK_BACKOFF_MAX 6u /* the timer grows to 64 times its first value */
+#define UNIT_NONE UINT32_MAX
+
+static struct vt_request *request_at(const struct vt_sender *s, uint32_t number)
+{
+    return &s->ring[(number - s->origin) & s->mask];
+}
+
+/* The memory is the application's; nothing to do when the last mbuf lets go but count. */
+static void memory_released(void *addr, void *opaque)
+{
+    (void)addr;
+    (void)opaque;
+}
+
+void vt_sender_init(struct vt_sender *s, const struct vt_sender_config *cfg)
+{
+    CHECK(cfg->depth > 0 && (cfg->depth & (cfg->depth - 1)) == 0);
+    CHECK(cfg->unit_bytes >= WIRE_UNIT_MIN && cfg->unit_bytes <= WIRE_UNIT_MAX);
+    uint32_t r = cfg->initial_request;
+
+    *s = (struct vt_sender){.ring = cfg->ring,
+                            .mask = cfg->depth - 1,
+                            .origin = r,
+                            .base = r,
+                            .una = r,
+                            .tail = r,
+                            .next = pos_make(r, 0),
+                            .sent = pos_make(r, 0),
+                            .ack = pos_make(r, 0),
+                            .posted = r,
+                            .ahead = cfg->early,
+                            .unit_bytes = cfg->unit_bytes,
+                            .go_back_n = cfg->go_back_n,
+                            .ask_at = TIME_NEVER};
+    span_set_init(&s->repeat, cfg->spans, cfg->gaps);
+}
+
+void vt_sender_set_initial(struct vt_sender *s, uint32_t initial_request)
+{
+    uint32_t shift = initial_request - s->base;
+
+    CHECK(s->packet == 0 && s->una == s->base);
+    s->origin += shift;
+    s->base += shift;
+    s->una += shift;
+    s->tail += shift;
+    s->posted = initial_request;
+    s->next = s->sent = s->ack = pos_make(initial_request, 0);
+}
+
+int vt_sender_post(struct vt_sender *s, const struct vt_send *op)
+{
+    uint64_t len = op->pieces[0].len + op->pieces[1].len;
+
+    if (s->closing)
+        return -EPIPE;
+    if (s->tail - s->base > s->mask)
+        return -ENOBUFS;
+    if (op->pieces[0].len > WIRE_REQUEST_MAX || op->pieces[1].len > WIRE_REQUEST_MAX ||
+        len > WIRE_REQUEST_MAX)
+        return -EMSGSIZE;
+
+    struct vt_request *q = request_at(s, s->tail);
+
+    q->op = *op;
+    q->len = len;
+    q->unit_bytes = 0;
+    q->units = 0;
+    q->flagged_unit = UNIT_NONE;
+    q->status = 0;
+    q->provisional_reported = !op->provisional;
+    for (unsigned int i = 0; i < 2; i++) {
+        q->shared[i].free_cb = memory_released;
+        q->shared[i].fcb_opaque = NULL;
+        rte_mbuf_ext_refcnt_set(&q->shared[i], 1);
+    }
+    s->tail++;
+    s->backlog_bytes += len;
+    return 0;
+}
+
+/* Fixes a request's unit size as its first unit is about to go. */
+static void request_start(const struct vt_sender *s, struct vt_request *q)
+{
+    q->unit_bytes = s->unit_bytes;
+    q->units = (uint32_t)wire_units(q->len, q->unit_bytes);
+    q->flagged_unit = UNIT_NONE;
+    if (q->op.provisional && q->op.pieces[0].len > 0)
+        q->flagged_unit = (uint32_t)((q->op.pieces[0].len - 1) / q->unit_bytes);
+}
+
+/* The request number from which on nothing may be sent now. */
+static uint32_t send_limit(const struct vt_sender *s)
+{
+    uint32_t limit = s->posted + s->ahead;
+
+    return seq32_before(limit, s->tail) ? limit : s->tail;
+}
+
+static void unit_describe(struct vt_request *q, uint64_t pos, struct vt_unit *u)
+{
+    uint64_t start = (uint64_t)pos_unit(pos) * q->unit_bytes;
+    uint64_t left = q->len - start;
+    uint64_t head = q->op.pieces[0].len;
+
+    u->request = q;
+    u->pos = pos;
+    u->len = left < q->unit_bytes ? (uint32_t)left : q->unit_bytes;
+    u->flags = 0;
+    uint32_t from_head = start >= head ? 0 : (uint32_t)RTE_MIN(head - start, (uint64_t)u->len);
+
+    u->pieces[0] = (struct vt_piece){q->op.pieces[0].data + RTE_MIN(start, head), from_head};
+    u->pieces[1] = (struct vt_piece){q->op.pieces[1].data + (start + from_head - head),
+                                     u->len - from_head};
+    if (u->pieces[1].len == 0)
+        u->pieces[1].data = NULL;
+    if (pos_unit(pos) == q->flagged_unit && !q->provisional_reported)
+        u->flags |= WIRE_PACK;
+}
+
+/* The position after unit pos of request q: a request's end is the start of the next. */
+static uint64_t pos_after(const struct vt_request *q, uint64_t pos)
+{
+    return pos_unit(pos) + 1 == q->units ? pos_make(pos_request(pos) + 1, 0) : pos + 1;
+}
+
+/* The first position that waits to be repeated; drops what has become void. */
+static bool repeat_first(struct vt_sender *s, uint64_t *pos)
+{
+    while (!span_set_empty(&s->repeat)) {
+        uint64_t p = span_at(&s->repeat, 0)->first;
+
+        if (seq64_before(p, s->ack)) {
+            span_remove(&s->repeat, p, s->ack);
+            continue;
+        }
+        struct vt_request *q = request_at(s, pos_request(p));
+
+        if (q->units == 0 || pos_unit(p) >= q->units) {
+            span_remove(&s->repeat, p, pos_make(pos_request(p) + 1, 0));
+            continue;
+        }
+        *pos = p;
+        return true;
+    }
+    return false;
+}
+
+bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
+{
+    uint64_t pos;
+    uint32_t limit = send_limit(s);
+
+    if (repeat_first(s, &pos)) {
+        struct vt_request *q = request_at(s, pos_request(pos));
+
+        unit_describe(q, pos, u);
+        u->flags |= WIRE_REPEAT;
+        struct span *first = span_at(&s->repeat, 0);
+
+        /* the last thing we have to say asks for an answer */
+        if (s->repeat.count == 1 && first->end - first->first == 1 &&
+            !seq32_before(pos_request(s->next), limit))
+            u->flags |= WIRE_DREQ;
+        if (s->closing && pos_after(q, pos) == pos_make(s->tail, 0))
+            u->flags |= WIRE_WCLOSE;
+        return true;
+    }
+    if (!seq32_before(pos_request(s->next), limit))
+        return false;
+    struct vt_request *q = request_at(s, pos_request(s->next));
+
+    if (q->unit_bytes == 0)
+        request_start(s, q);
+    unit_describe(q, s->next, u);
+    uint64_t after = pos_after(q, s->next);
+
+    if (!seq32_before(pos_request(after), limit))
+        u->flags |= WIRE_DREQ;
+    if (s->closing && after == pos_make(s->tail, 0))
+        u->flags |= WIRE_WCLOSE;
+    if (seq64_before(s->next, s->sent))
+        u->flags |= WIRE_REPEAT;
+    return true;
+}
+
+void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, uint64_t ask_tsc)
+{
+    uint64_t after = pos_after(u->request, u->pos);
+
+    if (!span_set_empty(&s->repeat) && span_at(&s->repeat, 0)->first == u->pos) {
+        span_remove(&s->repeat, u->pos, after);
+        s->repeats++;
+    } else {
+        CHECK(u->pos == s->next);
+        s->next = after;
+        if (seq64_before(s->sent, after)) {
+            s->sent = after;
+            s->backlog_bytes -= u->len <= s->backlog_bytes ? u->len : s->backlog_bytes;
+        } else {
+            s->repeats++;
+        }
+    }
+    s->packet++;
+    s->ask_at = now + (ask_tsc << s->ask_backoff);
+}
+
+void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
+{
+    CHECK(unit_bytes >= WIRE_UNIT_MIN && unit_bytes <= WIRE_UNIT_MAX);
+    s->unit_bytes = unit_bytes;
+    for (uint32_t r = s->una; r != s->tail; r++) {
+        if (request_at(s, r)->unit_bytes <= unit_bytes)
+            continue;
+        /* a new attempt of this request and all after it: the peer cannot have taken any */
+        uint64_t start = pos_make(r, 0);
+
+        for (uint32_t i = r; i != s->tail; i++) {
+            request_at(s, i)->unit_bytes = 0;
+            request_at(s, i)->units = 0;
+        }
+        if (seq64_before(start, s->sent)) {
+            span_remove(&s->repeat, start, s->sent);
+            s->sent = start;
+        }
+        s->next = seq64_min(s->next, start);
+        s->ack = seq64_min(s->ack, start);
+        return;
+    }
+}
+
+/* Takes the peer's refusals: those requests fail, though all goes on. */
+static void apply_refused(struct vt_sender *s, const struct wire_cntl *c)
+{
+    for (uint32_t i = 0; i < c->refused_count; i++) {
+        uint32_t r = c->refused[i].request;
+
+        if (!seq32_before(r, s->una) && seq32_before(r, s->tail))
+            request_at(s, r)->status = -EMSGSIZE;
+    }
+}
+
+/* Takes the cumulative acknowledgement. */
+static void apply_ack(struct vt_sender *s, uint64_t ack)
+{
+    s->ack = ack;
+    s->next = seq64_max(s->next, ack);
+    while (s->una != pos_request(ack)) {
+        struct vt_request *q = request_at(s, s->una);
+
+        if (q->status == 0)
+            s->acked_bytes += q->len;
+        s->una++;
+    }
+}
+
+static void apply_naks(struct vt_sender *s, const struct wire_cntl *c)
+{
+    for (uint32_t i = 0; i < c->span_count; i++) {
+        uint64_t first = seq64_max(c->spans[i].first, s->ack);
+        uint64_t end = seq64_min(c->spans[i].end, s->sent);
+
+        if (!seq64_before(first, end))
+            continue;
+        s->naks++;
+        if (s->go_back_n) {
+            if (seq64_before(first, s->next))
+                s->next = first;
+            break;
+        }
+        /* full: what is not remembered now is asked for again */
+        if (span_add(&s->repeat, first, end, 0, 0) != 0)
+            break;
+    }
+    if (c->span_count > 0)
+        s->recoveries++;
+}
+
+/* Is there anything the peer has yet to confirm? */
+static bool unconfirmed(const struct vt_sender *s)
+{
+    return s->ack != pos_make(s->tail, 0) || (s->closing && !s->closed);
+}
+
+bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t now,
+                       uint64_t ask_tsc)
+{
+    if (seq64_before(s->sent, c->ack))
+        return false;
+    bool news = false;
+
+    if (seq32_before(s->posted, c->posted) && c->posted - s->posted <= 0x1000000) {
+        s->posted = c->posted;
+        news = true;
+    }
+    apply_refused(s, c);
+    if (seq64_before(s->ack, c->ack)) {
+        apply_ack(s, c->ack);
+        news = true;
+    }
+    apply_naks(s, c);
+    if (news || c->span_count > 0)
+        s->ask_backoff = 0;
+    if (!unconfirmed(s))
+        s->ask_at = TIME_NEVER;
+    else if (news || c->span_count > 0 || s->ask_at == TIME_NEVER)
+        s->ask_at = now + (ask_tsc << s->ask_backoff);
+    return true;
+}
+
+bool vt_sender_ask(struct vt_sender *s, uint64_t now, uint64_t ask_tsc)
+{
+    if (s->ask_at == TIME_NEVER || time_before(now, s->ask_at))
+        return false;
+    if (!unconfirmed(s)) {
+        s->ask_at = TIME_NEVER;
+        return false;
+    }
+    if (s->ask_backoff < ASK_BACKOFF_MAX)
+        s->ask_backoff++;
+    s->ask_at = now + (ask_tsc << s->ask_backoff);
+    return true;
+}
+
+void vt_sender_abort(struct vt_sender *s, int status)
+{
+    for (; s->una != s->tail; s->una++)
+        if (request_at(s, s->una)->status == 0)
+            request_at(s, s->una)->status = status;
+    span_set_clear(&s->repeat);
+    s->ack = s->next = s->sent = pos_make(s->tail, 0);
+    s->closing = true;
+    s->backlog_bytes = 0;
+    s->ask_at = TIME_NEVER;
+}
+
+bool vt_sender_all_acked(const struct vt_sender *s)
+{
+    return s->una == s->tail;
+}
+
+/* Does any mbuf refer to the request's memory? */
+static bool request_quiet(struct vt_request *q)
+{
+    return rte_mbuf_ext_refcnt_read(&q->shared[0]) == 1 &&
+           rte_mbuf_ext_refcnt_read(&q->shared[1]) == 1;
+}
+
+bool vt_sender_idle(const struct vt_sender *s)
+{
+    if (s->una != s->tail)
+        return false;
+    for (uint32_t r = s->base; r != s->tail; r++)
+        if (!request_quiet(request_at(s, r)))
+            return false;
+    return true;
+}
+
+bool vt_sender_lingers(const struct vt_sender *s)
+{
+    return s->base != s->una && !request_quiet(request_at(s, s->base));
+}
+
+/* Is the caller's part of a partial copy its own again? */
+static bool provisional_due(const struct vt_sender *s, struct vt_request *q)
+{
+    bool over = s->base != s->una;
+    bool arrived = q->flagged_unit != UNIT_NONE &&
+                   seq64_before(pos_make(s->base, q->flagged_unit), s->ack);
+
+    return (over || arrived || q->op.pieces[0].len == 0) &&
+           rte_mbuf_ext_refcnt_read(&q->shared[0]) == 1;
+}
+
+bool vt_sender_complete(struct vt_sender *s, struct vt_sent *out)
+{
+    if (s->base == s->tail)
+        return false;
+    struct vt_request *q = request_at(s, s->base);
+
+    if (!q->provisional_reported) {
+        if (!provisional_due(s, q))
+            return false;
+        q->provisional_reported = true;
+        *out = (struct vt_sent){q->op.user, q->op.pieces[0].len, q->status, true};
+        return true;
+    }
+    if (s->base == s->una || !request_quiet(q))
+        return false;
+    *out = (struct vt_sent){q->op.user, q->len, q->status, false};
+    s->base++;
+    return true;
+}

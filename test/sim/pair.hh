@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two hosts in a world and an application on each: A sends requests, B receives them, both count
+// every completion and compare every byte.
+#ifndef SLUICE_TEST_SIM_PAIR_HH
+#define SLUICE_TEST_SIM_PAIR_HH
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "base/clock.h"
+#include "host/host.h"
+#include "sim/world.h"
+#include "wire/frame.h"
+}
+
+// Mbuf pools shared by all tests of the program.
+struct Pools {
+    rte_mempool *head, *attach, *copy, *wire;
+    static const Pools &get();
+    // Every mbuf is back.
+    bool whole() const;
+};
+
+struct PairOptions {
+    uint64_t delay_ns = 50000;
+    uint64_t rate_Bps = 0;
+    uint64_t queue_ns = 0;
+    uint64_t poll_ns = 1000;
+    uint64_t control_ns = 0;
+    uint16_t mtu = 1500;
+    bool ipv6 = false;
+    uint16_t vlan = FRAME_VLAN_NONE;
+    bool go_back_n = false;
+    bool attach = true;
+    host_sum sum = HOST_SUM_SOFTWARE;
+    uint32_t depth = 16;
+    uint32_t gaps = 64;
+    uint32_t conns = 4;
+    uint32_t early = 16;
+    uint32_t ahead = 0;
+    uint32_t silence_ms = 3000;
+    uint64_t rate_first_Bps = 125000000;
+    uint64_t burst_first = 20000;
+    uint64_t capacity_Bps = 0;
+    std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
+};
+
+class Pair
+{
+  public:
+    explicit Pair(const PairOptions &options);
+    ~Pair();
+    Pair(const Pair &) = delete;
+
+    host *a() { return world_host(w, 0); }
+    host *b() { return world_host(w, 1); }
+    // Connects A to B and submits accept; numbers in conn[0], conn[1].
+    void open();
+    // A sends / B posts one request; payload is a pattern of the request's number.
+    void send(uint64_t len, bool provisional = false, uint64_t tail = 0);
+    void recv(uint64_t len);
+    void send_back(uint64_t len); // B to A
+    void recv_back(uint64_t len);
+    // Runs until done() or the time is over; returns done().
+    bool run(const std::function<bool()> &done, uint64_t max_ns = 60 * CLOCK_NS_PER_S);
+    // Everything sent has completed at both ends with status 0 and equal bytes.
+    bool all_done() const;
+    // Shuts both directions down and closes; true if all of it came in order.
+    bool finish();
+    std::string state() const;
+
+    struct Request {
+        std::vector<uint8_t> data;
+        uint64_t seed;
+        bool done = false, provisional = false;
+        int status = 1;
+        uint64_t len = 0;
+    };
+    world *w;
+    PairOptions opt;
+    uint32_t conn[2];
+    std::deque<Request> sends[2], recvs[2]; // by sending / receiving side
+    int opened[2] = {1, 1}, shut[2] = {1, 1};
+    std::vector<std::string> faults;
+    std::vector<host_completion> log;
+
+  private:
+    void complete(uint32_t side, const host_completion &c);
+    void post_send(uint32_t side, uint64_t len, bool provisional, uint64_t tail);
+    void post_recv(uint32_t side, uint64_t len);
+    static void app(void *ctx, uint32_t i, host *h, uint64_t now);
+    static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
+};
+
+// Payload byte i of the request with this seed.
+inline uint8_t pattern(uint64_t seed, uint64_t i)
+{
+    uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15ull + (i >> 3) * 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 29;
+    return static_cast<uint8_t>(x >> ((i & 7) * 8));
+}
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whole transfers in virtual time, over a link that loses nothing.
+#include <gtest/gtest.h>
+
+#include "pair.hh"
+
+namespace
+{
+
+class Transfer : public testing::Test
+{
+  protected:
+    void TearDown() override { EXPECT_TRUE(Pools::get().whole()) << "mbufs leak"; }
+};
+
+void transfer(const PairOptions &o, const std::vector<uint64_t> &lens)
+{
+    Pair p(o);
+    p.open();
+    for (uint64_t len : lens) {
+        p.recv(len);
+        p.send(len);
+    }
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+TEST_F(Transfer, OneByte)
+{
+    transfer({}, {1});
+}
+
+TEST_F(Transfer, SizesAroundUnits)
+{
+    transfer({}, {0, 1, 1407, 1408, 1409, 2816, 100000, 0, 7});
+}
+
+TEST_F(Transfer, GoBackN)
+{
+    PairOptions o;
+    o.go_back_n = true;
+    transfer(o, {0, 1, 100000, 5});
+}
+
+TEST_F(Transfer, Ipv6Vlan)
+{
+    PairOptions o;
+    o.ipv6 = true;
+    o.vlan = 42;
+    transfer(o, {0, 1, 100000, 5});
+}
+
+TEST_F(Transfer, JumboCopied)
+{
+    PairOptions o;
+    o.mtu = 9000;
+    o.attach = false;
+    transfer(o, {0, 1, 1000000, 5});
+}
+
+TEST_F(Transfer, NoSum)
+{
+    PairOptions o;
+    o.mtu = 9000;
+    o.sum = HOST_SUM_NONE;
+    transfer(o, {1000000});
+}
+
+TEST_F(Transfer, BothDirections)
+{
+    Pair p({});
+    p.open();
+    p.recv_back(50000);
+    p.recv(60000);
+    p.send(60000);
+    p.send_back(50000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+TEST_F(Transfer, PostedLate)
+{
+    Pair p({});
+    p.open();
+    p.send(100000);
+    p.send(5);
+    EXPECT_FALSE(p.run([&] { return p.all_done() && !p.recvs[1].empty(); }, 100000000));
+    p.recv(100000);
+    p.recv(5);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+TEST_F(Transfer, Provisional)
+{
+    Pair p({});
+    p.open();
+    p.recv(100000);
+    p.send(100000, true, 20000);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    ASSERT_GE(p.log.size(), 3u);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+TEST_F(Transfer, BufferTooShort)
+{
+    Pair p({});
+    p.open();
+    p.recv(999);
+    p.recv(5);
+    p.send(1000);
+    p.send(5);
+    EXPECT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; })) << p.state();
+    EXPECT_EQ(p.sends[0][0].status, -EMSGSIZE);
+    EXPECT_EQ(p.recvs[1][0].status, -EMSGSIZE);
+    EXPECT_EQ(p.sends[0][1].status, 0);
+    EXPECT_EQ(p.recvs[1][1].status, 0);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+TEST_F(Transfer, ControlGrants)
+{
+    PairOptions o;
+    o.control_ns = 1000000;
+    o.capacity_Bps = 10000000;
+    Pair p(o);
+    p.open();
+    p.recv(2000000);
+    p.send(2000000);
+    uint64_t start = world_now(p.w);
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    double rate = 2e6 / (double(world_now(p.w) - start) / 1e9);
+    EXPECT_NEAR(rate, 10e6, 0.3e6);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+} // namespace
