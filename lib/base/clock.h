@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time is a parameter: `now` counts cycles of a clock whose Hz the state machine was told.
+ *
+ * Invariant: clock_ns(c, clock_cycles(c, ns)) is within one cycle of ns, for any ns < 2^63;
+ * 128-bit intermediates, so nothing overflows. cycles: u64, wraps never in practice (2^64 at
+ * 4 GHz is 146 years); compare with time_before().
+ */
+#ifndef SLUICE_BASE_CLOCK_H
+#define SLUICE_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLOCK_NS_PER_S 1000000000ull
+#define TIME_NEVER UINT64_MAX
+
+struct clock {
+    uint64_t hz; /* cycles per second, > 0 */
+};
+
+static inline uint64_t clock_cycles(const struct clock *c, uint64_t ns)
+{
+    return (uint64_t)((unsigned __int128)ns * c->hz / CLOCK_NS_PER_S);
+}
+
+static inline uint64_t clock_ns(const struct clock *c, uint64_t cycles)
+{
+    return (uint64_t)((unsigned __int128)cycles * CLOCK_NS_PER_S / c->hz);
+}
+
+/* Is a before b? TIME_NEVER is after everything. */
+static inline bool time_before(uint64_t a, uint64_t b)
+{
+    return a < b;
+}
+
+/* TIME_NEVER counts as later than everything. */
+static inline uint64_t time_min(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Seeded random numbers (xoshiro256**, Blackman and Vigna 2018; seeded by splitmix64). Same seed,
+ * same numbers, on every compiler and machine. Not for secrets.
+ */
+#ifndef SLUICE_BASE_RNG_H
+#define SLUICE_BASE_RNG_H
+
+#include <stdint.h>
+
+struct rng {
+    uint64_t s[4];
+};
+
+void rng_init(struct rng *r, uint64_t seed);
+
+/* Uniform over all 64-bit values. */
+uint64_t rng_u64(struct rng *r);
+
+/* Uniform over [0, bound), without bias; bound > 0. */
+uint64_t rng_below(struct rng *r, uint64_t bound);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Layers 2 to 4: Ethernet II, one optional VLAN tag (802.1Q), IPv4 (RFC 791) or IPv6 (RFC 8200),
+ * UDP (RFC 768); and recognising ARP, ICMP and ICMPv6. Bytes -> checked view, view -> bytes.
+ *
+ * A view is in host byte order and never points outside the bytes it was parsed from.
+ */
+#ifndef SLUICE_WIRE_FRAME_H
+#define SLUICE_WIRE_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+
+#include "wire/addr.h"
+
+#define FRAME_VLAN_NONE 0xffff
+
+/* What a parsed frame is, or why it is dropped: each value has its own counter. */
+enum frame_kind {
+    FRAME_UDP,
+    FRAME_ARP,   /* complete, Ethernet/IPv4 */
+    FRAME_ICMP4, /* at least the 8-byte header */
+    FRAME_ICMP6, /* at least the 4-byte header */
+    FRAME_OTHER, /* well-formed as far as looked at, but not for us: other protocols */
+    FRAME_SHORT, /* ends inside a header, or lengths disagree with the frame */
+    FRAME_BAD_IP, /* version, header length, IPv4 header checksum */
+    FRAME_FRAGMENT, /* IP fragments are never ours: DF is always set */
+    FRAME_BAD_UDP,  /* UDP length disagrees with IP's */
+    FRAME_KINDS,
+};
+
+struct frame {
+    enum frame_kind kind;
+    struct rte_ether_addr src_mac, dst_mac;
+    uint16_t vlan;      /* VLAN id 0-4095, or FRAME_VLAN_NONE */
+    uint8_t ecn;        /* IP ECN bits (RFC 3168), 0-3 */
+    uint8_t hop_limit;  /* IPv4 TTL or IPv6 hop limit */
+    struct addr src, dst;
+    uint16_t sport, dport; /* UDP only */
+    uint16_t udp_sum;      /* UDP checksum field as a raw network-order value; 0: none sent */
+    uint16_t l3_off;       /* start of the ARP or IP header, bytes from the frame's start */
+    uint16_t l4_off;       /* start of UDP, ICMP or ICMPv6 */
+    uint16_t payload_off;  /* FRAME_UDP: first byte after the UDP header */
+    uint32_t payload_len;  /* bytes after the UDP header (or of the ICMP message), as IP says:
+                              Ethernet padding is not counted */
+};
+
+/*
+ * Parses the frame whose first `head_len` bytes stand at p (contiguous), of frame_len bytes in all
+ * (more follow in other segments if frame_len > head_len). All headers must be within head_len.
+ * Returns f->kind. The UDP checksum is not verified here.
+ */
+enum frame_kind frame_parse(const uint8_t *p, uint32_t head_len, uint32_t frame_len,
+                            struct frame *f);
+
+/* Everything about a way to a peer that does not change from packet to packet. */
+struct frame_route {
+    struct rte_ether_addr src_mac, dst_mac;
+    uint16_t vlan; /* or FRAME_VLAN_NONE */
+    struct addr src, dst; /* both of one family */
+    uint16_t sport, dport;
+    uint8_t dscp; /* 0-63 */
+    uint8_t ecn;  /* 0-3 */
+};
+
+/* Header bytes (Ethernet .. UDP) for a route: 42, 46, 62 or 66. */
+uint16_t frame_header_len(const struct frame_route *r);
+
+/*
+ * Writes Ethernet .. UDP headers for payload_len bytes after UDP, with DF set, hop limit 64, a
+ * right IPv4 header checksum and UDP checksum 0. Returns the header length.
+ */
+uint16_t frame_put(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
+
+/* Folds a 32- or 64-bit ones-complement sum to 16 bits (RFC 1071). */
+uint16_t frame_sum_fold(uint64_t sum);
+
+/* Ones-complement sum, in memory order, of len bytes starting at an even offset; unfolded. */
+uint64_t frame_sum(const void *data, uint32_t len);
+
+/*
+ * Sum of the UDP pseudo header (RFC 768, RFC 8200 8.1) for udp_len bytes of UDP header + payload;
+ * unfolded, in memory order: add frame_sum() of UDP header and payload, fold, complement.
+ */
+uint64_t frame_pseudo_sum(const struct addr *src, const struct addr *dst, uint32_t udp_len);
+
+/*
+ * Sets the UDP checksum of headers written by frame_put() at p, given the unfolded sum of the
+ * payload (taken as starting at an even offset). A result of 0 is sent as 0xffff.
+ */
+void frame_set_udp_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len,
+                       uint64_t payload_sum);
+
+/* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest. */
+void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
+
+/*
+ * Is the UDP checksum right, given the unfolded sum of the payload? True if udp_sum is 0 (none was
+ * sent). p: the frame f was parsed from.
+ */
+bool frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_sum);
+
+#endif

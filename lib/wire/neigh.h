@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a host must say on its link to be found: ARP (RFC 826), neighbour solicitation and
+ * advertisement (RFC 4861), and echo for ping (RFC 792, RFC 4443). Bytes -> view, view -> bytes.
+ */
+#ifndef SLUICE_WIRE_NEIGH_H
+#define SLUICE_WIRE_NEIGH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ether.h>
+
+#include "wire/addr.h"
+#include "wire/frame.h"
+
+#define NEIGH_FRAME_MAX 128 /* bytes the builders below may write */
+
+enum neigh_kind {
+    NEIGH_NONE,    /* not one of these, or malformed: ignore and count */
+    NEIGH_REQUEST, /* who has target? (ARP request, neighbour solicitation) */
+    NEIGH_REPLY,   /* target is at mac (ARP reply, neighbour advertisement) */
+};
+
+struct neigh {
+    enum neigh_kind kind;
+    struct addr sender;               /* who speaks; unset for an address probe */
+    struct addr target;               /* REQUEST: whom it looks for; REPLY: whom mac belongs to */
+    struct rte_ether_addr mac;        /* the speaker's (REQUEST) or the target's (REPLY) */
+    bool has_mac;                     /* ND may leave the option out */
+};
+
+/*
+ * Reads an ARP frame, or an ICMPv6 neighbour message with its rules checked (hop limit 255, code 0,
+ * checksum, options within the message). frame_len bytes stand contiguous at p; f is its parse.
+ */
+enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct frame *f,
+                            struct neigh *n);
+
+/* Who has target? Broadcast ARP, or a solicitation to its solicited-node multicast group.
+ * Returns the frame's length (>= 60 without FCS is not padded: ports pad). */
+uint16_t neigh_put_request(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *sender,
+                           const struct addr *target, uint16_t vlan);
+
+/* target (ours) is at mac, said to dst at dst_mac. */
+uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *target,
+                         const struct rte_ether_addr *dst_mac, const struct addr *dst,
+                         uint16_t vlan);
+
+/* The solicited-node multicast MAC of an IPv6 address (RFC 4291 2.7.1, RFC 2464). */
+struct rte_ether_addr neigh_multicast_mac(const struct addr *a);
+
+/*
+ * Turns an echo request (frame of frame_len contiguous bytes at p, parsed as f) into its reply in
+ * place: MACs and addresses swapped, type changed, checksum right, hop limit 64. False if it is not
+ * a well-formed echo request with a right checksum.
+ */
+bool neigh_echo(uint8_t *p, uint32_t frame_len, const struct frame *f,
+                const struct rte_ether_addr *mac);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The credit rule as the specification words it: every single RTIMER is walked, each at its exact
+ * rational time, rounded down to the cycle in which it falls.
+ */
+#ifndef SLUICE_TEST_CREDIT_MODEL_H
+#define SLUICE_TEST_CREDIT_MODEL_H
+
+#include <cstdint>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/clock.h"
+#include "base/rng.h"
+#include "pace/credit.h"
+}
+
+using u128 = unsigned __int128;
+
+struct CreditModel {
+    uint64_t hz, rate_Bps, burst_bytes;
+    uint64_t start; /* RTIMER's start */
+    uint64_t next;  /* the next refresh is the next-th after start */
+    int64_t credit_bytes;
+    uint64_t steps = 0; /* refreshes walked in all, to bound a test's time */
+
+    CreditModel(uint64_t hz_, uint64_t rate, uint64_t burst, uint64_t now)
+        : hz(hz_), rate_Bps(rate), burst_bytes(burst), start(now), next(1),
+          credit_bytes((int64_t)burst)
+    {
+    }
+
+    bool runs() const
+    {
+        return rate_Bps > 0 && burst_bytes > 0;
+    }
+
+    uint64_t refresh_at(uint64_t k) const
+    {
+        return start + (uint64_t)((u128)k * ((u128)burst_bytes * hz) / rate_Bps);
+    }
+
+    void refresh()
+    {
+        if (credit_bytes <= 0)
+            credit_bytes += (int64_t)burst_bytes;
+        else
+            credit_bytes = (int64_t)burst_bytes;
+        next++;
+        steps++;
+    }
+
+    void walk(uint64_t now)
+    {
+        while (runs() && refresh_at(next) <= now)
+            refresh();
+    }
+
+    bool open() const
+    {
+        return burst_bytes == 0 || (rate_Bps > 0 && credit_bytes > 0);
+    }
+
+    void take(uint64_t len_bytes)
+    {
+        if (burst_bytes > 0)
+            credit_bytes -= (int64_t)len_bytes;
+    }
+
+    void set(uint64_t rate, uint64_t burst, uint64_t now)
+    {
+        walk(now);
+        if (rate == rate_Bps && burst == burst_bytes)
+            return;
+        if (credit_bytes > (int64_t)burst)
+            credit_bytes = (int64_t)burst;
+        rate_Bps = rate;
+        burst_bytes = burst;
+        start = now;
+        next = 1;
+    }
+
+    /* When the gate opens if nothing is sent; by walking a copy. */
+    uint64_t opens(uint64_t now) const
+    {
+        CreditModel m = *this;
+
+        if (m.open())
+            return now;
+        if (m.rate_Bps == 0)
+            return TIME_NEVER;
+        while (m.credit_bytes <= 0)
+            m.refresh();
+        return m.refresh_at(m.next - 1);
+    }
+};
+
+/* Log-uniform over [low, high]: every magnitude as likely as any other. */
+static inline uint64_t rng_magnitude(struct rng *r, uint64_t low, uint64_t high)
+{
+    int bits = 64 - __builtin_clzll(high / low);
+    uint64_t scale = low << rng_below(r, (uint64_t)bits);
+    uint64_t x = scale + rng_below(r, scale);
+
+    return x < high ? x : high;
+}
+
+static inline uint64_t rng_hz(struct rng *r)
+{
+    const uint64_t hz[] = {1000000,    24000000,   999999937,  1000000000,
+                           2100000000, 2999999999, 4000000007, 3000000000};
+
+    return hz[rng_below(r, 8)];
+}
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The wheel by example: order, moves, late and early polls, the horizon, a million entries.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/clock.h"
+#include "base/rng.h"
+#include "pace/wheel.h"
+}
+
+namespace
+{
+using List = std::vector<uint32_t>;
+
+struct Wheel {
+    Wheel(uint32_t capacity, uint32_t shift, uint64_t now) : storage(capacity)
+    {
+        wheel_init(&w, storage.data(), capacity, shift, now);
+    }
+
+    List poll(uint64_t now, uint32_t max = 64)
+    {
+        List out(max);
+
+        out.resize(wheel_poll(&w, now, out.data(), max));
+        return out;
+    }
+
+    List poll_all(uint64_t now)
+    {
+        List all, some;
+
+        do {
+            some = poll(now);
+            all.insert(all.end(), some.begin(), some.end());
+        } while (some.size() == 64);
+        return all;
+    }
+
+    std::vector<struct wheel_entry> storage;
+    struct wheel w;
+};
+} // namespace
+
+TEST(Wheel, StartsEmpty)
+{
+    Wheel w(4, 0, 1000);
+
+    EXPECT_EQ(wheel_storage_bytes(4), 4 * sizeof(struct wheel_entry));
+    EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
+    EXPECT_EQ(w.poll(1000000), List{});
+    EXPECT_FALSE(wheel_queued(&w.w, 3));
+    wheel_cancel(&w.w, 3);
+    EXPECT_EQ(w.w.queued, 0u);
+}
+
+TEST(Wheel, NeverEarlyNeverLate)
+{
+    Wheel w(4, 0, 1000);
+
+    wheel_insert(&w.w, 2, 1005);
+    EXPECT_TRUE(wheel_queued(&w.w, 2));
+    EXPECT_EQ(wheel_next(&w.w), 1005u);
+    EXPECT_EQ(w.poll(1004), List{});
+    EXPECT_EQ(w.poll(1005), List{2});
+    EXPECT_FALSE(wheel_queued(&w.w, 2));
+    EXPECT_EQ(w.poll(1006), List{});
+}
+
+TEST(Wheel, TimesRoundUpToTicks)
+{
+    Wheel w(4, 4, 0); /* ticks of 16 cycles */
+
+    wheel_insert(&w.w, 0, 16);
+    wheel_insert(&w.w, 1, 17);
+    wheel_insert(&w.w, 2, 32);
+    EXPECT_EQ(w.poll(15), List{});
+    EXPECT_EQ(w.poll(16), List{0});
+    EXPECT_EQ(wheel_next(&w.w), 32u);
+    EXPECT_EQ(w.poll(31), List{});
+    EXPECT_EQ(w.poll(32), (List{1, 2}));
+}
+
+TEST(Wheel, PastIsDueAtOnce)
+{
+    Wheel w(4, 0, 1000);
+
+    EXPECT_EQ(w.poll(5000), List{});
+    wheel_insert(&w.w, 0, 10);
+    wheel_insert(&w.w, 1, 5000);
+    wheel_insert(&w.w, 2, 0);
+    EXPECT_EQ(wheel_next(&w.w), 5000u);
+    EXPECT_EQ(w.poll(5000), (List{0, 1, 2}));
+}
+
+TEST(Wheel, OrderOfTimeThenOfInsertion)
+{
+    Wheel w(8, 0, 0);
+
+    wheel_insert(&w.w, 7, 300);
+    wheel_insert(&w.w, 6, 20);
+    wheel_insert(&w.w, 5, 300);
+    wheel_insert(&w.w, 4, 100000);
+    wheel_insert(&w.w, 3, 20);
+    wheel_insert(&w.w, 2, 301);
+    EXPECT_EQ(w.poll(200000), (List{6, 3, 7, 5, 2, 4}));
+}
+
+TEST(Wheel, MoveAndCancel)
+{
+    Wheel w(4, 0, 0);
+
+    wheel_insert(&w.w, 0, 50);
+    wheel_insert(&w.w, 1, 50);
+    wheel_insert(&w.w, 2, 50);
+    wheel_insert(&w.w, 1, 70000);
+    wheel_insert(&w.w, 0, TIME_NEVER);
+    EXPECT_EQ(w.w.queued, 2u);
+    EXPECT_FALSE(wheel_queued(&w.w, 0));
+    EXPECT_EQ(w.poll(69999), List{2});
+    wheel_insert(&w.w, 1, 69999 + 5); /* earlier */
+    EXPECT_EQ(w.poll(69999 + 5), List{1});
+    wheel_insert(&w.w, 3, 80000);
+    wheel_cancel(&w.w, 3);
+    EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
+    EXPECT_EQ(w.poll(90000), List{});
+}
+
+TEST(Wheel, SameTickKeepsItsTurn)
+{
+    Wheel w(4, 0, 0);
+
+    wheel_insert(&w.w, 0, 50);
+    wheel_insert(&w.w, 1, 50);
+    wheel_insert(&w.w, 0, 50);
+    EXPECT_EQ(w.poll(50), (List{0, 1}));
+}
+
+TEST(Wheel, FullBatchesLoseNothing)
+{
+    Wheel w(10, 0, 0);
+
+    for (uint32_t i = 0; i < 10; i++)
+        wheel_insert(&w.w, i, 100 + i / 4);
+    EXPECT_EQ(w.poll(1000, 0), List{});
+    EXPECT_EQ(w.poll(1000, 3), (List{0, 1, 2}));
+    wheel_insert(&w.w, 0, 5); /* overdue between two calls: the slot being emptied */
+    EXPECT_EQ(w.poll(1000, 3), (List{3, 0, 4}));
+    EXPECT_EQ(w.poll(1000, 5), (List{5, 6, 7, 8, 9}));
+    EXPECT_EQ(w.poll(1000, 5), List{});
+}
+
+TEST(Wheel, EarlierPollReturnsNothing)
+{
+    Wheel w(4, 0, 0);
+
+    wheel_insert(&w.w, 0, 2000);
+    EXPECT_EQ(w.poll(1500), List{});
+    wheel_insert(&w.w, 1, 1000);
+    EXPECT_EQ(w.poll(1200), List{});
+    EXPECT_EQ(w.poll(1500), List{1});
+    EXPECT_EQ(w.poll(1999), List{});
+    EXPECT_EQ(w.poll(2000), List{0});
+}
+
+/* From a time whose digits are all 63, each level's next slot is reached by carrying. */
+TEST(Wheel, CarriesThroughEveryLevel)
+{
+    for (unsigned int level = 1; level < 10; level++) {
+        uint64_t now = (1ull << (6 * level)) - 1;
+        Wheel w(4, 0, now);
+
+        wheel_insert(&w.w, 0, now);
+        wheel_insert(&w.w, 1, now + 1);
+        wheel_insert(&w.w, 2, now + 2);
+        wheel_insert(&w.w, 3, now + (1ull << (6 * level)));
+        EXPECT_EQ(w.poll(now), List{0}) << level;
+        EXPECT_EQ(w.poll(now + 1), List{1}) << level;
+        EXPECT_EQ(w.poll(now + 2), List{2}) << level;
+        EXPECT_EQ(w.poll(now + (1ull << (6 * level)) - 1), List{}) << level;
+        EXPECT_EQ(w.poll(now + (1ull << (6 * level))), List{3}) << level;
+    }
+}
+
+/* Beyond 2^48 ticks entries wait in the ring's last slot, again and again, and are never early. */
+TEST(Wheel, BeyondTheHorizon)
+{
+    const uint64_t when = (1ull << 53) + 12345;
+    Wheel w(2, 0, 777);
+    uint64_t now = 777;
+    int polls = 0;
+
+    wheel_insert(&w.w, 0, when);
+    wheel_insert(&w.w, 1, UINT64_MAX - 1);
+    while (now < when) {
+        uint64_t next = wheel_next(&w.w);
+
+        ASSERT_GT(next, now);
+        ASSERT_LE(next, when);
+        if (next < when) {
+            ASSERT_EQ(w.poll(next), List{});
+        }
+        now = next;
+        ASSERT_LE(++polls, 32 + 32 + 10); /* 2^53 / (63 * 2^42) laps of the ring, then digits */
+    }
+    EXPECT_EQ(w.poll(when), List{0});
+    EXPECT_EQ(w.poll(UINT64_MAX - 2), List{});
+    EXPECT_EQ(w.poll(UINT64_MAX - 1), List{1});
+}
+
+/* Work depends on the entries, not on the time that went by: 2^61 ticks cannot be walked. */
+TEST(Wheel, IdleForYears)
+{
+    Wheel w(1000, 0, 5);
+    struct rng r;
+
+    rng_init(&r, test_seed());
+    for (int lap = 0; lap < 7; lap++) {
+        uint64_t now = 5 + ((uint64_t)lap << 61);
+
+        for (uint32_t i = 0; i < 1000; i++)
+            wheel_insert(&w.w, i, now + 1 + (rng_u64(&r) >> (4 + rng_below(&r, 59))));
+        EXPECT_EQ(w.poll_all(now).size(), 0u);
+        EXPECT_EQ(w.poll_all(now + (1ull << 61)).size(), 1000u);
+        EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
+    }
+}
+
+TEST(Wheel, AMillionEntries)
+{
+    const uint32_t count = 1000000;
+    Wheel w(count, 6, 0);
+    std::vector<uint64_t> when(count);
+    struct rng r;
+    uint64_t now = 0, seen = 0;
+
+    rng_init(&r, test_seed());
+    for (uint32_t i = 0; i < count; i++) {
+        when[i] = rng_below(&r, 1ull << 32);
+        wheel_insert(&w.w, i, when[i]);
+    }
+    for (; now < (1ull << 32); now += 1 << 22) {
+        for (uint32_t i : w.poll_all(now)) {
+            ASSERT_LE(when[i], now);
+            ASSERT_GT(when[i] + (1 << 22) + 64, now);
+            seen++;
+        }
+    }
+    seen += w.poll_all(now).size();
+    EXPECT_EQ(seen, count);
+}
+
+TEST(WheelDeathTest, EntryBeyondCapacityIsBroken)
+{
+    Wheel w(4, 0, 0);
+
+    EXPECT_DEATH(wheel_insert(&w.w, 4, 10), "broken invariant: entry < w->capacity");
+    EXPECT_DEATH(wheel_cancel(&w.w, 4), "broken invariant: entry < w->capacity");
+    EXPECT_DEATH(wheel_queued(&w.w, UINT32_MAX), "broken invariant: entry < w->capacity");
+}

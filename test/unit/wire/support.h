@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all tests of lib/wire need: bytes from hex, buffers that end exactly, seeded numbers. */
+#ifndef SLUICE_TEST_UNIT_WIRE_SUPPORT_H
+#define SLUICE_TEST_UNIT_WIRE_SUPPORT_H
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rte_byteorder.h>
+#include <rte_ether.h>
+
+extern "C" {
+#include "base/rng.h"
+#include "wire/addr.h"
+#include "wire/frame.h"
+#include "wire/neigh.h"
+#include "wire/packet.h"
+}
+
+using Bytes = std::vector<uint8_t>;
+
+/* "01 02ff" -> {1, 2, 255}; spaces are for the reader. */
+inline Bytes from_hex(const std::string &text)
+{
+    auto digit = [](char c) -> unsigned {
+        return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+    };
+    Bytes out;
+    unsigned high = 0;
+    bool half = false;
+
+    for (char c : text) {
+        if (c == ' ')
+            continue;
+        if (half)
+            out.push_back(static_cast<uint8_t>(high << 4 | digit(c)));
+        high = digit(c);
+        half = !half;
+    }
+    return out;
+}
+
+inline std::string to_hex(const Bytes &b)
+{
+    std::string out;
+    char two[3];
+
+    for (uint8_t x : b) {
+        std::snprintf(two, sizeof two, "%02x", x);
+        out += two;
+    }
+    return out;
+}
+
+/* A copy of `len` bytes at an odd address whose last byte is the last of its allocation, so that
+ * AddressSanitizer sees any read behind it and UBSan any read that assumes alignment. */
+class Exact
+{
+  public:
+    Exact(const uint8_t *p, size_t len) : storage(new uint8_t[len + 1])
+    {
+        if (len > 0)
+            std::memcpy(storage.get() + 1, p, len);
+    }
+    explicit Exact(const Bytes &b) : Exact(b.data(), b.size())
+    {
+    }
+    uint8_t *data()
+    {
+        return storage.get() + 1;
+    }
+
+  private:
+    std::unique_ptr<uint8_t[]> storage;
+};
+
+/* Seeded from SLUICE_SEED, or differently in each run; the seed is printed. */
+class Random
+{
+  public:
+    Random()
+    {
+        const char *text = std::getenv("SLUICE_SEED");
+        uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 0) : std::random_device{}();
+
+        std::printf("SLUICE_SEED=%llu\n", static_cast<unsigned long long>(seed));
+        rng_init(&rng, seed);
+    }
+    uint64_t u64()
+    {
+        return rng_u64(&rng);
+    }
+    uint64_t below(uint64_t bound)
+    {
+        return rng_below(&rng, bound);
+    }
+    /* Any value, but often one at an edge. */
+    uint64_t spread()
+    {
+        switch (below(4)) {
+        case 0:
+            return below(4);
+        case 1:
+            return ~below(4);
+        default:
+            return u64() >> below(64);
+        }
+    }
+    Bytes bytes(size_t len)
+    {
+        Bytes b(len);
+
+        for (auto &x : b)
+            x = static_cast<uint8_t>(u64());
+        return b;
+    }
+
+  private:
+    struct rng rng;
+};
+
+inline struct addr addr_of(const char *text)
+{
+    struct addr a;
+
+    EXPECT_EQ(addr_parse(text, &a), 0) << text;
+    return a;
+}
+
+inline struct rte_ether_addr mac_of(const char *hex)
+{
+    struct rte_ether_addr mac;
+    Bytes b = from_hex(hex);
+
+    EXPECT_EQ(b.size(), sizeof mac.addr_bytes);
+    std::memcpy(mac.addr_bytes, b.data(), sizeof mac.addr_bytes);
+    return mac;
+}
+
+#endif
