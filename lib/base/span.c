@@ -101,10 +101,10 @@ static void weave_flush(struct weave *w)
     w->has_open = false;
 }
 
+/* Within a run every span touches the one before it. */
 static void weave_put(struct weave *w, const struct span *x)
 {
-    if (w->has_open && w->open.end == x->first && w->open.stamp == x->stamp &&
-        w->open.mark == x->mark) {
+    if (w->has_open && w->open.stamp == x->stamp && w->open.mark == x->mark) {
         w->open.end = x->end;
         return;
     }

@@ -374,12 +374,16 @@ void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen)
 
 void vt_receiver_abort(struct vt_receiver *r, int status)
 {
-    for (uint32_t i = pos_request(vt_receiver_ack(r)); i != r->tail; i++)
-        buffer_at(r, i)->status = status;
-    span_set_clear(&r->gaps);
-    r->edge = r->announced = pos_make(r->tail, 0);
-    r->closing = true;
-    r->close_request = r->tail;
+    r->over = true;
+    r->over_status = status;
+}
+
+/* Why the oldest request will never be filled; 0 if it still may be. */
+static int32_t hopeless(const struct vt_receiver *r)
+{
+    if (r->closing && !seq32_before(r->base, r->close_request))
+        return -ENODATA; /* posted after the peer's last request */
+    return r->over ? r->over_status : 0;
 }
 
 bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out)
@@ -387,17 +391,12 @@ bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out)
     if (r->base == r->tail)
         return false;
     struct vt_buffer *b = buffer_at(r, r->base);
-    bool done = r->base != pos_request(vt_receiver_ack(r));
+    bool done = seq32_before(r->base, pos_request(vt_receiver_ack(r)));
+    int32_t status = done ? b->status : hopeless(r);
 
-    if (!done) {
-        if (!r->closing || seq32_before(r->base, r->close_request))
-            return false;
-        /* posted after the peer's last request */
-        *out = (struct vt_received){b->user, 0, -ENODATA};
-        r->base++;
-        return true;
-    }
-    *out = (struct vt_received){b->user, b->status == 0 ? b->request_len : 0, b->status};
+    if (!done && status == 0)
+        return false;
+    *out = (struct vt_received){b->user, status == 0 ? b->request_len : 0, status};
     r->base++;
     return true;
 }

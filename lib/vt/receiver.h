@@ -60,6 +60,8 @@ struct vt_receiver {
     uint64_t asked_edge;
     bool closing;            /* WCLOSE seen: requests end at close_request */
     uint32_t close_request;
+    bool over;               /* nothing more is placed; what waits completes with over_status */
+    int32_t over_status;
     uint64_t packet_end;     /* highest packet number seen + 1 */
     uint64_t packets;        /* received, duplicates too */
     uint64_t lost;           /* packet numbers missing */

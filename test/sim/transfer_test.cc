@@ -118,6 +118,34 @@ TEST_F(Transfer, BufferTooShort)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
+// The reader has more buffers than the writer requests: the surplus ends with -ENODATA, and all that
+// was sent before the close is acknowledged.
+TEST_F(Transfer, SurplusBuffers)
+{
+    for (uint64_t len : {0ull, 1000ull, 3000000ull}) {
+        PairOptions o;
+        o.mtu = 9000;
+        o.rate_Bps = 1250000000;
+        o.burst_first = 500000;
+        o.rate_first_Bps = 12500000000;
+        Pair p(o);
+        p.open();
+        for (int i = 0; i < 8; i++)
+            p.recv(len);
+        ASSERT_TRUE(p.run([&] { return p.opened[0] == 0; }));
+        for (int i = 0; i < 4; i++)
+            p.send(len);
+        ASSERT_EQ(host_shutdown(p.a(), p.conn[0], 99, world_now(p.w)), 0);
+        ASSERT_TRUE(p.run([&] { return p.recvs[1][7].done; })) << p.state();
+        ASSERT_EQ(host_shutdown(p.b(), p.conn[1], 99, world_now(p.w)), 0);
+        EXPECT_TRUE(p.run([&] { return p.shut[0] == 0 && p.shut[1] == 0; })) << p.state();
+        for (int i = 0; i < 8; i++)
+            EXPECT_EQ(p.recvs[1][i].status, i < 4 ? 0 : -ENODATA) << i;
+        for (int i = 0; i < 4; i++)
+            EXPECT_EQ(p.sends[0][i].status, 0) << i;
+    }
+}
+
 TEST_F(Transfer, ControlGrants)
 {
     PairOptions o;

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What libsluice and sluiced say to each other: fixed-size messages on a SOCK_SEQPACKET unix
+ * socket, and rings in memory that the client owns and the daemon maps. No DPDK here.
+ *
+ * Socket: the client asks, the daemon answers each request once, in order; the only message that is
+ * not an answer is PROTOCOL_BYE (why the daemon ends the session). HELLO first, then SESSION.
+ *
+ * Session memory, one memfd (layout: protocol_layout_for()): for each channel (one per worker) a
+ * submission ring and a completion ring, then one status entry per handle. Indices count entries
+ * and wrap at 2^32; slot = index & (entries - 1); invariant 0 <= tail - head <= entries. Each index
+ * has one writer and its own cache line. The client chooses handle numbers; a handle belongs to the
+ * channel on which its CONNECT or ACCEPT was submitted until its CLOSE completed.
+ *
+ * Every submission is completed once (SEND with PROTOCOL_PROVISIONAL: twice, the first one marked).
+ * The daemon starts a submission only when its completions fit in the completion ring.
+ *
+ * Sleeping: the daemon writes its eventfd only if the client armed `wake`; see protocol_arm(). The
+ * client gets an epoll descriptor that watches this eventfd edge-triggered, not the eventfd itself:
+ * whoever holds an eventfd can fill it and make it blocking, and so stop a worker that writes it.
+ */
+#ifndef SLUICE_CLIENT_PROTOCOL_H
+#define SLUICE_CLIENT_PROTOCOL_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROTOCOL_MAGIC        0x43554c53u /* "SLUC" */
+#define PROTOCOL_VERSION      1
+#define PROTOCOL_CHANNELS_MAX 64
+#define PROTOCOL_HANDLES_MAX  1024
+#define PROTOCOL_REGIONS_MAX  1024 /* per session */
+#define PROTOCOL_SERVICES_MAX 16   /* per session */
+#define PROTOCOL_RING_MIN     16   /* entries */
+#define PROTOCOL_RING_MAX     65536
+#define PROTOCOL_REQUEST_MAX  (1ull << 32) /* bytes of one SEND or RECV */
+#define PROTOCOL_TEXT_MAX     200
+#define PROTOCOL_PART_MAX     16384 /* bytes of JSON behind one answer to SHOW */
+#define PROTOCOL_LINE         128   /* two cache lines: neighbours are fetched in pairs */
+#define PROTOCOL_PAGE         4096
+
+/* ---- messages on the socket ------------------------------------------------------------- */
+
+enum protocol_type {
+    PROTOCOL_HELLO = 1, /* -> limits */
+    PROTOCOL_SESSION,   /* session, descriptor: the session memfd -> descriptor: epoll */
+    PROTOCOL_REGION,    /* region, descriptor: a memfd -> region id */
+    PROTOCOL_UNREGION,  /* region id */
+    PROTOCOL_LISTEN,    /* service */
+    PROTOCOL_UNLISTEN,  /* service */
+    PROTOCOL_ROUTE,     /* peer -> channel */
+    PROTOCOL_SHOW,      /* what, offset (0: afresh) -> a part of the JSON text */
+    PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it hangs up */
+};
+
+struct protocol_session {
+    uint32_t channels;               /* as in limits */
+    uint32_t sq_entries, cq_entries; /* powers of 2, at most as in limits */
+    uint32_t handles;                /* at most as in limits */
+    uint64_t len_bytes;              /* protocol_layout_for().total_bytes */
+};
+
+struct protocol_show {
+    uint64_t offset;
+    char what[32]; /* ends with 0 */
+};
+
+struct protocol_request {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t type; /* enum protocol_type */
+    union {
+        struct protocol_session session;
+        struct protocol_show show;
+        uint64_t region_bytes;
+        uint32_t region_id;
+        uint32_t service;
+        uint8_t peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
+        uint8_t bytes[56];
+    } u;
+};
+
+struct protocol_limits {
+    uint32_t channels;
+    uint32_t sq_entries, cq_entries; /* most, per channel */
+    uint32_t handles;                /* most, per session */
+    uint32_t regions;                /* most, per session */
+    uint32_t depth;                  /* requests per connection and direction */
+    uint64_t quota_bytes;            /* of the user, all sessions together; 0: none */
+    uint64_t used_bytes;
+};
+
+struct protocol_part {
+    uint64_t offset, total_bytes; /* of the whole text */
+    uint32_t len_bytes;           /* of this part, which follows the answer */
+};
+
+/* magic, version, status and text keep their places in every version. */
+struct protocol_reply {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t type;  /* of the request, or PROTOCOL_BYE */
+    int32_t status; /* 0 or negative errno */
+    uint32_t zero;
+    char text[PROTOCOL_TEXT_MAX]; /* of a failure: one line, cause and cure; ends with 0 */
+    union {
+        struct protocol_limits limits;
+        struct protocol_part part;
+        uint32_t region_id;
+        uint32_t channel;
+        uint8_t bytes[56];
+    } u;
+};
+
+static_assert(sizeof(struct protocol_request) == 64, "layout");
+static_assert(sizeof(struct protocol_limits) == 40, "layout");
+static_assert(sizeof(struct protocol_reply) == 16 + PROTOCOL_TEXT_MAX + 56, "layout");
+
+/* ---- session memory --------------------------------------------------------------------- */
+
+enum protocol_op {
+    PROTOCOL_CONNECT,
+    PROTOCOL_ACCEPT,
+    PROTOCOL_SEND,
+    PROTOCOL_RECV,
+    PROTOCOL_SHUTDOWN,
+    PROTOCOL_CLOSE, /* aborts what is open; completes when the daemon has let go of all memory */
+    PROTOCOL_OPS,
+};
+
+enum protocol_flag {
+    PROTOCOL_GO_BACK_N = 1,   /* CONNECT */
+    PROTOCOL_PROVISIONAL = 2, /* SEND: complete pieces[0] early; completion: this is that one */
+};
+
+struct protocol_piece {
+    uint64_t offset, len; /* bytes, within the region */
+    uint32_t region;      /* any if len is 0 */
+    uint32_t zero;
+};
+
+struct protocol_connect {
+    uint8_t peer[16];
+    uint16_t service;
+    uint16_t udp_port; /* of the peer's host; 0: the usual one */
+    uint8_t zero[28];
+};
+
+struct protocol_submission {
+    uint8_t op;    /* enum protocol_op */
+    uint8_t flags; /* enum protocol_flag */
+    uint16_t zero;
+    uint32_t handle;
+    uint32_t user; /* returned in the completion */
+    uint32_t zero2;
+    union {
+        struct protocol_piece pieces[2]; /* SEND: [0] then [1]; RECV: [0] */
+        struct protocol_connect connect; /* CONNECT; ACCEPT: only service */
+        uint64_t words[6];
+    } u;
+};
+
+struct protocol_completion {
+    uint64_t len; /* SEND, RECV: bytes moved */
+    uint32_t user;
+    uint32_t handle;
+    int32_t status; /* 0 or negative errno */
+    uint8_t op, flags;
+    uint16_t zero;
+};
+
+/* What the daemon tells about a handle, under a sequence lock: seq is odd while it writes. */
+enum protocol_word {
+    PROTOCOL_TX_RATE_BPS,
+    PROTOCOL_TX_BURST_BYTES,
+    PROTOCOL_RX_RATE_BPS,
+    PROTOCOL_RX_BURST_BYTES,
+    PROTOCOL_RTT_NS,
+    PROTOCOL_TX_BYTES,
+    PROTOCOL_TX_UNITS,
+    PROTOCOL_TX_REPEATS,
+    PROTOCOL_RX_BYTES,
+    PROTOCOL_RX_UNITS,
+    PROTOCOL_RX_LOST,
+    PROTOCOL_RX_MOMENTARY_BPS,
+    PROTOCOL_UNIT_STATE, /* unit_bytes | port << 32 | state << 48 (1 waiting, 2 opening, 3 open,
+                            4 closed) */
+    PROTOCOL_PEER,       /* 16 bytes of address */
+    PROTOCOL_PEER_REST,
+    PROTOCOL_WORDS,
+};
+
+struct protocol_status {
+    uint64_t seq;
+    uint64_t words[PROTOCOL_WORDS];
+};
+
+#define PROTOCOL_ALIGNED __attribute__((aligned(PROTOCOL_LINE)))
+
+struct protocol_channel {
+    PROTOCOL_ALIGNED uint32_t sq_tail; /* client */
+    PROTOCOL_ALIGNED uint32_t sq_head; /* worker */
+    PROTOCOL_ALIGNED uint32_t cq_tail; /* worker */
+    PROTOCOL_ALIGNED uint32_t cq_head; /* client */
+    PROTOCOL_ALIGNED uint32_t wake;    /* client sets 1, worker clears */
+};
+
+static_assert(sizeof(struct protocol_submission) == 64, "layout");
+static_assert(sizeof(struct protocol_completion) == 24, "layout");
+static_assert(sizeof(struct protocol_status) == 128, "layout");
+static_assert(sizeof(struct protocol_channel) == 5 * PROTOCOL_LINE, "layout");
+
+/* Bytes from the start of the session memory; sq and cq from the start of their channel. */
+struct protocol_layout {
+    uint64_t channel_bytes, sq_offset, cq_offset, status_offset, total_bytes;
+};
+
+static inline uint64_t protocol_round(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static inline bool protocol_ring_ok(uint32_t entries, uint32_t most)
+{
+    return entries >= PROTOCOL_RING_MIN && entries <= most && (entries & (entries - 1)) == 0;
+}
+
+/* The arguments must be within limits (so nothing overflows). */
+static inline struct protocol_layout protocol_layout_for(uint32_t channels, uint32_t sq_entries,
+                                                         uint32_t cq_entries, uint32_t handles)
+{
+    struct protocol_layout l;
+
+    l.sq_offset = sizeof(struct protocol_channel);
+    l.cq_offset = l.sq_offset + (uint64_t)sq_entries * sizeof(struct protocol_submission);
+    l.channel_bytes = protocol_round(
+        l.cq_offset + (uint64_t)cq_entries * sizeof(struct protocol_completion), PROTOCOL_PAGE);
+    l.status_offset = channels * l.channel_bytes;
+    l.total_bytes = protocol_round(
+        l.status_offset + (uint64_t)handles * sizeof(struct protocol_status), PROTOCOL_PAGE);
+    return l;
+}
+
+/* ---- sleeping and waking ---------------------------------------------------------------- */
+
+/*
+ * No wake-up is lost: the client stores wake, then loads cq_tail; the worker stores cq_tail, then
+ * loads wake. All four are sequentially consistent, so at least one of them sees the other's store.
+ */
+
+/* Client: true if it may sleep, false if there is something in the ring after all. */
+static inline bool protocol_arm(struct protocol_channel *c, uint32_t cq_head)
+{
+    __atomic_store_n(&c->wake, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&c->cq_tail, __ATOMIC_SEQ_CST) == cq_head;
+}
+
+/* Worker: shows all completions before cq_tail; true if the client must be woken. */
+static inline bool protocol_publish(struct protocol_channel *c, uint32_t cq_tail)
+{
+    __atomic_store_n(&c->cq_tail, cq_tail, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&c->wake, __ATOMIC_SEQ_CST) == 0)
+        return false;
+    __atomic_store_n(&c->wake, 0, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+/* ---- status entries --------------------------------------------------------------------- */
+
+/* seq is the writer's own count, so that a client's scribbling does not matter to it. */
+static inline void protocol_status_write(struct protocol_status *s, uint64_t *seq,
+                                         const uint64_t words[PROTOCOL_WORDS])
+{
+    uint64_t n = *seq + 2;
+    int i;
+
+    /* Each word is released after the odd seq, so who reads a new word sees that seq at least. */
+    __atomic_store_n(&s->seq, n - 1, __ATOMIC_RELAXED);
+    for (i = 0; i < PROTOCOL_WORDS; i++)
+        __atomic_store_n(&s->words[i], words[i], __ATOMIC_RELEASE);
+    __atomic_store_n(&s->seq, n, __ATOMIC_RELEASE);
+    *seq = n;
+}
+
+/* False if the writer was at it: try again. */
+static inline bool protocol_status_read(const struct protocol_status *s,
+                                        uint64_t words[PROTOCOL_WORDS])
+{
+    uint64_t before = __atomic_load_n(&s->seq, __ATOMIC_ACQUIRE);
+    int i;
+
+    for (i = 0; i < PROTOCOL_WORDS; i++)
+        words[i] = __atomic_load_n(&s->words[i], __ATOMIC_ACQUIRE);
+    return (before & 1) == 0 && __atomic_load_n(&s->seq, __ATOMIC_RELAXED) == before;
+}
+
+#endif

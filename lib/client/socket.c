@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The socket to the daemon: one request at a time, each answered once. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client/state.h"
+
+void client_gone(struct sluice *s, const char *why)
+{
+    if (s->gone)
+        return;
+    s->gone = true;
+    client_fail(s, -ENOTCONN, "%s", why);
+}
+
+int client_socket_open(struct sluice *s, const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int err;
+
+    if (strlen(path) >= sizeof a.sun_path)
+        return client_fail(s, -ENAMETOOLONG, "socket path '%s' is longer than %zu characters", path,
+                           sizeof a.sun_path - 1);
+    memcpy(a.sun_path, path, strlen(path) + 1);
+    memcpy(s->path, path, strlen(path) + 1);
+    s->sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (s->sock < 0) {
+        err = errno;
+        return client_fail(s, -err, "cannot make a socket: %s", strerror(err));
+    }
+    if (connect(s->sock, (struct sockaddr *)&a, sizeof a) == 0)
+        return 0;
+    err = errno;
+    if (err == ENOENT || err == ECONNREFUSED)
+        return client_fail(
+            s, -err, "no daemon at %s: start sluiced, or name its socket in SLUICE_SOCKET", path);
+    if (err == EACCES || err == EPERM)
+        return client_fail(s, -err, "no permission for %s: join the group that owns it", path);
+    return client_fail(s, -err, "cannot connect to %s: %s", path, strerror(err));
+}
+
+static int socket_send(struct sluice *s, const struct protocol_request *q, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec io = {.iov_base = (void *)(uintptr_t)q, .iov_len = sizeof *q};
+    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+    ssize_t n;
+
+    if (fd >= 0) {
+        struct cmsghdr *h;
+
+        memset(&control, 0, sizeof control);
+        m.msg_control = control.bytes;
+        m.msg_controllen = sizeof control.bytes;
+        h = CMSG_FIRSTHDR(&m);
+        h->cmsg_level = SOL_SOCKET;
+        h->cmsg_type = SCM_RIGHTS;
+        h->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(h), &fd, sizeof fd);
+    }
+    do
+        n = sendmsg(s->sock, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : 0;
+}
+
+/* Takes the descriptors of a message: the first one for *got, others are closed. */
+static void socket_descriptors(struct msghdr *m, int *got)
+{
+    struct cmsghdr *h;
+
+    for (h = CMSG_FIRSTHDR(m); h != NULL; h = CMSG_NXTHDR(m, h)) {
+        size_t i, n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (i = 0; i < n; i++) {
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
+            if (got != NULL && *got < 0)
+                *got = fd;
+            else
+                close(fd);
+        }
+    }
+}
+
+/* One message from the daemon: its length, 0 for the end, or negative errno. */
+static ssize_t socket_receive(struct sluice *s, struct protocol_reply *a, int *got, void *part,
+                              int flags)
+{
+    char sink[PROTOCOL_PART_MAX];
+    union {
+        char bytes[CMSG_SPACE(4 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec io[2] = {{.iov_base = a, .iov_len = sizeof *a},
+                          {.iov_base = part != NULL ? part : sink, .iov_len = PROTOCOL_PART_MAX}};
+    struct msghdr m = {.msg_iov = io,
+                       .msg_iovlen = 2,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+
+    memset(a, 0, sizeof *a);
+    do
+        n = recvmsg(s->sock, &m, flags | MSG_CMSG_CLOEXEC);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* its last words come after it */
+    if (n < 0)
+        return -errno;
+    socket_descriptors(&m, got);
+    if (n > 0 && (n < 16 + PROTOCOL_TEXT_MAX || a->magic != PROTOCOL_MAGIC)) {
+        client_gone(s, "the daemon's answer makes no sense: is this sluiced's socket?");
+        return -EPROTO;
+    }
+    a->text[PROTOCOL_TEXT_MAX - 1] = 0;
+    return n;
+}
+
+static void socket_ended(struct sluice *s)
+{
+    char why[CLIENT_ERROR_MAX];
+
+    snprintf(why, sizeof why, "the daemon at %.100s is gone: look at its log, then open again",
+             s->path);
+    client_gone(s, why);
+}
+
+/* Waits for the answer to a request of this type. */
+static int socket_answer(struct sluice *s, uint16_t type, struct protocol_reply *a, int *got,
+                         void *part)
+{
+    struct pollfd p = {.fd = s->sock, .events = POLLIN};
+
+    for (;;) {
+        ssize_t n;
+        int ready = poll(&p, 1, CLIENT_REPLY_WAIT_MS);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0) {
+            client_gone(s, "the daemon does not answer: look whether it hangs");
+            return -ETIMEDOUT;
+        }
+        n = socket_receive(s, a, got, part, MSG_DONTWAIT);
+        if (n == -EAGAIN)
+            continue;
+        if (n <= 0) {
+            socket_ended(s);
+            return -ENOTCONN;
+        }
+        if (a->type == PROTOCOL_BYE) {
+            client_gone(s, a->text);
+            return -ENOTCONN;
+        }
+        if (a->type != type) {
+            client_gone(s, "the daemon's answer does not fit the question: versions differ?");
+            return -EPROTO;
+        }
+        return n >= (ssize_t)sizeof *a ? 0 : -EPROTO;
+    }
+}
+
+int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
+               int *got, void *part)
+{
+    int r;
+
+    if (s->gone)
+        return -ENOTCONN;
+    q->magic = PROTOCOL_MAGIC;
+    q->version = PROTOCOL_VERSION;
+    r = socket_send(s, q, fd);
+    if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+        return client_fail(s, r, "cannot ask the daemon: %s", strerror(-r));
+    /* After EPIPE there may still be a message that says why. */
+    r = socket_answer(s, q->type, a, got, part);
+    if (r < 0)
+        return r;
+    if (a->status < 0)
+        return client_fail(s, a->status, "%s", a->text);
+    return 0;
+}
+
+void client_socket_check(struct sluice *s)
+{
+    struct protocol_reply a;
+    ssize_t n;
+
+    if (s->gone)
+        return;
+    n = socket_receive(s, &a, NULL, NULL, MSG_DONTWAIT);
+    if (n == -EAGAIN)
+        return;
+    if (n > 0 && a.type == PROTOCOL_BYE)
+        client_gone(s, a.text);
+    else
+        socket_ended(s);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statuses of completions as text: cause and cure in one line. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "client/state.h"
+
+const char *sluice_status_text(int status)
+{
+    static const struct {
+        int status;
+        const char *text;
+    } texts[] = {
+        {0, "done"},
+        {-ENODATA, "the peer sends no more"},
+        {-ETIMEDOUT, "the peer is silent: look whether its daemon runs and the path works"},
+        {-ECONNREFUSED, "nobody receives there: start the receiver first, or check the port"},
+        {-ECONNRESET, "the peer gave up: look at its output"},
+        {-EMSGSIZE, "the receive buffer is shorter than the request: post a larger one"},
+        {-ECANCELED, "canceled here"},
+        {-EHOSTUNREACH, "no host answers at that address: check the address, gateway and cabling"},
+        {-ESHUTDOWN, "the peer's daemon stopped: start it again"},
+        {-ENOTCONN, "the connection or our daemon is gone: open again"},
+        {-EPIPE, "the peer reads no more, or sending was shut down here"},
+        {-EPROTO, "versions or capabilities do not fit: run the same release on both sides"},
+        {-ENOSPC, "no connection is free: raise `conns` in sluiced's configuration"},
+        {-ENOBUFS, "too many requests are outstanding: take completions first"},
+        {-ENOENT, "the service was not claimed: call sluice_listen() first"},
+        {-EADDRINUSE, "the service belongs to somebody else: choose another port"},
+        {-EINVAL, "the daemon refused it: is the address one of its own, or of the wrong family?"},
+        {-EDQUOT, "the quota is used up: free memory, or raise it in sluiced's configuration"},
+        {-ENOMEM, "no memory: free some, or add some"},
+        {-EAGAIN, "too many requests are outstanding: take completions first"},
+        {-EFAULT, "the data are not in memory of sluice_alloc()"},
+        {-EBUSY, "requests use it: take their completions first"},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].status == status)
+            return texts[i].text;
+    }
+    return status < 0 ? strerror(-status) : "done";
+}
