@@ -144,11 +144,11 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
 
 int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user, uint64_t now)
 {
-    struct conn *c = live_conn(h, conn);
+    struct conn *c = conn < h->cfg.conns ? &h->conns[conn] : NULL;
     bool ask;
 
     h->now = now;
-    if (c == NULL)
+    if (c == NULL || c->state == HOST_FREE || c->released)
         return -ENOTCONN;
     int rc = vt_receiver_post(&c->rx, data, len, user, &ask);
 
@@ -156,6 +156,8 @@ int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64
         return rc;
     if (c->state == HOST_OPEN)
         conn_want(h, c, WANT_CNTL | (ask ? WANT_FORCE : 0));
+    if (c->state == HOST_CLOSED || c->rx.closing)
+        conn_has_completion(h, c); /* after what comes before it */
     return 0;
 }
 

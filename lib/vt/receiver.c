@@ -68,8 +68,6 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
     *ask = false;
     if (r->tail - r->base > r->mask)
         return -ENOBUFS;
-    if (r->closing && !seq32_before(r->tail, r->close_request))
-        return -ENODATA;
     *buffer_at(r, r->tail) = (struct vt_buffer){.data = data, .len = len, .user = user};
     r->tail++;
     if (seq64_before(r->edge, r->announced)) {

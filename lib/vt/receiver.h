@@ -91,8 +91,8 @@ void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cf
  * Only before anything was received. */
 void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request);
 
-/* Posts a buffer: 0, -ENOBUFS, or -ENODATA if the peer closed and this would be after its last
- * request. *ask is set if units known to be missing are now wanted: send CNTL at once. */
+/* Posts a buffer: 0 or -ENOBUFS. One that can never be filled completes in its turn with -ENODATA.
+ * *ask is set if units known to be missing are now wanted: send CNTL at once. */
 int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_t user, bool *ask);
 
 /* Where does this unit go? *dst is set for VT_PLACE. Changes nothing. */

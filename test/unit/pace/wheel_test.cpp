@@ -212,6 +212,16 @@ TEST(Wheel, BeyondTheHorizon)
     EXPECT_EQ(w.poll(UINT64_MAX - 1), List{1});
 }
 
+/* The last tick rounds up past the end of the clock: never, rather than time 0. */
+TEST(Wheel, EndOfTheClock)
+{
+    Wheel w(1, 4, UINT64_MAX - 100);
+
+    wheel_insert(&w.w, 0, UINT64_MAX - 1);
+    EXPECT_EQ(w.poll(UINT64_MAX), List{});
+    EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
+}
+
 /* Work depends on the entries, not on the time that went by: 2^61 ticks cannot be walked. */
 TEST(Wheel, IdleForYears)
 {

@@ -173,9 +173,17 @@ TEST(Frame, OtherProtocols)
     EXPECT_EQ(kind_of(frame_of(up, "0026")), FRAME_OTHER);                     /* 802.3 length */
     EXPECT_EQ(kind_of(frame_of(up, "8100 0001 8100 0002 0800")), FRAME_OTHER); /* two tags */
     EXPECT_EQ(kind_of(frame_of(up, "88a8 0001 0800")), FRAME_OTHER);           /* 802.1ad */
+    EXPECT_EQ(kind_of(frame_of("", "8100 0001 88cc")), FRAME_OTHER); /* nothing behind the tag */
     b = frame_of(up);
     b[23] = 6;
     EXPECT_EQ(kind_of(resummed(b)), FRAME_OTHER);
+    b.resize(34); /* nothing behind the IP header */
+    b[17] = 20;
+    EXPECT_EQ(kind_of(resummed(b)), FRAME_OTHER);
+    b = from_hex(std::string(macs) + "86dd" + ipv6);
+    b[19] = 0;
+    b[20] = 59;
+    EXPECT_EQ(kind_of(b), FRAME_OTHER);
     for (uint8_t next : {0, 6, 43, 51, 59, 60}) {
         b = frame_of(up6, "86dd");
         b[20] = next;
