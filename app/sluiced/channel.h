@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The worker half of client sessions: one struct channels per host, owned by that host's worker,
+ * holding for each attached session its end of the rings, its regions and its handles.
+ *
+ * Control speaks to it by messages only, each answered once: ATTACH hands a struct channel_session
+ * over, the answer to DETACH gives it back, when no connection of the session holds its memory.
+ *
+ * Invariants: owed = completions that started operations will still deliver, and
+ * cq_tail - cq_head + owed <= cq_entries, so a completion always has a place; region refs count
+ * pieces of operations not completed; a connection's number is used only between host_connect() or
+ * host_accept() and host_conn_gone(). Nothing read from client memory is read twice or believed.
+ */
+#ifndef SLUICED_CHANNEL_H
+#define SLUICED_CHANNEL_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_ring.h>
+
+#include "base/clock.h"
+#include "client/protocol.h"
+#include "host/host.h"
+
+#define CHANNEL_SUBMISSIONS 32   /* per session and call */
+#define CHANNEL_COMPLETIONS 64   /* per call */
+#define CHANNEL_MESSAGES    8    /* per call */
+#define CHANNEL_REAPS       32   /* handles looked at per session and call */
+#define CHANNEL_STATUSES    8    /* status entries written per session and call */
+#define CHANNEL_WRONG_MAX   1024 /* senseless submissions until the session ends */
+#define CHANNEL_STATUS_NS   10000000ull
+
+/* ---- messages --------------------------------------------------------------------------- */
+
+enum channel_message_type {
+    CHANNEL_ATTACH,      /* data: struct channel_session */
+    CHANNEL_DETACH,      /* id: enum wire_end */
+    CHANNEL_REGION_ADD,  /* id; data, len */
+    CHANNEL_REGION_DROP, /* id; answer -EBUSY while it is used */
+    CHANNEL_LISTEN,      /* id: service */
+    CHANNEL_UNLISTEN,    /* id: service */
+    CHANNEL_FAULT,       /* worker to control, unasked; status: enum channel_fault */
+};
+
+enum channel_fault {
+    CHANNEL_FAULT_NONE,
+    CHANNEL_FAULT_SQ_INDEX,
+    CHANNEL_FAULT_CQ_INDEX,
+    CHANNEL_FAULT_FLOOD,
+};
+
+struct channel_message {
+    uint16_t type; /* an answer has the type of what it answers */
+    uint16_t slot; /* of the session */
+    int32_t status;
+    uint32_t id;
+    uint32_t zero;
+    void *data;
+    uint64_t len_bytes;
+};
+
+static_assert(sizeof(struct channel_message) == 32 && sizeof(struct channel_message) % 4 == 0,
+              "an element of an rte_ring");
+
+/* ---- sessions on a worker --------------------------------------------------------------- */
+
+struct channel_region {
+    uint8_t *base; /* NULL: no such region */
+    uint64_t len_bytes;
+    uint32_t refs;
+    uint32_t zero;
+};
+
+enum channel_handle_state {
+    CHANNEL_HANDLE_FREE,
+    CHANNEL_HANDLE_OPEN,    /* conn is ours */
+    CHANNEL_HANDLE_BARE,    /* could not be opened; waits for its CLOSE */
+    CHANNEL_HANDLE_CLOSING, /* host_close() was called */
+};
+
+struct channel_handle {
+    uint64_t owner; /* as told to the host: slot | handle << 16 | use << 32 */
+    uint64_t status_seq;
+    uint32_t conn;
+    uint32_t outstanding; /* operations at the host */
+    uint32_t close_user;
+    uint16_t active_at; /* index in active[] */
+    uint8_t state;      /* enum channel_handle_state */
+    bool close_wanted;  /* CLOSING: a completion is due */
+    bool failed;        /* a SEND failed for good: its memory may be at the port still */
+};
+
+struct channel_session {
+    /* set by control before ATTACH */
+    struct protocol_channel *ring;
+    struct protocol_submission *sq;
+    struct protocol_completion *cq;
+    struct protocol_status *statuses;
+    uint32_t sq_mask, cq_mask, handle_limit;
+    int wake_fd;
+    uint16_t slot;
+    /* the worker's */
+    uint32_t sq_head, cq_tail, cq_head;
+    uint32_t owed;
+    uint32_t wrong;     /* senseless submissions */
+    uint32_t use;       /* counts handle uses, for owner */
+    uint32_t n_active;  /* handles not FREE */
+    uint32_t n_closing; /* of these CLOSING */
+    uint32_t reap_at, status_at;
+    uint64_t status_due;
+    bool dirty;   /* completions to be published */
+    bool faulted; /* control was told; nothing is taken or delivered any more */
+    bool ending;  /* DETACH has come */
+    uint8_t end;  /* ending: enum wire_end */
+    uint8_t n_services;
+    uint16_t services[PROTOCOL_SERVICES_MAX];
+    struct channel_region regions[PROTOCOL_REGIONS_MAX];
+    uint16_t active[PROTOCOL_HANDLES_MAX];
+    struct channel_handle handles[PROTOCOL_HANDLES_MAX];
+};
+
+struct channels {
+    struct host *host;
+    struct clock clock;
+    struct rte_ring *in, *out; /* of struct channel_message; from and to control */
+    uint32_t n_attached;
+    uint32_t max_sessions;
+    struct channel_session **attached; /* dense, n_attached */
+    struct channel_session **slots;    /* by slot, NULL: not attached */
+    struct host_completion batch[CHANNEL_COMPLETIONS];
+};
+
+/*
+ * What the host keeps for us with an operation: the client's number, regions (id + 1, 0: none), and
+ * whether region0 is released by a first, provisional completion.
+ */
+#define CHANNEL_COOKIE_PROVISIONAL (1ull << 47)
+
+static_assert(PROTOCOL_REGIONS_MAX < 1u << 15, "fits in a cookie");
+
+static inline uint64_t channel_cookie(uint32_t user, uint32_t region0, uint32_t region1,
+                                      bool provisional)
+{
+    return (uint64_t)region1 << 48 | (provisional ? CHANNEL_COOKIE_PROVISIONAL : 0) |
+           (uint64_t)region0 << 32 | user;
+}
+
+static inline uint32_t channel_cookie_region(uint64_t cookie, int i)
+{
+    return cookie >> (i == 0 ? 32 : 48) & 0x7fff;
+}
+
+/* ---- control side (channel.c) ----------------------------------------------------------- */
+
+/* NULL: no memory. */
+struct channels *channels_create(struct host *h, uint32_t max_sessions);
+void channels_destroy(struct channels *c);
+void channels_tell(struct channels *c, const struct channel_message *m);
+/* Takes one answer or fault; false if there is none. */
+bool channels_hear(struct channels *c, struct channel_message *m);
+
+/* ---- worker side ------------------------------------------------------------------------ */
+
+/* channel.c: tells control, which ends the session. */
+void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
+
+/* channel_submit.c: how many submissions were taken. */
+uint32_t channel_submit(struct channels *c, struct channel_session *cs, uint64_t now);
+
+/* channel_complete.c */
+/* Is there a place for n more completions? Faults the session if its index makes no sense. */
+bool channel_room(struct channels *c, struct channel_session *cs, uint32_t n);
+/* Writes an owed completion. */
+void channel_deliver(struct channel_session *cs, const struct protocol_completion *e);
+/* Takes completions from the host. */
+uint32_t channel_completions(struct channels *c);
+/* Closes what an ending session has open; frees handles whose connection has let go, and completes
+ * their CLOSE. */
+uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t now);
+void channel_handle_close(struct channels *c, struct channel_session *cs, uint32_t handle,
+                          enum wire_end end, uint64_t now);
+bool channel_handle_gone(const struct channels *c, const struct channel_handle *h);
+/* Shows what was delivered, wakes who asked. */
+void channel_publish(struct channel_session *cs);
+void channel_status(struct channels *c, struct channel_session *cs, uint64_t now);
+void channel_status_write(struct channels *c, struct channel_session *cs, uint32_t handle);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See config.h. The file is scanned for lines first, then rte_cfgfile gives the values. */
+#include "sluiced/config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cfgfile.h>
+
+#include "sluiced/config_key.h"
+#include "sluiced/config_scan.h"
+#include "sluiced/value.h"
+
+struct load {
+    struct config *c;
+    struct config_map map;
+    const char *path;
+    char *err;
+    size_t err_len;
+};
+
+/* "FILE:LINE: [SECTION] KEY: ..."; key NULL: about the section. */
+__attribute__((format(printf, 4, 5))) static int load_error(struct load *l, const char *section,
+                                                            const char *key, const char *format,
+                                                            ...)
+{
+    uint32_t line = config_scan_line(&l->map, section, key != NULL ? key : "");
+    char text[CONFIG_ERROR_MAX];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    snprintf(l->err, l->err_len, "%s:%u: [%s] %s%s%s", l->path, line, section,
+             key != NULL ? key : "", key != NULL ? ": " : "", text);
+    return -EINVAL;
+}
+
+static int load_entry(struct load *l, const char *section, const struct config_key *keys,
+                      const struct rte_cfgfile_entry *e, void *base)
+{
+    const struct config_key *key = config_key_find(keys, e->name), *nearest;
+    const struct config_key *other = keys == config_port_keys ? config_daemon_keys
+                                                              : config_port_keys;
+    char err[CONFIG_ERROR_MAX];
+
+    if (key == NULL) {
+        nearest = config_key_nearest(keys, e->name);
+        if (config_key_find(other, e->name) != NULL)
+            return load_error(l, section, e->name, "does not belong here; move it to [%s]",
+                              other == config_port_keys ? "port NAME" : "daemon");
+        if (nearest != NULL)
+            return load_error(l, section, e->name, "unknown key; did you mean %s?", nearest->name);
+        return load_error(l, section, e->name,
+                          "unknown key; remove the line (sluiced.8 lists the keys)");
+    }
+    if (config_key_set(key, e->value, base, err, sizeof err) != 0)
+        return load_error(l, section, e->name, "%s", err);
+    return 0;
+}
+
+static int load_entries(struct load *l, struct rte_cfgfile *file, const char *section,
+                        const struct config_key *keys, void *base)
+{
+    struct rte_cfgfile_entry entries[64];
+    int n = rte_cfgfile_section_entries(file, section, entries, 64);
+    int i, rc = 0;
+
+    if (n >= 64)
+        return load_error(l, section, NULL, "has more than 63 keys; remove some");
+    for (i = 0; i < n && rc == 0; i++)
+        rc = load_entry(l, section, keys, &entries[i], base);
+    return rc;
+}
+
+/* The name after "port", or NULL if the section is none of a port. */
+static const char *section_port_name(const char *section)
+{
+    if (strncmp(section, "port", 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
+        return NULL;
+    section += 4;
+    return section + strspn(section, " \t");
+}
+
+static int load_port(struct load *l, struct rte_cfgfile *file, const char *section,
+                     const char *name)
+{
+    struct config_port *p;
+
+    if (strlen(name) >= CONFIG_NAME_MAX)
+        return load_error(l, section, NULL, "the port's name is longer than %d bytes; shorten it",
+                          CONFIG_NAME_MAX - 1);
+    if (strpbrk(name, " \t,") != NULL)
+        return load_error(l, section, NULL,
+                          "\"%s\" cannot be a port's name; write an ethdev name (net_memif0) or a "
+                          "PCI address (0000:01:00.0)",
+                          name);
+    if (l->c->n_ports == CONFIG_PORTS_MAX)
+        return load_error(l, section, NULL, "more than %d ports; remove one", CONFIG_PORTS_MAX);
+    p = &l->c->ports[l->c->n_ports++];
+    config_key_defaults(config_port_keys, p);
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->line = config_scan_line(&l->map, section, "");
+    return load_entries(l, file, section, config_port_keys, p);
+}
+
+static int load_section(struct load *l, struct rte_cfgfile *file, const char *section)
+{
+    const char *name = section_port_name(section);
+
+    if (strcmp(section, "daemon") == 0)
+        return load_entries(l, file, section, config_daemon_keys, &l->c->daemon);
+    if (name != NULL)
+        return load_port(l, file, section, name);
+    if (strcmp(section, "port") == 0)
+        return load_error(l, section, NULL, "a port without a name; write [port NAME]");
+    if (value_distance(section, "daemon") <= 2)
+        return load_error(l, section, NULL, "unknown section; did you mean [daemon]?");
+    return load_error(l, section, NULL, "unknown section; did you mean [daemon] or [port %s]?",
+                      section);
+}
+
+/* ---- what single values cannot tell ------------------------------------------------------ */
+
+static int check_family(struct load *l, const char *section, const struct config_port *p, int i)
+{
+    const char *address_key = i == 0 ? "address" : "address6";
+    const char *gateway_key = i == 0 ? "gateway" : "gateway6";
+    const struct config_prefix *a = &p->address[i];
+
+    if (addr_is_unset(&p->gateway[i]))
+        return 0;
+    if (addr_is_unset(&a->addr))
+        return load_error(l, section, gateway_key, "a gateway without an address; add %s",
+                          address_key);
+    if (addr_equal(&a->addr, &p->gateway[i]))
+        return load_error(l, section, gateway_key,
+                          "is the port's own address; write the router's address");
+    if (!addr_same_prefix(&a->addr, &p->gateway[i], a->len) &&
+        !(i == 1 && addr_is_link_local(&p->gateway[i])))
+        return load_error(l, section, gateway_key,
+                          "is not in the network of %s; correct one of them", address_key);
+    return 0;
+}
+
+static int check_vdev(struct load *l, const char *section, const struct config_port *p)
+{
+    size_t len = strcspn(p->vdev, ",");
+
+    if (len == 0 || (strlen(p->name) == len && strncmp(p->vdev, p->name, len) == 0))
+        return 0;
+    return load_error(l, section, "vdev",
+                      "makes a device named %.*s, but the port is named %s; give both one name",
+                      (int)len, p->vdev, p->name);
+}
+
+static int check_port(struct load *l, uint32_t index)
+{
+    const struct config_port *p = &l->c->ports[index];
+    char section[CFG_NAME_LEN] = "";
+    uint32_t i, f;
+    int rc;
+
+    for (i = 0; i < l->map.n; i++) { /* the section as it is written */
+        if (l->map.lines[i].line == p->line)
+            snprintf(section, sizeof section, "%s", l->map.lines[i].section);
+    }
+    if (addr_is_unset(&p->address[0].addr) && addr_is_unset(&p->address[1].addr))
+        return load_error(l, section, NULL,
+                          "the port has no address; add address = 10.0.0.1/24 or address6 = "
+                          "fd00::1/64");
+    if (!addr_is_unset(&p->address[1].addr) && p->mtu_bytes < 1280)
+        return load_error(l, section, "mtu", "IPv6 needs 1280 bytes; write 1280 or more");
+    for (i = 0; i < 2; i++) {
+        rc = check_family(l, section, p, (int)i);
+        if (rc != 0)
+            return rc;
+    }
+    if (p->lcores.n > p->workers)
+        return load_error(l, section, "lcores",
+                          "%u lcores for %u worker(s); write workers = %u, or fewer lcores",
+                          p->lcores.n, p->workers, p->lcores.n);
+    for (i = 0; i < index; i++) {
+        for (f = 0; f < 2; f++) {
+            const struct addr *a = &p->address[f].addr;
+
+            if (!addr_is_unset(a) && addr_equal(a, &l->c->ports[i].address[f].addr))
+                return load_error(l, section, f == 0 ? "address" : "address6",
+                                  "port %s has this address; give each port its own",
+                                  l->c->ports[i].name);
+        }
+        if (strcmp(p->name, l->c->ports[i].name) == 0)
+            return load_error(l, section, NULL, "the port is there twice; merge them");
+    }
+    return check_vdev(l, section, p);
+}
+
+/* Sections in the order of the file, so that the first mistake is the one reported. */
+static int load_sections(struct load *l, struct rte_cfgfile *file)
+{
+    uint32_t i;
+    int rc = 0;
+
+    for (i = 0; i < l->map.n && rc == 0; i++) {
+        if (l->map.lines[i].key[0] == '\0')
+            rc = load_section(l, file, l->map.lines[i].section);
+    }
+    for (i = 0; i < l->c->n_ports && rc == 0; i++)
+        rc = check_port(l, i);
+    if (rc == 0 && l->c->n_ports == 0) {
+        rc = -EINVAL;
+        snprintf(l->err, l->err_len, "%s: no port is configured; add a section [port NAME]",
+                 l->path);
+    }
+    return rc;
+}
+
+int config_load(struct config *c, const char *path, char *err, size_t err_len)
+{
+    const struct rte_cfgfile_parameters params = {.comment_character = '#'};
+    struct load l = {.c = c, .path = path, .err = err, .err_len = err_len};
+    struct rte_cfgfile *file;
+    int rc;
+
+    memset(c, 0, sizeof *c);
+    config_key_defaults(config_daemon_keys, &c->daemon);
+    c->daemon.control_lcore = CONFIG_LCORE_ANY;
+    rc = config_scan(&l.map, path, err, err_len);
+    if (rc != 0)
+        return rc;
+    file = rte_cfgfile_load_with_params(path, 0, &params);
+    if (file == NULL) {
+        snprintf(err, err_len, "%s: cannot be parsed; check its [section] and key = value lines",
+                 path);
+        return -EINVAL;
+    }
+    rc = load_sections(&l, file);
+    rte_cfgfile_close(file);
+    return rc;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The daemon's configuration: an INI file, checked strictly, to one struct of numbers in units.
+ * Needs no EAL. Every key with its unit, default and an example: doc/configuration.md.
+ *
+ * Invariant: config_load() either fills all of *c with values inside their limits and returns 0, or
+ * returns a negative errno with one line "FILE:LINE: [SECTION] KEY: CAUSE; CURE" in err.
+ */
+#ifndef SLUICED_CONFIG_H
+#define SLUICED_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/addr.h"
+
+#define CONFIG_PORTS_MAX 16
+#define CONFIG_NAME_MAX 56   /* of a port, with the 0 */
+#define CONFIG_VALUE_MAX 256 /* as CFG_VALUE_LEN of rte_cfgfile */
+#define CONFIG_SOCKET_MAX 108 /* as sun_path */
+#define CONFIG_LCORES_MAX 32
+#define CONFIG_ERROR_MAX 512
+#define CONFIG_FILE_DEFAULT "/etc/sluice/sluiced.conf"
+#define CONFIG_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
+#define CONFIG_LCORE_ANY UINT32_MAX
+
+/* What a worker does when an iteration of its loop found nothing. */
+enum config_idle {
+    CONFIG_IDLE_POLL,  /* goes on at once */
+    CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
+    CONFIG_IDLE_SLEEP, /* after 200 us of nothing, naps of at most 50 us */
+};
+
+enum config_sum {
+    CONFIG_SUM_AUTO,
+    CONFIG_SUM_NONE,
+    CONFIG_SUM_SOFTWARE,
+    CONFIG_SUM_OFFLOAD,
+};
+
+struct config_daemon {
+    char socket[CONFIG_SOCKET_MAX];
+    uint64_t control_interval_ns;
+    uint64_t quota_bytes; /* 0: none */
+    uint32_t sessions;
+    uint32_t idle; /* enum config_idle */
+    uint32_t control_lcore; /* or CONFIG_LCORE_ANY */
+};
+
+struct config_prefix {
+    struct addr addr; /* unset: none */
+    uint32_t len;     /* IPv4 bits for IPv4 */
+};
+
+struct config_lcores {
+    uint32_t n; /* 0: any */
+    uint32_t id[CONFIG_LCORES_MAX];
+};
+
+struct config_mac {
+    bool set;
+    uint8_t b[6];
+};
+
+struct config_port {
+    char name[CONFIG_NAME_MAX];
+    uint32_t line; /* of its section */
+    char vdev[CONFIG_VALUE_MAX]; /* "": exists already */
+    struct config_prefix address[2]; /* IPv4, IPv6 */
+    struct addr gateway[2];          /* unset: none */
+    struct config_mac mac;
+    uint32_t mtu_bytes;
+    uint32_t vlan; /* 1-4094, or 0: untagged */
+    uint32_t udp_port;
+    uint32_t workers;
+    uint32_t queue_size; /* descriptors a queue and direction */
+    struct config_lcores lcores;
+    uint32_t checksum; /* enum config_sum */
+    uint64_t capacity_Bps;    /* 0: not known */
+    uint64_t burst_bytes;     /* 0: chosen from the rate */
+    uint64_t first_rate_Bps;
+    uint64_t first_burst_bytes;
+    uint32_t early, ahead; /* requests */
+    uint64_t silence_ns;
+    uint64_t repeat_ns;
+    uint32_t connections;
+    uint32_t depth;
+    uint32_t gaps;
+};
+
+struct config {
+    struct config_daemon daemon;
+    uint32_t n_ports;
+    struct config_port ports[CONFIG_PORTS_MAX];
+};
+
+int config_load(struct config *c, const char *path, char *err, size_t err_len);
+
+/* Name of a value of enum config_idle or config_sum. */
+const char *config_idle_name(uint32_t idle);
+const char *config_sum_name(uint32_t sum);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See control.h. */
+#include "sluiced/control.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "base/counter.h"
+#include "sluiced/notify.h"
+
+#define NS_IN_S 1000000000ull
+#define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */
+#define LINK_NS 100000000ull
+#define REVIVE_NS 500000000ull
+#define STOP_WAIT_NS (3 * NS_IN_S) /* for clients and peers, once asked to stop */
+#define STOP_GRACE_NS 10000000ull  /* for the last frames to leave */
+
+static volatile sig_atomic_t stop_signals;
+
+struct control {
+    struct daemon *d;
+    int epoll, timer;
+    uint64_t now;                     /* TSC */
+    uint64_t stats_due, link_due, revive_due, alive_due; /* TSC */
+    uint64_t alive_cycles;            /* 0: nobody wants to know */
+    struct host_port_counters counters[CONFIG_PORTS_MAX];
+    bool link[CONFIG_PORTS_MAX];
+    uint64_t iterations[DAEMON_WORKERS_MAX]; /* when last told alive */
+    bool stopping;
+    uint64_t stop_began, stop_deadline, idle_since; /* TSC; idle_since 0: clients are still there */
+};
+
+static void on_signal(int number)
+{
+    stop_signals = stop_signals + 1;
+}
+
+void control_signals(void)
+{
+    struct sigaction ask = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+
+    sigaction(SIGINT, &ask, NULL);
+    sigaction(SIGTERM, &ask, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+bool control_stop_asked(void)
+{
+    return stop_signals > 0;
+}
+
+static uint64_t cycles(const struct control *c, uint64_t ns)
+{
+    return (uint64_t)((unsigned __int128)ns * c->d->hz / NS_IN_S);
+}
+
+/* ---- one interval ------------------------------------------------------------------------ */
+
+static void read_port_stats(struct control *c)
+{
+    uint32_t i;
+
+    if (c->now < c->stats_due)
+        return;
+    c->stats_due = c->now + cycles(c, PORT_STATS_NS);
+    for (i = 0; i < c->d->n_ports; i++) {
+        struct rte_eth_stats s;
+
+        memset(&s, 0, sizeof s);
+        if (rte_eth_stats_get(c->d->ports[i].id, &s) == 0)
+            c->counters[i] = (struct host_port_counters){s.imissed, s.rx_nombuf};
+    }
+}
+
+static void watch_links(struct control *c)
+{
+    uint32_t i;
+
+    if (c->now < c->link_due)
+        return;
+    c->link_due = c->now + cycles(c, LINK_NS);
+    for (i = 0; i < c->d->n_ports; i++) {
+        bool up = port_link_up(&c->d->ports[i]);
+
+        if (up != c->link[i])
+            say("port %s: link %s", c->d->ports[i].cfg->name, up ? "up" : "down");
+        c->link[i] = up;
+    }
+}
+
+/* Takes the port away from its workers, starts it anew, and gives it back. */
+static void revive_port(struct control *c, uint32_t index)
+{
+    struct daemon *d = c->d;
+    uint32_t first = d->first_lane[index], last = first + d->ports[index].queues, i;
+    bool started;
+
+    for (i = first; i < last; i++)
+        lane_set_active(&d->lanes[i], false);
+    for (i = first; i < last; i++)
+        worker_pass(d->lane_worker[i]);
+    started = port_restart(&d->ports[index]);
+    for (i = first; started && i < last; i++)
+        lane_set_active(&d->lanes[i], true);
+}
+
+static void revive_ports(struct control *c)
+{
+    uint32_t i;
+
+    if (c->now < c->revive_due)
+        return;
+    c->revive_due = c->now + cycles(c, REVIVE_NS);
+    for (i = 0; i < c->d->n_ports; i++) {
+        if (port_needs_restart(&c->d->ports[i]))
+            revive_port(c, i);
+    }
+}
+
+/* The service manager hears that we are alive only if every worker went on. */
+static void tell_alive(struct control *c)
+{
+    bool all = true;
+    uint32_t i;
+
+    if (c->alive_cycles == 0 || c->now < c->alive_due)
+        return;
+    c->alive_due = c->now + c->alive_cycles;
+    for (i = 0; i < c->d->n_workers; i++) {
+        uint64_t n = counter_get(&c->d->workers[i].iterations);
+
+        all = all && n != c->iterations[i];
+        c->iterations[i] = n;
+    }
+    if (all)
+        notify_alive();
+}
+
+static void control_tick(struct control *c)
+{
+    uint32_t i;
+
+    c->now = rte_rdtsc();
+    read_port_stats(c);
+    for (i = 0; i < c->d->n_ports; i++)
+        host_control(c->d->controls[i], &c->counters[i], c->now);
+    sessions_poll(c->d->sessions);
+    watch_links(c);
+    revive_ports(c);
+    tell_alive(c);
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+static void stop_begin(struct control *c)
+{
+    c->stopping = true;
+    c->stop_began = c->now;
+    c->stop_deadline = c->now + cycles(c, STOP_WAIT_NS);
+    say("stopping");
+    notify_stopping();
+    sessions_stop(c->d->sessions, WIRE_END_SHUTDOWN);
+}
+
+/* True when nothing is left to wait for, or there was enough of it. Signals that come together
+ * (a process group and its leader) count as one. */
+static bool stop_done(struct control *c, enum say_exit *rc)
+{
+    if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, NS_IN_S)) {
+        say("asked twice to stop: clients and peers are not waited for");
+        *rc = EXIT_FAULT;
+        return true;
+    }
+    if (!sessions_idle(c->d->sessions)) {
+        if (c->now < c->stop_deadline)
+            return false;
+        say("clients' connections did not end in %llu s; they are cut",
+            (unsigned long long)(STOP_WAIT_NS / NS_IN_S));
+        *rc = EXIT_FAULT;
+        return true;
+    }
+    if (c->idle_since == 0)
+        c->idle_since = c->now;
+    return c->now - c->idle_since >= cycles(c, STOP_GRACE_NS);
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+static int watch(struct control *c, int fd)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+    return epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &ev);
+}
+
+static int control_open(struct control *c)
+{
+    uint64_t ns = c->d->config.daemon.control_interval_ns;
+    struct timespec every = {(time_t)(ns / NS_IN_S), (long)(ns % NS_IN_S)};
+    struct itimerspec spec = {every, every};
+
+    c->epoll = epoll_create1(EPOLL_CLOEXEC);
+    c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (c->epoll < 0 || c->timer < 0 || timerfd_settime(c->timer, 0, &spec, NULL) != 0 ||
+        watch(c, c->timer) != 0 || watch(c, sessions_fd(c->d->sessions)) != 0) {
+        say("control cannot wait for events: %s; raise the limit of open files (ulimit -n)",
+            strerror(errno));
+        return -1;
+    }
+    c->revive_due = c->now + cycles(c, REVIVE_NS);
+    c->alive_cycles = cycles(c, notify_interval_ns());
+    return 0;
+}
+
+static void control_loop(struct control *c, enum say_exit *rc)
+{
+    for (;;) {
+        struct epoll_event ev[2];
+        uint64_t expired;
+        int i, n = epoll_wait(c->epoll, ev, 2, -1);
+
+        for (i = 0; i < n; i++) {
+            if (ev[i].data.fd != c->timer)
+                sessions_poll(c->d->sessions);
+            else if (read(c->timer, &expired, sizeof expired) > 0)
+                control_tick(c);
+        }
+        if (control_stop_asked() && !c->stopping)
+            stop_begin(c);
+        if (c->stopping && stop_done(c, rc))
+            return;
+    }
+}
+
+enum say_exit control_run(struct daemon *d)
+{
+    struct control c = {.d = d, .epoll = -1, .timer = -1, .now = rte_rdtsc()};
+    enum say_exit rc = EXIT_OK;
+    uint32_t i;
+
+    if (control_open(&c) != 0) {
+        rc = EXIT_FAULT;
+    } else {
+        say("ready");
+        notify_ready();
+        control_loop(&c, &rc);
+    }
+    for (i = 0; i < d->n_workers; i++)
+        worker_stop(&d->workers[i]);
+    if (c.timer >= 0)
+        close(c.timer);
+    if (c.epoll >= 0)
+        close(c.epoll);
+    return rc;
+}

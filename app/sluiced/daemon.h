@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Everything a running daemon has. main.c builds and takes it down, in this order: ports, hosts and
+ * lanes, sessions, workers; control.c runs it; route.c and show.c read it on the control lcore.
+ *
+ * Invariant: lane i's host is hosts[i] and its clients' channel is i; the lanes of ports[p] stand
+ * together, from first_lane[p], by worker number.
+ */
+#ifndef SLUICED_DAEMON_H
+#define SLUICED_DAEMON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluiced/config.h"
+#include "sluiced/lane.h"
+#include "sluiced/port.h"
+#include "sluiced/session.h"
+#include "sluiced/worker.h"
+
+#define DAEMON_LANES_MAX 64
+#define DAEMON_WORKERS_MAX 64
+
+struct daemon {
+    struct config config;
+    uint64_t hz;         /* of the TSC */
+    uint64_t start_ns;   /* CLOCK_MONOTONIC */
+    struct port ports[CONFIG_PORTS_MAX];
+    struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
+    uint32_t first_lane[CONFIG_PORTS_MAX];
+    uint32_t n_ports;
+    struct lane lanes[DAEMON_LANES_MAX];
+    struct host *hosts[DAEMON_LANES_MAX];
+    uint32_t n_lanes;
+    struct worker workers[DAEMON_WORKERS_MAX];
+    uint32_t n_workers;
+    struct worker *lane_worker[DAEMON_LANES_MAX]; /* who runs lanes[i] */
+    bool main_works; /* the main lcore is a worker: control has a thread of its own */
+    struct sessions *sessions;
+    uint32_t next_worker; /* where route() starts looking */
+};
+
+/* layout.c: which lcore runs which lanes. 0, or negative errno with a line. */
+int layout_make(struct daemon *d, char *err, size_t err_len);
+/* One line for each worker and for control. */
+void layout_say(const struct daemon *d);
+/* The CPU that lcore stands for, as the EAL has it; -1 if it has none. */
+int layout_pin(uint32_t lcore);
+
+/* route.c: for sessions_config. */
+int route_find(void *daemon, const struct addr *peer);
+
+/* show.c: for sessions_config; JSON text to free(), NULL if nobody knows `what`. */
+char *show_text(void *daemon, const char *what);
+
+#endif

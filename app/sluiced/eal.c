@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * See eal.h. What can be seen beforehand (no hugepages, another process with our file prefix) is
+ * looked at before rte_eal_init() talks; the rest is told from its rte_errno.
+ */
+#include "sluiced/eal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+struct start {
+    int argc;
+    char **argv;
+    char *err;
+    size_t err_len;
+};
+
+static bool has_flag(const struct start *s, const char *flag)
+{
+    int i;
+
+    for (i = 1; i < s->argc; i++) {
+        if (strcmp(s->argv[i], flag) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Value of "--name=VALUE", "--name VALUE" or "-n VALUE"; NULL if not there. */
+static const char *flag_value(const struct start *s, const char *flag)
+{
+    size_t len = strlen(flag);
+    const char *value = NULL;
+    int i;
+
+    for (i = 1; i < s->argc; i++) {
+        const char *arg = s->argv[i];
+
+        if (strcmp(arg, flag) == 0 && i + 1 < s->argc)
+            value = s->argv[i + 1];
+        else if (strncmp(arg, flag, len) == 0 && arg[len] == '=')
+            value = arg + len + 1;
+    }
+    return value;
+}
+
+static uint64_t file_number(const char *path)
+{
+    unsigned long long n = 0;
+    FILE *f = fopen(path, "r");
+
+    if (f == NULL)
+        return 0;
+    if (fscanf(f, "%llu", &n) != 1)
+        n = 0;
+    fclose(f);
+    return n;
+}
+
+static uint64_t free_hugepage_bytes(void)
+{
+    glob_t g;
+    uint64_t sum = 0;
+    size_t i;
+
+    if (glob("/sys/kernel/mm/hugepages/hugepages-*kB/free_hugepages", 0, NULL, &g) != 0)
+        return 0;
+    for (i = 0; i < g.gl_pathc; i++) {
+        unsigned long kb = strtoul(strstr(g.gl_pathv[i], "hugepages-") + 10, NULL, 10);
+
+        sum += file_number(g.gl_pathv[i]) * kb * 1024;
+    }
+    globfree(&g);
+    return sum;
+}
+
+/* EAL's lock: <run dir>/dpdk/<prefix>/config. True if another process holds it. */
+static bool prefix_taken(const char *prefix)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const char *dir = "/var/run";
+    char path[256];
+    bool taken;
+    int fd;
+
+    if (geteuid() != 0) {
+        dir = getenv("XDG_RUNTIME_DIR");
+        if (dir == NULL)
+            dir = "/tmp";
+    }
+    snprintf(path, sizeof path, "%s/dpdk/%s/config", dir, prefix);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    taken = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return taken;
+}
+
+static int check_hugepages(const struct start *s)
+{
+    const char *m = flag_value(s, "-m");
+    uint64_t have = free_hugepage_bytes(), want = m != NULL ? strtoull(m, NULL, 10) << 20 : 0;
+
+    if (have == 0) {
+        snprintf(s->err, s->err_len,
+                 "no free hugepages; as root: echo 512 > "
+                 "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, or start with --no-huge "
+                 "--no-shconf -m 512 before --");
+        return -ENOMEM;
+    }
+    if (want > have) {
+        snprintf(s->err, s->err_len,
+                 "-m %s asks for more than the %llu MB of free hugepages; ask for less or raise "
+                 "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                 m, (unsigned long long)(have >> 20));
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static int check_prefix(const struct start *s)
+{
+    const char *prefix = flag_value(s, "--file-prefix");
+
+    if (has_flag(s, "--no-shconf") || has_flag(s, "--in-memory"))
+        return 0;
+    if (prefix == NULL)
+        prefix = "rte";
+    if (!prefix_taken(prefix))
+        return 0;
+    snprintf(s->err, s->err_len,
+             "another DPDK process runs with file prefix \"%s\"; start with --file-prefix NAME "
+             "before --, another NAME for each",
+             prefix);
+    return -EBUSY;
+}
+
+static int explain(const struct start *s, int error)
+{
+    const char *cause = rte_strerror(error), *cure;
+
+    if (geteuid() != 0 && !has_flag(s, "--no-huge"))
+        cure = "start as root, or with --no-huge --no-shconf -m 512 before --";
+    else if (error == EINVAL)
+        cure = "correct the arguments before -- (-l must name CPUs of this machine)";
+    else if (error == ENOMEM || error == ENODEV)
+        cure = "free memory or hugepages, or ask for less with -m MB before --";
+    else if (error == EACCES)
+        cure = "start as root";
+    else
+        cure = "see EAL's own message above";
+    snprintf(s->err, s->err_len, "DPDK's EAL does not start: %s; %s", cause, cure);
+    return -error;
+}
+
+/* ---- arguments of our own ---------------------------------------------------------------- */
+
+static bool is_pci(const char *name)
+{
+    unsigned int domain, bus, device, function;
+    int end = 0;
+
+    return sscanf(name, "%x:%x:%x.%u%n", &domain, &bus, &device, &function, &end) == 4 &&
+           name[end] == '\0';
+}
+
+/* Unless somebody chose NICs on the command line, the EAL gets those of the configuration and leaves
+ * all others alone. */
+static void add_devices(const struct start *s, const struct config *c, char **argv, int *argc)
+{
+    static char allow[] = "-a", none[] = "--no-pci";
+    bool any = false;
+    uint32_t i;
+
+    if (flag_value(s, "-a") != NULL || flag_value(s, "--allow") != NULL ||
+        flag_value(s, "-b") != NULL || flag_value(s, "--block") != NULL || has_flag(s, "--no-pci"))
+        return;
+    for (i = 0; i < c->n_ports; i++) {
+        if (is_pci(c->ports[i].name)) {
+            argv[(*argc)++] = allow;
+            argv[(*argc)++] = (char *)(uintptr_t)c->ports[i].name;
+            any = true;
+        }
+    }
+    if (!any)
+        argv[(*argc)++] = none;
+}
+
+/* DPDK says what goes wrong; --log-level on the command line comes later and brings back the rest. */
+static int args_init(const struct start *s, const struct config *c)
+{
+    static char quiet_lib[] = "--log-level=lib.*:warning", quiet_pmd[] = "--log-level=pmd.*:error",
+                quiet_telemetry[] = "--log-level=lib.telemetry:error";
+    char **argv = calloc((size_t)s->argc + 2 * CONFIG_PORTS_MAX + 6, sizeof *argv);
+    int argc = 0, rc;
+
+    if (argv == NULL)
+        return ENOMEM;
+    argv[argc++] = s->argv[0];
+    argv[argc++] = quiet_lib;
+    argv[argc++] = quiet_pmd;
+    argv[argc++] = quiet_telemetry;
+    add_devices(s, c, argv, &argc);
+    memcpy(&argv[argc], &s->argv[1], (size_t)(s->argc - 1) * sizeof *argv);
+    argc += s->argc - 1;
+    rc = rte_eal_init(argc, argv);
+    free(argv);
+    if (rc >= 0)
+        return 0;
+    return rte_errno != 0 ? rte_errno : EINVAL;
+}
+
+int eal_start(const struct config *c, int argc, char **argv, char *err, size_t err_len)
+{
+    struct start s = {argc, argv, err, err_len};
+    int rc = 0;
+
+    if (!has_flag(&s, "--no-huge"))
+        rc = check_hugepages(&s);
+    if (rc == 0)
+        rc = check_prefix(&s);
+    if (rc != 0)
+        return rc;
+    rc = args_init(&s, c);
+    return rc == 0 ? 0 : explain(&s, rc);
+}

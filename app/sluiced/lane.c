@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See lane.h. */
+#include "sluiced/lane.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+
+#include "base/counter.h"
+
+#define QUIET_CLEANUP 1024 /* iterations without TX after which a NIC is asked to let go */
+
+static bool lane_active(const struct lane *l)
+{
+    return __atomic_load_n(&l->active, __ATOMIC_ACQUIRE);
+}
+
+void lane_set_active(struct lane *l, bool active)
+{
+    __atomic_store_n(&l->active, active, __ATOMIC_RELEASE);
+}
+
+static uint32_t lane_receive(struct lane *l, uint64_t now)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint16_t i, n;
+
+    if (!lane_active(l))
+        return 0;
+    n = rte_eth_rx_burst(l->port_id, l->queue, m, PORT_BURST);
+    if (n == 0)
+        return 0;
+    for (i = 0; i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+    counter_add(&l->counters.rx_frames, n);
+    if (n == PORT_BURST)
+        counter_add(&l->counters.rx_full_bursts, 1);
+    host_rx(l->host, m, n, now);
+    return n;
+}
+
+/* ---- frames of other workers ------------------------------------------------------------- */
+
+static void foreign_put(struct lane *l, struct rte_mbuf *m, uint8_t worker)
+{
+    if (worker < l->workers && l->out[worker] != NULL &&
+        rte_ring_sp_enqueue(l->out[worker], m) == 0) {
+        counter_add(&l->counters.foreign_out, 1);
+        return;
+    }
+    counter_add(&l->counters.foreign_dropped, 1);
+    rte_pktmbuf_free(m);
+}
+
+static void foreign_copy(struct lane *l, struct rte_mbuf *m)
+{
+    uint8_t w;
+
+    for (w = 0; w < l->workers; w++) {
+        struct rte_mbuf *copy;
+
+        if (l->out[w] == NULL)
+            continue; /* our own number */
+        copy = rte_pktmbuf_copy(m, l->copies, 0, UINT32_MAX);
+        if (copy != NULL)
+            foreign_put(l, copy, w);
+        else
+            counter_add(&l->counters.foreign_dropped, 1);
+    }
+    rte_pktmbuf_free(m);
+}
+
+static void lane_give_foreign(struct lane *l)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint8_t worker[PORT_BURST];
+    uint16_t i, n = host_foreign(l->host, m, worker, PORT_BURST);
+
+    for (i = 0; i < n; i++) {
+        if (worker[i] == HOST_WORKER_ALL)
+            foreign_copy(l, m[i]);
+        else
+            foreign_put(l, m[i], worker[i]);
+    }
+}
+
+static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint32_t did = 0;
+    uint8_t w;
+
+    for (w = 0; w < l->workers; w++) {
+        unsigned int n;
+
+        if (l->in[w] == NULL)
+            continue;
+        n = rte_ring_sc_dequeue_burst(l->in[w], (void **)m, PORT_BURST, NULL);
+        if (n == 0)
+            continue;
+        counter_add(&l->counters.foreign_in, n);
+        host_rx(l->host, m, (uint16_t)n, now);
+        did += n;
+    }
+    return did;
+}
+
+static uint32_t lane_exchange_foreign(struct lane *l, uint64_t now)
+{
+    if (l->workers == 1)
+        return 0;
+    lane_give_foreign(l);
+    return lane_take_foreign(l, now);
+}
+
+/* ---- sending ----------------------------------------------------------------------------- */
+
+/* A port that takes nothing for long (no peer, no link) must not hold the memory of frames. */
+static void kept_give_up(struct lane *l, uint64_t now)
+{
+    if (now - l->kept_since < l->keep_cycles)
+        return;
+    counter_add(&l->counters.tx_dropped, l->kept_n);
+    rte_pktmbuf_free_bulk(l->kept + l->kept_first, l->kept_n);
+    l->kept_first = l->kept_n = 0;
+    l->kept_since = now;
+}
+
+static uint32_t kept_offer(struct lane *l, uint64_t now)
+{
+    uint16_t sent = 0;
+
+    if (lane_active(l))
+        sent = rte_eth_tx_burst(l->port_id, l->queue, l->kept + l->kept_first, l->kept_n);
+    l->kept_n = (uint16_t)(l->kept_n - sent);
+    l->kept_first = l->kept_n > 0 ? (uint16_t)(l->kept_first + sent) : 0;
+    if (sent > 0) {
+        counter_add(&l->counters.tx_frames, sent);
+        l->kept_since = now;
+        l->quiet = 0;
+    }
+    if (l->kept_n > 0) {
+        counter_add(&l->counters.tx_refused, l->kept_n);
+        kept_give_up(l, now);
+    }
+    return sent;
+}
+
+/* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. */
+static void lane_cleanup(struct lane *l)
+{
+    if (l->done_cleanup && ++l->quiet == QUIET_CLEANUP && lane_active(l))
+        rte_eth_tx_done_cleanup(l->port_id, l->queue, 0);
+}
+
+static uint32_t lane_transmit(struct lane *l, uint64_t now)
+{
+    if (l->kept_n > 0) {
+        uint32_t sent = kept_offer(l, now);
+
+        if (l->kept_n > 0) {
+            /* Timers run, whatever the port does. */
+            host_tx(l->host, l->kept, 0, now);
+            return sent;
+        }
+    }
+    l->kept_n = host_tx(l->host, l->kept, PORT_BURST, now);
+    if (l->kept_n == 0) {
+        lane_cleanup(l);
+        return 0;
+    }
+    l->kept_since = now;
+    return kept_offer(l, now);
+}
+
+uint32_t lane_run(struct lane *l, uint64_t now)
+{
+    uint32_t did = lane_receive(l, now), events;
+
+    did += lane_exchange_foreign(l, now);
+    events = channels_poll(l->channels, now);
+    if (events > 0)
+        counter_add(&l->counters.client_events, events);
+    return did + events + lane_transmit(l, now);
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+void lane_drain(struct lane *l)
+{
+    void *m;
+    uint8_t w;
+
+    rte_pktmbuf_free_bulk(l->kept + l->kept_first, l->kept_n);
+    l->kept_first = l->kept_n = 0;
+    for (w = 0; w < l->workers; w++) {
+        while (l->in[w] != NULL && rte_ring_sc_dequeue(l->in[w], &m) == 0)
+            rte_pktmbuf_free(m);
+    }
+}
+
+int lane_join(struct lane *lanes, uint32_t n, char *err, size_t err_len)
+{
+    char name[RTE_RING_NAMESIZE];
+    uint32_t from, to;
+
+    for (from = 0; from < n; from++) {
+        for (to = 0; to < n; to++) {
+            struct rte_ring *r;
+
+            if (from == to)
+                continue;
+            snprintf(name, sizeof name, "foreign_%u_%u_%u", lanes[0].port_id,
+                     (unsigned int)(uint8_t)from, (unsigned int)(uint8_t)to);
+            r = rte_ring_create(name, PORT_FOREIGN, lanes[0].port->socket,
+                                RING_F_SP_ENQ | RING_F_SC_DEQ);
+            if (r == NULL) {
+                snprintf(err, err_len,
+                         "port %s: no memory for the rings between %u workers (%s); give more with "
+                         "-m MB before --",
+                         lanes[0].port->cfg->name, n, rte_strerror(rte_errno));
+                return -ENOMEM;
+            }
+            lanes[from].out[to] = r;
+            lanes[to].in[from] = r;
+        }
+    }
+    return 0;
+}
+
+void lane_part(struct lane *lanes, uint32_t n)
+{
+    uint32_t from, to;
+
+    for (from = 0; from < n; from++) {
+        for (to = 0; to < n; to++) {
+            rte_ring_free(lanes[from].out[to]);
+            lanes[from].out[to] = NULL;
+            lanes[to].in[from] = NULL;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who runs where. Lanes go to the lcores their port names, else in order to the EAL's worker lcores
+ * that no port names and control does not have; if there are fewer lcores than lanes, they share.
+ * With no worker lcore at all, the main lcore works and control gets a thread.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+
+#include <rte_lcore.h>
+
+#include "sluiced/daemon.h"
+#include "sluiced/say.h"
+
+/* Lcores that may get lanes whose port names none. */
+struct pool {
+    uint32_t n, next;
+    uint32_t id[RTE_MAX_LCORE];
+};
+
+static bool lcore_named(const struct config *c, uint32_t lcore)
+{
+    uint32_t p, i;
+
+    for (p = 0; p < c->n_ports; p++) {
+        for (i = 0; i < c->ports[p].lcores.n; i++) {
+            if (c->ports[p].lcores.id[i] == lcore)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void pool_fill(const struct daemon *d, struct pool *pool)
+{
+    const struct config *c = &d->config;
+    unsigned int lcore;
+
+    *pool = (struct pool){.n = 0};
+    RTE_LCORE_FOREACH_WORKER(lcore)
+    {
+        if (!lcore_named(c, lcore) && lcore != c->daemon.control_lcore)
+            pool->id[pool->n++] = lcore;
+    }
+    if (pool->n > 0)
+        return;
+    RTE_LCORE_FOREACH_WORKER(lcore) /* nothing is free: share */
+    {
+        pool->id[pool->n++] = lcore;
+    }
+    if (pool->n == 0)
+        pool->id[pool->n++] = rte_get_main_lcore();
+}
+
+static struct worker *worker_of(struct daemon *d, uint32_t lcore)
+{
+    struct worker *w;
+    uint32_t i;
+
+    for (i = 0; i < d->n_workers; i++) {
+        if (d->workers[i].lcore == lcore)
+            return &d->workers[i];
+    }
+    w = &d->workers[d->n_workers++];
+    w->lcore = lcore;
+    w->hz = d->hz;
+    w->idle = (enum config_idle)d->config.daemon.idle;
+    w->quiet_cycles = d->hz / 5000; /* 200 us */
+    w->nap_cycles = d->hz / 20000;  /* 50 us */
+    if (lcore == rte_get_main_lcore())
+        d->main_works = true;
+    return w;
+}
+
+int layout_make(struct daemon *d, char *err, size_t err_len)
+{
+    struct pool pool;
+    uint32_t i;
+
+    if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY &&
+        layout_pin(d->config.daemon.control_lcore) < 0) {
+        snprintf(err, err_len,
+                 "control_lcore = %u is none of the EAL's lcores; add it to -l before --, or "
+                 "choose another",
+                 d->config.daemon.control_lcore);
+        return -EINVAL;
+    }
+    pool_fill(d, &pool);
+    for (i = 0; i < d->n_lanes; i++) {
+        struct lane *l = &d->lanes[i];
+        const struct config_port *cfg = l->port->cfg;
+        uint32_t lcore;
+        struct worker *w;
+
+        if (cfg->lcores.n > 0)
+            lcore = cfg->lcores.id[l->queue % cfg->lcores.n];
+        else
+            lcore = pool.id[pool.next++ % pool.n];
+        if (!rte_lcore_is_enabled(lcore)) {
+            snprintf(err, err_len,
+                     "port %s: lcore %u is none of the EAL's; add it to -l before --, or change "
+                     "lcores",
+                     cfg->name, lcore);
+            return -EINVAL;
+        }
+        w = worker_of(d, lcore);
+        w->lanes[w->n_lanes++] = l;
+        d->lane_worker[i] = w;
+    }
+    return 0;
+}
+
+int layout_pin(uint32_t lcore)
+{
+    rte_cpuset_t set;
+    int cpu;
+
+    if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled(lcore))
+        return -1;
+    set = rte_lcore_cpuset(lcore);
+    for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &set))
+            return cpu;
+    }
+    return -1;
+}
+
+void layout_say(const struct daemon *d)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < d->n_workers; i++) {
+        const struct worker *w = &d->workers[i];
+        char text[512];
+        int len = 0;
+
+        for (k = 0; k < w->n_lanes && len < (int)sizeof text - 80; k++)
+            len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
+                            k > 0 ? ", " : "", w->lanes[k]->port->cfg->name, w->lanes[k]->queue);
+        say("lcore %u (CPU %d) works: %s", w->lcore, layout_pin(w->lcore), text);
+    }
+    if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
+        say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,
+            layout_pin(d->config.daemon.control_lcore));
+    else if (d->main_works)
+        say("control runs in a thread of its own");
+    else
+        say("control runs on lcore %u (CPU %d)", rte_get_main_lcore(),
+            layout_pin(rte_get_main_lcore()));
+}

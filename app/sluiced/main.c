@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluiced: the daemon's life from its command line to its exit code. Manual: sluiced(8). */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_version.h>
+
+#include "sluiced/control.h"
+#include "sluiced/daemon.h"
+#include "sluiced/eal.h"
+#include "sluiced/grace.h"
+#include "sluiced/options.h"
+#include "sluiced/say.h"
+#include "sluiced/start.h"
+#include "sluiced/value.h"
+
+/* Control in a thread of its own, where the main lcore works. */
+struct control_thread {
+    struct daemon *d;
+    const cpu_set_t *cpus;
+    enum say_exit rc;
+};
+
+static void *control_thread_main(void *arg)
+{
+    struct control_thread *t = arg;
+
+    pthread_setaffinity_np(pthread_self(), sizeof *t->cpus, t->cpus);
+    t->rc = control_run(t->d);
+    return NULL;
+}
+
+static enum say_exit run_with_thread(struct daemon *d, const cpu_set_t *cpus, struct worker *main_w)
+{
+    struct control_thread t = {d, cpus, EXIT_FAULT};
+    pthread_t thread;
+    int rc = pthread_create(&thread, NULL, control_thread_main, &t);
+    uint32_t i;
+
+    if (rc != 0) {
+        say("no thread for control: %s; raise the limit of threads (ulimit -u)", strerror(rc));
+        for (i = 0; i < d->n_workers; i++)
+            worker_stop(&d->workers[i]);
+        return EXIT_FAULT;
+    }
+    pthread_setname_np(thread, "sluiced-control");
+    worker_main(main_w);
+    pthread_join(thread, NULL);
+    return t.rc;
+}
+
+/* Workers on their lcores, control here or in a thread; returns when all have ended. */
+static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
+{
+    struct worker *main_worker = NULL;
+    cpu_set_t cpus = *start_cpus;
+    enum say_exit rc;
+    uint32_t i;
+
+    if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
+        cpus = rte_lcore_cpuset(d->config.daemon.control_lcore);
+    grace_set(d->workers, d->n_workers);
+    for (i = 0; i < d->n_workers; i++) {
+        struct worker *w = &d->workers[i];
+
+        if (w->lcore == rte_get_main_lcore())
+            main_worker = w;
+        else
+            rte_eal_remote_launch(worker_main, w, w->lcore);
+    }
+    if (main_worker != NULL) {
+        rc = run_with_thread(d, &cpus, main_worker);
+    } else {
+        if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
+            pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+        rc = control_run(d);
+    }
+    rte_eal_mp_wait_lcore();
+    grace_set(NULL, 0);
+    return rc;
+}
+
+static void check_report(const struct config *c, const char *path)
+{
+    char text[3][VALUE_TEXT_MAX];
+    uint32_t i;
+
+    printf("%s: good; socket %s, %u port(s)\n", path, c->daemon.socket, c->n_ports);
+    for (i = 0; i < c->n_ports; i++) {
+        const struct config_port *p = &c->ports[i];
+
+        printf("  port %s: %u worker(s), MTU %u, capacity %s, first rate %s, silence %s\n", p->name,
+               p->workers, p->mtu_bytes,
+               p->capacity_Bps != 0 ? value_rate_text(p->capacity_Bps, text[0]) : "not known",
+               value_rate_text(p->first_rate_Bps, text[1]),
+               value_time_text(p->silence_ns, text[2]));
+    }
+}
+
+/* From a good configuration to the end. */
+static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
+{
+    char err[CONFIG_ERROR_MAX];
+    struct timespec ts;
+    cpu_set_t cpus;
+    enum say_exit rc, undone;
+
+    sched_getaffinity(0, sizeof cpus, &cpus); /* the EAL will pin this thread */
+    control_signals();
+    if (eal_start(&d->config, argc, argv, err, sizeof err) != 0) {
+        say("%s", err);
+        return EXIT_EAL;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    d->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    rc = start_make(d, err, sizeof err);
+    if (rc == EXIT_OK)
+        rc = daemon_run(d, &cpus);
+    else
+        say("%s", err);
+    undone = start_undo(d);
+    rte_eal_cleanup();
+    return rc != EXIT_OK ? rc : undone;
+}
+
+int main(int argc, char **argv)
+{
+    static struct daemon daemon;
+    struct options o;
+    char err[CONFIG_ERROR_MAX];
+
+    if (options_parse(&o, argc, argv, err, sizeof err) != 0) {
+        say("%s", err);
+        return EXIT_USAGE;
+    }
+    if (o.help) {
+        fputs(options_help, stdout);
+        return EXIT_OK;
+    }
+    if (o.version) {
+        printf("sluiced %s, %s\n", SLUICE_VERSION, rte_version());
+        return EXIT_OK;
+    }
+    if (config_load(&daemon.config, o.config_path, err, sizeof err) != 0) {
+        say("%s", err);
+        return EXIT_CONFIG;
+    }
+    if (o.socket_path != NULL)
+        snprintf(daemon.config.daemon.socket, sizeof daemon.config.daemon.socket, "%s",
+                 o.socket_path);
+    if (o.check) {
+        check_report(&daemon.config, o.config_path);
+        return EXIT_OK;
+    }
+    return daemon_life(&daemon, o.eal_argc, argv);
+}

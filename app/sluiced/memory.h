@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Making memory of applications reachable for devices (DMA). Ports that copy with the CPU need
+ * nothing; for a NIC the memory is registered with DPDK and mapped at its virtual address.
+ */
+#ifndef SLUICED_MEMORY_H
+#define SLUICED_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rte_device;
+struct port;
+
+/* Tries with one page whether memory from outside DPDK can be mapped for the device. */
+bool memory_dma_works(struct rte_device *device);
+/* For every port that has port->dma: 0 or negative errno, then nothing is mapped. len_bytes is
+ * rounded up to whole pages. */
+int memory_map(struct port *ports, uint32_t n, void *memory, uint64_t len_bytes);
+void memory_unmap(struct port *ports, uint32_t n, void *memory, uint64_t len_bytes);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line: sluiced [EAL arguments] -- [options]. Needs no EAL. */
+#ifndef SLUICED_OPTIONS_H
+#define SLUICED_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct options {
+    const char *config_path;
+    const char *socket_path; /* NULL: as configured */
+    bool check, help, version;
+    int eal_argc; /* argv[0 .. eal_argc - 1] are the EAL's */
+};
+
+/* 0, or -EINVAL with a line in err. argv stays in use. */
+int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
+/* One screen. */
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Set-up, start and stop of one ethdev port. See port.h. */
+#include "sluiced/port.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+
+#include "sluiced/say.h"
+
+__attribute__((format(printf, 4, 5))) static int port_error(const struct port *p, char *err,
+                                                            size_t err_len, const char *format,
+                                                            ...)
+{
+    int len = snprintf(err, err_len, "port %s: ", p->cfg->name);
+    va_list ap;
+
+    va_start(ap, format);
+    if (len > 0 && (size_t)len < err_len)
+        vsnprintf(err + len, err_len - (size_t)len, format, ap);
+    va_end(ap);
+    return -EIO;
+}
+
+/* Names of the ports that there are, for people. */
+static void port_names(char *buf, size_t buf_len)
+{
+    char name[RTE_ETH_NAME_MAX_LEN];
+    size_t len = 0;
+    uint16_t id;
+
+    snprintf(buf, buf_len, "none");
+    RTE_ETH_FOREACH_DEV(id)
+    {
+        if (rte_eth_dev_get_name_by_port(id, name) == 0 && len + 1 < buf_len)
+            len += (size_t)snprintf(buf + len, buf_len - len, "%s%s", len > 0 ? " " : "", name);
+    }
+}
+
+static int port_find(struct port *p, char *err, size_t err_len)
+{
+    const struct config_port *cfg = p->cfg;
+    char names[256];
+    int rc;
+
+    if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) == 0) {
+        p->attached = true;
+        if (cfg->vdev[0] == '\0')
+            return 0;
+        return port_error(p, err, err_len,
+                          "exists already; remove vdev from the configuration or --vdev from the "
+                          "command line");
+    }
+    if (cfg->vdev[0] == '\0') {
+        port_names(names, sizeof names);
+        return port_error(p, err, err_len,
+                          "no such port (there are: %s); add vdev = %s,..., or bind the NIC to a "
+                          "driver of DPDK's with dpdk-devbind.py",
+                          names, cfg->name);
+    }
+    if (strncmp(cfg->vdev, "net_memif", 9) == 0) {
+        struct memif_args m;
+
+        memif_args_parse(&m, cfg->vdev + strcspn(cfg->vdev, ","));
+        memif_socket_clean(&m);
+    }
+    rc = rte_dev_probe(cfg->vdev);
+    if (rc != 0)
+        return port_error(p, err, err_len,
+                          "vdev = %s: cannot be made (%s); check the driver's name and arguments",
+                          cfg->vdev, rte_strerror(-rc));
+    if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) != 0)
+        return port_error(p, err, err_len, "vdev = %s made no port of that name; rename the port",
+                          cfg->vdev);
+    p->attached = true;
+    return 0;
+}
+
+/* Receive-side scaling over addresses and UDP ports, as far as the device has it. */
+static void conf_rss(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info)
+{
+    uint64_t want = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |
+                    RTE_ETH_RSS_NONFRAG_IPV6_UDP;
+
+    want &= info->flow_type_rss_offloads;
+    if (want == 0)
+        return;
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_hf = want;
+}
+
+static int port_configure(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                          size_t err_len)
+{
+    struct rte_eth_conf conf;
+    uint32_t overhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+    int rc;
+
+    memset(&conf, 0, sizeof conf);
+    conf.rxmode.offloads = p->rx_offloads;
+    conf.txmode.offloads = p->tx_offloads;
+    if (info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu)
+        overhead = info->max_rx_pktlen - info->max_mtu;
+    /* Drivers without a notion of MTU (memif) have a largest frame that is not true; leave them
+     * their default. */
+    if (p->cfg->mtu_bytes <= info->max_mtu && p->cfg->mtu_bytes + overhead <= info->max_rx_pktlen)
+        conf.rxmode.mtu = p->cfg->mtu_bytes;
+    if (p->queues > 1)
+        conf_rss(&conf, info);
+    rc = rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
+    if (rc != 0)
+        return port_error(p, err, err_len, "%s refuses %u queue(s) (%s); lower workers, or see its "
+                                           "message above",
+                          p->driver, p->queues, rte_strerror(-rc));
+    p->rx_desc = p->tx_desc = (uint16_t)p->cfg->queue_size;
+    rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &p->rx_desc, &p->tx_desc);
+    if (rc != 0 && rc != -ENOTSUP)
+        return port_error(p, err, err_len, "queue_size = %u: %s; choose another",
+                          p->cfg->queue_size, rte_strerror(-rc));
+    return 0;
+}
+
+static int port_set_mtu(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                        size_t err_len)
+{
+    uint16_t now = 0;
+    int rc = rte_eth_dev_set_mtu(p->id, (uint16_t)p->cfg->mtu_bytes);
+
+    if (rc == 0)
+        return 0;
+    if (rc == -ENOTSUP && p->traits.software)
+        return 0; /* frames are bounded by the buffers of the other end (memif: bsize) */
+    if (rte_eth_dev_get_mtu(p->id, &now) == 0 && now == p->cfg->mtu_bytes)
+        return 0;
+    return port_error(p, err, err_len, "mtu = %u: %s takes at most %u (%s); set mtu lower%s",
+                      p->cfg->mtu_bytes, p->driver, info->max_mtu, rte_strerror(-rc),
+                      strcmp(p->driver, "net_af_packet") == 0
+                          ? ", or give its vdev a larger framesz (and blocksz)"
+                          : "");
+}
+
+static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                       size_t err_len)
+{
+    struct rte_eth_rxconf rx = info->default_rxconf;
+    struct rte_eth_txconf tx = info->default_txconf;
+    uint16_t q;
+    int rc;
+
+    rx.offloads = p->rx_offloads;
+    tx.offloads = p->tx_offloads;
+    for (q = 0; q < p->queues; q++) {
+        rc = rte_eth_rx_queue_setup(p->id, q, p->rx_desc, (unsigned int)p->socket, &rx,
+                                    p->pools[q].rx);
+        if (rc == 0)
+            rc = rte_eth_tx_queue_setup(p->id, q, p->tx_desc, (unsigned int)p->socket, &tx);
+        if (rc != 0)
+            return port_error(p, err, err_len,
+                              "%s cannot set up queue %u (%s); try another queue_size or mtu",
+                              p->driver, q, rte_strerror(-rc));
+    }
+    return 0;
+}
+
+/* The station's address: the configured one, else the device's, else a random local one. */
+static int port_set_mac(struct port *p, char *err, size_t err_len)
+{
+    bool filter = false;
+
+    if (p->cfg->mac.set) {
+        memcpy(&p->mac, p->cfg->mac.b, sizeof p->mac);
+        filter = rte_eth_dev_default_mac_addr_set(p->id, &p->mac) != 0;
+    } else if (rte_eth_macaddr_get(p->id, &p->mac) != 0 || rte_is_zero_ether_addr(&p->mac)) {
+        if (getrandom(&p->mac, sizeof p->mac, 0) != sizeof p->mac)
+            return port_error(p, err, err_len, "no random MAC address to be had; set mac");
+        p->mac.addr_bytes[0] = (uint8_t)((p->mac.addr_bytes[0] & 0xfe) | 2);
+        filter = true;
+    }
+    /* A software port without such a switch has no filter to open. */
+    if (filter && rte_eth_promiscuous_enable(p->id) != 0 && !p->traits.software)
+        return port_error(p, err, err_len,
+                          "%s can neither take another MAC address nor be promiscuous; remove mac",
+                          p->driver);
+    return 0;
+}
+
+/* Neighbour discovery asks multicast groups. */
+static int port_set_multicast(struct port *p, char *err, size_t err_len)
+{
+    if (addr_is_unset(&p->cfg->address[1].addr) || rte_eth_allmulticast_enable(p->id) == 0 ||
+        rte_eth_promiscuous_enable(p->id) == 0 || p->traits.software)
+        return 0;
+    return port_error(p, err, err_len, "%s receives no multicast, which IPv6 needs; remove address6",
+                      p->driver);
+}
+
+int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len)
+{
+    struct rte_eth_dev_info info;
+    int rc;
+
+    memset(p, 0, sizeof *p);
+    p->cfg = cfg;
+    rc = port_find(p, err, err_len);
+    if (rc != 0)
+        return rc;
+    memset(&info, 0, sizeof info);
+    rc = rte_eth_dev_info_get(p->id, &info);
+    if (rc != 0)
+        return port_error(p, err, err_len, "says nothing of itself (%s); is it in use elsewhere?",
+                          rte_strerror(-rc));
+    snprintf(p->driver, sizeof p->driver, "%s", info.driver_name != NULL ? info.driver_name : "");
+    p->device = info.device;
+    p->socket = rte_eth_dev_socket_id(p->id);
+    if (p->socket < 0)
+        p->socket = SOCKET_ID_ANY;
+    rc = port_decide(p, &info, err, err_len);
+    if (rc == 0)
+        rc = port_configure(p, &info, err, err_len);
+    if (rc == 0)
+        rc = port_set_mtu(p, &info, err, err_len);
+    if (rc == 0)
+        rc = port_pools_create(p, err, err_len);
+    if (rc == 0)
+        rc = port_queues(p, &info, err, err_len);
+    if (rc == 0)
+        rc = port_set_mac(p, err, err_len);
+    if (rc == 0)
+        rc = port_set_multicast(p, err, err_len);
+    return rc;
+}
+
+int port_start(struct port *p, char *err, size_t err_len)
+{
+    int level = -1, rc;
+
+    if (p->is_memif && !p->memif.server)
+        level = memif_hush();
+    rc = rte_eth_dev_start(p->id);
+    memif_unhush(level);
+    p->started = rc == 0;
+    if (rc != 0 && level < 0)
+        return port_error(p, err, err_len, "%s does not start (%s); see its message above",
+                          p->driver, rte_strerror(-rc));
+    if (rc != 0)
+        say("port %s: waits for its memif server", p->cfg->name);
+    p->done_cleanup = p->started && rte_eth_tx_done_cleanup(p->id, 0, 0) >= 0;
+    return 0;
+}
+
+bool port_needs_restart(const struct port *p)
+{
+    return p->is_memif && !p->memif.server && !(p->started && port_link_up(p));
+}
+
+bool port_restart(struct port *p)
+{
+    int level = memif_hush();
+
+    if (p->started)
+        rte_eth_dev_stop(p->id);
+    p->started = rte_eth_dev_start(p->id) == 0;
+    memif_unhush(level);
+    return p->started;
+}
+
+void port_stop(struct port *p)
+{
+    if (p->started && rte_eth_dev_stop(p->id) != 0)
+        say("port %s: %s does not stop; its frames are given up", p->cfg->name, p->driver);
+    p->started = false;
+}
+
+uint32_t port_close(struct port *p)
+{
+    uint32_t lost;
+
+    port_stop(p);
+    if (p->attached)
+        rte_eth_dev_close(p->id);
+    p->attached = false;
+    lost = port_pools_in_use(p);
+    port_pools_free(p);
+    return lost;
+}
+
+bool port_link_up(const struct port *p)
+{
+    struct rte_eth_link link;
+
+    memset(&link, 0, sizeof link);
+    return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
+ * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
+ * port.c talks to ethdev.
+ *
+ * Invariant: one received frame of mtu bytes of IP fits one mbuf.
+ */
+#ifndef SLUICED_PORT_H
+#define SLUICED_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include "host/host.h"
+#include "sluiced/config.h"
+#include "sluiced/memif.h"
+
+#define PORT_BURST 32 /* frames per RX and TX call */
+#define PORT_FOREIGN 256 /* frames on their way from one worker to another */
+
+/* What a driver is, where ethdev cannot say. */
+struct port_driver {
+    const char *name;
+    bool shared_memory; /* the other end is memory of this machine: nothing to protect by a sum */
+    bool reads_memory;  /* sends by copying with the CPU: any memory of the process will do */
+    bool software;      /* no NIC of its own: its "offloads" are the CPU's work */
+};
+
+struct port_pools {
+    struct rte_mempool *rx, *head, *attach, *copy; /* copy: NULL if payload is attached */
+};
+
+struct port {
+    const struct config_port *cfg;
+    uint16_t id; /* of ethdev */
+    bool attached, started;
+    char driver[32];
+    struct port_driver traits;
+    bool is_memif;
+    struct memif_args memif; /* if is_memif */
+    struct rte_device *device;
+    struct rte_ether_addr mac;
+    int socket; /* NUMA, or SOCKET_ID_ANY */
+    uint16_t queues, rx_desc, tx_desc;
+    uint32_t frame_bytes; /* room for one received frame */
+    enum host_sum tx_sum, rx_sum;
+    uint64_t rx_offloads, tx_offloads;
+    bool attach;      /* payload is attached, not copied */
+    bool dma;         /* what is attached must be mapped for the device first */
+    bool done_cleanup; /* rte_eth_tx_done_cleanup() works */
+    struct port_pools pools[HOST_WORKERS_MAX];
+};
+
+/* port.c. Each: 0, or negative errno with a line in err. port_open() leaves the port stopped. */
+int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len);
+/* A memif client whose server is not there yet stays stopped, which is no error. */
+int port_start(struct port *p, char *err, size_t err_len);
+/* True if the port does not come up again by itself: a memif client without a server. */
+bool port_needs_restart(const struct port *p);
+/* Stops and starts it; no worker may poll it meanwhile. True if it is started. */
+bool port_restart(struct port *p);
+/* Stops what runs; frames in the driver's rings go back to their pools. */
+void port_stop(struct port *p);
+/* Closes the port and frees its pools; returns how many of their mbufs somebody still had: 0. */
+uint32_t port_close(struct port *p);
+bool port_link_up(const struct port *p);
+
+/* port_caps.c: fills in sums, offloads and attach. */
+int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len);
+const struct port_driver *port_driver_find(const char *name);
+
+/* port_pool.c */
+int port_pools_create(struct port *p, char *err, size_t err_len);
+void port_pools_free(struct port *p);
+/* Mbufs of the port's pools that are not in their pools. */
+uint32_t port_pools_in_use(const struct port *p);
+
+#endif

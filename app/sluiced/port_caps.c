@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a port can do: checksums, attached payload, room for a frame. See port.h. ethdev is asked
+ * wherever it has an answer; the table below is for what it has none.
+ */
+#include "sluiced/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+
+#include "sluiced/memory.h"
+
+#define SUM_TX RTE_ETH_TX_OFFLOAD_UDP_CKSUM
+#define SUM_RX RTE_ETH_RX_OFFLOAD_UDP_CKSUM
+/* Ethernet header, VLAN tag and frame check sequence. */
+#define FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
+
+static const struct port_driver drivers[] = {
+    {"net_memif", true, true, true},        {"net_ring", true, true, true},
+    {"net_vhost", true, true, true},        {"net_virtio_user", true, false, true},
+    {"net_af_packet", false, true, true},   {"net_tap", false, true, true},
+    {"net_af_xdp", false, false, true},     {"net_pcap", false, true, true},
+    {"net_null", true, true, true},
+};
+
+const struct port_driver *port_driver_find(const char *name)
+{
+    static const struct port_driver nic = {"", false, false, false};
+    size_t i;
+
+    for (i = 0; i < RTE_DIM(drivers); i++) {
+        if (strcmp(drivers[i].name, name) == 0)
+            return &drivers[i];
+    }
+    return &nic;
+}
+
+/* Arguments that the device was made with, "" if none are known. */
+static const char *device_args(const struct port *p)
+{
+    const struct rte_devargs *args = p->device != NULL ? rte_dev_devargs(p->device) : NULL;
+
+    return args != NULL && args->args != NULL ? args->args : "";
+}
+
+/* Drivers whose traits depend on how they are used. */
+static void traits_refine(struct port *p)
+{
+    const char *args = device_args(p);
+
+    p->is_memif = strcmp(p->driver, "net_memif") == 0;
+    if (p->is_memif)
+        memif_args_parse(&p->memif, args);
+    /* A zero-copy client gives its peer DPDK's own memory only. */
+    if (p->is_memif && p->memif.zero_copy)
+        p->traits.reads_memory = false;
+    /* With the kernel as its back end frames leave this machine's memory. */
+    if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
+        p->traits.shared_memory = false;
+}
+
+static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                       size_t err_len)
+{
+    bool can_tx = (info->tx_offload_capa & SUM_TX) != 0;
+    bool can_rx = (info->rx_offload_capa & SUM_RX) != 0;
+    uint32_t want = p->cfg->checksum;
+
+    if (want == CONFIG_SUM_AUTO) {
+        if (p->traits.shared_memory)
+            want = CONFIG_SUM_NONE;
+        else if (can_tx && can_rx && !p->traits.software)
+            want = CONFIG_SUM_OFFLOAD;
+        else
+            want = CONFIG_SUM_SOFTWARE;
+    }
+    if (want == CONFIG_SUM_OFFLOAD && !(can_tx && can_rx)) {
+        snprintf(err, err_len,
+                 "port %s: %s has no UDP checksum offload in %s; set checksum = software",
+                 p->cfg->name, p->driver, can_tx ? "RX" : can_rx ? "TX" : "either direction");
+        return -ENOTSUP;
+    }
+    p->tx_sum = p->rx_sum = want == CONFIG_SUM_NONE      ? HOST_SUM_NONE
+                            : want == CONFIG_SUM_OFFLOAD ? HOST_SUM_OFFLOAD
+                                                         : HOST_SUM_SOFTWARE;
+    if (want == CONFIG_SUM_OFFLOAD) {
+        p->tx_offloads |= SUM_TX;
+        p->rx_offloads |= SUM_RX;
+    }
+    return 0;
+}
+
+/* Attached payload needs several segments a frame, and a device that reaches the application's
+ * memory: a copying driver does, a NIC does where memory can be mapped for it as it is. */
+static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
+{
+    p->attach = p->dma = false;
+    if ((info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) == 0)
+        return;
+    if (p->traits.reads_memory) {
+        p->attach = true;
+    } else if (!p->traits.software && rte_eal_iova_mode() == RTE_IOVA_VA &&
+               memory_dma_works(p->device)) {
+        p->attach = p->dma = true;
+    }
+    if (p->attach)
+        p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+}
+
+/* NICs take buffers in steps of 1 KiB; memif copies whole buffers of its ring into ours. */
+static void decide_frame(struct port *p)
+{
+    uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;
+
+    if (p->is_memif)
+        frame = RTE_MAX(frame, p->memif.bsize_bytes);
+    p->frame_bytes = RTE_ALIGN_CEIL(frame, p->traits.software ? 64 : 1024);
+}
+
+int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len)
+{
+    int rc;
+
+    p->traits = *port_driver_find(p->driver);
+    p->rx_offloads = p->tx_offloads = 0;
+    traits_refine(p);
+    rc = decide_sums(p, info, err, err_len);
+    if (rc != 0)
+        return rc;
+    decide_attach(p, info);
+    decide_frame(p);
+    if (p->cfg->workers > info->max_rx_queues || p->cfg->workers > info->max_tx_queues) {
+        snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
+                 p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,
+                 RTE_MAX(1u, RTE_MIN((uint32_t)info->max_rx_queues, info->max_tx_queues)));
+        return -ENOTSUP;
+    }
+    p->queues = (uint16_t)p->cfg->workers;
+    return 0;
+}

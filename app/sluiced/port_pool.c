@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The packet pools of a port, one set per queue. See port.h. Sizes are what can be in use at once:
+ * a full ring, bursts in hand, frames on their way to another worker, and what caches hold back.
+ */
+#include "sluiced/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_mbuf.h>
+
+#include "wire/packet.h"
+
+#define POOL_CACHE 128
+#define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
+
+static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_t queue, uint32_t n,
+                                       uint32_t room_bytes, char *err, size_t err_len)
+{
+    char name[RTE_MEMPOOL_NAMESIZE];
+    struct rte_mempool *pool;
+
+    snprintf(name, sizeof name, "%s_%u_%u", kind, p->id, queue);
+    pool = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, (uint16_t)room_bytes, p->socket);
+    if (pool == NULL)
+        snprintf(err, err_len,
+                 "port %s: no memory for %u packet buffers of %u bytes (%s); give more with -m MB "
+                 "before --, or lower queue_size or mtu",
+                 p->cfg->name, n, room_bytes, rte_strerror(rte_errno));
+    return pool;
+}
+
+static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t err_len)
+{
+    struct port_pools *s = &p->pools[queue];
+    uint32_t room = RTE_PKTMBUF_HEADROOM + p->frame_bytes;
+    uint32_t foreign = (uint32_t)(p->queues - 1) * PORT_FOREIGN;
+    uint32_t head_room =
+        RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
+    uint32_t rx = p->rx_desc + foreign + POOL_IN_HAND;
+    uint32_t tx = p->tx_desc + POOL_IN_HAND;
+
+    if (room > UINT16_MAX) {
+        snprintf(err, err_len, "port %s: frames of %u bytes do not fit a buffer; lower mtu or bsize",
+                 p->cfg->name, p->frame_bytes);
+        return -EINVAL;
+    }
+    s->rx = pool_create(p, "rx", queue, rx, room, err, err_len);
+    if (s->rx == NULL)
+        return -ENOMEM;
+    s->head = pool_create(p, "head", queue, tx, head_room, err, err_len);
+    if (s->head == NULL)
+        return -ENOMEM;
+    if (p->attach) {
+        /* A frame may take from two pieces of a request. */
+        s->attach = pool_create(p, "attach", queue, 2 * tx, 0, err, err_len);
+        return s->attach != NULL ? 0 : -ENOMEM;
+    }
+    s->copy = pool_create(p, "copy", queue, tx, room, err, err_len);
+    return s->copy != NULL ? 0 : -ENOMEM;
+}
+
+int port_pools_create(struct port *p, char *err, size_t err_len)
+{
+    uint16_t q;
+    int rc = 0;
+
+    for (q = 0; q < p->queues && rc == 0; q++)
+        rc = queue_pools_create(p, q, err, err_len);
+    return rc;
+}
+
+void port_pools_free(struct port *p)
+{
+    uint16_t q;
+
+    for (q = 0; q < p->queues; q++) {
+        struct port_pools *s = &p->pools[q];
+
+        rte_mempool_free(s->rx);
+        rte_mempool_free(s->head);
+        rte_mempool_free(s->attach);
+        rte_mempool_free(s->copy);
+        *s = (struct port_pools){NULL, NULL, NULL, NULL};
+    }
+}
+
+static uint32_t pool_in_use(const struct rte_mempool *pool)
+{
+    return pool != NULL ? rte_mempool_in_use_count(pool) : 0;
+}
+
+uint32_t port_pools_in_use(const struct port *p)
+{
+    uint32_t n = 0;
+    uint16_t q;
+
+    for (q = 0; q < p->queues; q++) {
+        const struct port_pools *s = &p->pools[q];
+
+        n += pool_in_use(s->rx) + pool_in_use(s->head) + pool_in_use(s->attach) +
+             pool_in_use(s->copy);
+    }
+    return n;
+}

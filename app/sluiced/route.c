@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which lane leads to an address: of the ports whose network holds it, the one with the longest
+ * prefix; else a port with a gateway; then the worker of that port with the fewest connections.
+ */
+#include <errno.h>
+
+#include "sluiced/daemon.h"
+
+static int family_of(const struct addr *a)
+{
+    return addr_is_v4(a) ? 0 : 1;
+}
+
+static bool is_ours(const struct daemon *d, const struct addr *peer)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->n_ports; i++) {
+        if (addr_equal(&d->config.ports[i].address[family_of(peer)].addr, peer))
+            return true;
+    }
+    return false;
+}
+
+static int port_on_link(const struct daemon *d, const struct addr *peer)
+{
+    int f = family_of(peer), best = -1;
+    uint32_t i, best_len = 0;
+
+    for (i = 0; i < d->n_ports; i++) {
+        const struct config_prefix *a = &d->config.ports[i].address[f];
+
+        if (addr_is_unset(&a->addr) || !addr_same_prefix(&a->addr, peer, a->len))
+            continue;
+        if (best < 0 || a->len > best_len) {
+            best = (int)i;
+            best_len = a->len;
+        }
+    }
+    return best;
+}
+
+static int port_with_gateway(const struct daemon *d, const struct addr *peer)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->n_ports; i++) {
+        if (!addr_is_unset(&d->config.ports[i].gateway[family_of(peer)]))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Connections in use, 0 .. limit. */
+static uint32_t lane_load(const struct lane *l)
+{
+    struct host_conn_info info;
+    uint32_t i, n = 0, limit = host_conn_limit(l->host);
+
+    for (i = 0; i < limit; i++)
+        n += host_conn_info(l->host, i, &info) ? 1 : 0;
+    return n;
+}
+
+int route_find(void *daemon, const struct addr *peer)
+{
+    struct daemon *d = daemon;
+    uint32_t w, workers, best = 0, best_load = UINT32_MAX;
+    int p;
+
+    if (addr_is_unset(peer) || addr_is_multicast(peer) || is_ours(d, peer))
+        return -EINVAL;
+    p = port_on_link(d, peer);
+    if (p < 0)
+        p = port_with_gateway(d, peer);
+    if (p < 0)
+        return -EHOSTUNREACH;
+    workers = d->ports[p].queues;
+    if (workers == 1)
+        return (int)d->first_lane[p];
+    d->next_worker++; /* among equals, take turns */
+    for (w = 0; w < workers; w++) {
+        uint32_t i = (d->next_worker + w) % workers;
+        uint32_t load = lane_load(&d->lanes[d->first_lane[p] + i]);
+
+        if (load < best_load) {
+            best = i;
+            best_load = load;
+        }
+    }
+    return (int)(d->first_lane[p] + best);
+}

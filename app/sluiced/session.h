@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Client sessions of the daemon. The control half (sessions_*) owns the socket, the mappings and
+ * quotas and runs on the control lcore; the worker half (channels_*) is one set of channels per host
+ * and runs on that host's worker. They talk through SPSC rte_rings only (messages in channel.h).
+ *
+ * Nothing a client writes is believed: each submission entry is copied once, then checked; indices
+ * out of range end the session, not the daemon. A client can hurt itself only.
+ */
+#ifndef SLUICED_SESSION_H
+#define SLUICED_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/host.h"
+
+struct sessions;
+struct channels;
+
+struct sessions_config {
+    const char *socket_path;
+    uint32_t max_sessions;
+    uint64_t quota_bytes; /* of client memory per user (uid); 0: none */
+    struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
+    uint32_t n_hosts;
+    /* The daemon's answers; called on the control lcore. route: which channel leads to peer, or
+     * negative errno. show: JSON text for "conns", "ports", ...; malloc'ed, NULL if unknown. */
+    int (*route)(void *ctx, const struct addr *peer);
+    char *(*show)(void *ctx, const char *what);
+    /* Makes client memory usable by ports (DMA), and undoes it. May be NULL. */
+    int (*map)(void *ctx, void *memory, uint64_t len_bytes);
+    void (*unmap)(void *ctx, void *memory, uint64_t len_bytes);
+    void *ctx;
+};
+
+/* Binds the socket (0660, stale ones are replaced, a live daemon's is an error). NULL with a
+ * message in err. */
+struct sessions *sessions_create(const struct sessions_config *cfg, char *err, size_t err_len);
+/* Readable when sessions_poll() has work: for epoll. */
+int sessions_fd(const struct sessions *s);
+/* Serves what is ready, without blocking; also called every control interval for clean-up that waits
+ * for workers. */
+void sessions_poll(struct sessions *s);
+/* Ends every session (connections get `end`); workers must still run until sessions_idle(). */
+void sessions_stop(struct sessions *s, enum wire_end end);
+bool sessions_idle(const struct sessions *s);
+/* After the workers stopped. Removes the socket. */
+void sessions_destroy(struct sessions *s);
+
+/* The worker half for hosts[i]. */
+struct channels *sessions_channels(struct sessions *s, uint32_t i);
+/* Serves control's messages, takes submissions, delivers completions, wakes sleeping clients.
+ * Returns how many things it did (0: idle). Worker only. */
+uint32_t channels_poll(struct channels *c, uint64_t now);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", each one object with one
+ * array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns; no unit: a count.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include <rte_ethdev.h>
+
+#include "base/counter.h"
+#include "sluiced/daemon.h"
+
+static void put_count(json_t *o, const char *name, uint64_t n)
+{
+    json_object_set_new(o, name, json_integer((json_int_t)n));
+}
+
+static void put_text(json_t *o, const char *name, const char *text)
+{
+    json_object_set_new(o, name, json_string(text));
+}
+
+static void put_flag(json_t *o, const char *name, bool flag)
+{
+    json_object_set_new(o, name, json_boolean(flag));
+}
+
+/* ---- connections ------------------------------------------------------------------------- */
+
+static const char *state_name(enum host_state s)
+{
+    static const char *const names[] = {
+        [HOST_FREE] = "free", [HOST_WAITING] = "waiting", [HOST_OPENING] = "opening",
+        [HOST_OPEN] = "open", [HOST_CLOSED] = "closed",
+    };
+
+    return s < RTE_DIM(names) ? names[s] : "unknown";
+}
+
+static json_t *conn_json(const struct lane *l, uint32_t number, const struct host_conn_info *c)
+{
+    json_t *o = json_object();
+    char peer[ADDR_TEXT_MAX];
+
+    put_text(o, "port", l->port->cfg->name);
+    put_count(o, "worker", l->queue);
+    put_count(o, "channel", l->number);
+    put_count(o, "conn", number);
+    put_text(o, "state", state_name(c->state));
+    put_text(o, "peer", addr_is_unset(&c->peer) ? "" : addr_format(&c->peer, peer));
+    put_count(o, "peer_port", c->peer_port);
+    put_count(o, "service", c->service);
+    put_count(o, "owner", c->owner);
+    put_flag(o, "opener", c->opener);
+    put_text(o, "recovery", c->go_back_n ? "go-back-n" : "selective");
+    put_count(o, "unit_bytes", c->unit_bytes);
+    put_count(o, "tx_rate_Bps", c->tx_rate_Bps);
+    put_count(o, "tx_burst_bytes", c->tx_burst_bytes);
+    put_count(o, "rx_rate_Bps", c->rx_rate_Bps);
+    put_count(o, "rx_burst_bytes", c->rx_burst_bytes);
+    put_count(o, "rx_reason", c->rx_reason);
+    put_count(o, "rtt_ns", c->rtt_ns);
+    put_count(o, "tx_bytes", c->tx_bytes);
+    put_count(o, "tx_units", c->tx_units);
+    put_count(o, "tx_repeats", c->tx_repeats);
+    put_count(o, "tx_acked_bytes", c->tx_acked_bytes);
+    put_count(o, "rx_bytes", c->rx_bytes);
+    put_count(o, "rx_units", c->rx_units);
+    put_count(o, "rx_duplicates", c->rx_duplicates);
+    put_count(o, "rx_unposted", c->rx_unposted);
+    put_count(o, "rx_lost", c->rx_lost);
+    put_count(o, "rx_momentary_Bps", c->rx_momentary_Bps);
+    put_count(o, "cntl_tx", c->cntl_tx);
+    put_count(o, "cntl_rx", c->cntl_rx);
+    put_count(o, "naks_tx", c->naks_tx);
+    put_count(o, "naks_rx", c->naks_rx);
+    put_count(o, "recoveries", c->recoveries);
+    put_count(o, "backlog_bytes", c->backlog_bytes);
+    return o;
+}
+
+static json_t *conns_json(const struct daemon *d)
+{
+    json_t *list = json_array();
+    uint32_t i, k;
+
+    for (i = 0; i < d->n_lanes; i++) {
+        uint32_t limit = host_conn_limit(d->hosts[i]);
+
+        for (k = 0; k < limit; k++) {
+            struct host_conn_info info;
+
+            if (host_conn_info(d->hosts[i], k, &info))
+                json_array_append_new(list, conn_json(&d->lanes[i], k, &info));
+        }
+    }
+    return list;
+}
+
+/* ---- ports ------------------------------------------------------------------------------- */
+
+static json_t *host_counters_json(const struct host *h)
+{
+    json_t *o = json_object();
+    const char *name;
+    uint64_t value;
+    uint32_t i;
+
+    for (i = 0; (name = host_counter(h, i, &value)) != NULL; i++)
+        put_count(o, name, value);
+    return o;
+}
+
+static json_t *lane_json(const struct lane *l)
+{
+    const struct lane_counters *c = &l->counters;
+    json_t *o = json_object();
+
+    put_text(o, "port", l->port->cfg->name);
+    put_count(o, "worker", l->queue);
+    put_count(o, "channel", l->number);
+    put_count(o, "rx_frames", counter_get(&c->rx_frames));
+    put_count(o, "rx_full_bursts", counter_get(&c->rx_full_bursts));
+    put_count(o, "tx_frames", counter_get(&c->tx_frames));
+    put_count(o, "tx_refused", counter_get(&c->tx_refused));
+    put_count(o, "tx_dropped", counter_get(&c->tx_dropped));
+    put_count(o, "foreign_out", counter_get(&c->foreign_out));
+    put_count(o, "foreign_in", counter_get(&c->foreign_in));
+    put_count(o, "foreign_dropped", counter_get(&c->foreign_dropped));
+    put_count(o, "client_events", counter_get(&c->client_events));
+    json_object_set_new(o, "host", host_counters_json(l->host));
+    return o;
+}
+
+static void put_addresses(json_t *o, const struct config_port *cfg)
+{
+    static const char *const names[] = {"address", "address6"};
+    char addr[ADDR_TEXT_MAX], text[ADDR_TEXT_MAX + 8];
+    int f;
+
+    for (f = 0; f < 2; f++) {
+        if (addr_is_unset(&cfg->address[f].addr))
+            continue;
+        snprintf(text, sizeof text, "%s/%u", addr_format(&cfg->address[f].addr, addr),
+                 cfg->address[f].len);
+        put_text(o, names[f], text);
+    }
+}
+
+static void put_stats(json_t *o, uint16_t id)
+{
+    struct rte_eth_stats s;
+
+    memset(&s, 0, sizeof s);
+    if (rte_eth_stats_get(id, &s) != 0)
+        return;
+    put_count(o, "rx_packets", s.ipackets);
+    put_count(o, "rx_bytes", s.ibytes);
+    put_count(o, "rx_missed", s.imissed);
+    put_count(o, "rx_errors", s.ierrors);
+    put_count(o, "rx_nombuf", s.rx_nombuf);
+    put_count(o, "tx_packets", s.opackets);
+    put_count(o, "tx_bytes", s.obytes);
+    put_count(o, "tx_errors", s.oerrors);
+}
+
+static const char *sum_name(enum host_sum s)
+{
+    return s == HOST_SUM_NONE ? "none" : s == HOST_SUM_OFFLOAD ? "offload" : "software";
+}
+
+static json_t *port_json(const struct daemon *d, uint32_t p)
+{
+    const struct port *port = &d->ports[p];
+    const uint8_t *b = port->mac.addr_bytes;
+    json_t *o = json_object(), *lanes = json_array();
+    char mac[18];
+    uint16_t q;
+
+    snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
+    put_text(o, "name", port->cfg->name);
+    put_text(o, "driver", port->driver);
+    put_text(o, "mac", mac);
+    put_addresses(o, port->cfg);
+    put_count(o, "mtu_bytes", port->cfg->mtu_bytes);
+    put_count(o, "vlan", port->cfg->vlan);
+    put_count(o, "udp_port", port->cfg->udp_port);
+    put_text(o, "link", port_link_up(port) ? "up" : "down");
+    put_count(o, "queues", port->queues);
+    put_count(o, "rx_ring", port->rx_desc);
+    put_count(o, "tx_ring", port->tx_desc);
+    put_text(o, "checksum", sum_name(port->tx_sum));
+    put_text(o, "payload", port->attach ? "attached" : "copied");
+    put_count(o, "capacity_Bps", host_control_capacity(d->controls[p]));
+    put_count(o, "mbufs_in_use", port_pools_in_use(port));
+    put_stats(o, port->id);
+    for (q = 0; q < port->queues; q++)
+        json_array_append_new(lanes, lane_json(&d->lanes[d->first_lane[p] + q]));
+    json_object_set_new(o, "workers", lanes);
+    return o;
+}
+
+static json_t *ports_json(const struct daemon *d)
+{
+    json_t *list = json_array();
+    uint32_t p;
+
+    for (p = 0; p < d->n_ports; p++)
+        json_array_append_new(list, port_json(d, p));
+    return list;
+}
+
+/* ---- workers and capacity ---------------------------------------------------------------- */
+
+static uint64_t cycles_ns(const struct daemon *d, uint64_t cycles)
+{
+    return (uint64_t)((unsigned __int128)cycles * 1000000000u / d->hz);
+}
+
+static json_t *workers_json(const struct daemon *d)
+{
+    json_t *list = json_array();
+    uint32_t i, k;
+
+    for (i = 0; i < d->n_workers; i++) {
+        const struct worker *w = &d->workers[i];
+        json_t *o = json_object(), *lanes = json_array();
+
+        put_count(o, "lcore", w->lcore);
+        put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
+        put_text(o, "idle", config_idle_name(w->idle));
+        put_count(o, "iterations", counter_get(&w->iterations));
+        put_count(o, "busy_ns", cycles_ns(d, counter_get(&w->busy_cycles)));
+        put_count(o, "idle_ns", cycles_ns(d, counter_get(&w->idle_cycles)));
+        put_count(o, "naps", counter_get(&w->naps));
+        put_count(o, "nap_ns", cycles_ns(d, counter_get(&w->nap_total_cycles)));
+        for (k = 0; k < w->n_lanes; k++)
+            json_array_append_new(lanes, lane_json(w->lanes[k]));
+        json_object_set_new(o, "lanes", lanes);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *capacity_json(const struct daemon *d)
+{
+    json_t *list = json_array();
+    uint32_t i, k, p;
+
+    for (p = 0; p < d->n_ports; p++) {
+        json_t *o = json_object();
+        uint64_t granted = 0, received = 0, conns = 0;
+
+        for (i = 0; i < d->ports[p].queues; i++) {
+            const struct host *h = d->hosts[d->first_lane[p] + i];
+
+            for (k = 0; k < host_conn_limit(h); k++) {
+                struct host_conn_info info;
+
+                if (!host_conn_info(h, k, &info) || info.state != HOST_OPEN)
+                    continue;
+                conns++;
+                granted += info.rx_rate_Bps;
+                received += info.rx_bytes;
+            }
+        }
+        put_text(o, "port", d->ports[p].cfg->name);
+        put_count(o, "capacity_Bps", host_control_capacity(d->controls[p]));
+        put_count(o, "open_conns", conns);
+        put_count(o, "granted_Bps", granted);
+        put_count(o, "received_bytes", received);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+char *show_text(void *daemon, const char *what)
+{
+    static const struct {
+        const char *what;
+        json_t *(*make)(const struct daemon *d);
+    } shows[] = {
+        {"conns", conns_json},
+        {"ports", ports_json},
+        {"workers", workers_json},
+        {"capacity", capacity_json},
+    };
+    const struct daemon *d = daemon;
+    size_t i;
+
+    for (i = 0; i < RTE_DIM(shows); i++) {
+        json_t *o;
+        char *text;
+
+        if (strcmp(shows[i].what, what) != 0)
+            continue;
+        o = json_object();
+        put_count(o, "uptime_ns", monotonic_ns() - d->start_ns);
+        json_object_set_new(o, shows[i].what, shows[i].make(d));
+        text = json_dumps(o, JSON_COMPACT);
+        json_decref(o);
+        return text;
+    }
+    return NULL;
+}

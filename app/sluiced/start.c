@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See start.h. */
+#include "sluiced/start.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <rte_cycles.h>
+
+#include "sluiced/clock.h"
+#include "sluiced/memory.h"
+#include "wire/frame.h"
+
+/* ---- hosts ------------------------------------------------------------------------------- */
+
+static void host_addresses(struct host_config *h, const struct config_port *cfg)
+{
+    int f;
+
+    for (f = 0; f < 2; f++) {
+        h->address[f] = cfg->address[f].addr;
+        h->prefix_len[f] = (uint8_t)cfg->address[f].len;
+        h->gateway[f] = cfg->gateway[f];
+    }
+}
+
+static int host_fill(const struct daemon *d, const struct port *p, uint16_t queue,
+                     struct host_config *h)
+{
+    const struct config_port *cfg = p->cfg;
+    const struct port_pools *pools = &p->pools[queue];
+
+    memset(h, 0, sizeof *h);
+    snprintf(h->name, sizeof h->name, "%.12s/%u", cfg->name, (unsigned int)(queue & 0x3f));
+    host_addresses(h, cfg);
+    h->mac = p->mac;
+    h->vlan = cfg->vlan != 0 ? (uint16_t)cfg->vlan : FRAME_VLAN_NONE;
+    h->mtu = (uint16_t)cfg->mtu_bytes;
+    h->udp_port = (uint16_t)cfg->udp_port;
+    h->worker = (uint8_t)queue;
+    h->workers = (uint8_t)p->queues;
+    h->hz = d->hz;
+    h->conns = cfg->connections;
+    h->depth = cfg->depth;
+    h->gaps = cfg->gaps;
+    h->ahead = cfg->ahead;
+    h->early = cfg->early;
+    h->silence_ms = (uint32_t)(cfg->silence_ns / 1000000);
+    h->repeat_us = (uint32_t)(cfg->repeat_ns / 1000);
+    h->first_rate_Bps = cfg->first_rate_Bps;
+    h->first_burst_bytes = cfg->first_burst_bytes;
+    h->capacity_Bps = cfg->capacity_Bps;
+    h->burst_bytes = cfg->burst_bytes;
+    h->tx_sum = p->tx_sum;
+    h->rx_sum = p->rx_sum;
+    h->tx_attach = p->attach;
+    h->head_pool = pools->head;
+    h->attach_pool = pools->attach;
+    h->copy_pool = pools->copy;
+    return getrandom(&h->seed, sizeof h->seed, 0) == sizeof h->seed ? 0 : -EIO;
+}
+
+static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *err, size_t err_len)
+{
+    uint32_t number = d->n_lanes;
+    struct lane *l = &d->lanes[number];
+    struct host_config h;
+    char why[CONFIG_ERROR_MAX];
+
+    if (host_fill(d, p, queue, &h) != 0) {
+        snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
+        return -EIO;
+    }
+    l->host = host_create(&h, rte_rdtsc(), why, sizeof why);
+    if (l->host == NULL) {
+        snprintf(err, err_len, "port %s: %s", p->cfg->name, why);
+        return -ENOMEM;
+    }
+    l->port = p;
+    l->port_id = p->id;
+    l->queue = queue;
+    l->workers = (uint8_t)p->queues;
+    l->number = number;
+    l->copies = p->pools[queue].rx;
+    l->active = p->started;
+    l->done_cleanup = p->done_cleanup && p->attach;
+    l->keep_cycles = d->hz / 1000 * LANE_KEEP_MS;
+    d->hosts[number] = l->host;
+    d->n_lanes++;
+    return 0;
+}
+
+/* The folder of the socket, if only it is missing; others may be needed by drivers too. */
+static void folder_make(const char *path)
+{
+    char folder[CONFIG_SOCKET_MAX];
+    char *slash;
+
+    snprintf(folder, sizeof folder, "%s", path);
+    slash = strrchr(folder, '/');
+    if (slash == NULL || slash == folder)
+        return;
+    *slash = '\0';
+    if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+        return; /* binding the socket will tell */
+}
+
+/* ---- ports ------------------------------------------------------------------------------- */
+
+static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
+{
+    struct port *p = &d->ports[index];
+    uint32_t first = d->n_lanes;
+    uint16_t q;
+    int rc;
+
+    d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
+    d->first_lane[index] = first;
+    rc = port_open(p, &d->config.ports[index], err, err_len);
+    if (rc == 0)
+        rc = port_start(p, err, err_len);
+    for (q = 0; rc == 0 && q < p->queues; q++)
+        rc = lane_create(d, p, q, err, err_len);
+    if (rc == 0)
+        rc = lane_join(&d->lanes[first], p->queues, err, err_len);
+    if (rc != 0)
+        return rc;
+    d->controls[index] =
+        host_control_create(&d->hosts[first], p->queues, rte_rdtsc(), err, err_len);
+    return d->controls[index] != NULL ? 0 : -ENOMEM;
+}
+
+static void port_say(const struct port *p)
+{
+    const struct config_port *cfg = p->cfg;
+    const uint8_t *b = p->mac.addr_bytes;
+    char text[2][ADDR_TEXT_MAX + 8] = {"", ""}, addr[ADDR_TEXT_MAX];
+    int f;
+
+    for (f = 0; f < 2; f++) {
+        if (!addr_is_unset(&cfg->address[f].addr))
+            snprintf(text[f], sizeof text[f], " %s/%u", addr_format(&cfg->address[f].addr, addr),
+                     cfg->address[f].len);
+    }
+    say("port %s: %s,%s%s, MAC %02x:%02x:%02x:%02x:%02x:%02x, MTU %u, %u queue(s), payload %s, "
+        "checksum %s",
+        cfg->name, p->driver, text[0], text[1], b[0], b[1], b[2], b[3], b[4], b[5], cfg->mtu_bytes,
+        p->queues, p->attach ? "attached" : "copied",
+        p->tx_sum == HOST_SUM_NONE       ? "none"
+        : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
+                                         : "software");
+}
+
+/* ---- sessions ---------------------------------------------------------------------------- */
+
+static int memory_map_all(void *ctx, void *memory, uint64_t len_bytes)
+{
+    struct daemon *d = ctx;
+
+    return memory_map(d->ports, d->n_ports, memory, len_bytes);
+}
+
+static void memory_unmap_all(void *ctx, void *memory, uint64_t len_bytes)
+{
+    struct daemon *d = ctx;
+
+    memory_unmap(d->ports, d->n_ports, memory, len_bytes);
+}
+
+static int sessions_make(struct daemon *d, char *err, size_t err_len)
+{
+    const struct sessions_config cfg = {
+        .socket_path = d->config.daemon.socket,
+        .max_sessions = d->config.daemon.sessions,
+        .quota_bytes = d->config.daemon.quota_bytes,
+        .hosts = d->hosts,
+        .n_hosts = d->n_lanes,
+        .route = route_find,
+        .show = show_text,
+        .map = memory_map_all,
+        .unmap = memory_unmap_all,
+        .ctx = d,
+    };
+    uint32_t i;
+
+    d->sessions = sessions_create(&cfg, err, err_len);
+    if (d->sessions == NULL)
+        return -1;
+    for (i = 0; i < d->n_lanes; i++)
+        d->lanes[i].channels = sessions_channels(d->sessions, i);
+    return 0;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
+{
+    uint32_t i, lanes = 0;
+
+    for (i = 0; i < d->config.n_ports; i++)
+        lanes += d->config.ports[i].workers;
+    if (lanes > DAEMON_LANES_MAX) {
+        snprintf(err, err_len, "the ports have %u workers in sum, %d is the most; lower workers",
+                 lanes, DAEMON_LANES_MAX);
+        return EXIT_CONFIG;
+    }
+    folder_make(d->config.daemon.socket);
+    d->hz = clock_measure_hz();
+    for (i = 0; i < d->config.n_ports; i++) {
+        if (port_make(d, i, err, err_len) != 0)
+            return EXIT_PORT;
+        port_say(&d->ports[i]);
+    }
+    if (layout_make(d, err, err_len) != 0)
+        return EXIT_CONFIG;
+    if (sessions_make(d, err, err_len) != 0)
+        return EXIT_SOCKET;
+    layout_say(d);
+    return EXIT_OK;
+}
+
+/* Ports stop first: mbufs in their rings hold memory of hosts and clients. */
+enum say_exit start_undo(struct daemon *d)
+{
+    enum say_exit rc = EXIT_OK;
+    uint32_t i;
+
+    for (i = 0; i < d->n_ports; i++)
+        port_stop(&d->ports[i]);
+    for (i = 0; i < d->n_lanes; i++)
+        lane_drain(&d->lanes[i]);
+    if (d->sessions != NULL)
+        sessions_destroy(d->sessions);
+    for (i = 0; i < d->n_ports; i++) {
+        if (d->controls[i] != NULL)
+            host_control_destroy(d->controls[i]);
+        lane_part(&d->lanes[d->first_lane[i]], d->ports[i].queues);
+    }
+    for (i = 0; i < d->n_lanes; i++)
+        host_destroy(d->hosts[i]);
+    for (i = 0; i < d->n_ports; i++) {
+        uint32_t lost = port_close(&d->ports[i]);
+
+        if (lost > 0) {
+            say("port %s: %u mbufs did not come back; please report this", d->config.ports[i].name,
+                lost);
+            rc = EXIT_FAULT;
+        }
+    }
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values that people write: numbers with units, to integers in one unit. A number is decimal digits
+ * with an optional fraction ("2.5Gbit"); a unit follows with or without a space; letter case does
+ * not matter, but for the B of B/s. What does not fit exactly is rounded down, and a value that would become 0 that way
+ * is refused.
+ *
+ * Units, as tc(8) has them:
+ *   rates   bit kbit Mbit Gbit Tbit (bits/s, powers of 1000; Kibit.. powers of 1024),
+ *           B/s kB/s MB/s GB/s TB/s or bps kbps mbps gbps tbps (bytes/s, powers of 1000)
+ *   sizes   none or B: bytes; k kB KiB, M MB MiB, G GB GiB, T TB TiB: powers of 1024
+ *   times   ns us ms s min
+ * 0 needs no unit. Each function returns NULL, or a static text that says what is wrong.
+ */
+#ifndef SLUICED_VALUE_H
+#define SLUICED_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+const char *value_rate(const char *text, uint64_t *rate_Bps);
+const char *value_size(const char *text, uint64_t *size_bytes);
+const char *value_time(const char *text, uint64_t *time_ns);
+/* A plain number, no unit. */
+const char *value_number(const char *text, uint64_t *number);
+
+/* For people, at most 32 bytes into buf: "1 Gbit/s", "64 KiB", "1 ms", exact where that is short;
+ * each returns buf. */
+#define VALUE_TEXT_MAX 32
+const char *value_rate_text(uint64_t rate_Bps, char *buf);
+const char *value_size_text(uint64_t size_bytes, char *buf);
+const char *value_time_text(uint64_t time_ns, char *buf);
+
+/* The number of edits (insert, delete, replace, swap) from a to b, letter case ignored; for
+ * "did you mean". Texts longer than 63 bytes count as far away. */
+unsigned int value_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See worker.h. No locks, no heap; the only system call is the nap, where it is allowed. */
+#include "sluiced/worker.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "base/counter.h"
+
+#define NS_IN_S 1000000000ull
+
+/* When a lane must run again, if nothing arrives. */
+static uint64_t worker_next(const struct worker *w, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    for (i = 0; i < w->n_lanes; i++) {
+        uint64_t t = w->lanes[i]->kept_n > 0 ? now : host_next(w->lanes[i]->host, now);
+
+        next = RTE_MIN(next, t);
+    }
+    return next;
+}
+
+static void worker_nap(struct worker *w, uint64_t now)
+{
+    uint64_t next = worker_next(w, now), cycles;
+    struct timespec ts = {0, 0};
+
+    if (next <= now)
+        return;
+    cycles = RTE_MIN(next - now, w->nap_cycles);
+    ts.tv_nsec = (long)((unsigned __int128)cycles * NS_IN_S / w->hz);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    counter_add(&w->naps, 1);
+    counter_add(&w->nap_total_cycles, rte_rdtsc() - now);
+}
+
+/* Nothing was done since `busy`: how to spend the time until something is. */
+static void worker_rest(struct worker *w, uint64_t busy, uint64_t now)
+{
+    switch (w->idle) {
+    case CONFIG_IDLE_POLL:
+        break;
+    case CONFIG_IDLE_PAUSE:
+        rte_pause();
+        break;
+    case CONFIG_IDLE_SLEEP:
+        if (now - busy >= w->quiet_cycles)
+            worker_nap(w, now);
+        else
+            rte_pause();
+        break;
+    }
+}
+
+static __thread bool in_worker;
+
+int worker_main(void *worker)
+{
+    struct worker *w = worker;
+    uint64_t now = rte_rdtsc(), busy = now, end;
+
+    in_worker = true;
+    __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
+    if (w->idle == CONFIG_IDLE_SLEEP)
+        prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* 50 us otherwise */
+    while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED)) {
+        uint32_t i, did = 0;
+
+        for (i = 0; i < w->n_lanes; i++)
+            did += lane_run(w->lanes[i], i == 0 ? now : rte_rdtsc());
+        end = rte_rdtsc();
+        counter_add(&w->iterations, 1);
+        if (did > 0) {
+            counter_add(&w->busy_cycles, end - now);
+            busy = end;
+        } else {
+            counter_add(&w->idle_cycles, end - now);
+            worker_rest(w, busy, end);
+            if (w->idle == CONFIG_IDLE_SLEEP)
+                end = rte_rdtsc();
+        }
+        now = end;
+    }
+    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);
+    in_worker = false;
+    return 0;
+}
+
+bool worker_here(void)
+{
+    return in_worker;
+}
+
+void worker_pass(const struct worker *w)
+{
+    const struct timespec pause = {0, 20000};
+    uint64_t before;
+    int i;
+
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
+    for (i = 0; i < 5000 && __atomic_load_n(&w->running, __ATOMIC_SEQ_CST); i++) {
+        /* The first end seen may be of an iteration that had begun before. */
+        if (__atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST) - before >= 2)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
+void worker_stop(struct worker *w)
+{
+    __atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker: one lcore that runs lanes for ever. The only place, besides control, that reads the TSC.
+ */
+#ifndef SLUICED_WORKER_H
+#define SLUICED_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+
+#include "sluiced/config.h"
+#include "sluiced/lane.h"
+
+#define WORKER_LANES_MAX 64
+
+struct worker {
+    uint32_t lcore;
+    uint32_t n_lanes;
+    struct lane *lanes[WORKER_LANES_MAX];
+    enum config_idle idle;
+    uint64_t quiet_cycles; /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
+    uint64_t nap_cycles;   /* longest nap */
+    uint64_t hz;
+    bool stop;    /* written by control, atomic */
+    bool running; /* written by the worker, atomic */
+    /* Written by the worker, read by control. */
+    uint64_t iterations __rte_cache_aligned;
+    uint64_t busy_cycles, idle_cycles; /* of iterations that did something, or nothing */
+    uint64_t naps, nap_total_cycles;
+};
+
+/* Runs until w->stop; for rte_eal_remote_launch(). */
+int worker_main(void *worker);
+void worker_stop(struct worker *w);
+/* Waits until the worker has begun an iteration after this call, or does not run, or 100 ms; not
+ * from a worker. */
+void worker_pass(const struct worker *w);
+/* True in the thread of a worker. */
+bool worker_here(void);
+
+#endif

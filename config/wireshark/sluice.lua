@@ -1,0 +1,374 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Wireshark and tshark dissector for Sluice (doc/protocol.md), version 1.
+--
+-- Copy it to Wireshark's personal Lua plugin folder, or: tshark -X lua_script:sluice.lua
+-- Packets are found by their UDP port (a preference, 47800 by default). Lengths are checked before
+-- fields, and what a host would refuse carries an expert item named after the host's verdict.
+
+local sluice = Proto("sluice", "Sluice Transport")
+
+local VERSION = 1
+local UNIT_MIN, UNIT_MAX = 64, 32768
+local REQUEST_MAX = 4294967296
+local RATE_MAX = UInt64.new(0, 65536) -- 2^48
+local BURST_MAX = UInt64.new(4294967295, 0)
+local SPANS_MAX, REFUSED_MAX = 32, 8
+local HEADER_BYTES, DATA_BYTES, CNTL_BYTES, FIRST_BYTES, RCNTL_BYTES = 16, 56, 176, 192, 40
+local FIRST, DATA, CNTL, RCNTL = 1, 2, 3, 4
+
+local types = { [FIRST] = "FIRST", [DATA] = "DATA", [CNTL] = "CNTL", [RCNTL] = "RCNTL" }
+local ends = { [0] = "normal close", [1] = "abort", [2] = "nobody", [3] = "silence",
+               [4] = "protocol", [5] = "shutdown" }
+local refusals = { [1] = "too long" }
+
+-- Bit by bit, the lowest first; which flags each type may carry is written the same way.
+local flag_names = { "SREQ", "DREQ", "WCLOSE", "RCLOSE", "END", "PACK", "EARLY", "REPEAT" }
+local flags_allowed = {
+    [FIRST] = { EARLY = true },
+    [DATA] = { SREQ = true, DREQ = true, WCLOSE = true, PACK = true, EARLY = true, REPEAT = true },
+    [CNTL] = { SREQ = true, DREQ = true, WCLOSE = true, RCLOSE = true, END = true, PACK = true,
+               EARLY = true },
+    [RCNTL] = {},
+}
+
+local fields, experts = {}, {}
+
+local function field(kind, abbrev, name, ...)
+    local f = ProtoField[kind]("sluice." .. abbrev, name, ...)
+    fields[#fields + 1] = f
+    return f
+end
+
+local function problem(abbrev, text)
+    local e = ProtoExpert.new("sluice." .. abbrev, text, expert.group.PROTOCOL,
+                              expert.severity.ERROR)
+    experts[#experts + 1] = e
+    return e
+end
+
+-- The common header.
+local f_version = field("uint8", "version", "Version", base.DEC, nil, 0xf0)
+local f_type = field("uint8", "type", "Type", base.DEC, types, 0x0f)
+local f_flags = field("uint8", "flags", "Flags", base.HEX)
+local f_flag = {}
+for i, name in ipairs(flag_names) do
+    f_flag[i] = field("bool", "flags." .. name:lower(), name, 8, nil, 2 ^ (i - 1))
+end
+local f_path = field("uint8", "path", "Path id", base.DEC)
+local f_reserved = field("bytes", "reserved", "Reserved")
+local f_security = field("uint32", "security", "Security context", base.HEX)
+local f_key = field("uint64", "key", "Key", base.HEX)
+
+-- {field, offset, bytes}, as in doc/protocol.md.
+local first_fields = {
+    { field("uint32", "first.initial_request", "Initial request"), 16, 4 },
+    { field("uint32", "first.unit_max", "Largest unit (bytes)"), 20, 4 },
+    { field("uint16", "first.service", "Service"), 24, 2 },
+    { field("uint16", "first.capabilities", "Capabilities", base.HEX), 26, 2 },
+    { field("uint32", "first.ahead", "Requests ahead of posted"), 28, 4 },
+    { field("uint64", "first.rate_req", "Requested rate (bytes/s)"), 32, 8 },
+    { field("uint64", "first.burst_req", "Requested burst (bytes)"), 40, 8 },
+    { field("uint64", "first.time", "Time (ns)"), 48, 8 },
+    { field("uint64", "first.cookie", "Cookie", base.HEX), 56, 8 },
+    { field("uint32", "first.silence", "Silence limit (ms)"), 64, 4 },
+    { field("uint32", "first.answer_request", "Initial request of the answer"), 68, 4 },
+    { field("bytes", "first.padding", "Padding"), 72, 120 },
+}
+
+local data_fields = {
+    { field("uint64", "data.packet", "Packet number"), 16, 8 },
+    { field("uint64", "data.time", "Time (ns)"), 24, 8 },
+    { field("uint32", "data.request", "Request"), 32, 4 },
+    { field("uint32", "data.unit", "Unit"), 36, 4 },
+    { field("uint64", "data.request_len", "Request length (bytes)"), 40, 8 },
+    { field("uint32", "data.unit_bytes", "Unit size (bytes)"), 48, 4 },
+    { field("uint32", "data.cntl_seen", "Newest CNTL seen"), 52, 4 },
+}
+local f_units = field("uint32", "data.units", "Units of the request")
+local f_offset = field("uint64", "data.offset", "Offset in the request (bytes)")
+local f_payload = field("bytes", "data.payload", "Payload")
+
+-- A fourth entry, true, marks a position: request << 32 | unit.
+local cntl_fields = {
+    { field("uint64", "cntl.own_key", "Key the speaker wants to see", base.HEX), 16, 8 },
+    { field("uint32", "cntl.seq", "Sequence number"), 24, 4 },
+    { field("uint32", "cntl.cntl_seen", "Newest CNTL seen"), 28, 4 },
+    { field("uint64", "cntl.rate", "Granted rate (bytes/s)"), 32, 8 },
+    { field("uint32", "cntl.burst", "Granted burst (bytes)"), 40, 4 },
+    { field("uint16", "cntl.reason", "Reason of the grant"), 44, 2 },
+    { field("uint8", "cntl.occupancy", "Occupancy of posted buffers (0-255)"), 46, 1 },
+    { field("uint8", "cntl.refused_count", "Refused requests"), 47, 1 },
+    { field("uint64", "cntl.peak", "Peak rate (bytes/s)"), 48, 8 },
+    { field("uint64", "cntl.ack", "All placed before", base.HEX), 56, 8, true },
+    { field("uint32", "cntl.posted", "Receive buffers before request"), 64, 4 },
+    { field("uint32", "cntl.close_request", "Request after the last"), 68, 4 },
+    { field("uint64", "cntl.sent", "All sent before", base.HEX), 72, 8, true },
+    { field("uint64", "cntl.backlog", "Backlog (bytes)"), 80, 8 },
+    { field("uint64", "cntl.received", "Packets received"), 88, 8 },
+    { field("uint64", "cntl.time", "Time (ns)"), 96, 8 },
+    { field("uint64", "cntl.echo", "Newest time of the peer (ns)"), 104, 8 },
+    { field("uint32", "cntl.echo_held", "Held for (ns)"), 112, 4 },
+    { field("uint32", "cntl.unit_max", "Largest unit (bytes)"), 116, 4 },
+    { field("uint32", "cntl.initial_request", "Initial request"), 120, 4 },
+    { field("uint16", "cntl.capabilities", "Capabilities", base.HEX), 124, 2 },
+    { field("uint16", "cntl.end", "Reason of the end", base.DEC, ends), 126, 2 },
+    { field("uint32", "cntl.ecn_ce", "Packets with CE"), 128, 4 },
+    { field("uint32", "cntl.ecn_ect", "Packets with ECT"), 132, 4 },
+    { field("uint64", "cntl.lost", "Packets missing"), 136, 8 },
+    { field("uint64", "cntl.cookie", "Cookie", base.HEX), 144, 8 },
+    { field("uint8", "cntl.span_count", "Missing spans"), 152, 1 },
+    { f_reserved, 153, 3 },
+    { field("uint32", "cntl.silence", "Silence limit (ms)"), 156, 4 },
+    { field("uint64", "cntl.hop_rate", "Routers' rate (bytes/s)"), 160, 8 },
+    { field("uint32", "cntl.hop_burst", "Routers' burst (bytes)"), 168, 4 },
+    { field("uint16", "cntl.hop_expiry", "Routers' limit expires after (ms)"), 172, 2 },
+    { field("uint16", "cntl.hop_count", "Routers that lowered"), 174, 2 },
+}
+local f_span = field("none", "cntl.span", "Missing")
+local f_span_first = field("uint64", "cntl.span.first", "From", base.HEX)
+local f_span_end = field("uint64", "cntl.span.end", "Up to, not including", base.HEX)
+local f_refused = field("none", "cntl.refused", "Refused")
+local f_refused_request = field("uint32", "cntl.refused.request", "Request")
+local f_refused_reason = field("uint16", "cntl.refused.reason", "Reason", base.DEC, refusals)
+
+local rcntl_fields = {
+    { field("uint64", "rcntl.rate", "Rate (bytes/s)"), 16, 8 },
+    { field("uint32", "rcntl.burst", "Burst (bytes)"), 24, 4 },
+    { field("uint16", "rcntl.expiry", "Expires after (ms)"), 28, 2 },
+    { field("uint16", "rcntl.hop", "Hop"), 30, 2 },
+    { field("uint64", "rcntl.time", "Router's time (ns)"), 32, 8 },
+}
+
+local e_short = problem("short", "Ends inside its header")
+local e_version = problem("bad_version", "Unknown version")
+local e_type = problem("bad_type", "Unknown type")
+local e_security = problem("bad_security", "No security context exists in version 1")
+local e_flags = problem("bad_flags", "A flag this type cannot have, or one it must have is missing")
+local e_field = problem("bad_field", "A field beyond its limits")
+local e_length = problem("bad_length", "Length does not agree with the fields")
+
+sluice.fields = fields
+sluice.experts = experts
+sluice.prefs.ports = Pref.range("UDP ports", "47800", "UDP ports on which Sluice hosts listen",
+                                65535)
+
+local function position_text(tvb, offset)
+    return string.format("request %.0f unit %.0f", tvb(offset, 4):uint(), tvb(offset + 4, 4):uint())
+end
+
+local function tree_add(tree, tvb, list)
+    for _, entry in ipairs(list) do
+        local item = tree:add(entry[1], tvb(entry[2], entry[3]))
+        if entry[4] then
+            item:append_text(" (" .. position_text(tvb, entry[2]) .. ")")
+        end
+    end
+end
+
+-- Shows the header; returns the type where the rest can be read, with the names of its flags.
+local function header_dissect(tvb, tree)
+    local version, kind = tvb(0, 1):bitfield(0, 4), tvb(0, 1):bitfield(4, 4)
+    local names = {}
+
+    tree:add(f_version, tvb(0, 1))
+    tree:add(f_type, tvb(0, 1))
+    local flags = tree:add(f_flags, tvb(1, 1))
+    local legal = kind ~= FIRST or tvb(1, 1):bitfield(1, 1) == 1
+    for i, name in ipairs(flag_names) do
+        flags:add(f_flag[i], tvb(1, 1))
+        if tvb(1, 1):bitfield(8 - i, 1) == 1 then
+            names[#names + 1] = name
+            legal = legal and flags_allowed[kind] ~= nil and flags_allowed[kind][name] == true
+        end
+    end
+    flags:append_text(" (" .. table.concat(names, ", ") .. ")")
+    tree:add(f_path, tvb(2, 1))
+    tree:add(f_reserved, tvb(3, 1))
+    local security = tree:add(f_security, tvb(4, 4))
+    local key = tree:add(f_key, tvb(8, 8))
+    if version ~= VERSION then
+        tree:add_proto_expert_info(e_version)
+        return nil, names
+    end
+    if types[kind] == nil then
+        tree:add_proto_expert_info(e_type)
+        return nil, names
+    end
+    if tvb(4, 4):uint() ~= 0 then
+        security:add_proto_expert_info(e_security)
+        return nil, names
+    end
+    if not legal then
+        flags:add_proto_expert_info(e_flags)
+    end
+    if tvb(8, 8):uint64() == UInt64(0) then
+        key:add_proto_expert_info(e_field)
+    end
+    return kind, names
+end
+
+local function unit_ok(unit, unit_bytes, request_len)
+    return unit_bytes >= UNIT_MIN and unit_bytes <= UNIT_MAX and request_len <= REQUEST_MAX and
+               (unit == 0 or unit * unit_bytes < request_len)
+end
+
+local function data_dissect(tvb, len, tree)
+    local unit, unit_bytes = tvb(36, 4):uint(), tvb(48, 4):uint()
+    local request_len = tvb(40, 8):uint64():tonumber()
+    local units = "?"
+
+    tree_add(tree, tvb, data_fields)
+    if not unit_ok(unit, unit_bytes, request_len) then
+        tree:add_proto_expert_info(e_field)
+    else
+        local offset = unit * unit_bytes
+        units = math.max(1, math.ceil(request_len / unit_bytes))
+        tree:add(f_units, tvb(40, 12), units):set_generated()
+        tree:add(f_offset, tvb(36, 16), UInt64.new(offset, 0)):set_generated()
+        if len - DATA_BYTES ~= math.min(unit_bytes, request_len - offset) then
+            tree:add_proto_expert_info(e_length)
+        end
+    end
+    if tvb:len() > DATA_BYTES then
+        tree:add(f_payload, tvb(DATA_BYTES))
+    end
+    return string.format("request %.0f unit %.0f/%s len %.0f", tvb(32, 4):uint(), unit,
+                         tostring(units), len - DATA_BYTES)
+end
+
+-- Distances from the first span's start are plain numbers, whatever wraps.
+local function spans_dissect(tvb, tree, spans)
+    local base, previous = nil, UInt64(0)
+
+    for i = 1, spans do
+        local at = CNTL_BYTES + 16 * (i - 1)
+        local span = tree:add(f_span, tvb(at, 16))
+        local text = position_text(tvb, at) .. " up to " .. position_text(tvb, at + 8)
+        span:append_text(": " .. text)
+        span:add(f_span_first, tvb(at, 8))
+        span:add(f_span_end, tvb(at + 8, 8))
+        base = base or tvb(at, 8):uint64()
+        local from, to = tvb(at, 8):uint64() - base, tvb(at + 8, 8):uint64() - base
+        if from < previous or to <= from or to:higher() >= 2147483648 then
+            span:add_proto_expert_info(e_field)
+        end
+        previous = to
+    end
+end
+
+local function refused_dissect(tvb, tree, at, refused)
+    for _ = 1, refused do
+        local item = tree:add(f_refused, tvb(at, 8))
+        item:append_text(": request " .. tvb(at, 4):uint())
+        item:add(f_refused_request, tvb(at, 4))
+        item:add(f_refused_reason, tvb(at + 4, 2))
+        item:add(f_reserved, tvb(at + 6, 2))
+        at = at + 8
+    end
+end
+
+local function unit_max_ok(unit_max)
+    return unit_max >= UNIT_MIN and unit_max <= UNIT_MAX
+end
+
+local function cntl_ok(tvb)
+    return tvb(152, 1):uint() <= SPANS_MAX and tvb(47, 1):uint() <= REFUSED_MAX and
+               tvb(126, 2):uint() <= 5 and tvb(16, 8):uint64() ~= UInt64(0) and
+               tvb(24, 4):uint() ~= 0 and unit_max_ok(tvb(116, 4):uint()) and
+               tvb(32, 8):uint64() <= RATE_MAX and tvb(48, 8):uint64() <= RATE_MAX and
+               tvb(160, 8):uint64() <= RATE_MAX
+end
+
+local function cntl_dissect(tvb, len, tree)
+    local spans, refused = tvb(152, 1):uint(), tvb(47, 1):uint()
+    local exact = CNTL_BYTES + 16 * spans + 8 * refused
+
+    tree_add(tree, tvb, cntl_fields)
+    if not cntl_ok(tvb) then
+        tree:add_proto_expert_info(e_field)
+    end
+    if spans <= SPANS_MAX and refused <= REFUSED_MAX then
+        if len ~= exact then
+            tree:add_proto_expert_info(len < exact and e_short or e_length)
+        end
+        if tvb:len() >= exact then
+            spans_dissect(tvb, tree, spans)
+            refused_dissect(tvb, tree, CNTL_BYTES + 16 * spans, refused)
+        end
+    end
+    return string.format("seq %.0f rate %s ack (%s)", tvb(24, 4):uint(),
+                         tostring(tvb(32, 8):uint64()), position_text(tvb, 56))
+end
+
+local function first_dissect(tvb, len, tree)
+    tree_add(tree, tvb, first_fields)
+    if len > FIRST_BYTES then
+        tree:add_proto_expert_info(e_length)
+    end
+    if tvb(24, 2):uint() == 0 or not unit_max_ok(tvb(20, 4):uint()) or
+        tvb(32, 8):uint64() > RATE_MAX or tvb(40, 8):uint64() > BURST_MAX then
+        tree:add_proto_expert_info(e_field)
+    end
+    return string.format("service %.0f rate %s", tvb(24, 2):uint(), tostring(tvb(32, 8):uint64()))
+end
+
+local function rcntl_dissect(tvb, len, tree)
+    tree_add(tree, tvb, rcntl_fields)
+    if len > RCNTL_BYTES then
+        tree:add_proto_expert_info(e_length)
+    end
+    if tvb(28, 2):uint() == 0 or tvb(16, 8):uint64() > RATE_MAX then
+        tree:add_proto_expert_info(e_field)
+    end
+    return string.format("hop %.0f rate %s", tvb(30, 2):uint(), tostring(tvb(16, 8):uint64()))
+end
+
+local bodies = {
+    [FIRST] = { FIRST_BYTES, first_dissect },
+    [DATA] = { DATA_BYTES, data_dissect },
+    [CNTL] = { CNTL_BYTES, cntl_dissect },
+    [RCNTL] = { RCNTL_BYTES, rcntl_dissect },
+}
+
+-- len is what was sent; a capture may hold less of it (snap length).
+function sluice.dissector(tvb, pinfo, root)
+    local len = tvb:reported_len()
+    local tree = root:add(sluice, tvb())
+
+    pinfo.cols.protocol = "Sluice"
+    if tvb:len() < HEADER_BYTES then
+        tree:add_proto_expert_info(e_short)
+        pinfo.cols.info = "too short"
+        return
+    end
+    local kind, names = header_dissect(tvb, tree)
+    if kind == nil then
+        pinfo.cols.info = "not a packet of version 1"
+        return
+    end
+    local text = types[kind]
+    if tvb:len() < bodies[kind][1] then
+        tree:add_proto_expert_info(e_short)
+        text = text .. " too short"
+    else
+        text = text .. " " .. bodies[kind][2](tvb, len, tree)
+    end
+    if #names > 0 then
+        text = text .. " [" .. table.concat(names, " ") .. "]"
+    end
+    tree:append_text(", " .. text)
+    pinfo.cols.info = text
+end
+
+local udp_ports = DissectorTable.get("udp.port")
+local registered = sluice.prefs.ports
+
+udp_ports:add(registered, sluice)
+
+function sluice.prefs_changed()
+    if registered ~= sluice.prefs.ports then
+        udp_ports:remove(registered, sluice)
+        registered = sluice.prefs.ports
+        udp_ports:add(registered, sluice)
+    end
+end

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Good configurations: every key reaches its field in its unit, and the documentation knows it.
+#include <gtest/gtest.h>
+
+#include <dirent.h>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "file.h"
+
+extern "C" {
+#include "sluiced/config.h"
+#include "sluiced/config_key.h"
+}
+
+namespace
+{
+
+struct config load(const std::string &text)
+{
+    File f(text);
+    struct config c;
+    char err[CONFIG_ERROR_MAX] = "";
+
+    EXPECT_EQ(config_load(&c, f.path.c_str(), err, sizeof err), 0) << err;
+    return c;
+}
+
+std::string read_all(const std::string &path)
+{
+    std::ifstream in(path);
+    std::stringstream s;
+
+    EXPECT_TRUE(in.good()) << path;
+    s << in.rdbuf();
+    return s.str();
+}
+
+std::string addr_text(const struct addr &a)
+{
+    char buf[ADDR_TEXT_MAX];
+    return addr_format(&a, buf);
+}
+
+TEST(Config, Defaults)
+{
+    struct config c = load("[port net_memif0]\naddress = 10.0.0.1/24\n");
+
+    EXPECT_STREQ(c.daemon.socket, "/run/sluice/sluiced.sock");
+    EXPECT_EQ(c.daemon.control_interval_ns, 1000000u);
+    EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_POLL);
+    EXPECT_EQ(c.daemon.control_lcore, CONFIG_LCORE_ANY);
+    ASSERT_EQ(c.n_ports, 1u);
+    const struct config_port &p = c.ports[0];
+    EXPECT_STREQ(p.name, "net_memif0");
+    EXPECT_STREQ(p.vdev, "");
+    EXPECT_EQ(addr_text(p.address[0].addr), "10.0.0.1");
+    EXPECT_EQ(p.address[0].len, 24u);
+    EXPECT_TRUE(addr_is_unset(&p.address[1].addr));
+    EXPECT_TRUE(addr_is_unset(&p.gateway[0]));
+    EXPECT_FALSE(p.mac.set);
+    EXPECT_EQ(p.mtu_bytes, 1500u);
+    EXPECT_EQ(p.vlan, 0u);
+    EXPECT_EQ(p.udp_port, 47800u);
+    EXPECT_EQ(p.workers, 1u);
+    EXPECT_EQ(p.lcores.n, 0u);
+    EXPECT_EQ(p.checksum, (uint32_t)CONFIG_SUM_AUTO);
+    EXPECT_EQ(p.capacity_Bps, 0u);
+    EXPECT_EQ(p.burst_bytes, 0u);
+    EXPECT_EQ(p.ahead, 0u);
+    EXPECT_EQ(p.silence_ns, 3000000000u);
+}
+
+TEST(Config, EveryKeyReachesItsField)
+{
+    struct config c = load("# a comment\n"
+                           "[daemon]\n"
+                           "socket = /tmp/a.sock   # another\n"
+                           "control_interval = 2ms\n"
+                           "quota = 4G\n"
+                           "sessions = 16\n"
+                           "idle = sleep\n"
+                           "control_lcore = 3\n"
+                           "\n"
+                           "[port net_memif0]\n"
+                           "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
+                           "address = 10.0.0.1/24\n"
+                           "address6 = fd00::1/64\n"
+                           "gateway = 10.0.0.254\n"
+                           "gateway6 = fe80::1\n"
+                           "mac = 02:00:00:00:00:0a\n"
+                           "mtu = 9000\n"
+                           "vlan = 100\n"
+                           "udp_port = 4000\n"
+                           "workers = 4\n"
+                           "lcores = 1, 4-6\n"
+                           "queue_size = 512\n"
+                           "checksum = software\n"
+                           "capacity = 1Gbit\n"
+                           "burst = 64k\n"
+                           "first_rate = 100Mbit\n"
+                           "first_burst = 32k\n"
+                           "early = 7\n"
+                           "ahead = 2\n"
+                           "silence = 10s\n"
+                           "repeat = 500us\n"
+                           "connections = 1000\n"
+                           "depth = 128\n"
+                           "gaps = 99\n"
+                           "[port 0000:01:00.0]\n"
+                           "address = 10.0.1.1/24\r\n");
+
+    EXPECT_STREQ(c.daemon.socket, "/tmp/a.sock");
+    EXPECT_EQ(c.daemon.control_interval_ns, 2000000u);
+    EXPECT_EQ(c.daemon.quota_bytes, 4ull << 30);
+    EXPECT_EQ(c.daemon.sessions, 16u);
+    EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_SLEEP);
+    EXPECT_EQ(c.daemon.control_lcore, 3u);
+    ASSERT_EQ(c.n_ports, 2u);
+    const struct config_port &p = c.ports[0];
+    EXPECT_STREQ(p.vdev, "net_memif0,role=server,id=0,socket=/tmp/m");
+    EXPECT_EQ(addr_text(p.address[1].addr), "fd00::1");
+    EXPECT_EQ(p.address[1].len, 64u);
+    EXPECT_EQ(addr_text(p.gateway[0]), "10.0.0.254");
+    EXPECT_EQ(addr_text(p.gateway[1]), "fe80::1");
+    ASSERT_TRUE(p.mac.set);
+    EXPECT_EQ(p.mac.b[0], 2);
+    EXPECT_EQ(p.mac.b[5], 10);
+    EXPECT_EQ(p.mtu_bytes, 9000u);
+    EXPECT_EQ(p.vlan, 100u);
+    EXPECT_EQ(p.udp_port, 4000u);
+    EXPECT_EQ(p.workers, 4u);
+    ASSERT_EQ(p.lcores.n, 4u);
+    EXPECT_EQ(p.lcores.id[0], 1u);
+    EXPECT_EQ(p.lcores.id[3], 6u);
+    EXPECT_EQ(p.queue_size, 512u);
+    EXPECT_EQ(p.checksum, (uint32_t)CONFIG_SUM_SOFTWARE);
+    EXPECT_EQ(p.capacity_Bps, 125000000u);
+    EXPECT_EQ(p.burst_bytes, 65536u);
+    EXPECT_EQ(p.first_rate_Bps, 12500000u);
+    EXPECT_EQ(p.first_burst_bytes, 32768u);
+    EXPECT_EQ(p.early, 7u);
+    EXPECT_EQ(p.ahead, 2u);
+    EXPECT_EQ(p.silence_ns, 10000000000u);
+    EXPECT_EQ(p.repeat_ns, 500000u);
+    EXPECT_EQ(p.connections, 1000u);
+    EXPECT_EQ(p.depth, 128u);
+    EXPECT_EQ(p.gaps, 99u);
+    EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
+    EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
+}
+
+/* The example of each key must be a value of that key. */
+TEST(Config, ExamplesAreGood)
+{
+    struct config_daemon d;
+    struct config_port p;
+    char err[CONFIG_ERROR_MAX];
+
+    for (const struct config_key *k = config_daemon_keys; k->name != nullptr; k++)
+        EXPECT_EQ(config_key_set(k, k->example, &d, err, sizeof err), 0) << k->name << ": " << err;
+    for (const struct config_key *k = config_port_keys; k->name != nullptr; k++)
+        EXPECT_EQ(config_key_set(k, k->example, &p, err, sizeof err), 0) << k->name << ": " << err;
+}
+
+TEST(Config, DocumentationKnowsEveryKeyAndDefault)
+{
+    std::string doc = read_all(SOURCE_ROOT "/doc/configuration.md");
+    std::string man = read_all(SOURCE_ROOT "/doc/man/sluiced.8");
+
+    for (const struct config_key *keys : {config_daemon_keys, config_port_keys}) {
+        for (const struct config_key *k = keys; k->name != nullptr; k++) {
+            std::string row = std::string("| `") + k->name + "` |";
+            size_t at = doc.find(row);
+
+            ASSERT_NE(at, std::string::npos) << "doc/configuration.md lacks a row " << row;
+            std::string line = doc.substr(at, doc.find('\n', at) - at);
+            if (k->standard != nullptr) {
+                EXPECT_NE(line.find(std::string("| `") + k->standard + "` |"), std::string::npos)
+                    << k->name << ": default " << k->standard << " is not in: " << line;
+            }
+            EXPECT_NE(line.find(k->example), std::string::npos) << k->name << ": " << line;
+            EXPECT_NE(man.find(std::string(".It Cm ") + k->name), std::string::npos)
+                << "sluiced.8 lacks " << k->name;
+        }
+    }
+}
+
+/* What we deliver in config/ must load. */
+TEST(Config, DeliveredFilesLoad)
+{
+    DIR *dir = opendir(SOURCE_ROOT "/config");
+    unsigned int n = 0;
+
+    ASSERT_NE(dir, nullptr);
+    while (struct dirent *e = readdir(dir)) {
+        std::string name = e->d_name;
+        struct config c;
+        char err[CONFIG_ERROR_MAX] = "";
+
+        if (name.size() < 5 || name.substr(name.size() - 5) != ".conf")
+            continue;
+        EXPECT_EQ(config_load(&c, (SOURCE_ROOT "/config/" + name).c_str(), err, sizeof err), 0)
+            << err;
+        n++;
+    }
+    closedir(dir);
+    EXPECT_GE(n, 5u);
+}
+
+} // namespace

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mistakes in a configuration file: each message names file and line, what it is about, the cause and
+// the cure.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "file.h"
+
+extern "C" {
+#include "sluiced/config.h"
+}
+
+namespace
+{
+
+struct Mistake {
+    const char *text;
+    unsigned int line; // 0: the file as a whole
+    const char *about; // section and key
+    const char *cause;
+    const char *cure;
+};
+
+#define PORT "[port p0]\naddress = 10.0.0.1/24\n" // the next line is the third
+
+const Mistake mistakes[] = {
+    // the file
+    {"", 0, "", "no port is configured", "add a section [port NAME]"},
+    {"[daemon]\nidle = poll\n", 0, "", "no port is configured", "[port NAME]"},
+    {"address = 10.0.0.1/24\n", 1, "address", "before any section", "[port NAME]"},
+    {"[port p0\n", 1, "[port p0", "without its ']'", "write [name]"},
+    {"[port p0] address = 1\n", 1, "address = 1", "follows a section's ']'", "a line of its own"},
+    {"[]\n", 1, "", "without a name", "[daemon] or [port NAME]"},
+    {PORT "mtu 9000\n", 3, "[port p0] \"mtu 9000\"", "neither", "write '='"},
+    {PORT "= 9000\n", 3, "= 9000", "without a key", "key = value"},
+    {PORT "mtu =\n", 3, "[port p0] mtu:", "no value", "remove the line"},
+    {PORT "mtu = # 9000\n", 3, "[port p0] mtu:", "no value", "remove the line"},
+    {PORT "mtu = 9000\nmtu = 1500\n", 4, "[port p0] mtu:", "first in line 3", "remove one"},
+    {PORT "[port p0]\nmtu = 1500\n", 3, "[port p0]", "first in line 1", "merge them"},
+    // sections
+    {"[deamon]\n", 1, "[deamon]", "unknown section", "did you mean [daemon]?"},
+    {"[net_memif0]\n", 1, "[net_memif0]", "unknown section", "[port net_memif0]"},
+    {"[port]\n", 1, "[port]", "a port without a name", "[port NAME]"},
+    {"[port a b]\n", 1, "[port a b]", "cannot be a port's name", "net_memif0"},
+    {"[port p0]\nmtu = 9000\n", 1, "[port p0]", "no address", "add address ="},
+    {"[port p0]\naddress = 10.0.0.1/24\n[port  p0]\naddress = 10.0.1.1/24\n", 3, "[port  p0]",
+     "there twice", "merge them"},
+    // keys
+    {PORT "capcity = 1Gbit\n", 3, "[port p0] capcity:", "unknown key", "did you mean capacity?"},
+    {PORT "Mtu = 9000\n", 3, "[port p0] Mtu:", "unknown key", "did you mean mtu?"},
+    {PORT "frobnicate = 1\n", 3, "[port p0] frobnicate:", "unknown key", "remove the line"},
+    {PORT "socket = /tmp/x\n", 3, "[port p0] socket:", "does not belong here", "[daemon]"},
+    {"[daemon]\nmtu = 9000\n" PORT, 2, "[daemon] mtu:", "does not belong here", "[port NAME]"},
+    // rates, sizes, times, numbers
+    {PORT "capacity = fast\n", 3, "[port p0] capacity: \"fast\"", "number", "for example 1Gbit"},
+    {PORT "capacity = 1\n", 3, "capacity: \"1\"", "needs a unit", "for example 1Gbit"},
+    {PORT "capacity = 1Gb\n", 3, "capacity: \"1Gb\"", "its unit is none of", "1Gbit"},
+    {PORT "capacity = 1bit\n", 3, "capacity: \"1bit\"", "too small", "1Gbit"},
+    {PORT "capacity = 8bit\n", 3, "capacity: \"8bit\"", "too small", "0, or 8 kbit/s to"},
+    {PORT "capacity = 9000Tbit\n", 3, "capacity: \"9000Tbit\"", "too large", "2251.799 Tbit"},
+    {PORT "first_rate = 0\n", 3, "first_rate: \"0\"", "too small", "8 kbit/s"},
+    {PORT "burst = 5G\n", 3, "burst: \"5G\"", "too large", "1 B to 3.999 GiB"},
+    {PORT "burst = 64q\n", 3, "burst: \"64q\"", "its unit is none of k M G T", "64k"},
+    {PORT "silence = 3\n", 3, "silence: \"3\"", "a time needs a unit", "for example 10s"},
+    {PORT "silence = 3h\n", 3, "silence: \"3h\"", "ns us ms s min", "10s"},
+    {PORT "silence = 1ms\n", 3, "silence: \"1ms\"", "too small", "10 ms to 3600 s"},
+    {PORT "repeat = -1ms\n", 3, "repeat: \"-1ms\"", "negative", "10ms"},
+    {PORT "mtu = 99999\n", 3, "mtu: \"99999\"", "too large", "576 to 16384 bytes"},
+    {PORT "mtu = 300\n", 3, "mtu: \"300\"", "too small", "576 to 16384 bytes"},
+    {PORT "workers = two\n", 3, "workers: \"two\"", "number", "for example 2"},
+    {PORT "workers = 1.5\n", 3, "workers: \"1.5\"", "not a whole number", "for example 2"},
+    {PORT "workers = 33\n", 3, "workers: \"33\"", "too large", "1 to 32"},
+    {PORT "vlan = 4095\n", 3, "vlan: \"4095\"", "too large", "0, or 1 to 4094"},
+    {PORT "udp_port = 65536\n", 3, "udp_port: \"65536\"", "too large", "1 to 65535"},
+    {PORT "depth = 100\n", 3, "depth: \"100\"", "not a power of two", "2, 4, 8"},
+    {"[daemon]\ncontrol_interval = 1us\n" PORT, 2, "[daemon] control_interval: \"1us\"",
+     "too small", "100 us to 100 ms"},
+    // words
+    {PORT "checksum = sofware\n", 3, "checksum: \"sofware\"", "none of auto none software offload",
+     "did you mean software"},
+    {PORT "checksum = yes\n", 3, "checksum: \"yes\"", "none of auto none", "for example software"},
+    {"[daemon]\nidle = slep\n" PORT, 2, "[daemon] idle:", "none of poll pause sleep",
+     "did you mean sleep"},
+    // addresses
+    {"[port p0]\naddress = 10.0.0.1\n", 2, "address: \"10.0.0.1\"", "prefix length is missing",
+     "10.0.0.1/24"},
+    {"[port p0]\naddress = 10.0.0.1/33\n", 2, "address:", "prefix length is wrong", "1 to 32"},
+    {"[port p0]\naddress = 10.0.0.1/0\n", 2, "address:", "prefix length is wrong", "1 to 32"},
+    {"[port p0]\naddress = 10.0.0.1/x\n", 2, "address:", "prefix length is wrong", "1 to 32"},
+    {"[port p0]\naddress = 10.0.0.256/24\n", 2, "address:", "not an IPv4 address", "10.0.0.1/24"},
+    {"[port p0]\naddress = fd00::1/64\n", 2, "address:", "is an IPv6 address", "10.0.0.1/24"},
+    {"[port p0]\naddress6 = 10.0.0.1/24\n", 2, "address6:", "is an IPv4 address", "fd00::1/64"},
+    {"[port p0]\naddress6 = fd00::1/129\n", 2, "address6:", "prefix length is wrong", "1 to 128"},
+    {"[port p0]\naddress6 = fd00:1/64\n", 2, "address6:", "not an IPv6 address", "fd00::1/64"},
+    {"[port p0]\naddress = 224.0.0.1/24\n", 2, "address:", "no station can have", "unicast"},
+    {"[port p0]\naddress = 0.0.0.0/24\n", 2, "address:", "no station can have", "unicast"},
+    {"[port p0]\naddress6 = ff02::1/64\n", 2, "address6:", "no station can have", "unicast"},
+    {"[port p0]\naddress = 127.0.0.1/8\n", 2, "address:", "loopback", "the port's network"},
+    {"[port p0]\naddress6 = ::1/128\n", 2, "address6:", "loopback", "the port's network"},
+    {PORT "gateway = 10.0.1.1\n", 3, "gateway:", "not in the network of address", "correct one"},
+    {PORT "gateway = 10.0.0.1\n", 3, "gateway:", "own address", "router's address"},
+    {PORT "gateway6 = fd00::2\n", 3, "gateway6:", "a gateway without an address", "add address6"},
+    {PORT "address6 = fd00::1/64\nmtu = 1200\n", 4, "mtu:", "IPv6 needs 1280", "1280 or more"},
+    {PORT "[port p1]\naddress = 10.0.0.1/16\n", 4, "[port p1] address:", "port p0 has this address",
+     "its own"},
+    {PORT "mac = 02:00:00:00:00\n", 3, "mac:", "not a MAC address", "02:00:00:00:00:01"},
+    {PORT "mac = 02:00:00:00:00:0g\n", 3, "mac:", "not a MAC address", "02:00:00:00:00:01"},
+    {PORT "mac = 01:00:5e:00:00:01\n", 3, "mac:", "multicast", "even first byte"},
+    {PORT "mac = 00:00:00:00:00:00\n", 3, "mac:", "all zero", "unicast"},
+    // lists
+    {PORT "lcores = a\n", 3, "lcores: \"a\"", "not a list of lcores", "for example 1,3-5"},
+    {PORT "lcores = 1;2\n", 3, "lcores: \"1;2\"", "not a list of lcores", "1,3-5"},
+    {PORT "lcores = 1,\n", 3, "lcores: \"1,\"", "not a list of lcores", "1,3-5"},
+    {PORT "lcores = 3-\n", 3, "lcores: \"3-\"", "without its end", "1,3-5"},
+    {PORT "lcores = 3-1\n", 3, "lcores: \"3-1\"", "backwards", "1,3-5"},
+    {PORT "lcores = 2000\n", 3, "lcores: \"2000\"", "1023", "1,3-5"},
+    {PORT "lcores = 0-40\n", 3, "lcores:", "more than 32", "at most 32"},
+    {PORT "lcores = 1,2\n", 3, "lcores:", "2 lcores for 1 worker", "workers = 2"},
+    // devices
+    {PORT "vdev = net_memif1,role=server\n", 3, "vdev:", "named net_memif1, but the port is named p0",
+     "one name"},
+};
+
+std::string fail(const std::string &path)
+{
+    struct config c;
+    char err[CONFIG_ERROR_MAX] = "";
+
+    EXPECT_LT(config_load(&c, path.c_str(), err, sizeof err), 0) << path;
+    return err;
+}
+
+void expect_part(const std::string &err, const std::string &part)
+{
+    EXPECT_NE(err.find(part), std::string::npos) << "\"" << err << "\" lacks \"" << part << "\"";
+}
+
+TEST(ConfigErrors, EachNamesLineCauseAndCure)
+{
+    EXPECT_GE(sizeof mistakes / sizeof mistakes[0], 30u);
+    for (const Mistake &m : mistakes) {
+        File f(m.text);
+        std::string err = fail(f.path);
+        std::string where = f.path + ":" + (m.line ? std::to_string(m.line) + ": " : " ");
+
+        EXPECT_EQ(err.substr(0, where.size()), where) << m.text << err;
+        EXPECT_EQ(err.find('\n'), std::string::npos) << err;
+        expect_part(err, m.about);
+        expect_part(err, m.cause);
+        expect_part(err, m.cure);
+    }
+}
+
+TEST(ConfigErrors, FilesThatCannotBeRead)
+{
+    std::string err = fail("/nowhere/sluiced.conf");
+
+    expect_part(err, "/nowhere/sluiced.conf: cannot be read: No such file or directory");
+    expect_part(err, "-c FILE");
+    expect_part(fail("/tmp"), "cannot be read: Is a directory");
+}
+
+TEST(ConfigErrors, TooLong)
+{
+    std::string x(300, 'x');
+
+    expect_part(fail(File(PORT "vdev = " + x + "\n").path), "vdev: the value is longer than 255");
+    expect_part(fail(File(PORT "# " + x + x + "\n").path), ":3: [port p0] the line is longer");
+    expect_part(fail(File("[port " + x + "]\n").path), "longer than 63 bytes; shorten it");
+    expect_part(fail(File("[port " + x.substr(0, 58) + "]\n").path), "longer than 55 bytes");
+    expect_part(fail(File(PORT + x.substr(0, 70) + " = 1\n").path), "unknown key");
+    expect_part(fail(File("[daemon]\nsocket = /" + x.substr(0, 120) + "\n").path),
+                "it is longer than 107 bytes");
+}
+
+TEST(ConfigErrors, TooMany)
+{
+    std::string ports, lines = PORT;
+
+    for (int i = 0; i < 17; i++)
+        ports += "[port p" + std::to_string(i) + "]\naddress = 10.0." + std::to_string(i) +
+                 ".1/24\n";
+    expect_part(fail(File(ports).path), ":33: [port p16] more than 16 ports; remove one");
+    for (int i = 0; i < 70; i++)
+        lines += "k" + std::to_string(i) + " = 1\n";
+    expect_part(fail(File(lines).path), "63 keys");
+}
+
+/* Whatever bytes a file has: an error or a configuration, never a crash. */
+TEST(ConfigErrors, RandomBytesAreHarmless)
+{
+    const char *seed_text = getenv("SLUICE_SEED");
+    unsigned int seed = seed_text ? (unsigned int)strtoul(seed_text, nullptr, 10) : 1;
+    const std::vector<std::string> words = {
+        "[daemon]\n", "[port p0]\n", "address", " = ", "10.0.0.1/24", "\n", "#", "\\", "]", "[",
+        "capacity", "1Gbit", "mtu", "lcores", "1-3", ",", " ", "\r", "\t", "9999999999999999999999",
+        "mac", ":", "vdev", std::string(1, '\0'), "\xff", "=",
+    };
+
+    printf("seed %u (SLUICE_SEED)\n", seed);
+    for (int run = 0; run < 2000; run++) {
+        std::string text;
+        unsigned int n = (unsigned int)rand_r(&seed) % 60;
+
+        for (unsigned int i = 0; i < n; i++)
+            text += words[(unsigned int)rand_r(&seed) % words.size()];
+        File f(text);
+        struct config c;
+        char err[CONFIG_ERROR_MAX] = "";
+
+        if (config_load(&c, f.path.c_str(), err, sizeof err) != 0) {
+            EXPECT_EQ(std::string(err).substr(0, f.path.size()), f.path);
+        } else {
+            EXPECT_GE(c.n_ports, 1u);
+        }
+    }
+}
+
+} // namespace
