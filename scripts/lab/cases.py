@@ -1,0 +1,98 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts test cases and shows what failed.
+
+Usage: cases.py meson BUILD_DIR   from meson-logs/testlog.json of the last `meson test`
+       cases.py tap FILE          from the TAP lines of a file
+
+Prints "passed failed skipped" on stdout and the output of what failed on stderr. A GoogleTest program
+counts as its cases, a TAP program as its lines, any other as one.
+"""
+import json
+import os
+import re
+import sys
+
+LINES_SHOWN = 60
+
+
+def count_tap(text):
+    """(passed, failed, skipped), or None if this is no TAP."""
+    cases = re.findall(r"^(not ok|ok)\b([^\n]*)", text, re.MULTILINE)
+    plan = re.search(r"^1\.\.(\d+)", text, re.MULTILINE)
+    if not cases or not plan:
+        return None
+    skipped = sum("# SKIP" in rest for state, rest in cases if state == "ok")
+    failed = sum(state == "not ok" for state, _ in cases)
+    missing = max(0, int(plan.group(1)) - len(cases))
+    return len(cases) - failed - skipped, failed + missing, skipped
+
+
+def count_gtest(text):
+    """The same for GoogleTest; a case that began and did not end has failed."""
+    begun = len(re.findall(r"^\[ RUN      \] ", text, re.MULTILINE))
+    if begun == 0:
+        return None
+    passed = len(re.findall(r"^\[       OK \] ", text, re.MULTILINE))
+    skipped = len(re.findall(r"^\[  SKIPPED \] \S+ \(", text, re.MULTILINE))
+    return passed, begun - passed - skipped, skipped
+
+
+def show_failure(name, text, out=sys.stderr):
+    lines = [x for x in text.splitlines() if not x.startswith(("[ RUN", "[       OK", "ok "))]
+    print(f"---- {name}", file=out)
+    for line in lines[-LINES_SHOWN:]:
+        print(f"     {line}", file=out)
+
+
+def count_test(test):
+    """One entry of meson's log."""
+    text = test.get("stdout", "")
+    counts = count_gtest(text) or count_tap(text) or (0, 0, 0)
+    passed, failed, skipped = counts
+    result = test["result"]
+    if result in ("SKIP", "IGNORED"):
+        return (passed, failed, skipped + (sum(counts) == 0))
+    if result in ("OK", "EXPECTEDFAIL"):
+        return counts if sum(counts) else (1, 0, 0)
+    # Timeouts, signals, leaks found at exit: not the fault of one case.
+    return passed, max(failed, 1), skipped
+
+
+def meson(build):
+    total = [0, 0, 0]
+    with open(os.path.join(build, "meson-logs", "testlog.json"), encoding="utf-8") as f:
+        for line in f:
+            test = json.loads(line)
+            counts = count_test(test)
+            total = [a + b for a, b in zip(total, counts)]
+            if counts[1]:
+                show_failure(f"{test['name']} ({test['result']})",
+                             test.get("stdout", "") + "\n" + test.get("stderr", ""))
+    return total
+
+
+def tap(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    counts = count_tap(text)
+    if counts is None:
+        show_failure(path, text)
+        return (0, 1, 0)
+    show = False
+    for line in text.splitlines():
+        if re.match(r"(not )?ok\b", line):
+            show = line.startswith("not ok")
+        if show:
+            print(f"     {line}", file=sys.stderr)
+    return counts
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("meson", "tap"):
+        sys.exit(__doc__)
+    print(*(meson if sys.argv[1] == "meson" else tap)(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Daemons under test: their configuration, start, state, and what they must give back."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+from .process import LabError, cpus, status_kb, until
+
+START_TIMEOUT_S = 30
+
+
+@dataclass
+class Build:
+    """Where the programs are, and with what memory they run; huge: 2 MB pages are free."""
+    dir: str
+    huge: bool = False
+
+    def program(self, name):
+        path = os.path.join(self.dir, "app", name, name)
+        if not os.access(path, os.X_OK):
+            raise LabError(f"{path} is missing; build it: ninja -C {self.dir}")
+        return path
+
+
+@dataclass
+class Port:
+    """A [port] section; keys: further lines."""
+    name: str
+    vdev: str
+    keys: dict = field(default_factory=dict)
+
+
+def memif(socket, role, rsize=8, bsize=9216, number=0, extra=""):
+    name = f"net_memif{number}"
+    return Port(name, f"{name},role={role},id=0,socket-abstract=no,socket={socket},rsize={rsize},"
+                      f"bsize={bsize}{extra}")
+
+
+def af_packet(device, mtu, number=0, extra=""):
+    """Frames of the ring are a power of two; its blocks hold 8 of them."""
+    name, frame = f"net_af_packet{number}", 2048
+    while frame < mtu + 128:
+        frame *= 2
+    return Port(name, f"{name},iface={device},blocksz={max(8 * frame, 65536)},framesz={frame},"
+                      f"framecnt=1024{extra}")
+
+
+def af_xdp(device, number=0):
+    name = f"net_af_xdp{number}"
+    return Port(name, f"{name},iface={device},start_queue=0,queue_count=1")
+
+
+class Daemon:
+    """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
+
+    def __init__(self, lab, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
+                 memory_mb=512, env=None, eal=()):
+        self.lab, self.build, self.name, self.ns = lab, build, name, ns
+        self.ports, self.env, self.eal = ports, env, list(eal)
+        self.worker_cpus, self.control_cpu = list(worker_cpus), control_cpu
+        self.socket = lab.path(f"{name}.sock")
+        self.config = lab.path(f"{name}.conf")
+        self.keys = {"idle": "sleep", **(daemon_keys or {})}
+        self.memory_mb = memory_mb
+        self.process = None
+        self.starts = 0
+
+    def config_text(self):
+        lines = ["[daemon]", f"socket = {self.socket}"]
+        lines += [f"{k} = {v}" for k, v in self.keys.items()]
+        for port in self.ports:
+            lines += ["", f"[port {port.name}]", f"vdev = {port.vdev}"]
+            lines += [f"{k} = {v}" for k, v in port.keys.items()]
+        return "\n".join(lines) + "\n"
+
+    def args(self):
+        lcores = [f"0@{self.control_cpu}"] + [f"{i + 1}@{c}" for i, c in enumerate(self.worker_cpus)]
+        memory = ["--in-memory"] if self.build.huge else ["--no-huge", "--no-shconf"]
+        # EAL keeps a folder for each prefix, and leaves it behind.
+        prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
+        for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
+            self.lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+        return [self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
+                "-m", self.memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix, *self.eal,
+                "--", "-c", self.config]
+
+    def launch(self):
+        """Starts it without waiting."""
+        with open(self.config, "w", encoding="utf-8") as f:
+            f.write(self.config_text())
+        self.starts += 1
+        self.process = self.lab.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
+        return self.process
+
+    def start(self):
+        """Starts it and waits until it answers."""
+        self.launch()
+        self.wait_ready()
+        return self
+
+    def wait_ready(self):
+        end = time.monotonic() + START_TIMEOUT_S
+        while self.try_show("ports") is None:
+            if not self.process.running():
+                raise LabError(f"sluiced {self.name} ended with status {self.process.wait(1)}\n"
+                               f"{self.process.tail()}")
+            if time.monotonic() > end:
+                raise LabError(f"sluiced {self.name} does not answer within {START_TIMEOUT_S} s\n"
+                               f"{self.process.tail()}")
+            time.sleep(0.05)
+
+    def try_show(self, what):
+        """What `sluice show` says, or None."""
+        if not os.path.exists(self.socket):
+            return None
+        done = subprocess.run([self.build.program("sluice"), "show", what, "--json", "--socket",
+                               self.socket], capture_output=True, text=True, timeout=20, check=False,
+                              env={**os.environ, **(self.env or {})})
+        if done.returncode != 0:
+            return None
+        return json.loads(done.stdout)[what]
+
+    def show(self, what):
+        found = self.try_show(what)
+        if found is None:
+            raise LabError(f"sluice show {what} fails on {self.name}\n{self.process.tail()}")
+        return found
+
+    def wait_link(self):
+        until(lambda: all(p["link"] == "up" for p in self.show("ports")), 20,
+              f"link of {self.name} comes up")
+
+    def pid(self):
+        """Of the daemon itself: `ip netns exec` becomes it."""
+        return self.process.pid
+
+    def kill(self):
+        self.process.signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self):
+        """A clean stop; the exit status must be 0."""
+        self.process.signal(signal.SIGTERM)
+        status = self.process.wait(20)
+        if status != 0:
+            raise LabError(f"sluiced {self.name} stopped with status {status}\n{self.process.tail()}")
+
+    def sluice(self, name, *args, timeout_s=None, **kwargs):
+        """Starts the command against this daemon."""
+        command = [self.build.program("sluice"), *args, "--socket", self.socket]
+        process = self.lab.start(name, command, **kwargs)
+        if timeout_s is not None:
+            process.check(timeout_s)
+        return process
+
+    # ---- what must come back -----------------------------------------------------------------
+
+    def counters(self, name):
+        """Sum over ports and workers of a counter of the hosts."""
+        return sum(w["host"].get(name, 0) for p in self.show("ports") for w in p["workers"])
+
+    def holdings(self):
+        """What a daemon at rest holds."""
+        maps = 0
+        with open(f"/proc/{self.pid()}/maps", encoding="utf-8") as f:
+            for _ in f:
+                maps += 1
+        return {"mbufs": sum(p["mbufs_in_use"] for p in self.show("ports")),
+                "fds": len(os.listdir(f"/proc/{self.pid()}/fd")),
+                "conns": sum(c["state"] != "free" for c in self.show("conns")),
+                "locked_kB": status_kb(self.pid(), "VmLck"), "maps": maps,
+                "rss_kB": status_kb(self.pid(), "VmRSS")}
+
+    def check_holdings(self, before, timeout_s=8.0, rss_slack_kb=16384):
+        """Everything is as it was: mbufs, descriptors, connections, locked memory, mappings."""
+        exact = ("mbufs", "fds", "conns", "locked_kB", "maps")
+
+        def same():
+            now = self.holdings()
+            # malloc may keep an arena more than before.
+            return (all(now[k] <= before[k] + (2 if k == "maps" else 0) for k in exact) and
+                    now["rss_kB"] <= before["rss_kB"] + rss_slack_kb)
+
+        try:
+            until(same, timeout_s, "rest", 0.1)
+        except LabError:
+            raise LabError(f"sluiced {self.name} leaks: before {before}, "
+                           f"{timeout_s:g} s after {self.holdings()}") from None
+
+
+def pair_cpus():
+    """((worker, control) of A, (worker, control) of B): pollers apart, each control with the
+    other's poller, or with its own where there is room."""
+    have = cpus()
+    if len(have) >= 4:
+        return (have[0], have[2]), (have[1], have[3])
+    if len(have) >= 2:
+        return (have[0], have[1]), (have[1], have[0])
+    return (have[0], have[0]), (have[0], have[0])
+
+
+def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
+               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", build_b=None, env=None):
+    """Two daemons joined by a memif, started and linked: A 10.90.0.1, B 10.90.0.2 (fd90::1, ::2)."""
+    (wa, ca), (wb, cb) = pair_cpus()
+    link = lab.path("memif.sock")
+    daemons = []
+    for name, role, worker, control, own in (("a", "server", wa, ca, a_keys),
+                                             ("b", "client", wb, cb, b_keys)):
+        port = memif(link, role, rsize, bsize, extra=b_extra if name == "b" else "")
+        number = 1 if name == "a" else 2
+        port.keys = {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64", "mtu": mtu,
+                     "workers": workers, **(keys or {}), **(own or {})}
+        use = build_b if name == "b" and build_b is not None else build
+        daemons.append(Daemon(lab, use, name, [port], [worker] * workers, control,
+                              daemon_keys=daemon_keys, memory_mb=memory_mb, env=env))
+    for daemon in daemons:
+        daemon.start()
+    for daemon in daemons:
+        daemon.wait_link()
+    return daemons
+
+
+ADDR_A, ADDR_B = "10.90.0.1", "10.90.0.2"
+ADDR6_A, ADDR6_B = "fd90::1", "fd90::2"

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Network namespaces joined by veth pairs, named after this process; they go with the lab."""
+import os
+import subprocess
+
+from .process import LabError
+
+
+def _ip(*args):
+    done = subprocess.run(["ip"] + [str(a) for a in args], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"ip {' '.join(str(a) for a in args)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def can_netns():
+    """None, or what is missing."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    probe = f"sluice-{os.getpid()}-probe"
+    done = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return "this machine makes no network namespaces: " + done.stderr.strip()
+    subprocess.run(["ip", "netns", "del", probe], check=False)
+    return None
+
+
+def namespace(lab, name):
+    """Makes a namespace with its loopback up; returns its full name."""
+    full = f"sluice-{os.getpid()}-{name}"
+    _ip("netns", "add", full)
+    lab.undo(_ip, "netns", "del", full)
+    _ip("-n", full, "link", "set", "lo", "up")
+    return full
+
+
+def quiet(ns):
+    """The kernel of this namespace sends nothing by itself: no router solicitations, no DAD."""
+    for key in ("default.disable_ipv6=1", "all.disable_ipv6=1"):
+        subprocess.run(["ip", "netns", "exec", ns, "sysctl", "-q", "-w", "net.ipv6.conf." + key],
+                       capture_output=True, check=False)
+
+
+def offloads_off(ns, device):
+    """No super-packets and no checksums left to hardware: what is on the wire is what was sent."""
+    for feature in ("tso", "gso", "gro", "tx", "rx", "txvlan", "rxvlan"):
+        subprocess.run(["ip", "netns", "exec", ns, "ethtool", "-K", device, feature, "off"],
+                       capture_output=True, check=False)
+
+
+def veth(ns_a, dev_a, ns_b, dev_b, mtu=1500):
+    """A pair of devices, one in each namespace, up, without addresses; goes with its namespaces."""
+    _ip("link", "add", dev_a, "netns", ns_a, "mtu", mtu, "type", "veth", "peer", "name", dev_b,
+        "netns", ns_b, "mtu", mtu)
+    for ns, dev in ((ns_a, dev_a), (ns_b, dev_b)):
+        offloads_off(ns, dev)
+        _ip("-n", ns, "link", "set", dev, "up")
+
+
+def address(ns, device, text):
+    """nodad: usable at once."""
+    _ip("-n", ns, "addr", "add", text, "dev", device, *(["nodad"] if ":" in text else []))
+
+
+def mac(ns, device):
+    return _ip("-n", ns, "-o", "link", "show", "dev", device).split("link/ether ")[1].split()[0]
+
+
+def ip(ns, *args):
+    return _ip("-n", ns, *args)

@@ -1,0 +1,133 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Functions that the scripts share. Source it first; it switches on strict mode and the clean-up.
+#
+# Invariant: whatever a script changes outside the build folders it registers with `undo` before or
+# right after it changed it, and all of that is undone, last first, however the script ends.
+
+set -euo pipefail
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+# shellcheck disable=SC2034
+PYTHON=/usr/bin/python3 # Debian's, which has the packages that scripts/setup installs
+HUGE_DIR=/sys/kernel/mm/hugepages/hugepages-2048kB
+
+say() {
+    printf '%s\n' "$*" >&2
+}
+
+# One line with cause and cure, exit 1.
+die() {
+    say "${0##*/}: $*"
+    exit 1
+}
+
+# ---- clean-up ---------------------------------------------------------------------------------
+
+UNDO=()
+UNDO_SHELL=$BASHPID
+
+# undo WORDS...: run this command when the script ends.
+undo() {
+    local words
+    printf -v words '%q ' "$@"
+    UNDO+=("$words")
+}
+
+undo_all() {
+    local status=$? i
+    # A subshell inherits the list, but it is not its to work off.
+    [ "$BASHPID" = "$UNDO_SHELL" ] || exit "$status"
+    trap '' INT TERM HUP
+    trap - EXIT
+    set +e
+    for ((i = ${#UNDO[@]} - 1; i >= 0; i--)); do
+        eval "${UNDO[i]}"
+    done
+    exit "$status"
+}
+trap undo_all EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+# Sets SCRATCH to a new directory that goes when the script ends.
+scratch_make() {
+    SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/sluice-${0##*/}.XXXXXX")
+    undo rm -rf -- "$SCRATCH"
+}
+
+# ---- what this machine has --------------------------------------------------------------------
+
+is_root() {
+    [ "$(id -u)" = 0 ]
+}
+
+can_netns() {
+    is_root && command -v ip >/dev/null && unshare -n true 2>/dev/null
+}
+
+hugepages_free_mb() {
+    local pages
+    pages=$(cat "$HUGE_DIR/free_hugepages" 2>/dev/null || echo 0)
+    echo $((pages * 2))
+}
+
+hugepages_put_back() {
+    echo "$1" >"$HUGE_DIR/nr_hugepages" 2>/dev/null
+}
+
+# hugepages_want MB: at least so much in free 2 MB pages, until the script ends. Fails with a line
+# about what is missing if this machine does not give them.
+hugepages_want() {
+    local need_mb=$1 free_mb before
+    free_mb=$(hugepages_free_mb)
+    [ "$free_mb" -ge "$need_mb" ] && return 0
+    if [ ! -w "$HUGE_DIR/nr_hugepages" ] || ! is_root; then
+        say "no hugepages: ${free_mb} MB are free of the ${need_mb} MB needed, and only root can set them"
+        return 1
+    fi
+    before=$(cat "$HUGE_DIR/nr_hugepages")
+    undo hugepages_put_back "$before"
+    echo $((before + (need_mb - free_mb + 1) / 2)) >"$HUGE_DIR/nr_hugepages"
+    free_mb=$(hugepages_free_mb)
+    if [ "$free_mb" -lt "$need_mb" ]; then
+        # Memory is there, but in pieces.
+        echo 1 2>/dev/null >/proc/sys/vm/compact_memory || true
+        echo $((before + (need_mb - free_mb + 1) / 2)) >"$HUGE_DIR/nr_hugepages"
+        free_mb=$(hugepages_free_mb)
+    fi
+    if [ "$free_mb" -lt "$need_mb" ]; then
+        say "no hugepages: the kernel gave ${free_mb} MB of ${need_mb} MB; free some memory"
+        hugepages_put_back "$before"
+        return 1
+    fi
+}
+
+# ---- building ---------------------------------------------------------------------------------
+
+# build_dir NAME OPTIONS...: configures ROOT/NAME with meson if it is not yet, and builds it. Output
+# only where it fails.
+build_dir() {
+    local dir=$ROOT/$1 log
+    shift
+    mkdir -p "$dir"
+    log=$dir/build.log
+    if [ ! -f "$dir/build.ninja" ]; then
+        if ! meson setup "$dir" "$ROOT" "$@" >"$log" 2>&1; then
+            cat "$log" >&2
+            return 1
+        fi
+    fi
+    if ! ninja -C "$dir" >"$log" 2>&1; then
+        grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 60 >&2
+        return 1
+    fi
+}
+
+# ---- telling ----------------------------------------------------------------------------------
+
+now_s() {
+    date +%s
+}

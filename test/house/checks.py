@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks. Each takes a Tree and returns its violations as lines "path:line: what; cure"."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+import rules
+import source
+
+
+class Tree:
+    """A tree of sources to judge; build: its meson build folder, or None."""
+
+    def __init__(self, root, build=None):
+        self.root, self.build = root, build
+        self.files = source.tree_files(root)
+        self._text = {}
+
+    def text(self, path):
+        if path not in self._text:
+            self._text[path] = source.read(self.root, path)
+        return self._text[path]
+
+    def sources(self, top, endings=(".c", ".h")):
+        return [p for p in self.files if p.startswith(top + "/") and p.endswith(endings)]
+
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "lib" and len(parts) > 2 else None
+
+
+def _include_class(name, quoted):
+    if quoted:
+        return 3
+    return 2 if os.path.basename(name).startswith("rte_") else 1
+
+
+def check_rooms(tree):
+    """A room includes only the rooms that the table names."""
+    bad = []
+    for path in tree.sources("lib"):
+        room = room_of(path)
+        if room is None:
+            continue
+        if room not in rules.ROOMS:
+            bad.append(f"{path}:1: room {room} is not in the table; say what it may include")
+            continue
+        for line, name, quoted in source.includes(tree.text(path)):
+            if quoted:
+                other = name.split("/")[0]
+                if "/" not in name or not os.path.exists(os.path.join(tree.root, "lib", name)):
+                    bad.append(f"{path}:{line}: \"{name}\" is not room/file.h below lib/")
+                elif other != room and other not in rules.ROOMS[room]:
+                    bad.append(f"{path}:{line}: {room} may not include {other}")
+            elif room in rules.NO_DPDK and os.path.basename(name).startswith("rte_"):
+                bad.append(f"{path}:{line}: {room} links without DPDK, but includes <{name}>")
+            if room in rules.PURE and name in rules.BANNED_INCLUDES:
+                bad.append(f"{path}:{line}: <{name}>: {rules.BANNED_INCLUDES[name]}")
+    return bad
+
+
+def _own_header(tree, path, first):
+    """The header that must come first in a .c file; None where there is none."""
+    stem = path[:-2] + ".h"
+    if os.path.exists(os.path.join(tree.root, stem)):
+        return stem.split("/", 1)[1]
+    same_room = first[2] and first[1].split("/")[0] == path.split("/")[1]
+    return first[1] if same_room else None
+
+
+def check_include_order(tree):
+    """Own header, system, DPDK, project; a blank line between the groups, project in order."""
+    bad = []
+    for path in tree.sources("lib") + tree.sources("app"):
+        found = source.includes(tree.text(path))
+        if not found:
+            continue
+        lines = tree.text(path).split("\n")
+        own = _own_header(tree, path, found[0]) if path.endswith(".c") else None
+        groups = []
+        for i, (line, name, quoted) in enumerate(found):
+            kind = 0 if i == 0 and own == name else _include_class(name, quoted)
+            groups.append((line, name, kind))
+        if own is not None and groups[0][2] != 0:
+            bad.append(f"{path}:{groups[0][0]}: its own \"{own}\" comes first")
+        for (line0, name0, kind0), (line1, name1, kind1) in zip(groups, groups[1:]):
+            blank = any(lines[k].strip() == "" for k in range(line0, line1 - 1))
+            if kind1 < kind0:
+                bad.append(f"{path}:{line1}: {name1} stands too late; own, system, DPDK, project")
+            elif kind1 != kind0 and not blank:
+                bad.append(f"{path}:{line1}: a blank line belongs before {name1}")
+            elif kind1 == kind0 == 3 and name1 < name0:
+                bad.append(f"{path}:{line1}: {name1} belongs before {name0}")
+            elif kind1 == kind0 and name1 == name0:
+                bad.append(f"{path}:{line1}: {name1} is included twice")
+    return bad
+
+
+def check_calls(tree):
+    """State machines call no clock, port, heap, random source, and do not print."""
+    bad = []
+    patterns = {kind: re.compile(r"(?<![\w.>])(" + regex + r")\s*\(")
+                for kind, (regex, _) in rules.BANNED_CALLS.items()}
+    dpdk_heap = re.compile(r"\b(" + rules.DPDK_HEAP + r")\s*\(")
+    for path in tree.sources("lib"):
+        room = room_of(path)
+        if room not in rules.PURE:
+            continue
+        bare = source.strip_c(tree.text(path))
+        for kind, pattern in patterns.items():
+            if (kind, path) in rules.CALL_EXCEPTIONS:
+                continue
+            for m in pattern.finditer(bare):
+                line = bare.count("\n", 0, m.start()) + 1
+                bad.append(f"{path}:{line}: {m.group(1)}(): {rules.BANNED_CALLS[kind][1]}")
+        functions = source.c_functions(tree.text(path))
+        for m in dpdk_heap.finditer(bare):
+            line = bare.count("\n", 0, m.start()) + 1
+            name = source.function_at(functions, line)
+            if room not in rules.DPDK_HEAP_ROOMS:
+                bad.append(f"{path}:{line}: {m.group(1)}(): memory comes from the caller")
+            elif not re.search(rules.DPDK_HEAP_FUNCTIONS, name):
+                bad.append(f"{path}:{line}: {m.group(1)}() in {name or '?'}(): only where a host or "
+                           "world is made or goes")
+    return bad
+
+
+def check_objects(tree):
+    """The linker's view of the same: no globals that change, no banned symbol needed."""
+    bad = []
+    for room in sorted(rules.PURE):
+        archive = os.path.join(tree.build, "lib", room, f"libsluice_{room}.a")
+        if not os.path.exists(archive):
+            continue
+        out = subprocess.run(["nm", "-A", archive], capture_output=True, text=True, check=True).stdout
+        for line in out.splitlines():
+            m = re.match(r".*?:([\w.]+?)(?:\.o)?:\s*[0-9a-f]*\s+([A-Za-z]) (\S+)", line)
+            if not m:
+                continue
+            member, kind, symbol = m.group(1), m.group(2), m.group(3)
+            if kind in "bBdDCgGsS" and not symbol.startswith((".", "__")):
+                bad.append(f"lib/{room} ({member}): {symbol} is a global variable; "
+                           "state belongs to its owner's struct")
+            elif kind == "U" and re.match(rules.BANNED_SYMBOLS, symbol):
+                bad.append(f"lib/{room} ({member}): needs {symbol}()")
+    return bad
+
+
+def check_sizes(tree):
+    """One noun a file, one thought a function."""
+    bad = []
+    for path in tree.files:
+        is_c = path.endswith((".c", ".h", ".cpp", ".cc", ".hh"))
+        text = tree.text(path) if is_c or path.endswith(".py") or _is_script(tree, path) else None
+        if text is None:
+            continue
+        lines = text.count("\n")
+        if lines > rules.FILE_LINES_MAX:
+            bad.append(f"{path}:1: {lines} lines; at most {rules.FILE_LINES_MAX}, split the noun")
+        functions = []
+        if is_c:
+            functions = source.c_functions(text)
+        elif path.endswith(".py") or text.startswith(("#!/usr/bin/python3", "#!/usr/bin/env python3")):
+            functions = source.python_functions(text)
+        for f in functions:
+            if f.lines > rules.FUNCTION_LINES_MAX:
+                bad.append(f"{path}:{f.first}: {f.name} has {f.lines} lines; "
+                           f"at most {rules.FUNCTION_LINES_MAX}")
+    return bad
+
+
+def _is_script(tree, path):
+    if "." in os.path.basename(path) and not path.endswith(".sh"):
+        return False
+    with open(os.path.join(tree.root, path), "rb") as f:
+        return f.read(2) == b"#!"
+
+
+def check_spdx(tree):
+    """The licence is the first thing a file says."""
+    bad = []
+    for path in tree.files:
+        if not (path.endswith(rules.SPDX_ENDINGS) or _is_script(tree, path)):
+            continue
+        lines = tree.text(path).split("\n", 2)
+        first = lines[1] if lines[0].startswith("#!") and len(lines) > 1 else lines[0]
+        if rules.SPDX not in first:
+            bad.append(f"{path}:1: \"{rules.SPDX}\" is missing from the first line")
+    return bad
+
+
+def check_paths(tree):
+    """Nothing names a place that only one machine has."""
+    bad = []
+    for path in tree.files:
+        try:
+            text = tree.text(path)
+        except UnicodeDecodeError:
+            continue
+        for i, line in enumerate(text.split("\n")):
+            m = re.search(rules.MACHINE_PATHS, line)
+            if m:
+                bad.append(f"{path}:{i + 1}: names {m.group(0)}, a place of one machine")
+    return bad
+
+
+def _cflags():
+    out = subprocess.run(["pkg-config", "--cflags", "libdpdk"], capture_output=True, text=True,
+                         check=True).stdout
+    return out.replace("-I", "-isystem").split()
+
+
+def check_headers_alone(tree):
+    """Every header compiles alone; the public ones as C++ too, and without DPDK."""
+    flags = ["-D_GNU_SOURCE", "-Ilib", "-Iapp", "-Wall", "-Wextra", "-Wno-unused-parameter",
+             "-Wmissing-prototypes", "-Werror"]
+    dpdk = _cflags()
+    jobs = []
+    for path in tree.sources("lib", (".h",)) + tree.sources("app", (".h",)):
+        need = [] if room_of(path) in rules.NO_DPDK else dpdk
+        jobs.append((path, ["gcc", "-std=gnu11", "-x", "c"] + flags + need))
+    plain = [f for f in flags if f != "-Wmissing-prototypes"]
+    for path in rules.PUBLIC_HEADERS:
+        if path in tree.files:
+            jobs.append((path, ["g++", "-std=c++17", "-x", "c++", "-pedantic"] + plain))
+            jobs.append((path, ["gcc", "-std=c11", "-pedantic", "-x", "c"] + plain[1:]))
+
+    def run(job):
+        path, command = job
+        with tempfile.NamedTemporaryFile("w", suffix=".c") as f:
+            # Included, so that #pragma once and guards count and "main file" warnings do not.
+            f.write(f'#include "{path.split("/", 1)[1]}"\n')
+            f.flush()
+            done = subprocess.run(command + ["-fsyntax-only", f.name], cwd=tree.root,
+                                  capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return None
+        errors = [e for e in done.stderr.splitlines() if "error" in e]
+        return f"{path}: {' '.join(command[:2])}: {(errors or ['does not compile'])[0]}"
+
+    with ThreadPoolExecutor(2) as pool:
+        return [bad for bad in pool.map(run, jobs) if bad]
+
+
+def check_man_pages(tree):
+    """Every program has its page, and mandoc finds nothing to warn of."""
+    bad = []
+    for name in rules.MAN_PAGES:
+        if not any(os.path.basename(p) == name for p in tree.files):
+            bad.append(f"doc: {name} is missing")
+    pages = [p for p in tree.files if p.startswith("doc/") and re.search(r"\.[1-8]$", p)]
+    for path in pages:
+        if shutil.which("mandoc") is None:
+            bad.append(f"{path}: no mandoc to lint it with; run scripts/setup")
+            break
+        done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", path], cwd=tree.root,
+                              capture_output=True, text=True, check=False)
+        bad += [f"{path}: {line}" for line in done.stdout.splitlines() if line]
+    return bad
+
+
+ALL = {
+    "rooms include whom they may": check_rooms,
+    "includes stand in order": check_include_order,
+    "state machines call nothing banned": check_calls,
+    "objects hold no globals": check_objects,
+    "files and functions are small": check_sizes,
+    "licence comes first": check_spdx,
+    "no path of one machine": check_paths,
+    "headers compile alone": check_headers_alone,
+    "man pages exist and lint": check_man_pages,
+}
+NEED_BUILD = {"objects hold no globals"}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Planted violations: a small clean tree, and what each check must catch when it is added."""
+import os
+import subprocess
+
+HEAD = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
+PAGE = ('.\\" SPDX-License-Identifier: BSD-3-Clause\n.Dd January 1, 2026\n.Dt {0} {1}\n.Os\n'
+        ".Sh NAME\n.Nm {2}\n.Nd a page\n")
+
+CLEAN = {
+    "lib/base/seq.h": HEAD + "#ifndef SEQ_H\n#define SEQ_H\n#include <stdint.h>\n"
+                             "static inline int seq_before(uint32_t a, uint32_t b)\n{\n"
+                             "    return (int32_t)(a - b) < 0;\n}\n#endif\n",
+    "lib/wire/packet.h": HEAD + "#ifndef PACKET_H\n#define PACKET_H\n#include \"base/seq.h\"\n"
+                                "int packet_len(void);\n#endif\n",
+    "lib/wire/packet.c": HEAD + "#include \"wire/packet.h\"\n\n#include <stdint.h>\n\n"
+                                "#include <rte_ether.h>\n\n#include \"base/seq.h\"\n\n"
+                                "/* rand() and malloc() in a comment are only words */\n"
+                                "int packet_len(void)\n{\n    const char *s = \"free(time())\";\n\n"
+                                "    return s[0];\n}\n",
+    "lib/host/host.h": HEAD + "struct host;\n",
+    "lib/host/host.c": HEAD + "#include \"host/host.h\"\n\n#include <rte_malloc.h>\n\n"
+                              "void *host_create(void);\nvoid *host_create(void)\n{\n"
+                              "    return rte_zmalloc(\"host\", 64, 64);\n}\n",
+    "lib/client/sluice.h": HEAD + "#ifndef SLUICE_H\n#define SLUICE_H\nint sluice_fd(void);\n#endif\n",
+    "doc/sluiced.8": PAGE.format("SLUICED", 8, "sluiced"),
+    "doc/sluice.1": PAGE.format("SLUICE", 1, "sluice"),
+    "doc/libsluice.3": PAGE.format("LIBSLUICE", 3, "libsluice"),
+}
+
+
+def _in_function(path, header, body, name="planted"):
+    return {path: f"{HEAD}{header}void {name}(void);\nvoid {name}(void)\n{{\n{body}}}\n"}
+
+
+# (what, check, files to add or replace)
+PLANTED = [
+    ("wire includes host", "rooms include whom they may",
+     {"lib/wire/bad.h": HEAD + "#include \"host/host.h\"\n"}),
+    ("base includes wire", "rooms include whom they may",
+     {"lib/base/bad.h": HEAD + "#include \"wire/packet.h\"\n"}),
+    ("client includes base", "rooms include whom they may",
+     {"lib/client/bad.h": HEAD + "#include \"base/seq.h\"\n"}),
+    ("client includes DPDK", "rooms include whom they may",
+     {"lib/client/bad.c": HEAD + "#include <rte_mbuf.h>\n"}),
+    ("wire includes ethdev", "rooms include whom they may",
+     {"lib/wire/bad.c": HEAD + "#include <rte_ethdev.h>\n"}),
+    ("an include without its room", "rooms include whom they may",
+     {"lib/wire/bad.c": HEAD + "#include \"packet.h\"\n"}),
+    ("a room nobody knows", "rooms include whom they may", {"lib/attic/attic.h": HEAD}),
+    ("own header not first", "includes stand in order",
+     {"lib/wire/packet.c": HEAD + "#include <stdint.h>\n\n#include \"wire/packet.h\"\n"}),
+    ("DPDK before system", "includes stand in order",
+     {"lib/wire/bad.c": HEAD + "#include <rte_ether.h>\n\n#include <stdint.h>\n"}),
+    ("groups without a blank line", "includes stand in order",
+     {"lib/wire/bad.c": HEAD + "#include <stdint.h>\n#include <rte_ether.h>\n"}),
+    ("project headers out of order", "includes stand in order",
+     {"lib/wire/bad.c": HEAD + "#include <stdint.h>\n\n#include \"wire/packet.h\"\n"
+                               "#include \"base/seq.h\"\n"}),
+    ("reads the TSC", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    rte_rdtsc();\n")),
+    ("asks the time", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    clock_gettime(0, 0);\n")),
+    ("sends on a port", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    rte_eth_tx_burst(0, 0, 0, 0);\n")),
+    ("takes from the heap", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    free(malloc(1));\n")),
+    ("takes from DPDK's heap below host", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    rte_free(rte_zmalloc(\"x\", 1, 0));\n", "x_create")),
+    ("takes from DPDK's heap while running", "state machines call nothing banned",
+     _in_function("lib/host/bad.c", "", "    rte_malloc(\"x\", 1, 0);\n", "host_run")),
+    ("throws dice", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    rte_rand();\n")),
+    ("prints", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    printf(\"x\");\n")),
+    ("asserts", "state machines call nothing banned",
+     _in_function("lib/wire/bad.c", "", "    assert(1);\n")),
+    ("a file of 500 lines", "files and functions are small",
+     {"lib/base/long.h": HEAD + "\n" * 499}),
+    ("a function of 70 lines", "files and functions are small",
+     _in_function("lib/base/long.c", "", "    ;\n" * 68)),
+    ("a Python function of 70 lines", "files and functions are small",
+     {"scripts/long.py": "# SPDX-License-Identifier: BSD-3-Clause\ndef f():\n" + "    pass\n" * 69}),
+    ("a source without licence", "licence comes first", {"lib/base/bad.h": "/* a header */\n"}),
+    ("a script without licence", "licence comes first", {"scripts/go": "#!/bin/sh\ntrue\n"}),
+    ("a path of one machine", "no path of one machine",
+     {"README.md": "see /" + "home/me/notes\n"}),
+    ("a header that needs another", "headers compile alone",
+     {"lib/base/bad.h": HEAD + "int bad(uint64_t x);\n"}),
+    ("a public header that is no C++", "headers compile alone",
+     {"lib/client/sluice.h": HEAD + "int sluice_new(int class);\n"}),
+    ("a page is missing", "man pages exist and lint", {"doc/sluice.1": None}),
+    ("a page with a macro nobody knows", "man pages exist and lint",
+     {"doc/sluice.1": PAGE.format("SLUICE", 1, "sluice") + ".Zz what\n"}),
+    ("a global variable", "objects hold no globals",
+     {"lib/base/bad.c": HEAD + "int bad_count;\nint bad_next(void);\nint bad_next(void)\n{\n"
+                               "    return ++bad_count;\n}\n"}),
+    ("needs malloc", "objects hold no globals",
+     {"lib/base/bad.c": HEAD + "void *m(void);\nvoid *malloc(unsigned long);\nvoid *m(void)\n{\n"
+                               "    return malloc(3);\n}\n"}),
+]
+
+
+def write_tree(root, changes):
+    """The clean tree with changes, below root; objects of lib/base in root/build."""
+    files = dict(CLEAN)
+    files.update(changes)
+    for path, text in files.items():
+        if text is None:
+            continue
+        full = os.path.join(root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+def build_base(root):
+    """Archive of lib/base as meson would leave it; returns the build folder."""
+    build = os.path.join(root, "build")
+    folder = os.path.join(build, "lib", "base")
+    os.makedirs(folder)
+    objects = []
+    base = os.path.join(root, "lib", "base")
+    for name in sorted(os.listdir(base)):
+        if name.endswith(".c"):
+            objects.append(os.path.join(folder, name + ".o"))
+            subprocess.run(["gcc", "-c", "-o", objects[-1], os.path.join(base, name)], check=True)
+    subprocess.run(["ar", "rcs", os.path.join(folder, "libsluice_base.a")] + objects, check=True)
+    return build

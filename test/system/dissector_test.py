@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows packets of every type to tshark with config/wireshark/sluice.lua and checks what it sees.
+
+Good packets: every byte belongs to a named field, every field has the value that was put in,
+nothing is called malformed. Bad packets: each carries the expert item named after its verdict.
+Exit status 0: right, 1: wrong, 77: tshark is missing or runs no Lua scripts.
+"""
+
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+PORT = 47800
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config",
+                      "wireshark", "sluice.lua")
+FLAGS = ["sreq", "dreq", "wclose", "rclose", "end", "pack", "early", "repeat"]
+KEY = 0x0102030405060708
+
+# name, bytes, value: in the order of the bytes, doc/protocol.md. None: reserved.
+FIRST = [("initial_request", 4, 0x11121314), ("unit_max", 4, 9000), ("service", 2, 47801),
+         ("capabilities", 2, 1), ("ahead", 4, 4), ("rate_req", 8, 125000000),
+         ("burst_req", 8, 65536), ("time", 8, 0x2122232425262728),
+         ("cookie", 8, 0x3132333435363738), ("silence", 4, 3000),
+         ("answer_request", 4, 0x41424344), ("padding", 120, 0)]
+DATA = [("packet", 8, 0x1112131415161718), ("time", 8, 0x2122232425262728),
+        ("request", 4, 0x31323334), ("unit", 4, 2), ("request_len", 8, 20000),
+        ("unit_bytes", 4, 8192), ("cntl_seen", 4, 0x41424344)]
+CNTL = [("own_key", 8, 0x1112131415161718), ("seq", 4, 0x21222324), ("cntl_seen", 4, 0x25262728),
+        ("rate", 8, 125000000), ("burst", 4, 65536), ("reason", 2, 0x0203),
+        ("occupancy", 1, 0x80), ("refused_count", 1, 1), ("peak", 8, 4000000000),
+        ("ack", 8, 0x3132333435363738), ("posted", 4, 0x41424344),
+        ("close_request", 4, 0x45464748), ("sent", 8, 0x5152535455565758),
+        ("backlog", 8, 0x6162636465666768), ("received", 8, 0x7172737475767778),
+        ("time", 8, 0x8182838485868788), ("echo", 8, 0x9192939495969798),
+        ("echo_held", 4, 0xa1a2a3a4), ("unit_max", 4, 9000), ("initial_request", 4, 0xb1b2b3b4),
+        ("capabilities", 2, 1), ("end", 2, 3), ("ecn_ce", 4, 0xc1c2c3c4),
+        ("ecn_ect", 4, 0xc5c6c7c8), ("lost", 8, 0xd1d2d3d4d5d6d7d8),
+        ("cookie", 8, 0xe1e2e3e4e5e6e7e8), ("span_count", 1, 2), (None, 3, 0),
+        ("silence", 4, 3000), ("hop_rate", 8, 1000000), ("hop_burst", 4, 0xf1f2f3f4),
+        ("hop_expiry", 2, 500), ("hop_count", 2, 2),
+        ("span.first", 8, 2**64 - 5), ("span.end", 8, 3),
+        ("span.first", 8, 7 << 32 | 1), ("span.end", 8, 7 << 32 | 4), ("refused.request", 4, 11),
+        ("refused.reason", 2, 1), (None, 2, 0)]
+RCNTL = [("rate", 8, 1 << 48), ("burst", 4, 0x11121314), ("expiry", 2, 1000), ("hop", 2, 7),
+         ("time", 8, 0x2122232425262728)]
+# name: type number, body, the flags it may carry, those it must
+TYPES = {"first": (1, FIRST, 0x40, 0x40), "data": (2, DATA, 0xe7, 0),
+         "cntl": (3, CNTL, 0x7f, 0), "rcntl": (4, RCNTL, 0x00, 0)}
+DATA_PAYLOAD = bytes(range(256)) * 14 + bytes(32)  # 20000 - 2 * 8192
+
+
+def build(kind, flags=None, change=None, payload=DATA_PAYLOAD):
+    """One packet's bytes; change replaces values by name."""
+    number, body, allowed, _ = TYPES[kind]
+    change = change or {}
+    out = bytearray([change.get("version", 1) << 4 | change.get("type", number),
+                     allowed if flags is None else flags, 5, 0])
+    out += change.get("security", 0).to_bytes(4, "big") + change.get("key", KEY).to_bytes(8, "big")
+    for name, size, value in body:
+        out += change.get(name, value).to_bytes(size, "big")
+    return bytes(out) + (payload if kind == "data" else b"")
+
+
+def checksum(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+
+def frame(packet, family="v4", sport=40000, dport=PORT):
+    """Ethernet to UDP around a packet."""
+    macs = bytes.fromhex("020000000002020000000001")
+    udp_len = 8 + len(packet)
+    if family == "v6":
+        a, b = (socket.inet_pton(socket.AF_INET6, t) for t in ("fd00::1", "fd00::2"))
+        pseudo = a + b + struct.pack(">II", udp_len, 17)
+        head = macs + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, udp_len, 17, 64) + a + b
+    else:
+        a, b = socket.inet_aton("10.0.0.1"), socket.inet_aton("10.0.0.2")
+        pseudo = a + b + struct.pack(">HH", 17, udp_len)
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + udp_len, 0, 0x4000, 64, 17, 0, a, b)
+        ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+        head = macs + (b"\x81\x00\x00\x07" if family == "vlan" else b"") + b"\x08\x00" + ip
+    udp = struct.pack(">HHHH", sport, dport, udp_len, 0)
+    total = checksum(pseudo + udp + packet) or 0xffff
+    return head + udp[:6] + struct.pack(">H", total) + packet
+
+
+def pcap_write(path, frames, snap=65535):
+    with open(path, "wb") as f:
+        f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, snap, 1))
+        for i, data in enumerate(frames):
+            kept = data[:snap]
+            f.write(struct.pack("<IIII", i, 0, len(kept), len(data)) + kept)
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+def tshark(path, *args):
+    """tshark's PDML of a capture: one list of all XML fields per packet."""
+    command = ["tshark", "-n", "-r", path, "-X", "lua_script:" + SCRIPT, "-T", "pdml", *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    expect(done.returncode == 0, f"tshark: {done.stderr}")
+    for word in ("Lua Error", "lua error", "_ws.lua.error", "Error during loading"):
+        expect(word not in done.stdout and word not in done.stderr,
+               f"{word}: {done.stderr}{done.stdout[-2000:]}")
+    return ElementTree.fromstring(done.stdout).findall("packet")
+
+
+def sluice_of(packet):
+    """The protocol tree itself, and its named fields in order."""
+    proto = packet.find("proto[@name='sluice']")
+    expect(proto is not None, "a packet was not taken for Sluice")
+    return proto, [f for f in proto.iter("field") if f.get("name", "").startswith("sluice.")]
+
+
+def number_of(field):
+    return int(field.get("value"), 16)
+
+
+def covered(proto, fields):
+    """Which bytes of the packet (offsets from its start) some field that was sent names."""
+    start = int(proto.get("pos"))
+    bytes_named = set()
+    for f in fields:
+        if "span" == f.get("name").split(".")[-1]:
+            continue
+        pos = int(f.get("pos")) - start
+        bytes_named.update(range(pos, pos + int(f.get("size"))))
+    return bytes_named
+
+
+def good_check(packet, kind, data, seen):
+    proto, fields = sluice_of(packet)
+    generated = {"sluice.data.units": 3, "sluice.data.offset": 16384}
+    names = [f.get("name") for f in fields]
+    seen.update(names)
+    expect("_ws.malformed" not in ElementTree.tostring(packet, "unicode"), f"{kind}: malformed")
+    expect(not packet.findall(".//field[@name='_ws.expert']"), f"{kind}: expert item")
+    sent = [f for f in fields if f.get("name") not in generated]
+    missing = set(range(len(data))) - covered(proto, sent)
+    expect(not missing, f"{kind}: no field names bytes {sorted(missing)}")
+    # In the bytes' order, lists included: the values that were put in.
+    want = [(f"sluice.{kind}.{name}", value) for name, _, value in TYPES[kind][1] if name]
+    wanted_names = {name for name, _ in want}
+    got = [(f.get("name"), number_of(f)) for f in sent if f.get("name") in wanted_names]
+    expect(got == want, f"{kind}: {set(want) ^ set(got)}")
+    common = {"sluice.key": KEY, "sluice.path": 5, "sluice.security": 0,
+              "sluice.flags": TYPES[kind][2]}
+    for name, value in common.items():
+        found = [number_of(f) for f in fields if f.get("name") == name]
+        expect(found == [value], f"{kind}: {name} {found}")
+    for name, show in (("sluice.version", "1"), ("sluice.type", str(TYPES[kind][0]))):
+        found = [f.get("show") for f in fields if f.get("name") == name]
+        expect(found == [show], f"{kind}: {name} {found}")
+    for i, flag in enumerate(FLAGS):
+        found = [f.get("show") for f in fields if f.get("name") == f"sluice.flags.{flag}"]
+        expect(found in (["1"], ["True"]) if TYPES[kind][2] >> i & 1 else
+               found in (["0"], ["False"]), f"{kind}: flag {flag} {found}")
+    if kind == "data":
+        for name, value in generated.items():
+            found = [f.get("show") for f in fields if f.get("name") == name]
+            expect(found == [str(value)], f"data: {name} {found}")
+
+
+def good_run(folder):
+    """Every type over every family, both ways."""
+    path, sent, seen = os.path.join(folder, "good.pcap"), [], set()
+    for kind in TYPES:
+        for family in ("v4", "v6", "vlan"):
+            sent.append((kind, family, build(kind)))
+    frames = [frame(data, family, *((40000, PORT) if i % 2 else (PORT, 40000)))
+              for i, (_, family, data) in enumerate(sent)]
+    pcap_write(path, frames)
+    packets = tshark(path)
+    expect(len(packets) == len(sent), f"{len(packets)} packets of {len(sent)}")
+    for packet, (kind, _, data) in zip(packets, sent):
+        good_check(packet, kind, data, seen)
+    with open(SCRIPT, encoding="utf-8") as f:
+        declared = set(re.findall(r'field\("\w+", "([a-z_.]+)",', f.read()))
+    expect(len(declared) > 60, "the script's fields were not found")
+    unseen = {"sluice." + name for name in declared} - seen
+    expect(not unseen, f"fields that no packet shows: {unseen}")
+    return len(sent)
+
+
+def bad_packets():
+    """Packets with the expert item each must carry."""
+    for kind, (_, _, allowed, must) in TYPES.items():
+        whole = build(kind)
+        for flags in {allowed ^ 1 << bit for bit in range(8)}:
+            if flags & ~allowed or flags & must != must:
+                yield build(kind, flags), "bad_flags"
+        for size in (1, 15, 16, 17, len(whole) - 1 - (len(DATA_PAYLOAD) if kind == "data" else 0)):
+            yield whole[:size], "short"
+        yield whole + b"\0", "bad_length"
+        yield build(kind, change={"version": 2}), "bad_version"
+        yield build(kind, change={"type": 0}), "bad_type"
+        yield build(kind, change={"type": 5}), "bad_type"
+        yield build(kind, change={"security": 1}), "bad_security"
+        yield build(kind, change={"key": 0}), "bad_field"
+    over = (1 << 48) + 1
+    for kind, name, value in (
+            ("first", "service", 0), ("first", "unit_max", 63), ("first", "unit_max", 32769),
+            ("first", "rate_req", over), ("first", "burst_req", 1 << 32), ("data", "unit", 3),
+            ("data", "unit_bytes", 63), ("data", "unit_bytes", 32769),
+            ("data", "request_len", (1 << 32) + 1), ("cntl", "own_key", 0), ("cntl", "seq", 0),
+            ("cntl", "end", 6), ("cntl", "rate", over), ("cntl", "peak", over),
+            ("cntl", "hop_rate", over), ("cntl", "unit_max", 63), ("cntl", "span_count", 33),
+            ("cntl", "refused_count", 9), ("cntl", "span.end", 5), ("rcntl", "rate", over),
+            ("rcntl", "expiry", 0)):
+        yield build(kind, change={name: value}), "bad_field"
+    yield build("data", payload=DATA_PAYLOAD[:-1]), "bad_length"
+    yield build("cntl", change={"span_count": 3}), "short"
+    yield build("cntl", change={"span_count": 1}), "bad_length"
+
+
+def bad_run(folder):
+    path, sent = os.path.join(folder, "bad.pcap"), list(bad_packets())
+    pcap_write(path, [frame(data) for data, _ in sent])
+    packets = tshark(path)
+    expect(len(packets) == len(sent), f"{len(packets)} packets of {len(sent)}")
+    for packet, (data, verdict) in zip(packets, sent):
+        _, fields = sluice_of(packet)
+        found = {f.get("name") for f in fields}
+        expect("sluice." + verdict in found, f"{data[:64].hex()}: no {verdict} in {found}")
+        expect("_ws.malformed" not in ElementTree.tostring(packet, "unicode"),
+               f"{data[:64].hex()}: the dissector read past the end")
+    return len(sent)
+
+
+def edges_run(folder):
+    """A request of no bytes, a capture that was cut short, another port."""
+    path = os.path.join(folder, "edges.pcap")
+    empty = build("data", change={"unit": 0, "request_len": 0}, payload=b"")
+    pcap_write(path, [frame(empty)])
+    _, fields = sluice_of(tshark(path)[0])
+    units = [f.get("show") for f in fields if f.get("name") == "sluice.data.units"]
+    expect(units == ["1"], f"an empty request has {units} units")
+    expect(not {"sluice.bad_length", "sluice.bad_field"} & {f.get("name") for f in fields},
+           "an empty request is called bad")
+    pcap_write(path, [frame(build("data"))], snap=14 + 20 + 8 + 56 + 10)
+    _, fields = sluice_of(tshark(path)[0])
+    found = {f.get("name") for f in fields}
+    expect("sluice.data.payload" in found and "sluice.bad_length" not in found,
+           f"a cut capture is called bad: {found}")
+    pcap_write(path, [frame(build("rcntl"), dport=5000)])
+    _, fields = sluice_of(tshark(path, "-o", "sluice.ports:5000")[0])
+    expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")
+
+
+def lua_works(folder):
+    path = os.path.join(folder, "probe.pcap")
+    pcap_write(path, [frame(build("rcntl"))])
+    with open(os.path.join(folder, "probe.lua"), "w", encoding="utf-8") as f:
+        f.write('local p = Proto("probe_sluice", "probe")\n'
+                "function p.dissector(tvb, pinfo, tree) tree:add(p, tvb()) end\n"
+                f'DissectorTable.get("udp.port"):add({PORT}, p)\n')
+    done = subprocess.run(["tshark", "-n", "-r", path, "-T", "pdml", "-X",
+                           "lua_script:" + os.path.join(folder, "probe.lua")],
+                          capture_output=True, text=True, timeout=120, check=False)
+    return "probe_sluice" in done.stdout
+
+
+def main():
+    if shutil.which("tshark") is None:
+        print("skipped: tshark is not installed")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="sluice-dissector-") as folder:
+        if not lua_works(folder):
+            print("skipped: this tshark runs no Lua scripts")
+            return 77
+        try:
+            good, bad = good_run(folder), bad_run(folder)
+            edges_run(folder)
+        except Wrong as wrong:
+            print(f"wrong: {wrong}", file=sys.stderr)
+            return 1
+    print(f"right: {good} good packets, every byte named; {bad} bad ones, every verdict shown")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

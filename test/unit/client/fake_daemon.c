@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See fake_daemon.h. */
+#include "unit/client/fake_daemon.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "sluiced/session.h"
+
+struct fake_worker {
+    pthread_t thread;
+    struct fake_daemon *d;
+    struct channels *channels;
+};
+
+struct fake_daemon {
+    struct fake_daemon_config cfg;
+    struct sessions *sessions;
+    struct host **hosts;
+    struct fake_worker *workers;
+    pthread_t control;
+    int stop; /* 1: end the sessions, 2: workers return */
+    uint64_t mapped_bytes;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int daemon_route(void *ctx, const struct addr *peer)
+{
+    struct fake_daemon *d = ctx;
+
+    if (!addr_is_v4(peer) || addr_to_v4(peer) >> 16 != 0x0a00)
+        return -EHOSTUNREACH;
+    return (int)(addr_to_v4(peer) % d->cfg.channels);
+}
+
+static char *daemon_show(void *ctx, const char *what)
+{
+    struct fake_daemon *d = ctx;
+    uint32_t i, n = d->cfg.show_bytes;
+    char *text;
+
+    if (strcmp(what, "conns") != 0)
+        return NULL;
+    text = malloc(n + 1);
+    CHECK(text != NULL);
+    for (i = 0; i < n; i++)
+        text[i] = (char)('a' + i % 23);
+    text[n] = 0;
+    return text;
+}
+
+static int daemon_map(void *ctx, void *memory, uint64_t len_bytes)
+{
+    struct fake_daemon *d = ctx;
+
+    __atomic_fetch_add(&d->mapped_bytes, len_bytes, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static void daemon_unmap(void *ctx, void *memory, uint64_t len_bytes)
+{
+    struct fake_daemon *d = ctx;
+
+    __atomic_fetch_sub(&d->mapped_bytes, len_bytes, __ATOMIC_RELAXED);
+}
+
+static void *daemon_work(void *arg)
+{
+    struct fake_worker *w = arg;
+
+    while (__atomic_load_n(&w->d->stop, __ATOMIC_ACQUIRE) < 2) {
+        if (channels_poll(w->channels, now_ns()) == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void *daemon_control(void *arg)
+{
+    struct fake_daemon *d = arg;
+    struct pollfd p = {.fd = sessions_fd(d->sessions), .events = POLLIN};
+    uint64_t end;
+
+    while (__atomic_load_n(&d->stop, __ATOMIC_ACQUIRE) == 0) {
+        poll(&p, 1, 1);
+        sessions_poll(d->sessions);
+    }
+    end = now_ns() + 20000000000u;
+    sessions_stop(d->sessions, WIRE_END_SHUTDOWN);
+    while (!sessions_idle(d->sessions)) {
+        CHECK(now_ns() < end);
+        poll(&p, 1, 1);
+        sessions_poll(d->sessions);
+    }
+    return NULL;
+}
+
+static void daemon_free(struct fake_daemon *d)
+{
+    uint32_t i;
+
+    for (i = 0; i < d->cfg.channels; i++)
+        fake_host_destroy(d->hosts[i]);
+    free(d->hosts);
+    free(d->workers);
+    free(d);
+}
+
+struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char *err,
+                                      size_t err_len)
+{
+    struct fake_daemon *d = calloc(1, sizeof *d);
+    struct sessions_config s = {.socket_path = cfg->socket_path,
+                                .max_sessions = cfg->max_sessions,
+                                .quota_bytes = cfg->quota_bytes,
+                                .n_hosts = cfg->channels,
+                                .route = daemon_route,
+                                .show = daemon_show,
+                                .map = daemon_map,
+                                .unmap = daemon_unmap,
+                                .ctx = d};
+    uint32_t i;
+
+    CHECK(d != NULL);
+    d->cfg = *cfg;
+    d->hosts = calloc(cfg->channels, sizeof *d->hosts);
+    d->workers = calloc(cfg->channels, sizeof *d->workers);
+    CHECK(d->hosts != NULL && d->workers != NULL);
+    for (i = 0; i < cfg->channels; i++) {
+        struct fake_host_config h = cfg->host;
+
+        h.seed += i;
+        if (i + 1 == cfg->channels && cfg->last_services_most > 0)
+            h.services_most = cfg->last_services_most;
+        d->hosts[i] = fake_host_create(&h);
+    }
+    s.hosts = d->hosts;
+    d->sessions = sessions_create(&s, err, err_len);
+    if (d->sessions == NULL) {
+        daemon_free(d);
+        return NULL;
+    }
+    for (i = 0; i < cfg->channels; i++) {
+        d->workers[i].d = d;
+        d->workers[i].channels = sessions_channels(d->sessions, i);
+        CHECK(pthread_create(&d->workers[i].thread, NULL, daemon_work, &d->workers[i]) == 0);
+    }
+    CHECK(pthread_create(&d->control, NULL, daemon_control, d) == 0);
+    return d;
+}
+
+void fake_daemon_stop(struct fake_daemon *d)
+{
+    uint32_t i;
+
+    __atomic_store_n(&d->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(d->control, NULL);
+    __atomic_store_n(&d->stop, 2, __ATOMIC_RELEASE);
+    for (i = 0; i < d->cfg.channels; i++)
+        pthread_join(d->workers[i].thread, NULL);
+    sessions_destroy(d->sessions);
+    CHECK(d->mapped_bytes == 0);
+    daemon_free(d);
+}
+
+void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out)
+{
+    fake_host_counts(d->hosts[channel], out);
+}
+
+uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d)
+{
+    return __atomic_load_n(&d->mapped_bytes, __ATOMIC_RELAXED);
+}

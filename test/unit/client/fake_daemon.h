@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The daemon's session code (app/sluiced/session*.c, channel*.c) on fake hosts: one thread per worker,
+ * one for control. Peer 10.0.0.N leads to channel N % channels; 10.9.x.x leads nowhere.
+ */
+#ifndef TEST_CLIENT_FAKE_DAEMON_H
+#define TEST_CLIENT_FAKE_DAEMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unit/client/fake_host.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fake_daemon;
+
+struct fake_daemon_config {
+    struct fake_host_config host;
+    uint32_t channels;
+    uint32_t max_sessions;
+    uint64_t quota_bytes;
+    uint32_t show_bytes;         /* length of the text of "conns" */
+    uint32_t last_services_most; /* of the last host, where it differs; 0: as the others */
+    const char *socket_path;
+};
+
+/* NULL: see err. */
+struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char *err,
+                                      size_t err_len);
+/* Ends all sessions as a daemon does on SIGTERM; aborts after 20 s. */
+void fake_daemon_stop(struct fake_daemon *d);
+void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out);
+/* Memory mapped for the ports at the moment. */
+uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

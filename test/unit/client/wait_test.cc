@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sleeping and waking: no completion is slept through. */
+#include <poll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "unit/client/fixture.h"
+
+class WaitTest : public DaemonTest
+{
+  protected:
+    static bool readable(int fd, int timeout_ms)
+    {
+        struct pollfd p = {fd, POLLIN, 0};
+
+        return poll(&p, 1, timeout_ms) == 1;
+    }
+};
+
+/* Two sessions in two threads, each asleep until the other one has sent. */
+TEST_F(WaitTest, PingPongAsleep)
+{
+    const uint64_t rounds = 3000;
+
+    start();
+    auto side = [&](struct sluice *s, struct sluice_conn *c, bool first, uint64_t *done) {
+        auto *m = static_cast<uint64_t *>(sluice_alloc(s, 4096));
+        struct sluice_completion d;
+
+        for (uint64_t i = 0; i < rounds; i++) {
+            int due = 2;
+
+            m[0] = i;
+            m[64] = ~0ull;
+            if (sluice_recv(c, m + 64, 8, 0) != 0 ||
+                (first && sluice_send(c, m, 8, 1) != 0))
+                return;
+            while (due > 0) {
+                if (sluice_poll(s, &d, 1, 10000) != 1 || d.status != 0)
+                    return;
+                if (d.op == SLUICE_OP_CONNECT || d.op == SLUICE_OP_ACCEPT)
+                    continue;
+                if (d.op == SLUICE_OP_RECV && !first && sluice_send(c, m, 8, 1) != 0)
+                    return;
+                due--;
+            }
+            if (m[64] != i)
+                return;
+            *done = i + 1;
+        }
+    };
+    struct sluice *s = open(), *r = open();
+    struct sluice_conn *out, *in;
+    uint64_t done[2] = {0, 0};
+    ASSERT_EQ(sluice_listen(r, 7000), 0);
+    ASSERT_EQ(sluice_accept(r, 7000, 0, 0, &in), 0);
+    ASSERT_EQ(sluice_connect(s, "10.0.0.2", 0, 0, &out), 0);
+    std::thread other(side, r, in, false, &done[1]);
+    side(s, out, true, &done[0]);
+    other.join();
+    EXPECT_EQ(done[0], rounds);
+    EXPECT_EQ(done[1], rounds);
+    sluice_close(s);
+    sluice_close(r);
+}
+
+TEST_F(WaitTest, TimeoutsAreKept)
+{
+    struct sluice_completion d;
+
+    start();
+    struct sluice *s = open();
+    auto t0 = std::chrono::steady_clock::now();
+    EXPECT_EQ(sluice_poll(s, &d, 1, 0), 0);
+    EXPECT_EQ(sluice_poll(s, &d, 1, 100), 0);
+    std::chrono::duration<double> t = std::chrono::steady_clock::now() - t0;
+    EXPECT_GE(t.count(), 0.099);
+    EXPECT_LT(t.count(), 5);
+    sluice_close(s);
+}
+
+/* The descriptor is readable exactly while there is something to take. */
+TEST_F(WaitTest, DescriptorForOwnEventLoops)
+{
+    struct sluice_conn *c[2];
+    struct sluice_completion d[4];
+
+    start();
+    struct sluice *s = open();
+    auto *m = static_cast<uint8_t *>(sluice_alloc(s, 4096));
+    pair(s, c);
+    int fd = sluice_fd(s);
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(sluice_fd(s), fd);
+    EXPECT_FALSE(readable(fd, 20));
+    for (uint64_t round = 0; round < 200; round++) {
+        ASSERT_EQ(sluice_recv(c[1], m, 1, 1), 0);
+        ASSERT_EQ(sluice_recv(c[1], m, 1, 2), 0);
+        ASSERT_EQ(sluice_send(c[0], m, 1, 3), 0);
+        ASSERT_EQ(sluice_send(c[0], m, 1, 4), 0);
+        int got = 0;
+        while (got < 4) {
+            ASSERT_TRUE(readable(fd, 10000)) << "round " << round << ", after " << got;
+            /* One at a time, so that some are left behind. */
+            int n = sluice_poll(s, d, 1, 0);
+            ASSERT_GE(n, 0);
+            got += n;
+        }
+        ASSERT_EQ(sluice_poll(s, d, 4, 0), 0);
+        ASSERT_FALSE(readable(fd, 0)) << round;
+    }
+    stop();
+    EXPECT_TRUE(readable(fd, 5000)) << "the end of the daemon is to be seen, too";
+    EXPECT_EQ(sluice_poll(s, d, 4, 0), -ENOTCONN);
+    sluice_close(s);
+}
+
+/* A submission ring that is full is waited for: far more than its entries, without taking any. */
+TEST_F(WaitTest, SubmissionsWaitForTheWorker)
+{
+    struct sluice_conn *c;
+    struct sluice_completion d[64];
+    uint32_t sent = 0, got = 0;
+    int n;
+
+    start();
+    struct sluice *s = open();
+    ASSERT_EQ(sluice_connect(s, "10.0.0.1:7999", 0, 1, &c), 0);
+    ASSERT_EQ(take(s, 1)[0].status, -ECONNREFUSED);
+    while (sent < 20000 && (n = sluice_shutdown(c, sent)) == 0)
+        sent++;
+    EXPECT_EQ(sent, 20000u) << n;
+    while (got < sent && (n = sluice_poll(s, d, 64, 10000)) > 0) {
+        for (int i = 0; i < n; i++) {
+            ASSERT_EQ(d[i].user, got++);
+            ASSERT_EQ(d[i].status, -ENOTCONN);
+        }
+    }
+    EXPECT_EQ(got, sent);
+    sluice_close(s);
+}
