@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every command's loop needs: the session with the daemon, signals, the clock, sleeping. */
+#include "sluice/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sluice/say.h"
+
+/* Signal handlers know nothing but globals. */
+static volatile sig_atomic_t loop_stop;
+static int loop_stop_fd = -1;
+
+static void loop_handler(int signal_number)
+{
+    uint64_t one = 1;
+    int saved = errno;
+
+    loop_stop = signal_number;
+    if (write(loop_stop_fd, &one, sizeof one) < 0)
+        errno = saved;
+    errno = saved;
+}
+
+void loop_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction a = {.sa_handler = loop_handler, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
+    unsigned i;
+
+    signal(SIGPIPE, SIG_IGN);
+    loop_stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    for (i = 0; i < sizeof ends / sizeof *ends; i++) {
+        /* nohup stays nohup. */
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(ends[i], &a, NULL);
+    }
+}
+
+int loop_open(struct loop *l, const char *socket_path)
+{
+    char err[512];
+
+    loop_signals();
+    if (sluice_open(&l->session, socket_path, err, sizeof err) < 0)
+        return say_error(SAY_DAEMON, "%s", err);
+    l->fd = sluice_fd(l->session);
+    if (l->fd < 0) {
+        int code = say_error(SAY_RESOURCE, "%s", sluice_error(l->session));
+
+        loop_close(l);
+        return code;
+    }
+    return SAY_OK;
+}
+
+void loop_close(struct loop *l)
+{
+    if (l->session != NULL)
+        sluice_close(l->session);
+    l->session = NULL;
+}
+
+int loop_signal(void)
+{
+    return loop_stop;
+}
+
+bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
+{
+    struct pollfd p[] = {{.fd = l->fd, .events = POLLIN},
+                         {.fd = loop_stop_fd, .events = POLLIN},
+                         {.fd = extra_fd, .events = POLLIN}};
+    struct timespec t = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                         .tv_nsec = (long)(timeout_ns % 1000000000u)};
+
+    uint64_t count;
+
+    /* A negative descriptor is passed over by poll. */
+    if (ppoll(p, 3, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
+        return false;
+    /* Taken, so that what a signal leaves to do can sleep again. */
+    if (p[1].revents != 0 && read(loop_stop_fd, &count, sizeof count) < 0)
+        return false;
+    return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+uint64_t loop_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bar on the terminal while a transfer runs. Nothing at all where stderr is no terminal. */
+#ifndef SLUICE_COMMAND_PROGRESS_H
+#define SLUICE_COMMAND_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROGRESS_INTERVAL_NS 200000000u
+
+struct progress {
+    bool on;
+    uint64_t next_ns;
+    uint64_t last_ns, last_bytes;
+    double rate_Bps; /* smoothed over about a second */
+};
+
+struct progress_view {
+    const char *name; /* what is being moved */
+    uint64_t done_bytes;
+    uint64_t total_bytes; /* 0: unknown */
+    uint64_t repeats;
+};
+
+void progress_init(struct progress *p, bool quiet);
+/* When it wants to be shown again; UINT64_MAX: never. */
+uint64_t progress_next(const struct progress *p);
+/* Draws if it is due. */
+void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v);
+void progress_clear(struct progress *p);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The course of a transfer as CSV, a row every 10 ms: t_s (since the start), rx_bytes and tx_bytes
+ * (payload, sum so far), rate_Bps (granted), momentary_Bps (as the receiver measures it; where
+ * nothing is received, the bytes sent since the row before).
+ */
+#ifndef SLUICE_COMMAND_RATES_H
+#define SLUICE_COMMAND_RATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "client/sluice.h"
+
+#define RATES_INTERVAL_NS 10000000u
+
+/* The sum over connections at one moment. */
+struct flow {
+    uint64_t rx_bytes, tx_bytes;
+    uint64_t rate_Bps;
+    uint64_t momentary_Bps;
+    uint64_t units, repeats; /* of the direction that counts */
+};
+
+/* Adds a connection; sending: what counts is what is sent. */
+void flow_add(struct flow *f, const struct sluice_stats *stats, bool sending);
+
+struct rates {
+    FILE *file; /* NULL: not asked for */
+    const char *path;
+    uint64_t start_ns, last_ns, last_tx_bytes;
+};
+
+/* path NULL: nothing will be written. An exit code, with the error said. */
+int rates_open(struct rates *r, const char *path);
+/* When the next row is due; UINT64_MAX: never. */
+uint64_t rates_next(const struct rates *r);
+/* Writes a row if it is due. The first call starts the time. */
+void rates_sample(struct rates *r, uint64_t now_ns, const struct flow *f);
+/* An exit code: rows could not be written. */
+int rates_close(struct rates *r);
+
+#endif

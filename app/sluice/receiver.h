@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A receiver of files: waits on every channel, serves several senders at the same time.
+ *
+ * Invariant: while it is accepting, every channel has an inlet that waits, unless as many senders
+ * are being served as may be or memory is short.
+ */
+#ifndef SLUICE_COMMAND_RECEIVER_H
+#define SLUICE_COMMAND_RECEIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/inlet.h"
+#include "sluice/loop.h"
+#include "sluice/options.h"
+#include "sluice/progress.h"
+#include "sluice/rates.h"
+#include "sluice/sink.h"
+
+#define RECEIVER_INLETS_MAX 128
+
+struct receiver_options {
+    struct options common;
+    const char *output; /* -o */
+    uint16_t port;
+    uint32_t slots;   /* requests posted per sender */
+    uint32_t senders; /* served at the same time */
+    uint64_t count;   /* senders until it ends; 0: for ever */
+    bool fsync;
+};
+
+struct receiver {
+    struct loop loop;
+    const struct receiver_options *options;
+    struct sink sink;
+    struct inlet *inlets[RECEIVER_INLETS_MAX];
+    uint32_t n_inlets;
+    uint64_t count; /* as asked for, or 1 where the sink takes one file; 0: for ever */
+    uint64_t accepted;
+    bool accepting, short_of_memory;
+    struct flow past; /* of connections that are closed */
+    struct progress progress;
+    struct rates rates;
+    int code; /* exit code, the first that was not 0 */
+};
+
+/* Receives until the count is reached or a signal comes. An exit code. */
+int receiver_run(struct receiver *r, const struct receiver_options *o);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The records of the file protocol (doc/file-protocol.md): 64 bytes of header, big-endian, then
+ * len_bytes of data. A request carries one or more of them back to back.
+ *
+ * Invariant: record_decode() accepts exactly what record_encode() can make: known type, every field
+ * inside its limits, fields that the type does not use zero. Nothing else reads or writes headers.
+ */
+#ifndef SLUICE_COMMAND_RECORD_H
+#define SLUICE_COMMAND_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_MAGIC        0x534c5546u /* "SLUF" */
+#define RECORD_VERSION      1
+#define RECORD_HEADER_BYTES 64
+#define RECORD_DATA_MAX     (4u << 20) /* bytes of a DATA record */
+#define RECORD_REQUEST_MAX  (RECORD_HEADER_BYTES + RECORD_DATA_MAX)
+#define RECORD_NAME_MAX     4095
+#define RECORD_HOLE_MAX     (64u << 20) /* bytes of one HOLE: bounds the work of a record */
+#define RECORD_MESSAGE_MAX  512
+#define RECORD_ANSWER_MAX   16384 /* bytes of a request of RESULT records */
+#define RECORD_HASH_BYTES   16
+#define RECORD_SIZE_UNKNOWN 1 /* flag of OFFER */
+
+enum record_type {
+    RECORD_OFFER = 1, /* name, mode, mtime, size: a file follows */
+    RECORD_DATA,      /* offset, data */
+    RECORD_HOLE,      /* offset, size: that many zeros */
+    RECORD_END_FILE,  /* size, hash: the file is whole */
+    RECORD_DROP_FILE, /* the sender gives the file up */
+    RECORD_DIR,       /* name, mode, mtime: a directory, after what is in it */
+    RECORD_END_ALL,   /* size: how many OFFER and DIR there were */
+    RECORD_RESULT,    /* code, message: the receiver's word on a file */
+};
+
+enum record_code {
+    RECORD_OK = 0,
+    RECORD_BAD_NAME,   /* the name is refused */
+    RECORD_IN_THE_WAY, /* something of another kind has the name */
+    RECORD_DENIED,     /* no permission */
+    RECORD_NO_SPACE,   /* disk or quota is full */
+    RECORD_IO,         /* any other failure of the file system */
+    RECORD_CORRUPT,    /* size or hash differ */
+    RECORD_ONE_FILE,   /* the receiver takes a single file and has one */
+    RECORD_DROPPED,    /* as the sender wished */
+    RECORD_CODES,
+};
+
+struct record {
+    uint8_t type;       /* enum record_type */
+    uint16_t flags;     /* OFFER */
+    uint32_t len_bytes; /* of data behind the header */
+    uint32_t mode;      /* OFFER, DIR: permission bits; RESULT: enum record_code */
+    uint64_t file;      /* counts OFFER and DIR of the connection from 1; END_ALL: 0 */
+    uint64_t offset;    /* DATA, HOLE: bytes */
+    uint64_t size;   /* OFFER, END_FILE, RESULT: bytes of the file; HOLE: bytes; END_ALL: files */
+    int64_t mtime_s; /* OFFER, DIR */
+    uint32_t mtime_ns;
+    uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical */
+};
+
+/* Writes the header. */
+void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r);
+
+/*
+ * Reads the record at the start of len bytes: 0 and its header in r, its data (r->len_bytes)
+ * follows the header. -EINVAL, and *why (a constant) says what is wrong.
+ */
+int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why);
+
+/* What a code means, for people: where nothing more precise is known, and what helps. */
+const char *record_code_cause(uint32_t code);
+const char *record_code_cure(uint32_t code);
+
+#endif

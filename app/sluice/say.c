@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the command tells people on stderr, and its exit codes. */
+#include "sluice/say.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* There is one stderr, so its state is one for the process. */
+static bool bar_shown;
+
+static void say_line(const char *format, va_list args)
+{
+    char line[2048];
+
+    vsnprintf(line, sizeof line, format, args);
+    fprintf(stderr, "%ssluice: %s\n", bar_shown ? "\r\033[K" : "", line);
+    bar_shown = false;
+}
+
+int say_error(int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+    return code;
+}
+
+void say_note(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say_line(format, args);
+    va_end(args);
+}
+
+void say_bar(const char *text)
+{
+    if (*text == 0 && !bar_shown)
+        return;
+    fprintf(stderr, "\r%s\033[K", text);
+    fflush(stderr);
+    bar_shown = *text != 0;
+}
+
+int say_code(int status, bool opened)
+{
+    switch (status) {
+    case 0:
+        return SAY_OK;
+    case -ENOTCONN:
+        return SAY_DAEMON;
+    case -ENOMEM:
+    case -EDQUOT:
+    case -EMFILE:
+    case -ENFILE:
+    case -ENOSPC:
+    case -EADDRINUSE:
+    case -EAGAIN:
+        return SAY_RESOURCE;
+    default:
+        return opened ? SAY_TRANSFER : SAY_PEER;
+    }
+}
+
+int say_flush(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return SAY_OK;
+    if (errno == EPIPE)
+        return SAY_LOCAL; /* `| head` has seen enough: nobody wants to read about it */
+    return say_error(SAY_LOCAL, "standard output: %s; make room or write elsewhere",
+                     strerror(errno));
+}

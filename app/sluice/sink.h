@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where received files go: into a directory by their names, to one file, or down a stream (standard
+ * output, a pipe, a device).
+ */
+#ifndef SLUICE_COMMAND_SINK_H
+#define SLUICE_COMMAND_SINK_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+enum sink_kind {
+    SINK_DIR,
+    SINK_FILE,
+    SINK_STREAM,
+};
+
+struct sink {
+    enum sink_kind kind;
+    int dir_fd;              /* DIR; FILE: where it lies */
+    int stream_fd;           /* STREAM */
+    char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
+    char path[PATH_MAX];     /* for messages */
+    bool taken;              /* FILE, STREAM: the one file has come */
+    bool fsync;              /* to the disk before a file gets its name */
+};
+
+/* path as given with -o ("-": standard output). An exit code, with the error said. */
+int sink_open(struct sink *k, const char *path);
+void sink_close(struct sink *k);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Objects of a JSON array as a table for people: one row each, chosen members as columns. */
+#ifndef SLUICE_COMMAND_TABLE_H
+#define SLUICE_COMMAND_TABLE_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+enum table_format {
+    TABLE_TEXT,
+    TABLE_COUNT,
+    TABLE_BYTES,
+    TABLE_RATE, /* bytes per second, shown in bits; 0: "-" */
+    TABLE_TIME, /* ns; 0: "-" */
+    TABLE_FLAG, /* true: "yes" */
+};
+
+struct table_column {
+    const char *key, *title; /* title NULL: the list ends */
+    enum table_format format;
+};
+
+/* Columns are as wide as they must be; numbers stand right. */
+void table_print(const json_t *rows, const struct table_column *columns, FILE *out);
+
+#endif

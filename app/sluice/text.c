@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers and names as people write and read them. */
+#include "sluice/text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Reads the digits at s; *end is what follows them. */
+static int text_digits(const char *s, uint64_t *value, const char **end)
+{
+    uint64_t v = 0;
+
+    if (*s < '0' || *s > '9')
+        return -EINVAL;
+    for (; *s >= '0' && *s <= '9'; s++) {
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
+            return -ERANGE;
+    }
+    *value = v;
+    *end = s;
+    return 0;
+}
+
+static int text_power(const char *suffix, uint64_t *factor)
+{
+    static const char letters[] = "KMGT";
+    const char *at;
+    uint64_t base = 1024;
+    int i;
+
+    *factor = 1;
+    if (*suffix == 0 || strcmp(suffix, "B") == 0)
+        return 0;
+    at = strchr(letters, *suffix == 'k' ? 'K' : *suffix);
+    if (at == NULL)
+        return -EINVAL;
+    if (strcmp(suffix + 1, "B") == 0)
+        base = 1000;
+    else if (suffix[1] != 0 && strcmp(suffix + 1, "iB") != 0)
+        return -EINVAL;
+    for (i = 0; i <= at - letters; i++)
+        *factor *= base;
+    return 0;
+}
+
+int text_size(const char *s, uint64_t *bytes)
+{
+    uint64_t value, factor;
+    const char *end;
+    int err = text_digits(s, &value, &end);
+
+    if (err == 0)
+        err = text_power(end, &factor);
+    if (err < 0)
+        return err;
+    return __builtin_mul_overflow(value, factor, bytes) ? -ERANGE : 0;
+}
+
+int text_duration(const char *s, uint64_t *ns)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t ns;
+    } units[] = {{"", 1000000000},
+                 {"s", 1000000000},
+                 {"ms", 1000000},
+                 {"m", 60000000000},
+                 {"h", 3600000000000}};
+    uint64_t value;
+    const char *end;
+    size_t i;
+    int err = text_digits(s, &value, &end);
+
+    if (err < 0)
+        return err;
+    for (i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) == 0)
+            return __builtin_mul_overflow(value, units[i].ns, ns) ? -ERANGE : 0;
+    }
+    return -EINVAL;
+}
+
+int text_number(const char *s, uint64_t min, uint64_t max, uint64_t *value)
+{
+    uint64_t v;
+    const char *end;
+    int err = text_digits(s, &v, &end);
+
+    if (err < 0)
+        return err;
+    if (*end != 0)
+        return -EINVAL;
+    if (v < min || v > max)
+        return -ERANGE;
+    *value = v;
+    return 0;
+}
+
+static const char *text_scaled(char *out, size_t out_len, double v, double base,
+                               const char *const *units)
+{
+    int i = 0;
+
+    /* 999.5 would be printed as 1000 with three digits. */
+    while (v >= base * 0.9995 && units[i + 1] != NULL) {
+        v /= base;
+        i++;
+    }
+    snprintf(out, out_len, "%.*f %s", i == 0 ? 0 : v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[i]);
+    return out;
+}
+
+const char *text_bytes(char *out, size_t out_len, double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", NULL};
+
+    return text_scaled(out, out_len, bytes, 1024, units);
+}
+
+const char *text_rate(char *out, size_t out_len, double rate_Bps)
+{
+    static const char *const units[] = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s", NULL};
+
+    return text_scaled(out, out_len, rate_Bps * 8, 1000, units);
+}
+
+const char *text_time(char *out, size_t out_len, uint64_t time_ns)
+{
+    if (time_ns < 1000)
+        snprintf(out, out_len, "%d ns", (int)time_ns);
+    else if (time_ns < 1000000)
+        snprintf(out, out_len, "%.1f us", (double)time_ns / 1e3);
+    else if (time_ns < 1000000000)
+        snprintf(out, out_len, "%.2f ms", (double)time_ns / 1e6);
+    else
+        snprintf(out, out_len, "%.2f s", (double)time_ns / 1e9);
+    return out;
+}
+
+/* Length of the UTF-8 sequence at s that is fit for a terminal; 0: none starts here. */
+static size_t text_sequence(const unsigned char *s)
+{
+    size_t n, i;
+    uint32_t code;
+
+    if (s[0] >= 0x20 && s[0] < 0x7f)
+        return 1;
+    n = s[0] >= 0xc2 && s[0] < 0xe0   ? 2
+        : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+        : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                      : 0;
+    if (n == 0)
+        return 0;
+    code = s[0] & (0x7f >> n);
+    for (i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    /* Overlong, surrogates, C1 controls, and marks that turn the direction of a line around. */
+    if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
+        (code >= 0xd800 && code < 0xe000) || code < 0xa0 || (code >= 0x2028 && code <= 0x202e) ||
+        (code >= 0x2066 && code <= 0x2069))
+        return 0;
+    return n;
+}
+
+const char *text_safe(char *out, size_t out_len, const char *name)
+{
+    const unsigned char *s = (const unsigned char *)name;
+    size_t used = 0;
+
+    while (*s != 0) {
+        size_t n = text_sequence(s);
+
+        if (used + (n == 0 ? 1 : n) >= out_len)
+            break;
+        if (n == 0) {
+            out[used++] = '?';
+            s++;
+            continue;
+        }
+        memcpy(out + used, s, n);
+        used += n;
+        s += n;
+    }
+    out[used] = 0;
+    return out;
+}
