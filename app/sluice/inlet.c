@@ -143,7 +143,7 @@ static uint64_t inlet_step(struct inlet *in)
     const char *why;
     struct record r;
 
-        fprintf(stderr, "head %u ready %u posted %u at %lu len %lu status %d\n", in->head,
+    if (record_decode(at, in->len[in->head] - in->at_bytes, &r, &why) < 0 ||
         inlet_record(in, &r, at + RECORD_HEADER_BYTES, &why) < 0) {
         inlet_nonsense(in, why);
         return 0;

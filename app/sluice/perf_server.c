@@ -378,11 +378,9 @@ static uint64_t server_timeout(const struct server *s)
 static void server_loop(struct server *s)
 {
     while (loop_signal() == 0 && s->code == SAY_OK && !(s->config->one_off && s->ended > 0)) {
-        server_listen(s);
-        if (s->code != SAY_OK)
-            return;
         server_take(s);
         server_work(s);
+        server_listen(s);
         meter_sample(&s->meter, loop_now(), s->conns, STREAMS_MAX, false);
         if (s->config->one_off && s->ended > 0)
             return;

@@ -6,9 +6,9 @@
 
 #include <rte_cycles.h>
 
-#define NS_IN_S 1000000000ull
+#define NS_IN_S    1000000000ull
 #define MEASURE_NS 100000000ull
-#define TRIES 64
+#define TRIES      64
 
 struct instant {
     uint64_t tsc;

@@ -22,9 +22,8 @@ struct load {
 };
 
 /* "FILE:LINE: [SECTION] KEY: ..."; key NULL: about the section. */
-__attribute__((format(printf, 4, 5))) static int load_error(struct load *l, const char *section,
-                                                            const char *key, const char *format,
-                                                            ...)
+__attribute__((format(printf, 4, 5))) static int
+load_error(struct load *l, const char *section, const char *key, const char *format, ...)
 {
     uint32_t line = config_scan_line(&l->map, section, key != NULL ? key : "");
     char text[CONFIG_ERROR_MAX];
@@ -42,8 +41,8 @@ static int load_entry(struct load *l, const char *section, const struct config_k
                       const struct rte_cfgfile_entry *e, void *base)
 {
     const struct config_key *key = config_key_find(keys, e->name), *nearest;
-    const struct config_key *other = keys == config_port_keys ? config_daemon_keys
-                                                              : config_port_keys;
+    const struct config_key *other =
+        keys == config_port_keys ? config_daemon_keys : config_port_keys;
     char err[CONFIG_ERROR_MAX];
 
     if (key == NULL) {

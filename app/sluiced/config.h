@@ -15,15 +15,15 @@
 
 #include "wire/addr.h"
 
-#define CONFIG_PORTS_MAX 16
-#define CONFIG_NAME_MAX 56   /* of a port, with the 0 */
-#define CONFIG_VALUE_MAX 256 /* as CFG_VALUE_LEN of rte_cfgfile */
-#define CONFIG_SOCKET_MAX 108 /* as sun_path */
-#define CONFIG_LCORES_MAX 32
-#define CONFIG_ERROR_MAX 512
-#define CONFIG_FILE_DEFAULT "/etc/sluice/sluiced.conf"
+#define CONFIG_PORTS_MAX      16
+#define CONFIG_NAME_MAX       56  /* of a port, with the 0 */
+#define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
+#define CONFIG_SOCKET_MAX     108 /* as sun_path */
+#define CONFIG_LCORES_MAX     32
+#define CONFIG_ERROR_MAX      512
+#define CONFIG_FILE_DEFAULT   "/etc/sluice/sluiced.conf"
 #define CONFIG_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
-#define CONFIG_LCORE_ANY UINT32_MAX
+#define CONFIG_LCORE_ANY      UINT32_MAX
 
 /* What a worker does when an iteration of its loop found nothing. */
 enum config_idle {
@@ -44,7 +44,7 @@ struct config_daemon {
     uint64_t control_interval_ns;
     uint64_t quota_bytes; /* 0: none */
     uint32_t sessions;
-    uint32_t idle; /* enum config_idle */
+    uint32_t idle;          /* enum config_idle */
     uint32_t control_lcore; /* or CONFIG_LCORE_ANY */
 };
 
@@ -65,8 +65,8 @@ struct config_mac {
 
 struct config_port {
     char name[CONFIG_NAME_MAX];
-    uint32_t line; /* of its section */
-    char vdev[CONFIG_VALUE_MAX]; /* "": exists already */
+    uint32_t line;                   /* of its section */
+    char vdev[CONFIG_VALUE_MAX];     /* "": exists already */
     struct config_prefix address[2]; /* IPv4, IPv6 */
     struct addr gateway[2];          /* unset: none */
     struct config_mac mac;
@@ -76,9 +76,9 @@ struct config_port {
     uint32_t workers;
     uint32_t queue_size; /* descriptors a queue and direction */
     struct config_lcores lcores;
-    uint32_t checksum; /* enum config_sum */
-    uint64_t capacity_Bps;    /* 0: not known */
-    uint64_t burst_bytes;     /* 0: chosen from the rate */
+    uint32_t checksum;     /* enum config_sum */
+    uint64_t capacity_Bps; /* 0: not known */
+    uint64_t burst_bytes;  /* 0: chosen from the rate */
     uint64_t first_rate_Bps;
     uint64_t first_burst_bytes;
     uint32_t early, ahead; /* requests */

@@ -12,13 +12,13 @@
 
 #define US 1000ull
 #define MS 1000000ull
-#define S 1000000000ull
+#define S  1000000000ull
 
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
 #define DAEMON(field) offsetof(struct config_daemon, field)
-#define PORT(field) offsetof(struct config_port, field)
+#define PORT(field)   offsetof(struct config_port, field)
 
 const struct config_key config_daemon_keys[] = {
     {"socket", CONFIG_TEXT, DAEMON(socket), 1, CONFIG_SOCKET_MAX - 1, false, CONFIG_SOCKET_DEFAULT,

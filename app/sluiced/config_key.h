@@ -30,9 +30,9 @@ enum config_kind {
 struct config_key {
     const char *name;
     enum config_kind kind;
-    size_t offset; /* of the field in its struct */
-    uint64_t min, max; /* in the field's unit */
-    bool zero;         /* 0 is allowed although below min */
+    size_t offset;        /* of the field in its struct */
+    uint64_t min, max;    /* in the field's unit */
+    bool zero;            /* 0 is allowed although below min */
     const char *standard; /* default; NULL: stays zero */
     const char *example;
     const char *const *words; /* CONFIG_WORD: NULL after the last */

@@ -104,9 +104,8 @@ static int scan_key(struct scan *s, char *text)
     if (*key == '\0')
         return scan_error(s, "\"= %.60s\": a value without a key; write key = value", value);
     if (s->section[0] == '\0')
-        return scan_error(s,
-                          "%.60s: a key before any section; put [daemon] or [port NAME] above it",
-                          key);
+        return scan_error(
+            s, "%.60s: a key before any section; put [daemon] or [port NAME] above it", key);
     if (*value == '\0')
         return scan_error(s, "%.60s: no value; give it one, or remove the line for the default",
                           key);

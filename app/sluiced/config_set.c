@@ -113,9 +113,8 @@ static int set_mac(const struct set *s, struct config_mac *out)
     unsigned int b[6], i;
     char rest;
 
-    if (strlen(s->text) != 17 ||
-        sscanf(s->text, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
-               &rest) != 6)
+    if (strlen(s->text) != 17 || sscanf(s->text, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1], &b[2],
+                                        &b[3], &b[4], &b[5], &rest) != 6)
         return set_error(s, "it is not a MAC address", "six hexadecimal bytes");
     for (i = 0; i < 6; i++)
         out->b[i] = (uint8_t)b[i];

@@ -14,21 +14,21 @@
 #include "base/counter.h"
 #include "sluiced/notify.h"
 
-#define NS_IN_S 1000000000ull
+#define NS_IN_S       1000000000ull
 #define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */
-#define LINK_NS 100000000ull
-#define REVIVE_NS 500000000ull
-#define STOP_WAIT_NS (3 * NS_IN_S) /* for clients and peers, once asked to stop */
-#define STOP_GRACE_NS 10000000ull  /* for the last frames to leave */
+#define LINK_NS       100000000ull
+#define REVIVE_NS     500000000ull
+#define STOP_WAIT_NS  (3 * NS_IN_S) /* for clients and peers, once asked to stop */
+#define STOP_GRACE_NS 10000000ull   /* for the last frames to leave */
 
 static volatile sig_atomic_t stop_signals;
 
 struct control {
     struct daemon *d;
     int epoll, timer;
-    uint64_t now;                     /* TSC */
+    uint64_t now;                                        /* TSC */
     uint64_t stats_due, link_due, revive_due, alive_due; /* TSC */
-    uint64_t alive_cycles;            /* 0: nobody wants to know */
+    uint64_t alive_cycles;                               /* 0: nobody wants to know */
     struct host_port_counters counters[CONFIG_PORTS_MAX];
     bool link[CONFIG_PORTS_MAX];
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* when last told alive */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control lcore: every control interval it measures and shares (host_control), serves client
- * sessions, watches links and workers; in between it sleeps. Ends after SIGINT or SIGTERM: peers are
- * told, clients let go, workers stopped. A second signal does not wait for them.
+ * sessions, watches links and workers; in between it sleeps. Ends after SIGINT or SIGTERM: peers
+ * are told, clients let go, workers stopped. A second signal does not wait for them.
  */
 #ifndef SLUICED_CONTROL_H
 #define SLUICED_CONTROL_H

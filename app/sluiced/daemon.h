@@ -19,13 +19,13 @@
 #include "sluiced/session.h"
 #include "sluiced/worker.h"
 
-#define DAEMON_LANES_MAX 64
+#define DAEMON_LANES_MAX   64
 #define DAEMON_WORKERS_MAX 64
 
 struct daemon {
     struct config config;
-    uint64_t hz;         /* of the TSC */
-    uint64_t start_ns;   /* CLOCK_MONOTONIC */
+    uint64_t hz;       /* of the TSC */
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
     struct port ports[CONFIG_PORTS_MAX];
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     uint32_t first_lane[CONFIG_PORTS_MAX];

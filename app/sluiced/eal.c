@@ -175,8 +175,8 @@ static bool is_pci(const char *name)
            name[end] == '\0';
 }
 
-/* Unless somebody chose NICs on the command line, the EAL gets those of the configuration and leaves
- * all others alone. */
+/* Unless somebody chose NICs on the command line, the EAL gets those of the configuration and
+ * leaves all others alone. */
 static void add_devices(const struct start *s, const struct config *c, char **argv, int *argc)
 {
     static char allow[] = "-a", none[] = "--no-pci";
@@ -197,7 +197,8 @@ static void add_devices(const struct start *s, const struct config *c, char **ar
         argv[(*argc)++] = none;
 }
 
-/* DPDK says what goes wrong; --log-level on the command line comes later and brings back the rest. */
+/* DPDK says what goes wrong; --log-level on the command line comes later and brings back the rest.
+ */
 static int args_init(const struct start *s, const struct config *c)
 {
     static char quiet_lib[] = "--log-level=lib.*:warning", quiet_pmd[] = "--log-level=pmd.*:error",

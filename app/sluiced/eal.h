@@ -7,9 +7,8 @@
 
 #include "sluiced/config.h"
 
-/* Starts it with argv and what the configuration implies. 0, or negative errno with "CAUSE; CURE" in
- * err. */
-int eal_start(const struct config *c, int argc, char **argv, char *err,
-              size_t err_len);
+/* Starts it with argv and what the configuration implies. 0, or negative errno with "CAUSE; CURE"
+ * in err. */
+int eal_start(const struct config *c, int argc, char **argv, char *err, size_t err_len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A lane: one (port, queue) with its host and its channels to clients; what a worker runs. All of it
- * is its worker's, but for the counters, which control reads.
+ * A lane: one (port, queue) with its host and its channels to clients; what a worker runs. All of
+ * it is its worker's, but for the counters, which control reads.
  *
  * Invariant: kept[kept_first .. kept_first + kept_n) are frames that the host gave and the port has
  * not taken yet; the host is asked for more only when there are none.
@@ -25,8 +25,8 @@
 struct lane_counters {
     uint64_t rx_frames, rx_full_bursts; /* full: PORT_BURST at once, so more may wait */
     uint64_t tx_frames;
-    uint64_t tx_refused;      /* offered, not taken; offered again */
-    uint64_t tx_dropped;      /* given up: the port took nothing for LANE_KEEP_MS */
+    uint64_t tx_refused; /* offered, not taken; offered again */
+    uint64_t tx_dropped; /* given up: the port took nothing for LANE_KEEP_MS */
     uint64_t foreign_out, foreign_in;
     uint64_t foreign_dropped; /* the other worker's ring was full, or no buffer for a copy */
     uint64_t client_events;   /* things channels_poll() did */
@@ -39,14 +39,14 @@ struct lane {
     struct channels *channels; /* NULL until there are sessions */
     uint16_t port_id, queue;
     uint8_t workers; /* of the port */
-    bool active;            /* the port may be polled; written by control, atomic */
+    bool active;     /* the port may be polled; written by control, atomic */
     bool done_cleanup;
-    uint32_t quiet; /* iterations since something was sent */
+    uint32_t quiet;       /* iterations since something was sent */
     uint64_t keep_cycles; /* LANE_KEEP_MS */
     uint64_t kept_since;  /* when the port last took a frame, or had none to take */
     uint16_t kept_first, kept_n;
     struct rte_mbuf *kept[PORT_BURST];
-    struct rte_mempool *copies; /* for frames that concern every worker */
+    struct rte_mempool *copies;             /* for frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */
     struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, his in[] */
     struct lane_counters counters __rte_cache_aligned;
@@ -54,8 +54,8 @@ struct lane {
     uint32_t number; /* of all lanes; also the number of its channel */
 } __rte_cache_aligned;
 
-/* From any thread: stops or lets go on the use of the port. The worker notices at its next iteration
- * (worker_pass()); host and clients are served all the while. */
+/* From any thread: stops or lets go on the use of the port. The worker notices at its next
+ * iteration (worker_pass()); host and clients are served all the while. */
 void lane_set_active(struct lane *l, bool active);
 
 /* One iteration at `now`; returns how many things it did, 0: idle. */

@@ -14,8 +14,8 @@
 #include <rte_log.h>
 
 #define MEMIF_SOCKET_DEFAULT "/run/memif.sock"
-#define MEMIF_BSIZE_DEFAULT 2048
-#define MEMIF_LOG "pmd.net.memif"
+#define MEMIF_BSIZE_DEFAULT  2048
+#define MEMIF_LOG            "pmd.net.memif"
 
 static void args_set(struct memif_args *m, bool *abstract, const char *key, const char *value)
 {

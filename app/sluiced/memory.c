@@ -27,8 +27,8 @@ static uint64_t page_round(uint64_t len_bytes)
 bool memory_dma_works(struct rte_device *device)
 {
     size_t len = page_bytes();
-    void *page = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-                      -1, 0);
+    void *page =
+        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     bool works = false;
 
     if (page == MAP_FAILED)
@@ -71,8 +71,7 @@ int memory_map(struct port *ports, uint32_t n, void *memory, uint64_t len_bytes)
     if (rte_extmem_register(memory, len, NULL, 0, page_bytes()) != 0)
         return -rte_errno;
     for (i = 0; i < n; i++) {
-        if (ports[i].dma &&
-            rte_dev_dma_map(ports[i].device, memory, (uintptr_t)memory, len) != 0) {
+        if (ports[i].dma && rte_dev_dma_map(ports[i].device, memory, (uintptr_t)memory, len) != 0) {
             int error = rte_errno != 0 ? rte_errno : EIO;
 
             unmap_first(ports, i, memory, len);

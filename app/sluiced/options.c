@@ -44,8 +44,8 @@ struct parse {
     size_t err_len;
 };
 
-static const char *const words[] = {"-c",     "--config",  "--check", "--socket", "--help",
-                                    "-h",     "--version", "-V",      NULL};
+static const char *const words[] = {"-c", "--config",  "--check", "--socket", "--help",
+                                    "-h", "--version", "-V",      NULL};
 
 /* The value of option `name` at p->i: "--name=VALUE", or the next argument. */
 static const char *parse_value(struct parse *p, const char *name)

@@ -14,8 +14,7 @@
 #include "sluiced/say.h"
 
 __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p, char *err,
-                                                            size_t err_len, const char *format,
-                                                            ...)
+                                                            size_t err_len, const char *format, ...)
 {
     int len = snprintf(err, err_len, "port %s: ", p->cfg->name);
     va_list ap;
@@ -114,8 +113,9 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
         conf_rss(&conf, info);
     rc = rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
     if (rc != 0)
-        return port_error(p, err, err_len, "%s refuses %u queue(s) (%s); lower workers, or see its "
-                                           "message above",
+        return port_error(p, err, err_len,
+                          "%s refuses %u queue(s) (%s); lower workers, or see its "
+                          "message above",
                           p->driver, p->queues, rte_strerror(-rc));
     p->rx_desc = p->tx_desc = (uint16_t)p->cfg->queue_size;
     rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &p->rx_desc, &p->tx_desc);
@@ -195,8 +195,8 @@ static int port_set_multicast(struct port *p, char *err, size_t err_len)
     if (addr_is_unset(&p->cfg->address[1].addr) || rte_eth_allmulticast_enable(p->id) == 0 ||
         rte_eth_promiscuous_enable(p->id) == 0 || p->traits.software)
         return 0;
-    return port_error(p, err, err_len, "%s receives no multicast, which IPv6 needs; remove address6",
-                      p->driver);
+    return port_error(p, err, err_len,
+                      "%s receives no multicast, which IPv6 needs; remove address6", p->driver);
 }
 
 int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len)

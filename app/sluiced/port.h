@@ -20,7 +20,7 @@
 #include "sluiced/config.h"
 #include "sluiced/memif.h"
 
-#define PORT_BURST 32 /* frames per RX and TX call */
+#define PORT_BURST   32  /* frames per RX and TX call */
 #define PORT_FOREIGN 256 /* frames on their way from one worker to another */
 
 /* What a driver is, where ethdev cannot say. */
@@ -50,8 +50,8 @@ struct port {
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     uint64_t rx_offloads, tx_offloads;
-    bool attach;      /* payload is attached, not copied */
-    bool dma;         /* what is attached must be mapped for the device first */
+    bool attach;       /* payload is attached, not copied */
+    bool dma;          /* what is attached must be mapped for the device first */
     bool done_cleanup; /* rte_eth_tx_done_cleanup() works */
     struct port_pools pools[HOST_WORKERS_MAX];
 };

@@ -14,16 +14,16 @@
 
 #include "sluiced/memory.h"
 
-#define SUM_TX RTE_ETH_TX_OFFLOAD_UDP_CKSUM
-#define SUM_RX RTE_ETH_RX_OFFLOAD_UDP_CKSUM
+#define SUM_TX      RTE_ETH_TX_OFFLOAD_UDP_CKSUM
+#define SUM_RX      RTE_ETH_RX_OFFLOAD_UDP_CKSUM
 /* Ethernet header, VLAN tag and frame check sequence. */
 #define FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
 
 static const struct port_driver drivers[] = {
-    {"net_memif", true, true, true},        {"net_ring", true, true, true},
-    {"net_vhost", true, true, true},        {"net_virtio_user", true, false, true},
-    {"net_af_packet", false, true, true},   {"net_tap", false, true, true},
-    {"net_af_xdp", false, false, true},     {"net_pcap", false, true, true},
+    {"net_memif", true, true, true},      {"net_ring", true, true, true},
+    {"net_vhost", true, true, true},      {"net_virtio_user", true, false, true},
+    {"net_af_packet", false, true, true}, {"net_tap", false, true, true},
+    {"net_af_xdp", false, false, true},   {"net_pcap", false, true, true},
     {"net_null", true, true, true},
 };
 
@@ -81,7 +81,10 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
     if (want == CONFIG_SUM_OFFLOAD && !(can_tx && can_rx)) {
         snprintf(err, err_len,
                  "port %s: %s has no UDP checksum offload in %s; set checksum = software",
-                 p->cfg->name, p->driver, can_tx ? "RX" : can_rx ? "TX" : "either direction");
+                 p->cfg->name, p->driver,
+                 can_tx   ? "RX"
+                 : can_rx ? "TX"
+                          : "either direction");
         return -ENOTSUP;
     }
     p->tx_sum = p->rx_sum = want == CONFIG_SUM_NONE      ? HOST_SUM_NONE

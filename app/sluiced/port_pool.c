@@ -13,7 +13,7 @@
 
 #include "wire/packet.h"
 
-#define POOL_CACHE 128
+#define POOL_CACHE   128
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
 
 static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_t queue, uint32_t n,
@@ -43,7 +43,8 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     uint32_t tx = p->tx_desc + POOL_IN_HAND;
 
     if (room > UINT16_MAX) {
-        snprintf(err, err_len, "port %s: frames of %u bytes do not fit a buffer; lower mtu or bsize",
+        snprintf(err, err_len,
+                 "port %s: frames of %u bytes do not fit a buffer; lower mtu or bsize",
                  p->cfg->name, p->frame_bytes);
         return -EINVAL;
     }

@@ -149,9 +149,9 @@ static void port_say(const struct port *p)
         "checksum %s",
         cfg->name, p->driver, text[0], text[1], b[0], b[1], b[2], b[3], b[4], b[5], cfg->mtu_bytes,
         p->queues, p->attach ? "attached" : "copied",
-        p->tx_sum == HOST_SUM_NONE       ? "none"
+        p->tx_sum == HOST_SUM_NONE      ? "none"
         : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
-                                         : "software");
+                                        : "software");
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds a daemon from its configuration, and takes it down: ports, hosts and lanes, control halves,
- * sessions. Between the two, workers and control run.
+ * Builds a daemon from its configuration, and takes it down: ports, hosts and lanes, control
+ * halves, sessions. Between the two, workers and control run.
  */
 #ifndef SLUICED_START_H
 #define SLUICED_START_H

@@ -18,7 +18,10 @@ struct unit {
 
 #define KI 1024ull
 #define RATE(prefix, k)                                                                            \
-    {prefix "bit", (k), 8}, {prefix "bit/s", (k), 8}, {prefix "bps", (k), 1}, {prefix "B/s", (k), 1}
+    {prefix "bit", (k), 8}, {prefix "bit/s", (k), 8}, {prefix "bps", (k), 1},                      \
+    {                                                                                              \
+        prefix "B/s", (k), 1                                                                       \
+    }
 
 static const struct unit rate_units[] = {
     RATE("", 1ull),
@@ -33,25 +36,21 @@ static const struct unit rate_units[] = {
     {NULL, 0, 0},
 };
 
-#define SIZE(prefix, k) {prefix, (k), 1}, {prefix "b", (k), 1}, {prefix "ib", (k), 1}
+#define SIZE(prefix, k)                                                                            \
+    {prefix, (k), 1}, {prefix "b", (k), 1},                                                        \
+    {                                                                                              \
+        prefix "ib", (k), 1                                                                        \
+    }
 
 static const struct unit size_units[] = {
-    {"", 1, 1},
-    {"b", 1, 1},
-    SIZE("k", KI),
-    SIZE("m", KI *KI),
-    SIZE("g", KI *KI *KI),
-    SIZE("t", KI *KI *KI *KI),
+    {"", 1, 1},        {"b", 1, 1},           SIZE("k", KI),
+    SIZE("m", KI *KI), SIZE("g", KI *KI *KI), SIZE("t", KI *KI *KI *KI),
     {NULL, 0, 0},
 };
 
 static const struct unit time_units[] = {
-    {"ns", 1ull, 1},
-    {"us", 1000ull, 1},
-    {"ms", 1000000ull, 1},
-    {"s", 1000000000ull, 1},
-    {"min", 60000000000ull, 1},
-    {NULL, 0, 0},
+    {"ns", 1ull, 1},         {"us", 1000ull, 1},         {"ms", 1000000ull, 1},
+    {"s", 1000000000ull, 1}, {"min", 60000000000ull, 1}, {NULL, 0, 0},
 };
 
 static const struct unit number_units[] = {
@@ -152,8 +151,8 @@ const char *value_size(const char *text, uint64_t *size_bytes)
 
 const char *value_time(const char *text, uint64_t *time_ns)
 {
-    return value_read(text, time_units, "a time needs a unit",
-                      "its unit is none of ns us ms s min", time_ns);
+    return value_read(text, time_units, "a time needs a unit", "its unit is none of ns us ms s min",
+                      time_ns);
 }
 
 const char *value_number(const char *text, uint64_t *number)

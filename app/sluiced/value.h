@@ -2,8 +2,8 @@
 /*
  * Values that people write: numbers with units, to integers in one unit. A number is decimal digits
  * with an optional fraction ("2.5Gbit"); a unit follows with or without a space; letter case does
- * not matter, but for the B of B/s. What does not fit exactly is rounded down, and a value that would become 0 that way
- * is refused.
+ * not matter, but for the B of B/s. What does not fit exactly is rounded down, and a value that
+ * would become 0 that way is refused.
  *
  * Units, as tc(8) has them:
  *   rates   bit kbit Mbit Gbit Tbit (bits/s, powers of 1000; Kibit.. powers of 1024),

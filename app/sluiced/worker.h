@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker: one lcore that runs lanes for ever. The only place, besides control, that reads the TSC.
+ * A worker: one lcore that runs lanes for ever. The only place, besides control, that reads the
+ * TSC.
  */
 #ifndef SLUICED_WORKER_H
 #define SLUICED_WORKER_H

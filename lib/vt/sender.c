@@ -155,6 +155,24 @@ static bool repeat_first(struct vt_sender *s, uint64_t *pos)
     return false;
 }
 
+/*
+ * The request of the next unit; NULL if none may go. A peer that asked for units beyond a request's
+ * last (going back n) has asked for the next request.
+ */
+static struct vt_request *next_request(struct vt_sender *s, uint32_t limit)
+{
+    while (seq32_before(pos_request(s->next), limit)) {
+        struct vt_request *q = request_at(s, pos_request(s->next));
+
+        if (q->unit_bytes == 0)
+            request_start(s, q);
+        if (pos_unit(s->next) < q->units)
+            return q;
+        s->next = pos_make(pos_request(s->next) + 1, 0);
+    }
+    return NULL;
+}
+
 bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
 {
     uint64_t pos;
@@ -175,12 +193,10 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
             u->flags |= WIRE_WCLOSE;
         return true;
     }
-    if (!seq32_before(pos_request(s->next), limit))
-        return false;
-    struct vt_request *q = request_at(s, pos_request(s->next));
+    struct vt_request *q = next_request(s, limit);
 
-    if (q->unit_bytes == 0)
-        request_start(s, q);
+    if (q == NULL)
+        return false;
     unit_describe(q, s->next, u);
     uint64_t after = pos_after(q, s->next);
 

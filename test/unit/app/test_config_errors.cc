@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes in a configuration file: each message names file and line, what it is about, the cause and
-// the cure.
+// Mistakes in a configuration file: each message names file and line, what it is about, the cause
+// and the cure.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -120,8 +120,8 @@ const Mistake mistakes[] = {
     {PORT "lcores = 0-40\n", 3, "lcores:", "more than 32", "at most 32"},
     {PORT "lcores = 1,2\n", 3, "lcores:", "2 lcores for 1 worker", "workers = 2"},
     // devices
-    {PORT "vdev = net_memif1,role=server\n", 3, "vdev:", "named net_memif1, but the port is named p0",
-     "one name"},
+    {PORT "vdev = net_memif1,role=server\n", 3,
+     "vdev:", "named net_memif1, but the port is named p0", "one name"},
 };
 
 std::string fail(const std::string &path)
@@ -181,8 +181,8 @@ TEST(ConfigErrors, TooMany)
     std::string ports, lines = PORT;
 
     for (int i = 0; i < 17; i++)
-        ports += "[port p" + std::to_string(i) + "]\naddress = 10.0." + std::to_string(i) +
-                 ".1/24\n";
+        ports +=
+            "[port p" + std::to_string(i) + "]\naddress = 10.0." + std::to_string(i) + ".1/24\n";
     expect_part(fail(File(ports).path), ":33: [port p16] more than 16 ports; remove one");
     for (int i = 0; i < 70; i++)
         lines += "k" + std::to_string(i) + " = 1\n";
@@ -195,9 +195,13 @@ TEST(ConfigErrors, RandomBytesAreHarmless)
     const char *seed_text = getenv("SLUICE_SEED");
     unsigned int seed = seed_text ? (unsigned int)strtoul(seed_text, nullptr, 10) : 1;
     const std::vector<std::string> words = {
-        "[daemon]\n", "[port p0]\n", "address", " = ", "10.0.0.1/24", "\n", "#", "\\", "]", "[",
-        "capacity", "1Gbit", "mtu", "lcores", "1-3", ",", " ", "\r", "\t", "9999999999999999999999",
-        "mac", ":", "vdev", std::string(1, '\0'), "\xff", "=",
+        "[daemon]\n",  "[port p0]\n", "address",  " = ",
+        "10.0.0.1/24", "\n",          "#",        "\\",
+        "]",           "[",           "capacity", "1Gbit",
+        "mtu",         "lcores",      "1-3",      ",",
+        " ",           "\r",          "\t",       "9999999999999999999999",
+        "mac",         ":",           "vdev",     std::string(1, '\0'),
+        "\xff",        "=",
     };
 
     printf("seed %u (SLUICE_SEED)\n", seed);

@@ -72,12 +72,23 @@ TEST(Value, RatesAreBytesPerSecond)
 TEST(Value, RatesThatAreNone)
 {
     const Bad bad[] = {
-        {"", "number"},          {"fast", "number"},   {"Gbit", "number"},
-        {"1", "needs a unit"},   {"1G", "unit"},       {"1Gbits", "unit"},
-        {"1Gb/s", "unit"},       {"-1Gbit", "negative"}, {"1.Gbit", "unit"},
-        {"1bit", "too small"}, {"7bit", "too small"},
-        {"1Gbit 2", "unit"},     {"1,5Gbit", "unit"},  {"99999999999999999999Tbit", "too large"},
-        {"1ms", "unit"},         {"0x10bit", "unit"},  {"300000000000Tbit", "too large"},
+        {"", "number"},
+        {"fast", "number"},
+        {"Gbit", "number"},
+        {"1", "needs a unit"},
+        {"1G", "unit"},
+        {"1Gbits", "unit"},
+        {"1Gb/s", "unit"},
+        {"-1Gbit", "negative"},
+        {"1.Gbit", "unit"},
+        {"1bit", "too small"},
+        {"7bit", "too small"},
+        {"1Gbit 2", "unit"},
+        {"1,5Gbit", "unit"},
+        {"99999999999999999999Tbit", "too large"},
+        {"1ms", "unit"},
+        {"0x10bit", "unit"},
+        {"300000000000Tbit", "too large"},
     };
     for (const Bad &b : bad)
         expect_bad(value_rate, b);
@@ -86,10 +97,12 @@ TEST(Value, RatesThatAreNone)
 TEST(Value, SizesArePowersOf1024)
 {
     const Good good[] = {
-        {"0", 0},          {"1", 1},           {"1B", 1},         {"64k", 65536},
-        {"64kB", 65536},   {"64KiB", 65536},   {"1.5k", 1536},    {"1M", 1u << 20},
-        {"4G", 1ull << 32}, {"1TiB", 1ull << 40}, {" 2 M ", 0},
-        {"18446744073709551615", UINT64_MAX},
+        {"0", 0},           {"1", 1},
+        {"1B", 1},          {"64k", 65536},
+        {"64kB", 65536},    {"64KiB", 65536},
+        {"1.5k", 1536},     {"1M", 1u << 20},
+        {"4G", 1ull << 32}, {"1TiB", 1ull << 40},
+        {" 2 M ", 0},       {"18446744073709551615", UINT64_MAX},
     };
     for (const Good &g : good) {
         if (g.text[0] != ' ')
@@ -110,13 +123,14 @@ TEST(Value, SizesArePowersOf1024)
 TEST(Value, TimesAreNanoseconds)
 {
     const Good good[] = {
-        {"0", 0},      {"1ns", 1},           {"1us", 1000},         {"1.5ms", 1500000},
-        {"3s", 3000000000}, {"2min", 120000000000}, {"100 us", 100000}, {"0.25s", 250000000},
+        {"0", 0},           {"1ns", 1},           {"1us", 1000},
+        {"1.5ms", 1500000}, {"3s", 3000000000},   {"2min", 120000000000},
+        {"100 us", 100000}, {"0.25s", 250000000},
     };
     for (const Good &g : good)
         expect_good(value_time, g);
     const Bad bad[] = {
-        {"5", "needs a unit"}, {"1h", "unit"},          {"1sec", "unit"},
+        {"5", "needs a unit"}, {"1h", "unit"},         {"1sec", "unit"},
         {"soon", "number"},    {"0.1ns", "too small"},
     };
     for (const Bad &b : bad)
