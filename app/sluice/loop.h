@@ -28,8 +28,9 @@ void loop_signals(void);
 int loop_signal(void);
 
 /*
- * Sleeps until the session has completions, extra_fd (-1: none) is readable or at its end, a signal
- * comes or timeout_ns passed (UINT64_MAX: no limit). True if extra_fd has something.
+ * Sleeps, if the last sluice_poll() took nothing and no other call that waits for the daemon came
+ * after it, until the session has completions, extra_fd (-1: none) is readable or at its end, a
+ * signal comes or timeout_ns passed (UINT64_MAX: no limit). True if extra_fd has something.
  */
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns);
 

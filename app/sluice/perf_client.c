@@ -262,7 +262,8 @@ static void client_completion(struct client *c, struct stream *st,
     }
 }
 
-static void client_take(struct client *c)
+/* True if there were any. */
+static bool client_take(struct client *c)
 {
     struct sluice_completion e[COMPLETIONS];
     int i, n = sluice_poll(c->loop.session, e, COMPLETIONS, 0);
@@ -275,6 +276,7 @@ static void client_take(struct client *c)
             ;
         client_completion(c, &c->streams[k], &e[i]);
     }
+    return n > 0;
 }
 
 /* Synchronous sends: as many as start before the next line is due. */
@@ -370,9 +372,8 @@ static void client_loop(struct client *c)
         }
         client_work(c);
         meter_sample(&c->meter, loop_now(), c->conns, c->config->streams, false);
-        if (c->status == 0 && !client_all(c, STREAM_OVER))
+        if (!client_take(c) && c->status == 0 && !client_all(c, STREAM_OVER))
             loop_wait(&c->loop, -1, client_timeout(c));
-        client_take(c);
     }
     if (c->status != 0 && c->code == SAY_OK) {
         bool opened = client_all(c, STREAM_OPEN);

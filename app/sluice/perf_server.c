@@ -248,7 +248,8 @@ static void stream_completion(struct server *s, struct stream *st,
     }
 }
 
-static void server_take(struct server *s)
+/* True if there were any. */
+static bool server_take(struct server *s)
 {
     struct sluice_completion e[COMPLETIONS];
     int i, n = sluice_poll(s->loop.session, e, COMPLETIONS, 0);
@@ -262,6 +263,7 @@ static void server_take(struct server *s)
         if (st < s->streams + STREAMS_MAX && st->status == 0)
             stream_completion(s, st, &e[i]);
     }
+    return n > 0;
 }
 
 /* Our last request: what we measured. Then our direction ends. */
@@ -339,10 +341,12 @@ static void stream_close(struct server *s, struct stream *st)
         test_end(s, t);
 }
 
-static void server_work(struct server *s)
+/* True if a stream was closed: completions of others may have been gathered meanwhile. */
+static bool server_work(struct server *s)
 {
     struct stream *st;
     uint64_t now = loop_now();
+    bool closed = false;
 
     for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
         if (st->state == STREAM_RUNNING && st->status == 0) {
@@ -354,9 +358,12 @@ static void server_work(struct server *s)
                 err = stream_report(st);
             st->status = err;
         }
-        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended)))
+        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended))) {
             stream_close(s, st);
+            closed = true;
+        }
     }
+    return closed;
 }
 
 /* The next deadline of a stream that sends, or sample. */
@@ -378,13 +385,15 @@ static uint64_t server_timeout(const struct server *s)
 static void server_loop(struct server *s)
 {
     while (loop_signal() == 0 && s->code == SAY_OK && !(s->config->one_off && s->ended > 0)) {
-        server_take(s);
-        server_work(s);
+        bool more = server_take(s);
+
+        more |= server_work(s);
         server_listen(s);
         meter_sample(&s->meter, loop_now(), s->conns, STREAMS_MAX, false);
         if (s->config->one_off && s->ended > 0)
             return;
-        loop_wait(&s->loop, -1, server_timeout(s));
+        if (!more)
+            loop_wait(&s->loop, -1, server_timeout(s));
     }
 }
 

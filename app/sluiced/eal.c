@@ -197,21 +197,30 @@ static void add_devices(const struct start *s, const struct config *c, char **ar
         argv[(*argc)++] = none;
 }
 
-/* DPDK says what goes wrong; --log-level on the command line comes later and brings back the rest.
- */
+/* DPDK says what goes wrong, and all it has to say if --log-level is on the command line: which of
+ * several levels counts depends on when a library registers its own. */
+static void add_levels(const struct start *s, char **argv, int *argc)
+{
+    static char telemetry[] = "--log-level=lib.telemetry:error";
+    static char lib[] = "--log-level=lib.*:warning", pmd[] = "--log-level=pmd.*:error";
+
+    if (flag_value(s, "--log-level") != NULL)
+        return;
+    argv[(*argc)++] = telemetry;
+    argv[(*argc)++] = lib;
+    argv[(*argc)++] = pmd;
+}
+
+/* 0, or errno. */
 static int args_init(const struct start *s, const struct config *c)
 {
-    static char quiet_lib[] = "--log-level=lib.*:warning", quiet_pmd[] = "--log-level=pmd.*:error",
-                quiet_telemetry[] = "--log-level=lib.telemetry:error";
     char **argv = calloc((size_t)s->argc + 2 * CONFIG_PORTS_MAX + 6, sizeof *argv);
     int argc = 0, rc;
 
     if (argv == NULL)
         return ENOMEM;
     argv[argc++] = s->argv[0];
-    argv[argc++] = quiet_lib;
-    argv[argc++] = quiet_pmd;
-    argv[argc++] = quiet_telemetry;
+    add_levels(s, argv, &argc);
     add_devices(s, c, argv, &argc);
     memcpy(&argv[argc], &s->argv[1], (size_t)(s->argc - 1) * sizeof *argv);
     argc += s->argc - 1;

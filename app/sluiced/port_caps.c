@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_dev.h>
@@ -45,6 +46,13 @@ static const char *device_args(const struct port *p)
     const struct rte_devargs *args = p->device != NULL ? rte_dev_devargs(p->device) : NULL;
 
     return args != NULL && args->args != NULL ? args->args : "";
+}
+
+static uint32_t device_number(const struct port *p, const char *name, uint32_t standard)
+{
+    const char *at = strstr(device_args(p), name);
+
+    return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
 }
 
 /* Drivers whose traits depend on how they are used. */
@@ -114,13 +122,15 @@ static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
         p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
-/* NICs take buffers in steps of 1 KiB; memif copies whole buffers of its ring into ours. */
+/* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own. */
 static void decide_frame(struct port *p)
 {
     uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;
 
     if (p->is_memif)
         frame = RTE_MAX(frame, p->memif.bsize_bytes);
+    if (strcmp(p->driver, "net_af_packet") == 0)
+        frame = RTE_MAX(frame, device_number(p, "framesz=", 2048));
     p->frame_bytes = RTE_ALIGN_CEIL(frame, p->traits.software ? 64 : 1024);
 }
 

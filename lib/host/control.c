@@ -16,6 +16,7 @@
 #define START_BPS 12500000000ull /* 100 Gbit/s until something is known */
 #define CHANGE_SHIFT 6u          /* changes below 1/64 are not worth a CNTL */
 #define BURST_NS 100000ull       /* a burst lasts 100 us at the granted rate */
+#define SLACK_INTERVALS 32u
 #define BURST_UNITS_MIN 4u
 #define BURST_UNITS_MAX 64u
 
@@ -23,6 +24,7 @@ struct conn_record {
     struct estimate estimate;
     uint64_t epoch, bytes, arrived, lost;
     uint64_t grant_Bps, burst_bytes;
+    uint32_t slack; /* intervals in a row in which less than half of the grant was used */
     bool active;
 };
 
@@ -152,17 +154,15 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
     return true;
 }
 
-/* What a connection could use: all its way can carry, or half as much again as it does use. */
-static uint64_t record_demand(const struct conn_record *r)
+/* What a connection could use: all its way can carry, or, when it has long used little, twice that. */
+static uint64_t record_demand(struct conn_record *r)
 {
     uint64_t used = r->estimate.throughput_Bps;
-    uint64_t floor = RTE_MAX(2 * used, r->grant_Bps / 2);
 
-    if (!r->active)
-        return 0;
-    if (r->grant_Bps != 0 && used < r->grant_Bps / 2)
-        return RTE_MIN(r->estimate.ceiling_Bps, floor);
-    return r->estimate.ceiling_Bps;
+    r->slack = used < r->grant_Bps / 2 ? r->slack + 1 : 0;
+    if (r->slack < SLACK_INTERVALS)
+        return r->estimate.ceiling_Bps;
+    return RTE_MIN(r->estimate.ceiling_Bps, 2 * used + ESTIMATE_MIN_BPS);
 }
 
 static void grants_write(struct host_control *c, uint64_t level, uint64_t newcomer)
