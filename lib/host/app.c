@@ -60,7 +60,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     if (c == NULL)
         return -ENOSPC;
     c->state = HOST_OPENING;
-    c->opener = true;
+    c->opener = c->proven = true;
     c->go_back_n = op->go_back_n;
     c->owner = op->owner;
     c->opened.user = op->user;

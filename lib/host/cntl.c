@@ -118,6 +118,8 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         c->peer_key = v->own_key;
     if (c->silent_steps > 0)
         c->silent_steps = 0;
+    if (v->cntl_seen != 0)
+        c->first_at = TIME_NEVER;
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = h->now;
     echo_take(h, c, v->echo_ns, v->echo_held_ns);
@@ -166,14 +168,16 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
 
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
-    uint32_t max = (room - WIRE_CNTL_BYTES - WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES) / WIRE_SPAN_BYTES;
+    uint32_t least = WIRE_CNTL_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES;
+    uint32_t max = room > least ? (room - least) / WIRE_SPAN_BYTES : 0;
     uint64_t again = conn_wait_tsc(h, c);
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
     if (c->state == HOST_OPEN)
         v->span_count = (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE,
                                                   v->spans, max);
-    v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
+    if (room >= least)
+        v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
     v->posted = c->rx.tail;
     v->received = c->rx.packets;
@@ -187,7 +191,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));
     counter_set(&c->pub.naks_tx, c->rx.naks);
     c->nak_at = c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
-    if (v->span_count == max)
+    if (v->span_count == max && max > 0)
         c->nak_at = time_min(c->nak_at, h->now);
 }
 
@@ -293,6 +297,7 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
         .dport = f->sport,
     };
     c->route_known = true;
+    c->allowance = WIRE_FIRST_BYTES;
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
@@ -315,6 +320,7 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
     struct conn *c = table_early_find(h, &key);
 
     if (c != NULL) {
+        c->allowance += WIRE_FIRST_BYTES;
         host_count(h, COUNT_drop_first_duplicate);
         conn_want(h, c, WANT_CNTL);
         return;

@@ -8,7 +8,7 @@
 
 #define LINGER_MIN_NS 200000000ull
 #define UNIT_ALIGN 64u /* whole cache lines of the buffers on both sides */
-#define SILENT_BURST_UNITS 16u
+#define LIMIT_BURST_UNITS 16u /* burst of a rate that limits a grant without one */
 
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
 {
@@ -71,11 +71,13 @@ void conn_rate_apply(struct host *h, struct conn *c)
         rate = burst == 0 || c->hop_rate_Bps < rate ? c->hop_rate_Bps : rate;
         if (c->hop_burst_bytes != 0 && (burst == 0 || c->hop_burst_bytes < burst))
             burst = c->hop_burst_bytes;
+        if (burst == 0)
+            burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
     }
     if (c->silent_steps > 0) {
         rate >>= c->silent_steps;
         if (burst == 0)
-            burst = (uint64_t)SILENT_BURST_UNITS * c->tx.unit_bytes;
+            burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
         if (rate == 0 && c->grant_rate_Bps != 0)
             rate = 1;
     }
@@ -89,6 +91,15 @@ void conn_want(struct host *h, struct conn *c, uint8_t want)
 {
     c->want |= want;
     list_push(h, &h->cntl_list, c, &c->cntl_link);
+}
+
+/* The peer has answered to our own key. */
+void conn_prove(struct host *h, struct conn *c)
+{
+    if (c->proven)
+        return;
+    c->proven = true;
+    conn_has_data(h, c);
 }
 
 /* Something may be sendable now: the transmit walk looks. */
@@ -116,6 +127,12 @@ void conn_opened(struct host *h, struct conn *c, int status)
     c->first_at = TIME_NEVER;
     c->want &= (uint8_t)~WANT_FIRST;
     c->alive_at = h->now + clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / 8);
+    if (c->opener) { /* ask until the peer has shown that it knows our state */
+        c->first_tries = 0;
+        c->first_at = h->now + 2 * conn_wait_tsc(h, c);
+    }
+    if (c->tx.ask_at == TIME_NEVER && (c->tx.closing || !vt_sender_all_acked(&c->tx)))
+        c->tx.ask_at = h->now + 2 * conn_wait_tsc(h, c);
     conn_has_data(h, c);
 }
 

@@ -73,6 +73,8 @@ struct conn {
     uint32_t index;
     enum host_state state;
     bool opener, go_back_n, released, route_known;
+    bool proven;        /* the peer knows our key: it is where it says it is */
+    uint32_t allowance; /* until then, bytes that may still be said to it: no more than it said */
     bool end_sent, end_seen, shutdown_asked;
     uint8_t want; /* enum conn_want */
     enum wire_end end;
@@ -98,6 +100,7 @@ struct conn {
     uint32_t cntl_seq, cntl_seen, echo_sampled;
     uint64_t cntl_sent_at[CONN_ECHO_SLOTS];
     uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
+    uint64_t data_at; /* when the newest DATA came */
     uint64_t dreq_pos, pack_pos;
     bool dreq_due, pack_due, rx_since_cntl;
 

@@ -191,12 +191,12 @@ uint64_t host_next(const struct host *h, uint64_t now)
 
 uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max)
 {
-    uint16_t n = 0;
+    uint16_t n = (uint16_t)RTE_MIN((uint32_t)max, h->foreign_count);
 
-    while (n < max && h->foreign_count > 0) {
-        h->foreign_count--;
-        m[n] = h->foreign[h->foreign_count];
-        worker[n++] = h->foreign_worker[h->foreign_count];
-    }
+    memcpy(m, h->foreign, n * sizeof *m);
+    memcpy(worker, h->foreign_worker, n);
+    h->foreign_count -= n;
+    memmove(h->foreign, h->foreign + n, h->foreign_count * sizeof *m);
+    memmove(h->foreign_worker, h->foreign_worker + n, h->foreign_count);
     return n;
 }

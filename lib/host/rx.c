@@ -77,6 +77,7 @@ static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame
         /* where queues are not paired with the peer's, answers come to the first one */
         return h->cfg.workers > 1 && h->cfg.worker == 0 && foreign_keep(h, m, HOST_WORKER_ALL);
     default:
+        host_count(h, COUNT_drop_icmp);
         return false;
     }
 }
@@ -194,6 +195,10 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
     }
     if (w.type != WIRE_DATA) {
         state_take(h, m, f, &w);
+        return false;
+    }
+    if ((w.flags & WIRE_EARLY) && h->cfg.early == 0) {
+        host_count(h, COUNT_drop_early_off);
         return false;
     }
     struct wire_data d;

@@ -40,7 +40,7 @@
     X(drop_no_listener) X(drop_no_accept) X(drop_early_off) X(drop_first_duplicate)                \
     X(drop_duplicate) X(drop_unposted) X(drop_out_of_order) X(drop_no_room) X(drop_too_long)       \
     X(drop_mismatch) X(drop_beyond) X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)         \
-    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_refusals)            \
+    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp)            \
     X(tx_no_mbuf) X(tx_replies_full)                                                               \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)
 
@@ -132,6 +132,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
 void conn_close_check(struct host *h, struct conn *c);
 void conn_rate_apply(struct host *h, struct conn *c);
 void conn_want(struct host *h, struct conn *c, uint8_t want);
+void conn_prove(struct host *h, struct conn *c);
 void conn_has_data(struct host *h, struct conn *c);
 void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
@@ -161,6 +162,7 @@ void tx_ask_neighbor(struct host *h, const struct addr *target);
 struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
                            uint32_t len);
 bool tx_route(struct host *h, struct conn *c);
+void tx_route_doubt(struct host *h, struct conn *c);
 
 /* control.c */
 void grants_apply(struct host *h);

@@ -3,6 +3,7 @@
  * The timers of a connection, all behind one entry of the wheel (conn.timer_at is the earliest):
  *
  *   first_at   OPENING: FIRST again, doubling from 20 ms to 640 ms; gives up after `silence`
+ *              OPEN: the opener's CNTL again, until the peer has seen one
  *   tx.ask_at  something is unconfirmed: CNTL with SREQ, doubling
  *   nak_at     a gap may be asked for (again)
  *   repeat_at  data came since the last CNTL: repeat grant and ACK
@@ -16,6 +17,7 @@
 
 #define FIRST_AGAIN_NS 20000000ull
 #define FIRST_DOUBLINGS 5u
+#define FIRST_DOUBT 3u /* unanswered so often: the peer may have moved to another MAC address */
 #define UNRESOLVED_NS 1000000ull
 #define EXPIRED_MAX 64u
 #define ALIVE_STEPS 8u
@@ -48,10 +50,18 @@ static void first_again(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
 
+    if (c->state == HOST_OPEN) {
+        conn_want(h, c, WANT_CNTL | WANT_SREQ);
+        c->first_at = h->now + (2 * conn_wait_tsc(h, c) << c->first_tries);
+        c->first_tries += c->first_tries < FIRST_DOUBLINGS;
+        return;
+    }
     if (h->now - c->opened_at >= silence) {
         conn_over(h, c, c->route_known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
         return;
     }
+    if (c->route_known && c->first_tries == FIRST_DOUBT)
+        tx_route_doubt(h, c);
     conn_want(h, c, WANT_FIRST);
     uint64_t wait = UNRESOLVED_NS;
 
@@ -60,7 +70,7 @@ static void first_again(struct host *h, struct conn *c)
         if (c->first_tries < FIRST_DOUBLINGS)
             c->first_tries++;
     }
-    c->first_at = h->now + clock_cycles(&h->clock, wait);
+    c->first_at = time_min(h->now + clock_cycles(&h->clock, wait), c->opened_at + silence);
 }
 
 /* A silent peer: ask, send slower, give up. */

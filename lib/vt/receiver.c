@@ -121,6 +121,8 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
     const struct vt_buffer *b = buffer_at(r, d->request);
     enum vt_verdict v = check_request(b, d, ack);
 
+    if (b->status != 0)
+        return VT_DUPLICATE; /* refused already */
     if (v == VT_MISMATCH)
         return v;
     if (r->go_back_n && pos != r->edge)
@@ -217,6 +219,12 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d)
     return gap && r->tolerance == 0;
 }
 
+/* Go-back-N: has the unit at the edge been asked for? */
+static bool go_back_asked(const struct vt_receiver *r)
+{
+    return r->asked_at != 0 && seq64_before(r->edge, r->asked_end);
+}
+
 /* The request fails here and, when the peer has heard of it, there. */
 static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
 {
@@ -247,7 +255,7 @@ bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_
         break;
     case VT_OUT_OF_ORDER:
         r->announced = seq64_max(r->announced, data_end(d));
-        ask = true;
+        ask = !go_back_asked(r);
         break;
     default:
         break;
@@ -298,10 +306,10 @@ static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_
 
     if (!seq64_before(r->edge, end))
         return 0;
-    if (r->asked_at != 0 && r->asked_edge == r->edge && now - r->asked_at < again_tsc)
+    if (go_back_asked(r) && now - r->asked_at < again_tsc)
         return 0;
     r->asked_at = now > 0 ? now : 1;
-    r->asked_edge = r->edge;
+    r->asked_end = end;
     r->naks++;
     *span = (struct wire_span){r->edge, end};
     return 1;
@@ -337,7 +345,7 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
     if (r->go_back_n) {
         if (!seq64_before(r->edge, seq64_min(r->announced, pos_make(r->tail, 0))))
             return TIME_NEVER;
-        return r->asked_at != 0 ? r->asked_at + again_tsc : now + wait_tsc;
+        return go_back_asked(r) ? r->asked_at + again_tsc : now + wait_tsc;
     }
     for (uint32_t i = 0; i < r->gaps.count; i++) {
         const struct span *gap = span_at(&r->gaps, i);

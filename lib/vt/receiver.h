@@ -56,8 +56,8 @@ struct vt_receiver {
     uint64_t edge, announced;
     struct span_set gaps;    /* stamp: when asked for (0: not yet); mark: packet number then */
     bool go_back_n;
-    uint64_t asked_at;       /* go-back-N: when edge was asked for, and which edge it was */
-    uint64_t asked_edge;
+    uint64_t asked_at;       /* go-back-N: when all before asked_end was asked for; 0: never */
+    uint64_t asked_end;
     bool closing;            /* WCLOSE seen: requests end at close_request */
     uint32_t close_request;
     bool over;               /* nothing more is placed; what waits completes with over_status */

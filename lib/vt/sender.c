@@ -118,11 +118,12 @@ static void unit_describe(struct vt_request *q, uint64_t pos, struct vt_unit *u)
     u->flags = 0;
     uint32_t from_head = start >= head ? 0 : (uint32_t)RTE_MIN(head - start, (uint64_t)u->len);
 
-    u->pieces[0] = (struct vt_piece){q->op.pieces[0].data + RTE_MIN(start, head), from_head};
-    u->pieces[1] = (struct vt_piece){q->op.pieces[1].data + (start + from_head - head),
-                                     u->len - from_head};
-    if (u->pieces[1].len == 0)
-        u->pieces[1].data = NULL;
+    u->pieces[0] = (struct vt_piece){NULL, from_head};
+    u->pieces[1] = (struct vt_piece){NULL, u->len - from_head};
+    if (from_head > 0)
+        u->pieces[0].data = q->op.pieces[0].data + start;
+    if (from_head < u->len)
+        u->pieces[1].data = q->op.pieces[1].data + (start + from_head - head);
     if (pos_unit(pos) == q->flagged_unit && !q->provisional_reported)
         u->flags |= WIRE_PACK;
 }
@@ -240,13 +241,17 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
         /* a new attempt of this request and all after it: the peer cannot have taken any */
         uint64_t start = pos_make(r, 0);
 
+        uint64_t anew = 0;
+
         for (uint32_t i = r; i != s->tail; i++) {
             request_at(s, i)->unit_bytes = 0;
             request_at(s, i)->units = 0;
+            anew += request_at(s, i)->len;
         }
         if (seq64_before(start, s->sent)) {
             span_remove(&s->repeat, start, s->sent);
             s->sent = start;
+            s->backlog_bytes = anew;
         }
         s->next = seq64_min(s->next, start);
         s->ack = seq64_min(s->ack, start);
@@ -381,20 +386,23 @@ bool vt_sender_idle(const struct vt_sender *s)
     return true;
 }
 
-bool vt_sender_lingers(const struct vt_sender *s)
+/* Has the caller's part of a partial copy, the oldest request's, arrived? */
+static bool provisional_arrived(const struct vt_sender *s, const struct vt_request *q)
 {
-    return s->base != s->una && !request_quiet(request_at(s, s->base));
+    return s->base != s->una || q->op.pieces[0].len == 0 ||
+           (q->flagged_unit != UNIT_NONE &&
+            seq64_before(pos_make(s->base, q->flagged_unit), s->ack));
 }
 
-/* Is the caller's part of a partial copy its own again? */
-static bool provisional_due(const struct vt_sender *s, struct vt_request *q)
+bool vt_sender_lingers(const struct vt_sender *s)
 {
-    bool over = s->base != s->una;
-    bool arrived = q->flagged_unit != UNIT_NONE &&
-                   seq64_before(pos_make(s->base, q->flagged_unit), s->ack);
+    if (s->base == s->tail)
+        return false;
+    struct vt_request *q = request_at(s, s->base);
 
-    return (over || arrived || q->op.pieces[0].len == 0) &&
-           rte_mbuf_ext_refcnt_read(&q->shared[0]) == 1;
+    if (!q->provisional_reported)
+        return provisional_arrived(s, q);
+    return s->base != s->una && !request_quiet(q);
 }
 
 bool vt_sender_complete(struct vt_sender *s, struct vt_sent *out)
@@ -404,7 +412,7 @@ bool vt_sender_complete(struct vt_sender *s, struct vt_sent *out)
     struct vt_request *q = request_at(s, s->base);
 
     if (!q->provisional_reported) {
-        if (!provisional_due(s, q))
+        if (!provisional_arrived(s, q) || rte_mbuf_ext_refcnt_read(&q->shared[0]) != 1)
             return false;
         q->provisional_reported = true;
         *out = (struct vt_sent){q->op.user, q->op.pieces[0].len, q->status, true};

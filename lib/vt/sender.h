@@ -128,7 +128,7 @@ void vt_sender_abort(struct vt_sender *s, int status);
 bool vt_sender_all_acked(const struct vt_sender *s);
 /* No mbuf refers to application memory and nothing is outstanding. */
 bool vt_sender_idle(const struct vt_sender *s);
-/* Is the oldest finished request only waiting for mbufs to come back? */
+/* Does the next completion only wait for mbufs to come back? */
 bool vt_sender_lingers(const struct vt_sender *s);
 
 /* Takes the next completion, in order. */
