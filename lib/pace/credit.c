@@ -71,12 +71,16 @@ void credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint6
     uint64_t old_burst_bytes = c->burst_bytes;
 
     credit_update(c, now);
+    uint64_t old_refresh_tsc = timer_runs(c) ? c->refresh_tsc : TIME_NEVER;
+
     values_set(c, rate_Bps, burst_bytes);
     if (c->rate_Bps == old_rate_Bps && c->burst_bytes == old_burst_bytes)
         return;
     if (c->credit_bytes > (int64_t)c->burst_bytes)
         c->credit_bytes = (int64_t)c->burst_bytes;
     timer_start(c, now);
+    if (timer_runs(c) && old_refresh_tsc < c->refresh_tsc)
+        c->refresh_tsc = old_refresh_tsc;
 }
 
 /* Applies every refresh whose floor is <= now, however many; the first is known to be one. */

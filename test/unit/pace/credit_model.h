@@ -73,12 +73,15 @@ struct CreditModel {
         walk(now);
         if (rate == rate_Bps && burst == burst_bytes)
             return;
+        uint64_t old_refresh = runs() ? refresh_at(next) : TIME_NEVER;
         if (credit_bytes > (int64_t)burst)
             credit_bytes = (int64_t)burst;
         rate_Bps = rate;
         burst_bytes = burst;
         start = now;
         next = 1;
+        if (runs() && old_refresh < refresh_at(1))
+            start -= refresh_at(1) - old_refresh; /* fires when it would have, then anew */
     }
 
     /* When the gate opens if nothing is sent; by walking a copy. */
