@@ -20,12 +20,12 @@
 /* What a parsed frame is, or why it is dropped: each value has its own counter. */
 enum frame_kind {
     FRAME_UDP,
-    FRAME_ARP,   /* complete, Ethernet/IPv4 */
-    FRAME_ICMP4, /* at least the 8-byte header */
-    FRAME_ICMP6, /* at least the 4-byte header */
-    FRAME_OTHER, /* well-formed as far as looked at, but not for us: other protocols */
-    FRAME_SHORT, /* ends inside a header, or lengths disagree with the frame */
-    FRAME_BAD_IP, /* version, header length, IPv4 header checksum */
+    FRAME_ARP,      /* complete, Ethernet/IPv4 */
+    FRAME_ICMP4,    /* at least the 8-byte header */
+    FRAME_ICMP6,    /* at least the 4-byte header */
+    FRAME_OTHER,    /* well-formed as far as looked at, but not for us: other protocols */
+    FRAME_SHORT,    /* ends inside a header, or lengths disagree with the frame */
+    FRAME_BAD_IP,   /* version, header length, IPv4 header checksum */
     FRAME_FRAGMENT, /* IP fragments are never ours: DF is always set */
     FRAME_BAD_UDP,  /* UDP length disagrees with IP's */
     FRAME_KINDS,
@@ -34,9 +34,9 @@ enum frame_kind {
 struct frame {
     enum frame_kind kind;
     struct rte_ether_addr src_mac, dst_mac;
-    uint16_t vlan;      /* VLAN id 0-4095, or FRAME_VLAN_NONE */
-    uint8_t ecn;        /* IP ECN bits (RFC 3168), 0-3 */
-    uint8_t hop_limit;  /* IPv4 TTL or IPv6 hop limit */
+    uint16_t vlan;     /* VLAN id 0-4095, or FRAME_VLAN_NONE */
+    uint8_t ecn;       /* IP ECN bits (RFC 3168), 0-3 */
+    uint8_t hop_limit; /* IPv4 TTL or IPv6 hop limit */
     struct addr src, dst;
     uint16_t sport, dport; /* UDP only */
     uint16_t udp_sum;      /* UDP checksum field as a raw network-order value; 0: none sent */
@@ -58,7 +58,7 @@ enum frame_kind frame_parse(const uint8_t *p, uint32_t head_len, uint32_t frame_
 /* Everything about a way to a peer that does not change from packet to packet. */
 struct frame_route {
     struct rte_ether_addr src_mac, dst_mac;
-    uint16_t vlan; /* or FRAME_VLAN_NONE */
+    uint16_t vlan;        /* or FRAME_VLAN_NONE */
     struct addr src, dst; /* both of one family */
     uint16_t sport, dport;
     uint8_t dscp; /* 0-63 */

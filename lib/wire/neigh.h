@@ -24,10 +24,10 @@ enum neigh_kind {
 
 struct neigh {
     enum neigh_kind kind;
-    struct addr sender;               /* who speaks; unset for an address probe */
-    struct addr target;               /* REQUEST: whom it looks for; REPLY: whom mac belongs to */
-    struct rte_ether_addr mac;        /* the speaker's (REQUEST) or the target's (REPLY) */
-    bool has_mac;                     /* ND may leave the option out */
+    struct addr sender;        /* who speaks; unset for an address probe */
+    struct addr target;        /* REQUEST: whom it looks for; REPLY: whom mac belongs to */
+    struct rte_ether_addr mac; /* the speaker's (REQUEST) or the target's (REPLY) */
+    bool has_mac;              /* ND may leave the option out */
 };
 
 /*

@@ -42,7 +42,7 @@ enum wire_flag {
 /* Why a packet is not accepted; WIRE_OK is 0. */
 enum wire_verdict {
     WIRE_OK,
-    WIRE_SHORT,       /* ends inside its header */
+    WIRE_SHORT, /* ends inside its header */
     WIRE_BAD_VERSION,
     WIRE_BAD_TYPE,
     WIRE_BAD_SECURITY, /* asks for a security context: none exists in version 1 */
@@ -52,13 +52,13 @@ enum wire_verdict {
     WIRE_VERDICTS,
 };
 
-#define WIRE_HEADER_BYTES 16
-#define WIRE_DATA_BYTES 56   /* common header included, payload excluded */
-#define WIRE_CNTL_BYTES 176  /* without spans */
-#define WIRE_SPAN_BYTES 16
+#define WIRE_HEADER_BYTES  16
+#define WIRE_DATA_BYTES    56  /* common header included, payload excluded */
+#define WIRE_CNTL_BYTES    176 /* without spans */
+#define WIRE_SPAN_BYTES    16
 #define WIRE_REFUSED_BYTES 8
-#define WIRE_FIRST_BYTES 192 /* padded: no answer without spans is larger than what it answers */
-#define WIRE_RCNTL_BYTES 40
+#define WIRE_FIRST_BYTES   192 /* padded: no answer without spans is larger than what it answers */
+#define WIRE_RCNTL_BYTES   40
 #define WIRE_CNTL_MAX_BYTES                                                                        \
     (WIRE_CNTL_BYTES + WIRE_SPANS_MAX * WIRE_SPAN_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES)
 
@@ -92,9 +92,9 @@ struct wire_first {
     uint32_t ahead;           /* requests the opener may run ahead of posted ones before CNTL */
     uint64_t rate_req_Bps;    /* the rate and burst in use until the first CNTL (rule 5) */
     uint64_t burst_req_bytes;
-    uint64_t time_ns;         /* the opener's clock, echoed by CNTL */
-    uint64_t cookie;          /* from a CNTL that asked for it; 0 else */
-    uint32_t silence_ms;      /* after this long without a packet the opener gives up */
+    uint64_t time_ns;    /* the opener's clock, echoed by CNTL */
+    uint64_t cookie;     /* from a CNTL that asked for it; 0 else */
+    uint32_t silence_ms; /* after this long without a packet the opener gives up */
 };
 
 /*
@@ -106,14 +106,14 @@ struct wire_first {
  */
 struct wire_data {
     struct wire_header h;
-    uint64_t packet;       /* packet number, per connection and direction; never reused */
-    uint64_t time_ns;      /* when it was sent, the speaker's clock */
-    uint32_t request;      /* request number */
-    uint32_t unit;         /* unit number */
-    uint64_t request_len;  /* bytes, the same in all units of a request */
-    uint32_t unit_bytes;   /* the same in all units of a request */
-    uint32_t cntl_seen;    /* newest CNTL sequence number the speaker has seen; 0: none */
-    uint32_t payload_len;  /* parse: from UDP's length; put: ignored */
+    uint64_t packet;      /* packet number, per connection and direction; never reused */
+    uint64_t time_ns;     /* when it was sent, the speaker's clock */
+    uint32_t request;     /* request number */
+    uint32_t unit;        /* unit number */
+    uint64_t request_len; /* bytes, the same in all units of a request */
+    uint32_t unit_bytes;  /* the same in all units of a request */
+    uint32_t cntl_seen;   /* newest CNTL sequence number the speaker has seen; 0: none */
+    uint32_t payload_len; /* parse: from UDP's length; put: ignored */
 };
 
 /* A run of missing units: [first, end) as stream positions (base/seq.h). */
@@ -133,10 +133,10 @@ struct wire_refused {
 
 /* Why a connection ended (CNTL with WIRE_END). */
 enum wire_end {
-    WIRE_END_NONE = 0,    /* the normal close */
-    WIRE_END_ABORT = 1,   /* the application gave up, or died */
-    WIRE_END_NOBODY = 2,  /* no one listens for that service */
-    WIRE_END_SILENCE = 3, /* the peer was not heard for too long */
+    WIRE_END_NONE = 0,     /* the normal close */
+    WIRE_END_ABORT = 1,    /* the application gave up, or died */
+    WIRE_END_NOBODY = 2,   /* no one listens for that service */
+    WIRE_END_SILENCE = 3,  /* the peer was not heard for too long */
     WIRE_END_PROTOCOL = 4, /* versions or capabilities do not fit */
     WIRE_END_SHUTDOWN = 5, /* the daemon is stopping */
     WIRE_ENDS,
@@ -160,41 +160,41 @@ enum wire_end {
  */
 struct wire_cntl {
     struct wire_header h;
-    uint64_t own_key;      /* the key the speaker wants to see */
-    uint32_t seq;          /* CNTL sequence number, from 1; only newer ones apply */
-    uint32_t cntl_seen;    /* newest seq seen from the peer; 0: none */
+    uint64_t own_key;   /* the key the speaker wants to see */
+    uint32_t seq;       /* CNTL sequence number, from 1; only newer ones apply */
+    uint32_t cntl_seen; /* newest seq seen from the peer; 0: none */
     /* as a receiver */
-    uint64_t rate_Bps;     /* grant, user bytes */
-    uint32_t burst_bytes;  /* grant; 0: no limit */
-    uint16_t reason;       /* enum grant_reason: why this grant */
-    uint8_t occupancy;     /* level of the posted buffers, 0-255 */
-    uint64_t peak_Bps;     /* peak rate inside a burst; 0: none */
-    uint64_t ack;          /* every position before this one has been placed */
-    uint32_t posted;       /* requests before this number have a receive buffer */
-    uint32_t unit_max;     /* largest unit the speaker can take */
-    uint64_t received;     /* packets received so far, duplicates too */
-    uint64_t lost;         /* packet numbers found missing so far */
+    uint64_t rate_Bps;        /* grant, user bytes */
+    uint32_t burst_bytes;     /* grant; 0: no limit */
+    uint16_t reason;          /* enum grant_reason: why this grant */
+    uint8_t occupancy;        /* level of the posted buffers, 0-255 */
+    uint64_t peak_Bps;        /* peak rate inside a burst; 0: none */
+    uint64_t ack;             /* every position before this one has been placed */
+    uint32_t posted;          /* requests before this number have a receive buffer */
+    uint32_t unit_max;        /* largest unit the speaker can take */
+    uint64_t received;        /* packets received so far, duplicates too */
+    uint64_t lost;            /* packet numbers found missing so far */
     uint32_t ecn_ce, ecn_ect; /* packets seen with CE, with ECT */
     /* as a sender */
-    uint64_t sent;         /* every position before this one has been sent once */
-    uint64_t backlog_bytes; /* hint: bytes handed over and not sent yet */
-    uint32_t close_request; /* with WIRE_WCLOSE: number after the last request */
+    uint64_t sent;            /* every position before this one has been sent once */
+    uint64_t backlog_bytes;   /* hint: bytes handed over and not sent yet */
+    uint32_t close_request;   /* with WIRE_WCLOSE: number after the last request */
     uint32_t initial_request; /* number of the speaker's own first request */
     uint16_t capabilities;
-    uint16_t end;          /* with WIRE_END: enum wire_end */
+    uint16_t end; /* with WIRE_END: enum wire_end */
     /* clocks */
     uint64_t time_ns;      /* when it was sent, the speaker's clock */
     uint64_t echo_ns;      /* newest time_ns seen from the peer; 0: none */
     uint32_t echo_held_ns; /* how long ago that was */
     uint32_t silence_ms;
-    uint64_t cookie;       /* nonzero: repeat FIRST with this */
+    uint64_t cookie; /* nonzero: repeat FIRST with this */
     /* routers */
     uint64_t hop_rate_Bps; /* 0: no hop limits */
     uint32_t hop_burst_bytes;
     uint16_t hop_expiry_ms;
-    uint16_t hop_count;    /* routers that lowered */
+    uint16_t hop_count; /* routers that lowered */
     uint8_t span_count, refused_count;
-    struct wire_span spans[WIRE_SPANS_MAX];       /* missing units, ascending */
+    struct wire_span spans[WIRE_SPANS_MAX]; /* missing units, ascending */
     struct wire_refused refused[WIRE_REFUSED_MAX];
 };
 
