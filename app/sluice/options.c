@@ -93,5 +93,5 @@ int options_wrong(const char *command, const char *what)
 
 bool options_talk(const struct options *o)
 {
-    return !o->quiet && !o->json && (o->verbose || isatty(STDERR_FILENO));
+    return !o->quiet && (o->verbose || (!o->json && isatty(STDERR_FILENO)));
 }

@@ -148,9 +148,10 @@ static json_t *result_config(const struct perf_result *r)
     json_t *j =
         json_pack("{sI sI sI sI sI sI}", "request_bytes", (json_int_t)p->request_bytes, "parallel",
                   (json_int_t)p->streams, "outstanding", (json_int_t)p->outstanding, "total_bytes",
-                  (json_int_t)(p->limit_bytes * p->streams), "memory_bytes",
+                  (json_int_t)p->limit_bytes * (json_int_t)p->streams, "memory_bytes",
                   (json_int_t)r->memory_bytes, "peer_memory_bytes",
-                  (json_int_t)(r->server ? p->memory_bytes * p->streams : r->other.memory_bytes));
+                  r->server ? (json_int_t)p->memory_bytes * (json_int_t)p->streams
+                            : (json_int_t)r->other.memory_bytes);
 
     json_object_set_new(j, "duration_s", json_real((double)p->duration_ns / 1e9));
     json_object_set_new(j, "client_sends", json_boolean((p->flags & PERF_CLIENT_SENDS) != 0));

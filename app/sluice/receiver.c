@@ -165,7 +165,7 @@ static void receiver_close(struct receiver *r, struct inlet *in)
         progress_clear(&r->progress);
         if (o->json)
             summary_json(&in->summary, in->code, r->sink.stream_fd == 1 ? stderr : stdout);
-        else if (in->code == SAY_OK && options_talk(o))
+        if (in->code == SAY_OK && options_talk(o))
             summary_say(&in->summary);
         if (o->json && r->sink.stream_fd != 1)
             fflush(stdout);

@@ -213,7 +213,7 @@ static void sender_report(struct sender *s)
     s->summary.end_ns = loop_now();
     if (o->json)
         summary_json(&s->summary, s->code, stdout);
-    else if (s->code == SAY_OK && options_talk(o))
+    if (s->code == SAY_OK && options_talk(o))
         summary_say(&s->summary);
 }
 

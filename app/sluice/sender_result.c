@@ -51,7 +51,8 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
     snprintf(raw, sizeof raw, "%.*s", (int)r->len_bytes, message);
     text_safe(why, sizeof why, raw);
     s->summary.failed++;
-    if (!p->dropped)
+    /* Of a full disk one line is enough, however many files were under way. */
+    if (!p->dropped && !s->giving_up)
         sender_failed(s, say_error(SAY_REMOTE, "%s: at the receiver: %s; %s",
                                    text_safe(name, sizeof name, p->name),
                                    why[0] != 0 ? why : record_code_cause(r->mode),

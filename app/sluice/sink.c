@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,7 +58,6 @@ int sink_open(struct sink *k, const char *path)
 
     memset(k, 0, sizeof *k);
     k->dir_fd = k->stream_fd = -1;
-    snprintf(k->path, sizeof k->path, "%s", strcmp(path, "-") == 0 ? "standard output" : path);
     if (strcmp(path, "-") == 0) {
         k->kind = SINK_STREAM;
         k->stream_fd = STDOUT_FILENO;

@@ -20,7 +20,6 @@ struct sink {
     int dir_fd;              /* DIR; FILE: where it lies */
     int stream_fd;           /* STREAM */
     char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
-    char path[PATH_MAX];     /* for messages */
     bool taken;              /* FILE, STREAM: the one file has come */
     bool fsync;              /* to the disk before a file gets its name */
 };

@@ -2,10 +2,11 @@
 /* Numbers and names as people write and read them. */
 #include "sluice/text.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Reads the digits at s; *end is what follows them. */
 static int text_digits(const char *s, uint64_t *value, const char **end)
@@ -26,23 +27,13 @@ static int text_digits(const char *s, uint64_t *value, const char **end)
 static int text_power(const char *suffix, uint64_t *factor)
 {
     static const char letters[] = "KMGT";
-    const char *at;
-    uint64_t base = 1024;
-    int i;
+    const char *at = *suffix == 0 ? NULL : strchr(letters, toupper((unsigned char)*suffix));
+    const char *rest = at == NULL ? suffix : suffix + 1;
 
-    *factor = 1;
-    if (*suffix == 0 || strcmp(suffix, "B") == 0)
+    *factor = at == NULL ? 1 : 1ull << (10 * (at - letters + 1));
+    if (*rest == 0 || strcasecmp(rest, "B") == 0 || (at != NULL && strcasecmp(rest, "iB") == 0))
         return 0;
-    at = strchr(letters, *suffix == 'k' ? 'K' : *suffix);
-    if (at == NULL)
-        return -EINVAL;
-    if (strcmp(suffix + 1, "B") == 0)
-        base = 1000;
-    else if (suffix[1] != 0 && strcmp(suffix + 1, "iB") != 0)
-        return -EINVAL;
-    for (i = 0; i <= at - letters; i++)
-        *factor *= base;
-    return 0;
+    return -EINVAL;
 }
 
 int text_size(const char *s, uint64_t *bytes)

@@ -2,9 +2,9 @@
 /*
  * Numbers and names as people write and read them.
  *
- * Sizes: digits and an optional K, M, G or T (powers of 1024, also written KiB ...) or kB, MB, GB,
- * TB (powers of 1000). Times: digits and an optional ms, s (default), m or h. No sign, no fraction,
- * no space: what is not wholly a number is refused.
+ * Sizes: digits and an optional k, M, G or T (powers of 1024, as in sluiced's configuration), also
+ * written kB or KiB, in any case. Times: digits and an optional ms, s (default), m or h. No sign,
+ * no fraction, no space: what is not wholly a number is refused.
  */
 #ifndef SLUICE_COMMAND_TEXT_H
 #define SLUICE_COMMAND_TEXT_H

@@ -122,26 +122,11 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
     if (rc != 0 && rc != -ENOTSUP)
         return port_error(p, err, err_len, "queue_size = %u: %s; choose another",
                           p->cfg->queue_size, rte_strerror(-rc));
+    p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
+    /* AF_XDP takes buffers to send from there, too. */
+    if (strcmp(p->driver, "net_af_xdp") == 0)
+        p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
     return 0;
-}
-
-static int port_set_mtu(struct port *p, const struct rte_eth_dev_info *info, char *err,
-                        size_t err_len)
-{
-    uint16_t now = 0;
-    int rc = rte_eth_dev_set_mtu(p->id, (uint16_t)p->cfg->mtu_bytes);
-
-    if (rc == 0)
-        return 0;
-    if (rc == -ENOTSUP && p->traits.software)
-        return 0; /* frames are bounded by the buffers of the other end (memif: bsize) */
-    if (rte_eth_dev_get_mtu(p->id, &now) == 0 && now == p->cfg->mtu_bytes)
-        return 0;
-    return port_error(p, err, err_len, "mtu = %u: %s takes at most %u (%s); set mtu lower%s",
-                      p->cfg->mtu_bytes, p->driver, info->max_mtu, rte_strerror(-rc),
-                      strcmp(p->driver, "net_af_packet") == 0
-                          ? ", or give its vdev a larger framesz (and blocksz)"
-                          : "");
 }
 
 static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char *err,
@@ -223,7 +208,7 @@ int port_open(struct port *p, const struct config_port *cfg, char *err, size_t e
     if (rc == 0)
         rc = port_configure(p, &info, err, err_len);
     if (rc == 0)
-        rc = port_set_mtu(p, &info, err, err_len);
+        rc = port_mtu_set(p, &info, err, err_len);
     if (rc == 0)
         rc = port_pools_create(p, err, err_len);
     if (rc == 0)
@@ -284,7 +269,7 @@ uint32_t port_close(struct port *p)
     if (p->attached)
         rte_eth_dev_close(p->id);
     p->attached = false;
-    lost = port_pools_in_use(p);
+    lost = p->traits.keeps_buffers ? 0 : port_pools_in_use(p);
     port_pools_free(p);
     return lost;
 }

@@ -2,7 +2,7 @@
 /*
  * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
  * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
- * port.c talks to ethdev.
+ * port_mtu.c sets the MTU, port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -29,6 +29,7 @@ struct port_driver {
     bool shared_memory; /* the other end is memory of this machine: nothing to protect by a sum */
     bool reads_memory;  /* sends by copying with the CPU: any memory of the process will do */
     bool software;      /* no NIC of its own: its "offloads" are the CPU's work */
+    bool keeps_buffers; /* does not give back what its rings hold when it is closed */
 };
 
 struct port_pools {
@@ -47,6 +48,7 @@ struct port {
     struct rte_ether_addr mac;
     int socket; /* NUMA, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
+    uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     uint64_t rx_offloads, tx_offloads;
@@ -73,6 +75,14 @@ bool port_link_up(const struct port *p);
 /* port_caps.c: fills in sums, offloads and attach. */
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len);
 const struct port_driver *port_driver_find(const char *name);
+
+uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
+/* Arguments that the device was made with, "" if none are known. */
+const char *port_args(const struct port *p);
+
+/* port_mtu.c: makes frames of cfg->mtu_bytes pass, or says why they cannot. */
+int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,
+                 size_t err_len);
 
 /* port_pool.c */
 int port_pools_create(struct port *p, char *err, size_t err_len);

@@ -19,18 +19,20 @@
 #define SUM_RX      RTE_ETH_RX_OFFLOAD_UDP_CKSUM
 /* Ethernet header, VLAN tag and frame check sequence. */
 #define FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
+/* What the kernel leaves free of each buffer of AF_XDP (XDP_PACKET_HEADROOM). */
+#define XDP_HEADROOM 256u
 
 static const struct port_driver drivers[] = {
-    {"net_memif", true, true, true},      {"net_ring", true, true, true},
-    {"net_vhost", true, true, true},      {"net_virtio_user", true, false, true},
-    {"net_af_packet", false, true, true}, {"net_tap", false, true, true},
-    {"net_af_xdp", false, false, true},   {"net_pcap", false, true, true},
-    {"net_null", true, true, true},
+    {"net_memif", true, true, true, false},      {"net_ring", true, true, true, false},
+    {"net_vhost", true, true, true, false},      {"net_virtio_user", true, false, true, false},
+    {"net_af_packet", false, true, true, false}, {"net_tap", false, true, true, false},
+    {"net_af_xdp", false, false, true, true},    {"net_pcap", false, true, true, false},
+    {"net_null", true, true, true, false},
 };
 
 const struct port_driver *port_driver_find(const char *name)
 {
-    static const struct port_driver nic = {"", false, false, false};
+    static const struct port_driver nic = {"", false, false, false, false};
     size_t i;
 
     for (i = 0; i < RTE_DIM(drivers); i++) {
@@ -40,17 +42,16 @@ const struct port_driver *port_driver_find(const char *name)
     return &nic;
 }
 
-/* Arguments that the device was made with, "" if none are known. */
-static const char *device_args(const struct port *p)
+const char *port_args(const struct port *p)
 {
     const struct rte_devargs *args = p->device != NULL ? rte_dev_devargs(p->device) : NULL;
 
     return args != NULL && args->args != NULL ? args->args : "";
 }
 
-static uint32_t device_number(const struct port *p, const char *name, uint32_t standard)
+uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard)
 {
-    const char *at = strstr(device_args(p), name);
+    const char *at = strstr(port_args(p), name);
 
     return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
 }
@@ -58,7 +59,7 @@ static uint32_t device_number(const struct port *p, const char *name, uint32_t s
 /* Drivers whose traits depend on how they are used. */
 static void traits_refine(struct port *p)
 {
-    const char *args = device_args(p);
+    const char *args = port_args(p);
 
     p->is_memif = strcmp(p->driver, "net_memif") == 0;
     if (p->is_memif)
@@ -122,7 +123,8 @@ static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
         p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
-/* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own. */
+/* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own, the
+ * kernel's AF_XDP at least 2 KiB and room before the frame. */
 static void decide_frame(struct port *p)
 {
     uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;
@@ -130,7 +132,9 @@ static void decide_frame(struct port *p)
     if (p->is_memif)
         frame = RTE_MAX(frame, p->memif.bsize_bytes);
     if (strcmp(p->driver, "net_af_packet") == 0)
-        frame = RTE_MAX(frame, device_number(p, "framesz=", 2048));
+        frame = RTE_MAX(frame, port_arg_number(p, "framesz=", 2048));
+    if (strcmp(p->driver, "net_af_xdp") == 0)
+        frame = RTE_MAX(frame + XDP_HEADROOM, 2048u);
     p->frame_bytes = RTE_ALIGN_CEIL(frame, p->traits.software ? 64 : 1024);
 }
 

@@ -39,7 +39,7 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     uint32_t foreign = (uint32_t)(p->queues - 1) * PORT_FOREIGN;
     uint32_t head_room =
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
-    uint32_t rx = p->rx_desc + foreign + POOL_IN_HAND;
+    uint32_t rx = p->rx_held + foreign + POOL_IN_HAND;
     uint32_t tx = p->tx_desc + POOL_IN_HAND;
 
     if (room > UINT16_MAX) {

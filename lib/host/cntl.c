@@ -36,6 +36,9 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
 /* The peer's flags about closing; true if the connection is still open afterwards. */
 static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
+    bool end = v->h.flags & WIRE_END;
+
+    c->end_seen = c->end_seen || end;
     if ((v->h.flags & WIRE_WCLOSE) && !c->rx.closing &&
         vt_receiver_close(&c->rx, v->close_request)) {
         conn_has_completion(h, c);
@@ -51,14 +54,15 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
         conn_has_completion(h, c);
     }
     conn_close_check(h, c);
-    if (v->h.flags & WIRE_END) {
-        c->end_seen = true;
-        if (c->state == HOST_CLOSED) /* both sides know: nothing more will come */
-            c->linger_at = c->end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued
-                               ? h->now
-                               : c->linger_at;
-        else
-            conn_over(h, c, conn_end_status((enum wire_end)v->end), (enum wire_end)v->end, false);
+    if (end) {
+        c->first_at = TIME_NEVER;
+        if (v->h.flags & WIRE_SREQ)
+            conn_want(h, c, WANT_CNTL);
+        if (c->state != HOST_CLOSED)
+            conn_over(h, c, conn_end_status((enum wire_end)v->end), (enum wire_end)v->end,
+                      v->h.flags & WIRE_SREQ);
+        else if (c->end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued)
+            c->linger_at = h->now; /* both sides know: nothing more will come */
     }
     return c->state != HOST_CLOSED;
 }
@@ -166,18 +170,22 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
     }
 }
 
+/* Bytes of a CNTL without spans; refusals must go with the ACK that passes them. */
+uint32_t cntl_least(const struct conn *c)
+{
+    return WIRE_CNTL_BYTES + c->rx.refused_count * WIRE_REFUSED_BYTES;
+}
+
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
-    uint32_t least = WIRE_CNTL_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES;
-    uint32_t max = room > least ? (room - least) / WIRE_SPAN_BYTES : 0;
+    uint32_t max = (room - cntl_least(c)) / WIRE_SPAN_BYTES;
     uint64_t again = conn_wait_tsc(h, c);
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
     if (c->state == HOST_OPEN)
         v->span_count = (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE,
                                                   v->spans, max);
-    if (room >= least)
-        v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
+    v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
     v->posted = c->rx.tail;
     v->received = c->rx.packets;

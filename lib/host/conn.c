@@ -7,6 +7,7 @@
 #include "host/station.h"
 
 #define LINGER_MIN_NS 200000000ull
+#define LINGER_WAITS 16u /* time to say END four times */
 #define UNIT_ALIGN 64u /* whole cache lines of the buffers on both sides */
 #define LIMIT_BURST_UNITS 16u /* burst of a rate that limits a grant without one */
 
@@ -99,6 +100,7 @@ void conn_prove(struct host *h, struct conn *c)
     if (c->proven)
         return;
     c->proven = true;
+    conn_want(h, c, WANT_CNTL); /* gaps that did not fit into the allowance */
     conn_has_data(h, c);
 }
 
@@ -154,7 +156,7 @@ int conn_end_status(enum wire_end end)
 
 /*
  * The connection ends, status 0 for in order. Everything outstanding completes; late packets are
- * answered with END for a while.
+ * answered with END for a while. tell: the peer does not know yet; it is told until it answers END.
  */
 void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell)
 {
@@ -179,14 +181,17 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     counter_set(&c->pub.backlog_bytes, 0);
     c->end = end;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = TIME_NEVER;
-    uint64_t linger = time_min(4 * conn_wait_tsc(h, c),
+    uint64_t linger = time_min(LINGER_WAITS * conn_wait_tsc(h, c),
                                clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull));
     uint64_t least = clock_cycles(&h->clock, LINGER_MIN_NS);
 
     c->linger_at = known ? h->now + (linger > least ? linger : least) : h->now;
     c->want = 0;
-    if (tell && known)
-        conn_want(h, c, WANT_CNTL);
+    if (tell && known) {
+        conn_want(h, c, c->end_seen ? WANT_CNTL : WANT_CNTL | WANT_SREQ);
+        c->first_tries = 0;
+        c->first_at = c->end_seen ? TIME_NEVER : h->now + 2 * conn_wait_tsc(h, c);
+    }
     conn_has_completion(h, c);
     timer_update(h, c);
 }

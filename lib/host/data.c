@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DATA in: check, place, verify, account; then decide whether the peer must hear at once. */
 #include "host/station.h"
+
 #include "vt/place.h"
+
+#define PAUSE_SHARE 8u /* a round trip may be measured too long by this part of it */
 
 static enum host_counter_id verdict_counter(enum vt_verdict v)
 {
@@ -84,16 +87,28 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t bytes)
                     (uint64_t)((unsigned __int128)sum * h->clock.hz / (h->now - oldest)));
 }
 
-/* The first DATA that has seen one of our CNTLs closes a round trip. */
+/*
+ * The first DATA that has seen one of our CNTLs closes a round trip, if the peer was sending without
+ * a pause: it saw the CNTL after the DATA before this one.
+ */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {
+    uint64_t pause = h->now - c->data_at;
+
+    c->data_at = h->now;
+    if (seen != 0)
+        c->first_at = TIME_NEVER;
     if (seen == 0 || !seq32_before(c->echo_sampled, seen) || seq32_before(c->cntl_seq, seen) ||
         c->cntl_seq - seen >= CONN_ECHO_SLOTS)
         return;
+    uint64_t sample = h->now - c->cntl_sent_at[seen % CONN_ECHO_SLOTS];
+
     c->echo_sampled = seen;
-    rtt_sample(&c->rtt, h->now - c->cntl_sent_at[seen % CONN_ECHO_SLOTS]);
-    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
     vt_receiver_confirm(&c->rx, seen);
+    if (pause > sample / PAUSE_SHARE)
+        return;
+    rtt_sample(&c->rtt, sample);
+    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
 }
 
 /* What the unit's flags ask for, now or once all before it has come. */

@@ -76,7 +76,7 @@ static const char *config_fault(const struct host_config *cfg)
     return NULL;
 }
 
-static int allocate(struct host *h)
+static int storage_create(struct host *h)
 {
     const struct host_config *cfg = &h->cfg;
     size_t n = cfg->conns;
@@ -108,7 +108,7 @@ static int allocate(struct host *h)
     return 0;
 }
 
-static void release(struct host *h)
+static void storage_destroy(struct host *h)
 {
     rte_hash_free(h->early);
     rte_free(h->grants_dirty);
@@ -140,12 +140,12 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     h->cfg = *cfg;
     h->clock.hz = cfg->hz;
     h->now = now;
-    if (allocate(h) != 0) {
+    if (storage_create(h) != 0) {
         snprintf(err, err_len,
                  "%s: no memory for %u connections of depth %u; lower connections or depth, or "
                  "give EAL more (-m)",
                  cfg->name, cfg->conns, cfg->depth);
-        release(h);
+        storage_destroy(h);
         return NULL;
     }
     rng_init(&h->rng, cfg->seed ^ cfg->worker);
@@ -171,7 +171,7 @@ void host_destroy(struct host *h)
     rte_pktmbuf_free_bulk(h->foreign, h->foreign_count);
     for (uint32_t i = 0; i < h->cfg.conns; i++)
         CHECK(h->conns[i].state == HOST_FREE || vt_sender_idle(&h->conns[i].tx));
-    release(h);
+    storage_destroy(h);
 }
 
 const struct host_config *host_get_config(const struct host *h)

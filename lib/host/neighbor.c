@@ -41,6 +41,8 @@ bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
     if (n == NULL)
         n = make(t, a, now);
     n->used_tsc = now;
+    if (n->known && now - n->learnt_tsc > NEIGHBOR_KEEP_ASKS * t->ask_tsc)
+        n->known = false;
     if (n->known) {
         *mac = n->mac;
         return true;
@@ -50,6 +52,14 @@ bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
         *ask = true;
     }
     return false;
+}
+
+void neighbor_doubt(struct neighbor_table *t, const struct addr *a)
+{
+    struct neighbor *n = find(t, a);
+
+    if (n != NULL)
+        n->known = false;
 }
 
 bool neighbor_learn(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
@@ -66,6 +76,6 @@ bool neighbor_learn(struct neighbor_table *t, const struct addr *a, const struct
 
     n->mac = *mac;
     n->known = true;
-    n->used_tsc = now;
+    n->used_tsc = n->learnt_tsc = now;
     return news;
 }

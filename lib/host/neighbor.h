@@ -15,6 +15,7 @@
 #include "wire/addr.h"
 
 #define NEIGHBOR_MAX 256u
+#define NEIGHBOR_KEEP_ASKS 150u /* forgotten when not heard of for so many ASK intervals */
 
 struct neighbor {
     struct addr addr; /* unset: free */
@@ -22,6 +23,7 @@ struct neighbor {
     bool known;
     uint64_t used_tsc;  /* last looked up or learnt */
     uint64_t asked_tsc; /* last asked for; 0: never */
+    uint64_t learnt_tsc; /* last heard of */
 };
 
 struct neighbor_table {
@@ -35,6 +37,9 @@ void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);
 /* True and *mac if known. Otherwise *ask says whether to ask now (and counts as asked). */
 bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
                    struct rte_ether_addr *mac, bool *ask);
+
+/* The address known for a may be wrong: it is asked for anew. */
+void neighbor_doubt(struct neighbor_table *t, const struct addr *a);
 
 /* Somebody said where a is. Only addresses that were looked up, or `create`, are kept. True if that
  * made an address known that was waited for. */

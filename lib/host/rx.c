@@ -10,8 +10,9 @@
 #include "host/station.h"
 #include "vt/place.h"
 
-#define HEAD_MIN 98u /* least headers of a DATA packet; the parsers see to the rest */
+#define HEAD_MIN 122u /* most headers a DATA packet can have: they are read in one piece */
 #define BURST_MAX 64u
+#define ALLOWANCE_MAX (1u << 30)
 
 static bool is_ours(const struct host *h, const struct addr *a)
 {
@@ -125,6 +126,10 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
         host_count(h, COUNT_drop_address);
         return NULL;
     }
+    if (!(w->flags & WIRE_EARLY))
+        conn_prove(h, c);
+    else if (c->allowance < ALLOWANCE_MAX)
+        c->allowance += f->payload_len;
     return c;
 }
 
@@ -194,7 +199,10 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         return false;
     }
     if (w.type != WIRE_DATA) {
-        state_take(h, m, f, &w);
+        if (head == f->payload_len || rte_pktmbuf_linearize(m) == 0)
+            state_take(h, m, f, &w);
+        else
+            host_count(h, COUNT_drop_short);
         return false;
     }
     if ((w.flags & WIRE_EARLY) && h->cfg.early == 0) {

@@ -148,6 +148,7 @@ void timer_update(struct host *h, struct conn *c);
 /* cntl.c: CNTL both ways, FIRST */
 void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
+uint32_t cntl_least(const struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
 uint32_t first_build(struct host *h, struct conn *c, uint8_t *p);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);

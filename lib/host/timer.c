@@ -4,6 +4,7 @@
  *
  *   first_at   OPENING: FIRST again, doubling from 20 ms to 640 ms; gives up after `silence`
  *              OPEN: the opener's CNTL again, until the peer has seen one
+ *              CLOSED: END again, until the peer has said it too
  *   tx.ask_at  something is unconfirmed: CNTL with SREQ, doubling
  *   nak_at     a gap may be asked for (again)
  *   repeat_at  data came since the last CNTL: repeat grant and ACK
@@ -50,7 +51,7 @@ static void first_again(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
 
-    if (c->state == HOST_OPEN) {
+    if (c->state != HOST_OPENING) {
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
         c->first_at = h->now + (2 * conn_wait_tsc(h, c) << c->first_tries);
         c->first_tries += c->first_tries < FIRST_DOUBLINGS;
@@ -116,7 +117,7 @@ static void conn_expire(struct host *h, struct conn *c)
         conn_rate_apply(h, c);
     }
     if (!time_before(now, c->linger_at)) {
-        c->linger_at = TIME_NEVER;
+        c->linger_at = c->first_at = TIME_NEVER;
         c->want = 0;
     }
     timer_update(h, c);

@@ -42,22 +42,35 @@ void tx_ask_neighbor(struct host *h, const struct addr *target)
     tx_reply(h, m);
 }
 
+static const struct addr *next_hop(const struct host *h, const struct conn *c)
+{
+    unsigned int family = addr_is_v4(&c->peer) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1;
+
+    if (addr_same_prefix(&c->peer, &h->cfg.address[family], h->cfg.prefix_len[family]) ||
+        addr_is_link_local(&c->peer))
+        return &c->peer;
+    return &h->cfg.gateway[family];
+}
+
 /* Is the next hop's MAC known? Asks for it otherwise. */
 bool tx_route(struct host *h, struct conn *c)
 {
     if (c->route_known)
         return true;
-    unsigned int family = addr_is_v4(&c->peer) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1;
-    const struct addr *hop = &c->peer;
+    const struct addr *hop = next_hop(h, c);
     bool ask;
 
-    if (!addr_same_prefix(hop, &h->cfg.address[family], h->cfg.prefix_len[family]) &&
-        !addr_is_link_local(hop))
-        hop = &h->cfg.gateway[family];
     c->route_known = neighbor_find(&h->neighbors, hop, h->now, &c->route.dst_mac, &ask);
     if (ask)
         tx_ask_neighbor(h, hop);
     return c->route_known;
+}
+
+/* Nobody answers at the next hop's MAC: ask for it anew. */
+void tx_route_doubt(struct host *h, struct conn *c)
+{
+    neighbor_doubt(&h->neighbors, next_hop(h, c));
+    c->route_known = false;
 }
 
 /* One small packet in one mbuf, with its checksum. NULL if there is no mbuf. */
@@ -196,6 +209,17 @@ static bool may_send(const struct conn *c)
     return c->state == HOST_OPEN || (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
 }
 
+/* Nobody can have us send more to an address than was sent from there: is there room for len? */
+static bool allowance_take(struct conn *c, uint32_t len)
+{
+    if (c->proven)
+        return true;
+    if (c->allowance < len)
+        return false;
+    c->allowance -= len;
+    return true;
+}
+
 static void sent_count(struct conn *c, const struct vt_unit *u)
 {
     counter_add(&c->pub.tx_bytes, u->len);
@@ -220,6 +244,8 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
             conn_has_data(h, c);
             break;
         }
+        if (!allowance_take(c, WIRE_DATA_BYTES + u.len))
+            break;
         m[n] = unit_build(h, c, &u);
         if (m[n] == NULL) {
             *stuck = true;
@@ -268,10 +294,12 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c)
             conn_has_data(h, c);
         }
         len = first_build(h, c, bytes);
-    } else if (c->want != 0 && c->route_known) {
+    } else if (c->want != 0 && c->route_known && allowance_take(c, cntl_least(c))) {
+        uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_least(c);
+
         if (c->state == HOST_CLOSED)
             c->end_sent = true;
-        len = cntl_build(h, c, bytes, h->cfg.mtu - CNTL_SPARE);
+        len = cntl_build(h, c, bytes, room);
     } else {
         c->want = 0;
         return NULL;

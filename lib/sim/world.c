@@ -242,6 +242,12 @@ bool world_run(struct world *w, uint64_t until)
     return true;
 }
 
+void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m)
+{
+    CHECK(i < w->n);
+    frame_send(w, i, m);
+}
+
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
     heap_push(w, (struct flight){w->now, w->order++, m, i});

@@ -54,6 +54,9 @@ struct host *world_host(struct world *w, uint32_t i);
 uint64_t world_now(const struct world *w);
 /* Runs until the time, or until nothing can happen any more. False for the latter. */
 bool world_run(struct world *w, uint64_t until);
+/* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
+ * copied. Not from within fate(). */
+void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m);
 /* Puts a frame on the wire towards host i, arriving now. Takes the mbuf. */
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m);
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from .process import LabError, cpus, status_kb, until
+from .process import LabError, status_kb, until
 
 START_TIMEOUT_S = 30
 
@@ -190,40 +190,3 @@ class Daemon:
         except LabError:
             raise LabError(f"sluiced {self.name} leaks: before {before}, "
                            f"{timeout_s:g} s after {self.holdings()}") from None
-
-
-def pair_cpus():
-    """((worker, control) of A, (worker, control) of B): pollers apart, each control with the
-    other's poller, or with its own where there is room."""
-    have = cpus()
-    if len(have) >= 4:
-        return (have[0], have[2]), (have[1], have[3])
-    if len(have) >= 2:
-        return (have[0], have[1]), (have[1], have[0])
-    return (have[0], have[0]), (have[0], have[0])
-
-
-def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
-               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", build_b=None, env=None):
-    """Two daemons joined by a memif, started and linked: A 10.90.0.1, B 10.90.0.2 (fd90::1, ::2)."""
-    (wa, ca), (wb, cb) = pair_cpus()
-    link = lab.path("memif.sock")
-    daemons = []
-    for name, role, worker, control, own in (("a", "server", wa, ca, a_keys),
-                                             ("b", "client", wb, cb, b_keys)):
-        port = memif(link, role, rsize, bsize, extra=b_extra if name == "b" else "")
-        number = 1 if name == "a" else 2
-        port.keys = {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64", "mtu": mtu,
-                     "workers": workers, **(keys or {}), **(own or {})}
-        use = build_b if name == "b" and build_b is not None else build
-        daemons.append(Daemon(lab, use, name, [port], [worker] * workers, control,
-                              daemon_keys=daemon_keys, memory_mb=memory_mb, env=env))
-    for daemon in daemons:
-        daemon.start()
-    for daemon in daemons:
-        daemon.wait_link()
-    return daemons
-
-
-ADDR_A, ADDR_B = "10.90.0.1", "10.90.0.2"
-ADDR6_A, ADDR6_B = "fd90::1", "fd90::2"

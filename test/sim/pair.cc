@@ -52,7 +52,13 @@ bool Pools::whole() const
            rte_mempool_full(wire);
 }
 
-Pair::Pair(const PairOptions &options) : opt(options)
+Pair::Pair(const PairOptions &options)
+    : opt(options),
+      oracle({options.delay_ns, options.ahead, options.sum != HOST_SUM_NONE, [this](uint32_t from) {
+                  struct host_conn_info i = {};
+                  host_conn_info(world_host(w, from), conn[from], &i);
+                  return Oracle::Grant{i.tx_rate_Bps, i.tx_burst_bytes};
+              }})
 {
     world_config cfg = {};
     cfg.delay_ns = opt.delay_ns;
@@ -62,7 +68,7 @@ Pair::Pair(const PairOptions &options) : opt(options)
     cfg.control_ns = opt.control_ns;
     cfg.frames_max = 8000;
     cfg.pool = Pools::get().wire;
-    cfg.fate = opt.fate ? fate : nullptr;
+    cfg.fate = fate;
     cfg.app = app;
     cfg.ctx = this;
     w = world_create(&cfg);
@@ -74,7 +80,7 @@ Pair::Pair(const PairOptions &options) : opt(options)
         h.address[opt.ipv6] = address(opt.ipv6, i);
         h.prefix_len[opt.ipv6] = opt.ipv6 ? 64 : 24;
         h.vlan = opt.vlan;
-        h.mtu = opt.mtu;
+        h.mtu = i == 1 && opt.mtu_b != 0 ? opt.mtu_b : opt.mtu;
         h.udp_port = WIRE_UDP_PORT;
         h.workers = 1;
         h.seed = 42 + i;
@@ -221,7 +227,12 @@ void Pair::app(void *ctx, uint32_t i, host *h, uint64_t)
 
 void Pair::fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f)
 {
-    static_cast<Pair *>(ctx)->opt.fate(from, m, now, f);
+    Pair *p = static_cast<Pair *>(ctx);
+
+    p->oracle.sent(from, m, now);
+    if (p->opt.fate)
+        p->opt.fate(from, m, now, f);
+    p->oracle.fate(f->copies);
 }
 
 bool Pair::run(const std::function<bool()> &done, uint64_t max_ns)
@@ -243,22 +254,38 @@ bool Pair::all_done() const
             if (!r.done || r.status != 0)
                 return false;
     }
-    return faults.empty();
+    return faults.empty() && oracle.faults.empty();
+}
+
+bool Pair::all_free()
+{
+    struct host_conn_info info;
+
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t c = 0; c < opt.conns; c++)
+            if (host_conn_info(world_host(w, i), c, &info))
+                return false;
+    return true;
+}
+
+void Pair::shutdown(uint32_t side)
+{
+    shutting[side] = true;
+    if (host_shutdown(world_host(w, side), conn[side], 99, world_now(w)) != 0)
+        faults.push_back("shutdown refused");
 }
 
 bool Pair::finish()
 {
     for (uint32_t i = 0; i < 2; i++)
-        if (host_shutdown(world_host(w, i), conn[i], 99, world_now(w)) != 0)
-            faults.push_back("shutdown refused");
+        if (!shutting[i])
+            shutdown(i);
     bool in_order = run([&] { return shut[0] != 1 && shut[1] != 1; });
     for (uint32_t i = 0; i < 2; i++)
         host_close(world_host(w, i), conn[i], WIRE_END_ABORT, world_now(w));
-    bool free = run([&] {
-        struct host_conn_info info;
-        return !host_conn_info(a(), conn[0], &info) && !host_conn_info(b(), conn[1], &info);
-    });
-    return in_order && free && shut[0] == 0 && shut[1] == 0;
+    bool free = run([&] { return all_free(); });
+    return in_order && free && shut[0] == 0 && shut[1] == 0 && faults.empty() &&
+           oracle.faults.empty();
 }
 
 std::string Pair::state() const
@@ -282,5 +309,7 @@ std::string Pair::state() const
     }
     for (const std::string &f : faults)
         s += " FAULT " + f;
+    for (const std::string &f : oracle.faults)
+        s += " ORACLE " + f;
     return s;
 }

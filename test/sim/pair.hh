@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two hosts in a world and an application on each: A sends requests, B receives them, both count
-// every completion and compare every byte.
+// every completion and compare every byte. An oracle watches every frame; what it finds is a fault.
 #ifndef SLUICE_TEST_SIM_PAIR_HH
 #define SLUICE_TEST_SIM_PAIR_HH
 
@@ -16,6 +16,8 @@ extern "C" {
 #include "sim/world.h"
 #include "wire/frame.h"
 }
+
+#include "oracle.hh"
 
 // Mbuf pools shared by all tests of the program.
 struct Pools {
@@ -43,6 +45,7 @@ struct PairOptions {
     uint32_t early = 16;
     uint32_t ahead = 0;
     uint32_t silence_ms = 3000;
+    uint16_t mtu_b = 0; // of host B, if it differs
     uint64_t rate_first_Bps = 125000000;
     uint64_t burst_first = 20000;
     uint64_t capacity_Bps = 0;
@@ -66,11 +69,16 @@ class Pair
     void send_back(uint64_t len); // B to A
     void recv_back(uint64_t len);
     // Runs until done() or the time is over; returns done().
+    // (So that a test can watch: done() is asked every 100 us of the world.)
     bool run(const std::function<bool()> &done, uint64_t max_ns = 60 * CLOCK_NS_PER_S);
     // Everything sent has completed at both ends with status 0 and equal bytes.
     bool all_done() const;
-    // Shuts both directions down and closes; true if all of it came in order.
+    // No more sends of this side.
+    void shutdown(uint32_t side);
+    // Shuts both directions down, where that is not done yet, and closes; true if all of it came in order.
     bool finish();
+    // Every connection number of both hosts is free.
+    bool all_free();
     std::string state() const;
 
     struct Request {
@@ -82,13 +90,16 @@ class Pair
     };
     world *w;
     PairOptions opt;
-    uint32_t conn[2];
+    uint32_t conn[2] = {0, 0};
     std::deque<Request> sends[2], recvs[2]; // by sending / receiving side
     int opened[2] = {1, 1}, shut[2] = {1, 1};
     std::vector<std::string> faults;
     std::vector<host_completion> log;
+    Oracle oracle;
 
   private:
+    bool shutting[2] = {false, false};
+
     void complete(uint32_t side, const host_completion &c);
     void post_send(uint32_t side, uint64_t len, bool provisional, uint64_t tail);
     void post_recv(uint32_t side, uint64_t len);

@@ -200,9 +200,8 @@ class Attacker
         for (uint32_t i = 0; i < raw.limits.channels; i++) {
             struct protocol_channel *r = raw.ring(i);
 
-            for (int k = 0; r->sq_tail - __atomic_load_n(&r->sq_head, __ATOMIC_ACQUIRE) >=
-                            raw.entries;
-                 k++) {
+            for (int k = 0;
+                 r->sq_tail - __atomic_load_n(&r->sq_head, __ATOMIC_ACQUIRE) >= raw.entries; k++) {
                 if (k == 200)
                     return false;
                 take();

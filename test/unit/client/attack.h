@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A client that wants to hurt: random and nearly right submissions, ring indices and messages, memory
- * that changes while it is read. Same seed, same choices (threads and timing aside).
+ * A client that wants to hurt: random and nearly right submissions, ring indices and messages,
+ * memory that changes while it is read. Same seed, same choices (threads and timing aside).
  */
 #ifndef TEST_CLIENT_ATTACK_H
 #define TEST_CLIENT_ATTACK_H

@@ -157,8 +157,8 @@ TEST_F(ConnTest, AddressesAreParsed)
 {
     struct sluice_conn *c;
 
-    for (const char *bad : {"", ":7000", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536",
-                            "10.0.0.1:+7", "10.0.0.1:7x", "[fd00::1", "[fd00::1]7000", "[]"}) {
+    for (const char *bad : {"", ":7000", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:+7",
+                            "10.0.0.1:7x", "[fd00::1", "[fd00::1]7000", "[]"}) {
         EXPECT_EQ(sluice_connect(s, bad, 0, 0, &c), -EINVAL) << bad;
         EXPECT_STRNE(sluice_error(s), "");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's session code (app/sluiced/session*.c, channel*.c) on fake hosts: one thread per worker,
- * one for control. Peer 10.0.0.N leads to channel N % channels; 10.9.x.x leads nowhere.
+ * The daemon's session code (app/sluiced/session*.c, channel*.c) on fake hosts: one thread per
+ * worker, one for control. Peer 10.0.0.N leads to channel N % channels; 10.9.x.x leads nowhere.
  */
 #ifndef TEST_CLIENT_FAKE_DAEMON_H
 #define TEST_CLIENT_FAKE_DAEMON_H

@@ -286,8 +286,8 @@ static void fake_cancel(struct host *h, struct fake_conn *c, int status)
         fake_done(h, c, HOST_SEND, op->user, 0, status, false);
     }
     for (i = 0; i < c->recvs.count; i++)
-        fake_done(h, c, HOST_RECV, c->recvs.ops[(c->recvs.head + i) % h->cfg.depth].user, 0,
-                  status, false);
+        fake_done(h, c, HOST_RECV, c->recvs.ops[(c->recvs.head + i) % h->cfg.depth].user, 0, status,
+                  false);
     if (c->shut && !c->shut_done)
         fake_done(h, c, HOST_SHUTDOWN, c->shut_user, 0, status, false);
     c->shut_done = true;
@@ -389,7 +389,8 @@ static void fake_step_open(struct host *h, struct fake_conn *c)
     }
 }
 
-/* The first piece moves, then (provisional: some rounds later) the second. */
+/* A hostile client's buffers may overlap. The first piece moves, then (provisional: some rounds
+ * later) the second. */
 static void fake_step_send(struct host *h, struct fake_conn *c, struct fake_conn *p)
 {
     struct fake_op *s = queue_first(&c->sends), *r = queue_first(&p->recvs);
@@ -409,7 +410,7 @@ static void fake_step_send(struct host *h, struct fake_conn *c, struct fake_conn
         fake_done(h, p, HOST_RECV, r->user, 0, -EMSGSIZE, false);
     } else {
         if (!s->first_done && s->pieces[0].len > 0)
-            memcpy(r->pieces[0].data, s->pieces[0].data, s->pieces[0].len);
+            memmove(r->pieces[0].data, s->pieces[0].data, s->pieces[0].len);
         if (s->provisional && !s->first_done) {
             s->first_done = true;
             s->wait = fake_wait(h);
@@ -417,7 +418,7 @@ static void fake_step_send(struct host *h, struct fake_conn *c, struct fake_conn
             return;
         }
         if (s->pieces[1].len > 0)
-            memcpy(r->pieces[0].data + s->pieces[0].len, s->pieces[1].data, s->pieces[1].len);
+            memmove(r->pieces[0].data + s->pieces[0].len, s->pieces[1].data, s->pieces[1].len);
         c->tx_bytes += len;
         p->rx_bytes += len;
         fake_done(h, c, HOST_SEND, s->user, len, 0, false);

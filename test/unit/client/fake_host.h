@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host without a network, for tests of the client side: host.h's operations between connections of
- * the same host. It is slow on purpose: a provisional send's tail is read some rounds after its
+ * A host without a network, for tests of the client side: host.h's operations between connections
+ * of the same host. It is slow on purpose: a provisional send's tail is read some rounds after its
  * first completion, and a closed connection reads the memory of its requests for some rounds
  * before host_conn_gone(), as a NIC would. So memory that is reused or unmapped too early shows as
  * wrong data or as a crash.

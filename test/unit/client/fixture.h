@@ -126,8 +126,7 @@ class DaemonTest : public ::testing::Test
     {
         ASSERT_EQ(sluice_listen(s, port), 0) << sluice_error(s);
         ASSERT_EQ(sluice_accept(s, port, 1, 2, &out[1]), 0) << sluice_error(s);
-        ASSERT_EQ(sluice_connect(s, ("10.0.0.1:" + std::to_string(port)).c_str(), 0, 1, &out[0]),
-                  0)
+        ASSERT_EQ(sluice_connect(s, ("10.0.0.1:" + std::to_string(port)).c_str(), 0, 1, &out[0]), 0)
             << sluice_error(s);
         for (const auto &c : take(s, 2)) {
             EXPECT_EQ(c.status, 0);

@@ -15,16 +15,15 @@ uint64_t test_seed()
 
 int main(int argc, char **argv)
 {
-    const char *const words[] = {"test_client", "--no-huge",      "--no-shconf",
-                                 "--no-pci",    "-m",             "256",
-                                 "--lcores",    "0",              "--no-telemetry",
-                                 "--log-level", "lib.eal:warning"};
+    static char words[][24] = {
+        "test_client", "--no-huge",      "--no-shconf", "--no-pci",       "-m", "256", "--lcores",
+        "0",           "--no-telemetry", "--log-level", "lib.eal:warning"};
     char *args[sizeof words / sizeof words[0]];
     int n = 0;
 
     ::testing::InitGoogleTest(&argc, argv);
-    for (const char *w : words)
-        args[n++] = strdup(w);
+    for (char *w : words)
+        args[n++] = w;
     if (rte_eal_init(n, args) < 0) {
         fprintf(stderr, "EAL does not start\n");
         return 1;

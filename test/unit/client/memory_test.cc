@@ -137,16 +137,15 @@ TEST_F(MemoryTest, AfterwardsNobodyCanTakePagesAway)
     RawClient c;
     ASSERT_TRUE(c.open(path));
     int fd = raw_memfd(mib, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    auto *m = static_cast<uint8_t *>(
-        mmap(nullptr, mib, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    auto *m = static_cast<uint8_t *>(mmap(nullptr, mib, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     struct protocol_reply a = c.region(fd, mib);
     ASSERT_EQ(a.status, 0) << a.text;
     struct stat st;
     ASSERT_EQ(fstat(fd, &st), 0);
     EXPECT_EQ(st.st_blocks * 512, static_cast<blkcnt_t>(mib)) << "faulted in by the daemon";
     for (int f : {fd, c.session_fd}) {
-        EXPECT_EQ(fcntl(f, F_GET_SEALS) & 0x1f, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
-                                                    F_SEAL_FUTURE_WRITE);
+        EXPECT_EQ(fcntl(f, F_GET_SEALS) & 0x1f,
+                  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_FUTURE_WRITE);
         EXPECT_NE(ftruncate(f, 0), 0);
         EXPECT_NE(ftruncate(f, 1 << 30), 0);
         EXPECT_NE(fallocate(f, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);

@@ -136,8 +136,8 @@ bool RawClient::open(const std::string &path, uint32_t n)
     entries = n;
     layout = protocol_layout_for(limits.channels, n, n, limits.handles);
     session_fd = raw_memfd(layout.total_bytes, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    memory = static_cast<uint8_t *>(mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED, session_fd, 0));
+    memory = static_cast<uint8_t *>(
+        mmap(nullptr, layout.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session_fd, 0));
     q.type = PROTOCOL_SESSION;
     q.u.session = {limits.channels, n, n, limits.handles, layout.total_bytes};
     a = ask(q, session_fd, &wake_fd);
@@ -160,14 +160,14 @@ struct protocol_channel *RawClient::ring(uint32_t channel)
 
 struct protocol_submission *RawClient::sq(uint32_t channel)
 {
-    return reinterpret_cast<struct protocol_submission *>(
-        memory + channel * layout.channel_bytes + layout.sq_offset);
+    return reinterpret_cast<struct protocol_submission *>(memory + channel * layout.channel_bytes +
+                                                          layout.sq_offset);
 }
 
 struct protocol_completion *RawClient::cq(uint32_t channel)
 {
-    return reinterpret_cast<struct protocol_completion *>(
-        memory + channel * layout.channel_bytes + layout.cq_offset);
+    return reinterpret_cast<struct protocol_completion *>(memory + channel * layout.channel_bytes +
+                                                          layout.cq_offset);
 }
 
 void RawClient::submit(uint32_t channel, const struct protocol_submission &e)

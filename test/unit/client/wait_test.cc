@@ -34,8 +34,7 @@ TEST_F(WaitTest, PingPongAsleep)
 
             m[0] = i;
             m[64] = ~0ull;
-            if (sluice_recv(c, m + 64, 8, 0) != 0 ||
-                (first && sluice_send(c, m, 8, 1) != 0))
+            if (sluice_recv(c, m + 64, 8, 0) != 0 || (first && sluice_send(c, m, 8, 1) != 0))
                 return;
             while (due > 0) {
                 if (sluice_poll(s, &d, 1, 10000) != 1 || d.status != 0)

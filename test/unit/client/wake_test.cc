@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shared-memory protocol by itself, without DPDK, so that it runs under ThreadSanitizer: a worker
- * that publishes and a client that sleeps lose no wake-up; a status entry is never torn.
+ * The shared-memory protocol by itself, without DPDK, so that it runs under ThreadSanitizer: a
+ * worker that publishes and a client that sleeps lose no wake-up; a status entry is never torn.
  */
 #include <gtest/gtest.h>
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every single packet of a connection's life comes twice, or behind 1 to 4 later ones, or so late
+// that the connection is over.
+#include <gtest/gtest.h>
+
+#include "life.hh"
+
+namespace
+{
+
+constexpr int kFaultsShown = 5;
+constexpr uint64_t kBehindMax = 4;
+constexpr uint64_t kMs = 1000000;
+
+// How much later frame i has to be to arrive behind the k-th frame of its direction after it.
+uint64_t behind(const std::vector<LifeFrame> &frames, size_t i, uint64_t k)
+{
+    for (size_t n = i + 1; n < frames.size(); n++)
+        if (frames[n].from == frames[i].from && --k == 0)
+            return frames[n].at_ns - frames[i].at_ns + 1;
+    return 0;
+}
+
+class Disorder
+{
+  public:
+    explicit Disorder(const LifeOptions &o) : opt(o), whole(live(o, {})) {}
+
+    size_t frames() const { return whole.frames.size(); }
+
+    void with(size_t i, const world_fate &f, const char *what)
+    {
+        if (shown >= kFaultsShown)
+            return;
+        LifeResult r = live(opt, {{i, f}});
+        const LifeFrame &x = whole.frames[i];
+
+        EXPECT_EQ(r.fault, "") << (opt.go_back_n ? "go-back-N" : "selective") << ", frame " << i
+                               << " (from " << x.from << ", type " << x.type << ", flags "
+                               << int(x.flags) << ") " << what << " +" << f.extra_ns[0] << " +"
+                               << f.extra_ns[1] << " ns";
+        shown += !r.fault.empty();
+    }
+
+    LifeOptions opt;
+    LifeResult whole;
+    int shown = 0;
+};
+
+void for_both_modes(uint64_t after_ns, const std::function<void(Disorder &)> &run)
+{
+    for (bool go_back_n : {false, true}) {
+        LifeOptions o;
+        o.go_back_n = go_back_n;
+        o.after_ns = after_ns;
+        Disorder d(o);
+        ASSERT_EQ(d.whole.fault, "");
+        ASSERT_GE(d.frames(), 64u);
+        run(d);
+    }
+}
+
+TEST(Disorder, EachPacketTwice)
+{
+    for_both_modes(0, [](Disorder &d) {
+        for (size_t i = 0; i < d.frames(); i++)
+            d.with(i, {2, {0, 0}}, "twice");
+    });
+}
+
+TEST(Disorder, EachPacketAgainLater)
+{
+    for_both_modes(0, [](Disorder &d) {
+        for (size_t i = 0; i < d.frames(); i++)
+            if (uint64_t extra = behind(d.whole.frames, i, 3))
+                d.with(i, {2, {0, extra}}, "again 3 later");
+    });
+}
+
+// The connection is closing or closed by then, or its number is free again.
+TEST(Disorder, EachPacketAgainAfterTheEnd)
+{
+    for (uint64_t extra : {10 * kMs, 100 * kMs, 2000 * kMs})
+        for_both_modes(3000 * kMs, [extra](Disorder &d) {
+            for (size_t i = 0; i < d.frames(); i += 1 + (extra > 10 * kMs))
+                d.with(i, {2, {0, extra}}, "again");
+        });
+}
+
+TEST(Disorder, EachPacketDisplaced)
+{
+    for_both_modes(0, [](Disorder &d) {
+        for (size_t i = 0; i < d.frames(); i++)
+            for (uint64_t k = 1; k <= kBehindMax; k++)
+                if (uint64_t extra = behind(d.whole.frames, i, k))
+                    d.with(i, {1, {extra, 0}}, "displaced");
+    });
+}
+
+} // namespace

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scenarios: registration, what they need, and running them one after the other with TAP lines.
+
+A scenario is a function of (lab, context) that raises what went wrong, or Skip. Everything that it
+starts goes through the lab, so it leaves nothing behind.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+from lab.daemon import Build  # noqa: E402 (after the path is set)
+from lab.net import can_netns  # noqa: E402
+from lab.process import Lab, LabError  # noqa: E402
+
+SCENARIOS = []
+
+
+class Skip(Exception):
+    """This machine cannot run the scenario; says why."""
+
+
+@dataclass
+class Context:
+    """What the scenarios run with; seconds: of the long ones."""
+    build: Build
+    asan: Build = None
+    seconds: int = 10
+
+    def tool(self, name):
+        """A program of the tests."""
+        for folder in ("system", "unit/client", "bench"):
+            path = os.path.join(self.build.dir, "test", folder, name)
+            if os.access(path, os.X_OK):
+                return path
+        raise LabError(f"{name} is missing; build it: ninja -C {self.build.dir}")
+
+
+def scenario(name, netns=False, memory_gb=0):
+    """Decorator; netns: needs namespaces; memory_gb: of available memory."""
+    def add(function):
+        SCENARIOS.append((name, function, netns, memory_gb))
+        return function
+    return add
+
+
+def available_gb():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) / 1e6
+    return 0
+
+
+def _run_one(name, function, netns, memory_gb, context, logs):
+    """("ok" | "skip" | "not ok", lines)"""
+    if netns:
+        lack = can_netns()
+        if lack is not None:
+            return "skip", [lack]
+    if available_gb() < memory_gb:
+        return "skip", [f"needs {memory_gb} GB of free memory"]
+    folder = logs and os.path.join(logs, re.sub(r"[^A-Za-z0-9]+", "-", name))
+    try:
+        with Lab("test", keep_dir=folder) as lab:
+            function(lab, context)
+    except Skip as why:
+        return "skip", [str(why)]
+    except (LabError, AssertionError) as problem:
+        where = traceback.extract_tb(sys.exc_info()[2])
+        mine = [f for f in where if os.path.dirname(f.filename) == HERE][-1]
+        return "not ok", [f"{os.path.basename(mine.filename)}:{mine.lineno}: {mine.line}",
+                          *str(problem).splitlines()]
+    except Exception:
+        return "not ok", traceback.format_exc().splitlines()
+    return "ok", []
+
+
+def run_all(context, only=None, logs=None):
+    """Exit status."""
+    chosen = [s for s in SCENARIOS if only is None or re.search(only, s[0])]
+    print(f"1..{len(chosen)}", flush=True)
+    bad = 0
+    for i, (name, function, netns, memory_gb) in enumerate(chosen, 1):
+        start = time.monotonic()
+        state, lines = _run_one(name, function, netns, memory_gb, context, logs)
+        took = f"({time.monotonic() - start:.1f} s)"
+        if state == "skip":
+            print(f"ok {i} - {name} # SKIP {lines[0]}", flush=True)
+            continue
+        bad += state != "ok"
+        print(f"{state} {i} - {name} {took}", flush=True)
+        for line in lines:
+            print(f"#   {line}", flush=True)
+    return 1 if bad else 0
+
+
+# ---- what scenarios have in common --------------------------------------------------------------
+
+
+def perf(server, client, host, *args, timeout_s=120, server_args=(), name="perf"):
+    """One `sluice perf` test with every byte checked; returns the client's result."""
+    waiting = server.sluice(f"{name}-server", "perf", "server", "-1", "--json", *server_args)
+    sending = client.sluice(f"{name}-client", "perf", "client", "--json", "--check", "-i", "0", *args,
+                            host)
+    result = json.loads(sending.check(timeout_s))
+    waiting.check(30)
+    if result["wrong_bytes"] != 0:
+        raise LabError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
+    return result
+
+
+def one_line(process, timeout_s, status, *words):
+    """The process must end with this status (None: any but 0) and say one line with these words."""
+    got = process.wait(timeout_s)
+    lines = [x for x in process.err().splitlines() if x.strip() and not x.startswith(("EAL:", "TELE"))]
+    if (got != status) if status is not None else (got == 0):
+        raise LabError(f"status {got} instead of {status}\n{process.tail()}")
+    if len(lines) != 1:
+        raise LabError(f"{len(lines)} lines instead of one\n{process.tail()}")
+    for word in words:
+        if not re.search(word, lines[0], re.IGNORECASE):
+            raise LabError(f"\"{lines[0]}\" says nothing of \"{word}\"")
+    if ";" not in lines[0]:
+        raise LabError(f"\"{lines[0]}\" names no cure")
+
+
+def transfer_works(sender, receiver, host, size="8M", timeout_s=60):
+    """A small transfer, every byte checked."""
+    result = perf(receiver, sender, host, "-n", size, timeout_s=timeout_s, name="after")
+    if result["bytes"] == 0:
+        raise LabError("nothing was transferred")
+
+
+def run_script(lab, name, env, timeout_s=300):
+    """A test script of this folder: exit status 0, or 77 to be skipped."""
+    process = lab.start(name, [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
+    status = process.wait(timeout_s)
+    if status == 77:
+        raise Skip((process.out().strip().splitlines() or ["says not why"])[-1])
+    if status != 0:
+        raise LabError(f"status {status}\n{process.tail(60)}")
+
+
+def script_exists(name):
+    return os.path.exists(os.path.join(HERE, name + ".py"))
+
+
+def sh(*args, timeout_s=60):
+    """Runs a tool; its output."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout_s,
+                          check=False)
+    if done.returncode != 0:
+        raise LabError(f"{' '.join(str(a) for a in args)}: status {done.returncode}\n"
+                       f"{done.stdout}{done.stderr}")
+    return done.stdout

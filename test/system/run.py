@@ -1,0 +1,47 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""System tests: real daemons, real clients, over memif and veth.
+
+Usage: run.py --build DIR [--asan-build DIR] [--huge] [--seconds N] [--only REGEX] [--logs DIR]
+       run.py --list
+
+TAP on stdout; exit status 1 if a scenario failed. Needs root for what runs in namespaces; without
+hugepages the daemons run with --no-huge. --seconds: duration of the long scenarios (10).
+"""
+import argparse
+import sys
+
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import scenes_failure  # noqa: E402,F401 (each registers its scenarios)
+import scenes_forged  # noqa: E402,F401
+import scenes_hostile  # noqa: E402,F401
+import scenes_input  # noqa: E402,F401
+import scenes_memif  # noqa: E402,F401
+import scenes_veth  # noqa: E402,F401
+
+
+def main():
+    parser = argparse.ArgumentParser(description="System tests of Sluice.")
+    parser.add_argument("--build", help="meson build folder")
+    parser.add_argument("--asan-build", help="build folder with AddressSanitizer")
+    parser.add_argument("--huge", action="store_true", help="hugepages are there")
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--only", help="scenarios whose name matches")
+    parser.add_argument("--logs", help="folder for the logs of what failed")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    if args.list:
+        for name, *_ in harness.SCENARIOS:
+            print(name)
+        return 0
+    if args.build is None:
+        parser.error("--build is missing")
+    asan = args.asan_build and harness.Build(args.asan_build, False)
+    context = harness.Context(harness.Build(args.build, args.huge), asan, args.seconds)
+    return harness.run_all(context, args.only, args.logs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Somebody dies in mid-transfer: the other side hears of it in time, and the survivors go on."""
+import signal
+import time
+
+from harness import LabError, scenario, transfer_works
+from lab.pair import ADDR_A, ADDR_B, memif_pair
+from lab.process import until
+
+SILENCE_S = 1.0
+# Configured silence, and what noticing, telling and a busy machine may take.
+NOTICE_S = SILENCE_S + 3.0
+
+
+def _running(lab, context):
+    """A sends to B's receiver without end; ((a, b), sender, receiver) once data flow."""
+    a, b = memif_pair(lab, context.build, keys={"silence": f"{SILENCE_S:g}s"})
+    transfer_works(a, b, ADDR_B)
+    before = [a.holdings(), b.holdings()]
+    receiver = b.sluice("receiver", "perf", "server", "-1")
+    sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
+    until(lambda: any(c["tx_bytes"] > 4 << 20 for c in a.show("conns")), 20, "data flow")
+    return (a, b), before, sender, receiver
+
+
+def _error_in_time(process, since, *statuses):
+    status = process.wait(NOTICE_S + 10)
+    took = time.monotonic() - since
+    if status not in statuses:
+        raise LabError(f"status {status} instead of {statuses}\n{process.tail()}")
+    if took > NOTICE_S:
+        raise LabError(f"noticed after {took:.1f} s, {NOTICE_S:g} s is the bar\n{process.tail()}")
+    lines = [x for x in process.err().splitlines() if x.startswith("sluice")]
+    if not lines or ";" not in lines[-1]:
+        raise LabError(f"no clear error\n{process.tail()}")
+
+
+def _survive(daemons, before):
+    a, b = daemons
+    for daemon, was in zip(daemons, before):
+        daemon.check_holdings(was)
+    transfer_works(a, b, ADDR_B)
+    a.stop()
+    b.stop()
+
+
+@scenario("kill -9 of the sending client")
+def kill_sender(lab, context):
+    daemons, before, sender, receiver = _running(lab, context)
+    since = time.monotonic()
+    sender.signal(signal.SIGKILL)
+    _error_in_time(receiver, since, 1)
+    _survive(daemons, before)
+
+
+@scenario("kill -9 of the receiving client")
+def kill_receiver(lab, context):
+    daemons, before, sender, receiver = _running(lab, context)
+    since = time.monotonic()
+    receiver.signal(signal.SIGKILL)
+    _error_in_time(sender, since, 1)
+    _survive(daemons, before)
+
+
+def _kill_daemon(lab, context, index):
+    daemons, before, sender, receiver = _running(lab, context)
+    victim, survivor = daemons[index], daemons[1 - index]
+    near, far = (sender, receiver) if index == 0 else (receiver, sender)
+    since = time.monotonic()
+    victim.kill()
+    _error_in_time(near, since, 3)
+    _error_in_time(far, since, 1)
+    survivor.check_holdings(before[1 - index])
+    victim.start()
+    for daemon in daemons:
+        daemon.wait_link()
+    transfer_works(daemons[0], daemons[1], ADDR_B)
+    transfer_works(daemons[1], daemons[0], ADDR_A)
+    survivor.check_holdings(before[1 - index])
+    for daemon in daemons:
+        daemon.stop()
+
+
+@scenario("kill -9 of the sending daemon")
+def kill_sending_daemon(lab, context):
+    _kill_daemon(lab, context, 0)
+
+
+@scenario("kill -9 of the receiving daemon")
+def kill_receiving_daemon(lab, context):
+    _kill_daemon(lab, context, 1)
+
+
+@scenario("the sending daemon is stopped in mid-transfer")
+def stop_sending_daemon(lab, context):
+    daemons, before, sender, receiver = _running(lab, context)
+    since = time.monotonic()
+    daemons[0].stop()
+    _error_in_time(sender, since, 1, 3)
+    _error_in_time(receiver, since, 1)
+    daemons[1].check_holdings(before[1])
+    daemons[1].stop()
+
+
+@scenario("the receiving daemon is stopped in mid-transfer")
+def stop_receiving_daemon(lab, context):
+    daemons, before, sender, receiver = _running(lab, context)
+    since = time.monotonic()
+    daemons[1].stop()
+    _error_in_time(receiver, since, 1, 3)
+    _error_in_time(sender, since, 1)
+    daemons[0].check_holdings(before[0])
+    daemons[0].stop()
+
+
+@scenario("a client stands still: the others go on")
+def stopped_client(lab, context):
+    daemons, before, sender, receiver = _running(lab, context)
+    a, b = daemons
+    receiver.signal(signal.SIGSTOP)
+    b_after = b.sluice("other-server", "perf", "server", "-1", "-p", "7001")
+    other = a.sluice("other", "perf", "client", "--check", "-n", "8M", ADDR_B + ":7001")
+    other.check(60)
+    b_after.check(30)
+    receiver.signal(signal.SIGCONT)
+    sender.signal(signal.SIGINT)
+    sender.wait(20)
+    receiver.wait(20)
+    _survive(daemons, before)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ports on Linux interfaces, and Linux as a neighbour: who answers ping, what a stranger sees."""
+import os
+import re
+import time
+
+from harness import LabError, Skip, perf, scenario, sh
+from lab import net
+from lab.daemon import Daemon, af_packet
+from lab.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
+from lab.process import until
+
+
+@scenario("AF_PACKET on veth, both families", netns=True)
+def packet_sockets(lab, context):
+    a, b = veth_pair(lab, context.build)
+    perf(b, a, ADDR_B, "-t", "2", name="v4")
+    before = [a.holdings(), b.holdings()]
+    perf(b, a, f"[{ADDR6_B}]", "-t", "2", "--bidir", name="v6")
+    for daemon, was in zip((a, b), before):
+        daemon.check_holdings(was)
+    a.stop()
+    b.stop()
+
+
+@scenario("AF_PACKET on veth with jumbo frames", netns=True)
+def jumbo_packet_sockets(lab, context):
+    a, b = veth_pair(lab, context.build, mtu=9000)
+    result = perf(b, a, ADDR_B, "-t", "2")
+    if result["unit_bytes"] < 8800:
+        raise LabError(f"units of {result['unit_bytes']} bytes")
+    a.stop()
+    b.stop()
+
+
+@scenario("AF_XDP on veth", netns=True)
+def xdp_sockets(lab, context):
+    try:
+        a, b = veth_pair(lab, context.build, xdp=True)
+    except LabError as problem:
+        if re.search(r"af_xdp|xsk|xdp", str(problem), re.IGNORECASE) and "ended" in str(problem):
+            raise Skip("this kernel or this DPDK has no AF_XDP on veth") from None
+        raise
+    perf(b, a, ADDR_B, "-t", "2")
+    a.stop()
+    b.stop()
+
+
+def _kernel_neighbour(lab, context, vlan=None):
+    """A daemon B on one end of a veth, the kernel with an address on the other; (ns, daemon)."""
+    ns_b, ns_k = net.namespace(lab, "b"), net.namespace(lab, "kernel")
+    net.quiet(ns_b)
+    net.veth(ns_k, "slk", ns_b, "slb")
+    device = "slk"
+    if vlan is not None:
+        device = f"slk.{vlan}"
+        net.ip(ns_k, "link", "add", "link", "slk", "name", device, "type", "vlan", "id", vlan)
+        net.ip(ns_k, "link", "set", device, "up")
+    net.address(ns_k, device, "10.90.0.9/24")
+    net.address(ns_k, device, "fd90::9/64")
+    port = af_packet("slb", 1500)
+    port.keys = {"address": "10.90.0.2/24", "address6": "fd90::2/64"}
+    if vlan is not None:
+        port.keys["vlan"] = vlan
+    worker, control = pair_cpus()[1]
+    return ns_k, Daemon(lab, context.build, "b", [port], [worker], control, ns=ns_b).start()
+
+
+def _ping(ns, address, *args, count=5):
+    family = "-6" if ":" in address else "-4"
+    text = sh("ip", "netns", "exec", ns, "ping", family, "-c", count, "-i", "0.1", "-W", "3", *args,
+              address)
+    if f"{count} received, 0% packet loss" not in text or "DUP" in text:
+        raise LabError(text)
+
+
+@scenario("Linux pings a host: ARP, ND, echo of all sizes", netns=True)
+def ping(lab, context):
+    ns, b = _kernel_neighbour(lab, context)
+    for address in (ADDR_B, ADDR6_B):
+        _ping(ns, address)
+        for size in (0, 1, 63, 1452):
+            _ping(ns, address, "-s", size, "-p", "a55a", count=2)
+    table = net.ip(ns, "neigh", "show")
+    mac = b.show("ports")[0]["mac"]
+    for address in (ADDR_B, ADDR6_B):
+        if not re.search(rf"^{re.escape(address)} .*{mac} .*REACHABLE", table, re.MULTILINE):
+            raise LabError(f"the kernel does not know {address} as {mac}:\n{table}")
+    # Nobody else's address is answered for.
+    for address in ("10.90.0.3", "fd90::3"):
+        done = lab.start("nobody", ["ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "1", address])
+        if done.wait(15) == 0:
+            raise LabError(f"somebody answers for {address}")
+    b.stop()
+
+
+@scenario("Linux pings a host in a VLAN", netns=True)
+def ping_vlan(lab, context):
+    ns, b = _kernel_neighbour(lab, context, vlan=77)
+    for address in (ADDR_B, ADDR6_B):
+        _ping(ns, address)
+    b.stop()
+
+
+@scenario("a host does not answer packets for others, nor floods", netns=True)
+def ping_flood(lab, context):
+    ns, b = _kernel_neighbour(lab, context)
+    before = b.holdings()
+    # As fast as it goes; every answer must be to a question of ours.
+    text = sh("ip", "netns", "exec", ns, "ping", "-f", "-c", "2000", "-w", "20", ADDR_B, timeout_s=40)
+    if re.search(r"duplicates", text):
+        raise LabError(text)
+    b.check_holdings(before)
+    b.stop()
+
+
+@scenario("what a stranger captures: VLAN tag, DF, port, TTL", netns=True)
+def captured(lab, context):
+    a, b = veth_pair(lab, context.build, keys={"vlan": 100})
+    path = lab.path("capture.pcap")
+    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "96", "-U", "-w", path], ns=b.ns)
+    until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
+    perf(b, a, ADDR_B, "-n", "2M")
+    time.sleep(0.3)
+    tcpdump.stop()
+    text = sh("tcpdump", "-nn", "-e", "-v", "-r", path, "udp port 47800 or (vlan and udp port 47800)")
+    frames = text.count("ethertype 802.1Q (0x8100), length")
+    tagged = len(re.findall(r"vlan 100\b", text))
+    dont = len(re.findall(r"flags \[DF\]", text))
+    if frames < 1000 or tagged < frames or dont < frames:
+        raise LabError(f"{frames} frames, {tagged} in VLAN 100, {dont} with DF")
+    if re.search(r"bad udp cksum", text) and not os.environ.get("SLUICE_SNAP"):
+        raise LabError("a UDP checksum is wrong")
+    a.stop()
+    b.stop()

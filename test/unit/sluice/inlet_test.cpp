@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records at the receiver: their order, what each does, and that none writes outside. */
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "unit/base/seed.h"
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/inlet.h"
+#include "sluice/say.h"
+}
+
+class Inlet : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        sink.kind = SINK_DIR;
+        sink.dir_fd = folder.fd;
+        sink.stream_fd = -1;
+        ASSERT_EQ(inlet_init(&in, nullptr, &sink, 1, nullptr), 0);
+        ASSERT_EQ(summary_init(&in.summary, false), 0);
+    }
+    void TearDown() override
+    {
+        inlet_fini(&in);
+    }
+
+    /* Gives the record as it would arrive. */
+    int give(struct record r, const std::string &data = "")
+    {
+        std::vector<uint8_t> bytes(RECORD_HEADER_BYTES + data.size());
+        struct record back;
+
+        r.len_bytes = (uint32_t)data.size();
+        record_encode(bytes.data(), &r);
+        memcpy(bytes.data() + RECORD_HEADER_BYTES, data.data(), data.size());
+        EXPECT_EQ(record_decode(bytes.data(), bytes.size(), &back, &why), 0) << why;
+        return inlet_record(&in, &back, bytes.data() + RECORD_HEADER_BYTES, &why);
+    }
+    static struct record make(enum record_type type, uint64_t file, uint64_t size = 0,
+                              uint64_t offset = 0)
+    {
+        struct record r = {};
+
+        r.type = (uint8_t)type;
+        r.file = file;
+        r.size = size;
+        r.offset = offset;
+        r.mode = type == RECORD_OFFER || type == RECORD_DIR ? 0644 : 0;
+        return r;
+    }
+    struct record end(uint64_t file, const std::string &content)
+    {
+        struct record r = make(RECORD_END_FILE, file, content.size());
+        struct digest *d = digest_create();
+
+        digest_update(d, content.data(), content.size());
+        digest_value(d, r.hash);
+        digest_destroy(d);
+        return r;
+    }
+    /* The RESULT codes queued so far. */
+    std::vector<uint32_t> results()
+    {
+        std::vector<uint32_t> out;
+        struct record r;
+
+        for (uint32_t at = 0; at < in.answers.len; at += RECORD_HEADER_BYTES + r.len_bytes) {
+            EXPECT_EQ(record_decode(in.answers.queue + in.answers.head + at, in.answers.len - at,
+                                    &r, &why),
+                      0);
+            EXPECT_EQ(r.type, RECORD_RESULT);
+            EXPECT_EQ(r.file, out.size() + 1);
+            out.push_back(r.mode);
+        }
+        return out;
+    }
+
+    Folder folder;
+    struct sink sink = {};
+    struct inlet in = {};
+    const char *why = nullptr;
+};
+
+using Codes = std::vector<uint32_t>;
+
+TEST_F(Inlet, AFileAndADirectory)
+{
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 6), "d/x"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 0), "abc"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 3), "def"), 0);
+    EXPECT_EQ(give(end(1, "abcdef")), 0);
+    EXPECT_EQ(give(make(RECORD_DIR, 2), "d"), 0);
+    EXPECT_EQ(give(make(RECORD_END_ALL, 0, 2)), 0);
+    EXPECT_EQ(folder.read("d/x"), "abcdef");
+    EXPECT_EQ(results(), (Codes{RECORD_OK, RECORD_OK}));
+    EXPECT_TRUE(in.end_all);
+    EXPECT_EQ(in.code, SAY_OK);
+    EXPECT_EQ(in.summary.files, 1u);
+    EXPECT_EQ(in.summary.bytes, 6u);
+}
+
+TEST_F(Inlet, OrderIsKept)
+{
+    EXPECT_LT(give(make(RECORD_DATA, 1), "abc"), 0);
+    EXPECT_LT(give(end(1, "")), 0);
+    EXPECT_LT(give(make(RECORD_DROP_FILE, 1)), 0);
+    EXPECT_LT(give(make(RECORD_OFFER, 2), "x"), 0);
+    EXPECT_LT(give(make(RECORD_DIR, 7), "x"), 0);
+    EXPECT_LT(give(make(RECORD_END_ALL, 0, 1)), 0);
+    EXPECT_LT(give(make(RECORD_RESULT, 1)), 0);
+    EXPECT_EQ(folder.count(), 0u);
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
+    EXPECT_LT(give(make(RECORD_OFFER, 2, 3), "y"), 0);
+    EXPECT_LT(give(make(RECORD_DIR, 2), "y"), 0);
+    EXPECT_LT(give(make(RECORD_END_ALL, 0, 1)), 0);
+    EXPECT_LT(give(make(RECORD_DATA, 2), "abc"), 0);
+    EXPECT_LT(give(make(RECORD_DATA, 1, 0, 1), "abc"), 0);
+    EXPECT_STREQ(why, "a piece is not where the one before ended");
+    EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 0), "abc"), 0);
+    EXPECT_LT(give(make(RECORD_HOLE, 1, 5, 0)), 0);
+    EXPECT_EQ(give(end(1, "abc")), 0);
+    EXPECT_EQ(give(make(RECORD_END_ALL, 0, 1)), 0);
+    EXPECT_LT(give(make(RECORD_OFFER, 2, 0), "late"), 0);
+    EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(Inlet, HostileNames)
+{
+    const char *names[] = {"../x", "/tmp/sluice-test-hostile", "a/../../x", "..", ".", "a//b",
+                           "x/"};
+    uint64_t file = 0;
+
+    for (const char *name : names) {
+        EXPECT_EQ(give(make(RECORD_OFFER, ++file, 3), name), 0);
+        EXPECT_EQ(give(make(RECORD_DATA, file), "abc"), 0);
+        EXPECT_EQ(give(end(file, "abc")), 0);
+        EXPECT_EQ(give(make(RECORD_DIR, ++file), name), 0);
+    }
+    EXPECT_EQ(results(), Codes(file, RECORD_BAD_NAME));
+    EXPECT_EQ(folder.count(), 0u);
+    EXPECT_EQ(in.summary.failed, file);
+    EXPECT_EQ(in.code, SAY_TRANSFER);
+    EXPECT_NE(access("/tmp/sluice-test-hostile", F_OK), 0);
+    EXPECT_NE(access((folder.path + "/../x").c_str(), F_OK), 0);
+}
+
+TEST_F(Inlet, AZeroByteInAName)
+{
+    EXPECT_EQ(give(make(RECORD_OFFER, 1), std::string("a\0b", 3)), 0);
+    EXPECT_EQ(results(), Codes{RECORD_BAD_NAME});
+    EXPECT_EQ(folder.count(), 0u);
+}
+
+TEST_F(Inlet, LinksInTheDestination)
+{
+    Folder outside;
+
+    ASSERT_EQ(symlink(outside.path.c_str(), folder.at("link").c_str()), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "link/x"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
+    EXPECT_EQ(give(end(1, "abc")), 0);
+    EXPECT_EQ(results(), Codes{RECORD_IN_THE_WAY});
+    EXPECT_EQ(outside.count(), 0u);
+}
+
+TEST_F(Inlet, OneFileFailsTheNextSucceeds)
+{
+    ASSERT_EQ(mkdir(folder.at("x").c_str(), 0777), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
+    EXPECT_EQ(give(make(RECORD_HOLE, 1, 77, 1000)), 0); /* passed over unread */
+    EXPECT_EQ(give(end(1, "abc")), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 2, 0), "y"), 0);
+    EXPECT_EQ(give(end(2, "")), 0);
+    EXPECT_EQ(results(), (Codes{RECORD_IN_THE_WAY, RECORD_OK}));
+    EXPECT_EQ(in.code, SAY_LOCAL);
+}
+
+TEST_F(Inlet, DroppedFilesLeaveNothing)
+{
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1), "ab"), 0);
+    EXPECT_EQ(give(make(RECORD_DROP_FILE, 1)), 0);
+    EXPECT_EQ(folder.count(), 0u);
+    EXPECT_EQ(results(), Codes{RECORD_DROPPED});
+    EXPECT_EQ(in.code, SAY_TRANSFER);
+}
+
+TEST_F(Inlet, WrongHash)
+{
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
+    EXPECT_EQ(give(end(1, "abd")), 0);
+    EXPECT_EQ(folder.count(), 0u);
+    EXPECT_EQ(results(), Codes{RECORD_CORRUPT});
+}
+
+/* Any records in any order: at most refused, never outside, never a crash. */
+TEST_F(Inlet, RandomRecords)
+{
+    std::mt19937_64 rng(test_seed());
+    const char *names[] = {"a", "b/c", "../up", "a/b", "/abs", "d", "d/..", ".x", "b"};
+    Folder parent;
+
+    close(open(parent.at("sentinel").c_str(), O_CREAT | O_WRONLY, 0600));
+    ASSERT_EQ(mkdir(parent.at("in").c_str(), 0777), 0);
+    sink.dir_fd = open(parent.at("in").c_str(), O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 5000; i++) {
+        uint64_t file = in.file + rng() % 2;
+        enum record_type type = (enum record_type)(RECORD_OFFER + rng() % 6);
+        struct record r = make(type, file == 0 ? 1 : file);
+        std::string data;
+
+        if (type == RECORD_OFFER || type == RECORD_DIR)
+            data = names[rng() % (sizeof names / sizeof *names)];
+        if (type == RECORD_DATA)
+            data = std::string(1 + rng() % 5000, 'd');
+        if (type == RECORD_HOLE)
+            r.size = 1 + rng() % 100000;
+        if (type == RECORD_DATA || type == RECORD_HOLE)
+            r.offset = rng() % 4 ? in.part.at_bytes : rng() % 100000;
+        if (type == RECORD_OFFER)
+            r.flags = RECORD_SIZE_UNKNOWN;
+        if (type == RECORD_END_FILE && rng() % 2) {
+            r.size = in.part.at_bytes;
+            digest_value(in.part.digest, r.hash);
+        }
+        give(r, data);
+    }
+    EXPECT_GT(in.summary.files, 0u);
+    EXPECT_GT(in.summary.failed, 0u);
+    part_discard(&in.part);
+    size_t parts = 0, entries = 0;
+    for (auto &e : std::filesystem::recursive_directory_iterator(parent.path))
+        parts += e.path().string().find(".part-") != std::string::npos;
+    for (auto &e : std::filesystem::directory_iterator(parent.path)) {
+        (void)e;
+        entries++;
+    }
+    EXPECT_EQ(parts, 0u);
+    EXPECT_EQ(entries, 2u); /* the sentinel and "in" */
+    close(sink.dir_fd);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names from strangers: what is refused, and that no name leads out of the directory. */
+#include <cerrno>
+#include <string>
+
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/name.h"
+#include "sluice/record.h"
+}
+
+static const char *check(const std::string &name)
+{
+    return name_check(name.data(), name.size());
+}
+
+TEST(Name, Harmless)
+{
+    for (const char *name : {"a", "a/b/c", "...", "..a", "a..", ".hidden", "a b", "-rf", "~",
+                             "a\\b", "\xc3\xa4", "\xff\xfe", "new\nline", "a/.b/..c/d"})
+        EXPECT_EQ(check(name), nullptr) << name;
+    EXPECT_EQ(check(std::string(255, 'x')), nullptr);
+    std::string deep;
+    for (int i = 0; i < 2047; i++)
+        deep += "a/";
+    EXPECT_EQ(check(deep + "b"), nullptr);
+}
+
+TEST(Name, Hostile)
+{
+    for (const char *name :
+         {"", "/", "/etc/passwd", "..", ".", "../x", "a/..", "a/../b", "a/../../b", "./a", "a/.",
+          "a/./b", "a//b", "a/", "//a", "a/b//", "../../../../tmp/x"})
+        EXPECT_NE(check(name), nullptr) << name;
+    EXPECT_NE(check(std::string("a\0b", 3)), nullptr);
+    EXPECT_NE(check(std::string("\0", 1)), nullptr);
+    EXPECT_NE(check(std::string(256, 'x')), nullptr);
+    EXPECT_NE(check("a/" + std::string(256, 'x') + "/b"), nullptr);
+    EXPECT_NE(check(std::string(RECORD_NAME_MAX + 1, 'x')), nullptr);
+}
+
+TEST(Name, ParentsAreMade)
+{
+    Folder f;
+    const char *base;
+    struct stat a, b;
+    int fd = name_parent(f.fd, "x/y/z", &base);
+
+    ASSERT_GE(fd, 0);
+    EXPECT_STREQ(base, "z");
+    ASSERT_EQ(fstat(fd, &a), 0);
+    ASSERT_EQ(stat(f.at("x/y").c_str(), &b), 0);
+    EXPECT_EQ(a.st_ino, b.st_ino);
+    close(fd);
+    EXPECT_EQ(f.count(), 2u);
+    fd = name_parent(f.fd, "plain", &base);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(fstat(fd, &a), 0);
+    ASSERT_EQ(stat(f.path.c_str(), &b), 0);
+    EXPECT_EQ(a.st_ino, b.st_ino);
+    close(fd);
+}
+
+TEST(Name, LinksAreNotFollowed)
+{
+    Folder inside, outside;
+    const char *base;
+
+    ASSERT_EQ(symlink(outside.path.c_str(), inside.at("link").c_str()), 0);
+    ASSERT_EQ(mkdir(inside.at("d").c_str(), 0777), 0);
+    ASSERT_EQ(symlink("..", inside.at("d/up").c_str()), 0);
+    ASSERT_EQ(symlink(".", inside.at("self").c_str()), 0);
+    for (const char *name : {"link/x", "link/a/x", "d/up/x", "d/up/y/x", "self/x"}) {
+        int fd = name_parent(inside.fd, name, &base);
+
+        EXPECT_TRUE(fd == -ELOOP || fd == -ENOTDIR) << name << " " << fd;
+    }
+    EXPECT_EQ(outside.count(), 0u);
+}
+
+TEST(Name, AFileInTheWay)
+{
+    Folder f;
+    const char *base;
+
+    f.write("file", "x");
+    EXPECT_EQ(name_parent(f.fd, "file/x", &base), -ENOTDIR);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files on their way in: whole with mode, time and holes, or not there at all. */
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <sys/resource.h>
+
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/part.h"
+}
+
+class Part : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        ASSERT_EQ(part_init(&part), 0);
+        sink.kind = SINK_DIR;
+        sink.dir_fd = folder.fd;
+        sink.stream_fd = -1;
+        offer.type = RECORD_OFFER;
+        offer.file = 1;
+        offer.mode = 0640;
+        offer.mtime_s = 981173106;
+        offer.mtime_ns = 789000000;
+    }
+    void TearDown() override
+    {
+        part_fini(&part);
+    }
+    /* The END_FILE that fits the content. */
+    struct record end(const std::string &content)
+    {
+        struct record r = {};
+        struct digest *d = digest_create();
+
+        digest_update(d, content.data(), content.size());
+        digest_value(d, r.hash);
+        digest_destroy(d);
+        r.type = RECORD_END_FILE;
+        r.size = content.size();
+        return r;
+    }
+    enum record_code put(const std::string &name, const std::string &content)
+    {
+        offer.size = content.size();
+        enum record_code code = part_open(&part, &sink, name.c_str(), &offer);
+        if (code == RECORD_OK && !content.empty())
+            code = part_write(&part, (const uint8_t *)content.data(), (uint32_t)content.size());
+        struct record e = end(content);
+        return code == RECORD_OK ? part_finish(&part, &e) : code;
+    }
+
+    Folder folder;
+    struct sink sink = {};
+    struct part part = {};
+    struct record offer = {};
+};
+
+TEST_F(Part, WholeFile)
+{
+    struct stat st;
+
+    ASSERT_EQ(put("a/b/file", "content"), RECORD_OK);
+    EXPECT_EQ(folder.read("a/b/file"), "content");
+    EXPECT_EQ(folder.count(), 3u);
+    ASSERT_EQ(stat(folder.at("a/b/file").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0640u);
+    EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
+    EXPECT_EQ(st.st_mtim.tv_nsec, 789000000);
+    EXPECT_FALSE(part.open);
+}
+
+TEST_F(Part, EmptyFile)
+{
+    ASSERT_EQ(put("empty", ""), RECORD_OK);
+    EXPECT_EQ(folder.count(), 1u);
+    EXPECT_EQ(folder.read("empty"), "");
+}
+
+TEST_F(Part, AStrangersSetuidIsNotKept)
+{
+    struct stat st;
+
+    offer.mode = 07755;
+    ASSERT_EQ(put("x", "x"), RECORD_OK);
+    ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0755u);
+}
+
+TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
+{
+    folder.write("x", "old");
+    offer.size = 3;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    EXPECT_EQ(folder.read("x"), "old");
+    EXPECT_EQ(folder.count(), 2u);
+    EXPECT_EQ(std::string(part.temporary).rfind(".x.part-", 0), 0u) << part.temporary;
+    struct record e = end("new");
+    ASSERT_EQ(part_finish(&part, &e), RECORD_OK);
+    EXPECT_EQ(folder.read("x"), "new");
+    EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(Part, WrongHashLeavesNothing)
+{
+    offer.size = 3;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    struct record e = end("neW");
+    EXPECT_EQ(part_finish(&part, &e), RECORD_CORRUPT);
+    EXPECT_EQ(folder.count(), 0u);
+}
+
+TEST_F(Part, WrongSizeLeavesNothing)
+{
+    offer.size = 4;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    struct record e = end("new");
+    EXPECT_EQ(part_finish(&part, &e), RECORD_CORRUPT);
+    EXPECT_EQ(folder.count(), 0u);
+    offer.size = 0;
+    offer.flags = RECORD_SIZE_UNKNOWN;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    EXPECT_EQ(part_finish(&part, &e), RECORD_OK);
+}
+
+TEST_F(Part, DiscardedLeavesNothing)
+{
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    EXPECT_EQ(folder.count(), 1u);
+    part_discard(&part);
+    EXPECT_EQ(folder.count(), 0u);
+    part_discard(&part);
+}
+
+TEST_F(Part, Holes)
+{
+    struct stat st;
+    const uint64_t mib = 1 << 20;
+    std::string content = std::string(40 * mib, '\0') + "data" + std::string(20 * mib, '\0');
+
+    offer.size = content.size();
+    ASSERT_EQ(part_open(&part, &sink, "sparse", &offer), RECORD_OK);
+    EXPECT_EQ(part_hole(&part, 40 * mib), RECORD_OK);
+    EXPECT_EQ(part_write(&part, (const uint8_t *)"data", 4), RECORD_OK);
+    EXPECT_EQ(part_hole(&part, 20 * mib), RECORD_OK);
+    struct record e = end(content);
+    ASSERT_EQ(part_finish(&part, &e), RECORD_OK);
+    EXPECT_EQ(folder.read("sparse"), content);
+    ASSERT_EQ(stat(folder.at("sparse").c_str(), &st), 0);
+    EXPECT_LT(st.st_blocks * 512, 1 << 20);
+    EXPECT_EQ(part.hole_bytes, 60 * mib);
+}
+
+TEST_F(Part, InTheWay)
+{
+    Folder outside;
+
+    ASSERT_EQ(mkdir(folder.at("dir").c_str(), 0777), 0);
+    EXPECT_EQ(put("dir", "x"), RECORD_IN_THE_WAY);
+    folder.write("file", "old");
+    EXPECT_EQ(put("file/x", "x"), RECORD_IN_THE_WAY);
+    EXPECT_EQ(folder.read("file"), "old");
+    ASSERT_EQ(symlink(outside.path.c_str(), folder.at("link").c_str()), 0);
+    EXPECT_EQ(put("link/x", "x"), RECORD_IN_THE_WAY);
+    EXPECT_EQ(outside.count(), 0u);
+    EXPECT_EQ(folder.count(), 3u);
+}
+
+/* A link under the file's own name is replaced, what it leads to is not touched. */
+TEST_F(Part, LinkIsReplaced)
+{
+    Folder outside;
+    struct stat st;
+
+    outside.write("target", "precious");
+    ASSERT_EQ(symlink(outside.at("target").c_str(), folder.at("x").c_str()), 0);
+    ASSERT_EQ(put("x", "new"), RECORD_OK);
+    EXPECT_EQ(outside.read("target"), "precious");
+    ASSERT_EQ(lstat(folder.at("x").c_str(), &st), 0);
+    EXPECT_TRUE(S_ISREG(st.st_mode));
+}
+
+TEST_F(Part, LongestName)
+{
+    std::string longest(255, 'n');
+
+    ASSERT_EQ(put(longest, "x"), RECORD_OK);
+    EXPECT_EQ(folder.read(longest), "x");
+    EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(Part, TooLargeForTheFileSystem)
+{
+    struct rlimit before, small;
+
+    signal(SIGXFSZ, SIG_IGN);
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 4096;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    EXPECT_EQ(put("large", std::string(100000, 'x')), RECORD_NO_SPACE);
+    setrlimit(RLIMIT_FSIZE, &before);
+    part_discard(&part);
+    EXPECT_EQ(folder.count(), 0u);
+}
+
+TEST_F(Part, OneFileOnly)
+{
+    sink.kind = SINK_FILE;
+    strcpy(sink.base, "mine");
+    ASSERT_EQ(put("theirs", "x"), RECORD_OK);
+    EXPECT_EQ(folder.read("mine"), "x");
+    EXPECT_EQ(put("second", "x"), RECORD_ONE_FILE);
+    struct record dir = offer;
+    EXPECT_EQ(part_directory(&part, &sink, "d", &dir), RECORD_ONE_FILE);
+    EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(Part, Stream)
+{
+    int fds[2];
+    char buffer[16] = "";
+
+    ASSERT_EQ(pipe(fds), 0);
+    sink.kind = SINK_STREAM;
+    sink.stream_fd = fds[1];
+    offer.size = 6;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    EXPECT_EQ(part_write(&part, (const uint8_t *)"ab", 2), RECORD_OK);
+    EXPECT_EQ(part_hole(&part, 3), RECORD_OK);
+    EXPECT_EQ(part_write(&part, (const uint8_t *)"c", 1), RECORD_OK);
+    struct record e = end(std::string("ab\0\0\0c", 6));
+    EXPECT_EQ(part_finish(&part, &e), RECORD_OK);
+    EXPECT_EQ(read(fds[0], buffer, sizeof buffer), 6);
+    EXPECT_EQ(memcmp(buffer, "ab\0\0\0c", 6), 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+TEST_F(Part, FullStream)
+{
+    sink.kind = SINK_STREAM;
+    sink.stream_fd = open("/dev/full", O_WRONLY);
+    ASSERT_GE(sink.stream_fd, 0);
+    EXPECT_EQ(put("x", "content"), RECORD_NO_SPACE);
+    EXPECT_NE(strstr(part.why, "No space left"), nullptr) << part.why;
+    close(sink.stream_fd);
+}
+
+TEST_F(Part, ReaderOfTheStreamIsGone)
+{
+    int fds[2];
+
+    signal(SIGPIPE, SIG_IGN);
+    ASSERT_EQ(pipe(fds), 0);
+    close(fds[0]);
+    sink.kind = SINK_STREAM;
+    sink.stream_fd = fds[1];
+    EXPECT_EQ(put("x", "content"), RECORD_IO);
+    close(fds[1]);
+}
+
+TEST_F(Part, Directories)
+{
+    struct record r = offer;
+    struct stat st;
+
+    r.type = RECORD_DIR;
+    r.mode = 04751;
+    ASSERT_EQ(part_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    ASSERT_EQ(stat(folder.at("a/b").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0751u);
+    EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
+    folder.write("file", "x");
+    EXPECT_EQ(part_directory(&part, &sink, "file", &r), RECORD_IN_THE_WAY);
+    ASSERT_EQ(symlink("/tmp", folder.at("link").c_str()), 0);
+    EXPECT_EQ(part_directory(&part, &sink, "link", &r), RECORD_IN_THE_WAY);
+}

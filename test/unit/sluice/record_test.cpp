@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of the file protocol: golden bytes (the same as in doc/file-protocol.md), round trips,
+ * and what is refused. */
+#include <cstring>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "unit/base/seed.h"
+
+extern "C" {
+#include "sluice/record.h"
+}
+
+static std::string hex(const uint8_t *bytes, size_t len)
+{
+    std::string out;
+    char two[3];
+
+    for (size_t i = 0; i < len; i++) {
+        snprintf(two, sizeof two, "%02x", bytes[i]);
+        out += two;
+    }
+    return out;
+}
+
+static std::string encoded(const struct record &r)
+{
+    uint8_t header[RECORD_HEADER_BYTES];
+
+    record_encode(header, &r);
+    return hex(header, sizeof header);
+}
+
+static struct record offer()
+{
+    struct record r = {};
+
+    r.type = RECORD_OFFER;
+    r.len_bytes = 9;
+    r.mode = 0640;
+    r.file = 3;
+    r.size = 0x0102030405;
+    r.mtime_s = -2;
+    r.mtime_ns = 999999999;
+    return r;
+}
+
+static struct record end_file()
+{
+    struct record r = {};
+
+    r.type = RECORD_END_FILE;
+    r.file = 3;
+    r.size = 7;
+    for (int i = 0; i < RECORD_HASH_BYTES; i++)
+        r.hash[i] = (uint8_t)(0xa0 + i);
+    return r;
+}
+
+TEST(Record, Golden)
+{
+    struct record r = offer();
+
+    EXPECT_EQ(encoded(r), "534c55460101000000000009000001a0"
+                          "00000000000000030000000000000000"
+                          "0000000102030405fffffffffffffffe"
+                          "3b9ac9ff000000000000000000000000");
+    r = {};
+    r.type = RECORD_DATA;
+    r.len_bytes = RECORD_DATA_MAX;
+    r.file = 3;
+    r.offset = 0x400000;
+    EXPECT_EQ(encoded(r), "534c5546010200000040000000000000"
+                          "00000000000000030000000000400000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_HOLE;
+    r.file = 3;
+    r.offset = 0x800000;
+    r.size = RECORD_HOLE_MAX;
+    EXPECT_EQ(encoded(r), "534c5546010300000000000000000000"
+                          "00000000000000030000000000800000"
+                          "00000000040000000000000000000000"
+                          "00000000000000000000000000000000");
+    EXPECT_EQ(encoded(end_file()), "534c5546010400000000000000000000"
+                                   "00000000000000030000000000000000"
+                                   "0000000000000007a0a1a2a3a4a5a6a7"
+                                   "a8a9aaabacadaeaf0000000000000000");
+    r = {};
+    r.type = RECORD_RESULT;
+    r.len_bytes = 5;
+    r.mode = RECORD_NO_SPACE;
+    r.file = 3;
+    EXPECT_EQ(encoded(r), "534c5546010800000000000500000004"
+                          "00000000000000030000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000000000000000000000");
+    r = {};
+    r.type = RECORD_END_ALL;
+    r.size = 3;
+    EXPECT_EQ(encoded(r), "534c5546010700000000000000000000"
+                          "00000000000000000000000000000000"
+                          "00000000000000030000000000000000"
+                          "00000000000000000000000000000000");
+}
+
+/* Decodes a header followed by as much data as it says. */
+static int decoded(const uint8_t *header, struct record *r, const char **why)
+{
+    static uint8_t request[RECORD_REQUEST_MAX];
+
+    memcpy(request, header, RECORD_HEADER_BYTES);
+    return record_decode(request, sizeof request, r, why);
+}
+
+static struct record random_record(std::mt19937_64 &rng)
+{
+    struct record r = {};
+
+    r.type = (uint8_t)(RECORD_OFFER + rng() % RECORD_RESULT);
+    if (r.type != RECORD_END_ALL)
+        r.file = 1 + rng();
+    switch (r.type) {
+    case RECORD_OFFER:
+        r.flags = (uint16_t)(rng() % 2);
+        r.size = r.flags ? 0 : rng() >> 2;
+        /* fall through */
+    case RECORD_DIR:
+        r.len_bytes = 1 + (uint32_t)(rng() % RECORD_NAME_MAX);
+        r.mode = rng() % 010000;
+        r.mtime_s = (int64_t)rng();
+        r.mtime_ns = (uint32_t)(rng() % 1000000000);
+        break;
+    case RECORD_DATA:
+        r.len_bytes = 1 + (uint32_t)(rng() % RECORD_DATA_MAX);
+        r.offset = rng() >> 2;
+        break;
+    case RECORD_HOLE:
+        r.offset = rng() >> 2;
+        r.size = 1 + rng() % RECORD_HOLE_MAX;
+        break;
+    case RECORD_END_FILE:
+        for (uint8_t &b : r.hash)
+            b = (uint8_t)rng();
+        r.size = rng() >> 1;
+        break;
+    case RECORD_END_ALL:
+        r.size = rng() >> 1;
+        break;
+    case RECORD_RESULT:
+        r.mode = rng() % RECORD_CODES;
+        r.len_bytes = (uint32_t)(rng() % (RECORD_MESSAGE_MAX + 1));
+        r.size = rng() >> 1;
+        break;
+    }
+    return r;
+}
+
+TEST(Record, RoundTrip)
+{
+    std::mt19937_64 rng(test_seed());
+
+    for (int i = 0; i < 2000; i++) {
+        struct record r = random_record(rng), back;
+        uint8_t header[RECORD_HEADER_BYTES];
+        const char *why;
+
+        if (r.file == 0 && r.type != RECORD_END_ALL)
+            r.file = 1;
+        record_encode(header, &r);
+        ASSERT_EQ(decoded(header, &back, &why), 0) << why << " type " << (int)r.type;
+        EXPECT_EQ(why, nullptr);
+        EXPECT_EQ(encoded(back), encoded(r));
+        EXPECT_EQ(back.len_bytes, r.len_bytes);
+        EXPECT_EQ(back.file, r.file);
+        EXPECT_EQ(back.offset, r.offset);
+        EXPECT_EQ(back.size, r.size);
+        EXPECT_EQ(back.mode, r.mode);
+        EXPECT_EQ(back.mtime_s, r.mtime_s);
+        EXPECT_EQ(memcmp(back.hash, r.hash, sizeof r.hash), 0);
+    }
+}
+
+/* What is accepted is exactly what could have been made: encoding it again gives the same bytes. */
+TEST(Record, ChangedBytesAreRefusedOrMeanWhatTheySay)
+{
+    std::mt19937_64 rng(test_seed());
+    int accepted = 0, refused = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        struct record r = random_record(rng), back;
+        uint8_t header[RECORD_HEADER_BYTES], again[RECORD_HEADER_BYTES];
+        const char *why;
+
+        record_encode(header, &r);
+        for (uint64_t n = 1 + rng() % 3; n > 0; n--)
+            header[rng() % sizeof header] = (uint8_t)rng();
+        if (decoded(header, &back, &why) < 0) {
+            EXPECT_NE(why, nullptr);
+            refused++;
+            continue;
+        }
+        accepted++;
+        record_encode(again, &back);
+        ASSERT_EQ(hex(again, sizeof again), hex(header, sizeof header));
+    }
+    EXPECT_GT(accepted, 100);
+    EXPECT_GT(refused, 100);
+}
+
+static void expect_refused(const struct record &r, const char *expected)
+{
+    uint8_t header[RECORD_HEADER_BYTES];
+    struct record back;
+    const char *why = nullptr;
+
+    record_encode(header, &r);
+    EXPECT_LT(decoded(header, &back, &why), 0) << expected;
+    EXPECT_STREQ(why, expected);
+}
+
+TEST(Record, Limits)
+{
+    struct record r = offer();
+
+    r.len_bytes = 0;
+    expect_refused(r, "length out of range");
+    r.len_bytes = RECORD_NAME_MAX + 1;
+    expect_refused(r, "length out of range");
+    r = offer();
+    r.file = 0;
+    expect_refused(r, "no file number");
+    r = offer();
+    r.flags = 2;
+    expect_refused(r, "unknown flag");
+    r = offer();
+    r.flags = RECORD_SIZE_UNKNOWN;
+    expect_refused(r, "size both known and unknown");
+    r = offer();
+    r.mode = 010000;
+    expect_refused(r, "mode out of range");
+    r = offer();
+    r.mtime_ns = 1000000000;
+    expect_refused(r, "time out of range");
+    r = offer();
+    r.size = (uint64_t)INT64_MAX + 1;
+    expect_refused(r, "size out of range");
+    r = {};
+    r.type = RECORD_DATA;
+    r.file = 1;
+    r.len_bytes = 8;
+    r.offset = INT64_MAX - 7;
+    expect_refused(r, "end out of range");
+    r.offset = INT64_MAX - 8;
+    r.len_bytes = RECORD_DATA_MAX + 1;
+    expect_refused(r, "length out of range");
+    r = {};
+    r.type = RECORD_HOLE;
+    r.file = 1;
+    expect_refused(r, "hole out of range");
+    r.size = RECORD_HOLE_MAX + 1;
+    expect_refused(r, "hole out of range");
+    r = {};
+    r.type = RECORD_RESULT;
+    r.file = 1;
+    r.mode = RECORD_CODES;
+    expect_refused(r, "unknown result");
+    r.mode = RECORD_IO;
+    r.len_bytes = RECORD_MESSAGE_MAX + 1;
+    expect_refused(r, "length out of range");
+}
+
+TEST(Record, LengthsBeforeFields)
+{
+    struct record r = offer(), back;
+    uint8_t bytes[RECORD_HEADER_BYTES + 9] = {};
+    const char *why;
+
+    record_encode(bytes, &r);
+    EXPECT_EQ(record_decode(bytes, sizeof bytes, &back, &why), 0);
+    for (size_t len = 0; len < sizeof bytes; len++) {
+        /* A copy of exactly that size, so that sanitizers see what is read. */
+        std::string copy((const char *)bytes, len);
+
+        EXPECT_LT(record_decode((const uint8_t *)copy.data(), len, &back, &why), 0) << len;
+        EXPECT_STREQ(why, len < RECORD_HEADER_BYTES ? "shorter than a header"
+                                                    : "longer than its request");
+    }
+}
+
+TEST(Record, OthersProtocols)
+{
+    struct record r = offer(), back;
+    uint8_t header[RECORD_HEADER_BYTES];
+    const char *why;
+
+    record_encode(header, &r);
+    header[0] ^= 1;
+    EXPECT_LT(decoded(header, &back, &why), 0);
+    EXPECT_STREQ(why, "not sluice's file protocol");
+    header[0] ^= 1;
+    header[4] = 2;
+    EXPECT_LT(decoded(header, &back, &why), 0);
+    EXPECT_STREQ(why, "another version of the file protocol");
+    header[4] = 1;
+    header[5] = 0;
+    EXPECT_LT(decoded(header, &back, &why), 0);
+    header[5] = RECORD_RESULT + 1;
+    EXPECT_LT(decoded(header, &back, &why), 0);
+    EXPECT_STREQ(why, "unknown type");
+}
+
+/* A field that the type does not have must be zero, whatever it is. */
+TEST(Record, UnusedFieldsAreZero)
+{
+    struct record r = end_file(), back;
+    uint8_t header[RECORD_HEADER_BYTES];
+    const char *why;
+    /* flags, mode, offset, the last eight */
+    const size_t unused[] = {6, 7, 14, 15, 24, 31, 56, 63};
+
+    for (size_t at : unused) {
+        record_encode(header, &r);
+        header[at] = 1;
+        EXPECT_LT(decoded(header, &back, &why), 0) << at;
+    }
+}
+
+TEST(Record, EveryCodeHasCauseAndCure)
+{
+    for (uint32_t c = 0; c < RECORD_CODES; c++) {
+        EXPECT_GT(strlen(record_code_cause(c)), 3u);
+        EXPECT_GT(strlen(record_code_cure(c)), 3u);
+    }
+    EXPECT_STREQ(record_code_cause(RECORD_CODES), "unknown result");
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the sender makes of RESULT records, right and wrong ones. */
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "sluice/say.h"
+#include "sluice/sender.h"
+}
+
+class Result : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        options.host = "peer";
+        s.options = &options;
+        ASSERT_EQ(summary_init(&s.summary, true), 0);
+    }
+    void TearDown() override
+    {
+        sender_forget(&s);
+        summary_fini(&s.summary);
+    }
+    void expect(const char *name, bool directory = false)
+    {
+        s.file++;
+        ASSERT_TRUE(sender_expect(&s, name, directory));
+    }
+    static std::string result(uint64_t file, uint32_t code, const std::string &message = "")
+    {
+        struct record r = {};
+        std::string out(RECORD_HEADER_BYTES, '\0');
+
+        r.type = RECORD_RESULT;
+        r.file = file;
+        r.mode = code;
+        r.len_bytes = (uint32_t)message.size();
+        record_encode((uint8_t *)&out[0], &r);
+        return out + message;
+    }
+    void give(const std::string &bytes)
+    {
+        sender_results(&s, (const uint8_t *)bytes.data(), bytes.size());
+    }
+
+    struct sender_options options = {};
+    struct sender s = {};
+};
+
+TEST_F(Result, SeveralInOneRequest)
+{
+    expect("a");
+    expect("d", true);
+    expect("b");
+    s.first->bytes = 10;
+    give(result(1, RECORD_OK) + result(2, RECORD_OK) + result(3, RECORD_OK));
+    EXPECT_EQ(s.first, nullptr);
+    EXPECT_EQ(s.code, SAY_OK);
+    EXPECT_EQ(s.summary.files, 2u);
+    EXPECT_EQ(s.summary.bytes, 10u);
+}
+
+TEST_F(Result, AFileIsRefusedWhileItIsSent)
+{
+    expect("a");
+    s.in_file = true;
+    give(result(1, RECORD_DENIED, "cannot be made: \x1b[31mno"));
+    EXPECT_TRUE(s.refused);
+    EXPECT_FALSE(s.giving_up);
+    EXPECT_EQ(s.code, SAY_REMOTE);
+    EXPECT_EQ(s.summary.failed, 1u);
+}
+
+TEST_F(Result, FullDiskEndsItAll)
+{
+    expect("a");
+    expect("b");
+    give(result(1, RECORD_NO_SPACE));
+    EXPECT_TRUE(s.giving_up);
+    EXPECT_EQ(s.code, SAY_REMOTE);
+    EXPECT_EQ(s.status, 0);
+}
+
+TEST_F(Result, DroppedBySenderIsSaidOnce)
+{
+    expect("a");
+    s.last->dropped = true;
+    s.code = SAY_LOCAL;
+    give(result(1, RECORD_DROPPED));
+    EXPECT_EQ(s.code, SAY_LOCAL);
+    EXPECT_EQ(s.summary.failed, 1u);
+}
+
+TEST_F(Result, Nonsense)
+{
+    give(result(1, RECORD_OK)); /* nobody waits */
+    EXPECT_NE(s.status, 0);
+    EXPECT_EQ(s.code, SAY_TRANSFER);
+
+    s.status = s.code = 0;
+    expect("a");
+    expect("b");
+    give(result(2, RECORD_OK)); /* out of order */
+    EXPECT_NE(s.status, 0);
+
+    s.status = s.code = 0;
+    s.file = 1;
+    s.in_file = true;
+    give(result(1, RECORD_OK)); /* before its end */
+    EXPECT_NE(s.status, 0);
+
+    s.status = s.code = 0;
+    s.in_file = false;
+    s.first->dropped = true;
+    give(result(1, RECORD_OK)); /* although it never ended */
+    EXPECT_NE(s.status, 0);
+
+    s.status = s.code = 0;
+    give(result(1, RECORD_IO).substr(0, 63));
+    EXPECT_NE(s.status, 0);
+
+    s.status = s.code = 0;
+    give(std::string(1000, 'x'));
+    EXPECT_NE(s.status, 0);
+    EXPECT_EQ(s.code, SAY_TRANSFER);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is found below a path, and how it is called on the other side. */
+#include <string>
+#include <vector>
+
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/tree.h"
+}
+
+/* "F name", "D name", ... in the order of the walk. */
+static std::vector<std::string> walk(const std::string &path)
+{
+    std::vector<std::string> out;
+    struct tree *t = tree_open(path.c_str());
+    struct tree_entry e;
+
+    if (t == nullptr)
+        return {"none"};
+    while (tree_next(t, &e))
+        out.push_back(std::string(1, "FDSX"[e.kind]) + " " + e.name);
+    tree_close(t);
+    return out;
+}
+
+using Names = std::vector<std::string>;
+
+static void make(const Folder &f)
+{
+    ASSERT_EQ(mkdir(f.at("t").c_str(), 0755), 0);
+    ASSERT_EQ(mkdir(f.at("t/b").c_str(), 0755), 0);
+    ASSERT_EQ(mkdir(f.at("t/empty").c_str(), 0755), 0);
+    f.write("t/a", "1");
+    f.write("t/b/x", "2");
+    f.write("t/b/.hidden", "3");
+    f.write("t/z", "4");
+}
+
+TEST(Tree, DirectoriesComeAfterWhatIsInThem)
+{
+    Folder f;
+
+    make(f);
+    Names expected = {"F t/a", "F t/b/.hidden", "F t/b/x", "D t/b", "D t/empty", "F t/z", "D t"};
+    EXPECT_EQ(walk(f.at("t")), expected);
+    EXPECT_EQ(walk(f.at("t/")), expected);
+    EXPECT_EQ(walk(f.at("t///")), expected);
+}
+
+TEST(Tree, ContentOfADot)
+{
+    Folder f;
+
+    make(f);
+    EXPECT_EQ(walk(f.at("t/.")),
+              (Names{"F a", "F b/.hidden", "F b/x", "D b", "D empty", "F z", "D "}));
+    EXPECT_EQ(walk(f.at("t/b/..")),
+              (Names{"F a", "F b/.hidden", "F b/x", "D b", "D empty", "F z", "D "}));
+}
+
+TEST(Tree, ASingleFile)
+{
+    Folder f;
+
+    make(f);
+    EXPECT_EQ(walk(f.at("t/b/x")), Names{"F x"});
+}
+
+TEST(Tree, LinksAndPipes)
+{
+    Folder f;
+
+    make(f);
+    ASSERT_EQ(symlink("a", f.at("t/link").c_str()), 0);
+    ASSERT_EQ(symlink(".", f.at("t/loop").c_str()), 0);
+    ASSERT_EQ(symlink("nowhere", f.at("t/broken").c_str()), 0);
+    ASSERT_EQ(mkfifo(f.at("t/pipe").c_str(), 0600), 0);
+    EXPECT_EQ(walk(f.at("t")),
+              (Names{"F t/a", "F t/b/.hidden", "F t/b/x", "D t/b", "S t/broken", "D t/empty",
+                     "S t/link", "S t/loop", "S t/pipe", "F t/z", "D t"}));
+    /* Named by the user, they are followed and opened. */
+    EXPECT_EQ(walk(f.at("t/link")), Names{"F link"});
+    EXPECT_EQ(walk(f.at("t/pipe")), Names{"F pipe"});
+    EXPECT_EQ(walk(f.at("t/broken")), Names{"X broken"});
+}
+
+TEST(Tree, Missing)
+{
+    EXPECT_EQ(walk("/nonexistent/sluice"), Names{"X sluice"});
+}
+
+TEST(Tree, Base)
+{
+    const struct {
+        const char *path, *base;
+    } cases[] = {{"a", "a"},  {"a/b", "b"}, {"/a/b/", "b"}, {"/", ""},    {".", ""},    {"..", ""},
+                 {"a/.", ""}, {"a/..", ""}, {"...", "..."}, {"./a", "a"}, {"a//", "a"}, {"", ""}};
+
+    for (auto &c : cases) {
+        const char *base;
+        int len;
+
+        tree_base(c.path, &base, &len);
+        EXPECT_EQ(std::string(base, (size_t)len), c.base) << c.path;
+    }
+}
