@@ -143,7 +143,7 @@ static uint32_t kept_offer(struct lane *l, uint64_t now)
         l->quiet = 0;
     }
     if (l->kept_n > 0) {
-        counter_add(&l->counters.tx_refused, l->kept_n);
+        counter_add(&l->counters.tx_refused, 1);
         kept_give_up(l, now);
     }
     return sent;

@@ -15,10 +15,10 @@
 
 #include "sluiced/memory.h"
 
-#define SUM_TX      RTE_ETH_TX_OFFLOAD_UDP_CKSUM
-#define SUM_RX      RTE_ETH_RX_OFFLOAD_UDP_CKSUM
+#define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
+#define SUM_RX       RTE_ETH_RX_OFFLOAD_UDP_CKSUM
 /* Ethernet header, VLAN tag and frame check sequence. */
-#define FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
+#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
 /* What the kernel leaves free of each buffer of AF_XDP (XDP_PACKET_HEADROOM). */
 #define XDP_HEADROOM 256u
 

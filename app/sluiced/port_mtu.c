@@ -18,6 +18,8 @@
 
 /* What the kernel's header takes of a frame of AF_PACKET's ring. */
 #define PACKET_OVERHEAD 32
+/* Beyond this, the kernel drops frames on some interfaces (veth) without a word. */
+#define XDP_MTU_MAX     3000u
 
 /* MTU of a Linux interface, 0 if it is not known. */
 static uint32_t interface_mtu(const char *name)
@@ -71,6 +73,17 @@ static int mtu_set_packet(const struct port *p, char *err, size_t err_len)
     return 0;
 }
 
+static int mtu_check_xdp(const struct port *p, char *err, size_t err_len)
+{
+    if (p->cfg->mtu_bytes <= XDP_MTU_MAX)
+        return 0;
+    snprintf(err, err_len,
+             "port %s: mtu = %u: AF_XDP's buffers of one page take at most %u; lower mtu, or use "
+             "net_af_packet",
+             p->cfg->name, p->cfg->mtu_bytes, XDP_MTU_MAX);
+    return -EINVAL;
+}
+
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,
                  size_t err_len)
 {
@@ -79,6 +92,8 @@ int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char
 
     if (strcmp(p->driver, "net_af_packet") == 0)
         return mtu_set_packet(p, err, err_len);
+    if (strcmp(p->driver, "net_af_xdp") == 0 && mtu_check_xdp(p, err, err_len) != 0)
+        return -EINVAL;
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)p->cfg->mtu_bytes);
     if (rc == 0 || (rc == -ENOTSUP && p->traits.software))
         return 0;

@@ -172,6 +172,7 @@ static void state_take(struct host *h, const struct rte_mbuf *m, const struct fr
     if (w->type == WIRE_CNTL) {
         host_count(h, COUNT_rx_cntl);
         c->route.dst_mac = f->src_mac;
+        c->route_known = true;
         cntl_take(h, c, &u.cntl);
     } else {
         host_count(h, COUNT_rx_rcntl);

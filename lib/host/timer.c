@@ -61,8 +61,10 @@ static void first_again(struct host *h, struct conn *c)
         conn_over(h, c, c->route_known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
         return;
     }
-    if (c->route_known && c->first_tries == FIRST_DOUBT)
+    if (c->route_known && c->first_tries == FIRST_DOUBT) {
+        c->first_tries++; /* once */
         tx_route_doubt(h, c);
+    }
     conn_want(h, c, WANT_FIRST);
     uint64_t wait = UNRESOLVED_NS;
 

@@ -117,9 +117,12 @@ class Daemon:
         """What `sluice show` says, or None."""
         if not os.path.exists(self.socket):
             return None
-        done = subprocess.run([self.build.program("sluice"), "show", what, "--json", "--socket",
-                               self.socket], capture_output=True, text=True, timeout=20, check=False,
-                              env={**os.environ, **(self.env or {})})
+        try:
+            done = subprocess.run([self.build.program("sluice"), "show", what, "--json", "--socket",
+                                   self.socket], capture_output=True, text=True, timeout=60,
+                                  check=False, env={**os.environ, **(self.env or {})})
+        except subprocess.TimeoutExpired:
+            return None
         if done.returncode != 0:
             return None
         return json.loads(done.stdout)[what]
@@ -133,6 +136,11 @@ class Daemon:
     def wait_link(self):
         until(lambda: all(p["link"] == "up" for p in self.show("ports")), 20,
               f"link of {self.name} comes up")
+
+    def wait_listening(self, service=7000):
+        """Until somebody waits for connections to this service."""
+        until(lambda: any(c["state"] == "waiting" and c["service"] == service
+                          for c in self.show("conns")), 30, f"service {service} on {self.name}")
 
     def pid(self):
         """Of the daemon itself: `ip netns exec` becomes it."""

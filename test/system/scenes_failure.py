@@ -18,6 +18,7 @@ def _running(lab, context):
     transfer_works(a, b, ADDR_B)
     before = [a.holdings(), b.holdings()]
     receiver = b.sluice("receiver", "perf", "server", "-1")
+    b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
     until(lambda: any(c["tx_bytes"] > 4 << 20 for c in a.show("conns")), 20, "data flow")
     return (a, b), before, sender, receiver
@@ -119,6 +120,7 @@ def stopped_client(lab, context):
     a, b = daemons
     receiver.signal(signal.SIGSTOP)
     b_after = b.sluice("other-server", "perf", "server", "-1", "-p", "7001")
+    b.wait_listening(7001)
     other = a.sluice("other", "perf", "client", "--check", "-n", "8M", ADDR_B + ":7001")
     other.check(60)
     b_after.check(30)

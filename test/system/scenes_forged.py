@@ -27,6 +27,7 @@ def forged(lab, context):
     a, b = veth_pair(lab, context.build)
     before = _counters(b)
     server = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening()
     client = a.sluice("client", "perf", "client", "--check", "-i", "0", "-t", SECONDS + 15, "--json",
                       ADDR_B)
     until(lambda: any(c["tx_bytes"] > 1 << 20 for c in a.show("conns")), 20, "data flow")

@@ -129,16 +129,8 @@ def command_peers(lab, context):
     run("directory", 5, ("-r",), "send", lab.dir, ADDR_B, *at_a)
     run("usage", 2, ("--nonsense",), "send", "--nonsense", *at_a)
     b.sluice("holder", "recv", "-o", lab.dir, "-q")
-    # The holder needs a moment to listen.
-    taken = ("recv", "-o", lab.dir, "-q", "--socket", b.socket)
-    for i in range(20):
-        process = lab.start(f"taken{i}", [sluice, *taken])
-        try:
-            process.popen.wait(1)
-            break
-        except subprocess.TimeoutExpired:
-            process.stop()
-    one_line(process, 1, 7, "7000")
+    b.wait_listening()
+    run("taken", 7, ("7000",), "recv", "-o", lab.dir, "-q", "--socket", b.socket)
     a.stop()
     b.stop()
 
@@ -154,6 +146,7 @@ def full_disk(lab, context):
     with open(source, "wb") as f:
         f.write(os.urandom(16 << 20))
     receiver = b.sluice("receiver", "recv", "-o", disk, "--once", "-q")
+    b.wait_listening()
     sender = a.sluice("sender", "send", "-q", source, ADDR_B)
     one_line(sender, 30, 6, "big", "space|room|full")
     one_line(receiver, 30, 5, "big", "space|room|full")

@@ -79,6 +79,7 @@ def vlan_apart(lab, context):
     a, b = memif_pair(lab, context.build, a_keys={"vlan": 100}, b_keys={"vlan": 101},
                       keys={"silence": "1s"})
     b.sluice("server", "perf", "server", "-1")
+    b.wait_listening()
     client = a.sluice("client", "perf", "client", "-t", "1", ADDR_B)
     if client.wait(20) != 4:
         raise LabError(f"status 4 was due\n{client.tail()}")
@@ -150,6 +151,7 @@ def one_after_the_other(lab, context):
     daemons, before = _pair(lab, context)
     a, b = daemons
     server = b.sluice("server", "perf", "server", "--json")
+    b.wait_listening()
     for i in range(50):
         client = a.sluice(f"client{i}", "perf", "client", "--check", "-n", "100K", ADDR_B)
         client.check(30)

@@ -358,6 +358,46 @@ TEST_F(SessionTest, CompletionRingIsNeverOverrun)
     }
 }
 
+/* What operations under way will complete has its place already. */
+TEST_F(SessionTest, CompletionsOwedAreCounted)
+{
+    struct protocol_request q = {};
+    struct protocol_submission e = {};
+    struct protocol_completion d;
+    struct sluice_conn *peer;
+
+    start();
+    struct sluice *s = open();
+    RawClient c;
+    ASSERT_TRUE(c.open(path, 16));
+    q.type = PROTOCOL_LISTEN;
+    q.u.service = 7000;
+    ASSERT_EQ(c.ask(q).status, 0);
+    e.op = PROTOCOL_ACCEPT;
+    e.u.connect.service = 7000;
+    c.submit(0, e);
+    e = {};
+    e.op = PROTOCOL_RECV;
+    for (uint32_t i = 1; i < 16; i++) {
+        e.user = i;
+        c.submit(0, e);
+    }
+    ASSERT_TRUE(
+        eventually([&] { return __atomic_load_n(&c.ring(0)->sq_head, __ATOMIC_ACQUIRE) == 16; }));
+    e.op = PROTOCOL_SHUTDOWN;
+    e.user = 16;
+    c.submit(0, e);
+    usleep(20000);
+    EXPECT_EQ(c.ring(0)->sq_head, 16u) << "no place for its completion";
+    EXPECT_EQ(c.ring(0)->cq_tail, 0u);
+    ASSERT_EQ(sluice_connect(s, "10.0.0.2", 0, 1, &peer), 0);
+    EXPECT_TRUE(eventually([&] { return c.take(0, &d); }));
+    EXPECT_EQ(d.op, PROTOCOL_ACCEPT);
+    ASSERT_TRUE(
+        eventually([&] { return __atomic_load_n(&c.ring(0)->sq_head, __ATOMIC_ACQUIRE) == 17; }));
+    sluice_close(s);
+}
+
 TEST_F(SessionTest, FloodOfNonsenseEndsTheSession)
 {
     struct protocol_submission e = {};
