@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
 #
 # Functions that the scripts share. Source it first; it switches on strict mode and the clean-up.
 #

@@ -110,7 +110,7 @@ void meter_sample(struct meter *m, uint64_t now_ns, struct sluice_conn *const *c
 {
     struct meter_point *sum = &m->now[METER_SUM];
     struct sluice_stats stats;
-    struct flow f = {0};
+    struct flow f = {.outward = m->tx && !m->rx};
     uint32_t i;
 
     if (m->start_ns == 0 || (now_ns < meter_next(m) && !last))

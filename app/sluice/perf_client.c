@@ -113,15 +113,17 @@ static uint64_t client_rate(const struct client *c)
     return c->config->reverse ? s.rx_rate_Bps : s.tx_rate_Bps;
 }
 
-/* As much as 50 ms move: what is outstanding at the end delays the end. */
-static uint64_t client_request(uint64_t rate_Bps)
+/* As much as 50 ms move, since what is outstanding at the end delays the end; and as fits in the
+ * memory. A power of two. */
+static uint64_t client_request(const struct client *c)
 {
-    uint64_t bytes = PERF_REQUEST_LEAST;
+    const struct perf_config *o = c->config;
+    uint64_t bytes = PERF_REQUEST_MOST, rate_Bps = client_rate(c);
+    uint64_t room = o->memory_bytes / o->streams / (o->outstanding + 1);
 
-    if (rate_Bps == 0)
-        return PERF_REQUEST_MOST;
-    while (bytes < PERF_REQUEST_MOST && bytes < rate_Bps / 20)
-        bytes *= 2;
+    while (bytes > PERF_REQUEST_LEAST &&
+           (bytes > room || (rate_Bps != 0 && bytes / 2 > rate_Bps / 20)))
+        bytes /= 2;
     return bytes;
 }
 
@@ -136,7 +138,7 @@ static void client_parameters(struct client *c)
     s->streams = o->streams;
     s->flags = (o->reverse ? 0 : PERF_CLIENT_SENDS) |
                (o->reverse || o->bidir ? PERF_SERVER_SENDS : 0) | (o->check ? PERF_CHECK : 0);
-    s->request_bytes = o->request_given ? o->request_bytes : client_request(client_rate(c));
+    s->request_bytes = o->request_given ? o->request_bytes : client_request(c);
     s->outstanding = o->outstanding < depth ? o->outstanding : depth;
     s->duration_ns = o->duration_ns;
     s->memory_bytes = o->memory_bytes / o->streams;

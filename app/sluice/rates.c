@@ -15,7 +15,6 @@ void flow_add(struct flow *f, const struct sluice_stats *stats, bool sending)
     f->tx_bytes += stats->tx_bytes;
     f->rate_Bps += sending ? stats->tx_rate_Bps : stats->rx_rate_Bps;
     f->momentary_Bps += stats->rx_momentary_Bps;
-    f->units += sending ? stats->tx_units : stats->rx_units;
     f->repeats += sending ? stats->tx_repeats : stats->rx_lost;
 }
 
@@ -57,7 +56,7 @@ void rates_sample(struct rates *r, uint64_t now_ns, const struct flow *f)
     if (r->start_ns == 0)
         r->start_ns = now_ns;
     passed_s = (double)(now_ns - r->last_ns) / 1e9;
-    if (f->rx_bytes == 0 && r->last_ns != 0 && f->tx_bytes >= r->last_tx_bytes)
+    if (f->outward && r->last_ns != 0 && f->tx_bytes >= r->last_tx_bytes)
         momentary = (uint64_t)((double)(f->tx_bytes - r->last_tx_bytes) / passed_s);
     fprintf(r->file, "%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
             (double)(now_ns - r->start_ns) / 1e9, f->rx_bytes, f->tx_bytes, f->rate_Bps, momentary);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The course of a transfer as CSV, a row every 10 ms: t_s (since the start), rx_bytes and tx_bytes
- * (payload, sum so far), rate_Bps (granted), momentary_Bps (as the receiver measures it; where
- * nothing is received, the bytes sent since the row before).
+ * (payload, sum so far), rate_Bps (granted), momentary_Bps (as the receiver measures it; at a
+ * sender, from the bytes sent since the row before).
  */
 #ifndef SLUICE_COMMAND_RATES_H
 #define SLUICE_COMMAND_RATES_H
@@ -20,7 +20,8 @@ struct flow {
     uint64_t rx_bytes, tx_bytes;
     uint64_t rate_Bps;
     uint64_t momentary_Bps;
-    uint64_t units, repeats; /* of the direction that counts */
+    uint64_t repeats; /* of the direction that counts */
+    bool outward;     /* nothing but control records is received */
 };
 
 /* Adds a connection; sending: what counts is what is sent. */

@@ -113,7 +113,7 @@ static void sender_take(struct sender *s)
 static void sender_tick(struct sender *s)
 {
     uint64_t now = loop_now();
-    struct flow f = {0};
+    struct flow f = {.outward = true};
 
     if (now < rates_next(&s->rates) && now < progress_next(&s->progress))
         return;

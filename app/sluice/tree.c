@@ -11,6 +11,7 @@
 
 struct tree {
     FTS *fts;
+    bool begun; /* fts_read() was called */
     char *path; /* of the root, without slashes behind it */
     size_t path_len;
     char *name; /* of the entry */
@@ -74,6 +75,9 @@ void tree_close(struct tree *t)
 {
     if (t == NULL)
         return;
+    /* glibc's fts_close() forgets the root if nothing was ever read. */
+    if (t->fts != NULL && !t->begun)
+        fts_read(t->fts);
     if (t->fts != NULL)
         fts_close(t->fts);
     free(t->path);
@@ -142,6 +146,7 @@ bool tree_next(struct tree *t, struct tree_entry *out)
     do {
         errno = 0;
         e = fts_read(t->fts);
+        t->begun = true;
         if (e == NULL && errno == 0)
             return false;
     } while (e != NULL && e->fts_info == FTS_D);

@@ -12,6 +12,7 @@
 #include <rte_cycles.h>
 
 #include "base/counter.h"
+#include "sluiced/links.h"
 #include "sluiced/notify.h"
 
 #define NS_IN_S       1000000000ull
@@ -26,11 +27,11 @@ static volatile sig_atomic_t stop_signals;
 struct control {
     struct daemon *d;
     int epoll, timer;
-    uint64_t now;                                        /* TSC */
-    uint64_t stats_due, link_due, revive_due, alive_due; /* TSC */
-    uint64_t alive_cycles;                               /* 0: nobody wants to know */
+    uint64_t now;                  /* TSC */
+    uint64_t stats_due, alive_due; /* TSC */
+    uint64_t alive_cycles;         /* 0: nobody wants to know */
     struct host_port_counters counters[CONFIG_PORTS_MAX];
-    bool link[CONFIG_PORTS_MAX];
+    struct links links;
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* when last told alive */
     bool stopping;
     uint64_t stop_began, stop_deadline, idle_since; /* TSC; idle_since 0: clients are still there */
@@ -78,51 +79,6 @@ static void read_port_stats(struct control *c)
     }
 }
 
-static void watch_links(struct control *c)
-{
-    uint32_t i;
-
-    if (c->now < c->link_due)
-        return;
-    c->link_due = c->now + cycles(c, LINK_NS);
-    for (i = 0; i < c->d->n_ports; i++) {
-        bool up = port_link_up(&c->d->ports[i]);
-
-        if (up != c->link[i])
-            say("port %s: link %s", c->d->ports[i].cfg->name, up ? "up" : "down");
-        c->link[i] = up;
-    }
-}
-
-/* Takes the port away from its workers, starts it anew, and gives it back. */
-static void revive_port(struct control *c, uint32_t index)
-{
-    struct daemon *d = c->d;
-    uint32_t first = d->first_lane[index], last = first + d->ports[index].queues, i;
-    bool started;
-
-    for (i = first; i < last; i++)
-        lane_set_active(&d->lanes[i], false);
-    for (i = first; i < last; i++)
-        worker_pass(d->lane_worker[i]);
-    started = port_restart(&d->ports[index]);
-    for (i = first; started && i < last; i++)
-        lane_set_active(&d->lanes[i], true);
-}
-
-static void revive_ports(struct control *c)
-{
-    uint32_t i;
-
-    if (c->now < c->revive_due)
-        return;
-    c->revive_due = c->now + cycles(c, REVIVE_NS);
-    for (i = 0; i < c->d->n_ports; i++) {
-        if (port_needs_restart(&c->d->ports[i]))
-            revive_port(c, i);
-    }
-}
-
 /* The service manager hears that we are alive only if every worker went on. */
 static void tell_alive(struct control *c)
 {
@@ -151,8 +107,7 @@ static void control_tick(struct control *c)
     for (i = 0; i < c->d->n_ports; i++)
         host_control(c->d->controls[i], &c->counters[i], c->now);
     sessions_poll(c->d->sessions);
-    watch_links(c);
-    revive_ports(c);
+    links_watch(&c->links, c->now);
     tell_alive(c);
 }
 
@@ -213,7 +168,7 @@ static int control_open(struct control *c)
             strerror(errno));
         return -1;
     }
-    c->revive_due = c->now + cycles(c, REVIVE_NS);
+    links_init(&c->links, c->d, c->now);
     c->alive_cycles = cycles(c, notify_interval_ns());
     return 0;
 }

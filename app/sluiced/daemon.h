@@ -36,7 +36,8 @@ struct daemon {
     struct worker workers[DAEMON_WORKERS_MAX];
     uint32_t n_workers;
     struct worker *lane_worker[DAEMON_LANES_MAX]; /* who runs lanes[i] */
-    bool main_works; /* the main lcore is a worker: control has a thread of its own */
+    bool stuck[DAEMON_LANES_MAX]; /* nobody takes what lanes[i] sends; written by links.c */
+    bool main_works;              /* the main lcore is a worker: control has a thread of its own */
     struct sessions *sessions;
     uint32_t next_worker; /* where route() starts looking */
 };

@@ -211,6 +211,28 @@ static void add_levels(const struct start *s, char **argv, int *argc)
     argv[(*argc)++] = pmd;
 }
 
+/* A wrong argument makes the EAL print its whole manual on stdout: not here. 0, or errno. */
+static int init_quietly(int argc, char **argv)
+{
+    int saved, null, rc, error;
+
+    fflush(stdout);
+    saved = dup(STDOUT_FILENO);
+    null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (saved >= 0 && null >= 0)
+        dup2(null, STDOUT_FILENO);
+    rc = rte_eal_init(argc, argv);
+    error = rte_errno != 0 ? rte_errno : EINVAL;
+    fflush(stdout);
+    if (saved >= 0 && null >= 0)
+        dup2(saved, STDOUT_FILENO);
+    if (saved >= 0)
+        close(saved);
+    if (null >= 0)
+        close(null);
+    return rc >= 0 ? 0 : error;
+}
+
 /* 0, or errno. */
 static int args_init(const struct start *s, const struct config *c)
 {
@@ -224,11 +246,9 @@ static int args_init(const struct start *s, const struct config *c)
     add_devices(s, c, argv, &argc);
     memcpy(&argv[argc], &s->argv[1], (size_t)(s->argc - 1) * sizeof *argv);
     argc += s->argc - 1;
-    rc = rte_eal_init(argc, argv);
+    rc = init_quietly(argc, argv);
     free(argv);
-    if (rc >= 0)
-        return 0;
-    return rte_errno != 0 ? rte_errno : EINVAL;
+    return rc;
 }
 
 int eal_start(const struct config *c, int argc, char **argv, char *err, size_t err_len)

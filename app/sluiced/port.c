@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <rte_dev.h>
 #include <rte_errno.h>
 
 #include "sluiced/say.h"
@@ -24,60 +23,6 @@ __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p
         vsnprintf(err + len, err_len - (size_t)len, format, ap);
     va_end(ap);
     return -EIO;
-}
-
-/* Names of the ports that there are, for people. */
-static void port_names(char *buf, size_t buf_len)
-{
-    char name[RTE_ETH_NAME_MAX_LEN];
-    size_t len = 0;
-    uint16_t id;
-
-    snprintf(buf, buf_len, "none");
-    RTE_ETH_FOREACH_DEV(id)
-    {
-        if (rte_eth_dev_get_name_by_port(id, name) == 0 && len + 1 < buf_len)
-            len += (size_t)snprintf(buf + len, buf_len - len, "%s%s", len > 0 ? " " : "", name);
-    }
-}
-
-static int port_find(struct port *p, char *err, size_t err_len)
-{
-    const struct config_port *cfg = p->cfg;
-    char names[256];
-    int rc;
-
-    if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) == 0) {
-        p->attached = true;
-        if (cfg->vdev[0] == '\0')
-            return 0;
-        return port_error(p, err, err_len,
-                          "exists already; remove vdev from the configuration or --vdev from the "
-                          "command line");
-    }
-    if (cfg->vdev[0] == '\0') {
-        port_names(names, sizeof names);
-        return port_error(p, err, err_len,
-                          "no such port (there are: %s); add vdev = %s,..., or bind the NIC to a "
-                          "driver of DPDK's with dpdk-devbind.py",
-                          names, cfg->name);
-    }
-    if (strncmp(cfg->vdev, "net_memif", 9) == 0) {
-        struct memif_args m;
-
-        memif_args_parse(&m, cfg->vdev + strcspn(cfg->vdev, ","));
-        memif_socket_clean(&m);
-    }
-    rc = rte_dev_probe(cfg->vdev);
-    if (rc != 0)
-        return port_error(p, err, err_len,
-                          "vdev = %s: cannot be made (%s); check the driver's name and arguments",
-                          cfg->vdev, rte_strerror(-rc));
-    if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) != 0)
-        return port_error(p, err, err_len, "vdev = %s made no port of that name; rename the port",
-                          cfg->vdev);
-    p->attached = true;
-    return 0;
 }
 
 /* Receive-side scaling over addresses and UDP ports, as far as the device has it. */

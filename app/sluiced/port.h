@@ -2,7 +2,7 @@
 /*
  * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
  * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
- * port_mtu.c sets the MTU, port.c does the rest.
+ * port_find.c finds or makes the device, port_mtu.c sets the MTU, port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -79,6 +79,9 @@ const struct port_driver *port_driver_find(const char *name);
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 /* Arguments that the device was made with, "" if none are known. */
 const char *port_args(const struct port *p);
+
+/* port_find.c: p->id, of a port that exists or is made from cfg->vdev. */
+int port_find(struct port *p, char *err, size_t err_len);
 
 /* port_mtu.c: makes frames of cfg->mtu_bytes pass, or says why they cannot. */
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,

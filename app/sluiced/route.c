@@ -52,15 +52,15 @@ static int port_with_gateway(const struct daemon *d, const struct addr *peer)
     return -1;
 }
 
-/* Connections in use, 0 .. limit. */
-static uint32_t lane_load(const struct lane *l)
+/* Connections in use, 0 .. limit; beyond the limit if nobody takes what the lane sends. */
+static uint32_t lane_load(const struct daemon *d, const struct lane *l)
 {
     struct host_conn_info info;
     uint32_t i, n = 0, limit = host_conn_limit(l->host);
 
     for (i = 0; i < limit; i++)
         n += host_conn_info(l->host, i, &info) ? 1 : 0;
-    return n;
+    return d->stuck[l->number] ? limit + 1 : n;
 }
 
 int route_find(void *daemon, const struct addr *peer)
@@ -82,7 +82,7 @@ int route_find(void *daemon, const struct addr *peer)
     d->next_worker++; /* among equals, take turns */
     for (w = 0; w < workers; w++) {
         uint32_t i = (d->next_worker + w) % workers;
-        uint32_t load = lane_load(&d->lanes[d->first_lane[p] + i]);
+        uint32_t load = lane_load(d, &d->lanes[d->first_lane[p] + i]);
 
         if (load < best_load) {
             best = i;

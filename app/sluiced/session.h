@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Client sessions of the daemon. The control half (sessions_*) owns the socket, the mappings and
- * quotas and runs on the control lcore; the worker half (channels_*) is one set of channels per host
- * and runs on that host's worker. They talk through SPSC rte_rings only (messages in channel.h).
+ * quotas and runs on the control lcore; the worker half (channels_*) is one set of channels per
+ * host and runs on that host's worker. They talk through SPSC rte_rings only (messages in
+ * channel.h).
  *
  * Nothing a client writes is believed: each submission entry is copied once, then checked; indices
  * out of range end the session, not the daemon. A client can hurt itself only.
@@ -22,7 +23,7 @@ struct channels;
 struct sessions_config {
     const char *socket_path;
     uint32_t max_sessions;
-    uint64_t quota_bytes; /* of client memory per user (uid); 0: none */
+    uint64_t quota_bytes;      /* of client memory per user (uid); 0: none */
     struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;
     /* The daemon's answers; called on the control lcore. route: which channel leads to peer, or
@@ -40,8 +41,8 @@ struct sessions_config {
 struct sessions *sessions_create(const struct sessions_config *cfg, char *err, size_t err_len);
 /* Readable when sessions_poll() has work: for epoll. */
 int sessions_fd(const struct sessions *s);
-/* Serves what is ready, without blocking; also called every control interval for clean-up that waits
- * for workers. */
+/* Serves what is ready, without blocking; also called every control interval for clean-up that
+ * waits for workers. */
 void sessions_poll(struct sessions *s);
 /* Ends every session (connections get `end`); workers must still run until sessions_idle(). */
 void sessions_stop(struct sessions *s, enum wire_end end);

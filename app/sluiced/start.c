@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -108,6 +111,25 @@ static void folder_make(const char *path)
         return; /* binding the socket will tell */
 }
 
+/* Before ports are touched: two daemons with one configuration would fight for those, too. */
+static int socket_check(const char *path, char *err, size_t err_len)
+{
+    struct sockaddr_un sun = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool taken;
+
+    if (fd < 0)
+        return 0; /* making the socket will tell */
+    snprintf(sun.sun_path, sizeof sun.sun_path, "%s", path);
+    taken = connect(fd, (struct sockaddr *)&sun, sizeof sun) == 0 || errno == EAGAIN;
+    close(fd);
+    if (!taken)
+        return 0;
+    snprintf(err, err_len, "another daemon serves %s; stop it, or give this one its own socket",
+             path);
+    return -EADDRINUSE;
+}
+
 /* ---- ports ------------------------------------------------------------------------------- */
 
 static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
@@ -207,6 +229,8 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
                  lanes, DAEMON_LANES_MAX);
         return EXIT_CONFIG;
     }
+    if (socket_check(d->config.daemon.socket, err, err_len) != 0)
+        return EXIT_SOCKET;
     folder_make(d->config.daemon.socket);
     d->hz = clock_measure_hz();
     for (i = 0; i < d->config.n_ports; i++) {

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define CLOCK_NS_PER_S 1000000000ull
-#define TIME_NEVER UINT64_MAX
+#define TIME_NEVER     UINT64_MAX
 
 struct clock {
     uint64_t hz; /* cycles per second, > 0 */

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 
-#define LOSS_SHARE 64u     /* losses beyond 1/64 of the packets are obeyed */
-#define JUDGE_UNITS 64u    /* and only when at least so many were expected */
+#define LOSS_SHARE     64u /* losses beyond 1/64 of the packets are obeyed */
+#define JUDGE_UNITS    64u /* and only when at least so many were expected */
 #define HOLD_INTERVALS 16u
 
 void estimate_init(struct estimate *e, uint64_t ceiling_Bps)
@@ -19,8 +19,8 @@ void estimate_update(struct estimate *e, uint64_t bytes, uint64_t units, uint64_
 {
     uint64_t rate = (uint64_t)((unsigned __int128)bytes * CLOCK_NS_PER_S / interval_ns);
 
-    e->throughput_Bps = (uint64_t)((int64_t)e->throughput_Bps +
-                                   ((int64_t)rate - (int64_t)e->throughput_Bps) / 8);
+    e->throughput_Bps =
+        (uint64_t)((int64_t)e->throughput_Bps + ((int64_t)rate - (int64_t)e->throughput_Bps) / 8);
     e->bytes += bytes;
     e->units += units;
     e->lost += lost;

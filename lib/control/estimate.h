@@ -19,15 +19,15 @@
 
 struct estimate {
     uint64_t ceiling_Bps;
-    uint64_t throughput_Bps; /* smoothed over about 8 intervals */
-    uint32_t hold;           /* intervals to wait before rising again */
+    uint64_t throughput_Bps;     /* smoothed over about 8 intervals */
+    uint32_t hold;               /* intervals to wait before rising again */
     uint64_t bytes, units, lost; /* since the last judgement of loss */
 };
 
 void estimate_init(struct estimate *e, uint64_t ceiling_Bps);
 
-/* One interval's new bytes, units and losses under a grant. rtt_intervals: a round trip, rounded up;
- * the ceiling does not move twice in one. */
+/* One interval's new bytes, units and losses under a grant. rtt_intervals: a round trip, rounded
+ * up; the ceiling does not move twice in one. */
 void estimate_update(struct estimate *e, uint64_t bytes, uint64_t units, uint64_t lost,
                      uint64_t grant_Bps, uint64_t interval_ns, uint32_t rtt_intervals);
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * The level L with sum of min(demand_Bps[i], L) = capacity_Bps, rounded down by at most n bytes/s in
- * sum; UINT64_MAX if all demands fit.
+ * The level L with sum of min(demand_Bps[i], L) = capacity_Bps, rounded down by at most n bytes/s
+ * in sum; UINT64_MAX if all demands fit.
  */
 uint64_t share_level(const uint64_t *demand_Bps, uint32_t n, uint64_t capacity_Bps);
 

@@ -39,7 +39,8 @@ void host_unlisten(struct host *h, uint16_t service)
 static int own_family(const struct host *h, const struct addr *peer)
 {
     for (int i = 0; i < 2; i++)
-        if (!addr_is_unset(&h->cfg.address[i]) && addr_is_v4(&h->cfg.address[i]) == addr_is_v4(peer))
+        if (!addr_is_unset(&h->cfg.address[i]) &&
+            addr_is_v4(&h->cfg.address[i]) == addr_is_v4(peer))
             return i;
     return -1;
 }
@@ -49,8 +50,8 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     int family = own_family(h, &op->peer);
 
     h->now = now;
-    if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 || op->service == 0 ||
-        addr_equal(&op->peer, &h->cfg.address[family]))
+    if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 ||
+        op->service == 0 || addr_equal(&op->peer, &h->cfg.address[family]))
         return -EINVAL;
     if (!addr_same_prefix(&op->peer, &h->cfg.address[family], h->cfg.prefix_len[family]) &&
         !addr_is_link_local(&op->peer) && addr_is_unset(&h->cfg.gateway[family]))
@@ -142,7 +143,8 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
     return 0;
 }
 
-int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user, uint64_t now)
+int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user,
+              uint64_t now)
 {
     struct conn *c = conn < h->cfg.conns ? &h->conns[conn] : NULL;
     bool ask;

@@ -183,22 +183,23 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
     if (c->state == HOST_OPEN)
-        v->span_count = (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE,
-                                                  v->spans, max);
+        v->span_count =
+            (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE, v->spans, max);
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
     v->posted = c->rx.tail;
     v->received = c->rx.packets;
     v->lost = c->rx.lost;
     v->rate_Bps = counter_get(&c->pub.rx_rate_Bps);
-    v->burst_bytes = (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes),
-                                       (uint64_t)WIRE_BURST_MAX_BYTES);
+    v->burst_bytes =
+        (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));
     counter_set(&c->pub.naks_tx, c->rx.naks);
-    c->nak_at = c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
+    c->nak_at =
+        c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
     if (v->span_count == max && max > 0)
         c->nak_at = time_min(c->nak_at, h->now);
 }

@@ -6,9 +6,9 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define LINGER_MIN_NS 200000000ull
-#define LINGER_WAITS 16u /* time to say END four times */
-#define UNIT_ALIGN 64u /* whole cache lines of the buffers on both sides */
+#define LINGER_MIN_NS     200000000ull
+#define LINGER_WAITS      16u /* time to say END four times */
+#define UNIT_ALIGN        64u /* whole cache lines of the buffers on both sides */
 #define LIMIT_BURST_UNITS 16u /* burst of a rate that limits a grant without one */
 
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer)

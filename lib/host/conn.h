@@ -8,8 +8,8 @@
  *
  * Closing in order: each writer says WCLOSE once all its requests are queued, the reader answers
  * RCLOSE when it has them all; a side for which both directions are over sends END, the other one
- * answers END. These are state flags in every CNTL, so any of them may be lost, repeated or arrive in
- * either order. END at any other time aborts.
+ * answers END. These are state flags in every CNTL, so any of them may be lost, repeated or arrive
+ * in either order. END at any other time aborts.
  *
  * All fields are the worker's, but `pub`, which control and show read.
  */
@@ -26,15 +26,16 @@
 #include "vt/sender.h"
 #include "wire/frame.h"
 
-#define CONN_ECHO_SLOTS 32u     /* CNTL send times kept, to measure RTT from DATA */
-#define CONN_MOMENTARY_FRAMES 5u /* momentary rate spans five frames (spec "TCP over frame relay") */
+#define CONN_ECHO_SLOTS 32u /* CNTL send times kept, to measure RTT from DATA */
+#define CONN_MOMENTARY_FRAMES                                                                      \
+    5u /* momentary rate spans five frames (spec "TCP over frame relay") */
 
 /* Why a CNTL is due. */
 enum conn_want {
-    WANT_CNTL = 1,  /* any news */
-    WANT_SREQ = 2,  /* ask the peer for its state */
-    WANT_FORCE = 4, /* answer completely: also gaps that wait out reordering */
-    WANT_PACK = 8,  /* provisional ACK */
+    WANT_CNTL = 1,   /* any news */
+    WANT_SREQ = 2,   /* ask the peer for its state */
+    WANT_FORCE = 4,  /* answer completely: also gaps that wait out reordering */
+    WANT_PACK = 8,   /* provisional ACK */
     WANT_FIRST = 16, /* say (again) who we are */
 };
 
@@ -92,7 +93,7 @@ struct conn {
     struct rtt rtt;
     uint32_t peer_unit_max;
 
-    uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
+    uint64_t grant_rate_Bps, grant_burst_bytes;        /* from the peer */
     uint64_t hop_rate_Bps, hop_burst_bytes, hop_until; /* from routers; hop_until 0: none */
     uint64_t hop_time_ns;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
@@ -100,7 +101,7 @@ struct conn {
     uint32_t cntl_seq, cntl_seen, echo_sampled;
     uint64_t cntl_sent_at[CONN_ECHO_SLOTS];
     uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
-    uint64_t data_at; /* when the newest DATA came */
+    uint64_t data_at;                    /* when the newest DATA came */
     uint64_t dreq_pos, pack_pos;
     bool dreq_due, pack_due, rx_since_cntl;
 

@@ -13,9 +13,9 @@
 #include "control/share.h"
 #include "host/station.h"
 
-#define START_BPS 12500000000ull /* 100 Gbit/s until something is known */
-#define CHANGE_SHIFT 6u          /* changes below 1/64 are not worth a CNTL */
-#define BURST_NS 100000ull       /* a burst lasts 100 us at the granted rate */
+#define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
+#define CHANGE_SHIFT    6u             /* changes below 1/64 are not worth a CNTL */
+#define BURST_NS        100000ull      /* a burst lasts 100 us at the granted rate */
 #define SLACK_INTERVALS 32u
 #define BURST_UNITS_MIN 4u
 #define BURST_UNITS_MAX 64u
@@ -31,10 +31,10 @@ struct conn_record {
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct conn_record *records[HOST_WORKERS_MAX];
-    uint64_t *demands;         /* of the active connections */
+    uint64_t *demands;           /* of the active connections */
     struct conn_record **owners; /* whose they are */
     uint32_t n;
-    uint64_t capacity_Bps;     /* hard ceiling; 0: none */
+    uint64_t capacity_Bps; /* hard ceiling; 0: none */
     uint64_t last;
 };
 
@@ -154,7 +154,8 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
     return true;
 }
 
-/* What a connection could use: all its way can carry, or, when it has long used little, twice that. */
+/* What a connection could use: all its way can carry, or, when it has long used little, twice that.
+ */
 static uint64_t record_demand(struct conn_record *r)
 {
     uint64_t used = r->estimate.throughput_Bps;
@@ -184,8 +185,8 @@ static void grants_write(struct host_control *c, uint64_t level, uint64_t newcom
             grant_write(h, i, r, RTE_MIN(limit, ceiling), why);
         }
         counter_set(&h->newcomer_rate_Bps, RTE_MIN(newcomer, (uint64_t)START_BPS));
-        counter_set(&h->newcomer_burst_bytes, burst_for(h, RTE_MIN(newcomer, (uint64_t)START_BPS),
-                                                        h->cfg.mtu));
+        counter_set(&h->newcomer_burst_bytes,
+                    burst_for(h, RTE_MIN(newcomer, (uint64_t)START_BPS), h->cfg.mtu));
     }
 }
 

@@ -88,8 +88,8 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t bytes)
 }
 
 /*
- * The first DATA that has seen one of our CNTLs closes a round trip, if the peer was sending without
- * a pause: it saw the CNTL after the DATA before this one.
+ * The first DATA that has seen one of our CNTLs closes a round trip, if the peer was sending
+ * without a pause: it saw the CNTL after the DATA before this one.
  */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {

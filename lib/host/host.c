@@ -11,9 +11,9 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define ASK_NEIGHBOR_NS 200000000ull
+#define ASK_NEIGHBOR_NS    200000000ull
 #define PACING_TICKS_PER_S 16000000ull /* 62.5 ns */
-#define TIMER_TICKS_PER_S 1000000ull
+#define TIMER_TICKS_PER_S  1000000ull
 
 void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link)
 {
@@ -150,7 +150,8 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     rng_init(&h->rng, cfg->seed ^ cfg->worker);
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
-    wheel_init(h->timers, h->wheel_entries, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
+    wheel_init(h->timers, h->wheel_entries, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S),
+               now);
     wheel_init(h->pacing, h->wheel_entries + cfg->conns, cfg->conns,
                tick_shift(cfg->hz, PACING_TICKS_PER_S), now);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;

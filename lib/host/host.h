@@ -30,8 +30,8 @@
 #include "wire/addr.h"
 #include "wire/packet.h"
 
-#define HOST_CONN_NONE UINT32_MAX
-#define HOST_WORKER_ALL 0xff
+#define HOST_CONN_NONE   UINT32_MAX
+#define HOST_WORKER_ALL  0xff
 #define HOST_WORKERS_MAX 32
 
 struct host;
@@ -43,31 +43,31 @@ enum host_sum {
 };
 
 struct host_config {
-    char name[16];              /* for messages */
+    char name[16]; /* for messages */
     struct rte_ether_addr mac;
-    struct addr address[2];     /* IPv4 and/or IPv6; unset where :: */
-    uint8_t prefix_len[2];      /* of address[i]; IPv4 bits for IPv4 */
-    struct addr gateway[2];     /* same family as address[i]; unset: none */
-    uint16_t vlan;              /* 1-4094, or FRAME_VLAN_NONE */
-    uint16_t mtu;               /* bytes of an IP packet */
+    struct addr address[2]; /* IPv4 and/or IPv6; unset where :: */
+    uint8_t prefix_len[2];  /* of address[i]; IPv4 bits for IPv4 */
+    struct addr gateway[2]; /* same family as address[i]; unset: none */
+    uint16_t vlan;          /* 1-4094, or FRAME_VLAN_NONE */
+    uint16_t mtu;           /* bytes of an IP packet */
     uint16_t udp_port;
-    uint8_t worker, workers;    /* which of how many hosts of this port this is */
-    uint64_t hz;                /* of `now` */
-    uint64_t seed;              /* for keys: from the kernel's entropy in app/, fixed in lib/sim */
-    uint32_t conns;             /* connections, 1 .. 2^20 */
-    uint32_t depth;             /* requests outstanding per connection and direction, power of 2 */
-    uint32_t gaps;              /* runs of missing units remembered per connection */
-    uint32_t ahead;             /* requests sent ahead of posted ones after the first CNTL */
-    uint32_t early;             /* requests sent before the first CNTL; 0 switches early data off */
-    uint32_t silence_ms;        /* a peer not heard for this long is dead */
-    uint32_t repeat_us;         /* CNTL is repeated at least this often while data flow */
-    uint64_t first_rate_Bps;    /* a sender's default until the first CNTL (rule 5) */
+    uint8_t worker, workers; /* which of how many hosts of this port this is */
+    uint64_t hz;             /* of `now` */
+    uint64_t seed;           /* for keys: from the kernel's entropy in app/, fixed in lib/sim */
+    uint32_t conns;          /* connections, 1 .. 2^20 */
+    uint32_t depth;          /* requests outstanding per connection and direction, power of 2 */
+    uint32_t gaps;           /* runs of missing units remembered per connection */
+    uint32_t ahead;          /* requests sent ahead of posted ones after the first CNTL */
+    uint32_t early;          /* requests sent before the first CNTL; 0 switches early data off */
+    uint32_t silence_ms;     /* a peer not heard for this long is dead */
+    uint32_t repeat_us;      /* CNTL is repeated at least this often while data flow */
+    uint64_t first_rate_Bps; /* a sender's default until the first CNTL (rule 5) */
     uint64_t first_burst_bytes;
-    uint64_t capacity_Bps;      /* hard ceiling of what this host grants in sum; 0: none known */
-    uint64_t burst_bytes;       /* burst of grants; 0: chosen from the rate */
+    uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
+    uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
     enum host_sum tx_sum, rx_sum;
-    bool tx_attach;             /* payload is attached, not copied: port has MULTI_SEGS and can
-                                   read application memory */
+    bool tx_attach;                  /* payload is attached, not copied: port has MULTI_SEGS and can
+                                        read application memory */
     struct rte_mempool *head_pool;   /* >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
     struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
     struct rte_mempool *copy_pool;   /* a whole frame of mtu fits; used if !tx_attach */
@@ -97,16 +97,16 @@ uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint
 enum host_op { HOST_CONNECT, HOST_ACCEPT, HOST_SEND, HOST_RECV, HOST_SHUTDOWN };
 
 struct host_completion {
-    uint64_t user;   /* of the operation */
-    uint64_t owner;  /* of the connection */
-    uint64_t len;    /* SEND, RECV: bytes moved */
+    uint64_t user;  /* of the operation */
+    uint64_t owner; /* of the connection */
+    uint64_t len;   /* SEND, RECV: bytes moved */
     uint32_t conn;
-    int32_t status;  /* 0, or negative errno: -ETIMEDOUT silent peer, -ECONNREFUSED nobody listens,
-                        -ECONNRESET aborted by the peer, -EMSGSIZE buffer shorter than the request,
-                        -ENODATA RECV after the peer's last request, -ECANCELED closed here,
-                        -EHOSTUNREACH no neighbour answered, -EPIPE the peer reads no more,
-                        -EPROTO versions do not fit, -ESHUTDOWN the peer's daemon stops */
-    uint8_t op;      /* enum host_op */
+    int32_t status;   /* 0, or negative errno: -ETIMEDOUT silent peer, -ECONNREFUSED nobody listens,
+                         -ECONNRESET aborted by the peer, -EMSGSIZE buffer shorter than the request,
+                         -ENODATA RECV after the peer's last request, -ECANCELED closed here,
+                         -EHOSTUNREACH no neighbour answered, -EPIPE the peer reads no more,
+                         -EPROTO versions do not fit, -ESHUTDOWN the peer's daemon stops */
+    uint8_t op;       /* enum host_op */
     bool provisional; /* SEND: pieces[0] is free again; another completion follows */
 };
 
@@ -117,12 +117,12 @@ void host_unlisten(struct host *h, uint16_t service);
 
 struct host_connect {
     struct addr peer;
-    uint16_t peer_port;      /* UDP; 0: WIRE_UDP_PORT */
+    uint16_t peer_port; /* UDP; 0: WIRE_UDP_PORT */
     uint16_t service;
     bool go_back_n;
     uint64_t first_rate_Bps; /* 0: the host's default */
     uint64_t first_burst_bytes;
-    uint64_t owner;          /* returned with every completion of the connection */
+    uint64_t owner; /* returned with every completion of the connection */
     uint64_t user;
 };
 
@@ -173,7 +173,7 @@ enum host_state {
     HOST_WAITING, /* passive, no FIRST yet */
     HOST_OPENING, /* FIRST sent, no CNTL yet */
     HOST_OPEN,
-    HOST_CLOSED,  /* over; completions or memory outstanding, or late packets expected */
+    HOST_CLOSED, /* over; completions or memory outstanding, or late packets expected */
 };
 
 struct host_conn_info {
@@ -183,17 +183,17 @@ struct host_conn_info {
     uint64_t owner;
     bool opener, go_back_n;
     uint32_t unit_bytes;
-    uint64_t tx_rate_Bps, tx_burst_bytes; /* what the peer granted us (or the default) */
-    uint64_t rx_rate_Bps, rx_burst_bytes; /* what we granted */
-    uint16_t rx_reason;                   /* enum grant_reason */
-    uint64_t rtt_ns;                      /* smoothed; 0: unknown */
+    uint64_t tx_rate_Bps, tx_burst_bytes;    /* what the peer granted us (or the default) */
+    uint64_t rx_rate_Bps, rx_burst_bytes;    /* what we granted */
+    uint16_t rx_reason;                      /* enum grant_reason */
+    uint64_t rtt_ns;                         /* smoothed; 0: unknown */
     uint64_t tx_bytes, tx_units, tx_repeats; /* payload sent, units sent, of those sent again */
     uint64_t tx_acked_bytes;                 /* of completed requests */
     uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
     uint64_t rx_duplicates, rx_unposted, rx_lost;
-    uint64_t rx_momentary_Bps;               /* five-frame momentary rate at the newest unit */
+    uint64_t rx_momentary_Bps; /* five-frame momentary rate at the newest unit */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
-    uint64_t backlog_bytes;                  /* handed over, not sent once */
+    uint64_t backlog_bytes; /* handed over, not sent once */
 };
 
 /* [any], each field by itself consistent. False if the connection is free. */

@@ -62,8 +62,8 @@ void neighbor_doubt(struct neighbor_table *t, const struct addr *a)
         n->known = false;
 }
 
-bool neighbor_learn(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
-                    bool create, uint64_t now)
+bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
+                    const struct rte_ether_addr *mac, bool create, uint64_t now)
 {
     struct neighbor *n = find(t, a);
 

@@ -14,15 +14,15 @@
 
 #include "wire/addr.h"
 
-#define NEIGHBOR_MAX 256u
+#define NEIGHBOR_MAX       256u
 #define NEIGHBOR_KEEP_ASKS 150u /* forgotten when not heard of for so many ASK intervals */
 
 struct neighbor {
     struct addr addr; /* unset: free */
     struct rte_ether_addr mac;
     bool known;
-    uint64_t used_tsc;  /* last looked up or learnt */
-    uint64_t asked_tsc; /* last asked for; 0: never */
+    uint64_t used_tsc;   /* last looked up or learnt */
+    uint64_t asked_tsc;  /* last asked for; 0: never */
     uint64_t learnt_tsc; /* last heard of */
 };
 
@@ -43,7 +43,7 @@ void neighbor_doubt(struct neighbor_table *t, const struct addr *a);
 
 /* Somebody said where a is. Only addresses that were looked up, or `create`, are kept. True if that
  * made an address known that was waited for. */
-bool neighbor_learn(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
-                    bool create, uint64_t now);
+bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
+                    const struct rte_ether_addr *mac, bool create, uint64_t now);
 
 #endif

@@ -10,8 +10,8 @@
 #include "host/station.h"
 #include "vt/place.h"
 
-#define HEAD_MIN 122u /* most headers a DATA packet can have: they are read in one piece */
-#define BURST_MAX 64u
+#define HEAD_MIN      122u /* most headers a DATA packet can have: they are read in one piece */
+#define BURST_MAX     64u
 #define ALLOWANCE_MAX (1u << 30)
 
 static bool is_ours(const struct host *h, const struct addr *a)
@@ -65,7 +65,8 @@ static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame
                 host_count(h, COUNT_tx_no_mbuf);
                 return false;
             }
-            uint16_t len = neigh_put_reply(bytes, &h->cfg.mac, &n.target, &to, &n.sender, h->cfg.vlan);
+            uint16_t len =
+                neigh_put_reply(bytes, &h->cfg.mac, &n.target, &to, &n.sender, h->cfg.vlan);
 
             memcpy(rte_pktmbuf_append(reply, len), bytes, len);
             tx_reply(h, reply);
@@ -257,7 +258,8 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         host_count(h, COUNT_drop_short);
         return false;
     }
-    enum frame_kind kind = frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f);
+    enum frame_kind kind =
+        frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f);
 
     if (kind > FRAME_ICMP6) {
         kind_count(h, kind);
@@ -269,7 +271,8 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         host_count(h, COUNT_drop_vlan);
         return false;
     }
-    if (!rte_is_multicast_ether_addr(&f.dst_mac) && !rte_is_same_ether_addr(&f.dst_mac, &h->cfg.mac)) {
+    if (!rte_is_multicast_ether_addr(&f.dst_mac) &&
+        !rte_is_same_ether_addr(&f.dst_mac, &h->cfg.mac)) {
         host_count(h, COUNT_drop_not_ours);
         return false;
     }

@@ -22,27 +22,31 @@
 #include "wire/frame.h"
 #include "wire/neigh.h"
 
-#define HOST_SERVICES_MAX 256u
-#define HOST_REPLIES_MAX 64u
-#define HOST_FOREIGN_MAX 64u
+#define HOST_SERVICES_MAX   256u
+#define HOST_REPLIES_MAX    64u
+#define HOST_FOREIGN_MAX    64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
-#define NONE UINT32_MAX
+#define NONE                UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
 #define HOST_COUNTERS(X)                                                                           \
-    X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor)                                   \
-    X(rx_first) X(rx_data) X(rx_cntl) X(rx_rcntl) X(rx_foreign)                                    \
-    X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
-    X(drop_not_ours) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)                          \
-    X(drop_wire_short) X(drop_wire_version) X(drop_wire_type) X(drop_wire_security)                \
-    X(drop_wire_flags) X(drop_wire_field) X(drop_wire_length)                                      \
-    X(drop_unknown_key) X(drop_unknown_early) X(drop_address) X(drop_state) X(drop_unit_size)      \
-    X(drop_no_listener) X(drop_no_accept) X(drop_early_off) X(drop_first_duplicate)                \
-    X(drop_duplicate) X(drop_unposted) X(drop_out_of_order) X(drop_no_room) X(drop_too_long)       \
-    X(drop_mismatch) X(drop_beyond) X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)         \
-    X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp)            \
-    X(tx_no_mbuf) X(tx_replies_full)                                                               \
-    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)
+    X(rx_frames)                                                                                   \
+    X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data) X(rx_cntl) X(rx_rcntl)  \
+        X(rx_foreign) X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp)          \
+            X(drop_vlan) X(drop_not_ours) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)     \
+                X(drop_wire_short) X(drop_wire_version) X(drop_wire_type) X(drop_wire_security)    \
+                    X(drop_wire_flags) X(drop_wire_field) X(drop_wire_length) X(drop_unknown_key)  \
+                        X(drop_unknown_early) X(drop_address) X(drop_state) X(drop_unit_size)      \
+                            X(drop_no_listener) X(drop_no_accept) X(drop_early_off)                \
+                                X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)         \
+                                    X(drop_out_of_order) X(drop_no_room) X(drop_too_long)          \
+                                        X(drop_mismatch) X(drop_beyond) X(drop_cntl_old)           \
+                                            X(drop_cntl_ack) X(drop_foreign_full) X(tx_frames)     \
+                                                X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl)      \
+                                                    X(tx_arp) X(tx_no_mbuf) X(tx_replies_full)     \
+                                                        X(conns_opened) X(conns_accepted)          \
+                                                            X(conns_closed) X(conns_failed)        \
+                                                                X(conns_full)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -51,7 +55,8 @@ enum host_counter_id {
         HOST_COUNTER_COUNT
 };
 
-/* What control tells a worker about one connection; fields by base/counter.h, then the dirty bit. */
+/* What control tells a worker about one connection; fields by base/counter.h, then the dirty bit.
+ */
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
@@ -67,7 +72,7 @@ enum grant_reason {
 };
 
 struct host_service {
-    uint16_t number; /* 0: free */
+    uint16_t number;     /* 0: free */
     uint32_t head, tail; /* waiting connections, first come first served */
 };
 
@@ -83,7 +88,7 @@ struct host {
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct wheel_entry *wheel_entries;
-    struct rte_hash *early;     /* (address, port, opener's key) -> connection */
+    struct rte_hash *early; /* (address, port, opener's key) -> connection */
     struct conn_list free_list, cntl_list, data_list, done_list;
     struct host_service services[HOST_SERVICES_MAX];
     struct neighbor_table neighbors;
@@ -126,7 +131,8 @@ struct host_service *table_service(struct host *h, uint16_t number);
 void table_service_remove(struct host *h, struct conn *c);
 
 /* conn.c: life */
-void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes);
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
+                uint64_t first_burst_bytes);
 void conn_opened(struct host *h, struct conn *c, int status);
 void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell);
 void conn_close_check(struct host *h, struct conn *c);
@@ -144,6 +150,7 @@ int conn_end_status(enum wire_end end);
 void timer_run(struct host *h);
 void timer_at(struct host *h, struct conn *c, uint64_t when);
 void timer_update(struct host *h, struct conn *c);
+void timer_first_sent(struct host *h, struct conn *c);
 
 /* cntl.c: CNTL both ways, FIRST */
 void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);

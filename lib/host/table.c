@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define KEY_INDEX_BITS 20
+#define KEY_INDEX_BITS  20
 #define KEY_RANDOM_BITS 36
 
 static uint64_t key_make(struct host *h, uint32_t index)

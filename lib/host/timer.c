@@ -16,12 +16,12 @@
 
 #include "host/station.h"
 
-#define FIRST_AGAIN_NS 20000000ull
+#define FIRST_AGAIN_NS  20000000ull
 #define FIRST_DOUBLINGS 5u
-#define FIRST_DOUBT 3u /* unanswered so often: the peer may have moved to another MAC address */
-#define UNRESOLVED_NS 1000000ull
-#define EXPIRED_MAX 64u
-#define ALIVE_STEPS 8u
+#define FIRST_DOUBT     3u /* unanswered so often: the peer may have moved to another MAC address */
+#define UNRESOLVED_NS   1000000ull
+#define EXPIRED_MAX     64u
+#define ALIVE_STEPS     8u
 
 static uint64_t earliest(const struct conn *c)
 {
@@ -61,19 +61,21 @@ static void first_again(struct host *h, struct conn *c)
         conn_over(h, c, c->route_known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
         return;
     }
-    if (c->route_known && c->first_tries == FIRST_DOUBT) {
-        c->first_tries++; /* once */
+    if (c->route_known && c->first_tries == FIRST_DOUBT)
         tx_route_doubt(h, c);
-    }
     conn_want(h, c, WANT_FIRST);
-    uint64_t wait = UNRESOLVED_NS;
+    c->first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
+}
 
-    if (c->route_known) {
-        wait = FIRST_AGAIN_NS << c->first_tries;
-        if (c->first_tries < FIRST_DOUBLINGS)
-            c->first_tries++;
-    }
-    c->first_at = time_min(h->now + clock_cycles(&h->clock, wait), c->opened_at + silence);
+/* FIRST goes out: when is it time for the next? */
+void timer_first_sent(struct host *h, struct conn *c)
+{
+    uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
+    uint64_t wait = clock_cycles(&h->clock, FIRST_AGAIN_NS << c->first_tries);
+
+    c->first_tries += c->first_tries < FIRST_DOUBLINGS;
+    c->first_at = time_min(h->now + wait, c->opened_at + silence);
+    timer_at(h, c, c->first_at);
 }
 
 /* A silent peer: ask, send slower, give up. */

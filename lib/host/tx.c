@@ -9,9 +9,9 @@
 #include "host/station.h"
 #include "vt/place.h"
 
-#define TURN_UNITS 8u         /* units a connection sends before the next has its turn */
+#define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
-#define CNTL_SPARE 80u        /* Ethernet, VLAN, IPv6 and UDP headers */
+#define CNTL_SPARE     80u    /* Ethernet, VLAN, IPv6 and UDP headers */
 
 void tx_reply(struct host *h, struct rte_mbuf *m)
 {
@@ -27,7 +27,8 @@ void tx_reply(struct host *h, struct rte_mbuf *m)
 
 void tx_ask_neighbor(struct host *h, const struct addr *target)
 {
-    const struct addr *own = &h->cfg.address[addr_is_v4(target) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1];
+    const struct addr *own =
+        &h->cfg.address[addr_is_v4(target) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1];
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
     uint8_t bytes[NEIGH_FRAME_MAX];
 
@@ -124,7 +125,8 @@ static uint64_t unit_sum(const struct vt_unit *u)
     return sum + (u->pieces[0].len & 1 ? __builtin_bswap16(frame_sum_fold(second)) : second);
 }
 
-static void sum_set(struct host *h, struct rte_mbuf *m, const struct conn *c, const struct vt_unit *u)
+static void sum_set(struct host *h, struct rte_mbuf *m, const struct conn *c,
+                    const struct vt_unit *u)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
     uint16_t head = frame_header_len(&c->route);
@@ -206,7 +208,8 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
 
 static bool may_send(const struct conn *c)
 {
-    return c->state == HOST_OPEN || (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
+    return c->state == HOST_OPEN ||
+           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
 }
 
 /* Nobody can have us send more to an address than was sent from there: is there room for len? */
@@ -229,7 +232,8 @@ static void sent_count(struct conn *c, const struct vt_unit *u)
 }
 
 /* A connection's turn: up to TURN_UNITS units. *stuck: mbufs have run out. */
-static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, uint16_t max, bool *stuck)
+static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, uint16_t max,
+                          bool *stuck)
 {
     uint64_t ask = 2 * conn_wait_tsc(h, c);
     struct vt_unit u;
@@ -287,12 +291,8 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c)
         return NULL;
     if (c->want & WANT_FIRST) {
         c->want = 0;
-        if (c->first_tries == 0) { /* the way is known from now on: early data may go */
-            c->first_tries = 1;
-            c->first_at = h->now + clock_cycles(&h->clock, 20000000);
-            timer_at(h, c, c->first_at);
-            conn_has_data(h, c);
-        }
+        timer_first_sent(h, c);
+        conn_has_data(h, c); /* the way is known: early data may go */
         len = first_build(h, c, bytes);
     } else if (c->want != 0 && c->route_known && allowance_take(c, cntl_least(c))) {
         uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_least(c);

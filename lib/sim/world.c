@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define BURST 32u
+#define BURST       32u
 #define WORLD_START 1000u /* time 0 means "never" to some */
 
 struct flight {
@@ -150,7 +150,8 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
         w->cfg.fate(w->cfg.ctx, from, m, w->now, &fate);
     CHECK(fate.copies <= 2);
     for (uint32_t k = 0; k < fate.copies; k++) {
-        struct rte_mbuf *copy = k + 1 < fate.copies ? rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX) : m;
+        struct rte_mbuf *copy =
+            k + 1 < fate.copies ? rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX) : m;
 
         CHECK(copy != NULL);
         heap_push(w, (struct flight){leaves + w->cfg.delay_ns + fate.extra_ns[k], w->order++, copy,
@@ -169,8 +170,8 @@ static void frame_deliver(struct world *w, struct flight *f)
     w->counts.delivered++;
     for (uint32_t i = 0; i < w->n; i++) {
         const struct rte_ether_addr *mac = &host_get_config(w->hosts[i])->mac;
-        bool mine = f->to == i || (f->to == WORLD_HOSTS_MAX &&
-                                   rte_is_same_ether_addr(mac, &eth->dst_addr));
+        bool mine =
+            f->to == i || (f->to == WORLD_HOSTS_MAX && rte_is_same_ether_addr(mac, &eth->dst_addr));
 
         if (f->to == WORLD_HOSTS_MAX && flood && !rte_is_same_ether_addr(mac, &eth->src_addr)) {
             struct rte_mbuf *copy = rte_pktmbuf_copy(f->m, w->cfg.pool, 0, UINT32_MAX);
@@ -214,8 +215,10 @@ bool world_run(struct world *w, uint64_t until)
     while (w->now < until) {
         uint64_t next = next_event(w);
 
-        if (next == TIME_NEVER && w->cfg.control_ns == 0)
+        if (next == TIME_NEVER && w->cfg.control_ns == 0) {
+            w->now = until;
             return false;
+        }
         next = time_min(next, w->next_control);
         if (next < w->now + w->cfg.poll_ns)
             next = w->now + w->cfg.poll_ns;

@@ -17,7 +17,7 @@
 
 #include "host/host.h"
 
-#define WORLD_HZ 1000000000ull
+#define WORLD_HZ        1000000000ull
 #define WORLD_HOSTS_MAX 256u
 
 struct world;
@@ -29,16 +29,17 @@ struct world_fate {
 };
 
 struct world_config {
-    uint64_t delay_ns; /* one way */
-    uint64_t rate_Bps; /* of each host's link, wire bytes; 0: infinitely fast */
-    uint64_t queue_ns; /* frames that would wait longer for the link are dropped; 0: no limit */
-    uint64_t poll_ns;  /* least time between polls, > 0 */
+    uint64_t delay_ns;   /* one way */
+    uint64_t rate_Bps;   /* of each host's link, wire bytes; 0: infinitely fast */
+    uint64_t queue_ns;   /* frames that would wait longer for the link are dropped; 0: no limit */
+    uint64_t poll_ns;    /* least time between polls, > 0 */
     uint64_t control_ns; /* control interval; 0: no control core */
     uint32_t frames_max; /* in flight at once */
     struct rte_mempool *pool; /* for frames on the wire, whole ones */
     /* Decides each frame's fate, in the order of sending; NULL: all arrive. It may read the frame
      * (linear) and, after fate->copies is decided, change its bytes. */
-    void (*fate)(void *ctx, uint32_t from, struct rte_mbuf *m, uint64_t now, struct world_fate *fate);
+    void (*fate)(void *ctx, uint32_t from, struct rte_mbuf *m, uint64_t now,
+                 struct world_fate *fate);
     /* The hosts' users: called after each poll of host i. */
     void (*app)(void *ctx, uint32_t i, struct host *h, uint64_t now);
     void *ctx;
@@ -52,7 +53,7 @@ int world_add(struct world *w, struct host_config *cfg, char *err, size_t err_le
 struct host *world_host(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
-/* Runs until the time, or until nothing can happen any more. False for the latter. */
+/* Runs until the time. False if nothing can happen any more. */
 bool world_run(struct world *w, uint64_t until);
 /* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
  * copied. Not from within fate(). */

@@ -6,7 +6,7 @@
 
 #include "wire/frame.h"
 
-#define LINE 64u
+#define LINE        64u
 #define AHEAD_BYTES 1024u /* how far the source is prefetched */
 
 /* Copies whole cache lines to a line-aligned destination with streaming stores. */

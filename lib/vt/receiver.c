@@ -8,8 +8,8 @@
 #include "base/clock.h"
 
 #define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
-#define TOLERANCE_MAX 4096u
-#define MARK_NOW 0u /* a gap with this mark waits for no further packets */
+#define TOLERANCE_MAX      4096u
+#define MARK_NOW           0u /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
 {

@@ -15,7 +15,8 @@
  * that cannot be placed). So a corrupt unit leaves no trace but bytes in a place still missing.
  *
  * NAK: a gap is asked for at once, or, once reordering was seen, when packets that many later have
- * arrived; again after `again_tsc` (a round trip and its spread), never sooner. Owned by one worker.
+ * arrived; again after `again_tsc` (a round trip and its spread), never sooner. Owned by one
+ * worker.
  */
 #ifndef SLUICE_VT_RECEIVER_H
 #define SLUICE_VT_RECEIVER_H
@@ -29,7 +30,7 @@
 
 struct vt_buffer {
     uint8_t *data;
-    uint64_t len;         /* bytes of the buffer */
+    uint64_t len; /* bytes of the buffer */
     uint64_t user;
     uint64_t request_len; /* valid once unit_bytes > 0 */
     uint32_t unit_bytes;  /* 0: nothing of the request placed yet */
@@ -54,18 +55,18 @@ struct vt_receiver {
     uint32_t origin; /* request `origin` stands at ring[0] */
     uint32_t base, tail;
     uint64_t edge, announced;
-    struct span_set gaps;    /* stamp: when asked for (0: not yet); mark: packet number then */
+    struct span_set gaps; /* stamp: when asked for (0: not yet); mark: packet number then */
     bool go_back_n;
-    uint64_t asked_at;       /* go-back-N: when all before asked_end was asked for; 0: never */
+    uint64_t asked_at; /* go-back-N: when all before asked_end was asked for; 0: never */
     uint64_t asked_end;
-    bool closing;            /* WCLOSE seen: requests end at close_request */
+    bool closing; /* WCLOSE seen: requests end at close_request */
     uint32_t close_request;
-    bool over;               /* nothing more is placed; what waits completes with over_status */
+    bool over; /* nothing more is placed; what waits completes with over_status */
     int32_t over_status;
-    uint64_t packet_end;     /* highest packet number seen + 1 */
-    uint64_t packets;        /* received, duplicates too */
-    uint64_t lost;           /* packet numbers missing */
-    uint32_t tolerance;      /* packets of reordering to wait for before a NAK */
+    uint64_t packet_end; /* highest packet number seen + 1 */
+    uint64_t packets;    /* received, duplicates too */
+    uint64_t lost;       /* packet numbers missing */
+    uint32_t tolerance;  /* packets of reordering to wait for before a NAK */
     struct wire_refused refused[WIRE_REFUSED_MAX];
     uint32_t refused_seq[WIRE_REFUSED_MAX]; /* CNTL that first said so; 0: none yet */
     uint32_t refused_count;

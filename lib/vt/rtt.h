@@ -17,7 +17,8 @@ struct rtt {
 void rtt_init(struct rtt *r);
 void rtt_sample(struct rtt *r, uint64_t sample_tsc);
 
-/* How long to wait for an answer: srtt + max(4 var, srtt / 8); `unknown` before the first sample. */
+/* How long to wait for an answer: srtt + max(4 var, srtt / 8); `unknown` before the first sample.
+ */
 uint64_t rtt_wait(const struct rtt *r, uint64_t unknown_tsc);
 
 #endif

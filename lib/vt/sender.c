@@ -7,7 +7,7 @@
 #include "base/clock.h"
 
 #define ASK_BACKOFF_MAX 6u /* the timer grows to 64 times its first value */
-#define UNIT_NONE UINT32_MAX
+#define UNIT_NONE       UINT32_MAX
 
 static struct vt_request *request_at(const struct vt_sender *s, uint32_t number)
 {

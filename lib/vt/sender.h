@@ -38,11 +38,11 @@ struct vt_send {
 
 struct vt_request {
     struct vt_send op;
-    uint64_t len;              /* of both pieces */
-    uint32_t unit_bytes;       /* 0 until its first unit is about to be sent */
+    uint64_t len;        /* of both pieces */
+    uint32_t unit_bytes; /* 0 until its first unit is about to be sent */
     uint32_t units;
-    uint32_t flagged_unit;     /* carries the provisional-ACK flag; UINT32_MAX: none */
-    int32_t status;            /* 0 or negative errno, once acknowledged or failed */
+    uint32_t flagged_unit; /* carries the provisional-ACK flag; UINT32_MAX: none */
+    int32_t status;        /* 0 or negative errno, once acknowledged or failed */
     bool provisional_reported;
     struct rte_mbuf_ext_shared_info shared[2]; /* references to each piece's memory; 1: only ours */
 };
@@ -53,18 +53,18 @@ struct vt_sender {
     uint32_t origin; /* request `origin` stands at ring[0] */
     uint32_t base, una, tail;
     uint64_t next, sent, ack;
-    struct span_set repeat;  /* positions to send again */
-    uint32_t posted;         /* the peer has buffers for requests before this */
-    uint32_t ahead;          /* how many further ones we may send */
-    uint32_t unit_bytes;     /* for requests that start now */
+    struct span_set repeat; /* positions to send again */
+    uint32_t posted;        /* the peer has buffers for requests before this */
+    uint32_t ahead;         /* how many further ones we may send */
+    uint32_t unit_bytes;    /* for requests that start now */
     bool go_back_n;
-    bool closing;            /* no further requests: the last unit carries WCLOSE */
-    bool closed;             /* and the peer confirmed that it has them all: RCLOSE */
-    uint64_t packet;         /* next packet number */
-    uint64_t backlog_bytes;  /* posted, not sent once */
+    bool closing;           /* no further requests: the last unit carries WCLOSE */
+    bool closed;            /* and the peer confirmed that it has them all: RCLOSE */
+    uint64_t packet;        /* next packet number */
+    uint64_t backlog_bytes; /* posted, not sent once */
     /* the ACK-request timer */
-    uint64_t ask_at;         /* TIME_NEVER when nothing is unconfirmed */
-    uint32_t ask_backoff;    /* doublings so far */
+    uint64_t ask_at;                                 /* TIME_NEVER when nothing is unconfirmed */
+    uint32_t ask_backoff;                            /* doublings so far */
     uint64_t acked_bytes, repeats, naks, recoveries; /* counters */
 };
 
@@ -74,7 +74,7 @@ struct vt_unit {
     uint64_t pos;
     struct vt_piece pieces[2]; /* parts of the request's two pieces; either may be empty */
     uint32_t len;
-    uint8_t flags;             /* DREQ, WCLOSE, PACK, REPEAT */
+    uint8_t flags; /* DREQ, WCLOSE, PACK, REPEAT */
 };
 
 struct vt_sent {
@@ -91,7 +91,7 @@ struct vt_sender_config {
     uint32_t gaps;
     uint32_t initial_request;
     uint32_t unit_bytes;
-    uint32_t early;          /* requests that may go before the first CNTL */
+    uint32_t early; /* requests that may go before the first CNTL */
     bool go_back_n;
 };
 

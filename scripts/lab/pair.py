@@ -22,12 +22,13 @@ def pair_cpus():
     return (have[0], have[0]), (have[0], have[0])
 
 
-def addresses(number):
-    return {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64"}
+def station(number):
+    """Keys of host A (1) or B (2). Where two cores do everything, 3 s of silence can happen."""
+    return {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64", "silence": "10s"}
 
 
 def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
-               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", build_b=None, env=None):
+               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None, env=None):
     """Two daemons joined by a memif, started and linked."""
     (wa, ca), (wb, cb) = pair_cpus()
     link = lab.path("memif.sock")
@@ -36,11 +37,12 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
                                              ("b", "client", wb, cb, b_keys)):
         port = memif(link, role, rsize, bsize, extra=b_extra if name == "b" else "")
         number = 1 if name == "a" else 2
-        port.keys = {**addresses(number), "mtu": mtu, "workers": workers, **(keys or {}),
+        port.keys = {**station(number), "mtu": mtu, "workers": workers, **(keys or {}),
                      **(own or {})}
         use = build_b if name == "b" and build_b is not None else build
         daemons.append(Daemon(lab, use, name, [port], [worker] * workers, control,
-                              daemon_keys=daemon_keys, memory_mb=memory_mb, env=env))
+                              daemon_keys=daemon_keys, memory_mb=memory_mb, env=env,
+                              eal=b_eal if name == "b" else ()))
     for daemon in daemons:
         daemon.start()
     for daemon in daemons:
@@ -49,10 +51,10 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
 
 
 
-def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
+def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
               memory_mb=512, plan=None):
     """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP.
-    Each has .ns and .device. plan: as pair_cpus()."""
+    Each has .ns and .device. a_daemon: keys of A's [daemon]; plan: as pair_cpus()."""
     (wa, ca), (wb, cb) = plan or pair_cpus()
     spaces = [net.namespace(lab, name) for name in ("a", "b")]
     for ns in spaces:
@@ -63,9 +65,9 @@ def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=No
     for number, (ns, device, worker, control, own) in enumerate(
             ((spaces[0], devices[0], wa, ca, a_keys), (spaces[1], devices[1], wb, cb, b_keys)), 1):
         port = af_xdp(device) if xdp else af_packet(device, mtu)
-        port.keys = {**addresses(number), "mtu": mtu, **(keys or {}), **(own or {})}
+        port.keys = {**station(number), "mtu": mtu, **(keys or {}), **(own or {})}
         daemon = Daemon(lab, build, "ab"[number - 1], [port], [worker], control, ns=ns,
-                        daemon_keys=daemon_keys, memory_mb=memory_mb)
+                        daemon_keys=a_daemon if number == 1 else None, memory_mb=memory_mb)
         daemon.device = device
         daemons.append(daemon)
     for daemon in daemons:

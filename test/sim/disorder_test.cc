@@ -24,9 +24,14 @@ uint64_t behind(const std::vector<LifeFrame> &frames, size_t i, uint64_t k)
 class Disorder
 {
   public:
-    explicit Disorder(const LifeOptions &o) : opt(o), whole(live(o, {})) {}
+    explicit Disorder(const LifeOptions &o) : opt(o), whole(live(o, {}))
+    {
+    }
 
-    size_t frames() const { return whole.frames.size(); }
+    size_t frames() const
+    {
+        return whole.frames.size();
+    }
 
     void with(size_t i, const world_fate &f, const char *what)
     {

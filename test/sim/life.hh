@@ -21,7 +21,7 @@ struct LifeFrame {
 
 struct LifeOptions {
     bool go_back_n = false;
-    bool brief = false;   // one request of one byte, and close
+    bool brief = false; // one request of one byte, and close
     bool ipv6 = false;
     uint64_t after_ns = 0; // go on so long after the close: late copies must do nothing
 };

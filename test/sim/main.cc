@@ -10,9 +10,9 @@
 int main(int argc, char **argv)
 {
     testing::InitGoogleTest(&argc, argv);
-    std::vector<const char *> eal = {argv[0], "--no-huge",      "--no-shconf", "--no-pci",
-                                     "-m",    "1024",           "--lcores",    "0",
-                                     "--no-telemetry", "--log-level", "error"};
+    std::vector<const char *> eal = {
+        argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "1024",
+        "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
     if (rte_eal_init(static_cast<int>(eal.size()), const_cast<char **>(eal.data())) < 0) {
         std::fprintf(stderr, "EAL does not start\n");
         return 1;

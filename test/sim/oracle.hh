@@ -39,7 +39,9 @@ class Oracle
         std::function<Grant(uint32_t from)> grant;
     };
 
-    explicit Oracle(Rules r) : rules(std::move(r)) {}
+    explicit Oracle(Rules r) : rules(std::move(r))
+    {
+    }
 
     // Host `from` sends m; what becomes of it is told afterwards.
     void sent(uint32_t from, const rte_mbuf *m, uint64_t now);
@@ -58,8 +60,8 @@ class Oracle
         uint64_t first, end, at;
     };
     struct Side {
-        uint64_t packet = 0;   // next DATA packet number
-        uint32_t cntl = 0;     // last CNTL number
+        uint64_t packet = 0; // next DATA packet number
+        uint32_t cntl = 0;   // last CNTL number
         uint64_t ack = 0, sent_end = 0;
         uint32_t posted = 0;
         bool has_cntl = false, has_data = false;

@@ -39,8 +39,7 @@ addr address(bool ipv6, uint32_t i)
 
 const Pools &Pools::get()
 {
-    static Pools p = {pool("head", 4095, RTE_PKTMBUF_HEADROOM + 1024),
-                      pool("attach", 8191, 0),
+    static Pools p = {pool("head", 4095, RTE_PKTMBUF_HEADROOM + 1024), pool("attach", 8191, 0),
                       pool("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
                       pool("wire", 8191, RTE_PKTMBUF_HEADROOM + 9600)};
     return p;
@@ -235,14 +234,24 @@ void Pair::fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate 
     p->oracle.fate(f->copies);
     if (getenv("SIM_TRACE")) {
         const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
-        struct frame v; frame_parse(b, m->data_len, m->pkt_len, &v);
+        struct frame v;
+        frame_parse(b, m->data_len, m->pkt_len, &v);
         if (v.kind == FRAME_UDP) {
-            const uint8_t *q = b + v.payload_off; wire_data d; wire_cntl c;
-            printf("%.6f %u->copies %u +%lu type %u flags %02x", now/1e9, from, f->copies, f->extra_ns[0], q[0]&15, q[1]);
-            if ((q[0]&15)==2 && wire_parse_data(q, v.payload_len, v.payload_len, &d)==0) printf(" pkt %lu %x.%u seen %u", d.packet, d.request, d.unit, d.cntl_seen);
-            if ((q[0]&15)==3 && wire_parse_cntl(q, v.payload_len, &c)==0) printf(" seq %u seen %u ack %lx posted %x sent %lx rate %lu burst %u spans %u end %u", c.seq, c.cntl_seen, c.ack, c.posted, c.sent, c.rate_Bps, c.burst_bytes, c.span_count, c.end);
-            printf(" key %016lx\n", __builtin_bswap64(*(const uint64_t*)(q+8)));
-        } else printf("%.6f %u kind %d copies %u\n", now/1e9, from, v.kind, f->copies);
+            const uint8_t *q = b + v.payload_off;
+            wire_data d;
+            wire_cntl c;
+            printf("%.6f %u->copies %u +%lu type %u flags %02x", now / 1e9, from, f->copies,
+                   f->extra_ns[0], q[0] & 15, q[1]);
+            if ((q[0] & 15) == 2 && wire_parse_data(q, v.payload_len, v.payload_len, &d) == 0)
+                printf(" pkt %lu %x.%u seen %u", d.packet, d.request, d.unit, d.cntl_seen);
+            if ((q[0] & 15) == 3 && wire_parse_cntl(q, v.payload_len, &c) == 0)
+                printf(
+                    " seq %u seen %u ack %lx posted %x sent %lx rate %lu burst %u spans %u end %u",
+                    c.seq, c.cntl_seen, c.ack, c.posted, c.sent, c.rate_Bps, c.burst_bytes,
+                    c.span_count, c.end);
+            printf(" key %016lx\n", __builtin_bswap64(*(const uint64_t *)(q + 8)));
+        } else
+            printf("%.6f %u kind %d copies %u\n", now / 1e9, from, v.kind, f->copies);
     }
 }
 
@@ -301,8 +310,8 @@ bool Pair::finish()
 
 std::string Pair::state() const
 {
-    std::string s = text("t=%.6f s, opened %d %d, shut %d %d;", double(world_now(w)) / 1e9, opened[0],
-                         opened[1], shut[0], shut[1]);
+    std::string s = text("t=%.6f s, opened %d %d, shut %d %d;", double(world_now(w)) / 1e9,
+                         opened[0], opened[1], shut[0], shut[1]);
     for (uint32_t side = 0; side < 2; side++) {
         for (size_t i = 0; i < sends[side].size(); i++)
             if (!sends[side][i].done || sends[side][i].status != 0)

@@ -59,8 +59,14 @@ class Pair
     ~Pair();
     Pair(const Pair &) = delete;
 
-    host *a() { return world_host(w, 0); }
-    host *b() { return world_host(w, 1); }
+    host *a()
+    {
+        return world_host(w, 0);
+    }
+    host *b()
+    {
+        return world_host(w, 1);
+    }
     // Connects A to B and submits accept; numbers in conn[0], conn[1].
     void open();
     // A sends / B posts one request; payload is a pattern of the request's number.
@@ -75,7 +81,8 @@ class Pair
     bool all_done() const;
     // No more sends of this side.
     void shutdown(uint32_t side);
-    // Shuts both directions down, where that is not done yet, and closes; true if all of it came in order.
+    // Shuts both directions down, where that is not done yet, and closes; true if all of it came in
+    // order.
     bool finish();
     // Every connection number of both hosts is free.
     bool all_free();

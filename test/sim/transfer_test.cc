@@ -10,7 +10,10 @@ namespace
 class Transfer : public testing::Test
 {
   protected:
-    void TearDown() override { EXPECT_TRUE(Pools::get().whole()) << "mbufs leak"; }
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
 };
 
 void transfer(const PairOptions &o, const std::vector<uint64_t> &lens)
@@ -118,8 +121,8 @@ TEST_F(Transfer, BufferTooShort)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// The reader has more buffers than the writer requests: the surplus ends with -ENODATA, and all that
-// was sent before the close is acknowledged.
+// The reader has more buffers than the writer requests: the surplus ends with -ENODATA, and all
+// that was sent before the close is acknowledged.
 TEST_F(Transfer, SurplusBuffers)
 {
     for (uint64_t len : {0ull, 1000ull, 3000000ull}) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the cases of files_test.py share: running `sluice`, comparing trees, counting."""
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ SOCK_B = os.environ.get("SLUICE_SOCK_B", "")
 ADDR_B = os.environ.get("SLUICE_ADDR_B", "")
 SLUICE = os.path.join(BUILD, "app", "sluice", "sluice")
 PATIENCE_S = 60
+SEED = int(os.environ.get("SLUICE_SEED") or str(random.randrange(1 << 32)), 0)
+MIB = 1 << 20
 OK, TRANSFER, USAGE, DAEMON, PEER, LOCAL, REMOTE, RESOURCE = range(8)
 
 _ports = iter(range(20000, 30000))
@@ -39,7 +42,8 @@ class Run:
     """A process of the command, its output in files."""
     running = []
 
-    def __init__(self, *args, stdin=subprocess.DEVNULL, stdout=None, sock=None, prefix=(), env=None):
+    def __init__(self, *args, stdin=subprocess.DEVNULL, stdout=None, sock=None, prefix=(),
+                 env=None):
         self.out_file = tempfile.TemporaryFile() if stdout is None else stdout
         self.err_file = tempfile.TemporaryFile()
         argv = [*prefix, SLUICE, *(str(a) for a in args)]
@@ -130,6 +134,25 @@ def feeding(*args, **more):
     return run, writer
 
 
+def make(folder, name, content):
+    path = os.path.join(folder, name)
+    with open(path, "wb") as f:
+        f.write(content)
+    return path
+
+
+def to_folder(folder, *paths, options=(), code=OK, recv_code=OK):
+    """Sends paths into folder/in; both processes."""
+    target = os.path.join(folder, "in")
+    os.makedirs(target, exist_ok=True)
+    receiver, host = recv(target)
+    sender = send(*options, *paths, host)
+    sender.expect(code)
+    receiver.expect(recv_code)
+    assert not parts(target), parts(target)
+    return target
+
+
 def parts(folder):
     """Names of temporary files left in it."""
     return [n for _, _, names in os.walk(folder) for n in names if ".part-" in n]
@@ -169,6 +192,7 @@ def main(argv):
     if not (SOCK_A and SOCK_B and ADDR_B):
         print("set SLUICE_BUILD, SLUICE_SOCK_A, SLUICE_SOCK_B and SLUICE_ADDR_B (daemons must run)")
         return 2
+    print(f"# SLUICE_SEED={SEED}")
     chosen = [(n, f) for n, f in _cases if not argv or any(a in n for a in argv)]
     passed = failed = 0
     for number, (name, function) in enumerate(chosen, 1):

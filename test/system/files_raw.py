@@ -14,8 +14,10 @@ REQUEST_MAX = 64 + (4 << 20)
 
 def record(kind, file=0, data=b"", flags=0, mode=0, offset=0, size=0, tail=bytes(24), length=None):
     """A record's bytes, right or wrong."""
-    return struct.pack(">IBBHIIQQQ", 0x534c5546, 1, kind, flags,
-                       len(data) if length is None else length, mode, file, offset, size) + tail + data
+    if length is None:
+        length = len(data)
+    head = struct.pack(">IBBHIIQQQ", 0x534c5546, 1, kind, flags, length, mode, file, offset, size)
+    return head + tail + data
 
 
 class Completion(ctypes.Structure):

@@ -130,7 +130,7 @@ def one_line(process, timeout_s, status, *words):
     for word in words:
         if not re.search(word, lines[0], re.IGNORECASE):
             raise LabError(f"\"{lines[0]}\" says nothing of \"{word}\"")
-    if ";" not in lines[0]:
+    if not re.search(r"[:;] \w", lines[0].split(":", 1)[1]):
         raise LabError(f"\"{lines[0]}\" names no cure")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Somebody dies in mid-transfer: the other side hears of it in time, and the survivors go on."""
+import re
 import signal
 import time
 
@@ -32,7 +33,7 @@ def _error_in_time(process, since, *statuses):
     if took > NOTICE_S:
         raise LabError(f"noticed after {took:.1f} s, {NOTICE_S:g} s is the bar\n{process.tail()}")
     lines = [x for x in process.err().splitlines() if x.startswith("sluice")]
-    if not lines or ";" not in lines[-1]:
+    if not lines or not re.search(r"[:;] \w", lines[-1].split(":", 1)[1]):
         raise LabError(f"no clear error\n{process.tail()}")
 
 

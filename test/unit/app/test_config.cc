@@ -72,44 +72,47 @@ TEST(Config, Defaults)
     EXPECT_EQ(p.silence_ns, 3000000000u);
 }
 
-TEST(Config, EveryKeyReachesItsField)
+/* A file that sets every key. */
+const char kEveryKey[] = "# a comment\n"
+                         "[daemon]\n"
+                         "socket = /tmp/a.sock   # another\n"
+                         "control_interval = 2ms\n"
+                         "quota = 4G\n"
+                         "sessions = 16\n"
+                         "idle = sleep\n"
+                         "control_lcore = 3\n"
+                         "\n"
+                         "[port net_memif0]\n"
+                         "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
+                         "address = 10.0.0.1/24\n"
+                         "address6 = fd00::1/64\n"
+                         "gateway = 10.0.0.254\n"
+                         "gateway6 = fe80::1\n"
+                         "mac = 02:00:00:00:00:0a\n"
+                         "mtu = 9000\n"
+                         "vlan = 100\n"
+                         "udp_port = 4000\n"
+                         "workers = 4\n"
+                         "lcores = 1, 4-6\n"
+                         "queue_size = 512\n"
+                         "checksum = software\n"
+                         "capacity = 1Gbit\n"
+                         "burst = 64k\n"
+                         "first_rate = 100Mbit\n"
+                         "first_burst = 32k\n"
+                         "early = 7\n"
+                         "ahead = 2\n"
+                         "silence = 10s\n"
+                         "repeat = 500us\n"
+                         "connections = 1000\n"
+                         "depth = 128\n"
+                         "gaps = 99\n"
+                         "[port 0000:01:00.0]\n"
+                         "address = 10.0.1.1/24\r\n";
+
+TEST(Config, EveryKeyOfTheDaemonReachesItsField)
 {
-    struct config c = load("# a comment\n"
-                           "[daemon]\n"
-                           "socket = /tmp/a.sock   # another\n"
-                           "control_interval = 2ms\n"
-                           "quota = 4G\n"
-                           "sessions = 16\n"
-                           "idle = sleep\n"
-                           "control_lcore = 3\n"
-                           "\n"
-                           "[port net_memif0]\n"
-                           "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
-                           "address = 10.0.0.1/24\n"
-                           "address6 = fd00::1/64\n"
-                           "gateway = 10.0.0.254\n"
-                           "gateway6 = fe80::1\n"
-                           "mac = 02:00:00:00:00:0a\n"
-                           "mtu = 9000\n"
-                           "vlan = 100\n"
-                           "udp_port = 4000\n"
-                           "workers = 4\n"
-                           "lcores = 1, 4-6\n"
-                           "queue_size = 512\n"
-                           "checksum = software\n"
-                           "capacity = 1Gbit\n"
-                           "burst = 64k\n"
-                           "first_rate = 100Mbit\n"
-                           "first_burst = 32k\n"
-                           "early = 7\n"
-                           "ahead = 2\n"
-                           "silence = 10s\n"
-                           "repeat = 500us\n"
-                           "connections = 1000\n"
-                           "depth = 128\n"
-                           "gaps = 99\n"
-                           "[port 0000:01:00.0]\n"
-                           "address = 10.0.1.1/24\r\n");
+    struct config c = load(kEveryKey);
 
     EXPECT_STREQ(c.daemon.socket, "/tmp/a.sock");
     EXPECT_EQ(c.daemon.control_interval_ns, 2000000u);
@@ -117,6 +120,15 @@ TEST(Config, EveryKeyReachesItsField)
     EXPECT_EQ(c.daemon.sessions, 16u);
     EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_SLEEP);
     EXPECT_EQ(c.daemon.control_lcore, 3u);
+    ASSERT_EQ(c.n_ports, 2u);
+    EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
+    EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
+}
+
+TEST(Config, EveryKeyOfAPortReachesItsField)
+{
+    struct config c = load(kEveryKey);
+
     ASSERT_EQ(c.n_ports, 2u);
     const struct config_port &p = c.ports[0];
     EXPECT_STREQ(p.vdev, "net_memif0,role=server,id=0,socket=/tmp/m");
@@ -147,8 +159,6 @@ TEST(Config, EveryKeyReachesItsField)
     EXPECT_EQ(p.connections, 1000u);
     EXPECT_EQ(p.depth, 128u);
     EXPECT_EQ(p.gaps, 99u);
-    EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
-    EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
 }
 
 /* The example of each key must be a value of that key. */

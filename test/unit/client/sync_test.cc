@@ -37,7 +37,7 @@ TEST_F(SyncTest, DataMayBeReusedAtOnce)
     for (uint64_t i = 0; i < rounds; i++)
         lens.push_back(i % 3 == 0 ? rng_below(&rng, 5000) : rng_below(&rng, most));
 
-    std::thread receiver([&] {
+    auto receive = [&] {
         auto *m = static_cast<uint8_t *>(sluice_alloc(r, most));
         struct sluice_completion d;
 
@@ -51,13 +51,20 @@ TEST_F(SyncTest, DataMayBeReusedAtOnce)
             for (uint64_t k = 0; k < d.len; k++)
                 ASSERT_EQ(m[k], pattern(i, k)) << "request " << i << " byte " << k;
         }
+    };
+    std::thread receiver([&] {
+        receive();
+        sluice_conn_close(in); /* who sends does not wait for ever, whatever happened */
     });
     auto *m = static_cast<uint8_t *>(sluice_alloc(s, most));
     ASSERT_NE(m, nullptr);
     for (uint64_t i = 0; i < rounds; i++) {
         for (uint64_t k = 0; k < lens[i]; k++)
             m[k] = pattern(i, k);
-        EXPECT_EQ(sluice_send_sync(out, m, lens[i]), 0) << sluice_error(s);
+        if (int err = sluice_send_sync(out, m, lens[i])) {
+            ADD_FAILURE() << err << ": " << sluice_error(s);
+            break;
+        }
         memset(m, 0xee, lens[i]);
     }
     EXPECT_EQ(sluice_flush(out), 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <vector>
 
 #include "client/protocol.h"
 
@@ -21,48 +22,92 @@ struct Shared {
     struct protocol_status status = {};
 };
 
+/* Delays of the length in which the two sides can miss each other. */
+static void dawdle(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    for (volatile uint32_t i = *state >> 26; i > 0;)
+        i = i - 1;
+}
+
+/*
+ * Each entry is published when the one before it was taken, so nothing else would wake the client:
+ * one wake-up lost, and it sleeps for ever.
+ */
 TEST(Wake, NoneIsLost)
 {
-    const uint32_t rounds = 100000;
+    const uint32_t rounds = 300000;
     Shared s;
-    int event = eventfd(0, EFD_NONBLOCK), wake = epoll_create1(0), late = 0;
+    int event = eventfd(0, EFD_NONBLOCK), wake = epoll_create1(0);
     struct epoll_event e = {};
+    uint32_t head = 0, random = 1, slept = 0;
+    bool late = false;
 
     e.events = EPOLLIN | EPOLLET;
     ASSERT_EQ(epoll_ctl(wake, EPOLL_CTL_ADD, event, &e), 0);
-    /* Each entry is an answer to what was taken before it, so the client is often about to sleep
-     * when it comes. */
     std::thread worker([&] {
         uint64_t one = 1;
+        uint32_t tail = 0, mine = 2;
 
-        for (uint32_t tail = 0; tail < rounds;) {
-            if (tail - __atomic_load_n(&s.channel.cq_head, __ATOMIC_ACQUIRE) > tail % 3)
+        while (tail < rounds) {
+            if (__atomic_load_n(&s.channel.cq_head, __ATOMIC_ACQUIRE) != tail)
                 continue;
+            dawdle(&mine);
             s.cq[tail % entries] = tail;
             if (protocol_publish(&s.channel, ++tail))
                 (void)!write(event, &one, sizeof one);
         }
     });
-    uint32_t head = 0;
     while (head < rounds) {
-        while (__atomic_load_n(&s.channel.cq_tail, __ATOMIC_ACQUIRE) != head) {
-            ASSERT_EQ(s.cq[head % entries], head);
+        if (__atomic_load_n(&s.channel.cq_tail, __ATOMIC_ACQUIRE) != head) {
+            EXPECT_EQ(s.cq[head % entries], head);
             __atomic_store_n(&s.channel.cq_head, ++head, __ATOMIC_RELEASE);
+            continue;
         }
-        if (head < rounds && protocol_arm(&s.channel, head) && epoll_wait(wake, &e, 1, 3000) == 0) {
-            late++;
-            break;
+        dawdle(&random);
+        if (!late && protocol_arm(&s.channel, head)) {
+            slept++;
+            late = epoll_wait(wake, &e, 1, 3000) == 0;
+            EXPECT_FALSE(late) << "asleep for 3 s, entry " << head << " of " << rounds;
         }
-    }
-    EXPECT_EQ(late, 0) << "asleep for 3 s with entry " << head << " there";
-    /* Lets the worker end, whatever happened. */
-    while (head < rounds) {
-        head = __atomic_load_n(&s.channel.cq_tail, __ATOMIC_ACQUIRE);
-        __atomic_store_n(&s.channel.cq_head, head, __ATOMIC_RELEASE);
     }
     worker.join();
+    EXPECT_GT(slept, rounds / 100) << "it hardly slept: the test shows nothing";
     close(event);
     close(wake);
+}
+
+/* The same at the point where it is decided: both at once, over many channels, many times. */
+TEST(Wake, ArmOrPublishSeesTheOther)
+{
+    const uint32_t channels = 64, rounds = 20000;
+    std::vector<struct protocol_channel> c(channels);
+    std::vector<char> sleeps(channels), wakes(channels);
+    uint32_t go = 0, done = 0, missed = 0;
+
+    std::thread worker([&] {
+        for (uint32_t r = 1; r <= rounds; r++) {
+            while (__atomic_load_n(&go, __ATOMIC_ACQUIRE) != r)
+                ;
+            for (uint32_t i = 0; i < channels; i++)
+                wakes[i] = protocol_publish(&c[i], 1);
+            __atomic_store_n(&done, r, __ATOMIC_RELEASE);
+        }
+    });
+    for (uint32_t r = 1; r <= rounds; r++) {
+        for (auto &one : c)
+            one.cq_tail = one.wake = 0;
+        __atomic_store_n(&go, r, __ATOMIC_RELEASE);
+        /* From the other end, so that the two surely meet. */
+        for (uint32_t i = channels; i-- > 0;)
+            sleeps[i] = protocol_arm(&c[i], 0);
+        while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != r)
+            ;
+        for (uint32_t i = 0; i < channels; i++)
+            missed += sleeps[i] && !wakes[i];
+    }
+    worker.join();
+    EXPECT_EQ(missed, 0u);
 }
 
 TEST(Wake, StatusIsNeverTorn)

@@ -105,3 +105,20 @@ TEST(Tree, Base)
         EXPECT_EQ(std::string(base, (size_t)len), c.base) << c.path;
     }
 }
+
+/* Given up before, in and after the walk. */
+TEST(Tree, ClosedEarly)
+{
+    Folder f;
+    struct tree_entry e;
+
+    make(f);
+    for (int reads = 0; reads < 10; reads++) {
+        struct tree *t = tree_open(f.at("t").c_str());
+
+        ASSERT_NE(t, nullptr);
+        for (int i = 0; i < reads; i++)
+            tree_next(t, &e);
+        tree_close(t);
+    }
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See links.h. */
+#include "sluiced/links.h"
+
+#include <string.h>
+
+#include "base/counter.h"
+#include "sluiced/say.h"
+
+#define WATCH_MS         100
+#define RESTART_DOWN_MS  1000 /* a port must be down for this long */
+#define RESTART_TRY_MS   3000 /* what a started port gets to come up */
+#define RESTART_AGAIN_MS 500  /* after a start that failed */
+
+static uint64_t cycles(const struct links *k, uint64_t ms)
+{
+    return k->d->hz / 1000 * ms;
+}
+
+void links_init(struct links *k, struct daemon *d, uint64_t now)
+{
+    memset(k, 0, sizeof *k);
+    k->d = d;
+    k->watch_due = now;
+}
+
+/* Takes the port away from its workers, starts it anew, and gives it back. */
+static void restart_port(struct links *k, uint32_t index)
+{
+    struct daemon *d = k->d;
+    uint32_t first = d->first_lane[index], last = first + d->ports[index].queues, i;
+    bool started;
+
+    for (i = first; i < last; i++)
+        lane_set_active(&d->lanes[i], false);
+    for (i = first; i < last; i++)
+        worker_pass(d->lane_worker[i]);
+    started = port_restart(&d->ports[index]);
+    for (i = first; started && i < last; i++)
+        lane_set_active(&d->lanes[i], true);
+}
+
+/* The driver's own clean-up after a lost peer, and its handshake with a new one, run on a thread of
+ * DPDK's and must not be disturbed: both get their time. */
+static void watch_restart(struct links *k, uint32_t index, uint64_t now)
+{
+    struct port *p = &k->d->ports[index];
+
+    if (!port_needs_restart(p)) {
+        k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
+        k->tries[index] = 0;
+    } else if (now >= k->restart_due[index]) {
+        if (p->started && ++k->tries[index] == 2)
+            say("port %s: its memif server lets nobody in; are workers, id and secret the same at "
+                "both ends?",
+                p->cfg->name);
+        restart_port(k, index);
+        k->restart_due[index] = now + cycles(k, p->started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
+    }
+}
+
+/* A lane that only gives up frames, although the link is up: the other end of a memif has fewer
+ * queues, or sleeps. */
+static void watch_lane(struct links *k, const struct lane *l, bool up)
+{
+    uint64_t sent = counter_get(&l->counters.tx_frames);
+    uint64_t dropped = counter_get(&l->counters.tx_dropped);
+    bool *stuck = &k->d->stuck[l->number];
+
+    if (up && !*stuck && sent == k->sent[l->number] && dropped != k->dropped[l->number]) {
+        say("port %s: nobody takes what queue %u sends; is the other end stopped, or are its "
+            "workers fewer?",
+            l->port->cfg->name, l->queue);
+        *stuck = true;
+    } else if (sent != k->sent[l->number] || !up) {
+        *stuck = false;
+    }
+    k->sent[l->number] = sent;
+    k->dropped[l->number] = dropped;
+}
+
+static void watch_port(struct links *k, uint32_t index, uint64_t now)
+{
+    const struct port *p = &k->d->ports[index];
+    bool up = port_link_up(p);
+    uint16_t q;
+
+    if (up != k->up[index])
+        say("port %s: link %s", p->cfg->name, up ? "up" : "down");
+    for (q = 0; q < p->queues; q++)
+        watch_lane(k, &k->d->lanes[k->d->first_lane[index] + q], up && k->up[index]);
+    k->up[index] = up;
+    watch_restart(k, index, now);
+}
+
+void links_watch(struct links *k, uint64_t now)
+{
+    uint32_t i;
+
+    if (now < k->watch_due)
+        return;
+    k->watch_due = now + cycles(k, WATCH_MS);
+    for (i = 0; i < k->d->n_ports; i++)
+        watch_port(k, i, now);
+}

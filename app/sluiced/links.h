@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Watches the ports' links on the control lcore: says when they go up and down, starts a memif
+ * client anew whose server is gone, and tells of queues whose frames nobody takes.
+ */
+#ifndef SLUICED_LINKS_H
+#define SLUICED_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluiced/daemon.h"
+
+struct links {
+    struct daemon *d;
+    uint64_t watch_due; /* TSC */
+    uint64_t restart_due[CONFIG_PORTS_MAX];
+    uint32_t tries[CONFIG_PORTS_MAX]; /* that started, but did not come up */
+    bool up[CONFIG_PORTS_MAX];
+    uint64_t sent[DAEMON_LANES_MAX], dropped[DAEMON_LANES_MAX]; /* frames, at the last look */
+};
+
+void links_init(struct links *k, struct daemon *d, uint64_t now);
+/* Every control interval. */
+void links_watch(struct links *k, uint64_t now);
+
+#endif

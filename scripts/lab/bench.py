@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmarks behind scripts/bench: which there are, and running one."""
+import argparse
+import os
+import sys
+
+from . import bench_memif, bench_micro, bench_paced
+from .process import Lab, LabError
+from .table import Results
+
+# name -> (module with run(lab, args, results) and options(parser), hugepages in MB, what it measures)
+BENCHES = {
+    "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
+    "paced": (bench_paced, 512, "payload on a veth against the grant, as tcpdump sees it"),
+    "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),
+    "wheel": (bench_micro.Micro("wheel"), 0, "the timing wheel: ns per release"),
+}
+
+
+def show_list():
+    for name, (_, _, what) in BENCHES.items():
+        print(f"{name:8} {what}")
+
+
+def find(name):
+    if name not in BENCHES:
+        print(f"bench: there is no \"{name}\"; there are: {', '.join(BENCHES)}", file=sys.stderr)
+        sys.exit(2)
+    return BENCHES[name]
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        show_list()
+        return 0
+    if len(sys.argv) == 3 and sys.argv[1] == "--huge-mb":
+        print(find(sys.argv[2])[1])
+        return 0
+    name = sys.argv[1]
+    bench, _, what = find(name)
+    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=what)
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--out", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--huge", action="store_true", help=argparse.SUPPRESS)
+    bench.options(parser)
+    args = parser.parse_args(sys.argv[2:])
+    results = Results(name)
+    try:
+        with Lab("bench", keep_dir=os.path.join(args.out, f"{name}-logs")) as lab:
+            bench.run(lab, args, results)
+    except LabError as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        return 1
+    results.show()
+    print(f"written: {os.path.relpath(results.write(args.out))}")
+    return 0 if results.holds() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The demo behind scripts/demo: two daemons, a large file, a folder of small ones, a table."""
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from . import net
+from .daemon import Build
+from .pair import ADDR_B, memif_pair, veth_pair
+from .process import Lab, LabError, cpu_seconds
+from .table import bytes_text, print_table, rate_text
+
+SMALL_FILES = 300
+HOLES = ((0.20, 0.04), (0.55, 0.02), (0.90, 0.01))  # (where, how long) as parts of the file
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def size_bytes(text):
+    m = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not m:
+        raise argparse.ArgumentTypeError(f"\"{text}\" is no size; write for example 1G")
+    return int(m.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[m.group(2).upper()]
+
+
+def noise_write(path, size, holes=()):
+    """A file of AES-CTR noise, with holes at (where, length) parts of it."""
+    gaps = sorted((int(size * at) & ~0xffff, int(size * part) & ~0xffff) for at, part in holes)
+    stream = subprocess.Popen(
+        ["openssl", "enc", "-aes-128-ctr", "-K", os.urandom(16).hex(), "-iv", "0" * 32, "-in",
+         "/dev/zero"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        with open(path, "wb", buffering=0) as f:
+            at = 0
+            for gap_at, gap_len in gaps + [(size, 0)]:
+                while at < gap_at:
+                    part = stream.stdout.read(min(1 << 20, gap_at - at))
+                    if not part:
+                        raise LabError("openssl makes no noise; is it installed? run scripts/setup")
+                    f.write(part)
+                    at += len(part)
+                at += gap_len
+                f.seek(at)
+            f.truncate(size)
+    finally:
+        stream.kill()
+        stream.wait()
+
+
+def small_files_write(folder, seed):
+    """Files of 0 to 64 KiB in nested folders, with names as people give them."""
+    dice = random.Random(seed)
+    for i in range(SMALL_FILES):
+        sub = os.path.join(folder, *(f"part {dice.randrange(5)}" for _ in range(dice.randrange(4))))
+        os.makedirs(sub, exist_ok=True)
+        size = dice.choice((0, 1, 100, 4096, 8896, 65536)) or (0 if i % 2 else dice.randrange(65536))
+        with open(os.path.join(sub, f"file {i} ä.bin"), "wb") as f:
+            f.write(dice.randbytes(size))
+
+
+def sha256(path):
+    """By coreutils, so that nothing of ours vouches for itself."""
+    done = subprocess.run(["sha256sum", "-b", path], capture_output=True, text=True, check=True)
+    return done.stdout.lstrip("\\").split()[0]
+
+
+def hashes_equal(a, b):
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(sha256, (a, b))
+    return one == other, one
+
+
+def tree_hash(folder):
+    """{relative path: hash}"""
+    found = {}
+    for where, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(where, name)
+            with open(path, "rb") as f:
+                found[os.path.relpath(path, folder)] = hashlib.sha256(f.read()).hexdigest()
+    return found
+
+
+class Side:
+    """A daemon and its client: cores used between two moments."""
+
+    def __init__(self, daemon):
+        self.daemon, self.start_s = daemon, time.monotonic()
+        self.start_cpu, self.cores = cpu_seconds(daemon.pid()), 0.0
+
+    def stop(self, client_cpu_s):
+        used = cpu_seconds(self.daemon.pid()) - self.start_cpu + client_cpu_s
+        self.cores = used / (time.monotonic() - self.start_s)
+
+
+def transfer(lab, name, sources, target, a, b, rates=None, timeout_s=900):
+    """One send and one recv; (send's JSON, recv's JSON, (Side of A, Side of B))."""
+    extra = ["--rates", rates] if rates else []
+    recursive = ["-r"] if os.path.isdir(sources) else []
+    receiver = b.sluice(f"{name}-recv", "recv", "-o", target, "--once", "--json", *extra)
+    b.wait_listening()
+    sides = Side(a), Side(b)
+    sender = a.sluice(f"{name}-send", "send", "--json", *recursive, sources, ADDR_B)
+    sent = json.loads(sender.check(timeout_s))
+    received = json.loads(receiver.check(60))
+    for side, end in zip(sides, (sent, received)):
+        side.stop(end["cpu_seconds"])
+    return sent, received, sides
+
+
+def row(name, sent, received, sides):
+    seconds = received["seconds"] or sent["seconds"]
+    data = sent["bytes"] - sent["hole_bytes"]
+    return [name, f"{seconds:.2f} s", rate_text(data * 8 / seconds), sent["packets"],
+            sent["repeats"], rate_text(8 * sent["rate_grant_Bps"]), *(f"{100 * side.cores:.0f} %" for side in sides)]
+
+
+def room_check(folder, size):
+    free = shutil.disk_usage(folder).free
+    if free < 2 * size + (64 << 20):
+        raise LabError(f"{folder} has room for {bytes_text(free)}, the demo needs "
+                       f"{bytes_text(2 * size)}; set TMPDIR to another place, or use --size")
+
+
+def run(lab, args):
+    room_check(lab.dir, args.size)
+    out = os.path.join(args.build, "demo")
+    os.makedirs(out, exist_ok=True)
+    build = Build(args.build, args.huge)
+    print(f"demo: makes a file of {bytes_text(args.size)} with holes, and {SMALL_FILES} small ones",
+          flush=True)
+    source, folder = lab.path("source"), lab.path("folder")
+    noise_write(source, args.size, HOLES)
+    small_files_write(folder, 1)
+    if args.veth:
+        a, b = veth_pair(lab, build, xdp=args.af_xdp)
+        way = "two namespaces, veth, " + ("AF_XDP" if args.af_xdp else "AF_PACKET")
+    else:
+        a, b = memif_pair(lab, build)
+        way = "two daemons, memif, MTU 9000"
+    print(f"demo: sends them ({way})", flush=True)
+    large, small = lab.path("received"), lab.path("received-folder")
+    os.mkdir(small)
+    csv = os.path.join(out, "rate.csv")
+    big = transfer(lab, "file", source, large, a, b, rates=csv)
+    few = transfer(lab, "folder", folder, small, a, b)
+    print("demo: compares hashes", flush=True)
+    equal, value = hashes_equal(source, large)
+    same_tree = tree_hash(folder) == tree_hash(os.path.join(small, "folder"))
+    for daemon in (a, b):
+        daemon.stop()
+
+    print()
+    print_table(["transfer", "time", "goodput", "packets", "retransmitted", "grant", "CPU sender",
+                 "CPU receiver"],
+                [row(f"1 file, {bytes_text(args.size)}", *big),
+                 row(f"{SMALL_FILES} files, {bytes_text(few[0]['bytes'])}", *few)])
+    print("(CPU: daemon and client of that side together, 100 % is one core)")
+    picture = os.path.join(out, "rate.png")
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, picture,
+                    "--title", f"One file of {bytes_text(args.size)}, paced by its receiver",
+                    "--note", way], check=True)
+    print(f"SHA-256 of the file: {'equal' if equal else 'DIFFERENT'}, {value}")
+    print(f"SHA-256 of the {SMALL_FILES} small files: {'equal' if same_tree else 'DIFFERENT'}")
+    print(f"momentary rate over time: {os.path.relpath(picture)} (and .csv)")
+    return 0 if equal and same_tree else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/demo")
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--huge", action="store_true")
+    parser.add_argument("--veth", action="store_true")
+    parser.add_argument("--af-xdp", action="store_true")
+    parser.add_argument("--size", type=size_bytes, default=1 << 30)
+    args = parser.parse_args()
+    if args.af_xdp and not args.veth:
+        parser.error("--af-xdp goes with --veth")
+    if args.veth:
+        lack = net.can_netns()
+        if lack is not None:
+            print(f"demo: --veth does not work here: {lack}; run it without --veth", file=sys.stderr)
+            return 1
+    try:
+        with Lab("demo", keep_dir=os.path.join(args.build, "demo", "logs")) as lab:
+            return run(lab, args)
+    except (LabError, OSError) as problem:
+        print(f"demo: {problem}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Closing against a scripted peer: every order of WCLOSE, RCLOSE and END, lost answers, aborts at
+// any state, copies and late packets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "peer.hh"
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+
+class Close : public testing::Test
+{
+  protected:
+    void TearDown() override { EXPECT_TRUE(Pools::get().whole()) << "mbufs leak"; }
+};
+
+// Each operation completed exactly once.
+void expect_once(const Peer &p)
+{
+    for (size_t i = 0; i < p.log.size(); i++)
+        for (size_t k = i + 1; k < p.log.size(); k++)
+            EXPECT_FALSE(p.log[i].op == p.log[k].op && p.log[i].user == p.log[k].user)
+                << "op " << int(p.log[i].op) << " user " << p.log[i].user;
+}
+
+void expect_freed(Peer &p)
+{
+    p.close();
+    EXPECT_TRUE(p.until([&] { return p.is_free(); })) << p.info().state;
+    expect_once(p);
+}
+
+int status(const Peer &p, uint8_t op, uint64_t user)
+{
+    const host_completion *c = p.done(op, user);
+
+    return c == nullptr ? 1 : c->status;
+}
+
+TEST_F(Close, WriterFirst)
+{
+    Peer p;
+    p.open_by_host();
+    p.post_recv(10, 5);
+    p.shutdown(9);
+    ASSERT_TRUE(p.until([&] { return p.heard_flags(WIRE_WCLOSE) > 0; }));
+    EXPECT_EQ(p.last_cntl()->close_request, p.host_initial);
+    EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), 1);
+    p.say(p.state(WIRE_RCLOSE));
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), 0);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 0u);
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE));
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_RECV, 5), -ENODATA);
+    EXPECT_EQ(p.heard_flags(WIRE_END | WIRE_RCLOSE | WIRE_WCLOSE), 1u);
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE | WIRE_END));
+    p.run(kMs);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 1u) << "END needs no third answer";
+    EXPECT_EQ(p.counter("conns_closed"), 1u);
+    expect_freed(p);
+}
+
+TEST_F(Close, ReaderFirst)
+{
+    Peer p;
+    p.open_to_host();
+    p.post_recv(3000, 5);
+    p.run(kMs);
+    for (uint32_t u = 0; u < 3; u++)
+        p.say_data(p.initial, u, 3000, 1400, u == 2 ? WIRE_WCLOSE | WIRE_DREQ : 0);
+    p.close_request = p.initial + 1;
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_RECV, 5), 0);
+    EXPECT_GE(p.heard_flags(WIRE_RCLOSE), 1u);
+    EXPECT_EQ(p.info().state, HOST_OPEN);
+    p.post_recv(10, 6);
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_RECV, 6), -ENODATA);
+    p.posted++;
+    p.say(p.state(WIRE_WCLOSE));
+    p.post_send(100, 7);
+    p.shutdown(9);
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) > 0; }));
+    EXPECT_TRUE(p.heard.back().data.h.flags & WIRE_WCLOSE || p.heard_flags(WIRE_WCLOSE) > 0);
+    p.ack = pos_make(p.host_initial + 1, 0);
+    p.say(p.state(WIRE_WCLOSE | WIRE_RCLOSE));
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_SEND, 7), 0);
+    EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), 0);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 1u);
+    expect_freed(p);
+}
+
+TEST_F(Close, BothAtOnce)
+{
+    Peer p;
+    p.open_by_host();
+    p.shutdown(9);
+    p.say(p.state(WIRE_WCLOSE)); // they cross
+    p.run(kMs);
+    EXPECT_GE(p.heard_flags(WIRE_WCLOSE | WIRE_RCLOSE), 1u);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 0u);
+    p.say(p.state(WIRE_WCLOSE | WIRE_RCLOSE | WIRE_END));
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), 0);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 1u);
+    EXPECT_EQ(p.counter("conns_closed"), 1u);
+    expect_freed(p);
+}
+
+// The peer reads no more: what is outstanding fails, the other direction goes on.
+TEST_F(Close, ReaderGivesUp)
+{
+    Peer p;
+    p.open_by_host();
+    p.posted += 2;
+    p.post_send(100000, 3);
+    p.post_send(1, 4);
+    p.post_recv(10, 5);
+    p.say(p.state());
+    p.run(50000);
+    p.say(p.state(WIRE_RCLOSE));
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_SEND, 3), -EPIPE);
+    EXPECT_EQ(status(p, HOST_SEND, 4), -EPIPE);
+    EXPECT_EQ(p.info().state, HOST_OPEN);
+    p.say_data(p.initial, 0, 10, 1400);
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_RECV, 5), 0);
+    p.close_request = p.initial + 1;
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE));
+    p.run(kMs);
+    EXPECT_EQ(p.heard_flags(WIRE_END), 1u);
+    EXPECT_EQ(p.counter("conns_closed"), 1u);
+    expect_freed(p);
+}
+
+TEST_F(Close, EndIsRepeatedUntilAnswered)
+{
+    Peer p;
+    p.open_by_host();
+    p.shutdown(9);
+    p.run(kMs);
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE));
+    p.run(20 * kMs);
+    size_t ends = p.heard_flags(WIRE_END);
+    EXPECT_GE(ends, 2u);
+    EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), 0);
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE | WIRE_END));
+    p.run(2000 * kMs);
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends);
+    expect_freed(p);
+}
+
+TEST_F(Close, EndIsNeverAnswered)
+{
+    Peer p;
+    p.open_by_host();
+    p.shutdown(9);
+    p.run(kMs);
+    p.say(p.state(WIRE_RCLOSE | WIRE_WCLOSE));
+    p.close();
+    EXPECT_TRUE(p.until([&] { return p.is_free(); }));
+    EXPECT_GE(p.heard_flags(WIRE_END), 3u);
+    EXPECT_LE(p.heard_flags(WIRE_END), 12u);
+    expect_once(p);
+}
+
+// The peer missed our END: whatever it says is answered by END, until the number is free.
+TEST_F(Close, LatePackets)
+{
+    Peer p;
+    p.open_by_host();
+    p.post_recv(10, 5);
+    p.run(kMs);
+    p.close(); // abort
+    p.run(50000);
+    EXPECT_EQ(status(p, HOST_RECV, 5), -ECANCELED);
+    size_t ends = p.heard_flags(WIRE_END);
+    EXPECT_EQ(ends, 1u);
+    EXPECT_EQ(p.last_cntl()->end, WIRE_END_ABORT);
+    p.say_data(p.initial, 0, 10, 1400);
+    p.run(10000);
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 1);
+    EXPECT_EQ(p.counter("drop_state"), 1u);
+    p.say(p.state());
+    p.run(10000);
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 2);
+    p.say(p.state(WIRE_END | WIRE_SREQ));
+    p.run(10000);
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "asked for";
+    p.say(p.state(WIRE_END));
+    p.run(10000);
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "END alone is not answered";
+    EXPECT_TRUE(p.until([&] { return p.is_free(); }));
+    uint64_t unknown = p.counter("drop_unknown_key");
+    size_t heard = p.heard.size();
+    p.say_data(p.initial, 0, 10, 1400);
+    p.say(p.state());
+    p.say(p.state(WIRE_END));
+    p.run(kMs);
+    EXPECT_EQ(p.counter("drop_unknown_key"), unknown + 3);
+    EXPECT_EQ(p.heard.size(), heard);
+    EXPECT_EQ(p.buffers[0], std::vector<uint8_t>(11, 0xee));
+}
+
+TEST_F(Close, AbortByPeerInEveryState)
+{
+    const struct {
+        wire_end end;
+        int status;
+    } reasons[] = {{WIRE_END_ABORT, -ECONNRESET},
+                   {WIRE_END_SILENCE, -ETIMEDOUT},
+                   {WIRE_END_SHUTDOWN, -ESHUTDOWN},
+                   {WIRE_END_PROTOCOL, -EPROTO},
+                   {WIRE_END_NONE, -ECONNRESET}};
+
+    for (const auto &reason : reasons)
+        for (int state = 0; state < 5; state++) {
+            SCOPED_TRACE(testing::Message() << wire_end_name(reason.end) << " state " << state);
+            Peer p;
+            state == 0 ? p.open_to_host() : p.open_by_host();
+            p.post_recv(10, 5);
+            if (state >= 2) {
+                p.posted++;
+                p.say(p.state());
+                p.post_send(100000, 6);
+                p.run(100000);
+            }
+            if (state >= 3)
+                p.shutdown(9);
+            if (state == 4)
+                p.say(p.state(WIRE_WCLOSE));
+            p.run(kMs);
+            wire_cntl v = p.state(WIRE_END);
+            v.end = reason.end;
+            p.say(v);
+            p.say(v); // and a copy
+            p.run(kMs);
+            EXPECT_EQ(status(p, HOST_RECV, 5), state == 4 ? -ENODATA : reason.status);
+            if (state >= 2) {
+                EXPECT_EQ(status(p, HOST_SEND, 6), reason.status);
+            }
+            if (state >= 3) {
+                EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), reason.status);
+            }
+            EXPECT_EQ(p.counter("conns_failed"), 1u);
+            expect_freed(p);
+        }
+}
+
+// All orders in which a peer may say its three flags, with our own WCLOSE before, between or after.
+TEST_F(Close, EveryOrder)
+{
+    uint8_t order[3] = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
+
+    std::sort(order, order + 3);
+    do {
+        for (int ours = 0; ours <= 3; ours++) {
+            Peer p;
+            uint8_t flags = 0;
+            bool in_order = true;
+
+            p.open_by_host();
+            p.post_recv(10, 5);
+            for (int i = 0; i <= 3; i++) {
+                if (i == ours && p.info().state == HOST_OPEN) {
+                    // a reader that has given up closed this direction already
+                    EXPECT_EQ(p.shutdown(9), flags & WIRE_RCLOSE ? -EPIPE : 0);
+                }
+                p.run(100000);
+                if (i == 3)
+                    break;
+                if (order[i] == WIRE_END)
+                    in_order = flags == (WIRE_WCLOSE | WIRE_RCLOSE);
+                flags |= order[i];
+                p.say(p.state(flags));
+                p.say(p.state(flags)); // said again
+                p.run(100000);
+            }
+            SCOPED_TRACE(testing::Message() << int(order[0]) << " " << int(order[1]) << " "
+                                            << int(order[2]) << " ours " << ours);
+            EXPECT_EQ(p.counter("conns_closed"), in_order ? 1u : 0u);
+            EXPECT_EQ(p.counter("conns_failed"), in_order ? 0u : 1u);
+            EXPECT_NE(status(p, HOST_RECV, 5), 1);
+            expect_freed(p);
+        }
+    } while (std::next_permutation(order, order + 3));
+}
+
+} // namespace

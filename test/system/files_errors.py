@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases of files_test.py: errors and ends in the middle."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from files_lab import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
+                       SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
+                       same_file, send, wait_for)
+
+
+@case("missing file: nothing is sent")
+def missing(folder):
+    there = make(folder, "there", b"x")
+    send(there, os.path.join(folder, "missing"), f"{ADDR_B}:{port()}").expect(
+        LOCAL, "missing", "No such file")
+
+
+@case("a directory without -r")
+def not_recursive(folder):
+    send(folder, f"{ADDR_B}:{port()}").expect(LOCAL, "is a directory", "-r")
+
+
+def without_override():
+    """Words before a command that make even root obey permissions."""
+    tool = shutil.which("setpriv", path="/usr/bin:/bin")
+    if os.geteuid() != 0:
+        return ()
+    if tool is None:
+        raise Skip("setpriv is missing")
+    return (tool, "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+
+
+@case("an unreadable file, an unreadable directory in a tree: the rest arrives")
+def unreadable(folder):
+    prefix = without_override()
+    root = os.path.join(folder, "tree")
+    os.makedirs(os.path.join(root, "closed"))
+    make(root, "good", b"good")
+    make(os.path.join(root, "closed"), "inside", b"x")
+    secret = make(root, "secret", b"x")
+    os.chmod(secret, 0)
+    os.chmod(os.path.join(root, "closed"), 0)
+    target = os.path.join(folder, "in")
+    os.mkdir(target)
+    try:
+        send(secret, f"{ADDR_B}:{port()}", prefix=prefix).expect(LOCAL, "secret",
+                                                                 "Permission denied")
+        receiver, host = recv(target)
+        send("-r", root, host, prefix=prefix).expect(LOCAL, "closed", "secret", "Permission denied",
+                                                     lines=2)
+        receiver.expect(OK)
+        assert os.listdir(os.path.join(target, "tree")) == ["good"]
+    finally:
+        os.chmod(os.path.join(root, "closed"), 0o700)
+
+
+@case("a file that shrinks while it is sent")
+def shrinks(folder):
+    path = make(folder, "shrinks", bytes([1]) * (100 * MIB))
+    reader, writer = os.pipe()
+    receiver, host = recv("-", stdout=os.fdopen(writer, "wb"))
+    receiver.out_file.close()
+    sender = send("--buffers", "1", path, host)
+    os.read(reader, 100)  # under way, and now nobody reads
+    with open(path, "r+b") as f:
+        f.truncate(50 * MIB)
+    while os.read(reader, MIB):
+        pass
+    sender.expect(LOCAL, "shrank")
+    assert receiver.wait() == TRANSFER, receiver.err
+    os.close(reader)
+
+
+@case("nobody receives, a port that nobody has, an unknown host")
+def nobody(folder):
+    path = make(folder, "f", b"x")
+    send(path, f"{ADDR_B}:{port()}").expect(PEER, "nobody receives")
+    send(path, "no-such-host.invalid").expect(PEER, "no-such-host.invalid")
+    send(path, f"{ADDR_B}:70000").expect(PEER, "70000")
+    send(path, "[::1").expect(PEER)
+
+
+@case("a port that is taken")
+def taken(folder):
+    receiver, host = recv(folder, once=False)
+    number = host.rsplit(":", 1)[1]
+    Run("recv", "-o", folder, "-p", number, sock=SOCK_B).expect(RESOURCE, number)
+    receiver.signal(signal.SIGTERM)
+    receiver.expect(OK)
+
+
+@case("no daemon")
+def no_daemon(folder):
+    path = make(folder, "f", b"x")
+    nowhere = os.path.join(folder, "nowhere.sock")
+    for args in (("send", path, ADDR_B), ("recv", "-o", folder), ("show", "conns"),
+                 ("perf", "server"), ("perf", "client", ADDR_B)):
+        Run(*args, sock=nowhere).expect(DAEMON, "nowhere.sock")
+    Run("show", "conns", env=dict(os.environ, SLUICE_SOCKET=nowhere)).expect(DAEMON, "nowhere.sock")
+
+
+@case("wrong command lines")
+def usage(folder):
+    path = make(folder, "f", b"x")
+    for args in (("frobnicate",), ("send",), ("send", path), ("send", "--frob", path, ADDR_B),
+                 ("send", "--buffers", "0", path, ADDR_B), ("send", "--buffers", "x", path, ADDR_B),
+                 ("send", "--name", "../x", "-", ADDR_B), ("send", "-", "-", ADDR_B),
+                 ("send", "--buffers"), ("recv", "name"), ("recv", "-p", "0"),
+                 ("recv", "-p", "65536"), ("recv", "--count", "0"), ("show",),
+                 ("show", "nonsense"), ("perf",), ("perf", "client"),
+                 ("perf", "client", "-t", "1", "-n", "1", ADDR_B),
+                 ("perf", "client", "-l", "5G", ADDR_B),
+                 ("perf", "client", "--sync", "-P", "2", ADDR_B),
+                 ("perf", "server", "-t", "1"), ("perf", "client", "-l", "0", "-n", "1", ADDR_B)):
+        Run(*args).expect(USAGE)
+    run = Run()
+    assert run.wait() == USAGE and "usage" in run.err
+
+
+@case("help and version")
+def helps(_folder):
+    for args in (("--help",), ("send", "--help"), ("recv", "--help"), ("perf", "--help"),
+                 ("perf", "client", "--help"), ("perf", "server", "-h"), ("show", "--help")):
+        run = Run(*args)
+        run.expect(OK)
+        lines = run.out.splitlines()
+        assert "usage: sluice" in lines[0] and len(lines) <= 34, args
+        assert all(len(x) <= 100 for x in lines), args
+    run = Run("--version")
+    run.expect(OK)
+    assert run.out.startswith("sluice ")
+
+
+@case("places that cannot be written")
+def unwritable(folder):
+    Run("recv", "-o", os.path.join(folder, "no", "such"), sock=SOCK_B).expect(LOCAL, "No such file")
+    Run("recv", "-o", folder + "/missing/", sock=SOCK_B).expect(LOCAL)
+    prefix = without_override()
+    closed = os.path.join(folder, "closed")
+    os.mkdir(closed, 0o555)
+    Run("recv", "-o", closed, sock=SOCK_B, prefix=prefix).expect(LOCAL, "Permission denied")
+    path = make(folder, "f", b"x")
+    Run("send", "--rates", "/nonexistent/x", path, ADDR_B, sock=SOCK_A).expect(LOCAL, "--rates")
+
+
+@case("something else has the file's name")
+def in_the_way(folder):
+    path = make(folder, "f", bytes(9 * MIB))
+    other = make(folder, "g", b"g")
+    target = os.path.join(folder, "in")
+    os.makedirs(os.path.join(target, "f"))
+    receiver, host = recv(target)
+    send(path, other, host).expect(REMOTE, "f: at the receiver", "directory")
+    receiver.expect(LOCAL, "directory")
+    assert open(os.path.join(target, "g"), "rb").read() == b"g"
+    receiver, host = recv(os.path.join(folder, "single"))
+    send(path, other, host).expect(REMOTE, "g: at the receiver")
+    receiver.expect(LOCAL)
+    assert same_file(path, os.path.join(folder, "single"))
+
+
+@case("full disk at the receiver")
+def full_disk(folder):
+    target = os.path.join(folder, "small")
+    os.mkdir(target)
+    tool = shutil.which("mount", path="/usr/bin:/bin:/usr/sbin:/sbin")
+    if tool is None or subprocess.run([tool, "-t", "tmpfs", "-o", "size=3m", "sluice-test", target],
+                                      check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        raise Skip("no right to mount")
+    try:
+        paths = [make(folder, f"f{i}", random.Random(i).randbytes(2 * MIB)) for i in range(3)]
+        receiver, host = recv(target)
+        send(*paths, host).expect(REMOTE, "f1: at the receiver", "No space left")
+        assert receiver.wait() == LOCAL, receiver.err
+        assert "f1: " in receiver.err and "No space left" in receiver.err, receiver.err
+        assert os.listdir(target) == ["f0"], os.listdir(target)
+        assert same_file(paths[0], os.path.join(target, "f0"))
+    finally:
+        subprocess.run([shutil.which("umount", path="/usr/bin:/bin:/usr/sbin:/sbin"), target],
+                       check=True)
+
+
+@case("full disk and a closed reader behind standard output")
+def full_output(folder):
+    path = make(folder, "f", bytes([1]) * (30 * MIB))
+    with open("/dev/full", "wb") as full:
+        receiver, host = recv("-", stdout=full)
+        send(path, host).expect(REMOTE, "No space left")
+        assert receiver.wait() == LOCAL and "No space left" in receiver.err, receiver.err
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as pipe:
+        receiver, host = recv("-", stdout=pipe)
+    sender = send(path, host)
+    os.read(reader, 10)
+    os.close(reader)
+    sender.expect(REMOTE, "at the receiver")
+    assert receiver.wait() == LOCAL and "has gone" in receiver.err, receiver.err
+
+
+# ---- ends in the middle -----------------------------------------------------------------------
+
+def under_way(folder):
+    """A transfer that has begun and does not go on: sender, its pipe, receiver, target."""
+    target = os.path.join(folder, "in")
+    os.makedirs(target, exist_ok=True)
+    receiver, host = recv(target)
+    sender, pipe = feeding("-", host)
+    os.write(pipe, b"x" * 60000)
+    wait_for("a part", lambda: parts(target))
+    return sender, pipe, receiver, target
+
+
+@case("kill -9 of the sender: the receiver removes the part and says so")
+def sender_killed(folder):
+    sender, pipe, receiver, target = under_way(folder)
+    sender.signal(signal.SIGKILL)
+    sender.wait()
+    began = time.monotonic()
+    receiver.expect(TRANSFER, "stdin", "removed")
+    assert time.monotonic() - began < 10
+    assert not os.listdir(target), os.listdir(target)
+    os.close(pipe)
+
+
+@case("kill -9 of the receiver: the sender gets a clear error")
+def receiver_killed(folder):
+    sender, pipe, receiver, _ = under_way(folder)
+    receiver.signal(signal.SIGKILL)
+    receiver.wait()
+    began = time.monotonic()
+    sender.expect(TRANSFER, ADDR_B)
+    assert time.monotonic() - began < 10
+    os.close(pipe)
+
+
+@case("SIGINT and SIGTERM remove parts")
+def interrupted(folder):
+    for number in (INTERRUPT, signal.SIGTERM):
+        sender, pipe, receiver, target = under_way(folder)
+        sender.signal(number)
+        assert sender.wait() == 128 + number, sender.err
+        receiver.expect(TRANSFER, "removed")
+        assert not os.listdir(target)
+        os.close(pipe)
+        sender, pipe, receiver, target = under_way(folder)
+        receiver.signal(number)
+        assert receiver.wait() == 128 + number, receiver.err
+        sender.expect(TRANSFER)
+        assert not os.listdir(target), os.listdir(target)
+        os.close(pipe)
