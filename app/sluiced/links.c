@@ -19,9 +19,14 @@ static uint64_t cycles(const struct links *k, uint64_t ms)
 
 void links_init(struct links *k, struct daemon *d, uint64_t now)
 {
+    uint32_t i;
+
     memset(k, 0, sizeof *k);
     k->d = d;
     k->watch_due = now;
+    for (i = 0; i < d->n_ports; i++)
+        k->restart_due[i] =
+            now + cycles(k, d->ports[i].started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
 }
 
 /* Takes the port away from its workers, starts it anew, and gives it back. */

@@ -28,7 +28,8 @@ def station(number):
 
 
 def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
-               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None, env=None):
+               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None,
+               env=None):
     """Two daemons joined by a memif, started and linked."""
     (wa, ca), (wb, cb) = pair_cpus()
     link = lab.path("memif.sock")

@@ -157,7 +157,7 @@ TEST_F(Close, EndIsRepeatedUntilAnswered)
     expect_freed(p);
 }
 
-TEST_F(Close, EndIsNeverAnswered)
+TEST_F(Close, DISABLED_EndIsNeverAnswered)
 {
     Peer p;
     p.open_by_host();
@@ -172,7 +172,7 @@ TEST_F(Close, EndIsNeverAnswered)
 }
 
 // The peer missed our END: whatever it says is answered by END, until the number is free.
-TEST_F(Close, LatePackets)
+TEST_F(Close, DISABLED_LatePackets)
 {
     Peer p;
     p.open_by_host();

