@@ -164,8 +164,11 @@ static void session_wait_end(struct sluice *s)
             end = now + SESSION_CLOSE_WAIT_MS;
         if (now >= end)
             return;
-        if (poll(&p, 1, (int)(end - now)) > 0 &&
-            recv(s->sock, sink, sizeof sink, MSG_DONTWAIT | MSG_TRUNC) <= 0 && errno != EAGAIN)
+        if (poll(&p, 1, (int)(end - now)) <= 0)
+            continue;
+        ssize_t n = recv(s->sock, sink, sizeof sink, MSG_DONTWAIT | MSG_TRUNC);
+
+        if (n == 0 || (n < 0 && errno != EAGAIN)) /* 0: the daemon has let go */
             return;
     }
 }
