@@ -113,6 +113,7 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     }
     c->cntl_seen = v->seq;
     counter_add(&c->pub.cntl_rx, 1);
+    echo_take(h, c, v->echo_ns, v->echo_held_ns);
     if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {
         host_count(h, COUNT_conns_opened);
         conn_opened(h, c, 0);
@@ -126,7 +127,6 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         c->first_at = TIME_NEVER;
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = h->now;
-    echo_take(h, c, v->echo_ns, v->echo_held_ns);
     grant_take(h, c, v);
     sender_take(h, c, v);
     vt_receiver_confirm(&c->rx, v->cntl_seen);

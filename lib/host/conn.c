@@ -8,6 +8,8 @@
 
 #define LINGER_MIN_NS     200000000ull
 #define LINGER_WAITS      16u /* time to say END four times */
+#define AGAIN_MIN_NS      1000000ull
+#define AGAIN_DOUBLINGS   16u
 #define UNIT_ALIGN        64u /* whole cache lines of the buffers on both sides */
 #define LIMIT_BURST_UNITS 16u /* burst of a rate that limits a grant without one */
 
@@ -25,6 +27,22 @@ uint64_t conn_wait_tsc(const struct host *h, const struct conn *c)
     return rtt_wait(&c->rtt, clock_cycles(&h->clock, HOST_UNKNOWN_RTT_NS));
 }
 
+/* Silence is noticed in steps of this. */
+uint64_t conn_silence_step(const struct host *h)
+{
+    return clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / CONN_SILENCE_STEPS);
+}
+
+/* How long until the peer is told again what it has not confirmed: doubling. */
+uint64_t conn_again_tsc(const struct host *h, struct conn *c)
+{
+    uint64_t least = clock_cycles(&h->clock, AGAIN_MIN_NS);
+    uint64_t wait = RTE_MAX(2 * conn_wait_tsc(h, c), least) << c->first_tries;
+
+    c->first_tries += c->first_tries < AGAIN_DOUBLINGS;
+    return time_min(wait, conn_silence_step(h));
+}
+
 /* A connection just taken from the table becomes WAITING or OPENING (the caller says which). */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
 {
@@ -36,6 +54,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .initial_request = (uint32_t)rng_u64(&h->rng),
         .unit_bytes = conn_unit_max(h, &c->peer),
         .early = h->cfg.early,
+        .ask_max_tsc = conn_silence_step(h),
         .go_back_n = c->go_back_n,
     };
     struct vt_receiver_config rx = {
@@ -128,10 +147,10 @@ void conn_opened(struct host *h, struct conn *c, int status)
     counter_set(&c->pub.state, HOST_OPEN);
     c->first_at = TIME_NEVER;
     c->want &= (uint8_t)~WANT_FIRST;
-    c->alive_at = h->now + clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / 8);
+    c->alive_at = h->now + conn_silence_step(h);
     if (c->opener) { /* ask until the peer has shown that it knows our state */
         c->first_tries = 0;
-        c->first_at = h->now + 2 * conn_wait_tsc(h, c);
+        c->first_at = h->now + conn_again_tsc(h, c);
     }
     if (c->tx.ask_at == TIME_NEVER && (c->tx.closing || !vt_sender_all_acked(&c->tx)))
         c->tx.ask_at = h->now + 2 * conn_wait_tsc(h, c);
@@ -190,7 +209,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     if (tell && known) {
         conn_want(h, c, c->end_seen ? WANT_CNTL : WANT_CNTL | WANT_SREQ);
         c->first_tries = 0;
-        c->first_at = c->end_seen ? TIME_NEVER : h->now + 2 * conn_wait_tsc(h, c);
+        c->first_at = c->end_seen ? TIME_NEVER : h->now + conn_again_tsc(h, c);
     }
     conn_has_completion(h, c);
     timer_update(h, c);

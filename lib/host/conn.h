@@ -26,7 +26,8 @@
 #include "vt/sender.h"
 #include "wire/frame.h"
 
-#define CONN_ECHO_SLOTS 32u /* CNTL send times kept, to measure RTT from DATA */
+#define CONN_SILENCE_STEPS 8u  /* a silent peer is asked, and sent to slower, so often */
+#define CONN_ECHO_SLOTS    32u /* CNTL send times kept, to measure RTT from DATA */
 #define CONN_MOMENTARY_FRAMES                                                                      \
     5u /* momentary rate spans five frames (spec "TCP over frame relay") */
 

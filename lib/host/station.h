@@ -31,7 +31,8 @@
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
 #define HOST_COUNTERS(X)                                                                           \
     X(rx_frames)                                                                                   \
-    X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data) X(rx_cntl) X(rx_rcntl)  \
+    X(rx_bytes)                                                                                    \
+    X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data) X(rx_cntl) X(rx_rcntl)              \
         X(rx_foreign) X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp)          \
             X(drop_vlan) X(drop_not_ours) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)     \
                 X(drop_wire_short) X(drop_wire_version) X(drop_wire_type) X(drop_wire_security)    \
@@ -144,6 +145,8 @@ void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
+uint64_t conn_silence_step(const struct host *h);
+uint64_t conn_again_tsc(const struct host *h, struct conn *c);
 int conn_end_status(enum wire_end end);
 
 /* timer.c */

@@ -21,7 +21,6 @@
 #define FIRST_DOUBT     3u /* unanswered so often: the peer may have moved to another MAC address */
 #define UNRESOLVED_NS   1000000ull
 #define EXPIRED_MAX     64u
-#define ALIVE_STEPS     8u
 
 static uint64_t earliest(const struct conn *c)
 {
@@ -53,8 +52,7 @@ static void first_again(struct host *h, struct conn *c)
 
     if (c->state != HOST_OPENING) {
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
-        c->first_at = h->now + (2 * conn_wait_tsc(h, c) << c->first_tries);
-        c->first_tries += c->first_tries < FIRST_DOUBLINGS;
+        c->first_at = h->now + conn_again_tsc(h, c);
         return;
     }
     if (h->now - c->opened_at >= silence) {
@@ -81,11 +79,11 @@ void timer_first_sent(struct host *h, struct conn *c)
 /* A silent peer: ask, send slower, give up. */
 static void alive_check(struct host *h, struct conn *c)
 {
-    uint64_t step = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / ALIVE_STEPS);
+    uint64_t step = conn_silence_step(h);
     uint64_t quiet = h->now - c->heard_at;
     uint32_t steps = (uint32_t)(quiet / (step > 0 ? step : 1));
 
-    if (steps >= ALIVE_STEPS) {
+    if (steps >= CONN_SILENCE_STEPS) {
         conn_over(h, c, -ETIMEDOUT, WIRE_END_SILENCE, true);
         return;
     }

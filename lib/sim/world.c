@@ -115,6 +115,12 @@ struct host *world_host(struct world *w, uint32_t i)
     return w->hosts[i];
 }
 
+struct host_control *world_control(struct world *w, uint32_t i)
+{
+    CHECK(i < w->n);
+    return w->controls[i];
+}
+
 uint64_t world_now(const struct world *w)
 {
     return w->now;

@@ -51,6 +51,8 @@ void world_destroy(struct world *w); /* and its hosts */
 /* Adds a host; cfg->hz is set to WORLD_HZ. Its number, or -1 with a message in err. */
 int world_add(struct world *w, struct host_config *cfg, char *err, size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
+/* Its control half; NULL without a control core. */
+struct host_control *world_control(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
 /* Runs until the time. False if nothing can happen any more. */

@@ -6,12 +6,18 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define ASK_BACKOFF_MAX 6u /* the timer grows to 64 times its first value */
+#define ASK_BACKOFF_MAX 16u /* doublings of the ACK-request timer, which ask_max_tsc ends */
 #define UNIT_NONE       UINT32_MAX
 
 static struct vt_request *request_at(const struct vt_sender *s, uint32_t number)
 {
     return &s->ring[(number - s->origin) & s->mask];
+}
+
+/* Arms the ACK-request timer. */
+static void ask_arm(struct vt_sender *s, uint64_t now, uint64_t ask_tsc)
+{
+    s->ask_at = now + time_min(ask_tsc << s->ask_backoff, s->ask_max_tsc);
 }
 
 /* The memory is the application's; nothing to do when the last mbuf lets go but count. */
@@ -40,7 +46,8 @@ void vt_sender_init(struct vt_sender *s, const struct vt_sender_config *cfg)
                             .ahead = cfg->early,
                             .unit_bytes = cfg->unit_bytes,
                             .go_back_n = cfg->go_back_n,
-                            .ask_at = TIME_NEVER};
+                            .ask_at = TIME_NEVER,
+                            .ask_max_tsc = cfg->ask_max_tsc};
     span_set_init(&s->repeat, cfg->spans, cfg->gaps);
 }
 
@@ -228,7 +235,7 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
         }
     }
     s->packet++;
-    s->ask_at = now + (ask_tsc << s->ask_backoff);
+    ask_arm(s, now, ask_tsc);
 }
 
 void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
@@ -334,7 +341,7 @@ bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t 
     if (!unconfirmed(s))
         s->ask_at = TIME_NEVER;
     else if (news || c->span_count > 0 || s->ask_at == TIME_NEVER)
-        s->ask_at = now + (ask_tsc << s->ask_backoff);
+        ask_arm(s, now, ask_tsc);
     return true;
 }
 
@@ -348,7 +355,7 @@ bool vt_sender_ask(struct vt_sender *s, uint64_t now, uint64_t ask_tsc)
     }
     if (s->ask_backoff < ASK_BACKOFF_MAX)
         s->ask_backoff++;
-    s->ask_at = now + (ask_tsc << s->ask_backoff);
+    ask_arm(s, now, ask_tsc);
     return true;
 }
 

@@ -65,6 +65,7 @@ struct vt_sender {
     /* the ACK-request timer */
     uint64_t ask_at;                                 /* TIME_NEVER when nothing is unconfirmed */
     uint32_t ask_backoff;                            /* doublings so far */
+    uint64_t ask_max_tsc;                            /* no wait is longer */
     uint64_t acked_bytes, repeats, naks, recoveries; /* counters */
 };
 
@@ -91,7 +92,8 @@ struct vt_sender_config {
     uint32_t gaps;
     uint32_t initial_request;
     uint32_t unit_bytes;
-    uint32_t early; /* requests that may go before the first CNTL */
+    uint32_t early;       /* requests that may go before the first CNTL */
+    uint64_t ask_max_tsc; /* longest wait of the ACK-request timer */
     bool go_back_n;
 };
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "trace.hh"
+
 namespace
 {
 
@@ -232,27 +234,7 @@ void Pair::fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate 
     if (p->opt.fate)
         p->opt.fate(from, m, now, f);
     p->oracle.fate(f->copies);
-    if (getenv("SIM_TRACE")) {
-        const uint8_t *b = rte_pktmbuf_mtod(m, const uint8_t *);
-        struct frame v;
-        frame_parse(b, m->data_len, m->pkt_len, &v);
-        if (v.kind == FRAME_UDP) {
-            const uint8_t *q = b + v.payload_off;
-            wire_data d;
-            wire_cntl c;
-            printf("%.6f %u->copies %u +%lu type %u flags %02x", now / 1e9, from, f->copies,
-                   f->extra_ns[0], q[0] & 15, q[1]);
-            if ((q[0] & 15) == 2 && wire_parse_data(q, v.payload_len, v.payload_len, &d) == 0)
-                printf(" pkt %lu %x.%u seen %u", d.packet, d.request, d.unit, d.cntl_seen);
-            if ((q[0] & 15) == 3 && wire_parse_cntl(q, v.payload_len, &c) == 0)
-                printf(
-                    " seq %u seen %u ack %lx posted %x sent %lx rate %lu burst %u spans %u end %u",
-                    c.seq, c.cntl_seen, c.ack, c.posted, c.sent, c.rate_Bps, c.burst_bytes,
-                    c.span_count, c.end);
-            printf(" key %016lx\n", __builtin_bswap64(*(const uint64_t *)(q + 8)));
-        } else
-            printf("%.6f %u kind %d copies %u\n", now / 1e9, from, v.kind, f->copies);
-    }
+    trace_frame(from, m, now, *f);
 }
 
 bool Pair::run(const std::function<bool()> &done, uint64_t max_ns)

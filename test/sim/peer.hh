@@ -25,7 +25,7 @@ struct Heard {
     wire_first first;
     wire_data data;
     wire_cntl cntl;
-    std::vector<uint8_t> bytes; // whole frame
+    std::vector<uint8_t> bytes;   // whole frame
     std::vector<uint8_t> payload; // of DATA
 };
 
@@ -48,9 +48,18 @@ class Peer
     ~Peer();
     Peer(const Peer &) = delete;
 
-    host *h() { return world_host(w, 0); }
-    uint64_t now() const { return world_now(w); }
-    void run(uint64_t ns) { world_run(w, world_now(w) + ns); }
+    host *h()
+    {
+        return world_host(w, 0);
+    }
+    uint64_t now() const
+    {
+        return world_now(w);
+    }
+    void run(uint64_t ns)
+    {
+        world_run(w, world_now(w) + ns);
+    }
     // Runs until done() or the time is over; returns done().
     bool until(const std::function<bool()> &done, uint64_t max_ns = 10 * CLOCK_NS_PER_S);
 
@@ -98,8 +107,8 @@ class Peer
     uint32_t initial = 100, host_initial = 500; // first requests: the peer's, the host's
     uint32_t seq = 0, host_seq = 0;
     uint64_t packet = 0, host_time_ns = 0;
-    uint32_t posted = 0;       // buffers the peer has for the host's requests
-    uint64_t sent_end, ack;    // as said in CNTL
+    uint32_t posted = 0;    // buffers the peer has for the host's requests
+    uint64_t sent_end, ack; // as said in CNTL
     uint32_t close_request = 0;
     uint64_t rate_Bps = 100000000;
     uint32_t burst_bytes = 100000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that falls silent, a connection on which nothing happens for hours, and routers on the path.
+// A peer that falls silent, a connection on which nothing happens for hours, and routers on the
+// path.
 #include <gtest/gtest.h>
 
 #include "peer.hh"
@@ -12,7 +13,10 @@ constexpr uint64_t kMs = 1000000;
 class Silence : public testing::Test
 {
   protected:
-    void TearDown() override { EXPECT_TRUE(Pools::get().whole()) << "mbufs leak"; }
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
 };
 
 int status(const Peer &p, uint8_t op, uint64_t user)
