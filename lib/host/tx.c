@@ -194,9 +194,10 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     frame_put(p, &c->route, WIRE_DATA_BYTES + u->len);
     data_header(h, c, u, p + head - WIRE_DATA_BYTES);
     if (!attach) {
-        memcpy(p + head, u->pieces[0].data, u->pieces[0].len);
-        if (u->pieces[1].len > 0)
-            memcpy(p + head + u->pieces[0].len, u->pieces[1].data, u->pieces[1].len);
+        for (unsigned int i = 0; i < 2; i++)
+            if (u->pieces[i].len > 0)
+                memcpy(p + head + (i == 0 ? 0 : u->pieces[0].len), u->pieces[i].data,
+                       u->pieces[i].len);
     } else if (!unit_chain(h, m, u)) {
         host_count(h, COUNT_tx_no_mbuf);
         rte_pktmbuf_free(m);
