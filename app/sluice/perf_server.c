@@ -65,6 +65,13 @@ static void server_failed(struct server *s, int code)
         s->code = code;
 }
 
+/* The session refused or ended: said once. */
+static void server_broken(struct server *s, int err)
+{
+    if (s->code == SAY_OK)
+        s->code = say_error(say_code(err, true), "%s", sluice_error(s->loop.session));
+}
+
 /* Waits on the channel with a stream that is idle. 0 or a negative errno. */
 static int server_accept(struct server *s, uint32_t channel)
 {
@@ -109,7 +116,7 @@ static void server_listen(struct server *s)
             err = server_accept(s, channel);
     }
     if (err < 0)
-        server_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
+        server_broken(s, err);
 }
 
 /* The test that the stream belongs to; NULL: too many at once. */
@@ -135,7 +142,9 @@ static struct test *server_test(struct server *s, const struct perf_start *start
 /* An accept that failed: peers that went away are theirs, the rest is ours. */
 static void server_refused(struct server *s, int status)
 {
-    if (status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED)
+    if (status == -ENOTCONN)
+        server_broken(s, status);
+    else if (status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED)
         server_failed(s, say_error(say_code(status, true), "%s", sluice_status_text(status)));
 }
 
@@ -256,7 +265,7 @@ static bool server_take(struct server *s)
     struct stream *st;
 
     if (n < 0)
-        server_failed(s, say_error(say_code(n, true), "%s", sluice_error(s->loop.session)));
+        server_broken(s, n);
     for (i = 0; i < n; i++) {
         for (st = s->streams; st < s->streams + STREAMS_MAX && st->pump.conn != e[i].conn; st++)
             ;
@@ -320,7 +329,8 @@ static void stream_close(struct server *s, struct stream *st)
     struct sluice_stats stats;
 
     sluice_conn_stats(st->pump.conn, &stats);
-    if (!well && st->status != -EPROTO && st->state > STREAM_WAITING && loop_signal() == 0)
+    if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_WAITING &&
+        loop_signal() == 0)
         say_error(SAY_TRANSFER, "%s: %s", stats.peer, sluice_status_text(st->status));
     pump_figures(&st->pump, true, &stats, &tx);
     pump_figures(&st->pump, false, &stats, &rx);
@@ -341,12 +351,10 @@ static void stream_close(struct server *s, struct stream *st)
         test_end(s, t);
 }
 
-/* True if a stream was closed: completions of others may have been gathered meanwhile. */
-static bool server_work(struct server *s)
+static void server_work(struct server *s)
 {
     struct stream *st;
     uint64_t now = loop_now();
-    bool closed = false;
 
     for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
         if (st->state == STREAM_RUNNING && st->status == 0) {
@@ -358,12 +366,9 @@ static bool server_work(struct server *s)
                 err = stream_report(st);
             st->status = err;
         }
-        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended))) {
+        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended)))
             stream_close(s, st);
-            closed = true;
-        }
     }
-    return closed;
 }
 
 /* The next deadline of a stream that sends, or sample. */
@@ -387,7 +392,7 @@ static void server_loop(struct server *s)
     while (loop_signal() == 0 && s->code == SAY_OK && !(s->config->one_off && s->ended > 0)) {
         bool more = server_take(s);
 
-        more |= server_work(s);
+        server_work(s);
         server_listen(s);
         meter_sample(&s->meter, loop_now(), s->conns, STREAMS_MAX, false);
         if (s->config->one_off && s->ended > 0)
@@ -404,7 +409,7 @@ static void server_open(struct server *s)
     uint32_t i;
 
     if (err < 0) {
-        server_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
+        server_broken(s, err);
         return;
     }
     for (i = 0; i < STREAMS_MAX; i++)

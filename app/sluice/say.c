@@ -52,6 +52,8 @@ int say_code(int status, bool opened)
     switch (status) {
     case 0:
         return SAY_OK;
+    case -EINVAL:
+        return opened ? SAY_TRANSFER : SAY_USAGE;
     case -ENOTCONN:
         return SAY_DAEMON;
     case -ENOMEM:

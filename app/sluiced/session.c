@@ -354,7 +354,7 @@ void sessions_stop(struct sessions *s, enum wire_end end)
         epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->listen_fd, NULL);
     s->stopping = true;
     for (i = 0; i < s->cfg.max_sessions; i++)
-        session_end(s, &s->all[i], end, -ESHUTDOWN, "sluiced is stopping");
+        session_end(s, &s->all[i], end, -ESHUTDOWN, "sluiced is stopping; start it again");
 }
 
 bool sessions_idle(const struct sessions *s)

@@ -243,6 +243,7 @@ int sluice_conn_close(struct sluice_conn *c)
         client_pump(s); /* ops of this connection end before it does */
     client_tails_free(c);
     conn_delete(c);
+    client_watch_settle(s);
     return 0;
 }
 

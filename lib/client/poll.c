@@ -2,8 +2,8 @@
 /*
  * Completions: from the rings to who waits for them, and sleeping until there are some.
  *
- * Invariant when sluice_fd() is in use: on return from sluice_poll() either wake_fd is readable or
- * every ring is empty and armed.
+ * Invariant when sluice_fd() is in use: on return from every call that takes completions either
+ * wake_fd is readable or every ring is empty and armed.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -127,12 +127,13 @@ void client_wait_some(struct sluice *s)
     client_pump(s);
 }
 
-/* Keeps the descriptor of sluice_fd() readable exactly while there is something to take. */
-static void watch_settle(struct sluice *s)
+void client_watch_settle(struct sluice *s)
 {
     uint64_t count = 1;
     ssize_t n;
 
+    if (s->self_fd < 0)
+        return;
     while (!client_arm(s))
         client_pump(s);
     if (s->ready_count > 0)
@@ -185,8 +186,7 @@ int sluice_poll(struct sluice *s, struct sluice_completion *out, uint32_t max, i
     if (s->self_fd >= 0)
         events_take(s, 0);
     n = poll_wait(s, out, max, deadline);
-    if (s->self_fd >= 0)
-        watch_settle(s);
+    client_watch_settle(s);
     return n;
 }
 
@@ -209,6 +209,6 @@ int sluice_fd(struct sluice *s)
         s->self_fd = -1;
         return client_fail(s, -err, "cannot watch an eventfd");
     }
-    watch_settle(s);
+    client_watch_settle(s);
     return s->wake_fd;
 }

@@ -76,12 +76,13 @@ int client_resolve(struct sluice *s, const char *host_port, uint8_t (*peers)[16]
         return err;
     err = getaddrinfo(host, NULL, &hints, &list);
     if (err != 0)
-        return client_fail(s, -EHOSTUNREACH, "unknown host '%.100s': %s", host,
+        return client_fail(s, -EHOSTUNREACH,
+                           "unknown host '%.100s': %s; check the name, or give an address", host,
                            err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
     for (a = list; a != NULL && n < max; a = a->ai_next)
         n += resolve_address(a, peers[n]);
     freeaddrinfo(list);
     if (n == 0)
-        return client_fail(s, -EHOSTUNREACH, "host '%.100s' has no IP address", host);
+        return client_fail(s, -EHOSTUNREACH, "host '%.100s' has no IP address; give one", host);
     return n;
 }

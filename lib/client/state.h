@@ -149,6 +149,9 @@ void client_pump(struct sluice *s);
 int client_sleep(struct sluice *s, int timeout_ms);
 /* Waits for whatever comes next, inside a call that waits for something of its own. */
 void client_wait_some(struct sluice *s);
+/* Keeps the descriptor of sluice_fd() readable exactly while there is something to take; last in
+ * every call that pumped. */
+void client_watch_settle(struct sluice *s);
 
 /* conn.c */
 

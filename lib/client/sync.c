@@ -109,7 +109,7 @@ static int sync_error_take(struct sluice_conn *c)
     return err;
 }
 
-int sluice_send_sync(struct sluice_conn *c, const void *data, uint64_t len)
+static int sync_send(struct sluice_conn *c, const void *data, uint64_t len)
 {
     struct sluice *s = c->session;
     struct client_wait wait = {0};
@@ -155,6 +155,14 @@ int sluice_send_sync(struct sluice_conn *c, const void *data, uint64_t len)
     return r.wait != NULL ? sync_wait(c, &wait) : 0;
 }
 
+int sluice_send_sync(struct sluice_conn *c, const void *data, uint64_t len)
+{
+    int err = sync_send(c, data, len);
+
+    client_watch_settle(c->session);
+    return err;
+}
+
 int sluice_flush(struct sluice_conn *c)
 {
     struct sluice *s = c->session;
@@ -162,6 +170,7 @@ int sluice_flush(struct sluice_conn *c)
     client_pump(s);
     while (c->sync_sends > 0)
         client_wait_some(s);
+    client_watch_settle(s);
     return sync_error_take(c);
 }
 

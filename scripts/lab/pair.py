@@ -53,19 +53,21 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
 
 
 def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
-              memory_mb=512, plan=None):
+              memory_mb=512, plan=None, tapped=False):
     """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP.
-    Each has .ns and .device. a_daemon: keys of A's [daemon]; plan: as pair_cpus()."""
+    Each has .ns and .device. a_daemon: keys of A's [daemon]; plan: as pair_cpus(); tapped: packet
+    sockets see what the daemons send through AF_PACKET."""
     (wa, ca), (wb, cb) = plan or pair_cpus()
     spaces = [net.namespace(lab, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     devices = ("sla", "slb")
+    extra = ",qdisc_bypass=0" if tapped else ""
     net.veth(spaces[0], devices[0], spaces[1], devices[1], mtu)
     daemons = []
     for number, (ns, device, worker, control, own) in enumerate(
             ((spaces[0], devices[0], wa, ca, a_keys), (spaces[1], devices[1], wb, cb, b_keys)), 1):
-        port = af_xdp(device) if xdp else af_packet(device, mtu)
+        port = af_xdp(device) if xdp else af_packet(device, mtu, extra=extra)
         port.keys = {**station(number), "mtu": mtu, **(keys or {}), **(own or {})}
         daemon = Daemon(lab, build, "ab"[number - 1], [port], [worker], control, ns=ns,
                         daemon_keys=a_daemon if number == 1 else None, memory_mb=memory_mb)

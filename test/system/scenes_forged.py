@@ -10,8 +10,9 @@ from lab.process import until
 FRAMES = 1000000
 SECONDS = 25
 OTHER = "10.90.0.66"
-# What must have been counted, by the kinds of forge.c.
-COUNTERS = ("drop_other", "drop_ip", "drop_fragment", "drop_udp", "drop_vlan", "drop_not_ours",
+# What must have been counted, by the kinds of forge.c. Not drop_fragment: the kernel keeps fragments
+# from packet sockets (the test in virtual time counts them).
+COUNTERS = ("drop_other", "drop_ip", "drop_udp", "drop_vlan", "drop_not_ours",
             "drop_port", "drop_no_sum", "drop_sum", "drop_wire_short", "drop_wire_version",
             "drop_wire_type", "drop_wire_security", "drop_wire_flags", "drop_wire_field",
             "drop_unknown_key", "drop_unknown_early", "drop_address", "drop_no_listener")
@@ -24,7 +25,7 @@ def _counters(daemon):
 
 @scenario("a million forged frames in mid-transfer", netns=True)
 def forged(lab, context):
-    a, b = veth_pair(lab, context.build)
+    a, b = veth_pair(lab, context.build, tapped=True)
     before = _counters(b)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening()

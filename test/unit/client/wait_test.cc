@@ -116,6 +116,42 @@ TEST_F(WaitTest, DescriptorForOwnEventLoops)
     sluice_close(s);
 }
 
+/* Calls that wait for something of their own gather what others wait for: the descriptor tells. */
+TEST_F(WaitTest, DescriptorAfterOtherCalls)
+{
+    struct sluice_conn *c[2], *other;
+    struct sluice_completion d[4];
+
+    start();
+    struct sluice *s = open();
+    auto *m = static_cast<uint8_t *>(sluice_alloc(s, 4096));
+    pair(s, c);
+    int fd = sluice_fd(s);
+    ASSERT_GE(fd, 0);
+    for (int round = 0; round < 60; round++) {
+        ASSERT_EQ(sluice_connect(s, "10.0.0.1:7999", 0, 9, &other), 0);
+        ASSERT_EQ(sluice_recv(c[1], m, 1, 1), 0);
+        if (round % 3 == 1) {
+            ASSERT_EQ(sluice_send_sync(c[0], m, 1), 0);
+            ASSERT_EQ(sluice_flush(c[0]), 0);
+        } else {
+            ASSERT_EQ(sluice_send(c[0], m, 1, 3), 0);
+        }
+        if (round % 3 == 2)
+            usleep(1000);
+        ASSERT_EQ(sluice_conn_close(other), 0); /* takes its own completion along */
+        for (int got = 0; got < (round % 3 == 1 ? 1 : 2);) {
+            ASSERT_TRUE(readable(fd, 10000)) << "round " << round << ", after " << got;
+            int n = sluice_poll(s, d, 1, 0);
+            ASSERT_GE(n, 0);
+            got += n;
+        }
+        ASSERT_EQ(sluice_poll(s, d, 4, 0), 0);
+        ASSERT_FALSE(readable(fd, 0)) << round;
+    }
+    sluice_close(s);
+}
+
 /* A submission ring that is full is waited for: far more than its entries, without taking any. */
 TEST_F(WaitTest, SubmissionsWaitForTheWorker)
 {
