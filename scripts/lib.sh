@@ -107,8 +107,9 @@ hugepages_want() {
 
 # ---- building ---------------------------------------------------------------------------------
 
-# build_dir NAME OPTIONS...: configures ROOT/NAME with meson if it is not yet, and builds it. Output
-# only where it fails.
+# build_dir NAME OPTIONS...: configures ROOT/NAME with meson if it is not yet, and builds it, or only
+# the BUILD_TARGETS. Output only where it fails.
+BUILD_TARGETS=()
 build_dir() {
     local dir=$ROOT/$1 log
     shift
@@ -120,7 +121,7 @@ build_dir() {
             return 1
         fi
     fi
-    if ! ninja -C "$dir" >"$log" 2>&1; then
+    if ! ninja -C "$dir" "${BUILD_TARGETS[@]}" >"$log" 2>&1; then
         grep -vE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 60 >&2
         return 1
     fi

@@ -64,9 +64,11 @@ static void traits_refine(struct port *p)
     p->is_memif = strcmp(p->driver, "net_memif") == 0;
     if (p->is_memif)
         memif_args_parse(&p->memif, args);
-    /* A zero-copy client gives its peer DPDK's own memory only. */
-    if (p->is_memif && p->memif.zero_copy)
+    /* A zero-copy client gives its peer DPDK's own memory only, and forgets what its rings hold. */
+    if (p->is_memif && p->memif.zero_copy) {
         p->traits.reads_memory = false;
+        p->traits.keeps_buffers = true;
+    }
     /* With the kernel as its back end frames leave this machine's memory. */
     if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
         p->traits.shared_memory = false;

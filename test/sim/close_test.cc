@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "peer.hh"
 
@@ -260,9 +261,9 @@ TEST_F(Close, AbortByPeerInEveryState)
 // All orders in which a peer may say its three flags, with our own WCLOSE before, between or after.
 TEST_F(Close, EveryOrder)
 {
-    uint8_t order[3] = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
+    std::array<uint8_t, 3> order = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
 
-    std::sort(order, order + 3);
+    std::sort(order.begin(), order.end());
     do {
         for (int ours = 0; ours <= 3; ours++) {
             Peer p;
@@ -279,9 +280,9 @@ TEST_F(Close, EveryOrder)
                 p.run(100000);
                 if (i == 3)
                     break;
-                if (order[i] == WIRE_END)
+                if (order.at(i) == WIRE_END)
                     in_order = flags == (WIRE_WCLOSE | WIRE_RCLOSE);
-                flags |= order[i];
+                flags |= order.at(i);
                 p.say(p.state(flags));
                 p.say(p.state(flags)); // said again
                 p.run(100000);
@@ -293,7 +294,7 @@ TEST_F(Close, EveryOrder)
             EXPECT_NE(status(p, HOST_RECV, 5), 1);
             expect_freed(p);
         }
-    } while (std::next_permutation(order, order + 3));
+    } while (std::next_permutation(order.begin(), order.end()));
 }
 
 } // namespace
