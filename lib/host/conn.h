@@ -21,6 +21,7 @@
 
 #include "host/host.h"
 #include "pace/credit.h"
+#include "vt/momentary.h"
 #include "vt/receiver.h"
 #include "vt/rtt.h"
 #include "vt/sender.h"
@@ -28,8 +29,6 @@
 
 #define CONN_SILENCE_STEPS 8u  /* a silent peer is asked, and sent to slower, so often */
 #define CONN_ECHO_SLOTS    32u /* CNTL send times kept, to measure RTT from DATA */
-#define CONN_MOMENTARY_FRAMES                                                                      \
-    5u /* momentary rate spans five frames (spec "TCP over frame relay") */
 
 /* Why a CNTL is due. */
 enum conn_want {
@@ -111,9 +110,7 @@ struct conn {
     uint32_t first_tries;
     uint64_t timer_at; /* what the wheel has for us */
 
-    uint64_t frame_at[CONN_MOMENTARY_FRAMES]; /* arrival times of the last frames, a ring */
-    uint32_t frame_bytes[CONN_MOMENTARY_FRAMES];
-    uint32_t frame_i;
+    struct momentary momentary;
 
     struct conn_event opened, shut;
     struct conn_link cntl_link, data_link, done_link;

@@ -71,20 +71,13 @@ static bool unit_place(struct host *h, uint8_t *dst, const struct wire_data *d,
     return !summing || sum_right(m, f, sum);
 }
 
-/* Momentary rate: bytes of the last five frames over the time they took. */
-static void momentary_update(struct host *h, struct conn *c, uint32_t bytes)
+static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes)
 {
-    uint32_t i = c->frame_i++ % CONN_MOMENTARY_FRAMES;
-    uint64_t oldest = c->frame_at[i]; /* of the frame five before */
-    uint64_t sum = bytes;
+    uint64_t bytes, span;
 
-    for (uint32_t k = 0; k < CONN_MOMENTARY_FRAMES; k++)
-        sum += k == i ? 0 : c->frame_bytes[k];
-    c->frame_at[i] = h->now;
-    c->frame_bytes[i] = bytes;
-    if (oldest != 0 && h->now > oldest)
+    if (momentary_frame(&c->momentary, unit_bytes, h->now, &bytes, &span))
         counter_set(&c->pub.rx_momentary_Bps,
-                    (uint64_t)((unsigned __int128)sum * h->clock.hz / (h->now - oldest)));
+                    (uint64_t)((unsigned __int128)bytes * h->clock.hz / span));
 }
 
 /*

@@ -19,6 +19,7 @@ from .process import Lab, LabError, cpu_seconds
 from .table import bytes_text, print_table, rate_text
 
 SMALL_FILES = 300
+MEMORY, MEMORY_S = "512M", 3
 HOLES = ((0.20, 0.04), (0.55, 0.02), (0.90, 0.01))  # (where, how long) as parts of the file
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -115,11 +116,26 @@ def transfer(lab, name, sources, target, a, b, rates=None, timeout_s=900):
     return sent, received, sides
 
 
+def from_memory(lab, a, b, rates):
+    """`sluice perf`: no disk in the way. As transfer()."""
+    receiver = b.sluice("memory-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
+                        "--rates", rates)
+    b.wait_listening()
+    sides = Side(a), Side(b)
+    sender = a.sluice("memory-client", "perf", "client", "--json", "-i", "0", "-t", f"{MEMORY_S}",
+                      "--memory", MEMORY, ADDR_B)
+    sent = json.loads(sender.check(60))
+    received = json.loads(receiver.check(60))
+    for side, end in zip(sides, (sent, received)):
+        side.stop(end["cpu"]["user_s"] + end["cpu"]["system_s"])
+    return sent, received, sides
+
+
 def row(name, sent, received, sides):
     seconds = received["seconds"] or sent["seconds"]
-    data = sent["bytes"] - sent["hole_bytes"]
-    return [name, f"{seconds:.2f} s", rate_text(data * 8 / seconds), sent["packets"],
-            sent["repeats"], rate_text(8 * sent["rate_grant_Bps"]), *(f"{100 * side.cores:.0f} %" for side in sides)]
+    data = sent["bytes"] - sent.get("hole_bytes", 0)
+    return [name, f"{seconds:.2f} s", rate_text(data * 8 / seconds), sent["packets"], sent["repeats"],
+            rate_text(8 * sent["rate_grant_Bps"]), *(f"{100 * side.cores:.0f} %" for side in sides)]
 
 
 def room_check(folder, size):
@@ -151,6 +167,8 @@ def run(lab, args):
     csv = os.path.join(out, "rate.csv")
     big = transfer(lab, "file", source, large, a, b, rates=csv)
     few = transfer(lab, "folder", folder, small, a, b)
+    memory_csv = os.path.join(out, "memory.csv")
+    memory = from_memory(lab, a, b, memory_csv)
     print("demo: compares hashes", flush=True)
     equal, value = hashes_equal(source, large)
     same_tree = tree_hash(folder) == tree_hash(os.path.join(small, "folder"))
@@ -161,12 +179,13 @@ def run(lab, args):
     print_table(["transfer", "time", "goodput", "packets", "retransmitted", "grant", "CPU sender",
                  "CPU receiver"],
                 [row(f"1 file, {bytes_text(args.size)}", *big),
-                 row(f"{SMALL_FILES} files, {bytes_text(few[0]['bytes'])}", *few)])
+                 row(f"{SMALL_FILES} files, {bytes_text(few[0]['bytes'])}", *few),
+                 row(f"memory to memory, {MEMORY_S} s", *memory)])
     print("(CPU: daemon and client of that side together, 100 % is one core)")
     picture = os.path.join(out, "rate.png")
-    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, picture,
-                    "--title", f"One file of {bytes_text(args.size)}, paced by its receiver",
-                    "--note", way], check=True)
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, memory_csv,
+                    picture, "--title", f"File of {bytes_text(args.size)}, from disk to disk",
+                    "--title", "Memory to memory", "--note", way], check=True)
     print(f"SHA-256 of the file: {'equal' if equal else 'DIFFERENT'}, {value}")
     print(f"SHA-256 of the {SMALL_FILES} small files: {'equal' if same_tree else 'DIFFERENT'}")
     print(f"momentary rate over time: {os.path.relpath(picture)} (and .csv)")
