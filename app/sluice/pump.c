@@ -19,17 +19,29 @@ uint64_t pump_slices(uint64_t request_bytes, uint64_t memory_bytes, uint64_t lea
     return n < least ? least : n;
 }
 
-static uint8_t *pump_slice(const struct pump_side *s, uint64_t request)
+/* Comes after all data: a report. */
+static bool pump_is_extra(const struct pump_side *s, uint64_t request)
 {
-    return s->region + request % s->slices * s->stride_bytes;
+    return s->due != 0 && request >= s->due;
 }
 
-static int pump_side_init(struct pump_side *s, struct regions *r, const struct pump_shape *shape)
+static uint8_t *pump_slice(const struct pump_side *s, uint64_t request)
+{
+    return pump_is_extra(s, request) ? s->extra : s->region + request % s->slices * s->stride_bytes;
+}
+
+static int pump_side_init(struct pump_side *s, struct regions *r, const struct pump_shape *shape,
+                          uint64_t least)
 {
     s->active = true;
     s->stride_bytes = pump_stride(shape->request_bytes);
-    /* One more than outstanding: the newest that arrived is held. */
-    s->slices = pump_slices(shape->request_bytes, shape->memory_bytes, shape->outstanding + 1);
+    if (shape->limit_bytes != 0 && shape->request_bytes != 0)
+        s->due = (shape->limit_bytes + shape->request_bytes - 1) / shape->request_bytes;
+    if (s->due != 0 && s->due < least)
+        least = s->due;
+    s->slices = pump_slices(shape->request_bytes, shape->memory_bytes, least);
+    if (s->due != 0 && s->due < s->slices)
+        s->slices = s->due;
     s->region_bytes = s->slices * s->stride_bytes;
     s->region = regions_take(r, s->region_bytes);
     return s->region == NULL ? -ENOMEM : 0;
@@ -57,8 +69,10 @@ int pump_init(struct pump *p, struct regions *r, const struct pump_shape *shape,
     p->rx.region = p->control + (uint64_t)first_page * PUMP_PAGE;
     p->rx.stride_bytes = PUMP_PAGE;
     p->rx.slices = 2;
-    if ((shape->tx && pump_side_init(&p->tx, r, shape) < 0) ||
-        (shape->rx && pump_side_init(&p->rx, r, shape) < 0)) {
+    p->rx.extra = p->rx.region;
+    /* Receives need one more than outstanding: the newest that arrived is held. */
+    if ((shape->tx && pump_side_init(&p->tx, r, shape, shape->outstanding) < 0) ||
+        (shape->rx && pump_side_init(&p->rx, r, shape, shape->outstanding + 1) < 0)) {
         pump_fini(p, r);
         return -ENOMEM;
     }
@@ -88,11 +102,14 @@ int pump_tell(struct pump *p, int page, const struct perf_record *r)
 int pump_post(struct pump *p)
 {
     struct pump_side *s = &p->rx;
-    uint64_t most = s->slices - 1 < 2ull * p->outstanding ? s->slices - 1 : 2ull * p->outstanding;
+    uint64_t most = 2ull * p->outstanding;
     int err = 0;
 
+    if (s->slices - 1 < most && s->slices != s->due)
+        most = s->slices - 1;
     while (!s->no_more && err == 0 && s->submitted - s->completed < most) {
-        err = sluice_recv(p->conn, pump_slice(s, s->submitted), s->stride_bytes, PUMP_DATA);
+        err = sluice_recv(p->conn, pump_slice(s, s->submitted),
+                          pump_is_extra(s, s->submitted) ? PUMP_PAGE : s->stride_bytes, PUMP_DATA);
         s->submitted += err == 0;
     }
     return err == -EAGAIN ? 0 : err;

@@ -5,7 +5,8 @@
  *
  * A slice holds one request (or a control record, if that is longer). Receives complete in order,
  * and the newest one that arrived is held back, uncounted, until the next: the last request of a
- * direction may be the peer's REPORT, and only the end tells.
+ * direction may be the peer's REPORT, and only the end tells. Where a limit says how many requests
+ * there are, none needs more slices than that.
  */
 #ifndef SLUICE_COMMAND_PUMP_H
 #define SLUICE_COMMAND_PUMP_H
@@ -34,6 +35,8 @@ struct pump_side {
     uint8_t *region;
     uint64_t region_bytes; /* 0: not of regions_take() */
     uint64_t stride_bytes, slices;
+    uint64_t due;                           /* requests within the limit; 0: no limit */
+    uint8_t *extra;                         /* PUMP_PAGE: where what comes behind them goes */
     uint64_t peer_slices;                   /* rx: of the sender's memory */
     uint64_t submitted, completed, counted; /* requests */
     uint64_t submitted_bytes, bytes;
