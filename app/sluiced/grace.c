@@ -23,7 +23,7 @@ void grace_set(const struct worker *workers, uint32_t n)
 }
 
 /* In place of the C library's, for this program and the libraries it loads. */
-int munmap(void *memory, size_t len)
+int munmap(void *addr, size_t len)
 {
     uint32_t i, n = __atomic_load_n(&grace_n, __ATOMIC_ACQUIRE);
 
@@ -32,6 +32,6 @@ int munmap(void *memory, size_t len)
             worker_pass(&grace_workers[i]);
     }
     if (next_munmap != NULL)
-        return next_munmap(memory, len);
-    return (int)syscall(SYS_munmap, memory, len);
+        return next_munmap(addr, len);
+    return (int)syscall(SYS_munmap, addr, len);
 }

@@ -211,6 +211,7 @@ static struct session_user *session_user_get(struct sessions *s, uid_t uid)
         if (u->sessions == 0)
             unused = u;
     }
+    CHECK(unused != NULL); /* as many as sessions */
     *unused = (struct session_user){.uid = uid};
     return unused;
 }
@@ -423,5 +424,6 @@ void sessions_poll(struct sessions *s)
             session_serve(s, x);
         session_retire(s, x);
     }
-    s->serve_at = (s->serve_at + 1) % s->cfg.max_sessions;
+    if (++s->serve_at >= s->cfg.max_sessions)
+        s->serve_at = 0;
 }

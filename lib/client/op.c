@@ -30,7 +30,7 @@ static int ready_grow(struct sluice *s)
 
     if (ready == NULL)
         return -ENOMEM;
-    for (i = 0; i < s->ready_count; i++)
+    for (i = 0; i < s->ready_count && s->ready_size > 0; i++)
         ready[i] = s->ready[(s->ready_first + i) % s->ready_size];
     free(s->ready);
     s->ready = ready;

@@ -115,12 +115,12 @@ static int session_tables(struct sluice *s)
     return 0;
 }
 
-int sluice_open(struct sluice **out, const char *socket_path, char *err, size_t err_len)
+int sluice_open(struct sluice **session, const char *socket_path, char *err, size_t err_len)
 {
     struct sluice *s = calloc(1, sizeof *s);
     int status;
 
-    *out = NULL;
+    *session = NULL;
     if (s == NULL) {
         snprintf(err, err_len, "no memory for a session");
         return -ENOMEM;
@@ -143,7 +143,7 @@ int sluice_open(struct sluice **out, const char *socket_path, char *err, size_t 
         sluice_close(s);
         return status;
     }
-    *out = s;
+    *session = s;
     return 0;
 }
 
@@ -227,7 +227,7 @@ static int show_part(struct sluice *s, const char *what, uint64_t *offset, uint6
     err = client_ask(s, &q, -1, &a, NULL, part);
     if (err < 0)
         return err;
-    if (*offset == 0) {
+    if (*text == NULL) {
         *total = a.u.part.total_bytes;
         *text = *total < SIZE_MAX - 1 ? malloc(*total + 1) : NULL;
         if (*text == NULL)
@@ -256,7 +256,7 @@ int sluice_show(struct sluice *s, const char *what, char **json)
         err = show_part(s, what, &offset, &total, &text, part);
     while (err == 0 && offset < total);
     free(part);
-    if (err < 0) {
+    if (err < 0 || text == NULL) {
         free(text);
         return err;
     }

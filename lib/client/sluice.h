@@ -29,9 +29,9 @@ extern "C" {
 struct sluice;      /* a session with a daemon */
 struct sluice_conn; /* a connection, or a passive one waiting for its peer */
 
-/* Connects to the daemon's socket (NULL: $SLUICE_SOCKET, else the default). On failure *s is NULL
- * and err (err_len bytes) has the message. */
-int sluice_open(struct sluice **s, const char *socket_path, char *err, size_t err_len);
+/* Connects to the daemon's socket (NULL: $SLUICE_SOCKET, else the default). On failure
+ * *session is NULL and err (err_len bytes) has the message. */
+int sluice_open(struct sluice **session, const char *socket_path, char *err, size_t err_len);
 /* Aborts what is open, returns all memory. */
 void sluice_close(struct sluice *s);
 /* Message of the last failure in this session. Never NULL. */
