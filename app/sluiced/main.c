@@ -71,6 +71,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
     for (i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
 
+        worker_give(w);
         if (w->lcore == rte_get_main_lcore())
             main_worker = w;
         else
@@ -84,6 +85,8 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
         rc = control_run(d);
     }
     rte_eal_mp_wait_lcore();
+    for (i = 0; i < d->n_workers; i++)
+        worker_take(&d->workers[i]);
     grace_set(NULL, 0);
     return rc;
 }

@@ -69,7 +69,7 @@ int worker_main(void *worker)
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
     if (w->idle == CONFIG_IDLE_SLEEP)
         prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* 50 us otherwise */
-    while (!__atomic_load_n(&w->stop, __ATOMIC_RELAXED)) {
+    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         uint32_t i, did = 0;
 
         for (i = 0; i < w->n_lanes; i++)
@@ -113,7 +113,18 @@ void worker_pass(const struct worker *w)
     }
 }
 
+void worker_give(struct worker *w)
+{
+    __atomic_store_n(&w->stop, false, __ATOMIC_RELEASE);
+}
+
 void worker_stop(struct worker *w)
 {
-    __atomic_store_n(&w->stop, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->stop, true, __ATOMIC_RELEASE);
+}
+
+void worker_take(const struct worker *w)
+{
+    while (__atomic_load_n(&w->running, __ATOMIC_ACQUIRE))
+        rte_pause();
 }

@@ -35,7 +35,11 @@ struct worker {
 
 /* Runs until w->stop; for rte_eal_remote_launch(). */
 int worker_main(void *worker);
+/* Before it is launched: what was prepared is the worker's from here on. Then a request to end.
+ * And, once it has been waited for: what it left is the caller's. */
+void worker_give(struct worker *w);
 void worker_stop(struct worker *w);
+void worker_take(const struct worker *w);
 /* Waits until the worker has begun an iteration after this call, or does not run, or 100 ms; not
  * from a worker. */
 void worker_pass(const struct worker *w);

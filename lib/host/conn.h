@@ -48,7 +48,7 @@ struct conn_early_key {
 
 /* What other threads read; one writer (the worker), base/counter.h. */
 struct conn_public {
-    uint64_t epoch; /* counts the connections that used this number */
+    uint64_t epoch; /* of this number: counts its connections; changes before the rest does */
     uint64_t state; /* enum host_state */
     uint64_t tx_rate_Bps, tx_burst_bytes, rx_rate_Bps, rx_burst_bytes, rx_reason;
     uint64_t rtt_ns, unit_bytes;

@@ -130,18 +130,22 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
                           uint64_t interval_ns)
 {
     const struct conn_public *p = &h->conns[i].pub;
-    uint64_t epoch = counter_get(&p->epoch);
+    uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
 
     r->active = false;
     if (counter_get(&p->state) != HOST_OPEN)
         return false;
+    uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
+    uint64_t lost = counter_get(&p->rx_lost);
+    uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (counter_get(&p->epoch) != epoch)
+        return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
         *r = (struct conn_record){.epoch = epoch};
         estimate_init(&r->estimate, c->capacity_Bps != 0 ? c->capacity_Bps : START_BPS);
     }
-    uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
-    uint64_t lost = counter_get(&p->rx_lost);
-    uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
 
     estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
                     lost > r->lost ? lost - r->lost : 0, r->grant_Bps, interval_ns, rtt_intervals);

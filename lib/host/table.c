@@ -27,6 +27,21 @@ uint8_t table_key_worker(uint64_t key)
     return (uint8_t)(key >> (KEY_INDEX_BITS + KEY_RANDOM_BITS));
 }
 
+/* Zeroes all but what other threads read: that changes its epoch first, then word by word. */
+static void conn_clear(struct conn *c)
+{
+    const size_t start = offsetof(struct conn, pub), end = start + sizeof c->pub;
+    uint64_t epoch = c->pub.epoch + 1;
+    uint64_t *word = &c->pub.epoch;
+
+    memset(c, 0, start);
+    memset((uint8_t *)c + end, 0, sizeof *c - end);
+    counter_set(&c->pub.epoch, epoch);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (size_t i = 1; i < sizeof c->pub / sizeof *word; i++)
+        counter_set(&word[i], 0);
+}
+
 struct conn *table_new(struct host *h)
 {
     struct conn *c = LIST_POP(h, free_list, done_link);
@@ -36,11 +51,9 @@ struct conn *table_new(struct host *h)
         return NULL;
     }
     uint32_t index = c->index;
-    uint64_t epoch = c->pub.epoch;
 
-    memset(c, 0, sizeof *c);
+    conn_clear(c);
     c->index = index;
-    c->pub.epoch = epoch + 1;
     c->own_key = key_make(h, index);
     c->service_next = NONE;
     return c;
