@@ -33,6 +33,7 @@ class Context:
     """What the scenarios run with; seconds: of the long ones."""
     build: Build
     asan: Build = None
+    tsan: Build = None
     seconds: int = 10
 
     def tool(self, name):

@@ -19,6 +19,7 @@ import scenes_forged  # noqa: E402,F401
 import scenes_hostile  # noqa: E402,F401
 import scenes_input  # noqa: E402,F401
 import scenes_memif  # noqa: E402,F401
+import scenes_threads  # noqa: E402,F401
 import scenes_veth  # noqa: E402,F401
 
 
@@ -26,6 +27,7 @@ def main():
     parser = argparse.ArgumentParser(description="System tests of Sluice.")
     parser.add_argument("--build", help="meson build folder")
     parser.add_argument("--asan-build", help="build folder with AddressSanitizer")
+    parser.add_argument("--tsan-build", help="build folder with ThreadSanitizer")
     parser.add_argument("--huge", action="store_true", help="hugepages are there")
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--only", help="scenarios whose name matches")
@@ -39,7 +41,8 @@ def main():
     if args.build is None:
         parser.error("--build is missing")
     asan = args.asan_build and harness.Build(args.asan_build, False)
-    context = harness.Context(harness.Build(args.build, args.huge), asan, args.seconds)
+    tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
+    context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
     return harness.run_all(context, args.only, args.logs)
 
 
