@@ -105,6 +105,11 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         return;
     }
     c->heard_at = h->now;
+    if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
+        c->cookie = v->cookie; /* and nothing else: the acceptor has forgotten us already */
+        conn_want(h, c, WANT_FIRST);
+        return;
+    }
     if (c->cntl_seen != 0 && !seq32_before(c->cntl_seen, v->seq)) {
         host_count(h, COUNT_drop_cntl_old);
         if (v->h.flags & WIRE_SREQ)
@@ -252,6 +257,7 @@ uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
         .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
         .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
         .time_ns = clock_ns(&h->clock, h->now),
+        .cookie = c->cookie,
         .silence_ms = h->cfg.silence_ms,
     };
 

@@ -108,6 +108,7 @@ struct conn {
     uint64_t heard_at; /* last packet from the peer */
     uint64_t first_at, nak_at, repeat_at, alive_at, linger_at, opened_at;
     uint32_t first_tries;
+    uint64_t cookie;   /* with which an acceptor under pressure wants FIRST repeated */
     uint64_t timer_at; /* what the wheel has for us */
 
     struct momentary momentary;

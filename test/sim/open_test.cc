@@ -195,6 +195,29 @@ TEST_F(Open, OpenersCntlIsRepeated)
     EXPECT_EQ(p.heard_type(WIRE_CNTL), n);
 }
 
+// An acceptor under pressure keeps nothing but asks for FIRST again, with its cookie.
+TEST_F(Open, CookieIsRepeatedInFirst)
+{
+    Peer p;
+    p.connect();
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_FIRST) > 0; }));
+    EXPECT_EQ(p.last_first()->cookie, 0u);
+    wire_cntl v = p.state();
+    v.cookie = 0x1122334455667788;
+    v.rate_Bps = 1;
+    p.say(v);
+    p.run(kMs);
+    EXPECT_EQ(p.heard_type(WIRE_FIRST), 2u) << "at once";
+    EXPECT_EQ(p.last_first()->cookie, v.cookie);
+    EXPECT_EQ(p.done(HOST_CONNECT, 1), nullptr) << "that was no answer yet";
+    p.run(50 * kMs);
+    EXPECT_EQ(p.last_first()->cookie, v.cookie) << "also when repeated by the timer";
+    p.say(p.state());
+    p.run(kMs);
+    EXPECT_EQ(status(p, HOST_CONNECT, 1), 0);
+    EXPECT_GT(p.info().tx_rate_Bps, 1u);
+}
+
 TEST_F(Open, LostArpAndNdAreAskedAgain)
 {
     for (bool ipv6 : {false, true}) {

@@ -331,6 +331,14 @@ const wire_cntl *Peer::last_cntl() const
     return nullptr;
 }
 
+const wire_first *Peer::last_first() const
+{
+    for (auto x = heard.rbegin(); x != heard.rend(); ++x)
+        if (x->type == WIRE_FIRST)
+            return &x->first;
+    return nullptr;
+}
+
 size_t Peer::heard_flags(uint8_t flags) const
 {
     size_t n = 0;

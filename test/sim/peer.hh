@@ -93,6 +93,7 @@ class Peer
     void ack_all();
     // The last CNTL heard; a CNTL with these flags was heard.
     const wire_cntl *last_cntl() const;
+    const wire_first *last_first() const;
     size_t heard_flags(uint8_t flags) const;
     size_t heard_type(int type) const;
 
