@@ -102,4 +102,34 @@ TEST(Disorder, EachPacketDisplaced)
     });
 }
 
+// Every pair of the shortest life: each of the two is lost, comes twice, once more later, or late.
+TEST(Disorder, EachPairOfTheShortestLife)
+{
+    const char *const what[] = {"lost", "twice", "again later", "displaced"};
+
+    for (bool go_back_n : {false, true}) {
+        LifeOptions o;
+        o.go_back_n = go_back_n;
+        o.brief = true;
+        LifeResult whole = live(o, {});
+        int shown = 0;
+
+        ASSERT_EQ(whole.fault, "");
+        // more frames are sent where some are lost: the second may be one of those
+        size_t n = whole.frames.size() + 6;
+        for (size_t i = 0; i < whole.frames.size(); i++)
+            for (size_t k = i + 1; k < n; k++)
+                for (int pair = 1; pair < 16 && shown < kFaultsShown; pair++) {
+                    const world_fate fates[] = {
+                        {0, {0, 0}}, {2, {0, 0}}, {2, {0, 3 * kMs}}, {1, {kMs, 0}}};
+                    LifeResult r = live(o, {{i, fates[pair % 4]}, {k, fates[pair / 4]}});
+
+                    EXPECT_EQ(r.fault, "")
+                        << (go_back_n ? "go-back-N" : "selective") << ", frame " << i << " "
+                        << what[pair % 4] << ", frame " << k << " " << what[pair / 4];
+                    shown += !r.fault.empty();
+                }
+    }
+}
+
 } // namespace
