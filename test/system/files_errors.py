@@ -80,8 +80,8 @@ def nobody(folder):
     path = make(folder, "f", b"x")
     send(path, f"{ADDR_B}:{port()}").expect(PEER, "nobody receives")
     send(path, "no-such-host.invalid").expect(PEER, "no-such-host.invalid")
-    send(path, f"{ADDR_B}:70000").expect(PEER, "70000")
-    send(path, "[::1").expect(PEER)
+    send(path, f"{ADDR_B}:70000").expect(USAGE, "70000")
+    send(path, "[::1").expect(USAGE)
 
 
 @case("a port that is taken")
