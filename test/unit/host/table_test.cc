@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding connections: keys, early keys and services, against maps and lists.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "host/station.h"
+}
+
+namespace
+{
+struct rte_mempool unused_pool;
+
+struct host_config config(uint32_t conns, uint8_t worker = 3)
+{
+    struct host_config c = {};
+
+    c.address[0] = addr_from_v4(0x0a000001);
+    c.prefix_len[0] = 24;
+    c.vlan = FRAME_VLAN_NONE;
+    c.mtu = 1500;
+    c.udp_port = WIRE_UDP_PORT;
+    c.worker = worker;
+    c.workers = HOST_WORKERS_MAX;
+    c.hz = 1000000000;
+    c.seed = 42;
+    c.conns = conns;
+    c.depth = 2;
+    c.gaps = 4;
+    c.silence_ms = 1000;
+    c.repeat_us = 1000;
+    c.first_rate_Bps = 1000000;
+    c.first_burst_bytes = 10000;
+    c.head_pool = c.copy_pool = &unused_pool;
+    return c;
+}
+
+struct host *create(const struct host_config &c)
+{
+    char err[200] = "";
+    struct host *h = host_create(&c, 1, err, sizeof err);
+
+    EXPECT_NE(h, nullptr) << err;
+    return h;
+}
+
+void give_back(struct host *h, struct conn *c)
+{
+    c->state = HOST_CLOSED;
+    table_free(h, c);
+}
+
+struct conn_early_key early_key(uint32_t n, uint64_t key)
+{
+    struct conn_early_key k = {};
+
+    k.addr = addr_from_v4(0x0a000000 + n % 7);
+    k.port = 1 + n % 5;
+    k.key = key;
+    return k;
+}
+
+class Table : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        h = create(config(16));
+    }
+
+    void TearDown() override
+    {
+        host_destroy(h);
+    }
+
+    uint64_t full() const
+    {
+        return h->count[COUNT_conns_full];
+    }
+
+    struct host *h = nullptr;
+};
+} // namespace
+
+TEST(HostCreate, EveryFaultOfAConfigurationIsNamed)
+{
+    const struct {
+        const char *word;
+        void (*spoil)(struct host_config *);
+    } faults[] = {
+        {"connections", [](struct host_config *c) { c->conns = 0; }},
+        {"connections", [](struct host_config *c) { c->conns = (1u << 20) + 1; }},
+        {"depth", [](struct host_config *c) { c->depth = 0; }},
+        {"depth", [](struct host_config *c) { c->depth = 3; }},
+        {"depth", [](struct host_config *c) { c->depth = 1u << 17; }},
+        {"gaps", [](struct host_config *c) { c->gaps = 1; }},
+        {"mtu", [](struct host_config *c) { c->mtu = 575; }},
+        {"mtu", [](struct host_config *c) { c->mtu = WIRE_MTU_MAX + 1; }},
+        {"address", [](struct host_config *c) { c->address[0] = {}; }},
+        {"workers", [](struct host_config *c) { c->workers = 0; }},
+        {"workers", [](struct host_config *c) { c->workers = HOST_WORKERS_MAX + 1; }},
+        {"workers", [](struct host_config *c) { c->worker = c->workers; }},
+        {"hz", [](struct host_config *c) { c->hz = 0; }},
+        {"silence", [](struct host_config *c) { c->silence_ms = 0; }},
+        {"repeat", [](struct host_config *c) { c->repeat_us = 0; }},
+        {"udp_port", [](struct host_config *c) { c->udp_port = 0; }},
+        {"pools", [](struct host_config *c) { c->head_pool = nullptr; }},
+        {"pools", [](struct host_config *c) { c->copy_pool = nullptr; }},
+        {"pools", [](struct host_config *c) { c->tx_attach = true; }},
+    };
+
+    for (const auto &f : faults) {
+        struct host_config c = config(4);
+        char err[200] = "";
+
+        snprintf(c.name, sizeof c.name, "port7");
+        f.spoil(&c);
+        EXPECT_EQ(host_create(&c, 1, err, sizeof err), nullptr) << f.word;
+        EXPECT_NE(std::string(err).find(f.word), std::string::npos) << err;
+        EXPECT_EQ(std::string(err).find("port7: "), 0u) << err;
+    }
+}
+
+TEST_F(Table, AKeyFindsItsConnectionAndNoOther)
+{
+    struct conn *a = table_new(h), *b = table_new(h);
+
+    ASSERT_TRUE(a != nullptr && b != nullptr && a != b);
+    EXPECT_EQ(table_by_key(h, a->own_key), a);
+    EXPECT_EQ(table_by_key(h, b->own_key), b);
+    EXPECT_EQ(table_by_key(h, 0), nullptr);
+    for (int bit = 0; bit < 64; bit++)
+        EXPECT_EQ(table_by_key(h, a->own_key ^ 1ull << bit), nullptr) << bit;
+    EXPECT_EQ(table_key_worker(a->own_key), 3);
+    EXPECT_EQ((uint32_t)(a->own_key >> 36 & 0xfffff), a->index);
+}
+
+TEST_F(Table, AKeyIsGoneWithItsConnection)
+{
+    struct conn *c = table_new(h);
+    uint64_t key = c->own_key, epoch = c->pub.epoch;
+    uint32_t index = c->index;
+
+    give_back(h, c);
+    EXPECT_EQ(table_by_key(h, key), nullptr);
+    for (int i = 0; i < 15; i++)
+        ASSERT_NE(table_new(h)->index, index) << "the one unused for longest comes first";
+    c = table_new(h);
+    EXPECT_EQ(c->index, index);
+    EXPECT_NE(c->own_key, key);
+    EXPECT_EQ(c->pub.epoch, epoch + 1);
+    EXPECT_EQ(table_by_key(h, key), nullptr);
+}
+
+TEST_F(Table, NoMoreThanThereAre)
+{
+    std::vector<struct conn *> all;
+
+    for (int i = 0; i < 16; i++)
+        all.push_back(table_new(h));
+    EXPECT_EQ(full(), 0u);
+    EXPECT_EQ(table_new(h), nullptr);
+    EXPECT_EQ(full(), 1u);
+    give_back(h, all[5]);
+    EXPECT_EQ(table_new(h), all[5]);
+}
+
+TEST_F(Table, AnUnusedPlaceHasNoKeyAtAll)
+{
+    for (uint64_t index = 0; index < 20; index++)
+        EXPECT_EQ(table_by_key(h, index << 36), nullptr);
+}
+
+TEST(TableProperty, KeysMatchAMap)
+{
+    struct rng r;
+    uint64_t seen = 0;
+
+    rng_init(&r, test_seed());
+    for (int world = 0; world < 20; world++) {
+        struct host_config cfg =
+            config(1 + (uint32_t)rng_below(&r, 60), (uint8_t)rng_below(&r, 32));
+
+        cfg.seed = rng_u64(&r);
+        struct host *h = create(cfg);
+        std::map<uint64_t, struct conn *> live;
+        std::set<uint64_t> used;
+
+        for (int k = 0; k < 1000; k++) {
+            if (rng_below(&r, 2)) {
+                struct conn *c = table_new(h);
+
+                ASSERT_EQ(c == nullptr, live.size() == cfg.conns);
+                if (c == nullptr)
+                    continue;
+                ASSERT_TRUE(used.insert(c->own_key).second) << "a key comes twice";
+                ASSERT_NE(c->own_key & 0xfffffffff, 0u);
+                ASSERT_EQ(table_key_worker(c->own_key), cfg.worker);
+                live[c->own_key] = c;
+            } else if (!live.empty()) {
+                auto i = std::next(live.begin(), (long)rng_below(&r, live.size()));
+
+                give_back(h, i->second);
+                live.erase(i);
+            }
+            for (uint64_t key : used)
+                if (k % 50 == 0 || live.count(key) != 0) {
+                    ASSERT_EQ(table_by_key(h, key), live.count(key) ? live[key] : nullptr);
+                    seen++;
+                }
+            ASSERT_EQ(table_by_key(h, rng_u64(&r)), nullptr);
+        }
+        host_destroy(h);
+    }
+    EXPECT_GT(seen, 1000u);
+}
+
+TEST(TableProperty, EarlyKeysMatchAMap)
+{
+    struct rng r;
+    struct host *h = create(config(40));
+    std::map<uint32_t, struct conn *> live; /* n -> connection, whose early key is of n */
+    uint64_t found = 0;
+
+    rng_init(&r, test_seed());
+    for (int k = 0; k < 20000; k++) {
+        uint32_t n = (uint32_t)rng_below(&r, 70);
+        struct conn_early_key key = early_key(n, 1000 + n / 35);
+
+        if (rng_below(&r, 3) != 0) {
+            struct conn *c = table_early_find(h, &key);
+
+            ASSERT_EQ(c, live.count(n) ? live[n] : nullptr);
+            found += c != nullptr;
+        } else if (live.count(n) != 0) {
+            table_early_remove(h, live[n]);
+            table_early_remove(h, live[n]); /* is not there: nothing */
+            ASSERT_EQ(live[n]->early_key.port, 0u);
+            give_back(h, live[n]);
+            live.erase(n);
+        } else if (live.size() < 40) {
+            struct conn *c = table_new(h);
+
+            ASSERT_EQ(table_early_add(h, c, &key), 0);
+            live[n] = c;
+        }
+    }
+    EXPECT_GT(found, 1000u);
+    for (auto &[n, c] : live)
+        table_early_remove(h, c);
+    host_destroy(h);
+}
+
+TEST_F(Table, AddressPortAndKeyAllCount)
+{
+    struct conn *c = table_new(h);
+    struct conn_early_key key = early_key(3, 77), other = key;
+
+    ASSERT_EQ(table_early_add(h, c, &key), 0);
+    other.key++;
+    EXPECT_EQ(table_early_find(h, &other), nullptr);
+    other = key;
+    other.port++;
+    EXPECT_EQ(table_early_find(h, &other), nullptr);
+    other = key;
+    other.addr.b[0] ^= 1;
+    EXPECT_EQ(table_early_find(h, &other), nullptr);
+    EXPECT_EQ(table_early_find(h, &key), c);
+    table_early_remove(h, c);
+    EXPECT_EQ(table_early_find(h, &key), nullptr);
+}
+
+TEST_F(Table, Services)
+{
+    EXPECT_EQ(host_listen(h, 0), -EINVAL);
+    EXPECT_EQ(table_service(h, 7), nullptr);
+    EXPECT_EQ(host_accept(h, 7, 0, 0), -ENOENT);
+    EXPECT_EQ(host_accept(h, 0, 0, 0), -ENOENT);
+    EXPECT_EQ(host_listen(h, 7), 0);
+    EXPECT_EQ(host_listen(h, 7), -EADDRINUSE);
+    ASSERT_NE(table_service(h, 7), nullptr);
+    EXPECT_EQ(table_service(h, 7)->head, NONE);
+    for (uint16_t n = 1; n < HOST_SERVICES_MAX; n++)
+        EXPECT_EQ(host_listen(h, (uint16_t)(1000 + n)), 0);
+    EXPECT_EQ(host_listen(h, 8), -ENOSPC);
+    host_unlisten(h, 1001);
+    EXPECT_EQ(host_listen(h, 8), 0);
+}
+
+/* First come, first served; and whoever leaves in the middle leaves no hole. */
+TEST(TableProperty, ServicesMatchQueues)
+{
+    struct rng r;
+    struct host *h = create(config(40));
+    std::map<uint16_t, std::deque<uint32_t>> model = {{5, {}}, {6, {}}, {700, {}}};
+    uint64_t middle = 0;
+
+    rng_init(&r, test_seed());
+    for (auto &[number, queue] : model)
+        ASSERT_EQ(host_listen(h, number), 0);
+    for (int k = 0; k < 10000; k++) {
+        auto &[number, queue] = *std::next(model.begin(), (long)rng_below(&r, 3));
+
+        if (queue.size() < 13 && rng_below(&r, 2)) {
+            int64_t c = host_accept(h, number, 9, 9);
+
+            ASSERT_GE(c, 0);
+            queue.push_back((uint32_t)c);
+        } else if (!queue.empty()) {
+            size_t i = rng_below(&r, queue.size());
+            struct conn *c = &h->conns[queue[i]];
+
+            middle += i > 0 && i + 1 < queue.size();
+            table_service_remove(h, c);
+            give_back(h, c);
+            queue.erase(queue.begin() + (long)i);
+        }
+        const struct host_service *s = table_service(h, number);
+        std::deque<uint32_t> seen;
+
+        for (uint32_t i = s->head; i != NONE && seen.size() < 40; i = h->conns[i].service_next)
+            seen.push_back(i);
+        ASSERT_EQ(seen, queue) << "step " << k;
+        ASSERT_TRUE(queue.empty() || s->tail == queue.back());
+    }
+    EXPECT_GT(middle, 500u);
+    for (auto &[number, queue] : model)
+        for (uint32_t i : queue) {
+            table_service_remove(h, &h->conns[i]);
+            give_back(h, &h->conns[i]);
+        }
+    host_destroy(h);
+}
