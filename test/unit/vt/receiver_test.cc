@@ -158,11 +158,14 @@ TEST_F(Receiver, AGapIsNamedAtOnceAndAgainOnlyAfterARoundTrip)
 
 TEST_F(Receiver, AskedForAtTimeZeroIsStillAsked)
 {
-    post();
-    EXPECT_EQ(unit(0, 1), VT_PLACE);
-    EXPECT_EQ(naks(0), 1u);
-    EXPECT_EQ(naks(999), 0u);
-    EXPECT_EQ(naks(1001), 1u);
+    for (bool go_back_n : {false, true}) {
+        start(8, 16, go_back_n);
+        post();
+        unit(0, 1);
+        EXPECT_EQ(naks(0), 1u);
+        EXPECT_EQ(naks(999), 0u);
+        EXPECT_EQ(naks(1001), 1u);
+    }
 }
 
 TEST_F(Receiver, ToleranceGrowsToTheDistanceSeen)
@@ -291,6 +294,7 @@ TEST_F(Receiver, ANewAttemptForgetsTheFirstOneAndAllAfterIt)
     EXPECT_EQ(unit(1, 2), VT_PLACE);
     EXPECT_EQ(unit(0, 5, 1000, 80), VT_PLACE);
     EXPECT_EQ(vt_receiver_ack(&r), pos(0, 0));
+    EXPECT_EQ(r.announced, pos(0, 6));
     EXPECT_EQ(naks(1), 1u);
     EXPECT_EQ(nak[0].end, pos(0, 5));
     for (uint32_t u = 0; u < 13; u++)
@@ -301,6 +305,14 @@ TEST_F(Receiver, ANewAttemptForgetsTheFirstOneAndAllAfterIt)
     for (uint32_t u = 0; u < 13; u++)
         EXPECT_EQ(unit(1, u, 1000, 80), VT_PLACE) << "the one from before is not counted";
     EXPECT_EQ(completions().size(), 2u);
+}
+
+TEST_F(Receiver, ANewAttemptMayBeginWithAUnitThatWasThere)
+{
+    post();
+    EXPECT_EQ(unit(0, 3), VT_PLACE);
+    EXPECT_EQ(unit(0, 3, 1000, 80), VT_PLACE);
+    EXPECT_EQ(unit(0, 3, 1000, 80), VT_DUPLICATE);
 }
 
 /*

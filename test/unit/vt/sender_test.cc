@@ -157,6 +157,7 @@ TEST_F(Sender, TooLongIsRefused)
     EXPECT_EQ(post(WIRE_REQUEST_MAX + 1), -EMSGSIZE);
     EXPECT_EQ(post(WIRE_REQUEST_MAX, 1), -EMSGSIZE);
     EXPECT_EQ(post(UINT64_MAX, 2), -EMSGSIZE) << "the sum is small";
+    EXPECT_EQ(post(2, UINT64_MAX), -EMSGSIZE) << "the sum is small";
     EXPECT_EQ(post(WIRE_REQUEST_MAX), 0);
     EXPECT_EQ(s.backlog_bytes, WIRE_REQUEST_MAX);
 }
@@ -222,6 +223,19 @@ TEST_F(Sender, AskedBeyondARequestsEndIsTheNextRequest)
     control(pos(0, 0), {{pos(0, 9), pos(2, 0)}});
     EXPECT_EQ(send(&where), WIRE_REPEAT | WIRE_DREQ);
     EXPECT_EQ(where, pos(1, 0));
+}
+
+TEST_F(Sender, UnitsThatDoNotExistAreNotSentAgain)
+{
+    uint64_t where;
+
+    post(500);
+    post(500);
+    send_all();
+    control(pos(0, 0), {{pos(0, 7), pos(0, 9)}, {pos(0, 20), pos(1, 1)}, {pos(9, 0), pos(9, 9)}});
+    EXPECT_EQ(send(&where), WIRE_REPEAT | WIRE_DREQ);
+    EXPECT_EQ(where, pos(1, 0));
+    EXPECT_EQ(send(), -1);
 }
 
 TEST_F(Sender, AckOfWhatWasNeverSentIsIgnored)
@@ -347,6 +361,7 @@ TEST_F(Sender, AProvisionalAckWaitsForMbufsOfTheCallersPartOnly)
     EXPECT_FALSE(vt_sender_idle(&s));
     rte_mbuf_ext_refcnt_update(&ring[0].shared[1], -1);
     EXPECT_TRUE(vt_sender_idle(&s));
+    EXPECT_FALSE(vt_sender_lingers(&s)) << "it is ready";
     EXPECT_EQ(complete(), 0);
 }
 
@@ -417,6 +432,22 @@ TEST_F(Sender, AbortFailsAllThatIsOutstanding)
     EXPECT_TRUE(vt_sender_idle(&s));
     EXPECT_EQ(post(1), -EPIPE);
     EXPECT_EQ(s.ask_at, TIME_NEVER);
+}
+
+TEST_F(Sender, AbortTellsBothPartsOfAPartialCopyOnce)
+{
+    start(1);
+    post(100);
+    post(100, 50, true);
+    EXPECT_EQ(send_all(), 1) << "the second one is never begun";
+    control(pos(0, 0), {}, 0, {0});
+    vt_sender_abort(&s, -ECONNRESET);
+    EXPECT_EQ(complete(), -EMSGSIZE) << "it had failed before";
+    EXPECT_EQ(complete(), -ECONNRESET);
+    EXPECT_TRUE(done.provisional);
+    EXPECT_EQ(complete(), -ECONNRESET);
+    EXPECT_FALSE(done.provisional);
+    EXPECT_EQ(complete(), 1);
 }
 
 TEST_F(Sender, SmallerUnitsStartABegunRequestAnew)
