@@ -2,10 +2,11 @@
 /* Options that several commands have, and how options are refused. */
 #include "sluice/options.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "base/value.h"
 #include "sluice/say.h"
 #include "sluice/text.h"
 
@@ -32,49 +33,63 @@ bool options_take(struct options *o, int value)
     }
 }
 
-static int options_outside(const char *name, int err, const char *example, uint64_t min,
-                           uint64_t max)
+static int options_bad(const char *name, const char *why, const char *example)
 {
     char safe[64];
 
-    text_safe(safe, sizeof safe, optarg);
-    if (err == -EINVAL)
-        return say_error(SAY_USAGE, "%s %s: not understood; write it like %s", name, safe, example);
-    return say_error(SAY_USAGE, "%s %s: out of range; give %" PRIu64 " to %" PRIu64, name, safe,
-                     min, max);
+    return say_error(SAY_USAGE, "%s %s: %s; write it like %s", name,
+                     text_safe(safe, sizeof safe, optarg), why, example);
+}
+
+static int options_outside(const char *name, const char *min, const char *max)
+{
+    char safe[64];
+
+    return say_error(SAY_USAGE, "%s %s: out of range; give %s to %s", name,
+                     text_safe(safe, sizeof safe, optarg), min, max);
 }
 
 int options_number(const char *name, uint64_t min, uint64_t max, uint64_t *value)
 {
-    int err = text_number(optarg, min, max, value);
+    const char *why = value_number(optarg, value);
+    char least[24], most[24];
 
-    return err < 0 ? options_outside(name, err, "10", min, max) : SAY_OK;
+    if (why != NULL)
+        return options_bad(name, why, "10");
+    if (*value >= min && *value <= max)
+        return SAY_OK;
+    snprintf(least, sizeof least, "%" PRIu64, min);
+    snprintf(most, sizeof most, "%" PRIu64, max);
+    return options_outside(name, least, most);
 }
 
 int options_size(const char *name, uint64_t min, uint64_t max, uint64_t *bytes)
 {
-    int err = text_size(optarg, bytes);
+    const char *why = value_size(optarg, bytes);
+    char least[VALUE_TEXT_MAX], most[VALUE_TEXT_MAX];
 
-    if (err == 0 && (*bytes < min || *bytes > max))
-        err = -ERANGE;
-    return err < 0 ? options_outside(name, err, "64K, 16M or 1G", min, max) : SAY_OK;
+    if (why != NULL)
+        return options_bad(name, why, "64K, 16M or 1G");
+    if (*bytes >= min && *bytes <= max)
+        return SAY_OK;
+    return options_outside(name, value_size_text(min, least), value_size_text(max, most));
 }
 
 int options_duration(const char *name, uint64_t min_ns, uint64_t max_ns, uint64_t *ns)
 {
-    char safe[64];
-    int err = text_duration(optarg, ns);
+    char least[VALUE_TEXT_MAX], most[VALUE_TEXT_MAX];
+    uint64_t seconds;
+    const char *why = NULL;
 
-    if (err == 0 && (*ns < min_ns || *ns > max_ns))
-        err = -ERANGE;
-    if (err == 0)
+    if (value_number(optarg, &seconds) == NULL && seconds <= max_ns / 1000000000)
+        *ns = seconds * 1000000000;
+    else
+        why = value_time(optarg, ns);
+    if (why != NULL)
+        return options_bad(name, why, "500ms, 10 or 2min");
+    if (*ns >= min_ns && *ns <= max_ns)
         return SAY_OK;
-    text_safe(safe, sizeof safe, optarg);
-    if (err == -EINVAL)
-        return say_error(SAY_USAGE, "%s %s: not understood; write it like 500ms, 10 or 2m", name,
-                         safe);
-    return say_error(SAY_USAGE, "%s %s: out of range; give %" PRIu64 "ms to %" PRIu64 "s", name,
-                     safe, min_ns / 1000000, max_ns / 1000000000);
+    return options_outside(name, value_time_text(min_ns, least), value_time_text(max_ns, most));
 }
 
 int options_refused(const char *command, char *const *argv, int value)

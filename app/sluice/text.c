@@ -1,93 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers and names as people write and read them. */
+/* Numbers and names as people read them. */
 #include "sluice/text.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-/* Reads the digits at s; *end is what follows them. */
-static int text_digits(const char *s, uint64_t *value, const char **end)
-{
-    uint64_t v = 0;
-
-    if (*s < '0' || *s > '9')
-        return -EINVAL;
-    for (; *s >= '0' && *s <= '9'; s++) {
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
-            return -ERANGE;
-    }
-    *value = v;
-    *end = s;
-    return 0;
-}
-
-static int text_power(const char *suffix, uint64_t *factor)
-{
-    static const char letters[] = "KMGT";
-    const char *at = *suffix == 0 ? NULL : strchr(letters, toupper((unsigned char)*suffix));
-    const char *rest = at == NULL ? suffix : suffix + 1;
-
-    *factor = at == NULL ? 1 : 1ull << (10 * (at - letters + 1));
-    if (*rest == 0 || strcasecmp(rest, "B") == 0 || (at != NULL && strcasecmp(rest, "iB") == 0))
-        return 0;
-    return -EINVAL;
-}
-
-int text_size(const char *s, uint64_t *bytes)
-{
-    uint64_t value, factor;
-    const char *end;
-    int err = text_digits(s, &value, &end);
-
-    if (err == 0)
-        err = text_power(end, &factor);
-    if (err < 0)
-        return err;
-    return __builtin_mul_overflow(value, factor, bytes) ? -ERANGE : 0;
-}
-
-int text_duration(const char *s, uint64_t *ns)
-{
-    static const struct {
-        const char *suffix;
-        uint64_t ns;
-    } units[] = {{"", 1000000000},
-                 {"s", 1000000000},
-                 {"ms", 1000000},
-                 {"m", 60000000000},
-                 {"h", 3600000000000}};
-    uint64_t value;
-    const char *end;
-    size_t i;
-    int err = text_digits(s, &value, &end);
-
-    if (err < 0)
-        return err;
-    for (i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].suffix) == 0)
-            return __builtin_mul_overflow(value, units[i].ns, ns) ? -ERANGE : 0;
-    }
-    return -EINVAL;
-}
-
-int text_number(const char *s, uint64_t min, uint64_t max, uint64_t *value)
-{
-    uint64_t v;
-    const char *end;
-    int err = text_digits(s, &v, &end);
-
-    if (err < 0)
-        return err;
-    if (*end != 0)
-        return -EINVAL;
-    if (v < min || v > max)
-        return -ERANGE;
-    *value = v;
-    return 0;
-}
 
 static const char *text_scaled(char *out, size_t out_len, double v, double base,
                                const char *const *units)

@@ -9,9 +9,9 @@
 
 #include <rte_cfgfile.h>
 
+#include "base/value.h"
 #include "sluiced/config_key.h"
 #include "sluiced/config_scan.h"
-#include "sluiced/value.h"
 
 struct load {
     struct config *c;

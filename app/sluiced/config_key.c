@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "base/check.h"
+#include "base/value.h"
 #include "sluiced/config.h"
-#include "sluiced/value.h"
 #include "wire/limits.h"
 
 #define US 1000ull

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/value.h"
 #include "sluiced/config.h"
-#include "sluiced/value.h"
 
 struct set {
     const struct config_key *key;

@@ -14,13 +14,13 @@
 #include <rte_version.h>
 
 #include "sluiced/control.h"
+#include "base/value.h"
 #include "sluiced/daemon.h"
 #include "sluiced/eal.h"
 #include "sluiced/grace.h"
 #include "sluiced/options.h"
 #include "sluiced/say.h"
 #include "sluiced/start.h"
-#include "sluiced/value.h"
 
 /* Control in a thread of its own, where the main lcore works. */
 struct control_thread {

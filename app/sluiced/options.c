@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/value.h"
 #include "sluiced/config.h"
-#include "sluiced/value.h"
 
 const char options_help[] =
     "Usage: sluiced [EAL arguments] -- [-c FILE] [--socket PATH]\n"

@@ -20,6 +20,7 @@ from .table import bytes_text, print_table, rate_text
 
 SMALL_FILES = 300
 MEMORY, MEMORY_S = "512M", 3
+LIMIT_MEMIF, LIMIT_VETH = 10, 1  # Gb/s that the receiver is then told to take
 HOLES = ((0.20, 0.04), (0.55, 0.02), (0.90, 0.01))  # (where, how long) as parts of the file
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -116,19 +117,28 @@ def transfer(lab, name, sources, target, a, b, rates=None, timeout_s=900):
     return sent, received, sides
 
 
-def from_memory(lab, a, b, rates):
+def from_memory(lab, name, a, b, rates):
     """`sluice perf`: no disk in the way. As transfer()."""
-    receiver = b.sluice("memory-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
+    receiver = b.sluice(f"{name}-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
                         "--rates", rates)
     b.wait_listening()
     sides = Side(a), Side(b)
-    sender = a.sluice("memory-client", "perf", "client", "--json", "-i", "0", "-t", f"{MEMORY_S}",
+    sender = a.sluice(f"{name}-client", "perf", "client", "--json", "-i", "0", "-t", f"{MEMORY_S}",
                       "--memory", MEMORY, ADDR_B)
     sent = json.loads(sender.check(60))
     received = json.loads(receiver.check(60))
     for side, end in zip(sides, (sent, received)):
         side.stop(end["cpu"]["user_s"] + end["cpu"]["system_s"])
     return sent, received, sides
+
+
+def capacity_set(a, b, capacity):
+    """The daemon B starts again, with this capacity."""
+    b.stop()
+    b.ports[0].keys["capacity"] = capacity
+    b.start()
+    for daemon in (a, b):
+        daemon.wait_link()
 
 
 def row(name, sent, received, sides):
@@ -167,8 +177,11 @@ def run(lab, args):
     csv = os.path.join(out, "rate.csv")
     big = transfer(lab, "file", source, large, a, b, rates=csv)
     few = transfer(lab, "folder", folder, small, a, b)
-    memory_csv = os.path.join(out, "memory.csv")
-    memory = from_memory(lab, a, b, memory_csv)
+    csv_memory, csv_limited = os.path.join(out, "memory.csv"), os.path.join(out, "limited.csv")
+    memory = from_memory(lab, "memory", a, b, csv_memory)
+    limit = LIMIT_VETH if args.veth else LIMIT_MEMIF
+    capacity_set(a, b, f"{limit}Gbit")
+    limited = from_memory(lab, "limited", a, b, csv_limited)
     print("demo: compares hashes", flush=True)
     equal, value = hashes_equal(source, large)
     same_tree = tree_hash(folder) == tree_hash(os.path.join(small, "folder"))
@@ -180,12 +193,14 @@ def run(lab, args):
                  "CPU receiver"],
                 [row(f"1 file, {bytes_text(args.size)}", *big),
                  row(f"{SMALL_FILES} files, {bytes_text(few[0]['bytes'])}", *few),
-                 row(f"memory to memory, {MEMORY_S} s", *memory)])
+                 row(f"memory to memory, {MEMORY_S} s", *memory),
+                 row(f"the same, capacity {limit} Gb/s", *limited)])
     print("(CPU: daemon and client of that side together, 100 % is one core)")
     picture = os.path.join(out, "rate.png")
-    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, memory_csv,
-                    picture, "--title", f"File of {bytes_text(args.size)}, from disk to disk",
-                    "--title", "Memory to memory", "--note", way], check=True)
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, csv_memory,
+                    csv_limited, picture, "--title", f"File of {bytes_text(args.size)}, disk to disk",
+                    "--title", "Memory to memory", "--title",
+                    f"Receiver's capacity set to {limit} Gb/s", "--note", way], check=True)
     print(f"SHA-256 of the file: {'equal' if equal else 'DIFFERENT'}, {value}")
     print(f"SHA-256 of the {SMALL_FILES} small files: {'equal' if same_tree else 'DIFFERENT'}")
     print(f"momentary rate over time: {os.path.relpath(picture)} (and .csv)")

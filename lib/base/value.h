@@ -9,11 +9,11 @@
  *   rates   bit kbit Mbit Gbit Tbit (bits/s, powers of 1000; Kibit.. powers of 1024),
  *           B/s kB/s MB/s GB/s TB/s or bps kbps mbps gbps tbps (bytes/s, powers of 1000)
  *   sizes   none or B: bytes; k kB KiB, M MB MiB, G GB GiB, T TB TiB: powers of 1024
- *   times   ns us ms s min
+ *   times   ns us ms s min h
  * 0 needs no unit. Each function returns NULL, or a static text that says what is wrong.
  */
-#ifndef SLUICED_VALUE_H
-#define SLUICED_VALUE_H
+#ifndef SLUICE_BASE_VALUE_H
+#define SLUICE_BASE_VALUE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "sluiced/value.h"
+#include "base/value.h"
 }
 
 namespace
@@ -123,14 +123,20 @@ TEST(Value, SizesArePowersOf1024)
 TEST(Value, TimesAreNanoseconds)
 {
     const Good good[] = {
-        {"0", 0},           {"1ns", 1},           {"1us", 1000},
-        {"1.5ms", 1500000}, {"3s", 3000000000},   {"2min", 120000000000},
-        {"100 us", 100000}, {"0.25s", 250000000},
+        {"0", 0},
+        {"1ns", 1},
+        {"1us", 1000},
+        {"1.5ms", 1500000},
+        {"3s", 3000000000},
+        {"2min", 120000000000},
+        {"1h", 3600000000000},
+        {"100 us", 100000},
+        {"0.25s", 250000000},
     };
     for (const Good &g : good)
         expect_good(value_time, g);
     const Bad bad[] = {
-        {"5", "needs a unit"}, {"1h", "unit"},         {"1sec", "unit"},
+        {"5", "needs a unit"}, {"1d", "unit"},         {"1sec", "unit"},
         {"soon", "number"},    {"0.1ns", "too small"},
     };
     for (const Bad &b : bad)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See value.h. Arithmetic is 128-bit with the fraction kept as a numerator over a power of ten. */
-#include "sluiced/value.h"
+#include "base/value.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -49,8 +49,13 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit time_units[] = {
-    {"ns", 1ull, 1},         {"us", 1000ull, 1},         {"ms", 1000000ull, 1},
-    {"s", 1000000000ull, 1}, {"min", 60000000000ull, 1}, {NULL, 0, 0},
+    {"ns", 1ull, 1},
+    {"us", 1000ull, 1},
+    {"ms", 1000000ull, 1},
+    {"s", 1000000000ull, 1},
+    {"min", 60000000000ull, 1},
+    {"h", 3600000000000ull, 1},
+    {NULL, 0, 0},
 };
 
 static const struct unit number_units[] = {
@@ -151,8 +156,8 @@ const char *value_size(const char *text, uint64_t *size_bytes)
 
 const char *value_time(const char *text, uint64_t *time_ns)
 {
-    return value_read(text, time_units, "a time needs a unit", "its unit is none of ns us ms s min",
-                      time_ns);
+    return value_read(text, time_units, "a time needs a unit",
+                      "its unit is none of ns us ms s min h", time_ns);
 }
 
 const char *value_number(const char *text, uint64_t *number)
