@@ -15,6 +15,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
+#include "sluiced/grave.h"
 #include "sluiced/session_state.h"
 
 #define SESSION_EVENTS 64
@@ -231,7 +232,7 @@ static void session_turn_away(int fd, const char *text)
 
     snprintf(a.text, sizeof a.text, "%s", text);
     session_say(&x, &a, NULL, 0, -1);
-    close(fd);
+    grave_bury(fd);
 }
 
 static void session_welcome(struct sessions *s, int fd)
@@ -271,6 +272,19 @@ static void session_welcome(struct sessions *s, int fd)
                           .memory.fd = -1};
 }
 
+/* Nobody new while too much of former clients is still to be closed. */
+static void sessions_gate(struct sessions *s)
+{
+    struct epoll_event e = {.data.u32 = SESSION_NONE};
+    bool shut = grave_crowded();
+
+    if (shut == s->gate_shut || s->stopping)
+        return;
+    s->gate_shut = shut;
+    e.events = shut ? 0 : EPOLLIN;
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_MOD, s->listen_fd, &e);
+}
+
 static void sessions_accept(struct sessions *s)
 {
     int i;
@@ -303,6 +317,7 @@ void session_end(struct sessions *s, struct session *x, enum wire_end end, int s
 static void session_free(struct sessions *s, struct session *x)
 {
     uint32_t i;
+    int fd;
 
     for (i = 0; x->regions != NULL && i < PROTOCOL_REGIONS_MAX; i++)
         session_map_close(s, x, &x->regions[i]);
@@ -316,10 +331,12 @@ static void session_free(struct sessions *s, struct session *x)
     free(x->show);
     if (x->wake_fd >= 0)
         close(x->wake_fd);
-    close(x->fd); /* last: who waits for this finds everything returned */
     CHECK(x->user->sessions > 1 || x->user->used_bytes == 0);
     x->user->sessions--;
+    fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    grave_bury(fd); /* last: who waits for this finds everything returned */
 }
 
 /* Ends what was asked to end, as far as possible now. */
@@ -415,6 +432,7 @@ void sessions_poll(struct sessions *s)
         else
             s->all[events[i].data.u32].readable = true;
     }
+    sessions_gate(s);
     sessions_hear(s);
     s->slice = SESSION_SLICE;
     for (k = 0; k < s->cfg.max_sessions; k++) {

@@ -15,6 +15,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
+#include "sluiced/grave.h"
 #include "sluiced/session_state.h"
 
 /* ---- answers ---------------------------------------------------------------------------- */
@@ -172,7 +173,7 @@ static void session_ask_session(struct sessions *s, struct session *x,
         p->len_bytes != protocol_layout_for(p->channels, p->sq_entries, p->cq_entries, p->handles)
                             .total_bytes) {
         if (fd >= 0)
-            close(fd);
+            grave_bury(fd);
         session_reply(x, q->type, -EINVAL, "the session's sizes are not within the limits");
         return;
     }
@@ -402,7 +403,8 @@ static const struct session_request {
 static int session_read(struct session *x, struct protocol_request *q, ssize_t *len, int *fd)
 {
     union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        /* As many as the kernel passes: what does not fit is closed within recvmsg(). */
+        char bytes[CMSG_SPACE(253 * sizeof(int))];
         struct cmsghdr align;
     } control;
     struct iovec io = {.iov_base = q, .iov_len = sizeof *q};
@@ -429,7 +431,7 @@ static int session_read(struct session *x, struct protocol_request *q, ssize_t *
             if (*fd < 0)
                 *fd = one;
             else
-                close(one);
+                grave_bury(one);
         }
     }
     return *len > 0 ? 1 : -1;
@@ -450,7 +452,7 @@ static void session_dispatch(struct sessions *s, struct session *x,
                  "sluiced speaks version %u, the client %u: install the same release",
                  PROTOCOL_VERSION, q->version);
     if (fd >= 0 && (r == NULL || !r->takes_fd || (r->needs_open && x->state != SESSION_OPEN))) {
-        close(fd);
+        grave_bury(fd);
         fd = -1;
     }
     if (r == NULL)

@@ -54,3 +54,40 @@ uint64_t rng_below(struct rng *r, uint64_t bound)
     }
     return (uint64_t)(scaled >> 64);
 }
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[2] += v[3];
+    v[1] = rotate_left(v[1], 13) ^ v[0];
+    v[3] = rotate_left(v[3], 16) ^ v[2];
+    v[0] = rotate_left(v[0], 32) + v[3];
+    v[2] += v[1];
+    v[3] = rotate_left(v[3], 21) ^ v[0];
+    v[1] = rotate_left(v[1], 17) ^ v[2];
+    v[2] = rotate_left(v[2], 32);
+}
+
+void secret_init(struct secret *s, uint64_t key0, uint64_t key1)
+{
+    *s = (struct secret){{key0, key1}, 0};
+}
+
+/* Aumasson and Bernstein 2012, for a message of one word. */
+uint64_t secret_u64(struct secret *s)
+{
+    const uint64_t words[2] = {s->count++, 8ull << 56};
+    uint64_t v[4] = {s->key[0] ^ 0x736f6d6570736575ull, s->key[1] ^ 0x646f72616e646f6dull,
+                     s->key[0] ^ 0x6c7967656e657261ull, s->key[1] ^ 0x7465646279746573ull};
+
+    for (unsigned int i = 0; i < 2; i++) {
+        v[3] ^= words[i];
+        sip_round(v);
+        sip_round(v);
+        v[0] ^= words[i];
+    }
+    v[2] ^= 0xff;
+    for (unsigned int i = 0; i < 4; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}

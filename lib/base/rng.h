@@ -20,4 +20,13 @@ uint64_t rng_u64(struct rng *r);
 /* Uniform over [0, bound), without bias; bound > 0. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
 
+/* Numbers that who sees some of them cannot go on: SipHash-2-4 of a count, under a secret key. */
+struct secret {
+    uint64_t key[2];
+    uint64_t count;
+};
+
+void secret_init(struct secret *s, uint64_t key0, uint64_t key1);
+uint64_t secret_u64(struct secret *s);
+
 #endif

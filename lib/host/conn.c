@@ -51,7 +51,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .depth = h->cfg.depth,
         .spans = h->spans + (size_t)c->index * 2 * h->cfg.gaps,
         .gaps = h->cfg.gaps,
-        .initial_request = (uint32_t)rng_u64(&h->rng),
+        .initial_request = (uint32_t)secret_u64(&h->random),
         .unit_bytes = conn_unit_max(h, &c->peer),
         .early = h->cfg.early,
         .ask_max_tsc = conn_silence_step(h),
@@ -62,7 +62,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .depth = h->cfg.depth,
         .spans = tx.spans + h->cfg.gaps,
         .gaps = h->cfg.gaps,
-        .initial_request = (uint32_t)rng_u64(&h->rng),
+        .initial_request = (uint32_t)secret_u64(&h->random),
         .go_back_n = c->go_back_n,
     };
 

@@ -82,7 +82,7 @@ struct conn {
     uint64_t owner;
     uint64_t own_key, peer_key; /* peer_key 0: not known yet */
     struct addr peer;
-    struct conn_early_key early_key; /* as it stands in the host's table; port 0: it does not */
+    struct conn_early_key early_key; /* as it stands in the host's table; key 0: it does not */
     uint16_t service;
     uint32_t service_next; /* list of waiting connections of a service */
     struct frame_route route;

@@ -158,7 +158,8 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     uint32_t done = pos_request(vt_receiver_ack(&c->rx));
     enum vt_verdict v = vt_receiver_check(&c->rx, d, &dst);
 
-    if (!unit_place(h, v == VT_PLACE ? dst : NULL, d, m, f)) {
+    if ((v == VT_PLACE && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, d, m, f)) ||
+        !unit_place(h, v == VT_PLACE ? dst : NULL, d, m, f)) {
         host_count(h, COUNT_drop_sum);
         return;
     }

@@ -81,7 +81,7 @@ struct conn_list {
 struct host {
     struct host_config cfg;
     struct clock clock;
-    struct rng rng;
+    struct secret random; /* keys and first request numbers */
     uint64_t now;
     struct conn *conns;
     struct wheel *timers, *pacing;

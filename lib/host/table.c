@@ -16,7 +16,11 @@
 
 static uint64_t key_make(struct host *h, uint32_t index)
 {
-    uint64_t random = 1 + rng_below(&h->rng, (1ull << KEY_RANDOM_BITS) - 1);
+    uint64_t random;
+
+    do
+        random = secret_u64(&h->random) >> (64 - KEY_RANDOM_BITS);
+    while (random == 0);
 
     return (uint64_t)h->cfg.worker << (KEY_INDEX_BITS + KEY_RANDOM_BITS) |
            (uint64_t)index << KEY_RANDOM_BITS | random;
@@ -61,7 +65,7 @@ struct conn *table_new(struct host *h)
 
 void table_free(struct host *h, struct conn *c)
 {
-    CHECK(c->state == HOST_CLOSED && c->early_key.port == 0);
+    CHECK(c->state == HOST_CLOSED && c->early_key.key == 0);
     wheel_cancel(h->timers, c->index);
     wheel_cancel(h->pacing, c->index);
     c->state = HOST_FREE;
@@ -91,7 +95,7 @@ int table_early_add(struct host *h, struct conn *c, const struct conn_early_key 
 
 void table_early_remove(struct host *h, struct conn *c)
 {
-    if (c->early_key.port == 0)
+    if (c->early_key.key == 0)
         return;
     rte_hash_del_key(h->early, &c->early_key);
     memset(&c->early_key, 0, sizeof c->early_key);

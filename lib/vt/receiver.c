@@ -111,7 +111,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
 
     if (seq64_before(pos, ack))
         return VT_DUPLICATE;
-    if (d->request - pos_request(ack) > REQUESTS_AHEAD_MAX)
+    if (r->over || d->request - pos_request(ack) > REQUESTS_AHEAD_MAX)
         return VT_BEYOND;
     if (r->closing && seq64_before(pos_make(r->close_request, 0), data_end(d)))
         return VT_BEYOND;
@@ -127,15 +127,22 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
         return v;
     if (r->go_back_n && pos != r->edge)
         return VT_OUT_OF_ORDER;
+    if (seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL &&
+        d->unit_bytes == b->unit_bytes)
+        return VT_DUPLICATE;
     if (!room_for(r, pos))
         return VT_NO_ROOM;
     if (v == VT_TOO_LONG)
         return r->refused_count < WIRE_REFUSED_MAX ? VT_TOO_LONG : VT_NO_ROOM;
-    if (seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL &&
-        d->unit_bytes == b->unit_bytes)
-        return VT_DUPLICATE;
     *dst = b->data + (uint64_t)d->unit * d->unit_bytes;
     return VT_PLACE;
+}
+
+bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d)
+{
+    const struct vt_buffer *b = buffer_at(r, d->request);
+
+    return b->unit_bytes != 0 && b->unit_bytes != d->unit_bytes;
 }
 
 /* Counts packet numbers: holes are losses until the late packet turns up. */
@@ -163,6 +170,20 @@ static void reorder_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet)
         r->tolerance = distance < TOLERANCE_MAX ? (uint32_t)distance : TOLERANCE_MAX;
 }
 
+/* Refusals from this request on are judged anew. */
+static void refused_forget(struct vt_receiver *r, uint32_t number)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->refused_count; i++) {
+        if (!seq32_before(r->refused[i].request, number))
+            continue;
+        r->refused[kept] = r->refused[i];
+        r->refused_seq[kept++] = r->refused_seq[i];
+    }
+    r->refused_count = kept;
+}
+
 /* A new attempt: what was taken of the request's first attempt, and after it, is forgotten. */
 static void request_restart(struct vt_receiver *r, uint32_t number)
 {
@@ -173,8 +194,11 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
         r->edge = start;
     }
     r->announced = seq64_min(r->announced, start);
-    for (uint32_t i = number; i != r->tail; i++)
+    for (uint32_t i = number; i != r->tail; i++) {
         buffer_at(r, i)->unit_bytes = 0;
+        buffer_at(r, i)->status = 0;
+    }
+    refused_forget(r, number);
 }
 
 /* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. */

@@ -99,6 +99,9 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
 /* Where does this unit go? *dst is set for VT_PLACE. Changes nothing. */
 enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,
                                   uint8_t **dst);
+/* A unit to be placed that begins a new attempt: its place may hold units of the one before, so it
+ * is verified before anything is written. */
+bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d);
 /* The unit was placed. True if it opened a gap that wants a NAK at once. */
 bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d);
 /* The unit was not placed, for the reason check gave. True if that wants a CNTL at once. */

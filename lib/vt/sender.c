@@ -194,7 +194,7 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
         struct span *first = span_at(&s->repeat, 0);
 
         /* the last thing we have to say asks for an answer */
-        if (s->repeat.count == 1 && first->end - first->first == 1 &&
+        if (s->repeat.count == 1 && !seq64_before(pos_after(q, pos), first->end) &&
             !seq32_before(pos_request(s->next), limit))
             u->flags |= WIRE_DREQ;
         if (s->closing && pos_after(q, pos) == pos_make(s->tail, 0))
@@ -243,8 +243,8 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
     CHECK(unit_bytes >= WIRE_UNIT_MIN && unit_bytes <= WIRE_UNIT_MAX);
     s->unit_bytes = unit_bytes;
     for (uint32_t r = s->una; r != s->tail; r++) {
-        if (request_at(s, r)->unit_bytes <= unit_bytes)
-            continue;
+        if (request_at(s, r)->unit_bytes <= unit_bytes || seq64_before(pos_make(r, 0), s->ack))
+            continue; /* what is acknowledged in part stays as it is */
         /* a new attempt of this request and all after it: the peer cannot have taken any */
         uint64_t start = pos_make(r, 0);
 
@@ -261,7 +261,6 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
             s->backlog_bytes = anew;
         }
         s->next = seq64_min(s->next, start);
-        s->ack = seq64_min(s->ack, start);
         return;
     }
 }
@@ -275,6 +274,28 @@ static void apply_refused(struct vt_sender *s, const struct wire_cntl *c)
         if (!seq32_before(r, s->una) && seq32_before(r, s->tail))
             request_at(s, r)->status = -EMSGSIZE;
     }
+}
+
+/*
+ * A peer that refuses a request passes all of it, sent or not: the rest of the request that is
+ * being sent is dropped. False if the acknowledgement is of anything else that was never sent.
+ */
+static bool pass_refused(struct vt_sender *s, const struct wire_cntl *c)
+{
+    uint32_t r = pos_request(s->sent);
+
+    if (pos_unit(s->sent) == 0 || c->ack != pos_make(r + 1, 0))
+        return false;
+    struct vt_request *q = request_at(s, r);
+    bool refused = q->status != 0;
+
+    for (uint32_t i = 0; i < c->refused_count; i++)
+        refused = refused || c->refused[i].request == r;
+    if (!refused)
+        return false;
+    s->backlog_bytes -= q->len - (uint64_t)pos_unit(s->sent) * q->unit_bytes;
+    s->sent = c->ack;
+    return true;
 }
 
 /* Takes the cumulative acknowledgement. */
@@ -322,11 +343,12 @@ static bool unconfirmed(const struct vt_sender *s)
 bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t now,
                        uint64_t ask_tsc)
 {
-    if (seq64_before(s->sent, c->ack))
+    if (seq64_before(s->sent, c->ack) && !pass_refused(s, c))
         return false;
     bool news = false;
 
-    if (seq32_before(s->posted, c->posted) && c->posted - s->posted <= 0x1000000) {
+    /* near what we have: further off, the numbers' order would turn round */
+    if (seq32_before(s->posted, c->posted) && c->posted - s->una <= 0x1000000) {
         s->posted = c->posted;
         news = true;
     }

@@ -199,7 +199,7 @@ void Oracle::spans(uint32_t from, const wire_cntl &v, uint64_t now)
 void Oracle::cntl(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now)
 {
     Side &s = side[from];
-    const Side &peer = side[1 - from];
+    Side &peer = side[1 - from];
     wire_cntl v;
 
     if (wire_parse_cntl(p, len, &v) != WIRE_OK) {
@@ -220,6 +220,11 @@ void Oracle::cntl(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now)
     s.cntl = v.seq;
     if (seq64_before(v.ack, s.ack))
         fault("host %u takes its ACK %lx back to %lx", from, s.ack, v.ack);
+    // a refusal passes all of its request, sent or not
+    for (uint32_t i = 0; i < v.refused_count; i++)
+        if (v.refused[i].request == pos_request(peer.sent_end) &&
+            v.ack == pos_make(v.refused[i].request + 1, 0))
+            peer.sent_end = v.ack;
     if (seq64_before(peer.sent_end, v.ack))
         fault("host %u acknowledges %lx, sent is %lx", from, v.ack, peer.sent_end);
     if (seq32_before(v.posted, s.posted))

@@ -107,18 +107,24 @@ TEST_F(Transfer, Provisional)
 
 TEST_F(Transfer, BufferTooShort)
 {
-    Pair p({});
-    p.open();
-    p.recv(999);
-    p.recv(5);
-    p.send(1000);
-    p.send(5);
-    EXPECT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; })) << p.state();
-    EXPECT_EQ(p.sends[0][0].status, -EMSGSIZE);
-    EXPECT_EQ(p.recvs[1][0].status, -EMSGSIZE);
-    EXPECT_EQ(p.sends[0][1].status, 0);
-    EXPECT_EQ(p.recvs[1][1].status, 0);
-    EXPECT_TRUE(p.finish()) << p.state();
+    for (bool go_back_n : {false, true})
+        for (uint64_t len : {1000ull, 30000ull, 300000ull, 30000000ull}) {
+            PairOptions o;
+            o.go_back_n = go_back_n;
+            Pair p(o);
+            p.open();
+            p.recv(999);
+            p.recv(5);
+            p.send(len);
+            p.send(5);
+            EXPECT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; }))
+                << p.state();
+            EXPECT_EQ(p.sends[0][0].status, -EMSGSIZE) << len;
+            EXPECT_EQ(p.recvs[1][0].status, -EMSGSIZE) << len;
+            EXPECT_EQ(p.sends[0][1].status, 0) << len;
+            EXPECT_EQ(p.recvs[1][1].status, 0) << len;
+            EXPECT_TRUE(p.finish()) << p.state();
+        }
 }
 
 // The reader has more buffers than the writer requests: the surplus ends with -ENODATA, and all

@@ -103,6 +103,17 @@ TEST(Rng, BelowHasNoBiasAtHugeBounds)
     EXPECT_NEAR(multiples, draws / 3.0, 2000); /* 7.7 standard deviations */
 }
 
+/* The vector of Aumasson and Bernstein's reference for the eight bytes 0 to 7. */
+TEST(Secret, IsSipHash)
+{
+    struct secret s;
+
+    secret_init(&s, 0x0706050403020100, 0x0f0e0d0c0b0a0908);
+    s.count = 0x0706050403020100;
+    EXPECT_EQ(secret_u64(&s), 0x93f5f5799a932462u);
+    EXPECT_EQ(s.count, 0x0706050403020101u);
+}
+
 TEST(RngDeathTest, BelowZeroIsBroken)
 {
     struct rng r;

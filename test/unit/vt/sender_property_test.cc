@@ -113,11 +113,7 @@ struct World : SenderModel {
         ASSERT_EQ(u.len, q.unit_len(pos_unit(pos)));
         ASSERT_EQ(u.request->len, q.len());
         ASSERT_EQ(u.request->unit_bytes, q.unit);
-        /* a last repeat that ends its request may lack DREQ: Sender.LastRepeatOfARequestAsks */
-        uint8_t unsure =
-            u.flags & WIRE_REPEAT && after(pos) != pos + 1 && !repeat.empty() ? WIRE_DREQ : 0;
-        ASSERT_EQ(u.flags & ~unsure, flags & ~unsure);
-        ASSERT_EQ(u.flags & ~flags, 0);
+        ASSERT_EQ(u.flags, flags);
         for (uint64_t i = 0; i < u.len; i++, len++) {
             uint64_t at = start + i;
             const uint8_t *byte = at < q.head ? piece(k, 0) + at : piece(k, 1) + (at - q.head);

@@ -146,9 +146,9 @@ TEST_F(Sender, TheLimitIsWhatIsPostedAndHowFarAhead)
     control(pos(0, 0), {}, 2);
     EXPECT_EQ(send(), WIRE_DREQ) << "the last that may go";
     EXPECT_EQ(send(), -1);
-    control(pos(0, 0), {}, 0x1000003);
+    control(pos(0, 0), {}, 0x1000001);
     EXPECT_EQ(send(), -1) << "nobody posts so many";
-    control(pos(0, 0), {}, 0x1000002);
+    control(pos(0, 0), {}, 0x1000000);
     EXPECT_EQ(send_all(), 2);
 }
 
@@ -185,7 +185,7 @@ TEST_F(Sender, RepeatsGoFirst)
 }
 
 /* A receiver names the end of a request as the start of the next. */
-TEST_F(Sender, DISABLED_LastRepeatOfARequestAsks)
+TEST_F(Sender, LastRepeatOfARequestAsks)
 {
     post(500);
     send_all();
@@ -271,7 +271,7 @@ TEST_F(Sender, ARefusedRequestFailsAndTheNextGoesOn)
  * must hear that, though it has not sent the rest, or it goes on sending, and, once the receiver
  * takes the refusal for known, tells its application that all went well.
  */
-TEST_F(Sender, DISABLED_RefusedWhileItIsSent)
+TEST_F(Sender, RefusedWhileItIsSent)
 {
     post(500);
     post(100);
@@ -285,7 +285,7 @@ TEST_F(Sender, DISABLED_RefusedWhileItIsSent)
 }
 
 /* The same with a real receiver, and with CNTL that are confirmed by number as hosts do it. */
-TEST_F(Sender, DISABLED_RefusedWhileItIsSentIsNoSuccess)
+TEST_F(Sender, RefusedWhileItIsSentIsNoSuccess)
 {
     struct vt_buffer buffer[2];
     struct span gap[8];

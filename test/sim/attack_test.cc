@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a peer or a stranger could do with one well-made packet: odd ports, numbers half way round,
+// units that shrink, bits that flip in the right place.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+extern "C" {
+#include "base/seq.h"
+}
+#include "peer.hh"
+
+namespace
+{
+
+// UDP source port 0: the entry in the early table is never removed.
+TEST(Attack, SourcePortZero)
+{
+    PeerOptions o;
+    Peer p(o);
+
+    p.route.sport = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        p.own_key = 0x1000 + i;
+        p.host_key = 0;
+        p.accept();
+        p.say_first();
+        p.run(100000);
+        p.close();
+        p.run(3 * CLOCK_NS_PER_S);
+        EXPECT_TRUE(p.is_free());
+    }
+    p.route.sport = 40000;
+    p.own_key = 0x777777;
+    p.host_key = 0;
+    p.heard.clear();
+    p.accept();
+    p.say_first();
+    p.run(100000000);
+    EXPECT_EQ(p.counter("conns_full"), 0u);
+    EXPECT_GT(p.heard_type(WIRE_CNTL), 0u) << "an honest FIRST is not answered any more";
+}
+
+// A stale entry queues a free connection; then it is taken from the table.
+TEST(Attack, SourcePortZeroStaleEntry)
+{
+    PeerOptions o;
+    o.conns = 1;
+    Peer p(o);
+
+    p.route.sport = 0;
+    p.own_key = 0x1000;
+    p.accept();
+    p.say_first();
+    p.run(100000);
+    p.close();
+    p.run(3 * CLOCK_NS_PER_S);
+    ASSERT_TRUE(p.is_free());
+    p.heard.clear();
+    p.host_key = 0;
+    p.say_first();
+    p.run(100000);
+    EXPECT_EQ(p.heard_type(WIRE_CNTL), 0u) << "a free connection speaks";
+}
+
+// The same in one round of a worker: the frame comes, a client takes the number, the host sends.
+TEST(Attack, SourcePortZeroHangs)
+{
+    PeerOptions o;
+    o.conns = 2;
+    Peer p(o);
+    wire_first v = {};
+    uint8_t bytes[WIRE_FIRST_BYTES];
+
+    p.route.sport = 0;
+    p.own_key = 0x1000;
+    p.accept();
+    p.say_first();
+    p.run(100000);
+    p.close();
+    p.run(3 * CLOCK_NS_PER_S);
+    ASSERT_TRUE(p.is_free());
+    v.h = {WIRE_FIRST, WIRE_EARLY, 0, p.own_key};
+    v.unit_max = 1400;
+    v.service = 7;
+    wire_put_first(bytes, &v);
+    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+    uint16_t head = frame_header_len(&p.route);
+    uint8_t *at = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, head + sizeof bytes));
+    frame_put(at, &p.route, sizeof bytes);
+    std::memcpy(at + head, bytes, sizeof bytes);
+    frame_set_udp_sum(at, &p.route, sizeof bytes, frame_sum(bytes, sizeof bytes));
+    host_rx(p.h(), &m, 1, p.now());
+    host_accept(p.h(), 7, 1, 1);
+    host_accept(p.h(), 7, 1, 1);
+    rte_mbuf *out[8];
+    uint16_t n = host_tx(p.h(), out, 8, p.now());
+    rte_pktmbuf_free_bulk(out, n);
+}
+
+// posted exactly half the number space ahead of the tail.
+TEST(Attack, PostedHalfway)
+{
+    PeerOptions o;
+    Peer p(o);
+
+    p.open_by_host();
+    p.posted = p.host_initial + 1;
+    p.say(p.state());
+    p.run(1000000);
+    p.post_send(1000, 5);
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) > 0; }));
+    p.ack_all();
+    ASSERT_TRUE(p.until([&] { return p.done(HOST_SEND, 5) != nullptr; }));
+    std::memset(p.buffers.back().data(), 0xaa, 1000); // the application's again
+    p.heard.clear();
+    uint32_t tail = p.host_initial + 1;
+    for (uint32_t i = 1; i <= 128; i++) {
+        p.posted = tail + i * 0x1000000u;
+        p.say(p.state());
+        p.run(10000);
+    }
+    p.run(10000000);
+    size_t ghosts = 0, stale = 0;
+    for (const Heard &x : p.heard)
+        if (x.type == WIRE_DATA) {
+            ghosts++;
+            stale += !x.payload.empty() && x.payload[0] == 0xaa;
+        }
+    EXPECT_EQ(ghosts, 0u) << "requests that nobody posted";
+    EXPECT_EQ(stale, 0u) << "memory of a completed request";
+}
+
+// unit_max is lowered after a part was acknowledged.
+TEST(Attack, SmallerUnitsAfterProvisional)
+{
+    PeerOptions o;
+    Peer p(o);
+    std::vector<uint8_t> head(10000, 1), tail(4000, 2);
+    struct host_send op = {};
+
+    p.open_by_host();
+    p.posted = p.host_initial + 1;
+    p.say(p.state());
+    p.run(1000000);
+    op.pieces[0] = {head.data(), head.size()};
+    op.pieces[1] = {tail.data(), tail.size()};
+    op.provisional = true;
+    op.user = 5;
+    ASSERT_EQ(host_send(p.h(), p.conn, &op, p.now()), 0);
+    ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) >= 9; }));
+    p.ack = pos_make(p.host_initial, 9); // the last unit, of the tail, is missing
+    p.say(p.state());
+    ASSERT_TRUE(p.until([&] { return p.done(HOST_SEND, 5) != nullptr; }));
+    ASSERT_TRUE(p.done(HOST_SEND, 5)->provisional);
+    std::fill(head.begin(), head.end(), 0xaa); // the application's again
+    p.heard.clear();
+    wire_cntl v = p.state();
+    v.unit_max = 600;
+    p.say(v);
+    p.run(10000000);
+    size_t stale = 0;
+    for (const Heard &x : p.heard)
+        stale += x.type == WIRE_DATA && !x.payload.empty() && x.payload[0] == 0xaa;
+    EXPECT_EQ(stale, 0u) << "memory that was given back is sent";
+}
+
+// One flipped bit makes a unit of the first attempt look like one of a new attempt.
+TEST(Attack, CorruptNewAttempt)
+{
+    PeerOptions o;
+    Peer p(o);
+    constexpr uint32_t kUnit = 1408, kLast = 1280;
+    constexpr uint64_t kLen = 3 * kUnit + kLast;
+
+    p.open_to_host();
+    p.post_recv(kLen, 5);
+    p.run(10000);
+    uint32_t r = p.initial;
+    p.say_data(r, 1, kLen, kUnit);
+    p.say_data(r, 2, kLen, kUnit);
+    p.run(10000);
+    wire_data d = {};
+    std::vector<uint8_t> bytes(WIRE_DATA_BYTES + kLast), frame;
+    d.h = {WIRE_DATA, 0, 0, p.host_key};
+    d.packet = p.packet++;
+    d.request = r;
+    d.unit = 3;
+    d.request_len = kLen;
+    d.unit_bytes = kUnit;
+    wire_put_data(bytes.data(), &d);
+    for (uint64_t i = 0; i < kLast; i++)
+        bytes[WIRE_DATA_BYTES + i] = pattern(r, 3 * kUnit + i);
+    frame.resize(frame_header_len(&p.route) + bytes.size());
+    uint16_t head = frame_put(frame.data(), &p.route, bytes.size());
+    std::memcpy(frame.data() + head, bytes.data(), bytes.size());
+    frame_set_udp_sum(frame.data(), &p.route, bytes.size(), frame_sum(bytes.data(), bytes.size()));
+    frame[head + 51] ^= 0x80; // unit_bytes: 1408 becomes 1280
+    p.say_frame(frame);
+    p.run(10000);
+    EXPECT_EQ(p.counter("drop_sum"), 1u);
+    p.say_data(r, 0, kLen, kUnit);
+    p.say_data(r, 3, kLen, kUnit);
+    ASSERT_TRUE(p.until([&] { return p.done(HOST_RECV, 5) != nullptr; }));
+    EXPECT_EQ(p.done(HOST_RECV, 5)->status, 0);
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < kLen; i++)
+        wrong += p.buffers.back()[i] != pattern(r, i);
+    EXPECT_EQ(wrong, 0u) << "bytes delivered wrong, with status 0";
+}
+
+// A new attempt of a request before one that was refused.
+TEST(Attack, NewAttemptBeforeRefused)
+{
+    PeerOptions o;
+    Peer p(o);
+
+    p.open_to_host();
+    p.post_recv(3000, 5);
+    p.post_recv(10, 6);
+    p.run(10000);
+    uint32_t r = p.initial;
+    p.say_data(r, 1, 3000, 1408);
+    p.say_data(r + 1, 0, 500, 1408);
+    p.run(10000);
+    for (uint32_t u = 0; u < 5; u++)
+        p.say_data(r, u, 3000, 640);
+    p.say_data(r + 1, 0, 500, 640);
+    p.run(100000000);
+    p.say_data(r + 1, 0, 500, 640);
+    p.run(100000000);
+    p.say(p.state(WIRE_SREQ));
+    p.run(100000000);
+    EXPECT_EQ(p.last_cntl()->ack, pos_make(r + 2, 0)) << "stuck";
+}
+
+} // namespace

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors whose close() takes long must not hold up whoever serves the other clients.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "unit/client/fixture.h"
+#include "unit/client/raw_client.h"
+
+namespace
+{
+
+class GraveTest : public DaemonTest
+{
+};
+
+// A TCP socket with unsent data, which close() lingers on.
+int lingering(int *keep)
+{
+    int l = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in a = {};
+    socklen_t n = sizeof a;
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bind(l, (struct sockaddr *)&a, sizeof a);
+    listen(l, 1);
+    getsockname(l, (struct sockaddr *)&a, &n);
+    connect(c, (struct sockaddr *)&a, sizeof a);
+    *keep = l;
+    fcntl(c, F_SETFL, O_NONBLOCK);
+    std::string junk(65536, 'x');
+    while (send(c, junk.data(), junk.size(), MSG_NOSIGNAL) > 0)
+        ;
+    struct linger x = {1, 4};
+    setsockopt(c, SOL_SOCKET, SO_LINGER, &x, sizeof x);
+    return c;
+}
+void check(const std::string &path, int extra, bool hello)
+{
+    RawClient bad, good;
+    int keep, fds[4] = {0, 0, 0, 0};
+    int c = lingering(&keep);
+    struct protocol_request q = {};
+    q.magic = PROTOCOL_MAGIC;
+    q.version = PROTOCOL_VERSION;
+    q.type = hello ? PROTOCOL_HELLO : 999;
+    ASSERT_TRUE(good.connect(path));
+    ASSERT_TRUE(bad.connect(path));
+    fds[extra] = c;
+    for (int i = 0; i < extra; i++)
+        fds[i] = open("/dev/null", O_RDONLY);
+    ASSERT_TRUE(bad.send(&q, sizeof q, fds, extra + 1));
+    if (!hello)
+        bad.send(&q, sizeof q, fds, extra + 1);
+    close(c);
+    usleep(100000);
+    auto t = std::chrono::steady_clock::now();
+    good.ask(PROTOCOL_HELLO);
+    double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+    EXPECT_LT(s, 0.5) << "the other client waited";
+    close(keep);
+}
+
+TEST_F(GraveTest, OneDescriptor)
+{
+    start();
+    check(path, 0, true);
+}
+
+TEST_F(GraveTest, FourDescriptors)
+{
+    start();
+    check(path, 3, true);
+}
+
+TEST_F(GraveTest, UnreadMessage)
+{
+    start();
+    check(path, 0, false);
+}
+
+} // namespace
