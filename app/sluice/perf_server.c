@@ -19,7 +19,7 @@
 
 #define COMPLETIONS 64
 #define TESTS_MAX   16
-#define WAITING     2 /* accepts per channel */
+#define WAITING     16 /* accepts per channel: so many streams may come at once */
 #define STREAMS_MAX METER_STREAMS
 
 enum stream_state {

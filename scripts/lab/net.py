@@ -18,10 +18,14 @@ def can_netns():
     if os.geteuid() != 0:
         return "network namespaces need root"
     probe = f"sluice-{os.getpid()}-probe"
-    done = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        return "this machine makes no network namespaces: " + done.stderr.strip()
-    subprocess.run(["ip", "netns", "del", probe], check=False)
+    try:
+        _ip("netns", "add", probe)
+        try:
+            _ip("-n", probe, "link", "set", "lo", "up")
+        finally:
+            _ip("netns", "del", probe)
+    except LabError as problem:
+        return f"this machine makes no network namespaces: {problem}"
     return None
 
 
@@ -36,8 +40,9 @@ def namespace(lab, name):
 
 def quiet(ns):
     """The kernel of this namespace sends nothing by itself: no router solicitations, no DAD."""
-    for key in ("default.disable_ipv6=1", "all.disable_ipv6=1"):
-        subprocess.run(["ip", "netns", "exec", ns, "sysctl", "-q", "-w", "net.ipv6.conf." + key],
+    for scope in ("default", "all"):
+        subprocess.run(["ip", "netns", "exec", ns, "sh", "-c",
+                        f"echo 1 >/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"],
                        capture_output=True, check=False)
 
 
