@@ -73,21 +73,29 @@ void secret_init(struct secret *s, uint64_t key0, uint64_t key1)
     *s = (struct secret){{key0, key1}, 0};
 }
 
-/* Aumasson and Bernstein 2012, for a message of one word. */
-uint64_t secret_u64(struct secret *s)
+/* Aumasson and Bernstein 2012, for a message of n whole words. */
+uint64_t secret_hash(const struct secret *s, const uint64_t *words, unsigned int n)
 {
-    const uint64_t words[2] = {s->count++, 8ull << 56};
     uint64_t v[4] = {s->key[0] ^ 0x736f6d6570736575ull, s->key[1] ^ 0x646f72616e646f6dull,
                      s->key[0] ^ 0x6c7967656e657261ull, s->key[1] ^ 0x7465646279746573ull};
 
-    for (unsigned int i = 0; i < 2; i++) {
-        v[3] ^= words[i];
+    for (unsigned int i = 0; i <= n; i++) {
+        uint64_t word = i < n ? words[i] : (uint64_t)(n * 8) << 56;
+
+        v[3] ^= word;
         sip_round(v);
         sip_round(v);
-        v[0] ^= words[i];
+        v[0] ^= word;
     }
     v[2] ^= 0xff;
     for (unsigned int i = 0; i < 4; i++)
         sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t secret_u64(struct secret *s)
+{
+    uint64_t word = s->count++;
+
+    return secret_hash(s, &word, 1);
 }

@@ -28,5 +28,7 @@ struct secret {
 
 void secret_init(struct secret *s, uint64_t key0, uint64_t key1);
 uint64_t secret_u64(struct secret *s);
+/* The same of n words instead of the count. */
+uint64_t secret_hash(const struct secret *s, const uint64_t *words, unsigned int n);
 
 #endif

@@ -16,7 +16,7 @@ int host_listen(struct host *h, uint16_t service)
 
     if (s == NULL)
         return -ENOSPC;
-    *s = (struct host_service){service, NONE, NONE};
+    *s = (struct host_service){service, NONE, NONE, 0};
     return 0;
 }
 
@@ -105,6 +105,7 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
     else
         h->conns[s->tail].service_next = c->index;
     s->tail = c->index;
+    s->waiting++;
     return c->index;
 }
 

@@ -113,11 +113,19 @@ void conn_want(struct host *h, struct conn *c, uint8_t want)
     list_push(h, &h->cntl_list, c, &c->cntl_link);
 }
 
+/* Its peer has shown that it is where it says it is, or never will. */
+static void trial_end(struct host *h, struct conn *c)
+{
+    h->on_trial -= c->on_trial;
+    c->on_trial = false;
+}
+
 /* The peer has answered to our own key. */
 void conn_prove(struct host *h, struct conn *c)
 {
     if (c->proven)
         return;
+    trial_end(h, c);
     c->proven = true;
     conn_want(h, c, WANT_CNTL); /* gaps that did not fit into the allowance */
     conn_has_data(h, c);
@@ -195,6 +203,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
         c->shut.status = status;
     }
     wheel_cancel(h->pacing, c->index);
+    trial_end(h, c);
     c->state = HOST_CLOSED;
     counter_set(&c->pub.state, HOST_CLOSED);
     counter_set(&c->pub.backlog_bytes, 0);

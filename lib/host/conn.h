@@ -74,6 +74,7 @@ struct conn {
     uint32_t index;
     enum host_state state;
     bool opener, go_back_n, released, route_known;
+    bool on_trial;      /* counted in host.on_trial */
     bool proven;        /* the peer knows our key: it is where it says it is */
     uint32_t allowance; /* until then, bytes that may still be said to it: no more than it said */
     bool end_sent, end_seen, shutdown_asked;

@@ -149,6 +149,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         return NULL;
     }
     secret_init(&h->random, cfg->seed, cfg->worker);
+    secret_init(&h->cookies, ~cfg->seed, cfg->worker);
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
     wheel_init(h->timers, h->wheel_entries, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S),
                now);

@@ -276,12 +276,20 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         host_count(h, COUNT_drop_not_ours);
         return false;
     }
+    if (rte_is_multicast_ether_addr(&f.src_mac)) { /* nobody to answer to */
+        host_count(h, COUNT_drop_source);
+        return false;
+    }
     if (kind != FRAME_UDP) {
         if (m->nb_segs > 1 && rte_pktmbuf_linearize(m) != 0) {
             host_count(h, COUNT_drop_short);
             return false;
         }
         return station_take(h, m, &f);
+    }
+    if (addr_is_multicast(&f.src) || addr_is_unset(&f.src)) {
+        host_count(h, COUNT_drop_source);
+        return false;
     }
     if (!is_ours(h, &f.dst)) {
         host_count(h, COUNT_drop_not_ours);

@@ -133,4 +133,5 @@ void table_service_remove(struct host *h, struct conn *c)
     if (s->tail == c->index)
         s->tail = before;
     c->service_next = NONE;
+    s->waiting--;
 }

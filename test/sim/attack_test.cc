@@ -234,4 +234,65 @@ TEST(Attack, NewAttemptBeforeRefused)
     EXPECT_EQ(p.last_cntl()->ack, pos_make(r + 2, 0)) << "stuck";
 }
 
+// FIRST packets from anywhere take half of the connections that wait; then a cookie is asked for.
+TEST(Attack, ForgedFirstsLeaveConnectionsToOthers)
+{
+    PeerOptions o;
+    o.conns = 16;
+    Peer p(o);
+
+    for (int i = 0; i < 8; i++)
+        p.accept();
+    for (uint32_t i = 0; i < 200; i++) {
+        p.own_key = 0x1000 + i;
+        p.route.sport = static_cast<uint16_t>(2000 + i);
+        p.say_first();
+        p.run(10000);
+    }
+    EXPECT_EQ(p.counter("conns_accepted"), 4u);
+    EXPECT_EQ(p.counter("drop_no_cookie"), 196u);
+    p.heard.clear();
+    p.own_key = 0x77;
+    p.host_key = 0;
+    p.say_first();
+    p.run(10000);
+    ASSERT_NE(p.last_cntl(), nullptr);
+    uint64_t cookie = p.last_cntl()->cookie;
+    EXPECT_NE(cookie, 0u);
+    EXPECT_EQ(p.last_cntl()->h.flags & WIRE_END, 0);
+    p.route.sport++;
+    p.say_first(cookie);
+    p.run(10000);
+    EXPECT_EQ(p.counter("conns_accepted"), 4u) << "the cookie is another's";
+    p.route.sport--;
+    p.say_first(cookie);
+    p.run(10000);
+    EXPECT_EQ(p.counter("conns_accepted"), 5u);
+    EXPECT_EQ(p.last_cntl()->cookie, 0u);
+    p.run(3 * CLOCK_NS_PER_S); // the silent ones are given up
+    p.own_key = 0x78;
+    p.say_first();
+    p.run(10000);
+    EXPECT_EQ(p.counter("conns_accepted"), 6u) << "no cookie where none is on trial";
+}
+
+// Nobody gets an answer at a group address.
+TEST(Attack, GroupSourcesAreDropped)
+{
+    Peer p;
+    frame_route mine = p.route;
+
+    p.accept();
+    p.route.src_mac.addr_bytes[0] |= 1;
+    p.say_first();
+    p.route = mine;
+    addr_parse("255.255.255.255", &p.route.src);
+    p.say_first();
+    addr_parse("0.0.0.0", &p.route.src);
+    p.say_first();
+    p.run(10000);
+    EXPECT_EQ(p.counter("drop_source"), 3u);
+    EXPECT_EQ(p.heard_type(WIRE_CNTL), 0u);
+}
+
 } // namespace

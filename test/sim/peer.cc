@@ -221,7 +221,7 @@ void Peer::say(const wire_cntl &v)
     say_bytes(bytes, wire_put_cntl(bytes, &v));
 }
 
-void Peer::say_first()
+void Peer::say_first(uint64_t cookie)
 {
     wire_first v = {};
     uint8_t bytes[WIRE_FIRST_BYTES];
@@ -236,6 +236,7 @@ void Peer::say_first()
     v.burst_req_bytes = 10000;
     v.time_ns = now();
     v.silence_ms = 1000;
+    v.cookie = cookie;
     say_bytes(bytes, wire_put_first(bytes, &v));
 }
 

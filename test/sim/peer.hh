@@ -80,7 +80,7 @@ class Peer
     // The peer's side. state() is a CNTL that says how things are, with the next number.
     wire_cntl state(uint8_t flags = 0);
     void say(const wire_cntl &v);
-    void say_first();
+    void say_first(uint64_t cookie = 0);
     void say_data(uint32_t request, uint32_t unit, uint64_t request_len, uint32_t unit_bytes,
                   uint8_t flags = 0);
     // Any bytes as the payload of UDP, with a right checksum.

@@ -112,6 +112,9 @@ TEST(Secret, IsSipHash)
     s.count = 0x0706050403020100;
     EXPECT_EQ(secret_u64(&s), 0x93f5f5799a932462u);
     EXPECT_EQ(s.count, 0x0706050403020101u);
+    const uint64_t words[] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+    EXPECT_EQ(secret_hash(&s, words, 1), 0x93f5f5799a932462u);
+    EXPECT_EQ(secret_hash(&s, words, 2), 0x3f2acc7f57c29bdbu);
 }
 
 TEST(RngDeathTest, BelowZeroIsBroken)

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* FIRST in and out: connections begin. */
+#include <errno.h>
+#include <string.h>
+
+#include "host/station.h"
+
+uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
+{
+    struct wire_first v = {
+        .h = {.flags = WIRE_EARLY, .key = c->own_key},
+        .initial_request = c->tx.origin,
+        .answer_request = c->rx.origin,
+        .unit_max = conn_unit_max(h, &c->peer),
+        .service = c->service,
+        .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
+        .ahead = h->cfg.early,
+        .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
+        .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
+        .time_ns = clock_ns(&h->clock, h->now),
+        .cookie = c->cookie,
+        .silence_ms = h->cfg.silence_ms,
+    };
+
+    host_count(h, COUNT_tx_first);
+    return wire_put_first(p, &v);
+}
+
+/* The way back. */
+static struct frame_route route_back(const struct host *h, const struct frame *f)
+{
+    return (struct frame_route){
+        .src_mac = h->cfg.mac,
+        .dst_mac = f->src_mac,
+        .vlan = h->cfg.vlan,
+        .src = f->dst,
+        .dst = f->src,
+        .sport = f->dport,
+        .dport = f->sport,
+    };
+}
+
+/*
+ * Answers without keeping anything, in a packet smaller than the FIRST: with a cookie, or with END
+ * if no connection will come of it.
+ */
+static void first_answer(struct host *h, const struct frame *f, const struct wire_first *v,
+                         uint64_t cookie)
+{
+    struct frame_route route = route_back(h, f);
+    struct wire_cntl a;
+    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+
+    memset(&a, 0, sizeof a);
+    a.h.key = v->h.key;
+    a.h.flags = cookie == 0 ? WIRE_END : 0;
+    a.end = cookie == 0 ? WIRE_END_NOBODY : WIRE_END_NONE;
+    a.cookie = cookie;
+    a.own_key = v->h.key;
+    a.seq = 1;
+    a.unit_max = conn_unit_max(h, &f->src);
+    a.ack = a.sent = pos_make(v->initial_request, 0);
+    a.posted = v->initial_request;
+    a.initial_request = a.close_request = v->answer_request;
+    a.echo_ns = v->time_ns;
+    tx_reply(h, tx_packet(h, &route, bytes, wire_put_cntl(bytes, &a)));
+}
+
+/*
+ * What a peer must repeat to show that it is where it says it is, once as many connections as wait
+ * here have been taken by peers that have not shown it yet: FIRST packets with forged sources
+ * cannot use up all who wait.
+ */
+static uint64_t cookie_make(const struct host *h, const struct conn_early_key *key)
+{
+    uint64_t words[4];
+
+    memcpy(words, &key->addr, sizeof key->addr);
+    words[2] = key->port;
+    words[3] = key->key;
+    return secret_hash(&h->cookies, words, 4) | 1;
+}
+
+/* A waiting connection becomes the peer's. */
+static void first_accept(struct host *h, struct conn *c, const struct frame *f,
+                         const struct wire_first *v)
+{
+    c->peer = f->src;
+    c->peer_key = v->h.key;
+    c->go_back_n = v->capabilities & WIRE_CAP_GO_BACK_N;
+    c->route = route_back(h, f);
+    c->route_known = true;
+    c->allowance = WIRE_FIRST_BYTES;
+    c->on_trial = true;
+    h->on_trial++;
+    vt_receiver_set_initial(&c->rx, v->initial_request);
+    vt_sender_set_initial(&c->tx, v->answer_request);
+    c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
+    vt_sender_set_unit(&c->tx, RTE_MIN(conn_unit_max(h, &c->peer), v->unit_max));
+    counter_set(&c->pub.unit_bytes, c->tx.unit_bytes);
+    counter_set(&c->pub.rx_rate_Bps, counter_get(&h->newcomer_rate_Bps));
+    counter_set(&c->pub.rx_burst_bytes, counter_get(&h->newcomer_burst_bytes));
+    c->peer_unit_max = v->unit_max;
+    c->peer_time_ns = v->time_ns;
+    c->peer_time_at = c->heard_at = c->opened_at = h->now;
+    host_count(h, COUNT_conns_accepted);
+    conn_opened(h, c, 0);
+    conn_want(h, c, WANT_CNTL);
+    timer_update(h, c);
+}
+
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v)
+{
+    struct conn_early_key key = {f->src, v->h.key, f->sport};
+    struct conn *c = table_early_find(h, &key);
+
+    if (c != NULL) {
+        c->allowance += WIRE_FIRST_BYTES;
+        host_count(h, COUNT_drop_first_duplicate);
+        conn_want(h, c, WANT_CNTL);
+        return;
+    }
+    struct host_service *s = table_service(h, v->service);
+
+    if (s == NULL) {
+        host_count(h, COUNT_drop_no_listener);
+        first_answer(h, f, v, 0);
+        return;
+    }
+    if (s->head == NONE) {
+        host_count(h, COUNT_drop_no_accept);
+        return;
+    }
+    if (h->on_trial >= s->waiting && v->cookie != cookie_make(h, &key)) {
+        host_count(h, COUNT_drop_no_cookie);
+        first_answer(h, f, v, cookie_make(h, &key));
+        return;
+    }
+    c = &h->conns[s->head];
+    if (table_early_add(h, c, &key) != 0) {
+        host_count(h, COUNT_conns_full);
+        return;
+    }
+    table_service_remove(h, c);
+    first_accept(h, c, f, v);
+}
