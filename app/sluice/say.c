@@ -58,6 +58,7 @@ int say_code(int status, bool opened)
         return SAY_DAEMON;
     case -ENOMEM:
     case -EDQUOT:
+    case -EUSERS:
     case -EMFILE:
     case -ENFILE:
     case -ENOSPC:

@@ -101,6 +101,7 @@ struct channel_session {
     uint32_t sq_mask, cq_mask, handle_limit;
     int wake_fd;
     uint16_t slot;
+    uint32_t uid;
     /* the worker's */
     uint32_t sq_head, cq_tail, cq_head;
     uint32_t owed;

@@ -96,6 +96,18 @@ static bool submit_zeros(const uint8_t *bytes, size_t n)
     return any == 0;
 }
 
+/* One user cannot take all connections of a host; root can. */
+static bool submit_allowed(const struct channels *c, const struct channel_session *cs)
+{
+    uint32_t conns = host_get_config(c->host)->conns, used = 0, i;
+
+    if (cs->uid == 0)
+        return true;
+    for (i = 0; i < c->n_attached; i++)
+        used += c->attached[i]->uid == cs->uid ? c->attached[i]->n_active : 0;
+    return used < conns - conns / 4;
+}
+
 static int submit_open(struct channels *c, struct channel_session *cs,
                        const struct protocol_submission *e, uint64_t now)
 {
@@ -107,7 +119,9 @@ static int submit_open(struct channels *c, struct channel_session *cs,
         !submit_zeros(p->zero, sizeof p->zero))
         return -EBADMSG;
     owner = submit_owner(cs, e->handle);
-    if (e->op == PROTOCOL_ACCEPT) {
+    if (!submit_allowed(c, cs)) {
+        conn = -EUSERS;
+    } else if (e->op == PROTOCOL_ACCEPT) {
         if (p->udp_port != 0 || !submit_zeros(p->peer, sizeof p->peer))
             return -EBADMSG;
         conn = submit_listens(cs, p->service)

@@ -13,8 +13,8 @@
 #include <rte_lcore.h>
 #include <rte_version.h>
 
-#include "sluiced/control.h"
 #include "base/value.h"
+#include "sluiced/control.h"
 #include "sluiced/daemon.h"
 #include "sluiced/eal.h"
 #include "sluiced/grace.h"

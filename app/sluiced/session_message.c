@@ -140,6 +140,7 @@ static int session_halves(struct sessions *s, struct session *x)
         cs->handle_limit = q->handles;
         cs->wake_fd = x->wake_fd;
         cs->slot = (uint16_t)x->slot;
+        cs->uid = x->uid;
     }
     return 0;
 }
@@ -220,92 +221,6 @@ static void session_go_session(struct sessions *s, struct session *x)
         session_say(x, &a, NULL, 0, fd);
     if (fd >= 0)
         close(fd);
-}
-
-/* ---- LISTEN, UNLISTEN ------------------------------------------------------------------- */
-
-static void session_disown(struct sessions *s, struct session *x, uint32_t service)
-{
-    uint32_t i;
-
-    s->owners[service] = 0;
-    for (i = 0; i < x->n_services; i++) {
-        if (x->services[i] == service) {
-            x->services[i] = x->services[--x->n_services];
-            return;
-        }
-    }
-}
-
-static void session_ask_listen(struct sessions *s, struct session *x,
-                               const struct protocol_request *q, int fd)
-{
-    uint32_t service = q->u.service;
-    char text[SESSION_TEXT_MAX];
-
-    if (service == 0 || service > UINT16_MAX) {
-        session_reply(x, q->type, -EINVAL, "a port is a number from 1 to 65535");
-        return;
-    }
-    if (s->owners[service] != 0) {
-        const struct session *y = &s->all[s->owners[service] - 1];
-
-        snprintf(text, sizeof text,
-                 "port %u belongs to process %d of user %u: stop it, or choose another port",
-                 service, (int)y->pid, y->uid);
-        session_reply(x, q->type, -EADDRINUSE, text);
-        return;
-    }
-    if (x->n_services == PROTOCOL_SERVICES_MAX) {
-        session_reply(x, q->type, -ENOSPC, "the session has 16 ports: give some back");
-        return;
-    }
-    s->owners[service] = x->slot + 1;
-    x->services[x->n_services++] = (uint16_t)service;
-    x->pending = (struct session_pending){.type = q->type, .id = service};
-    session_pending_tell_all(s, x, CHANNEL_LISTEN, NULL);
-}
-
-/* All workers or none. */
-static void session_go_listen(struct sessions *s, struct session *x)
-{
-    char text[SESSION_TEXT_MAX] = "";
-
-    if (x->pending.waiting > 0)
-        return;
-    if (x->pending.status < 0 && x->pending.step == SESSION_STEP_TELL) {
-        x->pending.step = SESSION_STEP_UNDO;
-        session_pending_tell(s, x, CHANNEL_UNLISTEN, x->pending.agreed, NULL);
-        if (x->pending.waiting > 0)
-            return;
-    }
-    if (x->pending.status < 0) {
-        session_disown(s, x, x->pending.id);
-        snprintf(text, sizeof text, "a worker refused port %u: %s", x->pending.id,
-                 strerror(-x->pending.status));
-    }
-    session_pending_reply(x, x->pending.status, text);
-}
-
-static void session_ask_unlisten(struct sessions *s, struct session *x,
-                                 const struct protocol_request *q, int fd)
-{
-    uint32_t service = q->u.service;
-
-    if (service > UINT16_MAX || s->owners[service] != x->slot + 1) {
-        session_reply(x, q->type, -ENOENT, "the session does not have that port");
-        return;
-    }
-    x->pending = (struct session_pending){.type = q->type, .id = service};
-    session_pending_tell_all(s, x, CHANNEL_UNLISTEN, NULL);
-}
-
-static void session_go_unlisten(struct sessions *s, struct session *x)
-{
-    if (x->pending.waiting > 0)
-        return;
-    session_disown(s, x, x->pending.id);
-    session_pending_reply(x, 0, "");
 }
 
 /* ---- HELLO, ROUTE, SHOW ----------------------------------------------------------------- */

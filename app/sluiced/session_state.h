@@ -154,4 +154,13 @@ void session_pending_tell(struct sessions *s, struct session *x, uint16_t type, 
 void session_pending_tell_all(struct sessions *s, struct session *x, uint16_t type,
                               const struct session_mapping *region);
 
+/* ---- session_port.c: asked by a client, gone on with --------------------------------------- */
+
+void session_ask_listen(struct sessions *s, struct session *x, const struct protocol_request *q,
+                        int fd);
+void session_go_listen(struct sessions *s, struct session *x);
+void session_ask_unlisten(struct sessions *s, struct session *x, const struct protocol_request *q,
+                          int fd);
+void session_go_unlisten(struct sessions *s, struct session *x);
+
 #endif

@@ -29,6 +29,7 @@ const char *sluice_status_text(int status)
         {-ENOENT, "the service was not claimed: call sluice_listen() first"},
         {-EADDRINUSE, "the service belongs to somebody else: choose another port"},
         {-EINVAL, "the daemon refused it: is the address one of its own, or of the wrong family?"},
+        {-EUSERS, "this user has three quarters of all connections: close some"},
         {-EDQUOT, "the quota is used up: free memory, or raise it in sluiced's configuration"},
         {-ENOMEM, "no memory: free some, or add some"},
         {-EAGAIN, "too many requests are outstanding: take completions first"},

@@ -30,9 +30,10 @@
 #include "wire/addr.h"
 #include "wire/packet.h"
 
-#define HOST_CONN_NONE   UINT32_MAX
-#define HOST_WORKER_ALL  0xff
-#define HOST_WORKERS_MAX 32
+#define HOST_CONN_NONE    UINT32_MAX
+#define HOST_WORKER_ALL   0xff
+#define HOST_WORKERS_MAX  32
+#define HOST_SERVICES_MAX 256 /* that can be listened to, per host */
 
 struct host;
 

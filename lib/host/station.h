@@ -22,7 +22,6 @@
 #include "wire/frame.h"
 #include "wire/neigh.h"
 
-#define HOST_SERVICES_MAX   256u
 #define HOST_REPLIES_MAX    64u
 #define HOST_FOREIGN_MAX    64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */

@@ -79,7 +79,7 @@ BANNED_SYMBOLS = (
 )
 
 FILE_LINES_MAX = 499
-TEST_LINES_MAX = 699
+TEST_LINES_MAX = 499
 FUNCTION_LINES_MAX = 69
 
 # Files that carry an SPDX line, by ending or name; scripts are known by their "#!".

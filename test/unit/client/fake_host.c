@@ -10,8 +10,6 @@
 #include "base/rng.h"
 #include "host/host.h"
 
-#define FAKE_SERVICES 64
-
 struct fake_op {
     struct host_piece pieces[2];
     uint64_t user;
@@ -46,7 +44,7 @@ struct host {
     struct fake_conn *conns;
     struct host_completion *done; /* ring */
     uint32_t done_size, done_head, done_count;
-    uint16_t services[FAKE_SERVICES];
+    uint16_t services[HOST_SERVICES_MAX];
     struct fake_counts counts;
     volatile uint64_t checksum;
 };
@@ -143,9 +141,9 @@ static void fake_done(struct host *h, struct fake_conn *c, enum host_op op, uint
 
 int host_listen(struct host *h, uint16_t service)
 {
-    uint32_t i, used = 0, at = FAKE_SERVICES;
+    uint32_t i, used = 0, at = HOST_SERVICES_MAX;
 
-    for (i = 0; i < FAKE_SERVICES; i++) {
+    for (i = 0; i < HOST_SERVICES_MAX; i++) {
         if (h->services[i] == service)
             return -EADDRINUSE;
         if (h->services[i] == 0)
@@ -153,7 +151,7 @@ int host_listen(struct host *h, uint16_t service)
         else
             used++;
     }
-    if (used >= h->cfg.services_most || at == FAKE_SERVICES)
+    if (used >= h->cfg.services_most || at == HOST_SERVICES_MAX)
         return -ENOSPC;
     h->services[at] = service;
     __atomic_store_n(&h->counts.services, used + 1, __ATOMIC_RELAXED);
@@ -164,7 +162,7 @@ static bool fake_listens(const struct host *h, uint16_t service)
 {
     uint32_t i;
 
-    for (i = 0; i < FAKE_SERVICES; i++) {
+    for (i = 0; i < HOST_SERVICES_MAX; i++) {
         if (service != 0 && h->services[i] == service)
             return true;
     }
@@ -299,7 +297,7 @@ void host_unlisten(struct host *h, uint16_t service)
     uint32_t i, used = 0;
 
     CHECK(fake_listens(h, service));
-    for (i = 0; i < FAKE_SERVICES; i++) {
+    for (i = 0; i < HOST_SERVICES_MAX; i++) {
         if (h->services[i] == service)
             h->services[i] = 0;
         used += h->services[i] != 0;

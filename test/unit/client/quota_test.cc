@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One user's share of what all users need: connections and ports.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "unit/client/fixture.h"
+
+extern "C" {
+#include "host/host.h"
+}
+
+namespace
+{
+
+class QuotaTest : public DaemonTest
+{
+  protected:
+    void SetUp() override
+    {
+        DaemonTest::SetUp();
+        if (geteuid() != 0)
+            GTEST_SKIP() << "needs root to be somebody else";
+        config.max_sessions = 32;
+        config.host.services_most = HOST_SERVICES_MAX;
+        start();
+        ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+    }
+
+    // A session of another user: who connects counts. This thread only: the daemon's stay root.
+    struct sluice *open_as(uid_t uid)
+    {
+        EXPECT_EQ(syscall(SYS_setresuid, -1, uid, -1), 0);
+        struct sluice *s = open();
+        EXPECT_EQ(syscall(SYS_setresuid, -1, 0, -1), 0);
+        return s;
+    }
+};
+
+TEST_F(QuotaTest, ConnectionsOfAUser)
+{
+    struct sluice *s = open_as(12345), *other = open_as(12346), *same = open_as(12345);
+    struct sluice_conn *c;
+
+    ASSERT_EQ(sluice_listen(s, 7000), 0) << sluice_error(s);
+    for (uint32_t i = 0; i < config.host.conns * 3 / 4; i++)
+        ASSERT_EQ(sluice_accept(s, 7000, 0, 1, &c), 0);
+    ASSERT_EQ(sluice_accept(s, 7000, 0, 2, &c), 0);
+    struct sluice_completion refused = take(s, 1)[0];
+    EXPECT_EQ(refused.status, -EUSERS);
+    EXPECT_EQ(refused.user, 2u);
+    ASSERT_EQ(sluice_listen(same, 7002), 0) << sluice_error(same);
+    ASSERT_EQ(sluice_accept(same, 7002, 0, 3, &c), 0);
+    EXPECT_EQ(take(same, 1)[0].status, -EUSERS) << "another session of the same user";
+    ASSERT_EQ(sluice_listen(other, 7001), 0) << sluice_error(other);
+    ASSERT_EQ(sluice_accept(other, 7001, 0, 4, &c), 0);
+    struct sluice_completion d;
+    EXPECT_EQ(sluice_poll(other, &d, 1, 100), 0) << "it waits: " << d.status;
+    for (struct sluice *x : {s, other, same})
+        sluice_close(x);
+}
+
+TEST_F(QuotaTest, PortsOfAUser)
+{
+    std::vector<struct sluice *> sessions;
+    uint16_t port = 8000;
+    int got = 0, err = 0;
+
+    while (err == 0) {
+        sessions.push_back(open_as(12345));
+        for (int i = 0; i < 16 && err == 0; i++)
+            got += (err = sluice_listen(sessions.back(), port++)) == 0;
+        ASSERT_LT(sessions.size(), 20u);
+    }
+    EXPECT_EQ(err, -EUSERS) << sluice_error(sessions.back());
+    EXPECT_EQ(got, HOST_SERVICES_MAX * 3 / 4);
+    struct sluice *root = open();
+    EXPECT_EQ(sluice_listen(root, port), 0) << sluice_error(root);
+    sluice_close(root);
+    for (struct sluice *s : sessions)
+        sluice_close(s);
+}
+
+} // namespace
