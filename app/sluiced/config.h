@@ -39,10 +39,17 @@ enum config_sum {
     CONFIG_SUM_OFFLOAD,
 };
 
+/* Words of `lock`, in their order. */
+enum config_lock {
+    CONFIG_LOCK_YES,
+    CONFIG_LOCK_NO,
+};
+
 struct config_daemon {
     char socket[CONFIG_SOCKET_MAX];
     uint64_t control_interval_ns;
     uint64_t quota_bytes; /* 0: none */
+    uint32_t lock;        /* enum config_lock */
     uint32_t sessions;
     uint32_t idle;          /* enum config_idle */
     uint32_t control_lcore; /* or CONFIG_LCORE_ANY */

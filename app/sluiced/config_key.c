@@ -15,6 +15,7 @@
 #define S  1000000000ull
 
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
+static const char *const lock_words[] = {"yes", "no", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
 #define DAEMON(field) offsetof(struct config_daemon, field)
@@ -26,6 +27,7 @@ const struct config_key config_daemon_keys[] = {
     {"control_interval", CONFIG_TIME, DAEMON(control_interval_ns), 100 * US, 100 * MS, false, "1ms",
      "1ms", NULL},
     {"quota", CONFIG_SIZE, DAEMON(quota_bytes), 1 << 20, 1ull << 46, true, "16G", "4G", NULL},
+    {"lock", CONFIG_WORD, DAEMON(lock), 0, 0, false, "yes", "no", lock_words},
     {"sessions", CONFIG_NUMBER, DAEMON(sessions), 1, 4096, false, "64", "16", NULL},
     {"idle", CONFIG_WORD, DAEMON(idle), 0, 0, false, "poll", "sleep", idle_words},
     {"control_lcore", CONFIG_NUMBER, DAEMON(control_lcore), 0, 1023, false, NULL, "0", NULL},

@@ -24,6 +24,7 @@ struct sessions_config {
     const char *socket_path;
     uint32_t max_sessions;
     uint64_t quota_bytes;      /* of client memory per user (uid); 0: none */
+    bool unlocked;             /* client memory may be paged out */
     struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;
     /* The daemon's answers; called on the control lcore. route: which channel leads to peer, or

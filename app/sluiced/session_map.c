@@ -119,13 +119,14 @@ static int map_lock(struct session_mapping *m, char *text)
         (errno == ENOSYS && mlock(m->base, m->len_bytes) == 0))
         return 0;
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    return map_fail(text, -ENOMEM,
-                    "sluiced cannot lock %llu bytes, its limit is %llu in all: raise it "
-                    "(ulimit -l, LimitMEMLOCK=) or use less memory",
-                    (unsigned long long)m->len_bytes, (unsigned long long)limit.rlim_cur);
+    return map_fail(
+        text, -ENOMEM,
+        "sluiced cannot lock %llu bytes, its limit is %llu in all: raise it "
+        "(ulimit -l, LimitMEMLOCK=), use less memory, or set lock = no in its configuration",
+        (unsigned long long)m->len_bytes, (unsigned long long)limit.rlim_cur);
 }
 
-static int map_make(int fd, uint64_t len_bytes, struct session_mapping *m, char *text)
+static int map_make(int fd, uint64_t len_bytes, bool lock, struct session_mapping *m, char *text)
 {
     uint64_t huge_bytes;
     void *at;
@@ -146,7 +147,7 @@ static int map_make(int fd, uint64_t len_bytes, struct session_mapping *m, char 
     m->populated_bytes = 0;
     err = map_seal(fd, len_bytes, text);
     /* Hugepages are never paged out, and would count against the limit. */
-    if (err == 0 && huge_bytes == 0)
+    if (err == 0 && huge_bytes == 0 && lock)
         err = map_lock(m, text);
     if (err < 0) {
         munmap(at, len_bytes);
@@ -165,7 +166,7 @@ int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len
         return map_fail(text, -EBADF, "no descriptor came with the request");
     err = map_charge(s, x, len_bytes, text);
     if (err == 0) {
-        err = map_make(fd, len_bytes, m, text);
+        err = map_make(fd, len_bytes, !s->cfg.unlocked, m, text);
         if (err < 0)
             x->user->used_bytes -= len_bytes;
     }

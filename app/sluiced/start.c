@@ -198,6 +198,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .socket_path = d->config.daemon.socket,
         .max_sessions = d->config.daemon.sessions,
         .quota_bytes = d->config.daemon.quota_bytes,
+        .unlocked = d->config.daemon.lock == CONFIG_LOCK_NO,
         .hosts = d->hosts,
         .n_hosts = d->n_lanes,
         .route = route_find,

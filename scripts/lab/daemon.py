@@ -2,6 +2,7 @@
 """Daemons under test: their configuration, start, state, and what they must give back."""
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -54,6 +55,13 @@ def af_xdp(device, number=0):
     return Port(name, f"{name},iface={device},start_queue=0,queue_count=1")
 
 
+def locking():
+    """[daemon] keys: memory stays unlocked where the limit is too low to lock any worth mentioning."""
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    privileged = os.geteuid() == 0
+    return {} if privileged or limit == resource.RLIM_INFINITY or limit >= 4 << 30 else {"lock": "no"}
+
+
 class Daemon:
     """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
 
@@ -64,7 +72,7 @@ class Daemon:
         self.worker_cpus, self.control_cpu = list(worker_cpus), control_cpu
         self.socket = lab.path(f"{name}.sock")
         self.config = lab.path(f"{name}.conf")
-        self.keys = {"idle": "sleep", **(daemon_keys or {})}
+        self.keys = {"idle": "sleep", **locking(), **(daemon_keys or {})}
         self.memory_mb = memory_mb
         self.process = None
         self.starts = 0
@@ -137,10 +145,14 @@ class Daemon:
         until(lambda: all(p["link"] == "up" for p in self.show("ports")), 20,
               f"link of {self.name} comes up")
 
-    def wait_listening(self, service=7000):
-        """Until somebody waits for connections to this service."""
-        until(lambda: any(c["state"] == "waiting" and c["service"] == service
-                          for c in self.show("conns")), 30, f"service {service} on {self.name}")
+    def wait_listening(self, service=7000, process=None):
+        """Until somebody, the process if given, waits for connections to this service."""
+        def listening():
+            if process is not None and not process.running():
+                raise LabError(f"{process.name} ended with status {process.wait(1)}\n{process.tail()}")
+            return any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns"))
+
+        until(listening, 30, f"service {service} on {self.name}")
 
     def pid(self):
         """Of the daemon itself: `ip netns exec` becomes it."""

@@ -107,7 +107,7 @@ def transfer(lab, name, sources, target, a, b, rates=None, timeout_s=900):
     extra = ["--rates", rates] if rates else []
     recursive = ["-r"] if os.path.isdir(sources) else []
     receiver = b.sluice(f"{name}-recv", "recv", "-o", target, "--once", "--json", *extra)
-    b.wait_listening()
+    b.wait_listening(process=receiver)
     sides = Side(a), Side(b)
     sender = a.sluice(f"{name}-send", "send", "--json", *recursive, sources, ADDR_B)
     sent = json.loads(sender.check(timeout_s))
@@ -121,7 +121,7 @@ def from_memory(lab, name, a, b, rates):
     """`sluice perf`: no disk in the way. As transfer()."""
     receiver = b.sluice(f"{name}-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
                         "--rates", rates)
-    b.wait_listening()
+    b.wait_listening(process=receiver)
     sides = Side(a), Side(b)
     sender = a.sluice(f"{name}-client", "perf", "client", "--json", "-i", "0", "-t", f"{MEMORY_S}",
                       "--memory", MEMORY, ADDR_B)

@@ -110,7 +110,7 @@ def run_all(context, only=None, logs=None):
 def perf(server, client, host, *args, timeout_s=120, server_args=(), name="perf"):
     """One `sluice perf` test with every byte checked; returns the client's result."""
     waiting = server.sluice(f"{name}-server", "perf", "server", "-1", "--json", *server_args)
-    server.wait_listening()
+    server.wait_listening(process=waiting)
     sending = client.sluice(f"{name}-client", "perf", "client", "--json", "--check", "-i", "0", *args,
                             host)
     result = json.loads(sending.check(timeout_s))
