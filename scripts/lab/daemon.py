@@ -195,14 +195,14 @@ class Daemon:
                 "locked_kB": status_kb(self.pid(), "VmLck"), "maps": maps,
                 "rss_kB": status_kb(self.pid(), "VmRSS")}
 
-    def check_holdings(self, before, timeout_s=8.0, rss_slack_kb=16384):
+    def check_holdings(self, before, timeout_s=8.0, rss_slack_kb=16384, maps_slack=40):
         """Everything is as it was: mbufs, descriptors, connections, locked memory, mappings."""
         exact = ("mbufs", "fds", "conns", "locked_kB", "maps")
 
         def same():
             now = self.holdings()
             # malloc may keep an arena more than before, and libc the stacks of 16 threads (grave.c).
-            return (all(now[k] <= before[k] + (40 if k == "maps" else 0) for k in exact) and
+            return (all(now[k] <= before[k] + (maps_slack if k == "maps" else 0) for k in exact) and
                     now["rss_kB"] <= before["rss_kB"] + rss_slack_kb)
 
         try:
