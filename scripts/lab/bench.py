@@ -11,7 +11,7 @@ from .table import Results
 # name -> (module with run(lab, args, results) and options(parser), hugepages in MB, what it measures)
 BENCHES = {
     "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
-    "paced": (bench_paced, 512, "payload on a veth against the grant, as tcpdump sees it"),
+    "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
     "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),
     "wheel": (bench_micro.Micro("wheel"), 0, "the timing wheel: ns per release"),
 }

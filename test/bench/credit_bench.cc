@@ -21,7 +21,7 @@ void credit_send(benchmark::State &state)
 
     credit_init(&c, kHz, kRate, static_cast<uint64_t>(state.range(0)), now);
     for (auto _ : state) {
-        if (!credit_open(&c, now))
+        while (!credit_open(&c, now))
             now = credit_next(&c, now);
         credit_take(&c, kUnit);
         sent += kUnit;
