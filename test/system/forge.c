@@ -135,6 +135,8 @@ static bool kind_ip_noise(struct forge *g, struct frame *f)
 {
     rng_fill(g, f->b + ETH_BYTES, f->len - ETH_BYTES);
     f->b[ETH_BYTES] = 0x45;
+    if (rng_below(g, 2)) /* most noise is a fragment, and the kernel keeps those */
+        put16(f->b + ETH_BYTES + 6, 0);
     return true;
 }
 
