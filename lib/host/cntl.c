@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CNTL in and out, RCNTL in. */
-#include <errno.h>
 #include <string.h>
 
 #include "host/station.h"

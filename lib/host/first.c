@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* FIRST in and out: connections begin. */
-#include <errno.h>
 #include <string.h>
 
 #include "host/station.h"
@@ -131,10 +130,14 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
         host_count(h, COUNT_drop_no_accept);
         return;
     }
-    if (h->on_trial >= s->waiting && v->cookie != cookie_make(h, &key)) {
-        host_count(h, COUNT_drop_no_cookie);
-        first_answer(h, f, v, cookie_make(h, &key));
-        return;
+    if (h->on_trial >= s->waiting) {
+        uint64_t cookie = cookie_make(h, &key);
+
+        if (v->cookie != cookie) {
+            host_count(h, COUNT_drop_no_cookie);
+            first_answer(h, f, v, cookie);
+            return;
+        }
     }
     c = &h->conns[s->head];
     if (table_early_add(h, c, &key) != 0) {

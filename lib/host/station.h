@@ -33,10 +33,12 @@
     X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data)            \
     X(rx_cntl) X(rx_rcntl) X(rx_foreign)                                                           \
     X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
-    X(drop_not_ours) X(drop_source) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp) X(drop_wire_short)       \
+    X(drop_not_ours) X(drop_source) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)           \
+    X(drop_wire_short)                                                                             \
     X(drop_wire_version) X(drop_wire_type) X(drop_wire_security) X(drop_wire_flags)                \
     X(drop_wire_field) X(drop_wire_length) X(drop_unknown_key) X(drop_unknown_early)               \
-    X(drop_address) X(drop_state) X(drop_unit_size) X(drop_no_listener) X(drop_no_accept) X(drop_no_cookie)          \
+    X(drop_address) X(drop_state) X(drop_unit_size) X(drop_no_listener) X(drop_no_accept)          \
+    X(drop_no_cookie)                                                                              \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
     X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)                                         \
