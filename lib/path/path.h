@@ -84,6 +84,9 @@ const struct path_counts *path_counts(const struct path *p);
     X(copied)                                                                                      \
     X(changed)                                                                                     \
     X(reordered)                                                                                   \
+    X(shared)                                                                                      \
+    X(cells)                                                                                       \
+    X(cells_excess)                                                                                \
     X(queued_packets)                                                                              \
     X(queued_bytes)                                                                                \
     X(queued_packets_max)                                                                          \
