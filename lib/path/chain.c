@@ -84,8 +84,8 @@ static char *text_new(const char *from, const char *to)
 }
 
 /* An element's name has been taken: the rest of it. */
-static struct stage *stage_read(struct spec *s, const struct element_kind *kind, const char *from,
-                                struct reader *r)
+static struct stage *stage_new(struct spec *s, const struct element_kind *kind, const char *from,
+                               struct reader *r)
 {
     struct stage *st = rte_zmalloc("path stage", sizeof *st, 0);
 
@@ -161,6 +161,26 @@ static struct stage *target_read(struct spec *s, struct stage *first)
     return NULL;
 }
 
+/* The new values of an element, at a time, in their place among its other changes. */
+static int change_new(struct spec *s, struct stage *st, uint64_t after)
+{
+    struct stage_change *c = rte_zmalloc("path change", sizeof *c, 0), **where = &st->changes;
+
+    if (c == NULL)
+        return spec_fail_errno(s, -ENOMEM, "the path's memory");
+    c->after = after;
+    c->params = params_new(s, st->kind);
+    if (c->params == NULL) {
+        rte_free(c);
+        return -EINVAL;
+    }
+    while (*where != NULL && (*where)->after <= after)
+        where = &(*where)->next;
+    c->next = *where;
+    *where = c;
+    return 0;
+}
+
 /* "at" has been taken: TIME ELEMENT... */
 static int changes_read(struct spec *s, struct stage *first)
 {
@@ -171,23 +191,9 @@ static int changes_read(struct spec *s, struct stage *first)
         return -EINVAL;
     while (!spec_end(s) && strcmp(s->word, ")") != 0 && strcasecmp(s->word, "at") != 0) {
         struct stage *st = target_read(s, first);
-        struct stage_change *c, **where;
 
-        if (st == NULL)
+        if (st == NULL || change_new(s, st, after) != 0)
             return -EINVAL;
-        c = rte_zmalloc("path change", sizeof *c, 0);
-        if (c == NULL)
-            return spec_fail_errno(s, -ENOMEM, "the path's memory");
-        c->after = after;
-        c->params = params_new(s, st->kind);
-        if (c->params == NULL) {
-            rte_free(c);
-            return -EINVAL;
-        }
-        for (where = &st->changes; *where != NULL && (*where)->after <= after;)
-            where = &(*where)->next;
-        c->next = *where;
-        *where = c;
         any = true;
     }
     return any ? 0 : spec_fail(s, "stands where an element with its new values is missing");
@@ -218,7 +224,7 @@ static int chain_read(struct spec *s, struct stage **chain, void *ctx)
         } else if (r->chain->stages++ == CHAIN_STAGES_MAX) {
             return spec_fail(s, "stands behind 64 elements, which is the most");
         } else {
-            *end = stage_read(s, kind, from, r);
+            *end = stage_new(s, kind, from, r);
             if (*end == NULL)
                 return -EINVAL;
             end = &(*end)->next;
@@ -279,8 +285,8 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
 }
 
 /* A flow element: the branches, and behind them the join. */
-static int flows_build(struct chain_elements *out, struct stage *stage, uint32_t instance,
-                       struct element *rest, struct element *join, struct element **e)
+static int flows_create(struct chain_elements *out, struct stage *stage, uint32_t instance,
+                        struct element *rest, struct element *join, struct element **e)
 {
     uint32_t copies = flow_copies(stage), n = stage->n_branches * copies;
     struct element **heads = rte_zmalloc("path flows", n * sizeof *heads, 0);
@@ -314,7 +320,7 @@ int chain_build(struct chain_elements *out, struct stage *stage, uint32_t instan
     if (stage->n_branches > 0) {
         rc = element_new(out, &kind_join, stage, instance, &join);
         if (rc == 0)
-            rc = flows_build(out, stage, instance, rest, join, &e);
+            rc = flows_create(out, stage, instance, rest, join, &e);
     } else {
         rc = element_new(out, stage->kind, stage, instance, &e);
         if (rc == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* corrupt: one bit of the frame is turned over, any with the same probability. */
-#include "path/draw.h"
 #include "path/element.h"
+
+#include "path/draw.h"
 
 struct corrupt_params {
     uint64_t p, rho;

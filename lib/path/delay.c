@@ -44,7 +44,7 @@ static int law_parse(struct spec *s, struct law *law)
     if (strpbrk(s->word, "./") == NULL)
         return spec_stray(s, "is no distribution, nor a file (whose name has a . or /)");
     law->kind = LAW_FILE;
-    return file_numbers(s, "distribution", INT32_MIN, LAW_TABLE_MAX, &law->table, &law->size);
+    return file_numbers_alloc(s, "distribution", INT32_MIN, LAW_TABLE_MAX, &law->table, &law->size);
 }
 
 static int options_parse(struct spec *s, struct delay_params *p)
@@ -88,7 +88,7 @@ static int delay_parse(struct spec *s, void *params)
     return options_parse(s, p);
 }
 
-static void delay_forget(void *params)
+static void delay_free(void *params)
 {
     rte_free((void *)(uintptr_t)((struct delay_params *)params)->law.table);
 }
@@ -201,7 +201,7 @@ const struct element_kind kind_delay = {
     .bytes = sizeof(struct delay),
     .params_bytes = sizeof(struct delay_params),
     .parse = delay_parse,
-    .forget = delay_forget,
+    .forget = delay_free,
     .init = delay_init,
     .fini = delay_fini,
     .arrive = delay_arrive,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* duplicate: packets that arrive twice; the copy comes right behind, and goes through what follows
  * like any other packet. */
-#include "path/draw.h"
 #include "path/element.h"
+
+#include "path/draw.h"
 
 struct duplicate_params {
     uint64_t p, rho;

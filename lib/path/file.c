@@ -83,8 +83,8 @@ static const char *numbers_read(const char *text, int32_t least, uint32_t max, i
     return *n == 0 ? "is the end: there are no numbers" : NULL;
 }
 
-int file_numbers(struct spec *s, const char *of, int32_t least, uint32_t max,
-                 const int32_t **numbers, uint32_t *n)
+int file_numbers_alloc(struct spec *s, const char *of, int32_t least, uint32_t max,
+                       const int32_t **numbers, uint32_t *n)
 {
     char what[SPEC_WORD_MAX];
     const char *wrong;

@@ -11,7 +11,7 @@
 /* Takes the file's name from the spec and reads 1 .. max numbers of least .. INT32_MAX; the array
  * is the caller's, for rte_free(). 0, or an error kept in s that names file and line. of:
  * "distribution". */
-int file_numbers(struct spec *s, const char *of, int32_t least, uint32_t max,
-                 const int32_t **numbers, uint32_t *n);
+int file_numbers_alloc(struct spec *s, const char *of, int32_t least, uint32_t max,
+                       const int32_t **numbers, uint32_t *n);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All elements there are, by name: doc/path.md describes each. */
 #include "path/element.h"
+
 #include "path/flow.h"
 
 extern const struct element_kind kind_corrupt, kind_delay, kind_duplicate, kind_hop, kind_loss,

@@ -32,7 +32,7 @@ static int trace_parse(struct spec *s, void *params)
 {
     struct trace_params *p = params;
 
-    if (file_numbers(s, "packet-delivery trace", 0, TRACE_MAX, &p->at_ms, &p->n) != 0)
+    if (file_numbers_alloc(s, "packet-delivery trace", 0, TRACE_MAX, &p->at_ms, &p->n) != 0)
         return -EINVAL;
     for (uint32_t i = 1; i < p->n; i++)
         if (p->at_ms[i] < p->at_ms[i - 1])
@@ -44,7 +44,7 @@ static int trace_parse(struct spec *s, void *params)
     return queue_complete(s, &p->server.queue);
 }
 
-static void trace_forget(void *params)
+static void trace_free(void *params)
 {
     rte_free((void *)(uintptr_t)((struct trace_params *)params)->at_ms);
 }
@@ -136,7 +136,7 @@ const struct element_kind kind_trace = {
     .bytes = sizeof(struct trace),
     .params_bytes = sizeof(struct trace_params),
     .parse = trace_parse,
-    .forget = trace_forget,
+    .forget = trace_free,
     .init = trace_init,
     .fini = server_fini,
     .arrive = server_arrive,
