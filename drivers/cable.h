@@ -34,8 +34,9 @@ struct cable_config {
     const char *spec[2];      /* [i]: of the path from port i to the other */
     uint64_t hz;              /* of the TSC */
     uint64_t seed;            /* of path 0; path 1 has the next */
-    uint32_t packets_max;     /* in each path */
+    uint32_t packets_max[2];  /* in each path */
     struct rte_mempool *pool; /* whole frames: for copies, and all that comes from a made port */
+    uint32_t compact_bytes;   /* of the paths: path/path.h */
     int socket;               /* NUMA, or SOCKET_ID_ANY */
 };
 

@@ -26,7 +26,8 @@
 #include "emu/console.h"
 #include "emu/report.h"
 
-#define POOL_CACHE 256
+#define POOL_CACHE    256
+#define COMPACT_BYTES 128 /* doc/path.md says so */
 
 int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t err_len)
 {
@@ -145,8 +146,8 @@ static enum say_exit lcores_run(struct box *b, int signals)
 static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
 {
     uint32_t room = RTE_PKTMBUF_HEADROOM + port_frame_bytes(b->port, b->opt.mtu);
-    uint64_t n = 2 * b->opt.packets + port_held(&b->port[0]) + port_held(&b->port[1]) +
-                 4 * CABLE_BURST + 2 * POOL_CACHE;
+    uint64_t n = b->opt.packets[0] + b->opt.packets[1] + port_held(&b->port[0]) +
+                 port_held(&b->port[1]) + 4 * CABLE_BURST + 2 * POOL_CACHE;
     uint64_t bytes = n * (room + sizeof(struct rte_mbuf) + 64);
 
     if (room <= UINT16_MAX)
@@ -172,7 +173,8 @@ static enum say_exit box_make(struct box *b, char *err, size_t err_len)
         .spec = {b->opt.spec[0], b->opt.spec[1]},
         .hz = b->clock.hz,
         .seed = b->opt.seed,
-        .packets_max = (uint32_t)b->opt.packets,
+        .packets_max = {(uint32_t)b->opt.packets[0], (uint32_t)b->opt.packets[1]},
+        .compact_bytes = COMPACT_BYTES,
         .socket = SOCKET_ID_ANY,
     };
     enum say_exit rc;

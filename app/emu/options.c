@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "base/value.h"
 
 const char options_help[] =
@@ -18,7 +20,7 @@ const char options_help[] =
     "  --reverse SPEC   from the second to the first\n"
     "  --both SPEC      the same for both\n"
     "  --ports A,B      names of the ports; default: the first two there are\n"
-    "  --packets N      held in each direction at most, default 65536\n"
+    "  --packets N[,M]  held forward (and in reverse) at most, default 65536\n"
     "  --mtu N          largest IP packet in bytes, default 1500\n"
     "  --seed N         same seed, same fates; default 1\n"
     "  --time T         stop after so long, such as 10s; default: on SIGINT, SIGTERM\n"
@@ -66,7 +68,7 @@ enum {
 static const struct option options[] = {
     [FORWARD] = {"--forward", "SPEC"},  [REVERSE] = {"--reverse", "SPEC"},
     [BOTH] = {"--both", "SPEC"},        [PORTS] = {"--ports", "A,B"},
-    [PACKETS] = {"--packets", "N"},     [MTU] = {"--mtu", "N"},
+    [PACKETS] = {"--packets", "N[,M]"}, [MTU] = {"--mtu", "N"},
     [SEED] = {"--seed", "N"},           [TIME] = {"--time", "T"},
     [INTERVAL] = {"--interval", "T"},   [JSON] = {"--json", "FILE"},
     [QUIET] = {"--quiet", NULL},        [INTERACTIVE] = {"-i", NULL},
@@ -116,6 +118,22 @@ static int number_set(struct parse *p, const char *name, const char *value, uint
     return what != NULL ? wrong(p, name, value, what) : 0;
 }
 
+/* N for both directions, or N,M */
+static int packets_set(struct parse *p, const char *value)
+{
+    char first[24];
+    const char *comma = strchr(value, ',');
+    size_t len = comma != NULL ? (size_t)(comma - value) : strlen(value);
+    int rc;
+
+    snprintf(first, sizeof first, "%.*s", (int)RTE_MIN(len, sizeof first - 1), value);
+    rc = number_set(p, "--packets", first, 1, 1u << 24, &p->o->packets[0]);
+    p->o->packets[1] = p->o->packets[0];
+    if (rc == 0 && comma != NULL)
+        rc = number_set(p, "--packets", comma + 1, 1, 1u << 24, &p->o->packets[1]);
+    return rc;
+}
+
 static int time_set(struct parse *p, const char *name, const char *value, uint64_t *out)
 {
     const char *what = value_time(value, out);
@@ -143,7 +161,7 @@ static int option_set(struct parse *p, size_t i, const char *value)
     case PORTS:
         return ports_set(p, value);
     case PACKETS:
-        return number_set(p, "--packets", value, 1, 1u << 24, &o->packets);
+        return packets_set(p, value);
     case MTU:
         return number_set(p, "--mtu", value, 68, 65000, &o->mtu);
     case SEED:
@@ -224,7 +242,7 @@ int options_parse(struct options *o, int argc, char **argv, char *err, size_t er
     struct parse p = {o, err, err_len};
     int i, rc = 0;
 
-    *o = (struct options){.spec = {"", ""}, .seed = 1, .packets = 65536, .mtu = 1500};
+    *o = (struct options){.spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500};
     for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         continue;
     o->eal_argc = i;

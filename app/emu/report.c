@@ -31,7 +31,7 @@ static void element_show(const struct box *b, const struct path_element_info *e,
     fprintf(out, "  %-34s %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %8.4f%%", text, c->in_packets,
             c->out_packets, c->dropped,
             c->in_packets > 0 ? 100.0 * (double)c->dropped / (double)c->in_packets : 0.0);
-    if (e->delay != NULL && e->delay->count > 0)
+    if (e->delay != NULL && histogram_count(e->delay) > 0)
         fprintf(out, "  %s mean, %s, %s 99%%; queue %" PRIu64,
                 time_text(b, histogram_mean(e->delay), a),
                 time_text(b, histogram_quantile(e->delay, 1, 2), m),
@@ -74,7 +74,7 @@ static void direction_show(const struct box *b, unsigned int i, FILE *out)
         fprintf(out, "; no buffer for a copy %" PRIu64, c->drop_no_mbuf);
     if (w->tx_dropped > 0)
         fprintf(out, "; refused by %s %" PRIu64, b->port[1 - i].name, w->tx_dropped);
-    if (w->late.count > 0)
+    if (histogram_count(&w->late) > 0)
         fprintf(out, "; late %s, %s 99%%", time_text(b, histogram_quantile(&w->late, 1, 2), m),
                 time_text(b, histogram_quantile(&w->late, 99, 100), z));
     fputc('\n', out);
@@ -123,12 +123,12 @@ static json_t *histogram_json(const struct box *b, const struct histogram *h, bo
         uint64_t parts;
     } parts[] = {{"p50", 5000}, {"p90", 9000}, {"p99", 9900}, {"p999", 9990}};
     json_t *o = json_object();
+    uint64_t count = histogram_count(h);
     double scale = cycles ? 1e9 / (double)b->clock.hz : 1;
 
-    json_object_set_new(o, "count", json_integer((json_int_t)h->count));
-    json_object_set_new(o, "min", json_real((double)h->min * scale));
-    json_object_set_new(o, "mean",
-                        json_real(h->count ? (double)h->sum / (double)h->count * scale : 0));
+    json_object_set_new(o, "count", json_integer((json_int_t)count));
+    json_object_set_new(o, "min", json_real((double)histogram_min(h) * scale));
+    json_object_set_new(o, "mean", json_real(count ? (double)h->sum / (double)count * scale : 0));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         json_object_set_new(
             o, parts[i].name,

@@ -19,9 +19,25 @@ uint64_t histogram_floor(uint32_t bucket)
     return ((uint64_t)(bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB) << shift;
 }
 
+uint64_t histogram_count(const struct histogram *h)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        count += counter_get(&h->buckets[i]);
+    return count;
+}
+
+uint64_t histogram_min(const struct histogram *h)
+{
+    uint64_t inverse = counter_get(&h->min_inverse);
+
+    return inverse == 0 ? 0 : ~inverse;
+}
+
 uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t whole)
 {
-    uint64_t count = counter_get(&h->count), seen = 0, rank;
+    uint64_t count = histogram_count(h), seen = 0, rank;
 
     CHECK(whole > 0 && parts <= whole);
     if (count == 0)
@@ -32,9 +48,9 @@ uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t 
         seen += counter_get(&h->buckets[i]);
         if (seen >= rank && seen > 0) {
             uint64_t v = histogram_floor(i) + (histogram_width(i) - 1) / 2;
+            uint64_t min = histogram_min(h), max = counter_get(&h->max);
 
-            v = v < counter_get(&h->min) ? counter_get(&h->min) : v;
-            return v > counter_get(&h->max) ? counter_get(&h->max) : v;
+            return v < min ? min : v > max ? max : v;
         }
     }
     return counter_get(&h->max);
@@ -42,7 +58,7 @@ uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t 
 
 uint64_t histogram_mean(const struct histogram *h)
 {
-    uint64_t count = counter_get(&h->count);
+    uint64_t count = histogram_count(h);
 
     return count == 0 ? 0 : counter_get(&h->sum) / count;
 }

@@ -17,7 +17,8 @@
 #define HISTOGRAM_BUCKETS  ((64 - HISTOGRAM_SUB_BITS + 1) * HISTOGRAM_SUB)
 
 struct histogram {
-    uint64_t count, sum, min, max; /* min, max: 0 while count is 0 */
+    uint64_t sum, max;
+    uint64_t min_inverse; /* UINT64_MAX - min, so that zeroed memory is an empty histogram */
     uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 
@@ -34,11 +35,10 @@ static inline void histogram_add(struct histogram *h, uint64_t v)
 {
     counter_add(&h->buckets[histogram_bucket(v)], 1);
     counter_add(&h->sum, v);
-    if (h->count == 0 || v < h->min)
-        counter_set(&h->min, v);
+    if (~v > h->min_inverse)
+        counter_set(&h->min_inverse, ~v);
     if (v > h->max)
         counter_set(&h->max, v);
-    counter_add(&h->count, 1);
 }
 
 /* The values of a bucket are [floor, floor + width). */
@@ -48,6 +48,9 @@ uint64_t histogram_width(uint32_t bucket);
 /* A value v such that about a share of parts/whole of all values is <= v: the middle of its bucket,
  * never outside min .. max; 0 if there are none. */
 uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t whole);
+
+uint64_t histogram_count(const struct histogram *h);
+uint64_t histogram_min(const struct histogram *h); /* 0 if there are none */
 
 /* Rounded down; 0 if there are none. */
 uint64_t histogram_mean(const struct histogram *h);

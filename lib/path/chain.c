@@ -293,7 +293,6 @@ static int flows_create(struct chain_elements *out, struct stage *stage, uint32_
     int rc = heads == NULL ? -ENOMEM : 0;
 
     join->next = rest;
-    join->joins = true;
     for (uint32_t i = n; rc == 0 && i-- > 0;)
         rc = chain_build(out, stage->branches[i / copies], copies > 1 ? i % copies : instance, join,
                          &heads[i]);

@@ -107,6 +107,8 @@ static int delay_init(struct element *e)
     const struct delay_params *p = e->params;
     uint64_t span = 0;
 
+    bool limited = p->limit_packets != UINT64_MAX || p->limit_bytes != UINT64_MAX;
+
     d->jitter.rng = d->reorder.rng = &e->rng;
     delay_shape(p, &span, &d->sorts);
     for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next) {
@@ -115,9 +117,12 @@ static int delay_init(struct element *e)
         delay_shape(later, &span, &d->sorts);
         if (!later->order)
             d->sorts = true;
+        limited = limited || later->limit_packets != UINT64_MAX || later->limit_bytes != UINT64_MAX;
     }
-    return d->sorts ? sorter_init(&d->sorter, path_packets_max(e->path), span)
-                    : fifo_init(&d->fifo, path_packets_max(e->path));
+    /* with a limit they do */
+    e->blind = !limited;
+    return d->sorts ? sorter_init(&d->sorter, e->path->cfg.packets_max, span)
+                    : path_fifo_init(e->path, &d->fifo, e->path->cfg.packets_max);
 }
 
 static void delay_fini(struct element *e)
@@ -180,7 +185,7 @@ static void delay_run(struct element *e, uint64_t until)
     bool overtaken;
 
     if (d->sorts) {
-        while (sorter_pop(&d->sorter, until, &packet, &overtaken)) {
+        while (!element_sated(e) && sorter_pop(&d->sorter, until, &packet, &overtaken)) {
             counter_add(&e->counts.reordered, overtaken);
             element_release(e, &packet);
             element_pass(e, &packet);
@@ -188,8 +193,9 @@ static void delay_run(struct element *e, uint64_t until)
         e->due = sorter_next(&d->sorter);
         return;
     }
-    while (fifo_count(&d->fifo) > 0 && fifo_first(&d->fifo)->at <= until) {
-        packet = fifo_pop(&d->fifo);
+    while (!element_sated(e) && fifo_count(&d->fifo) > 0 && fifo_first(&d->fifo)->at <= until) {
+        if (!element_pop(e, &d->fifo, &packet))
+            continue;
         element_release(e, &packet);
         element_pass(e, &packet);
     }

@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_malloc.h>
+
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "path/fifo.h"
@@ -38,10 +41,26 @@ struct element_kind {
     int (*init)(struct element *e);
     void (*fini)(struct element *e); /* frees packets, too */
     void (*arrive)(struct element *e, struct path_packet *p);
-    /* Lets go all that is due up to and including until, each at its own time; sets e->due. */
+    /* Lets go all that is due up to and including until, each at its own time, or as much as
+     * element_sated() leaves; sets e->due. */
     void (*run)(struct element *e, uint64_t until);
     /* e->params are others since `at`. */
     void (*change)(struct element *e, const void *old, uint64_t at);
+};
+
+/* The whole path, for its elements. */
+struct path {
+    struct path_config cfg;
+    struct clock clock;
+    struct path_counts counts;
+    struct fifo out;           /* what has passed, by time */
+    uint32_t out_wanted;       /* no more than so many, while: */
+    const struct element *top; /* the element that path_run() runs, not one that an arrival does */
+    uint64_t now;
+    struct chain *chain;
+    struct element *first;  /* NULL: a wire */
+    struct element **order; /* upstream before downstream */
+    uint32_t n;
 };
 
 struct element {
@@ -52,7 +71,7 @@ struct element {
     struct path *path;
     uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
     uint64_t change_at; /* when params change */
-    bool joins;         /* gathers what flows let go: not in the order of time until all have run */
+    bool blind;         /* arrivals do not look at what waits: no need to run() before them */
     struct path_element_counts counts;
     struct rng rng;
     /* set-up */
@@ -83,20 +102,36 @@ struct stage {
 
 /* Runs the element's changes and releases up to and including until. */
 void element_run(struct element *e, uint64_t until);
-/* The packet has passed the whole path. */
-void path_leave(struct path *path, const struct path_packet *p);
-/* Frees the mbuf of a packet that the path no longer holds. */
-void path_discard(struct path *path, const struct path_packet *p);
 /* A packet that the path makes: a copy, or an empty one. It counts as held. NULL, counted, if the
  * path is full or the pool empty. */
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m);
 struct rte_mbuf *path_make(struct path *path);
-const struct clock *path_clock(const struct path *path);
-uint32_t path_packets_max(const struct path *path);
+/* A ring of the path's kind. */
+int path_fifo_init(const struct path *path, struct fifo *f, uint32_t packets);
+
+/* Enough for this poll: run() stops, with e->due at what it left, if it is the top. */
+static inline bool element_sated(const struct element *e)
+{
+    return fifo_count(&e->path->out) >= e->path->out_wanted && e->path->top == e;
+}
+
+/* Frees the mbuf of a packet that the path no longer holds. */
+static inline void path_discard(struct path *path, const struct path_packet *p)
+{
+    counter_set(&path->counts.held_packets, path->counts.held_packets - 1);
+    rte_pktmbuf_free(p->m);
+}
+
+/* A packet was lost on its way out of a ring: its mbuf could not be had. */
+static inline void path_lost(struct path *path)
+{
+    counter_add(&path->counts.drop_no_mbuf, 1);
+    counter_set(&path->counts.held_packets, path->counts.held_packets - 1);
+}
 
 static inline void element_put(struct element *e, struct path_packet *p)
 {
-    if (!e->joins && (e->due <= p->at || e->change_at <= p->at))
+    if ((e->due <= p->at && !e->blind) || e->change_at <= p->at)
         element_run(e, p->at);
     counter_add(&e->counts.in_packets, 1);
     counter_add(&e->counts.in_bytes, p->len);
@@ -110,7 +145,7 @@ static inline void element_pass(struct element *e, struct path_packet *p)
     if (e->next != NULL)
         element_put(e->next, p);
     else
-        path_leave(e->path, p);
+        fifo_push(&e->path->out, p);
 }
 
 static inline void element_drop(struct element *e, const struct path_packet *p)
@@ -131,6 +166,19 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
         counter_set(&c->queued_packets_max, c->queued_packets);
     if (c->queued_bytes > c->queued_bytes_max)
         counter_set(&c->queued_bytes_max, c->queued_bytes);
+}
+
+/* Takes the oldest packet of a ring. False if it got lost, which is counted. */
+static inline bool element_pop(struct element *e, struct fifo *f, struct path_packet *p)
+{
+    *p = fifo_pop(f);
+    if (p->m != NULL)
+        return true;
+    counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
+    counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
+    counter_add(&e->counts.dropped, 1);
+    path_lost(e->path);
+    return false;
 }
 
 /* And ends, where how long is known since it began. */

@@ -2,7 +2,13 @@
 /*
  * Packets on their way through a path, and a ring of them: first in, first out.
  *
- * Invariant: head - tail = packets in the ring, <= mask + 1; both count without wrapping back.
+ * A ring may keep small frames as bytes, in the order in which they will be wanted, and give their
+ * mbufs back: with a million packets in flight an mbuf is cold in the cache when its time comes,
+ * and so is the one that reception gets; this way both stay warm, and what is cold is read in
+ * sequence, which the hardware sees coming.
+ *
+ * Invariant: head - tail = packets in the ring, <= mask + 1; both count without wrapping back. A
+ * packet whose m is NULL has its bytes in lines, in the same order.
  */
 #ifndef SLUICE_PATH_FIFO_H
 #define SLUICE_PATH_FIFO_H
@@ -10,11 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_malloc.h>
 #include <rte_mbuf.h>
-#include <rte_prefetch.h>
-
-#include "base/check.h"
 
 struct path_packet {
     struct rte_mbuf *m;
@@ -22,63 +24,41 @@ struct path_packet {
     uint32_t len; /* bytes of the frame, as mbufs count: without CRC */
 };
 
+#define FIFO_SPARES 128u
+
 struct fifo {
     struct path_packet *ring; /* the ring's own */
     uint32_t mask, head, tail;
+    /* frames kept as bytes, each in whole lines that do not wrap */
+    uint32_t compact_bytes; /* frames up to this; 0: none */
+    uint32_t line_mask, line_head, line_tail;
+    uint8_t *lines; /* own */
+    /* mbufs of theirs, for those that leave */
+    struct rte_mempool *pool;
+    uint32_t n_spares;
+    struct rte_mbuf *spares[FIFO_SPARES];
 };
 
-/* Packets that will be wanted are called up this many places ahead. */
-#define FIFO_AHEAD 8u
-
-/* 0 or -ENOMEM. */
-static inline int fifo_init(struct fifo *f, uint32_t packets)
-{
-    uint32_t capacity = rte_align32pow2(packets);
-
-    f->ring = (struct path_packet *)rte_malloc("path fifo", capacity * sizeof *f->ring, 64);
-    f->mask = capacity - 1;
-    f->head = f->tail = 0;
-    return f->ring == NULL ? -ENOMEM : 0;
-}
+/* Room for so many packets. 0 or -ENOMEM. */
+int fifo_init(struct fifo *f, uint32_t packets, uint32_t compact_bytes, struct rte_mempool *pool);
+/* Frees the packets, too. */
+void fifo_fini(struct fifo *f);
 
 static inline uint32_t fifo_count(const struct fifo *f)
 {
     return f->head - f->tail;
 }
 
-static inline void fifo_push(struct fifo *f, const struct path_packet *p)
-{
-    CHECK(f->head - f->tail <= f->mask);
-    f->ring[f->head++ & f->mask] = *p;
-}
+/* There must be room. */
+void fifo_push(struct fifo *f, const struct path_packet *p);
 
-/* The oldest; the ring is not empty. */
+/* The oldest; the ring is not empty. Its m may be NULL. */
 static inline const struct path_packet *fifo_first(const struct fifo *f)
 {
     return &f->ring[f->tail & f->mask];
 }
 
-static inline struct path_packet fifo_pop(struct fifo *f)
-{
-    struct path_packet p = f->ring[f->tail++ & f->mask];
-
-    if (f->head - f->tail > FIFO_AHEAD) {
-        const struct rte_mbuf *ahead = f->ring[(f->tail + FIFO_AHEAD) & f->mask].m;
-
-        rte_prefetch0(ahead);
-        rte_prefetch0(&ahead->pool);
-    }
-    return p;
-}
-
-static inline void fifo_fini(struct fifo *f)
-{
-    if (f->ring == NULL)
-        return;
-    while (fifo_count(f) > 0)
-        rte_pktmbuf_free(fifo_pop(f).m);
-    rte_free(f->ring);
-    f->ring = NULL;
-}
+/* Takes the oldest. Its m is NULL if the pool was empty: the packet is lost. */
+struct path_packet fifo_pop(struct fifo *f);
 
 #endif

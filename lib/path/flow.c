@@ -189,8 +189,10 @@ struct join {
 
 static int join_init(struct element *e)
 {
+    /* flows let go one after the other: only when all have is there an order of time */
+    e->blind = true;
     /* what one poll brings is not far apart */
-    return sorter_init(&((struct join *)e)->sorter, path_packets_max(e->path), 1u << 20);
+    return sorter_init(&((struct join *)e)->sorter, e->path->cfg.packets_max, 1u << 20);
 }
 
 static void join_fini(struct element *e)
@@ -212,7 +214,7 @@ static void join_run(struct element *e, uint64_t until)
     struct path_packet packet;
     bool overtaken;
 
-    while (sorter_pop(&j->sorter, until, &packet, &overtaken))
+    while (!element_sated(e) && sorter_pop(&j->sorter, until, &packet, &overtaken))
         element_pass(e, &packet);
     e->due = sorter_next(&j->sorter);
 }

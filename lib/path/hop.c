@@ -126,7 +126,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
         .burst_bytes = (uint32_t)p->burst_bytes,
         .expiry_ms = (uint16_t)p->expiry_ms,
         .hop = (uint16_t)p->number,
-        .time_ns = clock_ns(path_clock(e->path), at),
+        .time_ns = clock_ns(&e->path->clock, at),
     };
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
@@ -149,7 +149,7 @@ static void hop_change(struct element *e, const void *old, uint64_t at)
 {
     const struct hop_params *p = e->params, *was = old;
     struct hop *h = (struct hop *)e;
-    uint64_t heard_since = clock_cycles(path_clock(e->path), 1000000 * was->expiry_ms);
+    uint64_t heard_since = clock_cycles(&e->path->clock, 1000000 * was->expiry_ms);
 
     for (uint32_t i = 0; p->rcntl && i < HOP_CONNS; i++)
         if (h->conns[i].key != 0 && h->conns[i].heard + heard_since >= at)

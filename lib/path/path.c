@@ -6,35 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_malloc.h>
+
 #include "base/check.h"
 #include "path/chain.h"
 #include "path/element.h"
+#include "path/flow.h"
 #include "path/fifo.h"
 
-struct path {
-    struct path_config cfg;
-    struct clock clock;
-    struct chain chain;
-    struct element *first;  /* NULL: a wire */
-    struct element **order; /* upstream before downstream */
-    uint32_t n;
-    uint64_t now;
-    struct fifo out; /* what has passed, by time */
-    struct path_counts counts;
-};
-
 /* ---- what elements ask of their path ------------------------------------------------------ */
-
-void path_leave(struct path *path, const struct path_packet *p)
-{
-    fifo_push(&path->out, p);
-}
-
-void path_discard(struct path *path, const struct path_packet *p)
-{
-    counter_set(&path->counts.held_packets, path->counts.held_packets - 1);
-    rte_pktmbuf_free(p->m);
-}
 
 static bool room(struct path *path)
 {
@@ -65,14 +45,9 @@ struct rte_mbuf *path_make(struct path *path)
     return room(path) ? adopt(path, rte_pktmbuf_alloc(path->cfg.pool)) : NULL;
 }
 
-const struct clock *path_clock(const struct path *path)
+int path_fifo_init(const struct path *path, struct fifo *f, uint32_t packets)
 {
-    return &path->clock;
-}
-
-uint32_t path_packets_max(const struct path *path)
-{
-    return path->cfg.packets_max;
+    return fifo_init(f, packets, path->cfg.compact_bytes, path->cfg.pool);
 }
 
 /* ---- making and unmaking ------------------------------------------------------------------ */
@@ -98,7 +73,9 @@ void path_destroy(struct path *p)
     if (p == NULL)
         return;
     elements_free(p);
-    chain_free(&p->chain);
+    if (p->chain != NULL)
+        chain_free(p->chain);
+    rte_free(p->chain);
     fifo_fini(&p->out);
     rte_free(p);
 }
@@ -108,12 +85,12 @@ static int elements_create(struct path *p, uint64_t now)
     struct chain_elements made = {.path = p, .since = now, .seed = p->cfg.seed};
     int rc;
 
-    if (p->chain.seeded)
-        made.seed = p->chain.seed;
+    if (p->chain->seeded)
+        made.seed = p->chain->seed;
     made.list = rte_zmalloc("path elements", CHAIN_ELEMENTS_MAX * sizeof(struct element *), 0);
     if (made.list == NULL)
         return -ENOMEM;
-    rc = chain_build(&made, p->chain.first, 0, NULL, &p->first);
+    rc = chain_build(&made, p->chain->first, 0, NULL, &p->first);
     p->order = made.list;
     p->n = made.n;
     for (uint32_t i = 0; i < made.n / 2; i++) {
@@ -132,24 +109,28 @@ struct path *path_create(const char *spec, const struct path_config *cfg, uint64
     struct spec s;
     int rc;
 
-    CHECK(cfg->hz > 0 && cfg->packets_max > 0 && cfg->packets_max <= PATH_PACKETS_MAX);
+    CHECK(cfg->hz > 0 && cfg->packets_max > 0 && cfg->packets_max <= PATH_PACKETS_MAX &&
+          cfg->compact_bytes % 64 == 0);
     if (strlen(spec) > PATH_SPEC_MAX_BYTES) {
         snprintf(err, err_len, "the path is described in more than %u characters",
                  PATH_SPEC_MAX_BYTES);
         return NULL;
     }
     p = rte_zmalloc("path", sizeof *p, 64);
-    if (p == NULL) {
+    if (p != NULL)
+        p->chain = rte_zmalloc("path chain", sizeof *p->chain, 0);
+    if (p == NULL || p->chain == NULL) {
         snprintf(err, err_len, "no memory for a path");
+        rte_free(p);
         return NULL;
     }
     p->cfg = *cfg;
     p->clock.hz = cfg->hz;
     p->now = now;
     spec_init(&s, spec, cfg->hz, err, err_len);
-    rc = chain_parse(&p->chain, &s);
+    rc = chain_parse(p->chain, &s);
     if (rc == 0) {
-        rc = fifo_init(&p->out, cfg->packets_max);
+        rc = path_fifo_init(p, &p->out, cfg->packets_max);
         if (rc == 0)
             rc = elements_create(p, now);
         if (rc == -E2BIG)
@@ -190,16 +171,25 @@ void element_run(struct element *e, uint64_t until)
         e->kind->run(e, until);
 }
 
+/*
+ * Elements in the order of the chain. One that stops early, at a packet due at t, keeps those
+ * behind it from going beyond t: what it lets go later arrives there then.
+ */
 static void path_run(struct path *p, uint64_t now)
 {
+    uint64_t limit = now;
+
     CHECK(now >= p->now);
     p->now = now;
     for (uint32_t i = 0; i < p->n; i++) {
         struct element *e = p->order[i];
 
-        if (e->due <= now || e->change_at <= now)
-            element_run(e, now);
+        p->top = e;
+        if (e->due <= limit || e->change_at <= limit)
+            element_run(e, limit);
+        limit = time_min(limit, e->due);
     }
+    p->top = NULL;
 }
 
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
@@ -218,7 +208,7 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
         if (p->first != NULL)
             element_put(p->first, &packet);
         else
-            path_leave(p, &packet);
+            fifo_push(&p->out, &packet);
     }
     counter_add(&p->counts.in_packets, n);
     for (uint16_t i = taken; i < n; i++)
@@ -236,10 +226,15 @@ uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint1
     uint64_t bytes = 0;
     uint16_t n = 0;
 
+    p->out_wanted = max;
     path_run(p, now);
     while (n < max && fifo_count(&p->out) > 0) {
         struct path_packet packet = fifo_pop(&p->out);
 
+        if (packet.m == NULL) {
+            path_lost(p);
+            continue;
+        }
         at[n] = packet.at;
         m[n++] = packet.m;
         bytes += packet.len;
@@ -290,7 +285,7 @@ bool path_element(const struct path *p, uint32_t i, struct path_element_info *ou
     for (uint32_t k = 0; k < p->n; k++) {
         const struct element *e = p->order[k];
 
-        if (e->joins || i-- > 0)
+        if (e->kind == &kind_join || i-- > 0)
             continue;
         *out = (struct path_element_info){
             .kind = e->stage->kind->name,

@@ -36,6 +36,10 @@ struct path_config {
     uint64_t seed;            /* same seed, same fates */
     uint32_t packets_max;     /* held at once, 1 .. PATH_PACKETS_MAX */
     struct rte_mempool *pool; /* for copies (duplicate) and RCNTL (hop): whole frames fit */
+    /* Frames of up to so many bytes may be kept as bytes where they wait in line, their mbufs given
+     * back, and leave in other ones of pool; 0: every packet leaves in the mbuf it came in. Must be
+     * 0 or a multiple of 64. What an mbuf says beside its bytes is kept: with such it stays. */
+    uint32_t compact_bytes;
 };
 
 /*

@@ -100,7 +100,7 @@ static int police_parse(struct spec *s, void *params)
 static void contract_set(struct police *po)
 {
     const struct police_params *p = po->e.params;
-    uint64_t hz = path_clock(po->e.path)->hz;
+    uint64_t hz = po->e.path->clock.hz;
 
     gcra_init(&po->peak, p->pcr_Bps, hz);
     if (p->scr_Bps > 0)
@@ -112,7 +112,7 @@ static int police_init(struct element *e)
     struct police *po = (struct police *)e;
 
     contract_set(po);
-    return fifo_init(&po->fifo, path_packets_max(e->path));
+    return path_fifo_init(e->path, &po->fifo, e->path->cfg.packets_max);
 }
 
 static void police_fini(struct element *e)
@@ -159,7 +159,7 @@ static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
 static bool cells_conform(struct police *po, uint32_t len, uint64_t *at)
 {
     const struct police_params *p = po->e.params;
-    uint64_t n, excess = 0, cell_hz = CELL_BYTES * path_clock(po->e.path)->hz, leaves = *at;
+    uint64_t n, excess = 0, cell_hz = CELL_BYTES * po->e.path->clock.hz, leaves = *at;
 
     n = (len - RTE_MIN(len, ETHER_BYTES) + AAL5_TRAILER + CELL_PAYLOAD - 1) / CELL_PAYLOAD;
     for (uint64_t i = 0; i < n; i++) {
@@ -217,9 +217,11 @@ static void police_run(struct element *e, uint64_t until)
 {
     struct police *po = (struct police *)e;
 
-    while (fifo_count(&po->fifo) > 0 && fifo_first(&po->fifo)->at <= until) {
-        struct path_packet packet = fifo_pop(&po->fifo);
+    while (!element_sated(e) && fifo_count(&po->fifo) > 0 && fifo_first(&po->fifo)->at <= until) {
+        struct path_packet packet;
 
+        if (!element_pop(e, &po->fifo, &packet))
+            continue;
         element_release(e, &packet);
         element_pass(e, &packet);
     }

@@ -110,8 +110,8 @@ int queue_init(struct queue *q, const struct element *e,
 
         for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next)
             most = RTE_MAX(most, band_packets(of(c->params), i));
-        most = RTE_MIN(most, (uint64_t)path_packets_max(e->path));
-        if (fifo_init(&q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull)) != 0)
+        most = RTE_MIN(most, (uint64_t)e->path->cfg.packets_max);
+        if (path_fifo_init(e->path, &q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull)) != 0)
             return -ENOMEM;
     }
     return 0;
@@ -143,7 +143,7 @@ static bool early(struct queue *q, struct element *e, const struct queue_params 
                   struct path_packet *packet, const struct queue_extra *extra)
 {
     enum red_verdict v = red_arrive(&q->red, &p->red, e->counts.queued_bytes, extra->idle,
-                                    extra->rate_Bps, path_clock(e->path), packet->at, &e->rng);
+                                    extra->rate_Bps, &e->path->clock, packet->at, &e->rng);
 
     if (v == RED_PASS)
         return false;
@@ -184,7 +184,10 @@ bool queue_pop(struct queue *q, struct element *e, const struct queue_params *p,
             i++;
             continue;
         }
-        *packet = fifo_pop(&q->bands[i].fifo);
+        if (!element_pop(e, &q->bands[i].fifo, packet)) {
+            q->bands[i].bytes -= packet->len;
+            continue;
+        }
         q->bands[i].bytes -= packet->len;
         if (!p->has_codel || !codel_leave(&q->codel, &p->codel, packet->at, q->bands[i].bytes, now))
             return true;

@@ -25,7 +25,8 @@ struct rate_params {
 struct rate {
     struct server sv;
     uint64_t start; /* of what is left to do: */
-    u128 work;      /* bytes * hz; done after work / rate cycles */
+    uint64_t work;  /* bytes * hz; done after work / rate cycles */
+    uint64_t spare; /* likewise: what the last cycle of it could do beside */
     bool stalled;   /* this packet has been held up already */
 };
 
@@ -73,31 +74,33 @@ static uint64_t wire_bytes(const struct rate_params *p, uint32_t len)
     return (uint64_t)bytes;
 }
 
+/* Sets when the work will be done, and what of the last cycle is left over then. */
 static void due_set(struct rate *r)
 {
     const struct rate_params *p = r->sv.e.params;
-    u128 cycles;
+    uint64_t cycles;
 
     if (p->rate_Bps == 0) {
         r->sv.e.due = TIME_NEVER;
         return;
     }
-    if (r->work >> 64 == 0)
-        cycles = ((uint64_t)r->work + p->rate_Bps - 1) / p->rate_Bps;
-    else
-        cycles = (r->work + p->rate_Bps - 1) / p->rate_Bps;
-    r->sv.e.due = cycles > TIME_NEVER - 1 - r->start ? TIME_NEVER - 1 : r->start + (uint64_t)cycles;
+    cycles = r->work / p->rate_Bps;
+    r->spare = r->work - cycles * p->rate_Bps;
+    if (r->spare > 0) {
+        cycles++;
+        r->spare = p->rate_Bps - r->spare;
+    }
+    r->sv.e.due = r->start + cycles;
 }
 
 static void rate_begin(struct server *sv, uint64_t start, bool fresh)
 {
     struct rate *r = (struct rate *)sv;
     const struct rate_params *p = sv->e.params;
-    /* the last packet was done up to a cycle before start */
-    u128 early = fresh ? 0 : (u128)(start - r->start) * p->rate_Bps - r->work;
 
-    r->work = (u128)wire_bytes(p, sv->packet.len) * path_clock(sv->e.path)->hz;
-    r->work -= early < r->work ? early : r->work;
+    r->work = wire_bytes(p, sv->packet.len) * sv->e.path->clock.hz; /* < 2^20 * 2^40 */
+    if (!fresh)
+        r->work -= RTE_MIN(r->spare, r->work);
     r->start = start;
     r->stalled = false;
     due_set(r);
@@ -112,7 +115,7 @@ static void rate_change(struct element *e, const void *old, uint64_t at)
 
     if (!r->sv.busy)
         return;
-    r->work -= done < r->work ? done : r->work;
+    r->work -= done < r->work ? (uint64_t)done : r->work;
     r->start = at;
     due_set(r);
 }
@@ -121,11 +124,14 @@ static void receiver_overrun(struct server *sv)
 {
     struct rate *r = (struct rate *)sv;
     const struct rate_params *p = sv->e.params;
+    u128 stall;
 
     if (r->stalled)
         return;
     r->stalled = true;
-    r->work += (u128)p->stall * p->rate_Bps;
+    /* no longer than 2^63 bytes * cycles, which is days at any rate */
+    stall = (u128)p->stall * p->rate_Bps;
+    r->work += stall > INT64_MAX ? INT64_MAX : (uint64_t)stall;
     due_set(r);
 }
 

@@ -50,7 +50,7 @@ void server_run(struct element *e, uint64_t until)
     struct server *sv = (struct server *)e;
     const struct server_params *p = e->params;
 
-    while (e->due <= until) {
+    while (e->due <= until && !element_sated(e)) {
         struct path_packet done = sv->packet;
         uint64_t now = e->due;
 

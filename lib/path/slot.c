@@ -63,7 +63,7 @@ static int slot_parse(struct spec *s, void *params)
 
 static int slot_init(struct element *e)
 {
-    return fifo_init(&((struct slot *)e)->fifo, path_packets_max(e->path));
+    return path_fifo_init(e->path, &((struct slot *)e)->fifo, e->path->cfg.packets_max);
 }
 
 static void slot_fini(struct element *e)
@@ -105,9 +105,11 @@ static void slot_run(struct element *e, uint64_t until)
 {
     struct slot *sl = (struct slot *)e;
 
-    while (fifo_count(&sl->fifo) > 0 && sl->opens <= until) {
-        struct path_packet packet = fifo_pop(&sl->fifo);
+    while (!element_sated(e) && fifo_count(&sl->fifo) > 0 && sl->opens <= until) {
+        struct path_packet packet;
 
+        if (!element_pop(e, &sl->fifo, &packet))
+            continue;
         element_unhold(e, &packet, sl->opens - packet.at);
         packet.at = sl->opens;
         /* the last one of an opening may exceed its bytes, as in netem */

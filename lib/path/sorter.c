@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_malloc.h>
+
+#include "base/check.h"
 #include "base/clock.h"
 
 int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles)

@@ -53,7 +53,7 @@ static uint64_t opportunity(const struct trace *t, const struct trace_params *p)
 {
     uint64_t ms = t->round * (uint64_t)p->at_ms[p->n - 1] + (uint64_t)p->at_ms[t->next];
 
-    return t->began + clock_cycles(path_clock(t->sv.e.path), ms * 1000000);
+    return t->began + clock_cycles(&t->sv.e.path->clock, ms * 1000000);
 }
 
 static void advance(struct trace *t, const struct trace_params *p)
@@ -68,7 +68,7 @@ static void advance(struct trace *t, const struct trace_params *p)
 static void rounds_skip(struct trace *t, const struct trace_params *p, uint64_t now)
 {
     uint64_t period = (uint64_t)p->at_ms[p->n - 1] * 1000000;
-    uint64_t rounds = clock_ns(path_clock(t->sv.e.path), now - t->began) / period;
+    uint64_t rounds = clock_ns(&t->sv.e.path->clock, now - t->began) / period;
 
     if (rounds > t->round + 1) {
         t->round = rounds - 1;

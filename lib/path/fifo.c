@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "path/fifo.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+#include <rte_memcpy.h>
+#include <rte_prefetch.h>
+
+#include "base/check.h"
+
+/* What will be wanted is called up this many places ahead. */
+#define AHEAD 12u
+/* So many are wanted so soon that their mbufs stay warm as they are. */
+#define WARM  128u
+#define LINE  64u
+
+int fifo_init(struct fifo *f, uint32_t packets, uint32_t compact_bytes, struct rte_mempool *pool)
+{
+    uint32_t capacity = rte_align32pow2(RTE_MAX(packets, AHEAD));
+
+    memset(f, 0, sizeof *f);
+    f->mask = capacity - 1;
+    f->pool = pool;
+    f->ring = rte_malloc("path fifo", capacity * sizeof *f->ring, LINE);
+    if (f->ring == NULL)
+        return -ENOMEM;
+    if (compact_bytes > 0) {
+        f->lines = rte_malloc("path fifo", (size_t)capacity * LINE, LINE);
+        if (f->lines == NULL)
+            return -ENOMEM;
+        f->line_mask = capacity - 1;
+        f->compact_bytes = compact_bytes;
+    }
+    return 0;
+}
+
+void fifo_fini(struct fifo *f)
+{
+    while (f->ring != NULL && fifo_count(f) > 0)
+        rte_pktmbuf_free(f->ring[f->tail++ & f->mask].m);
+    rte_pktmbuf_free_bulk(f->spares, f->n_spares);
+    rte_free(f->ring);
+    rte_free(f->lines);
+    memset(f, 0, sizeof *f);
+}
+
+/*
+ * Writes past the cache, whole lines: they are wanted when they would have left it anyway, and no
+ * line is read before it is written. Reads up to 63 bytes behind the frame, inside its buffer.
+ */
+static void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
+{
+#ifdef __SSE2__
+    for (uint32_t i = 0; i < lines * LINE; i += 16)
+        _mm_stream_si128((__m128i *)(void *)(to + i),
+                         _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+#else
+    rte_memcpy(to, from, (size_t)lines * LINE);
+#endif
+}
+
+/* Nothing of this mbuf but its bytes matters, and it is one like those that will be needed. */
+static bool plain(const struct fifo *f, const struct rte_mbuf *m)
+{
+    return m->pool == f->pool && m->nb_segs == 1 && m->ol_flags == 0 &&
+           rte_mbuf_refcnt_read(m) == 1 && rte_pktmbuf_tailroom(m) >= LINE;
+}
+
+/* The first line for so many, from `line` on, which may be at the start again. */
+static uint32_t line_start(const struct fifo *f, uint32_t line, uint32_t lines)
+{
+    uint32_t left = f->line_mask + 1 - (line & f->line_mask);
+
+    return left < lines ? line + left : line;
+}
+
+/* Keeps the frame as bytes; false if there is no room for them. */
+static bool compact(struct fifo *f, struct rte_mbuf *m, uint32_t len)
+{
+    uint32_t lines = (len + LINE - 1) / LINE, first = line_start(f, f->line_head, lines);
+
+    if (first + lines - f->line_tail > f->line_mask + 1)
+        return false;
+    lines_write(f->lines + (size_t)(first & f->line_mask) * LINE,
+                rte_pktmbuf_mtod(m, const uint8_t *), lines);
+    f->line_head = first + lines;
+    if (f->n_spares < FIFO_SPARES)
+        f->spares[f->n_spares++] = m;
+    else
+        rte_pktmbuf_free(m);
+    return true;
+}
+
+void fifo_push(struct fifo *f, const struct path_packet *p)
+{
+    struct path_packet *to = &f->ring[f->head++ & f->mask];
+
+    CHECK(f->head - f->tail <= f->mask + 1);
+    *to = *p;
+    if (f->head - f->tail > WARM && p->len <= f->compact_bytes && plain(f, p->m) &&
+        compact(f, p->m, p->len))
+        to->m = NULL;
+}
+
+/* An mbuf for a frame that leaves. */
+static struct rte_mbuf *spare(struct fifo *f)
+{
+    struct rte_mbuf *m;
+
+    if (f->n_spares == 0)
+        return rte_pktmbuf_alloc(f->pool);
+    m = f->spares[--f->n_spares];
+    rte_pktmbuf_reset(m);
+    return m;
+}
+
+struct path_packet fifo_pop(struct fifo *f)
+{
+    struct path_packet p = f->ring[f->tail++ & f->mask];
+    const struct path_packet *ahead = &f->ring[(f->tail + AHEAD) & f->mask];
+    uint32_t lines, first;
+
+    rte_prefetch0(ahead + 4);
+    if (p.m != NULL) {
+        /* whatever is there: a wrong address does no harm */
+        rte_prefetch0(ahead->m);
+        rte_prefetch0((const uint8_t *)ahead->m + LINE);
+        return p;
+    }
+    lines = (p.len + LINE - 1) / LINE;
+    first = line_start(f, f->line_tail, lines);
+    f->line_tail = first + lines;
+    rte_prefetch0(f->lines + (size_t)((first + AHEAD) & f->line_mask) * LINE);
+    p.m = spare(f);
+    if (p.m != NULL) {
+        p.m->pkt_len = p.len;
+        p.m->data_len = (uint16_t)p.len;
+        rte_memcpy(rte_pktmbuf_mtod(p.m, void *), f->lines + (size_t)(first & f->line_mask) * LINE,
+                   p.len);
+    }
+    return p;
+}
