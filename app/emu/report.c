@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
-
-#include <jansson.h>
 
 #include "base/value.h"
 

@@ -10,8 +10,8 @@
 
 #include <rte_lcore.h>
 
-#include "sluiced/daemon.h"
 #include "common/say.h"
+#include "sluiced/daemon.h"
 
 /* Lcores that may get lanes whose port names none. */
 struct pool {

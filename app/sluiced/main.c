@@ -14,12 +14,12 @@
 #include <rte_version.h>
 
 #include "base/value.h"
+#include "common/eal.h"
+#include "common/say.h"
 #include "sluiced/control.h"
 #include "sluiced/daemon.h"
-#include "common/eal.h"
 #include "sluiced/grace.h"
 #include "sluiced/options.h"
-#include "common/say.h"
 #include "sluiced/start.h"
 
 /* Control in a thread of its own, where the main lcore works. */

@@ -67,7 +67,7 @@ def _own_header(tree, path, first):
     """The header that must come first in a .c file; None where there is none."""
     stem = path[:-2] + ".h"
     if os.path.exists(os.path.join(tree.root, stem)):
-        return stem.split("/", 1)[1]
+        return stem if path.startswith("drivers/") else stem.split("/", 1)[1]
     same_room = first[2] and first[1].split("/")[0] == path.split("/")[1]
     return first[1] if same_room else None
 
@@ -75,7 +75,7 @@ def _own_header(tree, path, first):
 def check_include_order(tree):
     """Own header, system, DPDK, project; a blank line between the groups, project in order."""
     bad = []
-    for path in tree.sources("lib") + tree.sources("app"):
+    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
         found = source.includes(tree.text(path))
         if not found:
             continue
@@ -216,11 +216,12 @@ def _cflags():
 
 def check_headers_alone(tree):
     """Every header compiles alone; the public ones as C++ too, and without DPDK."""
-    flags = ["-D_GNU_SOURCE", "-Ilib", "-Iapp", "-Wall", "-Wextra", "-Wno-unused-parameter",
+    flags = ["-D_GNU_SOURCE", "-Ilib", "-Iapp", "-I.", "-Wall", "-Wextra", "-Wno-unused-parameter",
              "-Wmissing-prototypes", "-Werror"]
     dpdk = _cflags()
     jobs = []
-    for path in tree.sources("lib", (".h",)) + tree.sources("app", (".h",)):
+    for path in (tree.sources("lib", (".h",)) + tree.sources("app", (".h",)) +
+                 tree.sources("drivers", (".h",))):
         need = [] if room_of(path) in rules.NO_DPDK else dpdk
         jobs.append((path, ["gcc", "-std=gnu11", "-x", "c"] + flags + need))
     plain = [f for f in flags if f != "-Wmissing-prototypes"]
@@ -233,7 +234,8 @@ def check_headers_alone(tree):
         path, command = job
         with tempfile.NamedTemporaryFile("w", suffix=".c") as f:
             # Included, so that #pragma once and guards count and "main file" warnings do not.
-            f.write(f'#include "{path.split("/", 1)[1]}"\n')
+            name = path if path.startswith("drivers/") else path.split("/", 1)[1]
+            f.write(f'#include "{name}"\n')
             f.flush()
             done = subprocess.run(command + ["-fsyntax-only", f.name], cwd=tree.root,
                                   capture_output=True, text=True, check=False)
