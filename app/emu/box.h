@@ -23,7 +23,8 @@ struct box {
     struct clock clock;
     uint64_t start;             /* TSC */
     char spec[2][BOX_SPEC_MAX]; /* as they are now */
-    bool stop;                  /* atomic: the runner ends */
+    uint64_t turns;             /* atomic: of the runner */
+    bool running, stop;         /* atomic: the runner ends */
     bool started[2];
 };
 

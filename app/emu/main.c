@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -21,11 +22,13 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/grace.h"
 #include "common/say.h"
 #include "emu/box.h"
 #include "emu/console.h"
 #include "emu/report.h"
 
+#define TURN          16 /* rounds between looks at what control wants */
 #define POOL_CACHE    256
 #define COMPACT_BYTES 128 /* doc/path.md says so */
 
@@ -44,10 +47,31 @@ static int box_run(void *arg)
 {
     struct box *b = arg;
 
-    while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED))
-        for (unsigned int i = 0; i < 64; i++)
+    grace_loop(true);
+    __atomic_store_n(&b->running, true, __ATOMIC_SEQ_CST);
+    while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&b->turns, b->turns + 1, __ATOMIC_SEQ_CST);
+        for (unsigned int i = 0; i < TURN; i++)
             cable_run(b->cable);
+    }
+    __atomic_store_n(&b->running, false, __ATOMIC_SEQ_CST);
+    grace_loop(false);
     return 0;
+}
+
+/* What is unmapped must be out of the runner's reach. */
+static void box_pass(void *ctx)
+{
+    const struct timespec pause = {0, 20000};
+    const struct box *b = ctx;
+    uint64_t before = __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST);
+
+    /* the first turn seen may be one that had begun before; a runner that was away for 100 ms is
+     * not waited for */
+    for (int i = 0; i < 5000 && __atomic_load_n(&b->running, __ATOMIC_SEQ_CST) &&
+                    __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST) - before < 2;
+         i++)
+        nanosleep(&pause, NULL);
 }
 
 /* Sleeps until there is something to read, or the time. */
@@ -226,7 +250,9 @@ static enum say_exit box_life(struct box *b, int signals)
         b->start = rte_rdtsc();
         say("ready: %s (%s) to %s (%s)", b->port[0].name, b->port[0].driver, b->port[1].name,
             b->port[1].driver);
+        grace_set(box_pass, b);
         rc = lcores_run(b, signals);
+        grace_set(NULL, NULL);
         if (!b->opt.quiet)
             report_show(b, stderr);
         if (json_write(b) != 0)

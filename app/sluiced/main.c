@@ -15,10 +15,10 @@
 
 #include "base/value.h"
 #include "common/eal.h"
+#include "common/grace.h"
 #include "common/say.h"
 #include "sluiced/control.h"
 #include "sluiced/daemon.h"
-#include "sluiced/grace.h"
 #include "sluiced/options.h"
 #include "sluiced/start.h"
 
@@ -57,6 +57,15 @@ static enum say_exit run_with_thread(struct daemon *d, const cpu_set_t *cpus, st
     return t.rc;
 }
 
+/* What is unmapped must be out of every worker's reach. */
+static void workers_pass(void *ctx)
+{
+    const struct daemon *d = ctx;
+
+    for (uint32_t i = 0; i < d->n_workers; i++)
+        worker_pass(&d->workers[i]);
+}
+
 /* Workers on their lcores, control here or in a thread; returns when all have ended. */
 static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
 {
@@ -67,7 +76,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
 
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
         cpus = rte_lcore_cpuset(d->config.daemon.control_lcore);
-    grace_set(d->workers, d->n_workers);
+    grace_set(workers_pass, d);
     for (i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
 
@@ -87,7 +96,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
     rte_eal_mp_wait_lcore();
     for (i = 0; i < d->n_workers; i++)
         worker_take(&d->workers[i]);
-    grace_set(NULL, 0);
+    grace_set(NULL, NULL);
     return rc;
 }
 

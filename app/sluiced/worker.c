@@ -9,6 +9,7 @@
 #include <rte_pause.h>
 
 #include "base/counter.h"
+#include "common/grace.h"
 
 #define NS_IN_S 1000000000ull
 
@@ -58,14 +59,12 @@ static void worker_rest(struct worker *w, uint64_t busy, uint64_t now)
     }
 }
 
-static __thread bool in_worker;
-
 int worker_main(void *worker)
 {
     struct worker *w = worker;
     uint64_t now = rte_rdtsc(), busy = now, end;
 
-    in_worker = true;
+    grace_loop(true);
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
     if (w->idle == CONFIG_IDLE_SLEEP)
         prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* 50 us otherwise */
@@ -88,13 +87,8 @@ int worker_main(void *worker)
         now = end;
     }
     __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);
-    in_worker = false;
+    grace_loop(false);
     return 0;
-}
-
-bool worker_here(void)
-{
-    return in_worker;
 }
 
 void worker_pass(const struct worker *w)

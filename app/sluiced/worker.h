@@ -43,7 +43,5 @@ void worker_take(const struct worker *w);
 /* Waits until the worker has begun an iteration after this call, or does not run, or 100 ms; not
  * from a worker. */
 void worker_pass(const struct worker *w);
-/* True in the thread of a worker. */
-bool worker_here(void);
 
 #endif
