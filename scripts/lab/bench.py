@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from . import bench_memif, bench_micro, bench_paced
+from . import bench_emu, bench_memif, bench_micro, bench_paced, bench_tcp
 from .process import Lab, LabError
 from .table import Results
 
@@ -12,6 +12,8 @@ from .table import Results
 BENCHES = {
     "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
     "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
+    "emu": (bench_emu, 5000, "the path emulator on one core against testpmd, and its delay error"),
+    "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),
     "wheel": (bench_micro.Micro("wheel"), 0, "the timing wheel: ns per release"),
 }

@@ -21,7 +21,7 @@ class Build:
     huge: bool = False
 
     def program(self, name):
-        path = os.path.join(self.dir, "app", name, name)
+        path = os.path.join(self.dir, "app", {"sluice-emu": "emu"}.get(name, name), name)
         if not os.access(path, os.X_OK):
             raise LabError(f"{path} is missing; build it: ninja -C {self.dir}")
         return path

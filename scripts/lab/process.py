@@ -125,6 +125,16 @@ class Lab:
             self.keep_logs(self.keep_dir)
         self.close()
 
+    def mark(self):
+        """For close_to()."""
+        return len(self._undo)
+
+    def close_to(self, mark):
+        """Undoes what came after the mark."""
+        while len(self._undo) > mark:
+            function, args, kwargs = self._undo.pop()
+            function(*args, **kwargs)
+
     def close(self):
         for number in self._old:
             signal.signal(number, signal.SIG_IGN)
