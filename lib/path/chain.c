@@ -301,6 +301,8 @@ static int flows_create(struct chain_elements *out, struct stage *stage, uint32_
         rc = element_new(out, stage->kind, stage, instance, e);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         flow_connect(*e, i, heads[i]);
+    if (rc == 0)
+        flow_connect_rest(*e, n, join);
     rte_free(heads);
     return rc;
 }

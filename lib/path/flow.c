@@ -24,7 +24,7 @@ struct match_params {
 
 struct match {
     struct element e;
-    struct element *heads[FLOW_BRANCHES_MAX];
+    struct element *heads[FLOW_BRANCHES_MAX + 1]; /* the last one: for what fits no rule */
 };
 
 static int match_parse(struct spec *s, void *params)
@@ -40,15 +40,14 @@ static void match_arrive(struct element *e, struct path_packet *packet)
     const struct match_params *p = e->params;
     struct ip_flow f;
 
+    uint32_t i = 0;
+
     ip_flow(packet->m, &f);
-    for (uint32_t i = 0; i < p->n; i++)
-        if (rule_fits(&p->rules[i], &f, packet->len)) {
-            counter_add(&e->counts.out_packets, 1);
-            counter_add(&e->counts.out_bytes, packet->len);
-            element_put(((struct match *)e)->heads[i], packet);
-            return;
-        }
-    element_pass(e, packet);
+    while (i < p->n && !rule_fits(&p->rules[i], &f, packet->len))
+        i++;
+    counter_add(&e->counts.out_packets, 1);
+    counter_add(&e->counts.out_bytes, packet->len);
+    element_put(((struct match *)e)->heads[i], packet);
 }
 
 const struct element_kind kind_match = {
@@ -245,6 +244,12 @@ void flow_connect(struct element *e, uint32_t branch, struct element *first)
         ((struct each *)e)->heads[branch] = first;
     else
         ((struct match *)e)->heads[branch] = first;
+}
+
+void flow_connect_rest(struct element *e, uint32_t n, struct element *join)
+{
+    if (e->kind == &kind_match)
+        ((struct match *)e)->heads[n] = join;
 }
 
 static int branch_read(struct spec *s, struct stage *st,
