@@ -266,6 +266,7 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
     e->params = stage->params;
     e->path = out->path;
     e->instance = instance;
+    e->lane = out->lane;
     e->due = TIME_NEVER;
     e->since = out->since;
     e->change_at = stage->changes != NULL && kind == stage->kind
@@ -290,13 +291,17 @@ static int flows_create(struct chain_elements *out, struct stage *stage, uint32_
 {
     uint32_t copies = flow_copies(stage), n = stage->n_branches * copies;
     struct element **heads = rte_zmalloc("path flows", n * sizeof *heads, 0);
+    uint16_t lane = out->lane;
     int rc = heads == NULL ? -ENOMEM : 0;
 
     join->next = rest;
     join->joins = true;
-    for (uint32_t i = n; rc == 0 && i-- > 0;)
+    for (uint32_t i = n; rc == 0 && i-- > 0;) {
+        out->lane = (uint16_t)i;
         rc = chain_build(out, stage->branches[i / copies], copies > 1 ? i % copies : instance, join,
                          &heads[i]);
+    }
+    out->lane = lane;
     if (rc == 0)
         rc = element_new(out, stage->kind, stage, instance, e);
     for (uint32_t i = 0; rc == 0 && i < n; i++)

@@ -29,6 +29,7 @@ struct chain_elements {
     uint32_t n;
     struct path *path;
     uint64_t seed, since;
+    uint16_t lane; /* of those being made */
 };
 
 /* Makes the elements of a chain whose packets then go to `rest`. *first: where packets enter, rest

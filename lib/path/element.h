@@ -53,6 +53,7 @@ struct element {
     uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
     uint64_t change_at; /* when params change */
     bool joins;         /* gathers what flows let go: not in the order of time until all have run */
+    uint16_t lane;      /* of the flow that it is a part of */
     struct path_element_counts counts;
     struct rng rng;
     /* set-up */
@@ -107,6 +108,7 @@ static inline void element_pass(struct element *e, struct path_packet *p)
 {
     counter_add(&e->counts.out_packets, 1);
     counter_add(&e->counts.out_bytes, p->len);
+    p->lane = e->lane;
     if (e->next != NULL)
         element_put(e->next, p);
     else

@@ -18,8 +18,11 @@
 
 struct path_packet {
     struct rte_mbuf *m;
-    uint64_t at;  /* cycles: its own time, where it is now */
-    uint32_t len; /* bytes of the frame, as mbufs count: without CRC */
+    uint64_t at;   /* cycles: its own time, where it is now */
+    uint64_t came; /* when it came into the path; TIME_NEVER: it was made there */
+    uint32_t len;  /* bytes of the frame, as mbufs count: without CRC */
+    uint16_t nth;  /* among those that came at that time */
+    uint16_t lane; /* which of the flows that a join gathers */
 };
 
 struct fifo {

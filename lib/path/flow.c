@@ -47,6 +47,7 @@ static void match_arrive(struct element *e, struct path_packet *packet)
         i++;
     counter_add(&e->counts.out_packets, 1);
     counter_add(&e->counts.out_bytes, packet->len);
+    packet->lane = (uint16_t)i;
     element_put(((struct match *)e)->heads[i], packet);
 }
 
@@ -166,7 +167,8 @@ static void each_arrive(struct element *e, struct path_packet *packet)
     key_of(((const struct each_params *)e->params)->key, packet->m, &k);
     counter_add(&e->counts.out_packets, 1);
     counter_add(&e->counts.out_bytes, packet->len);
-    element_put(x->heads[flow_number(x, &k)], packet);
+    packet->lane = (uint16_t)flow_number(x, &k);
+    element_put(x->heads[packet->lane], packet);
 }
 
 const struct element_kind kind_each = {
@@ -188,8 +190,13 @@ struct join {
 
 static int join_init(struct element *e)
 {
+    struct join *j = (struct join *)e;
+
     /* what one poll brings is not far apart */
-    return sorter_init(&((struct join *)e)->sorter, path_packets_max(e->path), 1u << 20);
+    if (sorter_init(&j->sorter, path_packets_max(e->path), 1u << 20) != 0)
+        return -ENOMEM;
+    j->sorter.lanes = true;
+    return 0;
 }
 
 static void join_fini(struct element *e)

@@ -130,7 +130,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     };
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
-    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES};
+    struct path_packet packet = {m, at, TIME_NEVER, head + WIRE_RCNTL_BYTES, 0, 0};
     uint8_t *bytes;
 
     if (m == NULL)

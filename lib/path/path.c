@@ -19,6 +19,8 @@ struct path {
     struct element **order; /* upstream before downstream */
     uint32_t n;
     uint64_t now;
+    uint64_t pushed_at; /* when the last packet came, and how many did at that time */
+    uint16_t pushed;
     struct fifo out; /* what has passed, by time */
     struct path_counts counts;
 };
@@ -146,6 +148,7 @@ struct path *path_create(const char *spec, const struct path_config *cfg, uint64
     p->cfg = *cfg;
     p->clock.hz = cfg->hz;
     p->now = now;
+    p->pushed_at = TIME_NEVER;
     spec_init(&s, spec, cfg->hz, err, err_len);
     rc = chain_parse(&p->chain, &s);
     if (rc == 0) {
@@ -210,9 +213,12 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
 
     CHECK(now >= p->now);
     p->now = now;
+    if (now != p->pushed_at)
+        p->pushed = 0;
+    p->pushed_at = now;
     counter_add(&p->counts.held_packets, taken);
     for (uint16_t i = 0; i < taken; i++) {
-        struct path_packet packet = {m[i], now, m[i]->pkt_len};
+        struct path_packet packet = {m[i], now, now, m[i]->pkt_len, p->pushed++, 0};
 
         bytes += packet.len;
         if (p->first != NULL)

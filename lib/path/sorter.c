@@ -36,11 +36,21 @@ void sorter_fini(struct sorter *s)
     s->heap = NULL;
 }
 
+/* Among lanes at one time. */
+static uint64_t rank(const struct path_packet *p)
+{
+    return (p->came == p->at ? 1ull << 32 | (uint64_t)p->nth << 16 : 0) | p->lane;
+}
+
 static bool before(const struct sorter *s, uint32_t a, uint32_t b)
 {
     const struct sorter_node *x = &s->nodes[a], *y = &s->nodes[b];
 
-    return x->p.at != y->p.at ? x->p.at < y->p.at : x->order < y->order;
+    if (x->p.at != y->p.at)
+        return x->p.at < y->p.at;
+    if (s->lanes && rank(&x->p) != rank(&y->p))
+        return rank(&x->p) < rank(&y->p);
+    return x->order < y->order;
 }
 
 static void heap_push(struct sorter *s, uint32_t node)

@@ -3,6 +3,10 @@
  * Packets in the order of their times, whatever the order they came in; equal times first in, first
  * out. Exact to the cycle.
  *
+ * With lanes, which do not come in one order (they depend on who is run first): equal times by a
+ * rule that is the same whatever the polls are. First those that were in the path before, lane by
+ * lane, then those that came into it at that very time, as they came.
+ *
  * Times are cut into buckets of 2^shift cycles. The packets of later buckets wait unsorted; those
  * of the current bucket and before are in a binary heap, small enough to stay in the cache. A
  * packet further away than all buckets waits in the last one and is placed anew from there.
@@ -32,6 +36,7 @@ struct sorter {
     uint32_t capacity, count, heaped;
     uint32_t free, fresh; /* returned nodes; and those never used: fresh .. capacity - 1 */
     uint32_t shift;
+    bool lanes;
     uint64_t current;   /* bucket number: at >> shift */
     uint64_t order;     /* of the next push */
     uint64_t order_max; /* largest order that was popped, + 1 */

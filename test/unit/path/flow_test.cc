@@ -27,4 +27,37 @@ TEST(Match, WhatFitsNothingGoesOnBehindIt)
     EXPECT_EQ(l.counts(2).in_packets, 2u);
 }
 
+/* Equal times: what was in the path goes first, flow by flow; polls between do not matter. */
+TEST(Join, EqualTimesWhateverThePolls)
+{
+    const char *spec = "match dst 10.0.1.1 ( ) or dst 10.0.1.2 ( delay 2ms ) else ( delay 1ms )";
+    Line polled(spec), lazy(spec);
+
+    for (Line *l : {&polled, &lazy}) {
+        const struct {
+            uint64_t at;
+            unsigned int dst;
+        } arrivals[] = {{0, 2}, {1000000, 3}, {2000000, 1}, {2000000, 2}, {2000000, 1}};
+
+        for (auto a : arrivals) {
+            struct rte_mbuf *m = flow_packet(1, a.dst);
+            mbuf_id(m) = l->pushed++;
+            if (l == &polled)
+                l->poll(a.at);
+            path_push(l->p, &m, 1, a.at);
+            if (l == &polled)
+                l->poll(a.at);
+        }
+        l->poll(9000000);
+    }
+    std::vector<uint32_t> order;
+    for (const Out &o : polled.out)
+        order.push_back(o.id);
+    EXPECT_EQ(order, (std::vector<uint32_t>{0, 1, 2, 4, 3}));
+    order.clear();
+    for (const Out &o : lazy.out)
+        order.push_back(o.id);
+    EXPECT_EQ(order, (std::vector<uint32_t>{0, 1, 2, 4, 3}));
+}
+
 } // namespace
