@@ -38,12 +38,9 @@ void path_discard(struct path *path, const struct path_packet *p)
     rte_pktmbuf_free(p->m);
 }
 
-static bool room(struct path *path)
+static bool room(const struct path *path)
 {
-    if (path->counts.held_packets < path->cfg.packets_max)
-        return true;
-    counter_add(&path->counts.drop_full, 1);
-    return false;
+    return path->counts.held_packets < path->cfg.packets_max;
 }
 
 static struct rte_mbuf *adopt(struct path *path, struct rte_mbuf *m)
@@ -57,14 +54,12 @@ static struct rte_mbuf *adopt(struct path *path, struct rte_mbuf *m)
 
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m)
 {
-    if (!room(path))
-        return NULL;
-    return adopt(path, rte_pktmbuf_copy(m, path->cfg.pool, 0, UINT32_MAX));
+    return adopt(path, room(path) ? rte_pktmbuf_copy(m, path->cfg.pool, 0, UINT32_MAX) : NULL);
 }
 
 struct rte_mbuf *path_make(struct path *path)
 {
-    return room(path) ? adopt(path, rte_pktmbuf_alloc(path->cfg.pool)) : NULL;
+    return adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
 }
 
 const struct clock *path_clock(const struct path *path)

@@ -67,8 +67,8 @@ uint64_t path_next(const struct path *p);
 
 struct path_counts {
     uint64_t in_packets, in_bytes, out_packets, out_bytes;
-    uint64_t drop_full;    /* beyond packets_max */
-    uint64_t drop_no_mbuf; /* a copy was due and the pool empty */
+    uint64_t drop_full;    /* arrived beyond packets_max */
+    uint64_t drop_no_mbuf; /* a copy or RCNTL was due, but the pool empty or packets_max held */
     uint64_t held_packets; /* now */
 };
 const struct path_counts *path_counts(const struct path *p);
