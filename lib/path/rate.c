@@ -82,7 +82,7 @@ static void due_set(struct rate *r)
         r->sv.e.due = TIME_NEVER;
         return;
     }
-    if (r->work >> 64 == 0)
+    if (r->work <= UINT64_MAX - p->rate_Bps)
         cycles = ((uint64_t)r->work + p->rate_Bps - 1) / p->rate_Bps;
     else
         cycles = (r->work + p->rate_Bps - 1) / p->rate_Bps;
