@@ -190,6 +190,7 @@ bool queue_pop(struct queue *q, struct element *e, const struct queue_params *p,
             return true;
         if (p->codel.ecn && ip_mark(packet->m)) {
             counter_add(&e->counts.marked, 1);
+            codel_marked(&q->codel, &p->codel);
             return true;
         }
         element_unhold(e, packet, now - packet->at);
