@@ -24,7 +24,7 @@ void server_arrive(struct element *e, struct path_packet *packet)
 {
     struct server *sv = (struct server *)e;
     const struct server_params *p = e->params;
-    struct queue_extra extra = {0, 0, !sv->busy, 0};
+    struct queue_extra extra = {0, 0, !sv->busy, p->limit_served, 0};
 
     if (p->limit_served && sv->busy) {
         extra.packets = 1;
