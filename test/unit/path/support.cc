@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -110,6 +111,7 @@ struct rte_mbuf *packet_make(uint32_t len, uint32_t pieces)
 {
     struct rte_mbuf *first = nullptr;
 
+    pieces = std::max(pieces, len / 2048 + 1);
     for (uint32_t i = 0; i < pieces; i++) {
         uint32_t part = len / pieces + (i < len % pieces);
         struct rte_mbuf *m = rte_pktmbuf_alloc(test_pool);

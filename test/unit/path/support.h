@@ -86,7 +86,7 @@ class Line
 /* What path_create() says of a spec that is none; "" if it takes it. */
 std::string spec_error(const std::string &spec);
 
-/* A packet of len bytes whose bytes are its number's; chained when pieces > 1. */
+/* A packet of len zero bytes, in so many pieces or as many as it needs. */
 struct rte_mbuf *packet_make(uint32_t len, uint32_t pieces = 1);
 /* A UDP packet, and the route it goes by default. */
 struct frame_route route_make(const char *src, const char *dst);
