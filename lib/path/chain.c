@@ -298,7 +298,7 @@ static int flows_create(struct chain_elements *out, struct stage *stage, uint32_
     join->joins = true;
     for (uint32_t i = n; rc == 0 && i-- > 0;) {
         out->lane = (uint16_t)i;
-        rc = chain_build(out, stage->branches[i / copies], copies > 1 ? i % copies : instance, join,
+        rc = chain_build(out, stage->branches[i / copies], instance * copies + i % copies, join,
                          &heads[i]);
     }
     out->lane = lane;

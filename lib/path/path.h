@@ -102,7 +102,8 @@ struct path_element_info {
     const char *kind;  /* "delay" */
     const char *text;  /* as written in the spec, from its kind to its last option */
     uint32_t depth;    /* 0, or how many parentheses it stands in */
-    uint32_t instance; /* of the flow it serves, inside "each"; else 0 */
+    uint32_t instance; /* of the flow it serves, inside "each"; else 0. In an "each max N" inside
+                          another's flow i, that flow's are i * N to i * N + N - 1. */
     const struct path_element_counts *counts;
     const struct histogram *delay; /* cycles spent in the element; NULL if it holds nothing */
     const struct histogram *queue; /* packets found waiting by each arrival; likewise */
