@@ -24,7 +24,7 @@ struct rate_params {
 
 struct rate {
     struct server sv;
-    uint64_t start; /* of what is left to do: */
+    uint64_t start; /* of what is left to do; after now in a stall: */
     u128 work;      /* bytes * hz; done after work / rate cycles */
     bool stalled;   /* this packet has been held up already */
 };
@@ -103,21 +103,29 @@ static void rate_begin(struct server *sv, uint64_t start, bool fresh)
     due_set(r);
 }
 
-/* What is left to do, at the new rate. */
+/* What has been done until now is no longer left to do. */
+static void settle(struct rate *r, uint64_t rate_Bps, uint64_t now)
+{
+    u128 done;
+
+    if (now <= r->start) /* in a stall */
+        return;
+    done = (u128)(now - r->start) * rate_Bps;
+    r->work -= done < r->work ? done : r->work;
+    r->start = now;
+}
+
 static void rate_change(struct element *e, const void *old, uint64_t at)
 {
     struct rate *r = (struct rate *)e;
-    const struct rate_params *was = old;
-    u128 done = (u128)(at - r->start) * was->rate_Bps;
 
     if (!r->sv.busy)
         return;
-    r->work -= done < r->work ? done : r->work;
-    r->start = at;
+    settle(r, ((const struct rate_params *)old)->rate_Bps, at);
     due_set(r);
 }
 
-static void receiver_overrun(struct server *sv)
+static void receiver_overrun(struct server *sv, uint64_t at)
 {
     struct rate *r = (struct rate *)sv;
     const struct rate_params *p = sv->e.params;
@@ -125,7 +133,8 @@ static void receiver_overrun(struct server *sv)
     if (r->stalled)
         return;
     r->stalled = true;
-    r->work += (u128)p->stall * p->rate_Bps;
+    settle(r, p->rate_Bps, at);
+    r->start = at + p->stall;
     due_set(r);
 }
 

@@ -24,6 +24,7 @@ void server_arrive(struct element *e, struct path_packet *packet)
 {
     struct server *sv = (struct server *)e;
     const struct server_params *p = e->params;
+    uint64_t at = packet->at;
     struct queue_extra extra = {0, 0, !sv->busy, p->limit_served, 0};
 
     if (p->limit_served && sv->busy) {
@@ -34,7 +35,7 @@ void server_arrive(struct element *e, struct path_packet *packet)
         extra.rate_Bps = sv->rate_Bps(sv);
     if (!queue_push(&sv->queue, e, &p->queue, packet, &extra)) {
         if (sv->busy && sv->overrun != NULL)
-            sv->overrun(sv);
+            sv->overrun(sv, at);
         return;
     }
     element_hold(e, packet);

@@ -59,6 +59,23 @@ TEST(Receiver, StallsOncePerPacketWhenItOverruns)
     EXPECT_EQ(l.out[4].at, 18000000u);
 }
 
+/* A stall is a time: a rate that changes in it makes it neither shorter nor longer. */
+TEST(Receiver, RateChangesInAStall)
+{
+    Line faster("receiver 8mbit stall 5ms limit 2 at 3ms receiver 16mbit stall 5ms limit 2");
+    Line stopped(
+        "receiver 8mbit stall 5ms limit 2 at 3ms receiver 0 limit 2 at 4ms receiver 8mbit");
+
+    for (Line *l : {&faster, &stopped}) {
+        l->push(0, 1000);
+        l->push(0, 1000);
+        l->push(500000, 1000); // 500 bytes are left, from 5.5 ms on
+        l->finish();
+    }
+    EXPECT_EQ(faster.out[0].at, 5750000u);
+    EXPECT_EQ(stopped.out[0].at, 6000000u);
+}
+
 TEST(Receiver, WithoutStallIsALink)
 {
     Line l("receiver 8mbit");
