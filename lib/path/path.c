@@ -203,32 +203,30 @@ static void path_run(struct path *p, uint64_t now)
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
     uint64_t bytes = 0;
-    uint32_t room = p->cfg.packets_max - (uint32_t)p->counts.held_packets;
-    uint16_t taken = (uint16_t)RTE_MIN((uint32_t)n, room);
 
     CHECK(now >= p->now);
     p->now = now;
     if (now != p->pushed_at)
         p->pushed = 0;
     p->pushed_at = now;
-    counter_add(&p->counts.held_packets, taken);
-    for (uint16_t i = 0; i < taken; i++) {
+    for (uint16_t i = 0; i < n; i++) {
         struct path_packet packet = {m[i], now, now, m[i]->pkt_len, p->pushed++, 0};
 
         bytes += packet.len;
+        /* one by one: elements may drop, and so make room within a burst */
+        if (!room(p)) {
+            counter_add(&p->counts.drop_full, 1);
+            rte_pktmbuf_free(m[i]);
+            continue;
+        }
+        counter_add(&p->counts.held_packets, 1);
         if (p->first != NULL)
             element_put(p->first, &packet);
         else
             path_leave(p, &packet);
     }
     counter_add(&p->counts.in_packets, n);
-    for (uint16_t i = taken; i < n; i++)
-        bytes += m[i]->pkt_len;
     counter_add(&p->counts.in_bytes, bytes);
-    if (taken < n) {
-        counter_add(&p->counts.drop_full, (uint64_t)n - taken);
-        rte_pktmbuf_free_bulk(m + taken, (unsigned int)(n - taken));
-    }
 }
 
 uint16_t path_pop(struct path *p, struct rte_mbuf **m, uint16_t max, uint64_t now)
