@@ -36,6 +36,7 @@ struct direction {
     uint64_t kept_since;
     struct rte_mbuf *kept[CABLE_BURST]; /* given by the path, not taken by the port */
     struct cable_counts counts;
+    bool moved;           /* packets, in the last round */
     struct path *current; /* control's view */
 };
 
@@ -307,12 +308,13 @@ uint32_t cable_run(struct cable *w)
         struct direction *d = &w->dir[i];
         uint32_t moved;
 
+        if (d->moved)
+            histogram_add(&d->counts.round, now - w->last_run);
         if (__atomic_load_n(&d->wanted, __ATOMIC_RELAXED) != NULL)
             path_take(d);
         moved = receive(w, d);
         moved += transmit(w, d);
-        if (moved > 0)
-            histogram_add(&d->counts.round, now - w->last_run);
+        d->moved = moved > 0;
         n += moved;
     }
     w->last_run = now;

@@ -62,10 +62,11 @@ const struct path *cable_path(const struct cable *w, unsigned int i);
 /* What happened at the ends of direction i since the beginning. [control] may read. */
 struct cable_counts {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t tx_dropped;    /* the port took nothing for CABLE_KEEP_MS */
-    uint64_t drop_no_mbuf;  /* no room for a copy of what a made port sent */
-    struct histogram late;  /* cycles between a packet's time and the TSC before its tx_burst */
-    struct histogram round; /* cycles from one cable_run() to the next, while packets move */
+    uint64_t tx_dropped;   /* the port took nothing for CABLE_KEEP_MS */
+    uint64_t drop_no_mbuf; /* no room for a copy of what a made port sent */
+    struct histogram late; /* cycles between a packet's time and the TSC before its tx_burst */
+    struct histogram
+        round; /* cycles of a cable_run() that moved packets this way, to the next one */
 };
 const struct cable_counts *cable_counts(const struct cable *w, unsigned int i);
 

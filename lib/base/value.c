@@ -63,14 +63,16 @@ static const struct unit number_units[] = {
     {NULL, 0, 0},
 };
 
-/* number = *mantissa / *scale; returns where the unit starts, or NULL if there is no number. */
-static const char *number_read(const char *p, u128 *mantissa, uint64_t *scale, bool *too_large)
+/* number = *mantissa / *scale; returns where the unit starts, or NULL if there is no number. *cut:
+ * what came behind the ninth decimal was not 0. */
+static const char *number_read(const char *p, u128 *mantissa, uint64_t *scale, bool *too_large,
+                               bool *cut)
 {
     bool point = false, digits = false;
 
     *mantissa = 0;
     *scale = 1;
-    *too_large = false;
+    *too_large = *cut = false;
     for (;; p++) {
         if (*p == '.' && !point && isdigit((unsigned char)p[1])) {
             point = true;
@@ -79,8 +81,10 @@ static const char *number_read(const char *p, u128 *mantissa, uint64_t *scale, b
         if (!isdigit((unsigned char)*p))
             break;
         digits = true;
-        if (point && *scale >= 1000000000ull)
-            continue; /* beyond nine decimals nothing here can tell the difference */
+        if (point && *scale >= 1000000000ull) {
+            *cut |= *p != '0'; /* nothing here can tell the difference, but that from 0 */
+            continue;
+        }
         *mantissa = *mantissa * 10 + (unsigned int)(*p - '0');
         if (point)
             *scale *= 10;
@@ -105,21 +109,21 @@ static const char *value_read(const char *text, const struct unit *units, const 
 {
     u128 mantissa, value;
     uint64_t scale;
-    bool too_large;
+    bool too_large, cut;
     const char *p = text;
 
     while (isspace((unsigned char)*p))
         p++;
     if (*p == '-')
         return "it is negative";
-    p = number_read(p, &mantissa, &scale, &too_large);
+    p = number_read(p, &mantissa, &scale, &too_large, &cut);
     if (p == NULL)
         return "it does not start with a number";
     if (too_large)
         return "it is too large";
     while (isspace((unsigned char)*p))
         p++;
-    if (*p == '\0' && mantissa == 0) {
+    if (*p == '\0' && mantissa == 0 && !cut) {
         *out = 0;
         return NULL;
     }
@@ -134,7 +138,7 @@ static const char *value_read(const char *text, const struct unit *units, const 
     value = mantissa * units->times / ((u128)scale * units->over);
     if (value > UINT64_MAX)
         return "it is too large";
-    if (value == 0 && mantissa != 0)
+    if (value == 0 && (mantissa != 0 || cut))
         return "it is too small";
     *out = (uint64_t)value;
     return NULL;
@@ -171,15 +175,24 @@ const char *value_share(const char *text, uint64_t *share)
 {
     u128 mantissa;
     uint64_t scale;
-    bool too_large;
-    const char *p = number_read(text, &mantissa, &scale, &too_large);
+    bool too_large, cut;
+    const char *p = text;
 
+    while (isspace((unsigned char)*p))
+        p++;
+    if (*p == '-')
+        return "it is negative";
+    p = number_read(p, &mantissa, &scale, &too_large, &cut);
     if (p == NULL)
-        return *text == '-' ? "it is negative" : "it does not start with a number";
-    if (strcmp(p, "%") != 0 && (mantissa != 0 || *p != '\0'))
+        return "it does not start with a number";
+    while (isspace((unsigned char)*p))
+        p++;
+    if (*p == '\0' ? too_large || cut || mantissa != 0 : strcmp(p, "%") != 0)
         return *p == '\0' ? "a probability needs a %" : "its unit is not %";
-    if (too_large || mantissa > (u128)100 * scale)
+    if (too_large || mantissa > (u128)100 * scale || (mantissa == (u128)100 * scale && cut))
         return "it is more than 100%";
+    if (mantissa == 0 && cut)
+        return "it is too small";
     if (mantissa == (u128)100 * scale)
         *share = UINT64_MAX;
     else

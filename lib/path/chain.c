@@ -294,12 +294,14 @@ static int flows_create(struct chain_elements *out, struct stage *stage, uint32_
 
     join->next = rest;
     for (uint32_t i = n; rc == 0 && i-- > 0;)
-        rc = chain_build(out, stage->branches[i / copies], copies > 1 ? i % copies : instance, join,
+        rc = chain_build(out, stage->branches[i / copies], instance * copies + i % copies, join,
                          &heads[i]);
     if (rc == 0)
         rc = element_new(out, stage->kind, stage, instance, e);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         flow_connect(*e, i, heads[i]);
+    if (rc == 0)
+        flow_connect_rest(*e, n, join);
     rte_free(heads);
     return rc;
 }

@@ -29,10 +29,10 @@ static uint64_t root(unsigned __int128 x)
     return r;
 }
 
-/* interval / sqrt(count) */
+/* interval / sqrt(count), to the nearest: what is lost would add up */
 static uint64_t distance(const struct codel *c, const struct codel_params *p)
 {
-    return root((unsigned __int128)p->interval * p->interval / c->count);
+    return (root((unsigned __int128)p->interval * p->interval * 4 / c->count) + 1) / 2;
 }
 
 /* Has the wait been above target for an interval? */
@@ -54,6 +54,19 @@ void codel_empty(struct codel *c)
 {
     c->first_above = 0;
     c->dropping = false;
+    c->owed = false;
+}
+
+static void pay(struct codel *c, const struct codel_params *p)
+{
+    if (c->owed)
+        c->drop_next += distance(c, p);
+    c->owed = false;
+}
+
+void codel_marked(struct codel *c, const struct codel_params *p)
+{
+    pay(c, p);
 }
 
 bool codel_leave(struct codel *c, const struct codel_params *p, uint64_t arrived,
@@ -64,12 +77,14 @@ bool codel_leave(struct codel *c, const struct codel_params *p, uint64_t arrived
     if (c->dropping) {
         if (!drop) {
             c->dropping = false;
+            c->owed = false;
             return false;
         }
+        pay(c, p);
         if (now < c->drop_next)
             return false;
         c->count++;
-        c->drop_next += distance(c, p);
+        c->owed = true;
         return true;
     }
     if (!drop)

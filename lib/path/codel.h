@@ -25,6 +25,8 @@ struct codel {
     uint64_t drop_next;
     uint32_t count, last_count;
     bool dropping;
+    bool owed; /* drop_next is still that of the last drop: it moves on if the next one waited, too
+                */
 };
 
 /* "codel" has been taken. */
@@ -35,5 +37,7 @@ int codel_parse(struct spec *s, struct codel_params *p);
 bool codel_leave(struct codel *c, const struct codel_params *p, uint64_t arrived,
                  uint64_t queued_bytes, uint64_t now);
 void codel_empty(struct codel *c);
+/* The one that was to be dropped is marked and leaves. */
+void codel_marked(struct codel *c, const struct codel_params *p);
 
 #endif

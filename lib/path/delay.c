@@ -25,7 +25,7 @@ struct delay_params {
 struct delay {
     struct element e;
     struct draw jitter, reorder;
-    uint64_t last;    /* order: when the last one leaves */
+    uint64_t last;    /* when the latest one leaves */
     uint64_t counter; /* packets since the last reordered one */
     bool sorts;       /* packets may overtake: sorter, else fifo */
     struct fifo fifo;
@@ -167,7 +167,7 @@ static void delay_arrive(struct element *e, struct path_packet *packet)
                           : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
     if (p->order)
         packet->at = RTE_MAX(packet->at, d->last);
-    d->last = packet->at;
+    d->last = RTE_MAX(packet->at, d->last);
     histogram_add(e->delay, packet->at - arrived);
     if (d->sorts) {
         sorter_push(&d->sorter, packet);

@@ -57,6 +57,7 @@ struct path {
     uint32_t out_wanted;       /* no more than so many, while: */
     const struct element *top; /* the element that path_run() runs, not one that an arrival does */
     uint64_t now;
+    uint32_t seq; /* of the next packet that comes or is made */
     struct chain *chain;
     struct element *first;  /* NULL: a wire */
     struct element **order; /* upstream before downstream */
@@ -171,7 +172,7 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
 /* Takes the oldest packet of a ring. False if it got lost, which is counted. */
 static inline bool element_pop(struct element *e, struct fifo *f, struct path_packet *p)
 {
-    *p = fifo_pop(f);
+    fifo_pop(f, p);
     if (p->m != NULL)
         return true;
     counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);

@@ -101,7 +101,7 @@ void fifo_push(struct fifo *f, const struct path_packet *p)
     struct path_packet *to = &f->ring[f->head++ & f->mask];
 
     CHECK(f->head - f->tail <= f->mask + 1);
-    *to = *p;
+    packet_copy(to, p);
     if (f->head - f->tail > WARM && p->len <= f->compact_bytes && plain(f, p->m) &&
         compact(f, p->m, p->len))
         to->m = NULL;
@@ -119,29 +119,28 @@ static struct rte_mbuf *spare(struct fifo *f)
     return m;
 }
 
-struct path_packet fifo_pop(struct fifo *f)
+void fifo_pop(struct fifo *f, struct path_packet *p)
 {
-    struct path_packet p = f->ring[f->tail++ & f->mask];
-    const struct path_packet *ahead = &f->ring[(f->tail + AHEAD) & f->mask];
+    const struct path_packet *ahead = &f->ring[(f->tail + 1 + AHEAD) & f->mask];
     uint32_t lines, first;
 
+    packet_copy(p, &f->ring[f->tail++ & f->mask]);
     rte_prefetch0(ahead + 4);
-    if (p.m != NULL) {
+    if (p->m != NULL) {
         /* whatever is there: a wrong address does no harm */
         rte_prefetch0(ahead->m);
         rte_prefetch0((const uint8_t *)ahead->m + LINE);
-        return p;
+        return;
     }
-    lines = (p.len + LINE - 1) / LINE;
+    lines = (p->len + LINE - 1) / LINE;
     first = line_start(f, f->line_tail, lines);
     f->line_tail = first + lines;
     rte_prefetch0(f->lines + (size_t)((first + AHEAD) & f->line_mask) * LINE);
-    p.m = spare(f);
-    if (p.m != NULL) {
-        p.m->pkt_len = p.len;
-        p.m->data_len = (uint16_t)p.len;
-        rte_memcpy(rte_pktmbuf_mtod(p.m, void *), f->lines + (size_t)(first & f->line_mask) * LINE,
-                   p.len);
+    p->m = spare(f);
+    if (p->m != NULL) {
+        p->m->pkt_len = p->len;
+        p->m->data_len = (uint16_t)p->len;
+        rte_memcpy(rte_pktmbuf_mtod(p->m, void *), f->lines + (size_t)(first & f->line_mask) * LINE,
+                   p->len);
     }
-    return p;
 }

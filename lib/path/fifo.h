@@ -22,7 +22,23 @@ struct path_packet {
     struct rte_mbuf *m;
     uint64_t at;  /* cycles: its own time, where it is now */
     uint32_t len; /* bytes of the frame, as mbufs count: without CRC */
+    uint32_t seq; /* in the order in which packets came into the path */
 };
+
+/* Field by field: what was just written in parts must not be read as a whole, which waits for the
+ * parts to reach the cache. */
+static inline void packet_copy(struct path_packet *to, const struct path_packet *from)
+{
+    struct rte_mbuf *m = from->m;
+    uint64_t at = from->at;
+    uint32_t len = from->len, seq = from->seq;
+
+    __asm__("" : "+r"(m), "+r"(at)); /* the compiler would join them again */
+    to->m = m;
+    to->at = at;
+    to->len = len;
+    to->seq = seq;
+}
 
 #define FIFO_SPARES 128u
 
@@ -59,6 +75,6 @@ static inline const struct path_packet *fifo_first(const struct fifo *f)
 }
 
 /* Takes the oldest. Its m is NULL if the pool was empty: the packet is lost. */
-struct path_packet fifo_pop(struct fifo *f);
+void fifo_pop(struct fifo *f, struct path_packet *p);
 
 #endif

@@ -20,7 +20,7 @@ static char *text_alloc(const char *name)
     struct stat st;
     char *text = NULL;
     size_t have = 0;
-    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no waiting for a pipe */
 
     if (fd < 0)
         return NULL;
@@ -43,8 +43,14 @@ static char *text_alloc(const char *name)
             have += (size_t)n;
         }
     }
-    if (text != NULL)
+    if (text != NULL) {
         text[have] = '\0';
+        if (strlen(text) != have) {
+            rte_free(text);
+            text = NULL;
+            errno = EILSEQ;
+        }
+    }
     close(fd);
     return text;
 }
@@ -90,8 +96,13 @@ int file_numbers_alloc(struct spec *s, const char *of, int32_t least, uint32_t m
     const char *wrong;
     int32_t *out = NULL;
     uint32_t line;
-    char *text = text_alloc(s->word);
+    char *text;
 
+    if (spec_end(s)) {
+        snprintf(what, sizeof what, "stands where the file of a %s is missing", of);
+        return spec_fail(s, what);
+    }
+    text = text_alloc(s->word);
     if (text == NULL) {
         snprintf(what, sizeof what, "cannot be read as %s: %s", of, strerror(errno));
         return spec_fail(s, what);

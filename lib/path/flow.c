@@ -24,7 +24,7 @@ struct match_params {
 
 struct match {
     struct element e;
-    struct element *heads[FLOW_BRANCHES_MAX];
+    struct element *heads[FLOW_BRANCHES_MAX + 1]; /* the last one: for what fits no rule */
 };
 
 static int match_parse(struct spec *s, void *params)
@@ -40,15 +40,14 @@ static void match_arrive(struct element *e, struct path_packet *packet)
     const struct match_params *p = e->params;
     struct ip_flow f;
 
+    uint32_t i = 0;
+
     ip_flow(packet->m, &f);
-    for (uint32_t i = 0; i < p->n; i++)
-        if (rule_fits(&p->rules[i], &f, packet->len)) {
-            counter_add(&e->counts.out_packets, 1);
-            counter_add(&e->counts.out_bytes, packet->len);
-            element_put(((struct match *)e)->heads[i], packet);
-            return;
-        }
-    element_pass(e, packet);
+    while (i < p->n && !rule_fits(&p->rules[i], &f, packet->len))
+        i++;
+    counter_add(&e->counts.out_packets, 1);
+    counter_add(&e->counts.out_bytes, packet->len);
+    element_put(((struct match *)e)->heads[i], packet);
 }
 
 const struct element_kind kind_match = {
@@ -189,10 +188,15 @@ struct join {
 
 static int join_init(struct element *e)
 {
+    struct join *j = (struct join *)e;
+
     /* flows let go one after the other: only when all have is there an order of time */
     e->blind = true;
     /* what one poll brings is not far apart */
-    return sorter_init(&((struct join *)e)->sorter, e->path->cfg.packets_max, 1u << 20);
+    if (sorter_init(&j->sorter, e->path->cfg.packets_max, 1u << 20) != 0)
+        return -ENOMEM;
+    j->sorter.by_seq = true;
+    return 0;
 }
 
 static void join_fini(struct element *e)
@@ -247,6 +251,12 @@ void flow_connect(struct element *e, uint32_t branch, struct element *first)
         ((struct each *)e)->heads[branch] = first;
     else
         ((struct match *)e)->heads[branch] = first;
+}
+
+void flow_connect_rest(struct element *e, uint32_t n, struct element *join)
+{
+    if (e->kind == &kind_match)
+        ((struct match *)e)->heads[n] = join;
 }
 
 static int branch_read(struct spec *s, struct stage *st,

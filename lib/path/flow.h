@@ -20,5 +20,7 @@ int flow_parse_branches(struct spec *s, struct stage *stage,
 uint32_t flow_copies(const struct stage *stage);
 /* Where packets enter branch / copies, flow branch % copies. */
 void flow_connect(struct element *e, uint32_t branch, struct element *first);
+/* Where those enter that belong to none of its n branches. */
+void flow_connect_rest(struct element *e, uint32_t n, struct element *join);
 
 #endif

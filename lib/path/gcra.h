@@ -4,7 +4,9 @@
  * in bytes. Exact: the theoretical arrival time keeps its fraction of a cycle.
  *
  * Invariant: tat = the time before which nothing more was due, after all that conformed; what comes
- * at `at` conforms iff at + tolerance >= tat.
+ * at `at` conforms iff at + tolerance + 1 > tat. The cycle that is added is what clocks leave
+ * unknown: a link whose rate is just the contract's is done with its packets up to a cycle later
+ * than they are told, and must not be early because the one before was told late.
  */
 #ifndef SLUICE_PATH_GCRA_H
 #define SLUICE_PATH_GCRA_H
@@ -29,9 +31,7 @@ static inline void gcra_init(struct gcra *g, uint64_t rate_Bps, uint64_t hz)
 /* The earliest time at which the next bytes conform, whatever their number. */
 static inline uint64_t gcra_earliest(const struct gcra *g, uint64_t tolerance)
 {
-    uint64_t tat = g->tat + (g->fraction > 0);
-
-    return tat > tolerance ? tat - tolerance : 0;
+    return g->tat > tolerance ? g->tat - tolerance : 0;
 }
 
 static inline bool gcra_conforms(const struct gcra *g, uint64_t at, uint64_t tolerance)
@@ -58,9 +58,10 @@ static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
 static inline uint64_t gcra_tolerance(uint64_t burst_bytes, uint64_t unit_bytes, uint64_t scr_Bps,
                                       uint64_t pcr_Bps, uint64_t hz)
 {
-    unsigned __int128 bytes = burst_bytes > unit_bytes ? burst_bytes - unit_bytes : 0;
+    unsigned __int128 bytes = burst_bytes > unit_bytes ? burst_bytes - unit_bytes : 0, cycles;
 
-    return (uint64_t)(bytes * hz / scr_Bps - bytes * hz / pcr_Bps);
+    cycles = bytes * hz * (pcr_Bps - scr_Bps) / ((unsigned __int128)pcr_Bps * scr_Bps);
+    return cycles > INT64_MAX ? INT64_MAX : (uint64_t)cycles;
 }
 
 #endif

@@ -42,8 +42,8 @@ static int hop_parse(struct spec *s, void *params)
 
     p->expiry_ms = 1000;
     p->port = WIRE_UDP_PORT;
-    if (spec_rate(s, "hop's rate", &p->rate_Bps) && p->rate_Bps > WIRE_RATE_MAX_BPS)
-        return spec_fail(s, "stands behind a rate beyond what CNTL can carry");
+    if (spec_rate(s, "hop's rate", &p->rate_Bps) && p->rate_Bps == 0)
+        return spec_fail(s, "stands behind a hop of rate 0, which in CNTL would mean no limit");
     for (;;) {
         if (spec_accept(s, "burst"))
             spec_size(s, "hop's burst", &p->burst_bytes);
@@ -60,16 +60,18 @@ static int hop_parse(struct spec *s, void *params)
     }
 }
 
-/* The place of this connection, or of the one not heard for longest. */
+/* The place of this connection, or a free one, or of the one not heard for longest. */
 static struct hop_conn *conn_place(struct hop *h, uint64_t key)
 {
     struct hop_conn *oldest = &h->conns[0];
 
     for (uint32_t i = 0; i < HOP_CONNS; i++) {
-        if (h->conns[i].key == key)
-            return &h->conns[i];
-        if (h->conns[i].heard < oldest->heard)
-            oldest = &h->conns[i];
+        struct hop_conn *c = &h->conns[i];
+
+        if (c->key == key)
+            return c;
+        if (oldest->key != 0 && (c->key == 0 || c->heard < oldest->heard))
+            oldest = c;
     }
     return oldest;
 }
@@ -130,7 +132,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     };
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
-    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES};
+    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES, e->path->seq++};
     uint8_t *bytes;
 
     if (m == NULL)

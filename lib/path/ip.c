@@ -123,6 +123,7 @@ void ip_flow(const struct rte_mbuf *m, struct ip_flow *f)
     if (off == 0)
         return;
     ip = p + off;
+    f->ip = true;
     f->dscp = tos_get(ip, v6) >> 2;
     if (v6) {
         memcpy(f->src, ip + 8, 16);

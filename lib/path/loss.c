@@ -40,6 +40,12 @@ struct loss {
     uint64_t number; /* of the last packet */
 };
 
+/* Each is rounded down, but where they are exact they make 2^64 together. */
+static bool more_than_all(uint64_t a, uint64_t b)
+{
+    return a > 0 && a - 1 > DRAW_ALWAYS - b;
+}
+
 static int parse_state(struct spec *s, struct loss_params *p)
 {
     p->p23 = DRAW_ALWAYS;
@@ -50,9 +56,9 @@ static int parse_state(struct spec *s, struct loss_params *p)
         spec_share(s, "loss's p32", &p->p32) && spec_digit(s) &&
         spec_share(s, "loss's p23", &p->p23) && spec_digit(s))
         spec_share(s, "loss's p14", &p->p14);
-    if (!s->failed && p->p13 > DRAW_ALWAYS - p->p14)
+    if (more_than_all(p->p13, p->p14))
         return spec_fail(s, "stands behind p13 and p14 that are more than 100% together");
-    if (!s->failed && p->p31 > DRAW_ALWAYS - p->p32)
+    if (more_than_all(p->p31, p->p32))
         return spec_fail(s, "stands behind p31 and p32 that are more than 100% together");
     return 0;
 }
@@ -87,9 +93,9 @@ static int parse_list(struct spec *s, struct loss_params *p)
             return spec_fail(s, "lists more than 64 numbers or ranges");
         p->ranges[p->n].first = first;
         p->ranges[p->n++].last = after = last;
-        c = *end == ',' ? end + 1 : end;
-        if (*end != ',')
-            break;
+        c = end;
+        if (*c == ',' && isdigit((unsigned char)c[1]))
+            c++;
     }
     if (p->n == 0 || *c != '\0')
         return spec_fail(s, "is no list of packet numbers such as 3,7,10-12");

@@ -16,12 +16,9 @@
 
 /* ---- what elements ask of their path ------------------------------------------------------ */
 
-static bool room(struct path *path)
+static bool room(const struct path *path)
 {
-    if (path->counts.held_packets < path->cfg.packets_max)
-        return true;
-    counter_add(&path->counts.drop_full, 1);
-    return false;
+    return path->counts.held_packets < path->cfg.packets_max;
 }
 
 static struct rte_mbuf *adopt(struct path *path, struct rte_mbuf *m)
@@ -35,14 +32,12 @@ static struct rte_mbuf *adopt(struct path *path, struct rte_mbuf *m)
 
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m)
 {
-    if (!room(path))
-        return NULL;
-    return adopt(path, rte_pktmbuf_copy(m, path->cfg.pool, 0, UINT32_MAX));
+    return adopt(path, room(path) ? rte_pktmbuf_copy(m, path->cfg.pool, 0, UINT32_MAX) : NULL);
 }
 
 struct rte_mbuf *path_make(struct path *path)
 {
-    return room(path) ? adopt(path, rte_pktmbuf_alloc(path->cfg.pool)) : NULL;
+    return adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
 }
 
 int path_fifo_init(const struct path *path, struct fifo *f, uint32_t packets)
@@ -195,29 +190,27 @@ static void path_run(struct path *p, uint64_t now)
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
     uint64_t bytes = 0;
-    uint32_t room = p->cfg.packets_max - (uint32_t)p->counts.held_packets;
-    uint16_t taken = (uint16_t)RTE_MIN((uint32_t)n, room);
 
     CHECK(now >= p->now);
     p->now = now;
-    counter_add(&p->counts.held_packets, taken);
-    for (uint16_t i = 0; i < taken; i++) {
-        struct path_packet packet = {m[i], now, m[i]->pkt_len};
+    for (uint16_t i = 0; i < n; i++) {
+        struct path_packet packet = {m[i], now, m[i]->pkt_len, p->seq++};
 
         bytes += packet.len;
+        /* one by one: elements may drop, and so make room within a burst */
+        if (!room(p)) {
+            counter_add(&p->counts.drop_full, 1);
+            rte_pktmbuf_free(m[i]);
+            continue;
+        }
+        counter_add(&p->counts.held_packets, 1);
         if (p->first != NULL)
             element_put(p->first, &packet);
         else
             fifo_push(&p->out, &packet);
     }
     counter_add(&p->counts.in_packets, n);
-    for (uint16_t i = taken; i < n; i++)
-        bytes += m[i]->pkt_len;
     counter_add(&p->counts.in_bytes, bytes);
-    if (taken < n) {
-        counter_add(&p->counts.drop_full, (uint64_t)n - taken);
-        rte_pktmbuf_free_bulk(m + taken, (unsigned int)(n - taken));
-    }
 }
 
 uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint16_t max,
@@ -229,8 +222,9 @@ uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint1
     p->out_wanted = max;
     path_run(p, now);
     while (n < max && fifo_count(&p->out) > 0) {
-        struct path_packet packet = fifo_pop(&p->out);
+        struct path_packet packet;
 
+        fifo_pop(&p->out, &packet);
         if (packet.m == NULL) {
             path_lost(p);
             continue;

@@ -74,8 +74,8 @@ uint64_t path_next(const struct path *p);
 
 struct path_counts {
     uint64_t in_packets, in_bytes, out_packets, out_bytes;
-    uint64_t drop_full;    /* beyond packets_max */
-    uint64_t drop_no_mbuf; /* a copy was due and the pool empty */
+    uint64_t drop_full;    /* arrived beyond packets_max */
+    uint64_t drop_no_mbuf; /* a copy or RCNTL was due, but the pool empty or packets_max held */
     uint64_t held_packets; /* now */
 };
 const struct path_counts *path_counts(const struct path *p);
@@ -109,7 +109,8 @@ struct path_element_info {
     const char *kind;  /* "delay" */
     const char *text;  /* as written in the spec, from its kind to its last option */
     uint32_t depth;    /* 0, or how many parentheses it stands in */
-    uint32_t instance; /* of the flow it serves, inside "each"; else 0 */
+    uint32_t instance; /* of the flow it serves, inside "each"; else 0. In an "each max N" inside
+                          another's flow i, that flow's are i * N to i * N + N - 1. */
     const struct path_element_counts *counts;
     const struct histogram *delay; /* cycles spent in the element; NULL if it holds nothing */
     const struct histogram *queue; /* packets found waiting by each arrival; likewise */

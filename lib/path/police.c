@@ -126,21 +126,22 @@ static void police_change(struct element *e, const void *old, uint64_t at)
 }
 
 /* mbs counts cells where the contract does. */
-static uint64_t tolerance(const struct police_params *p, uint64_t unit, uint64_t hz)
+static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, uint64_t hz)
 {
     uint64_t burst = p->cells ? p->mbs * CELL_BYTES : p->mbs;
 
-    return p->cdvt + gcra_tolerance(burst, unit, p->scr_Bps, p->pcr_Bps, hz);
+    return gcra_tolerance(burst, unit, p->scr_Bps, p->pcr_Bps, hz);
 }
 
 /* A frame or cell at `at`: does it conform? With shape it does, later: *at says when. */
 static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
 {
     const struct police_params *p = po->e.params;
-    uint64_t earliest = gcra_earliest(&po->peak, p->cdvt);
+    /* the times of a frame's cells are rounded twice, its own and how long before it they came */
+    uint64_t cdvt = p->cdvt + p->cells, earliest = gcra_earliest(&po->peak, cdvt);
 
     if (p->scr_Bps > 0) {
-        uint64_t t = tolerance(p, bytes, po->sustained.hz);
+        uint64_t t = cdvt + burst_tolerance(p, bytes, po->sustained.hz);
 
         earliest = RTE_MAX(earliest, gcra_earliest(&po->sustained, t));
     }
@@ -181,9 +182,10 @@ static void shape(struct police *po, struct path_packet *packet, uint64_t leaves
 {
     struct element *e = &po->e;
 
+    po->last = RTE_MAX(leaves, po->last);
     element_hold(e, packet);
-    histogram_add(e->delay, leaves - packet->at);
-    packet->at = po->last = RTE_MAX(leaves, po->last);
+    histogram_add(e->delay, po->last - packet->at);
+    packet->at = po->last;
     fifo_push(&po->fifo, packet);
     e->due = fifo_first(&po->fifo)->at;
 }

@@ -164,13 +164,15 @@ bool queue_push(struct queue *q, struct element *e, const struct queue_params *p
         element_drop(e, packet);
         return false;
     }
-    if (extra->idle)
+    if (extra->idle && !extra->served_counts)
         return true;
     if (fifo_count(&q->bands[i].fifo) + extra->packets >= b->limit_packets ||
         q->bands[i].bytes + extra->bytes + packet->len > b->limit_bytes) {
         element_drop(e, packet);
         return false;
     }
+    if (extra->idle)
+        return true;
     fifo_push(&q->bands[i].fifo, packet);
     q->bands[i].bytes += packet->len;
     return true;
@@ -193,6 +195,7 @@ bool queue_pop(struct queue *q, struct element *e, const struct queue_params *p,
             return true;
         if (p->codel.ecn && ip_mark(packet->m)) {
             counter_add(&e->counts.marked, 1);
+            codel_marked(&q->codel, &p->codel);
             return true;
         }
         element_unhold(e, packet, now - packet->at);

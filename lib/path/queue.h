@@ -57,11 +57,12 @@ void queue_fini(struct queue *q);
 /*
  * The packet joins, or is dropped by its band's limit or RED. extra: packets and bytes that count
  * against the limit as well (being served). idle: nothing is being served; then it is not kept, but
- * true says that it may be served. rate_Bps: of the server, for RED.
+ * true says that it may be served: it needs room only where served_counts says so. rate_Bps: of
+ * the server, for RED.
  */
 struct queue_extra {
     uint64_t packets, bytes;
-    bool idle;
+    bool idle, served_counts;
     uint64_t rate_Bps;
 };
 bool queue_push(struct queue *q, struct element *e, const struct queue_params *p,

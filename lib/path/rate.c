@@ -24,7 +24,7 @@ struct rate_params {
 
 struct rate {
     struct server sv;
-    uint64_t start; /* of what is left to do: */
+    uint64_t start; /* of what is left to do; after now in a stall: */
     uint64_t work;  /* bytes * hz; done after work / rate cycles */
     uint64_t spare; /* likewise: what the last cycle of it could do beside */
     bool stalled;   /* this packet has been held up already */
@@ -106,32 +106,38 @@ static void rate_begin(struct server *sv, uint64_t start, bool fresh)
     due_set(r);
 }
 
-/* What is left to do, at the new rate. */
+/* What has been done until now is no longer left to do. */
+static void settle(struct rate *r, uint64_t rate_Bps, uint64_t now)
+{
+    u128 done;
+
+    if (now <= r->start) /* in a stall */
+        return;
+    done = (u128)(now - r->start) * rate_Bps;
+    r->work -= done < r->work ? (uint64_t)done : r->work;
+    r->start = now;
+}
+
 static void rate_change(struct element *e, const void *old, uint64_t at)
 {
     struct rate *r = (struct rate *)e;
-    const struct rate_params *was = old;
-    u128 done = (u128)(at - r->start) * was->rate_Bps;
 
     if (!r->sv.busy)
         return;
-    r->work -= done < r->work ? (uint64_t)done : r->work;
-    r->start = at;
+    settle(r, ((const struct rate_params *)old)->rate_Bps, at);
     due_set(r);
 }
 
-static void receiver_overrun(struct server *sv)
+static void receiver_overrun(struct server *sv, uint64_t at)
 {
     struct rate *r = (struct rate *)sv;
     const struct rate_params *p = sv->e.params;
-    u128 stall;
 
     if (r->stalled)
         return;
     r->stalled = true;
-    /* no longer than 2^63 bytes * cycles, which is days at any rate */
-    stall = (u128)p->stall * p->rate_Bps;
-    r->work += stall > INT64_MAX ? INT64_MAX : (uint64_t)stall;
+    settle(r, p->rate_Bps, at);
+    r->start = at + p->stall;
     due_set(r);
 }
 

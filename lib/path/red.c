@@ -57,8 +57,12 @@ enum red_verdict red_arrive(struct red *r, const struct red_params *p, uint64_t 
 
     if (idle && r->idle_at < now) {
         u128 bytes = (u128)(now - r->idle_at) * rate_Bps / clock->hz;
+        uint64_t n = (uint64_t)(bytes / p->avpkt_bytes);
 
-        r->average = decay(r->average, p->shift, (uint64_t)(bytes / p->avpkt_bytes));
+        r->average = decay(r->average, p->shift, n);
+        /* this one may be dropped, and the link stay idle: what has been counted is over */
+        if (n > 0)
+            r->idle_at += (uint64_t)((u128)n * p->avpkt_bytes * clock->hz / rate_Bps);
     } else {
         r->average += (queued_bytes << RED_FRACTION >> p->shift) - (r->average >> p->shift);
     }

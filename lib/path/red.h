@@ -27,7 +27,7 @@ struct red_params {
 struct red {
     uint64_t average; /* bytes << RED_FRACTION */
     uint64_t since;   /* packets since the last that was dropped or marked, while above min */
-    uint64_t idle_at; /* when the queue became empty */
+    uint64_t idle_at; /* when the queue became empty; idle time before it has been counted */
 };
 
 enum red_verdict { RED_PASS, RED_EARLY, RED_FULL };

@@ -122,7 +122,7 @@ static bool prefix_fits(const struct addr *a, uint32_t len, const uint8_t *bytes
 bool rule_fits(const struct rule *r, const struct ip_flow *f, uint32_t len)
 {
     /* only IP has what these ask for */
-    if ((r->has_src || r->has_dst || r->has_dscp) && f->proto == 0)
+    if ((r->has_src || r->has_dst || r->has_dscp) && !f->ip)
         return false;
     if ((r->sport.set || r->dport.set || r->port.set) && f->sport == 0 && f->dport == 0)
         return false;

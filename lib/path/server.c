@@ -24,7 +24,8 @@ void server_arrive(struct element *e, struct path_packet *packet)
 {
     struct server *sv = (struct server *)e;
     const struct server_params *p = e->params;
-    struct queue_extra extra = {0, 0, !sv->busy, 0};
+    uint64_t at = packet->at;
+    struct queue_extra extra = {0, 0, !sv->busy, p->limit_served, 0};
 
     if (p->limit_served && sv->busy) {
         extra.packets = 1;
@@ -34,12 +35,12 @@ void server_arrive(struct element *e, struct path_packet *packet)
         extra.rate_Bps = sv->rate_Bps(sv);
     if (!queue_push(&sv->queue, e, &p->queue, packet, &extra)) {
         if (sv->busy && sv->overrun != NULL)
-            sv->overrun(sv);
+            sv->overrun(sv, at);
         return;
     }
     element_hold(e, packet);
     if (!sv->busy) {
-        sv->packet = *packet;
+        packet_copy(&sv->packet, packet);
         sv->busy = true;
         sv->begin(sv, packet->at, true);
     }
@@ -51,9 +52,10 @@ void server_run(struct element *e, uint64_t until)
     const struct server_params *p = e->params;
 
     while (e->due <= until && !element_sated(e)) {
-        struct path_packet done = sv->packet;
+        struct path_packet done;
         uint64_t now = e->due;
 
+        packet_copy(&done, &sv->packet);
         element_unhold(e, &done, now - done.at);
         done.at = now;
         sv->busy = queue_pop(&sv->queue, e, &p->queue, now, &sv->packet);

@@ -23,8 +23,8 @@ struct server {
     /* Begins to serve the packet at start; sets e.due to when it is done. fresh: the server was
      * idle until start. */
     void (*begin)(struct server *sv, uint64_t start, bool fresh);
-    /* A packet was dropped while one is served; may be NULL. */
-    void (*overrun)(struct server *sv);
+    /* A packet was dropped at `at` while one is served; may be NULL. */
+    void (*overrun)(struct server *sv, uint64_t at);
     uint64_t (*rate_Bps)(const struct server *sv); /* about; for RED */
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/seq.h"
 
 int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles)
 {
@@ -43,7 +44,11 @@ static bool before(const struct sorter *s, uint32_t a, uint32_t b)
 {
     const struct sorter_node *x = &s->nodes[a], *y = &s->nodes[b];
 
-    return x->p.at != y->p.at ? x->p.at < y->p.at : x->order < y->order;
+    if (x->p.at != y->p.at)
+        return x->p.at < y->p.at;
+    if (s->by_seq && x->p.seq != y->p.seq)
+        return seq32_before(x->p.seq, y->p.seq);
+    return x->order < y->order;
 }
 
 static void heap_push(struct sorter *s, uint32_t node)
@@ -102,7 +107,7 @@ void sorter_push(struct sorter *s, const struct path_packet *p)
         CHECK(s->fresh < s->capacity);
         node = s->fresh++;
     }
-    s->nodes[node].p = *p;
+    packet_copy(&s->nodes[node].p, p);
     s->nodes[node].order = s->order++;
     if (s->count++ == 0)
         s->current = p->at >> s->shift;
@@ -163,7 +168,7 @@ bool sorter_pop(struct sorter *s, uint64_t until, struct path_packet *p, bool *o
     if (s->nodes[s->heap[0]].p.at > until)
         return false;
     node = heap_pop(s);
-    *p = s->nodes[node].p;
+    packet_copy(p, &s->nodes[node].p);
     *overtaken = s->nodes[node].order < s->order_max;
     if (!*overtaken)
         s->order_max = s->nodes[node].order + 1;

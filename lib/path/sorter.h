@@ -3,6 +3,9 @@
  * Packets in the order of their times, whatever the order they came in; equal times first in, first
  * out. Exact to the cycle.
  *
+ * Or, with by_seq, equal times in the order in which packets came into the path, so that it does
+ * not depend on which of several flows is run first.
+ *
  * Times are cut into buckets of 2^shift cycles. The packets of later buckets wait unsorted; those
  * of the current bucket and before are in a binary heap, small enough to stay in the cache. A
  * packet further away than all buckets waits in the last one and is placed anew from there.
@@ -32,6 +35,7 @@ struct sorter {
     uint32_t capacity, count, heaped;
     uint32_t free, fresh; /* returned nodes; and those never used: fresh .. capacity - 1 */
     uint32_t shift;
+    bool by_seq;
     uint64_t current;   /* bucket number: at >> shift */
     uint64_t order;     /* of the next push */
     uint64_t order_max; /* largest order that was popped, + 1 */

@@ -51,6 +51,8 @@ bool spec_digit(const struct spec *s)
 
     if (*p == '-' || *p == '+')
         p++;
+    if (*p == '.') /* .5% */
+        p++;
     return !s->failed && isdigit((unsigned char)*p);
 }
 

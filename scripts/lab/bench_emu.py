@@ -119,6 +119,15 @@ def run(lab, args, results):
         delay_error(lab, args, results, frame, _fits(wire[frame]) / 2)
 
 
+def histogram_show(h):
+    """A bar for each doubling."""
+    octaves = {}
+    for value, n in h["buckets"]:
+        octaves[int(value).bit_length()] = octaves.get(int(value).bit_length(), 0) + n
+    for bits, n in sorted(octaves.items()):
+        print(f"  below {1 << bits:>10} ns {n:>10} {'#' * round(60 * n / h['count'])}")
+
+
 def delay_error(lab, args, results, frame, pps):
     """At half of the top load."""
     reports = [emulator(lab, args, f"d{frame}-{i}-", frame, f"delay {DELAY}", 100_000, pps)[1]
@@ -128,8 +137,8 @@ def delay_error(lab, args, results, frame, pps):
     if late["count"] == 0:
         raise LabError("the box sent nothing")
     name = f"delay error, {frame + 4} B, {pps / 1e6:.2f} Mpps"
-    print(f"{name}: histogram of the median run (ns: packets)")
-    print("  " + ", ".join(f"{int(v)}: {n}" for v, n in late["buckets"]))
+    print(f"{name}: histogram of the median run")
+    histogram_show(late)
     results.add(f"{name}: earliest", late["min"], "ns", bar=0)
     results.add(f"{name}: median", late["p50"], "ns",
                 bar=min(max(100, 0.6 * loop["p50"]), 1000), at_most=True)

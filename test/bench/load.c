@@ -3,6 +3,8 @@
  * One lcore sends frames on the first port and drains the second, as fast as it can or at a rate;
  * for the benchmarks of forwarders. Prints one line of JSON.
  *
+ * At a rate frames are sent one by one, evenly.
+ *
  * load [EAL] -- BYTES SECONDS [PPS [WARMUP_SECONDS]]     BYTES without CRC
  */
 #include <errno.h>
@@ -67,20 +69,20 @@ static void frame_make(const struct load *l, struct rte_mbuf *m)
     memcpy(rte_pktmbuf_mtod(m, void *), head, sizeof head);
 }
 
-static void send_burst(struct load *l)
+static void send_burst(struct load *l, uint16_t n)
 {
     struct rte_mbuf *m[BURST];
     uint16_t sent;
 
-    if (rte_pktmbuf_alloc_bulk(l->pool, m, BURST) != 0)
+    if (rte_pktmbuf_alloc_bulk(l->pool, m, n) != 0)
         return;
-    for (unsigned int i = 0; i < BURST; i++)
+    for (uint16_t i = 0; i < n; i++)
         frame_make(l, m[i]);
-    sent = rte_eth_tx_burst(0, 0, m, BURST);
+    sent = rte_eth_tx_burst(0, 0, m, n);
     l->sent += sent;
-    l->refused += BURST - sent;
-    if (sent < BURST)
-        rte_pktmbuf_free_bulk(m + sent, BURST - sent);
+    l->refused += n - sent;
+    if (sent < n)
+        rte_pktmbuf_free_bulk(m + sent, (unsigned int)(n - sent));
 }
 
 static void drain_burst(struct load *l)
@@ -97,17 +99,17 @@ static void drain_burst(struct load *l)
 static void run(struct load *l, double seconds)
 {
     uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * (double)l->hz), now;
-    double per_burst = l->pps > 0 ? (double)l->hz / l->pps * BURST : 0;
+    double apart = l->pps > 0 ? (double)l->hz / l->pps : 0;
     double due = (double)start;
 
     l->sent = l->refused = l->drained = l->bytes = 0;
     while ((now = rte_rdtsc()) < end) {
         if (l->pps == 0) {
-            send_burst(l);
+            send_burst(l, BURST);
         } else if ((double)now >= due) {
             /* what was missed while the core was away is not made up for */
-            due = (double)now - due > 8 * per_burst ? (double)now : due + per_burst;
-            send_burst(l);
+            due = (double)now - due > 64 * apart ? (double)now : due + apart;
+            send_burst(l, 1);
         }
         drain_burst(l);
         drain_burst(l);

@@ -153,6 +153,52 @@ TEST(Value, PlainNumbers)
     expect_bad(value_number, {"99999999999999999999", "too large"});
 }
 
+TEST(Value, SharesAreOf2ToThe64)
+{
+    const Good good[] = {
+        {"0", 0},
+        {"0%", 0},
+        {"0.0000000000%", 0},
+        {"100%", UINT64_MAX},
+        {"100.000%", UINT64_MAX},
+        {"50%", 1ull << 63},
+        {"25 %", 1ull << 62},
+        {" 12.5%", 1ull << 61},
+        {".5%", 92233720368547758},
+        {"1%", 184467440737095516},
+        {"99.999999999%", 18446744073525084175u},
+        {"0.000000001%", 184467440},
+    };
+    for (const Good &g : good)
+        expect_good(value_share, g);
+    const Bad bad[] = {
+        {"", "number"},
+        {"%", "number"},
+        {"half", "number"},
+        {"-1%", "negative"},
+        {"1", "needs a %"},
+        {"99999999999999999999999999999999999999999", "needs a %"},
+        {"1p", "not %"},
+        {"1%%", "not %"},
+        {"1% 2", "not %"},
+        {"0x", "not %"},
+        {"100.1%", "more than 100%"},
+        {"100.0000000001%", "more than 100%"},
+        {"99999999999999999999999999999999999999999%", "more than 100%"},
+        {"0.0000000001%", "too small"},
+    };
+    for (const Bad &b : bad)
+        expect_bad(value_share, b);
+}
+
+TEST(Value, WhatWouldBecomeZeroIsRefused)
+{
+    expect_bad(value_time, {"0.0000000001s", "too small"});
+    expect_bad(value_rate, {"0.00000000001Gbit", "too small"});
+    expect_bad(value_size, {"0.0000000001", "too small"});
+    expect_good(value_time, {"0.00000000000s", 0});
+}
+
 TEST(Value, TextsReadBackAsTheSameValue)
 {
     char buf[VALUE_TEXT_MAX];

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// EAL for mbufs and rte_malloc, without hugepages, devices or files; then the tests; then a look at
+// whether all packets and all memory came back.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <vector>
+
+#include <rte_eal.h>
+
+#include "support.h"
+
+int main(int argc, char **argv)
+{
+    testing::InitGoogleTest(&argc, argv);
+    std::vector<const char *> eal = {
+        argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
+        "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
+
+    if (rte_eal_init((int)eal.size(), const_cast<char **>(eal.data())) < 0) {
+        std::fprintf(stderr, "EAL does not start\n");
+        return 1;
+    }
+    test_pool = rte_pktmbuf_pool_create("test", 32767, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
+    if (test_pool == nullptr) {
+        std::fprintf(stderr, "no memory for packets\n");
+        return 1;
+    }
+    size_t heap = heap_objects();
+    int rc = RUN_ALL_TESTS();
+
+    if (rte_mempool_in_use_count(test_pool) != 0) {
+        std::fprintf(stderr, "%u packets did not come back\n", rte_mempool_in_use_count(test_pool));
+        rc = 1;
+    }
+    if (heap_objects() != heap) {
+        std::fprintf(stderr, "%zu pieces of memory were not freed\n", heap_objects() - heap);
+        rc = 1;
+    }
+    return rc;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path as a whole: bursts, what it holds at most, seeds.
+#include "support.h"
+
+namespace
+{
+
+/* n packets of 100 bytes in one push. */
+void burst(Line &l, uint16_t n, uint64_t now)
+{
+    std::vector<struct rte_mbuf *> m(n);
+
+    for (struct rte_mbuf *&x : m) {
+        x = packet_make(100);
+        mbuf_id(x) = l.pushed++;
+    }
+    path_push(l.p, m.data(), n, now);
+}
+
+TEST(Path, HoldsPacketsMaxOfABurst)
+{
+    Line l("delay 1ms", GHZ, 1, 5);
+
+    burst(l, 8, 0);
+    EXPECT_EQ(path_counts(l.p)->held_packets, 5u);
+    EXPECT_EQ(path_counts(l.p)->drop_full, 3u);
+    EXPECT_EQ(path_counts(l.p)->in_packets, 8u);
+    EXPECT_EQ(path_counts(l.p)->in_bytes, 800u);
+    l.finish();
+    EXPECT_EQ(path_counts(l.p)->out_packets, 5u);
+    EXPECT_EQ(path_counts(l.p)->out_bytes, 500u);
+}
+
+/* What elements drop makes room, in a burst as between bursts. */
+TEST(Path, BurstsAreAsPacketsOneByOne)
+{
+    Line one("loss every 2 delay 1ms", GHZ, 1, 5), all("loss every 2 delay 1ms", GHZ, 1, 5);
+
+    for (int i = 0; i < 9; i++)
+        burst(one, 1, 0);
+    burst(all, 9, 0);
+    one.finish();
+    all.finish();
+    EXPECT_EQ(one.out, all.out);
+    EXPECT_EQ(path_counts(all.p)->drop_full, 0u);
+}
+
+TEST(Path, GivesNoMoreThanItIsAskedFor)
+{
+    Line l("delay 1ms");
+    struct rte_mbuf *m[4];
+
+    burst(l, 10, 0);
+    EXPECT_EQ(path_pop(l.p, m, 4, 999999), 0);
+    EXPECT_EQ(path_pop(l.p, m, 4, 1000000), 4);
+    rte_pktmbuf_free_bulk(m, 4);
+    EXPECT_LE(path_next(l.p), 1000000u);
+    EXPECT_EQ(path_pop(l.p, m, 0, 1000000), 0);
+    l.finish();
+    EXPECT_EQ(path_counts(l.p)->out_packets, 10u);
+    EXPECT_EQ(path_next(l.p), TIME_NEVER);
+}
+
+/* Fates of 64 packets at element i of the path. */
+uint64_t fates(const std::string &spec, uint64_t seed)
+{
+    Line l(spec, GHZ, seed);
+    uint64_t v = 0;
+
+    for (uint64_t i = 0; i < 64; i++)
+        l.push(i);
+    l.finish();
+    for (const Out &o : l.out)
+        v |= 1ull << o.id;
+    return v;
+}
+
+TEST(Seed, DecidesAllFates)
+{
+    for (const char *spec :
+         {"loss 50%", "loss 50% 20%", "loss state 30% 40%", "loss gemodel 30% 40% 90% 10%",
+          "delay 1ms 1ms limit 32", "duplicate 50% delay 1ms limit 70", "slot 1us 9us limit 2",
+          "rate 8gbit red min 100 max 1k probability 50% weight 1"}) {
+        EXPECT_EQ(fates(spec, 1), fates(spec, 1)) << spec;
+        EXPECT_EQ(fates(std::string("seed 1 ") + spec, 9), fates(spec, 1)) << spec;
+    }
+    EXPECT_NE(fates("loss 50%", 1), fates("loss 50%", 2));
+    EXPECT_NE(fates("seed 3 loss 50%", 1), fates("loss 50%", 1));
+    EXPECT_EQ(fates("loss 50% seed 3", 1), fates("seed 3 loss 50%", 2));
+}
+
+/* What one element draws does not change another one's numbers. */
+TEST(Seed, ElementsHaveNumbersOfTheirOwn)
+{
+    EXPECT_EQ(fates("delay 0 loss 50%", 1), fates("delay 10us 1us order loss 50%", 1));
+    EXPECT_EQ(fates("corrupt 0% loss 50%", 1), fates("corrupt 50% loss 50%", 1));
+    const uint64_t n = 1000000;
+    Line l("loss 50% loss 50%");
+    for (uint64_t i = 0; i < n; i++)
+        l.push(i, 20);
+    l.finish();
+    expect_share(l.out.size(), n, 0.25, "survives both");
+}
+
+TEST(Seed, NearSeedsAreFarApart)
+{
+    // fates of 200 seeds in a row: as often alike as not
+    uint64_t same = 0;
+
+    for (uint64_t seed = 0; seed < 200; seed++)
+        same += (uint64_t)__builtin_popcountll(
+            ~(fates("loss 50%", seed) ^ fates("loss 50%", seed + 1)));
+    expect_share(same, 200 * 64, 0.5, "alike");
+}
+
+} // namespace

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all tests of lib/path need: a path driven in virtual time, packets for it, and the intervals
+ * that a model's numbers must lie in. */
+#ifndef SLUICE_TEST_UNIT_PATH_SUPPORT_H
+#define SLUICE_TEST_UNIT_PATH_SUPPORT_H
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+extern "C" {
+#include "base/clock.h"
+#include "base/rng.h"
+#include "path/path.h"
+#include "wire/frame.h"
+}
+
+extern struct rte_mempool *test_pool;
+
+/* rte_malloc's pieces in use. */
+size_t heap_objects();
+
+/* A round clock, a usual one, and one that divides nothing. */
+constexpr uint64_t GHZ = 1000000000;
+extern const std::vector<uint64_t> CLOCKS;
+
+/* Cycles of ns at hz, rounded down. */
+inline uint64_t cycles(uint64_t ns, uint64_t hz)
+{
+    return (uint64_t)((unsigned __int128)ns * hz / 1000000000u);
+}
+
+inline uint32_t &mbuf_id(struct rte_mbuf *m)
+{
+    return m->hash.usr;
+}
+
+struct Out {
+    uint64_t at;
+    uint32_t id, len;
+    bool operator==(const Out &o) const
+    {
+        return at == o.at && id == o.id && len == o.len;
+    }
+};
+
+/* A path and what left it, each at the time at which it was polled: exact, since advance() polls
+ * whenever path_next() says so. Packets are numbered from 0. */
+class Line
+{
+  public:
+    explicit Line(const std::string &spec, uint64_t clock_hz = GHZ, uint64_t seed = 1,
+                  uint32_t packets_max = 8192, uint64_t start = 0);
+    ~Line();
+    Line(const Line &) = delete;
+
+    uint32_t push(uint64_t at, uint32_t len = 100); /* after advance(at); returns its number */
+    uint32_t push(uint64_t at, struct rte_mbuf *m);
+    void advance(uint64_t to); /* all that is due before or at `to` */
+    void finish(uint64_t to = TIME_NEVER - 1);
+    void poll(uint64_t now);        /* once, whatever is due */
+    std::vector<Out> by_id() const; /* of those that left; at = 0 of others */
+    path_element_info element(uint32_t i = 0) const;
+    const path_element_counts &counts(uint32_t i = 0) const
+    {
+        return *element(i).counts;
+    }
+
+    struct path *p = nullptr;
+    uint64_t hz;
+    uint32_t pushed = 0;
+    uint64_t now;
+    std::vector<Out> out;
+    std::vector<uint64_t> in; /* when each was pushed */
+    /* Sees each packet before it is freed. */
+    std::function<void(struct rte_mbuf *)> look;
+};
+
+/* What path_create() says of a spec that is none; "" if it takes it. */
+std::string spec_error(const std::string &spec);
+
+/* A packet of len zero bytes, in so many pieces or as many as it needs. */
+struct rte_mbuf *packet_make(uint32_t len, uint32_t pieces = 1);
+/* A UDP packet, and the route it goes by default. */
+struct frame_route route_make(const char *src, const char *dst);
+struct rte_mbuf *udp_make(const struct frame_route &r, uint32_t payload = 64);
+/* Of the frame at m: are its IPv4 header's checksum and its UDP checksum right? */
+bool sums_right(struct rte_mbuf *m);
+struct frame frame_of(struct rte_mbuf *m);
+
+/* A file that goes with the test. */
+class TempFile
+{
+  public:
+    explicit TempFile(const std::string &text);
+    ~TempFile();
+    std::string name;
+};
+
+/* ---- models and intervals ------------------------------------------------------------------- */
+
+/* 99.9 % of a normal law lie within so many deviations. */
+constexpr double Z999 = 3.2905;
+
+/* hits of n with probability p each, the autocorrelation of whose indicators is rho^k. */
+void expect_share(uint64_t hits, uint64_t n, double p, const char *what, double rho = 0);
+/* A mean of n values of a law, likewise. */
+void expect_mean(double mean, uint64_t n, double mu, double sigma, const char *what,
+                 double rho = 0);
+/* Counts that are all as likely. */
+void expect_even(const std::vector<uint64_t> &counts, const char *what);
+
+/* A Markov chain: rates of events on its transitions, and how exact n steps of it can tell them. */
+class Chain
+{
+  public:
+    using Matrix = std::vector<std::vector<double>>;
+    explicit Chain(const Matrix &m);
+    /* event(from, to): 0 .. 1 */
+    void expect(uint64_t hits, uint64_t n, const std::function<double(size_t, size_t)> &event,
+                const char *what) const;
+    Matrix p;
+    std::vector<double> stationary;
+};
+
+#endif
