@@ -39,8 +39,10 @@ static void duplicate_arrive(struct element *e, struct path_packet *packet)
         return;
     }
     copy.m = path_copy(e->path, packet->m);
-    if (copy.m != NULL)
+    if (copy.m != NULL) {
         counter_add(&e->counts.copied, 1);
+        counter_add(&e->counts.copied_bytes, copy.len);
+    }
     element_pass(e, packet);
     if (copy.m != NULL)
         element_pass(e, &copy);

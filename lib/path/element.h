@@ -141,8 +141,6 @@ static inline void element_put(struct element *e, struct path_packet *p)
 
 static inline void element_pass(struct element *e, struct path_packet *p)
 {
-    counter_add(&e->counts.out_packets, 1);
-    counter_add(&e->counts.out_bytes, p->len);
     if (e->next != NULL)
         element_put(e->next, p);
     else
@@ -152,6 +150,7 @@ static inline void element_pass(struct element *e, struct path_packet *p)
 static inline void element_drop(struct element *e, const struct path_packet *p)
 {
     counter_add(&e->counts.dropped, 1);
+    counter_add(&e->counts.dropped_bytes, p->len);
     path_discard(e->path, p);
 }
 
@@ -178,6 +177,7 @@ static inline bool element_pop(struct element *e, struct fifo *f, struct path_pa
     counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
     counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
     counter_add(&e->counts.dropped, 1);
+    counter_add(&e->counts.dropped_bytes, p->len);
     path_lost(e->path);
     return false;
 }

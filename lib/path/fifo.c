@@ -13,15 +13,11 @@
 
 #include "base/check.h"
 
-/* What will be wanted is called up this many places ahead. */
-#define AHEAD 12u
-/* So many are wanted so soon that their mbufs stay warm as they are. */
-#define WARM  128u
-#define LINE  64u
+#define LINE 64u
 
 int fifo_init(struct fifo *f, uint32_t packets, uint32_t compact_bytes, struct rte_mempool *pool)
 {
-    uint32_t capacity = rte_align32pow2(RTE_MAX(packets, AHEAD));
+    uint32_t capacity = rte_align32pow2(RTE_MAX(packets, FIFO_AHEAD));
 
     memset(f, 0, sizeof *f);
     f->mask = capacity - 1;
@@ -96,15 +92,10 @@ static bool compact(struct fifo *f, struct rte_mbuf *m, uint32_t len)
     return true;
 }
 
-void fifo_push(struct fifo *f, const struct path_packet *p)
+void fifo_compact(struct fifo *f, struct path_packet *newest)
 {
-    struct path_packet *to = &f->ring[f->head++ & f->mask];
-
-    CHECK(f->head - f->tail <= f->mask + 1);
-    packet_copy(to, p);
-    if (f->head - f->tail > WARM && p->len <= f->compact_bytes && plain(f, p->m) &&
-        compact(f, p->m, p->len))
-        to->m = NULL;
+    if (plain(f, newest->m) && compact(f, newest->m, newest->len))
+        newest->m = NULL;
 }
 
 /* An mbuf for a frame that leaves. */
@@ -119,23 +110,12 @@ static struct rte_mbuf *spare(struct fifo *f)
     return m;
 }
 
-void fifo_pop(struct fifo *f, struct path_packet *p)
+void fifo_expand(struct fifo *f, struct path_packet *p)
 {
-    const struct path_packet *ahead = &f->ring[(f->tail + 1 + AHEAD) & f->mask];
-    uint32_t lines, first;
+    uint32_t lines = (p->len + LINE - 1) / LINE, first = line_start(f, f->line_tail, lines);
 
-    packet_copy(p, &f->ring[f->tail++ & f->mask]);
-    rte_prefetch0(ahead + 4);
-    if (p->m != NULL) {
-        /* whatever is there: a wrong address does no harm */
-        rte_prefetch0(ahead->m);
-        rte_prefetch0((const uint8_t *)ahead->m + LINE);
-        return;
-    }
-    lines = (p->len + LINE - 1) / LINE;
-    first = line_start(f, f->line_tail, lines);
     f->line_tail = first + lines;
-    rte_prefetch0(f->lines + (size_t)((first + AHEAD) & f->line_mask) * LINE);
+    rte_prefetch0(f->lines + (size_t)((first + FIFO_AHEAD) & f->line_mask) * LINE);
     p->m = spare(f);
     if (p->m != NULL) {
         p->m->pkt_len = p->len;

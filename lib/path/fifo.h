@@ -17,6 +17,9 @@
 #include <stdint.h>
 
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "base/check.h"
 
 struct path_packet {
     struct rte_mbuf *m;
@@ -65,8 +68,26 @@ static inline uint32_t fifo_count(const struct fifo *f)
     return f->head - f->tail;
 }
 
+/* So many are wanted so soon that their mbufs stay warm as they are. */
+#define FIFO_WARM  128u
+/* What will be wanted is called up this many places ahead. */
+#define FIFO_AHEAD 12u
+
+/* Keeps the newest packet, which is there as an mbuf, as bytes, if that can be. */
+void fifo_compact(struct fifo *f, struct path_packet *newest);
+/* Makes an mbuf of the oldest, which has just left as bytes; its m stays NULL if there is none. */
+void fifo_expand(struct fifo *f, struct path_packet *p);
+
 /* There must be room. */
-void fifo_push(struct fifo *f, const struct path_packet *p);
+static inline void fifo_push(struct fifo *f, const struct path_packet *p)
+{
+    struct path_packet *to = &f->ring[f->head++ & f->mask];
+
+    CHECK(f->head - f->tail <= f->mask + 1);
+    packet_copy(to, p);
+    if (p->len <= f->compact_bytes && f->head - f->tail > FIFO_WARM)
+        fifo_compact(f, to);
+}
 
 /* The oldest; the ring is not empty. Its m may be NULL. */
 static inline const struct path_packet *fifo_first(const struct fifo *f)
@@ -75,6 +96,19 @@ static inline const struct path_packet *fifo_first(const struct fifo *f)
 }
 
 /* Takes the oldest. Its m is NULL if the pool was empty: the packet is lost. */
-void fifo_pop(struct fifo *f, struct path_packet *p);
+static inline void fifo_pop(struct fifo *f, struct path_packet *p)
+{
+    const struct path_packet *ahead = &f->ring[(f->tail + FIFO_AHEAD) & f->mask];
+
+    packet_copy(p, &f->ring[f->tail++ & f->mask]);
+    rte_prefetch0(ahead + 4);
+    if (p->m == NULL) {
+        fifo_expand(f, p);
+        return;
+    }
+    /* whatever is there: a wrong address does no harm */
+    rte_prefetch0(ahead->m);
+    rte_prefetch0((const uint8_t *)ahead->m + RTE_CACHE_LINE_MIN_SIZE);
+}
 
 #endif

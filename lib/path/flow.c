@@ -45,8 +45,6 @@ static void match_arrive(struct element *e, struct path_packet *packet)
     ip_flow(packet->m, &f);
     while (i < p->n && !rule_fits(&p->rules[i], &f, packet->len))
         i++;
-    counter_add(&e->counts.out_packets, 1);
-    counter_add(&e->counts.out_bytes, packet->len);
     element_put(((struct match *)e)->heads[i], packet);
 }
 
@@ -164,8 +162,6 @@ static void each_arrive(struct element *e, struct path_packet *packet)
     struct ip_flow k;
 
     key_of(((const struct each_params *)e->params)->key, packet->m, &k);
-    counter_add(&e->counts.out_packets, 1);
-    counter_add(&e->counts.out_bytes, packet->len);
     element_put(x->heads[flow_number(x, &k)], packet);
 }
 

@@ -144,6 +144,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     frame_set_udp_sum(bytes, &c->route, WIRE_RCNTL_BYTES,
                       frame_sum(bytes + head, WIRE_RCNTL_BYTES));
     counter_add(&e->counts.copied, 1);
+    counter_add(&e->counts.copied_bytes, packet.len);
     element_pass(e, &packet);
 }
 

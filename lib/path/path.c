@@ -274,13 +274,20 @@ const struct path_counts *path_counts(const struct path *p)
     return &p->counts;
 }
 
-bool path_element(const struct path *p, uint32_t i, struct path_element_info *out)
+bool path_element(struct path *p, uint32_t i, struct path_element_info *out)
 {
     for (uint32_t k = 0; k < p->n; k++) {
-        const struct element *e = p->order[k];
+        struct element *e = p->order[k];
+        struct path_element_counts *c = &e->counts;
 
         if (e->kind == &kind_join || i-- > 0)
             continue;
+        counter_set(&c->out_packets, counter_get(&c->in_packets) + counter_get(&c->copied) -
+                                         counter_get(&c->dropped) -
+                                         counter_get(&c->queued_packets));
+        counter_set(&c->out_bytes, counter_get(&c->in_bytes) + counter_get(&c->copied_bytes) -
+                                       counter_get(&c->dropped_bytes) -
+                                       counter_get(&c->queued_bytes));
         *out = (struct path_element_info){
             .kind = e->stage->kind->name,
             .text = e->stage->text,

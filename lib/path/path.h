@@ -87,8 +87,10 @@ const struct path_counts *path_counts(const struct path *p);
     X(out_packets)                                                                                 \
     X(out_bytes)                                                                                   \
     X(dropped)                                                                                     \
+    X(dropped_bytes)                                                                               \
     X(marked)                                                                                      \
     X(copied)                                                                                      \
+    X(copied_bytes)                                                                                \
     X(changed)                                                                                     \
     X(reordered)                                                                                   \
     X(shared)                                                                                      \
@@ -116,8 +118,10 @@ struct path_element_info {
     const struct histogram *queue; /* packets found waiting by each arrival; likewise */
 };
 
-/* Elements in the order written; those inside parentheses follow the one that opens them. False
+/* What left an element is what came and what it made, less what it dropped and what waits; it is
+ * worked out here, so ask again for counts of now.
+ * Elements in the order written; those inside parentheses follow the one that opens them. False
  * if there is no element i. */
-bool path_element(const struct path *p, uint32_t i, struct path_element_info *out);
+bool path_element(struct path *p, uint32_t i, struct path_element_info *out);
 
 #endif
