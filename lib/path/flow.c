@@ -144,6 +144,7 @@ static uint32_t flow_number(struct each *x, const struct ip_flow *k)
     const struct each_params *p = x->e.params;
     uint32_t hash = rte_jhash(k, sizeof *k, 0), i;
 
+    RTE_BUILD_BUG_ON(sizeof *k % 4 != 0);
     for (i = hash & x->mask; x->table[i] != 0; i = (i + 1) & x->mask)
         if (memcmp(&x->flows[x->table[i] - 1], k, sizeof *k) == 0)
             return x->table[i] - 1;

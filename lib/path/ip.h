@@ -20,10 +20,12 @@ bool ip_mark(struct rte_mbuf *m);
 bool ip_set_dscp(struct rte_mbuf *m, uint8_t dscp);
 
 struct ip_flow {
-    uint8_t src[16], dst[16]; /* IPv4: ::ffff:a.b.c.d; zero if not IP */
-    uint16_t sport, dport;    /* TCP, UDP, SCTP; 0 of others and of fragments */
-    uint16_t vlan;            /* of the outer tag, or IP_VLAN_NONE */
-    uint8_t proto;            /* 0 if not IP, and of IPv6 with hop-by-hop options before no L4 */
+    /* IPv4: ::ffff:a.b.c.d; zero if not IP. Aligned, since hashes read the whole in words. */
+    _Alignas(4) uint8_t src[16];
+    uint8_t dst[16];
+    uint16_t sport, dport; /* TCP, UDP, SCTP; 0 of others and of fragments */
+    uint16_t vlan;         /* of the outer tag, or IP_VLAN_NONE */
+    uint8_t proto;         /* 0 if not IP, and of IPv6 with hop-by-hop options before no L4 */
     uint8_t dscp;
     bool ip;
     uint8_t src_mac[6], dst_mac[6];

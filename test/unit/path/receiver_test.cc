@@ -2,10 +2,6 @@
 // receiver: a host's buffer; hop: a router that speaks.
 #include "support.h"
 
-extern "C" {
-#include "wire/packet.h"
-}
-
 namespace
 {
 
@@ -87,28 +83,6 @@ TEST(Receiver, WithoutStallIsALink)
 }
 
 /* ---- hop ------------------------------------------------------------------------------------ */
-
-struct rte_mbuf *cntl_make(const struct frame_route &r, uint64_t hop_rate, uint64_t key = 7,
-                           uint8_t flags = 0)
-{
-    uint8_t body[WIRE_CNTL_MAX_BYTES];
-    struct wire_cntl c = {};
-
-    c.h.key = key;
-    c.h.flags = flags;
-    c.own_key = 9;
-    c.seq = 1;
-    c.unit_max = 8192;
-    c.hop_rate_Bps = hop_rate;
-    c.silence_ms = 3000;
-    uint32_t len = wire_put_cntl(body, &c);
-    struct rte_mbuf *m = udp_make(r, len);
-    uint8_t *bytes = rte_pktmbuf_mtod(m, uint8_t *);
-    uint16_t head = frame_header_len(&r);
-    memcpy(bytes + head, body, len);
-    frame_set_udp_sum(bytes, &r, len, frame_sum(body, len));
-    return m;
-}
 
 struct wire_cntl cntl_of(struct rte_mbuf *m)
 {

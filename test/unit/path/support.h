@@ -20,6 +20,7 @@ extern "C" {
 #include "base/rng.h"
 #include "path/path.h"
 #include "wire/frame.h"
+#include "wire/packet.h"
 }
 
 extern struct rte_mempool *test_pool;
@@ -91,6 +92,9 @@ struct rte_mbuf *packet_make(uint32_t len, uint32_t pieces = 1);
 /* A UDP packet, and the route it goes by default. */
 struct frame_route route_make(const char *src, const char *dst);
 struct rte_mbuf *udp_make(const struct frame_route &r, uint32_t payload = 64);
+/* A CNTL packet that says so much of routers, for the connection of this key. */
+struct rte_mbuf *cntl_make(const struct frame_route &r, uint64_t hop_rate, uint64_t key = 7,
+                           uint8_t flags = 0);
 /* Of the frame at m: are its IPv4 header's checksum and its UDP checksum right? */
 bool sums_right(struct rte_mbuf *m);
 struct frame frame_of(struct rte_mbuf *m);
