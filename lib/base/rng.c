@@ -4,11 +4,6 @@
 
 #include "base/check.h"
 
-static uint64_t rotate_left(uint64_t x, unsigned int bits)
-{
-    return x << bits | x >> (64 - bits);
-}
-
 static uint64_t splitmix_next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
@@ -22,21 +17,6 @@ void rng_init(struct rng *r, uint64_t seed)
 {
     for (unsigned int i = 0; i < 4; i++)
         r->s[i] = splitmix_next(&seed);
-}
-
-uint64_t rng_u64(struct rng *r)
-{
-    uint64_t *s = r->s;
-    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
-    uint64_t shifted = s[1] << 17;
-
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= shifted;
-    s[3] = rotate_left(s[3], 45);
-    return result;
 }
 
 /* Scales a draw by multiplication; redraws in the 2^64 mod bound cases that would add bias. */
@@ -59,13 +39,13 @@ static void sip_round(uint64_t v[4])
 {
     v[0] += v[1];
     v[2] += v[3];
-    v[1] = rotate_left(v[1], 13) ^ v[0];
-    v[3] = rotate_left(v[3], 16) ^ v[2];
-    v[0] = rotate_left(v[0], 32) + v[3];
+    v[1] = rng_rotate(v[1], 13) ^ v[0];
+    v[3] = rng_rotate(v[3], 16) ^ v[2];
+    v[0] = rng_rotate(v[0], 32) + v[3];
     v[2] += v[1];
-    v[3] = rotate_left(v[3], 21) ^ v[0];
-    v[1] = rotate_left(v[1], 17) ^ v[2];
-    v[2] = rotate_left(v[2], 32);
+    v[3] = rng_rotate(v[3], 21) ^ v[0];
+    v[1] = rng_rotate(v[1], 17) ^ v[2];
+    v[2] = rng_rotate(v[2], 32);
 }
 
 void secret_init(struct secret *s, uint64_t key0, uint64_t key1)

@@ -14,8 +14,26 @@ struct rng {
 
 void rng_init(struct rng *r, uint64_t seed);
 
+static inline uint64_t rng_rotate(uint64_t x, unsigned int bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
 /* Uniform over all 64-bit values. */
-uint64_t rng_u64(struct rng *r);
+static inline uint64_t rng_u64(struct rng *r)
+{
+    uint64_t *s = r->s;
+    uint64_t result = rng_rotate(s[1] * 5, 7) * 9;
+    uint64_t shifted = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= shifted;
+    s[3] = rng_rotate(s[3], 45);
+    return result;
+}
 
 /* Uniform over [0, bound), without bias; bound > 0. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
