@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <rte_cycles.h>
+#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -27,7 +28,7 @@ struct old_path {
 
 struct direction {
     uint16_t rx, tx;
-    bool copies; /* what is received is kept as a copy */
+    struct rte_ring *from, *to; /* instead of rx, tx: the other ends of a made port's rings */
     struct path *path;
     struct path *wanted; /* set by control, taken by the runner */
     struct old_path old[OLD_PATHS];
@@ -132,7 +133,10 @@ struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err
     for (unsigned int i = 0; i < 2; i++) {
         w->dir[i].rx = w->cfg.port[i];
         w->dir[i].tx = w->cfg.port[1 - i];
-        w->dir[i].copies = w->made[i];
+        if (w->made[i])
+            w->dir[i].from = w->rings[2 * i + 1];
+        if (w->made[1 - i])
+            w->dir[i].to = w->rings[2 * (1 - i)];
     }
     return w;
 }
@@ -159,8 +163,13 @@ void cable_destroy(struct cable *w)
         for (uint32_t k = 0; k < OLD_PATHS; k++)
             path_destroy(d->old[k].path);
         if (w->made[i]) {
+            struct rte_eth_dev_info info;
+            int rc = rte_eth_dev_info_get(w->cfg.port[i], &info);
+
             rte_eth_dev_stop(w->cfg.port[i]);
             rte_eth_dev_close(w->cfg.port[i]);
+            if (rc == 0)
+                rte_dev_remove(info.device); /* so that its name can be had again */
         }
     }
     for (unsigned int k = 0; k < RTE_DIM(w->rings); k++)
@@ -215,8 +224,14 @@ static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbu
 static uint32_t receive(struct cable *w, struct direction *d)
 {
     struct rte_mbuf *m[CABLE_BURST];
-    uint16_t n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
-    uint64_t now = rte_rdtsc(), bytes = 0;
+    uint64_t now, bytes = 0;
+    uint16_t n;
+
+    if (d->from != NULL)
+        n = (uint16_t)rte_ring_sc_dequeue_burst(d->from, (void **)m, CABLE_BURST, NULL);
+    else
+        n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
+    now = rte_rdtsc();
 
     if (n == 0)
         return 0;
@@ -224,7 +239,7 @@ static uint32_t receive(struct cable *w, struct direction *d)
         bytes += m[i]->pkt_len;
     counter_add(&d->counts.rx_packets, n);
     counter_add(&d->counts.rx_bytes, bytes);
-    if (d->copies)
+    if (d->from != NULL)
         n = copies_make(w, d, m, n);
     path_push(d->path, m, n, now);
     return n;
@@ -233,8 +248,13 @@ static uint32_t receive(struct cable *w, struct direction *d)
 /* Offers what is kept to the port; true if nothing is left. */
 static bool kept_offer(struct cable *w, struct direction *d)
 {
-    uint16_t sent = rte_eth_tx_burst(d->tx, 0, d->kept + d->kept_first, d->kept_n);
+    struct rte_mbuf **first = d->kept + d->kept_first;
+    uint16_t sent;
 
+    if (d->to != NULL)
+        sent = (uint16_t)rte_ring_sp_enqueue_burst(d->to, (void **)first, d->kept_n, NULL);
+    else
+        sent = rte_eth_tx_burst(d->tx, 0, first, d->kept_n);
     counter_add(&d->counts.tx_packets, sent);
     d->kept_n = (uint16_t)(d->kept_n - sent);
     d->kept_first = (uint16_t)(d->kept_n > 0 ? d->kept_first + sent : 0);
@@ -319,6 +339,18 @@ uint32_t cable_run(struct cable *w)
     }
     w->last_run = now;
     return n;
+}
+
+uint64_t cable_next(const struct cable *w)
+{
+    uint64_t next = TIME_NEVER;
+
+    for (unsigned int i = 0; i < 2; i++) {
+        next = time_min(next, path_next(w->dir[i].path));
+        if (w->dir[i].kept_n > 0 || w->dir[i].n_old > 0)
+            next = 0;
+    }
+    return next;
 }
 
 /* ---- control ------------------------------------------------------------------------------ */

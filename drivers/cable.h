@@ -47,6 +47,8 @@ void cable_destroy(struct cable *w);
 /* [control] The ethdev number of an end. */
 uint16_t cable_port(const struct cable *w, unsigned int end);
 
+/* When cable_run() has something to send, if nothing arrives: TSC, or TIME_NEVER. */
+uint64_t cable_next(const struct cable *w);
 /* One round in both directions. Returns how many packets were moved. */
 uint32_t cable_run(struct cable *w);
 

@@ -190,6 +190,28 @@ static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
     return EXIT_EAL;
 }
 
+/* A path is made, in a little memory, and thrown away. */
+static int spec_check(const char *spec, char *err, size_t err_len)
+{
+    struct path_config cfg = {.hz = 1000000000, .packets_max = 64};
+    struct path *p = path_create(spec, &cfg, 0, err, err_len);
+
+    path_destroy(p);
+    return p == NULL ? -EINVAL : 0;
+}
+
+static int specs_check(const struct options *o, char *err, size_t err_len)
+{
+    char why[512];
+
+    for (unsigned int i = 0; i < 2; i++)
+        if (spec_check(o->spec[i], why, sizeof why) != 0) {
+            snprintf(err, err_len, "%s path: %s", i == 0 ? "forward" : "reverse", why);
+            return -EINVAL;
+        }
+    return 0;
+}
+
 static enum say_exit box_make(struct box *b, char *err, size_t err_len)
 {
     struct cable_config cfg = {
@@ -203,6 +225,8 @@ static enum say_exit box_make(struct box *b, char *err, size_t err_len)
     };
     enum say_exit rc;
 
+    if (specs_check(&b->opt, err, err_len) != 0)
+        return EXIT_USAGE;
     for (unsigned int i = 0; i < 2; i++)
         if (port_find(&b->port[i], b->opt.port[i], i, err, err_len) != 0)
             return EXIT_PORT;
@@ -218,7 +242,7 @@ static enum say_exit box_make(struct box *b, char *err, size_t err_len)
         cfg.port[i] = b->port[i].id;
     b->cable = cable_create(&cfg, err, err_len);
     if (b->cable == NULL)
-        return strstr(err, "position") != NULL ? EXIT_USAGE : EXIT_EAL;
+        return EXIT_EAL;
     for (unsigned int i = 0; i < 2; i++) {
         if (port_start(&b->port[i], b->opt.mtu, b->pool, err, err_len) != 0)
             return EXIT_PORT;
@@ -262,22 +286,6 @@ static enum say_exit box_life(struct box *b, int signals)
     return rc;
 }
 
-/* --check: a path is made, in a little memory, and thrown away. */
-static enum say_exit spec_check(const char *spec)
-{
-    struct path_config cfg = {.hz = 1000000000, .packets_max = 64};
-    char err[1024];
-    struct path *p = path_create(spec, &cfg, 0, err, sizeof err);
-
-    if (p == NULL) {
-        say("%s", err);
-        return EXIT_USAGE;
-    }
-    path_destroy(p);
-    puts("good");
-    return EXIT_OK;
-}
-
 int main(int argc, char **argv)
 {
     static char *check_argv[] = {
@@ -316,7 +324,14 @@ int main(int argc, char **argv)
         say("%s", err);
         return EXIT_EAL;
     }
-    rc = box.opt.check ? spec_check(box.opt.spec[0]) : box_life(&box, signals);
+    if (!box.opt.check) {
+        rc = box_life(&box, signals);
+    } else if (spec_check(box.opt.spec[0], err, sizeof err) == 0) {
+        puts("good");
+    } else {
+        say("%s", err);
+        rc = EXIT_USAGE;
+    }
     rte_eal_cleanup();
     return rc;
 }

@@ -94,7 +94,15 @@ struct config_port {
     uint32_t connections;
     uint32_t depth;
     uint32_t gaps;
+    char wire[CONFIG_VALUE_MAX]; /* paths that the port is behind; "": none */
+    char wire_out[CONFIG_VALUE_MAX], wire_in[CONFIG_VALUE_MAX]; /* instead, for one direction */
+    uint32_t wire_packets;
 };
+
+static inline bool config_port_wired(const struct config_port *p)
+{
+    return p->wire[0] != '\0' || p->wire_out[0] != '\0' || p->wire_in[0] != '\0';
+}
 
 struct config {
     struct config_daemon daemon;

@@ -64,6 +64,13 @@ const struct config_key config_port_keys[] = {
     {"connections", CONFIG_NUMBER, PORT(connections), 1, 1 << 20, false, "256", "1024", NULL},
     {"depth", CONFIG_POWER, PORT(depth), 2, 65536, false, "64", "256", NULL},
     {"gaps", CONFIG_NUMBER, PORT(gaps), 2, 65536, false, "256", "1024", NULL},
+    {"wire", CONFIG_TEXT, PORT(wire), 1, CONFIG_VALUE_MAX - 1, false, NULL, "rate 1gbit delay 5ms",
+     NULL},
+    {"wire_out", CONFIG_TEXT, PORT(wire_out), 1, CONFIG_VALUE_MAX - 1, false, NULL, "loss 1%",
+     NULL},
+    {"wire_in", CONFIG_TEXT, PORT(wire_in), 1, CONFIG_VALUE_MAX - 1, false, NULL, "delay 5ms",
+     NULL},
+    {"wire_packets", CONFIG_NUMBER, PORT(wire_packets), 64, 1 << 22, false, "16384", "65536", NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 

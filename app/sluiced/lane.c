@@ -178,8 +178,9 @@ static uint32_t lane_transmit(struct lane *l, uint64_t now)
 
 uint32_t lane_run(struct lane *l, uint64_t now)
 {
-    uint32_t did = lane_receive(l, now), events;
+    uint32_t did = l->cable != NULL && lane_active(l) ? cable_run(l->cable) : 0, events;
 
+    did += lane_receive(l, now);
     did += lane_exchange_foreign(l, now);
     events = channels_poll(l->channels, now);
     if (events > 0)

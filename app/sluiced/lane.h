@@ -17,6 +17,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
+#include "drivers/cable.h"
 #include "host/host.h"
 #include "sluiced/port.h"
 #include "sluiced/session.h"
@@ -36,6 +37,7 @@ struct lane_counters {
 
 struct lane {
     struct host *host;
+    struct cable *cable;       /* between our port and the device; NULL: port_id is the device */
     struct channels *channels; /* NULL until there are sessions */
     uint16_t port_id, queue;
     uint8_t workers; /* of the port */

@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
+#include "drivers/cable.h"
 #include "wire/packet.h"
 
 #define POOL_CACHE   128
@@ -39,8 +40,10 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     uint32_t foreign = (uint32_t)(p->queues - 1) * PORT_FOREIGN;
     uint32_t head_room =
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
-    uint32_t rx = p->rx_held + foreign + POOL_IN_HAND;
-    uint32_t tx = p->tx_desc + POOL_IN_HAND;
+    /* what an emulated wire holds, either way, and the rings of our end */
+    uint32_t wire = config_port_wired(p->cfg) ? 2 * (p->cfg->wire_packets + CABLE_RING) : 0;
+    uint32_t rx = p->rx_held + foreign + wire + POOL_IN_HAND;
+    uint32_t tx = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) + POOL_IN_HAND;
 
     if (room > UINT16_MAX) {
         snprintf(err, err_len,

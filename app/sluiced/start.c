@@ -66,6 +66,32 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     return getrandom(&h->seed, sizeof h->seed, 0) == sizeof h->seed ? 0 : -EIO;
 }
 
+/* The lane's port becomes the near end of an emulated wire, whose far end is the device. */
+static int lane_wire(struct daemon *d, struct lane *l, char *err, size_t err_len)
+{
+    const struct config_port *cfg = l->port->cfg;
+    struct cable_config c = {
+        .port = {CABLE_MAKE, l->port->id},
+        .spec = {cfg->wire_out[0] != '\0' ? cfg->wire_out : cfg->wire,
+                 cfg->wire_in[0] != '\0' ? cfg->wire_in : cfg->wire},
+        .hz = d->hz,
+        .seed = 1,
+        .packets_max = {cfg->wire_packets, cfg->wire_packets},
+        .pool = l->copies,
+        .socket = l->port->socket,
+    };
+    char why[CONFIG_ERROR_MAX];
+
+    snprintf(c.name, sizeof c.name, "wire%u", l->number);
+    l->cable = cable_create(&c, why, sizeof why);
+    if (l->cable == NULL) {
+        snprintf(err, err_len, "port %s: wire: %.400s", cfg->name, why);
+        return -EINVAL;
+    }
+    l->port_id = cable_port(l->cable, 0);
+    return 0;
+}
+
 static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *err, size_t err_len)
 {
     uint32_t number = d->n_lanes;
@@ -93,7 +119,7 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
     l->keep_cycles = d->hz / 1000 * LANE_KEEP_MS;
     d->hosts[number] = l->host;
     d->n_lanes++;
-    return 0;
+    return config_port_wired(p->cfg) ? lane_wire(d, l, err, err_len) : 0;
 }
 
 /* The folder of the socket, if only it is missing; others may be needed by drivers too. */
@@ -255,8 +281,10 @@ enum say_exit start_undo(struct daemon *d)
 
     for (i = 0; i < d->n_ports; i++)
         port_stop(&d->ports[i]);
-    for (i = 0; i < d->n_lanes; i++)
+    for (i = 0; i < d->n_lanes; i++) {
         lane_drain(&d->lanes[i]);
+        cable_destroy(d->lanes[i].cable);
+    }
     if (d->sessions != NULL)
         sessions_destroy(d->sessions);
     for (i = 0; i < d->n_ports; i++) {

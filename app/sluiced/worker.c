@@ -23,6 +23,8 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
         uint64_t t = w->lanes[i]->kept_n > 0 ? now : host_next(w->lanes[i]->host, now);
 
         next = RTE_MIN(next, t);
+        if (w->lanes[i]->cable != NULL)
+            next = RTE_MIN(next, cable_next(w->lanes[i]->cable));
     }
     return next;
 }

@@ -8,7 +8,6 @@
 
 #include "path/draw.h"
 #include "path/element.h"
-#include "path/file.h"
 #include "path/law.h"
 #include "path/sorter.h"
 
@@ -31,21 +30,6 @@ struct delay {
     struct fifo fifo;
     struct sorter sorter;
 };
-
-static int law_parse(struct spec *s, struct law *law)
-{
-    static const char *const names[] = {"uniform", "normal", "pareto", "paretonormal"};
-
-    for (unsigned int i = 0; i < RTE_DIM(names); i++)
-        if (spec_accept(s, names[i])) {
-            law->kind = (enum law_kind)i;
-            return 0;
-        }
-    if (strpbrk(s->word, "./") == NULL)
-        return spec_stray(s, "is no distribution, nor a file (whose name has a . or /)");
-    law->kind = LAW_FILE;
-    return file_numbers_alloc(s, "distribution", INT32_MIN, LAW_TABLE_MAX, &law->table, &law->size);
-}
 
 static int options_parse(struct spec *s, struct delay_params *p)
 {

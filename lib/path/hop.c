@@ -154,7 +154,9 @@ static void hop_change(struct element *e, const void *old, uint64_t at)
     struct hop *h = (struct hop *)e;
     uint64_t heard_since = clock_cycles(&e->path->clock, 1000000 * was->expiry_ms);
 
-    for (uint32_t i = 0; p->rcntl && i < HOP_CONNS; i++)
+    if (!p->rcntl || (p->rate_Bps == was->rate_Bps && p->burst_bytes == was->burst_bytes))
+        return;
+    for (uint32_t i = 0; i < HOP_CONNS; i++)
         if (h->conns[i].key != 0 && h->conns[i].heard + heard_since >= at)
             rcntl_send(e, &h->conns[i], at);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "path/law.h"
 
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "path/file.h"
 #include "path/quantiles.h"
 
 typedef __int128 i128;
@@ -45,4 +50,19 @@ uint64_t law_value(const struct law *l, uint64_t number, uint64_t mean, uint64_t
     uint64_t width = (uint64_t)((unsigned __int128)number * (2 * spread + 1) >> 64);
 
     return mean + width < spread ? 0 : mean + width - spread;
+}
+
+int law_parse(struct spec *s, struct law *law)
+{
+    static const char *const names[] = {"uniform", "normal", "pareto", "paretonormal"};
+
+    for (unsigned int i = 0; i < RTE_DIM(names); i++)
+        if (spec_accept(s, names[i])) {
+            law->kind = (enum law_kind)i;
+            return 0;
+        }
+    if (strpbrk(s->word, "./") == NULL)
+        return spec_stray(s, "is no distribution, nor a file (whose name has a . or /)");
+    law->kind = LAW_FILE;
+    return file_numbers_alloc(s, "distribution", INT32_MIN, LAW_TABLE_MAX, &law->table, &law->size);
 }

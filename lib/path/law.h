@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "path/spec.h"
+
 #define LAW_TABLE_MAX 65536u
 #define LAW_PIECES    4096u
 
@@ -23,6 +25,9 @@ struct law {
     const int32_t *table; /* LAW_FILE: size numbers, whose memory is the reader's */
     uint32_t size;
 };
+
+/* "distribution" has been taken: its name, or a file, whose numbers are then for rte_free(). */
+int law_parse(struct spec *s, struct law *law);
 
 /* The value that belongs to a uniform 64-bit number, not below 0. Units of mean and spread. */
 uint64_t law_value(const struct law *l, uint64_t number, uint64_t mean, uint64_t spread);

@@ -29,18 +29,12 @@ struct slot {
 
 static int slot_parse(struct spec *s, void *params)
 {
-    static const char *const names[] = {"uniform", "normal", "pareto", "paretonormal"};
     struct slot_params *p = params;
 
     p->packets = p->bytes = p->limit_packets = p->limit_bytes = UINT64_MAX;
     if (spec_accept(s, "distribution")) {
-        unsigned int i = 0;
-
-        while (i < RTE_DIM(names) && !spec_accept(s, names[i]))
-            i++;
-        if (i == RTE_DIM(names))
-            return spec_stray(s, "is no distribution");
-        p->law.kind = (enum law_kind)i;
+        if (law_parse(s, &p->law) != 0)
+            return -EINVAL;
         p->distributed = true;
         if (spec_time(s, "slot's mean gap", &p->mean))
             spec_time(s, "slot's spread", &p->spread);
@@ -59,6 +53,11 @@ static int slot_parse(struct spec *s, void *params)
         else
             return s->failed ? -EINVAL : 0;
     }
+}
+
+static void slot_free(void *params)
+{
+    rte_free((void *)(uintptr_t)((struct slot_params *)params)->law.table);
 }
 
 static int slot_init(struct element *e)
@@ -127,6 +126,7 @@ const struct element_kind kind_slot = {
     .bytes = sizeof(struct slot),
     .params_bytes = sizeof(struct slot_params),
     .parse = slot_parse,
+    .forget = slot_free,
     .init = slot_init,
     .fini = slot_fini,
     .arrive = slot_arrive,

@@ -146,7 +146,9 @@ bool spec_time(struct spec *s, const char *of, uint64_t *cycles)
         wrong = "it is more than 1000 hours";
     if (!value_done(s, of, wrong))
         return false;
+    /* rounded up: nothing is early */
     *cycles = clock_cycles(&s->clock, ns);
+    *cycles += (unsigned __int128)*cycles * CLOCK_NS_PER_S != (unsigned __int128)ns * s->clock.hz;
     return true;
 }
 

@@ -32,10 +32,10 @@ size_t heap_objects();
 constexpr uint64_t GHZ = 1000000000;
 extern const std::vector<uint64_t> CLOCKS;
 
-/* Cycles of ns at hz, rounded down. */
+/* Cycles of ns at hz, rounded up. */
 inline uint64_t cycles(uint64_t ns, uint64_t hz)
 {
-    return (uint64_t)((unsigned __int128)ns * hz / 1000000000u);
+    return (uint64_t)(((unsigned __int128)ns * hz + 999999999u) / 1000000000u);
 }
 
 inline uint32_t &mbuf_id(struct rte_mbuf *m)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The path emulator with real neighbours: Linux's TCP, ping, daemons; and its console."""
+import hashlib
+import json
+import random
+import re
+import sys
+import time
+
+from harness import LabError, one_line, perf, scenario, sh
+from lab import net
+from lab.box import ADDR, Box, element, kernel_box
+from lab.daemon import Daemon, memif
+from lab.pair import ADDR_B, pair_cpus, station
+from lab.process import until
+
+# Sends N bytes that a seed makes, or receives all and prints their hash.
+TALK = """
+import hashlib, random, socket, sys
+role, congestion, address, amount = sys.argv[1:]
+if role == "send":
+    s = socket.socket()
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+    s.connect((address, 5301))
+    s.sendall(random.Random(7).randbytes(int(amount)))
+    s.shutdown(socket.SHUT_WR)
+    s.recv(1)
+else:
+    l = socket.socket()
+    l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    l.bind((address, 5301))
+    l.listen()
+    print("listening", flush=True)
+    s, h, n = l.accept()[0], hashlib.sha256(), 0
+    while True:
+        data = s.recv(1 << 18)
+        if not data:
+            break
+        h.update(data)
+        n += len(data)
+    print(n, h.hexdigest())
+"""
+
+
+def tcp_hash(lab, spaces, congestion, amount):
+    """Amount bytes from left to right; what right has heard."""
+    right = lab.start("receiver", [sys.executable, "-c", TALK, "recv", "-", ADDR["right"][0], "0"],
+                      ns=spaces["right"])
+    until(lambda: "listening" in right.out(), 10, "the receiver listens")
+    left = lab.start("sender", [sys.executable, "-c", TALK, "send", congestion, ADDR["right"][0],
+                                str(amount)], ns=spaces["left"])
+    left.check(120)
+    got, digest = right.check(20).splitlines()[1].split()
+    return int(got), digest
+
+
+def expected(amount):
+    return hashlib.sha256(random.Random(7).randbytes(amount)).hexdigest()
+
+
+@scenario("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True)
+def tcp(lab, context):
+    amount = 6_000_000
+    spaces, box = kernel_box(lab, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
+                             "delay 5ms")
+    have = lab.run("sysctl", ["sysctl", "-n", "net.ipv4.tcp_available_congestion_control"],
+                   ns=spaces["left"]).split()
+    for congestion in ("reno", "cubic", "bbr"):
+        if congestion not in have:
+            continue
+        start = time.monotonic()
+        got, digest = tcp_hash(lab, spaces, congestion, amount)
+        took = time.monotonic() - start
+        if got != amount or digest != expected(amount):
+            raise LabError(f"{congestion}: {got} of {amount} bytes, {digest}")
+        # never faster than the link
+        if amount * 8 / took > 100e6:
+            raise LabError(f"{congestion}: {amount} bytes in {took:.3f} s through 100 Mbit/s")
+    report = box.stop()
+    link, delay = element(report["forward"], "rate"), element(report["forward"], "delay")
+    if link["queued_bytes_max"] > 60 * 1024 + 1514:
+        raise LabError(f"the queue held {link['queued_bytes_max']} bytes")
+    if delay["delay_ns"]["min"] < 5e6 or report["forward"]["late_ns"]["min"] < 0:
+        raise LabError(f"a packet was early: {delay['delay_ns']}")
+    if element(report["forward"], "loss")["dropped"] == 0:
+        raise LabError("nothing was lost")
+
+
+def ping_times(ns, address, count=20, size=56):
+    """Round trips in ms."""
+    text = sh("ip", "netns", "exec", ns, "ping", "-c", count, "-i", "0.05", "-W", "5", "-s", size,
+              address)
+    return [float(x) for x in re.findall(r"time=([\d.]+) ms", text)]
+
+
+@scenario("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True)
+def delay(lab, context):
+    spaces, box = kernel_box(lab, context.build, "delay 20ms", "delay 10ms", mtu=9000)
+    for address in ADDR["right"]:
+        for size in (56, 8900):
+            times = ping_times(spaces["left"], address, size=size)
+            if len(times) != 20 or min(times) < 30:
+                raise LabError(f"{address}, {size} B: {times}")
+    try:
+        for side in spaces:
+            net.ip(spaces[side], "link", "add", "link", f"sl{side}", "name", "v", "type", "vlan", "id", 9)
+            net.ip(spaces[side], "link", "set", "v", "up")
+            net.address(spaces[side], "v", "10.92.0.%d/24" % (1 + (side == "right")))
+        if min(ping_times(spaces["left"], "10.92.0.2")) < 30:
+            raise LabError("a VLAN's packet was early")
+    except LabError as problem:
+        if "link add" not in str(problem):
+            raise
+    box.stop()
+
+
+@scenario("losses as listed, duplicates, and the report of them", netns=True)
+def counted(lab, context):
+    # ARP goes first both ways; the pings are counted from a change on
+    spaces, box = kernel_box(lab, context.build, "match proto icmp ( loss list 3,5-6 duplicate 100% )")
+    text = sh("ip", "netns", "exec", spaces["left"], "ping", "-c", 10, "-i", "0.05", "-W", "1",
+              ADDR["right"][0])
+    got = [int(x) for x in re.findall(r"icmp_seq=(\d+) .*?ms$", text, re.MULTILINE)]
+    if got != [1, 2, 4, 7, 8, 9, 10] or text.count("DUP!") != 7:
+        raise LabError(text)
+    report = box.stop()["forward"]
+    if element(report, "loss")["dropped"] != 3 or element(report, "duplicate")["copied"] != 7:
+        raise LabError(json.dumps(report["elements"], indent=1))
+
+
+@scenario("the console changes a live path, and refuses a wrong one", netns=True)
+def console(lab, context):
+    spaces, box = kernel_box(lab, context.build, "delay 5ms", console=True)
+    if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 5:
+        raise LabError("early")
+    box.say("set path 0 forward delay 40ms")
+    box.say("set path 0 reverse dely 3ms")
+    box.say("show path")
+    until(lambda: "did you mean" in box.process.out(), 10, "the console answers")
+    until(lambda: "path 0 forward delay 40ms" in box.process.out(), 10, "the path is shown")
+    if 'position 1: "dely"' not in box.process.out():
+        raise LabError(box.process.out())
+    if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 40:
+        raise LabError("the new path is not in use")
+    box.say("show stats")
+    until(lambda: "delay 40ms" in box.process.out().split("show stats")[-1], 10, "statistics")
+    box.say("quit")
+    if box.process.wait(20) != 0:
+        raise LabError(box.process.tail())
+
+
+@scenario("changes at a time, without a console", netns=True)
+def schedule(lab, context):
+    spaces, box = kernel_box(lab, context.build, "delay 1ms at 1s delay 50ms")
+
+    def slow():
+        return min(ping_times(spaces["left"], ADDR["right"][0], 2)) >= 50
+
+    until(slow, 15, "the change", 0.2)
+    box.stop()
+
+
+def _memif_box(lab, context, forward, reverse, options=()):
+    """Two daemons with the box between them."""
+    (wa, ca), (wb, cb) = pair_cpus()
+    links = [lab.path("left.sock"), lab.path("right.sock")]
+    box = Box(lab, context.build, [memif(links[0], "server", number=0).vdev,
+                                   memif(links[1], "server", number=1).vdev],
+              forward, reverse, ("--mtu", "1500", *options), worker=wa, control=ca)
+    daemons = []
+    for name, link, worker, control, number in (("a", links[0], wa, ca, 1), ("b", links[1], wb, cb, 2)):
+        port = memif(link, "client")
+        port.keys = {**station(number), "mtu": 1500, "checksum": "software"}
+        daemons.append(Daemon(lab, context.build, name, [port], [worker], control).start())
+    for daemon in daemons:
+        daemon.wait_link()
+    return (*daemons, box)
+
+
+@scenario("two daemons through a bad path: loss, duplicates, corruption, reordering")
+def bad_path(lab, context):
+    bad = "loss 1% duplicate 1% corrupt 0.5% delay 200us 100us"
+    a, b, box = _memif_box(lab, context, bad, bad)
+    perf(b, a, ADDR_B, "-n", "20M")
+    report = box.stop()
+    for direction in ("forward", "reverse"):
+        for kind, counter in (("loss", "dropped"), ("duplicate", "copied"), ("corrupt", "changed"),
+                              ("delay", "reordered")):
+            if element(report[direction], kind)[counter] == 0:
+                raise LabError(f"{direction}: nothing {counter}")
+    if b.counters("drop_sum") == 0:
+        raise LabError("no corrupt packet was noticed")
+    a.stop()
+    b.stop()
+
+
+@scenario("a peer of the box is killed; the box goes on")
+def killed(lab, context):
+    for _ in range(5):
+        a, b, box = _memif_box(lab, context, "delay 1ms", "delay 1ms")
+        b.sluice("server", "perf", "server", "-1")
+        b.wait_listening()
+        a.sluice("client", "perf", "client", "-t", "20", ADDR_B)
+        time.sleep(0.7)
+        b.kill()
+        time.sleep(0.3)
+        if not box.process.running():
+            raise LabError(box.process.tail())
+        box.stop()
+        a.kill()
+
+
+@scenario("a daemon behind a wire of its own: one line of configuration")
+def wired(lab, context):
+    (wa, ca), (wb, cb) = pair_cpus()
+    link = lab.path("memif.sock")
+    daemons = []
+    for name, role, worker, control, number in (("a", "server", wa, ca, 1), ("b", "client", wb, cb, 2)):
+        port = memif(link, role)
+        port.keys = {**station(number), "mtu": 1500}
+        if name == "a":
+            port.keys["wire"] = "loss 0.5% rate 800mbit delay 2ms 500us"
+        else:
+            port.keys["checksum"] = "software"
+        daemons.append(Daemon(lab, context.build, name, [port], [worker], control).start())
+    a, b = daemons
+    for daemon in daemons:
+        daemon.wait_link()
+    before = a.holdings()
+    result = perf(b, a, ADDR_B, "-n", "20M")
+    if result["goodput_bps"] > 800e6:
+        raise LabError(f"{result['goodput_bps']} bit/s through 800 Mbit/s")
+    if result["repeats"] == 0:
+        raise LabError("nothing was lost")
+    a.check_holdings(before)
+    a.stop()
+    b.stop()
+
+
+@scenario("what the box says to bad input")
+def bad_input(lab, context):
+    program = context.build.program("sluice-emu")
+    memory = ["--no-huge", "--no-shconf", "-m", "64", "--no-pci", "--no-telemetry"]
+    null = ["--vdev", "net_null0", "--vdev", "net_null1"]
+    for args, status, words in (
+            ([program, "--check", "dellay 10ms"], 2, ["position 1", "did you mean", "delay"]),
+            ([program, "--check", "delay 10"], 2, ["position 7", "unit"]),
+            ([program, *memory, "--", "--forwrad", "x"], 2, ["--forward"]),
+            ([program, *memory, "--", "--packets", "many"], 2, ["--packets"]),
+            ([program, *memory, *null, "--", "--reverse", "loss 5"], 2, ["reverse path", "position 6"]),
+            ([program, *memory, "--vdev", "net_null0", "--"], 5, ["two are needed"]),
+            ([program, *memory, *null, "--", "--ports", "net_null0,net_nil"], 5, ["net_nil", "--vdev"]),
+            ([program, *memory, *null, "--", "--packets", "60000"], 4, ["--packets", "MB"])):
+        process = lab.start("sluice-emu", args)
+        one_line(process, 30, status, *words)
+    good = lab.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
+    if good.check(30).strip() != "good":
+        raise LabError(good.tail())
+    ended = lab.start("sluice-emu", [program, "--lcores", "0", *memory, *null, "--", "--packets", "100",
+                                     "--time", "1s", "--json", "/nonexistent/x"])
+    one_of = ended.wait(30)
+    if one_of != 1 or "not written" not in ended.err():
+        raise LabError(ended.tail())
