@@ -58,7 +58,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.head_pool = Pools::get().head;
     c.attach_pool = Pools::get().attach;
     c.copy_pool = Pools::get().copy;
-    if (world_add(w, &c, err, sizeof err) < 0 || host_listen(h(), kService) != 0)
+    if (world_add(w, &c, nullptr, err, sizeof err) < 0 || host_listen(h(), kService) != 0)
         throw std::runtime_error(err);
     route.src_mac = {{2, 0, 0, 0, 0, 0x99}};
     route.dst_mac = c.mac;
