@@ -167,6 +167,26 @@ const char *value_number(const char *text, uint64_t *number)
     return value_read(text, number_units, "", "it is not a plain number", number);
 }
 
+const char *value_share(const char *text, uint64_t *share)
+{
+    u128 mantissa;
+    uint64_t scale;
+    bool too_large;
+    const char *p = number_read(text, &mantissa, &scale, &too_large);
+
+    if (p == NULL)
+        return *text == '-' ? "it is negative" : "it does not start with a number";
+    if (strcmp(p, "%") != 0 && (mantissa != 0 || *p != '\0'))
+        return *p == '\0' ? "a probability needs a %" : "its unit is not %";
+    if (too_large || mantissa > (u128)100 * scale)
+        return "it is more than 100%";
+    if (mantissa == (u128)100 * scale)
+        *share = UINT64_MAX;
+    else
+        *share = (uint64_t)((mantissa << 64) / ((u128)100 * scale));
+    return NULL;
+}
+
 /* value over 10^0, 10^3, ... or 2^0, 2^10, ...: the largest that keeps at most three decimals. */
 static const char *text_scale(uint64_t value, uint64_t step, const char *const *names, char *buf)
 {

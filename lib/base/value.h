@@ -23,6 +23,8 @@ const char *value_size(const char *text, uint64_t *size_bytes);
 const char *value_time(const char *text, uint64_t *time_ns);
 /* A plain number, no unit. */
 const char *value_number(const char *text, uint64_t *number);
+/* A share of the whole, "0.1%" to "100%", as a probability in 1 / 2^64; 100% is UINT64_MAX. */
+const char *value_share(const char *text, uint64_t *share);
 
 /* For people, at most 32 bytes into buf: "1 Gbit/s", "64 KiB", "1 ms", exact where that is short;
  * each returns buf. */

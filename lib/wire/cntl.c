@@ -159,3 +159,17 @@ uint32_t wire_put_cntl(uint8_t *p, const struct wire_cntl *v)
     }
     return cntl_len(v->span_count, v->refused_count);
 }
+
+void wire_lower_cntl(uint8_t *p, uint64_t rate_Bps, uint32_t burst_bytes, uint16_t expiry_ms)
+{
+    uint64_t rate = bytes_get_u64(p + 160);
+    uint32_t burst = bytes_get_u32(p + 168);
+    uint16_t count = bytes_get_u16(p + 174);
+
+    bytes_put_u64(p + 160, rate == 0 || rate_Bps < rate ? rate_Bps : rate);
+    if (burst_bytes != 0 && (burst == 0 || burst_bytes < burst))
+        bytes_put_u32(p + 168, burst_bytes);
+    bytes_put_u16(p + 172, expiry_ms);
+    if (count < UINT16_MAX)
+        bytes_put_u16(p + 174, (uint16_t)(count + 1));
+}

@@ -340,3 +340,17 @@ void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payl
 
     memcpy(udp + offsetof(struct rte_udp_hdr, dgram_cksum), &sum, sizeof sum);
 }
+
+void frame_change_udp_sum(uint8_t *p, const struct frame *f, uint64_t before, uint64_t after)
+{
+    uint16_t sum;
+
+    if (f->udp_sum == 0)
+        return;
+    /* RFC 1624, equation 3 */
+    sum = (uint16_t)~frame_sum_fold((uint64_t)(uint16_t)~f->udp_sum +
+                                    (uint16_t)~frame_sum_fold(before) + frame_sum_fold(after));
+    if (sum == 0)
+        sum = 0xffff;
+    memcpy(p + f->payload_off - 2, &sum, sizeof sum);
+}

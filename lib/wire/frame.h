@@ -96,6 +96,10 @@ void frame_set_udp_sum(uint8_t *p, const struct frame_route *r, uint32_t payload
 /* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest. */
 void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
 
+/* Corrects the UDP checksum of the frame that f was parsed from, if it has one: bytes at an even
+ * distance from the UDP header were summed `before`, and are now `after` (unfolded). */
+void frame_change_udp_sum(uint8_t *p, const struct frame *f, uint64_t before, uint64_t after);
+
 /*
  * Is the UDP checksum right, given the unfolded sum of the payload? True if udp_sum is 0 (none was
  * sent). p: the frame f was parsed from.

@@ -224,6 +224,10 @@ enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t 
 enum wire_verdict wire_parse_cntl(const uint8_t *p, uint32_t len, struct wire_cntl *out);
 enum wire_verdict wire_parse_rcntl(const uint8_t *p, uint32_t len, struct wire_rcntl *out);
 
+/* What a router writes into a CNTL packet that passes it (one that wire_parse_cntl() takes): the
+ * lower of what is there and its own limits; burst 0: none. The checksum of UDP is the caller's. */
+void wire_lower_cntl(uint8_t *p, uint64_t rate_Bps, uint32_t burst_bytes, uint16_t expiry_ms);
+
 /* Each writes one packet (header.type is ignored: the function knows it) and returns its bytes. */
 uint32_t wire_put_first(uint8_t *p, const struct wire_first *v);
 uint32_t wire_put_data(uint8_t *p, const struct wire_data *v);

@@ -69,7 +69,7 @@ CALL_EXCEPTIONS = {("print", "lib/base/check.c")}
 
 # DPDK's heap: once, when a host or a world is made, and when it goes.
 DPDK_HEAP = r"rte_(?:z|c|re)?(?:m|c|re)alloc\w*|rte_free|rte_memzone_\w+|rte_mempool_create\w*"
-DPDK_HEAP_ROOMS = {"host", "sim"}
+DPDK_HEAP_ROOMS = {"host", "path", "sim"}
 DPDK_HEAP_FUNCTIONS = r"(?:^|_)(?:create|destroy|alloc|free|new|init|fini)(?:_|$)"
 
 # Symbols that a pure room's objects must not need from outside: the same rule, seen by the linker.

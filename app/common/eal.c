@@ -3,7 +3,7 @@
  * See eal.h. What can be seen beforehand (no hugepages, another process with our file prefix) is
  * looked at before rte_eal_init() talks; the rest is told from its rte_errno.
  */
-#include "sluiced/eal.h"
+#include "common/eal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,8 @@
 #include <rte_errno.h>
 
 struct start {
+    const char *const *ports;
+    uint32_t n;
     int argc;
     char **argv;
     char *err;
@@ -175,9 +177,9 @@ static bool is_pci(const char *name)
            name[end] == '\0';
 }
 
-/* Unless somebody chose NICs on the command line, the EAL gets those of the configuration and
- * leaves all others alone. */
-static void add_devices(const struct start *s, const struct config *c, char **argv, int *argc)
+/* Unless somebody chose NICs on the command line, the EAL gets those that were named and leaves all
+ * others alone. */
+static void add_devices(const struct start *s, char **argv, int *argc)
 {
     static char allow[] = "-a", none[] = "--no-pci";
     bool any = false;
@@ -186,10 +188,10 @@ static void add_devices(const struct start *s, const struct config *c, char **ar
     if (flag_value(s, "-a") != NULL || flag_value(s, "--allow") != NULL ||
         flag_value(s, "-b") != NULL || flag_value(s, "--block") != NULL || has_flag(s, "--no-pci"))
         return;
-    for (i = 0; i < c->n_ports; i++) {
-        if (is_pci(c->ports[i].name)) {
+    for (i = 0; i < s->n; i++) {
+        if (is_pci(s->ports[i])) {
             argv[(*argc)++] = allow;
-            argv[(*argc)++] = (char *)(uintptr_t)c->ports[i].name;
+            argv[(*argc)++] = (char *)(uintptr_t)s->ports[i];
             any = true;
         }
     }
@@ -234,16 +236,16 @@ static int init_quietly(int argc, char **argv)
 }
 
 /* 0, or errno. */
-static int args_init(const struct start *s, const struct config *c)
+static int args_init(const struct start *s)
 {
-    char **argv = calloc((size_t)s->argc + 2 * CONFIG_PORTS_MAX + 6, sizeof *argv);
+    char **argv = calloc((size_t)s->argc + 2 * s->n + 6, sizeof *argv);
     int argc = 0, rc;
 
     if (argv == NULL)
         return ENOMEM;
     argv[argc++] = s->argv[0];
     add_levels(s, argv, &argc);
-    add_devices(s, c, argv, &argc);
+    add_devices(s, argv, &argc);
     memcpy(&argv[argc], &s->argv[1], (size_t)(s->argc - 1) * sizeof *argv);
     argc += s->argc - 1;
     rc = init_quietly(argc, argv);
@@ -251,9 +253,10 @@ static int args_init(const struct start *s, const struct config *c)
     return rc;
 }
 
-int eal_start(const struct config *c, int argc, char **argv, char *err, size_t err_len)
+int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char *err,
+              size_t err_len)
 {
-    struct start s = {argc, argv, err, err_len};
+    struct start s = {ports, n, argc, argv, err, err_len};
     int rc = 0;
 
     if (!has_flag(&s, "--no-huge"))
@@ -262,6 +265,6 @@ int eal_start(const struct config *c, int argc, char **argv, char *err, size_t e
         rc = check_prefix(&s);
     if (rc != 0)
         return rc;
-    rc = args_init(&s, c);
+    rc = args_init(&s);
     return rc == 0 ? 0 : explain(&s, rc);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The box: two ports, the wire between them, and what was asked for. */
+#ifndef EMU_BOX_H
+#define EMU_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#include "base/clock.h"
+#include "drivers/cable.h"
+#include "emu/options.h"
+#include "emu/port.h"
+
+#define BOX_SPEC_MAX (PATH_SPEC_MAX_BYTES + 1)
+
+struct box {
+    struct options opt;
+    struct port port[2];
+    struct rte_mempool *pool;
+    struct cable *cable;
+    struct clock clock;
+    uint64_t start;             /* TSC */
+    char spec[2][BOX_SPEC_MAX]; /* as they are now */
+    bool stop;                  /* atomic: the runner ends */
+    bool started[2];
+};
+
+/* Another path for direction i; 0 or negative errno with a line in err. */
+int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t err_len);
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice-emu: the box's life from its command line to its exit code. Manual: sluice-emu(8). */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_version.h>
+
+#include "common/clock.h"
+#include "common/eal.h"
+#include "common/say.h"
+#include "emu/box.h"
+#include "emu/console.h"
+#include "emu/report.h"
+
+#define POOL_CACHE 256
+
+int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t err_len)
+{
+    int rc = cable_set(b->cable, i, spec, err, err_len);
+
+    if (rc == 0)
+        snprintf(b->spec[i], sizeof b->spec[i], "%s", spec);
+    return rc;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static int box_run(void *arg)
+{
+    struct box *b = arg;
+
+    while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED))
+        for (unsigned int i = 0; i < 64; i++)
+            cable_run(b->cable);
+    return 0;
+}
+
+/* Sleeps until there is something to read, or the time. */
+static void control_wait(const struct box *b, struct pollfd *fds, nfds_t n, uint64_t until)
+{
+    uint64_t now = rte_rdtsc(), ms = 1000;
+
+    if (until <= now)
+        ms = 0;
+    else if (until != TIME_NEVER)
+        ms = RTE_MIN(clock_ns(&b->clock, until - now) / 1000000 + 1, 1000ull);
+    poll(fds, n, (int)ms);
+}
+
+static int json_write(const struct box *b)
+{
+    int rc = b->opt.json_path != NULL ? report_json(b, b->opt.json_path) : 0;
+
+    if (rc != 0)
+        say("%s: %s; the report is not written", b->opt.json_path, strerror(-rc));
+    return rc;
+}
+
+/* Reports, console, signals; returns when the box is to stop. */
+static enum say_exit control_run(struct box *b, int signals)
+{
+    uint64_t interval = clock_cycles(&b->clock, b->opt.interval_ns);
+    uint64_t report_at = interval > 0 ? b->start + interval : TIME_NEVER;
+    uint64_t stop_at =
+        b->opt.time_ns > 0 ? b->start + clock_cycles(&b->clock, b->opt.time_ns) : TIME_NEVER;
+    struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    struct console *console = b->opt.interactive ? console_open(b) : NULL;
+    struct report_rates rates = {0};
+    enum say_exit rc = EXIT_OK;
+
+    report_rates(b, &rates, stderr);
+    if (console != NULL)
+        fds[1].fd = STDIN_FILENO;
+    while (rte_rdtsc() < stop_at) {
+        control_wait(b, fds, 2, time_min(report_at, stop_at));
+        if (fds[0].revents != 0)
+            break;
+        if (console != NULL && fds[1].revents != 0 && !console_read(console))
+            break;
+        if (rte_rdtsc() >= report_at) {
+            report_at += interval;
+            if (!b->opt.quiet)
+                report_rates(b, &rates, stderr);
+            rc = json_write(b) != 0 ? EXIT_FAULT : rc;
+        }
+    }
+    if (console != NULL)
+        console_close(console);
+    __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
+    return rc;
+}
+
+struct control_thread {
+    struct box *b;
+    int signals;
+    enum say_exit rc;
+};
+
+static void *control_thread_main(void *arg)
+{
+    struct control_thread *t = arg;
+
+    t->rc = control_run(t->b, t->signals);
+    return NULL;
+}
+
+/* The wire on an lcore of its own, or here with control in a thread. */
+static enum say_exit lcores_run(struct box *b, int signals)
+{
+    unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
+    struct control_thread t = {b, signals, EXIT_FAULT};
+    pthread_t thread;
+
+    if (lcore < RTE_MAX_LCORE) {
+        rte_eal_remote_launch(box_run, b, lcore);
+        t.rc = control_run(b, signals);
+        rte_eal_mp_wait_lcore();
+        return t.rc;
+    }
+    if (rte_ctrl_thread_create(&thread, "emu-control", NULL, control_thread_main, &t) != 0) {
+        say("no thread for control; raise the limit of threads (ulimit -u)");
+        return EXIT_FAULT;
+    }
+    box_run(b);
+    pthread_join(thread, NULL);
+    return t.rc;
+}
+
+/* ---- set-up ------------------------------------------------------------------------------- */
+
+static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
+{
+    uint32_t room = RTE_PKTMBUF_HEADROOM + port_frame_bytes(b->port, b->opt.mtu);
+    uint64_t n = 2 * b->opt.packets + port_held(&b->port[0]) + port_held(&b->port[1]) +
+                 4 * CABLE_BURST + 2 * POOL_CACHE;
+    uint64_t bytes = n * (room + sizeof(struct rte_mbuf) + 64);
+
+    if (room <= UINT16_MAX)
+        b->pool = rte_pktmbuf_pool_create("emu", (unsigned int)n, POOL_CACHE, 0, (uint16_t)room,
+                                          rte_eth_dev_socket_id(b->port[0].id));
+    if (b->pool != NULL)
+        return EXIT_OK;
+    if (room > UINT16_MAX)
+        snprintf(err, err_len, "frames of %u bytes do not fit a buffer; lower --mtu", room);
+    else
+        snprintf(err, err_len,
+                 "no memory for %llu packet buffers of %u bytes (%s): about %llu MB; lower "
+                 "--packets, or give more with -m MB before --",
+                 (unsigned long long)n, room, rte_strerror(rte_errno),
+                 (unsigned long long)(bytes >> 20) + 1);
+    return EXIT_EAL;
+}
+
+static enum say_exit box_make(struct box *b, char *err, size_t err_len)
+{
+    struct cable_config cfg = {
+        .name = "emu",
+        .spec = {b->opt.spec[0], b->opt.spec[1]},
+        .hz = b->clock.hz,
+        .seed = b->opt.seed,
+        .packets_max = (uint32_t)b->opt.packets,
+        .socket = SOCKET_ID_ANY,
+    };
+    enum say_exit rc;
+
+    for (unsigned int i = 0; i < 2; i++)
+        if (port_find(&b->port[i], b->opt.port[i], i, err, err_len) != 0)
+            return EXIT_PORT;
+    if (b->port[0].id == b->port[1].id) {
+        snprintf(err, err_len, "--ports names %s twice; a box has two ports", b->port[0].name);
+        return EXIT_PORT;
+    }
+    rc = pool_make(b, err, err_len);
+    if (rc != EXIT_OK)
+        return rc;
+    cfg.pool = b->pool;
+    for (unsigned int i = 0; i < 2; i++)
+        cfg.port[i] = b->port[i].id;
+    b->cable = cable_create(&cfg, err, err_len);
+    if (b->cable == NULL)
+        return strstr(err, "position") != NULL ? EXIT_USAGE : EXIT_EAL;
+    for (unsigned int i = 0; i < 2; i++) {
+        if (port_start(&b->port[i], b->opt.mtu, b->pool, err, err_len) != 0)
+            return EXIT_PORT;
+        b->started[i] = true;
+        snprintf(b->spec[i], sizeof b->spec[i], "%s", b->opt.spec[i]);
+    }
+    return EXIT_OK;
+}
+
+static void box_unmake(struct box *b)
+{
+    cable_destroy(b->cable);
+    for (unsigned int i = 0; i < 2; i++)
+        if (b->started[i])
+            port_stop(&b->port[i]);
+    rte_mempool_free(b->pool);
+}
+
+static enum say_exit box_life(struct box *b, int signals)
+{
+    char err[1024];
+    enum say_exit rc;
+
+    b->clock.hz = clock_measure_hz();
+    rc = box_make(b, err, sizeof err);
+    if (rc != EXIT_OK) {
+        say("%s", err);
+    } else {
+        b->start = rte_rdtsc();
+        say("ready: %s (%s) to %s (%s)", b->port[0].name, b->port[0].driver, b->port[1].name,
+            b->port[1].driver);
+        rc = lcores_run(b, signals);
+        if (!b->opt.quiet)
+            report_show(b, stderr);
+        if (json_write(b) != 0)
+            rc = EXIT_FAULT;
+    }
+    box_unmake(b);
+    return rc;
+}
+
+/* --check: a path is made, in a little memory, and thrown away. */
+static enum say_exit spec_check(const char *spec)
+{
+    struct path_config cfg = {.hz = 1000000000, .packets_max = 64};
+    char err[1024];
+    struct path *p = path_create(spec, &cfg, 0, err, sizeof err);
+
+    if (p == NULL) {
+        say("%s", err);
+        return EXIT_USAGE;
+    }
+    path_destroy(p);
+    puts("good");
+    return EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static char *check_argv[] = {
+        (char *)"sluice-emu", (char *)"--no-huge", (char *)"--no-shconf",
+        (char *)"-m",         (char *)"128",       (char *)"--no-pci",
+        (char *)"--lcores",   (char *)"0@0",       (char *)"--no-telemetry"};
+    static struct box box;
+    char err[1024];
+    enum say_exit rc;
+    sigset_t set;
+    int signals;
+
+    say_as("sluice-emu");
+    if (options_parse(&box.opt, argc, argv, err, sizeof err) != 0) {
+        say("%s", err);
+        return EXIT_USAGE;
+    }
+    if (box.opt.help || box.opt.version) {
+        if (box.opt.help)
+            fputs(options_help, stdout);
+        else
+            printf("sluice-emu %s, %s\n", SLUICE_VERSION, rte_version());
+        return EXIT_OK;
+    }
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signals = signalfd(-1, &set, SFD_CLOEXEC);
+    if (box.opt.check)
+        rc = eal_start(NULL, 0, (int)RTE_DIM(check_argv), check_argv, err, sizeof err);
+    else
+        rc = eal_start((const char *const[]){box.opt.port[0], box.opt.port[1]}, 2, box.opt.eal_argc,
+                       argv, err, sizeof err);
+    if (rc != EXIT_OK) {
+        say("%s", err);
+        return EXIT_EAL;
+    }
+    rc = box.opt.check ? spec_check(box.opt.spec[0]) : box_life(&box, signals);
+    rte_eal_cleanup();
+    return rc;
+}

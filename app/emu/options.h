@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line: sluice-emu [EAL arguments] -- [options]. Needs no EAL. */
+#ifndef EMU_OPTIONS_H
+#define EMU_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OPTIONS_PORT_MAX 64
+
+struct options {
+    const char *spec[2];            /* forward, reverse */
+    char port[2][OPTIONS_PORT_MAX]; /* "": the first two there are */
+    const char *json_path;
+    uint64_t seed, packets, mtu;
+    uint64_t time_ns;     /* 0: until stopped */
+    uint64_t interval_ns; /* between reports; 0: only at the end */
+    bool interactive, check, help, version, quiet;
+    int eal_argc; /* argv[0 .. eal_argc - 1] are the EAL's */
+};
+
+/* 0, or -EINVAL with a line in err. argv stays in use. */
+int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
+/* One screen. */
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#define DESCRIPTORS  1024u
+#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* two VLAN tags */
+#define FRAME_LEAST  2048u
+#define XDP_HEADROOM 256u  /* what the kernel leaves free of AF_XDP buffers */
+#define XDP_RINGS    8192u /* buffers that AF_XDP's four rings may hold */
+
+int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len)
+{
+    struct rte_eth_dev_info info;
+    uint16_t id;
+    int rc;
+
+    if (name[0] != '\0') {
+        if (rte_eth_dev_get_port_by_name(name, &id) != 0) {
+            snprintf(err, err_len,
+                     "no port %s; give it before -- with --vdev %s,... or, a NIC bound to a driver "
+                     "of DPDK, with -a %s",
+                     name, name, name);
+            return -ENODEV;
+        }
+    } else {
+        unsigned int have = 0;
+
+        RTE_ETH_FOREACH_DEV(id)
+        {
+            if (have++ == n)
+                break;
+        }
+        if (id >= RTE_MAX_ETHPORTS) {
+            snprintf(err, err_len,
+                     "%u port(s) where two are needed; give them before -- with --vdev or -a",
+                     have);
+            return -ENODEV;
+        }
+    }
+    p->id = id;
+    rc = rte_eth_dev_info_get(id, &info);
+    if (rc != 0 || rte_eth_dev_get_name_by_port(id, p->name) != 0) {
+        snprintf(err, err_len, "port %u says nothing of itself (%s); is it in use elsewhere?", id,
+                 rte_strerror(-rc));
+        return -EIO;
+    }
+    snprintf(p->driver, sizeof p->driver, "%s",
+             info.driver_name != NULL ? info.driver_name : "unknown");
+    return 0;
+}
+
+/* A number among the arguments that the device was made with. */
+static uint32_t arg_number(const struct port *p, const char *name, uint32_t standard)
+{
+    struct rte_eth_dev_info info;
+    const struct rte_devargs *args;
+    const char *at;
+
+    if (rte_eth_dev_info_get(p->id, &info) != 0 || info.device == NULL)
+        return standard;
+    args = rte_dev_devargs(info.device);
+    at = args != NULL && args->args != NULL ? strstr(args->args, name) : NULL;
+    return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
+}
+
+uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu)
+{
+    uint32_t frame = RTE_MAX((uint32_t)mtu + FRAME_EXTRA, FRAME_LEAST);
+
+    for (unsigned int i = 0; i < 2; i++) {
+        if (strcmp(p[i].driver, "net_memif") == 0)
+            frame = RTE_MAX(frame, arg_number(&p[i], "bsize=", 2048));
+        else if (strcmp(p[i].driver, "net_af_packet") == 0)
+            frame = RTE_MAX(frame, arg_number(&p[i], "framesz=", 2048));
+        else if (strcmp(p[i].driver, "net_af_xdp") == 0)
+            frame = RTE_MAX(frame, (uint32_t)mtu + FRAME_EXTRA + XDP_HEADROOM);
+    }
+    return RTE_ALIGN_CEIL(frame, 64);
+}
+
+uint32_t port_held(const struct port *p)
+{
+    if (strcmp(p->driver, "net_af_xdp") == 0)
+        return XDP_RINGS;
+    return RTE_MAX(2 * DESCRIPTORS, arg_number(p, "framecnt=", 0));
+}
+
+static int port_error(const struct port *p, int rc, const char *what, char *err, size_t err_len)
+{
+    snprintf(err, err_len, "port %s: %s %s (%s); see its message above", p->name, p->driver, what,
+             rte_strerror(-rc));
+    return rc;
+}
+
+int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len)
+{
+    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    struct rte_eth_dev_info info;
+    int socket = rte_eth_dev_socket_id(p->id);
+    unsigned int where = socket < 0 ? (unsigned int)SOCKET_ID_ANY : (unsigned int)socket;
+    uint16_t rx = DESCRIPTORS, tx = DESCRIPTORS;
+    int rc = rte_eth_dev_info_get(p->id, &info);
+
+    if (rc != 0)
+        return port_error(p, rc, "says nothing of itself", err, err_len);
+    conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    if (mtu <= info.max_mtu && mtu + FRAME_EXTRA <= info.max_rx_pktlen)
+        conf.rxmode.mtu = (uint32_t)mtu;
+    rc = rte_eth_dev_configure(p->id, 1, 1, &conf);
+    if (rc != 0)
+        return port_error(p, rc, "refuses one queue", err, err_len);
+    rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx);
+    /* without it, frames beyond the device's own MTU do not come */
+    rc = rte_eth_dev_set_mtu(p->id, (uint16_t)mtu);
+    if (rc != 0 && rc != -ENOTSUP && mtu > 1500)
+        return port_error(p, rc, "does not take that --mtu", err, err_len);
+    rc = rte_eth_rx_queue_setup(p->id, 0, rx, where, NULL, pool);
+    if (rc == 0)
+        rc = rte_eth_tx_queue_setup(p->id, 0, tx, where, NULL);
+    if (rc != 0)
+        return port_error(p, rc, "cannot set up its queues", err, err_len);
+    rc = rte_eth_dev_start(p->id);
+    if (rc != 0)
+        return port_error(p, rc, "does not start", err, err_len);
+    /* a software port without such a switch has no filter to open */
+    rte_eth_promiscuous_enable(p->id);
+    return 0;
+}
+
+void port_stop(struct port *p)
+{
+    rte_eth_dev_stop(p->id);
+    rte_eth_dev_close(p->id);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two ports of the box: found, configured with one queue each, started, promiscuous. */
+#ifndef EMU_PORT_H
+#define EMU_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+struct port {
+    uint16_t id;
+    char name[64], driver[32];
+};
+
+/* By name; "" is the n-th there is. 0, or negative errno with a line in err. */
+int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len);
+/* Buffer bytes that both ports need for frames of mtu bytes of IP. */
+uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
+int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len);
+/* Frames that may be in the rings of the port. */
+uint32_t port_held(const struct port *p);
+void port_stop(struct port *p);
+
+#endif

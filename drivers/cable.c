@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/cable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/counter.h"
+
+#define OLD_PATHS 8u
+
+/* A path whose successor works already. */
+struct old_path {
+    struct path *path; /* NULL: free. Set by the runner, cleared by control */
+    bool empty;        /* set by the runner: control may destroy it */
+};
+
+struct direction {
+    uint16_t rx, tx;
+    bool copies; /* what is received is kept as a copy */
+    struct path *path;
+    struct path *wanted; /* set by control, taken by the runner */
+    struct old_path old[OLD_PATHS];
+    uint32_t n_old; /* not empty yet */
+    uint16_t kept_first, kept_n;
+    uint64_t kept_since;
+    struct rte_mbuf *kept[CABLE_BURST]; /* given by the path, not taken by the port */
+    struct cable_counts counts;
+    struct path *current; /* control's view */
+};
+
+struct cable {
+    struct cable_config cfg;
+    struct direction dir[2];
+    uint64_t last_run, keep_cycles;
+    struct rte_ring *rings[4]; /* rx and tx of each made port */
+    bool made[2];
+};
+
+/* ---- making and unmaking ------------------------------------------------------------------ */
+
+static struct path *path_new(const struct cable *w, unsigned int i, const char *spec, char *err,
+                             size_t err_len)
+{
+    struct path_config cfg = {
+        .hz = w->cfg.hz,
+        .seed = w->cfg.seed + i,
+        .packets_max = w->cfg.packets_max,
+        .pool = w->cfg.pool,
+    };
+
+    return path_create(spec, &cfg, rte_rdtsc(), err, err_len);
+}
+
+static int end_make(struct cable *w, unsigned int end, char *err, size_t err_len)
+{
+    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    unsigned int socket = w->cfg.socket >= 0 ? (unsigned int)w->cfg.socket : 0;
+    char name[RTE_ETH_NAME_MAX_LEN];
+    int port, rc = 0;
+
+    for (unsigned int k = 0; k < 2; k++) {
+        snprintf(name, sizeof name, "%s_%u%u", w->cfg.name, end, k);
+        w->rings[2 * end + k] =
+            rte_ring_create(name, CABLE_RING, w->cfg.socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
+        if (w->rings[2 * end + k] == NULL) {
+            snprintf(err, err_len, "cable %s: no memory for its rings (%s)", w->cfg.name,
+                     rte_strerror(rte_errno));
+            return -ENOMEM;
+        }
+    }
+    snprintf(name, sizeof name, "%s%u", w->cfg.name, end);
+    port = rte_eth_from_rings(name, &w->rings[2 * end], 1, &w->rings[2 * end + 1], 1, socket);
+    if (port >= 0) {
+        w->made[end] = true;
+        w->cfg.port[end] = (uint16_t)port;
+        rc = rte_eth_dev_configure((uint16_t)port, 1, 1, &conf);
+        if (rc == 0)
+            rc = rte_eth_rx_queue_setup((uint16_t)port, 0, CABLE_RING, socket, NULL, w->cfg.pool);
+        if (rc == 0)
+            rc = rte_eth_tx_queue_setup((uint16_t)port, 0, CABLE_RING, socket, NULL);
+        if (rc == 0)
+            rc = rte_eth_dev_start((uint16_t)port);
+    }
+    if (port < 0 || rc != 0) {
+        snprintf(err, err_len, "cable %s: no ring port to be had (%s)", w->cfg.name,
+                 rte_strerror(port < 0 ? rte_errno : -rc));
+        return -EIO;
+    }
+    return 0;
+}
+
+struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err_len)
+{
+    struct cable *w = rte_zmalloc_socket("cable", sizeof *w, 64, cfg->socket);
+    char why[512];
+    int rc = 0;
+
+    if (w == NULL) {
+        snprintf(err, err_len, "cable %s: no memory", cfg->name);
+        return NULL;
+    }
+    w->cfg = *cfg;
+    w->keep_cycles = cfg->hz / 1000 * CABLE_KEEP_MS;
+    for (unsigned int i = 0; i < 2 && rc == 0; i++) {
+        struct direction *d = &w->dir[i];
+
+        d->path = d->current = path_new(w, i, cfg->spec[i], why, sizeof why);
+        if (d->path == NULL) {
+            snprintf(err, err_len, "%s path: %s", i == 0 ? "forward" : "reverse", why);
+            rc = -EINVAL;
+        } else if (cfg->port[i] == CABLE_MAKE) {
+            rc = end_make(w, i, err, err_len);
+        }
+    }
+    if (rc != 0) {
+        cable_destroy(w);
+        return NULL;
+    }
+    for (unsigned int i = 0; i < 2; i++) {
+        w->dir[i].rx = w->cfg.port[i];
+        w->dir[i].tx = w->cfg.port[1 - i];
+        w->dir[i].copies = w->made[i];
+    }
+    return w;
+}
+
+static void ring_free(struct rte_ring *r)
+{
+    void *m;
+
+    while (r != NULL && rte_ring_sc_dequeue(r, &m) == 0)
+        rte_pktmbuf_free(m);
+    rte_ring_free(r);
+}
+
+void cable_destroy(struct cable *w)
+{
+    if (w == NULL)
+        return;
+    for (unsigned int i = 0; i < 2; i++) {
+        struct direction *d = &w->dir[i];
+
+        rte_pktmbuf_free_bulk(d->kept + d->kept_first, d->kept_n);
+        path_destroy(d->path);
+        path_destroy(d->wanted);
+        for (uint32_t k = 0; k < OLD_PATHS; k++)
+            path_destroy(d->old[k].path);
+        if (w->made[i]) {
+            rte_eth_dev_stop(w->cfg.port[i]);
+            rte_eth_dev_close(w->cfg.port[i]);
+        }
+    }
+    for (unsigned int k = 0; k < RTE_DIM(w->rings); k++)
+        ring_free(w->rings[k]);
+    rte_free(w);
+}
+
+uint16_t cable_port(const struct cable *w, unsigned int end)
+{
+    CHECK(end < 2);
+    return w->cfg.port[end];
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+/* Control wants another path: the old one goes on until it is empty. */
+static void path_take(struct direction *d)
+{
+    for (uint32_t k = 0; k < OLD_PATHS; k++) {
+        struct path *wanted;
+
+        if (__atomic_load_n(&d->old[k].path, __ATOMIC_ACQUIRE) != NULL)
+            continue;
+        wanted = __atomic_exchange_n(&d->wanted, NULL, __ATOMIC_ACQ_REL);
+        if (wanted == NULL)
+            return;
+        d->old[k].empty = false;
+        __atomic_store_n(&d->old[k].path, d->path, __ATOMIC_RELEASE);
+        d->n_old++;
+        d->path = wanted;
+        return;
+    }
+}
+
+/* Frames of a user in this process may share memory with him, and belong to his pools. */
+static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbuf **m, uint16_t n)
+{
+    uint16_t kept = 0;
+
+    for (uint16_t i = 0; i < n; i++) {
+        struct rte_mbuf *copy = rte_pktmbuf_copy(m[i], w->cfg.pool, 0, UINT32_MAX);
+
+        rte_pktmbuf_free(m[i]);
+        if (copy != NULL)
+            m[kept++] = copy;
+        else
+            counter_add(&d->counts.drop_no_mbuf, 1);
+    }
+    return kept;
+}
+
+static uint32_t receive(struct cable *w, struct direction *d)
+{
+    struct rte_mbuf *m[CABLE_BURST];
+    uint16_t n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
+    uint64_t now = rte_rdtsc(), bytes = 0;
+
+    if (n == 0)
+        return 0;
+    for (uint16_t i = 0; i < n; i++)
+        bytes += m[i]->pkt_len;
+    counter_add(&d->counts.rx_packets, n);
+    counter_add(&d->counts.rx_bytes, bytes);
+    if (d->copies)
+        n = copies_make(w, d, m, n);
+    path_push(d->path, m, n, now);
+    return n;
+}
+
+/* Offers what is kept to the port; true if nothing is left. */
+static bool kept_offer(struct cable *w, struct direction *d)
+{
+    uint16_t sent = rte_eth_tx_burst(d->tx, 0, d->kept + d->kept_first, d->kept_n);
+
+    counter_add(&d->counts.tx_packets, sent);
+    d->kept_n = (uint16_t)(d->kept_n - sent);
+    d->kept_first = (uint16_t)(d->kept_n > 0 ? d->kept_first + sent : 0);
+    if (d->kept_n == 0)
+        return true;
+    if (sent > 0) {
+        d->kept_since = rte_rdtsc();
+    } else if (rte_rdtsc() - d->kept_since > w->keep_cycles) {
+        counter_add(&d->counts.tx_dropped, d->kept_n);
+        rte_pktmbuf_free_bulk(d->kept + d->kept_first, d->kept_n);
+        d->kept_first = d->kept_n = 0;
+    }
+    return false;
+}
+
+static uint32_t path_send(struct cable *w, struct direction *d, struct path *p)
+{
+    uint64_t at[CABLE_BURST], bytes = 0, now;
+    uint16_t n = path_pop_times(p, d->kept, at, CABLE_BURST, rte_rdtsc());
+
+    if (n == 0)
+        return 0;
+    for (uint16_t i = 0; i < n; i++)
+        bytes += d->kept[i]->pkt_len;
+    d->kept_first = 0;
+    d->kept_n = n;
+    d->kept_since = now = rte_rdtsc();
+    for (uint16_t i = 0; i < n; i++)
+        histogram_add(&d->counts.late, now - at[i]);
+    counter_add(&d->counts.tx_bytes, bytes);
+    kept_offer(w, d);
+    return n;
+}
+
+static uint32_t transmit(struct cable *w, struct direction *d)
+{
+    uint32_t n = 0;
+
+    if (d->kept_n > 0 && !kept_offer(w, d))
+        return 0;
+    for (uint32_t k = 0; d->n_old > 0 && k < OLD_PATHS; k++) {
+        struct old_path *o = &d->old[k];
+
+        if (o->path == NULL || o->empty)
+            continue;
+        n += path_send(w, d, o->path);
+        if (path_counts(o->path)->held_packets == 0) {
+            d->n_old--;
+            __atomic_store_n(&o->empty, true, __ATOMIC_RELEASE);
+        }
+        if (d->kept_n > 0)
+            return n;
+    }
+    return n + path_send(w, d, d->path);
+}
+
+uint32_t cable_run(struct cable *w)
+{
+    uint64_t now = rte_rdtsc();
+    uint32_t n = 0;
+
+    for (unsigned int i = 0; i < 2; i++) {
+        struct direction *d = &w->dir[i];
+        uint32_t moved;
+
+        if (__atomic_load_n(&d->wanted, __ATOMIC_RELAXED) != NULL)
+            path_take(d);
+        moved = receive(w, d);
+        moved += transmit(w, d);
+        if (moved > 0)
+            histogram_add(&d->counts.round, now - w->last_run);
+        n += moved;
+    }
+    w->last_run = now;
+    return n;
+}
+
+/* ---- control ------------------------------------------------------------------------------ */
+
+static bool old_reap(struct direction *d)
+{
+    bool room = false;
+
+    for (uint32_t k = 0; k < OLD_PATHS; k++) {
+        struct old_path *o = &d->old[k];
+        struct path *p = __atomic_load_n(&o->path, __ATOMIC_ACQUIRE);
+
+        if (p != NULL && __atomic_load_n(&o->empty, __ATOMIC_ACQUIRE)) {
+            path_destroy(p);
+            __atomic_store_n(&o->path, NULL, __ATOMIC_RELEASE);
+            p = NULL;
+        }
+        room = room || p == NULL;
+    }
+    return room;
+}
+
+int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size_t err_len)
+{
+    const struct timespec pause = {0, 100000};
+    struct direction *d = &w->dir[i];
+    struct path *p;
+
+    CHECK(i < 2);
+    if (!old_reap(d)) {
+        snprintf(err, err_len, "%u former paths still hold packets; wait until they have left",
+                 OLD_PATHS);
+        return -EBUSY;
+    }
+    p = path_new(w, i, spec, err, err_len);
+    if (p == NULL)
+        return -EINVAL;
+    __atomic_store_n(&d->wanted, p, __ATOMIC_RELEASE);
+    for (uint32_t tries = 0; __atomic_load_n(&d->wanted, __ATOMIC_ACQUIRE) != NULL; tries++) {
+        if (tries == 20000) {
+            struct path *expected = p;
+
+            if (!__atomic_compare_exchange_n(&d->wanted, &expected, NULL, false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
+                break;
+            path_destroy(p);
+            snprintf(err, err_len, "nobody runs the cable");
+            return -ETIMEDOUT;
+        }
+        nanosleep(&pause, NULL);
+    }
+    d->current = p;
+    return 0;
+}
+
+const struct path *cable_path(const struct cable *w, unsigned int i)
+{
+    CHECK(i < 2);
+    return w->dir[i].current;
+}
+
+const struct cable_counts *cable_counts(const struct cable *w, unsigned int i)
+{
+    CHECK(i < 2);
+    return &w->dir[i].counts;
+}

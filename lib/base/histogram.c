@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/histogram.h"
+
+#include "base/check.h"
+
+uint64_t histogram_width(uint32_t bucket)
+{
+    CHECK(bucket < HISTOGRAM_BUCKETS);
+    return bucket < 2 * HISTOGRAM_SUB ? 1 : 1ull << ((bucket >> HISTOGRAM_SUB_BITS) - 1);
+}
+
+uint64_t histogram_floor(uint32_t bucket)
+{
+    CHECK(bucket < HISTOGRAM_BUCKETS);
+    if (bucket < HISTOGRAM_SUB)
+        return bucket;
+    uint32_t shift = (bucket >> HISTOGRAM_SUB_BITS) - 1;
+
+    return ((uint64_t)(bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB) << shift;
+}
+
+uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t whole)
+{
+    uint64_t count = counter_get(&h->count), seen = 0, rank;
+
+    CHECK(whole > 0 && parts <= whole);
+    if (count == 0)
+        return 0;
+    /* the rank-th smallest, from 1 */
+    rank = (uint64_t)(((unsigned __int128)count * parts + whole - 1) / whole);
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += counter_get(&h->buckets[i]);
+        if (seen >= rank && seen > 0) {
+            uint64_t v = histogram_floor(i) + (histogram_width(i) - 1) / 2;
+
+            v = v < counter_get(&h->min) ? counter_get(&h->min) : v;
+            return v > counter_get(&h->max) ? counter_get(&h->max) : v;
+        }
+    }
+    return counter_get(&h->max);
+}
+
+uint64_t histogram_mean(const struct histogram *h)
+{
+    uint64_t count = counter_get(&h->count);
+
+    return count == 0 ? 0 : counter_get(&h->sum) / count;
+}

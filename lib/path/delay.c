@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * delay: each packet waits for its own time. With jitter packets overtake each other, unless
+ * `order` keeps them back; with `reorder` some do not wait at all.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "path/draw.h"
+#include "path/element.h"
+#include "path/file.h"
+#include "path/law.h"
+#include "path/sorter.h"
+
+struct delay_params {
+    uint64_t delay, jitter; /* cycles */
+    uint64_t rho;
+    struct law law;
+    bool order;
+    bool reorder;
+    uint64_t reorder_p, reorder_rho, gap;
+    uint64_t limit_packets, limit_bytes; /* UINT64_MAX: none */
+};
+
+struct delay {
+    struct element e;
+    struct draw jitter, reorder;
+    uint64_t last;    /* order: when the last one leaves */
+    uint64_t counter; /* packets since the last reordered one */
+    bool sorts;       /* packets may overtake: sorter, else fifo */
+    struct fifo fifo;
+    struct sorter sorter;
+};
+
+static int law_parse(struct spec *s, struct law *law)
+{
+    static const char *const names[] = {"uniform", "normal", "pareto", "paretonormal"};
+
+    for (unsigned int i = 0; i < RTE_DIM(names); i++)
+        if (spec_accept(s, names[i])) {
+            law->kind = (enum law_kind)i;
+            return 0;
+        }
+    if (strpbrk(s->word, "./") == NULL)
+        return spec_stray(s, "is no distribution, nor a file (whose name has a . or /)");
+    law->kind = LAW_FILE;
+    return file_numbers_alloc(s, "distribution", INT32_MIN, LAW_TABLE_MAX, &law->table, &law->size);
+}
+
+static int options_parse(struct spec *s, struct delay_params *p)
+{
+    for (;;) {
+        if (spec_accept(s, "distribution")) {
+            if (p->law.table != NULL)
+                return spec_fail(s, "stands behind a second distribution");
+            if (law_parse(s, &p->law) != 0)
+                return -EINVAL;
+        } else if (spec_accept(s, "order")) {
+            p->order = true;
+        } else if (spec_accept(s, "reorder")) {
+            p->reorder = true;
+            p->gap = RTE_MAX(p->gap, 1ull);
+            if (spec_share(s, "reorder's probability", &p->reorder_p) && spec_digit(s))
+                spec_share(s, "reorder's correlation", &p->reorder_rho);
+        } else if (spec_accept(s, "gap")) {
+            if (!p->reorder) {
+                p->reorder = true;
+                p->reorder_p = DRAW_ALWAYS; /* as netem: gap alone is every gap-th */
+            }
+            spec_number(s, "gap", 1, UINT32_MAX, &p->gap);
+        } else if (spec_accept(s, "limit")) {
+            spec_limit(s, "delay's limit", &p->limit_packets, &p->limit_bytes);
+        } else {
+            return s->failed ? -EINVAL : 0;
+        }
+    }
+}
+
+static int delay_parse(struct spec *s, void *params)
+{
+    struct delay_params *p = params;
+
+    p->limit_packets = p->limit_bytes = UINT64_MAX;
+    if (!spec_time(s, "delay", &p->delay))
+        return -EINVAL;
+    if (spec_digit(s) && spec_time(s, "delay's jitter", &p->jitter) && spec_digit(s))
+        spec_share(s, "delay's correlation", &p->rho);
+    return options_parse(s, p);
+}
+
+static void delay_free(void *params)
+{
+    rte_free((void *)(uintptr_t)((struct delay_params *)params)->law.table);
+}
+
+/* How far apart the times of packets may be, usually; and whether they may be out of order. */
+static void delay_shape(const struct delay_params *p, uint64_t *span, bool *sorts)
+{
+    *span = RTE_MAX(*span, p->delay + 4 * p->jitter);
+    if (!p->order && (p->jitter > 0 || p->reorder))
+        *sorts = true;
+}
+
+static int delay_init(struct element *e)
+{
+    struct delay *d = (struct delay *)e;
+    const struct delay_params *p = e->params;
+    uint64_t span = 0;
+
+    d->jitter.rng = d->reorder.rng = &e->rng;
+    delay_shape(p, &span, &d->sorts);
+    for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next) {
+        const struct delay_params *later = c->params;
+
+        delay_shape(later, &span, &d->sorts);
+        if (!later->order)
+            d->sorts = true;
+    }
+    return d->sorts ? sorter_init(&d->sorter, path_packets_max(e->path), span)
+                    : fifo_init(&d->fifo, path_packets_max(e->path));
+}
+
+static void delay_fini(struct element *e)
+{
+    struct delay *d = (struct delay *)e;
+
+    if (d->sorts)
+        sorter_fini(&d->sorter);
+    else
+        fifo_fini(&d->fifo);
+}
+
+/* Does this one go at once? netem's rule: gap - 1 packets wait, then one is left to chance. */
+static bool skips(struct delay *d, const struct delay_params *p)
+{
+    if (!p->reorder)
+        return false;
+    if (d->counter + 1 < p->gap ||
+        !draw_hits(draw_u64(&d->reorder, p->reorder_rho), p->reorder_p)) {
+        d->counter++;
+        return false;
+    }
+    d->counter = 0;
+    return true;
+}
+
+static void delay_arrive(struct element *e, struct path_packet *packet)
+{
+    struct delay *d = (struct delay *)e;
+    const struct delay_params *p = e->params;
+    uint64_t arrived = packet->at;
+
+    if (e->counts.queued_packets >= p->limit_packets ||
+        e->counts.queued_bytes + packet->len > p->limit_bytes) {
+        element_drop(e, packet);
+        return;
+    }
+    element_hold(e, packet);
+    if (!skips(d, p))
+        packet->at += p->jitter == 0
+                          ? p->delay
+                          : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
+    if (p->order)
+        packet->at = RTE_MAX(packet->at, d->last);
+    d->last = packet->at;
+    histogram_add(e->delay, packet->at - arrived);
+    if (d->sorts) {
+        sorter_push(&d->sorter, packet);
+        e->due = sorter_next(&d->sorter);
+    } else {
+        fifo_push(&d->fifo, packet);
+        e->due = fifo_first(&d->fifo)->at;
+    }
+}
+
+static void delay_run(struct element *e, uint64_t until)
+{
+    struct delay *d = (struct delay *)e;
+    struct path_packet packet;
+    bool overtaken;
+
+    if (d->sorts) {
+        while (sorter_pop(&d->sorter, until, &packet, &overtaken)) {
+            counter_add(&e->counts.reordered, overtaken);
+            element_release(e, &packet);
+            element_pass(e, &packet);
+        }
+        e->due = sorter_next(&d->sorter);
+        return;
+    }
+    while (fifo_count(&d->fifo) > 0 && fifo_first(&d->fifo)->at <= until) {
+        packet = fifo_pop(&d->fifo);
+        element_release(e, &packet);
+        element_pass(e, &packet);
+    }
+    e->due = fifo_count(&d->fifo) > 0 ? fifo_first(&d->fifo)->at : TIME_NEVER;
+}
+
+const struct element_kind kind_delay = {
+    .name = "delay",
+    .bytes = sizeof(struct delay),
+    .params_bytes = sizeof(struct delay_params),
+    .parse = delay_parse,
+    .forget = delay_free,
+    .init = delay_init,
+    .fini = delay_fini,
+    .arrive = delay_arrive,
+    .run = delay_run,
+};

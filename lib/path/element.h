@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An element of a path, and the two moves that all of a path is made of: element_put() brings a
+ * packet to an element at the packet's own time, element_pass() lets it go on.
+ *
+ * Invariants: an element sees its packets in the order of their times; when one arrives at t, all
+ * that was due up to and including t has left. in = out + dropped + queued - copied.
+ *
+ * An element's kind embeds struct element first in its own struct. What the spec says of it is
+ * read-only and shared by all flows that have such an element; changes at a time replace it whole.
+ */
+#ifndef SLUICE_PATH_ELEMENT_H
+#define SLUICE_PATH_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "path/fifo.h"
+#include "path/path.h"
+#include "path/spec.h"
+
+struct element;
+struct stage;
+
+struct element_kind {
+    const char *name;
+    bool speaks;         /* makes packets by itself when its params change */
+    size_t bytes;        /* of its struct */
+    size_t params_bytes; /* of what parse() fills, zeroed before */
+    /* Reads what follows the name; 0 or an error (kept in s). */
+    int (*parse)(struct spec *s, void *params);
+    /* Frees what parse() allocated inside params; may be NULL, as all that follow but arrive. */
+    void (*forget)(void *params);
+    /* Allocates. 0 or -ENOMEM; then fini() is called as well. */
+    int (*init)(struct element *e);
+    void (*fini)(struct element *e); /* frees packets, too */
+    void (*arrive)(struct element *e, struct path_packet *p);
+    /* Lets go all that is due up to and including until, each at its own time; sets e->due. */
+    void (*run)(struct element *e, uint64_t until);
+    /* e->params are others since `at`. */
+    void (*change)(struct element *e, const void *old, uint64_t at);
+};
+
+struct element {
+    /* what every packet touches */
+    const struct element_kind *kind;
+    const void *params;
+    struct element *next; /* where packets go; NULL: out of the path */
+    struct path *path;
+    uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
+    uint64_t change_at; /* when params change */
+    bool joins;         /* gathers what flows let go: not in the order of time until all have run */
+    struct path_element_counts counts;
+    struct rng rng;
+    /* set-up */
+    const struct stage *stage;
+    uint32_t instance, changes_done;
+    uint64_t since;                  /* when the path began */
+    struct histogram *delay, *queue; /* NULL if the kind holds nothing */
+};
+
+/* A chain as it was written: what its elements are made from. */
+struct stage_change {
+    uint64_t after; /* cycles from the path's beginning */
+    void *params;
+    struct stage_change *next;
+};
+
+struct stage {
+    const struct element_kind *kind;
+    void *params;
+    struct stage_change *changes; /* by time */
+    struct stage *next;           /* behind it in the chain */
+    char *text;
+    uint32_t depth, number; /* parentheses around it; its place in the text */
+    /* flow elements: chains in parentheses; a NULL one is a wire */
+    struct stage *branches[8];
+    uint32_t n_branches;
+};
+
+/* Runs the element's changes and releases up to and including until. */
+void element_run(struct element *e, uint64_t until);
+/* The packet has passed the whole path. */
+void path_leave(struct path *path, const struct path_packet *p);
+/* Frees the mbuf of a packet that the path no longer holds. */
+void path_discard(struct path *path, const struct path_packet *p);
+/* A packet that the path makes: a copy, or an empty one. It counts as held. NULL, counted, if the
+ * path is full or the pool empty. */
+struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m);
+struct rte_mbuf *path_make(struct path *path);
+const struct clock *path_clock(const struct path *path);
+uint32_t path_packets_max(const struct path *path);
+
+static inline void element_put(struct element *e, struct path_packet *p)
+{
+    if (!e->joins && (e->due <= p->at || e->change_at <= p->at))
+        element_run(e, p->at);
+    counter_add(&e->counts.in_packets, 1);
+    counter_add(&e->counts.in_bytes, p->len);
+    e->kind->arrive(e, p);
+}
+
+static inline void element_pass(struct element *e, struct path_packet *p)
+{
+    counter_add(&e->counts.out_packets, 1);
+    counter_add(&e->counts.out_bytes, p->len);
+    if (e->next != NULL)
+        element_put(e->next, p);
+    else
+        path_leave(e->path, p);
+}
+
+static inline void element_drop(struct element *e, const struct path_packet *p)
+{
+    counter_add(&e->counts.dropped, 1);
+    path_discard(e->path, p);
+}
+
+/* A packet begins to wait here. */
+static inline void element_hold(struct element *e, const struct path_packet *p)
+{
+    struct path_element_counts *c = &e->counts;
+
+    histogram_add(e->queue, c->queued_packets);
+    counter_add(&c->queued_packets, 1);
+    counter_add(&c->queued_bytes, p->len);
+    if (c->queued_packets > c->queued_packets_max)
+        counter_set(&c->queued_packets_max, c->queued_packets);
+    if (c->queued_bytes > c->queued_bytes_max)
+        counter_set(&c->queued_bytes_max, c->queued_bytes);
+}
+
+/* And ends, where how long is known since it began. */
+static inline void element_release(struct element *e, const struct path_packet *p)
+{
+    counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
+    counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
+}
+
+/* And ends, after so long. */
+static inline void element_unhold(struct element *e, const struct path_packet *p, uint64_t cycles)
+{
+    histogram_add(e->delay, cycles);
+    element_release(e, p);
+}
+
+/* Elements by their name; NULL if there is none. */
+extern const struct element_kind *const element_kinds[];
+
+#endif

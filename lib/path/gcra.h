@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The generic cell rate algorithm (ITU-T I.371, virtual scheduling), for anything that is counted
+ * in bytes. Exact: the theoretical arrival time keeps its fraction of a cycle.
+ *
+ * Invariant: tat = the time before which nothing more was due, after all that conformed; what comes
+ * at `at` conforms iff at + tolerance >= tat.
+ */
+#ifndef SLUICE_PATH_GCRA_H
+#define SLUICE_PATH_GCRA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+struct gcra {
+    uint64_t rate_Bps; /* > 0 */
+    uint64_t hz;
+    uint64_t tat;      /* cycles */
+    uint64_t fraction; /* of a cycle, in 1 / rate_Bps */
+};
+
+static inline void gcra_init(struct gcra *g, uint64_t rate_Bps, uint64_t hz)
+{
+    *g = (struct gcra){rate_Bps, hz, 0, 0};
+}
+
+/* The earliest time at which the next bytes conform, whatever their number. */
+static inline uint64_t gcra_earliest(const struct gcra *g, uint64_t tolerance)
+{
+    uint64_t tat = g->tat + (g->fraction > 0);
+
+    return tat > tolerance ? tat - tolerance : 0;
+}
+
+static inline bool gcra_conforms(const struct gcra *g, uint64_t at, uint64_t tolerance)
+{
+    return at >= gcra_earliest(g, tolerance);
+}
+
+/* What conforms is counted. */
+static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
+{
+    uint64_t sum;
+
+    if (at > g->tat) {
+        g->tat = at;
+        g->fraction = 0;
+    }
+    sum = g->fraction + bytes * g->hz; /* bytes < 2^20, hz < 2^40 */
+    g->tat += sum / g->rate_Bps;
+    g->fraction = sum % g->rate_Bps;
+}
+
+/* Burst tolerance for bursts of so many bytes at the peak rate, the last `unit` of them in one
+ * piece: (burst - unit) * (1 / sustained - 1 / peak); I.371's (MBS - 1) cells. */
+static inline uint64_t gcra_tolerance(uint64_t burst_bytes, uint64_t unit_bytes, uint64_t scr_Bps,
+                                      uint64_t pcr_Bps, uint64_t hz)
+{
+    unsigned __int128 bytes = burst_bytes > unit_bytes ? burst_bytes - unit_bytes : 0;
+
+    return (uint64_t)(bytes * hz / scr_Bps - bytes * hz / pcr_Bps);
+}
+
+#endif

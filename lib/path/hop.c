@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * hop: a router on the path that takes part in rate control (spec of XTP: rate and burst fields may
+ * be rewritten by nodes on the way, which can also send RCNTL). It stands on the way that CNTL
+ * packets take to the sender, and lowers the routers' limit in each; with `rcntl` it tells senders
+ * at once when its rate changes. RCNTL speaks with the receiver's address, since hosts take packets
+ * of a connection from there only.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "path/element.h"
+#include "wire/frame.h"
+#include "wire/limits.h"
+#include "wire/packet.h"
+
+#define HOP_CONNS 64u /* that RCNTL is sent for: those heard last */
+
+struct hop_params {
+    uint64_t rate_Bps;
+    uint64_t burst_bytes; /* 0: no limit */
+    uint64_t expiry_ms;
+    uint64_t port; /* UDP, either side */
+    uint64_t number;
+    bool rcntl;
+};
+
+struct hop_conn {
+    struct frame_route route; /* to the sender */
+    uint64_t key;             /* 0: free */
+    uint64_t heard;           /* cycles */
+};
+
+struct hop {
+    struct element e;
+    struct hop_conn conns[HOP_CONNS];
+};
+
+static int hop_parse(struct spec *s, void *params)
+{
+    struct hop_params *p = params;
+
+    p->expiry_ms = 1000;
+    p->port = WIRE_UDP_PORT;
+    if (spec_rate(s, "hop's rate", &p->rate_Bps) && p->rate_Bps > WIRE_RATE_MAX_BPS)
+        return spec_fail(s, "stands behind a rate beyond what CNTL can carry");
+    for (;;) {
+        if (spec_accept(s, "burst"))
+            spec_size(s, "hop's burst", &p->burst_bytes);
+        else if (spec_accept(s, "expiry"))
+            spec_number(s, "hop's expiry in ms", 1, UINT16_MAX, &p->expiry_ms);
+        else if (spec_accept(s, "port"))
+            spec_number(s, "hop's port", 1, UINT16_MAX, &p->port);
+        else if (spec_accept(s, "number"))
+            spec_number(s, "hop's number", 0, UINT16_MAX, &p->number);
+        else if (spec_accept(s, "rcntl"))
+            p->rcntl = true;
+        else
+            return s->failed ? -EINVAL : 0;
+    }
+}
+
+/* The place of this connection, or of the one not heard for longest. */
+static struct hop_conn *conn_place(struct hop *h, uint64_t key)
+{
+    struct hop_conn *oldest = &h->conns[0];
+
+    for (uint32_t i = 0; i < HOP_CONNS; i++) {
+        if (h->conns[i].key == key)
+            return &h->conns[i];
+        if (h->conns[i].heard < oldest->heard)
+            oldest = &h->conns[i];
+    }
+    return oldest;
+}
+
+static void conn_note(struct hop *h, const struct frame *f, uint64_t key, uint64_t now)
+{
+    *conn_place(h, key) = (struct hop_conn){
+        .route = {.src_mac = f->src_mac,
+                  .dst_mac = f->dst_mac,
+                  .vlan = f->vlan,
+                  .src = f->src,
+                  .dst = f->dst,
+                  .sport = f->sport,
+                  .dport = f->dport},
+        .key = key,
+        .heard = now,
+    };
+}
+
+static void hop_arrive(struct element *e, struct path_packet *packet)
+{
+    const struct hop_params *p = e->params;
+    struct rte_mbuf *m = packet->m;
+    uint8_t *bytes = rte_pktmbuf_mtod(m, uint8_t *);
+    struct frame f;
+    struct wire_header w;
+    struct wire_cntl cntl;
+
+    if (frame_parse(bytes, m->data_len, m->pkt_len, &f) == FRAME_UDP &&
+        (f.sport == p->port || f.dport == p->port) &&
+        (uint64_t)f.payload_off + f.payload_len <= m->data_len) {
+        uint8_t *body = bytes + f.payload_off;
+
+        if (wire_parse_header(body, f.payload_len, &w) == WIRE_OK && w.type == WIRE_CNTL &&
+            wire_parse_cntl(body, f.payload_len, &cntl) == WIRE_OK) {
+            uint64_t before = frame_sum(body, WIRE_CNTL_BYTES);
+
+            wire_lower_cntl(body, p->rate_Bps, (uint32_t)p->burst_bytes, (uint16_t)p->expiry_ms);
+            frame_change_udp_sum(bytes, &f, before, frame_sum(body, WIRE_CNTL_BYTES));
+            counter_add(&e->counts.changed, 1);
+            if (!(w.flags & WIRE_EARLY))
+                conn_note((struct hop *)e, &f, w.key, packet->at);
+        }
+    }
+    element_pass(e, packet);
+}
+
+static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
+{
+    const struct hop_params *p = e->params;
+    struct wire_rcntl v = {
+        .h = {.key = c->key},
+        .rate_Bps = p->rate_Bps,
+        .burst_bytes = (uint32_t)p->burst_bytes,
+        .expiry_ms = (uint16_t)p->expiry_ms,
+        .hop = (uint16_t)p->number,
+        .time_ns = clock_ns(path_clock(e->path), at),
+    };
+    uint16_t head = frame_header_len(&c->route);
+    struct rte_mbuf *m = path_make(e->path);
+    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES};
+    uint8_t *bytes;
+
+    if (m == NULL)
+        return;
+    bytes = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)packet.len);
+    CHECK(bytes != NULL); /* the pool takes whole frames */
+    frame_put(bytes, &c->route, WIRE_RCNTL_BYTES);
+    wire_put_rcntl(bytes + head, &v);
+    frame_set_udp_sum(bytes, &c->route, WIRE_RCNTL_BYTES,
+                      frame_sum(bytes + head, WIRE_RCNTL_BYTES));
+    counter_add(&e->counts.copied, 1);
+    element_pass(e, &packet);
+}
+
+static void hop_change(struct element *e, const void *old, uint64_t at)
+{
+    const struct hop_params *p = e->params, *was = old;
+    struct hop *h = (struct hop *)e;
+    uint64_t heard_since = clock_cycles(path_clock(e->path), 1000000 * was->expiry_ms);
+
+    for (uint32_t i = 0; p->rcntl && i < HOP_CONNS; i++)
+        if (h->conns[i].key != 0 && h->conns[i].heard + heard_since >= at)
+            rcntl_send(e, &h->conns[i], at);
+}
+
+const struct element_kind kind_hop = {
+    .name = "hop",
+    .speaks = true,
+    .bytes = sizeof(struct hop),
+    .params_bytes = sizeof(struct hop_params),
+    .parse = hop_parse,
+    .arrive = hop_arrive,
+    .change = hop_change,
+};

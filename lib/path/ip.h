@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a path reads and writes in packets that are IP: congestion marks (RFC 3168), code points
+ * (RFC 2474), and what tells flows apart. Headers must lie in the first segment; what does not, or
+ * is not IP, is left alone and matches nothing.
+ */
+#ifndef SLUICE_PATH_IP_H
+#define SLUICE_PATH_IP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#define IP_VLAN_NONE 0xffff
+
+/* Sets CE if the packet says that its transport understands (ECT or CE). True if CE is set now. */
+bool ip_mark(struct rte_mbuf *m);
+/* Sets the code point; true if it is another one now. */
+bool ip_set_dscp(struct rte_mbuf *m, uint8_t dscp);
+
+struct ip_flow {
+    uint8_t src[16], dst[16]; /* IPv4: ::ffff:a.b.c.d; zero if not IP */
+    uint16_t sport, dport;    /* TCP, UDP, SCTP; 0 of others and of fragments */
+    uint16_t vlan;            /* of the outer tag, or IP_VLAN_NONE */
+    uint8_t proto;            /* 0 if not IP */
+    uint8_t dscp;
+    uint8_t src_mac[6], dst_mac[6];
+};
+
+void ip_flow(const struct rte_mbuf *m, struct ip_flow *f);
+/* Code point; 0 if not IP. */
+uint8_t ip_dscp(const struct rte_mbuf *m);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which packets a chain is for: conditions that must all hold. Without any, all packets. */
+#ifndef SLUICE_PATH_RULE_H
+#define SLUICE_PATH_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "path/ip.h"
+#include "path/spec.h"
+#include "wire/addr.h"
+
+struct rule_range {
+    uint16_t first, last;
+    bool set;
+};
+
+struct rule {
+    struct addr src, dst;
+    uint32_t src_len, dst_len; /* prefixes, in bits of the family's address; with has_* */
+    bool has_src, has_dst, has_proto, has_vlan, has_dscp;
+    uint8_t proto, dscp;
+    uint16_t vlan;
+    struct rule_range sport, dport, port, length;
+};
+
+/* One condition or more; an error if there is none. */
+int rule_parse(struct spec *s, struct rule *r);
+bool rule_fits(const struct rule *r, const struct ip_flow *f, uint32_t len);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One packet at a time, the others in a queue: what rate, trace and receiver have in common. The
+ * packet being served counts as queued in the element's counters, and against limits only where
+ * limit_served says so.
+ */
+#ifndef SLUICE_PATH_SERVER_H
+#define SLUICE_PATH_SERVER_H
+
+#include "path/queue.h"
+
+/* What the params of such kinds begin with. */
+struct server_params {
+    struct queue_params queue;
+    bool limit_served;
+};
+
+struct server {
+    struct element e;
+    struct queue queue;
+    struct path_packet packet; /* being served */
+    bool busy;
+    /* Begins to serve the packet at start; sets e.due to when it is done. fresh: the server was
+     * idle until start. */
+    void (*begin)(struct server *sv, uint64_t start, bool fresh);
+    /* A packet was dropped while one is served; may be NULL. */
+    void (*overrun)(struct server *sv);
+    uint64_t (*rate_Bps)(const struct server *sv); /* about; for RED */
+};
+
+int server_init(struct element *e);
+void server_fini(struct element *e);
+void server_arrive(struct element *e, struct path_packet *packet);
+void server_run(struct element *e, uint64_t until);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One lcore sends frames on the first port and drains the second, as fast as it can or at a rate;
+ * for the benchmarks of forwarders. Prints one line of JSON.
+ *
+ * load [EAL] -- BYTES SECONDS [PPS [WARMUP_SECONDS]]     BYTES without CRC
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#define BURST 32u
+#define DESC  1024u
+
+struct load {
+    struct rte_mempool *pool;
+    uint16_t frame_bytes;
+    double pps; /* 0: all that goes */
+    uint64_t hz, sent, refused, drained, bytes;
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "load: %s\n", what);
+    exit(1);
+}
+
+static void port_open(uint16_t port, struct rte_mempool *pool)
+{
+    struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+
+    if (rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
+        rte_eth_rx_queue_setup(port, 0, DESC, (unsigned int)SOCKET_ID_ANY, NULL, pool) != 0 ||
+        rte_eth_tx_queue_setup(port, 0, DESC, (unsigned int)SOCKET_ID_ANY, NULL) != 0 ||
+        rte_eth_dev_start(port) != 0)
+        die("a port does not start");
+}
+
+static void link_wait(uint16_t port)
+{
+    struct rte_eth_link link;
+
+    for (int i = 0; i < 3000; i++) {
+        if (rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+            return;
+        usleep(10000);
+    }
+    die("a link stays down");
+}
+
+static void frame_make(const struct load *l, struct rte_mbuf *m)
+{
+    static const uint8_t head[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+
+    m->data_len = l->frame_bytes;
+    m->pkt_len = l->frame_bytes;
+    memcpy(rte_pktmbuf_mtod(m, void *), head, sizeof head);
+}
+
+static void send_burst(struct load *l)
+{
+    struct rte_mbuf *m[BURST];
+    uint16_t sent;
+
+    if (rte_pktmbuf_alloc_bulk(l->pool, m, BURST) != 0)
+        return;
+    for (unsigned int i = 0; i < BURST; i++)
+        frame_make(l, m[i]);
+    sent = rte_eth_tx_burst(0, 0, m, BURST);
+    l->sent += sent;
+    l->refused += BURST - sent;
+    if (sent < BURST)
+        rte_pktmbuf_free_bulk(m + sent, BURST - sent);
+}
+
+static void drain_burst(struct load *l)
+{
+    struct rte_mbuf *m[BURST];
+    uint16_t n = rte_eth_rx_burst(1, 0, m, BURST);
+
+    for (uint16_t i = 0; i < n; i++)
+        l->bytes += m[i]->pkt_len;
+    l->drained += n;
+    rte_pktmbuf_free_bulk(m, n);
+}
+
+static void run(struct load *l, double seconds)
+{
+    uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * (double)l->hz), now;
+    double per_burst = l->pps > 0 ? (double)l->hz / l->pps * BURST : 0;
+    double due = (double)start;
+
+    l->sent = l->refused = l->drained = l->bytes = 0;
+    while ((now = rte_rdtsc()) < end) {
+        if (l->pps == 0) {
+            send_burst(l);
+        } else if ((double)now >= due) {
+            /* what was missed while the core was away is not made up for */
+            due = (double)now - due > 8 * per_burst ? (double)now : due + per_burst;
+            send_burst(l);
+        }
+        drain_burst(l);
+        drain_burst(l);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct load l = {0};
+    int eal = rte_eal_init(argc, argv);
+    double seconds, warmup;
+    struct timespec a, b;
+
+    if (eal < 0)
+        return 1;
+    argc -= eal;
+    argv += eal;
+    if (argc < 3 || rte_eth_dev_count_avail() != 2)
+        die("usage: load [EAL with two ports] -- BYTES SECONDS [PPS [WARMUP_SECONDS]]");
+    l.frame_bytes = (uint16_t)atoi(argv[1]);
+    seconds = atof(argv[2]);
+    l.pps = argc > 3 ? atof(argv[3]) : 0;
+    warmup = argc > 4 ? atof(argv[4]) : 1;
+    l.pool = rte_pktmbuf_pool_create("load", 16383, 256, 0, 2176, SOCKET_ID_ANY);
+    if (l.pool == NULL)
+        die("no memory");
+    port_open(0, l.pool);
+    port_open(1, l.pool);
+    link_wait(0);
+    link_wait(1);
+    l.hz = rte_get_tsc_hz();
+    run(&l, warmup);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &a);
+    run(&l, seconds);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &b);
+    seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
+    printf("{\"bytes\": %u, \"seconds\": %.6f, \"sent\": %lu, \"refused\": %lu, \"drained\": %lu, "
+           "\"sent_pps\": %.1f, \"drained_pps\": %.1f, \"drained_bps\": %.1f}\n",
+           l.frame_bytes, seconds, l.sent, l.refused, l.drained, (double)l.sent / seconds,
+           (double)l.drained / seconds, (double)l.bytes * 8 / seconds);
+    fflush(stdout);
+    for (uint16_t p = 0; p < 2; p++) {
+        rte_eth_dev_stop(p);
+        rte_eth_dev_close(p);
+    }
+    rte_eal_cleanup();
+    return 0;
+}
