@@ -2,34 +2,24 @@
 #include "sim/wire.h"
 
 #include "base/clock.h"
-#ifdef SIM_PATHS
 #include "path/path.h"
 #include "sim/world.h"
-#endif
 
 bool wire_create(struct wire *l, const struct wire_make *make, uint64_t now, char *err,
                  size_t err_len)
 {
     l->path = NULL;
-#ifdef SIM_PATHS
     struct path_config cfg = {WORLD_HZ, make->seed, make->packets_max, make->pool};
 
     if (make->spec != NULL)
         l->path = path_create(make->spec, &cfg, now, err, err_len);
-#else
-    (void)now;
-    (void)err;
-    (void)err_len;
-#endif
     return make->spec == NULL || l->path != NULL;
 }
 
 void wire_destroy(struct wire *l)
 {
-#ifdef SIM_PATHS
     if (l->path != NULL)
         path_destroy(l->path);
-#endif
     l->path = NULL;
 }
 
@@ -40,40 +30,23 @@ bool wire_is_path(const struct wire *l)
 
 void wire_push(struct wire *l, struct rte_mbuf *m, uint64_t now)
 {
-#ifdef SIM_PATHS
     if (m != NULL)
         path_push(l->path, &m, 1, now);
-#else
-    (void)l;
-    (void)m;
-    (void)now;
-#endif
 }
 
 struct rte_mbuf *wire_pop(struct wire *l, uint64_t now)
 {
     struct rte_mbuf *m = NULL;
-#ifdef SIM_PATHS
     if (path_pop(l->path, &m, 1, now) == 0)
         return NULL;
-#else
-    (void)l;
-    (void)now;
-#endif
     return m;
 }
 
 uint64_t wire_next(const struct wire *l, uint64_t now)
 {
-#ifdef SIM_PATHS
     uint64_t next = path_next(l->path);
 
     return next > now ? next : now + 1;
-#else
-    (void)l;
-    (void)now;
-    return TIME_NEVER;
-#endif
 }
 
 /* ---- plain links ------------------------------------------------------------------------------

@@ -171,6 +171,12 @@ const struct host_port_counters *world_port_counters(const struct world *w, uint
     return &w->port[i].seen;
 }
 
+const struct path *world_path(const struct world *w, uint32_t i, bool up)
+{
+    CHECK(i < w->n);
+    return up ? w->up[i].path : w->down[i].path;
+}
+
 uint64_t world_now(const struct world *w)
 {
     return w->now;

@@ -25,6 +25,7 @@
 #define WORLD_HZ        1000000000ull
 #define WORLD_HOSTS_MAX 256u
 
+struct path;
 struct world;
 
 /* What becomes of one frame. */
@@ -119,6 +120,8 @@ struct world_counts {
     uint64_t spells[WORLD_TROUBLES];
 };
 const struct world_counts *world_counts(const struct world *w);
+/* The path of host i up to the switch or down from it; NULL on a plain link. */
+const struct path *world_path(const struct world *w, uint32_t i, bool up);
 /* What the port of host i lost. */
 const struct host_port_counters *world_port_counters(const struct world *w, uint32_t i);
 
