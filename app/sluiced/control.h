@@ -8,7 +8,7 @@
 #define SLUICED_CONTROL_H
 
 #include "sluiced/daemon.h"
-#include "common/say.h"
+#include "sluiced/say.h"
 
 /* From here on SIGINT and SIGTERM ask for a stop; SIGPIPE is ignored. */
 void control_signals(void);

@@ -11,7 +11,7 @@
 #include <rte_lcore.h>
 
 #include "sluiced/daemon.h"
-#include "common/say.h"
+#include "sluiced/say.h"
 
 /* Lcores that may get lanes whose port names none. */
 struct pool {

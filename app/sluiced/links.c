@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/counter.h"
-#include "common/say.h"
+#include "sluiced/say.h"
 
 #define WATCH_MS         100
 #define RESTART_DOWN_MS  1000 /* a port must be down for this long */

@@ -16,10 +16,10 @@
 #include "base/value.h"
 #include "sluiced/control.h"
 #include "sluiced/daemon.h"
-#include "common/eal.h"
+#include "sluiced/eal.h"
 #include "sluiced/grace.h"
 #include "sluiced/options.h"
-#include "common/say.h"
+#include "sluiced/say.h"
 #include "sluiced/start.h"
 
 /* Control in a thread of its own, where the main lcore works. */
@@ -114,15 +114,11 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     char err[CONFIG_ERROR_MAX];
     struct timespec ts;
     cpu_set_t cpus;
-    const char *ports[CONFIG_PORTS_MAX];
     enum say_exit rc, undone;
-    uint32_t i;
 
     sched_getaffinity(0, sizeof cpus, &cpus); /* the EAL will pin this thread */
     control_signals();
-    for (i = 0; i < d->config.n_ports; i++)
-        ports[i] = d->config.ports[i].name;
-    if (eal_start(ports, d->config.n_ports, argc, argv, err, sizeof err) != 0) {
+    if (eal_start(&d->config, argc, argv, err, sizeof err) != 0) {
         say("%s", err);
         return EXIT_EAL;
     }

@@ -10,7 +10,7 @@
 
 #include <rte_errno.h>
 
-#include "common/say.h"
+#include "sluiced/say.h"
 
 __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p, char *err,
                                                             size_t err_len, const char *format, ...)

@@ -13,7 +13,7 @@
 
 #include <rte_cycles.h>
 
-#include "common/clock.h"
+#include "sluiced/clock.h"
 #include "sluiced/memory.h"
 #include "wire/frame.h"
 

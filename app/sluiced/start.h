@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "sluiced/daemon.h"
-#include "common/say.h"
+#include "sluiced/say.h"
 
 /* d->config is loaded, the EAL runs. EXIT_OK, or an exit code with a line in err; start_undo() is
  * due in either case. */

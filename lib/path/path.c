@@ -230,8 +230,7 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
     }
 }
 
-uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint16_t max,
-                        uint64_t now)
+uint16_t path_pop(struct path *p, struct rte_mbuf **m, uint16_t max, uint64_t now)
 {
     uint64_t bytes = 0;
     uint16_t n = 0;
@@ -240,25 +239,12 @@ uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint1
     while (n < max && fifo_count(&p->out) > 0) {
         struct path_packet packet = fifo_pop(&p->out);
 
-        at[n] = packet.at;
         m[n++] = packet.m;
         bytes += packet.len;
     }
     counter_add(&p->counts.out_packets, n);
     counter_add(&p->counts.out_bytes, bytes);
     counter_set(&p->counts.held_packets, p->counts.held_packets - n);
-    return n;
-}
-
-uint16_t path_pop(struct path *p, struct rte_mbuf **m, uint16_t max, uint64_t now)
-{
-    uint64_t at[64];
-    uint16_t n = 0, got;
-
-    do {
-        got = path_pop_times(p, m + n, at, RTE_MIN((uint16_t)(max - n), (uint16_t)64), now);
-        n += got;
-    } while (got == 64);
     return n;
 }
 

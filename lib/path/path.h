@@ -58,9 +58,6 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now);
 /* Gives at most max packets whose time has come, in the order of their times; the caller owns
  * them. If it gives max, more may be due. */
 uint16_t path_pop(struct path *p, struct rte_mbuf **m, uint16_t max, uint64_t now);
-/* The same, and at[i] is packet i's time, at most now: when it should have left. */
-uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint16_t max,
-                        uint64_t now);
 
 /* When path_pop() must be called next: a time not later than the next packet's; a time that has
  * passed if one is ready; TIME_NEVER if nothing will come without a push. */

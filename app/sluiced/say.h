@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs tell people: whole lines on stderr, each starting with the program's name. */
-#ifndef COMMON_SAY_H
-#define COMMON_SAY_H
+/* What the daemon tells people: whole lines on stderr, each starting with "sluiced: ". */
+#ifndef SLUICED_SAY_H
+#define SLUICED_SAY_H
 
-/* "sluiced", if not said. The text stays the caller's. */
-void say_as(const char *program);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
-/* Exit codes, as in sluiced(8) and sluice-emu(8). */
+/* Exit codes, as in sluiced(8). */
 enum say_exit {
     EXIT_OK = 0,
     EXIT_FAULT = 1,  /* ran, but did not end as it should */

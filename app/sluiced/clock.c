@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See clock.h. */
-#include "common/clock.h"
+#include "sluiced/clock.h"
 
 #include <time.h>
 

@@ -3,7 +3,7 @@
  * See eal.h. What can be seen beforehand (no hugepages, another process with our file prefix) is
  * looked at before rte_eal_init() talks; the rest is told from its rte_errno.
  */
-#include "common/eal.h"
+#include "sluiced/eal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,6 @@
 #include <rte_errno.h>
 
 struct start {
-    const char *const *ports;
-    uint32_t n;
     int argc;
     char **argv;
     char *err;
@@ -177,9 +175,9 @@ static bool is_pci(const char *name)
            name[end] == '\0';
 }
 
-/* Unless somebody chose NICs on the command line, the EAL gets those that were named and leaves all
- * others alone. */
-static void add_devices(const struct start *s, char **argv, int *argc)
+/* Unless somebody chose NICs on the command line, the EAL gets those of the configuration and
+ * leaves all others alone. */
+static void add_devices(const struct start *s, const struct config *c, char **argv, int *argc)
 {
     static char allow[] = "-a", none[] = "--no-pci";
     bool any = false;
@@ -188,10 +186,10 @@ static void add_devices(const struct start *s, char **argv, int *argc)
     if (flag_value(s, "-a") != NULL || flag_value(s, "--allow") != NULL ||
         flag_value(s, "-b") != NULL || flag_value(s, "--block") != NULL || has_flag(s, "--no-pci"))
         return;
-    for (i = 0; i < s->n; i++) {
-        if (is_pci(s->ports[i])) {
+    for (i = 0; i < c->n_ports; i++) {
+        if (is_pci(c->ports[i].name)) {
             argv[(*argc)++] = allow;
-            argv[(*argc)++] = (char *)(uintptr_t)s->ports[i];
+            argv[(*argc)++] = (char *)(uintptr_t)c->ports[i].name;
             any = true;
         }
     }
@@ -236,16 +234,16 @@ static int init_quietly(int argc, char **argv)
 }
 
 /* 0, or errno. */
-static int args_init(const struct start *s)
+static int args_init(const struct start *s, const struct config *c)
 {
-    char **argv = calloc((size_t)s->argc + 2 * s->n + 6, sizeof *argv);
+    char **argv = calloc((size_t)s->argc + 2 * CONFIG_PORTS_MAX + 6, sizeof *argv);
     int argc = 0, rc;
 
     if (argv == NULL)
         return ENOMEM;
     argv[argc++] = s->argv[0];
     add_levels(s, argv, &argc);
-    add_devices(s, argv, &argc);
+    add_devices(s, c, argv, &argc);
     memcpy(&argv[argc], &s->argv[1], (size_t)(s->argc - 1) * sizeof *argv);
     argc += s->argc - 1;
     rc = init_quietly(argc, argv);
@@ -253,10 +251,9 @@ static int args_init(const struct start *s)
     return rc;
 }
 
-int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char *err,
-              size_t err_len)
+int eal_start(const struct config *c, int argc, char **argv, char *err, size_t err_len)
 {
-    struct start s = {ports, n, argc, argv, err, err_len};
+    struct start s = {argc, argv, err, err_len};
     int rc = 0;
 
     if (!has_flag(&s, "--no-huge"))
@@ -265,6 +262,6 @@ int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char 
         rc = check_prefix(&s);
     if (rc != 0)
         return rc;
-    rc = args_init(&s);
+    rc = args_init(&s, c);
     return rc == 0 ? 0 : explain(&s, rc);
 }

@@ -3,8 +3,8 @@
  * The TSC's frequency, measured against CLOCK_MONOTONIC_RAW: rte_get_tsc_hz() can be 0.15 % wrong
  * on virtual machines.
  */
-#ifndef COMMON_CLOCK_H
-#define COMMON_CLOCK_H
+#ifndef SLUICED_CLOCK_H
+#define SLUICED_CLOCK_H
 
 #include <stdint.h>
 
