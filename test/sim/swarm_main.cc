@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
-
+#include "eal.hh"
 #include "swarm.hh"
 
 namespace
@@ -144,23 +143,12 @@ void report(const Swarm &s, const char *program)
     std::printf("  replay: %s --seed %lu --pcap %lu.pcapng\n", program, s.plan.seed, s.plan.seed);
 }
 
-void eal_start(const char *program)
-{
-    std::vector<const char *> eal = {
-        program,    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "1024",
-        "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
-
-    if (rte_eal_init(static_cast<int>(eal.size()), const_cast<char **>(eal.data())) < 0) {
-        std::fprintf(stderr, "EAL does not start\n");
-        _exit(1);
-    }
-}
-
 // Runs seeds from o.first on, until one fails. In a child, with an EAL of its own: what has failed
 // is not tidied up.
 void run_seeds(const Options &o, double until, Shared *shared, const char *program)
 {
-    eal_start(program);
+    if (!eal_start(program))
+        _exit(1);
     for (uint64_t seed = o.first; seed <= o.last; seed++) {
         shared->seed = seed;
         if (until != 0 && seconds() > until)
