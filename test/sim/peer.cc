@@ -232,6 +232,7 @@ void Peer::say_first(uint64_t cookie)
     v.answer_request = host_initial;
     v.unit_max = 1400;
     v.service = kService;
+    v.capabilities = opt.go_back_n ? WIRE_CAP_GO_BACK_N : 0;
     v.rate_req_Bps = 1000000;
     v.burst_req_bytes = 10000;
     v.time_ns = now();

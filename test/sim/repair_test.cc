@@ -68,4 +68,27 @@ TEST(Repair, NaksBackOffWhileNoDataCome)
     EXPECT_EQ(asking(p, from), 1u);
 }
 
+// Going back n, what a CNTL shows to be missing is asked for once; repeats are the timer's. (Two
+// sides that both miss something answered each other's CNTL as fast as the way carried them.)
+TEST(Repair, GoBackNAnswersNewsOnly)
+{
+    PeerOptions o;
+    o.go_back_n = true;
+    Peer p(o);
+
+    p.open_to_host();
+    p.post_recv(5000, 1);
+    p.say_data(p.initial, 0, 5000, 1000);
+    p.run(10 * kMs);
+    p.sent_end = pos_make(p.initial, 3);
+    size_t from = p.heard.size();
+
+    for (int i = 0; i < 50; i++) {
+        p.say(p.state());
+        p.run(20 * kUs);
+    }
+    EXPECT_EQ(asking(p, from), 1u);
+    EXPECT_LE(p.heard.size(), from + 3);
+}
+
 } // namespace
