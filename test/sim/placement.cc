@@ -35,6 +35,7 @@ void Placement::before(uint32_t i, const Seen &s)
             if (s.valid && !o.valid)
                 o.payload.assign(payload, payload + d.payload_len);
             o.valid = o.valid || s.valid;
+            o.corrupt = o.corrupt || !s.valid;
             return;
         }
         if (p < o.p + o.len && o.p < p + d.payload_len)
@@ -51,6 +52,7 @@ void Placement::before(uint32_t i, const Seen &s)
     o.len = d.payload_len;
     o.p = p;
     o.valid = s.valid;
+    o.corrupt = !s.valid;
     o.was.assign(p, p + o.len);
     o.payload.assign(payload, payload + o.len);
     for (uint32_t k = 0; k < o.len; k++)
@@ -95,8 +97,9 @@ void Placement::judge(Spot &s)
         verdict->fault(ORACLE_PLACE, "talk %u side %u: request %zu unit %u is written again",
                        s.end->talk, s.end->side, s.request, s.unit);
     } else if (s.valid && std::memcmp(s.p, s.payload.data(), s.len) != 0) {
-        verdict->fault(ORACLE_BYTES, "talk %u side %u: request %zu unit %u is not what came",
-                       s.end->talk, s.end->side, s.request, s.unit);
+        if (!s.corrupt)
+            verdict->fault(ORACLE_BYTES, "talk %u side %u: request %zu unit %u is not what came",
+                           s.end->talk, s.end->side, s.request, s.unit);
     } else if (s.valid) {
         take(s, b);
     }

@@ -32,7 +32,8 @@ class Placement
         uint32_t unit, unit_bytes, len;
         uint8_t *p;
         std::vector<uint8_t> was, payload;
-        bool valid; // a frame with this payload has a right checksum
+        bool valid;   // a frame with this payload has a right checksum
+        bool corrupt; // one of another has a wrong one: it may be what was written
     };
 
     void judge(Spot &s);
