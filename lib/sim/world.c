@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/world.h"
 
-#include <string.h>
-
 #include <rte_malloc.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "sim/bridge.h"
 #include "sim/port.h"
 #include "sim/schedule.h"
 #include "sim/wire.h"
 
 #define WORLD_START 1000u /* time 0 means "never" to some */
-#define MAC_SLOTS   1024u /* of a table that is at most a quarter full */
 #define NOBODY      WORLD_HOSTS_MAX
 #define PARTLY      4u /* a port that refuses takes one frame in so many offers */
 
@@ -31,7 +29,7 @@ struct world {
     struct world_config cfg;
     struct port port[WORLD_HOSTS_MAX];
     struct wire up[WORLD_HOSTS_MAX], down[WORLD_HOSTS_MAX];
-    uint16_t by_mac[MAC_SLOTS]; /* host + 1; 0: none */
+    struct bridge bridge;
     uint32_t n;
     uint64_t now;
     struct schedule schedule;
@@ -68,34 +66,6 @@ void world_destroy(struct world *w)
     rte_free(w->sky.heap);
     rte_free(w->schedule.at);
     rte_free(w);
-}
-
-static uint32_t mac_slot(const struct rte_ether_addr *a)
-{
-    uint32_t tail;
-
-    memcpy(&tail, a->addr_bytes + 2, sizeof tail);
-    return (tail * 2654435761u) >> 22;
-}
-
-static uint32_t host_by_mac(const struct world *w, const struct rte_ether_addr *a)
-{
-    for (uint32_t s = mac_slot(a); w->by_mac[s] != 0; s = (s + 1) % MAC_SLOTS) {
-        uint32_t i = w->by_mac[s] - 1u;
-
-        if (rte_is_same_ether_addr(&host_get_config(w->port[i].host)->mac, a))
-            return i;
-    }
-    return NOBODY;
-}
-
-static void mac_learn(struct world *w, uint32_t i)
-{
-    uint32_t s = mac_slot(&host_get_config(w->port[i].host)->mac);
-
-    while (w->by_mac[s] != 0)
-        s = (s + 1) % MAC_SLOTS;
-    w->by_mac[s] = (uint16_t)(i + 1);
 }
 
 static void poll_schedule(struct world *w, uint32_t i)
@@ -146,7 +116,7 @@ int world_add(struct world *w, struct host_config *cfg, const struct world_port 
     w->n++;
     if (!port_build(w, p, i, &p->cfg, err, err_len))
         return -1;
-    mac_learn(w, i);
+    bridge_add(&w->bridge, &cfg->mac, i);
     for (int t = 0; t < WORLD_TROUBLES; t++)
         if (p->cfg.spell[t].gap_ns != 0)
             trouble_schedule(w, i, (enum world_trouble)t);
@@ -304,7 +274,7 @@ static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
 static void frame_forward(struct world *w, uint32_t from, struct rte_mbuf *m)
 {
     const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-    uint32_t to = host_by_mac(w, &eth->dst_addr);
+    uint32_t to = bridge_find(&w->bridge, &eth->dst_addr);
 
     if (rte_is_multicast_ether_addr(&eth->dst_addr)) {
         for (uint32_t i = 0; i < w->n; i++) {

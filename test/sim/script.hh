@@ -16,6 +16,10 @@ struct ScriptError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+extern const char *const kScriptFlags[8];
+// enum wire_type of a word; 0: none.
+int script_type(const std::string &word);
+
 class Script
 {
   public:
