@@ -12,7 +12,7 @@
 
 #define WORLD_START 1000u /* time 0 means "never" to some */
 #define NOBODY      WORLD_HOSTS_MAX
-#define PARTLY      4u /* a port that refuses takes one frame in so many offers */
+#define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
 /* Events, in the order in which those of one time happen. */
 enum {

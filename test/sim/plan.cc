@@ -58,7 +58,7 @@ Plan::Plan(uint64_t s) : seed(s)
     for (uint32_t i = 0; i < n; i++)
         add_host(i);
     uint64_t talks = std::min<uint64_t>(kTalksMax, between(1, 3 * n));
-    uint64_t packets = scale(256, 12000);
+    uint64_t packets = scale(512, 16000);
 
     request_bytes = packets * mtu_max / talks;
     for (uint64_t i = 0; i < talks; i++)
