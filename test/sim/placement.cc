@@ -35,11 +35,13 @@ void Placement::before(uint32_t i, const Seen &s)
             if (s.valid && !o.valid)
                 o.payload.assign(payload, payload + d.payload_len);
             o.valid = o.valid || s.valid;
-            o.corrupt = o.corrupt || !s.valid;
+            o.unsure = o.unsure || !s.valid;
             return;
         }
-        if (p < o.p + o.len && o.p < p + d.payload_len)
-            return; // of another attempt: one of them is enough
+        if (p < o.p + o.len && o.p < p + d.payload_len) {
+            o.unsure = true; // of another attempt: one of them is enough
+            return;
+        }
     }
     if (count == spots.size())
         spots.emplace_back();
@@ -52,7 +54,7 @@ void Placement::before(uint32_t i, const Seen &s)
     o.len = d.payload_len;
     o.p = p;
     o.valid = s.valid;
-    o.corrupt = !s.valid;
+    o.unsure = !s.valid;
     o.was.assign(p, p + o.len);
     o.payload.assign(payload, payload + o.len);
     for (uint32_t k = 0; k < o.len; k++)
@@ -79,6 +81,14 @@ void Placement::take(Spot &s, Block &b)
     placed++;
 }
 
+// What was written by a frame of another shape, or only in part: the rest is as it was.
+void Placement::turn_back(Spot &s)
+{
+    for (uint32_t k = 0; k < s.len; k++)
+        if (s.p[k] == static_cast<uint8_t>(~s.was[k]) && s.p[k] != s.payload[k])
+            s.p[k] = s.was[k];
+}
+
 void Placement::judge(Spot &s)
 {
     Block &b = s.end->blocks[s.request];
@@ -97,11 +107,15 @@ void Placement::judge(Spot &s)
         verdict->fault(ORACLE_PLACE, "talk %u side %u: request %zu unit %u is written again",
                        s.end->talk, s.end->side, s.request, s.unit);
     } else if (s.valid && std::memcmp(s.p, s.payload.data(), s.len) != 0) {
-        if (!s.corrupt)
+        if (s.unsure)
+            turn_back(s);
+        else
             verdict->fault(ORACLE_BYTES, "talk %u side %u: request %zu unit %u is not what came",
                            s.end->talk, s.end->side, s.request, s.unit);
     } else if (s.valid) {
         take(s, b);
+    } else {
+        turn_back(s);
     }
 }
 

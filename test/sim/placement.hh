@@ -32,11 +32,12 @@ class Placement
         uint32_t unit, unit_bytes, len;
         uint8_t *p;
         std::vector<uint8_t> was, payload;
-        bool valid;   // a frame with this payload has a right checksum
-        bool corrupt; // one of another has a wrong one: it may be what was written
+        bool valid;  // a frame with this payload has a right checksum
+        bool unsure; // another frame may be what was written: corrupt, or of another attempt
     };
 
     void judge(Spot &s);
+    void turn_back(Spot &s);
     void take(Spot &s, Block &b);
 
     Users *users;
