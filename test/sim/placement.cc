@@ -57,8 +57,15 @@ void Placement::before(uint32_t i, const Seen &s)
     o.unsure = !s.valid;
     o.was.assign(p, p + o.len);
     o.payload.assign(payload, payload + o.len);
+    o.mask = 0xff;
+    bool same = true; // a unit of few bytes may be what it would be turned into
+
+    for (uint32_t k = 0; k < o.len && same; k++)
+        same = o.payload[k] == (p[k] ^ o.mask);
+    if (same)
+        o.mask = 0x55;
     for (uint32_t k = 0; k < o.len; k++)
-        p[k] = static_cast<uint8_t>(~p[k]);
+        p[k] ^= o.mask;
 }
 
 // The unit was written, by a frame whose checksum is right: now it is received.
@@ -85,7 +92,7 @@ void Placement::take(Spot &s, Block &b)
 void Placement::turn_back(Spot &s)
 {
     for (uint32_t k = 0; k < s.len; k++)
-        if (s.p[k] == static_cast<uint8_t>(~s.was[k]) && s.p[k] != s.payload[k])
+        if (s.p[k] == (s.was[k] ^ s.mask) && s.p[k] != s.payload[k])
             s.p[k] = s.was[k];
 }
 
@@ -95,7 +102,7 @@ void Placement::judge(Spot &s)
     bool touched = false;
 
     for (uint32_t k = 0; k < s.len && !touched; k++)
-        touched = s.p[k] != static_cast<uint8_t>(~s.was[k]);
+        touched = s.p[k] != (s.was[k] ^ s.mask);
     bool had = b.unit_bytes == s.unit_bytes && s.unit < b.got.size() && b.got[s.unit];
 
     again += had;

@@ -31,6 +31,7 @@ class Placement
         size_t request;
         uint32_t unit, unit_bytes, len;
         uint8_t *p;
+        uint8_t mask; // with which it was turned over
         std::vector<uint8_t> was, payload;
         bool valid;  // a frame with this payload has a right checksum
         bool unsure; // another frame may be what was written: corrupt, or of another attempt

@@ -89,12 +89,14 @@ void Plan::choose_network()
     mtu_max = mtus[below(6)];
     delay_ns = below(4) == 0 ? scale(1 * kUs, 30 * kMs) : scale(1 * kUs, 500 * kUs);
     poll_ns = scale(100, 4000);
-    control_ns = below(2) != 0 || on[FAULT_CONTROL_STALL] ? between(1, 4) * kMs / 2 : 0;
     rate_Bps = queue_ns = 0;
     if (on[FAULT_QUEUE] || on[FAULT_AQM] || below(2) == 0)
         rate_Bps = scale(2000000, 1250000000);
     if (on[FAULT_QUEUE])
         queue_ns = scale(20 * kUs, 20 * kMs);
+    // without control nobody lowers what a slow link cannot carry
+    bool slow = rate_Bps != 0 || on[FAULT_POLICE] || on[FAULT_RECEIVER];
+    control_ns = below(2) != 0 || slow || on[FAULT_CONTROL_STALL] ? between(1, 4) * kMs / 2 : 0;
     sums = on[FAULT_CORRUPT] || on[FAULT_NOISE] || below(4) != 0;
     calm_ns = scale(200 * kMs, 12 * kSecond);
     silence_max_ns = 0;
