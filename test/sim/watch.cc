@@ -304,7 +304,8 @@ void Watch::given(uint32_t i, const rte_mbuf *, const Seen &s, uint64_t now)
     }
     if (!s.valid)
         return;
-    me.heard_at = now;
+    if (s.h.type == WIRE_DATA || s.h.type == WIRE_CNTL) // routers and old FIRSTs are not the peer
+        me.heard_at = now;
     wire_cntl v;
 
     if (s.h.type != WIRE_CNTL || wire_parse_cntl(s.payload, s.len, &v) != WIRE_OK || is_refusal(v))
