@@ -57,7 +57,8 @@ void payload_fill(uint64_t seed, uint8_t *p, uint64_t len)
         std::memcpy(p + 8 * k, &v, 8);
     }
     v = word(seed, k);
-    std::memcpy(p + 8 * k, &v, len - 8 * k);
+    if (len > 8 * k)
+        std::memcpy(p + 8 * k, &v, len - 8 * k);
 }
 
 uint64_t payload_differs(uint64_t seed, const uint8_t *p, uint64_t len)
