@@ -4,6 +4,8 @@
 
 #include "host/station.h"
 
+#define NAK_DOUBLINGS 16u
+
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
@@ -180,15 +182,26 @@ uint32_t cntl_least(const struct conn *c)
     return WIRE_CNTL_BYTES + c->rx.refused_count * WIRE_REFUSED_BYTES;
 }
 
+static void naks_count(struct conn *c)
+{
+    if (c->nak_data == c->data_at && c->nak_quiet < NAK_DOUBLINGS)
+        c->nak_quiet++;
+    c->nak_data = c->data_at;
+}
+
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
     uint32_t max = (room - cntl_least(c)) / WIRE_SPAN_BYTES;
-    uint64_t again = conn_wait_tsc(h, c);
+    uint64_t again = conn_nak_again(h, c);
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
     if (c->state == HOST_OPEN)
         v->span_count =
             (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE, v->spans, max);
+    if (v->span_count > 0) {
+        naks_count(c);
+        again = conn_nak_again(h, c);
+    }
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
     v->posted = c->rx.tail;

@@ -131,6 +131,27 @@ void conn_prove(struct host *h, struct conn *c)
     conn_has_data(h, c);
 }
 
+/*
+ * How long until a gap may be asked for again: a round trip, doubling as long as no DATA comes at
+ * all. For then the peer is not there, or may send little: asking more often brings nothing.
+ */
+uint64_t conn_nak_again(const struct host *h, const struct conn *c)
+{
+    uint64_t wait = conn_wait_tsc(h, c), most = conn_silence_step(h);
+
+    return time_min(wait << c->nak_quiet, wait > most ? wait : most);
+}
+
+/* DATA came: what was asked for in vain may be asked for now. */
+void conn_nak_anew(struct host *h, struct conn *c)
+{
+    if (c->nak_quiet == 0)
+        return;
+    c->nak_quiet = 0;
+    c->nak_at = h->now;
+    timer_at(h, c, c->nak_at);
+}
+
 /* Something may be sendable now: the transmit walk looks. */
 void conn_has_data(struct host *h, struct conn *c)
 {

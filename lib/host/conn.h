@@ -106,7 +106,9 @@ struct conn {
     uint64_t dreq_pos, pack_pos;
     bool dreq_due, pack_due, rx_since_cntl;
 
-    uint64_t heard_at; /* last packet from the peer */
+    uint64_t heard_at;  /* last packet from the peer */
+    uint64_t nak_data;  /* data_at when gaps were last asked for */
+    uint32_t nak_quiet; /* how often they were since DATA came: each doubles the wait */
     uint64_t first_at, nak_at, repeat_at, alive_at, linger_at, opened_at;
     uint32_t first_tries;
     uint64_t cookie;   /* with which an acceptor under pressure wants FIRST repeated */

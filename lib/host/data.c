@@ -164,6 +164,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
         return;
     }
     c->heard_at = h->now;
+    conn_nak_anew(h, c);
     c->peer_time_ns = d->time_ns;
     c->peer_time_at = h->now;
     bool ask;

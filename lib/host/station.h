@@ -141,6 +141,8 @@ void conn_close_check(struct host *h, struct conn *c);
 void conn_rate_apply(struct host *h, struct conn *c);
 void conn_want(struct host *h, struct conn *c, uint8_t want);
 void conn_prove(struct host *h, struct conn *c);
+void conn_nak_anew(struct host *h, struct conn *c);
+uint64_t conn_nak_again(const struct host *h, const struct conn *c);
 void conn_has_data(struct host *h, struct conn *c);
 void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);

@@ -74,16 +74,20 @@ void tx_route_doubt(struct host *h, struct conn *c)
     c->route_known = false;
 }
 
-/* One small packet in one mbuf, with its checksum. NULL if there is no mbuf. */
-struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
-                           uint32_t len)
+/* An mbuf for a small packet; NULL, counted, if there is none. */
+static struct rte_mbuf *head_alloc(struct host *h)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
 
-    if (m == NULL) {
+    if (m == NULL)
         host_count(h, COUNT_tx_no_mbuf);
-        return NULL;
-    }
+    return m;
+}
+
+/* Fills m with one small packet, with its checksum. */
+static void packet_fill(struct host *h, struct rte_mbuf *m, const struct frame_route *route,
+                        const uint8_t *payload, uint32_t len)
+{
     uint16_t head = frame_header_len(route);
     uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + len));
 
@@ -92,6 +96,16 @@ struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, cons
     memcpy(p + head, payload, len);
     if (h->cfg.tx_sum != HOST_SUM_NONE)
         frame_set_udp_sum(p, route, len, frame_sum(payload, len));
+}
+
+/* One small packet in one mbuf. NULL if there is no mbuf. */
+struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
+                           uint32_t len)
+{
+    struct rte_mbuf *m = head_alloc(h);
+
+    if (m != NULL)
+        packet_fill(h, m, route, payload, len);
     return m;
 }
 
@@ -224,6 +238,11 @@ static bool allowance_take(struct conn *c, uint32_t len)
     return true;
 }
 
+static void allowance_give(struct conn *c, uint32_t len)
+{
+    c->allowance += c->proven ? 0 : len;
+}
+
 static void sent_count(struct conn *c, const struct vt_unit *u)
 {
     counter_add(&c->pub.tx_bytes, u->len);
@@ -282,39 +301,56 @@ static uint16_t tx_data(struct host *h, struct rte_mbuf **m, uint16_t max)
     return n;
 }
 
-/* FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now. */
-static struct rte_mbuf *state_build(struct host *h, struct conn *c)
+/*
+ * FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now; *stuck: mbufs
+ * have run out, and it still wants what it wanted. (A CNTL that is built and not sent would be a
+ * loss that nobody sees: its gaps have been asked for, its flags have been said.)
+ */
+static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 {
     uint8_t bytes[WIRE_CNTL_MAX_BYTES];
     uint32_t len;
 
     if (c->state == HOST_OPENING && !tx_route(h, c))
         return NULL;
-    if (c->want & WANT_FIRST) {
+    bool first = c->want & WANT_FIRST;
+
+    if (!first && (c->want == 0 || !c->route_known || !allowance_take(c, cntl_least(c)))) {
+        c->want = 0;
+        return NULL;
+    }
+    struct rte_mbuf *m = head_alloc(h);
+
+    if (m == NULL) {
+        *stuck = true;
+        allowance_give(c, first ? 0 : cntl_least(c));
+        conn_want(h, c, c->want);
+        return NULL;
+    }
+    if (first) {
         c->want = 0;
         timer_first_sent(h, c);
         conn_has_data(h, c); /* the way is known: early data may go */
         len = first_build(h, c, bytes);
-    } else if (c->want != 0 && c->route_known && allowance_take(c, cntl_least(c))) {
+    } else {
         uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_least(c);
 
         if (c->state == HOST_CLOSED)
             c->end_sent = true;
         len = cntl_build(h, c, bytes, room);
-    } else {
-        c->want = 0;
-        return NULL;
     }
-    return tx_packet(h, &c->route, bytes, len);
+    packet_fill(h, m, &c->route, bytes, len);
+    return m;
 }
 
 static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
 {
     uint16_t n = 0;
+    bool stuck = false;
     struct conn *c;
 
-    while (n < max && (c = LIST_POP(h, cntl_list, cntl_link)) != NULL) {
-        struct rte_mbuf *p = state_build(h, c);
+    while (n < max && !stuck && (c = LIST_POP(h, cntl_list, cntl_link)) != NULL) {
+        struct rte_mbuf *p = state_build(h, c, &stuck);
 
         if (p != NULL)
             m[n++] = p;

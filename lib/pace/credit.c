@@ -21,9 +21,25 @@ static bool timer_runs(const struct credit *c)
     return c->burst_bytes > 0 && c->rate_Bps > 0;
 }
 
-static void timer_start(struct credit *c, uint64_t now)
+/* One period in units of 1/rate cycles: burst * hz, unless cut to PERIOD_MAX_CYCLES. */
+static u128 timer_step(const struct credit *c)
 {
-    u128 step, period;
+    return (u128)c->period_tsc * c->rate_Bps + c->period_rem;
+}
+
+/* n refreshes at once. */
+static void refresh_times(struct credit *c, u128 n)
+{
+    __int128 credit = c->credit_bytes + (__int128)(n * c->burst_bytes);
+
+    if (n > 0)
+        c->credit_bytes = (int64_t)(credit < (int64_t)c->burst_bytes ? credit : c->burst_bytes);
+}
+
+/* earned: of the first burst, in bytes * hz. */
+static void timer_start(struct credit *c, uint64_t now, u128 earned)
+{
+    u128 step, period, wait;
 
     c->refresh_tsc = TIME_NEVER;
     c->fraction = 0;
@@ -39,14 +55,23 @@ static void timer_start(struct credit *c, uint64_t now)
     } else {
         c->period_tsc = PERIOD_MAX_CYCLES;
     }
-    c->refresh_tsc = now + c->period_tsc;
-    c->fraction = c->period_rem;
+    /* of a smaller burst more than one may have been earned */
+    refresh_times(c, earned / timer_step(c));
+    step = timer_step(c) - earned % timer_step(c);
+    wait = step / c->rate_Bps;
+    c->fraction = wait < PERIOD_MAX_CYCLES ? (uint64_t)(step % c->rate_Bps) : 0;
+    c->refresh_tsc = now + (uint64_t)(wait < PERIOD_MAX_CYCLES ? wait : PERIOD_MAX_CYCLES);
 }
 
-/* One period in units of 1/rate cycles: burst * hz, unless cut to PERIOD_MAX_CYCLES. */
-static u128 timer_step(const struct credit *c)
+/* What has been earned of the next burst since the last refresh, in bytes * hz. */
+static u128 timer_earned(const struct credit *c, uint64_t now)
 {
-    return (u128)c->period_tsc * c->rate_Bps + c->period_rem;
+    if (!timer_runs(c))
+        return 0;
+    u128 left = (u128)(c->refresh_tsc - now) * c->rate_Bps + c->fraction;
+    u128 step = timer_step(c);
+
+    return left < step ? step - left : 0;
 }
 
 static void values_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes)
@@ -62,7 +87,7 @@ void credit_init(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burs
     c->hz = hz;
     values_set(c, rate_Bps, burst_bytes);
     c->credit_bytes = (int64_t)c->burst_bytes;
-    timer_start(c, now);
+    timer_start(c, now, 0);
 }
 
 void credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now)
@@ -71,16 +96,14 @@ void credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint6
     uint64_t old_burst_bytes = c->burst_bytes;
 
     credit_update(c, now);
-    uint64_t old_refresh_tsc = timer_runs(c) ? c->refresh_tsc : TIME_NEVER;
+    u128 earned = timer_earned(c, now);
 
     values_set(c, rate_Bps, burst_bytes);
     if (c->rate_Bps == old_rate_Bps && c->burst_bytes == old_burst_bytes)
         return;
     if (c->credit_bytes > (int64_t)c->burst_bytes)
         c->credit_bytes = (int64_t)c->burst_bytes;
-    timer_start(c, now);
-    if (timer_runs(c) && old_refresh_tsc < c->refresh_tsc)
-        c->refresh_tsc = old_refresh_tsc;
+    timer_start(c, now, earned);
 }
 
 /* Applies every refresh whose floor is <= now, however many; the first is known to be one. */
@@ -90,9 +113,8 @@ static __attribute__((noinline)) void refresh_many(struct credit *c, uint64_t no
     u128 room = (u128)(now - c->refresh_tsc + 1) * c->rate_Bps - c->fraction;
     u128 n = (room + step - 1) / step; /* refreshes strictly before now + 1 */
     u128 due = c->fraction + n * step;
-    __int128 credit = c->credit_bytes + (__int128)(n * c->burst_bytes);
 
-    c->credit_bytes = (int64_t)(credit < (int64_t)c->burst_bytes ? credit : c->burst_bytes);
+    refresh_times(c, n);
     c->refresh_tsc += (uint64_t)(due / c->rate_Bps);
     c->fraction = (uint64_t)(due % c->rate_Bps);
 }

@@ -5,8 +5,9 @@
  * - Every RTIMER = burst / rate seconds: credit <= 0: credit += burst; credit > 0: credit = burst.
  * - A packet may go while credit > 0 and takes its user bytes (credit may then be <= 0).
  * - burst = 0: no limit, whatever the rate. rate = 0 (and burst > 0): no DATA at all.
- * - New values: credit = min(credit, burst); if rate or burst changed RTIMER restarts, but never
- * fires later for it: grants that change more often than RTIMER must not starve the sender.
+ * - New values: credit = min(credit, burst). What was earned of the next burst stays earned: RTIMER
+ * fires when the rest of the new burst is, at the new rate. So values that change more often than
+ * RTIMER fires neither starve the sender nor let it send more than the larger of them would.
  *
  * RTIMER runs only while rate > 0 and burst > 0. At rate 0 credit stands still; the rate that ends
  * this starts RTIMER at that moment, and what credit was left may go at once. At burst 0 credit is

@@ -1,70 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/world.h"
 
-#include <string.h>
-
 #include <rte_malloc.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "sim/bridge.h"
+#include "sim/port.h"
+#include "sim/schedule.h"
+#include "sim/wire.h"
 
-#define BURST       32u
 #define WORLD_START 1000u /* time 0 means "never" to some */
+#define NOBODY      WORLD_HOSTS_MAX
+#define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
-struct flight {
-    uint64_t at;
-    uint64_t order; /* among equals: first sent, first delivered */
-    struct rte_mbuf *m;
-    uint32_t to; /* WORLD_HOSTS_MAX: by MAC address */
+/* Events, in the order in which those of one time happen. */
+enum {
+    EVENT_FLIGHT = 0,
+    EVENT_UP = 1,
+    EVENT_DOWN = EVENT_UP + WORLD_HOSTS_MAX,
+    EVENT_TROUBLE = EVENT_DOWN + WORLD_HOSTS_MAX,
+    EVENT_CONTROL = EVENT_TROUBLE + WORLD_HOSTS_MAX * WORLD_TROUBLES,
+    EVENT_POLL = EVENT_CONTROL + WORLD_HOSTS_MAX,
+    EVENTS = EVENT_POLL + WORLD_HOSTS_MAX
 };
 
 struct world {
     struct world_config cfg;
-    struct host *hosts[WORLD_HOSTS_MAX];
-    struct host_control *controls[WORLD_HOSTS_MAX];
-    uint64_t link_free[WORLD_HOSTS_MAX]; /* when each host's link has sent all it was given */
+    struct port port[WORLD_HOSTS_MAX];
+    struct wire up[WORLD_HOSTS_MAX], down[WORLD_HOSTS_MAX];
+    struct bridge bridge;
     uint32_t n;
-    uint64_t now, next_control, order;
-    struct flight *heap; /* binary heap by (at, order) */
-    uint32_t flying;
+    uint64_t now;
+    struct schedule schedule;
+    struct sky sky;
     struct world_counts counts;
 };
-
-static bool flight_before(const struct flight *a, const struct flight *b)
-{
-    return a->at != b->at ? a->at < b->at : a->order < b->order;
-}
-
-static void heap_push(struct world *w, struct flight f)
-{
-    CHECK(w->flying < w->cfg.frames_max);
-    uint32_t i = w->flying++;
-
-    for (; i > 0 && flight_before(&f, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        w->heap[i] = w->heap[(i - 1) / 2];
-    w->heap[i] = f;
-}
-
-static struct flight heap_pop(struct world *w)
-{
-    struct flight top = w->heap[0], last = w->heap[--w->flying];
-    uint32_t i = 0;
-
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-
-        if (child >= w->flying)
-            break;
-        if (child + 1 < w->flying && flight_before(&w->heap[child + 1], &w->heap[child]))
-            child++;
-        if (!flight_before(&w->heap[child], &last))
-            break;
-        w->heap[i] = w->heap[child];
-        i = child;
-    }
-    w->heap[i] = last;
-    return top;
-}
 
 struct world *world_create(const struct world_config *cfg)
 {
@@ -72,53 +43,108 @@ struct world *world_create(const struct world_config *cfg)
 
     CHECK(w != NULL && cfg->poll_ns > 0 && cfg->frames_max > 0);
     w->cfg = *cfg;
-    w->heap = rte_zmalloc("flights", cfg->frames_max * sizeof *w->heap, 64);
-    CHECK(w->heap != NULL);
+    void *storage = rte_zmalloc("schedule", SCHEDULE_BYTES(EVENTS), 64);
+    struct flight *flights = rte_zmalloc("flights", cfg->frames_max * sizeof *flights, 64);
+
+    CHECK(storage != NULL && flights != NULL);
+    schedule_init(&w->schedule, storage, EVENTS);
+    sky_init(&w->sky, flights, cfg->frames_max);
     w->now = WORLD_START;
-    w->next_control = cfg->control_ns != 0 ? WORLD_START + cfg->control_ns : TIME_NEVER;
     return w;
 }
 
 void world_destroy(struct world *w)
 {
-    while (w->flying > 0)
-        rte_pktmbuf_free(heap_pop(w).m);
+    sky_clear(&w->sky);
     for (uint32_t i = 0; i < w->n; i++) {
-        host_control_destroy(w->controls[i]);
-        host_destroy(w->hosts[i]);
+        wire_destroy(&w->up[i]);
+        wire_destroy(&w->down[i]);
+        port_destroy(&w->port[i]);
+        host_control_destroy(w->port[i].control);
+        host_destroy(w->port[i].host);
     }
-    rte_free(w->heap);
+    rte_free(w->sky.heap);
+    rte_free(w->schedule.at);
     rte_free(w);
 }
 
-int world_add(struct world *w, struct host_config *cfg, char *err, size_t err_len)
+static void poll_schedule(struct world *w, uint32_t i)
 {
+    schedule_set(&w->schedule, EVENT_POLL + i, port_next(&w->port[i], w->now));
+}
+
+static void trouble_schedule(struct world *w, uint32_t i, enum world_trouble t)
+{
+    schedule_set(&w->schedule, EVENT_TROUBLE + i * WORLD_TROUBLES + t,
+                 w->now + port_trouble_wait(&w->port[i], t));
+}
+
+/* The parts of a port's make-up that may fail. */
+static bool port_build(struct world *w, struct port *p, uint32_t i, const struct world_port *cfg,
+                       char *err, size_t err_len)
+{
+    struct wire_make up = {cfg->up, 2 * cfg->seed, w->cfg.frames_max, w->cfg.pool};
+    struct wire_make down = {cfg->down, 2 * cfg->seed + 1, w->cfg.frames_max, w->cfg.pool};
+
+    if (w->cfg.control_ns != 0) {
+        p->control = host_control_create(&p->host, 1, w->now, err, err_len);
+        if (p->control == NULL)
+            return false;
+        schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);
+    }
+    return port_create(p) && wire_create(&w->up[i], &up, w->now, err, err_len) &&
+           wire_create(&w->down[i], &down, w->now, err, err_len);
+}
+
+int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
+              size_t err_len)
+{
+    static const struct world_port plain = {.burst = PORT_BURST};
     uint32_t i = w->n;
+    struct port *p = &w->port[i];
 
     CHECK(i < WORLD_HOSTS_MAX);
     cfg->hz = WORLD_HZ;
-    w->hosts[i] = host_create(cfg, w->now, err, err_len);
-    if (w->hosts[i] == NULL)
+    p->cfg = port != NULL ? *port : plain;
+    p->cfg.poll_ns = p->cfg.poll_ns != 0 ? p->cfg.poll_ns : w->cfg.poll_ns;
+    p->cfg.burst = p->cfg.burst != 0 && p->cfg.burst < PORT_BURST ? p->cfg.burst : PORT_BURST;
+    p->user_at = TIME_NEVER;
+    rng_init(&p->rng, p->cfg.seed);
+    p->host = host_create(cfg, w->now, err, err_len);
+    if (p->host == NULL)
         return -1;
     w->n++;
-    if (w->cfg.control_ns != 0) {
-        w->controls[i] = host_control_create(&w->hosts[i], 1, w->now, err, err_len);
-        if (w->controls[i] == NULL)
-            return -1;
-    }
+    if (!port_build(w, p, i, &p->cfg, err, err_len))
+        return -1;
+    bridge_add(&w->bridge, &cfg->mac, i);
+    for (int t = 0; t < WORLD_TROUBLES; t++)
+        if (p->cfg.spell[t].gap_ns != 0)
+            trouble_schedule(w, i, (enum world_trouble)t);
     return (int)i;
 }
 
 struct host *world_host(struct world *w, uint32_t i)
 {
     CHECK(i < w->n);
-    return w->hosts[i];
+    return w->port[i].host;
 }
 
 struct host_control *world_control(struct world *w, uint32_t i)
 {
     CHECK(i < w->n);
-    return w->controls[i];
+    return w->port[i].control;
+}
+
+const struct host_port_counters *world_port_counters(const struct world *w, uint32_t i)
+{
+    CHECK(i < w->n);
+    return &w->port[i].seen;
+}
+
+const struct path *world_path(const struct world *w, uint32_t i, bool up)
+{
+    CHECK(i < w->n);
+    return up ? w->up[i].path : w->down[i].path;
 }
 
 uint64_t world_now(const struct world *w)
@@ -131,18 +157,75 @@ const struct world_counts *world_counts(const struct world *w)
     return &w->counts;
 }
 
-/* A frame leaves host `from`: serialised by its link, then at the mercy of fate. */
+void world_wake(struct world *w, uint32_t i, uint64_t when)
+{
+    CHECK(i < w->n);
+    w->port[i].user_at = time_min(w->port[i].user_at, when);
+    poll_schedule(w, i);
+}
+
+/* ---- the way of a frame -----------------------------------------------------------------------
+ */
+
+static void fly(struct world *w, struct flight f)
+{
+    if (!sky_push(&w->sky, f)) {
+        w->counts.overflowed++;
+        rte_pktmbuf_free(f.m);
+    }
+    schedule_set(&w->schedule, EVENT_FLIGHT, sky_next(&w->sky));
+}
+
+/* Into the plain link of host `from`: serialised, then under way. */
+static void link_send(struct world *w, uint32_t from, struct rte_mbuf *m,
+                      const struct world_fate *fate, uint64_t leaves)
+{
+    for (uint32_t k = 0; k < fate->copies; k++) {
+        bool last = k + 1 == fate->copies;
+        struct rte_mbuf *copy = last ? m : rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX);
+
+        if (copy == NULL) {
+            w->counts.overflowed++;
+            continue;
+        }
+        fly(w, (struct flight){.at = leaves + w->cfg.delay_ns + fate->extra_ns[k],
+                               .m = copy,
+                               .from = from,
+                               .to = NOBODY});
+    }
+    if (fate->copies == 0)
+        rte_pktmbuf_free(m);
+}
+
+static void path_send(struct world *w, uint32_t from, struct rte_mbuf *m,
+                      const struct world_fate *fate)
+{
+    for (uint32_t k = 1; k < fate->copies; k++)
+        wire_push(&w->up[from], rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX), w->now);
+    if (fate->copies > 0)
+        wire_push(&w->up[from], m, w->now);
+    else
+        rte_pktmbuf_free(m);
+    schedule_set(&w->schedule, EVENT_UP + from, wire_next(&w->up[from], w->now));
+}
+
+/* A frame leaves host `from`: it is copied, its fate decided, and then it is on its way. */
 static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
 {
     struct world_fate fate = {1, {0, 0}};
     struct rte_mbuf *m = rte_pktmbuf_copy(sent, w->cfg.pool, 0, UINT32_MAX);
+    struct port *p = &w->port[from];
     uint64_t leaves = w->now;
 
-    CHECK(m != NULL && m->nb_segs == 1);
     rte_pktmbuf_free(sent);
     w->counts.sent++;
-    if (w->cfg.rate_Bps != 0) {
-        uint64_t start = w->link_free[from] > w->now ? w->link_free[from] : w->now;
+    if (m == NULL) {
+        w->counts.overflowed++;
+        return;
+    }
+    CHECK(m->nb_segs == 1);
+    if (w->cfg.rate_Bps != 0 && !wire_is_path(&w->up[from])) {
+        uint64_t start = p->link_free > w->now ? p->link_free : w->now;
 
         if (w->cfg.queue_ns != 0 && start - w->now > w->cfg.queue_ns) {
             w->counts.overflowed++;
@@ -150,105 +233,229 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
             return;
         }
         leaves = start + m->pkt_len * WORLD_HZ / w->cfg.rate_Bps;
-        w->link_free[from] = leaves;
+        p->link_free = leaves;
     }
     if (w->cfg.fate != NULL)
         w->cfg.fate(w->cfg.ctx, from, m, w->now, &fate);
     CHECK(fate.copies <= 2);
-    for (uint32_t k = 0; k < fate.copies; k++) {
-        struct rte_mbuf *copy =
-            k + 1 < fate.copies ? rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX) : m;
-
-        CHECK(copy != NULL);
-        heap_push(w, (struct flight){leaves + w->cfg.delay_ns + fate.extra_ns[k], w->order++, copy,
-                                     WORLD_HOSTS_MAX});
-    }
-    if (fate.copies == 0)
+    if (p->trouble[WORLD_CUT]) {
+        w->counts.cut += fate.copies > 0;
         rte_pktmbuf_free(m);
+    } else if (wire_is_path(&w->up[from])) {
+        path_send(w, from, m, &fate);
+    } else {
+        link_send(w, from, m, &fate, leaves);
+    }
 }
 
-/* A switch that floods what it does not know: whoever it is addressed to takes it. */
-static void frame_deliver(struct world *w, struct flight *f)
+static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
-    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(f->m, const struct rte_ether_hdr *);
-    bool flood = rte_is_multicast_ether_addr(&eth->dst_addr);
-
     w->counts.delivered++;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const struct rte_ether_addr *mac = &host_get_config(w->hosts[i])->mac;
-        bool mine =
-            f->to == i || (f->to == WORLD_HOSTS_MAX && rte_is_same_ether_addr(mac, &eth->dst_addr));
+    if (w->port[i].trouble[WORLD_CUT]) {
+        w->counts.cut++;
+        rte_pktmbuf_free(m);
+    } else if (port_receive(&w->port[i], m)) {
+        poll_schedule(w, i);
+    }
+}
 
-        if (f->to == WORLD_HOSTS_MAX && flood && !rte_is_same_ether_addr(mac, &eth->src_addr)) {
-            struct rte_mbuf *copy = rte_pktmbuf_copy(f->m, w->cfg.pool, 0, UINT32_MAX);
+/* From the switch towards host i. */
+static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
+{
+    if (!wire_is_path(&w->down[i])) {
+        frame_arrive(w, i, m);
+        return;
+    }
+    wire_push(&w->down[i], m, w->now);
+    schedule_set(&w->schedule, EVENT_DOWN + i, wire_next(&w->down[i], w->now));
+}
 
-            CHECK(copy != NULL);
-            host_rx(w->hosts[i], &copy, 1, w->now);
-        } else if (mine) {
-            host_rx(w->hosts[i], &f->m, 1, w->now);
+/* The switch: to whom it is addressed, or to all but the one it came from. */
+static void frame_forward(struct world *w, uint32_t from, struct rte_mbuf *m)
+{
+    const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
+    uint32_t to = bridge_find(&w->bridge, &eth->dst_addr);
+
+    if (rte_is_multicast_ether_addr(&eth->dst_addr)) {
+        for (uint32_t i = 0; i < w->n; i++) {
+            struct rte_mbuf *copy =
+                i == from ? NULL : rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX);
+
+            if (copy != NULL)
+                frame_down(w, i, copy);
+        }
+        rte_pktmbuf_free(m);
+    } else if (to != NOBODY) {
+        frame_down(w, to, m);
+    } else {
+        rte_pktmbuf_free(m);
+    }
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void flights_land(struct world *w)
+{
+    while (sky_next(&w->sky) <= w->now) {
+        struct flight f = sky_pop(&w->sky);
+
+        if (f.to != NOBODY)
+            frame_arrive(w, f.to, f.m);
+        else
+            frame_forward(w, f.from, f.m);
+    }
+    schedule_set(&w->schedule, EVENT_FLIGHT, sky_next(&w->sky));
+}
+
+static void wire_run(struct world *w, uint32_t i, bool up)
+{
+    struct wire *l = up ? &w->up[i] : &w->down[i];
+    struct rte_mbuf *m;
+
+    while ((m = wire_pop(l, w->now)) != NULL) {
+        if (up)
+            frame_forward(w, i, m);
+        else
+            frame_arrive(w, i, m);
+    }
+    schedule_set(&w->schedule, (up ? EVENT_UP : EVENT_DOWN) + i, wire_next(l, w->now));
+}
+
+static void trouble_turn(struct world *w, uint32_t i, enum world_trouble t)
+{
+    struct port *p = &w->port[i];
+
+    port_trouble(p, t, !p->trouble[t]);
+    w->counts.spells[t] += p->trouble[t];
+    trouble_schedule(w, i, t);
+    poll_schedule(w, i);
+}
+
+static void control_run(struct world *w, uint32_t i)
+{
+    struct port *p = &w->port[i];
+
+    if (!p->trouble[WORLD_CONTROL_STALL])
+        host_control(p->control, &p->seen, w->now);
+    schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);
+    poll_schedule(w, i);
+}
+
+/* Offers what is kept to the port. */
+static void kept_offer(struct world *w, uint32_t i)
+{
+    struct port *p = &w->port[i];
+    uint16_t take = p->kept_n;
+
+    if (p->trouble[WORLD_TX_REFUSED]) {
+        take = rng_below(&p->rng, PARTLY) == 0 ? 1 : 0;
+        w->counts.refused++;
+    }
+    for (uint16_t k = 0; k < take; k++)
+        frame_send(w, i, p->kept[p->kept_first + k]);
+    p->kept_n = (uint16_t)(p->kept_n - take);
+    p->kept_first = p->kept_n > 0 ? (uint16_t)(p->kept_first + take) : 0;
+    if (take > 0)
+        p->kept_since = w->now;
+    if (p->kept_n == 0 || w->now - p->kept_since < p->cfg.keep_ns)
+        return;
+    w->counts.given_up += p->kept_n;
+    rte_pktmbuf_free_bulk(p->kept + p->kept_first, p->kept_n);
+    p->kept_first = p->kept_n = 0;
+}
+
+static void host_transmit(struct world *w, uint32_t i)
+{
+    struct port *p = &w->port[i];
+
+    if (p->kept_n > 0) {
+        kept_offer(w, i);
+        if (p->kept_n > 0) {
+            host_tx(p->host, p->kept, 0, w->now);
             return;
         }
     }
-    rte_pktmbuf_free(f->m);
+    p->kept_n = host_tx(p->host, p->kept, p->cfg.burst, w->now);
+    p->kept_since = w->now;
+    if (p->kept_n == 0)
+        return;
+    if (w->cfg.made != NULL)
+        w->cfg.made(w->cfg.ctx, i, p->kept, p->kept_n, w->now);
+    kept_offer(w, i);
 }
 
 static void host_poll(struct world *w, uint32_t i)
 {
-    struct rte_mbuf *out[BURST];
-    uint16_t n;
+    struct port *p = &w->port[i];
+    struct rte_mbuf *m[PORT_BURST];
+    uint16_t n = port_take(p, m, p->cfg.burst);
 
     w->counts.polls++;
-    do {
-        n = host_tx(w->hosts[i], out, BURST, w->now);
-        for (uint16_t k = 0; k < n; k++)
-            frame_send(w, i, out[k]);
-    } while (n == BURST);
+    port_polled(p, w->now);
+    if (n > 0) {
+        if (w->cfg.rx != NULL)
+            w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
+        host_rx(p->host, m, n, w->now);
+        if (w->cfg.rx != NULL)
+            w->cfg.rx(w->cfg.ctx, i, NULL, 0, w->now);
+    }
+    host_transmit(w, i);
     if (w->cfg.app != NULL)
-        w->cfg.app(w->cfg.ctx, i, w->hosts[i], w->now);
+        w->cfg.app(w->cfg.ctx, i, p->host, w->now);
+    poll_schedule(w, i);
 }
 
-static uint64_t next_event(const struct world *w)
+static void event_run(struct world *w, uint32_t e)
 {
-    uint64_t next = w->flying > 0 ? w->heap[0].at : TIME_NEVER;
-
-    for (uint32_t i = 0; i < w->n; i++)
-        next = time_min(next, host_next(w->hosts[i], w->now));
-    return next;
+    if (e == EVENT_FLIGHT)
+        flights_land(w);
+    else if (e < EVENT_DOWN)
+        wire_run(w, e - EVENT_UP, true);
+    else if (e < EVENT_TROUBLE)
+        wire_run(w, e - EVENT_DOWN, false);
+    else if (e < EVENT_CONTROL)
+        trouble_turn(w, (e - EVENT_TROUBLE) / WORLD_TROUBLES,
+                     (enum world_trouble)((e - EVENT_TROUBLE) % WORLD_TROUBLES));
+    else if (e < EVENT_POLL)
+        control_run(w, e - EVENT_CONTROL);
+    else
+        host_poll(w, e - EVENT_POLL);
 }
 
 bool world_run(struct world *w, uint64_t until)
 {
-    while (w->now < until) {
-        uint64_t next = next_event(w);
+    if (w->now >= until)
+        return true;
+    for (uint32_t i = 0; i < w->n; i++)
+        world_wake(w, i, w->now);
+    for (;;) {
+        uint64_t next = schedule_next(&w->schedule);
 
-        if (next == TIME_NEVER && w->cfg.control_ns == 0) {
-            w->now = until;
-            return false;
-        }
-        next = time_min(next, w->next_control);
-        if (next < w->now + w->cfg.poll_ns)
-            next = w->now + w->cfg.poll_ns;
         if (next > until) {
             w->now = until;
-            break;
+            return next != TIME_NEVER;
         }
-        w->now = next;
-        while (w->flying > 0 && w->heap[0].at <= w->now) {
-            struct flight f = heap_pop(w);
-
-            frame_deliver(w, &f);
-        }
-        if (w->now >= w->next_control) {
-            struct host_port_counters none = {0, 0};
-
-            for (uint32_t i = 0; i < w->n; i++)
-                host_control(w->controls[i], &none, w->now);
-            w->next_control = w->now + w->cfg.control_ns;
-        }
-        for (uint32_t i = 0; i < w->n; i++)
-            host_poll(w, i);
+        w->now = next > w->now ? next : w->now;
+        event_run(w, schedule_first(&w->schedule));
     }
-    return true;
+}
+
+void world_calm(struct world *w)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        for (int t = 0; t < WORLD_TROUBLES; t++) {
+            if (w->port[i].trouble[t])
+                port_trouble(&w->port[i], (enum world_trouble)t, false);
+            schedule_set(&w->schedule, EVENT_TROUBLE + i * WORLD_TROUBLES + (uint32_t)t,
+                         TIME_NEVER);
+        }
+        wire_destroy(&w->up[i]);
+        wire_destroy(&w->down[i]);
+        schedule_set(&w->schedule, EVENT_UP + i, TIME_NEVER);
+        schedule_set(&w->schedule, EVENT_DOWN + i, TIME_NEVER);
+        poll_schedule(w, i);
+    }
 }
 
 void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m)
@@ -259,5 +466,5 @@ void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m)
 
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
-    heap_push(w, (struct flight){w->now, w->order++, m, i});
+    fly(w, (struct flight){.at = w->now, .m = m, .from = NOBODY, .to = i});
 }

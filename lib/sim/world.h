@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A world in virtual time: hosts on one link, each packet's fate in the caller's hands. The same
- * calls in the same order give the same world, bit for bit.
+ * A world in virtual time: hosts around a switch, each on two paths of its own (to the switch and
+ * from it) or on a plain link, with a port that can be in trouble. The same calls in the same order
+ * give the same world, bit for bit.
  *
- * Time: cycles at WORLD_HZ (1 GHz: a cycle is a nanosecond). Hosts are polled when they ask
- * (host_next) or when a packet arrives, and no two polls are nearer than poll_ns. Frames are copied
- * onto the wire, so a sender's memory is free once its frame has left.
+ * Time: cycles at WORLD_HZ (1 GHz: a cycle is a nanosecond). A host is polled when it asks
+ * (host_next), when frames are in its ring, or when its user asked for it, and never sooner after
+ * the last poll than its port allows. At one time: frames first, then troubles, control, polls,
+ * each by number. Frames are copied onto the wire, so a sender's memory is free once its frame has
+ * left.
+ *
+ *   host_tx -> made() -> port -> fate() -> link or path up -> switch -> path down -> ring -> rx()
  */
 #ifndef SLUICE_SIM_WORLD_H
 #define SLUICE_SIM_WORLD_H
@@ -20,6 +25,7 @@
 #define WORLD_HZ        1000000000ull
 #define WORLD_HOSTS_MAX 256u
 
+struct path;
 struct world;
 
 /* What becomes of one frame. */
@@ -28,18 +34,50 @@ struct world_fate {
     uint64_t extra_ns[2]; /* further delay of each copy */
 };
 
+/* What a port suffers now and then. */
+enum world_trouble {
+    WORLD_STALL,         /* the worker is not run */
+    WORLD_TX_REFUSED,    /* the port takes no frames */
+    WORLD_RX_NO_MBUF,    /* and gives none: it has no memory for them */
+    WORLD_HEADS_OUT,     /* the host's pool of heads is empty */
+    WORLD_BODIES_OUT,    /* its pool for payload, attached or copied */
+    WORLD_CONTROL_STALL, /* its control core is not run */
+    WORLD_CUT,           /* its cable is out: frames are lost both ways */
+    WORLD_TROUBLES
+};
+
+/* Gaps of 1 to 2 * gap_ns, and between them spells of 1 to 2 * spell_ns. gap_ns 0: never. */
+struct world_spell {
+    uint64_t gap_ns, spell_ns;
+};
+
+struct world_port {
+    const char *up, *down;   /* specs of paths (path/path.h); NULL: the world's plain link */
+    uint32_t ring;           /* frames that wait for the host at most; 0: no limit */
+    uint16_t burst;          /* of each poll, 1 .. 32; 0: 32 */
+    uint64_t poll_ns;        /* least time between polls; 0: the world's */
+    uint64_t poll_spread_ns; /* and up to so much more, at random */
+    uint64_t keep_ns;        /* frames refused for so long are given up */
+    uint64_t seed;           /* of what is random about the port and its paths */
+    struct world_spell spell[WORLD_TROUBLES];
+};
+
 struct world_config {
-    uint64_t delay_ns;   /* one way */
+    uint64_t delay_ns;   /* one way, of plain links */
     uint64_t rate_Bps;   /* of each host's link, wire bytes; 0: infinitely fast */
     uint64_t queue_ns;   /* frames that would wait longer for the link are dropped; 0: no limit */
     uint64_t poll_ns;    /* least time between polls, > 0 */
     uint64_t control_ns; /* control interval; 0: no control core */
-    uint32_t frames_max; /* in flight at once */
-    struct rte_mempool *pool; /* for frames on the wire, whole ones */
+    uint32_t frames_max; /* in flight on plain links at once; more are dropped */
+    struct rte_mempool *pool; /* for frames on the wire, whole ones; if empty, frames are dropped */
     /* Decides each frame's fate, in the order of sending; NULL: all arrive. It may read the frame
-     * (linear) and, after fate->copies is decided, change its bytes. */
+     * (linear) and, after fate->copies is decided, change its bytes. Extra delay: of plain links */
     void (*fate)(void *ctx, uint32_t from, struct rte_mbuf *m, uint64_t now,
                  struct world_fate *fate);
+    /* What host_tx() has just given, chains as they are; only to look at. */
+    void (*made)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
+    /* Host i is about to be given these frames (linear); with n 0: it has taken them. */
+    void (*rx)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
     /* The hosts' users: called after each poll of host i. */
     void (*app)(void *ctx, uint32_t i, struct host *h, uint64_t now);
     void *ctx;
@@ -48,26 +86,43 @@ struct world_config {
 struct world *world_create(const struct world_config *cfg);
 void world_destroy(struct world *w); /* and its hosts */
 
-/* Adds a host; cfg->hz is set to WORLD_HZ. Its number, or -1 with a message in err. */
-int world_add(struct world *w, struct host_config *cfg, char *err, size_t err_len);
+/* Adds a host; cfg->hz is set to WORLD_HZ. port NULL: on a plain link, never in trouble. Its
+ * number, or -1 with a message in err. */
+int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
+              size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
 /* Its control half; NULL without a control core. */
 struct host_control *world_control(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
-/* Runs until the time. False if nothing can happen any more. */
+/* Runs until the time; every host is polled at its beginning. False if nothing can happen any
+ * more. */
 bool world_run(struct world *w, uint64_t until);
+/* Host i is polled, and its user called, no later than this. */
+void world_wake(struct world *w, uint32_t i, uint64_t when);
+/* All troubles end, for good; paths become wires. Packets on them are lost. */
+void world_calm(struct world *w);
 /* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
  * copied. Not from within fate(). */
 void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m);
 /* Puts a frame on the wire towards host i, arriving now. Takes the mbuf. */
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m);
 
-/* Frames sent, delivered and dropped by a full link queue so far. */
+/* So far. */
 struct world_counts {
-    uint64_t sent, delivered, overflowed;
+    uint64_t sent;       /* frames that ports took */
+    uint64_t delivered;  /* frames that came to a host's port */
+    uint64_t overflowed; /* dropped: a full link queue, or too many in flight */
+    uint64_t cut;        /* lost with a cable */
+    uint64_t refused;    /* polls whose frames were not taken */
+    uint64_t given_up;   /* frames that were refused for too long */
     uint64_t polls;
+    uint64_t spells[WORLD_TROUBLES];
 };
 const struct world_counts *world_counts(const struct world *w);
+/* The path of host i up to the switch or down from it; NULL on a plain link. */
+const struct path *world_path(const struct world *w, uint32_t i, bool up);
+/* What the port of host i lost. */
+const struct host_port_counters *world_port_counters(const struct world *w, uint32_t i);
 
 #endif

@@ -295,8 +295,8 @@ bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent)
         !seq64_before(r->announced, sent))
         sent = r->announced;
     r->announced = sent;
-    if (r->go_back_n)
-        return seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
+    if (r->go_back_n) /* once: two sides that miss something would answer each other for ever */
+        return !go_back_asked(r) && seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
     return edge_advance(r, sent, r->packet_end);
 }
 

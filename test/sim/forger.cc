@@ -163,7 +163,10 @@ std::vector<uint8_t> Forger::broken_packet()
 
 std::vector<uint8_t> Forger::frame(const Target &t)
 {
+    // drawn here: compilers evaluate arguments in any order
     uint16_t port = static_cast<uint16_t>(1 + below(40000)); // never the peer's
+    bool at_home = below(2);
+    uint64_t key = rng_u64(&rng) | 1;
     addr other = t.peer;
 
     other.b[15] ^= static_cast<uint8_t>(0x10 | below(16));
@@ -175,8 +178,8 @@ std::vector<uint8_t> Forger::frame(const Target &t)
     case 2:
         return packet(t, route_from(t, t.peer, WIRE_UDP_PORT), broken_packet());
     case 3: // of no connection
-        return packet(t, route_from(t, below(2) ? t.peer : other, WIRE_UDP_PORT),
-                      random_packet(rng_u64(&rng) | 1));
+        return packet(t, route_from(t, at_home ? t.peer : other, WIRE_UDP_PORT),
+                      random_packet(key));
     case 4: { // of a live one, from elsewhere
         bool place = below(2);
         return packet(t, route_from(t, place ? other : t.peer, place ? WIRE_UDP_PORT : port),

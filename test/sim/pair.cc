@@ -100,7 +100,7 @@ Pair::Pair(const PairOptions &options)
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
         h.copy_pool = Pools::get().copy;
-        if (world_add(w, &h, err, sizeof err) < 0)
+        if (world_add(w, &h, nullptr, err, sizeof err) < 0)
             throw std::runtime_error(err);
     }
 }

@@ -58,7 +58,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.head_pool = Pools::get().head;
     c.attach_pool = Pools::get().attach;
     c.copy_pool = Pools::get().copy;
-    if (world_add(w, &c, err, sizeof err) < 0 || host_listen(h(), kService) != 0)
+    if (world_add(w, &c, nullptr, err, sizeof err) < 0 || host_listen(h(), kService) != 0)
         throw std::runtime_error(err);
     route.src_mac = {{2, 0, 0, 0, 0, 0x99}};
     route.dst_mac = c.mac;
@@ -232,6 +232,7 @@ void Peer::say_first(uint64_t cookie)
     v.answer_request = host_initial;
     v.unit_max = 1400;
     v.service = kService;
+    v.capabilities = opt.go_back_n ? WIRE_CAP_GO_BACK_N : 0;
     v.rate_req_Bps = 1000000;
     v.burst_req_bytes = 10000;
     v.time_ns = now();

@@ -34,7 +34,8 @@ struct PeerOptions {
     uint16_t mtu = 1500;
     bool ipv6 = false;
     bool answer_arp = true;
-    bool gateway = false; // the host reaches others through 10.0.0.254, which has the peer's MAC
+    bool go_back_n = false; // wanted by the peer's FIRST
+    bool gateway = false;   // the host reaches others through 10.0.0.254, which has the peer's MAC
     uint64_t rate_first_Bps = 10000000;
     uint64_t burst_first = 20000;
     uint32_t early = 4;

@@ -22,6 +22,7 @@ struct CreditModel {
     uint64_t hz, rate_Bps, burst_bytes;
     uint64_t start; /* RTIMER's start */
     uint64_t next;  /* the next refresh is the next-th after start */
+    u128 early = 0; /* bytes * hz that had been earned of the first one at start */
     int64_t credit_bytes;
     uint64_t steps = 0; /* refreshes walked in all, to bound a test's time */
 
@@ -38,7 +39,9 @@ struct CreditModel {
 
     uint64_t refresh_at(uint64_t k) const
     {
-        return start + (uint64_t)((u128)k * ((u128)burst_bytes * hz) / rate_Bps);
+        u128 bytes = (u128)k * ((u128)burst_bytes * hz);
+
+        return start + (uint64_t)(bytes > early ? (bytes - early) / rate_Bps : 0);
     }
 
     void refresh()
@@ -73,15 +76,28 @@ struct CreditModel {
         walk(now);
         if (rate == rate_Bps && burst == burst_bytes)
             return;
-        uint64_t old_refresh = runs() ? refresh_at(next) : TIME_NEVER;
+        u128 step = (u128)burst_bytes * hz, earned = 0;
+
+        if (runs()) {
+            u128 all = (u128)(now - start) * rate_Bps + early, used = (next - 1) * step;
+
+            earned = all > used ? all - used : 0; /* a refresh is up to a cycle early */
+        }
         if (credit_bytes > (int64_t)burst)
             credit_bytes = (int64_t)burst;
         rate_Bps = rate;
         burst_bytes = burst;
         start = now;
         next = 1;
-        if (runs() && old_refresh < refresh_at(1))
-            start -= refresh_at(1) - old_refresh; /* fires when it would have, then anew */
+        early = 0;
+        if (!runs())
+            return;
+        /* of a smaller burst more may have been earned: many more than can be walked */
+        step = (u128)burst * hz;
+        __int128 credit = credit_bytes + (__int128)(earned / step * burst);
+        if (earned >= step)
+            credit_bytes = credit < (int64_t)burst ? (int64_t)credit : (int64_t)burst;
+        early = earned % step;
     }
 
     /* When the gate opens if nothing is sent; by walking a copy. */

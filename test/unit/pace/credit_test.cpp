@@ -149,19 +149,39 @@ TEST(Credit, BurstAfterZeroStartsWithoutCredit)
     EXPECT_EQ(c.credit_bytes, 1000);
 }
 
-TEST(Credit, NewValuesCutCreditAndNeverDelayTheTimer)
+TEST(Credit, NewValuesCutCreditAndKeepWhatIsEarned)
 {
     struct credit c = credit_make();
 
     credit_set(&c, HZ, 400, T0 + 900);
     EXPECT_EQ(c.credit_bytes, 400);
-    EXPECT_EQ(c.refresh_tsc, T0 + 1000);
+    EXPECT_EQ(c.refresh_tsc, T0 + 1200); /* 900 are two of the new bursts, and 100 */
     credit_take(&c, 100);
     credit_set(&c, HZ, 100000, T0 + 950); /* a larger burst adds nothing now */
     EXPECT_EQ(c.credit_bytes, 300);
-    EXPECT_EQ(c.refresh_tsc, T0 + 1000);
+    EXPECT_EQ(c.refresh_tsc, T0 + 950 + 99850);
     credit_set(&c, 2 * HZ, 100000, T0 + 1000);
-    EXPECT_EQ(c.refresh_tsc, T0 + 51000);
+    EXPECT_EQ(c.refresh_tsc, T0 + 1000 + 99800 / 2);
+}
+
+/* A router that limits now and then, to a lower rate and a much smaller burst, must not make the
+ * sender faster than it is without. */
+TEST(Credit, ValuesThatGoToAndFroGainNothing)
+{
+    struct credit c = credit_make(HZ / 1000, 60000); /* a burst takes 60,000,000 cycles */
+    uint64_t sent = 0, end = 2000000000;
+
+    for (uint64_t at = 0; at < end; at += 1000000) {
+        bool limited = at / 1000000 % 2;
+
+        credit_set(&c, limited ? HZ / 1100 : HZ / 1000, limited ? 500 : 60000, T0 + at);
+        while (credit_open(&c, T0 + at)) {
+            credit_take(&c, 1000);
+            sent += 1000;
+        }
+    }
+    EXPECT_LE(sent, end / 1000 + 2 * 60000 + 1000);
+    EXPECT_GE(sent, end / 1100 - 2 * 60000);
 }
 
 TEST(Credit, RefreshesDueBeforeNewValuesStillCount)
@@ -171,7 +191,7 @@ TEST(Credit, RefreshesDueBeforeNewValuesStillCount)
     credit_take(&c, 1600);
     credit_set(&c, HZ, 2000, T0 + 1500);
     EXPECT_EQ(c.credit_bytes, 400);
-    EXPECT_EQ(c.refresh_tsc, T0 + 2000);
+    EXPECT_EQ(c.refresh_tsc, T0 + 3000); /* 500 of 2000 are earned */
 }
 
 TEST(Credit, UnchangedValuesChangeNothing)

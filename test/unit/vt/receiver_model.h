@@ -184,7 +184,8 @@ struct ReceiverModel {
     {
         announced = std::max(announced, sent);
         if (go_back_n)
-            return edge < std::min(announced, pos_make(tail, 0));
+            return (asked_at == 0 || edge >= asked_end) &&
+                   edge < std::min(announced, pos_make(tail, 0));
         return advance(announced, packet_end);
     }
 

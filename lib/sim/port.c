@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim/port.h"
+
+#include <rte_malloc.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+
+/* The pools of a host's frames: their heads, their payload. */
+static struct rte_mempool *pool_of(const struct port *p, int which)
+{
+    const struct host_config *cfg = host_get_config(p->host);
+
+    if (which == 0)
+        return cfg->head_pool;
+    return cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool;
+}
+
+bool port_create(struct port *p)
+{
+    for (int i = 0; i < 2; i++) {
+        if (p->cfg.spell[WORLD_HEADS_OUT + i].gap_ns == 0)
+            continue;
+        p->held[i] = rte_zmalloc("held", pool_of(p, i)->size * sizeof(struct rte_mbuf *), 64);
+        if (p->held[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void held_give_back(struct port *p, int which)
+{
+    rte_pktmbuf_free_bulk(p->held[which], p->held_n[which]);
+    p->held_n[which] = 0;
+}
+
+void port_destroy(struct port *p)
+{
+    struct rte_mbuf *m;
+
+    while (port_take(p, &m, 1) == 1)
+        rte_pktmbuf_free(m);
+    rte_pktmbuf_free_bulk(p->kept + p->kept_first, p->kept_n);
+    for (int i = 0; i < 2; i++) {
+        held_give_back(p, i);
+        rte_free(p->held[i]);
+    }
+}
+
+bool port_receive(struct port *p, struct rte_mbuf *m)
+{
+    if (p->trouble[WORLD_RX_NO_MBUF]) {
+        p->seen.rx_nombuf++;
+        rte_pktmbuf_free(m);
+        return false;
+    }
+    if (p->cfg.ring != 0 && p->ring_count == p->cfg.ring) {
+        p->seen.imissed++;
+        rte_pktmbuf_free(m);
+        return false;
+    }
+    CHECK(m->nb_segs == 1 && m->next == NULL);
+    if (p->ring_count++ == 0)
+        p->ring_head = m;
+    else
+        p->ring_tail->next = m;
+    p->ring_tail = m;
+    return true;
+}
+
+uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = 0;
+
+    for (; n < max && p->ring_count > 0; n++) {
+        m[n] = p->ring_head;
+        p->ring_head = m[n]->next;
+        m[n]->next = NULL;
+        p->ring_count--;
+    }
+    return n;
+}
+
+void port_trouble(struct port *p, enum world_trouble t, bool on)
+{
+    int which = (int)t - WORLD_HEADS_OUT;
+
+    p->trouble[t] = on;
+    if (which != 0 && which != 1)
+        return;
+    if (on) {
+        struct rte_mempool *pool = pool_of(p, which);
+        uint32_t n = rte_mempool_avail_count(pool);
+
+        if (n > 0 && rte_pktmbuf_alloc_bulk(pool, p->held[which], n) == 0)
+            p->held_n[which] = n;
+    } else {
+        held_give_back(p, which);
+    }
+}
+
+uint64_t port_trouble_wait(struct port *p, enum world_trouble t)
+{
+    const struct world_spell *s = &p->cfg.spell[t];
+
+    return 1 + rng_below(&p->rng, 2 * (p->trouble[t] ? s->spell_ns : s->gap_ns));
+}
+
+uint64_t port_next(const struct port *p, uint64_t now)
+{
+    if (p->trouble[WORLD_STALL])
+        return TIME_NEVER;
+    uint64_t next =
+        p->ring_count > 0 || p->kept_n > 0 ? now : time_min(host_next(p->host, now), p->user_at);
+
+    return next == TIME_NEVER || next > p->free_at ? next : p->free_at;
+}
+
+void port_polled(struct port *p, uint64_t now)
+{
+    p->free_at = now + p->cfg.poll_ns;
+    if (p->cfg.poll_spread_ns != 0)
+        p->free_at += rng_below(&p->rng, p->cfg.poll_spread_ns + 1);
+    if (p->user_at <= now)
+        p->user_at = TIME_NEVER;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The port and the loop of one host, as the simulator models them: an RX ring that may overflow, a
+ * TX that may refuse, frames that the loop keeps until they are taken, polls that come late. The
+ * loop is app/sluiced's lane: receive, transmit what was kept before anything new, give up what was
+ * refused for too long.
+ *
+ * Frames in the ring are chained through rte_mbuf.next. Invariant: ring_count <= cfg.ring, unless
+ * that is 0; received + overrun + no_mbuf = frames that came to the port.
+ */
+#ifndef SLUICE_SIM_PORT_H
+#define SLUICE_SIM_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "base/rng.h"
+#include "host/host.h"
+#include "sim/world.h"
+
+#define PORT_BURST 32u
+
+struct port {
+    struct world_port cfg;
+    struct host *host;
+    struct host_control *control; /* NULL: none */
+    struct rng rng;
+    struct rte_mbuf *ring_head, *ring_tail;
+    uint32_t ring_count;
+    struct rte_mbuf *kept[PORT_BURST]; /* given by the host, not taken yet */
+    uint16_t kept_first, kept_n;
+    uint64_t kept_since;
+    uint64_t free_at; /* no poll before this */
+    uint64_t user_at; /* when the host's user wants to be called; TIME_NEVER */
+    uint64_t link_free;
+    bool trouble[WORLD_TROUBLES];
+    /* mbufs taken away while WORLD_HEADS_OUT, WORLD_BODIES_OUT last */
+    struct rte_mbuf **held[2];
+    uint32_t held_n[2];
+    struct host_port_counters seen;
+};
+
+/* Takes the memory for what is held; false: none left. */
+bool port_create(struct port *p);
+void port_destroy(struct port *p);
+
+/* A frame has come. False if it was lost, for a reason that is counted in seen. */
+bool port_receive(struct port *p, struct rte_mbuf *m);
+/* Takes frames from the ring. */
+uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max);
+/* Begins or ends a trouble. */
+void port_trouble(struct port *p, enum world_trouble t, bool on);
+/* How long until the trouble's next change. */
+uint64_t port_trouble_wait(struct port *p, enum world_trouble t);
+/* When the host is to be polled, as things stand now. */
+uint64_t port_next(const struct port *p, uint64_t now);
+/* A poll is made now: none before the time that this sets. */
+void port_polled(struct port *p, uint64_t now);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What frames are on between hosts: one direction of a host's cable if that is a path, and the sky
+ * of all frames that fly over plain links, ordered by (arrival, order of sending).
+ */
+#ifndef SLUICE_SIM_WIRE_H
+#define SLUICE_SIM_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+struct path;
+
+struct wire {
+    struct path *path; /* NULL: a plain link, which is the world's */
+};
+
+struct wire_make {
+    const char *spec; /* NULL: plain */
+    uint64_t seed;
+    uint32_t packets_max;
+    struct rte_mempool *pool;
+};
+
+/* False with a message in err. */
+bool wire_create(struct wire *l, const struct wire_make *make, uint64_t now, char *err,
+                 size_t err_len);
+/* Makes it plain; what is under way is lost. */
+void wire_destroy(struct wire *l);
+bool wire_is_path(const struct wire *l);
+/* Takes m, which may be NULL. */
+void wire_push(struct wire *l, struct rte_mbuf *m, uint64_t now);
+/* One that has arrived, or NULL. */
+struct rte_mbuf *wire_pop(struct wire *l, uint64_t now);
+/* When to pop next, after now; TIME_NEVER. */
+uint64_t wire_next(const struct wire *l, uint64_t now);
+
+struct flight {
+    uint64_t at;
+    uint64_t order; /* among equals: first sent, first delivered */
+    struct rte_mbuf *m;
+    uint32_t from, to; /* hosts; to WORLD_HOSTS_MAX: by MAC address */
+};
+
+struct sky {
+    struct flight *heap;
+    uint32_t count, max;
+    uint64_t order;
+};
+
+void sky_init(struct sky *s, struct flight *storage, uint32_t max);
+void sky_clear(struct sky *s);
+/* False if there is no room. */
+bool sky_push(struct sky *s, struct flight f);
+uint64_t sky_next(const struct sky *s);
+struct flight sky_pop(struct sky *s);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A capture file (pcapng) of all hosts: each is an interface of its name, each frame has a time in
+// ns and a direction: out as it leaves, in as the host takes it.
+#ifndef SLUICE_TEST_SIM_PCAPNG_HH
+#define SLUICE_TEST_SIM_PCAPNG_HH
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+class Pcapng
+{
+  public:
+    Pcapng() = default;
+    ~Pcapng();
+    Pcapng(const Pcapng &) = delete;
+
+    // False if the file cannot be written.
+    bool open(const std::string &path);
+    void host(const std::string &name);
+    // Of host i. what: a word for the frame's comment, or nullptr.
+    void frame(uint32_t i, bool out, uint64_t now_ns, const uint8_t *p, uint32_t len,
+               const char *what);
+    bool is_open() const
+    {
+        return file != nullptr;
+    }
+
+  private:
+    void block(uint32_t type, const std::string &body);
+
+    std::FILE *file = nullptr;
+};
+
+#endif

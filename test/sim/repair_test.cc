@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the swarm has found, each in its smallest form.
+#include <gtest/gtest.h>
+
+#include "peer.hh"
+
+namespace
+{
+
+constexpr uint64_t kUs = 1000, kMs = 1000000;
+
+// CNTL packets since the n-th frame, and those of them that ask for units.
+size_t asking(const Peer &p, size_t from)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < p.heard.size(); i++)
+        n += p.heard[i].type == WIRE_CNTL && p.heard[i].cntl.span_count > 0;
+    return n;
+}
+
+// A CNTL for which there is no mbuf is not numbered, and is sent as soon as there is one.
+TEST(Repair, CntlWaitsForAnMbuf)
+{
+    Peer p;
+    rte_mempool *pool = Pools::get().head;
+    std::vector<rte_mbuf *> held(rte_mempool_avail_count(pool));
+
+    p.open_to_host();
+    held.resize(rte_mempool_avail_count(pool));
+    ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool, held.data(), static_cast<unsigned>(held.size())), 0);
+    uint32_t seq = p.last_cntl()->seq;
+    size_t heard = p.heard.size();
+
+    p.say(p.state(WIRE_SREQ));
+    p.run(5 * kMs);
+    EXPECT_EQ(p.heard.size(), heard);
+    EXPECT_GT(p.counter("tx_no_mbuf"), 0u);
+    rte_pktmbuf_free_bulk(held.data(), static_cast<unsigned>(held.size()));
+    p.run(10 * kUs);
+    ASSERT_EQ(p.heard.size(), heard + 1);
+    EXPECT_EQ(p.last_cntl()->seq, seq + 1);
+}
+
+// A peer that sends nothing is asked for what is missing less and less often, however short the
+// way to it is; once it sends again, at once.
+TEST(Repair, NaksBackOffWhileNoDataCome)
+{
+    Peer p;
+
+    p.open_to_host();
+    p.post_recv(5000, 1);
+    p.say_data(p.initial, 0, 5000, 1000);
+    for (int i = 0; i < 20; i++) { // so the host knows how short the way is
+        p.say(p.state(WIRE_SREQ));
+        p.run(20 * kUs);
+    }
+    EXPECT_LT(p.info().rtt_ns, kMs);
+    size_t from = p.heard.size();
+
+    p.say_data(p.initial, 2, 5000, 1000);
+    p.run(100 * kMs);
+    EXPECT_GE(asking(p, from), 5u);
+    EXPECT_LE(asking(p, from), 20u);
+    from = p.heard.size();
+    p.say_data(p.initial, 3, 5000, 1000);
+    p.run(10 * kUs);
+    EXPECT_EQ(asking(p, from), 1u);
+}
+
+// Going back n, what a CNTL shows to be missing is asked for once; repeats are the timer's. (Two
+// sides that both miss something answered each other's CNTL as fast as the way carried them.)
+TEST(Repair, GoBackNAnswersNewsOnly)
+{
+    PeerOptions o;
+    o.go_back_n = true;
+    Peer p(o);
+
+    p.open_to_host();
+    p.post_recv(5000, 1);
+    p.say_data(p.initial, 0, 5000, 1000);
+    p.run(10 * kMs);
+    p.sent_end = pos_make(p.initial, 3);
+    size_t from = p.heard.size();
+
+    for (int i = 0; i < 50; i++) {
+        p.say(p.state());
+        p.run(20 * kUs);
+    }
+    EXPECT_EQ(asking(p, from), 1u);
+    EXPECT_LE(p.heard.size(), from + 3);
+}
+
+} // namespace
