@@ -406,7 +406,7 @@ int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size
     return 0;
 }
 
-struct path *cable_path(const struct cable *w, unsigned int i)
+const struct path *cable_path(const struct cable *w, unsigned int i)
 {
     CHECK(i < 2);
     return w->dir[i].current;

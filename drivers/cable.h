@@ -59,7 +59,7 @@ uint32_t cable_run(struct cable *w);
  */
 int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size_t err_len);
 /* [control] The path of direction i, for its counters, until the next cable_set(). */
-struct path *cable_path(const struct cable *w, unsigned int i);
+const struct path *cable_path(const struct cable *w, unsigned int i);
 
 /* What happened at the ends of direction i since the beginning. [control] may read. */
 struct cable_counts {

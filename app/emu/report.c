@@ -52,7 +52,7 @@ static void element_show(const struct box *b, const struct path_element_info *e,
 
 static void direction_show(const struct box *b, unsigned int i, FILE *out)
 {
-    struct path *p = cable_path(b->cable, i);
+    const struct path *p = cable_path(b->cable, i);
     const struct cable_counts *w = cable_counts(b->cable, i);
     const struct path_counts *c = path_counts(p);
     struct path_element_info e;
@@ -162,7 +162,7 @@ static json_t *element_json(const struct box *b, const struct path_element_info 
 
 static json_t *direction_json(const struct box *b, unsigned int i)
 {
-    struct path *p = cable_path(b->cable, i);
+    const struct path *p = cable_path(b->cable, i);
     const struct cable_counts *w = cable_counts(b->cable, i);
     const struct path_counts *c = path_counts(p);
     json_t *o = json_object(), *list = json_array();

@@ -274,7 +274,7 @@ const struct path_counts *path_counts(const struct path *p)
     return &p->counts;
 }
 
-bool path_element(struct path *p, uint32_t i, struct path_element_info *out)
+bool path_element(const struct path *p, uint32_t i, struct path_element_info *out)
 {
     for (uint32_t k = 0; k < p->n; k++) {
         struct element *e = p->order[k];

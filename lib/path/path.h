@@ -122,6 +122,6 @@ struct path_element_info {
  * worked out here, so ask again for counts of now.
  * Elements in the order written; those inside parentheses follow the one that opens them. False
  * if there is no element i. */
-bool path_element(struct path *p, uint32_t i, struct path_element_info *out);
+bool path_element(const struct path *p, uint32_t i, struct path_element_info *out);
 
 #endif
