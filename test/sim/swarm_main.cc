@@ -172,7 +172,9 @@ void run_seeds(const Options &o, double until, Shared *shared, const char *progr
         }
     }
     std::fflush(stdout);
-    _exit(0);
+    if (shared->failed)
+        _exit(0);
+    std::exit(0); // coverage is written at the end
 }
 
 // False if a kind never hit.
