@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include <rte_malloc.h>
-#include <rte_memcpy.h>
 #include <rte_prefetch.h>
 
 #include "base/check.h"
@@ -25,7 +24,8 @@ int fifo_init(struct fifo *f, uint32_t packets, uint32_t compact_bytes, struct r
     f->ring = rte_malloc("path fifo", capacity * sizeof *f->ring, LINE);
     if (f->ring == NULL)
         return -ENOMEM;
-    if (compact_bytes > 0) {
+    if (compact_bytes > 0 &&
+        rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + compact_bytes) {
         f->lines = rte_malloc("path fifo", (size_t)capacity * LINE, LINE);
         if (f->lines == NULL)
             return -ENOMEM;
@@ -49,14 +49,22 @@ void fifo_fini(struct fifo *f)
  * Writes past the cache, whole lines: they are wanted when they would have left it anyway, and no
  * line is read before it is written. Reads up to 63 bytes behind the frame, inside its buffer.
  */
-static void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
+static inline void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
 {
 #ifdef __SSE2__
-    for (uint32_t i = 0; i < lines * LINE; i += 16)
-        _mm_stream_si128((__m128i *)(void *)(to + i),
-                         _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+    for (; lines > 0; lines--, to += LINE, from += LINE) {
+        const __m128i *f = (const __m128i *)(const void *)from;
+        __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1), c = _mm_loadu_si128(f + 2),
+                d = _mm_loadu_si128(f + 3);
+        __m128i *t = (__m128i *)(void *)to;
+
+        _mm_stream_si128(t, a);
+        _mm_stream_si128(t + 1, b);
+        _mm_stream_si128(t + 2, c);
+        _mm_stream_si128(t + 3, d);
+    }
 #else
-    rte_memcpy(to, from, (size_t)lines * LINE);
+    memcpy(to, from, (size_t)lines * LINE);
 #endif
 }
 
@@ -98,15 +106,15 @@ void fifo_compact(struct fifo *f, struct path_packet *newest)
         newest->m = NULL;
 }
 
-/* An mbuf for a frame that leaves. */
-static struct rte_mbuf *spare(struct fifo *f)
+/* An mbuf for a frame that leaves. Spares are plain(): only where their data begin may differ. */
+static inline struct rte_mbuf *spare(struct fifo *f)
 {
     struct rte_mbuf *m;
 
     if (f->n_spares == 0)
         return rte_pktmbuf_alloc(f->pool);
     m = f->spares[--f->n_spares];
-    rte_pktmbuf_reset(m);
+    m->data_off = RTE_PKTMBUF_HEADROOM;
     return m;
 }
 

@@ -63,7 +63,8 @@ TEST(Atm, HalfAnHourAboveItDeliversLittle)
     double excess = (double)c.cells_excess / (double)c.cells;
     EXPECT_NEAR(excess, 1 - 133.0 / 134.05159, 1e-5);
     // one cell in 127.5 is lost, and a frame has 192: each loses one or two
-    EXPECT_EQ(out, 0u);
+    // but for what the tolerance lets pass at the start
+    EXPECT_LT(out, c.in_packets / 1000);
 }
 
 } // namespace
