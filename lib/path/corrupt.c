@@ -44,6 +44,10 @@ static void corrupt_arrive(struct element *e, struct path_packet *packet)
     const struct corrupt_params *p = e->params;
 
     if (packet->len > 0 && draw_hits(draw_u64(&((struct corrupt *)e)->draw, p->rho), p->p)) {
+        if (!path_whole(e->path, packet)) {
+            element_drop(e, packet);
+            return;
+        }
         bit_turn(packet->m, rng_below(&e->rng, (uint64_t)packet->len * 8));
         counter_add(&e->counts.changed, 1);
     }

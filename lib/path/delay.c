@@ -105,8 +105,8 @@ static int delay_init(struct element *e)
     }
     /* with a limit they do */
     e->blind = !limited;
-    return d->sorts ? sorter_init(&d->sorter, e->path->cfg.packets_max, span)
-                    : path_fifo_init(e->path, &d->fifo, e->path->cfg.packets_max);
+    return d->sorts ? sorter_init(&d->sorter, e->path->cfg.packets_max, span, &e->path->store)
+                    : fifo_init(&d->fifo, e->path->cfg.packets_max, &e->path->store);
 }
 
 static void delay_fini(struct element *e)
@@ -178,8 +178,7 @@ static void delay_run(struct element *e, uint64_t until)
         return;
     }
     while (!element_sated(e) && fifo_count(&d->fifo) > 0 && fifo_first(&d->fifo)->at <= until) {
-        if (!element_pop(e, &d->fifo, &packet))
-            continue;
+        fifo_pop(&d->fifo, &packet);
         element_release(e, &packet);
         element_pass(e, &packet);
     }

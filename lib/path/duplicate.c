@@ -38,6 +38,10 @@ static void duplicate_arrive(struct element *e, struct path_packet *packet)
         element_pass(e, packet);
         return;
     }
+    if (!path_whole(e->path, packet)) {
+        element_drop(e, packet);
+        return;
+    }
     copy.m = path_copy(e->path, packet->m);
     if (copy.m != NULL) {
         counter_add(&e->counts.copied, 1);

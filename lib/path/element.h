@@ -53,6 +53,7 @@ struct path {
     struct path_config cfg;
     struct clock clock;
     struct path_counts counts;
+    struct store store;
     struct fifo out;           /* what has passed, by time */
     uint32_t out_wanted;       /* no more than so many, while: */
     const struct element *top; /* the element that path_run() runs, not one that an arrival does */
@@ -107,9 +108,6 @@ void element_run(struct element *e, uint64_t until);
  * path is full or the pool empty. */
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m);
 struct rte_mbuf *path_make(struct path *path);
-/* A ring of the path's kind. */
-int path_fifo_init(const struct path *path, struct fifo *f, uint32_t packets);
-
 /* Enough for this poll: run() stops, with e->due at what it left, if it is the top. */
 static inline bool element_sated(const struct element *e)
 {
@@ -120,14 +118,20 @@ static inline bool element_sated(const struct element *e)
 static inline void path_discard(struct path *path, const struct path_packet *p)
 {
     counter_set(&path->counts.held_packets, path->counts.held_packets - 1);
-    rte_pktmbuf_free(p->m);
+    store_free(&path->store, p->m, p->len);
 }
 
-/* A packet was lost on its way out of a ring: its mbuf could not be had. */
-static inline void path_lost(struct path *path)
+/* Makes an mbuf of what stands for one. If none is to be had that is counted, m is NULL, and the
+ * packet must be dropped. */
+static inline bool path_whole(struct path *path, struct path_packet *p)
 {
+    if (!store_has(p->m))
+        return true;
+    p->m = store_take(&path->store, p->m, p->len);
+    if (p->m != NULL)
+        return true;
     counter_add(&path->counts.drop_no_mbuf, 1);
-    counter_set(&path->counts.held_packets, path->counts.held_packets - 1);
+    return false;
 }
 
 static inline void element_put(struct element *e, struct path_packet *p)
@@ -166,20 +170,6 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
         counter_set(&c->queued_packets_max, c->queued_packets);
     if (c->queued_bytes > c->queued_bytes_max)
         counter_set(&c->queued_bytes_max, c->queued_bytes);
-}
-
-/* Takes the oldest packet of a ring. False if it got lost, which is counted. */
-static inline bool element_pop(struct element *e, struct fifo *f, struct path_packet *p)
-{
-    fifo_pop(f, p);
-    if (p->m != NULL)
-        return true;
-    counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
-    counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
-    counter_add(&e->counts.dropped, 1);
-    counter_add(&e->counts.dropped_bytes, p->len);
-    path_lost(e->path);
-    return false;
 }
 
 /* And ends, where how long is known since it began. */

@@ -42,6 +42,10 @@ static void match_arrive(struct element *e, struct path_packet *packet)
 
     uint32_t i = 0;
 
+    if (!path_whole(e->path, packet)) {
+        element_drop(e, packet);
+        return;
+    }
     ip_flow(packet->m, &f);
     while (i < p->n && !rule_fits(&p->rules[i], &f, packet->len))
         i++;
@@ -162,6 +166,10 @@ static void each_arrive(struct element *e, struct path_packet *packet)
     struct each *x = (struct each *)e;
     struct ip_flow k;
 
+    if (!path_whole(e->path, packet)) {
+        element_drop(e, packet);
+        return;
+    }
     key_of(((const struct each_params *)e->params)->key, packet->m, &k);
     element_put(x->heads[flow_number(x, &k)], packet);
 }
@@ -190,7 +198,7 @@ static int join_init(struct element *e)
     /* flows let go one after the other: only when all have is there an order of time */
     e->blind = true;
     /* what one poll brings is not far apart */
-    if (sorter_init(&j->sorter, e->path->cfg.packets_max, 1u << 20) != 0)
+    if (sorter_init(&j->sorter, e->path->cfg.packets_max, 1u << 20, &e->path->store) != 0)
         return -ENOMEM;
     j->sorter.by_seq = true;
     return 0;

@@ -94,12 +94,18 @@ static void conn_note(struct hop *h, const struct frame *f, uint64_t key, uint64
 static void hop_arrive(struct element *e, struct path_packet *packet)
 {
     const struct hop_params *p = e->params;
-    struct rte_mbuf *m = packet->m;
-    uint8_t *bytes = rte_pktmbuf_mtod(m, uint8_t *);
+    struct rte_mbuf *m;
+    uint8_t *bytes;
     struct frame f;
     struct wire_header w;
     struct wire_cntl cntl;
 
+    if (!path_whole(e->path, packet)) {
+        element_drop(e, packet);
+        return;
+    }
+    m = packet->m;
+    bytes = rte_pktmbuf_mtod(m, uint8_t *);
     if (frame_parse(bytes, m->data_len, m->pkt_len, &f) == FRAME_UDP &&
         (f.sport == p->port || f.dport == p->port) &&
         (uint64_t)f.payload_off + f.payload_len <= m->data_len) {

@@ -230,7 +230,7 @@ static void loss_arrive(struct element *e, struct path_packet *packet)
     const struct loss_params *p = e->params;
 
     if (loses((struct loss *)e)) {
-        if (!p->ecn || !ip_mark(packet->m)) {
+        if (!p->ecn || !path_whole(e->path, packet) || !ip_mark(packet->m)) {
             element_drop(e, packet);
             return;
         }

@@ -40,11 +40,6 @@ struct rte_mbuf *path_make(struct path *path)
     return adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
 }
 
-int path_fifo_init(const struct path *path, struct fifo *f, uint32_t packets)
-{
-    return fifo_init(f, packets, path->cfg.compact_bytes, path->cfg.pool);
-}
-
 /* ---- making and unmaking ------------------------------------------------------------------ */
 
 static void elements_free(struct path *p)
@@ -72,6 +67,7 @@ void path_destroy(struct path *p)
         chain_free(p->chain);
     rte_free(p->chain);
     fifo_fini(&p->out);
+    store_fini(&p->store);
     rte_free(p);
 }
 
@@ -125,7 +121,9 @@ struct path *path_create(const char *spec, const struct path_config *cfg, uint64
     spec_init(&s, spec, cfg->hz, err, err_len);
     rc = chain_parse(p->chain, &s);
     if (rc == 0) {
-        rc = path_fifo_init(p, &p->out, cfg->packets_max);
+        rc = store_init(&p->store, cfg->packets_max, cfg->compact_bytes, cfg->pool);
+        if (rc == 0)
+            rc = fifo_init(&p->out, cfg->packets_max, &p->store);
         if (rc == 0)
             rc = elements_create(p, now);
         if (rc == -E2BIG)
@@ -225,8 +223,8 @@ uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint1
         struct path_packet packet;
 
         fifo_pop(&p->out, &packet);
-        if (packet.m == NULL) {
-            path_lost(p);
+        if (!path_whole(p, &packet)) {
+            path_discard(p, &packet);
             continue;
         }
         at[n] = packet.at;

@@ -112,7 +112,7 @@ static int police_init(struct element *e)
     struct police *po = (struct police *)e;
 
     contract_set(po);
-    return path_fifo_init(e->path, &po->fifo, e->path->cfg.packets_max);
+    return fifo_init(&po->fifo, e->path->cfg.packets_max, &e->path->store);
 }
 
 static void police_fini(struct element *e)
@@ -210,6 +210,10 @@ static void police_arrive(struct element *e, struct path_packet *packet)
     } else if (p->action == POLICE_DROP) {
         element_drop(e, packet);
     } else {
+        if (!path_whole(e->path, packet)) {
+            element_drop(e, packet);
+            return;
+        }
         counter_add(&e->counts.marked, ip_set_dscp(packet->m, (uint8_t)p->dscp));
         element_pass(e, packet);
     }
@@ -222,8 +226,7 @@ static void police_run(struct element *e, uint64_t until)
     while (!element_sated(e) && fifo_count(&po->fifo) > 0 && fifo_first(&po->fifo)->at <= until) {
         struct path_packet packet;
 
-        if (!element_pop(e, &po->fifo, &packet))
-            continue;
+        fifo_pop(&po->fifo, &packet);
         element_release(e, &packet);
         element_pass(e, &packet);
     }

@@ -110,8 +110,9 @@ int queue_init(struct queue *q, const struct element *e,
 
         for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next)
             most = RTE_MAX(most, band_packets(of(c->params), i));
-        most = RTE_MIN(most, (uint64_t)e->path->cfg.packets_max);
-        if (path_fifo_init(e->path, &q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull)) != 0)
+        /* and one that is being served (rate.c) */
+        most = RTE_MIN(most, (uint64_t)e->path->cfg.packets_max - 1) + 1;
+        if (fifo_init(&q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull), &e->path->store) != 0)
             return -ENOMEM;
     }
     return 0;
@@ -147,7 +148,7 @@ static bool early(struct queue *q, struct element *e, const struct queue_params 
 
     if (v == RED_PASS)
         return false;
-    if (v == RED_EARLY && p->red.ecn && ip_mark(packet->m)) {
+    if (v == RED_EARLY && p->red.ecn && path_whole(e->path, packet) && ip_mark(packet->m)) {
         counter_add(&e->counts.marked, 1);
         return false;
     }
@@ -157,9 +158,17 @@ static bool early(struct queue *q, struct element *e, const struct queue_params 
 bool queue_push(struct queue *q, struct element *e, const struct queue_params *p,
                 struct path_packet *packet, const struct queue_extra *extra)
 {
-    uint32_t i = p->n_bands > 1 ? band_of(p, packet) : 0;
-    const struct queue_band *b = &p->bands[i];
+    const struct queue_band *b;
+    uint32_t i = 0;
 
+    if (p->n_bands > 1) {
+        if (!path_whole(e->path, packet)) {
+            element_drop(e, packet);
+            return false;
+        }
+        i = band_of(p, packet);
+    }
+    b = &p->bands[i];
     if (p->has_red && early(q, e, p, packet, extra)) {
         element_drop(e, packet);
         return false;
@@ -186,14 +195,11 @@ bool queue_pop(struct queue *q, struct element *e, const struct queue_params *p,
             i++;
             continue;
         }
-        if (!element_pop(e, &q->bands[i].fifo, packet)) {
-            q->bands[i].bytes -= packet->len;
-            continue;
-        }
+        fifo_pop(&q->bands[i].fifo, packet);
         q->bands[i].bytes -= packet->len;
         if (!p->has_codel || !codel_leave(&q->codel, &p->codel, packet->at, q->bands[i].bytes, now))
             return true;
-        if (p->codel.ecn && ip_mark(packet->m)) {
+        if (p->codel.ecn && path_whole(e->path, packet) && ip_mark(packet->m)) {
             counter_add(&e->counts.marked, 1);
             codel_marked(&q->codel, &p->codel);
             return true;

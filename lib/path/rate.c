@@ -28,6 +28,10 @@ struct rate {
     uint64_t work;  /* bytes * hz; done after work / rate cycles */
     uint64_t spare; /* likewise: what the last cycle of it could do beside */
     bool stalled;   /* this packet has been held up already */
+    /* A plain link: one queue, drop-tail, the same for ever. When a packet will have left is known
+     * when it arrives, so it goes through the first band's ring with that time. */
+    bool plain;
+    uint64_t last; /* when the last one will have left */
 };
 
 static int queue_parse(struct spec *s, struct rate_params *p)
@@ -146,7 +150,66 @@ static uint64_t rate_of(const struct server *sv)
     return ((const struct rate_params *)sv->e.params)->rate_Bps;
 }
 
-static int rate_init(struct element *e)
+/* A plain link's packet. */
+static void plain_arrive(struct element *e, struct path_packet *packet)
+{
+    struct rate *r = (struct rate *)e;
+    const struct rate_params *p = e->params;
+    const struct queue_band *b = &p->server.queue.bands[0];
+    struct fifo *f = &r->sv.queue.bands[0].fifo;
+    uint32_t waiting = fifo_count(f); /* the one being served as well */
+    uint64_t arrived = packet->at;
+
+    if (waiting == 0) {
+        r->last = arrived;
+        r->spare = 0;
+    } else if (waiting - 1 >= b->limit_packets ||
+               e->counts.queued_bytes - fifo_first(f)->len + packet->len > b->limit_bytes) {
+        element_drop(e, packet);
+        return;
+    }
+    element_hold(e, packet);
+    r->work = wire_bytes(p, packet->len) * e->path->clock.hz;
+    r->work -= RTE_MIN(r->spare, r->work);
+    r->start = r->last;
+    due_set(r);
+    packet->at = r->last = e->due;
+    histogram_add(e->delay, packet->at - arrived);
+    fifo_push(f, packet);
+    e->due = fifo_first(f)->at;
+}
+
+static void plain_run(struct element *e, uint64_t until)
+{
+    struct fifo *f = &((struct rate *)e)->sv.queue.bands[0].fifo;
+
+    while (!element_sated(e) && fifo_count(f) > 0 && fifo_first(f)->at <= until) {
+        struct path_packet packet;
+
+        fifo_pop(f, &packet);
+        element_release(e, &packet);
+        element_pass(e, &packet);
+    }
+    e->due = fifo_count(f) > 0 ? fifo_first(f)->at : TIME_NEVER;
+}
+
+static void rate_arrive(struct element *e, struct path_packet *packet)
+{
+    if (((struct rate *)e)->plain)
+        plain_arrive(e, packet);
+    else
+        server_arrive(e, packet);
+}
+
+static void rate_run(struct element *e, uint64_t until)
+{
+    if (((struct rate *)e)->plain)
+        plain_run(e, until);
+    else
+        server_run(e, until);
+}
+
+static int link_init(struct element *e)
 {
     struct rate *r = (struct rate *)e;
 
@@ -155,10 +218,20 @@ static int rate_init(struct element *e)
     return server_init(e);
 }
 
+static int rate_init(struct element *e)
+{
+    const struct rate_params *p = e->params;
+    const struct queue_params *q = &p->server.queue;
+
+    ((struct rate *)e)->plain = e->stage->changes == NULL && p->rate_Bps > 0 && q->n_bands == 1 &&
+                                !q->has_red && !q->has_codel;
+    return link_init(e);
+}
+
 static int receiver_init(struct element *e)
 {
     ((struct rate *)e)->sv.overrun = receiver_overrun;
-    return rate_init(e);
+    return link_init(e);
 }
 
 const struct element_kind kind_rate = {
@@ -168,8 +241,8 @@ const struct element_kind kind_rate = {
     .parse = rate_parse,
     .init = rate_init,
     .fini = server_fini,
-    .arrive = server_arrive,
-    .run = server_run,
+    .arrive = rate_arrive,
+    .run = rate_run,
     .change = rate_change,
 };
 

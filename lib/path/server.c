@@ -17,7 +17,7 @@ void server_fini(struct element *e)
 
     queue_fini(&sv->queue);
     if (sv->busy)
-        rte_pktmbuf_free(sv->packet.m);
+        store_free(&e->path->store, sv->packet.m, sv->packet.len);
 }
 
 void server_arrive(struct element *e, struct path_packet *packet)

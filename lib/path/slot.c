@@ -62,7 +62,7 @@ static void slot_free(void *params)
 
 static int slot_init(struct element *e)
 {
-    return path_fifo_init(e->path, &((struct slot *)e)->fifo, e->path->cfg.packets_max);
+    return fifo_init(&((struct slot *)e)->fifo, e->path->cfg.packets_max, &e->path->store);
 }
 
 static void slot_fini(struct element *e)
@@ -107,8 +107,7 @@ static void slot_run(struct element *e, uint64_t until)
     while (!element_sated(e) && fifo_count(&sl->fifo) > 0 && sl->opens <= until) {
         struct path_packet packet;
 
-        if (!element_pop(e, &sl->fifo, &packet))
-            continue;
+        fifo_pop(&sl->fifo, &packet);
         element_unhold(e, &packet, sl->opens - packet.at);
         packet.at = sl->opens;
         /* the last one of an opening may exceed its bytes, as in netem */

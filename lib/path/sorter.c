@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "base/seq.h"
 
-int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles)
+int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles, struct store *store)
 {
     memset(s, 0, sizeof *s);
+    s->store = store;
     s->nodes = rte_malloc("path sorter", packets * sizeof *s->nodes, 64);
     s->heap = rte_malloc("path sorter", packets * sizeof *s->heap, 64);
     if (s->nodes == NULL || s->heap == NULL) {
@@ -33,7 +34,7 @@ void sorter_fini(struct sorter *s)
     bool overtaken;
 
     while (s->nodes != NULL && sorter_pop(s, UINT64_MAX, &p, &overtaken))
-        rte_pktmbuf_free(p.m);
+        store_free(s->store, p.m, p.len);
     rte_free(s->nodes);
     rte_free(s->heap);
     s->nodes = NULL;
@@ -108,6 +109,8 @@ void sorter_push(struct sorter *s, const struct path_packet *p)
         node = s->fresh++;
     }
     packet_copy(&s->nodes[node].p, p);
+    if (s->count > FIFO_WARM && !store_has(p->m))
+        s->nodes[node].p.m = store_put(s->store, p->m, p->len);
     s->nodes[node].order = s->order++;
     if (s->count++ == 0)
         s->current = p->at >> s->shift;

@@ -32,6 +32,7 @@ struct sorter_node {
 struct sorter {
     struct sorter_node *nodes; /* own, capacity of them */
     uint32_t *heap;            /* own; node numbers */
+    struct store *store;       /* the path's */
     uint32_t capacity, count, heaped;
     uint32_t free, fresh; /* returned nodes; and those never used: fresh .. capacity - 1 */
     uint32_t shift;
@@ -44,7 +45,7 @@ struct sorter {
 };
 
 /* Room for so many packets; span_cycles: how far apart times usually are at most. 0 or -ENOMEM. */
-int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles);
+int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles, struct store *store);
 void sorter_fini(struct sorter *s); /* frees the packets */
 
 /* There must be room. */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "path/store.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+/* How far a free place is looked for: what left out of order leaves holes behind it. */
+#define TRIES 8u
+
+int store_init(struct store *s, uint32_t frames, uint32_t frame_bytes, struct rte_mempool *pool)
+{
+    memset(s, 0, sizeof *s);
+    s->pool = pool;
+    if (frame_bytes == 0 || rte_pktmbuf_data_room_size(pool) < RTE_PKTMBUF_HEADROOM + frame_bytes)
+        return 0;
+    s->n = RTE_MAX(frames, 2u);
+    s->lines = rte_malloc("path store", (size_t)s->n * STORE_LINE, STORE_LINE);
+    s->used = rte_zmalloc("path store", s->n, STORE_LINE);
+    if (s->lines == NULL || s->used == NULL) {
+        store_fini(s);
+        return -ENOMEM;
+    }
+    s->frame_bytes = frame_bytes;
+    return 0;
+}
+
+void store_fini(struct store *s)
+{
+    rte_pktmbuf_free_bulk(s->spares, s->n_spares);
+    rte_free(s->lines);
+    rte_free(s->used);
+    memset(s, 0, sizeof *s);
+}
+
+static uint32_t lines_of(uint32_t len)
+{
+    return len <= STORE_LINE ? 1 : (len + STORE_LINE - 1) / STORE_LINE;
+}
+
+/* Nothing of this mbuf but its bytes matters, it is one like those that will be needed, and whole
+ * lines can be read from it. */
+static inline bool plain(const struct store *s, const struct rte_mbuf *m)
+{
+    return m->pool == s->pool && m->nb_segs == 1 && m->ol_flags == 0 &&
+           rte_mbuf_refcnt_read(m) == 1 && rte_pktmbuf_tailroom(m) >= STORE_LINE;
+}
+
+/* Writes past the cache: the lines are wanted when they would have left it anyway, and none is read
+ * before it is written. */
+static inline void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
+{
+#ifdef __SSE2__
+    for (; lines > 0; lines--, to += STORE_LINE, from += STORE_LINE) {
+        const __m128i *f = (const __m128i *)(const void *)from;
+        __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1), c = _mm_loadu_si128(f + 2),
+                d = _mm_loadu_si128(f + 3);
+        __m128i *t = (__m128i *)(void *)to;
+
+        _mm_stream_si128(t, a);
+        _mm_stream_si128(t + 1, b);
+        _mm_stream_si128(t + 2, c);
+        _mm_stream_si128(t + 3, d);
+    }
+#else
+    memcpy(to, from, (size_t)lines * STORE_LINE);
+#endif
+}
+
+static inline void lines_mark(struct store *s, uint32_t first, uint32_t lines, uint8_t used)
+{
+    s->used[first] = used;
+    for (uint32_t i = 1; __builtin_expect(i < lines, 0); i++)
+        s->used[first + i] = used;
+}
+
+/* The first of so many free lines side by side; n if none is near. */
+static inline uint32_t lines_find(struct store *s, uint32_t lines)
+{
+    for (uint32_t i = 0; i < TRIES; i++) {
+        uint32_t first = s->next + lines <= s->n ? s->next : 0, k = 0;
+
+        if (lines == 1 && !s->used[first]) {
+            s->next = first + 1;
+            return first;
+        }
+        while (k < lines && !s->used[first + k])
+            k++;
+        s->next = first + (k == lines ? lines : k + 1);
+        if (k == lines)
+            return first;
+    }
+    return s->n;
+}
+
+struct rte_mbuf *store_put(struct store *s, struct rte_mbuf *m, uint32_t len)
+{
+    uint32_t lines = lines_of(len), first;
+
+    if (len > s->frame_bytes || !plain(s, m))
+        return m;
+    first = lines_find(s, lines);
+    if (first == s->n)
+        return m;
+    lines_mark(s, first, lines, 1);
+    lines_write(s->lines + (size_t)first * STORE_LINE, rte_pktmbuf_mtod(m, const uint8_t *), lines);
+    if (s->n_spares < STORE_SPARES)
+        s->spares[s->n_spares++] = m;
+    else
+        rte_pktmbuf_free(m);
+    return (struct rte_mbuf *)((uintptr_t)first << 1 | 1);
+}
+
+struct rte_mbuf *store_take(struct store *s, struct rte_mbuf *kept, uint32_t len)
+{
+    uint32_t first = (uint32_t)((uintptr_t)kept >> 1), lines = lines_of(len);
+    struct rte_mbuf *m;
+
+    if (s->n_spares > 0) {
+        m = s->spares[--s->n_spares];
+        m->data_off = RTE_PKTMBUF_HEADROOM; /* else it is plain() */
+    } else {
+        m = rte_pktmbuf_alloc(s->pool);
+    }
+    lines_mark(s, first, lines, 0);
+    if (m != NULL) {
+        m->pkt_len = len;
+        m->data_len = (uint16_t)len;
+        for (uint32_t i = 0; i < lines; i++)
+            memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, i * STORE_LINE),
+                   s->lines + (size_t)(first + i) * STORE_LINE, STORE_LINE);
+    }
+    return m;
+}
+
+void store_free(struct store *s, struct rte_mbuf *m, uint32_t len)
+{
+    if (store_has(m))
+        lines_mark(s, (uint32_t)((uintptr_t)m >> 1), lines_of(len), 0);
+    else
+        rte_pktmbuf_free(m);
+}
