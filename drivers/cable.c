@@ -223,8 +223,9 @@ static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbu
 
 static uint32_t receive(struct cable *w, struct direction *d)
 {
+    const struct path_counts *c = path_counts(d->path);
     struct rte_mbuf *m[CABLE_BURST];
-    uint64_t now, bytes = 0;
+    uint64_t now, before;
     uint16_t n;
 
     if (d->from != NULL)
@@ -232,16 +233,14 @@ static uint32_t receive(struct cable *w, struct direction *d)
     else
         n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
     now = rte_rdtsc();
-
     if (n == 0)
         return 0;
-    for (uint16_t i = 0; i < n; i++)
-        bytes += m[i]->pkt_len;
     counter_add(&d->counts.rx_packets, n);
-    counter_add(&d->counts.rx_bytes, bytes);
     if (d->from != NULL)
         n = copies_make(w, d, m, n);
+    before = c->in_bytes;
     path_push(d->path, m, n, now);
+    counter_add(&d->counts.rx_bytes, c->in_bytes - before);
     return n;
 }
 
@@ -272,19 +271,17 @@ static bool kept_offer(struct cable *w, struct direction *d)
 
 static uint32_t path_send(struct cable *w, struct direction *d, struct path *p)
 {
-    uint64_t at[CABLE_BURST], bytes = 0, now;
+    uint64_t at[CABLE_BURST], now, before = path_counts(p)->out_bytes;
     uint16_t n = path_pop_times(p, d->kept, at, CABLE_BURST, rte_rdtsc());
 
     if (n == 0)
         return 0;
-    for (uint16_t i = 0; i < n; i++)
-        bytes += d->kept[i]->pkt_len;
     d->kept_first = 0;
     d->kept_n = n;
     d->kept_since = now = rte_rdtsc();
     for (uint16_t i = 0; i < n; i++)
         histogram_add(&d->counts.late, now - at[i]);
-    counter_add(&d->counts.tx_bytes, bytes);
+    counter_add(&d->counts.tx_bytes, path_counts(p)->out_bytes - before);
     kept_offer(w, d);
     return n;
 }

@@ -73,6 +73,7 @@ struct element {
     struct path *path;
     uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
     uint64_t change_at; /* when params change */
+    uint64_t held_at;   /* when the last one began to wait */
     bool blind;         /* arrivals do not look at what waits: no need to run() before them */
     struct path_element_counts counts;
     struct rng rng;
@@ -163,7 +164,10 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
 {
     struct path_element_counts *c = &e->counts;
 
-    histogram_add(e->queue, c->queued_packets);
+    /* a burst is one look at the queue */
+    if (p->at != e->held_at)
+        histogram_add(e->queue, c->queued_packets);
+    e->held_at = p->at;
     counter_add(&c->queued_packets, 1);
     counter_add(&c->queued_bytes, p->len);
     if (c->queued_packets > c->queued_packets_max)

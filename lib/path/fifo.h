@@ -57,7 +57,7 @@ static inline uint32_t fifo_count(const struct fifo *f)
 }
 
 /* So many are wanted so soon that their mbufs stay warm as they are. */
-#define FIFO_WARM  128u
+#define FIFO_WARM  4096u
 /* What will be wanted is called up this many places ahead. */
 #define FIFO_AHEAD 16u
 

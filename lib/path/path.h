@@ -115,7 +115,7 @@ struct path_element_info {
                           another's flow i, that flow's are i * N to i * N + N - 1. */
     const struct path_element_counts *counts;
     const struct histogram *delay; /* cycles spent in the element; NULL if it holds nothing */
-    const struct histogram *queue; /* packets found waiting by each arrival; likewise */
+    const struct histogram *queue; /* packets found waiting at each time of arrival; likewise */
 };
 
 /* What left an element is what came and what it made, less what it dropped and what waits; it is

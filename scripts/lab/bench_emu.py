@@ -15,7 +15,7 @@ from .box import Box
 from .pair import pair_cpus
 from .process import LabError, until
 
-RING = "rsize=10,bsize=2048"
+RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
 IN_FLIGHT = 1_000_000
 
@@ -100,8 +100,8 @@ def run(lab, args, results):
             pmd[frame].append(testpmd(lab, args, f"p{i}-{frame}-", frame))
             wire[frame].append(emulator(lab, args, f"w{i}-{frame}-", frame, "")[0])
         # a link that is full: below what the box can do, above what it must
-        spec = _impaired_spec(0.55 * pmd[60][-1], 60)
-        pps, report = emulator(lab, args, f"i{i}-", 60, spec, 1_300_000, warmup=3.0)
+        spec = _impaired_spec(0.51 * pmd[60][-1], 60)
+        pps, report = emulator(lab, args, f"i{i}-", 60, spec, 1_300_000, warmup=5.0)
         impaired.append(pps)
         held.append(report["held_packets"])
         print(f"round {i + 1}: testpmd " +
@@ -116,7 +116,8 @@ def run(lab, args, results):
                 _fits(impaired) / _fits(ratios) / 1e6, 0.5)
     results.add("packets in flight then", _fits(held), "packets", bar=IN_FLIGHT)
     for frame in frames:
-        delay_error(lab, args, results, frame, _fits(wire[frame]) / 2)
+        top = emulator(lab, args, f"t{frame}-", frame, f"delay {DELAY}", 100_000)[0]
+        delay_error(lab, args, results, frame, top / 2)
 
 
 def histogram_show(h):

@@ -134,12 +134,14 @@ TEST(Rate, QueueHistogramsSayWhatWasFound)
 {
     Line l("rate 8kbit");
 
-    for (int i = 0; i < 10; i++)
-        l.push(0, 10);
+    for (uint64_t i = 0; i < 10; i++)
+        l.push(i, 10);
+    l.push(9, 10); // a burst is one look
     l.finish();
     EXPECT_EQ(l.element().queue->max, 9u);
+    EXPECT_EQ(histogram_count(l.element().queue), 10u);
     EXPECT_EQ(histogram_min(l.element().delay), 10000000u);
-    EXPECT_EQ(l.element().delay->max, 100000000u);
+    EXPECT_EQ(l.element().delay->max, 110000000u - 9u);
 }
 
 /* ---- at ------------------------------------------------------------------------------------- */
