@@ -59,7 +59,8 @@ TEST(Atm, HalfAnHourBelowTheContractLosesNothing)
 TEST(Atm, HalfAnHourAboveItDeliversLittle)
 {
     uint64_t out;
-    path_element_counts c = half_an_hour("police pcr 133mbit cdvt 1ms cells line 134051590bit", &out);
+    path_element_counts c =
+        half_an_hour("police pcr 133mbit cdvt 1ms cells line 134051590bit", &out);
     double excess = (double)c.cells_excess / (double)c.cells;
     EXPECT_NEAR(excess, 1 - 133.0 / 134.05159, 1e-5);
     // one cell in 127.5 is lost, and a frame has 192: each loses one or two
