@@ -178,7 +178,7 @@ static json_t *direction_json(const struct box *b, unsigned int i)
     json_object_set_new(o, "tx_dropped", json_integer((json_int_t)w->tx_dropped));
     json_object_set_new(o, "drop_full", json_integer((json_int_t)c->drop_full));
     json_object_set_new(o, "drop_no_mbuf",
-                        json_integer((json_int_t)(c->drop_no_mbuf + w->drop_no_mbuf)));
+                        json_integer((json_int_t)c->drop_no_mbuf + (json_int_t)w->drop_no_mbuf));
     json_object_set_new(o, "held_packets", json_integer((json_int_t)c->held_packets));
     json_object_set_new(o, "late_ns", histogram_json(b, &w->late, true, true));
     json_object_set_new(o, "round_ns", histogram_json(b, &w->round, true, true));

@@ -27,8 +27,9 @@ struct ip_flow {
     uint16_t vlan;         /* of the outer tag, or IP_VLAN_NONE */
     uint8_t proto;         /* 0 if not IP, and of IPv6 with hop-by-hop options before no L4 */
     uint8_t dscp;
-    bool ip;
+    uint8_t ip; /* 1 if it is */
     uint8_t src_mac[6], dst_mac[6];
+    uint8_t zero[3]; /* no byte is padding: flows are compared as a whole */
 };
 
 void ip_flow(const struct rte_mbuf *m, struct ip_flow *f);

@@ -168,6 +168,7 @@ bool sorter_pop(struct sorter *s, uint64_t until, struct path_packet *p, bool *o
             node = next;
         }
     }
+    CHECK(s->heap != NULL);
     if (s->nodes[s->heap[0]].p.at > until)
         return false;
     node = heap_pop(s);
