@@ -31,6 +31,7 @@ struct direction {
     struct rte_ring *from, *to; /* instead of rx, tx: the other ends of a made port's rings */
     struct path *path;
     struct path *wanted; /* set by control, taken by the runner */
+    uint64_t wanted_at;  /* its beginning, by control's TSC */
     struct old_path old[OLD_PATHS];
     uint32_t n_old; /* not empty yet */
     uint16_t kept_first, kept_n;
@@ -44,6 +45,7 @@ struct direction {
 struct cable {
     struct cable_config cfg;
     struct direction dir[2];
+    uint64_t now; /* never goes back, whatever the TSC of this core or another says */
     uint64_t last_run, keep_cycles;
     struct rte_ring *rings[4]; /* rx and tx of each made port */
     bool made[2];
@@ -51,8 +53,8 @@ struct cable {
 
 /* ---- making and unmaking ------------------------------------------------------------------ */
 
-static struct path *path_new(const struct cable *w, unsigned int i, const char *spec, char *err,
-                             size_t err_len)
+static struct path *path_new(const struct cable *w, unsigned int i, const char *spec, uint64_t now,
+                             char *err, size_t err_len)
 {
     struct path_config cfg = {
         .hz = w->cfg.hz,
@@ -62,7 +64,7 @@ static struct path *path_new(const struct cable *w, unsigned int i, const char *
         .compact_bytes = w->cfg.compact_bytes,
     };
 
-    return path_create(spec, &cfg, rte_rdtsc(), err, err_len);
+    return path_create(spec, &cfg, now, err, err_len);
 }
 
 static int end_make(struct cable *w, unsigned int end, char *err, size_t err_len)
@@ -114,11 +116,12 @@ struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err
         return NULL;
     }
     w->cfg = *cfg;
+    w->now = rte_rdtsc();
     w->keep_cycles = cfg->hz / 1000 * CABLE_KEEP_MS;
     for (unsigned int i = 0; i < 2 && rc == 0; i++) {
         struct direction *d = &w->dir[i];
 
-        d->path = d->current = path_new(w, i, cfg->spec[i], why, sizeof why);
+        d->path = d->current = path_new(w, i, cfg->spec[i], w->now, why, sizeof why);
         if (d->path == NULL) {
             snprintf(err, err_len, "%s path: %s", i == 0 ? "forward" : "reverse", why);
             rc = -EINVAL;
@@ -185,8 +188,16 @@ uint16_t cable_port(const struct cable *w, unsigned int end)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
+static inline uint64_t now_read(struct cable *w)
+{
+    uint64_t now = rte_rdtsc();
+
+    w->now = RTE_MAX(w->now, now);
+    return w->now;
+}
+
 /* Control wants another path: the old one goes on until it is empty. */
-static void path_take(struct direction *d)
+static void path_take(struct cable *w, struct direction *d)
 {
     for (uint32_t k = 0; k < OLD_PATHS; k++) {
         struct path *wanted;
@@ -200,6 +211,7 @@ static void path_take(struct direction *d)
         __atomic_store_n(&d->old[k].path, d->path, __ATOMIC_RELEASE);
         d->n_old++;
         d->path = wanted;
+        w->now = RTE_MAX(w->now, d->wanted_at);
         return;
     }
 }
@@ -232,7 +244,7 @@ static uint32_t receive(struct cable *w, struct direction *d)
         n = (uint16_t)rte_ring_sc_dequeue_burst(d->from, (void **)m, CABLE_BURST, NULL);
     else
         n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
-    now = rte_rdtsc();
+    now = now_read(w);
     if (n == 0)
         return 0;
     counter_add(&d->counts.rx_packets, n);
@@ -260,8 +272,8 @@ static bool kept_offer(struct cable *w, struct direction *d)
     if (d->kept_n == 0)
         return true;
     if (sent > 0) {
-        d->kept_since = rte_rdtsc();
-    } else if (rte_rdtsc() - d->kept_since > w->keep_cycles) {
+        d->kept_since = now_read(w);
+    } else if (now_read(w) - d->kept_since > w->keep_cycles) {
         counter_add(&d->counts.tx_dropped, d->kept_n);
         rte_pktmbuf_free_bulk(d->kept + d->kept_first, d->kept_n);
         d->kept_first = d->kept_n = 0;
@@ -272,13 +284,13 @@ static bool kept_offer(struct cable *w, struct direction *d)
 static uint32_t path_send(struct cable *w, struct direction *d, struct path *p)
 {
     uint64_t at[CABLE_BURST], now, before = path_counts(p)->out_bytes;
-    uint16_t n = path_pop_times(p, d->kept, at, CABLE_BURST, rte_rdtsc());
+    uint16_t n = path_pop_times(p, d->kept, at, CABLE_BURST, now_read(w));
 
     if (n == 0)
         return 0;
     d->kept_first = 0;
     d->kept_n = n;
-    d->kept_since = now = rte_rdtsc();
+    d->kept_since = now = now_read(w);
     for (uint16_t i = 0; i < n; i++)
         histogram_add(&d->counts.late, now - at[i]);
     counter_add(&d->counts.tx_bytes, path_counts(p)->out_bytes - before);
@@ -318,7 +330,7 @@ static uint32_t transmit(struct cable *w, struct direction *d)
 
 uint32_t cable_run(struct cable *w)
 {
-    uint64_t now = rte_rdtsc();
+    uint64_t now = now_read(w);
     uint32_t n = 0;
 
     for (unsigned int i = 0; i < 2; i++) {
@@ -328,7 +340,7 @@ uint32_t cable_run(struct cable *w)
         if (d->moved)
             histogram_add(&d->counts.round, now - w->last_run);
         if (__atomic_load_n(&d->wanted, __ATOMIC_RELAXED) != NULL)
-            path_take(d);
+            path_take(w, d);
         moved = receive(w, d);
         moved += transmit(w, d);
         d->moved = moved > 0;
@@ -382,7 +394,8 @@ int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size
                  OLD_PATHS);
         return -EBUSY;
     }
-    p = path_new(w, i, spec, err, err_len);
+    d->wanted_at = rte_rdtsc();
+    p = path_new(w, i, spec, d->wanted_at, err, err_len);
     if (p == NULL)
         return -EINVAL;
     __atomic_store_n(&d->wanted, p, __ATOMIC_RELEASE);

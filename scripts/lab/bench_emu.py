@@ -5,7 +5,9 @@ One generator lcore sends frames into the first memif and drains the second; the
 has the other core. Taking turns in one run, medians. "impaired" is 100 ms of delay, 0.1 % of loss and
 a rate limit, with at least 10^6 packets in flight: what the link's queue holds, and what the delay
 does. The delay error is measured in the box: from the TSC read right after rx_burst to the one read
-right before tx_burst, less the configured delay, at half of the top load.
+right before tx_burst, less the configured delay, at half of the top load. Its 99 % quantile must be
+below 5 us, or below what the kernel's tick and the host take from a loop that does nothing (spin.c),
+times 1.25.
 """
 import json
 import os
@@ -143,5 +145,10 @@ def delay_error(lab, args, results, frame, pps):
     results.add(f"{name}: earliest", late["min"], "ns", bar=0)
     results.add(f"{name}: median", late["p50"], "ns",
                 bar=min(max(100, 0.6 * loop["p50"]), 1000), at_most=True)
-    results.add(f"{name}: 99 %", late["p99"], "ns", bar=5000, at_most=True)
+    # 5 us, where the core itself is not away for longer
+    alone = json.loads(lab.run("spin", [os.path.join(args.build, "test", "bench", "spin"),
+                                        str(2 * args.seconds)], 60, cpus=[pair_cpus()[0][0]]))
+    results.add(f"this core away from a bare loop, at {pps / 1e6:.2f} Mpps: 99 %", alone["p99_ns"], "ns")
+    results.add(f"{name}: 99 %", late["p99"], "ns", bar=max(5000, 1.25 * alone["p99_ns"]),
+                at_most=True)
     results.add(f"{name}: median round", loop["p50"], "ns")

@@ -56,18 +56,30 @@ static void run(benchmark::State &state, const char *spec)
     path_destroy(p);
 }
 
+// Free hugepages of 2 MB.
+static unsigned long huge_mb()
+{
+    unsigned long n = 0;
+    FILE *f = std::fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
+    if (f != nullptr) {
+        if (std::fscanf(f, "%lu", &n) != 1)
+            n = 0;
+        std::fclose(f);
+    }
+    return 2 * n;
+}
+
 int main(int argc, char **argv)
 {
     benchmark::Initialize(&argc, argv);
-    const char *eal[] = {argv[0],    "--in-memory", "--no-pci",       "-m",          "1024",
-                         "--lcores", "0",           "--no-telemetry", "--log-level", "error"};
-    if (rte_eal_init((int)(sizeof eal / sizeof *eal), const_cast<char **>(eal)) < 0) {
-        const char *plain[] = {argv[0], "--no-huge", "--no-shconf", "--no-pci",       "-m",
-                               "1024",  "--lcores",  "0",           "--no-telemetry", "--log-level",
-                               "error"};
-        if (rte_eal_init((int)(sizeof plain / sizeof *plain), const_cast<char **>(plain)) < 0)
-            return 1;
-    }
+    std::vector<const char *> eal = {argv[0], "--no-pci",       "-m",          "1024", "--lcores",
+                                     "0",     "--no-telemetry", "--log-level", "error"};
+    if (huge_mb() >= 1100)
+        eal.push_back("--in-memory");
+    else
+        eal.insert(eal.end(), {"--no-huge", "--no-shconf"});
+    if (rte_eal_init((int)eal.size(), const_cast<char **>(eal.data())) < 0)
+        return 1;
     pool = rte_pktmbuf_pool_create("path", 65535, 256, 0, 128 + 128, SOCKET_ID_ANY);
     if (pool == nullptr)
         return 1;
