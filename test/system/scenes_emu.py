@@ -7,10 +7,10 @@ import re
 import sys
 import time
 
-from harness import LabError, one_line, perf, scenario, sh
+from harness import LabError, Skip, one_line, perf, scenario, sh
 from lab import net
-from lab.box import ADDR, Box, element, kernel_box
-from lab.daemon import Daemon, memif
+from lab.box import ADDR, Box, element, kernel_box, kernels
+from lab.daemon import Daemon, af_xdp, memif
 from lab.pair import ADDR_B, pair_cpus, station
 from lab.process import until
 
@@ -157,6 +157,44 @@ def schedule(lab, context):
         return min(ping_times(spaces["left"], ADDR["right"][0], 2)) >= 50
 
     until(slow, 15, "the change", 0.2)
+    box.stop()
+
+
+@scenario("the box on AF_XDP", netns=True)
+def xdp(lab, context):
+    spaces, ns = kernels(lab)
+    try:
+        box = Box(lab, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
+                  "delay 5ms", "delay 5ms", ("--packets", "4096"), ns=ns)
+    except LabError as problem:
+        if re.search(r"af_xdp|xsk|xdp", str(problem), re.IGNORECASE):
+            raise Skip("this kernel or this DPDK has no AF_XDP on veth") from None
+        raise
+    times = ping_times(spaces["left"], ADDR["right"][0])
+    if len(times) != 20 or min(times) < 10:
+        raise LabError(f"{times}")
+    box.stop()
+
+
+@scenario("the box on TAP devices", netns=True)
+def tap(lab, context):
+    ns = net.namespace(lab, "box")
+    try:
+        box = Box(lab, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
+                  "delay 5ms", ("--packets", "4096"), ns=ns)
+    except LabError as problem:
+        if "tun" in str(problem):
+            raise Skip("this kernel has no TAP devices") from None
+        raise
+    sides = {}
+    for number, side in enumerate(("left", "right")):
+        sides[side] = net.namespace(lab, side)
+        net.ip(ns, "link", "set", f"slt{number}", "netns", sides[side])
+        net.address(sides[side], f"slt{number}", f"{ADDR[side][0]}/24")
+        net.ip(sides[side], "link", "set", f"slt{number}", "up")
+    times = ping_times(sides["left"], ADDR["right"][0])
+    if len(times) != 20 or min(times) < 10:
+        raise LabError(f"{times}")
     box.stop()
 
 
