@@ -40,7 +40,7 @@ def iperf(lab, spaces, congestion, seconds):
 
 def available(lab, ns):
     """Congestion controls of this kernel."""
-    text = lab.run("sysctl", ["sysctl", "-n", "net.ipv4.tcp_available_congestion_control"], ns=ns)
+    text = lab.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], ns=ns)
     return re.findall(r"\w+", text)
 
 

@@ -63,7 +63,7 @@ def tcp(lab, context):
     amount = 6_000_000
     spaces, box = kernel_box(lab, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
                              "delay 5ms")
-    have = lab.run("sysctl", ["sysctl", "-n", "net.ipv4.tcp_available_congestion_control"],
+    have = lab.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
                    ns=spaces["left"]).split()
     for congestion in ("reno", "cubic", "bbr"):
         if congestion not in have:
