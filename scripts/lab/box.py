@@ -16,9 +16,11 @@ ADDR = {"left": ("10.91.0.1", "fd91::1"), "right": ("10.91.0.2", "fd91::2")}
 class Box:
     """One sluice-emu; vdevs: two --vdev arguments. forward is from the first to the second."""
 
-    def __init__(self, lab, build, vdevs, forward="", reverse="", options=(), memory_mb=512,
+    def __init__(self, lab, build, vdevs, forward="", reverse="", options=(), memory_mb=256,
                  worker=None, control=None, ns=None, console=False):
         self.lab, self.build = lab, build
+        if "--packets" not in options:
+            options = ("--packets", "4096", *options)
         if worker is None:
             worker, control = pair_cpus()[0]
         self.json = lab.path("box.json")
