@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The swarm as a program; see --help.
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <ctime>
 #include <vector>
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,19 +20,29 @@ namespace
 {
 
 constexpr int kFailuresShown = 5;
+constexpr uint64_t kJobsMax = 256;
 
 struct Options {
     uint64_t first = 1, last = 1;
     uint64_t minutes = 0;
+    uint64_t jobs = 1;
     std::string pcap;
     bool digest = false, table = false, verbose = false, all_kinds = false;
 };
 
-// What a child tells its parent, whatever becomes of it.
-struct Shared {
-    Tally tally;
+// A child, and what it tells its parent whatever becomes of it.
+struct Job {
+    pid_t pid;
     uint64_t seed; // being run
     bool failed;
+};
+
+struct Shared {
+    std::atomic<uint64_t> next; // seed that nobody has begun
+    std::atomic<bool> all_begun;
+    pthread_mutex_t lock; // of tally
+    Tally tally;
+    Job jobs[kJobsMax];
 };
 
 const char kHelp[] =
@@ -41,6 +53,7 @@ const char kHelp[] =
     "  --seed S           one world\n"
     "  --seeds FROM-TO    these worlds\n"
     "  --minutes M        fresh ones, from a seed that is the time of day, for so long\n"
+    "  --jobs N           so many processes share the worlds\n"
     "  --pcap FILE        with --seed: captures all frames (pcapng, with time in ns and "
     "direction)\n"
     "  --digest           prints each world's digest, over every (time, host, frame)\n"
@@ -122,6 +135,10 @@ Options parse(int argc, char **argv)
             o.minutes = number(argv[++i], &end);
             o.first = static_cast<uint64_t>(time(nullptr)) * 1000000;
             o.last = UINT64_MAX;
+        } else if (a == "--jobs") {
+            o.jobs = number(argv[++i], &end);
+            if (o.jobs == 0 || o.jobs > kJobsMax)
+                usage("--jobs wants 1 to 256");
         } else if (a == "--pcap") {
             o.pcap = argv[++i];
         } else {
@@ -143,15 +160,18 @@ void report(const Swarm &s, const char *program)
     std::printf("  replay: %s --seed %lu --pcap %lu.pcapng\n", program, s.plan.seed, s.plan.seed);
 }
 
-// Runs seeds from o.first on, until one fails. In a child, with an EAL of its own: what has failed
-// is not tidied up.
-void run_seeds(const Options &o, double until, Shared *shared, const char *program)
+// Takes seeds until there are none, or one fails. In a child, with an EAL of its own: what has
+// failed is not tidied up.
+void run_seeds(const Options &o, double until, Shared *shared, Job *job, const char *program)
 {
     if (!eal_start(program))
         _exit(1);
-    for (uint64_t seed = o.first; seed <= o.last; seed++) {
-        shared->seed = seed;
-        if (until != 0 && seconds() > until)
+    while (!shared->all_begun) {
+        uint64_t seed = job->seed = shared->next++;
+
+        if (seed >= o.last || (until != 0 && seconds() > until))
+            shared->all_begun = true;
+        if (seed > o.last)
             break;
         double start = seconds();
         Swarm s(seed, o.pcap);
@@ -160,21 +180,69 @@ void run_seeds(const Options &o, double until, Shared *shared, const char *progr
             std::printf("seed %lu: %s\n", seed, s.plan.about().c_str());
         bool ok = s.run();
 
+        pthread_mutex_lock(&shared->lock);
         s.count(&shared->tally);
+        pthread_mutex_unlock(&shared->lock);
         if (o.digest)
             std::printf("%lu %016lx\n", seed, s.digest);
         if (o.verbose)
             std::printf("  %.3f s\n", seconds() - start);
         if (!ok) {
             report(s, program);
-            shared->failed = true;
-            break;
+            job->failed = true;
         }
+        std::fflush(stdout);
+        if (!ok)
+            _exit(0);
     }
-    std::fflush(stdout);
-    if (shared->failed)
-        _exit(0);
     std::exit(0); // coverage is written at the end
+}
+
+// Starts jobs, and again those that a failure ended. Returns the failures, or -1 if it cannot.
+int run_jobs(const Options &o, double until, Shared *shared, const char *program)
+{
+    uint64_t running = 0;
+    int failures = 0;
+
+    for (uint64_t i = 0; i < o.jobs; i++)
+        shared->jobs[i] = {};
+    for (;;) {
+        for (Job *job = shared->jobs; job < shared->jobs + o.jobs; job++) {
+            if (job->pid != 0 || shared->all_begun)
+                continue;
+            *job = {};
+            pid_t pid = fork();
+
+            if (pid == 0)
+                run_seeds(o, until, shared, job, program);
+            if (pid < 0)
+                return -1;
+            job->pid = pid;
+            running++;
+        }
+        if (running == 0)
+            return failures;
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        Job *job = shared->jobs;
+
+        while (job < shared->jobs + o.jobs && job->pid != pid)
+            job++;
+        if (job == shared->jobs + o.jobs)
+            return -1;
+        bool died = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+
+        if (died && !job->failed)
+            std::printf("FAILED seed %lu: the program died (status %d)\n"
+                        "  replay: %s --seed %lu --pcap %lu.pcapng\n",
+                        job->seed, status, program, job->seed, job->seed);
+        std::fflush(stdout);
+        failures += died || job->failed ? 1 : 0;
+        if (failures >= kFailuresShown)
+            shared->all_begun = true;
+        job->pid = 0;
+        running--;
+    }
 }
 
 // False if a kind never hit.
@@ -206,32 +274,21 @@ int main(int argc, char **argv)
     double start = seconds(), until = o.minutes != 0 ? start + 60.0 * double(o.minutes) : 0;
     void *memory =
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    Shared *shared = static_cast<Shared *>(memory);
-    int failures = 0;
+    pthread_mutexattr_t shared_lock;
 
     if (memory == MAP_FAILED)
         return 1;
-    while (failures < kFailuresShown && o.first <= o.last) {
-        int status;
-        pid_t child;
+    Shared *shared = new (memory) Shared();
 
-        shared->failed = false;
-        std::fflush(stdout);
-        child = fork();
-        if (child == 0)
-            run_seeds(o, until, shared, argv[0]);
-        if (child < 0 || waitpid(child, &status, 0) != child)
-            return 1;
-        if (!shared->failed && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            break;
-        if (!shared->failed)
-            std::printf("FAILED seed %lu: the program died (status %d)\n"
-                        "  replay: %s --seed %lu --pcap %lu.pcapng\n",
-                        shared->seed, status, argv[0], shared->seed, shared->seed);
-        failures++;
-        if (shared->seed == UINT64_MAX)
-            break;
-        o.first = shared->seed + 1;
+    pthread_mutexattr_init(&shared_lock);
+    pthread_mutexattr_setpshared(&shared_lock, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&shared->lock, &shared_lock);
+    shared->next = o.first;
+    int failures = run_jobs(o, until, shared, argv[0]);
+
+    if (failures < 0) {
+        std::fprintf(stderr, "swarm: no process for a job: %s\n", std::strerror(errno));
+        return 1;
     }
     bool all = print_table(shared->tally, seconds() - start);
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class DaemonTest : public ::testing::Test
     {
         seed = test_seed();
         RecordProperty("seed", std::to_string(seed));
+        descriptors_before = descriptors();
         path = "/tmp/sluice-test-" + std::to_string(getpid()) + ".sock";
         config.host = {64, 16, seed, 3, 1000000, 100000000, 16};
         config.channels = 2;
@@ -37,6 +39,9 @@ class DaemonTest : public ::testing::Test
     void TearDown() override
     {
         stop();
+        /* What sluiced/grave.h closes, it closes in its own time. */
+        EXPECT_TRUE(eventually([&] { return descriptors() == descriptors_before; }))
+            << descriptors_before << " descriptors have become " << descriptors();
         if (HasFailure())
             std::cerr << "SLUICE_SEED=" << seed << "\n";
     }
@@ -75,6 +80,14 @@ class DaemonTest : public ::testing::Test
             usleep(1000);
         }
         return false;
+    }
+
+    /* This process's, the one for counting them included. */
+    static long descriptors()
+    {
+        std::filesystem::directory_iterator fds("/proc/self/fd");
+
+        return std::distance(begin(fds), end(fds));
     }
 
     uint32_t conns() const
@@ -136,6 +149,7 @@ class DaemonTest : public ::testing::Test
     }
 
     uint64_t seed = 0;
+    long descriptors_before = 0;
     std::string path;
     struct fake_daemon_config config = {};
     struct fake_daemon *daemon = nullptr;

@@ -55,7 +55,8 @@ void check(const std::string &path, int extra, bool hello)
     ASSERT_TRUE(bad.send(&q, sizeof q, fds, extra + 1));
     if (!hello)
         bad.send(&q, sizeof q, fds, extra + 1);
-    close(c);
+    for (int i = 0; i <= extra; i++)
+        close(fds[i]);
     usleep(100000);
     auto t = std::chrono::steady_clock::now();
     good.ask(PROTOCOL_HELLO);

@@ -2,8 +2,7 @@
 /* EAL for rte_ring and rte_malloc, then the tests. */
 #include <random>
 
-#include <rte_eal.h>
-
+#include "eal.hh"
 #include "unit/client/fixture.h"
 
 uint64_t test_seed()
@@ -15,18 +14,8 @@ uint64_t test_seed()
 
 int main(int argc, char **argv)
 {
-    static char words[][24] = {
-        "test_client", "--no-huge",      "--no-shconf", "--no-pci",       "-m", "256", "--lcores",
-        "0",           "--no-telemetry", "--log-level", "lib.eal:warning"};
-    char *args[sizeof words / sizeof words[0]];
-    int n = 0;
-
     ::testing::InitGoogleTest(&argc, argv);
-    for (char *w : words)
-        args[n++] = w;
-    if (rte_eal_init(n, args) < 0) {
-        fprintf(stderr, "EAL does not start\n");
+    if (!eal_start(argv[0], "256"))
         return 1;
-    }
     return RUN_ALL_TESTS();
 }

@@ -17,6 +17,19 @@ class WaitTest : public DaemonTest
 
         return poll(&p, 1, timeout_ms) == 1;
     }
+
+    /*
+     * Nothing is there to take, and the descriptor says so. A worker that had decided to wake
+     * before the last completion was taken may do so once more.
+     */
+    static bool quiet(struct sluice *s, int fd, int timeout_ms)
+    {
+        struct sluice_completion d;
+
+        return sluice_poll(s, &d, 1, 0) == 0 &&
+               (!readable(fd, timeout_ms) ||
+                (sluice_poll(s, &d, 1, 0) == 0 && !readable(fd, timeout_ms)));
+    }
 };
 
 /* Two sessions in two threads, each asleep until the other one has sent. */
@@ -80,7 +93,7 @@ TEST_F(WaitTest, TimeoutsAreKept)
     sluice_close(s);
 }
 
-/* The descriptor is readable exactly while there is something to take. */
+/* The descriptor is readable while there is something to take, and not for long after. */
 TEST_F(WaitTest, DescriptorForOwnEventLoops)
 {
     struct sluice_conn *c[2];
@@ -93,7 +106,7 @@ TEST_F(WaitTest, DescriptorForOwnEventLoops)
     int fd = sluice_fd(s);
     ASSERT_GE(fd, 0);
     EXPECT_EQ(sluice_fd(s), fd);
-    EXPECT_FALSE(readable(fd, 20));
+    EXPECT_TRUE(quiet(s, fd, 20));
     for (uint64_t round = 0; round < 200; round++) {
         ASSERT_EQ(sluice_recv(c[1], m, 1, 1), 0);
         ASSERT_EQ(sluice_recv(c[1], m, 1, 2), 0);
@@ -107,8 +120,7 @@ TEST_F(WaitTest, DescriptorForOwnEventLoops)
             ASSERT_GE(n, 0);
             got += n;
         }
-        ASSERT_EQ(sluice_poll(s, d, 4, 0), 0);
-        ASSERT_FALSE(readable(fd, 0)) << round;
+        ASSERT_TRUE(quiet(s, fd, 0)) << round;
     }
     stop();
     EXPECT_TRUE(readable(fd, 5000)) << "the end of the daemon is to be seen, too";
@@ -146,8 +158,7 @@ TEST_F(WaitTest, DescriptorAfterOtherCalls)
             ASSERT_GE(n, 0);
             got += n;
         }
-        ASSERT_EQ(sluice_poll(s, d, 4, 0), 0);
-        ASSERT_FALSE(readable(fd, 0)) << round;
+        ASSERT_TRUE(quiet(s, fd, 0)) << round;
     }
     sluice_close(s);
 }

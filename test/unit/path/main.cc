@@ -4,23 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <vector>
 
-#include <rte_eal.h>
-
+#include "eal.hh"
 #include "support.h"
 
 int main(int argc, char **argv)
 {
     testing::InitGoogleTest(&argc, argv);
-    std::vector<const char *> eal = {
-        argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
-        "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
-
-    if (rte_eal_init((int)eal.size(), const_cast<char **>(eal.data())) < 0) {
-        std::fprintf(stderr, "EAL does not start\n");
+    if (!eal_start(argv[0], "512"))
         return 1;
-    }
     test_pool = rte_pktmbuf_pool_create("test", 32767, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
     if (test_pool == nullptr) {
         std::fprintf(stderr, "no memory for packets\n");
