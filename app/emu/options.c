@@ -8,6 +8,7 @@
 #include <rte_common.h>
 
 #include "base/value.h"
+#include "common/option.h"
 
 const char options_help[] =
     "Usage: sluice-emu [EAL arguments] -- [--forward SPEC] [--reverse SPEC] [options]\n"
@@ -42,11 +43,6 @@ const char options_help[] =
     "Exit status: 0 stopped as asked, 1 fault while running, 2 command line or SPEC,\n"
     "4 EAL, 5 port. Manual: sluice-emu(8).\n";
 
-struct option {
-    const char *name;
-    const char *value; /* what it needs, for messages; NULL: none */
-};
-
 enum {
     FORWARD,
     REVERSE,
@@ -62,20 +58,29 @@ enum {
     INTERACTIVE,
     CHECK_SPEC,
     HELP,
+    HELP_SHORT,
     VERSION,
 };
 
 static const struct option options[] = {
-    [FORWARD] = {"--forward", "SPEC"},  [REVERSE] = {"--reverse", "SPEC"},
-    [BOTH] = {"--both", "SPEC"},        [PORTS] = {"--ports", "A,B"},
-    [PACKETS] = {"--packets", "N[,M]"}, [MTU] = {"--mtu", "N"},
-    [SEED] = {"--seed", "N"},           [TIME] = {"--time", "T"},
-    [INTERVAL] = {"--interval", "T"},   [JSON] = {"--json", "FILE"},
-    [QUIET] = {"--quiet", NULL},        [INTERACTIVE] = {"-i", NULL},
-    [CHECK_SPEC] = {"--check", "SPEC"}, [HELP] = {"--help", NULL},
-    [VERSION] = {"--version", NULL},
+    [FORWARD] = {"--forward", "SPEC", .may_be_empty = true},
+    [REVERSE] = {"--reverse", "SPEC", .may_be_empty = true},
+    [BOTH] = {"--both", "SPEC", .may_be_empty = true},
+    [PORTS] = {"--ports", "A,B"},
+    [PACKETS] = {"--packets", "N[,M]"},
+    [MTU] = {"--mtu", "N"},
+    [SEED] = {"--seed", "N"},
+    [TIME] = {"--time", "T"},
+    [INTERVAL] = {"--interval", "T"},
+    [JSON] = {"--json", "FILE"},
+    [QUIET] = {"--quiet"},
+    [INTERACTIVE] = {"-i"},
+    [CHECK_SPEC] = {"--check", "SPEC", .alone = true, .may_be_empty = true},
+    [HELP] = {"--help", .alone = true},
+    [HELP_SHORT] = {"-h", .alone = true},
+    [VERSION] = {"--version", .alone = true},
+    {NULL},
 };
-#define N_OPTIONS (sizeof options / sizeof options[0])
 
 struct parse {
     struct options *o;
@@ -141,11 +146,11 @@ static int time_set(struct parse *p, const char *name, const char *value, uint64
     return what != NULL ? wrong(p, name, value, what) : 0;
 }
 
-static int option_set(struct parse *p, size_t i, const char *value)
+static int option_set(struct parse *p, int option, const char *value)
 {
     struct options *o = p->o;
 
-    switch (i) {
+    switch (option) {
     case FORWARD:
         o->spec[0] = value;
         break;
@@ -180,6 +185,7 @@ static int option_set(struct parse *p, size_t i, const char *value)
         o->interactive = true;
         break;
     case HELP:
+    case HELP_SHORT:
         o->help = true;
         break;
     default:
@@ -188,70 +194,19 @@ static int option_set(struct parse *p, size_t i, const char *value)
     return 0;
 }
 
-static int unknown(struct parse *p, const char *arg)
-{
-    const char *nearest = NULL;
-    unsigned int best = 4;
-
-    for (size_t i = 0; i < N_OPTIONS; i++) {
-        unsigned int d = value_distance(options[i].name, arg);
-
-        if (d < best && options[i].name[1] == '-') {
-            best = d;
-            nearest = options[i].name;
-        }
-    }
-    if (nearest != NULL)
-        snprintf(p->err, p->err_len, "unknown argument %s; did you mean %s?", arg, nearest);
-    else
-        snprintf(
-            p->err, p->err_len,
-            "unknown argument %s; EAL arguments stand before --, a SPEC of several words needs "
-            "quotes; see sluice-emu --help",
-            arg);
-    return -EINVAL;
-}
-
-/* Takes argv[*i], and the next if that is its value. */
-static int option_take(struct parse *p, char **argv, int argc, int *i)
-{
-    const char *arg = strcmp(argv[*i], "-h") == 0 ? "--help" : argv[*i];
-
-    for (size_t k = 0; k < N_OPTIONS; k++) {
-        const struct option *opt = &options[k];
-        size_t len = strlen(opt->name);
-
-        if (strncmp(arg, opt->name, len) != 0)
-            continue;
-        if (arg[len] == '\0' && opt->value == NULL)
-            return option_set(p, k, NULL);
-        if (arg[len] == '=' && opt->value != NULL)
-            return option_set(p, k, arg + len + 1);
-        if (arg[len] == '\0' && *i + 1 < argc)
-            return option_set(p, k, argv[++*i]);
-        if (arg[len] == '\0') {
-            snprintf(p->err, p->err_len, "%s needs a value; write %s %s", arg, arg, opt->value);
-            return -EINVAL;
-        }
-    }
-    return unknown(p, arg);
-}
-
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len)
 {
     struct parse p = {o, err, err_len};
+    const char *value;
     int i, rc = 0;
 
     *o = (struct options){.spec = {"", ""}, .seed = 1, .packets = {65536, 65536}, .mtu = 1500};
-    for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        continue;
-    o->eal_argc = i;
-    if (i < argc)
-        i++;
-    else if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-                          strcmp(argv[1], "--version") == 0 || strncmp(argv[1], "--check", 7) == 0))
-        i = o->eal_argc = 1; /* these need no EAL, and no -- */
-    for (; i < argc && rc == 0; i++)
-        rc = option_take(&p, argv, argc, &i);
+    for (i = option_first(options, argc, argv, &o->eal_argc); i < argc && rc >= 0; i++) {
+        rc = option_take(options, argc, argv, &i, &value,
+                         "a SPEC of several words needs quotes; see sluice-emu --help", err,
+                         err_len);
+        if (rc >= 0)
+            rc = option_set(&p, rc, value);
+    }
     return rc;
 }

@@ -21,6 +21,13 @@ static const char *time_text(const struct box *b, uint64_t cycles, char *buf)
     return value_time_text(clock_ns(&b->clock, cycles), buf);
 }
 
+/* Only what has happened. */
+static void count_show(const char *what, uint64_t n, FILE *out)
+{
+    if (n > 0)
+        fprintf(out, "; %s %" PRIu64, what, n);
+}
+
 static void element_show(const struct box *b, const struct path_element_info *e, FILE *out)
 {
     const struct path_element_counts *c = e->counts;
@@ -35,16 +42,11 @@ static void element_show(const struct box *b, const struct path_element_info *e,
                 time_text(b, histogram_mean(e->delay), a),
                 time_text(b, histogram_quantile(e->delay, 1, 2), m),
                 time_text(b, histogram_quantile(e->delay, 99, 100), z), c->queued_packets_max);
-    if (c->marked > 0)
-        fprintf(out, "; marked %" PRIu64, c->marked);
-    if (c->copied > 0)
-        fprintf(out, "; copied %" PRIu64, c->copied);
-    if (c->changed > 0)
-        fprintf(out, "; changed %" PRIu64, c->changed);
-    if (c->reordered > 0)
-        fprintf(out, "; reordered %" PRIu64, c->reordered);
-    if (c->shared > 0)
-        fprintf(out, "; shared %" PRIu64, c->shared);
+    count_show("marked", c->marked, out);
+    count_show("copied", c->copied, out);
+    count_show("changed", c->changed, out);
+    count_show("reordered", c->reordered, out);
+    count_show("shared", c->shared, out);
     if (c->cells > 0)
         fprintf(out, "; cells %" PRIu64 ", %" PRIu64 " beyond", c->cells, c->cells_excess);
     fputc('\n', out);
@@ -67,10 +69,8 @@ static void direction_show(const struct box *b, unsigned int i, FILE *out)
     fprintf(out, "  %-34s %12" PRIu64 " %12" PRIu64 " %10" PRIu64, "box", w->rx_packets,
             w->tx_packets, c->drop_full + w->tx_dropped);
     fprintf(out, "            held %" PRIu64, c->held_packets);
-    if (c->drop_full > 0)
-        fprintf(out, "; beyond --packets %" PRIu64, c->drop_full);
-    if (c->drop_no_mbuf > 0)
-        fprintf(out, "; no buffer for a copy %" PRIu64, c->drop_no_mbuf);
+    count_show("beyond --packets", c->drop_full, out);
+    count_show("no buffer for a copy", c->drop_no_mbuf, out);
     if (w->tx_dropped > 0)
         fprintf(out, "; refused by %s %" PRIu64, b->port[1 - i].name, w->tx_dropped);
     if (histogram_count(&w->late) > 0)

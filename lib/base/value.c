@@ -63,16 +63,24 @@ static const struct unit number_units[] = {
     {NULL, 0, 0},
 };
 
-/* number = *mantissa / *scale; returns where the unit starts, or NULL if there is no number. *cut:
- * what came behind the ninth decimal was not 0. */
-static const char *number_read(const char *p, u128 *mantissa, uint64_t *scale, bool *too_large,
-                               bool *cut)
+/* mantissa / scale, as it was written. */
+struct number {
+    u128 mantissa;
+    uint64_t scale;
+    bool too_large;
+    bool cut; /* what came behind the ninth decimal was not 0 */
+};
+
+/* Returns what is wrong, or NULL and where the unit starts. */
+static const char *number_read(const char *p, struct number *n, const char **unit)
 {
     bool point = false, digits = false;
 
-    *mantissa = 0;
-    *scale = 1;
-    *too_large = *cut = false;
+    *n = (struct number){.scale = 1};
+    while (isspace((unsigned char)*p))
+        p++;
+    if (*p == '-')
+        return "it is negative";
     for (;; p++) {
         if (*p == '.' && !point && isdigit((unsigned char)p[1])) {
             point = true;
@@ -81,19 +89,22 @@ static const char *number_read(const char *p, u128 *mantissa, uint64_t *scale, b
         if (!isdigit((unsigned char)*p))
             break;
         digits = true;
-        if (point && *scale >= 1000000000ull) {
-            *cut |= *p != '0'; /* nothing here can tell the difference, but that from 0 */
+        if (point && n->scale >= 1000000000ull) {
+            n->cut |= *p != '0'; /* nothing here can tell the difference, but that from 0 */
             continue;
         }
-        *mantissa = *mantissa * 10 + (unsigned int)(*p - '0');
+        n->mantissa = n->mantissa * 10 + (unsigned int)(*p - '0');
         if (point)
-            *scale *= 10;
-        if (*mantissa > (u128)UINT64_MAX * 1000000000u)
-            *too_large = true;
-        if (*too_large)
-            *mantissa = 0;
+            n->scale *= 10;
+        if (n->mantissa > (u128)UINT64_MAX * 1000000000u)
+            n->too_large = true;
+        if (n->too_large)
+            n->mantissa = 0;
     }
-    return digits ? p : NULL;
+    while (isspace((unsigned char)*p))
+        p++;
+    *unit = p;
+    return digits ? NULL : "it does not start with a number";
 }
 
 /* Letter case does not matter, but for B, which is bytes where b may have been meant as bits. */
@@ -107,23 +118,15 @@ static bool unit_is(const char *name, const char *text)
 static const char *value_read(const char *text, const struct unit *units, const char *no_unit,
                               const char *bad_unit, uint64_t *out)
 {
-    u128 mantissa, value;
-    uint64_t scale;
-    bool too_large, cut;
-    const char *p = text;
+    struct number n;
+    const char *p, *wrong = number_read(text, &n, &p);
+    u128 value;
 
-    while (isspace((unsigned char)*p))
-        p++;
-    if (*p == '-')
-        return "it is negative";
-    p = number_read(p, &mantissa, &scale, &too_large, &cut);
-    if (p == NULL)
-        return "it does not start with a number";
-    if (too_large)
+    if (wrong != NULL)
+        return wrong;
+    if (n.too_large)
         return "it is too large";
-    while (isspace((unsigned char)*p))
-        p++;
-    if (*p == '\0' && mantissa == 0 && !cut) {
+    if (*p == '\0' && n.mantissa == 0 && !n.cut) {
         *out = 0;
         return NULL;
     }
@@ -133,12 +136,12 @@ static const char *value_read(const char *text, const struct unit *units, const 
     }
     if (units->name == NULL)
         return *p == '\0' ? no_unit : bad_unit;
-    if (mantissa > ((u128)-1) / units->times)
+    if (n.mantissa > ((u128)-1) / units->times)
         return "it is too large";
-    value = mantissa * units->times / ((u128)scale * units->over);
+    value = n.mantissa * units->times / ((u128)n.scale * units->over);
     if (value > UINT64_MAX)
         return "it is too large";
-    if (value == 0 && (mantissa != 0 || cut))
+    if (value == 0 && (n.mantissa != 0 || n.cut))
         return "it is too small";
     *out = (uint64_t)value;
     return NULL;
@@ -173,30 +176,20 @@ const char *value_number(const char *text, uint64_t *number)
 
 const char *value_share(const char *text, uint64_t *share)
 {
-    u128 mantissa;
-    uint64_t scale;
-    bool too_large, cut;
-    const char *p = text;
+    struct number n;
+    const char *p, *wrong = number_read(text, &n, &p);
+    u128 whole;
 
-    while (isspace((unsigned char)*p))
-        p++;
-    if (*p == '-')
-        return "it is negative";
-    p = number_read(p, &mantissa, &scale, &too_large, &cut);
-    if (p == NULL)
-        return "it does not start with a number";
-    while (isspace((unsigned char)*p))
-        p++;
-    if (*p == '\0' ? too_large || cut || mantissa != 0 : strcmp(p, "%") != 0)
+    if (wrong != NULL)
+        return wrong;
+    whole = (u128)100 * n.scale;
+    if (*p == '\0' ? n.too_large || n.cut || n.mantissa != 0 : strcmp(p, "%") != 0)
         return *p == '\0' ? "a probability needs a %" : "its unit is not %";
-    if (too_large || mantissa > (u128)100 * scale || (mantissa == (u128)100 * scale && cut))
+    if (n.too_large || n.mantissa > whole || (n.mantissa == whole && n.cut))
         return "it is more than 100%";
-    if (mantissa == 0 && cut)
+    if (n.mantissa == 0 && n.cut)
         return "it is too small";
-    if (mantissa == (u128)100 * scale)
-        *share = UINT64_MAX;
-    else
-        *share = (uint64_t)((mantissa << 64) / ((u128)100 * scale));
+    *share = n.mantissa == whole ? UINT64_MAX : (uint64_t)((n.mantissa << 64) / whole);
     return NULL;
 }
 
