@@ -101,7 +101,7 @@ void conn_rate_apply(struct host *h, struct conn *c)
         if (rate == 0 && c->grant_rate_Bps != 0)
             rate = 1;
     }
-    credit_set(&c->credit, rate, burst, h->now);
+    credit_set(&c->credit, h->cfg.hz, rate, burst, h->now);
     counter_set(&c->pub.tx_rate_Bps, rate);
     counter_set(&c->pub.tx_burst_bytes, burst);
     conn_has_data(h, c);

@@ -11,9 +11,8 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define ASK_NEIGHBOR_NS    200000000ull
-#define PACING_TICKS_PER_S 16000000ull /* 62.5 ns */
-#define TIMER_TICKS_PER_S  1000000ull
+#define ASK_NEIGHBOR_NS   200000000ull
+#define TIMER_TICKS_PER_S 1000000ull
 
 void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link)
 {
@@ -92,18 +91,17 @@ static int storage_create(struct host *h)
 
     snprintf(name, sizeof name, "early%llx", (unsigned long long)(uintptr_t)h);
     h->conns = rte_zmalloc("conns", n * sizeof *h->conns, 64);
-    h->timers = rte_zmalloc("timers", sizeof *h->timers, 64);
-    h->pacing = rte_zmalloc("pacing", sizeof *h->pacing, 64);
-    h->wheel_entries = rte_zmalloc("wheel", 2 * wheel_storage_bytes(cfg->conns), 64);
+    h->timers = rte_malloc("timers", wheel_storage_bytes(cfg->conns), 64);
+    h->pacing = rte_malloc("pacing", wheel_storage_bytes(cfg->conns), 64);
     h->requests = rte_zmalloc("requests", n * cfg->depth * sizeof *h->requests, 64);
     h->buffers = rte_zmalloc("buffers", n * cfg->depth * sizeof *h->buffers, 64);
     h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
     h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
     h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
     h->early = rte_hash_create(&params);
-    if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->wheel_entries == NULL ||
-        h->requests == NULL || h->buffers == NULL || h->spans == NULL || h->grants == NULL ||
-        h->grants_dirty == NULL || h->early == NULL)
+    if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->requests == NULL ||
+        h->buffers == NULL || h->spans == NULL || h->grants == NULL || h->grants_dirty == NULL ||
+        h->early == NULL)
         return -ENOMEM;
     return 0;
 }
@@ -116,7 +114,6 @@ static void storage_destroy(struct host *h)
     rte_free(h->spans);
     rte_free(h->buffers);
     rte_free(h->requests);
-    rte_free(h->wheel_entries);
     rte_free(h->pacing);
     rte_free(h->timers);
     rte_free(h->conns);
@@ -151,10 +148,8 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     secret_init(&h->random, cfg->seed, cfg->worker);
     secret_init(&h->cookies, ~cfg->seed, cfg->worker);
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
-    wheel_init(h->timers, h->wheel_entries, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S),
-               now);
-    wheel_init(h->pacing, h->wheel_entries + cfg->conns, cfg->conns,
-               tick_shift(cfg->hz, PACING_TICKS_PER_S), now);
+    wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
+    wheel_init(h->pacing, cfg->conns, 0, now);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
     for (uint32_t i = 0; i < cfg->conns; i++) {
         h->conns[i].index = i;

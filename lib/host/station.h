@@ -89,7 +89,6 @@ struct host {
     uint64_t now;
     struct conn *conns;
     struct wheel *timers, *pacing;
-    struct wheel_entry *wheel_entries;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
     struct conn_list free_list, cntl_list, data_list, done_list;
     struct host_service services[HOST_SERVICES_MAX];

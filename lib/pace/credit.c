@@ -3,177 +3,146 @@
  * The credit rule in closed form. Rule 2 is the same as credit = min(credit + burst, burst) for
  * either sign of credit, so n refreshes are credit = min(credit + n * burst, burst).
  *
- * Invariant: while the timer runs, the next refresh is at exactly refresh_tsc + fraction / rate
- * cycles and takes effect at its floor; one period is period_tsc + period_rem / rate cycles.
+ * Times with their fraction are counted in 2^-32 cycles here. Invariant: while the timer runs, the
+ * next refresh is at exactly refresh_tsc + fraction and takes effect at its floor.
  */
 #include "pace/credit.h"
 
-#include "base/check.h"
-#include "base/clock.h"
-
-/* Longer periods are as good as never (36 years at 4 GHz) and would not compare wrap-safe. */
+/* Longer periods are as good as never (36 years at 4 GHz). */
 #define PERIOD_MAX_CYCLES (1ull << 62)
+#define FINE_BITS         32
 
 typedef unsigned __int128 u128;
 
 static bool timer_runs(const struct credit *c)
 {
-    return c->burst_bytes > 0 && c->rate_Bps > 0;
+    return c->refresh_tsc != TIME_NEVER;
 }
 
-/* One period in units of 1/rate cycles: burst * hz, unless cut to PERIOD_MAX_CYCLES. */
-static u128 timer_step(const struct credit *c)
+static u128 period_fine(const struct credit *c)
 {
-    return (u128)c->period_tsc * c->rate_Bps + c->period_rem;
+    return (u128)c->period_tsc << FINE_BITS | c->period_fraction;
 }
 
 /* n refreshes at once. */
 static void refresh_times(struct credit *c, u128 n)
 {
-    __int128 credit = c->credit_bytes + (__int128)(n * c->burst_bytes);
+    __int128 credit;
 
-    if (n > 0)
-        c->credit_bytes = (int64_t)(credit < (int64_t)c->burst_bytes ? credit : c->burst_bytes);
+    if (n == 0)
+        return;
+    if (n > UINT64_MAX)
+        n = UINT64_MAX;
+    credit = c->credit_bytes + (__int128)(n * c->burst_bytes);
+    c->credit_bytes = (int64_t)(credit < (int64_t)c->burst_bytes ? credit : c->burst_bytes);
 }
 
-/* earned: of the first burst, in bytes * hz. */
-static void timer_start(struct credit *c, uint64_t now, u128 earned)
+/* part / whole in 2^-64, below 1; whole > 0. */
+static uint64_t share_of(u128 part, u128 whole)
 {
-    u128 step, period, wait;
+    while (whole > UINT64_MAX) {
+        whole >>= 1;
+        part >>= 1;
+    }
+    return part >= whole ? UINT64_MAX : (uint64_t)((part << 64) / whole);
+}
+
+static u128 share_times(u128 x, uint64_t share)
+{
+    return (u128)(uint64_t)(x >> 64) * share + ((u128)(uint64_t)x * share >> 64);
+}
+
+/* earned: of the first burst, in 2^-64 bytes. */
+static void timer_start(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t now, u128 earned)
+{
+    u128 period, wait;
+    u128 burst = (u128)c->burst_bytes << 64;
 
     c->refresh_tsc = TIME_NEVER;
-    c->fraction = 0;
+    c->fraction = c->period_fraction = 0;
     c->period_tsc = 0;
-    c->period_rem = 0;
-    if (!timer_runs(c))
+    if (c->burst_bytes == 0 || rate_Bps == 0)
         return;
-    step = (u128)c->burst_bytes * c->hz;
-    period = step / c->rate_Bps;
-    if (period < PERIOD_MAX_CYCLES) {
-        c->period_tsc = (uint64_t)period;
-        c->period_rem = (uint64_t)(step % c->rate_Bps);
-    } else {
-        c->period_tsc = PERIOD_MAX_CYCLES;
-    }
+    period = (((u128)c->burst_bytes * hz << FINE_BITS) + rate_Bps - 1) / rate_Bps;
+    if (period >> FINE_BITS >= PERIOD_MAX_CYCLES)
+        period = (u128)PERIOD_MAX_CYCLES << FINE_BITS;
+    c->period_tsc = (uint64_t)(period >> FINE_BITS);
+    c->period_fraction = (uint32_t)period;
     /* of a smaller burst more than one may have been earned */
-    refresh_times(c, earned / timer_step(c));
-    step = timer_step(c) - earned % timer_step(c);
-    wait = step / c->rate_Bps;
-    c->fraction = wait < PERIOD_MAX_CYCLES ? (uint64_t)(step % c->rate_Bps) : 0;
-    c->refresh_tsc = now + (uint64_t)(wait < PERIOD_MAX_CYCLES ? wait : PERIOD_MAX_CYCLES);
+    refresh_times(c, earned / burst);
+    wait = period - share_times(period, share_of(earned % burst, burst));
+    c->fraction = (uint32_t)wait;
+    c->refresh_tsc = now + (uint64_t)(wait >> FINE_BITS);
 }
 
-/* What has been earned of the next burst since the last refresh, in bytes * hz. */
+/* What has been earned of the next burst since the last refresh, in 2^-64 bytes. */
 static u128 timer_earned(const struct credit *c, uint64_t now)
 {
-    if (!timer_runs(c))
+    u128 period = period_fine(c);
+    u128 left = ((u128)(c->refresh_tsc - now) << FINE_BITS) + c->fraction;
+
+    if (!timer_runs(c) || left >= period)
         return 0;
-    u128 left = (u128)(c->refresh_tsc - now) * c->rate_Bps + c->fraction;
-    u128 step = timer_step(c);
-
-    return left < step ? step - left : 0;
-}
-
-static void values_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes)
-{
-    c->rate_Bps = rate_Bps < CREDIT_RATE_MAX_BPS ? rate_Bps : CREDIT_RATE_MAX_BPS;
-    c->burst_bytes = burst_bytes < CREDIT_BURST_MAX_BYTES ? burst_bytes : CREDIT_BURST_MAX_BYTES;
+    return (u128)c->burst_bytes * share_of(period - left, period);
 }
 
 void credit_init(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
                  uint64_t now)
 {
-    CHECK(hz > 0);
-    c->hz = hz;
-    values_set(c, rate_Bps, burst_bytes);
+    CHECK(hz > 0 && hz < 1ull << 40);
+    *c = (struct credit){.refresh_tsc = TIME_NEVER};
+    credit_set(c, hz, rate_Bps, burst_bytes, now);
     c->credit_bytes = (int64_t)c->burst_bytes;
-    timer_start(c, now, 0);
 }
 
-void credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now)
+void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
+                uint64_t now)
 {
-    uint64_t old_rate_Bps = c->rate_Bps;
-    uint64_t old_burst_bytes = c->burst_bytes;
+    struct credit old;
 
     credit_update(c, now);
-    u128 earned = timer_earned(c, now);
-
-    values_set(c, rate_Bps, burst_bytes);
-    if (c->rate_Bps == old_rate_Bps && c->burst_bytes == old_burst_bytes)
-        return;
+    old = *c;
+    if (rate_Bps > CREDIT_RATE_MAX_BPS)
+        rate_Bps = CREDIT_RATE_MAX_BPS;
+    c->burst_bytes = burst_bytes < CREDIT_BURST_MAX_BYTES ? burst_bytes : CREDIT_BURST_MAX_BYTES;
     if (c->credit_bytes > (int64_t)c->burst_bytes)
         c->credit_bytes = (int64_t)c->burst_bytes;
-    timer_start(c, now, earned);
+    timer_start(c, hz, rate_Bps, now, timer_earned(&old, now));
+    if (c->burst_bytes == old.burst_bytes && period_fine(c) == period_fine(&old) &&
+        timer_runs(c) == timer_runs(&old))
+        *c = old;
 }
 
-/* Applies every refresh whose floor is <= now, however many; the first is known to be one. */
-static __attribute__((noinline)) void refresh_many(struct credit *c, uint64_t now)
+/* Applies every refresh whose floor is <= now, however many. */
+void credit_update_late(struct credit *c, uint64_t now)
 {
-    u128 step = timer_step(c);
-    u128 room = (u128)(now - c->refresh_tsc + 1) * c->rate_Bps - c->fraction;
-    u128 n = (room + step - 1) / step; /* refreshes strictly before now + 1 */
-    u128 due = c->fraction + n * step;
+    u128 period = period_fine(c), room, n;
 
+    if (!timer_runs(c))
+        return;
+    /* Few periods late: stepping is cheaper than the divisions. */
+    if ((now - c->refresh_tsc) / 4 < c->period_tsc) {
+        do
+            credit_update_once(c);
+        while (!time_before(now, c->refresh_tsc));
+        return;
+    }
+    room = ((u128)(now - c->refresh_tsc + 1) << FINE_BITS) - c->fraction;
+    n = (room + period - 1) / period; /* refreshes strictly before now + 1 */
     refresh_times(c, n);
-    c->refresh_tsc += (uint64_t)(due / c->rate_Bps);
-    c->fraction = (uint64_t)(due % c->rate_Bps);
+    room = ((u128)c->refresh_tsc << FINE_BITS) + c->fraction + n * period;
+    c->refresh_tsc = (uint64_t)(room >> FINE_BITS);
+    c->fraction = (uint32_t)room;
 }
 
-static void refresh_one(struct credit *c)
+uint64_t credit_next_deep(const struct credit *c)
 {
-    if (c->credit_bytes <= 0)
-        c->credit_bytes += (int64_t)c->burst_bytes;
-    else
-        c->credit_bytes = (int64_t)c->burst_bytes;
-    c->refresh_tsc += c->period_tsc;
-    c->fraction += c->period_rem;
-    if (c->fraction >= c->rate_Bps) {
-        c->fraction -= c->rate_Bps;
-        c->refresh_tsc++;
-    }
-}
+    u128 more;
 
-void credit_update(struct credit *c, uint64_t now)
-{
-    if (!timer_runs(c) || time_before(now, c->refresh_tsc))
-        return;
-    /* Up to four periods late: stepping is cheaper than the 128-bit divisions. */
-    if ((now - c->refresh_tsc) / 4 >= c->period_tsc) {
-        refresh_many(c, now);
-        return;
-    }
-    do
-        refresh_one(c);
-    while (!time_before(now, c->refresh_tsc));
-}
-
-bool credit_open(struct credit *c, uint64_t now)
-{
-    credit_update(c, now);
-    return c->burst_bytes == 0 || (c->rate_Bps > 0 && c->credit_bytes > 0);
-}
-
-void credit_take(struct credit *c, uint64_t len_bytes)
-{
-    if (c->burst_bytes == 0)
-        return;
-    CHECK(c->credit_bytes > 0);
-    c->credit_bytes -= (int64_t)len_bytes;
-}
-
-uint64_t credit_next(struct credit *c, uint64_t now)
-{
-    uint64_t more;
-    u128 wait = PERIOD_MAX_CYCLES;
-
-    if (credit_open(c, now))
-        return now;
-    if (c->rate_Bps == 0)
+    if (!timer_runs(c))
         return TIME_NEVER;
     more = (uint64_t)-c->credit_bytes / c->burst_bytes; /* refreshes after the next one */
-    if (more == 0)
-        return c->refresh_tsc;
-    if (more < PERIOD_MAX_CYCLES / (c->period_tsc + 1))
-        wait = (c->fraction + more * timer_step(c)) / c->rate_Bps;
-    return c->refresh_tsc + (uint64_t)wait;
+    if (more >= PERIOD_MAX_CYCLES / (c->period_tsc + 1))
+        return c->refresh_tsc + PERIOD_MAX_CYCLES;
+    return c->refresh_tsc + (uint64_t)((c->fraction + more * period_fine(c)) >> FINE_BITS);
 }

@@ -17,9 +17,10 @@
  * Envelope, for any window W: bytes <= rate * W + 2 * burst + one packet, where W counts whole
  * cycles including both ends (a refresh takes effect in the cycle in which it falls).
  *
- * RTIMER is kept as an integer of cycles plus a remainder (burst * hz mod rate), carried from
- * period to period, so the long-run rate is exact (error < 1 ppm over any 10^6 periods, in fact
- * bounded by one cycle in total). Updating over n elapsed periods is O(1) for any n.
+ * RTIMER is a number of 2^-32 cycles, burst * hz / rate rounded up, and nothing is rounded from
+ * period to period: the k-th refresh is at start + floor(k * RTIMER), so the long-run rate is never
+ * above rate, and below it by less than 2^-32 cycles a period (64 B bursts at 400 Gbit/s: 1e-10).
+ * Updating over n elapsed periods is O(1) for any n.
  *
  * rate_Bps: user bytes per second, 0 .. 2^48; burst_bytes: 0 .. 2^40 (larger is clamped).
  * Written and read by the worker that owns the connection.
@@ -30,44 +31,86 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/check.h"
+#include "base/clock.h"
+
 #define CREDIT_RATE_MAX_BPS    (1ull << 48)
 #define CREDIT_BURST_MAX_BYTES (1ull << 40)
 
+/* 40 bytes: it shares a cache line with what a flow sends next. */
 struct credit {
-    uint64_t hz;          /* cycles per second of `now` */
-    uint64_t rate_Bps;    /* as granted */
-    uint64_t burst_bytes; /* as granted */
-    int64_t credit_bytes; /* may be <= 0 */
-    uint64_t refresh_tsc; /* when RTIMER fires next; TIME_NEVER while it does not run */
-    uint64_t fraction;    /* carried remainder, in units of 1/rate cycles, < rate */
-    uint64_t period_tsc;  /* floor(burst * hz / rate), at most 2^62: as good as never */
-    uint64_t period_rem;  /* burst * hz mod rate */
+    uint64_t refresh_tsc;     /* when RTIMER fires next; TIME_NEVER while it does not run */
+    uint64_t period_tsc;      /* RTIMER, at most 2^62: as good as never */
+    uint32_t fraction;        /* of refresh_tsc, in 2^-32 cycles */
+    uint32_t period_fraction; /* of period_tsc */
+    int64_t credit_bytes;     /* may be <= 0 */
+    uint64_t burst_bytes;     /* as granted */
 };
 
-/* Starts with one full burst of credit and RTIMER running from now. hz > 0. */
+/* Starts with one full burst of credit and RTIMER running from now. hz: cycles per second of now,
+ * 1 .. 2^40; the same in all calls. */
 void credit_init(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
                  uint64_t now);
 
 /* Replaces rate and burst (rule 4). Unchanged values change nothing. */
-void credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now);
+void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
+                uint64_t now);
 
-/*
- * Applies every refresh due at or before now; O(1). The k-th after RTIMER's start is at exactly
- * start + floor(k * burst * hz / rate). An earlier now than before changes nothing. Called by
- * credit_set, credit_open and credit_next.
- */
-void credit_update(struct credit *c, uint64_t now);
+/* RTIMER fires (rule 2). */
+static inline void credit_update_once(struct credit *c)
+{
+    uint64_t fraction = (uint64_t)c->fraction + c->period_fraction;
+
+    c->credit_bytes = (c->credit_bytes <= 0 ? c->credit_bytes : 0) + (int64_t)c->burst_bytes;
+    c->fraction = (uint32_t)fraction;
+    c->refresh_tsc += c->period_tsc + (fraction >> 32);
+}
+
+/* The part of credit_update() that is rare: more than one refresh is due. */
+void credit_update_late(struct credit *c, uint64_t now);
+
+/* Applies every refresh due at or before now; O(1). An earlier now than before changes nothing.
+ * Called by credit_set, credit_open and credit_next. */
+static inline void credit_update(struct credit *c, uint64_t now)
+{
+    if (time_before(now, c->refresh_tsc))
+        return;
+    if (now - c->refresh_tsc < c->period_tsc)
+        credit_update_once(c);
+    else
+        credit_update_late(c, now);
+}
 
 /* May a packet go now (rule 1)? Updates first. */
-bool credit_open(struct credit *c, uint64_t now);
+static inline bool credit_open(struct credit *c, uint64_t now)
+{
+    credit_update(c, now);
+    return c->burst_bytes == 0 || (c->credit_bytes > 0 && c->refresh_tsc != TIME_NEVER);
+}
 
 /* A packet with this many user bytes (< 2^32) was sent; only after credit_open() said yes. */
-void credit_take(struct credit *c, uint64_t len_bytes);
+static inline void credit_take(struct credit *c, uint64_t len_bytes)
+{
+    if (c->burst_bytes == 0)
+        return;
+    CHECK(c->credit_bytes > 0);
+    c->credit_bytes -= (int64_t)len_bytes;
+}
+
+/* The part of credit_next() that is rare: credit is more than a burst below zero. */
+uint64_t credit_next_deep(const struct credit *c);
 
 /*
  * When may the next packet go: now if the gate is open, TIME_NEVER at rate 0, else the first
  * refresh after which credit > 0 (several periods if credit is deep below zero).
  */
-uint64_t credit_next(struct credit *c, uint64_t now);
+static inline uint64_t credit_next(struct credit *c, uint64_t now)
+{
+    if (credit_open(c, now))
+        return now;
+    if (c->credit_bytes + (int64_t)c->burst_bytes > 0)
+        return c->refresh_tsc;
+    return credit_next_deep(c);
+}
 
 #endif

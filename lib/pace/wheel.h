@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A hierarchical timing wheel for everything of one worker that waits for a time: many flows and
- * many timers, found by bitmap, without allocation.
+ * A hierarchical timing wheel for everything of one worker that waits for a time: a million flows,
+ * or timers, without allocation.
  *
- * Entries are numbers 0 .. capacity-1, chosen by the caller; an entry is queued at most once.
- * Level l has 64 slots of 64^l ticks; a tick is 2^shift cycles. An entry is never returned before
- * its time; it is returned by the first wheel_poll() with now >= its time (times are rounded up to
- * whole ticks, so up to one tick late). Insert, move and cancel are O(1). A poll visits only slots
- * that are in use, however long ago the last one was, and an entry cascades once per level at most;
- * times more than 63 top-level slots away (2^48 ticks) wait in the last of these and are placed
- * anew from there. Entries of one tick come out first in, first out if they were queued at the same
- * distance; moving an entry to the tick it has already keeps its turn.
+ * Entries are numbers 0 .. capacity-1, chosen by the caller; an entry is queued at most once. Time
+ * is counted in units of 2^shift cycles. An entry is returned by the first wheel_poll() with now >=
+ * its time (rounded up to whole units; at shift 0 this is exact to the cycle), never before, unless
+ * a poll has more to do than it may: see wheel_poll().
+ *
+ * A time further away than WHEEL_HORIZON units (7 minutes at shift 0 and 2.5 GHz) counts as that:
+ * the entry is returned then, and whoever takes it sees that its time has not come and queues it
+ * once more.
+ *
+ * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 64
+ * units wide; within a slot first in, first out, but that the last takes the place of one that is
+ * moved or cancelled. Moving an entry to the time it has already keeps its turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
+ *
+ * The design: three rings of 4096 slots; a slot's entries lie together in cache lines (chunk.h),
+ * each with its time, so that moving them down a ring reads lines in sequence and not a list. What
+ * will be due soon goes down a ring well before, a few entries a poll.
+ * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
+ * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
  *
  * Written and read by the worker that owns it.
  */
@@ -24,52 +34,64 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WHEEL_LEVELS 8
-#define WHEEL_SLOTS  64
-#define WHEEL_NONE   UINT32_MAX
+#include "pace/chunk.h"
 
-struct wheel_entry {
-    uint64_t when_tick; /* due time, in ticks */
-    uint32_t next, prev;
-    uint32_t slot; /* level * WHEEL_SLOTS + index, or WHEEL_NONE when not queued */
+#define WHEEL_LEVELS       3u
+#define WHEEL_SLOTS        4096u
+#define WHEEL_CAPACITY_MAX (1u << 24)                    /* entries, exclusive */
+#define WHEEL_HORIZON      ((1ull << 40) - (1ull << 29)) /* units */
+#define WHEEL_SHIFT_MAX    20u
+
+struct wheel_level {
+    uint64_t summary; /* words of used that are not 0 */
+    uint64_t used[WHEEL_SLOTS / 64];
+    struct chunk_queue slot[WHEEL_SLOTS];
 };
 
 struct wheel {
-    struct wheel_entry *entries; /* capacity of them, the caller's storage */
+    uint64_t now;                 /* units; everything due before has been returned */
+    uint64_t front[WHEEL_LEVELS]; /* level l has what is due from front[l] on, but not what the next
+                                   * level has; front[0] is not used */
+    uint32_t shift;
     uint32_t capacity;
-    uint32_t queued;   /* entries in the wheel */
-    uint32_t shift;    /* log2 of cycles per tick */
-    uint64_t now_tick; /* everything due before this tick has been returned */
-    uint64_t bitmap[WHEEL_LEVELS];
-    uint32_t head[WHEEL_LEVELS * WHEEL_SLOTS];
-    uint32_t tail[WHEEL_LEVELS * WHEEL_SLOTS]; /* appended at the tail: first in, first out */
+    uint32_t queued;
+    uint32_t stride_bytes;
+    const char *lines;  /* see wheel_warm() */
+    uint32_t *position; /* of each entry in pool; 0: not queued */
+    struct chunk_pool pool;
+    struct wheel_level level[WHEEL_LEVELS];
 };
 
-/* Bytes of entry storage for this many entries. */
-static inline size_t wheel_storage_bytes(uint32_t capacity)
-{
-    return capacity * sizeof(struct wheel_entry);
-}
+/* Of storage, for this many entries: 14 bytes each and about 100 kB. */
+size_t wheel_storage_bytes(uint32_t capacity);
 
-void wheel_init(struct wheel *w, struct wheel_entry *entries, uint32_t capacity, uint32_t shift,
-                uint64_t now);
+/* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
+struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now);
+
+/* Has the wheel prefetch lines + entry * stride_bytes some time before the entry is returned. */
+void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes);
 
 /* Queues or moves an entry; a time in the past is due at once. TIME_NEVER cancels. */
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc);
 void wheel_cancel(struct wheel *w, uint32_t entry);
-bool wheel_queued(const struct wheel *w, uint32_t entry);
+
+static inline bool wheel_queued(const struct wheel *w, uint32_t entry)
+{
+    CHECK(entry < w->capacity);
+    return w->position[entry] != 0;
+}
 
 /*
- * Takes up to max entries due at now off the wheel, in order of their slots, and returns how many.
- * If it returns max, more may be due: call again.
+ * Takes up to max entries due at now off the wheel and returns how many. Its work is bounded: it
+ * moves at most 2 * max + 64 entries down a ring. If it returns max, or if wheel_next() is not
+ * after now, more may be due: call again.
  */
 uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
 /*
- * A time not later than the earliest entry's due time as rounded up to whole ticks, and exactly
- * that if it falls into the current 64 ticks; TIME_NEVER when empty. Polling at that time always
- * makes progress: it returns an entry or brings one a level closer, so WHEEL_LEVELS polls reach the
- * first (more only while some entry queued for beyond 2^48 ticks waits to be placed anew).
+ * A time not later than the earliest entry's, and exactly that if it is near (within 2^17 units);
+ * TIME_NEVER when empty. Polling at that time always makes progress: it returns an entry or brings
+ * some closer.
  */
 uint64_t wheel_next(const struct wheel *w);
 

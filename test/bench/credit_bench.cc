@@ -57,7 +57,7 @@ void credit_grant(benchmark::State &state)
 
     credit_init(&c, kHz, kRate, 65536, now);
     for (auto _ : state) {
-        credit_set(&c, kRate + (i++ & 1023), 65536, now);
+        credit_set(&c, kHz, kRate + (i++ & 1023), 65536, now);
         now += 100;
     }
     benchmark::DoNotOptimize(c);

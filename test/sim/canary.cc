@@ -21,8 +21,8 @@ bool __real_vt_receiver_complete(struct vt_receiver *r, struct vt_received *out)
 void __real_place_mbuf(uint8_t *dst, const struct rte_mbuf *m, uint32_t off, uint32_t len,
                        bool stream, uint64_t *sum);
 uint64_t __real_place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len);
-void __real_credit_take(struct credit *c, uint64_t len_bytes);
-void __real_credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now);
+void __real_credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
+                       uint64_t now);
 uint64_t __real_conn_nak_again(const struct host *h, const struct conn *c);
 uint64_t __real_conn_silence_step(const struct host *h);
 void __real_table_free(struct host *h, struct conn *c);
@@ -124,15 +124,11 @@ uint64_t __wrap_place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t 
     return __real_place_mbuf_sum(m, off, len);
 }
 
-void __wrap_credit_take(struct credit *c, uint64_t len_bytes)
+void __wrap_credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
+                       uint64_t now)
 {
-    __real_credit_take(c, active == CANARY_CREDIT ? len_bytes / 2 : len_bytes);
-}
-
-void __wrap_credit_set(struct credit *c, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now)
-{
-    __real_credit_set(c, active == CANARY_GRANT ? rate_Bps + rate_Bps / 4 : rate_Bps, burst_bytes,
-                      now);
+    __real_credit_set(c, hz, active == CANARY_GRANT ? rate_Bps + rate_Bps / 4 : rate_Bps,
+                      active == CANARY_CREDIT ? 3 * burst_bytes : burst_bytes, now);
 }
 
 uint64_t __wrap_conn_nak_again(const struct host *h, const struct conn *c)

@@ -14,7 +14,7 @@
     X(BEHIND, "a request's last unit is placed with one byte more", PLACE)                         \
     X(AGAIN, "a duplicate is placed again, though its bytes are the same", PLACE)                  \
     X(LATE, "a duplicate of a completed request is placed again", PLACE)                           \
-    X(CREDIT, "packets take half of their credit", PACE)                                           \
+    X(CREDIT, "bursts are three times as long as granted", PACE)                                   \
     X(GRANT, "grants are taken for a quarter more than they are", PACE)                            \
     X(ASK, "gaps are asked for again after an eighth of a round trip", NAK)                        \
     X(TWICE, "an operation completes twice now and then", ORDER)                                   \

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "../unit/base/seed.h"
@@ -15,6 +16,7 @@ namespace
 
 constexpr uint64_t kForged = 1000000;
 constexpr uint64_t kBatch = 1500; // in 100 us
+constexpr uint64_t kDelay = 20000;
 constexpr size_t kHeardMax = 400;
 constexpr uint64_t kTotal = 5000000;
 
@@ -34,26 +36,43 @@ class Stranger
 
         o.rate_first_Bps = 50000000;
         o.burst_first = 10000;
-        o.delay_ns = 20000;
-        o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t, world_fate *) { keep(from, m); };
+        o.delay_ns = kDelay;
+        o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *) {
+            keep(from, m, now);
+        };
         return o;
     }
 
-    // Real frames, to be replayed. Of ARP every copy is as good as the first.
-    void keep(uint32_t from, const rte_mbuf *m)
+    struct Kept {
+        uint64_t arrives;
+        uint32_t to;
+        std::vector<uint8_t> bytes;
+    };
+
+    // Real frames, to be replayed once they have arrived: a replay that overtook the original would
+    // have others sent again. Of ARP every copy is as good as the first.
+    void keep(uint32_t from, const rte_mbuf *m, uint64_t now)
     {
         const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
         struct frame f;
         wire_header h;
-        auto &heard = target[1 - from].heard;
 
         if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP || !is_live(f) ||
             wire_parse_header(p + f.payload_off, f.payload_len, &h) != WIRE_OK)
             return;
-        if (heard.size() < kHeardMax)
-            heard.emplace_back(p, p + m->data_len);
-        else
-            heard[++kept % kHeardMax].assign(p, p + m->data_len);
+        flying.push_back({now + kDelay, 1 - from, {p, p + m->data_len}});
+    }
+
+    void hear(uint64_t now)
+    {
+        for (; !flying.empty() && flying.front().arrives < now; flying.pop_front()) {
+            auto &heard = target[flying.front().to].heard;
+
+            if (heard.size() < kHeardMax)
+                heard.push_back(flying.front().bytes);
+            else
+                heard[++kept % kHeardMax] = flying.front().bytes;
+        }
     }
 
     // Between the two hosts: not an answer to a forged FIRST.
@@ -67,6 +86,7 @@ class Stranger
 
     void forge(uint64_t n)
     {
+        hear(world_now(pair.w));
         for (; n > 0; n--, forged++) {
             uint32_t to = forged & 1;
             std::vector<uint8_t> f = forger.frame(target[to]);
@@ -96,6 +116,7 @@ class Stranger
 
     Forger forger;
     Forger::Target target[2];
+    std::deque<Kept> flying;
     uint64_t kept = 0, forged = 0;
     std::map<std::string, uint64_t> by_name;
     Pair pair;

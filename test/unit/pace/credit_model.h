@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The credit rule as the specification words it: every single RTIMER is walked, each at its exact
- * rational time, rounded down to the cycle in which it falls.
+ * The credit rule as the specification words it: every single RTIMER is walked, each at its
+ * time as a multiple of RTIMER, rounded down to the cycle in which it falls.
  */
 #ifndef SLUICE_TEST_CREDIT_MODEL_H
 #define SLUICE_TEST_CREDIT_MODEL_H
@@ -22,7 +22,7 @@ struct CreditModel {
     uint64_t hz, rate_Bps, burst_bytes;
     uint64_t start; /* RTIMER's start */
     uint64_t next;  /* the next refresh is the next-th after start */
-    u128 early = 0; /* bytes * hz that had been earned of the first one at start */
+    u128 early = 0; /* of the first one, this much of RTIMER had passed at start (2^-32 cycles) */
     int64_t credit_bytes;
     uint64_t steps = 0; /* refreshes walked in all, to bound a test's time */
 
@@ -37,11 +37,15 @@ struct CreditModel {
         return rate_Bps > 0 && burst_bytes > 0;
     }
 
+    /* RTIMER in 2^-32 cycles, rounded up. */
+    u128 period() const
+    {
+        return (((u128)burst_bytes * hz << 32) + rate_Bps - 1) / rate_Bps;
+    }
+
     uint64_t refresh_at(uint64_t k) const
     {
-        u128 bytes = (u128)k * ((u128)burst_bytes * hz);
-
-        return start + (uint64_t)(bytes > early ? (bytes - early) / rate_Bps : 0);
+        return start + (uint64_t)((k * period() - early) >> 32);
     }
 
     void refresh()
@@ -76,12 +80,13 @@ struct CreditModel {
         walk(now);
         if (rate == rate_Bps && burst == burst_bytes)
             return;
-        u128 step = (u128)burst_bytes * hz, earned = 0;
+        u128 earned = 0; /* of the next burst, in 2^-64 bytes */
 
         if (runs()) {
-            u128 all = (u128)(now - start) * rate_Bps + early, used = (next - 1) * step;
+            u128 all = ((u128)(now - start) << 32) + early, used = (next - 1) * period();
 
-            earned = all > used ? all - used : 0; /* a refresh is up to a cycle early */
+            if (all > used) /* a refresh is up to a cycle early */
+                earned = share(all - used, period()) * burst_bytes;
         }
         if (credit_bytes > (int64_t)burst)
             credit_bytes = (int64_t)burst;
@@ -93,11 +98,22 @@ struct CreditModel {
         if (!runs())
             return;
         /* of a smaller burst more may have been earned: many more than can be walked */
-        step = (u128)burst * hz;
+        u128 step = (u128)burst << 64;
         __int128 credit = credit_bytes + (__int128)(earned / step * burst);
         if (earned >= step)
             credit_bytes = credit < (int64_t)burst ? (int64_t)credit : (int64_t)burst;
-        early = earned % step;
+        u128 part = share(earned % step, step);
+        early = (period() >> 64) * part + ((period() & UINT64_MAX) * part >> 64);
+    }
+
+    /* part / whole in 2^-64, rounded down; the model's, too, has no more than 128 bits. */
+    static u128 share(u128 part, u128 whole)
+    {
+        while (whole >> 64 != 0) {
+            whole >>= 1;
+            part >>= 1;
+        }
+        return part >= whole ? UINT64_MAX : (part << 64) / whole;
     }
 
     /* When the gate opens if nothing is sent; by walking a copy. */

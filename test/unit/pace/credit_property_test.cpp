@@ -76,7 +76,7 @@ struct Trial {
         uint64_t rate = rng_below(r, 2) ? m.rate_Bps : rate_any();
         uint64_t burst = rng_below(r, 2) ? m.burst_bytes : burst_any();
 
-        credit_set(&c, rate, burst, now);
+        credit_set(&c, m.hz, rate, burst, now);
         m.set(rate, burst, now);
     }
 
@@ -87,7 +87,6 @@ struct Trial {
         m.walk(now);
         ASSERT_EQ(credit_open(&c, now), m.open());
         ASSERT_EQ(c.credit_bytes, m.credit_bytes);
-        ASSERT_EQ(c.rate_Bps, m.rate_Bps);
         ASSERT_EQ(c.burst_bytes, m.burst_bytes);
         ASSERT_EQ(c.refresh_tsc, m.runs() ? m.refresh_at(m.next) : TIME_NEVER);
         opens = m.opens(now);
@@ -129,8 +128,10 @@ TEST(CreditProperty, MatchesTheWalkedTimer)
     for (int i = 0; i < 300; i++) {
         Trial run(&r, rng_hz(&r), 0, 0, rng_u64(&r) >> (1 + rng_below(&r, 40)));
 
-        credit_set(&run.c, run.rate_any(), run.burst_any(), run.now);
-        run.m.set(run.c.rate_Bps, run.c.burst_bytes, run.now);
+        uint64_t rate = run.rate_any(), burst = run.burst_any();
+
+        credit_set(&run.c, run.m.hz, rate, burst, run.now);
+        run.m.set(rate, burst, run.now);
         for (int k = 0; k < 400 && run.m.steps < STEPS_MAX; k++) {
             run.step();
             ASSERT_FALSE(HasFatalFailure())
@@ -161,25 +162,25 @@ TEST(CreditProperty, IdleOfHoursAndYears)
         uint64_t burst = rng_magnitude(&r, 1, BURST_HIGH_BYTES);
         uint64_t start = rng_u64(&r) >> 2;
         uint64_t now = start;
-        u128 period = (u128)burst * hz; /* in 1/rate cycles */
+        u128 period = (((u128)burst * hz << 32) + rate - 1) / rate; /* 2^-32 cycles */
         u128 count = 0;
         int64_t credit = (int64_t)burst;
         struct credit c;
 
         credit_init(&c, hz, rate, burst, start);
         for (int k = 0; k < 5; k++) {
-            /* The refreshes with floor(n * period / rate) <= now - start. */
+            /* The refreshes with floor(n * period) <= now - start. */
             now += rng_magnitude(&r, 1, 10 * 365 * 86400 * hz / (k + 1));
-            u128 total = ((u128)(now - start + 1) * rate - 1) / period;
+            u128 total = (((u128)(now - start + 1) << 32) - 1) / period;
             for (; count < total && credit < (int64_t)burst; count++)
                 credit = credit <= 0 ? credit + (int64_t)burst : (int64_t)burst;
             count = total;
             credit_update(&c, now);
             ASSERT_EQ(c.credit_bytes, credit)
                 << "hz " << hz << " rate " << rate << " burst " << burst;
-            ASSERT_EQ(c.refresh_tsc, start + (uint64_t)((count + 1) * period / rate))
+            ASSERT_EQ(c.refresh_tsc, start + (uint64_t)((count + 1) * period >> 32))
                 << "hz " << hz << " rate " << rate << " burst " << burst;
-            ASSERT_EQ(c.fraction, (uint64_t)((count + 1) * period % rate));
+            ASSERT_EQ(c.fraction, (uint32_t)((count + 1) * period));
             if (credit_open(&c, now)) {
                 uint64_t len_bytes = 1 + rng_below(&r, 9000);
 

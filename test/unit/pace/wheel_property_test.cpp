@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "../base/seed.h"
+#include "wheel_storage.h"
 
 extern "C" {
 #include "base/clock.h"
@@ -20,24 +20,25 @@ struct World {
     struct rng *r;
     uint32_t capacity, shift;
     uint64_t now;
-    std::vector<struct wheel_entry> storage;
-    struct wheel w;
-    std::multimap<uint64_t, uint32_t> due; /* tick -> entry */
+    WheelStorage storage;
+    struct wheel &w;
+    std::multimap<uint64_t, uint32_t> due; /* unit -> entry */
     std::vector<std::multimap<uint64_t, uint32_t>::iterator> where;
     uint64_t polled = 0, moved = 0, partial = 0, chased = 0;
 
     World(struct rng *rng, uint32_t capacity_, uint32_t shift_, uint64_t start)
-        : r(rng), capacity(capacity_), shift(shift_), now(start), storage(capacity_),
+        : r(rng), capacity(capacity_), shift(shift_), now(start),
+          storage(wheel_storage_bytes(capacity_)),
+          w(*wheel_init(storage.memory.get(), capacity_, shift_, start)),
           where(capacity_, due.end())
     {
-        wheel_init(&w, storage.data(), capacity, shift, start);
     }
 
     uint64_t tick_of(uint64_t when) const
     {
         uint64_t tick = (when >> shift) + ((when & ((1ull << shift) - 1)) != 0);
 
-        return std::max(tick, w.now_tick);
+        return std::min<uint64_t>(std::max(tick, w.now), w.now + WHEEL_HORIZON);
     }
 
     void forget(uint32_t entry)
@@ -77,10 +78,10 @@ struct World {
             for (uint32_t i = 0; i < n; i++) {
                 ASSERT_LT(out[i], capacity);
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
-                uint64_t tick = where[out[i]]->first;
-                ASSERT_LE(tick, at >> shift) << "early";
-                ASSERT_GE(tick, last) << "out of order";
-                last = tick;
+                uint64_t time = where[out[i]]->first;
+                ASSERT_LE(time, at >> shift) << "early";
+                ASSERT_GE(time / 64, last) << "out of order";
+                last = time / 64;
                 forget(out[i]);
                 polled++;
             }
@@ -88,41 +89,71 @@ struct World {
                 partial++;
                 return;
             }
-        } while (n == out.size());
+        } while (n == out.size() || wheel_next(&w) <= at >> shift << shift);
         ASSERT_TRUE(due.empty() || due.begin()->first > at >> shift) << "late";
     }
 
-    /* Bitmaps, lists and counts agree; every entry lies where the levels' rule wants it. */
+    /* Bitmaps, queues and counts agree; every entry lies where the rule of the rings wants it. */
     void verify() const
     {
-        uint32_t seen = 0;
+        uint32_t seen = 0, lines = 0;
 
         ASSERT_EQ(w.queued, due.size());
         for (uint32_t slot = 0; slot < WHEEL_LEVELS * WHEEL_SLOTS; slot++) {
-            uint32_t level = slot / WHEEL_SLOTS;
-            uint32_t prev = WHEEL_NONE;
+            const struct wheel_level &l = w.level[slot / WHEEL_SLOTS];
+            uint32_t i = slot % WHEEL_SLOTS;
 
-            ASSERT_EQ(w.bitmap[level] >> (slot % WHEEL_SLOTS) & 1, w.head[slot] != WHEEL_NONE);
-            for (uint32_t e = w.head[slot]; e != WHEEL_NONE; e = storage[e].next) {
-                uint64_t tick = storage[e].when_tick;
-
-                ASSERT_LE(++seen, capacity);
-                ASSERT_EQ(storage[e].slot, slot);
-                ASSERT_EQ(storage[e].prev, prev);
-                ASSERT_TRUE(where[e] != due.end());
-                ASSERT_EQ(tick, where[e]->first);
-                ASSERT_GE(tick, w.now_tick);
-                if (level < WHEEL_LEVELS - 1) {
-                    ASSERT_EQ(tick >> (6 * level + 6), w.now_tick >> (6 * level + 6));
-                    ASSERT_EQ(tick >> (6 * level) & 63, slot % WHEEL_SLOTS);
-                }
-                prev = e;
-            }
-            ASSERT_EQ(w.tail[slot], prev);
+            ASSERT_EQ(l.used[i / 64] >> (i % 64) & 1, !chunk_queue_empty(&l.slot[i]));
+            ASSERT_EQ(l.summary >> (i / 64) & 1, l.used[i / 64] != 0);
+            if (!chunk_queue_empty(&l.slot[i]))
+                verify_slot(slot, l.slot[i], &seen, &lines);
+            if (testing::Test::HasFatalFailure())
+                return;
         }
         ASSERT_EQ(seen, w.queued);
+        ASSERT_EQ(lines, w.pool.taken);
         for (uint32_t e = 0; e < capacity; e++)
             ASSERT_EQ(wheel_queued(&w, e), where[e] != due.end());
+        ASSERT_GE(w.front[1], w.now >> 17 << 17);
+        ASSERT_GE(w.front[2], w.now >> 28 << 28);
+        ASSERT_GE(w.front[2], w.front[1]);
+    }
+
+    void verify_slot(uint32_t slot, const struct chunk_queue &q, uint32_t *seen,
+                     uint32_t *lines) const
+    {
+        const uint32_t level = slot / WHEEL_SLOTS, bits = 6 + 11 * level;
+
+        ++*lines;
+        for (uint32_t at = q.first;; at++) {
+            uint64_t word = w.pool.words[at];
+            uint32_t e = (uint32_t)(word & 0xffffff) - 1;
+
+            ASSERT_LT(e, capacity);
+            ++*seen;
+            ASSERT_EQ(w.position[e], at);
+            ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, slot);
+            ASSERT_TRUE(where[e] != due.end());
+            uint64_t time = where[e]->first;
+            ASSERT_EQ(word >> 24, time & ((1ull << 40) - 1));
+            ASSERT_GE(time, w.now);
+            ASSERT_EQ(time >> bits & (WHEEL_SLOTS - 1), slot % WHEEL_SLOTS);
+            if (level > 0) {
+                ASSERT_GE(time, w.front[level]);
+            }
+            if (level + 1 < WHEEL_LEVELS) { /* a slot of the front may be half moved down */
+                ASSERT_LT(time, w.front[level + 1] + (1ull << (bits + 11)));
+            }
+            if (at == q.last)
+                break;
+            if ((at & 7) == CHUNK_WORDS) {
+                uint32_t next = (uint32_t)chunk_link(&w.pool, at >> 3)->next;
+
+                ASSERT_EQ(chunk_link(&w.pool, next)->prev, at >> 3);
+                ++*lines;
+                at = next * 8;
+            }
+        }
     }
 
     void check_next()
@@ -136,47 +167,28 @@ struct World {
         }
         first = due.begin()->first;
         ASSERT_LE(next, first << shift);
-        ASSERT_GE(next, w.now_tick << shift);
-        if (first >> 6 == w.now_tick >> 6) {
+        ASSERT_GE(next, w.now << shift);
+        if (first < w.front[1]) {
             ASSERT_EQ(next, first << shift);
         }
     }
 
-    /* Does an entry wait in the top level's ring for its turn to be placed anew? */
-    bool beyond() const
-    {
-        uint64_t ring_now = w.now_tick >> 42;
-
-        for (const auto &[tick, e] : due) {
-            uint64_t ahead = (storage[e].slot - ring_now) % WHEEL_SLOTS;
-
-            if (storage[e].slot / WHEEL_SLOTS == WHEEL_LEVELS - 1 && tick >> 42 != ring_now + ahead)
-                return true;
-        }
-        return false;
-    }
-
-    /* Polling at wheel_next() on a copy reaches the first entry in as many steps as levels. */
+    /* Polling at wheel_next() on a copy reaches the first entry soon, whatever the distance. */
     void chase()
     {
-        std::vector<struct wheel_entry> entries = storage;
-        struct wheel copy = w;
-        uint64_t most = WHEEL_LEVELS;
-        uint32_t got = 0, one = WHEEL_NONE;
+        WheelStorage storage_copy(storage);
+        struct wheel *copy = static_cast<struct wheel *>(storage_copy.memory.get());
+        uint32_t got = 0, one = UINT32_MAX;
 
         if (due.empty())
             return;
-        if (beyond()) /* each lap of the ring may stop at each of its slots */
-            most += ((due.begin()->first - w.now_tick) / (63ull << 42) + 1) * WHEEL_SLOTS;
-        else
-            chased++;
-        copy.entries = entries.data();
-        for (uint64_t step = 1; got == 0; step++) {
-            uint64_t next = wheel_next(&copy);
+        chased++;
+        for (int step = 1; got == 0; step++) {
+            uint64_t next = wheel_next(copy);
 
-            ASSERT_LE(step, most) << "no progress";
+            ASSERT_LE(step, 3 + 2 * (int)(due.size() / 64)) << "no progress";
             ASSERT_LE(next, due.begin()->first << shift);
-            got = wheel_poll(&copy, next, &one, 1);
+            got = wheel_poll(copy, next, &one, 1);
         }
         ASSERT_TRUE(where[one] != due.end());
         ASSERT_EQ(where[one]->first, due.begin()->first);
@@ -185,7 +197,7 @@ struct World {
     /* Distances of every magnitude, the past, round numbers, and times taken already. */
     uint64_t when_any()
     {
-        uint64_t far = rng_u64(r) >> (8 + rng_below(r, 56));
+        uint64_t far = rng_u64(r) >> (16 + rng_below(r, 48));
 
         switch (rng_below(r, 6)) {
         case 0:
@@ -211,7 +223,7 @@ struct World {
         case 0:
             break;
         case 1:
-            now += rng_u64(r) >> (12 + rng_below(r, 52));
+            now += rng_u64(r) >> (20 + rng_below(r, 44));
             break;
         case 2: /* right where the wheel asks to be polled */
             if (!due.empty() && wheel_next(&w) > now)
@@ -248,7 +260,7 @@ struct World {
         uint64_t at = now - std::min(now, rng_u64(r) >> (16 + rng_below(r, 48)));
         uint32_t one;
 
-        if (at >> shift >= w.now_tick)
+        if (at >> shift >= w.now)
             return;
         ASSERT_EQ(wheel_poll(&w, at, &one, 1), 0u);
     }
@@ -296,20 +308,19 @@ TEST(WheelProperty, FirstInFirstOutAmongEquals)
     for (int i = 0; i < 300; i++) {
         const uint32_t capacity = 200;
         uint64_t now = rng_u64(&r) >> (3 + rng_below(&r, 50));
-        std::vector<struct wheel_entry> storage(capacity);
+        WheelStorage storage(wheel_storage_bytes(capacity));
         std::multimap<uint64_t, uint32_t> model; /* keeps the order of equal keys */
         std::vector<uint32_t> out(capacity), expect;
-        struct wheel w;
+        struct wheel *w = wheel_init(storage.memory.get(), capacity, 0, now);
         uint64_t ticks[8];
 
-        wheel_init(&w, storage.data(), capacity, 0, now);
         for (uint64_t &t : ticks)
-            t = now + (rng_u64(&r) >> (3 + rng_below(&r, 60)));
+            t = (now + (rng_u64(&r) >> (25 + rng_below(&r, 39)))) | 63;
         for (uint32_t e = 0; e < capacity; e++) {
             uint64_t when = ticks[rng_below(&r, 8)];
 
             model.emplace(when, e);
-            wheel_insert(&w, e, when);
+            wheel_insert(w, e, when);
         }
         for (const auto &[when, e] : model)
             expect.push_back(e);
@@ -317,10 +328,10 @@ TEST(WheelProperty, FirstInFirstOutAmongEquals)
             uint64_t at = now + (model.begin()->first - now) / 4 * q;
 
             if (at < model.begin()->first) {
-                ASSERT_EQ(wheel_poll(&w, at, out.data(), capacity), 0u);
+                ASSERT_EQ(wheel_poll(w, at, out.data(), capacity), 0u);
             }
         }
-        ASSERT_EQ(wheel_poll(&w, UINT64_MAX - 1, out.data(), capacity), capacity);
+        ASSERT_EQ(wheel_poll(w, now + WHEEL_HORIZON, out.data(), capacity), capacity);
         ASSERT_EQ(out, expect) << "run " << i;
     }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../base/seed.h"
+#include "wheel_storage.h"
 
 extern "C" {
 #include "base/clock.h"
@@ -17,9 +18,10 @@ namespace
 using List = std::vector<uint32_t>;
 
 struct Wheel {
-    Wheel(uint32_t capacity, uint32_t shift, uint64_t now) : storage(capacity)
+    Wheel(uint32_t capacity, uint32_t shift, uint64_t now)
+        : storage(wheel_storage_bytes(capacity)),
+          w(*wheel_init(storage.memory.get(), capacity, shift, now))
     {
-        wheel_init(&w, storage.data(), capacity, shift, now);
     }
 
     List poll(uint64_t now, uint32_t max = 64)
@@ -37,12 +39,12 @@ struct Wheel {
         do {
             some = poll(now);
             all.insert(all.end(), some.begin(), some.end());
-        } while (some.size() == 64);
+        } while (some.size() == 64 || wheel_next(&w) <= now);
         return all;
     }
 
-    std::vector<struct wheel_entry> storage;
-    struct wheel w;
+    WheelStorage storage;
+    struct wheel &w;
 };
 } // namespace
 
@@ -50,7 +52,7 @@ TEST(Wheel, StartsEmpty)
 {
     Wheel w(4, 0, 1000);
 
-    EXPECT_EQ(wheel_storage_bytes(4), 4 * sizeof(struct wheel_entry));
+    EXPECT_LT(wheel_storage_bytes(1000000), 15u * 1000000) << "bytes an entry";
     EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
     EXPECT_EQ(w.poll(1000000), List{});
     EXPECT_FALSE(wheel_queued(&w.w, 3));
@@ -149,8 +151,8 @@ TEST(Wheel, FullBatchesLoseNothing)
     EXPECT_EQ(w.poll(1000, 0), List{});
     EXPECT_EQ(w.poll(1000, 3), (List{0, 1, 2}));
     wheel_insert(&w.w, 0, 5); /* overdue between two calls: the slot being emptied */
-    EXPECT_EQ(w.poll(1000, 3), (List{3, 0, 4}));
-    EXPECT_EQ(w.poll(1000, 5), (List{5, 6, 7, 8, 9}));
+    EXPECT_EQ(w.poll(1000, 3), (List{3, 4, 5}));
+    EXPECT_EQ(w.poll(1000, 5), (List{6, 7, 8, 9, 0}));
     EXPECT_EQ(w.poll(1000, 5), List{});
 }
 
@@ -167,62 +169,83 @@ TEST(Wheel, EarlierPollReturnsNothing)
     EXPECT_EQ(w.poll(2000), List{0});
 }
 
-/* From a time whose digits are all 63, each level's next slot is reached by carrying. */
+/* Around every time at which some ring begins a new slot, or starts again. */
 TEST(Wheel, CarriesThroughEveryLevel)
 {
-    for (unsigned int level = 1; level < 10; level++) {
-        uint64_t now = (1ull << (6 * level)) - 1;
+    for (unsigned int level = 2; level < 40; level++) {
+        uint64_t now = (1ull << level) - 1;
         Wheel w(4, 0, now);
 
         wheel_insert(&w.w, 0, now);
         wheel_insert(&w.w, 1, now + 1);
         wheel_insert(&w.w, 2, now + 2);
-        wheel_insert(&w.w, 3, now + (1ull << (6 * level)));
+        wheel_insert(&w.w, 3, now + (1ull << level));
         EXPECT_EQ(w.poll(now), List{0}) << level;
         EXPECT_EQ(w.poll(now + 1), List{1}) << level;
         EXPECT_EQ(w.poll(now + 2), List{2}) << level;
-        EXPECT_EQ(w.poll(now + (1ull << (6 * level)) - 1), List{}) << level;
-        EXPECT_EQ(w.poll(now + (1ull << (6 * level))), List{3}) << level;
+        EXPECT_EQ(w.poll(now + (1ull << level) - 1), List{}) << level;
+        EXPECT_EQ(w.poll(now + (1ull << level)), List{3}) << level;
     }
 }
 
-/* Beyond 2^48 ticks entries wait in the ring's last slot, again and again, and are never early. */
+/* What is further away than the horizon is returned there, by the poll of that very cycle. */
 TEST(Wheel, BeyondTheHorizon)
 {
-    const uint64_t when = (1ull << 53) + 12345;
-    Wheel w(2, 0, 777);
-    uint64_t now = 777;
-    int polls = 0;
+    const uint64_t there = 777 + WHEEL_HORIZON;
+    Wheel w(4, 0, 777);
 
-    wheel_insert(&w.w, 0, when);
-    wheel_insert(&w.w, 1, UINT64_MAX - 1);
-    while (now < when) {
-        uint64_t next = wheel_next(&w.w);
-
-        ASSERT_GT(next, now);
-        ASSERT_LE(next, when);
-        if (next < when) {
-            ASSERT_EQ(w.poll(next), List{});
-        }
-        now = next;
-        ASSERT_LE(++polls, 32 + 32 + 10); /* 2^53 / (63 * 2^42) laps of the ring, then digits */
-    }
-    EXPECT_EQ(w.poll(when), List{0});
-    EXPECT_EQ(w.poll(UINT64_MAX - 2), List{});
-    EXPECT_EQ(w.poll(UINT64_MAX - 1), List{1});
+    wheel_insert(&w.w, 0, there - 1);
+    wheel_insert(&w.w, 1, there);
+    wheel_insert(&w.w, 2, there + 1);
+    wheel_insert(&w.w, 3, UINT64_MAX - 1);
+    EXPECT_LE(wheel_next(&w.w), there - 1);
+    EXPECT_EQ(w.poll_all(there - 2), List{});
+    EXPECT_EQ(w.poll_all(there - 1), List{0});
+    EXPECT_EQ(w.poll_all(there), (List{1, 2, 3}));
+    wheel_insert(&w.w, 3, UINT64_MAX - 1);
+    EXPECT_EQ(w.poll_all(there + WHEEL_HORIZON - 1), List{});
+    EXPECT_EQ(w.poll_all(there + WHEEL_HORIZON), List{3});
 }
 
-/* The last tick rounds up past the end of the clock: never, rather than time 0. */
-TEST(Wheel, EndOfTheClock)
+/* However many are due at once, a poll moves few of them, and all come out in the end. */
+TEST(Wheel, BoundedWorkAPoll)
 {
-    Wheel w(1, 4, UINT64_MAX - 100);
+    const uint32_t count = 100000;
+    const uint64_t when = 1ull << 31;
+    Wheel w(count, 0, 0);
+    uint32_t polls = 0, seen = 0, out[32];
 
-    wheel_insert(&w.w, 0, UINT64_MAX - 1);
-    EXPECT_EQ(w.poll(UINT64_MAX), List{});
+    for (uint32_t i = 0; i < count; i++)
+        wheel_insert(&w.w, i, when + i % 3);
+    while (seen < count) {
+        uint64_t before = w.w.pool.taken;
+        uint32_t n = wheel_poll(&w.w, when + 2, out, 32);
+
+        ASSERT_LE(n, 32u);
+        ASSERT_LT(w.w.pool.taken, before + 3);
+        seen += n;
+        ASSERT_LE(++polls, count / 32 + 2 * count / 64 + 10);
+    }
     EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
+    EXPECT_EQ(w.w.pool.taken, 0u);
 }
 
-/* Work depends on the entries, not on the time that went by: 2^61 ticks cannot be walked. */
+/* Moved over and over, within a slot and among slots: storage for the entries is enough. */
+TEST(Wheel, MovesNeedNoMore)
+{
+    const uint32_t count = 3000;
+    Wheel w(count, 0, 0);
+    struct rng r;
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 300000; i++)
+        wheel_insert(&w.w, (uint32_t)rng_below(&r, count), rng_u64(&r) >> (24 + rng_below(&r, 40)));
+    uint32_t queued = w.w.queued;
+    EXPECT_EQ(w.poll_all(1ull << 41).size(), queued);
+    EXPECT_EQ(w.w.pool.taken, 0u);
+}
+
+/* Work depends on the entries, not on the time that went by: 2^39 units cannot be walked. */
 TEST(Wheel, IdleForYears)
 {
     Wheel w(1000, 0, 5);
@@ -230,12 +253,12 @@ TEST(Wheel, IdleForYears)
 
     rng_init(&r, test_seed());
     for (int lap = 0; lap < 7; lap++) {
-        uint64_t now = 5 + ((uint64_t)lap << 61);
+        uint64_t now = 5 + ((uint64_t)lap << 60);
 
         for (uint32_t i = 0; i < 1000; i++)
-            wheel_insert(&w.w, i, now + 1 + (rng_u64(&r) >> (4 + rng_below(&r, 59))));
+            wheel_insert(&w.w, i, now + 1 + (rng_u64(&r) >> (25 + rng_below(&r, 38))));
         EXPECT_EQ(w.poll_all(now).size(), 0u);
-        EXPECT_EQ(w.poll_all(now + (1ull << 61)).size(), 1000u);
+        EXPECT_EQ(w.poll_all(now + (1ull << 60) - 9).size(), 1000u);
         EXPECT_EQ(wheel_next(&w.w), TIME_NEVER);
     }
 }

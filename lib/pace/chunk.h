@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many queues of 64-bit words in one pool of cache lines: 7 words and their links in each. Whoever
+ * walks a queue reads lines one after the other, not a word here and a word there.
+ *
+ * A position names a word: line * 8 + 1 .. 7; 0 is none. Words 0 are not allowed.
+ *
+ * Written and read by the worker that owns the pool.
+ */
+#ifndef SLUICE_PACE_CHUNK_H
+#define SLUICE_PACE_CHUNK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/check.h"
+
+#define CHUNK_WORDS    7u
+#define CHUNK_POOL_MAX (1u << 24) /* lines */
+#define CHUNK_EMPTY    ((struct chunk_queue){0, 7})
+
+/* First and last word; {0, 7} when empty, so that what follows the last is always in a new line. */
+struct chunk_queue {
+    uint32_t first, last;
+};
+
+/* Word 0 of a line. */
+struct chunk_link {
+    uint64_t next : 24;
+    uint64_t prev : 24;
+    uint64_t owner : 16; /* as chunk_append() was told */
+};
+
+struct chunk_pool {
+    uint64_t *words; /* 8 a line; line 0 is not used */
+    uint32_t lines;
+    uint32_t fresh; /* from here on never used */
+    uint32_t free;  /* used before: the head of a list by their next */
+    uint32_t taken;
+};
+
+/* storage: 64 bytes for each line, aligned to 64; lines < CHUNK_POOL_MAX includes line 0. */
+static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t lines)
+{
+    p->words = (uint64_t *)storage;
+    p->lines = lines;
+    p->fresh = 1;
+    p->free = p->taken = 0;
+}
+
+static inline struct chunk_link *chunk_link(const struct chunk_pool *p, uint32_t line)
+{
+    return (struct chunk_link *)&p->words[(uint64_t)line * 8];
+}
+
+static inline bool chunk_queue_empty(const struct chunk_queue *q)
+{
+    return q->first == 0;
+}
+
+/* Can chunk_append() on any queue succeed? */
+static inline bool chunk_pool_has(const struct chunk_pool *p)
+{
+    return p->taken + 1 < p->lines;
+}
+
+static inline uint32_t chunk_take(struct chunk_pool *p)
+{
+    uint32_t line = p->free;
+
+    if (line != 0)
+        p->free = chunk_link(p, line)->next;
+    else
+        line = p->fresh++;
+    CHECK(line < p->lines);
+    p->taken++;
+    return line;
+}
+
+static inline void chunk_give(struct chunk_pool *p, uint32_t line)
+{
+    chunk_link(p, line)->next = p->free;
+    p->free = line;
+    p->taken--;
+}
+
+/* Returns the word's position. The pool must have room: chunk_pool_has(), or enough by design. */
+static inline uint32_t chunk_append(struct chunk_pool *p, struct chunk_queue *q, uint64_t word,
+                                    uint32_t owner)
+{
+    uint32_t at = q->last + 1;
+
+    if ((at & 7) == 0) {
+        uint32_t line = chunk_take(p);
+        struct chunk_link link = {0, q->first != 0 ? q->last >> 3 : 0, owner};
+
+        *chunk_link(p, line) = link;
+        at = line * 8 + 1;
+        if (q->first == 0)
+            q->first = at;
+        else
+            chunk_link(p, q->last >> 3)->next = line;
+    }
+    p->words[at] = word;
+    q->last = at;
+    return at;
+}
+
+/* Takes the first word; the queue must not be empty. */
+static inline uint64_t chunk_shift(struct chunk_pool *p, struct chunk_queue *q)
+{
+    uint32_t at = q->first;
+    uint64_t word = p->words[at];
+
+    if (at == q->last) {
+        *q = CHUNK_EMPTY;
+        chunk_give(p, at >> 3);
+    } else if ((at & 7) == CHUNK_WORDS) {
+        q->first = (uint32_t)chunk_link(p, at >> 3)->next * 8 + 1;
+        chunk_give(p, at >> 3);
+    } else {
+        q->first = at + 1;
+    }
+    return word;
+}
+
+/*
+ * Takes the word at this position out of its queue. The queue's last word takes its place and is
+ * returned, or 0 if it was the last itself.
+ */
+static inline uint64_t chunk_remove(struct chunk_pool *p, struct chunk_queue *q, uint32_t at)
+{
+    uint32_t last = q->last;
+    uint64_t moved = at == last ? 0 : p->words[last];
+
+    p->words[at] = p->words[last];
+    if (last == q->first) {
+        *q = CHUNK_EMPTY;
+        chunk_give(p, last >> 3);
+    } else if ((last & 7) == 1) {
+        q->last = (uint32_t)chunk_link(p, last >> 3)->prev * 8 + CHUNK_WORDS;
+        chunk_give(p, last >> 3);
+    } else {
+        q->last = last - 1;
+    }
+    return moved;
+}
+
+#endif
