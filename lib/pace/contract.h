@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A traffic contract as a gate (spec/atm.md; ITU-T I.371; RFC 2698 counts likewise in bytes): what
+ * passes conforms to GCRA(1 / PCR, CDVT) and, if there is an SCR, to GCRA(1 / SCR, BT + CDVT),
+ * where BT = (MBS - unit) * (1 / SCR - 1 / PCR): bursts of MBS bytes at the peak rate.
+ *
+ * Two generic cell rate algorithms in virtual scheduling, in bytes: a theoretical arrival time
+ * each. What is rounded is rounded so that a packet is never early. A packet of any length may go
+ * at contract_next(); contract_take() counts it. Tolerances end at 2^36 cycles.
+ *
+ * Written and read by the worker that owns the flow.
+ */
+#ifndef SLUICE_PACE_CONTRACT_H
+#define SLUICE_PACE_CONTRACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct contract_config {
+    uint64_t pcr_Bps;    /* peak, > 0, up to 2^48 */
+    uint64_t scr_Bps;    /* sustained, up to pcr_Bps; 0: only the peak */
+    uint64_t mbs_bytes;  /* at the peak rate, up to 2^40; with scr_Bps, at least unit_bytes */
+    uint64_t unit_bytes; /* the longest packet, up to 2^20 */
+    uint64_t cdvt_ns;    /* tolerance of the peak rate, which may be used */
+};
+
+/* 48 bytes a flow. */
+struct contract {
+    uint64_t peak_tsc, sustained_tsc;           /* theoretical arrival times */
+    uint32_t peak_fraction, sustained_fraction; /* of these, in 2^-32 cycles */
+    uint64_t peak_cost;                         /* of a byte, in 2^-32 cycles; 0: no contract */
+    uint64_t sustained_cost;                    /* 0: no SCR */
+    uint32_t peak_slack, sustained_slack;       /* tolerances, in 16 cycles */
+};
+
+/* 0, or -EINVAL with what is wrong in err. hz: cycles a second of now. The flow starts with all its
+ * tolerance. */
+int contract_init(struct contract *c, const struct contract_config *cfg, uint64_t hz, uint64_t now,
+                  char *err, size_t err_len);
+
+/* The earliest time, not before now, at which a packet conforms. */
+uint64_t contract_next(const struct contract *c, uint64_t now);
+
+static inline bool contract_open(const struct contract *c, uint64_t now)
+{
+    return contract_next(c, now) == now;
+}
+
+/* A packet of so many bytes (up to 2^20) was sent at now; only if contract_open() said yes. */
+void contract_take(struct contract *c, uint64_t now, uint64_t len_bytes);
+
+#endif

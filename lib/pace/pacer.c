@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
+ *
+ * Invariant: a flow is in the wheel if and only if packets of it wait and its rate will let them go
+ * some time; head[1] is not 0 only if head[0] is not, and more is not empty only if both are not.
+ */
+#include "pace/pacer.h"
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "pace/chunk.h"
+#include "pace/contract.h"
+#include "pace/credit.h"
+#include "pace/wheel.h"
+
+#define BATCH     32u
+#define LEN_SHIFT 48
+#define ADDRESS   ((1ull << LEN_SHIFT) - 1)
+
+struct flow {
+    struct credit credit;
+    uint64_t head[2]; /* the first packets that wait: address, and length above it */
+    struct chunk_queue more;
+};
+_Static_assert(sizeof(struct flow) == 64, "a flow is a cache line");
+
+struct pacer {
+    struct flow *flows;
+    struct wheel *wheel;
+    struct contract *contracts; /* NULL: none has one */
+    uint64_t hz, held;
+    uint32_t n_flows;
+    struct chunk_pool pool;
+};
+
+static size_t align_up(size_t n)
+{
+    return (n + 63) & ~(size_t)63;
+}
+
+size_t pacer_storage_bytes(const struct pacer_config *cfg)
+{
+    return align_up(sizeof(struct pacer)) + cfg->flows * sizeof(struct flow) +
+           ((size_t)cfg->lines + 1) * 64 + align_up(wheel_storage_bytes(cfg->flows)) +
+           (cfg->contracts ? cfg->flows * sizeof(struct contract) : 0);
+}
+
+struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t now)
+{
+    struct pacer *p = storage;
+    char *at = (char *)storage + align_up(sizeof *p);
+
+    CHECK(cfg->flows > 0 && cfg->flows <= PACER_FLOWS_MAX && cfg->lines <= PACER_LINES_MAX);
+    CHECK(cfg->hz > 0 && (uintptr_t)storage % 64 == 0);
+    *p = (struct pacer){.hz = cfg->hz, .n_flows = cfg->flows};
+    p->flows = (struct flow *)at;
+    at += cfg->flows * sizeof *p->flows;
+    chunk_pool_init(&p->pool, at, cfg->lines + 1);
+    at += ((size_t)cfg->lines + 1) * 64;
+    p->wheel = wheel_init(at, cfg->flows, 0, now);
+    at += align_up(wheel_storage_bytes(cfg->flows));
+    wheel_warm(p->wheel, p->flows, sizeof *p->flows);
+    for (uint32_t i = 0; i < cfg->flows; i++) {
+        p->flows[i] = (struct flow){.more = CHUNK_EMPTY};
+        credit_init(&p->flows[i].credit, cfg->hz, 0, 1, now);
+    }
+    if (cfg->contracts) {
+        p->contracts = (struct contract *)at;
+        for (uint32_t i = 0; i < cfg->flows; i++)
+            p->contracts[i] = (struct contract){0};
+    }
+    return p;
+}
+
+static struct contract *flow_contract(const struct pacer *p, uint32_t flow)
+{
+    return p->contracts != NULL && p->contracts[flow].peak_cost != 0 ? &p->contracts[flow] : NULL;
+}
+
+static void flow_wait(struct pacer *p, uint32_t flow, uint64_t now)
+{
+    const struct contract *c = flow_contract(p, flow);
+    uint64_t when = credit_next(&p->flows[flow].credit, now);
+
+    if (c != NULL && when != TIME_NEVER)
+        when = contract_next(c, when);
+    wheel_insert(p->wheel, flow, when);
+}
+
+void pacer_flow_set(struct pacer *p, uint32_t flow, uint64_t rate_Bps, uint64_t burst_bytes,
+                    uint64_t now)
+{
+    CHECK(flow < p->n_flows);
+    credit_set(&p->flows[flow].credit, p->hz, rate_Bps, burst_bytes, now);
+    if (p->flows[flow].head[0] != 0)
+        flow_wait(p, flow, now);
+}
+
+void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *c, uint64_t now)
+{
+    CHECK(flow < p->n_flows && p->contracts != NULL);
+    p->contracts[flow] = c != NULL ? *c : (struct contract){0};
+    if (p->flows[flow].head[0] != 0)
+        flow_wait(p, flow, now);
+}
+
+bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now)
+{
+    struct flow *f = &p->flows[flow];
+    uint64_t word = (uint64_t)len_bytes << LEN_SHIFT | (uintptr_t)packet;
+
+    CHECK(flow < p->n_flows && packet != NULL && (uintptr_t)packet <= ADDRESS && len_bytes > 0 &&
+          len_bytes <= PACER_LEN_MAX);
+    if (f->head[0] == 0) {
+        f->head[0] = word;
+        flow_wait(p, flow, now);
+    } else if (f->head[1] == 0) {
+        f->head[1] = word;
+    } else {
+        if ((f->more.last & 7) == CHUNK_WORDS && !chunk_pool_has(&p->pool))
+            return false;
+        chunk_append(&p->pool, &f->more, word, 0);
+    }
+    p->held++;
+    return true;
+}
+
+static void *flow_shift(struct pacer *p, struct flow *f)
+{
+    void *packet =
+        (void *)(uintptr_t)(f->head[0] & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
+
+    f->head[0] = f->head[1];
+    f->head[1] = chunk_queue_empty(&f->more) ? 0 : chunk_shift(&p->pool, &f->more);
+    p->held--;
+    return packet;
+}
+
+/* A flow's turn: it is not in the wheel, and is put back if packets remain. */
+static uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, void **packets, uint32_t max)
+{
+    struct flow *f = &p->flows[flow];
+    struct contract *c = flow_contract(p, flow);
+    uint32_t n = 0;
+
+    while (f->head[0] != 0 && n < max && credit_open(&f->credit, now) &&
+           (c == NULL || contract_open(c, now))) {
+        uint64_t len_bytes = f->head[0] >> LEN_SHIFT;
+
+        credit_take(&f->credit, len_bytes);
+        if (c != NULL)
+            contract_take(c, now, len_bytes);
+        packets[n++] = flow_shift(p, f);
+    }
+    if (f->head[0] != 0)
+        flow_wait(p, flow, now);
+    return n;
+}
+
+uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
+{
+    uint32_t due[BATCH], n = 0, k, i;
+
+    while (n < max) {
+        k = wheel_poll(p->wheel, now, due, max - n < BATCH ? max - n : BATCH);
+        if (k == 0)
+            break;
+        /* Who gets the packets reads them soon. */
+        for (i = 0; i < k; i++)
+            __builtin_prefetch(
+                (void *)(uintptr_t)(p->flows[due[i]].head[0] & ADDRESS)); /* NOLINT */
+        for (i = 0; i < k; i++) {
+            uint32_t most = max - n - (k - 1 - i); /* one at least for each of the others */
+
+            if (most > PACER_TURN)
+                most = PACER_TURN;
+            n += flow_run(p, due[i], now, packets + n, most);
+        }
+    }
+    return n;
+}
+
+uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max)
+{
+    struct flow *f = &p->flows[flow];
+    uint32_t n = 0;
+
+    CHECK(flow < p->n_flows);
+    while (n < max && f->head[0] != 0)
+        packets[n++] = flow_shift(p, f);
+    if (f->head[0] == 0)
+        wheel_cancel(p->wheel, flow);
+    return n;
+}
+
+uint64_t pacer_next(const struct pacer *p)
+{
+    return wheel_next(p->wheel);
+}
+
+uint64_t pacer_held(const struct pacer *p)
+{
+    return p->held;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Paces packets of many flows on one core: each flow has a rate and a burst (XTP's rules, credit.h)
+ * and, if asked for, a traffic contract (contract.h); its packets wait in order and are released
+ * when both allow it, to the cycle. A packet is any pointer; with DPDK, an mbuf. doc/pacing.md
+ * shows how to use it in a program of one's own.
+ *
+ * - A flow costs 78 bytes, its first two waiting packets included, and 126 with contracts. More
+ *   that wait lie in cache lines of 7, at least one line for each flow that has any. All of it is
+ *   the caller's storage; nothing is allocated later.
+ * - Flows that are due together take turns, first come first served, at most PACER_TURN packets or
+ *   one burst each. What becomes due while a poll cannot take it is not lost but late; what was not
+ *   sent in an RTIMER because nothing was there to send is lost, as the rules say.
+ * - burst 0: no limit; rate 0 (and burst > 0): packets wait for another rate.
+ * - Time is a parameter: `now` is in cycles of the hz in the configuration, and never goes back.
+ *
+ * Written and read by the worker that owns it. Errors: what only a broken program does aborts.
+ */
+#ifndef SLUICE_PACE_PACER_H
+#define SLUICE_PACE_PACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACER_FLOWS_MAX (1u << 23)
+#define PACER_LINES_MAX (1u << 23)
+#define PACER_LEN_MAX   65535u /* bytes */
+#define PACER_TURN      16u    /* packets */
+
+struct pacer;
+struct contract;
+
+struct pacer_config {
+    uint32_t flows; /* 1 .. PACER_FLOWS_MAX; numbered from 0 */
+    uint32_t lines; /* for packets that wait beyond two in a flow, up to PACER_LINES_MAX */
+    uint64_t hz;    /* cycles a second, 1 .. 2^40 */
+    bool contracts; /* flows may have them */
+};
+
+size_t pacer_storage_bytes(const struct pacer_config *cfg);
+
+/* storage is aligned to 64 (hugepages are worth their while beyond 10^5 flows) and lives as long as
+ * the pacer, which lies in it. All flows start at rate 0. */
+struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t now);
+
+/* The flow's rate and burst from now on, in bytes of the lengths that pacer_push() is told; packets
+ * that wait are released accordingly. rate_Bps: 0 .. 2^48, burst_bytes: 0 .. 2^40. */
+void pacer_flow_set(struct pacer *p, uint32_t flow, uint64_t rate_Bps, uint64_t burst_bytes,
+                    uint64_t now);
+
+/* The flow's contract from now on, in place of what it had. NULL: none. */
+void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *c, uint64_t now);
+
+/* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow; packet is not NULL and below 2^48, as
+ * addresses are. False: all lines are in use, and the packet remains the caller's. */
+bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now);
+
+/* Takes up to max packets that may go now, in the order in which they may, and returns how many. If
+ * it returns max, or if pacer_next() is not after now, more may be due. */
+uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max);
+
+/* Takes up to max packets of a flow, whenever they were due: to end it. */
+uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max);
+
+/* No packet may go before; TIME_NEVER if none waits. Polling then makes progress (wheel.h). */
+uint64_t pacer_next(const struct pacer *p);
+
+/* Packets that wait. */
+uint64_t pacer_held(const struct pacer *p);
+
+#endif

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the pacer lets out under a contract, looked at packet by packet by the path emulator's GCRA.
+#include <gtest/gtest.h>
+
+#include "../base/seed.h"
+#include "credit_model.h"
+#include "pacer_world.h"
+
+extern "C" {
+#include "path/gcra.h"
+}
+
+namespace
+{
+constexpr uint64_t kHz = 2500000000;
+
+/* A policeman of the contract: no tolerance but what the contract states. */
+struct Police {
+    Police(const contract_config &c) : cfg(c), cdvt(clock_cycles(&clock, c.cdvt_ns))
+    {
+        gcra_init(&peak, c.pcr_Bps, kHz);
+        gcra_init(&sustained, c.scr_Bps != 0 ? c.scr_Bps : 1, kHz);
+    }
+
+    bool conforms(uint64_t at, uint32_t len_bytes)
+    {
+        bool ok = gcra_conforms(&peak, at, cdvt);
+
+        if (cfg.scr_Bps != 0) {
+            uint64_t bt =
+                gcra_tolerance(cfg.mbs_bytes, cfg.unit_bytes, cfg.scr_Bps, cfg.pcr_Bps, kHz);
+
+            ok = ok && gcra_conforms(&sustained, at, bt + cdvt);
+            gcra_take(&sustained, at, len_bytes);
+        }
+        gcra_take(&peak, at, len_bytes);
+        return ok;
+    }
+
+    struct clock clock = {kHz};
+    contract_config cfg;
+    uint64_t cdvt;
+    struct gcra peak, sustained;
+};
+
+contract_config random_contract(struct rng *r)
+{
+    contract_config c = {};
+
+    c.pcr_Bps = rng_magnitude(r, 10000, 1ull << 34);
+    c.unit_bytes = rng_magnitude(r, 64, 9000);
+    c.cdvt_ns = rng_below(r, 2) ? rng_magnitude(r, 1, 1000000) : 0;
+    if (rng_below(r, 4)) {
+        c.scr_Bps = 1 + rng_below(r, c.pcr_Bps);
+        c.mbs_bytes = c.unit_bytes * (1 + rng_below(r, 50));
+    }
+    return c;
+}
+
+contract make(const contract_config &cfg, uint64_t now = 0)
+{
+    contract c;
+    char err[200] = "";
+
+    EXPECT_EQ(contract_init(&c, &cfg, kHz, now, err, sizeof err), 0) << err;
+    return c;
+}
+} // namespace
+
+TEST(Contract, MistakesAreNamed)
+{
+    const struct {
+        contract_config cfg;
+        const char *part;
+    } cases[] = {
+        {{0, 0, 0, 1500, 0}, "pcr"},
+        {{1000, 2000, 3000, 1500, 0}, "above the peak"},
+        {{1000, 0, 3000, 1500, 0}, "needs a sustained"},
+        {{1000, 500, 1000, 1500, 0}, "longest packet"},
+        {{1000, 500, 0, 0, 0}, "longest packet"},
+    };
+    for (const auto &k : cases) {
+        contract c;
+        char err[200] = "";
+
+        EXPECT_EQ(contract_init(&c, &k.cfg, kHz, 0, err, sizeof err), -EINVAL);
+        EXPECT_NE(std::string(err).find(k.part), std::string::npos) << err;
+    }
+}
+
+/* MBS bytes at the peak rate, then the sustained rate: all of the contract is used. */
+TEST(Contract, ABurstAtThePeakThenSustained)
+{
+    const contract_config cfg = {kHz / 10, kHz / 100, 20000, 1000, 0}; // 10, 100 cycles a byte
+    contract c = make(cfg);
+    std::vector<uint64_t> at;
+    uint64_t now = 0;
+
+    for (int i = 0; i < 40; i++) {
+        now = contract_next(&c, now);
+        ASSERT_TRUE(contract_open(&c, now));
+        contract_take(&c, now, 1000);
+        at.push_back(now);
+    }
+    for (int i = 1; i < 20; i++)
+        EXPECT_NEAR((double)(at[i] - at[i - 1]), 10000, 16) << i; // tolerances count in 16 cycles
+    for (int i = 21; i < 40; i++)
+        EXPECT_EQ(at[i] - at[i - 1], 100000u) << i;
+}
+
+/*
+ * Random contracts and, below, above and beside them, random rates and bursts; packets of all
+ * lengths up to the unit, waiting always or only sometimes; polls in time and late: each packet
+ * conforms to the contract and to rate and burst, and where there is always one, no less goes than
+ * the smallest of PCR, SCR and rate allows.
+ */
+TEST(ContractProperty, EveryPacketConforms)
+{
+    struct rng r;
+    uint64_t looked = 0;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 400; run++) {
+        contract_config cfg = random_contract(&r);
+        contract c = make(cfg);
+        PacerWorld w({1, 8, kHz, true}, 0);
+        Police police(cfg);
+        uint64_t rate = rng_magnitude(&r, 1000, 1ull << 34);
+        uint64_t burst = rng_below(&r, 4) ? cfg.unit_bytes * (1 + rng_below(&r, 40)) : 0;
+        bool always = rng_below(&r, 2), exact = always && rng_below(&r, 2);
+        uint64_t now = 0, bytes = 0, last = 0;
+
+        pacer_flow_contract(w.p, 0, &c, 0);
+        pacer_flow_set(w.p, 0, rate, burst, 0);
+        for (int i = 0; i < 600; i++) {
+            uint64_t most = pacer_held(w.p) == 0 ? 3 : 1;
+
+            if (pacer_held(w.p) < 3 && (always || rng_below(&r, 2)))
+                for (uint64_t k = 0; k < most; k++)
+                    w.push(0,
+                           (uint32_t)(exact ? cfg.unit_bytes : 1 + rng_below(&r, cfg.unit_bytes)),
+                           now);
+            uint64_t next = pacer_next(w.p);
+
+            now = next == TIME_NEVER ? now + rng_magnitude(&r, 1, 1000000) : std::max(now, next);
+            if (!exact && rng_below(&r, 4) == 0)
+                now += rng_magnitude(&r, 1, 1ull << 30);
+            for (Packet *p : w.poll(now, 1)) {
+                ASSERT_TRUE(police.conforms(now, p->len_bytes))
+                    << "run " << run << " packet " << looked << " at " << now << " pcr "
+                    << cfg.pcr_Bps << " scr " << cfg.scr_Bps << " mbs " << cfg.mbs_bytes;
+                bytes += p->len_bytes;
+                looked++;
+                last = now;
+            }
+        }
+        if (exact) { /* after the bursts that both allow, the slowest of the three */
+            uint64_t slowest = cfg.scr_Bps != 0 ? cfg.scr_Bps : cfg.pcr_Bps;
+
+            if (burst != 0 && rate < slowest)
+                slowest = rate;
+            EXPECT_GE((double)bytes + (double)cfg.unit_bytes + (double)burst,
+                      0.999 * (double)slowest * (double)last / kHz)
+                << "run " << run << " rate " << rate << " burst " << burst;
+        }
+    }
+    EXPECT_GT(looked, 50000u);
+}

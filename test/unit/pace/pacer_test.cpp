@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pacer by example, and at random against a naive model of each flow.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "credit_model.h"
+#include "pacer_world.h"
+
+namespace
+{
+constexpr uint64_t kHz = 1000000000;
+
+pacer_config config(uint32_t flows, uint32_t lines = 100, bool contracts = false)
+{
+    return {flows, lines, kHz, contracts};
+}
+
+std::vector<uint32_t> flows_of(const std::vector<Packet *> &packets)
+{
+    std::vector<uint32_t> flows;
+
+    for (const Packet *p : packets)
+        flows.push_back(p->flow);
+    return flows;
+}
+} // namespace
+
+TEST(Pacer, BytesAFlow)
+{
+    pacer_config plain = config(1 << 20, 0), both = config(1 << 20, 0, true);
+
+    EXPECT_LE(pacer_storage_bytes(&plain), 80ull << 20);
+    EXPECT_LE(pacer_storage_bytes(&both), 128ull << 20);
+}
+
+TEST(Pacer, PacketsOfOneFlowAreSpacedToTheCycle)
+{
+    PacerWorld w(config(1), 1000);
+
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    pacer_flow_set(w.p, 0, kHz / 3, 100, 1000); // 100 bytes in 300 cycles
+    for (int i = 0; i < 4; i++)
+        w.push(0, 100, 1000);
+    EXPECT_EQ(pacer_held(w.p), 4u);
+    for (uint64_t at = 1000; at <= 1900; at += 300) {
+        EXPECT_EQ(pacer_next(w.p), at);
+        EXPECT_EQ(w.poll(at - 1).size(), 0u);
+        EXPECT_EQ(w.poll(at).size(), 1u) << at;
+    }
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    EXPECT_EQ(pacer_held(w.p), 0u);
+}
+
+TEST(Pacer, RateZeroParksAndAnotherRateWakes)
+{
+    PacerWorld w(config(2), 0);
+
+    w.push(1, 100, 0); // rate 0 until somebody says otherwise
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    pacer_flow_set(w.p, 1, kHz, 100, 50);
+    EXPECT_EQ(w.poll(149).size(), 1u); // what credit there was is a byte
+    w.push(1, 100, 149);
+    pacer_flow_set(w.p, 1, 0, 100, 149);
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    EXPECT_EQ(w.poll(1ull << 40).size(), 0u);
+    pacer_flow_set(w.p, 1, kHz, 100, 1ull << 40);
+    EXPECT_EQ(w.poll(pacer_next(w.p)).size(), 1u);
+}
+
+TEST(Pacer, BurstZeroHasNoLimitAndTakesTurns)
+{
+    PacerWorld w(config(3), 0);
+    void *some[2 * PACER_TURN];
+
+    for (uint32_t f = 0; f < 3; f++)
+        pacer_flow_set(w.p, f, kHz, f < 2 ? 0 : 1000, 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        w.push(0, 60000, 0);
+        w.push(1, 60000, 0);
+    }
+    w.push(2, 1000, 0);
+    ASSERT_EQ(pacer_poll(w.p, 0, some, 2 * PACER_TURN), 2 * PACER_TURN);
+    for (uint32_t i = 0; i < 2 * PACER_TURN - 1; i++)
+        EXPECT_EQ(static_cast<Packet *>(some[i])->flow, i / PACER_TURN);
+    EXPECT_EQ(static_cast<Packet *>(some[2 * PACER_TURN - 1])->flow, 2u) << "is not forgotten";
+    EXPECT_EQ(w.poll(0).size(), 201u - 2 * PACER_TURN);
+}
+
+TEST(Pacer, DueTogetherFirstComeFirstServed)
+{
+    PacerWorld w(config(100), 0);
+
+    for (uint32_t f = 0; f < 100; f++)
+        pacer_flow_set(w.p, f, kHz / 1000, 1000, 0);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t f = 0; f < 100; f++)
+            w.push((f * 37) % 100, 2000, 0);
+    std::vector<uint32_t> first = flows_of(w.poll(0, 7));
+    std::vector<uint32_t> second = flows_of(w.poll(5000000, 7));
+    ASSERT_EQ(first.size(), 100u);
+    for (uint32_t f = 0; f < 100; f++)
+        EXPECT_EQ(first[f], (f * 37) % 100);
+    EXPECT_EQ(second, first);
+}
+
+TEST(Pacer, FullLinesRefuseAndNothingIsLost)
+{
+    PacerWorld w(config(2, 2), 0);
+    uint32_t taken = 0;
+
+    pacer_flow_set(w.p, 0, kHz, 100, 0);
+    while (w.push(0, 100, 0) != nullptr)
+        taken++;
+    EXPECT_EQ(taken, 2u + 2 * 7);
+    EXPECT_NE(w.push(1, 1, 0), nullptr);
+    EXPECT_NE(w.push(1, 1, 0), nullptr);
+    EXPECT_EQ(w.push(1, 1, 0), nullptr);
+    for (uint32_t i = 0; i < taken; i++) {
+        std::vector<Packet *> got = w.poll(i * 100);
+
+        ASSERT_EQ(got.size(), 1u);
+        EXPECT_EQ(got[0]->number, i);
+    }
+    EXPECT_NE(w.push(1, 1, taken * 100), nullptr) << "a line is free again";
+}
+
+TEST(Pacer, DrainEndsAFlow)
+{
+    PacerWorld w(config(2), 0);
+    void *some[8];
+
+    pacer_flow_set(w.p, 1, 1, 1000, 0);
+    for (int i = 0; i < 12; i++)
+        w.push(1, 1000, 0);
+    EXPECT_EQ(w.poll(0).size(), 1u);
+    EXPECT_EQ(pacer_drain(w.p, 1, some, 8), 8u);
+    EXPECT_EQ(static_cast<Packet *>(some[7])->number, 8u);
+    EXPECT_NE(pacer_next(w.p), TIME_NEVER);
+    EXPECT_EQ(pacer_drain(w.p, 1, some, 8), 3u);
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    EXPECT_EQ(pacer_held(w.p), 0u);
+}
+
+/* Bits a second over a long time, from 1 kbit/s to 400 Gbit/s, with packets that fit no burst. */
+TEST(Pacer, LongRunRateWithinOnePpm)
+{
+    const uint64_t rates[] = {125, 12500, 1250000, 125000000, 1250000000, 12500000000, 50000000000};
+    const uint64_t bursts[] = {64, 1500, 9000, 65535};
+
+    for (uint64_t rate : rates) {
+        for (uint64_t burst : bursts) {
+            PacerWorld w(config(1, 8), 77);
+            uint64_t now = 77, bytes = 0, first = 0, packets = 0;
+
+            pacer_flow_set(w.p, 0, rate, burst, now);
+            // 2 * 10^5 bursts or, where these are short, so many that a cycle is less than 1 ppm
+            uint64_t span = std::max<uint64_t>(200000, 4 * rate / burst / 1000);
+            w.push(0, (uint32_t)burst, now);
+            while (packets < span) {
+                now = pacer_next(w.p);
+                for (Packet *p : w.poll(now)) {
+                    if (first == 0)
+                        first = now;
+                    else
+                        bytes += p->len_bytes;
+                    packets++;
+                    ASSERT_TRUE(pacer_push(w.p, 0, p, p->len_bytes, now));
+                }
+            }
+            long double real = (long double)bytes * kHz / (now - first);
+            EXPECT_NEAR((double)(real / rate), 1, 1e-6) << rate << " " << burst;
+        }
+    }
+}
+
+namespace
+{
+/* A flow as the rules word it. */
+struct FlowModel {
+    CreditModel credit{kHz, 0, 1, 0};
+    std::deque<uint32_t> waiting; /* numbers */
+    std::deque<uint32_t> lens;
+};
+} // namespace
+
+/*
+ * Flows of random rates and bursts, packets that come and idle times, new values while packets
+ * wait, polls at the very time or late: each poll releases just what the model of each flow lets
+ * go.
+ */
+TEST(PacerProperty, MatchesTheModelOfEachFlow)
+{
+    struct rng r;
+    uint64_t released = 0;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 60; run++) {
+        const uint32_t n = 1 + (uint32_t)rng_below(&r, 40);
+        PacerWorld w(config(n, 400), 0);
+        std::vector<FlowModel> model(n);
+        uint64_t now = 0;
+
+        for (int step = 0; step < 1500; step++) {
+            uint32_t f = (uint32_t)rng_below(&r, n);
+            FlowModel &m = model[f];
+
+            switch (rng_below(&r, 5)) {
+            case 0: {
+                uint64_t rate = rng_below(&r, 6) ? rng_magnitude(&r, 1000, 1ull << 34) : 0;
+                uint64_t burst = rng_below(&r, 10) ? rng_magnitude(&r, 1, 100000) : 0;
+
+                // an RTIMER of 65 us at least: the model walks every one
+                rate = std::min(rate, burst * (kHz >> 16));
+
+                pacer_flow_set(w.p, f, rate, burst, now);
+                m.credit.set(rate, burst, now);
+                break;
+            }
+            case 1:
+            case 2: {
+                uint32_t len = (uint32_t)rng_magnitude(&r, 1, 9000);
+                Packet *p = w.push(f, len, now);
+
+                if (p != nullptr) {
+                    m.waiting.push_back(p->number);
+                    m.lens.push_back(len);
+                }
+                break;
+            }
+            default: {
+                uint64_t next = pacer_next(w.p);
+                uint64_t wait = rng_u64(&r) >> (38 + rng_below(&r, 26));
+
+                if (next != TIME_NEVER && next > now && rng_below(&r, 2) && next - now < 1ull << 26)
+                    now = next; // not a cycle late
+                else
+                    now += wait;
+                std::vector<Packet *> got = w.poll(now, 1 + (uint32_t)rng_below(&r, 64));
+                std::vector<std::vector<uint32_t>> by_flow(n);
+
+                for (const Packet *p : got)
+                    by_flow[p->flow].push_back(p->number);
+                for (uint32_t k = 0; k < n; k++) {
+                    FlowModel &o = model[k];
+                    std::vector<uint32_t> want;
+
+                    o.credit.walk(now);
+                    while (!o.waiting.empty() && o.credit.open()) {
+                        want.push_back(o.waiting.front());
+                        o.credit.take(o.lens.front());
+                        o.waiting.pop_front();
+                        o.lens.pop_front();
+                    }
+                    released += want.size();
+                    ASSERT_EQ(by_flow[k], want)
+                        << "run " << run << " step " << step << " flow " << k << " now " << now;
+                }
+            }
+            }
+        }
+    }
+    EXPECT_GT(released, 10000u);
+}
