@@ -81,11 +81,18 @@ static inline void credit_update(struct credit *c, uint64_t now)
         credit_update_late(c, now);
 }
 
-/* May a packet go now (rule 1)? Updates first. */
+/* May a packet go (rule 1), at the time of the last credit_update()? */
+static inline bool credit_is_open(const struct credit *c)
+{
+    return c->credit_bytes > 0 ? c->refresh_tsc != TIME_NEVER || c->burst_bytes == 0
+                               : c->burst_bytes == 0;
+}
+
+/* May a packet go now? Updates first. */
 static inline bool credit_open(struct credit *c, uint64_t now)
 {
     credit_update(c, now);
-    return c->burst_bytes == 0 || (c->credit_bytes > 0 && c->refresh_tsc != TIME_NEVER);
+    return credit_is_open(c);
 }
 
 /* A packet with this many user bytes (< 2^32) was sent; only after credit_open() said yes. */
@@ -100,17 +107,22 @@ static inline void credit_take(struct credit *c, uint64_t len_bytes)
 /* The part of credit_next() that is rare: credit is more than a burst below zero. */
 uint64_t credit_next_deep(const struct credit *c);
 
+/* When a gate that is shut opens. */
+static inline uint64_t credit_opens(const struct credit *c)
+{
+    if (c->credit_bytes + (int64_t)c->burst_bytes > 0)
+        return c->refresh_tsc;
+    return credit_next_deep(c);
+}
+
 /*
  * When may the next packet go: now if the gate is open, TIME_NEVER at rate 0, else the first
  * refresh after which credit > 0 (several periods if credit is deep below zero).
  */
 static inline uint64_t credit_next(struct credit *c, uint64_t now)
 {
-    if (credit_open(c, now))
-        return now;
-    if (c->credit_bytes + (int64_t)c->burst_bytes > 0)
-        return c->refresh_tsc;
-    return credit_next_deep(c);
+    credit_update(c, now);
+    return credit_is_open(c) ? now : credit_opens(c);
 }
 
 #endif

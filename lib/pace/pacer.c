@@ -13,6 +13,7 @@
 #include "pace/contract.h"
 #include "pace/credit.h"
 #include "pace/wheel.h"
+#include "pace/wheel_slot.h"
 
 #define BATCH     32u
 #define LEN_SHIFT 48
@@ -29,7 +30,7 @@ struct pacer {
     struct flow *flows;
     struct wheel *wheel;
     struct contract *contracts; /* NULL: none has one */
-    uint64_t hz, held;
+    uint64_t hz;
     uint32_t n_flows;
     struct chunk_pool pool;
 };
@@ -73,19 +74,28 @@ struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t
     return p;
 }
 
-static struct contract *flow_contract(const struct pacer *p, uint32_t flow)
+static inline struct contract *flow_contract(const struct pacer *p, uint32_t flow)
 {
     return p->contracts != NULL && p->contracts[flow].peak_cost != 0 ? &p->contracts[flow] : NULL;
 }
 
-static void flow_wait(struct pacer *p, uint32_t flow, uint64_t now)
+/* When the first packet may go, of a flow whose credit is that of now; TIME_NEVER: not so. */
+static inline uint64_t flow_next(const struct flow *f, const struct contract *c, uint64_t now)
 {
-    const struct contract *c = flow_contract(p, flow);
-    uint64_t when = credit_next(&p->flows[flow].credit, now);
+    uint64_t when = credit_is_open(&f->credit) ? now : credit_opens(&f->credit);
 
-    if (c != NULL && when != TIME_NEVER)
-        when = contract_next(c, when);
-    wheel_insert(p->wheel, flow, when);
+    return c != NULL && when != TIME_NEVER ? contract_next(c, when) : when;
+}
+
+/* Queues the flow or moves it, if packets wait. */
+static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
+{
+    struct flow *f = &p->flows[flow];
+
+    if (f->head[0] == 0)
+        return;
+    credit_update(&f->credit, now);
+    wheel_insert(p->wheel, flow, flow_next(f, flow_contract(p, flow), now));
 }
 
 void pacer_flow_set(struct pacer *p, uint32_t flow, uint64_t rate_Bps, uint64_t burst_bytes,
@@ -93,16 +103,14 @@ void pacer_flow_set(struct pacer *p, uint32_t flow, uint64_t rate_Bps, uint64_t 
 {
     CHECK(flow < p->n_flows);
     credit_set(&p->flows[flow].credit, p->hz, rate_Bps, burst_bytes, now);
-    if (p->flows[flow].head[0] != 0)
-        flow_wait(p, flow, now);
+    flow_move(p, flow, now);
 }
 
 void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *c, uint64_t now)
 {
     CHECK(flow < p->n_flows && p->contracts != NULL);
     p->contracts[flow] = c != NULL ? *c : (struct contract){0};
-    if (p->flows[flow].head[0] != 0)
-        flow_wait(p, flow, now);
+    flow_move(p, flow, now);
 }
 
 bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now)
@@ -110,11 +118,10 @@ bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes
     struct flow *f = &p->flows[flow];
     uint64_t word = (uint64_t)len_bytes << LEN_SHIFT | (uintptr_t)packet;
 
-    CHECK(flow < p->n_flows && packet != NULL && (uintptr_t)packet <= ADDRESS && len_bytes > 0 &&
-          len_bytes <= PACER_LEN_MAX);
+    CHECK(flow < p->n_flows && (uintptr_t)packet - 1 < ADDRESS && len_bytes - 1 < PACER_LEN_MAX);
     if (f->head[0] == 0) {
         f->head[0] = word;
-        flow_wait(p, flow, now);
+        flow_move(p, flow, now);
     } else if (f->head[1] == 0) {
         f->head[1] = word;
     } else {
@@ -122,39 +129,44 @@ bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes
             return false;
         chunk_append(&p->pool, &f->more, word, 0);
     }
-    p->held++;
     return true;
 }
 
-static void *flow_shift(struct pacer *p, struct flow *f)
+static inline void *flow_shift(struct pacer *p, struct flow *f)
 {
     void *packet =
         (void *)(uintptr_t)(f->head[0] & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
 
     f->head[0] = f->head[1];
     f->head[1] = chunk_queue_empty(&f->more) ? 0 : chunk_shift(&p->pool, &f->more);
-    p->held--;
     return packet;
 }
 
 /* A flow's turn: it is not in the wheel, and is put back if packets remain. */
-static uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, void **packets, uint32_t max)
+static inline uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, void **packets,
+                                uint32_t max)
 {
     struct flow *f = &p->flows[flow];
     struct contract *c = flow_contract(p, flow);
+    uint64_t when = TIME_NEVER;
     uint32_t n = 0;
 
-    while (f->head[0] != 0 && n < max && credit_open(&f->credit, now) &&
-           (c == NULL || contract_open(c, now))) {
+    credit_update(&f->credit, now);
+    while (f->head[0] != 0) {
         uint64_t len_bytes = f->head[0] >> LEN_SHIFT;
 
-        credit_take(&f->credit, len_bytes);
+        when = flow_next(f, c, now);
+        if (when != now || n == max)
+            break;
+        if (f->credit.burst_bytes != 0)
+            f->credit.credit_bytes -= (int64_t)len_bytes;
         if (c != NULL)
             contract_take(c, now, len_bytes);
         packets[n++] = flow_shift(p, f);
+        when = TIME_NEVER;
     }
-    if (f->head[0] != 0)
-        flow_wait(p, flow, now);
+    if (when != TIME_NEVER)
+        wheel_queue(p->wheel, flow, when);
     return n;
 }
 
@@ -197,9 +209,4 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
 uint64_t pacer_next(const struct pacer *p)
 {
     return wheel_next(p->wheel);
-}
-
-uint64_t pacer_held(const struct pacer *p)
-{
-    return p->held;
 }

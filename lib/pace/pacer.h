@@ -56,8 +56,8 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
  * addresses are. False: all lines are in use, and the packet remains the caller's. */
 bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now);
 
-/* Takes up to max packets that may go now, in the order in which they may, and returns how many. If
- * it returns max, or if pacer_next() is not after now, more may be due. */
+/* Takes up to max packets that may go now, in the order in which they may, and returns how many.
+ * More may go if it returned max, or if pacer_next() is not after now. */
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max);
 
 /* Takes up to max packets of a flow, whenever they were due: to end it. */
@@ -65,8 +65,5 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
 
 /* No packet may go before; TIME_NEVER if none waits. Polling then makes progress (wheel.h). */
 uint64_t pacer_next(const struct pacer *p);
-
-/* Packets that wait. */
-uint64_t pacer_held(const struct pacer *p);
 
 #endif

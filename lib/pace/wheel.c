@@ -2,8 +2,7 @@
 /*
  * The timing wheel.
  *
- * A slot of level l is 2^(6 + 11 l) units wide, so a ring spans 2^(18 + 11 l), twice a slot of the
- * next level. Slots are found by time alone: slot number = time / width mod 4096.
+ * Slots are found by time alone: slot number = time / width mod 4096.
  *
  * Invariant: front[1] <= front[2], not before the slots of now, multiples of the widths of their
  * levels' slots; what is due in [now, front[1]) lies in level 0, [front[1], front[2]) in level 1,
@@ -16,19 +15,8 @@
  */
 #include "pace/wheel.h"
 
-#include "base/check.h"
 #include "base/clock.h"
-
-#define ENTRY_BITS 24
-#define ENTRY_MASK ((1u << ENTRY_BITS) - 1)
-#define TIME_MASK  ((1ull << 40) - 1)
-#define SLOT_MASK  (WHEEL_SLOTS - 1)
-#define NO_SLOT    UINT32_MAX
-
-static uint32_t width_bits(uint32_t level)
-{
-    return 6 + 11 * level;
-}
+#include "pace/wheel_slot.h"
 
 static uint32_t pool_lines(uint32_t capacity)
 {
@@ -62,11 +50,10 @@ struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint6
     w->position = (uint32_t *)(lines + (size_t)pool_lines(capacity) * 64);
     for (uint32_t i = 0; i < capacity; i++)
         w->position[i] = 0;
-    for (uint32_t l = 0; l < WHEEL_LEVELS; l++) {
-        for (uint32_t s = 0; s < WHEEL_SLOTS; s++)
-            w->level[l].slot[s] = CHUNK_EMPTY;
-        w->front[l] = ((w->now >> width_bits(l)) + 2) << width_bits(l);
-    }
+    for (uint32_t s = 0; s < WHEEL_LEVELS * WHEEL_SLOTS; s++)
+        w->slot[s] = CHUNK_EMPTY;
+    for (uint32_t l = 0; l < WHEEL_LEVELS; l++)
+        w->front[l] = ((w->now >> WHEEL_SLOT_BITS(l)) + 2) << WHEEL_SLOT_BITS(l);
     return w;
 }
 
@@ -78,61 +65,42 @@ void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes)
 
 /* ---- slots -------------------------------------------------------------------------------- */
 
-static uint64_t word_of(uint64_t time, uint32_t entry)
-{
-    return time << ENTRY_BITS | (entry + 1);
-}
-
-static uint32_t word_entry(uint64_t word)
-{
-    return (uint32_t)(word & ENTRY_MASK) - 1;
-}
-
 static uint64_t word_time(const struct wheel *w, uint64_t word)
 {
-    return w->now + (((word >> ENTRY_BITS) - w->now) & TIME_MASK);
+    return w->now + (((word >> WHEEL_ENTRY_BITS) - w->now) & WHEEL_TIME_MASK);
 }
 
-static void slot_mark_empty(struct wheel_level *l, uint32_t slot)
+static void slot_mark_empty(struct wheel *w, uint32_t slot)
 {
-    l->used[slot / 64] &= ~(1ull << (slot % 64));
-    if (l->used[slot / 64] == 0)
-        l->summary &= ~(1ull << (slot / 64));
+    w->used[slot / 64] &= ~(1ull << (slot % 64));
+    if (w->used[slot / 64] == 0)
+        w->summary[slot / WHEEL_SLOTS] &= ~(1ull << (slot / 64 % 64));
 }
 
-static void slot_append(struct wheel *w, uint64_t time, uint64_t word)
+static uint32_t slot_of(uint32_t level, uint64_t time)
 {
-    uint32_t level = (uint32_t)(time >= w->front[1]) + (uint32_t)(time >= w->front[2]);
-    uint32_t slot = (uint32_t)(time >> width_bits(level)) & SLOT_MASK;
-    struct wheel_level *l = &w->level[level];
-
-    l->used[slot / 64] |= 1ull << (slot % 64);
-    l->summary |= 1ull << (slot / 64);
-    w->position[word_entry(word)] =
-        chunk_append(&w->pool, &l->slot[slot], word, level * WHEEL_SLOTS + slot);
+    return level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
 }
 
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
-static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
+static inline __attribute__((always_inline)) uint64_t first_start(const struct wheel *w,
+                                                                  uint32_t level, uint64_t from)
 {
-    const struct wheel_level *l = &w->level[level];
-    uint64_t at = from >> width_bits(level);
-    uint32_t slot = (uint32_t)at & SLOT_MASK, i = slot / 64;
-    uint64_t bits = l->used[i] & (~0ull << (slot % 64));
+    const uint64_t *used = &w->used[level * WHEEL_SLOTS / 64];
+    uint64_t at = from >> WHEEL_SLOT_BITS(level);
+    uint32_t slot = (uint32_t)at & WHEEL_SLOT_MASK, i = slot / 64;
+    uint64_t bits = used[i] >> (slot % 64);
 
-    if (bits == 0) {
-        bits = l->summary & (~1ull << i);
-        if (bits == 0)
-            bits = l->summary; /* round the ring */
-        if (bits == 0)
-            return TIME_NEVER;
-        i = (uint32_t)__builtin_ctzll(bits);
-        bits = l->used[i];
-        if (i == slot / 64)
-            bits &= ~(~0ull << (slot % 64));
-    }
-    slot = (i * 64 + (uint32_t)__builtin_ctzll(bits) - slot) & SLOT_MASK;
-    return (at + slot) << width_bits(level);
+    if (bits != 0)
+        return (at + (uint32_t)__builtin_ctzll(bits)) << WHEEL_SLOT_BITS(level);
+    bits = w->summary[level] & (~1ull << i);
+    if (bits == 0)
+        bits = w->summary[level]; /* round the ring */
+    if (bits == 0)
+        return TIME_NEVER;
+    i = (uint32_t)__builtin_ctzll(bits);
+    slot = (i * 64 + (uint32_t)__builtin_ctzll(used[i]) - slot) & WHEEL_SLOT_MASK;
+    return (at + slot) << WHEEL_SLOT_BITS(level);
 }
 
 /* ---- in and out --------------------------------------------------------------------------- */
@@ -141,39 +109,32 @@ static void entry_remove(struct wheel *w, uint32_t entry)
 {
     uint32_t at = w->position[entry];
     uint32_t owner = (uint32_t)chunk_link(&w->pool, at >> 3)->owner;
-    struct wheel_level *l = &w->level[owner / WHEEL_SLOTS];
-    struct chunk_queue *q = &l->slot[owner % WHEEL_SLOTS];
+    struct chunk_queue *q = &w->slot[owner];
     uint64_t moved = chunk_remove(&w->pool, q, at);
 
     if (moved != 0)
-        w->position[word_entry(moved)] = at;
+        w->position[wheel_word_entry(moved)] = at;
     if (chunk_queue_empty(q))
-        slot_mark_empty(l, owner % WHEEL_SLOTS);
+        slot_mark_empty(w, owner);
     w->position[entry] = 0;
 }
 
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
 {
-    uint64_t time = when_tsc >> w->shift;
+    uint64_t time;
 
     CHECK(entry < w->capacity);
     if (when_tsc == TIME_NEVER) {
         wheel_cancel(w, entry);
         return;
     }
-    time += time << w->shift != when_tsc;
-    if (time < w->now)
-        time = w->now;
-    if (time > w->now + WHEEL_HORIZON)
-        time = w->now + WHEEL_HORIZON;
+    time = wheel_time(w, when_tsc);
     if (w->position[entry] != 0) {
-        if (w->pool.words[w->position[entry]] == word_of(time, entry))
+        if (w->pool.words[w->position[entry]] == wheel_word(time, entry))
             return; /* keeps its turn */
         entry_remove(w, entry);
-    } else {
-        w->queued++;
     }
-    slot_append(w, time, word_of(time, entry));
+    wheel_slot_append(w, time, wheel_word(time, entry));
 }
 
 void wheel_cancel(struct wheel *w, uint32_t entry)
@@ -182,43 +143,59 @@ void wheel_cancel(struct wheel *w, uint32_t entry)
     if (w->position[entry] == 0)
         return;
     entry_remove(w, entry);
-    w->queued--;
 }
 
-/* Is all due that is in a slot of level 0 which starts at start <= now? */
-static bool slot_over(uint64_t start, uint64_t now)
+/* Takes up to max entries of a slot of level 0, all of which are due. */
+static uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uint32_t max)
 {
-    return now - start >= (1u << width_bits(0)) - 1;
+    struct chunk_queue *q = &w->slot[slot];
+    uint32_t at = q->first, n = 0;
+
+    for (;;) {
+        uint32_t entry = wheel_word_entry(w->pool.words[at]), line = at >> 3;
+
+        entries[n++] = entry;
+        w->position[entry] = 0;
+        if (at == q->last) {
+            *q = CHUNK_EMPTY;
+            chunk_give(&w->pool, line);
+            slot_mark_empty(w, slot);
+            break;
+        }
+        at++;
+        if ((at & 7) == 0) {
+            at = (uint32_t)chunk_link(&w->pool, line)->next * 8 + 1;
+            chunk_give(&w->pool, line);
+        }
+        if (n == max) {
+            q->first = at;
+            break;
+        }
+    }
+    return n;
 }
 
-/* Of a slot of level 0 that starts at `start`, takes what is due at now, up to max. What is not is
- * put behind, in its order. */
-static uint32_t slot_drain(struct wheel *w, uint64_t start, uint64_t now, uint32_t *entries,
-                           uint32_t max)
+/* The same of the slot in which now is. What is not due is put behind, in its order. */
+static uint32_t slot_take_due(struct wheel *w, uint32_t slot, uint64_t now, uint32_t *entries,
+                              uint32_t max)
 {
-    uint32_t slot = (uint32_t)(start >> width_bits(0)) & SLOT_MASK, n = 0, last, at;
-    struct wheel_level *l = &w->level[0];
-    struct chunk_queue *q = &l->slot[slot];
-    bool whole = slot_over(start, now);
+    struct chunk_queue *q = &w->slot[slot];
+    uint32_t last = q->last, n = 0, at;
 
-    if (start > w->now)
-        w->now = start;
-    last = q->last;
     do {
         uint64_t word;
 
         at = q->first;
         word = chunk_shift(&w->pool, q);
-        if (whole || word_time(w, word) <= now) {
-            entries[n++] = word_entry(word);
-            w->position[word_entry(word)] = 0;
+        if (word_time(w, word) <= now) {
+            entries[n++] = wheel_word_entry(word);
+            w->position[wheel_word_entry(word)] = 0;
         } else {
-            w->position[word_entry(word)] = chunk_append(&w->pool, q, word, slot);
+            w->position[wheel_word_entry(word)] = chunk_append(&w->pool, q, word, slot);
         }
     } while (at != last && n < max);
     if (chunk_queue_empty(q))
-        slot_mark_empty(l, slot);
-    w->queued -= n;
+        slot_mark_empty(w, slot);
     return n;
 }
 
@@ -227,12 +204,11 @@ static uint32_t slot_drain(struct wheel *w, uint64_t start, uint64_t now, uint32
 /* Moves the slot at front[level] down, and the front past it, unless the budget is used up. */
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
-    uint32_t slot = (uint32_t)(w->front[level] >> width_bits(level)) & SLOT_MASK;
-    struct wheel_level *l = &w->level[level];
-    struct chunk_queue *q = &l->slot[slot];
+    uint32_t slot = slot_of(level, w->front[level]);
+    struct chunk_queue *q = &w->slot[slot];
     uint64_t front = w->front[level];
 
-    w->front[level] += 1ull << width_bits(level);
+    w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
     while (!chunk_queue_empty(q)) {
         uint64_t word;
 
@@ -246,10 +222,10 @@ static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
                 chunk_link(&w->pool, (uint32_t)chunk_link(&w->pool, q->first >> 3)->next));
         word = chunk_shift(&w->pool, q);
         if (level == 1 && w->lines != NULL)
-            __builtin_prefetch(w->lines + (size_t)word_entry(word) * w->stride_bytes, 1);
-        slot_append(w, word_time(w, word), word);
+            __builtin_prefetch(w->lines + (size_t)wheel_word_entry(word) * w->stride_bytes, 1);
+        wheel_slot_append(w, word_time(w, word), word);
     }
-    slot_mark_empty(l, slot);
+    slot_mark_empty(w, slot);
     return true;
 }
 
@@ -269,12 +245,18 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
     }
 }
 
+/* Two slots of this level, that of now included, are to be in the level below. */
+static uint64_t front_wanted(const struct wheel *w, uint32_t level)
+{
+    return ((w->now >> WHEEL_SLOT_BITS(level)) + 2) << WHEEL_SLOT_BITS(level);
+}
+
 /* Keeps the fronts so far ahead of now that what is due next is in level 0 already. */
 static void fronts_advance(struct wheel *w, uint32_t *budget)
 {
     for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--) {
-        uint64_t at = w->now >> width_bits(level) << width_bits(level);
-        uint64_t until = at + (2ull << width_bits(level));
+        uint64_t at = w->now >> WHEEL_SLOT_BITS(level) << WHEEL_SLOT_BITS(level);
+        uint64_t until = front_wanted(w, level);
 
         if (w->front[level] < at)
             w->front[level] = at; /* nothing is due before now: the slots in between are empty */
@@ -285,49 +267,60 @@ static void fronts_advance(struct wheel *w, uint32_t *budget)
 }
 
 /* The level that has the earliest entry, and the start of its slot; TIME_NEVER if none has. */
-static uint32_t first_level(const struct wheel *w, uint64_t *start)
+static inline __attribute__((always_inline)) uint32_t first_level(const struct wheel *w,
+                                                                  uint64_t *start)
 {
-    uint32_t level;
-
     *start = first_start(w, 0, w->now);
-    for (level = 0; level + 1 < WHEEL_LEVELS; level++) {
-        if (*start < w->front[level + 1])
-            return level;
-        *start = first_start(w, level + 1, w->front[level + 1]);
-    }
-    return level;
+    if (__builtin_expect(*start < w->front[1], 1))
+        return 0;
+    *start = first_start(w, 1, w->front[1]);
+    if (*start < w->front[2])
+        return 1;
+    *start = first_start(w, 2, w->front[2]);
+    return 2;
+}
+
+/* Late by more than what is kept ahead: `start`, of the first slot of this level, has come. */
+static bool fronts_catch_up(struct wheel *w, uint32_t level, uint64_t start, uint32_t *budget)
+{
+    if (start > w->now)
+        w->now = start;
+    for (uint32_t k = 1; k <= level; k++)
+        w->front[k] = start > w->front[k] ? start : w->front[k];
+    return slot_cascade(w, level, budget);
 }
 
 uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
     uint64_t now = now_tsc >> w->shift, start;
     uint32_t budget = 2 * max + 64, n = 0;
+    bool rest = false;
 
     if (now < w->now)
         return 0;
-    while (w->queued > 0 && n < max) {
-        uint32_t level = first_level(w, &start);
+    while (n < max && !rest) {
+        uint32_t level = first_level(w, &start), slot = slot_of(0, start);
 
         if (start > now)
             break;
-        if (level == 0) {
-            n += slot_drain(w, start, now, entries + n, max - n);
-            if (!slot_over(start, now))
-                break; /* the slot of now: what is left is not due */
+        if (level > 0) {
+            if (!fronts_catch_up(w, level, start, &budget))
+                return n;
             continue;
         }
-        /* Late by more than what is kept ahead. Nothing is due before this slot. */
         if (start > w->now)
             w->now = start;
-        for (uint32_t k = 1; k <= level; k++)
-            w->front[k] = start > w->front[k] ? start : w->front[k];
-        if (!slot_cascade(w, level, &budget))
-            return n;
+        if (now - start >= (1u << WHEEL_SLOT_BITS(0)) - 1)
+            n += slot_take(w, slot, entries + n, max - n);
+        else if (n > 0)
+            rest = true; /* enough for this poll: one look at each entry of that slot is saved */
+        else if ((n = slot_take_due(w, slot, now, entries, max)) < max)
+            break;
     }
-    if (n < max) {
+    if (n < max && !rest)
         w->now = now;
+    if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
         fronts_advance(w, &budget);
-    }
     return n;
 }
 
@@ -337,12 +330,10 @@ uint64_t wheel_next(const struct wheel *w)
     uint32_t level, at;
     struct chunk_queue q;
 
-    if (w->queued == 0)
-        return TIME_NEVER;
     level = first_level(w, &start);
-    if (level > 0)
-        return start << w->shift;
-    q = w->level[0].slot[(start >> width_bits(0)) & SLOT_MASK];
+    if (start == TIME_NEVER || level > 0)
+        return start > UINT64_MAX >> w->shift ? TIME_NEVER : start << w->shift;
+    q = w->slot[slot_of(0, start)];
     for (at = q.first;; at = (at & 7) == CHUNK_WORDS
                                  ? (uint32_t)chunk_link(&w->pool, at >> 3)->next * 8 + 1
                                  : at + 1) {

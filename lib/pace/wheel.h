@@ -12,7 +12,7 @@
  * the entry is returned then, and whoever takes it sees that its time has not come and queues it
  * once more.
  *
- * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 64
+ * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
  * units wide; within a slot first in, first out, but that the last takes the place of one that is
  * moved or cancelled. Moving an entry to the time it has already keeps its turn.
  *
@@ -37,29 +37,25 @@
 #include "pace/chunk.h"
 
 #define WHEEL_LEVELS       3u
-#define WHEEL_SLOTS        4096u
-#define WHEEL_CAPACITY_MAX (1u << 24)                    /* entries, exclusive */
-#define WHEEL_HORIZON      ((1ull << 40) - (1ull << 29)) /* units */
+#define WHEEL_SLOTS        4096u          /* of a level */
+#define WHEEL_SLOT_BITS(l) (8 + 10 * (l)) /* log2 of the units of a slot of level l */
+#define WHEEL_CAPACITY_MAX (1u << 24)     /* entries, exclusive */
+#define WHEEL_HORIZON      ((1ull << 40) - (1ull << 30)) /* units */
 #define WHEEL_SHIFT_MAX    20u
 
-struct wheel_level {
-    uint64_t summary; /* words of used that are not 0 */
-    uint64_t used[WHEEL_SLOTS / 64];
-    struct chunk_queue slot[WHEEL_SLOTS];
-};
-
 struct wheel {
-    uint64_t now;                 /* units; everything due before has been returned */
-    uint64_t front[WHEEL_LEVELS]; /* level l has what is due from front[l] on, but not what the next
-                                   * level has; front[0] is not used */
+    uint64_t now;                   /* units; everything due before has been returned */
+    uint64_t front[WHEEL_LEVELS];   /* level l has what is due from front[l] on, but not what the
+                                     * next level has; front[0] is not used */
+    uint64_t summary[WHEEL_LEVELS]; /* a bit for each word of used that is not 0 */
     uint32_t shift;
     uint32_t capacity;
-    uint32_t queued;
     uint32_t stride_bytes;
     const char *lines;  /* see wheel_warm() */
     uint32_t *position; /* of each entry in pool; 0: not queued */
     struct chunk_pool pool;
-    struct wheel_level level[WHEEL_LEVELS];
+    uint64_t used[WHEEL_LEVELS * WHEEL_SLOTS / 64]; /* a bit for each slot that is not empty */
+    struct chunk_queue slot[WHEEL_LEVELS * WHEEL_SLOTS];
 };
 
 /* Of storage, for this many entries: 14 bytes each and about 100 kB. */
@@ -83,13 +79,13 @@ static inline bool wheel_queued(const struct wheel *w, uint32_t entry)
 
 /*
  * Takes up to max entries due at now off the wheel and returns how many. Its work is bounded: it
- * moves at most 2 * max + 64 entries down a ring. If it returns max, or if wheel_next() is not
- * after now, more may be due: call again.
+ * moves at most 2 * max + 64 entries down a ring. More may be due if it returned any, or if
+ * wheel_next() is not after now: call again.
  */
 uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
 /*
- * A time not later than the earliest entry's, and exactly that if it is near (within 2^17 units);
+ * A time not later than the earliest entry's, and exactly that if it is near (within 2^18 units);
  * TIME_NEVER when empty. Polling at that time always makes progress: it returns an entry or brings
  * some closer.
  */

@@ -53,7 +53,7 @@ class PacerWorld
             n = pacer_poll(p, now, some.data(), max);
             for (uint32_t i = 0; i < n; i++)
                 all.push_back(static_cast<Packet *>(some[i]));
-        } while (n == max || pacer_next(p) <= now);
+        } while (n > 0 || pacer_next(p) <= now);
         return all;
     }
 

@@ -39,7 +39,7 @@ struct Wheel {
         do {
             some = poll(now);
             all.insert(all.end(), some.begin(), some.end());
-        } while (some.size() == 64 || wheel_next(&w) <= now);
+        } while (!some.empty() || wheel_next(&w) <= now);
         return all;
     }
 
@@ -57,7 +57,6 @@ TEST(Wheel, StartsEmpty)
     EXPECT_EQ(w.poll(1000000), List{});
     EXPECT_FALSE(wheel_queued(&w.w, 3));
     wheel_cancel(&w.w, 3);
-    EXPECT_EQ(w.w.queued, 0u);
 }
 
 TEST(Wheel, NeverEarlyNeverLate)
@@ -121,7 +120,6 @@ TEST(Wheel, MoveAndCancel)
     wheel_insert(&w.w, 2, 50);
     wheel_insert(&w.w, 1, 70000);
     wheel_insert(&w.w, 0, TIME_NEVER);
-    EXPECT_EQ(w.w.queued, 2u);
     EXPECT_FALSE(wheel_queued(&w.w, 0));
     EXPECT_EQ(w.poll(69999), List{2});
     wheel_insert(&w.w, 1, 69999 + 5); /* earlier */
@@ -240,7 +238,9 @@ TEST(Wheel, MovesNeedNoMore)
     rng_init(&r, test_seed());
     for (int i = 0; i < 300000; i++)
         wheel_insert(&w.w, (uint32_t)rng_below(&r, count), rng_u64(&r) >> (24 + rng_below(&r, 40)));
-    uint32_t queued = w.w.queued;
+    size_t queued = 0;
+    for (uint32_t i = 0; i < count; i++)
+        queued += wheel_queued(&w.w, i);
     EXPECT_EQ(w.poll_all(1ull << 41).size(), queued);
     EXPECT_EQ(w.w.pool.taken, 0u);
 }

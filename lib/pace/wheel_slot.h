@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inside of the wheel (wheel.h, wheel.c) that is in the way of every packet, for wheel.c and
+ * pacer.c.
+ */
+#ifndef SLUICE_PACE_WHEEL_SLOT_H
+#define SLUICE_PACE_WHEEL_SLOT_H
+
+#include "pace/wheel.h"
+
+#include "base/check.h"
+
+#define WHEEL_ENTRY_BITS 24
+#define WHEEL_TIME_MASK  ((1ull << 40) - 1)
+#define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
+
+/* Time above, the entry plus one below: words of 0 are none. */
+static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
+{
+    return time << WHEEL_ENTRY_BITS | (entry + 1);
+}
+
+static inline uint32_t wheel_word_entry(uint64_t word)
+{
+    return (uint32_t)(word & ((1u << WHEEL_ENTRY_BITS) - 1)) - 1;
+}
+
+static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel *w, uint64_t time,
+                                                                    uint64_t word)
+{
+    uint32_t level = (uint32_t)(time >= w->front[1]) + (uint32_t)(time >= w->front[2]);
+    uint32_t slot =
+        level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
+    struct chunk_queue *q = &w->slot[slot];
+
+    if (chunk_queue_empty(q)) {
+        w->used[slot / 64] |= 1ull << (slot % 64);
+        w->summary[level] |= 1ull << (slot / 64 % 64);
+    }
+    w->position[wheel_word_entry(word)] = chunk_append(&w->pool, q, word, slot);
+}
+
+/* The time, in units, at which an entry that is queued for this one is returned. */
+static inline uint64_t wheel_time(const struct wheel *w, uint64_t when_tsc)
+{
+    uint64_t time = when_tsc >> w->shift;
+
+    time += time << w->shift != when_tsc;
+    if (time < w->now)
+        return w->now;
+    return time - w->now < WHEEL_HORIZON ? time : w->now + WHEEL_HORIZON;
+}
+
+/* wheel_insert() of what is not queued, at a time that is not TIME_NEVER. */
+static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_tsc)
+{
+    uint64_t time = wheel_time(w, when_tsc);
+
+    wheel_slot_append(w, time, wheel_word(time, entry));
+}
+
+#endif
