@@ -6,9 +6,10 @@
 #ifndef SLUICE_PACE_WHEEL_SLOT_H
 #define SLUICE_PACE_WHEEL_SLOT_H
 
-#include "pace/wheel.h"
+#include <stdint.h>
 
 #include "base/check.h"
+#include "pace/wheel.h"
 
 #define WHEEL_ENTRY_BITS 24
 #define WHEEL_TIME_MASK  ((1ull << 40) - 1)

@@ -176,8 +176,68 @@ namespace
 /* A flow as the rules word it. */
 struct FlowModel {
     CreditModel credit{kHz, 0, 1, 0};
-    std::deque<uint32_t> waiting; /* numbers */
-    std::deque<uint32_t> lens;
+    std::deque<uint32_t> numbers, lens; /* of packets that wait */
+};
+
+struct ModelWorld {
+    ModelWorld(struct rng *r_, uint32_t flows)
+        : r(r_), n(flows), w(config(flows, 400), 0), model(flows)
+    {
+    }
+
+    void change(uint32_t f)
+    {
+        uint64_t rate = rng_below(r, 6) ? rng_magnitude(r, 1000, 1ull << 34) : 0;
+        uint64_t burst = rng_below(r, 10) ? rng_magnitude(r, 1, 100000) : 0;
+
+        // an RTIMER of 65 us at least: the model walks every one
+        rate = std::min(rate, burst * (kHz >> 16));
+        pacer_flow_set(w.p, f, rate, burst, now);
+        model[f].credit.set(rate, burst, now);
+    }
+
+    void push(uint32_t f)
+    {
+        uint32_t len = (uint32_t)rng_magnitude(r, 1, 9000);
+        Packet *p = w.push(f, len, now);
+
+        if (p != nullptr) {
+            model[f].numbers.push_back(p->number);
+            model[f].lens.push_back(len);
+        }
+    }
+
+    void poll()
+    {
+        uint64_t next = pacer_next(w.p);
+        std::vector<std::vector<uint32_t>> by_flow(n);
+
+        if (next != TIME_NEVER && next > now && rng_below(r, 2) && next - now < 1ull << 26)
+            now = next; // not a cycle late
+        else
+            now += rng_u64(r) >> (38 + rng_below(r, 26));
+        for (const Packet *p : w.poll(now, 1 + (uint32_t)rng_below(r, 64)))
+            by_flow[p->flow].push_back(p->number);
+        for (uint32_t f = 0; f < n; f++) {
+            FlowModel &m = model[f];
+            std::vector<uint32_t> want;
+
+            m.credit.walk(now);
+            for (; !m.numbers.empty() && m.credit.open(); m.numbers.pop_front()) {
+                want.push_back(m.numbers.front());
+                m.credit.take(m.lens.front());
+                m.lens.pop_front();
+            }
+            released += want.size();
+            ASSERT_EQ(by_flow[f], want) << "flow " << f << " now " << now;
+        }
+    }
+
+    struct rng *r;
+    uint32_t n;
+    PacerWorld w;
+    std::vector<FlowModel> model;
+    uint64_t now = 0, released = 0;
 };
 } // namespace
 
@@ -193,69 +253,21 @@ TEST(PacerProperty, MatchesTheModelOfEachFlow)
 
     rng_init(&r, test_seed());
     for (int run = 0; run < 60; run++) {
-        const uint32_t n = 1 + (uint32_t)rng_below(&r, 40);
-        PacerWorld w(config(n, 400), 0);
-        std::vector<FlowModel> model(n);
-        uint64_t now = 0;
+        ModelWorld world(&r, 1 + (uint32_t)rng_below(&r, 40));
 
         for (int step = 0; step < 1500; step++) {
-            uint32_t f = (uint32_t)rng_below(&r, n);
-            FlowModel &m = model[f];
+            uint64_t kind = rng_below(&r, 5);
+            uint32_t flow = (uint32_t)rng_below(&r, world.n);
 
-            switch (rng_below(&r, 5)) {
-            case 0: {
-                uint64_t rate = rng_below(&r, 6) ? rng_magnitude(&r, 1000, 1ull << 34) : 0;
-                uint64_t burst = rng_below(&r, 10) ? rng_magnitude(&r, 1, 100000) : 0;
-
-                // an RTIMER of 65 us at least: the model walks every one
-                rate = std::min(rate, burst * (kHz >> 16));
-
-                pacer_flow_set(w.p, f, rate, burst, now);
-                m.credit.set(rate, burst, now);
-                break;
-            }
-            case 1:
-            case 2: {
-                uint32_t len = (uint32_t)rng_magnitude(&r, 1, 9000);
-                Packet *p = w.push(f, len, now);
-
-                if (p != nullptr) {
-                    m.waiting.push_back(p->number);
-                    m.lens.push_back(len);
-                }
-                break;
-            }
-            default: {
-                uint64_t next = pacer_next(w.p);
-                uint64_t wait = rng_u64(&r) >> (38 + rng_below(&r, 26));
-
-                if (next != TIME_NEVER && next > now && rng_below(&r, 2) && next - now < 1ull << 26)
-                    now = next; // not a cycle late
-                else
-                    now += wait;
-                std::vector<Packet *> got = w.poll(now, 1 + (uint32_t)rng_below(&r, 64));
-                std::vector<std::vector<uint32_t>> by_flow(n);
-
-                for (const Packet *p : got)
-                    by_flow[p->flow].push_back(p->number);
-                for (uint32_t k = 0; k < n; k++) {
-                    FlowModel &o = model[k];
-                    std::vector<uint32_t> want;
-
-                    o.credit.walk(now);
-                    while (!o.waiting.empty() && o.credit.open()) {
-                        want.push_back(o.waiting.front());
-                        o.credit.take(o.lens.front());
-                        o.waiting.pop_front();
-                        o.lens.pop_front();
-                    }
-                    released += want.size();
-                    ASSERT_EQ(by_flow[k], want)
-                        << "run " << run << " step " << step << " flow " << k << " now " << now;
-                }
-            }
-            }
+            if (kind == 0)
+                world.change(flow);
+            else if (kind < 3)
+                world.push(flow);
+            else
+                world.poll();
+            ASSERT_FALSE(HasFatalFailure()) << "run " << run << " step " << step;
         }
+        released += world.released;
     }
     EXPECT_GT(released, 10000u);
 }
