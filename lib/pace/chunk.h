@@ -3,7 +3,7 @@
  * Many queues of 64-bit words in one pool of cache lines: 7 words and their links in each. Whoever
  * walks a queue reads lines one after the other, not a word here and a word there.
  *
- * A position names a word: line * 8 + 1 .. 7; 0 is none. Words 0 are not allowed.
+ * A position names a word: line * 8 + 1 .. 7; 0 is none.
  *
  * Written and read by the worker that owns the pool.
  */
@@ -84,26 +84,29 @@ static inline void chunk_give(struct chunk_pool *p, uint32_t line)
     p->taken--;
 }
 
-/* Returns the word's position. The pool must have room: chunk_pool_has(), or enough by design. */
+/* A new line behind a queue whose last one is full, or that has none; the next word goes to
+ * last + 1. The pool must have room: chunk_pool_has(), or enough by design. */
+static inline void chunk_grow(struct chunk_pool *p, struct chunk_queue *q, uint32_t owner)
+{
+    uint32_t line = chunk_take(p);
+    struct chunk_link link = {0, q->first != 0 ? q->last >> 3 : 0, owner};
+
+    *chunk_link(p, line) = link;
+    if (q->first == 0)
+        q->first = line * 8 + 1;
+    else
+        chunk_link(p, q->last >> 3)->next = line;
+    q->last = line * 8;
+}
+
+/* Returns the word's position. */
 static inline uint32_t chunk_append(struct chunk_pool *p, struct chunk_queue *q, uint64_t word,
                                     uint32_t owner)
 {
-    uint32_t at = q->last + 1;
-
-    if ((at & 7) == 0) {
-        uint32_t line = chunk_take(p);
-        struct chunk_link link = {0, q->first != 0 ? q->last >> 3 : 0, owner};
-
-        *chunk_link(p, line) = link;
-        at = line * 8 + 1;
-        if (q->first == 0)
-            q->first = at;
-        else
-            chunk_link(p, q->last >> 3)->next = line;
-    }
-    p->words[at] = word;
-    q->last = at;
-    return at;
+    if ((q->last & 7) == CHUNK_WORDS)
+        chunk_grow(p, q, owner);
+    p->words[++q->last] = word;
+    return q->last;
 }
 
 /* Takes the first word; the queue must not be empty. */
@@ -124,16 +127,14 @@ static inline uint64_t chunk_shift(struct chunk_pool *p, struct chunk_queue *q)
     return word;
 }
 
-/*
- * Takes the word at this position out of its queue. The queue's last word takes its place and is
- * returned, or 0 if it was the last itself.
- */
+/* Takes the word at this position out of its queue. The queue's last word, which may be the same,
+ * takes its place and is returned. */
 static inline uint64_t chunk_remove(struct chunk_pool *p, struct chunk_queue *q, uint32_t at)
 {
     uint32_t last = q->last;
-    uint64_t moved = at == last ? 0 : p->words[last];
+    uint64_t moved = p->words[last];
 
-    p->words[at] = p->words[last];
+    p->words[at] = moved;
     if (last == q->first) {
         *q = CHUNK_EMPTY;
         chunk_give(p, last >> 3);

@@ -113,12 +113,27 @@ void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst
         *c = old;
 }
 
+/* Few of many refreshes remain to be stepped after this; none is applied that is not due. */
+static void refresh_most(struct credit *c, uint64_t late)
+{
+    uint64_t n = late / (c->period_tsc + 1); /* a period is less than that */
+    uint64_t fraction = c->fraction + n * c->period_fraction;
+
+    refresh_times(c, n);
+    c->refresh_tsc += n * c->period_tsc + (fraction >> FINE_BITS);
+    c->fraction = (uint32_t)fraction;
+}
+
 /* Applies every refresh whose floor is <= now, however many. */
 void credit_update_late(struct credit *c, uint64_t now)
 {
     u128 period = period_fine(c), room, n;
 
     if (!timer_runs(c))
+        return;
+    if (now - c->refresh_tsc < UINT32_MAX && c->period_tsc > 0)
+        refresh_most(c, now - c->refresh_tsc);
+    if (time_before(now, c->refresh_tsc))
         return;
     /* Few periods late: stepping is cheaper than the divisions. */
     if ((now - c->refresh_tsc) / 4 < c->period_tsc) {

@@ -16,6 +16,7 @@
 #include "pace/wheel_slot.h"
 
 #define BATCH     32u
+#define NEAR_BITS 39 /* no time so near needs to be cut to the horizon */
 #define LEN_SHIFT 48
 #define ADDRESS   ((1ull << LEN_SHIFT) - 1)
 
@@ -118,7 +119,8 @@ bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes
     struct flow *f = &p->flows[flow];
     uint64_t word = (uint64_t)len_bytes << LEN_SHIFT | (uintptr_t)packet;
 
-    CHECK(flow < p->n_flows && (uintptr_t)packet - 1 < ADDRESS && len_bytes - 1 < PACER_LEN_MAX);
+    CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> LEN_SHIFT == 0 &&
+          len_bytes - 1 < PACER_LEN_MAX);
     if (f->head[0] == 0) {
         f->head[0] = word;
         flow_move(p, flow, now);
@@ -143,10 +145,9 @@ static inline void *flow_shift(struct pacer *p, struct flow *f)
 }
 
 /* A flow's turn: it is not in the wheel, and is put back if packets remain. */
-static inline uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, void **packets,
-                                uint32_t max)
+static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct flow *f, uint32_t flow,
+                                                   uint64_t now, void **packets, uint32_t max)
 {
-    struct flow *f = &p->flows[flow];
     struct contract *c = flow_contract(p, flow);
     uint64_t when = TIME_NEVER;
     uint32_t n = 0;
@@ -156,7 +157,7 @@ static inline uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, vo
         uint64_t len_bytes = f->head[0] >> LEN_SHIFT;
 
         when = flow_next(f, c, now);
-        if (when != now || n == max)
+        if (when != now || n == max || n == PACER_TURN)
             break;
         if (f->credit.burst_bytes != 0)
             f->credit.credit_bytes -= (int64_t)len_bytes;
@@ -170,25 +171,52 @@ static inline uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now, vo
     return n;
 }
 
+/*
+ * The turn of a flow as most are: its first packet may go, takes all credit, and the next RTIMER
+ * brings more. Does what flow_run() would, with half of the work; false if the flow is not so.
+ */
+static inline bool flow_run_one(struct pacer *p, struct flow *f, uint32_t flow, uint64_t now,
+                                void **packet)
+{
+    struct credit *c = &f->credit;
+    uint64_t word = f->head[0], next = f->head[1];
+    int64_t owed_bytes;
+
+    credit_update(c, now);
+    owed_bytes = (int64_t)(word >> LEN_SHIFT) - c->credit_bytes;
+    if (c->credit_bytes <= 0 || (uint64_t)owed_bytes >= c->burst_bytes ||
+        (c->period_tsc - 1) >> NEAR_BITS != 0 || f->more.first != 0)
+        return false;
+    c->credit_bytes = -owed_bytes;
+    *packet = (void *)(uintptr_t)(word & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
+    f->head[0] = next;
+    f->head[1] = 0;
+    if (next != 0)
+        wheel_slot_append(p->wheel, c->refresh_tsc, flow); /* it is after now, and near */
+    return true;
+}
+
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t due[BATCH], n = 0, k, i;
+    uint32_t due[BATCH], n = 0, k, i, most;
 
     while (n < max) {
-        k = wheel_poll(p->wheel, now, due, max - n < BATCH ? max - n : BATCH);
-        if (k == 0)
-            break;
+        most = max - n < BATCH ? max - n : BATCH;
+        k = wheel_poll(p->wheel, now, due, most);
         /* Who gets the packets reads them soon. */
         for (i = 0; i < k; i++)
             __builtin_prefetch(
                 (void *)(uintptr_t)(p->flows[due[i]].head[0] & ADDRESS)); /* NOLINT */
         for (i = 0; i < k; i++) {
-            uint32_t most = max - n - (k - 1 - i); /* one at least for each of the others */
+            struct flow *f = &p->flows[due[i]];
 
-            if (most > PACER_TURN)
-                most = PACER_TURN;
-            n += flow_run(p, due[i], now, packets + n, most);
+            if (p->contracts == NULL && flow_run_one(p, f, due[i], now, &packets[n]))
+                n++;
+            else /* one at least for each of the others */
+                n += flow_run(p, f, due[i], now, packets + n, max - n - (k - 1 - i));
         }
+        if (k < most)
+            break;
     }
     return n;
 }

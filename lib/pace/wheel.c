@@ -77,6 +77,17 @@ static void slot_mark_empty(struct wheel *w, uint32_t slot)
         w->summary[slot / WHEEL_SLOTS] &= ~(1ull << (slot / 64 % 64));
 }
 
+void wheel_slot_grow(struct wheel *w, uint32_t slot)
+{
+    struct chunk_queue *q = &w->slot[slot];
+
+    if (chunk_queue_empty(q)) {
+        w->used[slot / 64] |= 1ull << (slot % 64);
+        w->summary[slot / WHEEL_SLOTS] |= 1ull << (slot / 64 % 64);
+    }
+    chunk_grow(&w->pool, q, slot);
+}
+
 static uint32_t slot_of(uint32_t level, uint64_t time)
 {
     return level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
@@ -112,8 +123,7 @@ static void entry_remove(struct wheel *w, uint32_t entry)
     struct chunk_queue *q = &w->slot[owner];
     uint64_t moved = chunk_remove(&w->pool, q, at);
 
-    if (moved != 0)
-        w->position[wheel_word_entry(moved)] = at;
+    w->position[wheel_word_entry(moved)] = at;
     if (chunk_queue_empty(q))
         slot_mark_empty(w, owner);
     w->position[entry] = 0;
@@ -134,7 +144,7 @@ void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
             return; /* keeps its turn */
         entry_remove(w, entry);
     }
-    wheel_slot_append(w, time, wheel_word(time, entry));
+    wheel_slot_append(w, time, entry);
 }
 
 void wheel_cancel(struct wheel *w, uint32_t entry)
@@ -175,31 +185,70 @@ static uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uin
     return n;
 }
 
-/* The same of the slot in which now is. What is not due is put behind, in its order. */
+static uint32_t position_after(const struct wheel *w, uint32_t at)
+{
+    return (at & 7) == CHUNK_WORDS ? (uint32_t)chunk_link(&w->pool, at >> 3)->next * 8 + 1 : at + 1;
+}
+
+/* The same of the slot in which now is. What is not due moves up, in its order. */
 static uint32_t slot_take_due(struct wheel *w, uint32_t slot, uint64_t now, uint32_t *entries,
                               uint32_t max)
 {
     struct chunk_queue *q = &w->slot[slot];
-    uint32_t last = q->last, n = 0, at;
+    uint32_t n = 0, last = q->last, kept = 0, at, to;
 
-    do {
-        uint64_t word;
+    w->near = ((now >> WHEEL_SLOT_BITS(0)) + 1) << WHEEL_SLOT_BITS(0);
+    for (at = q->first;; at = position_after(w, at)) {
+        uint64_t word = w->pool.words[at], time = word_time(w, word);
 
-        at = q->first;
-        word = chunk_shift(&w->pool, q);
-        if (word_time(w, word) <= now) {
+        if (time <= now && n < max) {
             entries[n++] = wheel_word_entry(word);
             w->position[wheel_word_entry(word)] = 0;
         } else {
-            w->position[wheel_word_entry(word)] = chunk_append(&w->pool, q, word, slot);
+            w->near = time_min(w->near, time);
+            to = kept == 0 ? q->first : position_after(w, kept);
+            w->pool.words[to] = word;
+            w->position[wheel_word_entry(word)] = kept = to;
         }
-    } while (at != last && n < max);
-    if (chunk_queue_empty(q))
+        if (at == last)
+            break;
+    }
+    while ((q->last ^ kept) > 7) { /* lines behind the last that is kept; all, if none is */
+        uint32_t line = q->last >> 3;
+
+        q->last = (uint32_t)chunk_link(&w->pool, line)->prev * 8 + CHUNK_WORDS;
+        chunk_give(&w->pool, line);
+        if (line == q->first >> 3)
+            break;
+    }
+    q->last = kept;
+    if (kept == 0) {
+        *q = CHUNK_EMPTY;
         slot_mark_empty(w, slot);
+    }
     return n;
 }
 
 /* ---- down a ring -------------------------------------------------------------------------- */
+
+/* Asks for what moving the line after this one will touch, and for the line after that. */
+static void line_warm(const struct wheel *w, uint32_t level, uint32_t line)
+{
+    const uint64_t *words = &w->pool.words[(uint64_t)line * 8];
+
+    if (line == 0)
+        return;
+    __builtin_prefetch(chunk_link(&w->pool, (uint32_t)chunk_link(&w->pool, line)->next));
+    for (uint32_t i = 1; i <= CHUNK_WORDS; i++) {
+        uint32_t entry = wheel_word_entry(words[i]); /* where none is yet, any */
+
+        if (entry >= w->capacity)
+            continue;
+        __builtin_prefetch(&w->position[entry], 1);
+        if (level == 1 && w->lines != NULL)
+            __builtin_prefetch(w->lines + (size_t)entry * w->stride_bytes, 1);
+    }
+}
 
 /* Moves the slot at front[level] down, and the front past it, unless the budget is used up. */
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
@@ -218,12 +267,9 @@ static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
         }
         --*budget;
         if ((q->first & 7) == 1)
-            __builtin_prefetch(
-                chunk_link(&w->pool, (uint32_t)chunk_link(&w->pool, q->first >> 3)->next));
+            line_warm(w, level, (uint32_t)chunk_link(&w->pool, q->first >> 3)->next);
         word = chunk_shift(&w->pool, q);
-        if (level == 1 && w->lines != NULL)
-            __builtin_prefetch(w->lines + (size_t)wheel_word_entry(word) * w->stride_bytes, 1);
-        wheel_slot_append(w, word_time(w, word), word);
+        wheel_slot_append(w, word_time(w, word), wheel_word_entry(word));
     }
     slot_mark_empty(w, slot);
     return true;
@@ -293,15 +339,20 @@ static bool fronts_catch_up(struct wheel *w, uint32_t level, uint64_t start, uin
 uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
     uint64_t now = now_tsc >> w->shift, start;
-    uint32_t budget = 2 * max + 64, n = 0;
-    bool rest = false;
+    uint32_t budget = 2 * max + 64, n = 0, level, slot;
 
-    if (now < w->now)
+    if (now < w->now ||
+        (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
-    while (n < max && !rest) {
-        uint32_t level = first_level(w, &start), slot = slot_of(0, start);
-
-        if (start > now)
+    for (;;) {
+        level = first_level(w, &start);
+        slot = slot_of(0, start);
+        if (start > now) {
+            w->near = start;
+            w->now = now;
+            break;
+        }
+        if (n == max)
             break;
         if (level > 0) {
             if (!fronts_catch_up(w, level, start, &budget))
@@ -310,15 +361,20 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
         }
         if (start > w->now)
             w->now = start;
-        if (now - start >= (1u << WHEEL_SLOT_BITS(0)) - 1)
+        if (now - start >= (1u << WHEEL_SLOT_BITS(0)) - 1) {
             n += slot_take(w, slot, entries + n, max - n);
-        else if (n > 0)
-            rest = true; /* enough for this poll: one look at each entry of that slot is saved */
-        else if ((n = slot_take_due(w, slot, now, entries, max)) < max)
+        } else if (now < w->near) {
+            w->now = now;
             break;
+        } else if (n > 0) {
+            break; /* enough for this poll: one look at each entry of the slot of now is saved */
+        } else {
+            n = slot_take_due(w, slot, now, entries, max);
+            if (w->near > now)
+                w->now = now;
+            break;
+        }
     }
-    if (n < max && !rest)
-        w->now = now;
     if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
         fronts_advance(w, &budget);
     return n;
@@ -334,9 +390,7 @@ uint64_t wheel_next(const struct wheel *w)
     if (start == TIME_NEVER || level > 0)
         return start > UINT64_MAX >> w->shift ? TIME_NEVER : start << w->shift;
     q = w->slot[slot_of(0, start)];
-    for (at = q.first;; at = (at & 7) == CHUNK_WORDS
-                                 ? (uint32_t)chunk_link(&w->pool, at >> 3)->next * 8 + 1
-                                 : at + 1) {
+    for (at = q.first;; at = position_after(w, at)) {
         time = time_min(time, word_time(w, w->pool.words[at]));
         if (at == q.last || time <= w->now)
             return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;

@@ -44,6 +44,7 @@
 #define WHEEL_SHIFT_MAX    20u
 
 struct wheel {
+    uint64_t near;                  /* units; nothing is due before */
     uint64_t now;                   /* units; everything due before has been returned */
     uint64_t front[WHEEL_LEVELS];   /* level l has what is due from front[l] on, but not what the
                                      * next level has; front[0] is not used */

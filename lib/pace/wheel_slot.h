@@ -15,30 +15,39 @@
 #define WHEEL_TIME_MASK  ((1ull << 40) - 1)
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
 
-/* Time above, the entry plus one below: words of 0 are none. */
+/* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
 {
-    return time << WHEEL_ENTRY_BITS | (entry + 1);
+    return time << WHEEL_ENTRY_BITS | entry;
 }
 
 static inline uint32_t wheel_word_entry(uint64_t word)
 {
-    return (uint32_t)(word & ((1u << WHEEL_ENTRY_BITS) - 1)) - 1;
+    return (uint32_t)(word & ((1u << WHEEL_ENTRY_BITS) - 1));
 }
 
+/* A new line for a slot whose last one is full, or that has none. */
+void wheel_slot_grow(struct wheel *w, uint32_t slot);
+
 static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel *w, uint64_t time,
-                                                                    uint64_t word)
+                                                                    uint32_t entry)
 {
-    uint32_t level = (uint32_t)(time >= w->front[1]) + (uint32_t)(time >= w->front[2]);
-    uint32_t slot =
-        level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
+    uint32_t slot = (uint32_t)(time >> WHEEL_SLOT_BITS(0)) & WHEEL_SLOT_MASK;
+
+    if (time >= w->front[1]) {
+        uint32_t level = 1 + (uint32_t)(time >= w->front[2]);
+
+        slot = level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
+    }
     struct chunk_queue *q = &w->slot[slot];
 
-    if (chunk_queue_empty(q)) {
-        w->used[slot / 64] |= 1ull << (slot % 64);
-        w->summary[level] |= 1ull << (slot / 64 % 64);
-    }
-    w->position[wheel_word_entry(word)] = chunk_append(&w->pool, q, word, slot);
+    if (time < w->near)
+        w->near = time;
+    if (__builtin_expect((q->last & 7) == CHUNK_WORDS, 0))
+        wheel_slot_grow(w, slot);
+    q->last++;
+    w->pool.words[q->last] = wheel_word(time, entry);
+    w->position[entry] = q->last;
 }
 
 /* The time, in units, at which an entry that is queued for this one is returned. */
@@ -57,7 +66,7 @@ static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_ts
 {
     uint64_t time = wheel_time(w, when_tsc);
 
-    wheel_slot_append(w, time, wheel_word(time, entry));
+    wheel_slot_append(w, time, entry);
 }
 
 #endif

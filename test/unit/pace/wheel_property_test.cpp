@@ -127,7 +127,7 @@ struct World {
         ++*lines;
         for (uint32_t at = q.first;; at++) {
             uint64_t word = w.pool.words[at];
-            uint32_t e = (uint32_t)(word & 0xffffff) - 1;
+            uint32_t e = (uint32_t)(word & 0xffffff);
 
             ASSERT_LT(e, capacity);
             ++*seen;
