@@ -42,6 +42,7 @@ static void duplicate_arrive(struct element *e, struct path_packet *packet)
         element_drop(e, packet);
         return;
     }
+    copy.seq++; /* right after the original, whatever polls decide */
     copy.m = path_copy(e->path, packet->m);
     if (copy.m != NULL) {
         counter_add(&e->counts.copied, 1);

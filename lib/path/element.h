@@ -48,6 +48,8 @@ struct element_kind {
     void (*change)(struct element *e, const void *old, uint64_t at);
 };
 
+#define PATH_SEQ_STEP 8u /* numbers of a packet and of its copies */
+
 /* The whole path, for its elements. */
 struct path {
     struct path_config cfg;
@@ -58,7 +60,8 @@ struct path {
     uint32_t out_wanted;       /* no more than so many, while: */
     const struct element *top; /* the element that path_run() runs, not one that an arrival does */
     uint64_t now;
-    uint32_t seq; /* of the next packet that comes or is made */
+    uint32_t
+        seq; /* of the next packet that comes; copies, and what hops say, take those in between */
     struct chain *chain;
     struct element *first;  /* NULL: a wire */
     struct element **order; /* upstream before downstream */

@@ -22,7 +22,7 @@ struct path_packet {
     struct rte_mbuf *m; /* or what stands for it: store.h */
     uint64_t at;        /* cycles: its own time, where it is now */
     uint32_t len;       /* bytes of the frame, as mbufs count: without CRC */
-    uint32_t seq;       /* in the order in which packets came into the path */
+    uint32_t seq;       /* in the order in which packets came into the path, see PATH_SEQ_STEP */
 };
 
 /* Field by field: what was just written in parts must not be read as a whole, which waits for the

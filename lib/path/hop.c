@@ -33,6 +33,7 @@ struct hop_conn {
 
 struct hop {
     struct element e;
+    uint32_t seq; /* of what it says itself: right after the last packet that passed */
     struct hop_conn conns[HOP_CONNS];
 };
 
@@ -100,6 +101,7 @@ static void hop_arrive(struct element *e, struct path_packet *packet)
     struct wire_header w;
     struct wire_cntl cntl;
 
+    ((struct hop *)e)->seq = packet->seq + PATH_SEQ_STEP - 1;
     if (!path_whole(e->path, packet)) {
         element_drop(e, packet);
         return;
@@ -138,7 +140,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     };
     uint16_t head = frame_header_len(&c->route);
     struct rte_mbuf *m = path_make(e->path);
-    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES, e->path->seq++};
+    struct path_packet packet = {m, at, head + WIRE_RCNTL_BYTES, ((const struct hop *)e)->seq};
     uint8_t *bytes;
 
     if (m == NULL)

@@ -152,6 +152,8 @@ void element_run(struct element *e, uint64_t until)
 
         if (e->kind->run != NULL && e->due <= at)
             e->kind->run(e, at);
+        if (e->due <= at)
+            return; /* sated: what was due before the change has not left yet */
         for (uint32_t i = 0; i < e->changes_done; i++)
             c = c->next;
         e->changes_done++;
@@ -192,8 +194,9 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
     CHECK(now >= p->now);
     p->now = now;
     for (uint16_t i = 0; i < n; i++) {
-        struct path_packet packet = {m[i], now, m[i]->pkt_len, p->seq++};
+        struct path_packet packet = {m[i], now, m[i]->pkt_len, p->seq};
 
+        p->seq += PATH_SEQ_STEP;
         bytes += packet.len;
         /* one by one: elements may drop, and so make room within a burst */
         if (!room(p)) {
