@@ -48,15 +48,15 @@ enum {
 };
 
 static const struct option options[] = {
-    [CONFIG] = {"-c", "FILE"},
-    [CONFIG_LONG] = {"--config", "FILE"},
-    [SOCKET] = {"--socket", "PATH"},
-    [CHECK_ONLY] = {"--check", "FILE", .alone = true, .may_lack = true},
-    [HELP] = {"--help", .alone = true},
-    [HELP_SHORT] = {"-h", .alone = true},
-    [VERSION] = {"--version", .alone = true},
-    [VERSION_SHORT] = {"-V", .alone = true},
-    {NULL},
+    [CONFIG] = {.name = "-c", .value = "FILE"},
+    [CONFIG_LONG] = {.name = "--config", .value = "FILE"},
+    [SOCKET] = {.name = "--socket", .value = "PATH"},
+    [CHECK_ONLY] = {.name = "--check", .value = "FILE", .alone = true, .may_lack = true},
+    [HELP] = {.name = "--help", .alone = true},
+    [HELP_SHORT] = {.name = "-h", .alone = true},
+    [VERSION] = {.name = "--version", .alone = true},
+    [VERSION_SHORT] = {.name = "-V", .alone = true},
+    {.name = NULL},
 };
 
 static int option_set(struct options *o, int option, const char *value, char *err, size_t err_len)
