@@ -4,13 +4,14 @@ import argparse
 import os
 import sys
 
-from . import bench_emu, bench_memif, bench_micro, bench_paced, bench_tcp
+from . import bench_emu, bench_memif, bench_micro, bench_pace, bench_paced, bench_tcp
 from .process import Lab, LabError
 from .table import Results
 
 # name -> (module with run(lab, args, results) and options(parser), hugepages in MB, what it measures)
 BENCHES = {
     "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
+    "pace": (bench_pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
     "emu": (bench_emu, 5000, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many packets a second can one core pace, and how exactly, by what engine and how many flows?
+ * All engines do the same work (pace_engine.h) in the same run and take turns. Prints lines of
+ * JSON; scripts/bench pace makes a table of them.
+ *
+ * pace_compare [EAL] -- [OPTION...]
+ *   --flows N,...       numbers of flows
+ *   --engines NAME,...  which engines; all by default
+ *   --rounds N          that the highest load is looked for
+ *   --seconds S         of a measurement, at least
+ *   --slot CYCLES       how exact engines with slots should be
+ *   --check             only whether the engines do what they should; exit status 1 if not
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "pace_check.h"
+#include "pace_gap.h"
+#include "pace_lines.h"
+#include "pace_run.h"
+
+#define SIZES_MAX       8
+#define ROUNDS_MAX      32
+#define GUESS_PPS       200e6 /* the first; of engines that read the clock: */
+#define GUESS_SLOW      20e6
+#define GAP_SHARE       0.5 /* of the slowest engine's top */
+#define GAP_ROUNDS      3
+#define GAP_LONG_S      1.0 /* mean period from which one round has to do */
+#define CHECK_PPS       0.5e6
+/* of more flows rte_sched is only asked once */
+#define SCHED_FLOWS_MAX 500000
+
+#define NAME_EAL "pace_compare"
+
+static const struct pace_engine *const engines[] = {
+    &pace_sched,  &pace_timer, &pace_carousel, &pace_eiffel,
+#ifdef PACE_SLUICE
+    &pace_sluice,
+#endif
+};
+#define ENGINES RTE_DIM(engines)
+
+struct bench {
+    uint32_t sizes, rounds, slot_tsc;
+    bool check;
+    double seconds;
+    const char *names; /* of engines; NULL: all */
+    uint32_t flows[SIZES_MAX];
+    struct rte_mempool *pool;
+    struct rte_mbuf **packets;
+    struct pace_plan plans[SIZES_MAX];
+    double pps[SIZES_MAX][ENGINES][ROUNDS_MAX]; /* tops; 0: does not take it */
+    double guess_pps[SIZES_MAX][ENGINES];
+    size_t footprint_bytes; /* of the last engine with the most flows */
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, NAME_EAL ": %s\n", what);
+    exit(1);
+}
+
+static bool listed(const struct bench *b, uint32_t engine)
+{
+    const char *name = engines[engine]->name, *at = b->names;
+    size_t length = strlen(name);
+
+    if (at == NULL)
+        return true;
+    for (; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == 0))
+            return true;
+    }
+    return false;
+}
+
+static void options(struct bench *b, int argc, char **argv)
+{
+    static const struct option names[] = {{"flows", required_argument, NULL, 'f'},
+                                          {"engines", required_argument, NULL, 'e'},
+                                          {"rounds", required_argument, NULL, 'r'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"slot", required_argument, NULL, 'w'},
+                                          {"check", no_argument, NULL, 'c'},
+                                          {NULL, 0, NULL, 0}};
+    const char *flows = "1,1000,32768,131072,1048576";
+    char *end;
+    int c;
+
+    *b = (struct bench){.rounds = 5, .slot_tsc = 256, .seconds = 0.2};
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        switch (c) {
+        case 'f':
+            flows = optarg;
+            break;
+        case 'e':
+            b->names = optarg;
+            break;
+        case 'r':
+            b->rounds = RTE_MIN((uint32_t)atoi(optarg), ROUNDS_MAX);
+            break;
+        case 's':
+            b->seconds = atof(optarg);
+            break;
+        case 'w':
+            b->slot_tsc = (uint32_t)atoi(optarg);
+            break;
+        case 'c':
+            b->check = true;
+            break;
+        default:
+            die("unknown option; see the head of pace_compare.c");
+        }
+    }
+    for (end = (char *)(uintptr_t)flows; *end != 0 && b->sizes < SIZES_MAX; end += *end == ',')
+        b->flows[b->sizes++] = (uint32_t)strtoul(end, &end, 10);
+    for (uint32_t i = 0; i < b->sizes; i++)
+        if (b->flows[i] == 0 || b->flows[i] > 1u << 24)
+            die("--flows takes numbers from 1 to 16777216, with commas between");
+}
+
+/* Packets for the most flows; fewer use the first of them. */
+static void packets_create(struct bench *b)
+{
+    uint32_t most = 0, n;
+
+    for (uint32_t i = 0; i < b->sizes; i++)
+        most = RTE_MAX(most, b->flows[i]);
+    n = most * PACE_BACKLOG;
+    b->pool = rte_pktmbuf_pool_create("pace", n, 0, 0, RTE_PKTMBUF_HEADROOM + PACE_FRAME_BYTES,
+                                      SOCKET_ID_ANY);
+    b->packets = malloc(n * sizeof *b->packets);
+    if (b->pool == NULL || b->packets == NULL ||
+        rte_pktmbuf_alloc_bulk(b->pool, b->packets, n) != 0)
+        die("no memory for the packets; give EAL more with -m");
+    for (uint32_t i = 0; i < n; i++) {
+        b->packets[i]->data_len = PACE_FRAME_BYTES;
+        b->packets[i]->pkt_len = PACE_FRAME_BYTES;
+    }
+    for (uint32_t i = 0; i < b->sizes; i++)
+        pace_plan_init(&b->plans[i], b->flows[i], b->slot_tsc, b->packets);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, uint32_t n)
+{
+    double sorted[ROUNDS_MAX];
+
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, compare);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+static void top_show(const struct bench *b, uint32_t size, uint32_t engine, uint32_t round,
+                     const struct pace_top *top)
+{
+    printf("{\"kind\": \"top\", \"flows\": %u, \"engine\": \"%s\", \"round\": %u, \"pps\": %.0f, "
+           "\"offered_pps\": %.0f, \"schedule\": %.5f, \"clipped\": %lu, \"clipped_share\": %.6f, "
+           "\"footprint_bytes\": %zu}\n",
+           b->flows[size], engines[engine]->name, round, top->pps, top->offered_pps, top->schedule,
+           top->clipped, top->clipped_share, top->footprint_bytes);
+    fflush(stdout);
+}
+
+static double first_guess(const struct bench *b, uint32_t size, uint32_t engine)
+{
+    while (size-- > 0)
+        if (b->guess_pps[size][engine] > 0)
+            return b->guess_pps[size][engine];
+    return engines[engine]->real_clock ? GUESS_SLOW : GUESS_PPS;
+}
+
+/* Is it meant for so many flows? */
+static bool serious(const struct bench *b, uint32_t size, uint32_t engine)
+{
+    return engines[engine] != &pace_sched || b->flows[size] <= SCHED_FLOWS_MAX;
+}
+
+/*
+ * Round 0 looks from far for where the others look from near; it counts only where there are no
+ * others.
+ */
+static void top_find(struct bench *b, uint32_t size, uint32_t engine, uint32_t round)
+{
+    double *guess_pps = &b->guess_pps[size][engine];
+    struct pace_top top;
+    bool found;
+
+    if (!listed(b, engine) || (round > 0 && (*guess_pps == 0 || !serious(b, size, engine))))
+        return;
+    if (round == 0)
+        *guess_pps = first_guess(b, size, engine);
+    found = pace_run_search(engines[engine], &b->plans[size], *guess_pps, b->seconds, &top);
+    if (round == 0)
+        *guess_pps = found ? top.offered_pps : 0;
+    if (!found)
+        return;
+    if (round > 0)
+        b->pps[size][engine][round - 1] = top.pps;
+    if (size == b->sizes - 1 && serious(b, size, engine))
+        b->footprint_bytes = top.footprint_bytes;
+    top_show(b, size, engine, round, &top);
+}
+
+static void stalls_show(const struct pace_stalls *stalls)
+{
+    printf("\"stalls\": %u, \"trace\": [", stalls->count);
+    for (uint32_t i = 0; i < RTE_MIN(stalls->count, PACE_STALLS); i++) {
+        const struct pace_stall *s = &stalls->first[i];
+
+        printf("%s{\"at_s\": %.6f, \"length_s\": %.6f, \"off_cpu_s\": %.6f, \"where\": \"%s\", "
+               "\"packets\": %u}",
+               i > 0 ? ", " : "", s->at_s, s->length_s, s->off_cpu_s, s->where, s->packets);
+    }
+    printf("]");
+}
+
+static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps *gaps)
+{
+    const struct histogram *h = &gaps->error_ns;
+
+    printf("{\"kind\": \"gap\", \"flows\": %u, \"engine\": \"%s\", \"pps\": %.0f, \"gaps\": %lu, "
+           "\"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu, \"p999_ns\": %lu, \"max_ns\": %lu, ",
+           flows, engine, gaps->pps, histogram_count(h), histogram_quantile(h, 1, 2),
+           histogram_quantile(h, 9, 10), histogram_quantile(h, 99, 100),
+           histogram_quantile(h, 999, 1000), h->max);
+    stalls_show(&gaps->stalls);
+    printf("}\n");
+    fflush(stdout);
+}
+
+static void spin_show(uint32_t flows, const struct pace_spin *spin)
+{
+    printf("{\"kind\": \"spin\", \"flows\": %u, \"seconds\": %.3f, \"lost_share\": %.6f, "
+           "\"longest_s\": %.6f, ",
+           flows, spin->seconds, spin->lost_share, spin->longest_s);
+    stalls_show(&spin->stalls);
+    printf("}\n");
+    fflush(stdout);
+}
+
+/* Median over its rounds; 0 if there is none. */
+static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
+{
+    double found[ROUNDS_MAX];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < b->rounds; i++)
+        if (b->pps[size][engine][i] > 0)
+            found[n++] = b->pps[size][engine][i];
+    return n > 0 ? median(found, n) : 0;
+}
+
+/* At a load that all of them sustain. */
+static void gaps_find(const struct bench *b, uint32_t size)
+{
+    static struct pace_gaps gaps;
+    struct pace_spin spin;
+    double pps = 0;
+
+    for (uint32_t i = 0; i < ENGINES; i++)
+        if (top_pps(b, size, i) > 0 && (pps == 0 || GAP_SHARE * top_pps(b, size, i) < pps))
+            pps = GAP_SHARE * top_pps(b, size, i);
+    if (pps == 0)
+        return;
+    for (uint32_t round = 0; round < (b->flows[size] / pps < GAP_LONG_S ? GAP_ROUNDS : 1);
+         round++) {
+        for (uint32_t i = 0; i < ENGINES; i++)
+            if (top_pps(b, size, i) > 0 &&
+                pace_gap_measure(engines[i], &b->plans[size], pps, 2 * b->seconds, &gaps))
+                gap_show(b->flows[size], engines[i]->name, &gaps);
+        pace_spin_measure(gaps.seconds, &spin);
+        spin_show(b->flows[size], &spin);
+    }
+}
+
+/* Over what the engine with the most flows touches: its state, and the first line of each packet.
+ */
+static void lines_find(const struct bench *b, uint32_t round)
+{
+    size_t bytes =
+        b->footprint_bytes + (size_t)b->flows[b->sizes - 1] * PACE_BACKLOG * RTE_CACHE_LINE_SIZE;
+    struct pace_lines lines;
+
+    if (b->footprint_bytes == 0 || !pace_lines_measure(bytes, &lines))
+        return;
+    printf("{\"kind\": \"lines\", \"flows\": %u, \"round\": %u, \"bytes\": %zu, \"dependent_ns\": "
+           "%.2f, "
+           "\"independent_ns\": %.2f}\n",
+           b->flows[b->sizes - 1], round, bytes, lines.dependent_ns, lines.independent_ns);
+    fflush(stdout);
+}
+
+static void bench_run(struct bench *b)
+{
+    for (uint32_t round = 0; round <= b->rounds; round++) {
+        for (uint32_t size = 0; size < b->sizes; size++)
+            for (uint32_t i = 0; i < ENGINES; i++)
+                top_find(b, size, i, round);
+        if (round > 0)
+            lines_find(b, round);
+    }
+    for (uint32_t size = 0; size < b->sizes; size++)
+        gaps_find(b, size);
+}
+
+static bool bench_check(const struct bench *b)
+{
+    bool good = true;
+
+    for (uint32_t size = 0; size < b->sizes; size++) {
+        for (uint32_t i = 0; i < ENGINES; i++) {
+            bool ok;
+
+            if (!listed(b, i))
+                continue;
+            ok = pace_check(engines[i], &b->plans[size], CHECK_PPS, b->seconds);
+            printf("{\"kind\": \"check\", \"flows\": %u, \"engine\": \"%s\", \"ok\": %s}\n",
+                   b->flows[size], engines[i]->name, ok ? "true" : "false");
+            fflush(stdout);
+            good = good && ok;
+        }
+    }
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench bench;
+    int eal = rte_eal_init(argc, argv);
+    bool good = true;
+
+    if (eal < 0)
+        return 1;
+    options(&bench, argc - eal, argv + eal);
+    packets_create(&bench);
+    if (bench.check)
+        good = bench_check(&bench);
+    else
+        bench_run(&bench);
+    for (uint32_t i = 0; i < bench.sizes; i++)
+        pace_plan_free(&bench.plans[i]);
+    free(bench.packets);
+    rte_mempool_free(bench.pool);
+    rte_eal_cleanup();
+    return good ? 0 : 1;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A paced flow in one cache line, for the engines that are written here to compare with.
+ *
+ * Invariant: due' = due + period after each packet, so lateness does not add up; a flow that ran
+ * empty is due at the earliest when its next packet comes. Times are in 1/256 cycles since the
+ * load's start: at 100 million packets a second a whole cycle is 4 % of a period.
+ */
+#ifndef SLUICE_BENCH_PACE_FLOW_H
+#define SLUICE_BENCH_PACE_FLOW_H
+
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "pace_engine.h"
+
+#define PACE_FRACTION_BITS 8
+#define PACE_NONE          UINT32_MAX
+#define PACE_RING          4u /* packets a flow can hold */
+
+struct pace_flow {
+    uint64_t due;    /* of the first packet */
+    uint64_t period; /* of a frame */
+    uint32_t head;   /* packets that left */
+    uint32_t tail;   /* packets that came */
+    struct rte_mbuf *ring[PACE_RING];
+} __rte_cache_aligned;
+
+/* The flow must have a packet; true if it has more. */
+static inline bool pace_flow_take(struct pace_flow *f, struct rte_mbuf **packet)
+{
+    *packet = f->ring[f->head++ % PACE_RING];
+    f->due += f->period;
+    return f->head != f->tail;
+}
+
+/* True if the flow was empty. */
+static inline bool pace_flow_give(struct pace_flow *f, struct rte_mbuf *packet)
+{
+    bool empty = f->head == f->tail;
+
+    f->ring[f->tail++ % PACE_RING] = packet;
+    return empty;
+}
+
+/* On hugepages, if EAL has them; zeroed. */
+static inline void *pace_memory(size_t bytes)
+{
+    return rte_zmalloc(NULL, bytes, RTE_CACHE_LINE_SIZE);
+}
+
+/* All flows of the load, without packets; NULL without memory. */
+struct pace_flow *pace_flows_create(const struct pace_load *load);
+
+/*
+ * Width of slots for the load: a power of two, as wide as the load asks for; less where a flow has
+ * several packets in that time, more where that would be too many slots.
+ */
+struct pace_slots {
+    uint32_t shift; /* of flows' times */
+    uint64_t count; /* a power of two, more than the longest period has */
+};
+
+struct pace_slots pace_slots_for(const struct pace_load *load);
+
+#endif
