@@ -40,10 +40,7 @@
 #define NAME_EAL "pace_compare"
 
 static const struct pace_engine *const engines[] = {
-    &pace_sched,  &pace_timer, &pace_carousel, &pace_eiffel,
-#ifdef PACE_SLUICE
-    &pace_sluice,
-#endif
+    &pace_sched, &pace_timer, &pace_carousel, &pace_eiffel, &pace_sluice,
 };
 #define ENGINES RTE_DIM(engines)
 

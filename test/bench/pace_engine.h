@@ -47,6 +47,8 @@ struct pace_engine {
     void (*mark)(void *engine, struct rte_mbuf *packet, uint32_t flow);
     uint32_t (*flow_of)(const struct rte_mbuf *packet);
 
+    /* A flow's first packets are about to be pushed. NULL: no need to know. */
+    void (*start)(void *engine, uint32_t flow, uint64_t now);
     void (*push)(void *engine, struct rte_mbuf **packets, uint32_t n, uint64_t now);
     /* max: PACE_BURST */
     uint32_t (*pull)(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max);

@@ -22,6 +22,8 @@ static void start(struct pace_run *r, uint64_t now)
 {
     uint32_t flow = r->plan->starts[r->started].flow;
 
+    if (r->engine->start != NULL)
+        r->engine->start(r->state, flow, now);
     r->engine->push(r->state, &r->load.packets[(size_t)flow * PACE_BACKLOG], PACE_BACKLOG, now);
     r->started++;
     r->next_start = start_of(r, r->started);

@@ -2,12 +2,11 @@
 /*
  * lib/pace's pacer: rate and burst of one frame for each flow, no contracts.
  */
-#include <rte_prefetch.h>
-
 #include "pace/pacer.h"
 #include "pace_flow.h"
 
 struct sluice {
+    const struct pace_load *load;
     struct pacer *pacer;
     void *storage;
     size_t bytes;
@@ -17,18 +16,20 @@ static void destroy(void *engine)
 {
     struct sluice *s = engine;
 
+    if (s == NULL)
+        return;
     rte_free(s->storage);
     rte_free(s);
 }
 
 static void *create(const struct pace_load *load)
 {
-    struct pacer_config config = {
-        .flows = load->flows, .packets = load->flows * PACE_BACKLOG, .hz = load->hz};
+    struct pacer_config config = {.flows = load->flows, .lines = 0, .hz = load->hz};
     struct sluice *s = pace_memory(sizeof *s);
 
     if (s == NULL)
         return NULL;
+    s->load = load;
     s->bytes = pacer_storage_bytes(&config);
     s->storage = pace_memory(s->bytes);
     if (s->storage == NULL) {
@@ -36,20 +37,24 @@ static void *create(const struct pace_load *load)
         return NULL;
     }
     s->pacer = pacer_init(s->storage, &config, load->start_tsc);
-    for (uint32_t i = 0; i < load->flows; i++)
-        pacer_flow_set(s->pacer, i, load->rate_Bps[load->class_of[i]], load->frame_bytes,
-                       load->start_tsc);
     return s;
+}
+
+/* RTIMER runs from the moment at which a flow gets its rate: the phases are spread out like that.
+ */
+static void start(void *engine, uint32_t flow, uint64_t now)
+{
+    const struct sluice *s = engine;
+
+    pacer_flow_set(s->pacer, flow, s->load->rate_Bps[s->load->class_of[flow]], s->load->frame_bytes,
+                   now);
 }
 
 static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max)
 {
     struct sluice *s = engine;
-    uint32_t n = pacer_poll(s->pacer, now, (void **)packets, max);
 
-    for (uint32_t i = 0; i < n; i++)
-        rte_prefetch0(packets[i]);
-    return n;
+    return pacer_poll(s->pacer, now, (void **)packets, max);
 }
 
 static void push(void *engine, struct rte_mbuf **packets, uint32_t n, uint64_t now)
@@ -72,6 +77,7 @@ const struct pace_engine pace_sluice = {.name = "sluice",
                                         .destroy = destroy,
                                         .mark = pace_mark,
                                         .flow_of = pace_flow_of,
+                                        .start = start,
                                         .push = push,
                                         .pull = pull,
                                         .footprint_bytes = footprint_bytes};
