@@ -58,9 +58,12 @@ int option_take(const struct option *table, int argc, char **argv, int *i, const
     for (k = 0; table[k].name != NULL; k++) {
         const struct option *o = &table[k];
         size_t len = strlen(o->name);
-        bool glued = arg[1] == '-' && o->value != NULL && arg[len] == '=';
+        bool glued;
 
-        if (strncmp(arg, o->name, len) != 0 || (arg[len] != '\0' && !glued))
+        if (strncmp(arg, o->name, len) != 0)
+            continue;
+        glued = arg[1] == '-' && o->value != NULL && arg[len] == '=';
+        if (arg[len] != '\0' && !glued)
             continue;
         if (o->value == NULL)
             return k;
