@@ -32,19 +32,22 @@ struct chunk_link {
 };
 
 struct chunk_pool {
-    uint64_t *words; /* 8 a line; line 0 is not used */
+    uint64_t *words; /* 8 a line */
     uint32_t lines;
-    uint32_t fresh; /* from here on never used */
-    uint32_t free;  /* used before: the head of a list by their next */
+    uint32_t reserved; /* of them, the first; not for queues */
+    uint32_t fresh;    /* from here on never used */
+    uint32_t free;     /* used before: the head of a list by their next */
     uint32_t taken;
 };
 
-/* storage: 64 bytes for each line, aligned to 64; lines < CHUNK_POOL_MAX includes line 0. */
-static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t lines)
+/* storage: 64 bytes for each line, aligned to 64; lines < CHUNK_POOL_MAX includes the first ones
+ * that queues may not use, at least one. */
+static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t lines,
+                                   uint32_t reserved)
 {
     p->words = (uint64_t *)storage;
     p->lines = lines;
-    p->fresh = 1;
+    p->fresh = p->reserved = reserved;
     p->free = p->taken = 0;
 }
 
@@ -61,7 +64,7 @@ static inline bool chunk_queue_empty(const struct chunk_queue *q)
 /* Can chunk_append() on any queue succeed? */
 static inline bool chunk_pool_has(const struct chunk_pool *p)
 {
-    return p->taken + 1 < p->lines;
+    return p->taken + p->reserved < p->lines;
 }
 
 static inline uint32_t chunk_take(struct chunk_pool *p)

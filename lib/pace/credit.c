@@ -131,15 +131,13 @@ void credit_update_late(struct credit *c, uint64_t now)
 
     if (!timer_runs(c))
         return;
-    if (now - c->refresh_tsc < UINT32_MAX && c->period_tsc > 0)
-        refresh_most(c, now - c->refresh_tsc);
-    if (time_before(now, c->refresh_tsc))
-        return;
     /* Few periods late: stepping is cheaper than the divisions. */
-    if ((now - c->refresh_tsc) / 4 < c->period_tsc) {
-        do
+    if ((now - c->refresh_tsc) / 16 >= c->period_tsc && now - c->refresh_tsc < UINT32_MAX &&
+        c->period_tsc > 0)
+        refresh_most(c, now - c->refresh_tsc);
+    if ((now - c->refresh_tsc) / 16 < c->period_tsc) {
+        while (!time_before(now, c->refresh_tsc))
             credit_update_once(c);
-        while (!time_before(now, c->refresh_tsc));
         return;
     }
     room = ((u128)(now - c->refresh_tsc + 1) << FINE_BITS) - c->fraction;

@@ -56,14 +56,44 @@ void credit_init(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burs
 void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
                 uint64_t now);
 
+/* RTIMER is set for the next time. */
+static inline void credit_rtimer(struct credit *c)
+{
+    bool carry = __builtin_add_overflow(c->fraction, c->period_fraction, &c->fraction);
+
+    c->refresh_tsc += c->period_tsc + carry;
+}
+
 /* RTIMER fires (rule 2). */
 static inline void credit_update_once(struct credit *c)
 {
-    uint64_t fraction = (uint64_t)c->fraction + c->period_fraction;
-
     c->credit_bytes = (c->credit_bytes <= 0 ? c->credit_bytes : 0) + (int64_t)c->burst_bytes;
+    credit_rtimer(c);
+}
+
+/*
+ * Applies all refreshes that are due but one, in few steps and without a branch that depends on how
+ * many: after a stall some flows are late by a period and some are not. False, and nothing done, if
+ * none is due or what there is is not so simple: RTIMER of 2^32 cycles or more, say.
+ * Credit above 0 becomes 0: the refresh that is left makes a burst of it either way.
+ */
+static inline bool credit_skip(struct credit *c, uint64_t now)
+{
+    uint64_t late = now - c->refresh_tsc, n, fraction, skip_tsc;
+    int64_t credit;
+
+    if ((late | c->period_tsc) >> 32 != 0 || c->period_tsc == 0)
+        return false;
+    n = (uint32_t)late / (uint32_t)c->period_tsc;
+    fraction = c->fraction + n * c->period_fraction;
+    skip_tsc = n * c->period_tsc + (fraction >> 32);
+    if (__builtin_expect(skip_tsc > late, 0))
+        return false; /* the parts of a cycle make one less of it */
+    c->refresh_tsc += skip_tsc;
     c->fraction = (uint32_t)fraction;
-    c->refresh_tsc += c->period_tsc + (fraction >> 32);
+    credit = c->credit_bytes + (int64_t)(n * c->burst_bytes);
+    c->credit_bytes = credit < 0 ? credit : 0;
+    return true;
 }
 
 /* The part of credit_update() that is rare: more than one refresh is due. */

@@ -15,26 +15,9 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define BATCH     32u
-#define NEAR_BITS 39 /* no time so near needs to be cut to the horizon */
-#define LEN_SHIFT 48
-#define ADDRESS   ((1ull << LEN_SHIFT) - 1)
-
-struct flow {
-    struct credit credit;
-    uint64_t head[2]; /* the first packets that wait: address, and length above it */
-    struct chunk_queue more;
-};
-_Static_assert(sizeof(struct flow) == 64, "a flow is a cache line");
-
-struct pacer {
-    struct flow *flows;
-    struct wheel *wheel;
-    struct contract *contracts; /* NULL: none has one */
-    uint64_t hz;
-    uint32_t n_flows;
-    struct chunk_pool pool;
-};
+#define WARM_FLOWS 16384u /* fewer remain in a second-level cache */
+#define BATCH      32u
+#define ADDRESS    ((1ull << PACER_LEN_SHIFT) - 1)
 
 static size_t align_up(size_t n)
 {
@@ -43,7 +26,7 @@ static size_t align_up(size_t n)
 
 size_t pacer_storage_bytes(const struct pacer_config *cfg)
 {
-    return align_up(sizeof(struct pacer)) + cfg->flows * sizeof(struct flow) +
+    return align_up(sizeof(struct pacer)) + cfg->flows * sizeof(struct pacer_flow) +
            ((size_t)cfg->lines + 1) * 64 + align_up(wheel_storage_bytes(cfg->flows)) +
            (cfg->contracts ? cfg->flows * sizeof(struct contract) : 0);
 }
@@ -56,15 +39,16 @@ struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t
     CHECK(cfg->flows > 0 && cfg->flows <= PACER_FLOWS_MAX && cfg->lines <= PACER_LINES_MAX);
     CHECK(cfg->hz > 0 && (uintptr_t)storage % 64 == 0);
     *p = (struct pacer){.hz = cfg->hz, .n_flows = cfg->flows};
-    p->flows = (struct flow *)at;
+    p->flows = (struct pacer_flow *)at;
     at += cfg->flows * sizeof *p->flows;
-    chunk_pool_init(&p->pool, at, cfg->lines + 1);
+    chunk_pool_init(&p->pool, at, cfg->lines + 1, 1);
     at += ((size_t)cfg->lines + 1) * 64;
     p->wheel = wheel_init(at, cfg->flows, 0, now);
     at += align_up(wheel_storage_bytes(cfg->flows));
-    wheel_warm(p->wheel, p->flows, sizeof *p->flows);
+    if (cfg->flows > WARM_FLOWS)
+        wheel_warm(p->wheel, p->flows, sizeof *p->flows);
     for (uint32_t i = 0; i < cfg->flows; i++) {
-        p->flows[i] = (struct flow){.more = CHUNK_EMPTY};
+        p->flows[i] = (struct pacer_flow){.more = CHUNK_EMPTY};
         credit_init(&p->flows[i].credit, cfg->hz, 0, 1, now);
     }
     if (cfg->contracts) {
@@ -81,7 +65,7 @@ static inline struct contract *flow_contract(const struct pacer *p, uint32_t flo
 }
 
 /* When the first packet may go, of a flow whose credit is that of now; TIME_NEVER: not so. */
-static inline uint64_t flow_next(const struct flow *f, const struct contract *c, uint64_t now)
+static inline uint64_t flow_next(const struct pacer_flow *f, const struct contract *c, uint64_t now)
 {
     uint64_t when = credit_is_open(&f->credit) ? now : credit_opens(&f->credit);
 
@@ -91,7 +75,7 @@ static inline uint64_t flow_next(const struct flow *f, const struct contract *c,
 /* Queues the flow or moves it, if packets wait. */
 static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 {
-    struct flow *f = &p->flows[flow];
+    struct pacer_flow *f = &p->flows[flow];
 
     if (f->head[0] == 0)
         return;
@@ -114,27 +98,22 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
     flow_move(p, flow, now);
 }
 
-bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now)
+bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t now)
 {
-    struct flow *f = &p->flows[flow];
-    uint64_t word = (uint64_t)len_bytes << LEN_SHIFT | (uintptr_t)packet;
+    struct pacer_flow *f = &p->flows[flow];
 
-    CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> LEN_SHIFT == 0 &&
-          len_bytes - 1 < PACER_LEN_MAX);
     if (f->head[0] == 0) {
         f->head[0] = word;
         flow_move(p, flow, now);
-    } else if (f->head[1] == 0) {
-        f->head[1] = word;
-    } else {
-        if ((f->more.last & 7) == CHUNK_WORDS && !chunk_pool_has(&p->pool))
-            return false;
-        chunk_append(&p->pool, &f->more, word, 0);
+        return true;
     }
+    if ((f->more.last & 7) == CHUNK_WORDS && !chunk_pool_has(&p->pool))
+        return false;
+    chunk_append(&p->pool, &f->more, word, 0);
     return true;
 }
 
-static inline void *flow_shift(struct pacer *p, struct flow *f)
+static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
 {
     void *packet =
         (void *)(uintptr_t)(f->head[0] & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
@@ -145,8 +124,9 @@ static inline void *flow_shift(struct pacer *p, struct flow *f)
 }
 
 /* A flow's turn: it is not in the wheel, and is put back if packets remain. */
-static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct flow *f, uint32_t flow,
-                                                   uint64_t now, void **packets, uint32_t max)
+static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct pacer_flow *f,
+                                                   uint32_t flow, uint64_t now, void **packets,
+                                                   uint32_t max)
 {
     struct contract *c = flow_contract(p, flow);
     uint64_t when = TIME_NEVER;
@@ -154,7 +134,7 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct flow 
 
     credit_update(&f->credit, now);
     while (f->head[0] != 0) {
-        uint64_t len_bytes = f->head[0] >> LEN_SHIFT;
+        uint64_t len_bytes = f->head[0] >> PACER_LEN_SHIFT;
 
         when = flow_next(f, c, now);
         if (when != now || n == max || n == PACER_TURN)
@@ -168,53 +148,76 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct flow 
     }
     if (when != TIME_NEVER)
         wheel_queue(p->wheel, flow, when);
+    else
+        wheel_forget(p->wheel, flow);
     return n;
 }
 
 /*
- * The turn of a flow as most are: its first packet may go, takes all credit, and the next RTIMER
- * brings more. Does what flow_run() would, with half of the work; false if the flow is not so.
+ * The turns of flows as most are: a refresh lets one packet go, which takes that credit, and the
+ * next refresh brings more. Does what flow_run() would, with half of the work. Returns how many of
+ * n it did: the next one is not so. Each has sent one packet.
  */
-static inline bool flow_run_one(struct pacer *p, struct flow *f, uint32_t flow, uint64_t now,
-                                void **packet)
+static inline uint32_t flows_run_plain(struct pacer *p, const uint32_t *due, uint32_t n,
+                                       uint64_t now, void **packets)
 {
-    struct credit *c = &f->credit;
-    uint64_t word = f->head[0], next = f->head[1];
-    int64_t owed_bytes;
+    struct wheel *w = p->wheel;
+    uint32_t i;
 
-    credit_update(c, now);
-    owed_bytes = (int64_t)(word >> LEN_SHIFT) - c->credit_bytes;
-    if (c->credit_bytes <= 0 || (uint64_t)owed_bytes >= c->burst_bytes ||
-        (c->period_tsc - 1) >> NEAR_BITS != 0 || f->more.first != 0)
-        return false;
-    c->credit_bytes = -owed_bytes;
-    *packet = (void *)(uintptr_t)(word & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
-    f->head[0] = next;
-    f->head[1] = 0;
-    if (next != 0)
-        wheel_slot_append(p->wheel, c->refresh_tsc, flow); /* it is after now, and near */
-    return true;
+    for (i = 0; i < n; i++) {
+        struct pacer_flow *f = &p->flows[due[i]];
+        struct credit *c = &f->credit;
+        uint64_t word = f->head[0], next = f->head[1], owed_bytes, owes_bytes;
+
+        if (!credit_skip(c, now))
+            break;
+        owed_bytes = (uint64_t)-c->credit_bytes;
+        owes_bytes = owed_bytes + (word >> PACER_LEN_SHIFT) - c->burst_bytes;
+        /* both have a range that starts at 0 */
+        if (owed_bytes >= c->burst_bytes || owes_bytes >= c->burst_bytes || f->more.first != 0)
+            break;
+        c->credit_bytes = (int64_t)-owes_bytes;
+        credit_rtimer(c);
+        packets[i] = (void *)(uintptr_t)(word & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
+        __builtin_prefetch(packets[i]);                   /* who gets it reads it soon */
+        f->head[0] = next;
+        f->head[1] = 0;
+        if (next != 0)
+            wheel_queue_later(w, due[i], c->refresh_tsc);
+        else
+            wheel_forget(w, due[i]);
+    }
+    return i;
+}
+
+/* The turns of n flows that are due; each may send one packet at least, and all together max. */
+static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now,
+                          void **packets, uint32_t max)
+{
+    uint32_t sent = 0, i, k;
+
+    for (i = 0; i < n; i++) {
+        if (p->contracts == NULL) {
+            k = flows_run_plain(p, due + i, n - i, now, packets + sent);
+            sent += k;
+            i += k;
+            if (i == n)
+                break;
+        }
+        sent +=
+            flow_run(p, &p->flows[due[i]], due[i], now, packets + sent, max - sent - (n - 1 - i));
+    }
+    return sent;
 }
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t due[BATCH], n = 0, k, i, most;
+    uint32_t due[BATCH], n = 0, k, most;
 
     while (n < max) {
         most = max - n < BATCH ? max - n : BATCH;
-        k = wheel_poll(p->wheel, now, due, most);
-        /* Who gets the packets reads them soon. */
-        for (i = 0; i < k; i++)
-            __builtin_prefetch(
-                (void *)(uintptr_t)(p->flows[due[i]].head[0] & ADDRESS)); /* NOLINT */
-        for (i = 0; i < k; i++) {
-            struct flow *f = &p->flows[due[i]];
-
-            if (p->contracts == NULL && flow_run_one(p, f, due[i], now, &packets[n]))
-                n++;
-            else /* one at least for each of the others */
-                n += flow_run(p, f, due[i], now, packets + n, max - n - (k - 1 - i));
-        }
+        k = wheel_take(p->wheel, now, due, most);
+        n += flows_run(p, due, k, now, packets + n, max - n);
         if (k < most)
             break;
     }
@@ -223,7 +226,7 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 
 uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max)
 {
-    struct flow *f = &p->flows[flow];
+    struct pacer_flow *f = &p->flows[flow];
     uint32_t n = 0;
 
     CHECK(flow < p->n_flows);

@@ -19,17 +19,41 @@
 #ifndef SLUICE_PACE_PACER_H
 #define SLUICE_PACE_PACER_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PACER_FLOWS_MAX (1u << 23)
+#include "base/check.h"
+#include "pace/chunk.h"
+#include "pace/credit.h"
+
+#define PACER_FLOWS_MAX (1u << 22)
 #define PACER_LINES_MAX (1u << 23)
 #define PACER_LEN_MAX   65535u /* bytes */
 #define PACER_TURN      16u    /* packets */
 
-struct pacer;
 struct contract;
+struct wheel;
+
+/* A flow and its first packets, in a cache line. The pacer's own, as struct pacer. */
+struct pacer_flow {
+    struct credit credit;
+    uint64_t head[2]; /* the first packets that wait: address, and length above it */
+    struct chunk_queue more;
+};
+static_assert(sizeof(struct pacer_flow) == 64, "a flow is a cache line");
+
+struct pacer {
+    struct pacer_flow *flows;
+    struct wheel *wheel;
+    struct contract *contracts; /* NULL: none has one */
+    uint64_t hz;
+    uint32_t n_flows;
+    struct chunk_pool pool;
+};
+
+#define PACER_LEN_SHIFT 48
 
 struct pacer_config {
     uint32_t flows; /* 1 .. PACER_FLOWS_MAX; numbered from 0 */
@@ -52,9 +76,24 @@ void pacer_flow_set(struct pacer *p, uint32_t flow, uint64_t rate_Bps, uint64_t 
 /* The flow's contract from now on, in place of what it had. NULL: none. */
 void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *c, uint64_t now);
 
+/* pacer_push() to a flow that has none or two that wait. */
+bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t now);
+
 /* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow; packet is not NULL and below 2^48, as
  * addresses are. False: all lines are in use, and the packet remains the caller's. */
-bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes, uint64_t now);
+static inline bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes,
+                              uint64_t now)
+{
+    struct pacer_flow *f = &p->flows[flow];
+    uint64_t word = (uint64_t)len_bytes << PACER_LEN_SHIFT | (uintptr_t)packet;
+
+    CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> PACER_LEN_SHIFT == 0 &&
+          len_bytes - 1 < PACER_LEN_MAX);
+    if (f->head[0] == 0 || f->head[1] != 0)
+        return pacer_push_other(p, flow, word, now);
+    f->head[1] = word;
+    return true;
+}
 
 /* Takes up to max packets that may go now, in the order in which they may, and returns how many.
  * More may go if it returned max, or if pacer_next() is not after now. */

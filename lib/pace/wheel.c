@@ -10,20 +10,26 @@
  * nothing of that is returned before the slot is empty and the front has passed it. No ring is
  * longer than its slots: front[1]
  * <= now + 2^18, front[2] <= now + 2^29, all times < now + 2^40.
- *
- * A word is time mod 2^40 above the entry's 24 bits, plus one: words of 0 are none.
  */
 #include "pace/wheel.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "pace/wheel_slot.h"
 
+/* entries from which on slots are wider, so that lines of them are well used */
+#define MANY         16384u
+#define WARM_ENTRIES 48u
+#define WARM_FAR     16384u /* units */
+
 static uint32_t pool_lines(uint32_t capacity)
 {
-    uint32_t slots = WHEEL_LEVELS * WHEEL_SLOTS;
+    uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
 
-    /* A slot in use wastes up to 6 words; one that is being emptied, a line more. */
-    return (capacity + 6 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
+    /* A slot in use wastes up to 6 words; one that is being emptied, a line more. In level 0 that
+     * is less, since the first line of each is its own. */
+    return WHEEL_SLOTS + (capacity + 6 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
            2 * WHEEL_LEVELS;
 }
 
@@ -38,22 +44,35 @@ size_t wheel_storage_bytes(uint32_t capacity)
            align_up(capacity * sizeof(uint32_t));
 }
 
+/* So many slots of this level, that of now included, are to be in the level below: two, of level 1
+ * as many as level 0 has room for. */
+static uint64_t front_wanted(const struct wheel *w, uint32_t level)
+{
+    uint32_t ahead = level == 1 ? (WHEEL_SLOTS >> (WHEEL_SLOT_BITS(1) - w->near_bits)) - 1 : 2;
+
+    return ((w->now >> WHEEL_SLOT_BITS(level)) + ahead) << WHEEL_SLOT_BITS(level);
+}
+
 struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now)
 {
     struct wheel *w = storage;
     char *lines = (char *)storage + align_up(sizeof *w);
 
-    CHECK(capacity < WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
+    CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
           (uintptr_t)storage % 64 == 0);
-    *w = (struct wheel){.now = now >> shift, .shift = shift, .capacity = capacity};
-    chunk_pool_init(&w->pool, lines, pool_lines(capacity));
+    *w = (struct wheel){.now = now >> shift,
+                        .shift = shift,
+                        .capacity = capacity,
+                        .near_bits = capacity < MANY ? 8 : WHEEL_NEAR_BITS};
+    chunk_pool_init(&w->pool, lines, pool_lines(capacity), WHEEL_SLOTS);
     w->position = (uint32_t *)(lines + (size_t)pool_lines(capacity) * 64);
-    for (uint32_t i = 0; i < capacity; i++)
-        w->position[i] = 0;
-    for (uint32_t s = 0; s < WHEEL_LEVELS * WHEEL_SLOTS; s++)
-        w->slot[s] = CHUNK_EMPTY;
-    for (uint32_t l = 0; l < WHEEL_LEVELS; l++)
-        w->front[l] = ((w->now >> WHEEL_SLOT_BITS(l)) + 2) << WHEEL_SLOT_BITS(l);
+    memset(w->position, 0, capacity * sizeof *w->position);
+    for (uint32_t s = 0; s < WHEEL_SLOTS; s++)
+        wheel_near_clear(w, s);
+    for (uint32_t s = 0; s < (WHEEL_LEVELS - 1) * WHEEL_SLOTS; s++)
+        w->far[s] = CHUNK_EMPTY;
+    for (uint32_t l = 1; l < WHEEL_LEVELS; l++)
+        w->front[l] = front_wanted(w, l);
     return w;
 }
 
@@ -65,48 +84,54 @@ void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes)
 
 /* ---- slots -------------------------------------------------------------------------------- */
 
-static uint64_t word_time(const struct wheel *w, uint64_t word)
+/* Number of a slot of level 1 or up, in far and used. */
+static uint32_t far_slot(uint32_t level, uint64_t time)
 {
-    return w->now + (((word >> WHEEL_ENTRY_BITS) - w->now) & WHEEL_TIME_MASK);
+    return (level - 1) * WHEEL_SLOTS + wheel_slot(level, time);
 }
 
-static void slot_mark_empty(struct wheel *w, uint32_t slot)
+static void far_mark_empty(struct wheel *w, uint32_t slot)
 {
     w->used[slot / 64] &= ~(1ull << (slot % 64));
     if (w->used[slot / 64] == 0)
         w->summary[slot / WHEEL_SLOTS] &= ~(1ull << (slot / 64 % 64));
 }
 
-void wheel_slot_grow(struct wheel *w, uint32_t slot)
+static __attribute__((noinline)) void far_grow(struct wheel *w, uint32_t slot)
 {
-    struct chunk_queue *q = &w->slot[slot];
+    struct chunk_queue *q = &w->far[slot];
 
     if (chunk_queue_empty(q)) {
         w->used[slot / 64] |= 1ull << (slot % 64);
         w->summary[slot / WHEEL_SLOTS] |= 1ull << (slot / 64 % 64);
     }
-    chunk_grow(&w->pool, q, slot);
+    chunk_grow(&w->pool, q, WHEEL_SLOTS + slot);
 }
 
-static uint32_t slot_of(uint32_t level, uint64_t time)
+void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry)
 {
-    return level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
+    uint32_t slot = far_slot(1 + (uint32_t)(time >= w->front[2]), time);
+    struct chunk_queue *q = &w->far[slot];
+
+    if (__builtin_expect((q->last & 7) == CHUNK_WORDS, 0))
+        far_grow(w, slot);
+    w->pool.words[++q->last] = wheel_word(time, entry);
+    w->position[entry] = 2 * q->last;
 }
 
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
-static inline __attribute__((always_inline)) uint64_t first_start(const struct wheel *w,
-                                                                  uint32_t level, uint64_t from)
+static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
 {
-    const uint64_t *used = &w->used[level * WHEEL_SLOTS / 64];
+    const uint64_t *used = &w->used[(level - 1) * WHEEL_SLOTS / 64];
     uint64_t at = from >> WHEEL_SLOT_BITS(level);
     uint32_t slot = (uint32_t)at & WHEEL_SLOT_MASK, i = slot / 64;
     uint64_t bits = used[i] >> (slot % 64);
 
     if (bits != 0)
         return (at + (uint32_t)__builtin_ctzll(bits)) << WHEEL_SLOT_BITS(level);
-    bits = w->summary[level] & (~1ull << i);
+    bits = w->summary[level - 1] & (~1ull << i);
     if (bits == 0)
-        bits = w->summary[level]; /* round the ring */
+        bits = w->summary[level - 1]; /* round the ring */
     if (bits == 0)
         return TIME_NEVER;
     i = (uint32_t)__builtin_ctzll(bits);
@@ -116,17 +141,44 @@ static inline __attribute__((always_inline)) uint64_t first_start(const struct w
 
 /* ---- in and out --------------------------------------------------------------------------- */
 
+/* The slot in which an entry that is queued lies; those of level 1 and up come after WHEEL_SLOTS.
+ */
+static uint32_t slot_at(const struct wheel *w, uint32_t at)
+{
+    uint32_t line = at / 16;
+
+    return line < WHEEL_SLOTS ? line : (uint32_t)chunk_link(&w->pool, line)->owner;
+}
+
+static void far_remove(struct wheel *w, uint32_t slot, uint32_t at)
+{
+    struct chunk_queue *q = &w->far[slot];
+
+    w->position[wheel_word_entry(chunk_remove(&w->pool, q, at / 2))] = at;
+    if (chunk_queue_empty(q))
+        far_mark_empty(w, slot);
+}
+
 static void entry_remove(struct wheel *w, uint32_t entry)
 {
-    uint32_t at = w->position[entry];
-    uint32_t owner = (uint32_t)chunk_link(&w->pool, at >> 3)->owner;
-    struct chunk_queue *q = &w->slot[owner];
-    uint64_t moved = chunk_remove(&w->pool, q, at);
+    uint32_t at = w->position[entry], slot = slot_at(w, at);
 
-    w->position[wheel_word_entry(moved)] = at;
-    if (chunk_queue_empty(q))
-        slot_mark_empty(w, owner);
+    if (slot < WHEEL_SLOTS)
+        wheel_near_remove(w, slot, at);
+    else
+        far_remove(w, slot - WHEEL_SLOTS, at);
     w->position[entry] = 0;
+}
+
+/* Does an entry that is queued wait for this time already? */
+static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
+{
+    uint32_t at = w->position[entry], slot = slot_at(w, at);
+
+    if (slot >= WHEEL_SLOTS)
+        return w->pool.words[at / 2] == wheel_word(time, entry);
+    return time < w->front[1] && slot == wheel_near_slot(w, time) &&
+           wheel_near_words(w)[at] == wheel_near_word(time, entry);
 }
 
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
@@ -140,7 +192,7 @@ void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
     }
     time = wheel_time(w, when_tsc);
     if (w->position[entry] != 0) {
-        if (w->pool.words[w->position[entry]] == wheel_word(time, entry))
+        if (entry_is_at(w, entry, time))
             return; /* keeps its turn */
         entry_remove(w, entry);
     }
@@ -155,84 +207,10 @@ void wheel_cancel(struct wheel *w, uint32_t entry)
     entry_remove(w, entry);
 }
 
-/* Takes up to max entries of a slot of level 0, all of which are due. */
-static uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uint32_t max)
-{
-    struct chunk_queue *q = &w->slot[slot];
-    uint32_t at = q->first, n = 0;
-
-    for (;;) {
-        uint32_t entry = wheel_word_entry(w->pool.words[at]), line = at >> 3;
-
-        entries[n++] = entry;
-        w->position[entry] = 0;
-        if (at == q->last) {
-            *q = CHUNK_EMPTY;
-            chunk_give(&w->pool, line);
-            slot_mark_empty(w, slot);
-            break;
-        }
-        at++;
-        if ((at & 7) == 0) {
-            at = (uint32_t)chunk_link(&w->pool, line)->next * 8 + 1;
-            chunk_give(&w->pool, line);
-        }
-        if (n == max) {
-            q->first = at;
-            break;
-        }
-    }
-    return n;
-}
-
-static uint32_t position_after(const struct wheel *w, uint32_t at)
-{
-    return (at & 7) == CHUNK_WORDS ? (uint32_t)chunk_link(&w->pool, at >> 3)->next * 8 + 1 : at + 1;
-}
-
-/* The same of the slot in which now is. What is not due moves up, in its order. */
-static uint32_t slot_take_due(struct wheel *w, uint32_t slot, uint64_t now, uint32_t *entries,
-                              uint32_t max)
-{
-    struct chunk_queue *q = &w->slot[slot];
-    uint32_t n = 0, last = q->last, kept = 0, at, to;
-
-    w->near = ((now >> WHEEL_SLOT_BITS(0)) + 1) << WHEEL_SLOT_BITS(0);
-    for (at = q->first;; at = position_after(w, at)) {
-        uint64_t word = w->pool.words[at], time = word_time(w, word);
-
-        if (time <= now && n < max) {
-            entries[n++] = wheel_word_entry(word);
-            w->position[wheel_word_entry(word)] = 0;
-        } else {
-            w->near = time_min(w->near, time);
-            to = kept == 0 ? q->first : position_after(w, kept);
-            w->pool.words[to] = word;
-            w->position[wheel_word_entry(word)] = kept = to;
-        }
-        if (at == last)
-            break;
-    }
-    while ((q->last ^ kept) > 7) { /* lines behind the last that is kept; all, if none is */
-        uint32_t line = q->last >> 3;
-
-        q->last = (uint32_t)chunk_link(&w->pool, line)->prev * 8 + CHUNK_WORDS;
-        chunk_give(&w->pool, line);
-        if (line == q->first >> 3)
-            break;
-    }
-    q->last = kept;
-    if (kept == 0) {
-        *q = CHUNK_EMPTY;
-        slot_mark_empty(w, slot);
-    }
-    return n;
-}
-
 /* ---- down a ring -------------------------------------------------------------------------- */
 
-/* Asks for what moving the line after this one will touch, and for the line after that. */
-static void line_warm(const struct wheel *w, uint32_t level, uint32_t line)
+/* Asks for what moving this line will touch, and for the line after it. */
+static void line_warm(const struct wheel *w, uint32_t line)
 {
     const uint64_t *words = &w->pool.words[(uint64_t)line * 8];
 
@@ -242,36 +220,59 @@ static void line_warm(const struct wheel *w, uint32_t level, uint32_t line)
     for (uint32_t i = 1; i <= CHUNK_WORDS; i++) {
         uint32_t entry = wheel_word_entry(words[i]); /* where none is yet, any */
 
-        if (entry >= w->capacity)
-            continue;
-        __builtin_prefetch(&w->position[entry], 1);
-        if (level == 1 && w->lines != NULL)
-            __builtin_prefetch(w->lines + (size_t)entry * w->stride_bytes, 1);
+        if (entry < w->capacity)
+            __builtin_prefetch(&w->position[entry], 1);
     }
+}
+
+/* Moves up to max entries of the first line of a slot that starts at `start`; returns how many. */
+static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint32_t level,
+                                    uint64_t start, uint32_t max)
+{
+    const uint64_t width = 1ull << WHEEL_SLOT_BITS(level);
+    uint32_t at = q->first, line = at >> 3, n;
+    uint32_t end = line == q->last >> 3 ? q->last : line * 8 + CHUNK_WORDS;
+
+    if ((at & 7) == 1)
+        line_warm(w, (uint32_t)chunk_link(&w->pool, line)->next);
+    n = end - at + 1 < max ? end - at + 1 : max;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t word = w->pool.words[at + i];
+        uint64_t time = start + (word >> WHEEL_ENTRY_BITS & (width - 1));
+
+        if (level == 1)
+            wheel_near_append(w, time, wheel_word_entry(word));
+        else
+            wheel_slot_append(w, time, wheel_word_entry(word));
+    }
+    q->first = at + n;
+    if (q->first <= end)
+        return n;
+    if (end == q->last)
+        *q = CHUNK_EMPTY;
+    else
+        q->first = (uint32_t)chunk_link(&w->pool, line)->next * 8 + 1;
+    chunk_give(&w->pool, line);
+    return n;
 }
 
 /* Moves the slot at front[level] down, and the front past it, unless the budget is used up. */
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
-    uint32_t slot = slot_of(level, w->front[level]);
-    struct chunk_queue *q = &w->slot[slot];
     uint64_t front = w->front[level];
+    uint32_t slot = far_slot(level, front);
+    struct chunk_queue *q = &w->far[slot];
 
     w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
     while (!chunk_queue_empty(q)) {
-        uint64_t word;
-
         if (*budget == 0) {
             w->front[level] = front;
             return false;
         }
-        --*budget;
-        if ((q->first & 7) == 1)
-            line_warm(w, level, (uint32_t)chunk_link(&w->pool, q->first >> 3)->next);
-        word = chunk_shift(&w->pool, q);
-        wheel_slot_append(w, word_time(w, word), wheel_word_entry(word));
+        *budget -= level == 1 ? line_cascade(w, q, 1, front, *budget)
+                              : line_cascade(w, q, 2, front, *budget);
     }
-    slot_mark_empty(w, slot);
+    far_mark_empty(w, slot);
     return true;
 }
 
@@ -291,12 +292,6 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
     }
 }
 
-/* Two slots of this level, that of now included, are to be in the level below. */
-static uint64_t front_wanted(const struct wheel *w, uint32_t level)
-{
-    return ((w->now >> WHEEL_SLOT_BITS(level)) + 2) << WHEEL_SLOT_BITS(level);
-}
-
 /* Keeps the fronts so far ahead of now that what is due next is in level 0 already. */
 static void fronts_advance(struct wheel *w, uint32_t *budget)
 {
@@ -312,11 +307,10 @@ static void fronts_advance(struct wheel *w, uint32_t *budget)
     }
 }
 
-/* The level that has the earliest entry, and the start of its slot; TIME_NEVER if none has. */
-static inline __attribute__((always_inline)) uint32_t first_level(const struct wheel *w,
-                                                                  uint64_t *start)
+/* The level that has the earliest entry, and the start of its slot, TIME_NEVER if none has; given
+ * that of level 0. */
+static inline uint32_t start_level(const struct wheel *w, uint64_t *start)
 {
-    *start = first_start(w, 0, w->now);
     if (__builtin_expect(*start < w->front[1], 1))
         return 0;
     *start = first_start(w, 1, w->front[1]);
@@ -336,17 +330,45 @@ static bool fronts_catch_up(struct wheel *w, uint32_t level, uint64_t start, uin
     return slot_cascade(w, level, budget);
 }
 
-uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
+/*
+ * Asks for the lines of what is due next, once for each slot: of so many entries that the next poll
+ * finds its lines, but nothing that is too far away to be of use.
+ */
+static void lines_warm(struct wheel *w, uint32_t taken)
+{
+    const uint64_t width = 1u << w->near_bits;
+    uint64_t until, at;
+
+    w->ahead = w->ahead > taken ? w->ahead - taken : 0;
+    if (w->warm >= w->now + WARM_FAR / 2 || (w->ahead >= WARM_ENTRIES && w->warm > w->now))
+        return;
+    until = (w->now + WARM_FAR + width) & ~(width - 1);
+    if (w->warm <= w->now) {
+        w->warm = w->now;
+        w->ahead = 0;
+    }
+    for (at = w->warm; w->ahead < WARM_ENTRIES; at += width) {
+        at = wheel_near_start(w, at);
+        if (at >= until) {
+            w->warm = until;
+            return;
+        }
+        w->ahead += wheel_near_warm(w, wheel_near_slot(w, at));
+    }
+    w->warm = at;
+}
+
+uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
     uint64_t now = now_tsc >> w->shift, start;
-    uint32_t budget = 2 * max + 64, n = 0, level, slot;
+    uint32_t budget = 2 * max + 64, n = 0, level;
 
     if (now < w->now ||
         (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
     for (;;) {
-        level = first_level(w, &start);
-        slot = slot_of(0, start);
+        n += wheel_near_take(w, time_min(now + 1, w->front[1]), entries + n, max - n, &start);
+        level = start_level(w, &start);
         if (start > now) {
             w->near = start;
             w->now = now;
@@ -359,40 +381,43 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
                 return n;
             continue;
         }
+        /* a slot that is due in part */
         if (start > w->now)
             w->now = start;
-        if (now - start >= (1u << WHEEL_SLOT_BITS(0)) - 1) {
-            n += slot_take(w, slot, entries + n, max - n);
-        } else if (now < w->near) {
+        if (now < w->near) {
             w->now = now;
-            break;
-        } else if (n > 0) {
-            break; /* enough for this poll: one look at each entry of the slot of now is saved */
-        } else {
-            n = slot_take_due(w, slot, now, entries, max);
+        } else if (n == 0) { /* else it is enough for this poll: one look at each entry is saved */
+            n = wheel_near_take_due(w, now, entries, max);
             if (w->near > now)
                 w->now = now;
-            break;
         }
+        break;
     }
     if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
         fronts_advance(w, &budget);
+    if (w->lines != NULL)
+        lines_warm(w, n);
     return n;
 }
 
-uint64_t wheel_next(const struct wheel *w)
+uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
-    uint64_t start, time = TIME_NEVER;
-    uint32_t level, at;
-    struct chunk_queue q;
+    uint32_t n = wheel_take(w, now_tsc, entries, max);
 
-    level = first_level(w, &start);
+    for (uint32_t i = 0; i < n; i++)
+        wheel_forget(w, entries[i]);
+    return n;
+}
+
+uint64_t wheel_next(struct wheel *w)
+{
+    uint64_t start, time;
+    uint32_t level;
+
+    start = wheel_near_start(w, w->now);
+    level = start_level(w, &start);
     if (start == TIME_NEVER || level > 0)
         return start > UINT64_MAX >> w->shift ? TIME_NEVER : start << w->shift;
-    q = w->slot[slot_of(0, start)];
-    for (at = q.first;; at = position_after(w, at)) {
-        time = time_min(time, word_time(w, w->pool.words[at]));
-        if (at == q.last || time <= w->now)
-            return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
-    }
+    time = wheel_near_next(w, start);
+    return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
 }

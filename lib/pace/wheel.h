@@ -19,9 +19,11 @@
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
  *
- * The design: three rings of 4096 slots; a slot's entries lie together in cache lines (chunk.h),
- * each with its time, so that moving them down a ring reads lines in sequence and not a list. What
- * will be due soon goes down a ring well before, a few entries a poll.
+ * The design: three rings of slots. A slot of the first ring is a cache line of 14 entries,
+ * each a 32-bit word of its number and its time within the slot, and further lines if need be. In
+ * the others the entries lie together in cache lines (chunk.h), each with its time, so that moving
+ * them down a ring reads lines in sequence and not a list. What will be due soon goes down a ring
+ * well before, a few entries a poll.
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
  *
@@ -38,28 +40,34 @@
 
 #define WHEEL_LEVELS       3u
 #define WHEEL_SLOTS        4096u          /* of a level */
-#define WHEEL_SLOT_BITS(l) (8 + 10 * (l)) /* log2 of the units of a slot of level l */
-#define WHEEL_CAPACITY_MAX (1u << 24)     /* entries, exclusive */
+#define WHEEL_SLOT_BITS(l) (8 + 10 * (l)) /* log2 of the units of a slot of level l, 1 and up */
+#define WHEEL_CAPACITY_MAX (1u << 22)     /* entries */
 #define WHEEL_HORIZON      ((1ull << 40) - (1ull << 30)) /* units */
 #define WHEEL_SHIFT_MAX    20u
 
 struct wheel {
-    uint64_t near;                  /* units; nothing is due before */
-    uint64_t now;                   /* units; everything due before has been returned */
-    uint64_t front[WHEEL_LEVELS];   /* level l has what is due from front[l] on, but not what the
-                                     * next level has; front[0] is not used */
-    uint64_t summary[WHEEL_LEVELS]; /* a bit for each word of used that is not 0 */
+    uint64_t near;                /* units; nothing is due before */
+    uint64_t now;                 /* units; everything due before has been returned */
+    uint64_t front[WHEEL_LEVELS]; /* level l has what is due from front[l] on, but not what the
+                                   * next level has; front[0] is not used */
+    uint64_t warm;                /* units; lines of what is due before have been asked for */
     uint32_t shift;
     uint32_t capacity;
     uint32_t stride_bytes;
+    uint32_t ahead;     /* entries whose lines were asked for and that were not taken yet */
+    uint32_t near_bits; /* log2 of the units of a slot of level 0 */
+    uint32_t first;     /* in the slot of now, if part of that was taken: the first that was not */
     const char *lines;  /* see wheel_warm() */
-    uint32_t *position; /* of each entry in pool; 0: not queued */
+    uint32_t *position; /* of each entry in pool, counted in 32-bit words; 0: not queued */
     struct chunk_pool pool;
-    uint64_t used[WHEEL_LEVELS * WHEEL_SLOTS / 64]; /* a bit for each slot that is not empty */
-    struct chunk_queue slot[WHEEL_LEVELS * WHEEL_SLOTS];
+    uint64_t summary[WHEEL_LEVELS - 1]; /* of level 1 and up: a bit for each word of used */
+    uint64_t used[(WHEEL_LEVELS - 1) * WHEEL_SLOTS / 64]; /* a bit for each slot in use */
+    struct chunk_queue far[(WHEEL_LEVELS - 1) * WHEEL_SLOTS];
+    uint8_t near_groups[WHEEL_SLOTS / 64]; /* of level 0: not 0 if one of 64 slots may be in use */
+    uint8_t near_used[WHEEL_SLOTS + 8];    /* not 0 if the slot is in use; the last 8 are 0 */
 };
 
-/* Of storage, for this many entries: 14 bytes each and about 100 kB. */
+/* Of storage, for this many entries: 14 bytes each and about 400 kB. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
@@ -90,6 +98,6 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t m
  * TIME_NEVER when empty. Polling at that time always makes progress: it returns an entry or brings
  * some closer.
  */
-uint64_t wheel_next(const struct wheel *w);
+uint64_t wheel_next(struct wheel *w);
 
 #endif

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inside of the wheel (wheel.h, wheel.c) that is in the way of every packet, for wheel.c and
- * pacer.c.
+ * The inside of the wheel (wheel.h), for wheel.c, wheel_near.c and, where it is in the way of every
+ * packet, pacer.c.
+ *
+ * A slot of level 0, the near ring, is line number `slot` of the pool: 32-bit words
+ *   0: position of the slot's last word (empty: of word 1), 1: the line after this one, 2 .. 15:
+ *   entries, each its number above the lower 10 bits of its time: the slot has the rest.
+ * What does not fit is in lines of the pool that are linked as those of chunk.h, with 14 words,
+ * too. A slot of the other levels is a queue of chunk.h; its words are times above 24 bits of
+ * entry.
  */
 #ifndef SLUICE_PACE_WHEEL_SLOT_H
 #define SLUICE_PACE_WHEEL_SLOT_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "pace/wheel.h"
@@ -14,6 +22,10 @@
 #define WHEEL_ENTRY_BITS 24
 #define WHEEL_TIME_MASK  ((1ull << 40) - 1)
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
+#define WHEEL_NEAR_BITS                                                                            \
+    10                 /* of a time that an entry of level 0 has; a slot has as many or less       \
+                        */
+#define WHEEL_LINE 16u /* 32-bit words of a line */
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -26,28 +38,121 @@ static inline uint32_t wheel_word_entry(uint64_t word)
     return (uint32_t)(word & ((1u << WHEEL_ENTRY_BITS) - 1));
 }
 
-/* A new line for a slot whose last one is full, or that has none. */
-void wheel_slot_grow(struct wheel *w, uint32_t slot);
+/* Of level 1 or up. */
+static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
+{
+    return (uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK;
+}
+
+static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
+{
+    return (uint32_t)(time >> w->near_bits) & WHEEL_SLOT_MASK;
+}
+
+/* ---- the near ring ------------------------------------------------------------------------ */
+
+static inline uint32_t *wheel_near_words(const struct wheel *w)
+{
+    return (uint32_t *)w->pool.words;
+}
+
+static inline uint32_t wheel_near_word(uint64_t time, uint32_t entry)
+{
+    return entry << WHEEL_NEAR_BITS | (uint32_t)(time & ((1u << WHEEL_NEAR_BITS) - 1));
+}
+
+static inline uint32_t wheel_near_entry(uint32_t word)
+{
+    return word >> WHEEL_NEAR_BITS;
+}
+
+/* The lower bits of it. */
+static inline uint32_t wheel_near_time(uint32_t word)
+{
+    return word & ((1u << WHEEL_NEAR_BITS) - 1);
+}
+
+/* The last line of the slot is full: what to count the last position from, of a new one. */
+uint32_t wheel_near_grow(struct wheel *w, uint32_t slot);
+
+/* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
+uint64_t wheel_near_search(struct wheel *w, uint64_t from);
+
+static inline uint64_t wheel_near_start(struct wheel *w, uint64_t from)
+{
+    uint64_t used;
+
+    memcpy(&used, &w->near_used[wheel_near_slot(w, from)], sizeof used); /* of this and the next */
+    if (__builtin_expect(used == 0, 0))
+        return wheel_near_search(w, from);
+    return ((from >> w->near_bits) + (uint32_t)__builtin_ctzll(used) / 8) << w->near_bits;
+}
+
+/*
+ * Takes up to max entries of slots that end before `until`, as wheel_take(), and moves now to the
+ * last slot that it took of. *next: start of the first slot that is in use after that.
+ */
+uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t max,
+                         uint64_t *next);
+
+/* Takes up to max entries that are due of the slot in which now, in units, is. What is not due
+ * stays, in its order. */
+uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
+
+/* Takes the entry at this position out. */
+void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t at);
+
+/* The earliest time in a slot that is in use; any that is not after now will do. */
+uint64_t wheel_near_next(const struct wheel *w, uint64_t start);
+
+/* Asks for the lines of the slot's entries; returns how many. */
+uint32_t wheel_near_warm(const struct wheel *w, uint32_t slot);
+
+/* All have been taken out of the slot. */
+static inline void wheel_near_clear(struct wheel *w, uint32_t slot)
+{
+    wheel_near_words(w)[slot * WHEEL_LINE] = slot * WHEEL_LINE + 1;
+    w->near_used[slot] = 0;
+}
+
+static inline void wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry)
+{
+    uint32_t slot = wheel_near_slot(w, time), *words = wheel_near_words(w);
+    uint32_t last = words[(size_t)slot * WHEEL_LINE];
+
+    w->near_used[slot] = 1;
+    w->near_groups[slot / 64] = 1;
+    if (__builtin_expect(last % WHEEL_LINE == WHEEL_LINE - 1, 0))
+        last = wheel_near_grow(w, slot);
+    last++;
+    words[(size_t)slot * WHEEL_LINE] = last;
+    words[last] = wheel_near_word(time, entry);
+    w->position[entry] = last;
+}
+
+/* ---- all levels --------------------------------------------------------------------------- */
+
+/* Where what is due at front[1] or later goes. */
+void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry);
 
 static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel *w, uint64_t time,
                                                                     uint32_t entry)
 {
-    uint32_t slot = (uint32_t)(time >> WHEEL_SLOT_BITS(0)) & WHEEL_SLOT_MASK;
-
-    if (time >= w->front[1]) {
-        uint32_t level = 1 + (uint32_t)(time >= w->front[2]);
-
-        slot = level * WHEEL_SLOTS + ((uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK);
-    }
-    struct chunk_queue *q = &w->slot[slot];
-
     if (time < w->near)
         w->near = time;
-    if (__builtin_expect((q->last & 7) == CHUNK_WORDS, 0))
-        wheel_slot_grow(w, slot);
-    q->last++;
-    w->pool.words[q->last] = wheel_word(time, entry);
-    w->position[entry] = q->last;
+    if (time < w->front[1])
+        wheel_near_append(w, time, entry);
+    else
+        wheel_far_append(w, time, entry);
+}
+
+/* wheel_poll(), but for what it does to entries' positions: the caller queues each again or says
+ * wheel_forget() before the wheel is used otherwise. */
+uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max);
+
+static inline void wheel_forget(struct wheel *w, uint32_t entry)
+{
+    w->position[entry] = 0;
 }
 
 /* The time, in units, at which an entry that is queued for this one is returned. */
@@ -64,9 +169,19 @@ static inline uint64_t wheel_time(const struct wheel *w, uint64_t when_tsc)
 /* wheel_insert() of what is not queued, at a time that is not TIME_NEVER. */
 static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_tsc)
 {
-    uint64_t time = wheel_time(w, when_tsc);
+    wheel_slot_append(w, wheel_time(w, when_tsc), entry);
+}
 
-    wheel_slot_append(w, time, entry);
+/* wheel_queue() at a time after now, for shift 0. */
+static inline __attribute__((always_inline)) void wheel_queue_later(struct wheel *w, uint32_t entry,
+                                                                    uint64_t when_tsc)
+{
+    if (when_tsc < w->near)
+        w->near = when_tsc;
+    if (__builtin_expect(when_tsc < w->front[1], 1))
+        wheel_near_append(w, when_tsc, entry);
+    else
+        wheel_far_append(w, wheel_time(w, when_tsc), entry);
 }
 
 #endif

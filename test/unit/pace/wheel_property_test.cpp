@@ -12,6 +12,7 @@ extern "C" {
 #include "base/clock.h"
 #include "base/rng.h"
 #include "pace/wheel.h"
+#include "pace/wheel_slot.h"
 }
 
 namespace
@@ -80,8 +81,8 @@ struct World {
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
                 uint64_t time = where[out[i]]->first;
                 ASSERT_LE(time, at >> shift) << "early";
-                ASSERT_GE(time >> WHEEL_SLOT_BITS(0), last) << "out of order";
-                last = time >> WHEEL_SLOT_BITS(0);
+                ASSERT_GE(time >> w.near_bits, last) << "out of order";
+                last = time >> w.near_bits;
                 forget(out[i]);
                 polled++;
             }
@@ -98,16 +99,24 @@ struct World {
     {
         uint32_t seen = 0, lines = 0;
 
-        for (uint32_t slot = 0; slot < WHEEL_LEVELS * WHEEL_SLOTS; slot++) {
-            const struct chunk_queue &q = w.slot[slot];
+        for (uint32_t slot = 0; slot < WHEEL_SLOTS; slot++) {
+            bool empty = wheel_near_words(&w)[slot * 16] == slot * 16 + 1;
 
-            ASSERT_EQ(w.used[slot / 64] >> (slot % 64) & 1, !chunk_queue_empty(&q));
+            ASSERT_EQ(w.near_used[slot] != 0, !empty);
+            if (!empty) {
+                ASSERT_NE(w.near_groups[slot / 64], 0);
+                ASSERT_NO_FATAL_FAILURE(verify_near(slot, &seen, &lines));
+            }
+        }
+        for (uint32_t slot = 0; slot < (WHEEL_LEVELS - 1) * WHEEL_SLOTS; slot++) {
+            bool empty = chunk_queue_empty(&w.far[slot]);
+
+            ASSERT_EQ(w.used[slot / 64] >> (slot % 64) & 1, !empty);
             ASSERT_EQ(w.summary[slot / WHEEL_SLOTS] >> (slot / 64 % 64) & 1,
                       w.used[slot / 64] != 0);
-            if (!chunk_queue_empty(&q))
-                verify_slot(slot, q, &seen, &lines);
-            if (testing::Test::HasFatalFailure())
-                return;
+            if (!empty) {
+                ASSERT_NO_FATAL_FAILURE(verify_far(slot, w.far[slot], &seen, &lines));
+            }
         }
         ASSERT_EQ(seen, due.size());
         ASSERT_EQ(lines, w.pool.taken);
@@ -118,32 +127,64 @@ struct World {
         ASSERT_GE(w.front[2], w.front[1]);
     }
 
-    void verify_slot(uint32_t slot, const struct chunk_queue &q, uint32_t *seen,
-                     uint32_t *lines) const
+    void verify_entry(uint32_t level, uint32_t slot, uint32_t e, uint32_t at) const
     {
-        const uint32_t level = slot / WHEEL_SLOTS;
-        const uint32_t bits = WHEEL_SLOT_BITS(level);
+        ASSERT_LT(e, capacity);
+        ASSERT_EQ(w.position[e], at);
+        ASSERT_TRUE(where[e] != due.end());
+        uint64_t time = where[e]->first;
+        ASSERT_GE(time, w.now);
+        ASSERT_EQ(level == 0 ? wheel_near_slot(&w, time) : wheel_slot(level, time), slot);
+        if (level > 0) {
+            ASSERT_GE(time, w.front[level]);
+        }
+        if (level + 1 < WHEEL_LEVELS) { /* a slot of the front may be half moved down */
+            ASSERT_LT(time, w.front[level + 1] + (1ull << WHEEL_SLOT_BITS(level + 1)));
+        }
+    }
 
+    void verify_near(uint32_t slot, uint32_t *seen, uint32_t *lines) const
+    {
+        const uint32_t *words = wheel_near_words(&w);
+        bool partly = w.first != 0 && slot == wheel_near_slot(&w, w.now);
+        uint32_t at = partly ? w.first : slot * 16 + 2;
+
+        *lines += at / 16 != slot;
+        for (;; at++) {
+            uint32_t e = wheel_near_entry(words[at]);
+
+            ++*seen;
+            ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, at));
+            ASSERT_EQ(wheel_near_time(words[at]), where[e]->first % (1u << WHEEL_NEAR_BITS));
+            if (at / 16 != slot) {
+                ASSERT_EQ(chunk_link(&w.pool, at / 16)->owner, slot);
+            }
+            if (at == words[slot * 16])
+                break;
+            if (at % 16 == 15) {
+                uint32_t line = at / 16;
+                uint32_t next =
+                    line == slot ? words[slot * 16 + 1] : (uint32_t)chunk_link(&w.pool, line)->next;
+
+                ASSERT_EQ(chunk_link(&w.pool, next)->prev, line);
+                ++*lines;
+                at = next * 16 + 1;
+            }
+        }
+    }
+
+    void verify_far(uint32_t slot, const struct chunk_queue &q, uint32_t *seen,
+                    uint32_t *lines) const
+    {
         ++*lines;
         for (uint32_t at = q.first;; at++) {
-            uint64_t word = w.pool.words[at];
-            uint32_t e = (uint32_t)(word & 0xffffff);
+            uint32_t e = wheel_word_entry(w.pool.words[at]);
 
-            ASSERT_LT(e, capacity);
             ++*seen;
-            ASSERT_EQ(w.position[e], at);
-            ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, slot);
-            ASSERT_TRUE(where[e] != due.end());
-            uint64_t time = where[e]->first;
-            ASSERT_EQ(word >> 24, time & ((1ull << 40) - 1));
-            ASSERT_GE(time, w.now);
-            ASSERT_EQ(time >> bits & (WHEEL_SLOTS - 1), slot % WHEEL_SLOTS);
-            if (level > 0) {
-                ASSERT_GE(time, w.front[level]);
-            }
-            if (level + 1 < WHEEL_LEVELS) { /* a slot of the front may be half moved down */
-                ASSERT_LT(time, w.front[level + 1] + (1ull << WHEEL_SLOT_BITS(level + 1)));
-            }
+            ASSERT_NO_FATAL_FAILURE(
+                verify_entry(1 + slot / WHEEL_SLOTS, slot % WHEEL_SLOTS, e, 2 * at));
+            ASSERT_EQ(w.pool.words[at] >> 24, where[e]->first & ((1ull << 40) - 1));
+            ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, WHEEL_SLOTS + slot);
             if (at == q.last)
                 break;
             if ((at & 7) == CHUNK_WORDS) {
