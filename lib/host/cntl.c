@@ -32,6 +32,10 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
         c->hop_until = max_u64(1, h->now + clock_cycles(&h->clock, v->hop_expiry_ms * 1000000ull));
     }
     conn_rate_apply(h, c);
+    if (v->peak_Bps != c->peak_Bps) {
+        c->peak_Bps = v->peak_Bps;
+        gate_contract(h, c);
+    }
 }
 
 /* The peer's flags about closing; true if the connection is still open afterwards. */

@@ -72,6 +72,9 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->grant_rate_Bps = first_rate_Bps;
     c->grant_burst_bytes = first_burst_bytes;
     credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
+    c->peak_Bps = 0;
+    c->contract = (struct contract){0};
+    gate_contract(h, c);
     conn_rate_apply(h, c);
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "host/host.h"
+#include "pace/contract.h"
 #include "pace/credit.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"
@@ -91,10 +92,12 @@ struct conn {
     struct vt_sender tx;
     struct vt_receiver rx;
     struct credit credit;
+    struct contract contract; /* peak_cost 0: none */
     struct rtt rtt;
     uint32_t peer_unit_max;
 
     uint64_t grant_rate_Bps, grant_burst_bytes;        /* from the peer */
+    uint64_t peak_Bps;                                 /* the same; 0: none */
     uint64_t hop_rate_Bps, hop_burst_bytes, hop_until; /* from routers; hop_until 0: none */
     uint64_t hop_time_ns;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */

@@ -13,6 +13,7 @@
 
 #define ASK_NEIGHBOR_NS   200000000ull
 #define TIMER_TICKS_PER_S 1000000ull
+#define LEAD_MAX_NS       1000000u
 
 void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link)
 {
@@ -72,6 +73,8 @@ static const char *config_fault(const struct host_config *cfg)
         return "hz, silence, repeat and udp_port must not be 0";
     if (cfg->head_pool == NULL || (cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool) == NULL)
         return "mbuf pools are missing";
+    if (cfg->tx_lead_ns > LEAD_MAX_NS || (cfg->tx_lead_ns > 0 && cfg->tx_time_flag == 0))
+        return "tx_lead must be at most 1 ms, with a flag for timestamps";
     return NULL;
 }
 
@@ -123,7 +126,13 @@ static void storage_destroy(struct host *h)
 struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len)
 {
     const char *fault = config_fault(cfg);
+    struct contract_config limits = gate_limits(cfg);
+    struct contract contract;
+    char why[256];
 
+    if (fault == NULL && limits.pcr_Bps != 0 &&
+        contract_init(&contract, &limits, cfg->hz, now, why, sizeof why) != 0)
+        fault = why;
     if (fault != NULL) {
         snprintf(err, err_len, "%s: %s", cfg->name, fault);
         return NULL;
@@ -150,6 +159,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);
+    h->tx_lead_tsc = clock_cycles(&h->clock, cfg->tx_lead_ns);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
     for (uint32_t i = 0; i < cfg->conns; i++) {
         h->conns[i].index = i;
@@ -181,7 +191,10 @@ uint64_t host_next(const struct host *h, uint64_t now)
     if (h->reply_count > 0 || h->cntl_list.head != NONE || h->data_list.head != NONE ||
         __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0)
         return now;
-    uint64_t next = time_min(wheel_next(h->timers), wheel_next(h->pacing));
+    uint64_t paced = wheel_next(h->pacing);
+    uint64_t next =
+        time_min(wheel_next(h->timers),
+                 paced > h->tx_lead_tsc && paced != TIME_NEVER ? paced - h->tx_lead_tsc : paced);
 
     return time_before(next, now) ? now : next;
 }

@@ -27,6 +27,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "pace/contract.h"
 #include "wire/addr.h"
 #include "wire/packet.h"
 
@@ -66,6 +67,15 @@ struct host_config {
     uint64_t first_burst_bytes;
     uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
     uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
+    /* What each connection keeps to besides, in frames from the first byte of Ethernet's header on;
+     * pcr_Bps 0: none. unit_bytes follows from mtu. */
+    struct contract_config contract;
+    /* The port releases packets at a time (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP): paced ones are
+     * given to it so long before theirs, which stands in `now`'s cycles in a dynamic field of 64
+     * bits, where the flag is set; app/ makes the port's time of it. 0: released when due. */
+    uint64_t tx_lead_ns;
+    int tx_time_offset;
+    uint64_t tx_time_flag;
     enum host_sum tx_sum, rx_sum;
     bool tx_attach;                  /* payload is attached, not copied: port has MULTI_SEGS and can
                                         read application memory */

@@ -87,6 +87,8 @@ struct host {
     struct secret cookies; /* keyed only */
     uint32_t on_trial;     /* accepted connections whose peer has yet to show our key */
     uint64_t now;
+    uint64_t tx_lead_tsc; /* see host_config */
+    uint64_t tx_time;     /* the latest that a packet was given with */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
@@ -176,6 +178,16 @@ struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, cons
                            uint32_t len);
 bool tx_route(struct host *h, struct conn *c);
 void tx_route_doubt(struct host *h, struct conn *c);
+
+/* gate.c: pacing. gate_data() and gate_state() are true where a packet may be given now, to leave
+ * at *at; else the connection waits in the pacing wheel, for another rate if need be. */
+bool gate_data(struct host *h, struct conn *c, uint64_t *at);
+bool gate_state(struct host *h, struct conn *c, uint64_t *at);
+void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at);
+/* The contract is made anew: the connection begins, or its peer grants another peak. */
+void gate_contract(struct host *h, struct conn *c);
+/* The configured contract with the longest frame. */
+struct contract_config gate_limits(const struct host_config *cfg);
 
 /* control.c */
 void grants_apply(struct host *h);

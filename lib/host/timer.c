@@ -137,7 +137,12 @@ void timer_run(struct host *h)
         c->timer_at = TIME_NEVER;
         conn_expire(h, c);
     }
-    n = wheel_poll(h->pacing, h->now, due, EXPIRED_MAX);
-    for (uint32_t i = 0; i < n; i++)
-        conn_has_data(h, &h->conns[due[i]]);
+    n = wheel_poll(h->pacing, h->now + h->tx_lead_tsc, due, EXPIRED_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        struct conn *c = &h->conns[due[i]];
+
+        conn_has_data(h, c);
+        if (c->want != 0)
+            conn_want(h, c, 0);
+    }
 }

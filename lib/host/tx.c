@@ -258,12 +258,11 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
     uint64_t ask = 2 * conn_wait_tsc(h, c);
     struct vt_unit u;
     uint16_t n = 0;
+    uint64_t at;
 
     while (may_send(c) && vt_sender_peek(&c->tx, &u)) {
-        if (!credit_open(&c->credit, h->now)) {
-            wheel_insert(h->pacing, c->index, credit_next(&c->credit, h->now));
+        if (!gate_data(h, c, &at))
             break;
-        }
         if (n == max || n == TURN_UNITS) {
             conn_has_data(h, c);
             break;
@@ -276,8 +275,9 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
             conn_has_data(h, c);
             break;
         }
-        n++;
+        gate_sent(h, c, m[n++], at);
         vt_sender_take(&c->tx, &u, h->now, ask);
+        credit_update(&c->credit, at);
         credit_take(&c->credit, u.len);
         sent_count(c, &u);
         host_count(h, COUNT_tx_data);
@@ -346,14 +346,19 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
 {
     uint16_t n = 0;
+    uint64_t at;
     bool stuck = false;
     struct conn *c;
 
     while (n < max && !stuck && (c = LIST_POP(h, cntl_list, cntl_link)) != NULL) {
-        struct rte_mbuf *p = state_build(h, c, &stuck);
+        struct rte_mbuf *p = NULL;
 
-        if (p != NULL)
+        if (gate_state(h, c, &at))
+            p = state_build(h, c, &stuck);
+        if (p != NULL) {
+            gate_sent(h, c, p, at);
             m[n++] = p;
+        }
         if (c->state == HOST_CLOSED)
             conn_free_check(h, c);
     }

@@ -68,6 +68,24 @@ int contract_init(struct contract *c, const struct contract_config *cfg, uint64_
     return 0;
 }
 
+void contract_continue(struct contract *c, const struct contract *old)
+{
+    bool later = time_before(c->peak_tsc, old->peak_tsc);
+
+    c->peak_tsc = later ? old->peak_tsc : c->peak_tsc;
+    c->peak_fraction = later ? old->peak_fraction : c->peak_fraction;
+    if (c->sustained_cost == 0)
+        return;
+    if (old->sustained_cost == 0) { /* it has counted by its peak alone */
+        c->sustained_tsc = c->peak_tsc;
+        c->sustained_fraction = c->peak_fraction;
+        return;
+    }
+    later = time_before(c->sustained_tsc, old->sustained_tsc);
+    c->sustained_tsc = later ? old->sustained_tsc : c->sustained_tsc;
+    c->sustained_fraction = later ? old->sustained_fraction : c->sustained_fraction;
+}
+
 static uint64_t gate(uint64_t tat, uint32_t fraction, uint32_t slack)
 {
     uint64_t at = tat + (fraction > 0), ahead = (uint64_t)slack << SLACK_BITS;

@@ -39,6 +39,10 @@ struct contract {
 int contract_init(struct contract *c, const struct contract_config *cfg, uint64_t hz, uint64_t now,
                   char *err, size_t err_len);
 
+/* To put c, just made, in the place of another contract of the same flow: what was sent under that
+ * one counts, and the flow has no tolerance anew. */
+void contract_continue(struct contract *c, const struct contract *old);
+
 /* The earliest time, not before now, at which a packet conforms. */
 uint64_t contract_next(const struct contract *c, uint64_t now);
 

@@ -42,7 +42,7 @@ struct flight {
     uint64_t at;
     uint64_t order; /* among equals: first sent, first delivered */
     struct rte_mbuf *m;
-    uint32_t from, to; /* hosts; to WORLD_HOSTS_MAX: by MAC address */
+    uint32_t from, to; /* hosts; to WORLD_HOSTS_MAX: by MAC address; one more: not sent yet */
 };
 
 struct sky {

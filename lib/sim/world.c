@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include <rte_malloc.h>
+#include <rte_mbuf_dyn.h>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 
 #define WORLD_START 1000u /* time 0 means "never" to some */
 #define NOBODY      WORLD_HOSTS_MAX
+#define LATER       (WORLD_HOSTS_MAX + 1) /* still in its host's port, until its time */
 #define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
 /* Events, in the order in which those of one time happen. */
@@ -300,7 +302,9 @@ static void flights_land(struct world *w)
     while (sky_next(&w->sky) <= w->now) {
         struct flight f = sky_pop(&w->sky);
 
-        if (f.to != NOBODY)
+        if (f.to == LATER)
+            frame_send(w, f.from, f.m);
+        else if (f.to != NOBODY)
             frame_arrive(w, f.to, f.m);
         else
             frame_forward(w, f.from, f.m);
@@ -342,6 +346,20 @@ static void control_run(struct world *w, uint32_t i)
     poll_schedule(w, i);
 }
 
+/* The port takes a frame, and sends it at its time, if it has one. */
+static void port_send(struct world *w, uint32_t i, struct rte_mbuf *m)
+{
+    const struct host_config *cfg = host_get_config(w->port[i].host);
+    uint64_t at = w->now;
+
+    if ((m->ol_flags & cfg->tx_time_flag) != 0)
+        at = *RTE_MBUF_DYNFIELD(m, cfg->tx_time_offset, uint64_t *);
+    if (at > w->now)
+        fly(w, (struct flight){.at = at, .m = m, .from = i, .to = LATER});
+    else
+        frame_send(w, i, m);
+}
+
 /* Offers what is kept to the port. */
 static void kept_offer(struct world *w, uint32_t i)
 {
@@ -353,7 +371,7 @@ static void kept_offer(struct world *w, uint32_t i)
         w->counts.refused++;
     }
     for (uint16_t k = 0; k < take; k++)
-        frame_send(w, i, p->kept[p->kept_first + k]);
+        port_send(w, i, p->kept[p->kept_first + k]);
     p->kept_n = (uint16_t)(p->kept_n - take);
     p->kept_first = p->kept_n > 0 ? (uint16_t)(p->kept_first + take) : 0;
     if (take > 0)

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <rte_mbuf_dyn.h>
+
 #include "trace.hh"
 
 namespace
@@ -95,12 +97,20 @@ Pair::Pair(const PairOptions &options)
         h.first_rate_Bps = opt.rate_first_Bps;
         h.first_burst_bytes = opt.burst_first;
         h.capacity_Bps = opt.capacity_Bps;
+        h.contract = opt.contract;
+        h.tx_lead_ns = opt.lead_ns;
+        if (opt.lead_ns != 0 &&
+            rte_mbuf_dyn_tx_timestamp_register(&h.tx_time_offset, &h.tx_time_flag) != 0)
+            throw std::runtime_error("no room for times in mbufs");
         h.tx_sum = h.rx_sum = opt.sum;
         h.tx_attach = opt.attach;
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
         h.copy_pool = Pools::get().copy;
-        if (world_add(w, &h, nullptr, err, sizeof err) < 0)
+        struct world_port port = {};
+        port.poll_spread_ns = opt.poll_spread_ns;
+        port.seed = i;
+        if (world_add(w, &h, &port, err, sizeof err) < 0)
             throw std::runtime_error(err);
     }
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The gate: when may a connection's next packet leave? DATA wait for credit and contract, what says
+ * the state of a connection (CNTL, FIRST) for the contract alone. Where the port keeps packets
+ * until their time (host_config.tx_lead_ns), they are given to it ahead, each with its time.
+ *
+ * Invariant: the times that packets are given with never go back: a port sends in order.
+ */
+#include <string.h>
+
+#include <rte_mbuf_dyn.h>
+
+#include "host/station.h"
+
+#define HEADERS_V4 (RTE_ETHER_HDR_LEN + 28u) /* Ethernet, IP and UDP */
+#define HEADERS_V6 (RTE_ETHER_HDR_LEN + 48u)
+#define VLAN_TAG   4u
+
+/* Is there a contract at all? */
+static bool bound(const struct conn *c)
+{
+    return c->contract.peak_cost != 0;
+}
+
+/* From `at` on, behind what was given with a time already, and when the contract allows it. */
+static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t at)
+{
+    if (at == TIME_NEVER)
+        return at;
+    at = at > h->tx_time ? at : h->tx_time;
+    return bound(c) ? contract_next(&c->contract, at) : at;
+}
+
+/* The peer's peak counts user bytes, contracts count frames: those of full units. */
+static uint64_t peak_of_frames(const struct host *h, const struct conn *c)
+{
+    uint64_t unit = c->tx.unit_bytes, head = WIRE_DATA_BYTES;
+    unsigned __int128 peak;
+
+    head += addr_is_v4(&c->peer) ? HEADERS_V4 : HEADERS_V6;
+    head += h->cfg.vlan != FRAME_VLAN_NONE ? VLAN_TAG : 0;
+    peak = (unsigned __int128)c->peak_Bps * (unit + head) / unit;
+    return peak < CREDIT_RATE_MAX_BPS ? (uint64_t)peak : CREDIT_RATE_MAX_BPS;
+}
+
+struct contract_config gate_limits(const struct host_config *cfg)
+{
+    struct contract_config limits = cfg->contract;
+
+    limits.unit_bytes = cfg->mtu + RTE_ETHER_HDR_LEN + VLAN_TAG;
+    return limits;
+}
+
+void gate_contract(struct host *h, struct conn *c)
+{
+    struct contract_config limits = gate_limits(&h->cfg);
+    struct contract old = c->contract;
+    char err[128];
+
+    if (c->peak_Bps != 0) {
+        uint64_t peak_Bps = peak_of_frames(h, c);
+
+        if (limits.pcr_Bps == 0 || peak_Bps < limits.pcr_Bps)
+            limits.pcr_Bps = peak_Bps;
+        if (limits.scr_Bps > limits.pcr_Bps)
+            limits.scr_Bps = limits.pcr_Bps;
+    }
+    c->contract = (struct contract){0};
+    if (limits.pcr_Bps == 0)
+        return;
+    /* host_create() has looked at the configuration, and a peak takes nothing from its right */
+    CHECK(contract_init(&c->contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
+    if (old.peak_cost != 0)
+        contract_continue(&c->contract, &old);
+}
+
+bool gate_data(struct host *h, struct conn *c, uint64_t *at)
+{
+    uint64_t wake;
+
+    *at = leaves_at(h, c, credit_next(&c->credit, h->now));
+    if (*at != TIME_NEVER && *at - h->now <= h->tx_lead_tsc)
+        return true;
+    wake = *at;
+    if (c->want != 0) /* a CNTL may wait for the contract, too */
+        wake = time_min(wake, leaves_at(h, c, h->now));
+    wheel_insert(h->pacing, c->index, wake);
+    return false;
+}
+
+bool gate_state(struct host *h, struct conn *c, uint64_t *at)
+{
+    *at = leaves_at(h, c, h->now);
+    if (*at - h->now <= h->tx_lead_tsc)
+        return true;
+    wheel_insert(h->pacing, c->index, *at); /* no later than what may be in it for DATA */
+    return false;
+}
+
+void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at)
+{
+    if (bound(c))
+        contract_take(&c->contract, at, m->pkt_len);
+    if (h->tx_lead_tsc == 0)
+        return;
+    h->tx_time = at;
+    if (at == h->now)
+        return;
+    *RTE_MBUF_DYNFIELD(m, h->cfg.tx_time_offset, uint64_t *) = at;
+    m->ol_flags |= h->cfg.tx_time_flag;
+}

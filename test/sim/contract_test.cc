@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections with a traffic contract: every frame that leaves a host is looked at by the path
+// emulator's algorithm, which grants no tolerance but what the contract says; and ports that send
+// at a time.
+#include <gtest/gtest.h>
+
+#include "pair.hh"
+
+extern "C" {
+#include "path/gcra.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kUs = 1000;
+constexpr uint64_t kPeak = 12500000; // 100 Mbit/s
+constexpr uint64_t kUnit = 1500 + 18;
+constexpr uint64_t kRequest = 1000000;
+
+// A policeman of one host's frames.
+struct Police {
+    explicit Police(const contract_config &cfg)
+        : cdvt(cfg.cdvt_ns), sustained_too(cfg.scr_Bps != 0), slack(cfg.cdvt_ns)
+    {
+        gcra_init(&peak, cfg.pcr_Bps, WORLD_HZ);
+        if (!sustained_too)
+            return;
+        gcra_init(&sustained, cfg.scr_Bps, WORLD_HZ);
+        slack += gcra_tolerance(cfg.mbs_bytes, kUnit, cfg.scr_Bps, cfg.pcr_Bps, WORLD_HZ);
+    }
+    bool conforms(uint64_t now, uint64_t bytes)
+    {
+        bool ok = gcra_conforms(&peak, now, cdvt) &&
+                  (!sustained_too || gcra_conforms(&sustained, now, slack));
+
+        if (ok)
+            gcra_take(&peak, now, bytes);
+        if (ok && sustained_too)
+            gcra_take(&sustained, now, bytes);
+        return ok;
+    }
+    gcra peak, sustained;
+    uint64_t cdvt;
+    bool sustained_too;
+    uint64_t slack;
+};
+
+class Contracts : public testing::Test
+{
+  protected:
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
+
+    PairOptions options(const contract_config &cfg)
+    {
+        PairOptions o;
+
+        o.contract = cfg;
+        o.sum = HOST_SUM_NONE; // so that peak_in() may write into CNTL
+        o.burst_first = 100000;
+        police.assign(2, Police(cfg));
+        o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *) {
+            note(from, m, now);
+        };
+        return o;
+    }
+
+    void note(uint32_t from, rte_mbuf *m, uint64_t now)
+    {
+        uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+        struct frame f;
+        wire_header h;
+
+        if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP ||
+            wire_parse_header(p + f.payload_off, f.payload_len, &h) != WIRE_OK)
+            return;
+        seen[from]++;
+        bytes[from] += m->pkt_len;
+        beyond[from] += !police[from].conforms(now, m->pkt_len);
+        if (from == 0 && h.type == WIRE_DATA)
+            left.push_back({now, m->pkt_len});
+        if (from == 1 && h.type == WIRE_CNTL && peak_in != 0)
+            for (int i = 0; i < 8; i++) // where CNTL has its peak: wire/packet.h
+                p[f.payload_off + 48 + i] = static_cast<uint8_t>(peak_in >> (56 - 8 * i));
+    }
+
+    // Both ways, two requests each; returns what it took.
+    uint64_t transfer(Pair &p)
+    {
+        p.open();
+        for (int i = 0; i < 2; i++) {
+            p.recv(kRequest);
+            p.send(kRequest);
+            p.recv_back(kRequest);
+            p.send_back(kRequest);
+        }
+        EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+        EXPECT_TRUE(p.finish()) << p.state();
+        return left.back().at - left.front().at;
+    }
+
+    struct Left {
+        uint64_t at, len;
+    };
+    std::vector<Police> police;
+    std::vector<Left> left;
+    uint64_t seen[2] = {0, 0}, beyond[2] = {0, 0}, bytes[2] = {0, 0};
+    uint64_t peak_in = 0; // written into the CNTL that host B sends
+};
+
+TEST_F(Contracts, EveryFrameConforms)
+{
+    Pair p(options({kPeak, kPeak / 2, 20 * kUnit, 0, 0}));
+    uint64_t took = transfer(p);
+
+    EXPECT_EQ(beyond[0], 0u) << "of " << seen[0];
+    EXPECT_EQ(beyond[1], 0u) << "of " << seen[1];
+    EXPECT_GT(bytes[0] * 1e9 / took, 0.97 * kPeak / 2) << "and the contract is used";
+}
+
+TEST_F(Contracts, ToleranceMakesUpForLatePolls)
+{
+    PairOptions o = options({kPeak, 0, 0, 0, 200 * kUs});
+
+    o.poll_spread_ns = 150 * kUs; // a frame takes 121 us
+    Pair p(o);
+    uint64_t took = transfer(p);
+
+    EXPECT_EQ(beyond[0] + beyond[1], 0u) << "of " << seen[0] << " and " << seen[1];
+    EXPECT_GT(bytes[0] * 1e9 / took, 0.97 * kPeak);
+}
+
+// The peak that a receiver grants counts payload; what is sent in frames is that much more.
+TEST_F(Contracts, APeakFromTheReceiverIsKept)
+{
+    PairOptions o = options({});
+    constexpr uint64_t kHead = RTE_ETHER_HDR_LEN + 28 + WIRE_DATA_BYTES;
+
+    peak_in = kPeak;
+    o.mtu = 1500;
+    o.early = 0; // nothing before the first CNTL
+    police.assign(2, Police({kPeak * 2, 0, 0, 0, 0}));
+    Pair p(o);
+
+    transfer(p);
+    for (size_t i = 1; i < left.size(); i++) {
+        ASSERT_GE(left[i].at - left[i - 1].at, (left[i - 1].len - kHead) * WORLD_HZ / kPeak)
+            << "frame " << i << " of " << left.size();
+    }
+    EXPECT_GT(left.size(), 1000u);
+}
+
+// Polls are late by up to 30 us; the port has the frames 50 us ahead and sends them at their time.
+TEST_F(Contracts, PortsThatSendAtATimeDoSoExactly)
+{
+    PairOptions o = options({kPeak, 0, 0, 0, 0});
+    size_t exact = 0;
+
+    o.poll_spread_ns = 30 * kUs;
+    o.lead_ns = 50 * kUs;
+    Pair p(o);
+
+    transfer(p);
+    EXPECT_EQ(beyond[0] + beyond[1], 0u) << "of " << seen[0] << " and " << seen[1];
+    for (size_t i = 1; i < left.size(); i++) {
+        uint64_t gap = left[i].at - left[i - 1].at;
+        uint64_t wanted = left[i - 1].len * WORLD_HZ / kPeak;
+
+        exact += gap >= wanted && gap <= wanted + 1;
+    }
+    EXPECT_GT(exact, left.size() * 8 / 10) << "but for those that a CNTL came before";
+}
+
+TEST_F(Contracts, AMistakeIsNamed)
+{
+    try {
+        Pair p(options({kPeak, kPeak * 2, 20 * kUnit, 0, 0}));
+        FAIL();
+    } catch (const std::runtime_error &e) {
+        EXPECT_NE(std::string(e.what()).find("above the peak"), std::string::npos) << e.what();
+    }
+}
+
+} // namespace
