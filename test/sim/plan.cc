@@ -230,6 +230,13 @@ void Plan::add_host(uint32_t i)
     c.first_burst_bytes = scale(2000, 100000);
     c.capacity_Bps = below(2) == 0 ? 0 : scale(2000000, 500000000);
     c.burst_bytes = below(4) == 0 ? scale(2000, 100000) : 0;
+    if (below(5) == 0) {
+        c.contract.pcr_Bps = scale(2000000, 500000000);
+        c.contract.cdvt_ns = below(2) == 0 ? 0 : scale(100, 1 * kMs);
+        c.contract.scr_Bps = below(2) == 0 ? 0 : c.contract.pcr_Bps / between(1, 4);
+        if (c.contract.scr_Bps != 0)
+            c.contract.mbs_bytes = scale(20000, 200000); // a frame of any MTU fits
+    }
     c.tx_sum = !sums ? HOST_SUM_NONE : below(3) == 0 ? HOST_SUM_OFFLOAD : HOST_SUM_SOFTWARE;
     c.rx_sum = !sums ? HOST_SUM_NONE : below(3) == 0 ? HOST_SUM_OFFLOAD : HOST_SUM_SOFTWARE;
     c.tx_attach = below(3) != 0;
