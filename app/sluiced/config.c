@@ -155,6 +155,34 @@ static int check_vdev(struct load *l, const char *section, const struct config_p
                       (int)len, p->vdev, p->name);
 }
 
+/* What would else be found when the host is made, without a line. */
+static int check_contract(struct load *l, const char *section, const struct config_port *p)
+{
+    uint32_t frame_bytes = p->mtu_bytes + 18; /* Ethernet header and a VLAN tag */
+
+    if (p->pcr_Bps == 0) {
+        const char *key = p->scr_Bps != 0     ? "scr"
+                          : p->mbs_bytes != 0 ? "mbs"
+                          : p->cdvt_ns != 0   ? "cdvt"
+                                              : NULL;
+
+        return key == NULL ? 0
+                           : load_error(l, section, key,
+                                        "a contract begins with its peak rate; add pcr = 100Mbit");
+    }
+    if (p->scr_Bps > p->pcr_Bps)
+        return load_error(l, section, "scr", "is above pcr, the peak rate; exchange them");
+    if (p->scr_Bps == 0 && p->mbs_bytes != 0)
+        return load_error(l, section, "mbs",
+                          "a burst needs the rate that is sustained; add scr = 50Mbit");
+    if (p->scr_Bps != 0 && p->mbs_bytes < frame_bytes)
+        return load_error(l, section, p->mbs_bytes == 0 ? "scr" : "mbs",
+                          "the burst at the peak rate must have room for a frame; write mbs = %u "
+                          "or more",
+                          frame_bytes);
+    return 0;
+}
+
 static int check_port(struct load *l, uint32_t index)
 {
     const struct config_port *p = &l->c->ports[index];
@@ -177,6 +205,9 @@ static int check_port(struct load *l, uint32_t index)
         if (rc != 0)
             return rc;
     }
+    rc = check_contract(l, section, p);
+    if (rc != 0)
+        return rc;
     if (p->lcores.n > p->workers)
         return load_error(l, section, "lcores",
                           "%u lcores for %u worker(s); write workers = %u, or fewer lcores",

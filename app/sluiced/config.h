@@ -88,6 +88,10 @@ struct config_port {
     uint64_t burst_bytes;  /* 0: chosen from the rate */
     uint64_t first_rate_Bps;
     uint64_t first_burst_bytes;
+    uint64_t pcr_Bps, scr_Bps; /* contract of each connection, in frames; 0: none */
+    uint64_t mbs_bytes;
+    uint64_t cdvt_ns;
+    uint64_t tx_lead_ns;   /* where the port sends at times; 0: not used */
     uint32_t early, ahead; /* requests */
     uint64_t silence_ns;
     uint64_t repeat_ns;

@@ -7,6 +7,7 @@
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
 #include <rte_prefetch.h>
 
 #include "base/counter.h"
@@ -156,6 +157,20 @@ static void lane_cleanup(struct lane *l)
         rte_eth_tx_done_cleanup(l->port_id, l->queue, 0);
 }
 
+/* The host's times become the port's. */
+static void kept_times(struct lane *l, uint64_t now)
+{
+    const struct port *p = l->port;
+
+    nic_clock_follow(&l->clock, now);
+    for (uint16_t i = 0; i < l->kept_n; i++) {
+        uint64_t *at = RTE_MBUF_DYNFIELD(l->kept[i], p->tx_time_offset, uint64_t *);
+
+        if ((l->kept[i]->ol_flags & p->tx_time_flag) != 0)
+            *at = clock_map_at(&l->clock.map, *at);
+    }
+}
+
 static uint32_t lane_transmit(struct lane *l, uint64_t now)
 {
     if (l->kept_n > 0) {
@@ -172,6 +187,8 @@ static uint32_t lane_transmit(struct lane *l, uint64_t now)
         lane_cleanup(l);
         return 0;
     }
+    if (l->timed)
+        kept_times(l, now);
     l->kept_since = now;
     return kept_offer(l, now);
 }

@@ -19,6 +19,7 @@
 
 #include "drivers/cable.h"
 #include "host/host.h"
+#include "sluiced/nic_clock.h"
 #include "sluiced/port.h"
 #include "sluiced/session.h"
 
@@ -46,6 +47,8 @@ struct lane {
     uint32_t quiet;       /* iterations since something was sent */
     uint64_t keep_cycles; /* LANE_KEEP_MS */
     uint64_t kept_since;  /* when the port last took a frame, or had none to take */
+    bool timed;           /* the port sends frames at their times, by this clock: */
+    struct nic_clock clock;
     uint16_t kept_first, kept_n;
     struct rte_mbuf *kept[PORT_BURST];
     struct rte_mempool *copies;             /* for frames that concern every worker */

@@ -52,6 +52,9 @@ struct port {
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     uint64_t rx_offloads, tx_offloads;
+    bool timed; /* frames with a time are sent at it: */
+    int tx_time_offset;
+    uint64_t tx_time_flag;
     bool attach;       /* payload is attached, not copied */
     bool dma;          /* what is attached must be mapped for the device first */
     bool done_cleanup; /* rte_eth_tx_done_cleanup() works */

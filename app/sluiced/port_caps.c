@@ -12,6 +12,7 @@
 
 #include <rte_dev.h>
 #include <rte_eal.h>
+#include <rte_mbuf_dyn.h>
 
 #include "sluiced/memory.h"
 
@@ -137,6 +138,16 @@ static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
         p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
+/* Frames are sent at their times where the NIC can, and says what time it is. */
+static void decide_times(struct port *p, const struct rte_eth_dev_info *info)
+{
+    p->timed = p->cfg->tx_lead_ns != 0 && !config_port_wired(p->cfg) &&
+               (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0 &&
+               rte_mbuf_dyn_tx_timestamp_register(&p->tx_time_offset, &p->tx_time_flag) == 0;
+    if (p->timed)
+        p->tx_offloads |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+}
+
 /* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own, the
  * kernel's AF_XDP at least 2 KiB and room before the frame. */
 static void decide_frame(struct port *p)
@@ -163,6 +174,7 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
     if (rc != 0)
         return rc;
     decide_attach(p, info);
+    decide_times(p, info);
     decide_frame(p);
     if (config_port_wired(p->cfg) && p->cfg->workers > 1) {
         snprintf(err, err_len, "port %s: a wire has one queue; set workers = 1", p->cfg->name);

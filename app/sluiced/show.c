@@ -188,6 +188,7 @@ static json_t *port_json(const struct daemon *d, uint32_t p)
     put_text(o, "mac", mac);
     put_addresses(o, port->cfg);
     put_count(o, "mtu_bytes", port->cfg->mtu_bytes);
+    put_text(o, "paced_by", d->lanes[d->first_lane[p]].timed ? "nic" : "software");
     put_count(o, "vlan", port->cfg->vlan);
     put_count(o, "udp_port", port->cfg->udp_port);
     put_text(o, "link", port_link_up(port) ? "up" : "down");

@@ -57,6 +57,10 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     h->first_burst_bytes = cfg->first_burst_bytes;
     h->capacity_Bps = cfg->capacity_Bps;
     h->burst_bytes = cfg->burst_bytes;
+    h->contract = (struct contract_config){.pcr_Bps = cfg->pcr_Bps,
+                                           .scr_Bps = cfg->scr_Bps,
+                                           .mbs_bytes = cfg->mbs_bytes,
+                                           .cdvt_ns = cfg->cdvt_ns};
     h->tx_sum = p->tx_sum;
     h->rx_sum = p->rx_sum;
     h->tx_attach = p->attach;
@@ -103,14 +107,20 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
         snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
         return -EIO;
     }
+    l->port = p;
+    l->port_id = p->id;
+    l->queue = queue;
+    l->timed = p->timed && nic_clock_learn(&l->clock, p->id, d->hz) == 0;
+    if (l->timed) {
+        h.tx_lead_ns = p->cfg->tx_lead_ns;
+        h.tx_time_offset = p->tx_time_offset;
+        h.tx_time_flag = p->tx_time_flag;
+    }
     l->host = host_create(&h, rte_rdtsc(), why, sizeof why);
     if (l->host == NULL) {
         snprintf(err, err_len, "port %s: %s", p->cfg->name, why);
         return -ENOMEM;
     }
-    l->port = p;
-    l->port_id = p->id;
-    l->queue = queue;
     l->workers = (uint8_t)p->queues;
     l->number = number;
     l->copies = p->pools[queue].rx;
@@ -181,7 +191,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     return d->controls[index] != NULL ? 0 : -ENOMEM;
 }
 
-static void port_say(const struct port *p)
+static void port_say(const struct daemon *d, const struct port *p)
 {
     const struct config_port *cfg = p->cfg;
     const uint8_t *b = p->mac.addr_bytes;
@@ -194,12 +204,13 @@ static void port_say(const struct port *p)
                      cfg->address[f].len);
     }
     say("port %s: %s,%s%s, MAC %02x:%02x:%02x:%02x:%02x:%02x, MTU %u, %u queue(s), payload %s, "
-        "checksum %s",
+        "checksum %s, paced by %s",
         cfg->name, p->driver, text[0], text[1], b[0], b[1], b[2], b[3], b[4], b[5], cfg->mtu_bytes,
         p->queues, p->attach ? "attached" : "copied",
         p->tx_sum == HOST_SUM_NONE      ? "none"
         : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
-                                        : "software");
+                                        : "software",
+        d->lanes[d->first_lane[p - d->ports]].timed ? "the NIC" : "software");
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -263,7 +274,7 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
     for (i = 0; i < d->config.n_ports; i++) {
         if (port_make(d, i, err, err_len) != 0)
             return EXIT_PORT;
-        port_say(&d->ports[i]);
+        port_say(d, &d->ports[i]);
     }
     if (layout_make(d, err, err_len) != 0)
         return EXIT_CONFIG;

@@ -100,6 +100,11 @@ const char kEveryKey[] = "# a comment\n"
                          "burst = 64k\n"
                          "first_rate = 100Mbit\n"
                          "first_burst = 32k\n"
+                         "pcr = 80Mbit\n"
+                         "cdvt = 30us\n"
+                         "scr = 40Mbit\n"
+                         "mbs = 10k\n"
+                         "tx_lead = 100us\n"
                          "early = 7\n"
                          "ahead = 2\n"
                          "silence = 10s\n"
@@ -152,6 +157,11 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.burst_bytes, 65536u);
     EXPECT_EQ(p.first_rate_Bps, 12500000u);
     EXPECT_EQ(p.first_burst_bytes, 32768u);
+    EXPECT_EQ(p.pcr_Bps, 10000000u);
+    EXPECT_EQ(p.cdvt_ns, 30000u);
+    EXPECT_EQ(p.scr_Bps, 5000000u);
+    EXPECT_EQ(p.mbs_bytes, 10240u);
+    EXPECT_EQ(p.tx_lead_ns, 100000u);
     EXPECT_EQ(p.early, 7u);
     EXPECT_EQ(p.ahead, 2u);
     EXPECT_EQ(p.silence_ns, 10000000000u);

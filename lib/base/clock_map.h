@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From one clock to another: a NIC counts in ticks of its own. Learnt from samples of both, a while
+ * apart; between them, and a little beyond, a straight line.
+ *
+ * Written and read by one thread.
+ */
+#ifndef SLUICE_BASE_CLOCK_MAP_H
+#define SLUICE_BASE_CLOCK_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock_map {
+    uint64_t from, to; /* the newest sample */
+    uint64_t rate;     /* ticks of `to` in a cycle of `from`, in 2^-32, below 2^31 of them */
+};
+
+/* The first sample; clock_map_at() needs another. */
+static inline void clock_map_start(struct clock_map *m, uint64_t from, uint64_t to)
+{
+    *m = (struct clock_map){from, to, 0};
+}
+
+/* False, and the sample is not taken, if one of the clocks stood still or went back. */
+static inline bool clock_map_sample(struct clock_map *m, uint64_t from, uint64_t to)
+{
+    unsigned __int128 rate;
+
+    if (from <= m->from || to <= m->to)
+        return false;
+    rate = ((unsigned __int128)(to - m->to) << 32) / (from - m->from);
+    if (rate == 0 || rate > INT64_MAX)
+        return false;
+    *m = (struct clock_map){from, to, (uint64_t)rate};
+    return true;
+}
+
+/* The other clock's time at this one's; within 2^31 cycles of a sample. */
+static inline uint64_t clock_map_at(const struct clock_map *m, uint64_t from)
+{
+    __int128 ahead = (__int128)(int64_t)(from - m->from) * (int64_t)m->rate;
+
+    return m->to + (uint64_t)(int64_t)(ahead >> 32);
+}
+
+#endif
