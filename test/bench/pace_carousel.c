@@ -106,7 +106,7 @@ static inline void find(struct carousel *c, uint64_t until)
 static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max)
 {
     struct carousel *c = engine;
-    uint64_t until = ((now - c->start_tsc) << PACE_FRACTION_BITS) >> c->shift;
+    uint64_t fine = (now - c->start_tsc) << PACE_FRACTION_BITS, until = fine >> c->shift;
     uint32_t n = 0;
 
     if (c->found == 0)
@@ -114,7 +114,7 @@ static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint
     while (c->found > 0 && n + c->found <= max) {
         for (uint32_t i = 0; i < c->found; i++) {
             uint32_t flow = c->find[i];
-            bool more = pace_flow_take(&c->flows[flow], &packets[n]);
+            bool more = pace_flow_take(&c->flows[flow], fine, &packets[n]);
 
             rte_prefetch0(packets[n++]);
             if (more)

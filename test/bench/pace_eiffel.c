@@ -199,7 +199,7 @@ static inline void find(struct eiffel *e, uint64_t until)
 static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max)
 {
     struct eiffel *e = engine;
-    uint64_t until = ((now - e->start_tsc) << PACE_FRACTION_BITS) >> e->shift;
+    uint64_t fine = (now - e->start_tsc) << PACE_FRACTION_BITS, until = fine >> e->shift;
     uint32_t n = 0;
 
     if (e->found == 0)
@@ -207,7 +207,7 @@ static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint
     while (e->found > 0 && n + e->found <= max) {
         for (uint32_t i = 0; i < e->found; i++) {
             uint32_t flow = e->find[i];
-            bool more = pace_flow_take(&e->flows[flow], &packets[n]);
+            bool more = pace_flow_take(&e->flows[flow], fine, &packets[n]);
 
             rte_prefetch0(packets[n++]);
             if (more)

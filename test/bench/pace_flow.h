@@ -2,9 +2,10 @@
 /*
  * A paced flow in one cache line, for the engines that are written here to compare with.
  *
- * Invariant: due' = due + period after each packet, so lateness does not add up; a flow that ran
- * empty is due at the earliest when its next packet comes. Times are in 1/256 cycles since the
- * load's start: at 100 million packets a second a whole cycle is 4 % of a period.
+ * Invariant: due' = due + length / rate after each packet, so lateness does not add up; but who was
+ * late by more than that saves up no more than a packet, and a flow that ran empty is due at the
+ * earliest when its next packet comes. Times are in 1/256 cycles since the load's start: at 100
+ * million packets a second a whole cycle is 4 % of a period.
  */
 #ifndef SLUICE_BENCH_PACE_FLOW_H
 #define SLUICE_BENCH_PACE_FLOW_H
@@ -18,22 +19,27 @@
 #include "pace_engine.h"
 
 #define PACE_FRACTION_BITS 8
+#define PACE_COST_BITS     24
+#define PACE_LEN_SHIFT     48
 #define PACE_NONE          UINT32_MAX
 #define PACE_RING          4u /* packets a flow can hold */
 
 struct pace_flow {
-    uint64_t due;    /* of the first packet */
-    uint64_t period; /* of a frame */
-    uint32_t head;   /* packets that left */
-    uint32_t tail;   /* packets that came */
-    struct rte_mbuf *ring[PACE_RING];
+    uint64_t due;             /* of the first packet */
+    uint64_t cost;            /* of a byte, in 2^-24 cycles */
+    uint32_t head;            /* packets that left */
+    uint32_t tail;            /* packets that came */
+    uint64_t ring[PACE_RING]; /* a packet, its length above it */
 } __rte_cache_aligned;
 
-/* The flow must have a packet; true if it has more. */
-static inline bool pace_flow_take(struct pace_flow *f, struct rte_mbuf **packet)
+/* The flow must have a packet; true if it has more. now: in flows' time. */
+static inline bool pace_flow_take(struct pace_flow *f, uint64_t now, struct rte_mbuf **packet)
 {
-    *packet = f->ring[f->head++ % PACE_RING];
-    f->due += f->period;
+    uint64_t word = f->ring[f->head++ % PACE_RING];
+
+    *packet = (struct rte_mbuf *)(uintptr_t)(word & ((1ull << PACE_LEN_SHIFT) - 1));
+    f->due += (word >> PACE_LEN_SHIFT) * f->cost >> (PACE_COST_BITS - PACE_FRACTION_BITS);
+    f->due = RTE_MAX(f->due, now);
     return f->head != f->tail;
 }
 
@@ -42,7 +48,8 @@ static inline bool pace_flow_give(struct pace_flow *f, struct rte_mbuf *packet)
 {
     bool empty = f->head == f->tail;
 
-    f->ring[f->tail++ % PACE_RING] = packet;
+    f->ring[f->tail++ % PACE_RING] =
+        (uint64_t)packet->pkt_len << PACE_LEN_SHIFT | (uintptr_t)packet;
     return empty;
 }
 

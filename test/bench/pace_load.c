@@ -124,6 +124,7 @@ struct pace_flow *pace_flows_create(const struct pace_load *load)
     if (flows == NULL)
         return NULL;
     for (uint32_t i = 0; i < load->flows; i++)
-        flows[i].period = (uint64_t)(pace_period_tsc(load, i) * (1 << PACE_FRACTION_BITS) + 0.5);
+        flows[i].cost =
+            (uint64_t)(pace_period_tsc(load, i) / load->frame_bytes * (1 << PACE_COST_BITS) + 0.5);
     return flows;
 }

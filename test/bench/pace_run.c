@@ -63,10 +63,10 @@ uint64_t pace_run_until(struct pace_run *r, uint64_t until)
 {
     uint32_t (*pull)(void *, uint64_t, struct rte_mbuf **, uint32_t) = r->engine->pull;
     void (*push)(void *, struct rte_mbuf **, uint32_t, uint64_t) = r->engine->push;
-    const uint64_t clip = r->load.hz * PACE_CLIP_US / 1000000;
+    const uint64_t clip_most = r->load.hz * PACE_CLIP_US / 1000000, clip_least = clip_most / 10;
     bool real_clock = r->engine->real_clock;
     struct rte_mbuf *packets[PACE_BURST];
-    uint64_t released = 0, last = rte_rdtsc(), now, cost;
+    uint64_t released = 0, last = rte_rdtsc(), now, cost, clip;
     uint32_t n;
 
     if (real_clock)
@@ -86,11 +86,13 @@ uint64_t pace_run_until(struct pace_run *r, uint64_t until)
             r->now = now;
             continue;
         }
+        clip = RTE_MIN(RTE_MAX(PACE_CLIP_TURNS * r->turn_tsc, clip_least), clip_most);
         if (unlikely(cost > clip)) {
             r->clipped++;
             r->clipped_tsc += cost - clip;
             cost = clip;
         }
+        r->turn_tsc += cost / 16 - r->turn_tsc / 16;
         r->now += cost;
     } while (r->now < until);
     return released;

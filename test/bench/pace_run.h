@@ -3,16 +3,17 @@
  * An engine under load: what it releases it gets back at once, on one lcore.
  *
  * The clock goes forward by what each turn (a pull, and a push of what it gave) took by the TSC,
- * whether it released anything or not. A turn of more than PACE_CLIP_US was interrupted, by the
- * kernel or the host: it counts as that much, and the rest is added up apart. Engines that read the
- * clock themselves run in real time instead.
+ * whether it released anything or not. A turn of more than PACE_CLIP_TURNS usual ones, and 2 us, or
+ * of more than PACE_CLIP_US, was interrupted by the kernel or the host: it counts as that much, and
+ * the rest is added up apart. Engines that read the clock themselves run in real time instead.
  */
 #ifndef SLUICE_BENCH_PACE_RUN_H
 #define SLUICE_BENCH_PACE_RUN_H
 
 #include "pace_load.h"
 
-#define PACE_CLIP_US 20
+#define PACE_CLIP_US    20
+#define PACE_CLIP_TURNS 8
 
 struct pace_run {
     const struct pace_engine *engine;
@@ -24,6 +25,7 @@ struct pace_run {
     uint64_t next_start; /* of the first flow that has not started */
     uint32_t started;
     uint64_t turns;
+    uint64_t turn_tsc;             /* a usual one */
     uint64_t clipped, clipped_tsc; /* turns, and what they lost */
 };
 
