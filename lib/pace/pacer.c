@@ -212,11 +212,11 @@ static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t due[BATCH], n = 0, k, most;
+    uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most;
 
     while (n < max) {
         most = max - n < BATCH ? max - n : BATCH;
-        k = wheel_take(p->wheel, now, due, most);
+        k = wheel_take(p->wheel, now, due, most, BATCH + WHEEL_SPARE);
         n += flows_run(p, due, k, now, packets + n, max - n);
         if (k < most)
             break;

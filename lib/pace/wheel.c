@@ -358,7 +358,8 @@ static void lines_warm(struct wheel *w, uint32_t taken)
     w->warm = at;
 }
 
-uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
+uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
+                    uint32_t room)
 {
     uint64_t now = now_tsc >> w->shift, start;
     uint32_t budget = 2 * max + 64, n = 0, level;
@@ -367,15 +368,16 @@ uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
         (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
     for (;;) {
-        n += wheel_near_take(w, time_min(now + 1, w->front[1]), entries + n, max - n, &start);
+        n += wheel_near_take(w, time_min(now + 1, w->front[1]), entries + n, max - n, room - n,
+                             &start);
         level = start_level(w, &start);
         if (start > now) {
             w->near = start;
             w->now = now;
             break;
         }
-        if (n == max)
-            break;
+        if (n == max || (level == 0 && now - start >= (1u << w->near_bits) - 1))
+            break; /* that slot is for the next poll */
         if (level > 0) {
             if (!fronts_catch_up(w, level, start, &budget))
                 return n;
@@ -402,7 +404,7 @@ uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
 
 uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
-    uint32_t n = wheel_take(w, now_tsc, entries, max);
+    uint32_t n = wheel_take(w, now_tsc, entries, max, max);
 
     for (uint32_t i = 0; i < n; i++)
         wheel_forget(w, entries[i]);

@@ -141,14 +141,18 @@ static __attribute__((noinline)) uint32_t lines_take(struct wheel *w, uint32_t s
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 
-/* Takes all entries of a slot, or up to max. */
-static inline uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uint32_t max)
+/* Takes all entries of a slot, or up to max; none if they are all in a line and too many, but there
+ * is room to look at them. */
+static inline uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uint32_t max,
+                                 uint32_t room)
 {
     const uint32_t *line = wheel_near_words(w) + (size_t)slot * WHEEL_LINE;
     uint32_t n = line[0] - (slot * WHEEL_LINE + 1);
 
-    if (n > LINE_WORDS || max < LINE_WORDS || w->first != 0)
+    if (n > LINE_WORDS || room < LINE_WORDS || (n > max && room == max) || w->first != 0)
         return lines_take(w, slot, entries, max);
+    if (n > max)
+        return 0;
     /* all the same, how many there are: less to guess for the processor */
     for (uint32_t i = 0; i < LINE_WORDS / 4 * 4; i += 4)
         *(four *)(entries + i) = *(const four *)(line + 2 + i) >> WHEEL_NEAR_BITS;
@@ -159,11 +163,11 @@ static inline uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entri
 }
 
 uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t max,
-                         uint64_t *next)
+                         uint32_t room, uint64_t *next)
 {
     const uint64_t end = until >> w->near_bits;
     uint64_t at = w->now >> w->near_bits, used;
-    uint32_t n = 0, slot;
+    uint32_t n = 0, slot, more;
 
     for (;;) {
         slot = (uint32_t)at & WHEEL_SLOT_MASK;
@@ -178,8 +182,10 @@ uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uin
             }
             if ((at + k) << w->near_bits > w->now)
                 w->now = (at + k) << w->near_bits;
-            n += slot_take(w, slot + k, entries + n, max - n);
-            if (w->first != 0) {
+            /* of the first slot, some at least */
+            more = slot_take(w, slot + k, entries + n, max - n, n > 0 ? room - n : max);
+            n += more;
+            if (more == 0 || w->first != 0) {
                 *next = w->now;
                 return n;
             }

@@ -88,12 +88,15 @@ static inline uint64_t wheel_near_start(struct wheel *w, uint64_t from)
     return ((from >> w->near_bits) + (uint32_t)__builtin_ctzll(used) / 8) << w->near_bits;
 }
 
+/* What wheel_take() may write behind the entries that it returns. */
+#define WHEEL_SPARE (WHEEL_LINE - 2)
+
 /*
  * Takes up to max entries of slots that end before `until`, as wheel_take(), and moves now to the
  * last slot that it took of. *next: start of the first slot that is in use after that.
  */
 uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t max,
-                         uint64_t *next);
+                         uint32_t room, uint64_t *next);
 
 /* Takes up to max entries that are due of the slot in which now, in units, is. What is not due
  * stays, in its order. */
@@ -146,9 +149,13 @@ static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel
         wheel_far_append(w, time, entry);
 }
 
-/* wheel_poll(), but for what it does to entries' positions: the caller queues each again or says
- * wheel_forget() before the wheel is used otherwise. */
-uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max);
+/*
+ * wheel_poll(), but for what it does to entries' positions: the caller queues each again or says
+ * wheel_forget() before the wheel is used otherwise. room, max or more, is that of entries: with
+ * max + WHEEL_SPARE or more it rather takes whole slots than max.
+ */
+uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
+                    uint32_t room);
 
 static inline void wheel_forget(struct wheel *w, uint32_t entry)
 {
