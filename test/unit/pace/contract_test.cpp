@@ -108,6 +108,32 @@ TEST(Contract, ABurstAtThePeakThenSustained)
         EXPECT_EQ(at[i] - at[i - 1], 100000u) << i;
 }
 
+/* A contract that takes the place of another gives no tolerance anew. */
+TEST(Contract, AnotherInItsPlaceGoesOn)
+{
+    const contract_config cfg = {kHz / 10, kHz / 100, 20000, 1000, 0};
+    contract_config other = cfg;
+    contract c = make(cfg), next;
+    uint64_t now = 0;
+
+    for (int i = 0; i < 25; i++) { /* all of the burst is gone */
+        now = contract_next(&c, now);
+        contract_take(&c, now, 1000);
+    }
+    next = make(cfg, now);
+    EXPECT_EQ(contract_next(&next, now), now) << "this one would have it all";
+    contract_continue(&next, &c);
+    EXPECT_EQ(contract_next(&next, now), contract_next(&c, now));
+
+    other.scr_Bps = other.mbs_bytes = 0; /* only the peak, and back */
+    next = make(other, now);
+    contract_continue(&next, &c);
+    EXPECT_EQ(contract_next(&next, now), now + 10000);
+    c = make(cfg, now);
+    contract_continue(&c, &next);
+    EXPECT_EQ(contract_next(&c, now), now + 10000);
+}
+
 /*
  * Random contracts and, below, above and beside them, random rates and bursts; packets of all
  * lengths up to the unit, waiting always or only sometimes; polls in time and late: each packet

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "credit_model.h"
@@ -240,4 +241,43 @@ TEST(CreditProperty, EnvelopeHoldsInEveryWindow)
     }
     EXPECT_GT(tight, 10u)
         << "an envelope of one burst must have been broken, else nothing is shown";
+}
+
+/* credit_skip() and the refresh that it leaves are what credit_update() does at once. */
+TEST(CreditProperty, SkippingLeavesOneRefresh)
+{
+    struct rng r;
+    uint64_t skipped = 0, many = 0;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 200000; run++) {
+        uint64_t hz = rng_magnitude(&r, 1000000, 1ull << 38);
+        uint64_t rate = rng_magnitude(&r, RATE_LOW_BPS, RATE_HIGH_BPS);
+        uint64_t burst = rng_magnitude(&r, 1, 100000), now = rng_u64(&r) >> 8;
+        struct credit c, left, whole;
+        uint64_t late;
+
+        credit_init(&c, hz, rate, burst, now);
+        c.credit_bytes -= (int64_t)rng_below(&r, 4 * burst); /* as packets may have left it */
+        c.fraction = (uint32_t)rng_u64(&r);
+        now = c.refresh_tsc + rng_below(&r, 8) * c.period_tsc; /* right at refreshes, and not */
+        now += rng_below(&r, 3) == 0 ? rng_below(&r, c.period_tsc + 1) : rng_below(&r, 4);
+        late = now - c.refresh_tsc;
+        left = whole = c;
+        credit_update(&whole, now);
+        if (!credit_skip(&left, now)) {
+            ASSERT_EQ(memcmp(&left, &c, sizeof c), 0) << "nothing done";
+            continue;
+        }
+        ASSERT_LE(left.refresh_tsc, now);
+        credit_update_once(&left);
+        ASSERT_GT(left.refresh_tsc, now) << "run " << run;
+        ASSERT_EQ(left.refresh_tsc, whole.refresh_tsc);
+        ASSERT_EQ(left.fraction, whole.fraction);
+        ASSERT_EQ(left.credit_bytes, whole.credit_bytes) << "run " << run << " late " << late;
+        skipped++;
+        many += late > 2 * c.period_tsc;
+    }
+    EXPECT_GT(skipped, 50000u);
+    EXPECT_GT(many, 10000u);
 }
