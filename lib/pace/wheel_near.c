@@ -325,7 +325,8 @@ uint32_t wheel_near_warm(const struct wheel *w, uint32_t slot)
     for (uint32_t lines = 0; lines < WARM_LINES; lines++) {
         end = line == last / WHEEL_LINE ? &words[last] : &words[line * WHEEL_LINE + WHEEL_LINE - 1];
         for (const uint32_t *word = &words[at]; word <= end; word++)
-            __builtin_prefetch(w->lines + (size_t)wheel_near_entry(*word) * w->stride_bytes, 1);
+            /* into the second-level cache: who works now needs the first one's fill buffers */
+            __builtin_prefetch(w->lines + (size_t)wheel_near_entry(*word) * w->stride_bytes, 1, 2);
         n += (uint32_t)(end - &words[at]) + 1;
         if (end == &words[last])
             break;

@@ -3,7 +3,8 @@
 
 One program (test/bench/pace_compare.c) runs all engines at the same work, taking turns; what counts
 are medians over its rounds. Top: the highest load of which at least 98 % left on schedule. Gap error:
-between two packets of a flow, less its period, at half of the slowest engine's top, in real time.
+between two packets of a flow, less its period, at half of the slowest engine's top, in real time
+and without gaps in which something else had the core.
 The engines to compare with are honest if they reach what a prototype of them did, less 20 %.
 """
 import json

@@ -231,10 +231,11 @@ static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps 
     const struct histogram *h = &gaps->error_ns;
 
     printf("{\"kind\": \"gap\", \"flows\": %u, \"engine\": \"%s\", \"pps\": %.0f, \"gaps\": %lu, "
-           "\"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu, \"p999_ns\": %lu, \"max_ns\": %lu, ",
+           "\"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu, \"p999_ns\": %lu, \"max_ns\": %lu, "
+           "\"interrupted\": %lu, ",
            flows, engine, gaps->pps, histogram_count(h), histogram_quantile(h, 1, 2),
            histogram_quantile(h, 9, 10), histogram_quantile(h, 99, 100),
-           histogram_quantile(h, 999, 1000), h->max);
+           histogram_quantile(h, 999, 1000), h->max, gaps->interrupted);
     stalls_show(&gaps->stalls);
     printf("}\n");
     fflush(stdout);

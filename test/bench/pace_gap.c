@@ -58,9 +58,10 @@ static void watch_stall(struct watch *w, uint64_t from, uint64_t to, const char 
     w->off_cpu_s = off;
 }
 
-/* Notes the releases of one pull. */
+/* Notes the releases of one pull; before `clear` was the last interruption. */
 static void note(const struct pace_run *r, uint64_t *last, const double *period,
-                 struct rte_mbuf **packets, uint32_t n, uint64_t when, struct pace_gaps *gaps)
+                 struct rte_mbuf **packets, uint32_t n, uint64_t when, uint64_t clear,
+                 struct pace_gaps *gaps)
 {
     double ns_per_cycle = 1e9 / (double)r->load.hz;
 
@@ -68,7 +69,9 @@ static void note(const struct pace_run *r, uint64_t *last, const double *period,
         uint32_t flow = r->engine->flow_of(packets[i]);
         double gap = (double)(when - last[flow]);
 
-        if (last[flow] != 0 && gaps != NULL)
+        if (last[flow] != 0 && gaps != NULL && last[flow] < clear)
+            gaps->interrupted++;
+        else if (last[flow] != 0 && gaps != NULL)
             histogram_add(&gaps->error_ns,
                           (uint64_t)(fabs(gap - period[r->load.class_of[flow]]) * ns_per_cycle));
         last[flow] = when;
@@ -82,7 +85,8 @@ static uint64_t loop(struct pace_run *r, uint64_t *last, const double *period, d
     struct pace_stalls none = {0};
     struct rte_mbuf *packets[PACE_BURST];
     uint64_t begin = rte_rdtsc(), end = begin + (uint64_t)(seconds * (double)r->load.hz);
-    uint64_t released = 0, before = begin, after;
+    const uint64_t long_turn = r->load.hz * PACE_CLIP_US / 1000000;
+    uint64_t released = 0, before = begin, after, clear = 0;
     uint32_t n = 0;
     struct watch w;
 
@@ -90,6 +94,8 @@ static uint64_t loop(struct pace_run *r, uint64_t *last, const double *period, d
     end = RTE_MAX(end, r->start_tsc);
     for (after = begin; before < end || r->started < r->load.flows;) {
         r->now = before = rte_rdtsc();
+        if (before - after > long_turn)
+            clear = before;
         if (before - after > w.limit) {
             watch_stall(&w, after, before, n > 0 ? "push" : "between", n);
             r->now = before = rte_rdtsc();
@@ -100,7 +106,9 @@ static uint64_t loop(struct pace_run *r, uint64_t *last, const double *period, d
         after = rte_rdtsc();
         if (after - before > w.limit)
             watch_stall(&w, before, after, "pull", n);
-        note(r, last, period, packets, n, after, gaps);
+        if (after - before > long_turn)
+            clear = after;
+        note(r, last, period, packets, n, after, clear, gaps);
         if (n > 0)
             r->engine->push(r->state, packets, n, before);
         released += n;

@@ -2,7 +2,9 @@
 /*
  * How exactly an engine keeps a flow's period: the absolute difference between it and the time from
  * one release of the flow to the next, both as the caller sees them when pull() returns. In real
- * time, for all engines, with the same work between their calls.
+ * time, for all engines, with the same work between their calls. A gap in which one turn took more
+ * than PACE_CLIP_US is not counted: the kernel or the host had the core (or an engine is that slow,
+ * to its advantage); how many there were is.
  */
 #ifndef SLUICE_BENCH_PACE_GAP_H
 #define SLUICE_BENCH_PACE_GAP_H
@@ -28,6 +30,7 @@ struct pace_stalls {
 struct pace_gaps {
     double seconds, pps;
     struct histogram error_ns;
+    uint64_t interrupted; /* gaps that do not count */
     struct pace_stalls stalls;
 };
 
