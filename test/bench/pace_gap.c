@@ -69,7 +69,7 @@ static void note(const struct pace_run *r, uint64_t *last, const double *period,
         uint32_t flow = r->engine->flow_of(packets[i]);
         double gap = (double)(when - last[flow]);
 
-        if (last[flow] != 0 && gaps != NULL && last[flow] < clear)
+        if (last[flow] != 0 && gaps != NULL && last[flow] <= clear)
             gaps->interrupted++;
         else if (last[flow] != 0 && gaps != NULL)
             histogram_add(&gaps->error_ns,
