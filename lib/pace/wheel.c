@@ -2,14 +2,15 @@
 /*
  * The timing wheel.
  *
- * Slots are found by time alone: slot number = time / width mod 4096.
+ * Slots are found by time alone: slot number = time / width mod 4096. Level 0, the near ring, is in
+ * wheel_near.c; this is what lies further away, and the walk.
  *
  * Invariant: front[1] <= front[2], not before the slots of now, multiples of the widths of their
  * levels' slots; what is due in [now, front[1]) lies in level 0, [front[1], front[2]) in level 1,
  * the rest in level 2, but that of the slot at a front, part may have been moved down already:
  * nothing of that is returned before the slot is empty and the front has passed it. No ring is
- * longer than its slots: front[1]
- * <= now + 2^18, front[2] <= now + 2^29, all times < now + 2^40.
+ * longer than its slots: front[1] <= now + 2^20 (2^22 if slots are wide), front[2] <= now + 2^29,
+ * all times < now + 2^40.
  */
 #include "pace/wheel.h"
 

@@ -13,17 +13,17 @@
  * once more.
  *
  * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
- * units wide; within a slot first in, first out, but that the last takes the place of one that is
+ * units wide, or 1024 in a wheel for 16384 entries and more; within a slot first in, first out, but that the last takes the place of one that is
  * moved or cancelled. Moving an entry to the time it has already keeps its turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
  *
- * The design: three rings of slots. A slot of the first ring is a cache line of 14 entries,
- * each a 32-bit word of its number and its time within the slot, and further lines if need be. In
- * the others the entries lie together in cache lines (chunk.h), each with its time, so that moving
- * them down a ring reads lines in sequence and not a list. What will be due soon goes down a ring
- * well before, a few entries a poll.
+ * The design: three rings of slots. A slot of the first ring is a cache line of 14 entries, each a
+ * 32-bit word of its number and the lower bits of its time, and further lines if need be. In the
+ * others the entries lie together in cache lines (chunk.h), each with its time, so that moving them
+ * down a ring reads lines in sequence and not a list. What will be due soon goes down a ring well
+ * before, a few entries a poll.
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
  *
