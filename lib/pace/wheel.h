@@ -13,8 +13,9 @@
  * once more.
  *
  * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
- * units wide, or 1024 in a wheel for 16384 entries and more; within a slot first in, first out, but that the last takes the place of one that is
- * moved or cancelled. Moving an entry to the time it has already keeps its turn.
+ * units wide, or 1024 in a wheel for 16384 entries and more; within a slot first in, first out, but
+ * that the last takes the place of one that is moved or cancelled. Moving an entry to the time it
+ * has already keeps its turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
