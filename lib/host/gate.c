@@ -6,15 +6,12 @@
  *
  * Invariant: the times that packets are given with never go back: a port sends in order.
  */
-#include <string.h>
-
 #include <rte_mbuf_dyn.h>
 
+#include "base/check.h"
 #include "host/station.h"
 
-#define HEADERS_V4 (RTE_ETHER_HDR_LEN + 28u) /* Ethernet, IP and UDP */
-#define HEADERS_V6 (RTE_ETHER_HDR_LEN + 48u)
-#define VLAN_TAG   4u
+#define VLAN_TAG 4u
 
 /* Is there a contract at all? */
 static bool bound(const struct conn *c)
@@ -32,14 +29,11 @@ static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t a
 }
 
 /* The peer's peak counts user bytes, contracts count frames: those of full units. */
-static uint64_t peak_of_frames(const struct host *h, const struct conn *c)
+static uint64_t peak_of_frames(const struct conn *c)
 {
-    uint64_t unit = c->tx.unit_bytes, head = WIRE_DATA_BYTES;
-    unsigned __int128 peak;
+    uint64_t unit = c->tx.unit_bytes, head = frame_header_len(&c->route) + WIRE_DATA_BYTES;
+    unsigned __int128 peak = (unsigned __int128)c->peak_Bps * (unit + head) / unit;
 
-    head += addr_is_v4(&c->peer) ? HEADERS_V4 : HEADERS_V6;
-    head += h->cfg.vlan != FRAME_VLAN_NONE ? VLAN_TAG : 0;
-    peak = (unsigned __int128)c->peak_Bps * (unit + head) / unit;
     return peak < CREDIT_RATE_MAX_BPS ? (uint64_t)peak : CREDIT_RATE_MAX_BPS;
 }
 
@@ -58,7 +52,7 @@ void gate_contract(struct host *h, struct conn *c)
     char err[128];
 
     if (c->peak_Bps != 0) {
-        uint64_t peak_Bps = peak_of_frames(h, c);
+        uint64_t peak_Bps = peak_of_frames(c);
 
         if (limits.pcr_Bps == 0 || peak_Bps < limits.pcr_Bps)
             limits.pcr_Bps = peak_Bps;
@@ -71,7 +65,7 @@ void gate_contract(struct host *h, struct conn *c)
     /* host_create() has looked at the configuration, and a peak takes nothing from its right */
     CHECK(contract_init(&c->contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
     if (old.peak_cost != 0)
-        contract_continue(&c->contract, &old);
+        contract_continue(&c->contract, &old, h->now);
 }
 
 bool gate_data(struct host *h, struct conn *c, uint64_t *at)
@@ -82,7 +76,7 @@ bool gate_data(struct host *h, struct conn *c, uint64_t *at)
     if (*at != TIME_NEVER && *at - h->now <= h->tx_lead_tsc)
         return true;
     wake = *at;
-    if (c->want != 0) /* a CNTL may wait for the contract, too */
+    if (c->want != 0 && bound(c)) /* a CNTL may wait for the contract, too */
         wake = time_min(wake, leaves_at(h, c, h->now));
     wheel_insert(h->pacing, c->index, wake);
     return false;

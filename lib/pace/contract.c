@@ -68,22 +68,43 @@ int contract_init(struct contract *c, const struct contract_config *cfg, uint64_
     return 0;
 }
 
-void contract_continue(struct contract *c, const struct contract *old)
+/* A theoretical arrival time made for another rate: as many bytes ahead of now, and at most 2^62
+ * cycles. */
+static void rescale(uint64_t *tat, uint32_t *fraction, uint64_t old_cost, uint64_t cost,
+                    uint64_t now)
 {
-    bool later = time_before(c->peak_tsc, old->peak_tsc);
+    const u128 most = (u128)1 << 94;
+    u128 ahead;
 
-    c->peak_tsc = later ? old->peak_tsc : c->peak_tsc;
-    c->peak_fraction = later ? old->peak_fraction : c->peak_fraction;
+    if (*tat < now) {
+        *tat = now;
+        *fraction = 0;
+    }
+    if (cost == old_cost)
+        return;
+    ahead = (((u128)(*tat - now) << 32) + *fraction + old_cost - 1) / old_cost; /* bytes */
+    ahead = ahead < most / cost ? ahead * cost : most;
+    *tat = now + (uint64_t)(ahead >> 32);
+    *fraction = (uint32_t)ahead;
+}
+
+void contract_continue(struct contract *c, const struct contract *old, uint64_t now)
+{
+    c->peak_tsc = old->peak_tsc;
+    c->peak_fraction = old->peak_fraction;
+    rescale(&c->peak_tsc, &c->peak_fraction, old->peak_cost, c->peak_cost, now);
     if (c->sustained_cost == 0)
         return;
     if (old->sustained_cost == 0) { /* it has counted by its peak alone */
-        c->sustained_tsc = c->peak_tsc;
-        c->sustained_fraction = c->peak_fraction;
-        return;
+        c->sustained_tsc = old->peak_tsc;
+        c->sustained_fraction = old->peak_fraction;
+        rescale(&c->sustained_tsc, &c->sustained_fraction, old->peak_cost, c->sustained_cost, now);
+    } else {
+        c->sustained_tsc = old->sustained_tsc;
+        c->sustained_fraction = old->sustained_fraction;
+        rescale(&c->sustained_tsc, &c->sustained_fraction, old->sustained_cost, c->sustained_cost,
+                now);
     }
-    later = time_before(c->sustained_tsc, old->sustained_tsc);
-    c->sustained_tsc = later ? old->sustained_tsc : c->sustained_tsc;
-    c->sustained_fraction = later ? old->sustained_fraction : c->sustained_fraction;
 }
 
 static uint64_t gate(uint64_t tat, uint32_t fraction, uint32_t slack)

@@ -39,9 +39,10 @@ struct contract {
 int contract_init(struct contract *c, const struct contract_config *cfg, uint64_t hz, uint64_t now,
                   char *err, size_t err_len);
 
-/* To put c, just made, in the place of another contract of the same flow: what was sent under that
- * one counts, and the flow has no tolerance anew. */
-void contract_continue(struct contract *c, const struct contract *old);
+/* To put c, made at now, in the place of another contract of the same flow: the bytes that were
+ * sent ahead of time under that one are ahead under this one, too, and the flow has no tolerance
+ * anew. */
+void contract_continue(struct contract *c, const struct contract *old, uint64_t now);
 
 /* The earliest time, not before now, at which a packet conforms. */
 uint64_t contract_next(const struct contract *c, uint64_t now);

@@ -4,11 +4,8 @@
 // at a time.
 #include <gtest/gtest.h>
 
+#include "../unit/pace/police.h"
 #include "pair.hh"
-
-extern "C" {
-#include "path/gcra.h"
-}
 
 namespace
 {
@@ -17,34 +14,6 @@ constexpr uint64_t kUs = 1000;
 constexpr uint64_t kPeak = 12500000; // 100 Mbit/s
 constexpr uint64_t kUnit = 1500 + 18;
 constexpr uint64_t kRequest = 1000000;
-
-// A policeman of one host's frames.
-struct Police {
-    explicit Police(const contract_config &cfg)
-        : cdvt(cfg.cdvt_ns), sustained_too(cfg.scr_Bps != 0), slack(cfg.cdvt_ns)
-    {
-        gcra_init(&peak, cfg.pcr_Bps, WORLD_HZ);
-        if (!sustained_too)
-            return;
-        gcra_init(&sustained, cfg.scr_Bps, WORLD_HZ);
-        slack += gcra_tolerance(cfg.mbs_bytes, kUnit, cfg.scr_Bps, cfg.pcr_Bps, WORLD_HZ);
-    }
-    bool conforms(uint64_t now, uint64_t bytes)
-    {
-        bool ok = gcra_conforms(&peak, now, cdvt) &&
-                  (!sustained_too || gcra_conforms(&sustained, now, slack));
-
-        if (ok)
-            gcra_take(&peak, now, bytes);
-        if (ok && sustained_too)
-            gcra_take(&sustained, now, bytes);
-        return ok;
-    }
-    gcra peak, sustained;
-    uint64_t cdvt;
-    bool sustained_too;
-    uint64_t slack;
-};
 
 class Contracts : public testing::Test
 {
@@ -61,11 +30,18 @@ class Contracts : public testing::Test
         o.contract = cfg;
         o.sum = HOST_SUM_NONE; // so that peak_in() may write into CNTL
         o.burst_first = 100000;
-        police.assign(2, Police(cfg));
+        watch(cfg);
         o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *) {
             note(from, m, now);
         };
         return o;
+    }
+
+    // A policeman of each host's frames.
+    void watch(contract_config cfg)
+    {
+        cfg.unit_bytes = kUnit;
+        police.assign(2, Police(cfg, WORLD_HZ));
     }
 
     void note(uint32_t from, rte_mbuf *m, uint64_t now)
@@ -142,7 +118,7 @@ TEST_F(Contracts, APeakFromTheReceiverIsKept)
     peak_in = kPeak;
     o.mtu = 1500;
     o.early = 0; // nothing before the first CNTL
-    police.assign(2, Police({kPeak * 2, 0, 0, 0, 0}));
+    watch({kPeak * 2, 0, 0, 0, 0});
     Pair p(o);
 
     transfer(p);

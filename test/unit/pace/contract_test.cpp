@@ -5,43 +5,11 @@
 #include "../base/seed.h"
 #include "credit_model.h"
 #include "pacer_world.h"
-
-extern "C" {
-#include "path/gcra.h"
-}
+#include "police.h"
 
 namespace
 {
 constexpr uint64_t kHz = 2500000000;
-
-/* A policeman of the contract: no tolerance but what the contract states. */
-struct Police {
-    Police(const contract_config &c) : cfg(c), cdvt(clock_cycles(&clock, c.cdvt_ns))
-    {
-        gcra_init(&peak, c.pcr_Bps, kHz);
-        gcra_init(&sustained, c.scr_Bps != 0 ? c.scr_Bps : 1, kHz);
-    }
-
-    bool conforms(uint64_t at, uint32_t len_bytes)
-    {
-        bool ok = gcra_conforms(&peak, at, cdvt);
-
-        if (cfg.scr_Bps != 0) {
-            uint64_t bt =
-                gcra_tolerance(cfg.mbs_bytes, cfg.unit_bytes, cfg.scr_Bps, cfg.pcr_Bps, kHz);
-
-            ok = ok && gcra_conforms(&sustained, at, bt + cdvt);
-            gcra_take(&sustained, at, len_bytes);
-        }
-        gcra_take(&peak, at, len_bytes);
-        return ok;
-    }
-
-    struct clock clock = {kHz};
-    contract_config cfg;
-    uint64_t cdvt;
-    struct gcra peak, sustained;
-};
 
 contract_config random_contract(struct rng *r)
 {
@@ -122,16 +90,35 @@ TEST(Contract, AnotherInItsPlaceGoesOn)
     }
     next = make(cfg, now);
     EXPECT_EQ(contract_next(&next, now), now) << "this one would have it all";
-    contract_continue(&next, &c);
+    contract_continue(&next, &c, now);
     EXPECT_EQ(contract_next(&next, now), contract_next(&c, now));
 
     other.scr_Bps = other.mbs_bytes = 0; /* only the peak, and back */
     next = make(other, now);
-    contract_continue(&next, &c);
+    contract_continue(&next, &c, now);
     EXPECT_EQ(contract_next(&next, now), now + 10000);
     c = make(cfg, now);
-    contract_continue(&c, &next);
+    contract_continue(&c, &next, now);
     EXPECT_EQ(contract_next(&c, now), now + 10000);
+}
+
+/* What was owed at a rate is owed at the next one: bytes, not time. */
+TEST(Contract, AnotherRateScalesWhatIsOwed)
+{
+    const contract_config slow = {kHz / 1000000, 0, 0, 1000, 0}, fast = {kHz / 10, 0, 0, 1000, 0};
+    const uint64_t now = 12345;
+    contract c = make(slow, now), next = make(fast, now);
+
+    contract_take(&c, now, 1000);
+    EXPECT_EQ(contract_next(&c, now), now + 1000000000);
+    contract_continue(&next, &c, now);
+    EXPECT_EQ(contract_next(&next, now), now + 10000);
+    c = make(slow, now + 4000);
+    contract_continue(&c, &next, now + 4000);
+    EXPECT_EQ(contract_next(&c, now + 4000), now + 4000 + 600000000);
+    next = make(fast, now + 700000000);
+    contract_continue(&next, &c, now + 700000000);
+    EXPECT_EQ(contract_next(&next, now + 700000000), now + 700000000) << "nothing is owed";
 }
 
 /*
@@ -150,7 +137,7 @@ TEST(ContractProperty, EveryPacketConforms)
         contract_config cfg = random_contract(&r);
         contract c = make(cfg);
         PacerWorld w({1, 8, kHz, true}, 0);
-        Police police(cfg);
+        Police police(cfg, kHz);
         uint64_t rate = rng_magnitude(&r, 1000, 1ull << 34);
         uint64_t burst = rng_below(&r, 4) ? cfg.unit_bytes * (1 + rng_below(&r, 40)) : 0;
         bool always = rng_below(&r, 2), exact = always && rng_below(&r, 2);
