@@ -113,17 +113,6 @@ void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst
         *c = old;
 }
 
-/* Few of many refreshes remain to be stepped after this; none is applied that is not due. */
-static void refresh_most(struct credit *c, uint64_t late)
-{
-    uint64_t n = late / (c->period_tsc + 1); /* a period is less than that */
-    uint64_t fraction = c->fraction + n * c->period_fraction;
-
-    refresh_times(c, n);
-    c->refresh_tsc += n * c->period_tsc + (fraction >> FINE_BITS);
-    c->fraction = (uint32_t)fraction;
-}
-
 /* Applies every refresh whose floor is <= now, however many. */
 void credit_update_late(struct credit *c, uint64_t now)
 {
@@ -131,13 +120,8 @@ void credit_update_late(struct credit *c, uint64_t now)
 
     if (!timer_runs(c))
         return;
-    /* Few periods late: stepping is cheaper than the divisions. */
-    if ((now - c->refresh_tsc) / 16 >= c->period_tsc && now - c->refresh_tsc < UINT32_MAX &&
-        c->period_tsc > 0)
-        refresh_most(c, now - c->refresh_tsc);
-    if ((now - c->refresh_tsc) / 16 < c->period_tsc) {
-        while (!time_before(now, c->refresh_tsc))
-            credit_update_once(c);
+    if (credit_skip(c, now)) {
+        credit_update_once(c);
         return;
     }
     room = ((u128)(now - c->refresh_tsc + 1) << FINE_BITS) - c->fraction;

@@ -74,7 +74,7 @@ static inline void credit_update_once(struct credit *c)
 /*
  * Applies all refreshes that are due but one, in few steps and without a branch that depends on how
  * many: after a stall some flows are late by a period and some are not. False, and nothing done, if
- * none is due or what there is is not so simple: RTIMER of 2^32 cycles or more, say.
+ * none is due or what there is is not so simple: RTIMER or a burst of 2^31 or more, say.
  * Credit above 0 becomes 0: the refresh that is left makes a burst of it either way.
  */
 static inline bool credit_skip(struct credit *c, uint64_t now)
@@ -82,7 +82,7 @@ static inline bool credit_skip(struct credit *c, uint64_t now)
     uint64_t late = now - c->refresh_tsc, n, fraction, skip_tsc;
     int64_t credit;
 
-    if ((late | c->period_tsc) >> 32 != 0 || c->period_tsc == 0)
+    if ((late | c->period_tsc | c->burst_bytes) >> 31 != 0 || c->period_tsc == 0)
         return false;
     n = (uint32_t)late / (uint32_t)c->period_tsc;
     fraction = c->fraction + n * c->period_fraction;

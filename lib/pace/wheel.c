@@ -146,7 +146,7 @@ static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from
  */
 static uint32_t slot_at(const struct wheel *w, uint32_t at)
 {
-    uint32_t line = at / 16;
+    uint32_t line = at / WHEEL_LINE;
 
     return line < WHEEL_SLOTS ? line : (uint32_t)chunk_link(&w->pool, line)->owner;
 }

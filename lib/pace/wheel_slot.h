@@ -20,12 +20,10 @@
 #include "pace/wheel.h"
 
 #define WHEEL_ENTRY_BITS 24
-#define WHEEL_TIME_MASK  ((1ull << 40) - 1)
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
-#define WHEEL_NEAR_BITS                                                                            \
-    10                 /* of a time that an entry of level 0 has; a slot has as many or less       \
-                        */
-#define WHEEL_LINE 16u /* 32-bit words of a line */
+#define WHEEL_LINE       16u /* 32-bit words of a line */
+/* of a time that an entry of level 0 has; a slot has as many or less */
+#define WHEEL_NEAR_BITS  10
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -183,12 +181,10 @@ static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_ts
 static inline __attribute__((always_inline)) void wheel_queue_later(struct wheel *w, uint32_t entry,
                                                                     uint64_t when_tsc)
 {
-    if (when_tsc < w->near)
-        w->near = when_tsc;
     if (__builtin_expect(when_tsc < w->front[1], 1))
-        wheel_near_append(w, when_tsc, entry);
+        wheel_slot_append(w, when_tsc, entry);
     else
-        wheel_far_append(w, wheel_time(w, when_tsc), entry);
+        wheel_queue(w, entry, when_tsc);
 }
 
 #endif
