@@ -31,14 +31,20 @@ static inline uint32_t histogram_bucket(uint64_t v)
     return (shift << HISTOGRAM_SUB_BITS) + (uint32_t)(v >> shift);
 }
 
-static inline void histogram_add(struct histogram *h, uint64_t v)
+/* A value that came n times, n > 0. */
+static inline void histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 {
-    counter_add(&h->buckets[histogram_bucket(v)], 1);
-    counter_add(&h->sum, v);
+    counter_add(&h->buckets[histogram_bucket(v)], n);
+    counter_add(&h->sum, v * n);
     if (~v > h->min_inverse)
         counter_set(&h->min_inverse, ~v);
     if (v > h->max)
         counter_set(&h->max, v);
+}
+
+static inline void histogram_add(struct histogram *h, uint64_t v)
+{
+    histogram_add_many(h, v, 1);
 }
 
 /* The values of a bucket are [floor, floor + width). */

@@ -133,24 +133,32 @@ static bool skips(struct delay *d, const struct delay_params *p)
     return true;
 }
 
+/* When this one leaves, where that is not the same delay for all. */
+static __rte_noinline uint64_t leaves_at(struct delay *d, const struct delay_params *p, uint64_t at)
+{
+    if (!skips(d, p))
+        at += p->jitter == 0
+                  ? p->delay
+                  : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
+    return p->order ? RTE_MAX(at, d->last) : at;
+}
+
 static void delay_arrive(struct element *e, struct path_packet *packet)
 {
     struct delay *d = (struct delay *)e;
     const struct delay_params *p = e->params;
     uint64_t arrived = packet->at;
 
-    if (e->counts.queued_packets >= p->limit_packets ||
-        e->counts.queued_bytes + packet->len > p->limit_bytes) {
+    if (!e->blind && (e->counts.queued_packets >= p->limit_packets ||
+                      e->counts.queued_bytes + packet->len > p->limit_bytes)) {
         element_drop(e, packet);
         return;
     }
     element_hold(e, packet);
-    if (!skips(d, p))
-        packet->at += p->jitter == 0
-                          ? p->delay
-                          : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
-    if (p->order)
-        packet->at = RTE_MAX(packet->at, d->last);
+    if (p->jitter == 0 && !p->reorder && !p->order)
+        packet->at += p->delay;
+    else
+        packet->at = leaves_at(d, p, packet->at);
     d->last = RTE_MAX(packet->at, d->last);
     histogram_add(e->delay, packet->at - arrived);
     if (d->sorts) {
@@ -158,31 +166,75 @@ static void delay_arrive(struct element *e, struct path_packet *packet)
         e->due = sorter_next(&d->sorter);
     } else {
         fifo_push(&d->fifo, packet);
-        e->due = fifo_first(&d->fifo)->at;
+        if (e->due == TIME_NEVER)
+            e->due = packet->at;
     }
+}
+
+/* The usual delay: the same for all, without a limit. */
+static void plain_burst(struct delay *d, uint64_t delay, struct path_packet *packets, uint32_t n)
+{
+    struct path_element_counts *c = &d->e.counts;
+    uint64_t queued = c->queued_packets, bytes = c->queued_bytes;
+
+    for (uint32_t i = 0; i < n; i++) {
+        /* a burst is one look at the queue */
+        if (packets[i].at != d->e.held_at)
+            histogram_add(d->e.queue, queued);
+        d->e.held_at = packets[i].at;
+        queued++;
+        bytes += packets[i].len;
+        packets[i].at += delay;
+        fifo_push(&d->fifo, &packets[i]);
+    }
+    d->last = packets[n - 1].at;
+    histogram_add_many(d->e.delay, delay, n);
+    counter_set(&c->queued_packets, queued);
+    counter_set(&c->queued_bytes, bytes);
+    counter_set(&c->queued_packets_max, RTE_MAX(c->queued_packets_max, queued));
+    counter_set(&c->queued_bytes_max, RTE_MAX(c->queued_bytes_max, bytes));
+    if (d->e.due == TIME_NEVER)
+        d->e.due = packets[0].at;
+}
+
+static void delay_arrive_burst(struct element *e, struct path_packet *packets, uint32_t n)
+{
+    struct delay *d = (struct delay *)e;
+    const struct delay_params *p = e->params;
+
+    if (e->blind && !d->sorts && !p->order) {
+        plain_burst(d, p->delay, packets, n);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (e->due <= packets[i].at && !e->blind)
+            element_run(e, packets[i].at);
+        delay_arrive(e, &packets[i]);
+    }
+}
+
+static void sorter_run(struct delay *d, uint64_t until)
+{
+    struct element *e = &d->e;
+    struct path_packet packet;
+    bool overtaken;
+
+    while (!element_sated(e) && sorter_pop(&d->sorter, until, &packet, &overtaken)) {
+        counter_add(&e->counts.reordered, overtaken);
+        element_release(e, &packet);
+        element_pass(e, &packet);
+    }
+    e->due = sorter_next(&d->sorter);
 }
 
 static void delay_run(struct element *e, uint64_t until)
 {
     struct delay *d = (struct delay *)e;
-    struct path_packet packet;
-    bool overtaken;
 
-    if (d->sorts) {
-        while (!element_sated(e) && sorter_pop(&d->sorter, until, &packet, &overtaken)) {
-            counter_add(&e->counts.reordered, overtaken);
-            element_release(e, &packet);
-            element_pass(e, &packet);
-        }
-        e->due = sorter_next(&d->sorter);
-        return;
-    }
-    while (!element_sated(e) && fifo_count(&d->fifo) > 0 && fifo_first(&d->fifo)->at <= until) {
-        fifo_pop(&d->fifo, &packet);
-        element_release(e, &packet);
-        element_pass(e, &packet);
-    }
-    e->due = fifo_count(&d->fifo) > 0 ? fifo_first(&d->fifo)->at : TIME_NEVER;
+    if (d->sorts)
+        sorter_run(d, until);
+    else
+        element_run_fifo(e, &d->fifo, until);
 }
 
 const struct element_kind kind_delay = {
@@ -194,5 +246,6 @@ const struct element_kind kind_delay = {
     .init = delay_init,
     .fini = delay_fini,
     .arrive = delay_arrive,
+    .arrive_burst = delay_arrive_burst,
     .run = delay_run,
 };

@@ -61,14 +61,22 @@ static inline uint32_t fifo_count(const struct fifo *f)
 /* What will be wanted is called up this many places ahead. */
 #define FIFO_AHEAD 16u
 
-/* There must be room. */
-static inline void fifo_push(struct fifo *f, const struct path_packet *p)
+/* What will leave at once; there must be room. */
+static inline struct path_packet *fifo_append(struct fifo *f, const struct path_packet *p)
 {
     struct path_packet *to = &f->ring[f->head++ & f->mask];
 
     CHECK(f->head - f->tail <= f->mask + 1);
     packet_copy(to, p);
-    if (p->len <= f->store->frame_bytes && f->head - f->tail > FIFO_WARM && !store_has(p->m))
+    return to;
+}
+
+/* What may wait; there must be room. */
+static inline void fifo_push(struct fifo *f, const struct path_packet *p)
+{
+    struct path_packet *to = fifo_append(f, p);
+
+    if (!store_has(p->m) && f->head - f->tail > FIFO_WARM && p->len <= f->store->frame_bytes)
         to->m = store_put(f->store, p->m, p->len);
 }
 
@@ -79,11 +87,17 @@ static inline const struct path_packet *fifo_first(const struct fifo *f)
 }
 
 /* Takes the oldest. */
+static inline void fifo_take(struct fifo *f, struct path_packet *p)
+{
+    packet_copy(p, &f->ring[f->tail++ & f->mask]);
+}
+
+/* Of many that wait. */
 static inline void fifo_pop(struct fifo *f, struct path_packet *p)
 {
     const struct path_packet *ahead = &f->ring[(f->tail + FIFO_AHEAD) & f->mask];
 
-    packet_copy(p, &f->ring[f->tail++ & f->mask]);
+    fifo_take(f, p);
     rte_prefetch0(ahead + 24);
     if (f->head - f->tail > FIFO_AHEAD)
         store_prefetch(f->store, ahead->m);

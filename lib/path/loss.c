@@ -203,7 +203,7 @@ static bool list_loses(struct loss *l, const struct loss_params *p)
     return l->range < p->n && p->ranges[l->range].first <= l->number;
 }
 
-static bool loses(struct loss *l)
+static __rte_noinline bool loses(struct loss *l)
 {
     const struct loss_params *p = l->e.params;
 
@@ -225,18 +225,50 @@ static bool loses(struct loss *l)
     return draw_hits(draw_u64(&l->draw, p->rho), p->p);
 }
 
-static void loss_arrive(struct element *e, struct path_packet *packet)
+/* Is it marked rather than lost? */
+static __rte_noinline bool marks(struct element *e, struct path_packet *packet)
 {
     const struct loss_params *p = e->params;
 
-    if (loses((struct loss *)e)) {
-        if (!p->ecn || !path_whole(e->path, packet) || !ip_mark(packet->m)) {
-            element_drop(e, packet);
-            return;
-        }
-        counter_add(&e->counts.marked, 1);
+    if (!p->ecn || !path_whole(e->path, packet) || !ip_mark(packet->m))
+        return false;
+    counter_add(&e->counts.marked, 1);
+    return true;
+}
+
+static inline bool goes_on(struct element *e, struct path_packet *packet)
+{
+    const struct loss_params *p = e->params;
+    bool lost;
+
+    /* the usual case, apart from what needs more registers */
+    if (p->model == LOSS_RANDOM && p->rho == 0)
+        lost = draw_hits(rng_u64(&e->rng), p->p);
+    else
+        lost = loses((struct loss *)e);
+    if (!lost || marks(e, packet))
+        return true;
+    element_drop(e, packet);
+    return false;
+}
+
+static void loss_arrive_burst(struct element *e, struct path_packet *packets, uint32_t n)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!goes_on(e, &packets[i]))
+            continue;
+        if (kept != i)
+            packet_copy(&packets[kept], &packets[i]);
+        kept++;
     }
-    element_pass(e, packet);
+    element_pass_burst(e, packets, kept);
+}
+
+static void loss_arrive(struct element *e, struct path_packet *packet)
+{
+    loss_arrive_burst(e, packet, 1);
 }
 
 /* A change begins a new list, pattern or chain. */
@@ -256,5 +288,6 @@ const struct element_kind kind_loss = {
     .parse = loss_parse,
     .init = loss_init,
     .arrive = loss_arrive,
+    .arrive_burst = loss_arrive_burst,
     .change = loss_change,
 };

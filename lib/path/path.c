@@ -187,30 +187,41 @@ static void path_run(struct path *p, uint64_t now)
     p->top = NULL;
 }
 
+/* Packets that there is room for. */
+static void burst_push(struct path *p, struct path_packet *packets, uint32_t n)
+{
+    counter_add(&p->counts.held_packets, n);
+    if (p->first != NULL)
+        element_put_burst(p->first, packets, n);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            fifo_append(&p->out, &packets[i]);
+}
+
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
+    struct path_packet packets[ELEMENT_BURST];
     uint64_t bytes = 0;
+    uint32_t room, k;
 
     CHECK(now >= p->now);
     p->now = now;
-    for (uint16_t i = 0; i < n; i++) {
-        struct path_packet packet = {m[i], now, m[i]->pkt_len, p->seq};
-
-        p->seq += PATH_SEQ_STEP;
-        bytes += packet.len;
-        /* one by one: elements may drop, and so make room within a burst */
-        if (!room(p)) {
-            counter_add(&p->counts.drop_full, 1);
-            rte_pktmbuf_free(m[i]);
-            continue;
-        }
-        counter_add(&p->counts.held_packets, 1);
-        if (p->first != NULL)
-            element_put(p->first, &packet);
-        else
-            fifo_push(&p->out, &packet);
-    }
     counter_add(&p->counts.in_packets, n);
+    for (; n > 0; m += k, n = (uint16_t)(n - k)) {
+        room = p->cfg.packets_max - (uint32_t)p->counts.held_packets;
+        /* where there is none, elements may drop some and so make it, one by one */
+        k = RTE_MIN(RTE_MIN((uint32_t)n, ELEMENT_BURST), RTE_MAX(room, 1u));
+        for (uint32_t i = 0; i < k; i++, p->seq += PATH_SEQ_STEP) {
+            packets[i] = (struct path_packet){m[i], now, m[i]->pkt_len, p->seq};
+            bytes += packets[i].len;
+        }
+        if (room > 0) {
+            burst_push(p, packets, k);
+        } else {
+            counter_add(&p->counts.drop_full, 1);
+            rte_pktmbuf_free(m[0]);
+        }
+    }
     counter_add(&p->counts.in_bytes, bytes);
 }
 
@@ -225,7 +236,7 @@ uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint1
     while (n < max && fifo_count(&p->out) > 0) {
         struct path_packet packet;
 
-        fifo_pop(&p->out, &packet);
+        fifo_take(&p->out, &packet);
         if (!path_whole(p, &packet)) {
             path_discard(p, &packet);
             continue;

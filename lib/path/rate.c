@@ -32,6 +32,9 @@ struct rate {
      * when it arrives, so it goes through the first band's ring with that time. */
     bool plain;
     uint64_t last; /* when the last one will have left */
+    /* what a packet as long as the last one takes: whole cycles, and the work beyond them */
+    uint32_t len;
+    uint64_t len_cycles, len_rest;
 };
 
 static int queue_parse(struct spec *s, struct rate_params *p)
@@ -150,11 +153,21 @@ static uint64_t rate_of(const struct server *sv)
     return ((const struct rate_params *)sv->e.params)->rate_Bps;
 }
 
-/* A plain link's packet. */
-static void plain_arrive(struct element *e, struct path_packet *packet)
+static void len_set(struct rate *r, uint32_t len)
 {
-    struct rate *r = (struct rate *)e;
-    const struct rate_params *p = e->params;
+    const struct rate_params *p = r->sv.e.params;
+    uint64_t work = wire_bytes(p, len) * r->sv.e.path->clock.hz;
+
+    r->len = len;
+    r->len_cycles = work / p->rate_Bps;
+    r->len_rest = work - r->len_cycles * p->rate_Bps;
+}
+
+/* A plain link's packet. */
+static __rte_always_inline void plain_arrive(struct rate *r, const struct rate_params *p,
+                                             struct path_packet *packet)
+{
+    struct element *e = &r->sv.e;
     const struct queue_band *b = &p->server.queue.bands[0];
     struct fifo *f = &r->sv.queue.bands[0].fifo;
     uint32_t waiting = fifo_count(f); /* the one being served as well */
@@ -169,42 +182,46 @@ static void plain_arrive(struct element *e, struct path_packet *packet)
         return;
     }
     element_hold(e, packet);
-    r->work = wire_bytes(p, packet->len) * e->path->clock.hz;
-    r->work -= RTE_MIN(r->spare, r->work);
-    r->start = r->last;
-    due_set(r);
-    packet->at = r->last = e->due;
+    if (packet->len != r->len)
+        len_set(r, packet->len);
+    if (r->spare >= r->len_rest) {
+        r->spare -= r->len_rest;
+    } else {
+        r->spare += p->rate_Bps - r->len_rest;
+        r->last++;
+    }
+    packet->at = r->last += r->len_cycles;
     histogram_add(e->delay, packet->at - arrived);
     fifo_push(f, packet);
-    e->due = fifo_first(f)->at;
+    if (waiting == 0)
+        e->due = packet->at;
 }
 
-static void plain_run(struct element *e, uint64_t until)
+static void rate_arrive_burst(struct element *e, struct path_packet *packets, uint32_t n)
 {
-    struct fifo *f = &((struct rate *)e)->sv.queue.bands[0].fifo;
+    struct rate *r = (struct rate *)e;
 
-    while (!element_sated(e) && fifo_count(f) > 0 && fifo_first(f)->at <= until) {
-        struct path_packet packet;
-
-        fifo_pop(f, &packet);
-        element_release(e, &packet);
-        element_pass(e, &packet);
+    for (uint32_t i = 0; i < n; i++) {
+        if (e->due <= packets[i].at)
+            element_run(e, packets[i].at);
+        if (r->plain)
+            plain_arrive(r, e->params, &packets[i]);
+        else
+            server_arrive(e, &packets[i]);
     }
-    e->due = fifo_count(f) > 0 ? fifo_first(f)->at : TIME_NEVER;
 }
 
 static void rate_arrive(struct element *e, struct path_packet *packet)
 {
-    if (((struct rate *)e)->plain)
-        plain_arrive(e, packet);
-    else
-        server_arrive(e, packet);
+    rate_arrive_burst(e, packet, 1);
 }
 
 static void rate_run(struct element *e, uint64_t until)
 {
-    if (((struct rate *)e)->plain)
-        plain_run(e, until);
+    struct rate *r = (struct rate *)e;
+
+    if (r->plain)
+        element_run_fifo(e, &r->sv.queue.bands[0].fifo, until);
     else
         server_run(e, until);
 }
@@ -223,8 +240,12 @@ static int rate_init(struct element *e)
     const struct rate_params *p = e->params;
     const struct queue_params *q = &p->server.queue;
 
-    ((struct rate *)e)->plain = e->stage->changes == NULL && p->rate_Bps > 0 && q->n_bands == 1 &&
-                                !q->has_red && !q->has_codel;
+    struct rate *r = (struct rate *)e;
+
+    r->plain = e->stage->changes == NULL && p->rate_Bps > 0 && q->n_bands == 1 && !q->has_red &&
+               !q->has_codel;
+    if (r->plain)
+        len_set(r, 0);
     return link_init(e);
 }
 
@@ -242,6 +263,7 @@ const struct element_kind kind_rate = {
     .init = rate_init,
     .fini = server_fini,
     .arrive = rate_arrive,
+    .arrive_burst = rate_arrive_burst,
     .run = rate_run,
     .change = rate_change,
 };

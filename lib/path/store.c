@@ -78,16 +78,23 @@ static inline void lines_mark(struct store *s, uint32_t first, uint32_t lines, u
         s->used[first + i] = used;
 }
 
+/* Apart, for what they need of registers. */
+static __rte_noinline void spare_free(struct rte_mbuf *m)
+{
+    rte_pktmbuf_free(m);
+}
+
+static __rte_noinline struct rte_mbuf *spare_new(struct store *s)
+{
+    return rte_pktmbuf_alloc(s->pool);
+}
+
 /* The first of so many free lines side by side; n if none is near. */
-static inline uint32_t lines_find(struct store *s, uint32_t lines)
+static __rte_noinline uint32_t lines_seek(struct store *s, uint32_t lines)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
         uint32_t first = s->next + lines <= s->n ? s->next : 0, k = 0;
 
-        if (lines == 1 && !s->used[first]) {
-            s->next = first + 1;
-            return first;
-        }
         while (k < lines && !s->used[first + k])
             k++;
         s->next = first + (k == lines ? lines : k + 1);
@@ -95,6 +102,13 @@ static inline uint32_t lines_find(struct store *s, uint32_t lines)
             return first;
     }
     return s->n;
+}
+
+static inline uint32_t lines_find(struct store *s, uint32_t lines)
+{
+    if (__builtin_expect(lines == 1 && s->next < s->n && !s->used[s->next], 1))
+        return s->next++;
+    return lines_seek(s, lines);
 }
 
 struct rte_mbuf *store_put(struct store *s, struct rte_mbuf *m, uint32_t len)
@@ -111,29 +125,31 @@ struct rte_mbuf *store_put(struct store *s, struct rte_mbuf *m, uint32_t len)
     if (s->n_spares < STORE_SPARES)
         s->spares[s->n_spares++] = m;
     else
-        rte_pktmbuf_free(m);
+        spare_free(m);
     return (struct rte_mbuf *)((uintptr_t)first << 1 | 1);
 }
 
 struct rte_mbuf *store_take(struct store *s, struct rte_mbuf *kept, uint32_t len)
 {
     uint32_t first = (uint32_t)((uintptr_t)kept >> 1), lines = lines_of(len);
+    const uint8_t *from = s->lines + (size_t)first * STORE_LINE;
     struct rte_mbuf *m;
+    uint8_t *to;
 
-    if (s->n_spares > 0) {
+    if (__builtin_expect(s->n_spares > 0, 1))
         m = s->spares[--s->n_spares];
-        m->data_off = RTE_PKTMBUF_HEADROOM; /* else it is plain() */
-    } else {
-        m = rte_pktmbuf_alloc(s->pool);
-    }
+    else
+        m = spare_new(s);
     lines_mark(s, first, lines, 0);
-    if (m != NULL) {
-        m->pkt_len = len;
-        m->data_len = (uint16_t)len;
-        for (uint32_t i = 0; i < lines; i++)
-            memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, i * STORE_LINE),
-                   s->lines + (size_t)(first + i) * STORE_LINE, STORE_LINE);
-    }
+    if (m == NULL)
+        return NULL;
+    m->data_off = RTE_PKTMBUF_HEADROOM; /* else it is plain() */
+    m->pkt_len = len;
+    m->data_len = (uint16_t)len;
+    to = rte_pktmbuf_mtod(m, uint8_t *);
+    memcpy(to, from, STORE_LINE);
+    for (uint32_t i = 1; __builtin_expect(i < lines, 0); i++)
+        memcpy(to + i * STORE_LINE, from + i * STORE_LINE, STORE_LINE);
     return m;
 }
 

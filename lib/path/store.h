@@ -20,7 +20,7 @@
 #include <rte_prefetch.h>
 
 #define STORE_LINE   64u
-#define STORE_SPARES 128u
+#define STORE_SPARES 512u
 
 struct store {
     uint8_t *lines; /* own: n of STORE_LINE bytes */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds of any path: nothing is lost but what is counted, times ascend, and polls decide
-// nothing but how late packets are given.
+// What holds of any path: nothing is lost but what is counted, times ascend, and neither polls
+// nor bursts decide anything but how late packets are given.
 #include <algorithm>
 #include <cstdlib>
 
@@ -71,6 +71,14 @@ class Property : public testing::Test
         };
     }
 
+    /* What came at the same time, at once. */
+    static void push_all(Line &l, std::vector<struct rte_mbuf *> &burst)
+    {
+        if (!burst.empty())
+            path_push(l.p, burst.data(), (uint16_t)burst.size(), l.now);
+        burst.clear();
+    }
+
     void conserve(const Line &l, const std::string &spec)
     {
         const struct path_counts *c = path_counts(l.p);
@@ -95,13 +103,14 @@ class Property : public testing::Test
     SpecMaker maker;
 };
 
-TEST_F(Property, PollsDecideNothingAndNothingIsLost)
+TEST_F(Property, PollsAndBurstsDecideNothingAndNothingIsLost)
 {
     for (int round = 0; round < 400; round++) {
         uint64_t hz = CLOCKS[maker.below(CLOCKS.size())], fate = maker.below(1000);
         std::string spec = maker.path(5);
         Line fine(spec, hz, fate), coarse(spec, hz, fate);
         std::vector<uint64_t> saw_fine, saw_coarse;
+        std::vector<struct rte_mbuf *> burst;
         uint64_t last = 0;
 
         watch(fine, saw_fine);
@@ -111,12 +120,14 @@ TEST_F(Property, PollsDecideNothingAndNothingIsLost)
             uint64_t poll = coarse.now + maker.below(hz / 500);
 
             fine.push(a.at, make(a, fine.pushed));
+            if (a.at != coarse.now || maker.below(8) == 0)
+                push_all(coarse, burst);
             if (maker.below(4) == 0 && poll > coarse.now && poll <= a.at)
                 coarse.poll(poll);
-            struct rte_mbuf *m = make(a, coarse.pushed++);
-            path_push(coarse.p, &m, 1, a.at);
+            burst.push_back(make(a, coarse.pushed++));
             coarse.now = a.at;
         }
+        push_all(coarse, burst);
         fine.finish(3600 * hz);
         conserve(fine, spec);
         coarse.poll(3600 * hz);
