@@ -345,6 +345,9 @@ uint32_t cable_run(struct cable *w)
         moved += transmit(w, d);
         d->moved = moved > 0;
         n += moved;
+        /* what came due while the other direction had its turn does not wait for another one */
+        if (moved < CABLE_BURST)
+            n += transmit(w, &w->dir[1 - i]);
     }
     w->last_run = now;
     return n;
