@@ -13,7 +13,7 @@ BENCHES = {
     "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
     "pace": (bench_pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
-    "emu": (bench_emu, 5000, "the path emulator on one core against testpmd, and its delay error"),
+    "emu": (bench_emu, 6200, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "path": (bench_micro.Micro("path"), 1200, "lib/path alone: ns a burst of 32 packets"),
     "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),

@@ -4,10 +4,12 @@
 One generator lcore sends frames into the first memif and drains the second; the forwarder in between
 has the other core. Taking turns in one run, medians. "impaired" is 100 ms of delay, 0.1 % of loss and
 a rate limit, with at least 10^6 packets in flight: what the link's queue holds, and what the delay
-does. The delay error is measured in the box: from the TSC read right after rx_burst to the one read
-right before tx_burst, less the configured delay, at half of the top load. Its 99 % quantile must be
-below 5 us, or below what the kernel's tick and the host take from a loop that does nothing (spin.c),
-times 1.25.
+does. There is room for more, so that what the machine takes away for a moment does not count.
+
+The delay error is measured in the box: from the TSC read right after rx_burst to the one read right
+before tx_burst, less the configured delay, at half of the top load. Its 99 % quantile must be below
+5 us, or, where a loop that does nothing is away from its core for longer (spin.c, by turns with the
+box, with another one on the generator's core), below 1.5 times that.
 """
 import json
 import os
@@ -20,6 +22,7 @@ from .process import LabError, until
 RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
 IN_FLIGHT = 1_000_000
+ROOM = 600_000
 
 
 def options(parser):
@@ -82,13 +85,9 @@ def args_build(args):
     return Build(args.build, args.huge)
 
 
-def _fits(values):
-    return statistics.median(values)
-
-
 def _impaired_spec(rate_pps, frame):
     """In flight: 100 ms of the rate, and the rest in the queue."""
-    waits = IN_FLIGHT + 100_000 - int(rate_pps * 0.1)
+    waits = IN_FLIGHT + ROOM - int(rate_pps * 0.1)
     return f"loss 0.1% rate {int(rate_pps * frame * 8)}bit limit {max(waits, 1000)} delay 100ms"
 
 
@@ -103,7 +102,7 @@ def run(lab, args, results):
             wire[frame].append(emulator(lab, args, f"w{i}-{frame}-", frame, "")[0])
         # a link that is full: below what the box can do, above what it must
         spec = _impaired_spec(0.51 * pmd[60][-1], 60)
-        pps, report = emulator(lab, args, f"i{i}-", 60, spec, 1_300_000, warmup=5.0)
+        pps, report = emulator(lab, args, f"i{i}-", 60, spec, IN_FLIGHT + ROOM + 200_000, warmup=5.0)
         impaired.append(pps)
         held.append(report["held_packets"])
         print(f"round {i + 1}: testpmd " +
@@ -111,12 +110,12 @@ def run(lab, args, results):
               ", ".join(f"{wire[f][-1] / 1e6:.2f}" for f in frames) +
               f"; impaired {impaired[-1] / 1e6:.2f} with {held[-1]} in flight", flush=True)
     for frame in frames:
-        results.add(f"pass-through, {frame + 4} B", _fits(wire[frame]) / 1e6, "Mpps",
-                    _fits(pmd[frame]) / 1e6, 0.8)
+        results.add(f"pass-through, {frame + 4} B", statistics.median(wire[frame]) / 1e6, "Mpps",
+                    statistics.median(pmd[frame]) / 1e6, 0.8)
     ratios = [v / p for v, p in zip(impaired, pmd[60])]
-    results.add("delay 100 ms, loss 0.1 %, rate, 64 B", _fits(impaired) / 1e6, "Mpps",
-                _fits(impaired) / _fits(ratios) / 1e6, 0.5)
-    results.add("packets in flight then", _fits(held), "packets", bar=IN_FLIGHT)
+    results.add("delay 100 ms, loss 0.1 %, rate, 64 B", statistics.median(impaired) / 1e6, "Mpps",
+                statistics.median(impaired) / statistics.median(ratios) / 1e6, 0.5)
+    results.add("packets in flight then", statistics.median(held), "packets", bar=IN_FLIGHT)
     for frame in frames:
         top = emulator(lab, args, f"t{frame}-", frame, f"delay {DELAY}", 100_000)[0]
         delay_error(lab, args, results, frame, top / 2)
@@ -131,24 +130,35 @@ def histogram_show(h):
         print(f"  below {1 << bits:>10} ns {n:>10} {'#' * round(60 * n / h['count'])}")
 
 
+def core_away(lab, args):
+    """What this core is away from a bare loop while another runs on the generator's: p99, in ns."""
+    spin = [os.path.join(args.build, "test", "bench", "spin"), str(args.seconds)]
+    (worker, _), (other, _) = pair_cpus()
+    beside = lab.start("beside", spin, cpus=[other])
+    alone = json.loads(lab.run("spin", spin, 60, cpus=[worker]))
+    beside.stop()
+    return alone["p99_ns"]
+
+
 def delay_error(lab, args, results, frame, pps):
     """At half of the top load."""
-    reports = [emulator(lab, args, f"d{frame}-{i}-", frame, f"delay {DELAY}", 100_000, pps)[1]
-               for i in range(args.rounds)]
-    report = sorted(reports, key=lambda r: r["late_ns"]["p50"])[len(reports) // 2]
-    late, loop = report["late_ns"], report["round_ns"]
-    if late["count"] == 0:
-        raise LabError("the box sent nothing")
+    late, loop, away = [], [], []
+    for i in range(args.rounds):
+        report = emulator(lab, args, f"d{frame}-{i}-", frame, f"delay {DELAY}", 100_000, pps)[1]
+        if report["late_ns"]["count"] == 0:
+            raise LabError("the box sent nothing")
+        late.append(report["late_ns"])
+        loop.append(report["round_ns"]["p50"])
+        away.append(core_away(lab, args))
     name = f"delay error, {frame + 4} B, {pps / 1e6:.2f} Mpps"
     print(f"{name}: histogram of the median run")
-    histogram_show(late)
-    results.add(f"{name}: earliest", late["min"], "ns", bar=0)
-    results.add(f"{name}: median", late["p50"], "ns",
-                bar=min(max(100, 0.6 * loop["p50"]), 1000), at_most=True)
+    histogram_show(sorted(late, key=lambda h: h["p50"])[len(late) // 2])
+    median_round, median_away = statistics.median(loop), statistics.median(away)
+    results.add(f"{name}: earliest", min(h["min"] for h in late), "ns", bar=0)
+    results.add(f"{name}: median", statistics.median(h["p50"] for h in late), "ns",
+                bar=min(max(100, 0.6 * median_round), 1000), at_most=True)
     # 5 us, where the core itself is not away for longer
-    alone = json.loads(lab.run("spin", [os.path.join(args.build, "test", "bench", "spin"),
-                                        str(2 * args.seconds)], 60, cpus=[pair_cpus()[0][0]]))
-    results.add(f"this core away from a bare loop, at {pps / 1e6:.2f} Mpps: 99 %", alone["p99_ns"], "ns")
-    results.add(f"{name}: 99 %", late["p99"], "ns", bar=max(5000, 1.25 * alone["p99_ns"]),
-                at_most=True)
-    results.add(f"{name}: median round", loop["p50"], "ns")
+    results.add(f"this core away from a bare loop, at {pps / 1e6:.2f} Mpps: 99 %", median_away, "ns")
+    results.add(f"{name}: 99 %", statistics.median(h["p99"] for h in late), "ns",
+                bar=max(5000, 1.5 * median_away), at_most=True)
+    results.add(f"{name}: median round", median_round, "ns")
