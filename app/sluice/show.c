@@ -78,8 +78,12 @@ static const struct table_column workers[] = {
 
 static const struct table_column capacity[] = {
     {"port", "PORT", TABLE_TEXT},
-    {"capacity_Bps", "CAPACITY", TABLE_RATE},
+    {"capacity_Bps", "CEILING", TABLE_RATE},
+    {"measured_Bps", "MEASURED", TABLE_RATE},
+    {"measured_why", "BY", TABLE_TEXT},
+    {"shared_Bps", "SHARED", TABLE_RATE},
     {"granted_Bps", "GRANTED", TABLE_RATE},
+    {"overruns", "OVERRUNS", TABLE_COUNT},
     {"open_conns", "CONNS", TABLE_COUNT},
     {"received_bytes", "RECEIVED", TABLE_BYTES},
     {NULL, NULL, TABLE_TEXT},

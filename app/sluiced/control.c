@@ -74,8 +74,28 @@ static void read_port_stats(struct control *c)
         struct rte_eth_stats s;
 
         memset(&s, 0, sizeof s);
-        if (rte_eth_stats_get(c->d->ports[i].id, &s) == 0)
-            c->counters[i] = (struct host_port_counters){s.imissed, s.rx_nombuf};
+        if (rte_eth_stats_get(c->d->ports[i].id, &s) != 0)
+            continue;
+        c->counters[i].imissed = s.imissed;
+        c->counters[i].rx_nombuf = s.rx_nombuf;
+    }
+}
+
+/* What the workers of port p did. One that serves other ports, too, is less free for this one. */
+static void read_workers(struct control *c, uint32_t p)
+{
+    struct host_port_counters *sum = &c->counters[p];
+    uint32_t first = c->d->first_lane[p], i;
+
+    sum->ring_full = sum->busy = sum->time = sum->bursts = sum->full = 0;
+    for (i = first; i < first + c->d->ports[p].queues; i++) {
+        const struct lane_counters *l = &c->d->lanes[i].counters;
+
+        sum->ring_full += counter_get(&l->foreign_dropped);
+        sum->bursts += counter_get(&l->rx_bursts);
+        sum->full += counter_get(&l->rx_full_bursts);
+        sum->busy += counter_get(&c->d->lane_worker[i]->busy_cycles);
+        sum->time += c->now;
     }
 }
 
@@ -104,8 +124,10 @@ static void control_tick(struct control *c)
 
     c->now = rte_rdtsc();
     read_port_stats(c);
-    for (i = 0; i < c->d->n_ports; i++)
+    for (i = 0; i < c->d->n_ports; i++) {
+        read_workers(c, i);
         host_control(c->d->controls[i], &c->counters[i], c->now);
+    }
     sessions_poll(c->d->sessions);
     links_watch(&c->links, c->now);
     tell_alive(c);

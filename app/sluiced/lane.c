@@ -37,6 +37,7 @@ static uint32_t lane_receive(struct lane *l, uint64_t now)
     for (i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
     counter_add(&l->counters.rx_frames, n);
+    counter_add(&l->counters.rx_bursts, 1);
     if (n == PORT_BURST)
         counter_add(&l->counters.rx_full_bursts, 1);
     host_rx(l->host, m, n, now);

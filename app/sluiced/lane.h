@@ -25,7 +25,8 @@
 
 /* Written by the worker, read by control; frames unless said otherwise. */
 struct lane_counters {
-    uint64_t rx_frames, rx_full_bursts; /* full: PORT_BURST at once, so more may wait */
+    uint64_t rx_frames;
+    uint64_t rx_bursts, rx_full_bursts; /* full: PORT_BURST at once, so more may wait */
     uint64_t tx_frames;
     uint64_t tx_refused; /* bursts of which the port did not take all */
     uint64_t tx_dropped; /* given up: the port took nothing for LANE_KEEP_MS */

@@ -125,6 +125,7 @@ static json_t *lane_json(const struct lane *l)
     put_count(o, "worker", l->queue);
     put_count(o, "channel", l->number);
     put_count(o, "rx_frames", counter_get(&c->rx_frames));
+    put_count(o, "rx_bursts", counter_get(&c->rx_bursts));
     put_count(o, "rx_full_bursts", counter_get(&c->rx_full_bursts));
     put_count(o, "tx_frames", counter_get(&c->tx_frames));
     put_count(o, "tx_refused", counter_get(&c->tx_refused));
@@ -197,7 +198,7 @@ static json_t *port_json(const struct daemon *d, uint32_t p)
     put_count(o, "tx_ring", port->tx_desc);
     put_text(o, "checksum", sum_name(port->tx_sum));
     put_text(o, "payload", port->attach ? "attached" : "copied");
-    put_count(o, "capacity_Bps", host_control_capacity(d->controls[p]));
+    put_count(o, "capacity_Bps", port->cfg->capacity_Bps);
     put_count(o, "mbufs_in_use", port_pools_in_use(port));
     put_stats(o, port->id);
     for (q = 0; q < port->queues; q++)
@@ -256,6 +257,7 @@ static json_t *capacity_json(const struct daemon *d)
     for (p = 0; p < d->n_ports; p++) {
         json_t *o = json_object();
         uint64_t granted = 0, received = 0, conns = 0;
+        struct host_capacity capacity;
 
         for (i = 0; i < d->ports[p].queues; i++) {
             const struct host *h = d->hosts[d->first_lane[p] + i];
@@ -271,7 +273,12 @@ static json_t *capacity_json(const struct daemon *d)
             }
         }
         put_text(o, "port", d->ports[p].cfg->name);
-        put_count(o, "capacity_Bps", host_control_capacity(d->controls[p]));
+        host_control_capacity(d->controls[p], &capacity);
+        put_count(o, "capacity_Bps", capacity.ceiling_Bps);
+        put_count(o, "measured_Bps", capacity.measured_Bps);
+        put_text(o, "measured_why", capacity.why);
+        put_count(o, "shared_Bps", capacity.granted_Bps);
+        put_count(o, "overruns", capacity.overruns);
         put_count(o, "open_conns", conns);
         put_count(o, "granted_Bps", granted);
         put_count(o, "received_bytes", received);

@@ -1,20 +1,72 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Max-min fair sharing (spec "XTP rate control", host-wide capacity, steps 1-4): nobody gets more
- * than it asks for, and what is left is shared equally among those who ask for more.
+ * Weighted max-min fair sharing (spec "XTP rate control", host-wide capacity, steps 1-4): nobody
+ * gets more than it can use, and what is left is shared by weight among those who could use more.
  *
- * Invariant: sum of grants = min(capacity, sum of demands), and every grant = min(demand, level)
- * for one level. Integers; O(n) per pass, a few passes. Rates in bytes/s.
+ *   grant = weight * L, but not below the reserved minimum, nor above demand or ceiling
+ *
+ * with one level L for all that reaches the capacity. So the sum of grants is min(capacity, sum of
+ * demands) but for rounding: up to 1 byte/s a flow less, or 2^-12 more.
+ *
+ * Further rules:
+ * - A minimum is not more than the demand: what is reserved but not used is shared.
+ * - If the minimums are more than the capacity (which admission should prevent), the capacity is
+ *   shared by weight up to the minimums.
+ * - A peer (all flows from one host) may have a minimum and a ceiling in sum, which move the level
+ *   of its flows up and down.
+ * - Flows of a higher priority have all they want before those of a lower one get more than their
+ *   minimums.
+ *
+ * O(n) in time and memory. Rates in bytes/s. Owned by the control lcore.
  */
 #ifndef SLUICE_CONTROL_SHARE_H
 #define SLUICE_CONTROL_SHARE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+#define SHARE_RATE_MAX_BPS (1ull << 48)
+#define SHARE_PRIORITIES   8u
+#define SHARE_NO_PEER      UINT32_MAX
+
+enum share_bound {
+    SHARE_DEMAND,  /* has all it can use */
+    SHARE_CEILING, /* its own */
+    SHARE_PEER,    /* its peer's ceiling */
+    SHARE_MINIMUM, /* its own or its peer's: its share would be less */
+    SHARE_LEVEL,   /* its share of the capacity */
+};
+
+struct share_flow {
+    uint64_t demand_Bps;  /* what it can use; more than SHARE_RATE_MAX_BPS is cut */
+    uint64_t min_Bps;     /* reserved */
+    uint64_t ceiling_Bps; /* UINT64_MAX: none */
+    uint64_t grant_Bps;   /* out */
+    uint32_t peer;        /* number of its peer, or SHARE_NO_PEER */
+    uint16_t weight;      /* 0 is as 1 */
+    uint8_t priority;     /* 0 goes first; below SHARE_PRIORITIES */
+    uint8_t bound;        /* out: enum share_bound, what the grant ends at */
+};
+
+struct share_peer {
+    uint64_t min_Bps;
+    uint64_t ceiling_Bps; /* UINT64_MAX: none */
+    uint64_t grant_Bps;   /* out: of all its flows */
+};
+
+struct share;
+
+/* Bytes of memory, aligned to 16, for up to so many flows; and making it of that. It stays the
+ * caller's. */
+size_t share_storage_bytes(uint32_t flows);
+struct share *share_init(void *storage, uint32_t flows);
+
 /*
- * The level L with sum of min(demand_Bps[i], L) = capacity_Bps, rounded down by at most n bytes/s
- * in sum; UINT64_MAX if all demands fit.
+ * Sets the grants. Flows stand in the order of their priorities, and within one those of a peer
+ * with limits side by side: what keeps connections knows when that changes. Numbers of peers are
+ * below n_peers.
  */
-uint64_t share_level(const uint64_t *demand_Bps, uint32_t n, uint64_t capacity_Bps);
+void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct share_peer *peers,
+               uint32_t n_peers, uint64_t capacity_Bps);
 
 #endif

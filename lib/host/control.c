@@ -9,33 +9,50 @@
 
 #include <rte_malloc.h>
 
+#include "base/check.h"
+#include "control/capacity.h"
 #include "control/estimate.h"
 #include "control/share.h"
 #include "host/station.h"
 
-#define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
-#define CHANGE_SHIFT    6u             /* changes below 1/64 are not worth a CNTL */
-#define BURST_NS        100000ull      /* a burst lasts 100 us at the granted rate */
-#define SLACK_INTERVALS 32u
-#define BURST_UNITS_MIN 4u
-#define BURST_UNITS_MAX 64u
+#define START_BPS         12500000000ull /* 100 Gbit/s until something is known */
+#define CHANGE_SHIFT      6u             /* changes below 1/64 are not worth a CNTL */
+#define BURST_NS          100000ull      /* a burst lasts 100 us at the granted rate */
+#define QUIET_INTERVALS   2u
+#define QUIET_MOST        64u
+#define SLACK_INTERVALS   8u
+#define OVERRUN_INTERVALS 16u /* until losses of an overrun have been found */
+#define BURST_UNITS_MIN   4u
+#define BURST_UNITS_MAX   64u
 
 struct conn_record {
     struct estimate estimate;
-    uint64_t epoch, bytes, arrived, lost;
+    uint64_t epoch, bytes, arrived, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
-    uint32_t slack; /* intervals in a row in which less than half of the grant was used */
+    uint64_t rate_Bps; /* received in the last interval */
+    uint32_t slack;    /* intervals in a row in which less than 7/8 of the grant was used */
+    uint32_t quiet;    /* intervals in a row in which nothing came */
+    uint64_t backlog,
+        backlog_end; /* what the peer said it had; rx_bytes when that will have come */
+    uint32_t flow;   /* its place in the sharing, if it is active */
     bool active;
 };
 
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct conn_record *records[HOST_WORKERS_MAX];
-    uint64_t *demands;           /* of the active connections */
-    struct conn_record **owners; /* whose they are */
+    struct share_flow *flows; /* the active connections */
+    struct share *share;
     uint32_t n;
-    uint64_t capacity_Bps; /* hard ceiling; 0: none */
+    uint64_t ceiling_Bps; /* atomic: hard ceiling; 0: none */
+    uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
+    uint32_t own_for;     /* for so many intervals */
+    struct capacity capacity;
+    struct capacity_sample sample; /* of this interval */
+    struct host_port_counters seen;
     uint64_t last;
+    /* what others see, by base/counter.h */
+    uint64_t shown_Bps, shown_why, shown_granted_Bps, shown_overruns;
 };
 
 static uint32_t conns_in_all(const struct host_control *c)
@@ -60,16 +77,20 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
         ok = c->records[i] != NULL;
     }
     if (ok) {
-        c->demands = rte_zmalloc("demands", conns_in_all(c) * sizeof *c->demands, 64);
-        c->owners = rte_zmalloc("owners", conns_in_all(c) * sizeof(void *), 64);
-        ok = c->demands != NULL && c->owners != NULL;
+        uint32_t all = conns_in_all(c);
+        void *storage = rte_zmalloc("share", share_storage_bytes(all), 64);
+
+        c->share = storage != NULL ? share_init(storage, all) : NULL;
+        c->flows = rte_zmalloc("flows", all * sizeof *c->flows, 64);
+        ok = c->share != NULL && c->flows != NULL;
     }
     if (!ok) {
         snprintf(err, err_len, "no memory for control; lower connections or give EAL more (-m)");
         host_control_destroy(c);
         return NULL;
     }
-    c->capacity_Bps = hosts[0]->cfg.capacity_Bps;
+    c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
+    capacity_init(&c->capacity);
     c->last = now;
     return c;
 }
@@ -80,19 +101,31 @@ void host_control_destroy(struct host_control *c)
         return;
     for (uint32_t i = 0; i < c->n; i++)
         rte_free(c->records[i]);
-    rte_free(c->demands);
-    rte_free(c->owners);
+    rte_free(c->flows);
+    rte_free(c->share);
     rte_free(c);
 }
 
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
 {
-    c->capacity_Bps = capacity_Bps;
+    counter_set(&c->ceiling_Bps, capacity_Bps);
 }
 
-uint64_t host_control_capacity(const struct host_control *c)
+void host_control_capacity(const struct host_control *c, struct host_capacity *out)
 {
-    return c->capacity_Bps;
+    static const char *const why[] = {[CAPACITY_UNKNOWN] = "unknown",
+                                      [CAPACITY_MEASURED] = "measured",
+                                      [CAPACITY_OVERRUN] = "overrun",
+                                      [CAPACITY_SATURATED] = "saturated",
+                                      [CAPACITY_PROBED] = "probed"};
+
+    *out = (struct host_capacity){
+        .ceiling_Bps = counter_get(&c->ceiling_Bps),
+        .measured_Bps = counter_get(&c->shown_Bps),
+        .why = why[counter_get(&c->shown_why)],
+        .granted_Bps = counter_get(&c->shown_granted_Bps),
+        .overruns = counter_get(&c->shown_overruns),
+    };
 }
 
 static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
@@ -125,6 +158,50 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
     __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
 }
 
+/* One connection's part in what the host did. */
+static void sample_add(struct host_control *c, const struct conn_public *p, struct conn_record *r,
+                       uint64_t bytes, uint64_t interval_ns)
+{
+    uint64_t sent = counter_get(&p->tx_bytes);
+
+    r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
+    c->sample.rx_bytes += bytes - r->bytes;
+    c->sample.tx_bytes += sent - r->tx_bytes;
+    c->sample.hungry = c->sample.hungry || r->rate_Bps >= r->grant_Bps / 4 * 3;
+    r->tx_bytes = sent;
+}
+
+/* Intervals that a connection of few packets may be quiet between them; none with 8 in each. */
+static uint32_t packet_intervals(const struct conn_public *p, const struct conn_record *r,
+                                 uint64_t interval_ns)
+{
+    unsigned __int128 packets_ns =
+        (unsigned __int128)8 * counter_get(&p->unit_bytes) * CLOCK_NS_PER_S / (r->grant_Bps + 1);
+
+    return (uint32_t)RTE_MIN(packets_ns / interval_ns, (unsigned __int128)QUIET_MOST);
+}
+
+/* What the host itself dropped says nothing of the path. */
+static uint64_t path_losses(struct host_control *c, uint64_t lost)
+{
+    uint64_t own = RTE_MIN(lost, c->own_losses);
+
+    c->own_losses -= own;
+    return lost - own;
+}
+
+/* Has not all come yet that the peer last said it had? */
+static bool backlog_left(const struct conn_public *p, struct conn_record *r, uint64_t bytes)
+{
+    uint64_t backlog = counter_get(&p->peer_backlog_bytes);
+
+    if (backlog != r->backlog) {
+        r->backlog = backlog;
+        r->backlog_end = bytes + backlog;
+    }
+    return r->backlog_end > bytes;
+}
+
 /* One connection's interval; true if it takes part in the sharing. */
 static bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
                           uint64_t interval_ns)
@@ -144,79 +221,149 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
         return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
         *r = (struct conn_record){.epoch = epoch};
-        estimate_init(&r->estimate, c->capacity_Bps != 0 ? c->capacity_Bps : START_BPS);
+        estimate_init(&r->estimate, c->ceiling_Bps != 0 ? c->ceiling_Bps : START_BPS);
     }
 
     estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
-                    lost > r->lost ? lost - r->lost : 0, r->grant_Bps, interval_ns, rtt_intervals);
-    if (c->capacity_Bps != 0 && r->estimate.ceiling_Bps > c->capacity_Bps)
-        r->estimate.ceiling_Bps = c->capacity_Bps;
-    r->active = bytes != r->bytes || counter_get(&p->peer_backlog_bytes) > 0 || r->grant_Bps == 0;
+                    path_losses(c, lost > r->lost ? lost - r->lost : 0), r->grant_Bps, interval_ns,
+                    rtt_intervals);
+    if (c->ceiling_Bps != 0 && r->estimate.ceiling_Bps > c->ceiling_Bps)
+        r->estimate.ceiling_Bps = c->ceiling_Bps;
+    sample_add(c, p, r, bytes, interval_ns);
+    r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
+    r->active = r->grant_Bps == 0 ||
+                r->quiet <= packet_intervals(p, r, interval_ns) +
+                                (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
     r->bytes = bytes;
     r->arrived = arrived;
     r->lost = lost;
     return true;
 }
 
-/* What a connection could use: all its way can carry, or, when it has long used little, twice that.
+/*
+ * What a connection is counted with (spec, step 2): all that its way can carry, if it uses what it
+ * is granted, or did so not long ago; else what it uses, and a little more.
  */
 static uint64_t record_demand(struct conn_record *r)
 {
     uint64_t used = r->estimate.throughput_Bps;
 
-    r->slack = used < r->grant_Bps / 2 ? r->slack + 1 : 0;
+    r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
     if (r->slack < SLACK_INTERVALS)
         return r->estimate.ceiling_Bps;
-    return RTE_MIN(r->estimate.ceiling_Bps, 2 * used + ESTIMATE_MIN_BPS);
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
 }
 
-static void grants_write(struct host_control *c, uint64_t level, uint64_t newcomer)
+/* Who has all he uses may use more, until that is seen. */
+static uint64_t record_room(const struct conn_record *r)
+{
+    uint64_t used = RTE_MAX(r->estimate.throughput_Bps, r->rate_Bps);
+
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 4 + ESTIMATE_MIN_BPS);
+}
+
+/* Rate and reason of one connection; newcomer: of those that are quiet. */
+static uint64_t grant_of(const struct host_control *c, const struct conn_record *r,
+                         uint64_t newcomer, enum grant_reason *why)
+{
+    uint64_t ceiling = r->estimate.ceiling_Bps;
+
+    if (!r->active) {
+        *why = GRANT_IDLE;
+        return RTE_MIN(newcomer, ceiling);
+    }
+    *why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
+    if (c->shown_granted_Bps == 0)
+        return ceiling;
+    if (c->flows[r->flow].bound == SHARE_LEVEL)
+        *why = GRANT_CAPACITY;
+    else if (r->slack >= SLACK_INTERVALS)
+        return record_room(r);
+    return c->flows[r->flow].grant_Bps;
+}
+
+static void grants_write(struct host_control *c, uint64_t newcomer)
 {
     for (uint32_t k = 0; k < c->n; k++) {
         struct host *h = c->hosts[k];
 
         for (uint32_t i = 0; i < h->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
+            enum grant_reason why;
+            uint64_t rate;
 
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->estimate.ceiling_Bps == 0)
                 continue;
-            uint64_t ceiling = r->estimate.ceiling_Bps;
-            enum grant_reason why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
-            uint64_t limit = r->active ? level : newcomer;
-
-            if (limit < ceiling)
-                why = r->active ? GRANT_CAPACITY : GRANT_IDLE;
-            grant_write(h, i, r, RTE_MIN(limit, ceiling), why);
+            rate = grant_of(c, r, newcomer, &why);
+            grant_write(h, i, r, rate, why);
         }
-        counter_set(&h->newcomer_rate_Bps, RTE_MIN(newcomer, (uint64_t)START_BPS));
-        counter_set(&h->newcomer_burst_bytes,
-                    burst_for(h, RTE_MIN(newcomer, (uint64_t)START_BPS), h->cfg.mtu));
+        counter_set(&h->newcomer_rate_Bps, newcomer);
+        counter_set(&h->newcomer_burst_bytes, burst_for(h, newcomer, h->cfg.mtu));
     }
+}
+
+/* Since the last interval. */
+static void sample_take(struct host_control *c, const struct host_port_counters *port)
+{
+    struct capacity_sample *s = &c->sample;
+
+    s->overruns = port->imissed - c->seen.imissed + port->rx_nombuf - c->seen.rx_nombuf +
+                  port->ring_full - c->seen.ring_full;
+    s->time = port->time - c->seen.time;
+    s->busy = RTE_MIN(port->busy - c->seen.busy, s->time); /* work may be counted as it begins */
+    s->bursts = port->bursts - c->seen.bursts;
+    s->full = port->full - c->seen.full;
+    c->seen = *port;
+    c->own_losses += 2 * s->overruns; /* what is sent again may be dropped again */
+    if (s->overruns > 0)
+        c->own_for = OVERRUN_INTERVALS;
+    else if (c->own_for > 0 && --c->own_for == 0)
+        c->own_losses = 0;
+}
+
+/* What there is to share; UINT64_MAX: no limit is known. */
+static uint64_t capacity_find(struct host_control *c)
+{
+    uint64_t ceiling = counter_get(&c->ceiling_Bps), most;
+
+    capacity_update(&c->capacity, &c->sample);
+    most = RTE_MIN(capacity_grant(&c->capacity), ceiling != 0 ? ceiling : UINT64_MAX);
+    counter_set(&c->shown_Bps, c->capacity.capacity_Bps);
+    counter_set(&c->shown_why, c->capacity.why);
+    counter_set(&c->shown_overruns, c->capacity.overruns);
+    counter_set(&c->shown_granted_Bps, most != UINT64_MAX ? most : 0);
+    return most;
 }
 
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
 {
-    (void)port; /* host overrun is told from path loss by a later estimate */
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
+    uint64_t most, newcomer = START_BPS;
     uint32_t active = 0;
 
     if (interval_ns == 0)
         return;
     c->last = now;
+    c->sample = (struct capacity_sample){.interval_ns = interval_ns};
+    sample_take(c, port);
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
 
-            if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
-                c->demands[active++] = record_demand(r);
+            if (!record_update(c, c->hosts[k], i, r, interval_ns) || !r->active)
+                continue;
+            r->flow = active;
+            c->flows[active++] = (struct share_flow){.demand_Bps = record_demand(r),
+                                                     .ceiling_Bps = UINT64_MAX,
+                                                     .peer = SHARE_NO_PEER,
+                                                     .weight = 1};
         }
-    uint64_t level = UINT64_MAX, newcomer = START_BPS;
-
-    if (c->capacity_Bps != 0) {
-        level = share_level(c->demands, active, c->capacity_Bps);
-        newcomer = c->capacity_Bps / (active + 1);
+    most = capacity_find(c);
+    if (most != UINT64_MAX) {
+        share_run(c->share, c->flows, active, NULL, 0, most);
+        newcomer = RTE_MIN(most / (active + 1), (uint64_t)START_BPS);
     }
-    grants_write(c, level, newcomer);
+    grants_write(c, newcomer);
 }
 
 /* The worker's side: takes what control has changed. */

@@ -216,9 +216,13 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
 
 /* ---- control ---------------------------------------------------------------------------- */
 
-/* What the port saw since start, for the capacity estimate. */
+/* What was seen since start of the port and of the workers that run its hosts, for the capacity
+ * estimate (control/capacity.h). */
 struct host_port_counters {
-    uint64_t imissed, rx_nombuf; /* packets */
+    uint64_t imissed, rx_nombuf; /* packets that the port dropped: no room, no memory */
+    uint64_t ring_full;          /* the same between workers */
+    uint64_t busy, time;         /* of the workers, in one unit: at work, in all; 0: not known */
+    uint64_t bursts, full;       /* polls that found packets; as many as they could take */
 };
 
 /*
@@ -230,8 +234,17 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
-/* Live change of the hard ceiling; 0: none. */
+/* Live change of the hard ceiling; 0: none. [any] */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
-uint64_t host_control_capacity(const struct host_control *c);
+
+struct host_capacity {
+    uint64_t ceiling_Bps;  /* as configured; 0: none */
+    uint64_t measured_Bps; /* 0: unknown */
+    const char *why;       /* how it is known: unknown, measured, overrun, saturated, probed */
+    uint64_t granted_Bps;  /* what was shared in the last interval; 0: no limit */
+    uint64_t overruns;     /* intervals with overrun */
+};
+/* [any] */
+void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 
 #endif

@@ -124,3 +124,17 @@ void port_polled(struct port *p, uint64_t now)
     if (p->user_at <= now)
         p->user_at = TIME_NEVER;
 }
+
+void port_worked(struct port *p, uint16_t n, uint64_t now)
+{
+    p->seen.bursts += n > 0;
+    p->seen.full += n == p->cfg.burst;
+    if (p->cfg.service_Bps != 0) {
+        uint64_t took = p->work_bytes * WORLD_HZ / p->cfg.service_Bps;
+
+        p->seen.busy += took;
+        if (p->free_at < now + took)
+            p->free_at = now + took;
+    }
+    p->work_bytes = 0;
+}

@@ -35,6 +35,7 @@ struct port {
     uint64_t free_at; /* no poll before this */
     uint64_t user_at; /* when the host's user wants to be called; TIME_NEVER */
     uint64_t link_free;
+    uint64_t work_bytes; /* of the poll that is going on */
     bool trouble[WORLD_TROUBLES];
     /* mbufs taken away while WORLD_HEADS_OUT, WORLD_BODIES_OUT last */
     struct rte_mbuf **held[2];
@@ -58,5 +59,7 @@ uint64_t port_trouble_wait(struct port *p, enum world_trouble t);
 uint64_t port_next(const struct port *p, uint64_t now);
 /* A poll is made now: none before the time that this sets. */
 void port_polled(struct port *p, uint64_t now);
+/* It is over: n frames were received, work_bytes moved in all; the host is busy with them. */
+void port_worked(struct port *p, uint16_t n, uint64_t now);
 
 #endif

@@ -149,6 +149,12 @@ const struct path *world_path(const struct world *w, uint32_t i, bool up)
     return up ? w->up[i].path : w->down[i].path;
 }
 
+void world_service(struct world *w, uint32_t i, uint64_t service_Bps)
+{
+    CHECK(i < w->n);
+    w->port[i].cfg.service_Bps = service_Bps;
+}
+
 uint64_t world_now(const struct world *w)
 {
     return w->now;
@@ -340,6 +346,7 @@ static void control_run(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
 
+    p->seen.time = p->cfg.service_Bps != 0 ? w->now : 0;
     if (!p->trouble[WORLD_CONTROL_STALL])
         host_control(p->control, &p->seen, w->now);
     schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);
@@ -395,6 +402,8 @@ static void host_transmit(struct world *w, uint32_t i)
         }
     }
     p->kept_n = host_tx(p->host, p->kept, p->cfg.burst, w->now);
+    for (uint16_t k = 0; k < p->kept_n; k++)
+        p->work_bytes += p->kept[k]->pkt_len;
     p->kept_since = w->now;
     if (p->kept_n == 0)
         return;
@@ -411,6 +420,8 @@ static void host_poll(struct world *w, uint32_t i)
 
     w->counts.polls++;
     port_polled(p, w->now);
+    for (uint16_t k = 0; k < n; k++)
+        p->work_bytes += m[k]->pkt_len;
     if (n > 0) {
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
@@ -419,6 +430,7 @@ static void host_poll(struct world *w, uint32_t i)
             w->cfg.rx(w->cfg.ctx, i, NULL, 0, w->now);
     }
     host_transmit(w, i);
+    port_worked(p, n, w->now);
     if (w->cfg.app != NULL)
         w->cfg.app(w->cfg.ctx, i, p->host, w->now);
     poll_schedule(w, i);

@@ -57,6 +57,8 @@ struct world_port {
     uint16_t burst;          /* of each poll, 1 .. 32; 0: 32 */
     uint64_t poll_ns;        /* least time between polls; 0: the world's */
     uint64_t poll_spread_ns; /* and up to so much more, at random */
+    uint64_t service_Bps;    /* the host is at work for so many bytes of frames that it took or gave
+                                a second, and not polled meanwhile; 0: no time at all */
     uint64_t keep_ns;        /* frames refused for so long are given up */
     uint64_t seed;           /* of what is random about the port and its paths */
     struct world_spell spell[WORLD_TROUBLES];
@@ -103,6 +105,8 @@ bool world_run(struct world *w, uint64_t until);
 void world_wake(struct world *w, uint32_t i, uint64_t when);
 /* All troubles end, for good; paths become wires. Packets on them are lost. */
 void world_calm(struct world *w);
+/* The host gets faster or slower. */
+void world_service(struct world *w, uint32_t i, uint64_t service_Bps);
 /* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
  * copied. Not from within fate(). */
 void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Max-min fair sharing against water poured in byte by byte, and against sorted demands.
+// Weighted max-min fair sharing against water poured in drop by drop, and against a model that
+// looks for levels by halving, in floating point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "../base/seed.h"
@@ -14,179 +16,319 @@ extern "C" {
 
 namespace
 {
-using u128 = unsigned __int128;
-using Demands = std::vector<uint64_t>;
 
-uint64_t level_of(const Demands &d, uint64_t capacity)
+using Flows = std::vector<share_flow>;
+using Peers = std::vector<share_peer>;
+
+share_flow flow(uint64_t demand, uint16_t weight = 1, uint64_t min = 0,
+                uint64_t ceiling = UINT64_MAX, uint32_t peer = SHARE_NO_PEER, uint8_t priority = 0)
 {
-    return share_level(d.data(), (uint32_t)d.size(), capacity);
+    share_flow f = {};
+
+    f.demand_Bps = demand;
+    f.min_Bps = min;
+    f.ceiling_Bps = ceiling;
+    f.weight = weight;
+    f.peer = peer;
+    f.priority = priority;
+    return f;
 }
 
-Demands grants_at(const Demands &d, uint64_t level)
+void grant(Flows &f, uint64_t capacity, Peers *peers = nullptr)
 {
-    Demands g;
+    uint32_t n_peers = peers != nullptr ? (uint32_t)peers->size() : 0;
+    std::vector<__int128> storage(share_storage_bytes((uint32_t)f.size()) / 16 + 1);
+    struct share *s = share_init(storage.data(), (uint32_t)f.size());
+    std::vector<size_t> order(f.size());
+    Flows sorted;
 
-    for (uint64_t x : d)
-        g.push_back(std::min(x, level));
+    for (size_t i = 0; i < f.size(); i++)
+        order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        return std::make_pair(f[a].priority, f[a].peer) < std::make_pair(f[b].priority, f[b].peer);
+    });
+    for (size_t i : order)
+        sorted.push_back(f[i]);
+    share_run(s, sorted.data(), (uint32_t)f.size(), n_peers > 0 ? peers->data() : nullptr, n_peers,
+              capacity);
+    for (size_t i = 0; i < f.size(); i++)
+        f[order[i]] = sorted[i];
+}
+
+std::vector<uint64_t> grants(const Flows &f)
+{
+    std::vector<uint64_t> g;
+
+    for (const share_flow &x : f)
+        g.push_back(x.grant_Bps);
     return g;
 }
 
-/*
- * One round after the other, everybody who wants more gets one more byte/s, as long as a whole
- * round can be paid. What fairness means, without arithmetic.
- */
-Demands pour(const Demands &d, uint64_t capacity)
+uint64_t sum(const Flows &f)
 {
-    Demands g(d.size(), 0);
+    uint64_t all = 0;
+
+    for (const share_flow &x : f)
+        all += x.grant_Bps;
+    return all;
+}
+
+// One round after the other, everybody who wants more gets one more byte/s, as long as a whole
+// round can be paid. What fairness means, without arithmetic.
+std::vector<uint64_t> pour(const Flows &f, uint64_t capacity)
+{
+    std::vector<uint64_t> g(f.size(), 0);
 
     for (;;) {
         uint64_t thirsty = 0;
 
-        for (size_t i = 0; i < d.size(); i++)
-            thirsty += g[i] < d[i];
+        for (size_t i = 0; i < f.size(); i++)
+            thirsty += g[i] < f[i].demand_Bps;
         if (thirsty == 0 || thirsty > capacity)
             return g;
         capacity -= thirsty;
-        for (size_t i = 0; i < d.size(); i++)
-            g[i] += g[i] < d[i];
+        for (size_t i = 0; i < f.size(); i++)
+            g[i] += g[i] < f[i].demand_Bps;
     }
 }
 
-/* The level of sorted demands: the smallest is satisfied, or all that remain share equally. */
-uint64_t level_sorted(Demands d, uint64_t capacity)
+// ---- the model -------------------------------------------------------------------------------
+
+struct Range {
+    double low, high; // rates
+    double weight;
+    size_t flow;
+};
+
+double at_level(const Range &r, double level)
 {
-    u128 left = capacity;
+    return std::clamp(r.weight * level, r.low, r.high);
+}
 
-    std::sort(d.begin(), d.end());
-    for (size_t i = 0; i < d.size(); i++) {
-        uint64_t equal = (uint64_t)(left / (d.size() - i));
+// The level at which all together have the target, or as near as they come to it.
+double find_level(const std::vector<Range> &v, double target)
+{
+    double low = 0, high = 1e18;
 
-        if (d[i] > equal)
-            return equal;
-        left -= d[i];
+    for (int i = 0; i < 200; i++) {
+        double middle = (low + high) / 2, all = 0;
+
+        for (const Range &r : v)
+            all += at_level(r, middle);
+        (all > target ? high : low) = middle;
     }
-    return UINT64_MAX;
+    return low;
 }
 
-u128 sum_of(const Demands &d)
+double least(const std::vector<Range> &v)
 {
-    u128 sum = 0;
+    double all = 0;
 
-    for (uint64_t x : d)
-        sum += x;
-    return sum;
+    for (const Range &r : v)
+        all += r.low;
+    return all;
 }
+
+void relax(std::vector<Range> &v)
+{
+    for (Range &r : v) {
+        r.high = r.low;
+        r.low = 0;
+    }
+}
+
+std::vector<double> model(const Flows &f, const Peers &peers, double capacity)
+{
+    std::vector<double> rates(f.size(), 0), had(peers.size(), 0);
+
+    for (int priority = 0; priority < (int)SHARE_PRIORITIES; priority++) {
+        std::vector<std::vector<Range>> groups(peers.size() + 1);
+        std::vector<Range> all;
+        double later = 0;
+
+        for (size_t i = 0; i < f.size(); i++) {
+            double high =
+                (double)std::min({f[i].demand_Bps, f[i].ceiling_Bps, (uint64_t)SHARE_RATE_MAX_BPS});
+            Range r = {std::min((double)f[i].min_Bps, high), high,
+                       (double)std::max<uint16_t>(f[i].weight, 1), i};
+
+            if (f[i].priority == priority)
+                groups[f[i].peer == SHARE_NO_PEER ? peers.size() : f[i].peer].push_back(r);
+            else if (f[i].priority > priority)
+                later += r.low;
+        }
+        for (size_t p = 0; p < groups.size(); p++) {
+            std::vector<Range> &g = groups[p];
+
+            if (p < peers.size()) {
+                double ceiling = std::max(0.0, (double)peers[p].ceiling_Bps - had[p]);
+                double min = std::max(0.0, (double)peers[p].min_Bps - had[p]);
+
+                if (least(g) > ceiling)
+                    relax(g);
+                double level = find_level(g, ceiling);
+                for (Range &r : g)
+                    r.high = at_level(r, level);
+                level = find_level(g, min);
+                for (Range &r : g)
+                    r.low = at_level(r, level);
+            }
+            all.insert(all.end(), g.begin(), g.end());
+        }
+        double here = std::max(0.0, capacity - later);
+
+        if (least(all) > here)
+            relax(all);
+        double level = find_level(all, here);
+
+        for (const Range &r : all) {
+            rates[r.flow] = at_level(r, level);
+            capacity -= rates[r.flow];
+            if (f[r.flow].peer != SHARE_NO_PEER)
+                had[f[r.flow].peer] += rates[r.flow];
+        }
+    }
+    return rates;
+}
+
 } // namespace
 
-TEST(Share, NobodyToShareWithHasNoLimit)
+TEST(Share, NobodyOrNothing)
 {
-    EXPECT_EQ(share_level(nullptr, 0, 0), UINT64_MAX);
-    EXPECT_EQ(share_level(nullptr, 0, 1000), UINT64_MAX);
+    Flows none, one = {flow(100)}, idle = {flow(0), flow(0)};
+
+    grant(none, 100);
+    grant(one, 0);
+    EXPECT_EQ(one[0].grant_Bps, 0u);
+    grant(one, 1000);
+    EXPECT_EQ(one[0].grant_Bps, 100u);
+    EXPECT_EQ(one[0].bound, SHARE_DEMAND);
+    grant(idle, 1000);
+    EXPECT_EQ(sum(idle), 0u);
 }
 
-TEST(Share, AllDemandsThatFitAreMet)
-{
-    EXPECT_EQ(level_of({10, 20, 30}, 60), UINT64_MAX);
-    EXPECT_EQ(level_of({10, 20, 30}, 59), 29u);
-    EXPECT_EQ(level_of({0, 0}, 0), UINT64_MAX);
-    EXPECT_EQ(level_of({UINT64_MAX}, UINT64_MAX), UINT64_MAX);
-}
-
-TEST(Share, NoCapacityIsNoRate)
-{
-    EXPECT_EQ(level_of({0, 1}, 0), 0u);
-    EXPECT_EQ(level_of({5, UINT64_MAX, 7}, 0), 0u);
-}
-
-TEST(Share, WhatTheSmallLeaveGoesToTheLarge)
-{
-    EXPECT_EQ(level_of({100, 100, 100}, 90), 30u);
-    EXPECT_EQ(level_of({10, 100, 100}, 90), 40u);
-    EXPECT_EQ(level_of({10, 35, 100}, 90), 45u);
-    EXPECT_EQ(level_of({10, 45, 100}, 90), 40u);
-}
-
-TEST(Share, DemandsWhoseSumOverflowsAreShared)
-{
-    EXPECT_EQ(level_of(Demands(7, UINT64_MAX), UINT64_MAX), UINT64_MAX / 7);
-    EXPECT_EQ(level_of({UINT64_MAX, UINT64_MAX, 100}, 1000), 450u);
-}
-
-TEST(ShareProperty, MatchesWaterPouredByteByByte)
+TEST(Share, PouredWater)
 {
     struct rng r;
-    int short_of = 0, enough = 0;
 
     rng_init(&r, test_seed());
-    for (int i = 0; i < 20000; i++) {
-        Demands d(1 + rng_below(&r, 12));
-        uint64_t most = 1 + rng_below(&r, 60);
-        uint64_t capacity = rng_below(&r, 40 * d.size());
+    for (int i = 0; i < 300; i++) {
+        Flows f;
+        uint64_t capacity = rng_below(&r, 3000);
 
-        for (uint64_t &x : d)
-            x = rng_below(&r, most + 1);
-        uint64_t level = level_of(d, capacity);
-
-        ASSERT_EQ(grants_at(d, level), pour(d, capacity)) << "case " << i << " of " << capacity;
-        ASSERT_EQ(level == UINT64_MAX, sum_of(d) <= capacity);
-        (level == UINT64_MAX ? enough : short_of)++;
+        for (uint64_t k = 1 + rng_below(&r, 30); k > 0; k--)
+            f.push_back(flow(rng_below(&r, 200)));
+        grant(f, capacity);
+        ASSERT_EQ(grants(f), pour(f, capacity)) << "capacity " << capacity;
     }
-    EXPECT_GT(short_of, 1000);
-    EXPECT_GT(enough, 1000);
 }
 
-TEST(ShareProperty, MatchesSortedDemandsOfEveryMagnitude)
+TEST(Share, WeightsMinimumsAndCeilings)
+{
+    Flows f = {flow(UINT64_MAX, 1), flow(UINT64_MAX, 3), flow(10), flow(UINT64_MAX, 1, 500),
+               flow(UINT64_MAX, 9, 0, 90)};
+
+    grant(f, 1000);
+    EXPECT_EQ(grants(f), (std::vector<uint64_t>{100, 300, 10, 500, 90}));
+    EXPECT_EQ(f[0].bound, SHARE_LEVEL);
+    EXPECT_EQ(f[2].bound, SHARE_DEMAND);
+    EXPECT_EQ(f[3].bound, SHARE_MINIMUM);
+    EXPECT_EQ(f[4].bound, SHARE_CEILING);
+}
+
+TEST(Share, WhatIsReservedButNotUsedIsShared)
+{
+    Flows f = {flow(100, 1, 600), flow(UINT64_MAX), flow(UINT64_MAX)};
+
+    grant(f, 1000);
+    EXPECT_EQ(grants(f), (std::vector<uint64_t>{100, 450, 450}));
+}
+
+TEST(Share, MinimumsBeyondTheCapacityAreShared)
+{
+    Flows f = {flow(UINT64_MAX, 1, 100), flow(UINT64_MAX, 1, 800), flow(UINT64_MAX, 1, 900)};
+
+    grant(f, 1000);
+    EXPECT_EQ(grants(f), (std::vector<uint64_t>{100, 450, 450}));
+}
+
+TEST(Share, PeersHaveLimitsInSum)
+{
+    Peers p = {{0, 200, 0}, {600, UINT64_MAX, 0}, {0, UINT64_MAX, 0}};
+    Flows f = {flow(UINT64_MAX, 1, 0, UINT64_MAX, 0), flow(UINT64_MAX, 3, 0, UINT64_MAX, 0),
+               flow(UINT64_MAX, 1, 0, UINT64_MAX, 1), flow(UINT64_MAX, 1, 0, UINT64_MAX, 2),
+               flow(UINT64_MAX)};
+
+    grant(f, 1000, &p);
+    EXPECT_EQ(grants(f), (std::vector<uint64_t>{50, 150, 600, 100, 100}));
+    EXPECT_EQ(f[0].bound, SHARE_PEER);
+    EXPECT_EQ(f[2].bound, SHARE_MINIMUM);
+    EXPECT_EQ(p[0].grant_Bps, 200u);
+    EXPECT_EQ(p[1].grant_Bps, 600u);
+}
+
+TEST(Share, PrioritiesGoFirstButForMinimums)
+{
+    Flows f = {flow(400, 1, 0, UINT64_MAX, SHARE_NO_PEER, 1),
+               flow(500, 1, 0, UINT64_MAX, SHARE_NO_PEER, 0),
+               flow(UINT64_MAX, 1, 150, UINT64_MAX, SHARE_NO_PEER, 7)};
+
+    grant(f, 1000);
+    EXPECT_EQ(grants(f), (std::vector<uint64_t>{350, 500, 150}));
+}
+
+// Rates from bytes to terabits, whatever the rules: as the model says, to the rounding.
+TEST(ShareProperty, AsTheModelSays)
 {
     struct rng r;
 
     rng_init(&r, test_seed());
-    for (int i = 0; i < 4000; i++) {
-        Demands d(1 + rng_below(&r, rng_below(&r, 2) ? 6 : 700));
-        int bits = (int)rng_below(&r, 64);
-        uint64_t capacity = rng_u64(&r) >> rng_below(&r, 64);
+    for (int round = 0; round < 400; round++) {
+        uint64_t n = 1 + rng_below(&r, round % 10 == 0 ? 500 : 40), n_peers = rng_below(&r, 6);
+        auto rate = [&] { return rng_u64(&r) >> (16 + rng_below(&r, 48)); };
+        Peers peers;
+        Flows f;
+        uint64_t rounding = n;
 
-        for (uint64_t &x : d)
-            x = rng_u64(&r) >> rng_below(&r, (uint64_t)bits + 1);
-        uint64_t level = level_of(d, capacity);
-        u128 given = sum_of(grants_at(d, level));
-
-        ASSERT_EQ(level, level_sorted(d, capacity)) << "case " << i;
-        ASSERT_LE(given, capacity);
-        if (level == UINT64_MAX) {
-            ASSERT_EQ(given, sum_of(d));
-        } else { /* rounded down by less than one byte/s each */
-            ASSERT_LT((uint64_t)(capacity - given), d.size());
+        for (uint64_t i = 0; i < n_peers; i++)
+            peers.push_back(
+                {rng_below(&r, 2) ? rate() >> 4 : 0, rng_below(&r, 2) ? rate() : UINT64_MAX, 0});
+        for (uint64_t i = 0; i < n; i++) {
+            f.push_back(flow(
+                rng_below(&r, 3) ? rate() : UINT64_MAX,
+                (uint16_t)(rng_below(&r, 2) ? 1 : 1 + rng_below(&r, 65535)),
+                rng_below(&r, 4) ? 0 : rate() >> 6, rng_below(&r, 3) ? UINT64_MAX : rate(),
+                n_peers > 0 && rng_below(&r, 2) ? (uint32_t)rng_below(&r, n_peers) : SHARE_NO_PEER,
+                (uint8_t)(rng_below(&r, 3) ? 0 : rng_below(&r, SHARE_PRIORITIES))));
+            rounding += f.back().weight / 64 + 1;
         }
+        uint64_t capacity = rate();
+        std::vector<double> want = model(f, peers, (double)capacity);
+
+        grant(f, capacity, &peers);
+        EXPECT_LE(sum(f), capacity + n / 4096 + (capacity >> 24) + 1);
+        for (size_t i = 0; i < n; i++)
+            ASSERT_NEAR((double)f[i].grant_Bps, want[i],
+                        (double)rounding * f[i].weight + want[i] * 0x1p-23)
+                << "flow " << i << " of " << n << ", round " << round;
     }
 }
 
-/* Who asks for more never gets less, and takes from those above the level only. */
-TEST(ShareProperty, AskingForMoreNeverHurtsTheAsker)
+// But for the last byte.
+TEST(ShareProperty, OrderDecidesNothing)
 {
     struct rng r;
+    Flows f;
 
     rng_init(&r, test_seed());
-    for (int i = 0; i < 20000; i++) {
-        Demands d(2 + rng_below(&r, 8));
-        uint64_t capacity = 1 + rng_below(&r, 1000000);
+    for (int i = 0; i < 1000; i++)
+        f.push_back(flow(rng_u64(&r) >> (16 + rng_below(&r, 40)), (uint16_t)(1 + i % 7)));
+    Flows g(f.rbegin(), f.rend());
 
-        for (uint64_t &x : d)
-            x = rng_below(&r, 500000);
-        size_t who = rng_below(&r, d.size());
-        Demands before = grants_at(d, level_of(d, capacity));
-        uint64_t wanted = d[who];
-
-        d[who] += rng_below(&r, 500000);
-        Demands after = grants_at(d, level_of(d, capacity));
-
-        ASSERT_GE(after[who], before[who]);
-        for (size_t k = 0; k < d.size(); k++) {
-            if (k != who) {
-                ASSERT_LE(after[k], before[k]);
-            }
-            if (before[who] < wanted) { /* was at the level already: nothing changes */
-                ASSERT_EQ(after[k], before[k]);
-            }
-        }
-    }
+    grant(f, 1ull << 40);
+    grant(g, 1ull << 40);
+    std::reverse(g.begin(), g.end());
+    for (size_t i = 0; i < f.size(); i++)
+        EXPECT_NEAR((double)f[i].grant_Bps, (double)g[i].grant_Bps, 1) << i;
+    EXPECT_GE(sum(f), (1ull << 40) - 2000);
 }

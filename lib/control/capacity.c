@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/capacity.h"
+
+#include "base/clock.h"
+
+#define IDLE_SHARE      16u /* more than 16 times of what was done is not believed */
+#define SPENT_SHARE     64u /* all time is spent where less than 1/64 is left */
+#define FULL_SHARE      16u /* nearly all bursts are full where less than 1/16 are not */
+#define LARGE_SHARE     4u  /* bursts are large where 1/4 are full */
+#define STEP_SHIFT      4u  /* of the capacity, upward */
+#define RESERVE_SHIFT   6u  /* of the capacity, not granted once packets were dropped */
+#define DRAIN_SHIFT     3u  /* of the capacity, not granted after that, until the backlog went */
+#define EXTRA_SHIFT     2u  /* of the capacity, granted beside where none has ever been dropped */
+#define DRAIN           2u
+#define HOLD_INTERVALS  32u
+#define TIGHT_INTERVALS 4u
+
+typedef unsigned __int128 u128;
+
+void capacity_init(struct capacity *c)
+{
+    *c = (struct capacity){.why = CAPACITY_UNKNOWN};
+}
+
+static uint64_t clamp(u128 rate)
+{
+    if (rate < CAPACITY_MIN_BPS)
+        return CAPACITY_MIN_BPS;
+    return rate < CAPACITY_MAX_BPS ? (uint64_t)rate : CAPACITY_MAX_BPS;
+}
+
+static bool measured(const struct capacity_sample *s)
+{
+    return s->time > 0 && s->busy > 0 && s->busy <= s->time;
+}
+
+static bool spent(const struct capacity_sample *s)
+{
+    return measured(s) && s->time - s->busy < s->time / SPENT_SHARE;
+}
+
+/* Bursts do not grow much any more. */
+static bool large(const struct capacity_sample *s)
+{
+    return s->full >= s->bursts / LARGE_SHARE;
+}
+
+/* What could have been received in the interval. */
+static uint64_t could(const struct capacity_sample *s)
+{
+    u128 bytes = s->rx_bytes;
+
+    if (measured(s)) {
+        uint64_t busy = s->busy > s->time / IDLE_SHARE ? s->busy : s->time / IDLE_SHARE + 1;
+
+        bytes += ((u128)s->rx_bytes + s->tx_bytes) * (s->time - busy) / busy;
+    }
+    return clamp(bytes * CLOCK_NS_PER_S / s->interval_ns);
+}
+
+/* The most of the last n intervals. */
+static uint64_t recent_most(const struct capacity *c, uint32_t n)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        most = c->could_Bps[i] > most ? c->could_Bps[i] : most;
+    return most;
+}
+
+/* Of the last two: what was done at the border of intervals may count for the wrong one. */
+static uint64_t recent_least(const struct capacity *c)
+{
+    return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
+}
+
+static void recent_add(struct capacity *c, const struct capacity_sample *s)
+{
+    for (uint32_t i = CAPACITY_RECENT - 1; i > 0; i--)
+        c->could_Bps[i] = c->could_Bps[i - 1];
+    c->could_Bps[0] = could(s);
+    c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
+    if (spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts)
+        c->saturated++;
+    else
+        c->saturated = 0;
+}
+
+static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
+{
+    c->capacity_Bps = rate;
+    c->why = why;
+}
+
+void capacity_update(struct capacity *c, const struct capacity_sample *s)
+{
+    recent_add(c, s);
+    c->drain -= c->drain > 0;
+    c->hold -= c->hold > 0;
+    if (s->overruns > 0) {
+        c->overruns++;
+        c->drain = DRAIN;
+        c->hold = HOLD_INTERVALS;
+        set(c, recent_most(c, 2), CAPACITY_OVERRUN);
+    } else if (c->overruns == 0 && c->saturated >= CAPACITY_RECENT) {
+        set(c, recent_most(c, CAPACITY_RECENT), CAPACITY_SATURATED);
+    } else if (c->capacity_Bps == 0) {
+        return;
+    } else if (measured(s) && recent_least(c) > c->capacity_Bps) {
+        set(c, recent_least(c), CAPACITY_MEASURED);
+    } else if (s->hungry && c->hold == 0 && (!measured(s) || c->tight >= TIGHT_INTERVALS)) {
+        c->tight = 0;
+        set(c, clamp((u128)c->capacity_Bps + (c->capacity_Bps >> STEP_SHIFT)), CAPACITY_PROBED);
+    }
+}
+
+uint64_t capacity_grant(const struct capacity *c)
+{
+    if (c->capacity_Bps == 0)
+        return UINT64_MAX;
+    if (c->drain > 0)
+        return c->capacity_Bps - (c->capacity_Bps >> DRAIN_SHIFT);
+    if (c->overruns > 0)
+        return c->capacity_Bps - (c->capacity_Bps >> RESERVE_SHIFT);
+    return c->capacity_Bps + (c->capacity_Bps >> EXTRA_SHIFT);
+}

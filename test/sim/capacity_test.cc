@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A host that is slower than its senders: it finds what it can take, and shares that.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "crowd.hh"
+#include "pair.hh"
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+constexpr uint64_t kAll = UINT64_MAX;
+constexpr double kPayload = 1416.0 / 1514; // of a full frame
+
+double sum(const std::vector<double> &v)
+{
+    return std::accumulate(v.begin(), v.end(), 0.0);
+}
+
+// Jain's index of fairness: 1 where all have the same.
+double jain(const std::vector<double> &v)
+{
+    double squares = 0;
+
+    for (double x : v)
+        squares += x * x;
+    return sum(v) * sum(v) / ((double)v.size() * squares);
+}
+
+class CapacityWorld : public testing::TestWithParam<uint32_t>
+{
+  protected:
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
+
+    // From now on for a while: nothing is dropped (of a hundred senders' packets up to 1/1000), all
+    // of the capacity is used, in equal shares.
+    void settled(Crowd &c, uint64_t service_Bps, const char *when)
+    {
+        uint64_t packets = service_Bps / 1514 * 40 / 1000;
+        uint64_t before = c.overruns();
+
+        c.rates();
+        c.run(40 * kMs);
+        std::vector<double> r = c.rates();
+        host_capacity k = c.capacity();
+
+        EXPECT_LE(c.overruns() - before, c.size() <= 16 ? 0 : packets / 1000) << when;
+        EXPECT_GE(sum(r), 0.95 * kPayload * (double)service_Bps) << when;
+        EXPECT_GE(jain(r), 0.99) << when;
+        EXPECT_NEAR((double)k.measured_Bps, kPayload * (double)service_Bps,
+                    0.05 * kPayload * (double)service_Bps)
+            << when << ": " << k.why;
+    }
+};
+
+} // namespace
+
+// The host's speed falls to half and rises again: four intervals later it is known and shared; of a
+// hundred senders each sends a packet or ten in that time, and what was lost of them takes longer
+// to be found.
+TEST_P(CapacityWorld, FollowsTheHost)
+{
+    CrowdOptions o;
+
+    uint64_t settling = GetParam() <= 16 ? 4 * kMs : 12 * kMs;
+
+    o.senders = GetParam();
+    Crowd c(o);
+
+    for (uint32_t i = 0; i < c.size(); i++) {
+        c.demand(i, kAll);
+        c.run(kMs / 2);
+    }
+    c.run(50 * kMs);
+    settled(c, o.service_Bps, "start");
+    world_service(c.w, 0, o.service_Bps / 2);
+    c.run(settling);
+    settled(c, o.service_Bps / 2, "half");
+    world_service(c.w, 0, o.service_Bps);
+    c.run(settling);
+    settled(c, o.service_Bps, "again");
+}
+INSTANTIATE_TEST_SUITE_P(Senders, CapacityWorld, testing::Values(2, 16, 100));
+
+// What the path loses does not count against the host.
+TEST_F(CapacityWorld, PathLossDoesNotLowerIt)
+{
+    CrowdOptions o;
+
+    Crowd c(o);
+    for (uint32_t i = 0; i < c.size(); i++)
+        c.demand(i, kAll);
+    c.run(50 * kMs);
+    uint64_t before = c.capacity().measured_Bps;
+
+    c.lose(0.05);
+    c.run(200 * kMs);
+    EXPECT_NEAR((double)c.capacity().measured_Bps, (double)before, 0.05 * (double)before)
+        << c.capacity().why;
+}
+
+// Who asks for little has it, what is left is shared by the others.
+TEST_F(CapacityWorld, DemandsAreMetFirst)
+{
+    CrowdOptions o;
+
+    o.senders = 8;
+    Crowd c(o);
+    for (uint32_t i = 0; i < 8; i++)
+        c.demand(i, i < 4 ? 25000000 * (i + 1) : kAll);
+    c.run(100 * kMs);
+    c.rates();
+    c.run(100 * kMs);
+    std::vector<double> r = c.rates();
+    double left = kPayload * (double)o.service_Bps - 250e6;
+
+    for (uint32_t i = 0; i < 4; i++)
+        EXPECT_NEAR(r[i], 25e6 * (i + 1), 25e6 * (i + 1) * 0.05) << i;
+    for (uint32_t i = 4; i < 8; i++)
+        EXPECT_NEAR(r[i], left / 4, left / 4 * 0.05) << i;
+}
+
+// One of four pauses, and comes back.
+TEST_F(CapacityWorld, APauseIsOthersGain)
+{
+    CrowdOptions o;
+
+    o.senders = 4;
+    Crowd c(o);
+    for (uint32_t i = 0; i < 4; i++)
+        c.demand(i, kAll);
+    c.run(50 * kMs);
+    double all = kPayload * (double)o.service_Bps;
+    auto expect = [&](std::vector<double> want, const char *when) {
+        c.run(6 * kMs); // 4 ms of requests under way, an interval, and a round trip
+        c.rates();
+        c.run(20 * kMs);
+        std::vector<double> r = c.rates();
+
+        for (size_t i = 0; i < 4; i++)
+            EXPECT_NEAR(r[i], all * want[i], all * 0.02) << when << ": " << i;
+    };
+
+    expect({0.25, 0.25, 0.25, 0.25}, "before");
+    c.demand(3, 0);
+    expect({1. / 3, 1. / 3, 1. / 3, 0}, "while it pauses");
+    c.demand(3, kAll);
+    expect({0.25, 0.25, 0.25, 0.25}, "after");
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "crowd.hh"
+
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "pair.hh"
+
+namespace
+{
+
+constexpr uint16_t kService = 9;
+constexpr uint32_t kDepth = 4; // requests under way
+
+addr address(uint32_t i)
+{
+    char text[40];
+    addr a;
+
+    std::snprintf(text, sizeof text, "10.0.%u.%u", i / 250, i % 250 + 1);
+    addr_parse(text, &a);
+    return a;
+}
+
+} // namespace
+
+Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request_bytes)
+{
+    world_config cfg = {};
+    cfg.delay_ns = opt.delay_ns;
+    cfg.poll_ns = 1000;
+    cfg.control_ns = opt.control_ns;
+    cfg.frames_max = 8000;
+    cfg.pool = Pools::get().wire;
+    cfg.app = app;
+    cfg.fate = fate;
+    cfg.ctx = this;
+    w = world_create(&cfg);
+    for (uint32_t i = 0; i <= opt.senders; i++) {
+        host_config h = {};
+        char err[200];
+
+        std::snprintf(h.name, sizeof h.name, "host%u", i);
+        h.mac = {{2, 0, 0, 0, static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i)}};
+        h.address[0] = address(i);
+        h.prefix_len[0] = 16;
+        h.vlan = FRAME_VLAN_NONE;
+        h.mtu = 1500;
+        h.udp_port = WIRE_UDP_PORT;
+        h.workers = 1;
+        h.seed = 42 + i;
+        h.conns = i == 0 ? opt.senders * opt.conns : opt.conns;
+        h.depth = 2 * kDepth;
+        h.gaps = 64;
+        h.early = kDepth;
+        h.silence_ms = 3000;
+        h.repeat_us = 2000;
+        h.first_rate_Bps = 12500000;
+        h.first_burst_bytes = 20000;
+        h.head_pool = Pools::get().head;
+        h.attach_pool = Pools::get().attach;
+        h.copy_pool = Pools::get().copy;
+        h.tx_attach = true;
+        h.tx_sum = h.rx_sum = HOST_SUM_NONE;
+        world_port port = {};
+        port.seed = i;
+        if (i == 0) {
+            port.ring = opt.ring;
+            port.service_Bps = opt.service_Bps;
+        }
+        if (world_add(w, &h, &port, err, sizeof err) < 0)
+            throw std::runtime_error(err);
+    }
+    host *receiver = world_host(w, 0);
+    if (host_listen(receiver, kService) != 0)
+        throw std::runtime_error("listen");
+    for (uint32_t i = 0; i < opt.senders * opt.conns; i++) {
+        Conn c = {};
+        struct host_connect op = {};
+
+        c.host = 1 + i / opt.conns;
+        op.peer = address(0);
+        op.service = kService;
+        op.user = op.owner = i;
+        c.own = static_cast<uint32_t>(host_connect(world_host(w, c.host), &op, world_now(w)));
+        /* in the order of arrival, which is the order of connecting */
+        c.peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
+        for (uint32_t k = 0; k < kDepth; k++)
+            host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
+        conns.push_back(c);
+    }
+}
+
+Crowd::~Crowd()
+{
+    for (uint32_t i = 0; i <= opt.senders; i++)
+        for (uint32_t c = 0; c < host_conn_limit(world_host(w, i)); c++)
+            host_close(world_host(w, i), c, WIRE_END_ABORT, world_now(w));
+    world_run(w, world_now(w) + 20 * CLOCK_NS_PER_S);
+    world_destroy(w);
+}
+
+void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *, uint64_t, world_fate *f)
+{
+    Crowd *c = static_cast<Crowd *>(ctx);
+
+    if (from == 0 || c->loss == 0)
+        return;
+    c->random ^= c->random << 13;
+    c->random ^= c->random >> 7;
+    c->random ^= c->random << 17;
+    f->copies = static_cast<double>(c->random >> 11) * 0x1p-53 >= c->loss;
+}
+
+void Crowd::receive(host *h, uint64_t now)
+{
+    host_completion done[64];
+    uint32_t n;
+
+    while ((n = host_completions(h, done, 64)) > 0)
+        for (uint32_t i = 0; i < n; i++)
+            if (done[i].op == HOST_RECV && done[i].status == 0)
+                host_recv(h, done[i].conn, memory.data(), memory.size(), done[i].user, now);
+}
+
+void Crowd::more(Conn &c, host *h, uint64_t now)
+{
+    while (c.out < kDepth) {
+        if (c.demand_Bps != UINT64_MAX) {
+            double due = static_cast<double>(now - c.asked_at) * static_cast<double>(c.demand_Bps) /
+                         CLOCK_NS_PER_S;
+
+            if (c.demand_Bps == 0)
+                return;
+            if (static_cast<double>(c.sent) > due) {
+                uint64_t wait = static_cast<uint64_t>((static_cast<double>(c.sent) - due) *
+                                                      CLOCK_NS_PER_S / (double)c.demand_Bps);
+
+                world_wake(w, c.host, now + wait + 1);
+                return;
+            }
+        }
+        /* a demand comes in pieces of about 50 us */
+        uint64_t len = c.demand_Bps == UINT64_MAX
+                           ? memory.size()
+                           : std::min<uint64_t>(memory.size(), c.demand_Bps / 20000 + 1);
+        struct host_send op = {};
+
+        op.pieces[0] = {memory.data(), len};
+        op.user = static_cast<uint64_t>(&c - conns.data());
+        if (host_send(h, c.own, &op, now) != 0)
+            return;
+        c.out++;
+        c.sent += len;
+    }
+}
+
+void Crowd::send(uint32_t i, host *h, uint64_t now)
+{
+    host_completion done[64];
+    uint32_t n;
+
+    while ((n = host_completions(h, done, 64)) > 0)
+        for (uint32_t k = 0; k < n; k++)
+            if (done[k].op == HOST_SEND && done[k].status == 0)
+                conns[done[k].user].out--;
+    for (uint32_t k = (i - 1) * opt.conns; k < i * opt.conns && k < conns.size(); k++)
+        more(conns[k], h, now);
+}
+
+void Crowd::app(void *ctx, uint32_t i, host *h, uint64_t now)
+{
+    Crowd *c = static_cast<Crowd *>(ctx);
+
+    if (i == 0)
+        c->receive(h, now);
+    else
+        c->send(i, h, now);
+}
+
+void Crowd::demand(uint32_t i, uint64_t rate_Bps)
+{
+    conns[i].demand_Bps = rate_Bps;
+    conns[i].sent = 0;
+    conns[i].asked_at = world_now(w);
+    world_wake(w, conns[i].host, world_now(w));
+}
+
+void Crowd::run(uint64_t ns)
+{
+    world_run(w, world_now(w) + ns);
+}
+
+struct host_conn_info Crowd::info(uint32_t i)
+{
+    struct host_conn_info out = {};
+
+    host_conn_info(world_host(w, 0), conns[i].peer, &out);
+    return out;
+}
+
+std::vector<double> Crowd::rates()
+{
+    double seconds = static_cast<double>(world_now(w) - counted_at) / CLOCK_NS_PER_S;
+    std::vector<double> v;
+
+    for (uint32_t i = 0; i < size(); i++) {
+        uint64_t bytes = info(i).rx_bytes;
+
+        v.push_back(static_cast<double>(bytes - conns[i].counted) / seconds);
+        conns[i].counted = bytes;
+    }
+    counted_at = world_now(w);
+    return v;
+}
+
+host_capacity Crowd::capacity()
+{
+    host_capacity out;
+
+    host_control_capacity(world_control(w, 0), &out);
+    return out;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Many connections that send to one host, whose speed is known: each at its demand, or all it may.
+#ifndef SLUICE_TEST_SIM_CROWD_HH
+#define SLUICE_TEST_SIM_CROWD_HH
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "base/clock.h"
+#include "host/host.h"
+#include "sim/world.h"
+}
+
+struct CrowdOptions {
+    uint32_t senders = 2;              // hosts
+    uint32_t conns = 1;                // of each
+    uint64_t delay_ns = 25000;         // one way, to the switch and from it
+    uint64_t service_Bps = 1250000000; // frames that the receiver can take
+    uint32_t ring = 1024;
+    uint64_t control_ns = 1000000;
+    uint64_t request_bytes = 262144;
+};
+
+class Crowd
+{
+  public:
+    explicit Crowd(const CrowdOptions &options);
+    ~Crowd();
+    Crowd(const Crowd &) = delete;
+
+    uint32_t size() const
+    {
+        return (uint32_t)conns.size();
+    }
+    // What connection i has to send, in bytes a second; UINT64_MAX: always more. 0: it pauses.
+    void demand(uint32_t i, uint64_t rate_Bps);
+    void run(uint64_t ns);
+    // From now on, of frames on the way to the receiver.
+    void lose(double share)
+    {
+        loss = share;
+    }
+    // Payload that has arrived since the last call, in bytes a second of the time since then.
+    std::vector<double> rates();
+    struct host_conn_info info(uint32_t i); // the receiver's view
+    uint64_t overruns() const
+    {
+        return world_port_counters(w, 0)->imissed;
+    }
+    host_capacity capacity();
+
+    world *w;
+
+  private:
+    struct Conn {
+        uint32_t host, own, peer; // numbers
+        uint64_t demand_Bps, sent, asked_at;
+        uint64_t counted;
+        uint32_t out; // requests under way
+    };
+
+    static void app(void *ctx, uint32_t i, host *h, uint64_t now);
+    static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
+    void receive(host *h, uint64_t now);
+    void send(uint32_t i, host *h, uint64_t now);
+    void more(Conn &c, host *h, uint64_t now);
+
+    CrowdOptions opt;
+    std::vector<Conn> conns;
+    std::vector<uint8_t> memory;
+    uint64_t counted_at = 0;
+    double loss = 0;
+    uint64_t random = 88172645463325252u;
+};
+
+#endif

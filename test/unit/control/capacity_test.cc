@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a host can receive, from what it did: measured, overrun, saturated, probed.
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "control/capacity.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+constexpr uint64_t kGBps = 1000000000;
+
+// A millisecond at this rate, so busy of 1000.
+capacity_sample sample(uint64_t rx_Bps, uint64_t busy, uint64_t overruns = 0)
+{
+    capacity_sample s = {};
+
+    s.interval_ns = kMs;
+    s.rx_bytes = rx_Bps / 1000;
+    s.busy = busy;
+    s.time = 1000;
+    s.overruns = overruns;
+    s.bursts = 100;
+    return s;
+}
+
+capacity run(capacity c, const capacity_sample &s, int times = 1)
+{
+    for (int i = 0; i < times; i++)
+        capacity_update(&c, &s);
+    return c;
+}
+
+capacity fresh()
+{
+    capacity c;
+
+    capacity_init(&c);
+    return c;
+}
+
+} // namespace
+
+TEST(Capacity, UnknownUntilSomethingWasTooMuch)
+{
+    capacity c = run(fresh(), sample(kGBps, 500), 100);
+
+    EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
+    EXPECT_EQ(c.capacity_Bps, 0u);
+    EXPECT_EQ(capacity_grant(&c), UINT64_MAX);
+}
+
+TEST(Capacity, OverrunIsWhatWasAbsorbedAndDrains)
+{
+    capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
+
+    EXPECT_EQ(c.capacity_Bps, kGBps);
+    EXPECT_EQ(c.why, CAPACITY_OVERRUN);
+    EXPECT_EQ(capacity_grant(&c), kGBps - kGBps / 8) << "while the backlog goes";
+    c = run(c, sample(kGBps * 7 / 8, 1000), 2);
+    EXPECT_EQ(capacity_grant(&c), kGBps - kGBps / 64);
+}
+
+// A burst overran the port although its worker was idle for half of the time.
+TEST(Capacity, IdleTimeCounts)
+{
+    capacity c = run(fresh(), sample(kGBps, 500, 1), 2);
+
+    EXPECT_EQ(c.capacity_Bps, 2 * kGBps);
+}
+
+// What was sent took time as well: the idle rest is good for both.
+TEST(Capacity, WorkOfSendingCounts)
+{
+    capacity_sample s = sample(kGBps, 500, 1);
+
+    s.tx_bytes = kGBps / 1000;
+    EXPECT_EQ(run(fresh(), s, 2).capacity_Bps, 3 * kGBps);
+}
+
+// Half of the capacity is gone, for good or for a moment.
+TEST(Capacity, FallsWithinTwoIntervals)
+{
+    capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
+
+    c = run(c, sample(kGBps / 2, 1000, 5));
+    EXPECT_EQ(c.capacity_Bps, kGBps) << "the worker may just have lost its core";
+    c = run(c, sample(kGBps / 2, 1000, 5));
+    EXPECT_EQ(c.capacity_Bps, kGBps / 2);
+}
+
+// Twice as fast as before: the time that work takes says so.
+TEST(Capacity, RisesInTwoIntervalsWhereTimeIsLeft)
+{
+    capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
+
+    c = run(c, sample(kGBps, 500), 2);
+    EXPECT_EQ(c.capacity_Bps, 2 * kGBps);
+    EXPECT_EQ(c.why, CAPACITY_MEASURED);
+    c = run(c, sample(kGBps / 1000, 1));
+    EXPECT_EQ(c.capacity_Bps, 2 * kGBps) << "nothing was asked of it";
+}
+
+// From the bottom, where work is hardly to be seen, it is up again soon.
+TEST(Capacity, ComesBackFromNothing)
+{
+    capacity c = run(fresh(), sample(0, 1000, 5), 2);
+    int intervals = 0;
+
+    EXPECT_EQ(c.capacity_Bps, CAPACITY_MIN_BPS);
+    for (; c.capacity_Bps < kGBps / 10 * 9 && intervals < 100; intervals++) {
+        uint64_t rate = capacity_grant(&c);
+
+        c = run(c, sample(rate, 1 + rate / (kGBps / 1000)));
+    }
+    EXPECT_LE(intervals, 12);
+}
+
+TEST(Capacity, SaturationShowsInFullBursts)
+{
+    capacity_sample s = sample(kGBps, 1000);
+
+    EXPECT_EQ(run(fresh(), s, 100).why, CAPACITY_UNKNOWN) << "small bursts: they would grow";
+    s.full = s.bursts;
+    EXPECT_EQ(run(fresh(), s, CAPACITY_RECENT - 1).why, CAPACITY_UNKNOWN);
+    capacity c = run(fresh(), s, CAPACITY_RECENT);
+
+    EXPECT_EQ(c.why, CAPACITY_SATURATED);
+    EXPECT_EQ(c.capacity_Bps, kGBps);
+    EXPECT_GT(capacity_grant(&c), kGBps) << "nothing was dropped: senders wait";
+}
+
+TEST(Capacity, ProbesWhereAllTimeIsSpentAndMoreIsWanted)
+{
+    capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
+    capacity_sample s = sample(kGBps, 1000);
+
+    c = run(c, s, 100);
+    EXPECT_EQ(c.capacity_Bps, kGBps) << "nobody wants more";
+    s.hungry = true;
+    c = run(c, s);
+    EXPECT_EQ(c.capacity_Bps, kGBps + kGBps / 16);
+    EXPECT_EQ(run(c, s, 3).capacity_Bps, c.capacity_Bps) << "and looks what comes of it";
+    EXPECT_GT(run(c, s, 4).capacity_Bps, c.capacity_Bps);
+    EXPECT_EQ(c.why, CAPACITY_PROBED);
+}
+
+// Ports and worlds that tell nothing of time: overrun cuts, and then it is probed upward.
+TEST(Capacity, WithoutTimesByOverrunAlone)
+{
+    capacity_sample s = sample(kGBps, 0, 3);
+
+    s.time = 0;
+    capacity c = run(fresh(), s, 2);
+
+    EXPECT_EQ(c.capacity_Bps, kGBps);
+    s.overruns = 0;
+    s.hungry = true;
+    EXPECT_EQ(run(c, s, 31).capacity_Bps, kGBps) << "not at once";
+    EXPECT_GT(run(c, s, 40).capacity_Bps, kGBps);
+}
