@@ -76,6 +76,7 @@ uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max)
         m[n] = p->ring_head;
         p->ring_head = m[n]->next;
         m[n]->next = NULL;
+        p->work_bytes += m[n]->pkt_len;
         p->ring_count--;
     }
     return n;

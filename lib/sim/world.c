@@ -420,8 +420,6 @@ static void host_poll(struct world *w, uint32_t i)
 
     w->counts.polls++;
     port_polled(p, w->now);
-    for (uint16_t k = 0; k < n; k++)
-        p->work_bytes += m[k]->pkt_len;
     if (n > 0) {
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
