@@ -44,6 +44,7 @@ static const struct table_column conns[] = {
     {"tx_bytes", "SENT", TABLE_BYTES},
     {"tx_repeats", "REPEATED", TABLE_COUNT},
     {"rx_rate_Bps", "RX GRANT", TABLE_RATE},
+    {"rx_why", "WHY", TABLE_TEXT},
     {"rx_momentary_Bps", "RX RATE", TABLE_RATE},
     {"rx_bytes", "RECEIVED", TABLE_BYTES},
     {"rx_lost", "LOST", TABLE_COUNT},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <rte_cfgfile.h>
+#include <rte_common.h>
 
 #include "base/value.h"
 #include "sluiced/config_key.h"
@@ -41,15 +42,20 @@ static int load_entry(struct load *l, const char *section, const struct config_k
                       const struct rte_cfgfile_entry *e, void *base)
 {
     const struct config_key *key = config_key_find(keys, e->name), *nearest;
-    const struct config_key *other =
-        keys == config_port_keys ? config_daemon_keys : config_port_keys;
+    static const struct {
+        const struct config_key *keys;
+        const char *section;
+    } all[] = {{config_daemon_keys, "daemon"},
+               {config_port_keys, "port NAME"},
+               {config_peer_keys, "peer NAME"}};
     char err[CONFIG_ERROR_MAX];
 
     if (key == NULL) {
         nearest = config_key_nearest(keys, e->name);
-        if (config_key_find(other, e->name) != NULL)
-            return load_error(l, section, e->name, "does not belong here; move it to [%s]",
-                              other == config_port_keys ? "port NAME" : "daemon");
+        for (size_t i = 0; i < RTE_DIM(all); i++)
+            if (config_key_find(all[i].keys, e->name) != NULL)
+                return load_error(l, section, e->name, "does not belong here; move it to [%s]",
+                                  all[i].section);
         if (nearest != NULL)
             return load_error(l, section, e->name, "unknown key; did you mean %s?", nearest->name);
         return load_error(l, section, e->name,
@@ -74,13 +80,32 @@ static int load_entries(struct load *l, struct rte_cfgfile *file, const char *se
     return rc;
 }
 
-/* The name after "port", or NULL if the section is none of a port. */
-static const char *section_port_name(const char *section)
+/* The name after "port" or "peer" (kind), or NULL if the section is none of these. */
+static const char *section_name(const char *section, const char *kind)
 {
-    if (strncmp(section, "port", 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
+    if (strncmp(section, kind, 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
         return NULL;
     section += 4;
     return section + strspn(section, " \t");
+}
+
+static int load_peer(struct load *l, struct rte_cfgfile *file, const char *section,
+                     const char *name)
+{
+    struct config_peer *p;
+
+    if (strlen(name) >= CONFIG_NAME_MAX)
+        return load_error(l, section, NULL, "the name is longer than %d bytes; shorten it",
+                          CONFIG_NAME_MAX - 1);
+    if (l->c->n_peers == CONFIG_PEERS_MAX)
+        return load_error(l, section, NULL,
+                          "more than %d peers; remove one, or take wider networks",
+                          CONFIG_PEERS_MAX);
+    p = &l->c->peers[l->c->n_peers++];
+    config_key_defaults(config_peer_keys, p);
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->line = config_scan_line(&l->map, section, "");
+    return load_entries(l, file, section, config_peer_keys, p);
 }
 
 static int load_port(struct load *l, struct rte_cfgfile *file, const char *section,
@@ -107,12 +132,16 @@ static int load_port(struct load *l, struct rte_cfgfile *file, const char *secti
 
 static int load_section(struct load *l, struct rte_cfgfile *file, const char *section)
 {
-    const char *name = section_port_name(section);
+    const char *name = section_name(section, "port"), *peer = section_name(section, "peer");
 
     if (strcmp(section, "daemon") == 0)
         return load_entries(l, file, section, config_daemon_keys, &l->c->daemon);
     if (name != NULL)
         return load_port(l, file, section, name);
+    if (peer != NULL)
+        return load_peer(l, file, section, peer);
+    if (strcmp(section, "peer") == 0)
+        return load_error(l, section, NULL, "a peer without a name; write [peer NAME]");
     if (strcmp(section, "port") == 0)
         return load_error(l, section, NULL, "a port without a name; write [port NAME]");
     if (value_distance(section, "daemon") <= 2)
@@ -183,17 +212,50 @@ static int check_contract(struct load *l, const char *section, const struct conf
     return 0;
 }
 
+/* The section that begins there, as it is written. */
+static const char *section_at(const struct load *l, uint32_t line)
+{
+    const char *section = "";
+
+    for (uint32_t i = 0; i < l->map.n; i++)
+        if (l->map.lines[i].line == line)
+            section = l->map.lines[i].section;
+    return section;
+}
+
+static int check_peer(struct load *l, uint32_t index)
+{
+    const struct config_peer *p = &l->c->peers[index];
+    const char *section = section_at(l, p->line);
+    bool v4 = !addr_is_unset(&p->address[0].addr), v6 = !addr_is_unset(&p->address[1].addr);
+
+    if (!v4 && !v6)
+        return load_error(l, section, NULL,
+                          "says nothing of who it is; add address = 10.0.0.7/32 or address6 = "
+                          "fd00:7::1/48");
+    if (v4 && v6)
+        return load_error(l, section, "address6",
+                          "is a second network; give it a section [peer NAME] of its own");
+    if (p->ceiling_Bps != 0 && p->min_Bps > p->ceiling_Bps)
+        return load_error(l, section, "minimum", "is above ceiling; exchange them");
+    if (p->all_ceiling_Bps != 0 && p->all_min_Bps > p->all_ceiling_Bps)
+        return load_error(l, section, "all_minimum", "is above all_ceiling; exchange them");
+    if (p->all_ceiling_Bps != 0 && p->min_Bps > p->all_ceiling_Bps)
+        return load_error(l, section, "minimum",
+                          "of one connection is above what all may have; raise all_ceiling");
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(p->name, l->c->peers[i].name) == 0)
+            return load_error(l, section, NULL, "the peer is there twice; merge them");
+    return 0;
+}
+
 static int check_port(struct load *l, uint32_t index)
 {
     const struct config_port *p = &l->c->ports[index];
-    char section[CFG_NAME_LEN] = "";
+    const char *section = section_at(l, p->line);
     uint32_t i, f;
     int rc;
 
-    for (i = 0; i < l->map.n; i++) { /* the section as it is written */
-        if (l->map.lines[i].line == p->line)
-            snprintf(section, sizeof section, "%s", l->map.lines[i].section);
-    }
     if (addr_is_unset(&p->address[0].addr) && addr_is_unset(&p->address[1].addr))
         return load_error(l, section, NULL,
                           "the port has no address; add address = 10.0.0.1/24 or address6 = "
@@ -227,6 +289,25 @@ static int check_port(struct load *l, uint32_t index)
     return check_vdev(l, section, p);
 }
 
+/* What is reserved must be there. */
+static int check_minimums(struct load *l)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < l->c->n_peers; i++) {
+        const struct config_peer *peer = &l->c->peers[i];
+
+        all += peer->all_min_Bps;
+        for (uint32_t k = 0; k < l->c->n_ports; k++)
+            if (l->c->ports[k].capacity_Bps != 0 && all > l->c->ports[k].capacity_Bps)
+                return load_error(l, section_at(l, peer->line), "all_minimum",
+                                  "with those before it is more than the capacity of port %s; "
+                                  "lower it, or raise capacity",
+                                  l->c->ports[k].name);
+    }
+    return 0;
+}
+
 /* Sections in the order of the file, so that the first mistake is the one reported. */
 static int load_sections(struct load *l, struct rte_cfgfile *file)
 {
@@ -239,6 +320,10 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
     }
     for (i = 0; i < l->c->n_ports && rc == 0; i++)
         rc = check_port(l, i);
+    for (i = 0; i < l->c->n_peers && rc == 0; i++)
+        rc = check_peer(l, i);
+    if (rc == 0)
+        rc = check_minimums(l);
     if (rc == 0 && l->c->n_ports == 0) {
         rc = -EINVAL;
         snprintf(l->err, l->err_len, "%s: no port is configured; add a section [port NAME]",

@@ -15,6 +15,7 @@
 
 #include "wire/addr.h"
 
+#define CONFIG_PEERS_MAX      64
 #define CONFIG_PORTS_MAX      16
 #define CONFIG_NAME_MAX       56  /* of a port, with the 0 */
 #define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
@@ -108,10 +109,21 @@ static inline bool config_port_wired(const struct config_port *p)
     return p->wire[0] != '\0' || p->wire_out[0] != '\0' || p->wire_in[0] != '\0';
 }
 
+/* Senders of a network, and what they count when capacity is shared. */
+struct config_peer {
+    char name[CONFIG_NAME_MAX];
+    uint32_t line;
+    struct config_prefix address[2]; /* one of them is set */
+    uint32_t weight, priority;
+    uint64_t min_Bps, ceiling_Bps;         /* of a connection; 0: none */
+    uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
+};
+
 struct config {
     struct config_daemon daemon;
-    uint32_t n_ports;
+    uint32_t n_ports, n_peers;
     struct config_port ports[CONFIG_PORTS_MAX];
+    struct config_peer peers[CONFIG_PEERS_MAX];
 };
 
 int config_load(struct config *c, const char *path, char *err, size_t err_len);

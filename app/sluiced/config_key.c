@@ -20,6 +20,7 @@ static const char *const sum_words[] = {"auto", "none", "software", "offload", N
 
 #define DAEMON(field) offsetof(struct config_daemon, field)
 #define PORT(field)   offsetof(struct config_port, field)
+#define PEER(field)   offsetof(struct config_peer, field)
 
 const struct config_key config_daemon_keys[] = {
     {"socket", CONFIG_TEXT, DAEMON(socket), 1, CONFIG_SOCKET_MAX - 1, false, CONFIG_SOCKET_DEFAULT,
@@ -76,6 +77,20 @@ const struct config_key config_port_keys[] = {
     {"wire_in", CONFIG_TEXT, PORT(wire_in), 1, CONFIG_VALUE_MAX - 1, false, NULL, "delay 5ms",
      NULL},
     {"wire_packets", CONFIG_NUMBER, PORT(wire_packets), 64, 1 << 22, false, "16384", "65536", NULL},
+    {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
+};
+
+const struct config_key config_peer_keys[] = {
+    {"address", CONFIG_PREFIX4, PEER(address[0]), 1, 32, false, NULL, "10.0.0.7/32", NULL},
+    {"address6", CONFIG_PREFIX6, PEER(address[1]), 1, 128, false, NULL, "fd00:7::1/48", NULL},
+    {"weight", CONFIG_NUMBER, PEER(weight), 1, 65535, false, "1", "4", NULL},
+    {"priority", CONFIG_NUMBER, PEER(priority), 0, 7, false, "0", "1", NULL},
+    {"minimum", CONFIG_RATE, PEER(min_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "10Mbit", NULL},
+    {"ceiling", CONFIG_RATE, PEER(ceiling_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "1Gbit", NULL},
+    {"all_minimum", CONFIG_RATE, PEER(all_min_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "100Mbit",
+     NULL},
+    {"all_ceiling", CONFIG_RATE, PEER(all_ceiling_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "5Gbit",
+     NULL},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 

@@ -38,9 +38,10 @@ struct config_key {
     const char *const *words; /* CONFIG_WORD: NULL after the last */
 };
 
-/* Both end with a name of NULL. */
+/* All end with a name of NULL. */
 extern const struct config_key config_daemon_keys[];
 extern const struct config_key config_port_keys[];
+extern const struct config_key config_peer_keys[];
 
 const struct config_key *config_key_find(const struct config_key *keys, const char *name);
 /* The key whose name is nearest, NULL if none is near. */

@@ -64,6 +64,7 @@ static json_t *conn_json(const struct lane *l, uint32_t number, const struct hos
     put_count(o, "rx_rate_Bps", c->rx_rate_Bps);
     put_count(o, "rx_burst_bytes", c->rx_burst_bytes);
     put_count(o, "rx_reason", c->rx_reason);
+    put_text(o, "rx_why", host_reason_name(c->rx_reason));
     put_count(o, "rtt_ns", c->rtt_ns);
     put_count(o, "tx_bytes", c->tx_bytes);
     put_count(o, "tx_units", c->tx_units);

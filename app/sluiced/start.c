@@ -168,6 +168,28 @@ static int socket_check(const char *path, char *err, size_t err_len)
 
 /* ---- ports ------------------------------------------------------------------------------- */
 
+/* What the configuration says of peers, for one port's control. */
+static int peers_set(const struct config *cfg, struct host_control *control)
+{
+    struct host_peers peers[HOST_PEERS_MAX];
+
+    RTE_BUILD_BUG_ON(CONFIG_PEERS_MAX > HOST_PEERS_MAX);
+    for (uint32_t i = 0; i < cfg->n_peers; i++) {
+        const struct config_peer *p = &cfg->peers[i];
+        const struct config_prefix *a = &p->address[addr_is_unset(&p->address[0].addr)];
+
+        peers[i] = (struct host_peers){.address = a->addr,
+                                       .prefix_len = (uint8_t)a->len,
+                                       .priority = (uint8_t)p->priority,
+                                       .weight = (uint16_t)p->weight,
+                                       .min_Bps = p->min_Bps,
+                                       .ceiling_Bps = p->ceiling_Bps,
+                                       .all_min_Bps = p->all_min_Bps,
+                                       .all_ceiling_Bps = p->all_ceiling_Bps};
+    }
+    return host_control_set_peers(control, peers, cfg->n_peers);
+}
+
 static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
 {
     struct port *p = &d->ports[index];
@@ -188,7 +210,9 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
         return rc;
     d->controls[index] =
         host_control_create(&d->hosts[first], p->queues, rte_rdtsc(), err, err_len);
-    return d->controls[index] != NULL ? 0 : -ENOMEM;
+    if (d->controls[index] == NULL)
+        return -ENOMEM;
+    return peers_set(&d->config, d->controls[index]);
 }
 
 static void port_say(const struct daemon *d, const struct port *p)

@@ -29,6 +29,7 @@ struct conn_record {
     struct estimate estimate;
     uint64_t epoch, bytes, arrived, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
+    uint32_t peers;    /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps; /* received in the last interval */
     uint32_t slack;    /* intervals in a row in which less than 7/8 of the grant was used */
     uint32_t quiet;    /* intervals in a row in which nothing came */
@@ -41,7 +42,12 @@ struct conn_record {
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct conn_record *records[HOST_WORKERS_MAX];
-    struct share_flow *flows; /* the active connections */
+    struct share_flow *flows;    /* the active connections, as share_run() wants them */
+    struct conn_record **owners; /* the same, as they were found */
+    struct host_peers peers[HOST_PEERS_MAX];
+    struct share_peer sums[HOST_PEERS_MAX];
+    uint32_t n_peers, n_active;
+    uint64_t spare_Bps; /* a part for each of them of what nobody uses */
     struct share *share;
     uint32_t n;
     uint64_t ceiling_Bps; /* atomic: hard ceiling; 0: none */
@@ -82,7 +88,8 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
 
         c->share = storage != NULL ? share_init(storage, all) : NULL;
         c->flows = rte_zmalloc("flows", all * sizeof *c->flows, 64);
-        ok = c->share != NULL && c->flows != NULL;
+        c->owners = rte_zmalloc("owners", all * sizeof(void *), 64);
+        ok = c->share != NULL && c->flows != NULL && c->owners != NULL;
     }
     if (!ok) {
         snprintf(err, err_len, "no memory for control; lower connections or give EAL more (-m)");
@@ -102,8 +109,35 @@ void host_control_destroy(struct host_control *c)
     for (uint32_t i = 0; i < c->n; i++)
         rte_free(c->records[i]);
     rte_free(c->flows);
+    rte_free(c->owners);
     rte_free(c->share);
     rte_free(c);
+}
+
+int host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
+{
+    if (n > HOST_PEERS_MAX)
+        return -E2BIG;
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(peers[i].priority < SHARE_PRIORITIES);
+        c->peers[i] = peers[i];
+        c->sums[i] = (struct share_peer){
+            .min_Bps = peers[i].all_min_Bps,
+            .ceiling_Bps = peers[i].all_ceiling_Bps != 0 ? peers[i].all_ceiling_Bps : UINT64_MAX,
+        };
+    }
+    c->n_peers = n;
+    return 0;
+}
+
+/* The first that the address is one of. */
+static uint32_t peers_find(const struct host_control *c, const struct addr *a)
+{
+    for (uint32_t i = 0; i < c->n_peers; i++)
+        if (addr_is_v4(&c->peers[i].address) == addr_is_v4(a) &&
+            addr_same_prefix(&c->peers[i].address, a, c->peers[i].prefix_len))
+            return i;
+    return SHARE_NO_PEER;
 }
 
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
@@ -220,7 +254,7 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
     if (counter_get(&p->epoch) != epoch)
         return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
-        *r = (struct conn_record){.epoch = epoch};
+        *r = (struct conn_record){.epoch = epoch, .peers = peers_find(c, &h->conns[i].peer)};
         estimate_init(&r->estimate, c->ceiling_Bps != 0 ? c->ceiling_Bps : START_BPS);
     }
 
@@ -244,42 +278,113 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
  * What a connection is counted with (spec, step 2): all that its way can carry, if it uses what it
  * is granted, or did so not long ago; else what it uses, and a little more.
  */
-static uint64_t record_demand(struct conn_record *r)
+static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
 {
     uint64_t used = r->estimate.throughput_Bps;
 
     r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
-    if (r->slack < SLACK_INTERVALS)
+    if (r->slack < SLACK_INTERVALS || c->shown_granted_Bps == 0)
         return r->estimate.ceiling_Bps;
     return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
 }
 
-/* Who has all he uses may use more, until that is seen. */
-static uint64_t record_room(const struct conn_record *r)
+/* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
+static uint64_t record_room(const struct host_control *c, const struct conn_record *r)
 {
     uint64_t used = RTE_MAX(r->estimate.throughput_Bps, r->rate_Bps);
 
-    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 4 + ESTIMATE_MIN_BPS);
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 4 + c->spare_Bps + ESTIMATE_MIN_BPS);
+}
+
+/* ---- sharing -------------------------------------------------------------------------------- */
+
+static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
+{
+    struct share_flow f = {.demand_Bps = record_demand(c, r),
+                           .ceiling_Bps = UINT64_MAX,
+                           .peer = r->peers,
+                           .weight = 1};
+
+    if (r->peers != SHARE_NO_PEER) {
+        const struct host_peers *p = &c->peers[r->peers];
+
+        f.weight = p->weight;
+        f.priority = p->priority;
+        f.min_Bps = p->min_Bps;
+        f.ceiling_Bps = p->ceiling_Bps != 0 ? p->ceiling_Bps : UINT64_MAX;
+    }
+    return f;
+}
+
+/* Places for flows by priority, and by peers within one. */
+static uint32_t place_of(const struct host_control *c, const struct conn_record *r)
+{
+    if (r->peers == SHARE_NO_PEER)
+        return 0;
+    return c->peers[r->peers].priority * (HOST_PEERS_MAX + 1) + 1 + r->peers;
+}
+
+/* The active connections become flows, in the order that share_run() wants: by counting. */
+static void flows_make(struct host_control *c)
+{
+    uint32_t starts[SHARE_PRIORITIES * (HOST_PEERS_MAX + 1) + 1] = {0};
+
+    for (uint32_t i = 0; i < c->n_active; i++)
+        starts[place_of(c, c->owners[i]) + 1]++;
+    for (uint32_t k = 1; k < RTE_DIM(starts); k++)
+        starts[k] += starts[k - 1];
+    for (uint32_t i = 0; i < c->n_active; i++) {
+        struct conn_record *r = c->owners[i];
+
+        r->flow = starts[place_of(c, r)]++;
+        c->flows[r->flow] = flow_of(c, r);
+    }
+}
+
+static void spare_find(struct host_control *c, uint64_t most)
+{
+    uint64_t given = 0;
+
+    for (uint32_t i = 0; i < c->n_active; i++)
+        given += c->flows[i].grant_Bps;
+    c->spare_Bps = most > given && c->n_active > 0 ? (most - given) / c->n_active : 0;
+}
+
+/* What who is quiet may have at once. */
+static uint64_t idle_rate(const struct host_control *c, const struct conn_record *r,
+                          uint64_t newcomer)
+{
+    uint64_t rate = RTE_MIN(newcomer, r->estimate.ceiling_Bps);
+
+    if (r->peers == SHARE_NO_PEER)
+        return rate;
+    if (c->peers[r->peers].ceiling_Bps != 0)
+        rate = RTE_MIN(rate, c->peers[r->peers].ceiling_Bps);
+    return RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
 /* Rate and reason of one connection; newcomer: of those that are quiet. */
 static uint64_t grant_of(const struct host_control *c, const struct conn_record *r,
                          uint64_t newcomer, enum grant_reason *why)
 {
-    uint64_t ceiling = r->estimate.ceiling_Bps;
+    static const enum grant_reason reasons[] = {
+        [SHARE_DEMAND] = GRANT_DEMAND,  [SHARE_CEILING] = GRANT_CEILING,
+        [SHARE_PEER] = GRANT_CEILING,   [SHARE_MINIMUM] = GRANT_MINIMUM,
+        [SHARE_LEVEL] = GRANT_CAPACITY,
+    };
+    const struct share_flow *f = &c->flows[r->flow];
 
     if (!r->active) {
         *why = GRANT_IDLE;
-        return RTE_MIN(newcomer, ceiling);
+        return idle_rate(c, r, newcomer);
     }
+    *why = reasons[f->bound];
+    if (f->bound != SHARE_DEMAND)
+        return f->grant_Bps;
+    if (r->slack >= SLACK_INTERVALS && c->shown_granted_Bps != 0)
+        return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
-    if (c->shown_granted_Bps == 0)
-        return ceiling;
-    if (c->flows[r->flow].bound == SHARE_LEVEL)
-        *why = GRANT_CAPACITY;
-    else if (r->slack >= SLACK_INTERVALS)
-        return record_room(r);
-    return c->flows[r->flow].grant_Bps;
+    return f->grant_Bps;
 }
 
 static void grants_write(struct host_control *c, uint64_t newcomer)
@@ -339,30 +444,26 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
 {
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
     uint64_t most, newcomer = START_BPS;
-    uint32_t active = 0;
 
     if (interval_ns == 0)
         return;
     c->last = now;
     c->sample = (struct capacity_sample){.interval_ns = interval_ns};
     sample_take(c, port);
+    c->n_active = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
 
-            if (!record_update(c, c->hosts[k], i, r, interval_ns) || !r->active)
-                continue;
-            r->flow = active;
-            c->flows[active++] = (struct share_flow){.demand_Bps = record_demand(r),
-                                                     .ceiling_Bps = UINT64_MAX,
-                                                     .peer = SHARE_NO_PEER,
-                                                     .weight = 1};
+            if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
+                c->owners[c->n_active++] = r;
         }
     most = capacity_find(c);
-    if (most != UINT64_MAX) {
-        share_run(c->share, c->flows, active, NULL, 0, most);
-        newcomer = RTE_MIN(most / (active + 1), (uint64_t)START_BPS);
-    }
+    flows_make(c);
+    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
+    spare_find(c, most);
+    if (most != UINT64_MAX)
+        newcomer = RTE_MIN(most / (c->n_active + 1), (uint64_t)START_BPS);
     grants_write(c, newcomer);
 }
 

@@ -196,7 +196,7 @@ struct host_conn_info {
     uint32_t unit_bytes;
     uint64_t tx_rate_Bps, tx_burst_bytes;    /* what the peer granted us (or the default) */
     uint64_t rx_rate_Bps, rx_burst_bytes;    /* what we granted */
-    uint16_t rx_reason;                      /* enum grant_reason */
+    uint16_t rx_reason;                      /* enum grant_reason: host_reason_name() */
     uint64_t rtt_ns;                         /* smoothed; 0: unknown */
     uint64_t tx_bytes, tx_units, tx_repeats; /* payload sent, units sent, of those sent again */
     uint64_t tx_acked_bytes;                 /* of completed requests */
@@ -209,6 +209,7 @@ struct host_conn_info {
 
 /* [any], each field by itself consistent. False if the connection is free. */
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out);
+const char *host_reason_name(uint16_t reason);
 uint32_t host_conn_limit(const struct host *h); /* [any] numbers are below this */
 
 /* [any] Counters of the host by name, for telemetry: index from 0, NULL after the last. */
@@ -236,6 +237,23 @@ void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
 /* Live change of the hard ceiling; 0: none. [any] */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
+
+/*
+ * Peers, from a network of which all senders share: what each of their connections counts when the
+ * capacity is shared (control/share.h), and what all have in sum. The first that fits is a
+ * connection's; one that fits none has weight 1 and no limits.
+ */
+struct host_peers {
+    struct addr address;
+    uint8_t prefix_len;                    /* IPv4 bits for IPv4 */
+    uint8_t priority;                      /* 0 goes first, to 7 */
+    uint16_t weight;                       /* 1 .. */
+    uint64_t min_Bps, ceiling_Bps;         /* of a connection; 0: none */
+    uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
+};
+#define HOST_PEERS_MAX 64
+/* 0, or -E2BIG. Before the first host_control(). */
+int host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 struct host_capacity {
     uint64_t ceiling_Bps;  /* as configured; 0: none */

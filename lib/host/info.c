@@ -18,6 +18,17 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
     return name[index];
 }
 
+const char *host_reason_name(uint16_t reason)
+{
+    static const char *const name[] = {
+        [GRANT_DEFAULT] = "default", [GRANT_NEWCOMER] = "newcomer", [GRANT_CAPACITY] = "capacity",
+        [GRANT_LOSS] = "loss",       [GRANT_PROBE] = "probe",       [GRANT_IDLE] = "idle",
+        [GRANT_CEILING] = "ceiling", [GRANT_MINIMUM] = "minimum",   [GRANT_DEMAND] = "demand",
+    };
+
+    return reason < RTE_DIM(name) ? name[reason] : "unknown";
+}
+
 uint32_t host_conn_limit(const struct host *h)
 {
     return h->cfg.conns;

@@ -68,6 +68,9 @@ enum grant_reason {
     GRANT_LOSS = 3,     /* what arrived when packets were lost */
     GRANT_PROBE = 4,    /* rising while nothing is lost */
     GRANT_IDLE = 5,     /* kept ready for a pausing sender */
+    GRANT_CEILING = 6,  /* the most that its peer may have */
+    GRANT_MINIMUM = 7,  /* what is reserved for it */
+    GRANT_DEMAND = 8,   /* a little more than it uses */
 };
 
 struct host_service {

@@ -153,3 +153,34 @@ TEST_F(CapacityWorld, APauseIsOthersGain)
     c.demand(3, kAll);
     expect({0.25, 0.25, 0.25, 0.25}, "after");
 }
+
+// Weights, minimums, ceilings and priorities of peers, of connections and in sum.
+TEST_F(CapacityWorld, PeersCountAsConfigured)
+{
+    constexpr uint64_t kM = 1000000;
+    CrowdOptions o;
+
+    o.senders = 6;
+    o.capacity_Bps = 1000 * kM;
+    /* 1 and 2: weight 3; 3: a ceiling; 4: a minimum; 5: what others leave; 6: none of these */
+    o.peers = {{Crowd::address(1), 32, 0, 3, 0, 0, 0, 600 * kM},
+               {Crowd::address(2), 32, 0, 3, 0, 0, 0, 0},
+               {Crowd::address(3), 32, 0, 1, 0, 50 * kM, 0, 0},
+               {Crowd::address(4), 32, 0, 1, 200 * kM, 0, 0, 0},
+               {Crowd::address(5), 32, 3, 1, 20 * kM, 0, 0, 0}};
+    Crowd c(o);
+    for (uint32_t i = 0; i < 6; i++)
+        c.demand(i, kAll);
+    c.run(50 * kMs);
+    c.rates();
+    c.run(100 * kMs);
+    std::vector<double> r = c.rates();
+    const double level = (1000 - 50 - 200 - 20) / 7.;
+    const double want[] = {3 * level, 3 * level, 50, 200, 20, level};
+
+    for (size_t i = 0; i < 6; i++)
+        EXPECT_NEAR(r[i] / 1e6, want[i], want[i] * 0.03 + 1) << i;
+    EXPECT_STREQ(host_reason_name(c.info(2).rx_reason), "ceiling");
+    EXPECT_STREQ(host_reason_name(c.info(3).rx_reason), "minimum");
+    EXPECT_STREQ(host_reason_name(c.info(5).rx_reason), "capacity");
+}

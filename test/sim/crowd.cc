@@ -13,17 +13,17 @@ namespace
 constexpr uint16_t kService = 9;
 constexpr uint32_t kDepth = 4; // requests under way
 
-addr address(uint32_t i)
+} // namespace
+
+addr Crowd::address(uint32_t host)
 {
     char text[40];
     addr a;
 
-    std::snprintf(text, sizeof text, "10.0.%u.%u", i / 250, i % 250 + 1);
+    std::snprintf(text, sizeof text, "10.0.%u.%u", host / 250, host % 250 + 1);
     addr_parse(text, &a);
     return a;
 }
-
-} // namespace
 
 Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request_bytes)
 {
@@ -56,6 +56,7 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.early = kDepth;
         h.silence_ms = 3000;
         h.repeat_us = 2000;
+        h.capacity_Bps = i == 0 ? opt.capacity_Bps : 0;
         h.first_rate_Bps = 12500000;
         h.first_burst_bytes = 20000;
         h.head_pool = Pools::get().head;
@@ -73,6 +74,8 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
             throw std::runtime_error(err);
     }
     host *receiver = world_host(w, 0);
+    if (!opt.peers.empty())
+        host_control_set_peers(world_control(w, 0), opt.peers.data(), (uint32_t)opt.peers.size());
     if (host_listen(receiver, kService) != 0)
         throw std::runtime_error("listen");
     for (uint32_t i = 0; i < opt.senders * opt.conns; i++) {

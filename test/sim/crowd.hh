@@ -21,11 +21,14 @@ struct CrowdOptions {
     uint32_t ring = 1024;
     uint64_t control_ns = 1000000;
     uint64_t request_bytes = 262144;
+    uint64_t capacity_Bps = 0; // as configured
+    std::vector<struct host_peers> peers;
 };
 
 class Crowd
 {
   public:
+    static addr address(uint32_t host); // 1 ..: senders
     explicit Crowd(const CrowdOptions &options);
     ~Crowd();
     Crowd(const Crowd &) = delete;
