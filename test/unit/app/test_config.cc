@@ -189,10 +189,11 @@ TEST(Config, DocumentationKnowsEveryKeyAndDefault)
     std::string doc = read_all(SOURCE_ROOT "/doc/configuration.md");
     std::string man = read_all(SOURCE_ROOT "/doc/man/sluiced.8");
 
-    for (const struct config_key *keys : {config_daemon_keys, config_port_keys}) {
+    for (const struct config_key *keys : {config_daemon_keys, config_port_keys, config_peer_keys}) {
         for (const struct config_key *k = keys; k->name != nullptr; k++) {
             std::string row = std::string("| `") + k->name + "` |";
-            size_t at = doc.find(row);
+            size_t from = keys == config_peer_keys ? doc.find("## [peer NAME]") : 0;
+            size_t at = doc.find(row, from);
 
             ASSERT_NE(at, std::string::npos) << "doc/configuration.md lacks a row " << row;
             std::string line = doc.substr(at, doc.find('\n', at) - at);
