@@ -18,10 +18,10 @@
 #define START_BPS         12500000000ull /* 100 Gbit/s until something is known */
 #define CHANGE_SHIFT      6u             /* changes below 1/64 are not worth a CNTL */
 #define BURST_NS          100000ull      /* a burst lasts 100 us at the granted rate */
-#define QUIET_INTERVALS   2u
-#define QUIET_MOST        64u
-#define SLACK_INTERVALS   8u
-#define OVERRUN_INTERVALS 16u /* until losses of an overrun have been found */
+#define QUIET_INTERVALS   2u             /* and a round trip: of who said that he has more */
+#define QUIET_MOST        64u            /* of who sends a packet now and then */
+#define SLACK_INTERVALS   8u             /* until who uses less than he may counts with that */
+#define OVERRUN_INTERVALS 16u            /* until losses of an overrun have been found */
 #define BURST_UNITS_MIN   4u
 #define BURST_UNITS_MAX   64u
 
@@ -29,13 +29,13 @@ struct conn_record {
     struct estimate estimate;
     uint64_t epoch, bytes, arrived, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
-    uint32_t peers;    /* whose connection it is, or SHARE_NO_PEER */
-    uint64_t rate_Bps; /* received in the last interval */
-    uint32_t slack;    /* intervals in a row in which less than 7/8 of the grant was used */
-    uint32_t quiet;    /* intervals in a row in which nothing came */
-    uint64_t backlog,
-        backlog_end; /* what the peer said it had; rx_bytes when that will have come */
-    uint32_t flow;   /* its place in the sharing, if it is active */
+    uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
+    uint64_t rate_Bps;    /* received in the last interval */
+    uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
+    uint32_t quiet;       /* intervals in a row in which nothing came */
+    uint64_t backlog;     /* bytes that the peer last said it had */
+    uint64_t backlog_end; /* rx_bytes when these will have come */
+    uint32_t flow;        /* its place in the sharing, if it is active */
     bool active;
 };
 
@@ -193,15 +193,14 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
 }
 
 /* One connection's part in what the host did. */
-static void sample_add(struct host_control *c, const struct conn_public *p, struct conn_record *r,
-                       uint64_t bytes, uint64_t interval_ns)
+static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
+                       uint64_t interval_ns)
 {
-    uint64_t sent = counter_get(&p->tx_bytes);
-
     r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
     c->sample.rx_bytes += bytes - r->bytes;
     c->sample.tx_bytes += sent - r->tx_bytes;
-    c->sample.hungry = c->sample.hungry || r->rate_Bps >= r->grant_Bps / 4 * 3;
+    if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3)
+        c->sample.hungry = true;
     r->tx_bytes = sent;
 }
 
@@ -247,7 +246,8 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
     if (counter_get(&p->state) != HOST_OPEN)
         return false;
     uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
-    uint64_t lost = counter_get(&p->rx_lost);
+    uint64_t lost = counter_get(&p->rx_lost), sent = counter_get(&p->tx_bytes);
+    uint64_t ceiling = counter_get(&c->ceiling_Bps);
     uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -255,15 +255,14 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
         return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
         *r = (struct conn_record){.epoch = epoch, .peers = peers_find(c, &h->conns[i].peer)};
-        estimate_init(&r->estimate, c->ceiling_Bps != 0 ? c->ceiling_Bps : START_BPS);
+        estimate_init(&r->estimate, ceiling != 0 ? ceiling : START_BPS);
     }
-
     estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
                     path_losses(c, lost > r->lost ? lost - r->lost : 0), r->grant_Bps, interval_ns,
                     rtt_intervals);
-    if (c->ceiling_Bps != 0 && r->estimate.ceiling_Bps > c->ceiling_Bps)
-        r->estimate.ceiling_Bps = c->ceiling_Bps;
-    sample_add(c, p, r, bytes, interval_ns);
+    if (ceiling != 0 && r->estimate.ceiling_Bps > ceiling)
+        r->estimate.ceiling_Bps = ceiling;
+    sample_add(c, r, bytes, sent, interval_ns);
     r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
     r->active = r->grant_Bps == 0 ||
                 r->quiet <= packet_intervals(p, r, interval_ns) +
