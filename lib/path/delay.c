@@ -133,32 +133,24 @@ static bool skips(struct delay *d, const struct delay_params *p)
     return true;
 }
 
-/* When this one leaves, where that is not the same delay for all. */
-static __rte_noinline uint64_t leaves_at(struct delay *d, const struct delay_params *p, uint64_t at)
-{
-    if (!skips(d, p))
-        at += p->jitter == 0
-                  ? p->delay
-                  : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
-    return p->order ? RTE_MAX(at, d->last) : at;
-}
-
-static void delay_arrive(struct element *e, struct path_packet *packet)
+static void delay_arrive_one(struct element *e, struct path_packet *packet)
 {
     struct delay *d = (struct delay *)e;
     const struct delay_params *p = e->params;
     uint64_t arrived = packet->at;
 
-    if (!e->blind && (e->counts.queued_packets >= p->limit_packets ||
-                      e->counts.queued_bytes + packet->len > p->limit_bytes)) {
+    if (e->counts.queued_packets >= p->limit_packets ||
+        e->counts.queued_bytes + packet->len > p->limit_bytes) {
         element_drop(e, packet);
         return;
     }
     element_hold(e, packet);
-    if (p->jitter == 0 && !p->reorder && !p->order)
-        packet->at += p->delay;
-    else
-        packet->at = leaves_at(d, p, packet->at);
+    if (!skips(d, p))
+        packet->at += p->jitter == 0
+                          ? p->delay
+                          : law_value(&p->law, draw_u64(&d->jitter, p->rho), p->delay, p->jitter);
+    if (p->order)
+        packet->at = RTE_MAX(packet->at, d->last);
     d->last = RTE_MAX(packet->at, d->last);
     histogram_add(e->delay, packet->at - arrived);
     if (d->sorts) {
@@ -166,8 +158,7 @@ static void delay_arrive(struct element *e, struct path_packet *packet)
         e->due = sorter_next(&d->sorter);
     } else {
         fifo_push(&d->fifo, packet);
-        if (e->due == TIME_NEVER)
-            e->due = packet->at;
+        e->due = fifo_first(&d->fifo)->at;
     }
 }
 
@@ -209,8 +200,13 @@ static void delay_arrive_burst(struct element *e, struct path_packet *packets, u
     for (uint32_t i = 0; i < n; i++) {
         if (e->due <= packets[i].at && !e->blind)
             element_run(e, packets[i].at);
-        delay_arrive(e, &packets[i]);
+        delay_arrive_one(e, &packets[i]);
     }
+}
+
+static void delay_arrive(struct element *e, struct path_packet *packet)
+{
+    delay_arrive_burst(e, packet, 1);
 }
 
 static void sorter_run(struct delay *d, uint64_t until)

@@ -118,12 +118,6 @@ void element_run(struct element *e, uint64_t until);
  * path is full or the pool empty. */
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m);
 struct rte_mbuf *path_make(struct path *path);
-/* Enough for this poll: run() stops, with e->due at what it left, if it is the top. */
-static inline bool element_sated(const struct element *e)
-{
-    return fifo_count(&e->path->out) >= e->path->out_wanted && e->path->top == e;
-}
-
 /* How many run() may let go in one go: up to ELEMENT_BURST. */
 static inline uint32_t element_burst(const struct element *e)
 {
@@ -134,6 +128,12 @@ static inline uint32_t element_burst(const struct element *e)
     if (out >= e->path->out_wanted)
         return 0;
     return RTE_MIN(e->path->out_wanted - out, ELEMENT_BURST);
+}
+
+/* Enough for this poll: run() stops, with e->due at what it left, if it is the top. */
+static inline bool element_sated(const struct element *e)
+{
+    return element_burst(e) == 0;
 }
 
 /* Frees the mbuf of a packet that the path no longer holds. */
@@ -182,6 +182,17 @@ static inline void element_put_burst(struct element *e, struct path_packet *p, u
     e->kind->arrive_burst(e, p, n);
 }
 
+/* To an element, or, if it is NULL, out of the path; n as above. */
+static inline void path_bring(struct path *path, struct element *to, struct path_packet *p,
+                              uint32_t n)
+{
+    if (to != NULL)
+        element_put_burst(to, p, n);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            fifo_append(&path->out, &p[i]);
+}
+
 static inline void element_pass(struct element *e, struct path_packet *p)
 {
     if (e->next != NULL)
@@ -192,13 +203,8 @@ static inline void element_pass(struct element *e, struct path_packet *p)
 
 static inline void element_pass_burst(struct element *e, struct path_packet *p, uint32_t n)
 {
-    if (n == 0)
-        return;
-    if (e->next != NULL)
-        element_put_burst(e->next, p, n);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            fifo_append(&e->path->out, &p[i]);
+    if (n > 0)
+        path_bring(e->path, e->next, p, n);
 }
 
 static inline void element_drop(struct element *e, const struct path_packet *p)

@@ -187,17 +187,6 @@ static void path_run(struct path *p, uint64_t now)
     p->top = NULL;
 }
 
-/* Packets that there is room for. */
-static void burst_push(struct path *p, struct path_packet *packets, uint32_t n)
-{
-    counter_add(&p->counts.held_packets, n);
-    if (p->first != NULL)
-        element_put_burst(p->first, packets, n);
-    else
-        for (uint32_t i = 0; i < n; i++)
-            fifo_append(&p->out, &packets[i]);
-}
-
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
     struct path_packet packets[ELEMENT_BURST];
@@ -216,7 +205,8 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
             bytes += packets[i].len;
         }
         if (room > 0) {
-            burst_push(p, packets, k);
+            counter_add(&p->counts.held_packets, k);
+            path_bring(p, p->first, packets, k);
         } else {
             counter_add(&p->counts.drop_full, 1);
             rte_pktmbuf_free(m[0]);

@@ -239,7 +239,6 @@ static int rate_init(struct element *e)
 {
     const struct rate_params *p = e->params;
     const struct queue_params *q = &p->server.queue;
-
     struct rate *r = (struct rate *)e;
 
     r->plain = e->stage->changes == NULL && p->rate_Bps > 0 && q->n_bands == 1 && !q->has_red &&
