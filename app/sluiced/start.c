@@ -169,7 +169,7 @@ static int socket_check(const char *path, char *err, size_t err_len)
 /* ---- ports ------------------------------------------------------------------------------- */
 
 /* What the configuration says of peers, for one port's control. */
-static int peers_set(const struct config *cfg, struct host_control *control)
+static void peers_set(const struct config *cfg, struct host_control *control)
 {
     struct host_peers peers[HOST_PEERS_MAX];
 
@@ -187,7 +187,7 @@ static int peers_set(const struct config *cfg, struct host_control *control)
                                        .all_min_Bps = p->all_min_Bps,
                                        .all_ceiling_Bps = p->all_ceiling_Bps};
     }
-    return host_control_set_peers(control, peers, cfg->n_peers);
+    host_control_set_peers(control, peers, cfg->n_peers);
 }
 
 static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
@@ -212,7 +212,8 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
         host_control_create(&d->hosts[first], p->queues, rte_rdtsc(), err, err_len);
     if (d->controls[index] == NULL)
         return -ENOMEM;
-    return peers_set(&d->config, d->controls[index]);
+    peers_set(&d->config, d->controls[index]);
+    return 0;
 }
 
 static void port_say(const struct daemon *d, const struct port *p)

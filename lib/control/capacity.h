@@ -15,11 +15,10 @@
  * - saturated, all time spent and nearly all bursts full for several intervals, where no drop was
  *   ever counted (not all ports count them): capacity = the most that it could in these;
  * - otherwise capacity = max(capacity, could in the last two intervals), and a step more where
- * senders want more than they are granted, and all time is spent on small bursts: they grow, and
- * tell nothing of how far that goes; or nothing is known of time.
+ *   senders want more than they are granted, and all time is spent on small bursts: they grow, and
+ *   tell nothing of how far that goes; or nothing is known of time.
  *
- * Unknown (0) until the first overrun or saturation. Integers. Owned by
- * the control lcore.
+ * Unknown (0) until the first overrun or saturation. Integers. Owned by the control lcore.
  */
 #ifndef SLUICE_CONTROL_CAPACITY_H
 #define SLUICE_CONTROL_CAPACITY_H

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/level.h"
 
-#include <stdbool.h>
-
 #define CLOSE      0x1p-24 /* of the level: so short a step is the last one */
 #define CRAWL      4u      /* steps that may leave more than half of the range, then it is halved */
 #define PASSES_MAX 256u
@@ -53,7 +51,6 @@ double level_solve(const struct level_item *items, uint32_t n, double target, do
     for (uint32_t pass = 0; pass < PASSES_MAX; pass++) {
         struct point p = point_at(items, n, level);
         double missing = target - p.sum;
-
         double step = p.slope > 0 ? missing / p.slope : LEVEL_MAX;
 
         if (step <= level * CLOSE && step >= -level * CLOSE)

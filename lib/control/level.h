@@ -5,10 +5,11 @@
  *
  * That sum is a line that bends at each low and each high. Newton's steps along it, kept within
  * what is known to be too little and too much and helped by halving where they crawl, find the
- * straight piece on which the target lies in a handful of passes; the last step is exact.
+ * straight piece on which the target lies in a handful of passes; the last step is exact but where
+ * a bend lies within 2^-24 of the level.
  *
- * Floating point, plus and times only: rates up to 2^48 are exact, and the same order of flows
- * gives the same bits.
+ * Floating point without libm: rates up to 2^48 are exact, and the same order of flows gives the
+ * same bits.
  */
 #ifndef SLUICE_CONTROL_LEVEL_H
 #define SLUICE_CONTROL_LEVEL_H

@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "control/level.h"
 
-#define RATE_MAX 0x1p48
 #define AHEAD    24u     /* flows: these are read once, and are many */
 #define ROUNDING 0x1p-12 /* bytes/s: what should be a whole number may be a bit less */
 

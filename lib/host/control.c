@@ -50,15 +50,14 @@ struct host_control {
     uint64_t spare_Bps; /* a part for each of them of what nobody uses */
     struct share *share;
     uint32_t n;
-    uint64_t ceiling_Bps; /* atomic: hard ceiling; 0: none */
+    uint64_t ceiling_Bps; /* hard ceiling; 0: none */
+    uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
     uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
     uint32_t own_for;     /* for so many intervals */
     struct capacity capacity;
     struct capacity_sample sample; /* of this interval */
     struct host_port_counters seen;
     uint64_t last;
-    /* what others see, by base/counter.h */
-    uint64_t shown_Bps, shown_why, shown_granted_Bps, shown_overruns;
 };
 
 static uint32_t conns_in_all(const struct host_control *c)
@@ -97,6 +96,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
         return NULL;
     }
     c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
+    c->most_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
     capacity_init(&c->capacity);
     c->last = now;
     return c;
@@ -114,10 +114,9 @@ void host_control_destroy(struct host_control *c)
     rte_free(c);
 }
 
-int host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
+void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
 {
-    if (n > HOST_PEERS_MAX)
-        return -E2BIG;
+    CHECK(n <= HOST_PEERS_MAX);
     for (uint32_t i = 0; i < n; i++) {
         CHECK(peers[i].priority < SHARE_PRIORITIES);
         c->peers[i] = peers[i];
@@ -127,7 +126,6 @@ int host_control_set_peers(struct host_control *c, const struct host_peers *peer
         };
     }
     c->n_peers = n;
-    return 0;
 }
 
 /* The first that the address is one of. */
@@ -142,7 +140,7 @@ static uint32_t peers_find(const struct host_control *c, const struct addr *a)
 
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
 {
-    counter_set(&c->ceiling_Bps, capacity_Bps);
+    c->ceiling_Bps = capacity_Bps;
 }
 
 void host_control_capacity(const struct host_control *c, struct host_capacity *out)
@@ -154,11 +152,11 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
                                       [CAPACITY_PROBED] = "probed"};
 
     *out = (struct host_capacity){
-        .ceiling_Bps = counter_get(&c->ceiling_Bps),
-        .measured_Bps = counter_get(&c->shown_Bps),
-        .why = why[counter_get(&c->shown_why)],
-        .granted_Bps = counter_get(&c->shown_granted_Bps),
-        .overruns = counter_get(&c->shown_overruns),
+        .ceiling_Bps = c->ceiling_Bps,
+        .measured_Bps = c->capacity.capacity_Bps,
+        .why = why[c->capacity.why],
+        .granted_Bps = c->most_Bps != UINT64_MAX ? c->most_Bps : 0,
+        .overruns = c->capacity.overruns,
     };
 }
 
@@ -247,7 +245,7 @@ static bool record_update(struct host_control *c, struct host *h, uint32_t i, st
         return false;
     uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
     uint64_t lost = counter_get(&p->rx_lost), sent = counter_get(&p->tx_bytes);
-    uint64_t ceiling = counter_get(&c->ceiling_Bps);
+    uint64_t ceiling = c->ceiling_Bps;
     uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -282,7 +280,7 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
     uint64_t used = r->estimate.throughput_Bps;
 
     r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
-    if (r->slack < SLACK_INTERVALS || c->shown_granted_Bps == 0)
+    if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
         return r->estimate.ceiling_Bps;
     return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
 }
@@ -340,13 +338,13 @@ static void flows_make(struct host_control *c)
     }
 }
 
-static void spare_find(struct host_control *c, uint64_t most)
+static void spare_find(struct host_control *c)
 {
     uint64_t given = 0;
 
     for (uint32_t i = 0; i < c->n_active; i++)
         given += c->flows[i].grant_Bps;
-    c->spare_Bps = most > given && c->n_active > 0 ? (most - given) / c->n_active : 0;
+    c->spare_Bps = c->most_Bps > given && c->n_active > 0 ? (c->most_Bps - given) / c->n_active : 0;
 }
 
 /* What who is quiet may have at once. */
@@ -380,7 +378,7 @@ static uint64_t grant_of(const struct host_control *c, const struct conn_record 
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
-    if (r->slack >= SLACK_INTERVALS && c->shown_granted_Bps != 0)
+    if (r->slack >= SLACK_INTERVALS && c->most_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
     return f->grant_Bps;
@@ -425,24 +423,10 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
         c->own_losses = 0;
 }
 
-/* What there is to share; UINT64_MAX: no limit is known. */
-static uint64_t capacity_find(struct host_control *c)
-{
-    uint64_t ceiling = counter_get(&c->ceiling_Bps), most;
-
-    capacity_update(&c->capacity, &c->sample);
-    most = RTE_MIN(capacity_grant(&c->capacity), ceiling != 0 ? ceiling : UINT64_MAX);
-    counter_set(&c->shown_Bps, c->capacity.capacity_Bps);
-    counter_set(&c->shown_why, c->capacity.why);
-    counter_set(&c->shown_overruns, c->capacity.overruns);
-    counter_set(&c->shown_granted_Bps, most != UINT64_MAX ? most : 0);
-    return most;
-}
-
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
 {
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
-    uint64_t most, newcomer = START_BPS;
+    uint64_t newcomer = START_BPS;
 
     if (interval_ns == 0)
         return;
@@ -457,12 +441,14 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
             if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
                 c->owners[c->n_active++] = r;
         }
-    most = capacity_find(c);
+    capacity_update(&c->capacity, &c->sample);
+    c->most_Bps =
+        RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
     flows_make(c);
-    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
-    spare_find(c, most);
-    if (most != UINT64_MAX)
-        newcomer = RTE_MIN(most / (c->n_active + 1), (uint64_t)START_BPS);
+    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, c->most_Bps);
+    spare_find(c);
+    if (c->most_Bps != UINT64_MAX)
+        newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
     grants_write(c, newcomer);
 }
 

@@ -235,7 +235,8 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
-/* Live change of the hard ceiling; 0: none. [any] */
+/* The rest is for the thread that calls host_control(). Live change of the hard ceiling; 0: none.
+ */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
 
 /*
@@ -252,8 +253,8 @@ struct host_peers {
     uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
 };
 #define HOST_PEERS_MAX 64
-/* 0, or -E2BIG. Before the first host_control(). */
-int host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
+/* At most HOST_PEERS_MAX, before the first host_control(). */
+void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 struct host_capacity {
     uint64_t ceiling_Bps;  /* as configured; 0: none */
@@ -262,7 +263,6 @@ struct host_capacity {
     uint64_t granted_Bps;  /* what was shared in the last interval; 0: no limit */
     uint64_t overruns;     /* intervals with overrun */
 };
-/* [any] */
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 
 #endif
