@@ -89,6 +89,17 @@ static const char *section_name(const char *section, const char *kind)
     return section + strspn(section, " \t");
 }
 
+/* What sections with a name have in common. */
+static int load_named(struct load *l, struct rte_cfgfile *file, const char *section,
+                      const char *name, const struct config_key *keys, void *base,
+                      char own_name[CONFIG_NAME_MAX], uint32_t *line)
+{
+    config_key_defaults(keys, base);
+    snprintf(own_name, CONFIG_NAME_MAX, "%s", name);
+    *line = config_scan_line(&l->map, section, "");
+    return load_entries(l, file, section, keys, base);
+}
+
 static int load_peer(struct load *l, struct rte_cfgfile *file, const char *section,
                      const char *name)
 {
@@ -102,10 +113,7 @@ static int load_peer(struct load *l, struct rte_cfgfile *file, const char *secti
                           "more than %d peers; remove one, or take wider networks",
                           CONFIG_PEERS_MAX);
     p = &l->c->peers[l->c->n_peers++];
-    config_key_defaults(config_peer_keys, p);
-    snprintf(p->name, sizeof p->name, "%s", name);
-    p->line = config_scan_line(&l->map, section, "");
-    return load_entries(l, file, section, config_peer_keys, p);
+    return load_named(l, file, section, name, config_peer_keys, p, p->name, &p->line);
 }
 
 static int load_port(struct load *l, struct rte_cfgfile *file, const char *section,
@@ -124,10 +132,7 @@ static int load_port(struct load *l, struct rte_cfgfile *file, const char *secti
     if (l->c->n_ports == CONFIG_PORTS_MAX)
         return load_error(l, section, NULL, "more than %d ports; remove one", CONFIG_PORTS_MAX);
     p = &l->c->ports[l->c->n_ports++];
-    config_key_defaults(config_port_keys, p);
-    snprintf(p->name, sizeof p->name, "%s", name);
-    p->line = config_scan_line(&l->map, section, "");
-    return load_entries(l, file, section, config_port_keys, p);
+    return load_named(l, file, section, name, config_port_keys, p, p->name, &p->line);
 }
 
 static int load_section(struct load *l, struct rte_cfgfile *file, const char *section)
