@@ -16,7 +16,7 @@ from .process import LabError, cpus
 
 SENDERS = 4
 STEP_S = 0.05
-SETTLE_S = 2.0 # clients first find out how much to send at once
+SETTLE_S = 2.0  # clients first find out how much to send at once
 BAR = 0.02
 COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7"]  # Okabe and Ito's
 
@@ -27,8 +27,8 @@ def options(parser):
 
 
 def _look(daemon):
-    return time.monotonic(), {c["conn"]: (c["rx_bytes"], c["rx_rate_Bps"])
-                              for c in daemon.show("conns") if c["state"] == "open"}
+    return time.monotonic(), {c["conn"]: c["rx_bytes"] for c in daemon.show("conns")
+                              if c["state"] == "open"}
 
 
 def _watch(daemon, seconds, looks):
@@ -39,17 +39,17 @@ def _watch(daemon, seconds, looks):
 
 
 def _rates(first, last):
-    return {i: (last[1][i][0] - first[1][i][0]) / (last[0] - first[0])
+    return {i: (last[1][i] - first[1][i]) / (last[0] - first[0])
             for i in last[1] if i in first[1]}
 
 
 def _phase(results, looks, name, busy, capacity_Bps):
-    """Of the phase's second half."""
+    """Of the phase's second half; busy: the connections that send."""
     rates = _rates(looks[len(looks) // 2], looks[-1])
     used = sum(rates.values())
-    for i in busy:
-        results.add(f"{name}: share of sender {i + 1}", rates[busy[i]] / used, "of all")
-    worst = max(abs(rates[busy[i]] / used * len(busy) - 1) for i in busy)
+    for i, number in enumerate(busy):
+        results.add(f"{name}: share of sender {i + 1}", rates[number] / used, "of all")
+    worst = max(abs(rates[number] / used * len(busy) - 1) for number in busy)
     results.add(f"{name}: farthest from 1/{len(busy)}", worst, "of it", bar=BAR, at_most=True)
     results.add(f"{name}: of the capacity used", used / capacity_Bps, "share")
 
@@ -63,7 +63,7 @@ def draw(path, looks, marks, capacity_Bps):
     figure, axes = plt.subplots(figsize=(9, 4.5), constrained_layout=True)
     numbers = sorted({i for _, conns in looks for i in conns})
     for k, number in enumerate(numbers):
-        points = [(t - start, conns[number][0]) for t, conns in looks if number in conns]
+        points = [(t - start, conns[number]) for t, conns in looks if number in conns]
         times = [(a[0] + b[0]) / 2 for a, b in zip(points, points[1:])]
         rates = [(b[1] - a[1]) / (b[0] - a[0]) * 8e-9 for a, b in zip(points, points[1:])]
         axes.plot(times, rates, color=COLOURS[k % len(COLOURS)], lw=4 - 0.9 * k, label=f"sender {k + 1}")
@@ -91,8 +91,9 @@ def run(lab, args, results):
     b.wait_listening()
     clients, numbers, looks, marks = [], [], [], []
     for i in range(SENDERS):
-        clients.append(a.sluice(f"client{i}", "perf", "client", "-q", "-t", f"{2 * SETTLE_S + 8 * args.phase:g}",
-                                "--memory", "32M", ADDR_B, cpus=rest))
+        clients.append(a.sluice(f"client{i}", "perf", "client", "-q", "-t",
+                                f"{2 * SETTLE_S + 8 * args.phase:g}", "--memory", "32M", ADDR_B,
+                                cpus=rest))
         for _ in range(100):
             new = set(_look(b)[1]) - set(numbers)
             if new:
@@ -102,7 +103,6 @@ def run(lab, args, results):
             raise LabError(f"sender {i + 1} does not come\n{clients[-1].tail()}")
         numbers += sorted(new)
     time.sleep(SETTLE_S)
-    conns = {i: numbers[i] for i in range(SENDERS)}
     capacity_Bps = b.show("capacity")[0]["capacity_Bps"]
     phases = [("all four", None), ("one stopped", signal.SIGSTOP), ("it goes on", signal.SIGCONT)]
     for name, sign in phases:
@@ -112,7 +112,7 @@ def run(lab, args, results):
         here = []
         _watch(b, args.phase, here)
         looks += here
-        busy = {i: conns[i] for i in conns if sign != signal.SIGSTOP or i < SENDERS - 1}
+        busy = numbers[:-1] if sign == signal.SIGSTOP else numbers
         _phase(results, here, name, busy, capacity_Bps)
     path = os.path.join(args.out, "shares.png")
     os.makedirs(args.out, exist_ok=True)

@@ -108,12 +108,8 @@ void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *, uint64_t, world_fate *f)
 {
     Crowd *c = static_cast<Crowd *>(ctx);
 
-    if (from == 0 || c->loss == 0)
-        return;
-    c->random ^= c->random << 13;
-    c->random ^= c->random >> 7;
-    c->random ^= c->random << 17;
-    f->copies = static_cast<double>(c->random >> 11) * 0x1p-53 >= c->loss;
+    if (from != 0 && c->loss > 0)
+        f->copies = static_cast<double>(rng_u64(&c->random) >> 11) * 0x1p-53 >= c->loss;
 }
 
 void Crowd::receive(host *h, uint64_t now)

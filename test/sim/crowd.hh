@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "base/clock.h"
+#include "base/rng.h"
 #include "host/host.h"
 #include "sim/world.h"
 }
@@ -44,6 +45,7 @@ class Crowd
     void lose(double share)
     {
         loss = share;
+        rng_init(&random, 1);
     }
     // Payload that has arrived since the last call, in bytes a second of the time since then.
     std::vector<double> rates();
@@ -75,7 +77,7 @@ class Crowd
     std::vector<uint8_t> memory;
     uint64_t counted_at = 0;
     double loss = 0;
-    uint64_t random = 88172645463325252u;
+    struct rng random;
 };
 
 #endif
