@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What control knows of one connection, brought up to date once an interval. */
+#include "host/record.h"
+
+#define QUIET_INTERVALS 2u  /* and a round trip: of who said that he has more */
+#define QUIET_MOST      64u /* of who sends a packet now and then */
+
+/* One connection's part in what the host did. */
+static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
+                       uint64_t interval_ns)
+{
+    r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
+    c->sample.rx_bytes += bytes - r->bytes;
+    c->sample.tx_bytes += sent - r->tx_bytes;
+    if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3)
+        c->sample.hungry = true;
+    r->tx_bytes = sent;
+}
+
+/* Intervals that a connection of few packets may be quiet between them; none with 8 in each. */
+static uint32_t packet_intervals(const struct conn_public *p, const struct conn_record *r,
+                                 uint64_t interval_ns)
+{
+    unsigned __int128 packets_ns =
+        (unsigned __int128)8 * counter_get(&p->unit_bytes) * CLOCK_NS_PER_S / (r->grant_Bps + 1);
+
+    return (uint32_t)RTE_MIN(packets_ns / interval_ns, (unsigned __int128)QUIET_MOST);
+}
+
+/* What the host itself dropped says nothing of the path. */
+static uint64_t path_losses(struct host_control *c, uint64_t lost)
+{
+    uint64_t own = RTE_MIN(lost, c->own_losses);
+
+    c->own_losses -= own;
+    return lost - own;
+}
+
+/* Has not all come yet that the peer last said it had? */
+static bool backlog_left(const struct conn_public *p, struct conn_record *r, uint64_t bytes)
+{
+    uint64_t backlog = counter_get(&p->peer_backlog_bytes);
+
+    if (backlog != r->backlog) {
+        r->backlog = backlog;
+        r->backlog_end = bytes + backlog;
+    }
+    return r->backlog_end > bytes;
+}
+
+bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
+                   uint64_t interval_ns)
+{
+    const struct conn_public *p = &h->conns[i].pub;
+    uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
+
+    r->active = false;
+    if (counter_get(&p->state) != HOST_OPEN)
+        return false;
+    uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
+    uint64_t lost = counter_get(&p->rx_lost), sent = counter_get(&p->tx_bytes);
+    uint64_t ceiling = c->ceiling_Bps;
+    uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
+
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (counter_get(&p->epoch) != epoch)
+        return false; /* another connection begins, these may be its figures */
+    if (r->epoch != epoch) {
+        *r = (struct conn_record){.epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer)};
+        estimate_init(&r->estimate, ceiling != 0 ? ceiling : START_BPS);
+    }
+    estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
+                    path_losses(c, lost > r->lost ? lost - r->lost : 0), r->grant_Bps, interval_ns,
+                    rtt_intervals);
+    if (ceiling != 0 && r->estimate.ceiling_Bps > ceiling)
+        r->estimate.ceiling_Bps = ceiling;
+    sample_add(c, r, bytes, sent, interval_ns);
+    r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
+    r->active = r->grant_Bps == 0 ||
+                r->quiet <= packet_intervals(p, r, interval_ns) +
+                                (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
+    r->bytes = bytes;
+    r->arrived = arrived;
+    r->lost = lost;
+    return true;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the files of the control half share: struct host_control, and one record for each
+ * connection. The public face is host.h; all of it is the control lcore's.
+ */
+#ifndef SLUICE_HOST_RECORD_H
+#define SLUICE_HOST_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/capacity.h"
+#include "control/estimate.h"
+#include "control/share.h"
+#include "host/host.h"
+#include "host/station.h"
+
+#define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
+#define SLACK_INTERVALS 8u             /* until who uses less than he may counts with that */
+
+struct conn_record {
+    struct estimate estimate;
+    uint64_t epoch, bytes, arrived, lost, tx_bytes;
+    uint64_t grant_Bps, burst_bytes;
+    uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
+    uint64_t rate_Bps;    /* received in the last interval */
+    uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
+    uint32_t quiet;       /* intervals in a row in which nothing came */
+    uint64_t backlog;     /* bytes that the peer last said it had */
+    uint64_t backlog_end; /* rx_bytes when these will have come */
+    uint32_t flow;        /* its place in the sharing, if it is active */
+    bool active;
+};
+
+struct host_control {
+    struct host *hosts[HOST_WORKERS_MAX];
+    struct conn_record *records[HOST_WORKERS_MAX];
+    struct share_flow *flows;    /* the active connections, as share_run() wants them */
+    struct conn_record **owners; /* the same, as they were found */
+    struct host_peers peers[HOST_PEERS_MAX];
+    struct share_peer sums[HOST_PEERS_MAX];
+    uint32_t n_peers, n_active;
+    uint64_t spare_Bps; /* a part for each of them of what nobody uses */
+    struct share *share;
+    uint32_t n;
+    uint64_t ceiling_Bps; /* hard ceiling; 0: none */
+    uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
+    uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
+    uint32_t own_for;     /* for so many intervals */
+    struct capacity capacity;
+    struct capacity_sample sample; /* of this interval */
+    struct host_port_counters seen;
+    uint64_t last;
+};
+
+/* record.c: one connection's interval; true if it takes part in the sharing. */
+bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
+                   uint64_t interval_ns);
+
+/* sharing.c: what the n_active owners may have, of most_Bps in sum; spare_Bps is found, too. */
+void sharing_run(struct host_control *c);
+/* Whose connections are those from this address? */
+uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
+/* Rate and reason of one connection after sharing_run(); newcomer: of those that are quiet. */
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+                       enum grant_reason *why);
+
+#endif

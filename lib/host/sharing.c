@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the capacity is shared: connections become flows of control/share.h, and flows grants. */
+#include "base/check.h"
+#include "host/record.h"
+
+void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
+{
+    CHECK(n <= HOST_PEERS_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(peers[i].priority < SHARE_PRIORITIES);
+        c->peers[i] = peers[i];
+        c->sums[i] = (struct share_peer){
+            .min_Bps = peers[i].all_min_Bps,
+            .ceiling_Bps = peers[i].all_ceiling_Bps != 0 ? peers[i].all_ceiling_Bps : UINT64_MAX,
+        };
+    }
+    c->n_peers = n;
+}
+
+/* The first that the address is one of. */
+uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
+{
+    for (uint32_t i = 0; i < c->n_peers; i++)
+        if (addr_is_v4(&c->peers[i].address) == addr_is_v4(a) &&
+            addr_same_prefix(&c->peers[i].address, a, c->peers[i].prefix_len))
+            return i;
+    return SHARE_NO_PEER;
+}
+
+/*
+ * What a connection is counted with (spec, step 2): all that its way can carry, if it uses what it
+ * is granted, or did so not long ago; else what it uses, and a little more.
+ */
+static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
+{
+    uint64_t used = r->estimate.throughput_Bps;
+
+    r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
+    if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
+        return r->estimate.ceiling_Bps;
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
+}
+
+/* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
+static uint64_t record_room(const struct host_control *c, const struct conn_record *r)
+{
+    uint64_t used = RTE_MAX(r->estimate.throughput_Bps, r->rate_Bps);
+
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 4 + c->spare_Bps + ESTIMATE_MIN_BPS);
+}
+
+static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
+{
+    struct share_flow f = {.demand_Bps = record_demand(c, r),
+                           .ceiling_Bps = UINT64_MAX,
+                           .peer = r->peers,
+                           .weight = 1};
+
+    if (r->peers != SHARE_NO_PEER) {
+        const struct host_peers *p = &c->peers[r->peers];
+
+        f.weight = p->weight;
+        f.priority = p->priority;
+        f.min_Bps = p->min_Bps;
+        f.ceiling_Bps = p->ceiling_Bps != 0 ? p->ceiling_Bps : UINT64_MAX;
+    }
+    return f;
+}
+
+/* Places for flows by priority, and by peers within one. */
+static uint32_t place_of(const struct host_control *c, const struct conn_record *r)
+{
+    if (r->peers == SHARE_NO_PEER)
+        return 0;
+    return c->peers[r->peers].priority * (HOST_PEERS_MAX + 1) + 1 + r->peers;
+}
+
+/* The active connections become flows, in the order that share_run() wants: by counting. */
+static void flows_make(struct host_control *c)
+{
+    uint32_t starts[SHARE_PRIORITIES * (HOST_PEERS_MAX + 1) + 1] = {0};
+
+    for (uint32_t i = 0; i < c->n_active; i++)
+        starts[place_of(c, c->owners[i]) + 1]++;
+    for (uint32_t k = 1; k < RTE_DIM(starts); k++)
+        starts[k] += starts[k - 1];
+    for (uint32_t i = 0; i < c->n_active; i++) {
+        struct conn_record *r = c->owners[i];
+
+        r->flow = starts[place_of(c, r)]++;
+        c->flows[r->flow] = flow_of(c, r);
+    }
+}
+
+static void spare_find(struct host_control *c)
+{
+    uint64_t given = 0;
+
+    for (uint32_t i = 0; i < c->n_active; i++)
+        given += c->flows[i].grant_Bps;
+    c->spare_Bps = c->most_Bps > given && c->n_active > 0 ? (c->most_Bps - given) / c->n_active : 0;
+}
+
+/* What who is quiet may have at once. */
+static uint64_t idle_rate(const struct host_control *c, const struct conn_record *r,
+                          uint64_t newcomer)
+{
+    uint64_t rate = RTE_MIN(newcomer, r->estimate.ceiling_Bps);
+
+    if (r->peers == SHARE_NO_PEER)
+        return rate;
+    if (c->peers[r->peers].ceiling_Bps != 0)
+        rate = RTE_MIN(rate, c->peers[r->peers].ceiling_Bps);
+    return RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
+}
+
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+                       enum grant_reason *why)
+{
+    static const enum grant_reason reasons[] = {
+        [SHARE_DEMAND] = GRANT_DEMAND,  [SHARE_CEILING] = GRANT_CEILING,
+        [SHARE_PEER] = GRANT_CEILING,   [SHARE_MINIMUM] = GRANT_MINIMUM,
+        [SHARE_LEVEL] = GRANT_CAPACITY,
+    };
+    const struct share_flow *f = &c->flows[r->flow];
+
+    if (!r->active) {
+        *why = GRANT_IDLE;
+        return idle_rate(c, r, newcomer);
+    }
+    *why = reasons[f->bound];
+    if (f->bound != SHARE_DEMAND)
+        return f->grant_Bps;
+    if (r->slack >= SLACK_INTERVALS && c->most_Bps != UINT64_MAX)
+        return RTE_MIN(record_room(c, r), f->ceiling_Bps);
+    *why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
+    return f->grant_Bps;
+}
+
+void sharing_run(struct host_control *c)
+{
+    flows_make(c);
+    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, c->most_Bps);
+    spare_find(c);
+}
