@@ -72,6 +72,18 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     return c->state != HOST_CLOSED;
 }
 
+/* What had been sent before a CNTL that the peer has seen has arrived by now, or is lost. */
+static void flight_take(struct conn *c, const struct wire_cntl *v)
+{
+    uint64_t base = v->received + v->lost;
+
+    if (c->flight_seq != 0 && !seq32_before(v->cntl_seen, c->flight_seq)) {
+        base = max_u64(base, c->flight_packets);
+        c->flight_seq = 0;
+    }
+    gate_flight(c, base < c->tx.packet ? base : c->tx.packet, v->received);
+}
+
 static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     uint32_t una = c->tx.una;
@@ -138,6 +150,7 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = h->now;
     grant_take(h, c, v);
+    flight_take(c, v);
     sender_take(h, c, v);
     vt_receiver_confirm(&c->rx, v->cntl_seen);
     counter_set(&c->pub.peer_backlog_bytes, v->backlog_bytes);
@@ -250,7 +263,14 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
         v.echo_ns = c->peer_time_ns;
         v.echo_held_ns = held < UINT32_MAX ? (uint32_t)held : UINT32_MAX;
     }
-    c->cntl_sent_at[v.seq % CONN_ECHO_SLOTS] = h->now;
+    if (c->echo_seq == 0) {
+        c->echo_seq = v.seq;
+        c->echo_at = h->now;
+    }
+    if (c->flight_seq == 0) {
+        c->flight_seq = v.seq;
+        c->flight_packets = c->tx.packet;
+    }
     c->rx_since_cntl = false;
     c->repeat_at = TIME_NEVER;
     c->want = 0;

@@ -76,12 +76,12 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->contract = (struct contract){0};
     gate_contract(h, c);
     conn_rate_apply(h, c);
+    c->flight_base = 0;
+    gate_flight(c, 0, 0);
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
-    counter_set(&c->pub.rx_rate_Bps, counter_get(&h->newcomer_rate_Bps));
-    counter_set(&c->pub.rx_burst_bytes, counter_get(&h->newcomer_burst_bytes));
-    counter_set(&c->pub.rx_reason, GRANT_NEWCOMER);
+    grant_start(h, c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
 }
 

@@ -19,17 +19,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/pathrate.h"
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"
+#include "probe/owd.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"
 #include "vt/rtt.h"
 #include "vt/sender.h"
 #include "wire/frame.h"
 
-#define CONN_SILENCE_STEPS 8u  /* a silent peer is asked, and sent to slower, so often */
-#define CONN_ECHO_SLOTS    32u /* CNTL send times kept, to measure RTT from DATA */
+#define CONN_SILENCE_STEPS 8u /* a silent peer is asked, and sent to slower, so often */
 
 /* Why a CNTL is due. */
 enum conn_want {
@@ -57,6 +58,7 @@ struct conn_public {
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
+    uint64_t path_Bps; /* what its path to us carries; 0: more than was ever tried */
 } __attribute__((aligned(64)));
 
 struct conn_event {
@@ -102,10 +104,11 @@ struct conn {
     uint64_t hop_time_ns;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
-    uint32_t cntl_seq, cntl_seen, echo_sampled;
-    uint64_t cntl_sent_at[CONN_ECHO_SLOTS];
-    uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
-    uint64_t data_at;                    /* when the newest DATA came */
+    uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
+    uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
+    uint64_t echo_at;                        /* when it was sent */
+    uint64_t peer_time_ns, peer_time_at;     /* newest time_ns of the peer, and when it came */
+    uint64_t data_at;                        /* when the newest DATA came */
     uint64_t dreq_pos, pack_pos;
     bool dreq_due, pack_due, rx_since_cntl;
 
@@ -118,6 +121,18 @@ struct conn {
     uint64_t timer_at; /* what the wheel has for us */
 
     struct momentary momentary;
+    struct owd owd;
+    struct trial trial;
+    struct pathrate path;
+    uint64_t clear_runs;                   /* of the host, when the path last looked well */
+    uint64_t share_Bps, share_burst_bytes; /* what control grants, */
+    uint64_t share_reason;
+    uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
+
+    uint64_t flight_base; /* packets before this one have arrived or are lost */
+    uint64_t flight_end;  /* from this one on packets wait until more is known of the others */
+    uint32_t flight_seq;  /* a CNTL that was sent behind flight_packets of DATA; 0: none */
+    uint64_t flight_packets;
 
     struct conn_event opened, shut;
     struct conn_link cntl_link, data_link, done_link;

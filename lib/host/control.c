@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control walk: every interval, for all connections of a port's hosts: measure -> estimate ->
+ * The control walk: every interval, for all connections of a port's hosts: measure ->
  * share -> grant. It reads what workers publish and writes grants, nothing else; a worker whose
  * control has stopped goes on with the grants it has.
  */
@@ -125,6 +125,9 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
 
 static void grants_write(struct host_control *c, uint64_t newcomer)
 {
+    /* packets wait, and get lost, because of ourselves: no path is to blame */
+    bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
+
     for (uint32_t k = 0; k < c->n; k++) {
         struct host *h = c->hosts[k];
 
@@ -133,11 +136,12 @@ static void grants_write(struct host_control *c, uint64_t newcomer)
             enum grant_reason why;
             uint64_t rate;
 
-            if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->estimate.ceiling_Bps == 0)
+            if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->way_Bps == 0)
                 continue;
             rate = sharing_grant(c, r, newcomer, &why);
             grant_write(h, i, r, rate, why);
         }
+        counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
         counter_set(&h->newcomer_rate_Bps, newcomer);
         counter_set(&h->newcomer_burst_bytes, burst_for(h, newcomer, h->cfg.mtu));
     }
@@ -187,27 +191,4 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (c->most_Bps != UINT64_MAX)
         newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
     grants_write(c, newcomer);
-}
-
-/* The worker's side: takes what control has changed. */
-void grants_apply(struct host *h)
-{
-    if (__atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) == 0)
-        return;
-    __atomic_exchange_n(&h->grants_any, 0, __ATOMIC_ACQ_REL);
-    for (uint32_t w = 0; w < (h->cfg.conns + 63) / 64; w++) {
-        uint64_t bits = __atomic_exchange_n(&h->grants_dirty[w], 0, __ATOMIC_ACQUIRE);
-
-        for (; bits != 0; bits &= bits - 1) {
-            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct conn *c = &h->conns[i];
-
-            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&h->grants[i].epoch))
-                continue;
-            counter_set(&c->pub.rx_rate_Bps, counter_get(&h->grants[i].rate_Bps));
-            counter_set(&c->pub.rx_burst_bytes, counter_get(&h->grants[i].burst_bytes));
-            counter_set(&c->pub.rx_reason, counter_get(&h->grants[i].reason));
-            conn_want(h, c, WANT_CNTL);
-        }
-    }
 }

@@ -81,8 +81,9 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 }
 
 /*
- * The first DATA that has seen one of our CNTLs closes a round trip, if the peer was sending
- * without a pause: it saw the CNTL after the DATA before this one.
+ * The first DATA that has seen a CNTL of ours closes a round trip, if the peer was sending without
+ * a pause: it saw the CNTL after the DATA before this one. One CNTL at a time is watched; if it got
+ * lost, a newer one will do.
  */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {
@@ -91,15 +92,22 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     c->data_at = h->now;
     if (seen != 0)
         c->first_at = TIME_NEVER;
-    if (seen == 0 || !seq32_before(c->echo_sampled, seen) || seq32_before(c->cntl_seq, seen) ||
-        c->cntl_seq - seen >= CONN_ECHO_SLOTS)
+    if (seen == 0 || !seq32_before(c->peer_seen, seen) || seq32_before(c->cntl_seq, seen))
         return;
-    uint64_t sample = h->now - c->cntl_sent_at[seen % CONN_ECHO_SLOTS];
-
-    c->echo_sampled = seen;
+    c->peer_seen = seen;
     vt_receiver_confirm(&c->rx, seen);
-    if (pause > sample / PAUSE_SHARE)
+    if (c->echo_seq == 0 || seq32_before(seen, c->echo_seq))
         return;
+    uint64_t sample = h->now - c->echo_at;
+    bool exact = seen == c->echo_seq;
+
+    c->echo_seq = 0;
+    if (!exact)
+        return;
+    if (pause > sample / PAUSE_SHARE) {
+        rtt_bound(&c->rtt, sample);
+        return;
+    }
     rtt_sample(&c->rtt, sample);
     counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
 }
@@ -165,12 +173,13 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     c->heard_at = h->now;
     conn_nak_anew(h, c);
+    grant_watch(h, c, d);
     c->peer_time_ns = d->time_ns;
     c->peer_time_at = h->now;
     bool ask;
 
     if (v == VT_PLACE) {
-        ask = vt_receiver_commit(&c->rx, d);
+        ask = vt_receiver_commit(&c->rx, d, h->now);
         momentary_update(h, c, d->payload_len);
     } else {
         host_count(h, verdict_counter(v));

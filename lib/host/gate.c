@@ -11,7 +11,8 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define VLAN_TAG 4u
+#define VLAN_TAG     4u
+#define FLIGHT_BYTES (1u << 18)
 
 /* Is there a contract at all? */
 static bool bound(const struct conn *c)
@@ -68,10 +69,26 @@ void gate_contract(struct host *h, struct conn *c)
         contract_continue(&c->contract, &old, h->now);
 }
 
+/*
+ * Of a path nothing is known at first, not even how long it takes to hear of losses: no more is
+ * under way than has arrived so far, or FLIGHT_BYTES. So what a slow path loses of a high first
+ * grant is bounded, and what a fast one carries doubles each round trip.
+ */
+void gate_flight(struct conn *c, uint64_t base, uint64_t arrived)
+{
+    uint64_t least = FLIGHT_BYTES / c->tx.unit_bytes;
+
+    if (base > c->flight_base)
+        c->flight_base = base;
+    c->flight_end = c->flight_base + (arrived > least ? arrived : least);
+}
+
 bool gate_data(struct host *h, struct conn *c, uint64_t *at)
 {
     uint64_t wake;
 
+    if (c->tx.packet >= c->flight_end)
+        return false; /* the next CNTL tells more */
     *at = leaves_at(h, c, credit_next(&c->credit, h->now));
     if (*at != TIME_NEVER && *at - h->now <= h->tx_lead_tsc)
         return true;

@@ -4,12 +4,15 @@
 
 #define QUIET_INTERVALS 2u  /* and a round trip: of who said that he has more */
 #define QUIET_MOST      64u /* of who sends a packet now and then */
+#define FREE_MAX_BPS    (1ull << 47)
 
 /* One connection's part in what the host did. */
 static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
                        uint64_t interval_ns)
 {
     r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
+    r->throughput_Bps = (uint64_t)((int64_t)r->throughput_Bps +
+                                   ((int64_t)r->rate_Bps - (int64_t)r->throughput_Bps) / 8);
     c->sample.rx_bytes += bytes - r->bytes;
     c->sample.tx_bytes += sent - r->tx_bytes;
     if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3)
@@ -27,13 +30,19 @@ static uint32_t packet_intervals(const struct conn_public *p, const struct conn_
     return (uint32_t)RTE_MIN(packets_ns / interval_ns, (unsigned __int128)QUIET_MOST);
 }
 
-/* What the host itself dropped says nothing of the path. */
-static uint64_t path_losses(struct host_control *c, uint64_t lost)
+/* What its way may carry: as its worker found, or more than is used, as long as that found nothing.
+ */
+static void ceiling_update(const struct host_control *c, const struct conn_public *p,
+                           struct conn_record *r)
 {
-    uint64_t own = RTE_MIN(lost, c->own_losses);
+    uint64_t path_Bps = counter_get(&p->path_Bps);
 
-    c->own_losses -= own;
-    return lost - own;
+    if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3 && r->free_Bps < FREE_MAX_BPS)
+        r->free_Bps += r->free_Bps / 32;
+    r->path_limited = path_Bps != 0;
+    r->way_Bps = path_Bps != 0 ? path_Bps : r->free_Bps;
+    if (c->ceiling_Bps != 0)
+        r->way_Bps = RTE_MIN(r->way_Bps, c->ceiling_Bps);
 }
 
 /* Has not all come yet that the peer last said it had? */
@@ -57,30 +66,22 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     r->active = false;
     if (counter_get(&p->state) != HOST_OPEN)
         return false;
-    uint64_t bytes = counter_get(&p->rx_bytes), arrived = counter_get(&p->rx_arrived);
-    uint64_t lost = counter_get(&p->rx_lost), sent = counter_get(&p->tx_bytes);
-    uint64_t ceiling = c->ceiling_Bps;
+    uint64_t bytes = counter_get(&p->rx_bytes), sent = counter_get(&p->tx_bytes);
     uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (counter_get(&p->epoch) != epoch)
         return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
-        *r = (struct conn_record){.epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer)};
-        estimate_init(&r->estimate, ceiling != 0 ? ceiling : START_BPS);
+        *r = (struct conn_record){
+            .epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer), .free_Bps = START_BPS};
     }
-    estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
-                    path_losses(c, lost > r->lost ? lost - r->lost : 0), r->grant_Bps, interval_ns,
-                    rtt_intervals);
-    if (ceiling != 0 && r->estimate.ceiling_Bps > ceiling)
-        r->estimate.ceiling_Bps = ceiling;
     sample_add(c, r, bytes, sent, interval_ns);
+    ceiling_update(c, p, r);
     r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
     r->active = r->grant_Bps == 0 ||
                 r->quiet <= packet_intervals(p, r, interval_ns) +
                                 (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
     r->bytes = bytes;
-    r->arrived = arrived;
-    r->lost = lost;
     return true;
 }

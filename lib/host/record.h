@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "control/capacity.h"
-#include "control/estimate.h"
 #include "control/share.h"
 #include "host/host.h"
 #include "host/station.h"
@@ -19,8 +18,11 @@
 #define SLACK_INTERVALS 8u             /* until who uses less than he may counts with that */
 
 struct conn_record {
-    struct estimate estimate;
-    uint64_t epoch, bytes, arrived, lost, tx_bytes;
+    uint64_t free_Bps; /* what its way may carry if its path limits nothing, */
+    uint64_t way_Bps;  /* and as it is */
+    bool path_limited;
+    uint64_t throughput_Bps; /* smoothed over about 8 intervals */
+    uint64_t epoch, bytes, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */

@@ -3,6 +3,9 @@
 #include "base/check.h"
 #include "host/record.h"
 
+#define STEP_BPS  125000ull /* 1 Mbit/s: never less than this above what is used */
+#define PATH_ROOM 2u        /* one part of so many */
+
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
 {
     CHECK(n <= HOST_PEERS_MAX);
@@ -33,20 +36,20 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
  */
 static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
 {
-    uint64_t used = r->estimate.throughput_Bps;
+    uint64_t used = r->throughput_Bps;
 
     r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
     if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
-        return r->estimate.ceiling_Bps;
-    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
+        return r->way_Bps;
+    return RTE_MIN(r->way_Bps, used + used / 32 + STEP_BPS);
 }
 
 /* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
 static uint64_t record_room(const struct host_control *c, const struct conn_record *r)
 {
-    uint64_t used = RTE_MAX(r->estimate.throughput_Bps, r->rate_Bps);
+    uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
 
-    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 4 + c->spare_Bps + ESTIMATE_MIN_BPS);
+    return RTE_MIN(r->way_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
 }
 
 static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
@@ -105,7 +108,7 @@ static void spare_find(struct host_control *c)
 static uint64_t idle_rate(const struct host_control *c, const struct conn_record *r,
                           uint64_t newcomer)
 {
-    uint64_t rate = RTE_MIN(newcomer, r->estimate.ceiling_Bps);
+    uint64_t rate = RTE_MIN(newcomer, r->way_Bps);
 
     if (r->peers == SHARE_NO_PEER)
         return rate;
@@ -133,7 +136,9 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
         return f->grant_Bps;
     if (r->slack >= SLACK_INTERVALS && c->most_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
-    *why = r->estimate.hold > 0 ? GRANT_LOSS : GRANT_PROBE;
+    *why = GRANT_PROBE;
+    if (r->path_limited) /* room for its worker, who knows better and sooner */
+        return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
     return f->grant_Bps;
 }
 

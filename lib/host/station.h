@@ -71,6 +71,8 @@ enum grant_reason {
     GRANT_CEILING = 6,  /* the most that its peer may have */
     GRANT_MINIMUM = 7,  /* what is reserved for it */
     GRANT_DEMAND = 8,   /* a little more than it uses */
+    GRANT_QUEUE = 9,    /* the path's, whose queue is kept short */
+    GRANT_BESIDE = 10,  /* a part of the path's, beside others who keep its queue long */
 };
 
 struct host_service {
@@ -109,6 +111,8 @@ struct host {
     uint64_t *grants_dirty; /* one bit a connection, set with release */
     uint64_t grants_any;
     uint64_t newcomer_rate_Bps, newcomer_burst_bytes;
+    uint64_t clear_runs; /* of control, in a row: the host was fast enough, so that packets that
+                            waited or got lost did so on their paths */
     /* storage */
     struct vt_request *requests;
     struct vt_buffer *buffers;
@@ -187,12 +191,16 @@ void tx_route_doubt(struct host *h, struct conn *c);
 bool gate_data(struct host *h, struct conn *c, uint64_t *at);
 bool gate_state(struct host *h, struct conn *c, uint64_t *at);
 void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at);
+/* Packets before base have arrived or are lost, and so many have arrived in all. */
+void gate_flight(struct conn *c, uint64_t base, uint64_t arrived);
 /* The contract is made anew: the connection begins, or its peer grants another peak. */
 void gate_contract(struct host *h, struct conn *c);
 /* The configured contract with the longest frame. */
 struct contract_config gate_limits(const struct host_config *cfg);
 
-/* control.c */
+/* grant.c: what the peer is granted: what control says, and no more than its path carries */
 void grants_apply(struct host *h);
+void grant_start(struct host *h, struct conn *c);
+void grant_watch(struct host *h, struct conn *c, const struct wire_data *d);
 
 #endif

@@ -157,13 +157,18 @@ static void packet_count(struct vt_receiver *r, uint64_t packet)
     }
 }
 
-/* An original that arrives after it was asked for: this path reorders, wait for it next time. */
-static void reorder_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet)
+/* A unit that was asked for. An original: this path reorders, wait for it next time. */
+static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint64_t now)
 {
     struct span *gap = span_find(&r->gaps, pos);
 
-    if (gap == NULL || gap->stamp == 0 || packet >= gap->mark)
+    if (gap == NULL || gap->stamp == 0)
         return;
+    if (packet >= gap->mark) {
+        r->repeat_pos = pos;
+        r->repeat_at = now;
+        return;
+    }
     uint64_t distance = r->packet_end - 1 - packet;
 
     if (distance > r->tolerance)
@@ -221,7 +226,7 @@ static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end)
     return gap;
 }
 
-bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d)
+bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now)
 {
     struct vt_buffer *b = buffer_at(r, d->request);
     uint64_t pos = pos_make(d->request, d->unit);
@@ -233,7 +238,7 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d)
         b->unit_bytes = d->unit_bytes;
         b->request_len = d->request_len;
     }
-    reorder_learn(r, pos, d->packet);
+    gap_learn(r, pos, d->packet, now);
     bool gap = account(r, pos, data_end(d));
 
     r->units++;
@@ -339,6 +344,14 @@ static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_
     return 1;
 }
 
+/* Since when the gap, which was asked for, is late. */
+static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
+{
+    bool behind = r->repeat_at > gap->stamp && seq64_before(r->repeat_pos, gap->first);
+
+    return behind ? r->repeat_at : gap->stamp;
+}
+
 uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
                           struct wire_span *spans, uint32_t max)
 {
@@ -348,7 +361,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
         return max > 0 ? nak_go_back(r, now, again_tsc, spans) : 0;
     for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
         struct span *gap = span_at(&r->gaps, i);
-        bool due = gap->stamp != 0 ? now - gap->stamp >= again_tsc
+        bool due = gap->stamp != 0 ? now - late_since(r, gap) >= again_tsc
                                    : force || r->packet_end >= gap->mark + r->tolerance;
 
         if (!due)
@@ -374,7 +387,7 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
     for (uint32_t i = 0; i < r->gaps.count; i++) {
         const struct span *gap = span_at(&r->gaps, i);
 
-        next = time_min(next, gap->stamp != 0 ? gap->stamp + again_tsc : now + wait_tsc);
+        next = time_min(next, gap->stamp != 0 ? late_since(r, gap) + again_tsc : now + wait_tsc);
     }
     return next;
 }

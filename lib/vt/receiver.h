@@ -15,8 +15,9 @@
  * that cannot be placed). So a corrupt unit leaves no trace but bytes in a place still missing.
  *
  * NAK: a gap is asked for at once, or, once reordering was seen, when packets that many later have
- * arrived; again after `again_tsc` (a round trip and its spread), never sooner. Owned by one
- * worker.
+ * arrived; again `again_tsc` (a round trip and its spread) after that, or after the newest repeat
+ * from before it came, never sooner: repeats come in order, so it is still on its way, or waits for
+ * its turn. Owned by one worker.
  */
 #ifndef SLUICE_VT_RECEIVER_H
 #define SLUICE_VT_RECEIVER_H
@@ -64,6 +65,8 @@ struct vt_receiver {
     bool over; /* nothing more is placed; what waits completes with over_status */
     int32_t over_status;
     uint64_t packet_end; /* highest packet number seen + 1 */
+    uint64_t repeat_pos; /* the newest repeat that filled a gap, */
+    uint64_t repeat_at;  /* and when it came; 0: never */
     uint64_t packets;    /* received, duplicates too */
     uint64_t lost;       /* packet numbers missing */
     uint32_t tolerance;  /* packets of reordering to wait for before a NAK */
@@ -103,7 +106,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
  * is verified before anything is written. */
 bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d);
 /* The unit was placed. True if it opened a gap that wants a NAK at once. */
-bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d);
+bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now);
 /* The unit was not placed, for the reason check gave. True if that wants a CNTL at once. */
 bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v);
 

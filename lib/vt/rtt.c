@@ -3,15 +3,30 @@
 
 void rtt_init(struct rtt *r)
 {
-    *r = (struct rtt){0, 0, 0};
+    *r = (struct rtt){0};
+}
+
+void rtt_bound(struct rtt *r, uint64_t most_tsc)
+{
+    if (most_tsc == 0)
+        most_tsc = 1;
+    if (r->samples == RTT_LEAST_OF) {
+        r->last_tsc = r->least_tsc;
+        r->samples = 0;
+    }
+    if (r->samples++ == 0 || most_tsc < r->least_tsc)
+        r->least_tsc = most_tsc;
+    r->min_tsc = r->last_tsc != 0 && r->last_tsc < r->least_tsc ? r->last_tsc : r->least_tsc;
 }
 
 void rtt_sample(struct rtt *r, uint64_t sample_tsc)
 {
     if (sample_tsc == 0)
         sample_tsc = 1;
+    rtt_bound(r, sample_tsc);
     if (r->srtt_tsc == 0) {
-        *r = (struct rtt){sample_tsc, sample_tsc / 2, sample_tsc};
+        r->srtt_tsc = sample_tsc;
+        r->var_tsc = sample_tsc / 2;
         return;
     }
     int64_t error = (int64_t)(sample_tsc - r->srtt_tsc);
@@ -21,8 +36,6 @@ void rtt_sample(struct rtt *r, uint64_t sample_tsc)
     r->var_tsc = (uint64_t)((int64_t)r->var_tsc + spread / 4);
     if (r->srtt_tsc == 0)
         r->srtt_tsc = 1;
-    if (sample_tsc < r->min_tsc)
-        r->min_tsc = sample_tsc;
 }
 
 uint64_t rtt_wait(const struct rtt *r, uint64_t unknown_tsc)

@@ -8,14 +8,22 @@
 
 #include <stdint.h>
 
+#define RTT_LEAST_OF 64u /* a path that became longer is forgotten after two times so many */
+
 struct rtt {
     uint64_t srtt_tsc; /* 0: no sample yet */
     uint64_t var_tsc;
-    uint64_t min_tsc; /* least sample so far; 0: none */
+    uint64_t
+        min_tsc; /* the least lately: of the RTT_LEAST_OF before last_tsc's and since; 0: none */
+    uint64_t last_tsc;  /* the least of RTT_LEAST_OF samples, 0: none, */
+    uint64_t least_tsc; /* and of those since, */
+    uint32_t samples;   /* so many */
 };
 
 void rtt_init(struct rtt *r);
 void rtt_sample(struct rtt *r, uint64_t sample_tsc);
+/* A round trip took at most so long: only the least counts. */
+void rtt_bound(struct rtt *r, uint64_t most_tsc);
 
 /* How long to wait for an answer: srtt + max(4 var, srtt / 8); `unknown` before the first sample.
  */

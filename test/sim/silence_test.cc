@@ -33,7 +33,9 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
     p.rate_Bps = 8000000;
     p.burst_bytes = 14000;
     p.posted += 2;
-    p.say(p.state());
+    wire_cntl much = p.state();
+    much.received = 4000; // a path that is known to carry much
+    p.say(much);
     uint64_t start = p.now();
     p.post_send(30000000, 5);
     p.post_send(1, 6);
@@ -58,6 +60,35 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
             bytes[(x.at_ns - start) / (125 * kMs)] += x.payload.size();
     for (int step = 0; step < 8; step++)
         EXPECT_NEAR(double(bytes[step]), 1e6 / (1 << step), 2 * 14000 + 1400 + 2000) << step;
+    p.close();
+    EXPECT_TRUE(p.until([&] { return p.is_free(); }));
+}
+
+// Of a path that nothing is known of, no more than 256 kB are under way.
+TEST_F(Silence, NothingIsLostOnAnUnknownPathButAFlight)
+{
+    Peer p;
+    p.open_by_host();
+    p.rate_Bps = 8000000;
+    p.burst_bytes = 14000;
+    p.posted++;
+    p.say(p.state());
+    p.post_send(30000000, 5);
+    p.run(200 * kMs);
+    uint64_t bytes = 0;
+    for (const Heard &x : p.heard)
+        bytes += x.type == WIRE_DATA ? x.payload.size() : 0;
+    EXPECT_NEAR(double(bytes), 262144, 1500);
+    // what has arrived may be under way again, and what got lost before the CNTL that the peer saw
+    wire_cntl some = p.state();
+    some.received = 100;
+    p.say(some);
+    p.run(200 * kMs);
+    uint64_t more = 0;
+    for (const Heard &x : p.heard)
+        more += x.type == WIRE_DATA ? x.payload.size() : 0;
+    EXPECT_GT(more - bytes, 100 * 1300u);
+    EXPECT_LE(more - bytes, 262144u + 1500);
     p.close();
     EXPECT_TRUE(p.until([&] { return p.is_free(); }));
 }

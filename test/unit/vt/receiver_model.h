@@ -40,6 +40,7 @@ struct ReceiverModel {
     std::vector<uint32_t> refusals; /* each by the CNTL that said so first; 0: none yet */
     uint64_t edge = 0, announced = 0, packet_end = 0, tolerance = 0;
     uint64_t asked_at = 0, asked_end = 0; /* go-back-N */
+    uint64_t repeat_pos = 0, repeat_at = 0;
     uint64_t bytes = 0, placed = 0;
 
     ReceiverModel(const std::vector<uint64_t> &lens, uint32_t unit, bool gbn)
@@ -123,14 +124,28 @@ struct ReceiverModel {
         return VT_PLACE;
     }
 
-    void learn(const ModelUnit &u, uint64_t packet)
+    void learn(uint64_t pos, uint64_t packet, uint64_t now)
     {
-        if (u.known && u.asked != 0 && packet < u.mark)
+        const ModelUnit &u = at(pos);
+
+        if (!u.known || u.got || u.asked == 0)
+            return;
+        if (packet < u.mark) {
             tolerance = std::max(tolerance, packet_end - 1 - packet);
+        } else {
+            repeat_pos = pos;
+            repeat_at = now;
+        }
+    }
+
+    /* Repeats come in order: what is behind the newest one is no later than that. */
+    uint64_t late_since(uint64_t pos, const ModelUnit &u) const
+    {
+        return pos > repeat_pos ? std::max(u.asked, repeat_at) : u.asked;
     }
 
     /* The unit with this packet number was dealt with as v says. True if the peer must hear now. */
-    bool deliver(uint64_t pos, uint64_t packet, enum vt_verdict v)
+    bool deliver(uint64_t pos, uint64_t packet, enum vt_verdict v, uint64_t now)
     {
         ModelRequest &q = requests[pos_request(pos)];
         bool gap = false;
@@ -138,7 +153,7 @@ struct ReceiverModel {
         packet_end = std::max(packet_end, packet + 1);
         switch (v) {
         case VT_PLACE:
-            learn(at(pos), packet);
+            learn(pos, packet, now);
             gap = advance(pos, packet_end);
             take(pos, pos + 1, after(pos));
             placed++;
@@ -198,8 +213,8 @@ struct ReceiverModel {
         if (go_back_n && asked_at != 0 && edge < asked_end && now - asked_at < again)
             return out;
         each(go_back_n ? edge : 0, go_back_n ? end : edge, [&](uint64_t pos, ModelUnit &u) {
-            bool is =
-                u.asked != 0 ? now - u.asked >= again : force || packet_end >= u.mark + tolerance;
+            bool is = u.asked != 0 ? now - late_since(pos, u) >= again
+                                   : force || packet_end >= u.mark + tolerance;
 
             if (go_back_n || (u.known && !u.got && is))
                 out.push_back(pos);
@@ -228,9 +243,9 @@ struct ReceiverModel {
                 return TIME_NEVER;
             return asked_at != 0 && edge < asked_end ? asked_at + again : now + wait;
         }
-        each(0, edge, [&](uint64_t, ModelUnit &u) {
+        each(0, edge, [&](uint64_t pos, ModelUnit &u) {
             if (u.known && !u.got)
-                when = std::min(when, u.asked != 0 ? u.asked + again : now + wait);
+                when = std::min(when, u.asked != 0 ? late_since(pos, u) + again : now + wait);
         });
         return when;
     }

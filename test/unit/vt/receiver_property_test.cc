@@ -186,11 +186,11 @@ struct World {
             return; /* a wrong checksum leaves no trace */
         if (v == VT_PLACE) {
             place(p, d, dst);
-            tell = vt_receiver_commit(&rx, &d);
+            tell = vt_receiver_commit(&rx, &d, now);
         } else {
             tell = vt_receiver_note(&rx, &d, v);
         }
-        bool expect_tell = m.deliver(p.pos, p.number, v);
+        bool expect_tell = m.deliver(p.pos, p.number, v, now);
 
         if (strict) {
             ASSERT_EQ(tell, expect_tell) << "verdict " << v;

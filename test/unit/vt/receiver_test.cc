@@ -71,6 +71,8 @@ class Receiver : public testing::Test
         return d;
     }
 
+    uint64_t now = 1; /* when units arrive */
+
     /* The unit goes all the way; tell: whether the peer must hear at once. */
     enum vt_verdict take(const struct wire_data &d)
     {
@@ -79,7 +81,7 @@ class Receiver : public testing::Test
 
         if (v == VT_PLACE) {
             EXPECT_EQ(dst, memory + (uint64_t)d.unit * d.unit_bytes);
-            tell = vt_receiver_commit(&r, &d);
+            tell = vt_receiver_commit(&r, &d, now);
         } else {
             tell = vt_receiver_note(&r, &d, v);
         }

@@ -16,18 +16,24 @@ namespace
 {
 /* RFC 6298, 2.2 and 2.3, with its alpha and beta. */
 struct Model {
-    double srtt = 0, var = 0, min = 0;
+    double srtt = 0, var = 0, min = 0, least = 0, before = 1e30;
+    unsigned int samples = 0;
 
     void sample(double r)
     {
+        if (samples++ % RTT_LEAST_OF == 0) {
+            before = samples > 1 ? least : before;
+            least = r;
+        }
+        least = std::min(least, r);
+        min = std::min(before, least);
         if (srtt == 0) {
-            srtt = min = r;
+            srtt = r;
             var = r / 2;
             return;
         }
         var = (1 - 0.25) * var + 0.25 * std::fabs(srtt - r);
         srtt = (1 - 0.125) * srtt + 0.125 * r;
-        min = std::min(min, r);
     }
 
     double wait() const

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/pathrate.h"
+
+#define NS_PER_S 1000000000ull
+
+#define EMPTY_TRIALS 16u /* the queue is made empty once in so many */
+#define STUCK_TRIALS 3u
+#define EASY_TRIALS  64u
+#define LOST_LEAST   4u /* more than so many, and an eighth, are too many */
+#define LOST_SHIFT   3u
+#define GAIN         1.0
+#define FALL_MOST    0.5
+#define RISE_MOST    1.0
+#define STEP_MOST    1e6
+#define BESIDE_CUT   0.7
+#define BLIND_RISE   (1.0 / 32)
+
+/* What a trial says. */
+struct finding {
+    double arrived_Bps, sent_Bps;
+    double packet_ns; /* that a packet takes at the rate of arrival */
+    double rtt_ns, turn_ns;
+    double queue_ns; /* as it will be when the next grant is in force */
+    double least_ns; /* as it was */
+    bool lossy, used, falls;
+};
+
+void pathrate_init(struct pathrate *p)
+{
+    *p = (struct pathrate){.ceiling_Bps = PATHRATE_MAX_BPS, .step = 1};
+}
+
+static double max_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double min_of(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double root(double x)
+{
+    double y = max_of(x, 1);
+
+    for (int i = 0; i < 64; i++) {
+        double next = (y + x / y) / 2;
+
+        if (next >= y)
+            break;
+        y = next;
+    }
+    return y;
+}
+
+static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
+{
+    double bytes = (double)t->bytes, span = (double)t->arrived_ns;
+    double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
+    struct finding f = {.lossy = t->lost > LOST_LEAST + (t->packets >> LOST_SHIFT)};
+
+    f.arrived_Bps = (f.lossy ? bytes : all) * NS_PER_S / span;
+    f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
+    f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
+    f.rtt_ns = (double)rtt_ns;
+    f.turn_ns = span + f.rtt_ns;
+    f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
+    double early = (double)t->early_ns, late = (double)t->late_ns;
+    double growth = min_of((late - early) / (span / 2), 1);
+
+    f.least_ns = min_of(early, late);
+    f.queue_ns = f.lossy ? (double)t->most_ns
+                         : max_of(0, late + max_of(growth, 0) * span / 2 + growth * f.rtt_ns);
+    f.falls = growth < -1.0 / 32;
+    return f;
+}
+
+static void target_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+{
+    double rtt = max_of(f->rtt_ns, 1), share = root(root(10 * f->packet_ns / rtt));
+    double depth = rtt / 8, most = 1e18;
+
+    /* what the base has fallen by, the queue was longer than we thought; or not as long */
+    if (p->room_ns != 0 && (int64_t)p->room_ns > p->fallen_ns - t->fallen_ns)
+        p->room_ns += (uint64_t)(t->fallen_ns - p->fallen_ns);
+    p->fallen_ns = t->fallen_ns;
+    if (f->lossy || (p->room_ns != 0 && t->most_ns > p->room_ns))
+        p->room_ns = t->most_ns;
+    if (p->room_ns != 0) {
+        most = (double)p->room_ns * 2 / 3;
+        depth = min_of(depth, most / 2);
+    }
+    double target = min_of(f->packet_ns / 2 + depth * share, most);
+
+    p->target_ns = (uint64_t)max_of(target, (double)p->waver_ns) + 1;
+}
+
+static void ceiling_set(struct pathrate *p, double rate_Bps)
+{
+    p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, PATHRATE_MIN_BPS), PATHRATE_MAX_BPS);
+}
+
+static void free_set(struct pathrate *p)
+{
+    p->mode = PATHRATE_FREE;
+    p->ceiling_Bps = PATHRATE_MAX_BPS;
+}
+
+/* What the next grant starts from: our part of the link, as far as it is known. */
+static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+{
+    double part = (double)p->part_Bps;
+
+    p->part_Bps = 0;
+    if (f->queue_ns > (double)p->target_ns / 2)
+        p->part_Bps = (uint64_t)f->arrived_Bps;
+    if (f->queue_ns > (double)p->target_ns)
+        return f->arrived_Bps;
+    return max_of((double)grant_Bps, part);
+}
+
+/* The queue is brought to target, or made empty. */
+static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+{
+    double target = (double)p->target_ns;
+    bool empty = ++p->trials >= EMPTY_TRIALS;
+    double change = GAIN * ((empty ? -target : target) - f->queue_ns) / f->turn_ns;
+    double base = base_find(p, f, grant_Bps);
+
+    if (empty) {
+        p->trials = 0;
+        p->part_Bps = (uint64_t)base;
+    }
+    if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used)
+        p->step = min_of(2 * p->step, STEP_MOST);
+    else
+        p->step = 1;
+    if (change <= 0)
+        ceiling_set(p, base * (1 + max_of(change, -FALL_MOST)));
+    else if (f->used)
+        ceiling_set(
+            p, max_of((double)p->ceiling_Bps, base * (1 + min_of(change * p->step, RISE_MOST))));
+    p->easy = f->queue_ns <= target && grant_Bps < p->ceiling_Bps / 2 ? p->easy + 1 : 0;
+    if (p->easy >= EASY_TRIALS)
+        free_set(p);
+    /* we sent less than before, and it is as long as it was: others fill it */
+    bool stuck = f->least_ns > 2 * target && !f->lossy && !f->falls;
+
+    if (!stuck)
+        p->stuck = 0;
+    else if (p->stuck++ == 0)
+        p->before_Bps = (uint64_t)f->arrived_Bps;
+    if (p->stuck > STUCK_TRIALS) {
+        p->mode = PATHRATE_BESIDE;
+        ceiling_set(p, (double)p->before_Bps);
+    }
+}
+
+static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+{
+    double rtt = f->rtt_ns + (double)t->mean_ns;
+    double packet = (double)t->bytes / (double)t->packets;
+
+    if (f->queue_ns <= 2 * (double)p->target_ns) {
+        p->mode = PATHRATE_QUEUE;
+        p->stuck = 0;
+    } else if (t->lost > 0) {
+        ceiling_set(p, BESIDE_CUT * f->arrived_Bps);
+    } else if (f->used) {
+        ceiling_set(p, (double)p->ceiling_Bps + packet * NS_PER_S / rtt * (f->turn_ns / rtt));
+    }
+}
+
+static bool alarming(const struct pathrate *p, const struct finding *f)
+{
+    return f->lossy || f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8;
+}
+
+bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                    uint64_t rtt_ns)
+{
+    struct finding f = trial_judge(t, grant_Bps, rtt_ns);
+    uint64_t waver = t->mean_ns - (uint64_t)f.least_ns;
+
+    if (p->mode != PATHRATE_FREE)
+        return false;
+    target_find(p, t, &f);
+    if (alarming(p, &f))
+        return true;
+    p->room_ns = 0;
+    p->waver_ns = p->waver_ns - p->waver_ns / 8 + waver / 8;
+    return false;
+}
+
+bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                     uint64_t rtt_ns)
+{
+    struct finding f = trial_judge(t, grant_Bps, rtt_ns);
+    uint64_t before = p->ceiling_Bps;
+
+    target_find(p, t, &f);
+    p->lossy = f.lossy;
+    if (p->mode == PATHRATE_FREE && alarming(p, &f)) {
+        p->mode = PATHRATE_QUEUE;
+        p->trials = p->stuck = p->easy = 0;
+        p->part_Bps = 0;
+        p->step = 1;
+    }
+    if (p->mode == PATHRATE_QUEUE)
+        queue_update(p, &f, grant_Bps);
+    else if (p->mode == PATHRATE_BESIDE)
+        beside_update(p, t, &f);
+    return p->ceiling_Bps != before;
+}
+
+bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
+{
+    struct finding f = trial_judge(t, grant_Bps, 0);
+
+    if (p->mode == PATHRATE_FREE || !f.used || grant_Bps < p->ceiling_Bps)
+        return false;
+    ceiling_set(p, (double)p->ceiling_Bps * (1 + BLIND_RISE));
+    return true;
+}
+
+uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps)
+{
+    if (p->mode == PATHRATE_FREE)
+        return UINT64_MAX;
+    return (uint64_t)((unsigned __int128)rate_Bps * p->target_ns / 8 / NS_PER_S);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a path can carry, for one connection: sender, links and queues on the way, found by trial
+ * (control/trial.h) and without being told anything.
+ *
+ *   FREE    nothing was ever too much for the path: no limit
+ *   QUEUE   the path is the bottleneck: a queue of about `target` is kept on it
+ *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet a round trip each
+ *           round trip, 3/10 less when packets get lost, as TCP does it (RFC 5681, RFC 9438)
+ *
+ *   FREE -(much lost, or a long queue)-> QUEUE -(long, and does not fall)-> BESIDE
+ *   BESIDE -(short again)-> QUEUE -(long not needed)-> FREE
+ *
+ * QUEUE: let R be the rate at which packets came, S that at which they were sent. With a queue that
+ * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
+ * next grant is in force it will be q, and a grant of
+ *
+ *   R (1 + (target - q) / T)      T: from grant to grant, a round trip and a trial
+ *
+ * brings it to target. All who share the link see the same queue; since
+ *
+ *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
+ *   D = 1/8 RTT, or 1/4 of the room
+ *
+ * is shorter for who has more, he gives way until all have the same. While the queue is shorter
+ * than half of that, each trial rises by twice the share of the one before. One trial in 16 aims
+ * below nothing, so that the queue is empty and all who share it know how long it is.
+ *
+ * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
+ * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in, and
+ * the longest delay seen tells how long the queue can be (`room`); target is at most half of that.
+ *
+ * Rates in user bytes a second. Integers, but for ratios. Owned by the worker that
+ * receives.
+ */
+#ifndef SLUICE_CONTROL_PATHRATE_H
+#define SLUICE_CONTROL_PATHRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/trial.h"
+
+#define PATHRATE_MIN_BPS 1000ull
+#define PATHRATE_MAX_BPS (1ull << 47)
+
+enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_BESIDE };
+
+struct pathrate {
+    enum pathrate_mode mode;
+    uint64_t ceiling_Bps; /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
+    bool lossy;           /* the last trial lost more than fitted in */
+    uint64_t target_ns;   /* 0: none */
+    int64_t fallen_ns;    /* when room was last looked at (probe/owd.h) */
+    uint64_t room_ns;     /* how long the queue can be; 0: not known */
+    uint64_t waver_ns;    /* by how much delays waver without a queue */
+    double step;          /* how many times the usual share it may rise */
+    uint32_t trials;      /* since the queue was made empty */
+    uint32_t stuck;       /* trials in which the queue was long and did not fall */
+    uint32_t easy;        /* trials in which less was granted than the path carries */
+    uint64_t part_Bps;    /* our part of the link in the last trial that told it; 0: it did not */
+    uint64_t before_Bps;  /* what came before the queue was stuck */
+};
+
+void pathrate_init(struct pathrate *p);
+
+/* The next trial, under a grant; rtt_ns: the shortest round trip known. True if what it may be sent
+ * has changed. */
+bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                     uint64_t rtt_ns);
+
+/* The next trial where packets may have waited for the host, or been lost there: whoever is limited
+ * by his path, and uses all of that, may use a little more. True as above. */
+bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps);
+
+/* Would pathrate_update() take this trial of a FREE path as a sign that it limits? */
+bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
+                    uint64_t rtt_ns);
+
+/* The longest burst that does not lengthen the queue much; UINT64_MAX: any. */
+uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A trial of a path: what became of the packets of one connection that were sent under one grant.
+ * Between the first packet's arrival and the last's, on polls' boundaries,
+ *
+ *   arrived rate = bytes / arrived_ns;   sent rate = bytes (packets + lost) / packets / sent_ns
+ *
+ * so that neither how long the trial was nor how it was polled distorts them, and with a queue on
+ * the way that never was empty the first is the path's own rate. The worker that receives takes
+ * trials, pathrate.h judges them. Owned by one worker.
+ */
+#ifndef SLUICE_CONTROL_TRIAL_H
+#define SLUICE_CONTROL_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TRIAL_PACKETS 8u /* at least */
+
+struct trial_packet {
+    uint64_t number; /* as its sender counts them */
+    uint64_t bytes;  /* of the user */
+    uint64_t sent_ns, arrived_ns;
+    int64_t fallen_ns;     /* probe/owd.h */
+    uint64_t increment_ns; /* probe/owd.h: how long it was in queues */
+};
+
+struct trial_result {
+    uint64_t packets, bytes;      /* that came after the first */
+    uint64_t lost;                /* between the first and the last */
+    uint64_t arrived_ns, sent_ns; /* between these two */
+    uint64_t early_ns, late_ns;   /* the least increments of its two halves, */
+    uint64_t mean_ns, most_ns;    /* and of all */
+    int64_t fallen_ns;            /* the base's fall so far (probe/owd.h) */
+};
+
+struct trial {
+    struct trial_packet first, last; /* the last by number, and when the newest came */
+    uint64_t packets, bytes;         /* after the first */
+    uint64_t early_ns, late_ns, most_ns, sum_ns;
+    bool open, late; /* late: in its second half */
+};
+
+/* Another grant is in force: what was seen so far does not count. */
+void trial_reset(struct trial *t);
+
+/* The next packet. True if a trial that took at least min_ns is complete; *out is its result, and
+ * the next trial begins. */
+bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
+               struct trial_result *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One-way delay increment (spec "TCP over frame relay"): by how much a packet was longer under way
+ * than the fastest ones lately. The clocks at both ends differ by an offset, which falls out, and
+ * by a drift, which is taken from the fastest packets of one window to the next.
+ *
+ *   delay = arrived - sent;   base(t) = least of two windows' (delay + drift (t - its time))
+ *   increment = delay - base >= 0
+ *
+ * A queue that is never empty for two windows becomes part of the base. Times in ns. Owned by one
+ * worker.
+ */
+#ifndef SLUICE_PROBE_OWD_H
+#define SLUICE_PROBE_OWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct owd_point {
+    bool known;
+    int64_t delay_ns;
+    uint64_t at_ns;
+};
+
+struct owd {
+    struct owd_point last, least; /* of the window before this one, and of this one */
+    uint64_t window_end_ns;
+    int64_t fallen_ns; /* by how much the base has fallen in all: what was known of increments is by
+                          so much too little */
+    int64_t drift;     /* of the clocks, in 2^-30: ns per 1.07 s */
+};
+
+void owd_init(struct owd *o);
+
+/* The packet's increment. window_ns: how long a window is; arrived_ns does not go back. */
+uint64_t owd_increment(struct owd *o, uint64_t sent_ns, uint64_t arrived_ns, uint64_t window_ns);
+
+#endif

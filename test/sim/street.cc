@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "street.hh"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <stdexcept>
+
+namespace
+{
+
+constexpr uint16_t kService = 9;
+constexpr uint32_t kDepth = 32; // requests under way
+constexpr uint32_t kSamples = 1000;
+
+std::string text(const char *format, ...)
+{
+    char buf[300];
+    va_list args;
+
+    va_start(args, format);
+    std::vsnprintf(buf, sizeof buf, format, args);
+    va_end(args);
+    return buf;
+}
+
+// All requests under way together hold what is on the way, four times.
+size_t request_bytes(const StreetOptions &o)
+{
+    double bdp = o.rate_bps / 8 * o.rtt_ns / 1e9 + o.queue_bytes;
+
+    return static_cast<size_t>(std::clamp(4 * bdp / kDepth, 65536.0, 256e6));
+}
+
+} // namespace
+
+Street::Street(const StreetOptions &options, const StreetPools &pools)
+    : opt(options), pool(pools), memory(request_bytes(options)), out(options.senders)
+{
+    world_config cfg = {};
+    std::string down =
+        text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes, opt.rtt_ns / 2);
+    double packets = opt.rate_bps / 8 * opt.rtt_ns / 1e9 / opt.mtu;
+
+    if (opt.loss > 0)
+        down += text(" loss %g%%", opt.loss * 100);
+    cfg.delay_ns = static_cast<uint64_t>(opt.rtt_ns / 4);
+    cfg.poll_ns = 100;
+    cfg.control_ns = 1000000;
+    cfg.frames_max = rte_mempool_avail_count(pool.wire);
+    cfg.pool = pool.wire;
+    cfg.app = app;
+    cfg.ctx = this;
+    w = world_create(&cfg);
+    for (uint32_t i = 0; i <= opt.senders; i++) {
+        host_config h = {};
+        char err[200];
+
+        std::snprintf(h.name, sizeof h.name, "host%u", i);
+        h.mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(i)}};
+        addr_parse(text("10.0.0.%u", i + 1).c_str(), &h.address[0]);
+        h.prefix_len[0] = 24;
+        h.vlan = FRAME_VLAN_NONE;
+        h.mtu = opt.mtu;
+        h.udp_port = WIRE_UDP_PORT;
+        h.workers = 1;
+        h.seed = opt.seed * 1000 + i;
+        h.conns = opt.senders;
+        h.depth = 2 * kDepth;
+        h.gaps = static_cast<uint32_t>(64 + 4 * opt.loss * packets);
+        h.early = 4;
+        h.silence_ms = 10000;
+        h.repeat_us = 2000;
+        h.first_rate_Bps = 12500000;
+        h.first_burst_bytes = 20000;
+        h.head_pool = pool.head;
+        h.attach_pool = pool.attach;
+        h.copy_pool = pool.copy;
+        h.tx_attach = true;
+        h.tx_sum = h.rx_sum = HOST_SUM_NONE;
+        world_port port = {};
+        port.seed = opt.seed * 1000 + i;
+        if (i == 0)
+            port.down = down.c_str();
+        if (world_add(w, &h, &port, err, sizeof err) < 0)
+            throw std::runtime_error(err);
+    }
+    if (host_listen(world_host(w, 0), kService) != 0)
+        throw std::runtime_error("listen");
+    conns.resize(opt.senders);
+}
+
+Street::~Street()
+{
+    for (uint32_t i = 0; i <= opt.senders; i++)
+        for (uint32_t c = 0; c < host_conn_limit(world_host(w, i)); c++)
+            host_close(world_host(w, i), c, WIRE_END_ABORT, world_now(w));
+    world_run(w, world_now(w) + 40 * CLOCK_NS_PER_S);
+    world_destroy(w);
+}
+
+void Street::start(uint32_t i)
+{
+    host *receiver = world_host(w, 0);
+    struct host_connect op = {};
+
+    addr_parse("10.0.0.1", &op.peer);
+    op.service = kService;
+    op.owner = op.user = i;
+    conns[i].own =
+        static_cast<uint32_t>(host_connect(world_host(w, i + 1), &op, world_now(w)));
+    conns[i].peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
+    for (uint32_t k = 0; k < kDepth; k++)
+        host_recv(receiver, conns[i].peer, memory.data(), memory.size(), i, world_now(w));
+    conns[i].begun = true;
+    world_wake(w, i + 1, world_now(w));
+}
+
+void Street::receive(host *h, uint64_t now)
+{
+    host_completion done[64];
+    uint32_t n;
+
+    while ((n = host_completions(h, done, 64)) > 0)
+        for (uint32_t i = 0; i < n; i++)
+            if (done[i].op == HOST_RECV && done[i].status == 0)
+                host_recv(h, done[i].conn, memory.data(), memory.size(), done[i].user, now);
+}
+
+void Street::send(uint32_t i, host *h, uint64_t now)
+{
+    host_completion done[64];
+    uint32_t n;
+
+    while ((n = host_completions(h, done, 64)) > 0)
+        for (uint32_t k = 0; k < n; k++)
+            out[i] -= done[k].op == HOST_SEND && done[k].status == 0;
+    for (; conns[i].begun && out[i] < kDepth; out[i]++) {
+        struct host_send op = {};
+
+        op.pieces[0] = {memory.data(), memory.size()};
+        if (host_send(h, conns[i].own, &op, now) != 0)
+            return;
+    }
+}
+
+void Street::app(void *ctx, uint32_t i, host *h, uint64_t now)
+{
+    Street *s = static_cast<Street *>(ctx);
+
+    if (i == 0)
+        s->receive(h, now);
+    else
+        s->send(i - 1, h, now);
+}
+
+void Street::run(double ns)
+{
+    world_run(w, world_now(w) + static_cast<uint64_t>(ns));
+}
+
+struct host_conn_info Street::info(uint32_t i)
+{
+    struct host_conn_info out_info = {};
+
+    host_conn_info(world_host(w, 0), conns[i].peer, &out_info);
+    return out_info;
+}
+
+const struct path_element_counts *Street::link()
+{
+    static struct path_element_info info;
+
+    path_element(world_path(w, 0, false), 0, &info);
+    return info.counts;
+}
+
+double Street::queue_bytes(double ns)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < kSamples; i++) {
+        run(ns / kSamples);
+        /* without the packet that is being sent */
+        sum += std::max(0.0, static_cast<double>(link()->queued_bytes) - opt.mtu - 14);
+    }
+    return sum / kSamples;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts that send without end to one host, whose way is one link with a queue: what each gets of
+// it, and how long the queue is.
+#ifndef SLUICE_TEST_SIM_STREET_HH
+#define SLUICE_TEST_SIM_STREET_HH
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "base/clock.h"
+#include "host/host.h"
+#include "wire/frame.h"
+#include "path/path.h"
+#include "sim/world.h"
+}
+
+struct rte_mempool;
+
+struct StreetPools {
+    rte_mempool *head, *attach, *copy, *wire;
+};
+
+struct StreetOptions {
+    double rate_bps = 100e6;
+    double rtt_ns = 10e6;
+    double queue_bytes = 125000;
+    double loss = 0; // behind the link
+    uint16_t mtu = 1500;
+    uint32_t senders = 1;
+    uint64_t seed = 1;
+};
+
+class Street
+{
+  public:
+    struct Flow {
+        uint64_t bytes, units, frame_bytes;
+    };
+
+    Street(const StreetOptions &options, const StreetPools &pools);
+    ~Street();
+    Street(const Street &) = delete;
+
+    // The next sender begins.
+    void start(uint32_t i);
+    void run(double ns);
+    // The receiver's view.
+    struct host_conn_info info(uint32_t i);
+    // Bytes that wait for the link, on average over so long from now.
+    double queue_bytes(double ns);
+    const struct path_element_counts *link();
+
+    world *w;
+
+  private:
+    struct Conn {
+        uint32_t own, peer;
+        bool begun;
+    };
+
+    static void app(void *ctx, uint32_t i, host *h, uint64_t now);
+    void receive(host *h, uint64_t now);
+    void send(uint32_t i, host *h, uint64_t now);
+
+    StreetOptions opt;
+    StreetPools pool;
+    std::vector<Conn> conns;
+    std::vector<uint8_t> memory;
+    std::vector<uint32_t> out;
+};
+
+#endif
