@@ -3,17 +3,22 @@
 
 #define NS_PER_S 1000000000ull
 
-#define EMPTY_TRIALS 16u /* the queue is made empty once in so many */
-#define STUCK_TRIALS 3u
-#define EASY_TRIALS  64u
-#define LOST_LEAST   4u /* more than so many, and an eighth, are too many */
-#define LOST_SHIFT   3u
-#define GAIN         1.0
-#define FALL_MOST    0.5
-#define RISE_MOST    1.0
-#define STEP_MOST    1e6
-#define BESIDE_CUT   0.7
-#define BLIND_RISE   (1.0 / 32)
+#define EMPTY_TRIALS       16u /* the queue is made empty once in so many */
+#define STUCK_TRIALS       3u
+#define EASY_TRIALS        64u
+#define LOST_LEAST         4u /* more than so many, and an eighth, are too many */
+#define LOST_SHIFT         3u
+#define GAIN               0.5
+#define FALL_MOST          0.5
+#define RISE_MOST          1.0
+#define STEP_MOST          1e6
+#define BESIDE_CUT         0.7
+#define USAGE_LEAST        0.94
+#define USAGE_FULL         0.98
+#define TIMELY_TRIALS      64u
+#define BURST_PACKETS_MOST 32u
+#define WAVER_SHARE        0.4
+#define BLIND_RISE         (1.0 / 32)
 
 /* What a trial says. */
 struct finding {
@@ -27,7 +32,8 @@ struct finding {
 
 void pathrate_init(struct pathrate *p)
 {
-    *p = (struct pathrate){.ceiling_Bps = PATHRATE_MAX_BPS, .step = 1};
+    *p = (struct pathrate){
+        .ceiling_Bps = PATHRATE_MAX_BPS, .step = 1, .usage = 1, .burst_packets = 1};
 }
 
 static double max_of(double a, double b)
@@ -69,6 +75,11 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     double early = (double)t->early_ns, late = (double)t->late_ns;
     double growth = min_of((late - early) / (span / 2), 1);
 
+    /* what wavers does not grow */
+    if ((growth < 0 ? -growth : growth) * span / 2 <
+        WAVER_SHARE * ((double)t->mean_ns - min_of(early, late)))
+        growth = 0;
+
     f.least_ns = min_of(early, late);
     f.queue_ns = f.lossy ? (double)t->most_ns
                          : max_of(0, late + max_of(growth, 0) * span / 2 + growth * f.rtt_ns);
@@ -94,6 +105,20 @@ static void target_find(struct pathrate *p, const struct trial_result *t, const 
     double target = min_of(f->packet_ns / 2 + depth * share, most);
 
     p->target_ns = (uint64_t)max_of(target, (double)p->waver_ns) + 1;
+}
+
+/* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
+static void burst_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+{
+    p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
+    p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
+    if (p->usage < USAGE_LEAST && p->burst_packets < BURST_PACKETS_MOST) {
+        p->burst_packets *= 2;
+        p->usage = 1;
+    } else if (p->timely >= TIMELY_TRIALS && p->burst_packets > 1) {
+        p->burst_packets /= 2;
+        p->timely = 0;
+    }
 }
 
 static void ceiling_set(struct pathrate *p, double rate_Bps)
@@ -207,6 +232,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->part_Bps = 0;
         p->step = 1;
     }
+    if (p->mode != PATHRATE_FREE)
+        burst_find(p, &f, grant_Bps);
     if (p->mode == PATHRATE_QUEUE)
         queue_update(p, &f, grant_Bps);
     else if (p->mode == PATHRATE_BESIDE)
@@ -224,9 +251,11 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
     return true;
 }
 
-uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps)
+uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
+    uint64_t burst = (uint64_t)((double)rate_Bps * (double)p->target_ns / 8 / NS_PER_S);
+
     if (p->mode == PATHRATE_FREE)
         return UINT64_MAX;
-    return (uint64_t)((unsigned __int128)rate_Bps * p->target_ns / 8 / NS_PER_S);
+    return burst > p->burst_packets * unit_bytes ? burst : p->burst_packets * unit_bytes;
 }

@@ -48,18 +48,21 @@ enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_BESIDE };
 
 struct pathrate {
     enum pathrate_mode mode;
-    uint64_t ceiling_Bps; /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
-    bool lossy;           /* the last trial lost more than fitted in */
-    uint64_t target_ns;   /* 0: none */
-    int64_t fallen_ns;    /* when room was last looked at (probe/owd.h) */
-    uint64_t room_ns;     /* how long the queue can be; 0: not known */
-    uint64_t waver_ns;    /* by how much delays waver without a queue */
-    double step;          /* how many times the usual share it may rise */
-    uint32_t trials;      /* since the queue was made empty */
-    uint32_t stuck;       /* trials in which the queue was long and did not fall */
-    uint32_t easy;        /* trials in which less was granted than the path carries */
-    uint64_t part_Bps;    /* our part of the link in the last trial that told it; 0: it did not */
-    uint64_t before_Bps;  /* what came before the queue was stuck */
+    uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
+    bool lossy;             /* the last trial lost more than fitted in */
+    uint64_t target_ns;     /* 0: none */
+    int64_t fallen_ns;      /* when room was last looked at (probe/owd.h) */
+    uint64_t room_ns;       /* how long the queue can be; 0: not known */
+    uint64_t waver_ns;      /* by how much delays waver without a queue */
+    double usage;           /* sent rate over grant, smoothed */
+    uint32_t burst_packets; /* what the sender needs to use its grant */
+    uint32_t timely;        /* trials in which it used all of it */
+    double step;            /* how many times the usual share it may rise */
+    uint32_t trials;        /* since the queue was made empty */
+    uint32_t stuck;         /* trials in which the queue was long and did not fall */
+    uint32_t easy;          /* trials in which less was granted than the path carries */
+    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not */
+    uint64_t before_Bps;    /* what came before the queue was stuck */
 };
 
 void pathrate_init(struct pathrate *p);
@@ -77,7 +80,8 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns);
 
-/* The longest burst that does not lengthen the queue much; UINT64_MAX: any. */
-uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps);
+/* The longest burst that does not lengthen the queue much, or that the sender needs, for the credit
+ * rule takes from who is late; UINT64_MAX: any. */
+uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes);
 
 #endif
