@@ -3,15 +3,18 @@
 
 #define NS_PER_S 1000000000ull
 
-#define EMPTY_TRIALS       16u /* the queue is made empty once in so many */
+#define EMPTY_TRIALS       24u /* the queue is made empty once in so many */
 #define STUCK_TRIALS       3u
 #define EASY_TRIALS        64u
-#define LOST_LEAST         4u /* more than so many, and an eighth, are too many */
+#define LOST_LEAST         2u /* more than so many, and an eighth, are too many */
 #define LOST_SHIFT         3u
+#define DEPTH              10
 #define GAIN               0.5
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
+#define LEAST_PACKETS      2 /* a round trip, as TCP's least window */
+#define LEAST_NS           1e7
 #define BESIDE_CUT         0.7
 #define USAGE_LEAST        0.94
 #define USAGE_FULL         0.98
@@ -27,7 +30,8 @@ struct finding {
     double rtt_ns, turn_ns;
     double queue_ns; /* as it will be when the next grant is in force */
     double least_ns; /* as it was */
-    bool lossy, used, falls;
+    double growth;   /* of the queue, in times of ours */
+    bool lossy, used;
 };
 
 void pathrate_init(struct pathrate *p)
@@ -83,33 +87,28 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     f.least_ns = min_of(early, late);
     f.queue_ns = f.lossy ? (double)t->most_ns
                          : max_of(0, late + max_of(growth, 0) * span / 2 + growth * f.rtt_ns);
-    f.falls = growth < -1.0 / 32;
+    f.growth = growth;
     return f;
 }
 
 static void target_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     double rtt = max_of(f->rtt_ns, 1), share = root(root(10 * f->packet_ns / rtt));
-    double depth = rtt / 8, most = 1e18;
+    double target = f->packet_ns / 2 + rtt / DEPTH * share;
 
-    /* what the base has fallen by, the queue was longer than we thought; or not as long */
-    if (p->room_ns != 0 && (int64_t)p->room_ns > p->fallen_ns - t->fallen_ns)
-        p->room_ns += (uint64_t)(t->fallen_ns - p->fallen_ns);
-    p->fallen_ns = t->fallen_ns;
-    if (f->lossy || (p->room_ns != 0 && t->most_ns > p->room_ns))
-        p->room_ns = t->most_ns;
-    if (p->room_ns != 0) {
-        most = (double)p->room_ns * 2 / 3;
-        depth = min_of(depth, most / 2);
-    }
-    double target = min_of(f->packet_ns / 2 + depth * share, most);
-
-    p->target_ns = (uint64_t)max_of(target, (double)p->waver_ns) + 1;
+    if (f->growth == 0)
+        p->waver_ns += (max_of(0, (double)t->mean_ns - f->least_ns) - p->waver_ns) / 8;
+    p->target_ns = (uint64_t)max_of(target, p->waver_ns / 4) + 1;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
 static void burst_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
+    if (f->lossy) {
+        p->burst_packets = 1;
+        p->usage = 1;
+        return;
+    }
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_LEAST && p->burst_packets < BURST_PACKETS_MOST) {
@@ -123,7 +122,7 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
 
 static void ceiling_set(struct pathrate *p, double rate_Bps)
 {
-    p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, PATHRATE_MIN_BPS), PATHRATE_MAX_BPS);
+    p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, (double)p->least_Bps), PATHRATE_MAX_BPS);
 }
 
 static void free_set(struct pathrate *p)
@@ -150,18 +149,20 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 {
     double target = (double)p->target_ns;
     bool empty = ++p->trials >= EMPTY_TRIALS;
-    double change = GAIN * ((empty ? -target : target) - f->queue_ns) / f->turn_ns;
+    double change = (empty ? -target - f->queue_ns : GAIN * (target - f->queue_ns)) / f->turn_ns;
     double base = base_find(p, f, grant_Bps);
 
     if (empty) {
         p->trials = 0;
         p->part_Bps = (uint64_t)base;
     }
-    if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used)
+    if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used && !f->lossy)
         p->step = min_of(2 * p->step, STEP_MOST);
     else
         p->step = 1;
-    if (change <= 0)
+    if (f->lossy)
+        ceiling_set(p, f->arrived_Bps * (1 + max_of(min_of(change, 0), -FALL_MOST)));
+    else if (change <= 0)
         ceiling_set(p, base * (1 + max_of(change, -FALL_MOST)));
     else if (f->used)
         ceiling_set(
@@ -170,7 +171,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
-    bool stuck = f->least_ns > 2 * target && !f->lossy && !f->falls;
+    bool stuck = f->least_ns > 2 * target && !f->lossy && f->growth >= -1.0 / 32;
 
     if (!stuck)
         p->stuck = 0;
@@ -206,15 +207,12 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
                     uint64_t rtt_ns)
 {
     struct finding f = trial_judge(t, grant_Bps, rtt_ns);
-    uint64_t waver = t->mean_ns - (uint64_t)f.least_ns;
 
     if (p->mode != PATHRATE_FREE)
         return false;
     target_find(p, t, &f);
     if (alarming(p, &f))
         return true;
-    p->room_ns = 0;
-    p->waver_ns = p->waver_ns - p->waver_ns / 8 + waver / 8;
     return false;
 }
 
@@ -225,11 +223,14 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     uint64_t before = p->ceiling_Bps;
 
     target_find(p, t, &f);
+    p->least_Bps = (uint64_t)(LEAST_PACKETS * (double)t->bytes / (double)t->packets * NS_PER_S /
+                              max_of(f.rtt_ns, LEAST_NS));
     p->lossy = f.lossy;
     if (p->mode == PATHRATE_FREE && alarming(p, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
         p->part_Bps = 0;
+        p->waver_ns = 0;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE)

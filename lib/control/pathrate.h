@@ -20,15 +20,14 @@
  * brings it to target. All who share the link see the same queue; since
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
- *   D = 1/8 RTT, or 1/4 of the room
+ *   D = RTT / 10
  *
  * is shorter for who has more, he gives way until all have the same. While the queue is shorter
  * than half of that, each trial rises by twice the share of the one before. One trial in 16 aims
  * below nothing, so that the queue is empty and all who share it know how long it is.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
- * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in, and
- * the longest delay seen tells how long the queue can be (`room`); target is at most half of that.
+ * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in.
  *
  * Rates in user bytes a second. Integers, but for ratios. Owned by the worker that
  * receives.
@@ -41,7 +40,6 @@
 
 #include "control/trial.h"
 
-#define PATHRATE_MIN_BPS 1000ull
 #define PATHRATE_MAX_BPS (1ull << 47)
 
 enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_BESIDE };
@@ -51,8 +49,7 @@ struct pathrate {
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
     bool lossy;             /* the last trial lost more than fitted in */
     uint64_t target_ns;     /* 0: none */
-    int64_t fallen_ns;      /* when room was last looked at (probe/owd.h) */
-    uint64_t room_ns;       /* how long the queue can be; 0: not known */
+    uint64_t least_Bps;     /* two packets a round trip */
     uint64_t waver_ns;      /* by how much delays waver without a queue */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */

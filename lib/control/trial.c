@@ -33,7 +33,6 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .late_ns = t->late_ns,
         .mean_ns = t->sum_ns / t->packets,
         .most_ns = t->most_ns,
-        .fallen_ns = t->last.fallen_ns,
     };
 }
 
@@ -67,6 +66,5 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         t->last.sent_ns = p->sent_ns;
     }
     t->last.arrived_ns = p->arrived_ns;
-    t->last.fallen_ns = p->fallen_ns;
     return complete;
 }

@@ -21,7 +21,6 @@ struct trial_packet {
     uint64_t number; /* as its sender counts them */
     uint64_t bytes;  /* of the user */
     uint64_t sent_ns, arrived_ns;
-    int64_t fallen_ns;     /* probe/owd.h */
     uint64_t increment_ns; /* probe/owd.h: how long it was in queues */
 };
 
@@ -31,7 +30,6 @@ struct trial_result {
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t early_ns, late_ns;   /* the least increments of its two halves, */
     uint64_t mean_ns, most_ns;    /* and of all */
-    int64_t fallen_ns;            /* the base's fall so far (probe/owd.h) */
 };
 
 struct trial {

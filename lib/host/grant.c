@@ -86,6 +86,14 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     return pathrate_update(&c->path, t, rate, rtt_ns);
 }
 
+/* A round trip that is not known yet may be long. */
+static uint64_t window_of(uint64_t rtt_ns)
+{
+    if (rtt_ns == 0)
+        return WINDOW_MAX_NS;
+    return RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
+}
+
 /*
  * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
  * unit: it came this way.
@@ -93,17 +101,15 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
 void grant_watch(struct host *h, struct conn *c, const struct wire_data *d)
 {
     uint64_t rtt_ns = clock_ns(&h->clock, c->rtt.min_tsc), now_ns = clock_ns(&h->clock, h->now);
-    uint64_t window_ns = RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
     struct trial_packet p = {
         .number = d->packet,
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
-        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_ns),
+        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(rtt_ns)),
     };
     struct trial_result out;
 
-    p.fallen_ns = c->owd.fallen_ns;
     if (seq32_before(d->cntl_seen, c->trial_mark) ||
         !trial_add(&c->trial, &p, RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS), &out))
         return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "probe/owd.h"
 
-#define DRIFT_SHIFT 30
-#define DRIFT_MAX   ((int64_t)214748) /* 200 ppm: more is not a clock */
+#define DRIFT_SHIFT   30
+#define DRIFT_SPAN_NS ((int64_t)10000000000)
+#define DRIFT_MAX     ((int64_t)214748) /* 200 ppm: more is not a clock */
 
 void owd_init(struct owd *o)
 {
@@ -16,49 +17,46 @@ static int64_t base_at(const struct owd *o, const struct owd_point *p, uint64_t 
            (int64_t)(((__int128)o->drift * (int64_t)(at_ns - p->at_ns)) >> DRIFT_SHIFT);
 }
 
-/* Half way to the slope between the two windows' fastest packets. */
-static void drift_update(struct owd *o, uint64_t window_ns)
+/* Half way to the slope between fastest packets that lie far enough apart. */
+static void drift_update(struct owd *o)
 {
-    int64_t span = (int64_t)(o->least.at_ns - o->last.at_ns);
+    int64_t span = (int64_t)(o->least.at_ns - o->anchor.at_ns);
 
-    if (!o->last.known || span < (int64_t)(window_ns / 4))
+    if (o->anchor.known && span < DRIFT_SPAN_NS)
         return;
-    __int128 rise = (__int128)(o->least.delay_ns - o->last.delay_ns) << DRIFT_SHIFT;
-    __int128 drift = o->drift + (rise / span - o->drift) / 2;
+    if (o->anchor.known) {
+        __int128 rise = (__int128)(o->least.delay_ns - o->anchor.delay_ns) << DRIFT_SHIFT;
+        __int128 drift = o->drift + (rise / span - o->drift) / 2;
 
-    o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
+        o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
+    }
+    o->anchor = o->least;
 }
 
-static void window_turn(struct owd *o, uint64_t arrived_ns, uint64_t window_ns)
+static void window_turn(struct owd *o, uint64_t arrived_ns)
 {
     if (o->least.known) {
-        drift_update(o, window_ns);
+        drift_update(o);
         o->last = o->least;
         o->least.known = false;
     }
-    o->window_end_ns = arrived_ns + window_ns;
-}
-
-/* What both windows say; INT64_MAX where neither knows anything. */
-static int64_t base_of(const struct owd *o, uint64_t at_ns)
-{
-    int64_t base = o->least.known ? base_at(o, &o->least, at_ns) : INT64_MAX;
-    int64_t before = o->last.known ? base_at(o, &o->last, at_ns) : INT64_MAX;
-
-    return before < base ? before : base;
+    o->begun_ns = arrived_ns;
 }
 
 uint64_t owd_increment(struct owd *o, uint64_t sent_ns, uint64_t arrived_ns, uint64_t window_ns)
 {
-    int64_t delay = (int64_t)(arrived_ns - sent_ns), old = base_of(o, arrived_ns);
+    int64_t delay = (int64_t)(arrived_ns - sent_ns);
 
-    if (arrived_ns >= o->window_end_ns)
-        window_turn(o, arrived_ns, window_ns);
+    if (arrived_ns - o->begun_ns >= window_ns)
+        window_turn(o, arrived_ns);
     if (!o->least.known || delay <= base_at(o, &o->least, arrived_ns))
         o->least = (struct owd_point){.known = true, .delay_ns = delay, .at_ns = arrived_ns};
-    int64_t base = base_of(o, arrived_ns);
+    int64_t base = base_at(o, &o->least, arrived_ns);
 
-    if (old != INT64_MAX)
-        o->fallen_ns += old - base;
+    if (o->last.known) {
+        int64_t before = base_at(o, &o->last, arrived_ns);
+
+        base = before < base ? before : base;
+    }
     return (uint64_t)(delay - base);
 }

@@ -2,7 +2,7 @@
 /*
  * One-way delay increment (spec "TCP over frame relay"): by how much a packet was longer under way
  * than the fastest ones lately. The clocks at both ends differ by an offset, which falls out, and
- * by a drift, which is taken from the fastest packets of one window to the next.
+ * by a drift, which is taken from the fastest packets of windows that lie 10 s apart.
  *
  *   delay = arrived - sent;   base(t) = least of two windows' (delay + drift (t - its time))
  *   increment = delay - base >= 0
@@ -24,10 +24,9 @@ struct owd_point {
 
 struct owd {
     struct owd_point last, least; /* of the window before this one, and of this one */
-    uint64_t window_end_ns;
-    int64_t fallen_ns; /* by how much the base has fallen in all: what was known of increments is by
-                          so much too little */
-    int64_t drift;     /* of the clocks, in 2^-30: ns per 1.07 s */
+    struct owd_point anchor;      /* of the window from which on drift is measured */
+    uint64_t begun_ns;            /* when this window began */
+    int64_t drift;                /* of the clocks, in 2^-30: ns per 1.07 s */
 };
 
 void owd_init(struct owd *o);

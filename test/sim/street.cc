@@ -38,8 +38,8 @@ Street::Street(const StreetOptions &options, const StreetPools &pools)
     : opt(options), pool(pools), memory(request_bytes(options)), out(options.senders)
 {
     world_config cfg = {};
-    std::string down =
-        text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes, opt.rtt_ns / 2);
+    std::string down = text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes,
+                            opt.rtt_ns / 2);
     double packets = opt.rate_bps / 8 * opt.rtt_ns / 1e9 / opt.mtu;
 
     if (opt.loss > 0)
@@ -107,8 +107,7 @@ void Street::start(uint32_t i)
     addr_parse("10.0.0.1", &op.peer);
     op.service = kService;
     op.owner = op.user = i;
-    conns[i].own =
-        static_cast<uint32_t>(host_connect(world_host(w, i + 1), &op, world_now(w)));
+    conns[i].own = static_cast<uint32_t>(host_connect(world_host(w, i + 1), &op, world_now(w)));
     conns[i].peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
     for (uint32_t k = 0; k < kDepth; k++)
         host_recv(receiver, conns[i].peer, memory.data(), memory.size(), i, world_now(w));
