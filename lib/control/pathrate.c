@@ -8,7 +8,7 @@
 #define EASY_TRIALS        64u
 #define LOST_LEAST         2u /* more than so many, and an eighth, are too many */
 #define LOST_SHIFT         3u
-#define DEPTH              10
+#define DEPTH              12
 #define GAIN               0.5
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0

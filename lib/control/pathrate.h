@@ -20,7 +20,7 @@
  * brings it to target. All who share the link see the same queue; since
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
- *   D = RTT / 10
+ *   D = RTT / 12
  *
  * is shorter for who has more, he gives way until all have the same. While the queue is shorter
  * than half of that, each trial rises by twice the share of the one before. One trial in 16 aims
