@@ -75,6 +75,8 @@ static json_t *conn_json(const struct lane *l, uint32_t number, const struct hos
     put_count(o, "rx_duplicates", c->rx_duplicates);
     put_count(o, "rx_unposted", c->rx_unposted);
     put_count(o, "rx_lost", c->rx_lost);
+    put_count(o, "rx_loss_runs", c->rx_loss_runs);
+    put_count(o, "rx_clean", c->rx_clean);
     put_count(o, "rx_momentary_Bps", c->rx_momentary_Bps);
     put_count(o, "cntl_tx", c->cntl_tx);
     put_count(o, "cntl_rx", c->cntl_rx);

@@ -12,6 +12,7 @@
 #include "host/record.h"
 
 #define CHANGE_SHIFT      6u        /* changes below 1/64 are not worth a CNTL */
+#define BURST_SHIFT       4u        /* nor are bursts that change by less than 1/16 */
 #define BURST_NS          100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN   4u
 #define BURST_UNITS_MAX   64u
@@ -103,15 +104,22 @@ static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit
     return burst < least ? least : burst > most ? most : burst;
 }
 
+static bool near(uint64_t value, uint64_t last, uint32_t shift)
+{
+    return (value > last ? value - last : last - value) <= last >> shift;
+}
+
 /* Tells the worker, if it differs enough to be worth a packet. */
 static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint64_t rate,
                         enum grant_reason reason)
 {
     uint64_t unit = counter_get(&h->conns[i].pub.unit_bytes);
     uint64_t burst = burst_for(h, rate, unit != 0 ? unit : 1);
-    uint64_t change = rate > r->grant_Bps ? rate - r->grant_Bps : r->grant_Bps - rate;
 
-    if (change <= r->grant_Bps >> CHANGE_SHIFT && r->grant_Bps != 0)
+    if (unit != 0)
+        burst = burst_bound(&r->burst, burst, unit);
+    if (r->grant_Bps != 0 && near(rate, r->grant_Bps, CHANGE_SHIFT) &&
+        near(burst, r->burst_bytes, BURST_SHIFT))
         return;
     r->grant_Bps = rate;
     r->burst_bytes = burst;
@@ -157,6 +165,8 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     c->seen = *port;
     c->own_losses += 2 * s->overruns; /* what is sent again may be dropped again */
     if (s->overruns > 0)
+        c->overrun_ns = c->time_ns;
+    if (s->overruns > 0)
         c->own_for = OVERRUN_INTERVALS;
     else if (c->own_for > 0 && --c->own_for == 0)
         c->own_losses = 0;
@@ -170,6 +180,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (interval_ns == 0)
         return;
     c->last = now;
+    c->time_ns += interval_ns;
     c->sample = (struct capacity_sample){.interval_ns = interval_ns};
     sample_take(c, port);
     c->n_active = 0;
@@ -180,6 +191,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
             if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
                 c->owners[c->n_active++] = r;
         }
+    c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);

@@ -202,7 +202,8 @@ struct host_conn_info {
     uint64_t tx_acked_bytes;                 /* of completed requests */
     uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
     uint64_t rx_duplicates, rx_unposted, rx_lost;
-    uint64_t rx_momentary_Bps; /* five-frame momentary rate at the newest unit */
+    uint64_t rx_loss_runs, rx_clean; /* error-recovery runs; packets received outside of them */
+    uint64_t rx_momentary_Bps;       /* five-frame momentary rate at the newest unit */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes; /* handed over, not sent once */
 };

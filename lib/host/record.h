@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/burst.h"
 #include "control/capacity.h"
 #include "control/estimate.h"
 #include "control/share.h"
@@ -22,6 +23,8 @@ struct conn_record {
     struct estimate estimate;
     uint64_t epoch, bytes, arrived, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
+    struct burst burst; /* what the host can take of it back to back */
+    uint64_t loss_runs, clean;
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */
     uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
@@ -50,6 +53,8 @@ struct host_control {
     struct capacity capacity;
     struct capacity_sample sample; /* of this interval */
     struct host_port_counters seen;
+    uint64_t rx_bytes, time_ns; /* of all intervals so far: received, their length */
+    uint64_t overrun_ns;        /* time_ns of the last overrun */
     uint64_t last;
 };
 
