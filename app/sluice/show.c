@@ -74,7 +74,8 @@ static const struct table_column workers[] = {
     {"lcore", "LCORE", TABLE_COUNT},   {"cpu", "CPU", TABLE_COUNT},
     {"idle", "IDLE MODE", TABLE_TEXT}, {"iterations", "ITERATIONS", TABLE_COUNT},
     {"busy_ns", "BUSY", TABLE_TIME},   {"idle_ns", "IDLE", TABLE_TIME},
-    {"nap_ns", "ASLEEP", TABLE_TIME},  {NULL, NULL, TABLE_TEXT},
+    {"nap_ns", "ASLEEP", TABLE_TIME},  {"control_stalls", "CONTROL STALLS", TABLE_COUNT},
+    {NULL, NULL, TABLE_TEXT},
 };
 
 static const struct table_column capacity[] = {

@@ -227,6 +227,19 @@ static uint64_t cycles_ns(const struct daemon *d, uint64_t cycles)
     return (uint64_t)((unsigned __int128)cycles * 1000000000u / d->hz);
 }
 
+/* As often as one of its hosts saw control standing still. */
+static uint64_t control_stalls(const struct worker *w)
+{
+    uint64_t most = 0, value;
+    const char *name;
+
+    for (uint32_t k = 0; k < w->n_lanes; k++)
+        for (uint32_t i = 0; (name = host_counter(w->lanes[k]->host, i, &value)) != NULL; i++)
+            if (strcmp(name, "control_stalls") == 0)
+                most = RTE_MAX(most, value);
+    return most;
+}
+
 static json_t *workers_json(const struct daemon *d)
 {
     json_t *list = json_array();
@@ -244,6 +257,7 @@ static json_t *workers_json(const struct daemon *d)
         put_count(o, "idle_ns", cycles_ns(d, counter_get(&w->idle_cycles)));
         put_count(o, "naps", counter_get(&w->naps));
         put_count(o, "nap_ns", cycles_ns(d, counter_get(&w->nap_total_cycles)));
+        put_count(o, "control_stalls", control_stalls(w));
         for (k = 0; k < w->n_lanes; k++)
             json_array_append_new(lanes, lane_json(w->lanes[k]));
         json_object_set_new(o, "lanes", lanes);

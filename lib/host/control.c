@@ -199,6 +199,27 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (c->most_Bps != UINT64_MAX)
         newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
     grants_write(c, newcomer);
+    for (uint32_t k = 0; k < c->n; k++)
+        counter_set(&c->hosts[k]->control_at, now);
+}
+
+/* The worker's side: is it still there? Its clock may be a little ahead of ours. */
+void control_watch(struct host *h)
+{
+    uint64_t at = counter_get(&h->control_at);
+    bool stands =
+        at != 0 && h->control_stall_tsc != 0 && time_before(at + h->control_stall_tsc, h->now);
+
+    if (stands == (h->control_stands != 0))
+        return;
+    counter_set(&h->control_stands, stands);
+    if (stands)
+        host_count(h, COUNT_control_stalls);
+}
+
+bool host_control_stands(const struct host *h)
+{
+    return counter_get(&h->control_stands) != 0;
 }
 
 /* The worker's side: takes what control has changed. */

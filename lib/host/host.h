@@ -67,6 +67,7 @@ struct host_config {
     uint64_t first_burst_bytes;
     uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
     uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
+    uint64_t control_ns;   /* how often host_control() is to be called; 0: nobody watches */
     /* What each connection keeps to besides, in frames from the first byte of Ethernet's header on;
      * pcr_Bps 0: none. unit_bytes follows from mtu. */
     struct contract_config contract;
@@ -236,6 +237,11 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
+/* [any] It was not called for HOST_CONTROL_INTERVALS: grants stay as they are. Seen by the worker,
+ * as long as it runs; each time counts in `control_stalls`. */
+bool host_control_stands(const struct host *h);
+#define HOST_CONTROL_INTERVALS 16
+
 /* The rest is for the thread that calls host_control(). Live change of the hard ceiling; 0: none.
  */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);

@@ -44,7 +44,8 @@
     X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)                                         \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full)                                                                             \
-    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)
+    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
+    X(control_stalls)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -109,6 +110,9 @@ struct host {
     uint64_t *grants_dirty; /* one bit a connection, set with release */
     uint64_t grants_any;
     uint64_t newcomer_rate_Bps, newcomer_burst_bytes;
+    uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
+    /* the worker's again */
+    uint64_t control_stands, control_stall_tsc; /* for that long: stands; 0: nobody watches */
     /* storage */
     struct vt_request *requests;
     struct vt_buffer *buffers;
@@ -194,5 +198,6 @@ struct contract_config gate_limits(const struct host_config *cfg);
 
 /* control.c */
 void grants_apply(struct host *h);
+void control_watch(struct host *h);
 
 #endif
