@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", each one object with one
- * array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns; no unit: a count.
+ * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", "history", each one
+ * object with one array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns;
+ * no unit: a count.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <jansson.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
@@ -312,6 +315,60 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* ---- history ----------------------------------------------------------------------------- */
+
+static void decision_put(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
+{
+    char peer[ADDR_TEXT_MAX];
+
+    fprintf(f,
+            "{\"ago_ns\":%" PRIu64 ",\"port\":%s,\"number\":%" PRIu64 ",\"decided\":\"%s\","
+            "\"rate_Bps\":%" PRIu64 ",\"why\":\"%s\",\"rx_Bps\":%" PRIu64 ",\"lost\":%" PRIu64,
+            ago_ns, port, x->number, x->decided == HOST_DECIDED_GRANT ? "grant" : "capacity",
+            x->rate_Bps, x->why, x->rx_Bps, x->lost);
+    if (x->decided == HOST_DECIDED_GRANT)
+        fprintf(f,
+                ",\"burst_bytes\":%" PRIu64 ",\"worker\":%u,\"conn\":%" PRIu32 ",\"peer\":\"%s\"",
+                x->burst_bytes, x->worker, x->conn, addr_format(&x->peer, peer));
+    putc('}', f);
+}
+
+/* Some thousands of rows, as text: made of objects they would keep control waiting for longer than
+ * workers overlook. */
+static char *history_text(const struct daemon *d, uint64_t uptime_ns)
+{
+    uint64_t now = rte_rdtsc();
+    char *text = NULL;
+    const char *between = "";
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (f == NULL)
+        return NULL;
+    fprintf(f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
+    for (uint32_t p = 0; p < d->n_ports; p++) {
+        struct host_decision some[64];
+        json_t *name = json_string(d->ports[p].cfg->name);
+        char *port = json_dumps(name, JSON_ENCODE_ANY);
+        uint64_t from = 0;
+        uint32_t n;
+
+        while (port != NULL &&
+               (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
+            for (uint32_t i = 0; i < n; i++, between = ",") {
+                fputs(between, f);
+                decision_put(f, port, cycles_ns(d, now - some[i].time), &some[i]);
+            }
+            from = some[n - 1].number + 1;
+        }
+        free(port);
+        json_decref(name);
+    }
+    fputs("]}", f);
+    fclose(f);
+    return text;
+}
+
 char *show_text(void *daemon, const char *what)
 {
     static const struct {
@@ -324,8 +381,11 @@ char *show_text(void *daemon, const char *what)
         {"capacity", capacity_json},
     };
     const struct daemon *d = daemon;
+    uint64_t uptime_ns = monotonic_ns() - d->start_ns;
     size_t i;
 
+    if (strcmp(what, "history") == 0)
+        return history_text(d, uptime_ns);
     for (i = 0; i < RTE_DIM(shows); i++) {
         json_t *o;
         char *text;
@@ -333,7 +393,7 @@ char *show_text(void *daemon, const char *what)
         if (strcmp(shows[i].what, what) != 0)
             continue;
         o = json_object();
-        put_count(o, "uptime_ns", monotonic_ns() - d->start_ns);
+        put_count(o, "uptime_ns", uptime_ns);
         json_object_set_new(o, shows[i].what, shows[i].make(d));
         text = json_dumps(o, JSON_COMPACT);
         json_decref(o);

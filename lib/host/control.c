@@ -77,21 +77,39 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
     c->ceiling_Bps = capacity_Bps;
 }
 
+static const char *why_name(enum capacity_why why)
+{
+    static const char *const names[] = {[CAPACITY_UNKNOWN] = "unknown",
+                                        [CAPACITY_MEASURED] = "measured",
+                                        [CAPACITY_OVERRUN] = "overrun",
+                                        [CAPACITY_SATURATED] = "saturated",
+                                        [CAPACITY_PROBED] = "probed"};
+
+    return names[why];
+}
+
 void host_control_capacity(const struct host_control *c, struct host_capacity *out)
 {
-    static const char *const why[] = {[CAPACITY_UNKNOWN] = "unknown",
-                                      [CAPACITY_MEASURED] = "measured",
-                                      [CAPACITY_OVERRUN] = "overrun",
-                                      [CAPACITY_SATURATED] = "saturated",
-                                      [CAPACITY_PROBED] = "probed"};
-
     *out = (struct host_capacity){
         .ceiling_Bps = c->ceiling_Bps,
         .measured_Bps = c->capacity.capacity_Bps,
-        .why = why[c->capacity.why],
+        .why = why_name(c->capacity.why),
         .granted_Bps = c->most_Bps != UINT64_MAX ? c->most_Bps : 0,
         .overruns = c->capacity.overruns,
     };
+}
+
+uint32_t host_control_history(const struct host_control *c, uint64_t from,
+                              struct host_decision *out, uint32_t max)
+{
+    const struct history *h = &c->history;
+    uint32_t n = 0;
+
+    if (h->count > HOST_HISTORY && from < h->count - HOST_HISTORY)
+        from = h->count - HOST_HISTORY;
+    for (; from < h->count && n < max; from++)
+        out[n++] = h->ring[from % HOST_HISTORY];
+    return n;
 }
 
 static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
@@ -109,10 +127,12 @@ static bool near(uint64_t value, uint64_t last, uint32_t shift)
     return (value > last ? value - last : last - value) <= last >> shift;
 }
 
-/* Tells the worker, if it differs enough to be worth a packet. */
-static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint64_t rate,
+/* Tells the worker of connection i of host k, if it differs enough to be worth a packet. */
+static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t rate,
                         enum grant_reason reason)
 {
+    struct host *h = c->hosts[k];
+    struct conn_record *r = &c->records[k][i];
     uint64_t unit = counter_get(&h->conns[i].pub.unit_bytes);
     uint64_t burst = burst_for(h, rate, unit != 0 ? unit : 1);
 
@@ -129,6 +149,38 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
     counter_set(&h->grants[i].reason, reason);
     __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);
     __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
+    history_add(&c->history, (struct host_decision){
+                                 .time = c->last,
+                                 .why = host_reason_name((uint16_t)reason),
+                                 .rate_Bps = rate,
+                                 .burst_bytes = burst,
+                                 .rx_Bps = r->rate_Bps,
+                                 .lost = r->lost,
+                                 .peer = h->conns[i].peer,
+                                 .conn = i,
+                                 .worker = (uint8_t)k,
+                                 .decided = HOST_DECIDED_GRANT,
+                             });
+}
+
+/* The capacity is decided anew every interval: that is worth a note where it changed. */
+static void capacity_note(struct host_control *c)
+{
+    const struct capacity *k = &c->capacity;
+
+    if (k->why == c->told_why && near(k->capacity_Bps, c->told_Bps, CHANGE_SHIFT))
+        return;
+    c->told_why = k->why;
+    c->told_Bps = k->capacity_Bps;
+    history_add(&c->history, (struct host_decision){
+                                 .time = c->last,
+                                 .why = why_name(k->why),
+                                 .rate_Bps = k->capacity_Bps,
+                                 .rx_Bps = (uint64_t)((unsigned __int128)c->sample.rx_bytes *
+                                                      CLOCK_NS_PER_S / c->sample.interval_ns),
+                                 .lost = c->sample.overruns,
+                                 .decided = HOST_DECIDED_CAPACITY,
+                             });
 }
 
 static void grants_write(struct host_control *c, uint64_t newcomer)
@@ -144,7 +196,7 @@ static void grants_write(struct host_control *c, uint64_t newcomer)
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->estimate.ceiling_Bps == 0)
                 continue;
             rate = sharing_grant(c, r, newcomer, &why);
-            grant_write(h, i, r, rate, why);
+            grant_write(c, k, i, rate, why);
         }
         counter_set(&h->newcomer_rate_Bps, newcomer);
         counter_set(&h->newcomer_burst_bytes, burst_for(h, newcomer, h->cfg.mtu));
@@ -193,6 +245,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
         }
     c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
+    capacity_note(c);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
     sharing_run(c);

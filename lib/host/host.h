@@ -272,4 +272,27 @@ struct host_capacity {
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 
+/* Grants that changed, and capacities: the newest HOST_HISTORY of them are kept. */
+#define HOST_HISTORY 2048u
+enum host_decided {
+    HOST_DECIDED_GRANT,    /* of one connection */
+    HOST_DECIDED_CAPACITY, /* of the port */
+};
+struct host_decision {
+    uint64_t number;      /* from 0, of all so far */
+    uint64_t time;        /* of the host_control() that decided it, in its cycles */
+    const char *why;      /* host_reason_name(), or as in struct host_capacity */
+    uint64_t rate_Bps;    /* granted; the capacity */
+    uint64_t burst_bytes; /* granted */
+    uint64_t rx_Bps;      /* received in the interval before: by the connection, or in sum */
+    uint64_t lost;        /* by the connection so far; packets that the port dropped since before */
+    struct addr peer;     /* of the connection */
+    uint32_t conn;
+    uint8_t worker;
+    uint8_t decided; /* enum host_decided */
+};
+/* Those from this number on that are still known, oldest first, at most max; returns how many. */
+uint32_t host_control_history(const struct host_control *c, uint64_t from,
+                              struct host_decision *out, uint32_t max);
+
 #endif

@@ -13,6 +13,7 @@
 #include "control/capacity.h"
 #include "control/estimate.h"
 #include "control/share.h"
+#include "host/history.h"
 #include "host/host.h"
 #include "host/station.h"
 
@@ -52,6 +53,9 @@ struct host_control {
     uint32_t own_for;     /* for so many intervals */
     struct capacity capacity;
     struct capacity_sample sample; /* of this interval */
+    struct history history;
+    uint64_t told_Bps; /* capacity and why, as they stand in the history */
+    enum capacity_why told_why;
     struct host_port_counters seen;
     uint64_t rx_bytes, time_ns; /* of all intervals so far: received, their length */
     uint64_t overrun_ns;        /* time_ns of the last overrun */

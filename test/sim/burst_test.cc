@@ -16,7 +16,6 @@ namespace
 constexpr uint64_t kSecond = 1000000000;
 constexpr uint16_t kUser = 1472, kHeaders = 28 + WIRE_DATA_BYTES; // of a packet
 constexpr double kTheirs = 1454;                                  // user bytes of the paper's
-constexpr uint32_t kFrame = 14 + kHeaders + kUser;
 constexpr uint64_t kRequest = 100 * kUser;
 constexpr double kSparc = 8.05e6, kSun3 = 5.2e6; // bit/s of user data
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The control core stands still: workers go on, and the daemon says so."""
+"""The control core: it stands still, and workers go on; it says what it decided."""
 import contextlib
 import ctypes
 import os
@@ -7,7 +7,7 @@ import signal
 import time
 
 from harness import LabError, Skip, scenario, transfer_works
-from lab.pair import ADDR_B, memif_pair
+from lab.pair import ADDR_A, ADDR_B, memif_pair
 from lab.process import until
 
 PTRACE_INTERRUPT, PTRACE_SEIZE, PTRACE_DETACH = 0x4207, 0x4206, 17
@@ -67,5 +67,21 @@ def control_stands(lab, context):
     sender.wait(20)
     receiver.wait(20)
     transfer_works(a, b, ADDR_B)
+    a.stop()
+    b.stop()
+
+
+@scenario("the history tells what was granted")
+def history_tells(lab, context):
+    a, b = memif_pair(lab, context.build, keys={"capacity": "500Mbit"})
+    transfer_works(a, b, ADDR_B)
+    history = b.show("history")
+    grants = [d for d in history if d["decided"] == "grant"]
+    if not any(d["rate_Bps"] == 62500000 and d["peer"] == ADDR_A and d["why"] for d in grants):
+        raise LabError(f"no grant of all of the capacity among {grants}")
+    numbers = [d["number"] for d in history]
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        raise LabError(f"not in order: {numbers}")
+    b.sluice("table", "show", "history", timeout_s=20)
     a.stop()
     b.stop()
