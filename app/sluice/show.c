@@ -13,13 +13,14 @@
 #include "sluice/text.h"
 
 static const char help[] =
-    "usage: sluice show conns|ports|workers|capacity [--json] [--socket PATH]\n"
+    "usage: sluice show conns|ports|workers|capacity|history [--json] [--socket PATH]\n"
     "Shows what the daemon is doing.\n"
     "\n"
     "  conns     connections: state, peer, rates granted, bytes, units sent again or lost, RTT\n"
     "  ports     ports: addresses, link, traffic, losses\n"
     "  workers   lcores: how busy they are\n"
     "  capacity  what a port can absorb and what of it is granted\n"
+    "  history   the latest grants and capacities, and why\n"
     "\n"
     "      --json         everything that the daemon tells, as JSON; units are in the names\n"
     "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
@@ -74,7 +75,8 @@ static const struct table_column workers[] = {
     {"lcore", "LCORE", TABLE_COUNT},   {"cpu", "CPU", TABLE_COUNT},
     {"idle", "IDLE MODE", TABLE_TEXT}, {"iterations", "ITERATIONS", TABLE_COUNT},
     {"busy_ns", "BUSY", TABLE_TIME},   {"idle_ns", "IDLE", TABLE_TIME},
-    {"nap_ns", "ASLEEP", TABLE_TIME},  {NULL, NULL, TABLE_TEXT},
+    {"nap_ns", "ASLEEP", TABLE_TIME},  {"control_stalls", "CONTROL STALLS", TABLE_COUNT},
+    {NULL, NULL, TABLE_TEXT},
 };
 
 static const struct table_column capacity[] = {
@@ -90,14 +92,21 @@ static const struct table_column capacity[] = {
     {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column history[] = {
+    {"ago_ns", "AGO", TABLE_TIME},      {"port", "PORT", TABLE_TEXT},
+    {"decided", "DECIDED", TABLE_TEXT}, {"worker", "WORKER", TABLE_COUNT},
+    {"conn", "CONN", TABLE_COUNT},      {"peer", "PEER", TABLE_TEXT},
+    {"rate_Bps", "RATE", TABLE_RATE},   {"burst_bytes", "BURST", TABLE_BYTES},
+    {"why", "WHY", TABLE_TEXT},         {"rx_Bps", "RX RATE", TABLE_RATE},
+    {"lost", "LOST", TABLE_COUNT},      {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct {
     const char *what;
     const struct table_column *columns;
 } shows[] = {
-    {"conns", conns},
-    {"ports", ports},
-    {"workers", workers},
-    {"capacity", capacity},
+    {"conns", conns},       {"ports", ports},     {"workers", workers},
+    {"capacity", capacity}, {"history", history},
 };
 
 /* Prints what the daemon said about `what`. */
@@ -153,11 +162,12 @@ int command_show(int argc, char **argv)
             return options_refused("show", argv, opt);
     }
     if (argc - optind != 1)
-        return options_wrong("show", "name one of conns, ports, workers, capacity");
+        return options_wrong("show", "name one of conns, ports, workers, capacity, history");
     for (i = 0; i < sizeof shows / sizeof *shows; i++) {
         if (strcmp(argv[optind], shows[i].what) == 0)
             return show_run(&o, shows[i].what, shows[i].columns);
     }
-    return say_error(SAY_USAGE, "show %s: not known; name one of conns, ports, workers, capacity",
+    return say_error(SAY_USAGE,
+                     "show %s: not known; name one of conns, ports, workers, capacity, history",
                      text_safe(safe, sizeof safe, argv[optind]));
 }

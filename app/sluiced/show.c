@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", each one object with one
- * array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns; no unit: a count.
+ * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", "history", each one
+ * object with one array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns;
+ * no unit: a count.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <jansson.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
@@ -75,6 +78,8 @@ static json_t *conn_json(const struct lane *l, uint32_t number, const struct hos
     put_count(o, "rx_duplicates", c->rx_duplicates);
     put_count(o, "rx_unposted", c->rx_unposted);
     put_count(o, "rx_lost", c->rx_lost);
+    put_count(o, "rx_loss_runs", c->rx_loss_runs);
+    put_count(o, "rx_clean", c->rx_clean);
     put_count(o, "rx_momentary_Bps", c->rx_momentary_Bps);
     put_count(o, "cntl_tx", c->cntl_tx);
     put_count(o, "cntl_rx", c->cntl_rx);
@@ -225,6 +230,19 @@ static uint64_t cycles_ns(const struct daemon *d, uint64_t cycles)
     return (uint64_t)((unsigned __int128)cycles * 1000000000u / d->hz);
 }
 
+/* As often as one of its hosts saw control standing still. */
+static uint64_t control_stalls(const struct worker *w)
+{
+    uint64_t most = 0, value;
+    const char *name;
+
+    for (uint32_t k = 0; k < w->n_lanes; k++)
+        for (uint32_t i = 0; (name = host_counter(w->lanes[k]->host, i, &value)) != NULL; i++)
+            if (strcmp(name, "control_stalls") == 0)
+                most = RTE_MAX(most, value);
+    return most;
+}
+
 static json_t *workers_json(const struct daemon *d)
 {
     json_t *list = json_array();
@@ -242,6 +260,7 @@ static json_t *workers_json(const struct daemon *d)
         put_count(o, "idle_ns", cycles_ns(d, counter_get(&w->idle_cycles)));
         put_count(o, "naps", counter_get(&w->naps));
         put_count(o, "nap_ns", cycles_ns(d, counter_get(&w->nap_total_cycles)));
+        put_count(o, "control_stalls", control_stalls(w));
         for (k = 0; k < w->n_lanes; k++)
             json_array_append_new(lanes, lane_json(w->lanes[k]));
         json_object_set_new(o, "lanes", lanes);
@@ -296,6 +315,60 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* ---- history ----------------------------------------------------------------------------- */
+
+static void decision_put(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
+{
+    char peer[ADDR_TEXT_MAX];
+
+    fprintf(f,
+            "{\"ago_ns\":%" PRIu64 ",\"port\":%s,\"number\":%" PRIu64 ",\"decided\":\"%s\","
+            "\"rate_Bps\":%" PRIu64 ",\"why\":\"%s\",\"rx_Bps\":%" PRIu64 ",\"lost\":%" PRIu64,
+            ago_ns, port, x->number, x->decided == HOST_DECIDED_GRANT ? "grant" : "capacity",
+            x->rate_Bps, x->why, x->rx_Bps, x->lost);
+    if (x->decided == HOST_DECIDED_GRANT)
+        fprintf(f,
+                ",\"burst_bytes\":%" PRIu64 ",\"worker\":%u,\"conn\":%" PRIu32 ",\"peer\":\"%s\"",
+                x->burst_bytes, x->worker, x->conn, addr_format(&x->peer, peer));
+    putc('}', f);
+}
+
+/* Some thousands of rows, as text: made of objects they would keep control waiting for longer than
+ * workers overlook. */
+static char *history_text(const struct daemon *d, uint64_t uptime_ns)
+{
+    uint64_t now = rte_rdtsc();
+    char *text = NULL;
+    const char *between = "";
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    if (f == NULL)
+        return NULL;
+    fprintf(f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
+    for (uint32_t p = 0; p < d->n_ports; p++) {
+        struct host_decision some[64];
+        json_t *name = json_string(d->ports[p].cfg->name);
+        char *port = json_dumps(name, JSON_ENCODE_ANY);
+        uint64_t from = 0;
+        uint32_t n;
+
+        while (port != NULL &&
+               (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
+            for (uint32_t i = 0; i < n; i++, between = ",") {
+                fputs(between, f);
+                decision_put(f, port, cycles_ns(d, now - some[i].time), &some[i]);
+            }
+            from = some[n - 1].number + 1;
+        }
+        free(port);
+        json_decref(name);
+    }
+    fputs("]}", f);
+    fclose(f);
+    return text;
+}
+
 char *show_text(void *daemon, const char *what)
 {
     static const struct {
@@ -308,8 +381,11 @@ char *show_text(void *daemon, const char *what)
         {"capacity", capacity_json},
     };
     const struct daemon *d = daemon;
+    uint64_t uptime_ns = monotonic_ns() - d->start_ns;
     size_t i;
 
+    if (strcmp(what, "history") == 0)
+        return history_text(d, uptime_ns);
     for (i = 0; i < RTE_DIM(shows); i++) {
         json_t *o;
         char *text;
@@ -317,7 +393,7 @@ char *show_text(void *daemon, const char *what)
         if (strcmp(shows[i].what, what) != 0)
             continue;
         o = json_object();
-        put_count(o, "uptime_ns", monotonic_ns() - d->start_ns);
+        put_count(o, "uptime_ns", uptime_ns);
         json_object_set_new(o, shows[i].what, shows[i].make(d));
         text = json_dumps(o, JSON_COMPACT);
         json_decref(o);

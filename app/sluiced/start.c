@@ -57,6 +57,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     h->first_burst_bytes = cfg->first_burst_bytes;
     h->capacity_Bps = cfg->capacity_Bps;
     h->burst_bytes = cfg->burst_bytes;
+    h->control_ns = d->config.daemon.control_interval_ns;
     h->contract = (struct contract_config){.pcr_Bps = cfg->pcr_Bps,
                                            .scr_Bps = cfg->scr_Bps,
                                            .mbs_bytes = cfg->mbs_bytes,

@@ -56,6 +56,7 @@ struct conn_public {
     uint64_t rtt_ns, unit_bytes;
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
+    uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
     uint64_t path_Bps; /* what its path to us carries; 0: more than was ever tried */

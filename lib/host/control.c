@@ -12,6 +12,7 @@
 #include "host/record.h"
 
 #define CHANGE_SHIFT      6u        /* changes below 1/64 are not worth a CNTL */
+#define BURST_SHIFT       4u        /* nor are bursts that change by less than 1/16 */
 #define BURST_NS          100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN   4u
 #define BURST_UNITS_MAX   64u
@@ -76,21 +77,39 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
     c->ceiling_Bps = capacity_Bps;
 }
 
+static const char *why_name(enum capacity_why why)
+{
+    static const char *const names[] = {[CAPACITY_UNKNOWN] = "unknown",
+                                        [CAPACITY_MEASURED] = "measured",
+                                        [CAPACITY_OVERRUN] = "overrun",
+                                        [CAPACITY_SATURATED] = "saturated",
+                                        [CAPACITY_PROBED] = "probed"};
+
+    return names[why];
+}
+
 void host_control_capacity(const struct host_control *c, struct host_capacity *out)
 {
-    static const char *const why[] = {[CAPACITY_UNKNOWN] = "unknown",
-                                      [CAPACITY_MEASURED] = "measured",
-                                      [CAPACITY_OVERRUN] = "overrun",
-                                      [CAPACITY_SATURATED] = "saturated",
-                                      [CAPACITY_PROBED] = "probed"};
-
     *out = (struct host_capacity){
         .ceiling_Bps = c->ceiling_Bps,
         .measured_Bps = c->capacity.capacity_Bps,
-        .why = why[c->capacity.why],
+        .why = why_name(c->capacity.why),
         .granted_Bps = c->most_Bps != UINT64_MAX ? c->most_Bps : 0,
         .overruns = c->capacity.overruns,
     };
+}
+
+uint32_t host_control_history(const struct host_control *c, uint64_t from,
+                              struct host_decision *out, uint32_t max)
+{
+    const struct history *h = &c->history;
+    uint32_t n = 0;
+
+    if (h->count > HOST_HISTORY && from < h->count - HOST_HISTORY)
+        from = h->count - HOST_HISTORY;
+    for (; from < h->count && n < max; from++)
+        out[n++] = h->ring[from % HOST_HISTORY];
+    return n;
 }
 
 static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
@@ -103,15 +122,26 @@ static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit
     return burst < least ? least : burst > most ? most : burst;
 }
 
-/* Tells the worker, if it differs enough to be worth a packet. */
-static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint64_t rate,
+static bool near(uint64_t value, uint64_t last, uint32_t shift)
+{
+    return (value > last ? value - last : last - value) <= last >> shift;
+}
+
+/* Tells the worker of connection i of host k, if it differs enough to be worth a packet. */
+static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t rate,
                         enum grant_reason reason)
 {
+    struct host *h = c->hosts[k];
+    struct conn_record *r = &c->records[k][i];
     uint64_t unit = counter_get(&h->conns[i].pub.unit_bytes);
     uint64_t burst = burst_for(h, rate, unit != 0 ? unit : 1);
-    uint64_t change = rate > r->grant_Bps ? rate - r->grant_Bps : r->grant_Bps - rate;
 
-    if (change <= r->grant_Bps >> CHANGE_SHIFT && r->grant_Bps != 0)
+    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
+        burst = BURST_UNITS_MAX * unit;
+    if (unit != 0)
+        burst = burst_bound(&r->burst, burst, unit);
+    if (r->grant_Bps != 0 && near(rate, r->grant_Bps, CHANGE_SHIFT) &&
+        near(burst, r->burst_bytes, BURST_SHIFT))
         return;
     r->grant_Bps = rate;
     r->burst_bytes = burst;
@@ -121,6 +151,38 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
     counter_set(&h->grants[i].reason, reason);
     __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);
     __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
+    history_add(&c->history, (struct host_decision){
+                                 .time = c->last,
+                                 .why = host_reason_name((uint16_t)reason),
+                                 .rate_Bps = rate,
+                                 .burst_bytes = burst,
+                                 .rx_Bps = r->rate_Bps,
+                                 .lost = r->lost,
+                                 .peer = h->conns[i].peer,
+                                 .conn = i,
+                                 .worker = (uint8_t)k,
+                                 .decided = HOST_DECIDED_GRANT,
+                             });
+}
+
+/* The capacity is decided anew every interval: that is worth a note where it changed. */
+static void capacity_note(struct host_control *c)
+{
+    const struct capacity *k = &c->capacity;
+
+    if (k->why == c->told_why && near(k->capacity_Bps, c->told_Bps, CHANGE_SHIFT))
+        return;
+    c->told_why = k->why;
+    c->told_Bps = k->capacity_Bps;
+    history_add(&c->history, (struct host_decision){
+                                 .time = c->last,
+                                 .why = why_name(k->why),
+                                 .rate_Bps = k->capacity_Bps,
+                                 .rx_Bps = (uint64_t)((unsigned __int128)c->sample.rx_bytes *
+                                                      CLOCK_NS_PER_S / c->sample.interval_ns),
+                                 .lost = c->sample.overruns,
+                                 .decided = HOST_DECIDED_CAPACITY,
+                             });
 }
 
 static void grants_write(struct host_control *c, uint64_t newcomer)
@@ -139,7 +201,7 @@ static void grants_write(struct host_control *c, uint64_t newcomer)
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->way_Bps == 0)
                 continue;
             rate = sharing_grant(c, r, newcomer, &why);
-            grant_write(h, i, r, rate, why);
+            grant_write(c, k, i, rate, why);
         }
         counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
         counter_set(&h->newcomer_rate_Bps, newcomer);
@@ -159,11 +221,12 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->bursts = port->bursts - c->seen.bursts;
     s->full = port->full - c->seen.full;
     c->seen = *port;
-    c->own_losses += 2 * s->overruns; /* what is sent again may be dropped again */
+    if (s->overruns > 0)
+        c->overrun_ns = c->time_ns;
     if (s->overruns > 0)
         c->own_for = OVERRUN_INTERVALS;
-    else if (c->own_for > 0 && --c->own_for == 0)
-        c->own_losses = 0;
+    else if (c->own_for > 0)
+        c->own_for--;
 }
 
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
@@ -174,6 +237,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (interval_ns == 0)
         return;
     c->last = now;
+    c->time_ns += interval_ns;
     c->sample = (struct capacity_sample){.interval_ns = interval_ns};
     sample_take(c, port);
     c->n_active = 0;
@@ -184,11 +248,34 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
             if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
                 c->owners[c->n_active++] = r;
         }
+    c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
+    capacity_note(c);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
     sharing_run(c);
     if (c->most_Bps != UINT64_MAX)
         newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
     grants_write(c, newcomer);
+    for (uint32_t k = 0; k < c->n; k++)
+        counter_set(&c->hosts[k]->control_at, now);
+}
+
+/* The worker's side: is it still there? Its clock may be a little ahead of ours. */
+void control_watch(struct host *h)
+{
+    uint64_t at = counter_get(&h->control_at);
+    bool stands =
+        at != 0 && h->control_stall_tsc != 0 && time_before(at + h->control_stall_tsc, h->now);
+
+    if (stands == (h->control_stands != 0))
+        return;
+    counter_set(&h->control_stands, stands);
+    if (stands)
+        host_count(h, COUNT_control_stalls);
+}
+
+bool host_control_stands(const struct host *h)
+{
+    return counter_get(&h->control_stands) != 0;
 }

@@ -146,6 +146,8 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_units, c->rx.units);
     counter_set(&c->pub.rx_arrived, c->rx.packets);
     counter_set(&c->pub.rx_lost, c->rx.lost);
+    counter_set(&c->pub.rx_loss_runs, c->rx.loss_runs);
+    counter_set(&c->pub.rx_clean, c->rx.clean);
 }
 
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,

@@ -26,9 +26,8 @@ static void grant_update(struct host *h, struct conn *c)
     uint64_t old = counter_get(&c->pub.rx_rate_Bps);
 
     if (c->path.mode != PATHRATE_FREE) {
-        if (h->cfg.burst_bytes == 0)
-            burst = pathrate_burst_bytes(&c->path, RTE_MIN(rate, c->path.ceiling_Bps),
-                                         c->tx.unit_bytes);
+        burst = RTE_MIN(burst, pathrate_burst_bytes(&c->path, RTE_MIN(rate, c->path.ceiling_Bps),
+                                                    c->tx.unit_bytes));
         if (c->path.ceiling_Bps < rate) {
             rate = c->path.ceiling_Bps;
             reason = (uint64_t)path_reason(&c->path);

@@ -159,6 +159,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);
+    h->control_stall_tsc = clock_cycles(&h->clock, HOST_CONTROL_INTERVALS * cfg->control_ns);
     h->tx_lead_tsc = clock_cycles(&h->clock, cfg->tx_lead_ns);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
     for (uint32_t i = 0; i < cfg->conns; i++) {

@@ -67,6 +67,7 @@ struct host_config {
     uint64_t first_burst_bytes;
     uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
     uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
+    uint64_t control_ns;   /* how often host_control() is to be called; 0: nobody watches */
     /* What each connection keeps to besides, in frames from the first byte of Ethernet's header on;
      * pcr_Bps 0: none. unit_bytes follows from mtu. */
     struct contract_config contract;
@@ -202,7 +203,8 @@ struct host_conn_info {
     uint64_t tx_acked_bytes;                 /* of completed requests */
     uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
     uint64_t rx_duplicates, rx_unposted, rx_lost;
-    uint64_t rx_momentary_Bps; /* five-frame momentary rate at the newest unit */
+    uint64_t rx_loss_runs, rx_clean; /* error-recovery runs; packets received outside of them */
+    uint64_t rx_momentary_Bps;       /* five-frame momentary rate at the newest unit */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes; /* handed over, not sent once */
 };
@@ -235,6 +237,11 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
+/* [any] It was not called for HOST_CONTROL_INTERVALS: grants stay as they are. Seen by the worker,
+ * as long as it runs; each time counts in `control_stalls`. */
+bool host_control_stands(const struct host *h);
+#define HOST_CONTROL_INTERVALS 16
+
 /* The rest is for the thread that calls host_control(). Live change of the hard ceiling; 0: none.
  */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
@@ -264,5 +271,28 @@ struct host_capacity {
     uint64_t overruns;     /* intervals with overrun */
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
+
+/* Grants that changed, and capacities: the newest HOST_HISTORY of them are kept. */
+#define HOST_HISTORY 2048u
+enum host_decided {
+    HOST_DECIDED_GRANT,    /* of one connection */
+    HOST_DECIDED_CAPACITY, /* of the port */
+};
+struct host_decision {
+    uint64_t number;      /* from 0, of all so far */
+    uint64_t time;        /* of the host_control() that decided it, in its cycles */
+    const char *why;      /* host_reason_name(), or as in struct host_capacity */
+    uint64_t rate_Bps;    /* granted; the capacity */
+    uint64_t burst_bytes; /* granted */
+    uint64_t rx_Bps;      /* received in the interval before: by the connection, or in sum */
+    uint64_t lost;        /* by the connection so far; packets that the port dropped since before */
+    struct addr peer;     /* of the connection */
+    uint32_t conn;
+    uint8_t worker;
+    uint8_t decided; /* enum host_decided */
+};
+/* Those from this number on that are still known, oldest first, at most max; returns how many. */
+uint32_t host_control_history(const struct host_control *c, uint64_t from,
+                              struct host_decision *out, uint32_t max);
 
 #endif

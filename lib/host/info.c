@@ -69,6 +69,8 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->rx_duplicates = counter_get(&p->rx_duplicates);
     out->rx_unposted = counter_get(&p->rx_unposted);
     out->rx_lost = counter_get(&p->rx_lost);
+    out->rx_loss_runs = counter_get(&p->rx_loss_runs);
+    out->rx_clean = counter_get(&p->rx_clean);
     out->rx_momentary_Bps = counter_get(&p->rx_momentary_Bps);
     out->cntl_tx = counter_get(&p->cntl_tx);
     out->cntl_rx = counter_get(&p->cntl_rx);

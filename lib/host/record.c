@@ -2,8 +2,9 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u  /* and a round trip: of who said that he has more */
-#define QUIET_MOST      64u /* of who sends a packet now and then */
+#define QUIET_INTERVALS 2u           /* and a round trip: of who said that he has more */
+#define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
+#define QUIET_MOST      64u          /* of who sends a packet now and then */
 #define FREE_MAX_BPS    (1ull << 47)
 
 /* One connection's part in what the host did. */
@@ -45,6 +46,29 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
         r->way_Bps = RTE_MIN(r->way_Bps, c->ceiling_Bps);
 }
 
+/* Does the host drop packets because bursts are too large? */
+static void burst_sample(const struct host_control *c, const struct conn_public *p,
+                         struct conn_record *r, uint64_t loss_runs, uint64_t clean)
+{
+    /* the last packet of a burst is missed when the next one begins */
+    uint64_t period_ns =
+        (uint64_t)((unsigned __int128)r->burst_bytes * CLOCK_NS_PER_S / (r->grant_Bps + 1));
+    uint64_t found_ns = OWN_FOUND_NS + 2 * period_ns;
+    struct burst_sample s = {
+        .packets = clean - r->clean,
+        .runs = loss_runs - r->loss_runs,
+        .own = c->overrun_ns != 0 && c->time_ns - c->overrun_ns < found_ns,
+        .bounded = r->burst_bytes >= r->burst.limit_packets * counter_get(&p->unit_bytes),
+        .time_ns = c->time_ns,
+        .host_bytes = c->rx_bytes,
+        .could_Bps = c->capacity.capacity_Bps,
+    };
+
+    burst_update(&r->burst, &s);
+    r->loss_runs = loss_runs;
+    r->clean = clean;
+}
+
 /* Has not all come yet that the peer last said it had? */
 static bool backlog_left(const struct conn_public *p, struct conn_record *r, uint64_t bytes)
 {
@@ -67,6 +91,7 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     if (counter_get(&p->state) != HOST_OPEN)
         return false;
     uint64_t bytes = counter_get(&p->rx_bytes), sent = counter_get(&p->tx_bytes);
+    uint64_t loss_runs = counter_get(&p->rx_loss_runs), clean = counter_get(&p->rx_clean);
     uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -78,10 +103,12 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     }
     sample_add(c, r, bytes, sent, interval_ns);
     ceiling_update(c, p, r);
+    burst_sample(c, p, r, loss_runs, clean);
     r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
     r->active = r->grant_Bps == 0 ||
                 r->quiet <= packet_intervals(p, r, interval_ns) +
                                 (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
     r->bytes = bytes;
+    r->lost = counter_get(&p->rx_lost);
     return true;
 }

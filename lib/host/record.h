@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/burst.h"
 #include "control/capacity.h"
 #include "control/share.h"
+#include "host/history.h"
 #include "host/host.h"
 #include "host/station.h"
 
@@ -22,8 +24,10 @@ struct conn_record {
     uint64_t way_Bps;  /* and as it is */
     bool path_limited;
     uint64_t throughput_Bps; /* smoothed over about 8 intervals */
-    uint64_t epoch, bytes, tx_bytes;
+    uint64_t epoch, bytes, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
+    struct burst burst; /* what the host can take of it back to back */
+    uint64_t loss_runs, clean;
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */
     uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
@@ -47,11 +51,15 @@ struct host_control {
     uint32_t n;
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
     uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
-    uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
-    uint32_t own_for;     /* for so many intervals */
+    uint32_t own_for;     /* intervals in which what the port dropped may still be found missing */
     struct capacity capacity;
     struct capacity_sample sample; /* of this interval */
+    struct history history;
+    uint64_t told_Bps; /* capacity and why, as they stand in the history */
+    enum capacity_why told_why;
     struct host_port_counters seen;
+    uint64_t rx_bytes, time_ns; /* of all intervals so far: received, their length */
+    uint64_t overrun_ns;        /* time_ns of the last overrun */
     uint64_t last;
 };
 

@@ -44,7 +44,8 @@
     X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)                                         \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full)                                                                             \
-    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)
+    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
+    X(control_stalls)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -113,6 +114,9 @@ struct host {
     uint64_t newcomer_rate_Bps, newcomer_burst_bytes;
     uint64_t clear_runs; /* of control, in a row: the host was fast enough, so that packets that
                             waited or got lost did so on their paths */
+    uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
+    /* the worker's again */
+    uint64_t control_stands, control_stall_tsc; /* for that long: stands; 0: nobody watches */
     /* storage */
     struct vt_request *requests;
     struct vt_buffer *buffers;
@@ -202,5 +206,6 @@ struct contract_config gate_limits(const struct host_config *cfg);
 void grants_apply(struct host *h);
 void grant_start(struct host *h, struct conn *c);
 void grant_watch(struct host *h, struct conn *c, const struct wire_data *d);
+void control_watch(struct host *h);
 
 #endif

@@ -380,6 +380,7 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
     uint64_t bytes = 0;
 
     h->now = now;
+    control_watch(h);
     grants_apply(h);
     timer_run(h);
     uint16_t n = tx_state(h, m, max);

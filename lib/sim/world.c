@@ -107,6 +107,7 @@ int world_add(struct world *w, struct host_config *cfg, const struct world_port 
 
     CHECK(i < WORLD_HOSTS_MAX);
     cfg->hz = WORLD_HZ;
+    cfg->control_ns = w->cfg.control_ns;
     p->cfg = port != NULL ? *port : plain;
     p->cfg.poll_ns = p->cfg.poll_ns != 0 ? p->cfg.poll_ns : w->cfg.poll_ns;
     p->cfg.burst = p->cfg.burst != 0 && p->cfg.burst < PORT_BURST ? p->cfg.burst : PORT_BURST;

@@ -88,9 +88,9 @@ struct world_config {
 struct world *world_create(const struct world_config *cfg);
 void world_destroy(struct world *w); /* and its hosts */
 
-/* Adds a host; cfg->hz is set to WORLD_HZ. Its port sends frames with a time (cfg->tx_lead_ns) at
- * that time, whenever it was given them. port NULL: on a plain link, never in trouble. Its
- * number, or -1 with a message in err. */
+/* Adds a host; cfg->hz is set to WORLD_HZ, cfg->control_ns to the world's. Its port sends frames
+ * with a time (cfg->tx_lead_ns) at that time, whenever it was given them. port NULL: on a plain
+ * link, never in trouble. Its number, or -1 with a message in err. */
 int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
               size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);

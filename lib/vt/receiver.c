@@ -150,11 +150,27 @@ static void packet_count(struct vt_receiver *r, uint64_t packet)
 {
     r->packets++;
     if (packet >= r->packet_end) {
+        if (packet > r->packet_end && !r->recovering) {
+            r->recovering = true;
+            r->run_seq = 0;
+            r->loss_runs++;
+        }
         r->lost += packet - r->packet_end;
         r->packet_end = packet + 1;
     } else if (r->lost > 0) {
         r->lost--;
     }
+}
+
+/* After a packet: is all repaired? */
+static void recovery_check(struct vt_receiver *r)
+{
+    uint64_t end = seq64_min(r->announced, pos_make(r->tail, 0));
+
+    if (r->recovering && span_set_empty(&r->gaps) && !seq64_before(r->edge, end))
+        r->recovering = false;
+    else if (!r->recovering)
+        r->clean++;
 }
 
 /* A unit that was asked for. An original: this path reorders, wait for it next time. */
@@ -243,6 +259,7 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64
 
     r->units++;
     r->bytes += d->payload_len;
+    recovery_check(r);
     if (d->h.flags & WIRE_WCLOSE)
         vt_receiver_close(r, d->request + 1);
     return gap && r->tolerance == 0;
@@ -289,6 +306,7 @@ bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_
     default:
         break;
     }
+    recovery_check(r);
     if ((d->h.flags & WIRE_WCLOSE) && (v == VT_TOO_LONG || v == VT_UNPOSTED))
         vt_receiver_close(r, d->request + 1);
     return ask;
@@ -394,6 +412,8 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
 
 uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out)
 {
+    if (r->recovering && r->run_seq == 0)
+        r->run_seq = seq;
     for (uint32_t i = 0; i < r->refused_count; i++) {
         out[i] = r->refused[i];
         if (r->refused_seq[i] == 0)
@@ -406,6 +426,8 @@ void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen)
 {
     uint32_t kept = 0;
 
+    if (r->run_seq != 0 && !seq32_before(cntl_seen, r->run_seq))
+        r->recovering = false;
     for (uint32_t i = 0; i < r->refused_count; i++) {
         if (r->refused_seq[i] != 0 && !seq32_before(cntl_seen, r->refused_seq[i]))
             continue;

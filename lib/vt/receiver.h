@@ -69,6 +69,10 @@ struct vt_receiver {
     uint64_t repeat_at;  /* and when it came; 0: never */
     uint64_t packets;    /* received, duplicates too */
     uint64_t lost;       /* packet numbers missing */
+    bool recovering;     /* packets were found missing, the peer has not heard of it yet */
+    uint32_t run_seq;    /* CNTL that first said so; 0: none yet */
+    uint64_t loss_runs;  /* times that began */
+    uint64_t clean;      /* packets received while it was not so */
     uint32_t tolerance;  /* packets of reordering to wait for before a NAK */
     struct wire_refused refused[WIRE_REFUSED_MAX];
     uint32_t refused_seq[WIRE_REFUSED_MAX]; /* CNTL that first said so; 0: none yet */

@@ -110,6 +110,8 @@ Pair::Pair(const PairOptions &options)
         struct world_port port = {};
         port.poll_spread_ns = opt.poll_spread_ns;
         port.seed = i;
+        if (i == 1)
+            port.spell[WORLD_CONTROL_STALL] = opt.control_stall;
         if (world_add(w, &h, &port, err, sizeof err) < 0)
             throw std::runtime_error(err);
     }

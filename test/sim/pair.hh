@@ -50,8 +50,9 @@ struct PairOptions {
     uint64_t burst_first = 20000;
     uint64_t capacity_Bps = 0;
     contract_config contract = {};
-    uint64_t lead_ns = 0;        // ports keep frames until their time
-    uint64_t poll_spread_ns = 0; // polls come late by up to this
+    uint64_t lead_ns = 0;               // ports keep frames until their time
+    uint64_t poll_spread_ns = 0;        // polls come late by up to this
+    world_spell control_stall = {0, 0}; // of host B's control core
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
 };
 

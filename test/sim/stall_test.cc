@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control core does not run: workers go on with the grants they have, and notice.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "pair.hh"
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+
+uint64_t stalls(host *h)
+{
+    uint64_t value = 0;
+    const char *name;
+
+    for (uint32_t i = 0; (name = host_counter(h, i, &value)) != nullptr; i++)
+        if (strcmp(name, "control_stalls") == 0)
+            return value;
+    ADD_FAILURE() << "no such counter";
+    return 0;
+}
+
+PairOptions options()
+{
+    PairOptions o;
+
+    o.control_ns = kMs;
+    o.capacity_Bps = 125000000;
+    o.rate_Bps = 1250000000;
+    return o;
+}
+
+} // namespace
+
+TEST(Stall, DataFlowsOnAndItIsSeen)
+{
+    PairOptions o = options();
+    uint64_t seen = 0, moved = 0, began = 0, longest = 0;
+    bool stood = false;
+    struct host_conn_info info = {}, before = {};
+
+    o.control_stall = {100 * kMs, 50 * kMs}; // up to 200 ms, up to 100 ms
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 16; i++) {
+        p.recv(8000000);
+        p.send(8000000);
+    }
+    p.run([&] { return p.opened[1] == 0; });
+    for (int i = 0; i < 950; i++) {
+        p.run([] { return false; }, kMs);
+        ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+        bool stands = host_control_stands(p.b());
+
+        if (stands && !stood) {
+            seen++;
+            before = info;
+            began = world_now(p.w);
+        } else if (stands) {
+            EXPECT_EQ(info.rx_rate_Bps, before.rx_rate_Bps);
+            moved = info.rx_bytes - before.rx_bytes;
+            longest = std::max(longest, world_now(p.w) - began);
+        } else if (stood) {
+            EXPECT_GE((double)moved, 0.9 * (double)(world_now(p.w) - began - 2 * kMs) / 8);
+        }
+        stood = stands;
+    }
+    EXPECT_GE(seen, 2u);
+    EXPECT_EQ(stalls(p.b()), seen);
+    EXPECT_LE(seen, world_counts(p.w)->spells[WORLD_CONTROL_STALL]);
+    EXPECT_GT(longest, 16 * kMs);
+    EXPECT_EQ(stalls(p.a()), 0u);
+    world_calm(p.w);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_FALSE(host_control_stands(p.b()));
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// 15 intervals late: nobody minds.
+TEST(Stall, ShortOnesAreNone)
+{
+    PairOptions o = options();
+
+    o.control_stall = {20 * kMs, 7 * kMs};
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 16; i++) {
+        p.recv(1000000);
+        p.send(1000000);
+    }
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_GE(world_counts(p.w)->spells[WORLD_CONTROL_STALL], 2u);
+    EXPECT_EQ(stalls(p.b()), 0u);
+    world_calm(p.w);
+    EXPECT_TRUE(p.finish()) << p.state();
+}

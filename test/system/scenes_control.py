@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The control core: it stands still, and workers go on; it says what it decided."""
+import contextlib
+import ctypes
+import os
+import signal
+import time
+
+from harness import LabError, Skip, scenario, transfer_works
+from lab.pair import ADDR_A, ADDR_B, memif_pair
+from lab.process import until
+
+PTRACE_INTERRUPT, PTRACE_SEIZE, PTRACE_DETACH = 0x4207, 0x4206, 17
+STALL_S = 2.0
+
+
+def _control_thread(pid):
+    """The thread that runs control: one of its own where the main lcore works, else the first."""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
+            if f.read().startswith("sluiced-control"):
+                return int(tid)
+    return pid
+
+
+@contextlib.contextmanager
+def _stopped(tid):
+    """One thread of a process stands still."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+
+    def trace(request):
+        if libc.ptrace(request, tid, None, None) != 0:
+            raise Skip(f"no thread can be stopped here: {os.strerror(ctypes.get_errno())}")
+
+    trace(PTRACE_SEIZE)
+    trace(PTRACE_INTERRUPT)
+    os.waitpid(tid, 0x40000000)  # __WALL
+    try:
+        yield
+    finally:
+        trace(PTRACE_DETACH)
+
+
+@scenario("control stands still: data flow on, and it is said")
+def control_stands(lab, context):
+    a, b = memif_pair(lab, context.build, keys={"silence": "1s"})
+    transfer_works(a, b, ADDR_B)
+    receiver = b.sluice("receiver", "perf", "server", "-1")
+    b.wait_listening()
+    sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
+    until(lambda: any(c["tx_bytes"] > 4 << 20 for c in a.show("conns")), 20, "data flow")
+
+    def sent():
+        return sum(c["tx_acked_bytes"] for c in a.show("conns"))
+
+    with _stopped(_control_thread(b.pid())):
+        until(lambda: "control does not run" in b.process.err(), STALL_S, "the line that says so")
+        before = sent()
+        time.sleep(STALL_S)
+        if sent() - before < 4 << 20:
+            raise LabError(f"only {sent() - before} bytes moved while control stood still")
+    until(lambda: "control runs again" in b.process.err(), STALL_S, "the line that it is over")
+    if not any(w["control_stalls"] > 0 for w in b.show("workers")):
+        raise LabError("no worker counts it")
+    sender.signal(signal.SIGINT)
+    sender.wait(20)
+    receiver.wait(20)
+    transfer_works(a, b, ADDR_B)
+    a.stop()
+    b.stop()
+
+
+@scenario("the history tells what was granted")
+def history_tells(lab, context):
+    a, b = memif_pair(lab, context.build, keys={"capacity": "500Mbit"})
+    transfer_works(a, b, ADDR_B)
+    history = b.show("history")
+    grants = [d for d in history if d["decided"] == "grant"]
+    if not any(d["rate_Bps"] == 62500000 and d["peer"] == ADDR_A and d["why"] for d in grants):
+        raise LabError(f"no grant of all of the capacity among {grants}")
+    numbers = [d["number"] for d in history]
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        raise LabError(f"not in order: {numbers}")
+    b.sluice("table", "show", "history", timeout_s=20)
+    a.stop()
+    b.stop()
