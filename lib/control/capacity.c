@@ -45,6 +45,12 @@ static bool large(const struct capacity_sample *s)
     return s->full >= s->bursts / LARGE_SHARE;
 }
 
+/* Nearly all bursts are: more waits than is taken. */
+static bool filled(const struct capacity_sample *s)
+{
+    return spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
+}
+
 /* What could have been received in the interval. */
 static uint64_t could(const struct capacity_sample *s)
 {
@@ -80,10 +86,7 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
         c->could_Bps[i] = c->could_Bps[i - 1];
     c->could_Bps[0] = could(s);
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
-    if (spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts)
-        c->saturated++;
-    else
-        c->saturated = 0;
+    c->saturated = filled(s) ? c->saturated + 1 : 0;
 }
 
 static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
@@ -95,7 +98,7 @@ static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
 void capacity_update(struct capacity *c, const struct capacity_sample *s)
 {
     recent_add(c, s);
-    c->drain -= c->drain > 0;
+    c->drain -= c->drain > 1 || (c->drain == 1 && !filled(s));
     c->hold -= c->hold > 0;
     if (s->overruns > 0) {
         c->overruns++;

@@ -57,6 +57,8 @@ struct conn_public {
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
+    uint64_t rx_at, woken_at; /* when DATA last came, and when it was last a newcomer; 0: never */
+    uint64_t rx_ended;        /* all has come that the peer could send when it sent the last DATA */
 } __attribute__((aligned(64)));
 
 struct conn_event {

@@ -12,10 +12,10 @@
 #include "host/record.h"
 
 #define CHANGE_SHIFT      6u        /* changes below 1/64 are not worth a CNTL */
-#define BURST_NS          100000ull /* a burst lasts 100 us at the granted rate */
-#define BURST_UNITS_MIN   4u
-#define BURST_UNITS_MAX   64u
-#define OVERRUN_INTERVALS 16u /* until losses of an overrun have been found */
+#define IDLE_SHIFT        2u        /* nor below 1/4 where nothing is sent */
+#define IDLE_RTIMER_NS    10000000u /* of a burst that is lost another may come */
+#define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
+#define OVERRUN_INTERVALS 16u       /* until losses of an overrun have been found */
 
 static uint32_t conns_in_all(const struct host_control *c)
 {
@@ -55,6 +55,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
     c->most_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
     capacity_init(&c->capacity);
+    host_control_set_link(c, 0);
     c->last = now;
     return c;
 }
@@ -76,6 +77,16 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
     c->ceiling_Bps = capacity_Bps;
 }
 
+/* Of full frames: those of small requests carry less. */
+void host_control_set_link(struct host_control *c, uint64_t link_Bps)
+{
+    const struct host_config *cfg = &c->hosts[0]->cfg;
+    uint64_t unit = conn_unit_max(c->hosts[0], &cfg->address[0]);
+    unsigned __int128 rate = (unsigned __int128)link_Bps * unit / (cfg->mtu + LINK_OVERHEAD);
+
+    c->link_Bps = link_Bps != 0 ? (uint64_t)rate : UINT64_MAX;
+}
+
 void host_control_capacity(const struct host_control *c, struct host_capacity *out)
 {
     static const char *const why[] = {[CAPACITY_UNKNOWN] = "unknown",
@@ -93,29 +104,20 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
     };
 }
 
-static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
-{
-    if (h->cfg.burst_bytes != 0)
-        return h->cfg.burst_bytes;
-    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
-    uint64_t least = BURST_UNITS_MIN * unit_bytes, most = BURST_UNITS_MAX * unit_bytes;
-
-    return burst < least ? least : burst > most ? most : burst;
-}
-
 /* Tells the worker, if it differs enough to be worth a packet. */
-static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint64_t rate,
-                        enum grant_reason reason)
+static void grant_write(const struct host_control *c, struct host *h, uint32_t i,
+                        const struct conn_record *r, uint64_t rate, enum grant_reason reason)
 {
-    uint64_t unit = counter_get(&h->conns[i].pub.unit_bytes);
-    uint64_t burst = burst_for(h, rate, unit != 0 ? unit : 1);
-    uint64_t change = rate > r->grant_Bps ? rate - r->grant_Bps : r->grant_Bps - rate;
+    const struct conn_public *p = &h->conns[i].pub;
+    uint64_t unit = counter_get(&p->unit_bytes), has = counter_get(&p->rx_rate_Bps);
+    uint64_t burst = grant_burst(h, rate, unit != 0 ? unit : 1);
+    uint64_t change = rate > has ? rate - has : has - rate;
+    bool idle = reason == GRANT_IDLE, was_idle = counter_get(&p->rx_reason) == GRANT_IDLE;
 
-    if (change <= r->grant_Bps >> CHANGE_SHIFT && r->grant_Bps != 0)
-        return;
-    r->grant_Bps = rate;
-    r->burst_bytes = burst;
+    counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
     counter_set(&h->grants[i].epoch, r->epoch);
+    if (idle == was_idle && change <= has >> (idle ? IDLE_SHIFT : CHANGE_SHIFT))
+        return;
     counter_set(&h->grants[i].rate_Bps, rate);
     counter_set(&h->grants[i].burst_bytes, burst);
     counter_set(&h->grants[i].reason, reason);
@@ -123,8 +125,30 @@ static void grant_write(struct host *h, uint32_t i, struct conn_record *r, uint6
     __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
 }
 
-static void grants_write(struct host_control *c, uint64_t newcomer)
+/* What is kept ready for who sends nothing: all of them may begin at once. */
+static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
 {
+    uint64_t least = grant_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *
+                     (uint64_t)(CLOCK_NS_PER_S / IDLE_RTIMER_NS);
+    uint64_t rate = pool_Bps >> (c->n_open > 1 ? 32 - __builtin_clz(c->n_open - 1) : 0);
+
+    return RTE_MIN(RTE_MAX(rate, least), pool_Bps / (c->n_active + 1));
+}
+
+static void start_write(const struct host_control *c, struct host *h, uint64_t pool_Bps,
+                        uint64_t idle_Bps)
+{
+    counter_set(&h->start.pool_Bps, pool_Bps);
+    counter_set(&h->start.active, c->n_active);
+    counter_set(&h->start.idle_Bps, idle_Bps);
+    counter_set(&h->start.idle_burst_bytes, grant_burst(h, idle_Bps, h->cfg.mtu));
+    counter_add(&h->start.interval, 1);
+}
+
+static void grants_write(struct host_control *c, uint64_t pool_Bps)
+{
+    uint64_t idle_Bps = idle_rate(c, pool_Bps);
+
     for (uint32_t k = 0; k < c->n; k++) {
         struct host *h = c->hosts[k];
 
@@ -135,11 +159,10 @@ static void grants_write(struct host_control *c, uint64_t newcomer)
 
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->estimate.ceiling_Bps == 0)
                 continue;
-            rate = sharing_grant(c, r, newcomer, &why);
-            grant_write(h, i, r, rate, why);
+            rate = sharing_grant(c, r, idle_Bps, &why);
+            grant_write(c, h, i, r, rate, why);
         }
-        counter_set(&h->newcomer_rate_Bps, newcomer);
-        counter_set(&h->newcomer_burst_bytes, burst_for(h, newcomer, h->cfg.mtu));
+        start_write(c, h, pool_Bps, idle_Bps);
     }
 }
 
@@ -165,49 +188,27 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
 {
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
-    uint64_t newcomer = START_BPS;
 
     if (interval_ns == 0)
         return;
     c->last = now;
     c->sample = (struct capacity_sample){.interval_ns = interval_ns};
     sample_take(c, port);
-    c->n_active = 0;
+    c->n_active = c->n_open = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
 
-            if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
+            if (!record_update(c, c->hosts[k], i, r, interval_ns))
+                continue;
+            c->n_open++;
+            if (r->active)
                 c->owners[c->n_active++] = r;
         }
     capacity_update(&c->capacity, &c->sample);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
+    c->most_Bps = RTE_MIN(c->most_Bps, c->link_Bps);
     sharing_run(c);
-    if (c->most_Bps != UINT64_MAX)
-        newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
-    grants_write(c, newcomer);
-}
-
-/* The worker's side: takes what control has changed. */
-void grants_apply(struct host *h)
-{
-    if (__atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) == 0)
-        return;
-    __atomic_exchange_n(&h->grants_any, 0, __ATOMIC_ACQ_REL);
-    for (uint32_t w = 0; w < (h->cfg.conns + 63) / 64; w++) {
-        uint64_t bits = __atomic_exchange_n(&h->grants_dirty[w], 0, __ATOMIC_ACQUIRE);
-
-        for (; bits != 0; bits &= bits - 1) {
-            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct conn *c = &h->conns[i];
-
-            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&h->grants[i].epoch))
-                continue;
-            counter_set(&c->pub.rx_rate_Bps, counter_get(&h->grants[i].rate_Bps));
-            counter_set(&c->pub.rx_burst_bytes, counter_get(&h->grants[i].burst_bytes));
-            counter_set(&c->pub.rx_reason, counter_get(&h->grants[i].reason));
-            conn_want(h, c, WANT_CNTL);
-        }
-    }
+    grants_write(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
 }

@@ -138,6 +138,7 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_units, c->rx.units);
     counter_set(&c->pub.rx_arrived, c->rx.packets);
     counter_set(&c->pub.rx_lost, c->rx.lost);
+    counter_set(&c->pub.rx_at, c->heard_at);
 }
 
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
@@ -180,8 +181,11 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     publish(c);
     seen_sample(h, c, d->cntl_seen);
+    bool last = c->dreq_due || (d->h.flags & WIRE_DREQ);
     uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
 
+    counter_set(&c->pub.rx_ended, last && !c->dreq_due);
+    grant_wake(h, c);
     if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))
         want |= WANT_CNTL;
     if (done != pos_request(vt_receiver_ack(&c->rx)) || (d->h.flags & WIRE_WCLOSE)) {

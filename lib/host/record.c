@@ -2,8 +2,12 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u  /* and a round trip: of who said that he has more */
-#define QUIET_MOST      64u /* of who sends a packet now and then */
+#define QUIET_INTERVALS 2u        /* and a round trip: of who said that he has more, or begins */
+#define QUIET_MOST      64u       /* of who sends a packet now and then */
+#define QUIET_UNITS     8u        /* packets that are missed before a pause is one */
+#define QUIET_SHARE     16u       /* of an interval: packets come late by this */
+#define ENDED_SHARE     8u        /* of an interval: who has said that there is no more */
+#define UNKNOWN_RTT_NS  50000000u /* of who has not answered yet */
 
 /* One connection's part in what the host did. */
 static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
@@ -17,14 +21,31 @@ static void sample_add(struct host_control *c, struct conn_record *r, uint64_t b
     r->tx_bytes = sent;
 }
 
-/* Intervals that a connection of few packets may be quiet between them; none with 8 in each. */
-static uint32_t packet_intervals(const struct conn_public *p, const struct conn_record *r,
-                                 uint64_t interval_ns)
+/* How fast packets come while they come: pauses do not count, but slowness does. */
+static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval_ns)
 {
-    unsigned __int128 packets_ns =
-        (unsigned __int128)8 * counter_get(&p->unit_bytes) * CLOCK_NS_PER_S / (r->grant_Bps + 1);
+    uint64_t intervals = RTE_MIN(r->quiet, QUIET_MOST) + 1;
+    uint64_t rate = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S /
+                               (intervals * interval_ns));
 
-    return (uint32_t)RTE_MIN(packets_ns / interval_ns, (unsigned __int128)QUIET_MOST);
+    if (bytes == r->bytes) {
+        r->quiet++;
+        return;
+    }
+    r->quiet = 0;
+    r->pace_Bps = r->pace_Bps == 0 ? rate : (3 * r->pace_Bps + rate) / 4;
+    r->pace_Bps += r->pace_Bps == 0;
+}
+
+/* How long nothing may come from who is on: some packets' time, or a burst's. */
+static uint64_t pause_ns(const struct conn_public *p, const struct conn_record *r,
+                         uint64_t interval_ns)
+{
+    uint64_t bytes = RTE_MAX(QUIET_UNITS * counter_get(&p->unit_bytes), r->burst_bytes);
+    unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
+
+    return (uint64_t)RTE_MIN(pause + interval_ns / QUIET_SHARE,
+                             (unsigned __int128)QUIET_MOST * interval_ns);
 }
 
 /* What the host itself dropped says nothing of the path. */
@@ -48,6 +69,41 @@ static bool backlog_left(const struct conn_public *p, struct conn_record *r, uin
     return r->backlog_end > bytes;
 }
 
+/* Did the worker raise the grant so lately that nothing may have come of it? */
+static bool woken(const struct host_control *c, const struct host *h, const struct conn_public *p,
+                  const struct conn_record *r, uint64_t interval_ns)
+{
+    uint64_t at = counter_get(&p->woken_at), rtt_ns = counter_get(&p->rtt_ns);
+
+    if (rtt_ns == 0 && r->pace_Bps != 0)
+        rtt_ns = UNKNOWN_RTT_NS;
+    return at != 0 && clock_ns(&h->clock, c->last - at) <=
+                          RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MOST * interval_ns);
+}
+
+/* Does it take part in the sharing: does it send, or is it about to? */
+static bool record_active(const struct host_control *c, const struct host *h,
+                          const struct conn_public *p, struct conn_record *r, uint64_t interval_ns)
+{
+    uint64_t at = counter_get(&p->rx_at), rtt_ns = counter_get(&p->rtt_ns);
+    uint64_t gap_ns = clock_ns(&h->clock, c->last > at ? c->last - at : 0);
+    bool more = backlog_left(p, r, r->bytes);
+
+    /* who had all he was granted, and then no more to send, has ended; others have little to send
+     * at any time */
+    if (r->pace_Bps != 0 && r->slack < SLACK_INTERVALS && counter_get(&p->rx_ended) != 0) {
+        uint64_t most_ns = interval_ns / ENDED_SHARE;
+
+        return gap_ns <= (rtt_ns != 0 ? RTE_MIN(rtt_ns, most_ns) : most_ns);
+    }
+    if (woken(c, h, p, r, interval_ns))
+        return true;
+    if (r->pace_Bps == 0)
+        return false;
+    return gap_ns <=
+           pause_ns(p, r, interval_ns) + (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
+}
+
 bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
                    uint64_t interval_ns)
 {
@@ -69,17 +125,19 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
         *r = (struct conn_record){.epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer)};
         estimate_init(&r->estimate, ceiling != 0 ? ceiling : START_BPS);
     }
+    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by us, or by the worker as it began */
+    r->burst_bytes = counter_get(&p->rx_burst_bytes);
+    if (woken(c, h, p, r, interval_ns))
+        r->lost = lost; /* of what it sent before it knew of its grant */
     estimate_update(&r->estimate, bytes - r->bytes, arrived - r->arrived,
                     path_losses(c, lost > r->lost ? lost - r->lost : 0), r->grant_Bps, interval_ns,
                     rtt_intervals);
     if (ceiling != 0 && r->estimate.ceiling_Bps > ceiling)
         r->estimate.ceiling_Bps = ceiling;
     sample_add(c, r, bytes, sent, interval_ns);
-    r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
-    r->active = r->grant_Bps == 0 ||
-                r->quiet <= packet_intervals(p, r, interval_ns) +
-                                (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
+    pace_update(r, bytes, interval_ns);
     r->bytes = bytes;
+    r->active = record_active(c, h, p, r, interval_ns);
     r->arrived = arrived;
     r->lost = lost;
     return true;

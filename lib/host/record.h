@@ -24,6 +24,7 @@ struct conn_record {
     uint64_t grant_Bps, burst_bytes;
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */
+    uint64_t pace_Bps;    /* at which it comes while it comes; 0: nothing has */
     uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
     uint32_t quiet;       /* intervals in a row in which nothing came */
     uint64_t backlog;     /* bytes that the peer last said it had */
@@ -39,11 +40,12 @@ struct host_control {
     struct conn_record **owners; /* the same, as they were found */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];
-    uint32_t n_peers, n_active;
+    uint32_t n_peers, n_active, n_open;
     uint64_t spare_Bps; /* a part for each of them of what nobody uses */
     struct share *share;
     uint32_t n;
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
+    uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
     uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
     uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
     uint32_t own_for;     /* for so many intervals */
@@ -61,8 +63,10 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
 void sharing_run(struct host_control *c);
 /* Whose connections are those from this address? */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
-/* Rate and reason of one connection after sharing_run(); newcomer: of those that are quiet. */
-uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+/* Rate and reason of one connection after sharing_run(); idle_Bps: of those that are quiet. */
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
                        enum grant_reason *why);
+/* The most that it may have whatever others do; UINT64_MAX: no limit is known. */
+uint64_t sharing_most(const struct host_control *c, const struct conn_record *r);
 
 #endif

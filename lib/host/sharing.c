@@ -101,11 +101,9 @@ static void spare_find(struct host_control *c)
     c->spare_Bps = c->most_Bps > given && c->n_active > 0 ? (c->most_Bps - given) / c->n_active : 0;
 }
 
-/* What who is quiet may have at once. */
-static uint64_t idle_rate(const struct host_control *c, const struct conn_record *r,
-                          uint64_t newcomer)
+uint64_t sharing_most(const struct host_control *c, const struct conn_record *r)
 {
-    uint64_t rate = RTE_MIN(newcomer, r->estimate.ceiling_Bps);
+    uint64_t rate = r->estimate.ceiling_Bps;
 
     if (r->peers == SHARE_NO_PEER)
         return rate;
@@ -114,7 +112,7 @@ static uint64_t idle_rate(const struct host_control *c, const struct conn_record
     return RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
-uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
                        enum grant_reason *why)
 {
     static const enum grant_reason reasons[] = {
@@ -126,7 +124,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
     if (!r->active) {
         *why = GRANT_IDLE;
-        return idle_rate(c, r, newcomer);
+        return RTE_MIN(idle_Bps, sharing_most(c, r));
     }
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)

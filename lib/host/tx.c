@@ -221,10 +221,16 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
+/* Nobody may have heard of us: one burst, and then it is the peer's turn. */
+static bool early_left(const struct conn *c)
+{
+    return c->grant_burst_bytes == 0 || counter_get(&c->pub.tx_bytes) < c->grant_burst_bytes;
+}
+
 static bool may_send(const struct conn *c)
 {
     return c->state == HOST_OPEN ||
-           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
+           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0 && early_left(c));
 }
 
 /* Nobody can have us send more to an address than was sent from there: is there room for len? */

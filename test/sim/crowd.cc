@@ -57,8 +57,8 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.silence_ms = 3000;
         h.repeat_us = 2000;
         h.capacity_Bps = i == 0 ? opt.capacity_Bps : 0;
-        h.first_rate_Bps = 12500000;
-        h.first_burst_bytes = 20000;
+        h.first_rate_Bps = opt.first_rate_Bps;
+        h.first_burst_bytes = opt.first_burst_bytes;
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
         h.copy_pool = Pools::get().copy;
@@ -74,25 +74,34 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
             throw std::runtime_error(err);
     }
     host *receiver = world_host(w, 0);
+    host_control_set_link(world_control(w, 0), opt.link_Bps);
     if (!opt.peers.empty())
         host_control_set_peers(world_control(w, 0), opt.peers.data(), (uint32_t)opt.peers.size());
     if (host_listen(receiver, kService) != 0)
         throw std::runtime_error("listen");
     for (uint32_t i = 0; i < opt.senders * opt.conns; i++) {
         Conn c = {};
-        struct host_connect op = {};
 
         c.host = 1 + i / opt.conns;
-        op.peer = address(0);
-        op.service = kService;
-        op.user = op.owner = i;
-        c.own = static_cast<uint32_t>(host_connect(world_host(w, c.host), &op, world_now(w)));
         /* in the order of arrival, which is the order of connecting */
         c.peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
         for (uint32_t k = 0; k < kDepth; k++)
             host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
         conns.push_back(c);
+        if (opt.connect)
+            connect(i);
     }
+}
+
+void Crowd::connect(uint32_t i)
+{
+    struct host_connect op = {};
+
+    op.peer = address(0);
+    op.service = kService;
+    op.user = op.owner = i;
+    conns[i].own =
+        static_cast<uint32_t>(host_connect(world_host(w, conns[i].host), &op, world_now(w)));
 }
 
 Crowd::~Crowd()
@@ -163,7 +172,7 @@ void Crowd::send(uint32_t i, host *h, uint64_t now)
     while ((n = host_completions(h, done, 64)) > 0)
         for (uint32_t k = 0; k < n; k++)
             if (done[k].op == HOST_SEND && done[k].status == 0)
-                conns[done[k].user].out--;
+                conns[done[k].user].out--, conns[done[k].user].done_at = now;
     for (uint32_t k = (i - 1) * opt.conns; k < i * opt.conns && k < conns.size(); k++)
         more(conns[k], h, now);
 }
@@ -186,6 +195,18 @@ void Crowd::demand(uint32_t i, uint64_t rate_Bps)
     world_wake(w, conns[i].host, world_now(w));
 }
 
+void Crowd::send_once(uint32_t i, uint64_t bytes)
+{
+    struct host_send op = {};
+    Conn &c = conns[i];
+
+    op.pieces[0] = {memory.data(), bytes};
+    op.user = i;
+    c.once = host_send(world_host(w, c.host), c.own, &op, world_now(w)) == 0;
+    c.out += c.once;
+    world_wake(w, c.host, world_now(w));
+}
+
 void Crowd::run(uint64_t ns)
 {
     world_run(w, world_now(w) + ns);
@@ -197,6 +218,14 @@ struct host_conn_info Crowd::info(uint32_t i)
 
     host_conn_info(world_host(w, 0), conns[i].peer, &out);
     return out;
+}
+
+uint64_t Crowd::told(uint32_t i)
+{
+    struct host_conn_info out = {};
+
+    host_conn_info(world_host(w, conns[i].host), conns[i].own, &out);
+    return out.tx_rate_Bps;
 }
 
 std::vector<double> Crowd::rates()
@@ -212,6 +241,17 @@ std::vector<double> Crowd::rates()
     }
     counted_at = world_now(w);
     return v;
+}
+
+double Crowd::busy()
+{
+    uint64_t all = world_port_counters(w, 0)->busy;
+    double share =
+        static_cast<double>(all - busy_seen) / static_cast<double>(world_now(w) - busy_at);
+
+    busy_seen = all;
+    busy_at = world_now(w);
+    return share;
 }
 
 host_capacity Crowd::capacity()

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Grants on the worker's side: what control has decided is applied, and who begins is not kept
+ * waiting for control. It gets, at once,
+ *
+ *   pool / (active + newcomers of this interval)
+ *
+ * and when their number doubles those before are lowered to the same: so the newcomers of one
+ * interval never have more than the pool in sum, and each hears of it a few times at most. Grants
+ * of newcomers only fall within an interval; the next one is control's.
+ */
+#include "host/station.h"
+
+#define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
+#define BURST_UNITS_MIN 2u
+#define BURST_UNITS_MAX 64u
+
+uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    if (h->cfg.burst_bytes != 0)
+        return h->cfg.burst_bytes;
+    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
+    uint64_t least = BURST_UNITS_MIN * unit_bytes, most = BURST_UNITS_MAX * unit_bytes;
+
+    return burst < least ? least : burst > most ? most : burst;
+}
+
+/* True if the peer's values change. */
+static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
+                      enum grant_reason why)
+{
+    bool news = rate_Bps != counter_get(&c->pub.rx_rate_Bps) ||
+                burst_bytes != counter_get(&c->pub.rx_burst_bytes);
+
+    counter_set(&c->pub.rx_rate_Bps, rate_Bps);
+    counter_set(&c->pub.rx_burst_bytes, burst_bytes);
+    counter_set(&c->pub.rx_reason, why);
+    return news;
+}
+
+void grant_idle(struct host *h, struct conn *c)
+{
+    bool alone = counter_get(&h->start.interval) == 0; /* without control nobody is woken */
+
+    grant_set(c, counter_get(&h->start.idle_Bps), counter_get(&h->start.idle_burst_bytes),
+              alone ? GRANT_NEWCOMER : GRANT_IDLE);
+}
+
+/* An equal part, but not more than control says this one may ever have. */
+static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
+{
+    const struct grant *g = &h->grants[c->index];
+    uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
+    uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
+
+    return grant_set(c, rate, grant_burst(h, rate, counter_get(&c->pub.unit_bytes)),
+                     GRANT_NEWCOMER);
+}
+
+/* They are told that there are more of them. */
+static void newcomers_lower(struct host *h, uint64_t part_Bps)
+{
+    for (uint32_t i = 0; i < h->newcomers.n; i++) {
+        struct conn *c = &h->conns[h->newcomers.conns[i]];
+
+        if (c->state == HOST_OPEN && counter_get(&c->pub.rx_reason) == GRANT_NEWCOMER &&
+            part_Bps < counter_get(&c->pub.rx_rate_Bps) && part_give(h, c, part_Bps))
+            conn_want(h, c, WANT_CNTL);
+    }
+}
+
+void grant_newcomer(struct host *h, struct conn *c)
+{
+    uint64_t interval = counter_get(&h->start.interval), parts, part_Bps;
+    struct newcomers *new = &h->newcomers;
+
+    if (interval == 0) {
+        grant_idle(h, c);
+        return;
+    }
+    if (interval != new->interval)
+        *new = (struct newcomers){.conns = new->conns, .interval = interval};
+    if (new->n == new->parts &&new->n < h->cfg.conns) /* another would be one too many */
+        new->parts = new->parts == 0 ? 1 : 2 * new->parts;
+    /* several have half of it: those who were told a larger part have yet to hear */
+    parts = new->parts == 1 ? 1 : 2 * new->parts;
+    part_Bps = counter_get(&h->start.pool_Bps) / (counter_get(&h->start.active) + parts);
+    if (new->n == new->parts / 2)
+        newcomers_lower(h, part_Bps);
+    if (new->n < h->cfg.conns)
+        new->conns[new->n++] = c->index;
+    counter_set(&c->pub.woken_at, h->now);
+    part_give(h, c, part_Bps);
+    conn_want(h, c, WANT_CNTL);
+}
+
+void grant_wake(struct host *h, struct conn *c)
+{
+    if (counter_get(&c->pub.rx_reason) == GRANT_IDLE)
+        grant_newcomer(h, c);
+}
+
+void grants_apply(struct host *h)
+{
+    if (__atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) == 0)
+        return;
+    __atomic_exchange_n(&h->grants_any, 0, __ATOMIC_ACQ_REL);
+    for (uint32_t w = 0; w < (h->cfg.conns + 63) / 64; w++) {
+        uint64_t bits = __atomic_exchange_n(&h->grants_dirty[w], 0, __ATOMIC_ACQUIRE);
+
+        for (; bits != 0; bits &= bits - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
+            struct conn *c = &h->conns[i];
+            const struct grant *g = &h->grants[i];
+
+            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&g->epoch))
+                continue;
+            if (grant_set(c, counter_get(&g->rate_Bps), counter_get(&g->burst_bytes),
+                          (enum grant_reason)counter_get(&g->reason)))
+                conn_want(h, c, WANT_CNTL);
+        }
+    }
+}
