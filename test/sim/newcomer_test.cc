@@ -152,7 +152,7 @@ namespace
 struct Pause {
     uint64_t given;   // from its last byte on, until the others are granted its share
     uint64_t back;    // from its first byte on, until all senders have been told the old shares
-    double shares[4]; // in the two milliseconds after that
+    double shares[4]; // in the ten milliseconds after that
 };
 
 bool rates_are(Crowd &c, const std::vector<double> &want, bool at_senders)
@@ -201,7 +201,7 @@ Pause pause(uint64_t phase_ns)
     c.demand(3, kAll);
     p.back = until(c, world_now(c.w), four, true);
     c.rates();
-    c.run(2 * kMs);
+    c.run(10 * kMs);
     std::vector<double> r = c.rates();
     for (uint32_t i = 0; i < 4; i++)
         p.shares[i] = r[i] / (all / 4);
