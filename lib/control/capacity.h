@@ -45,12 +45,14 @@ struct capacity_sample {
     uint64_t overruns;           /* packets that the port dropped for want of room or memory */
     uint64_t busy, time;         /* of all workers, in the same unit; 0: not known */
     uint64_t bursts, full;       /* polls that found packets; as many as they could take */
+    uint64_t link_Bps;           /* user bytes that can come at most; 0: not known */
     bool hungry;                 /* somebody would send more than he may */
 };
 
 struct capacity {
     uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals; [0] the last one */
     uint32_t saturated;                  /* intervals in a row */
+    uint32_t slower;                     /* the same, that could do much less */
     uint32_t tight;                      /* the same, in which all time went into small bursts */
     uint64_t capacity_Bps;               /* 0: unknown */
     enum capacity_why why;

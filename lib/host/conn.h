@@ -104,6 +104,7 @@ struct conn {
     uint64_t hop_time_ns;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
+    uint64_t told_Bps, told_burst_bytes; /* the grant in our newest CNTL */
     uint32_t cntl_seq, cntl_seen, echo_sampled;
     uint64_t cntl_sent_at[CONN_ECHO_SLOTS];
     uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */

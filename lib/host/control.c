@@ -11,7 +11,7 @@
 
 #include "host/record.h"
 
-#define CHANGE_SHIFT      6u        /* changes below 1/64 are not worth a CNTL */
+#define CHANGE_SHIFT      8u        /* changes below 1/256 are not worth a look */
 #define IDLE_SHIFT        2u        /* nor below 1/4 where nothing is sent */
 #define IDLE_RTIMER_NS    10000000u /* of a burst that is lost another may come */
 #define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
@@ -109,14 +109,15 @@ static void grant_write(const struct host_control *c, struct host *h, uint32_t i
                         const struct conn_record *r, uint64_t rate, enum grant_reason reason)
 {
     const struct conn_public *p = &h->conns[i].pub;
-    uint64_t unit = counter_get(&p->unit_bytes), has = counter_get(&p->rx_rate_Bps);
-    uint64_t burst = grant_burst(h, rate, unit != 0 ? unit : 1);
+    uint64_t unit = RTE_MAX(counter_get(&p->unit_bytes), 1ull), has = counter_get(&p->rx_rate_Bps);
+    uint64_t burst =
+        reason == GRANT_IDLE ? grant_start_burst(h, rate, unit) : grant_burst(h, rate, unit);
     uint64_t change = rate > has ? rate - has : has - rate;
-    bool idle = reason == GRANT_IDLE, was_idle = counter_get(&p->rx_reason) == GRANT_IDLE;
+    bool idle = reason == GRANT_IDLE;
 
     counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
     counter_set(&h->grants[i].epoch, r->epoch);
-    if (idle == was_idle && change <= has >> (idle ? IDLE_SHIFT : CHANGE_SHIFT))
+    if (reason == counter_get(&p->rx_reason) && change <= has >> (idle ? IDLE_SHIFT : CHANGE_SHIFT))
         return;
     counter_set(&h->grants[i].rate_Bps, rate);
     counter_set(&h->grants[i].burst_bytes, burst);
@@ -128,7 +129,7 @@ static void grant_write(const struct host_control *c, struct host *h, uint32_t i
 /* What is kept ready for who sends nothing: all of them may begin at once. */
 static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
 {
-    uint64_t least = grant_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *
+    uint64_t least = grant_start_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *
                      (uint64_t)(CLOCK_NS_PER_S / IDLE_RTIMER_NS);
     uint64_t rate = pool_Bps >> (c->n_open > 1 ? 32 - __builtin_clz(c->n_open - 1) : 0);
 
@@ -141,7 +142,7 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
     counter_set(&h->start.pool_Bps, pool_Bps);
     counter_set(&h->start.active, c->n_active);
     counter_set(&h->start.idle_Bps, idle_Bps);
-    counter_set(&h->start.idle_burst_bytes, grant_burst(h, idle_Bps, h->cfg.mtu));
+    counter_set(&h->start.idle_burst_bytes, grant_start_burst(h, idle_Bps, h->cfg.mtu));
     counter_add(&h->start.interval, 1);
 }
 
@@ -192,23 +193,31 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     if (interval_ns == 0)
         return;
     c->last = now;
-    c->sample = (struct capacity_sample){.interval_ns = interval_ns};
+    c->sample = (struct capacity_sample){.interval_ns = interval_ns,
+                                         .link_Bps = c->link_Bps != UINT64_MAX ? c->link_Bps : 0};
     sample_take(c, port);
+    uint64_t others_Bps = 0;
+
     c->n_active = c->n_open = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
+
+            bool was_active = r->active;
 
             if (!record_update(c, c->hosts[k], i, r, interval_ns))
                 continue;
             c->n_open++;
             if (r->active)
                 c->owners[c->n_active++] = r;
+            else if (!was_active)
+                others_Bps += r->rate_Bps;
         }
     capacity_update(&c->capacity, &c->sample);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
     c->most_Bps = RTE_MIN(c->most_Bps, c->link_Bps);
+    c->others_Bps = (7 * c->others_Bps + others_Bps) / 8;
     sharing_run(c);
     grants_write(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
 }

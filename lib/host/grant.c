@@ -13,29 +13,42 @@
 
 #define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN 2u
+#define START_UNITS_MIN 1u /* of who begins or may: many may do so at once */
 #define BURST_UNITS_MAX 64u
+#define NEWS_SHIFT      6u /* changes below 1/64 are not worth a CNTL of their own */
 
-uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
+static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
+    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
+
     if (h->cfg.burst_bytes != 0)
         return h->cfg.burst_bytes;
-    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
-    uint64_t least = BURST_UNITS_MIN * unit_bytes, most = BURST_UNITS_MAX * unit_bytes;
-
     return burst < least ? least : burst > most ? most : burst;
 }
 
-/* True if the peer's values change. */
+uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    return burst_of(h, rate_Bps, BURST_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
+}
+
+uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    return burst_of(h, rate_Bps, START_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
+}
+
+static bool differs(uint64_t a, uint64_t b)
+{
+    return (a > b ? a - b : b - a) > b >> NEWS_SHIFT;
+}
+
+/* True if the peer should know at once; else the next CNTL will do. */
 static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
                       enum grant_reason why)
 {
-    bool news = rate_Bps != counter_get(&c->pub.rx_rate_Bps) ||
-                burst_bytes != counter_get(&c->pub.rx_burst_bytes);
-
     counter_set(&c->pub.rx_rate_Bps, rate_Bps);
     counter_set(&c->pub.rx_burst_bytes, burst_bytes);
     counter_set(&c->pub.rx_reason, why);
-    return news;
+    return differs(rate_Bps, c->told_Bps) || differs(burst_bytes, c->told_burst_bytes);
 }
 
 void grant_idle(struct host *h, struct conn *c)
@@ -53,7 +66,7 @@ static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
     uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
     uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
 
-    return grant_set(c, rate, grant_burst(h, rate, counter_get(&c->pub.unit_bytes)),
+    return grant_set(c, rate, grant_start_burst(h, rate, counter_get(&c->pub.unit_bytes)),
                      GRANT_NEWCOMER);
 }
 

@@ -6,7 +6,8 @@
 #define QUIET_MOST      64u       /* of who sends a packet now and then */
 #define QUIET_UNITS     8u        /* packets that are missed before a pause is one */
 #define QUIET_SHARE     16u       /* of an interval: packets come late by this */
-#define ENDED_SHARE     8u        /* of an interval: who has said that there is no more */
+#define ENDED_UNITS     2u        /* the same, where there was nothing more to send */
+#define ENDED_SHARE     8u        /* and then of an interval; at most a round trip */
 #define UNKNOWN_RTT_NS  50000000u /* of who has not answered yet */
 
 /* One connection's part in what the host did. */
@@ -37,15 +38,13 @@ static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval
     r->pace_Bps += r->pace_Bps == 0;
 }
 
-/* How long nothing may come from who is on: some packets' time, or a burst's. */
-static uint64_t pause_ns(const struct conn_public *p, const struct conn_record *r,
+/* How long so many bytes take to come, and a little more, for they may be late. */
+static uint64_t pause_ns(const struct conn_record *r, uint64_t bytes, uint64_t late_ns,
                          uint64_t interval_ns)
 {
-    uint64_t bytes = RTE_MAX(QUIET_UNITS * counter_get(&p->unit_bytes), r->burst_bytes);
     unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
 
-    return (uint64_t)RTE_MIN(pause + interval_ns / QUIET_SHARE,
-                             (unsigned __int128)QUIET_MOST * interval_ns);
+    return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MOST * interval_ns);
 }
 
 /* What the host itself dropped says nothing of the path. */
@@ -87,21 +86,26 @@ static bool record_active(const struct host_control *c, const struct host *h,
 {
     uint64_t at = counter_get(&p->rx_at), rtt_ns = counter_get(&p->rtt_ns);
     uint64_t gap_ns = clock_ns(&h->clock, c->last > at ? c->last - at : 0);
+    uint64_t unit = counter_get(&p->unit_bytes);
     bool more = backlog_left(p, r, r->bytes);
+
+    r->ended = counter_get(&p->rx_ended) != 0;
 
     /* who had all he was granted, and then no more to send, has ended; others have little to send
      * at any time */
-    if (r->pace_Bps != 0 && r->slack < SLACK_INTERVALS && counter_get(&p->rx_ended) != 0) {
-        uint64_t most_ns = interval_ns / ENDED_SHARE;
+    if (r->pace_Bps != 0 && r->slack < SLACK_INTERVALS && r->ended) {
+        uint64_t late_ns = interval_ns / ENDED_SHARE;
 
-        return gap_ns <= (rtt_ns != 0 ? RTE_MIN(rtt_ns, most_ns) : most_ns);
+        late_ns = rtt_ns != 0 ? RTE_MIN(rtt_ns, late_ns) : late_ns;
+        return gap_ns <= pause_ns(r, ENDED_UNITS * unit, late_ns, interval_ns);
     }
     if (woken(c, h, p, r, interval_ns))
         return true;
     if (r->pace_Bps == 0)
         return false;
-    return gap_ns <=
-           pause_ns(p, r, interval_ns) + (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
+    return gap_ns <= pause_ns(r, RTE_MAX(QUIET_UNITS * unit, r->burst_bytes),
+                              interval_ns / QUIET_SHARE, interval_ns) +
+                         (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
 }
 
 bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,

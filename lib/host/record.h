@@ -17,6 +17,7 @@
 
 #define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
 #define SLACK_INTERVALS 8u             /* until who uses less than he may counts with that */
+#define FULL_INTERVALS  2u             /* until who uses all that he may counts with more */
 
 struct conn_record {
     struct estimate estimate;
@@ -25,12 +26,14 @@ struct conn_record {
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */
     uint64_t pace_Bps;    /* at which it comes while it comes; 0: nothing has */
-    uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
+    uint32_t slack;       /* intervals since all of the grant was used */
+    uint32_t full;        /* intervals in a row in which 7/8 of it came */
     uint32_t quiet;       /* intervals in a row in which nothing came */
     uint64_t backlog;     /* bytes that the peer last said it had */
     uint64_t backlog_end; /* rx_bytes when these will have come */
     uint32_t flow;        /* its place in the sharing, if it is active */
     bool active;
+    bool ended; /* the newest DATA was the last that the peer could send */
 };
 
 struct host_control {
@@ -46,6 +49,7 @@ struct host_control {
     uint32_t n;
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
     uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
+    uint64_t others_Bps;  /* what comes from those that send too little to have a share */
     uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
     uint64_t own_losses;  /* packets that the port dropped and that may still be found missing, */
     uint32_t own_for;     /* for so many intervals */

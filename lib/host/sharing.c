@@ -35,10 +35,17 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
 {
     uint64_t used = r->estimate.throughput_Bps;
 
-    r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
+    uint64_t most = r->grant_Bps / 8 * 7;
+
+    /* what comes in pieces may be more in one interval, but not in two */
+    r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
+    if (r->full >= FULL_INTERVALS || (RTE_MAX(used, r->pace_Bps) >= most && !r->ended))
+        r->slack = 0;
+    else
+        r->slack++;
     if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
         return r->estimate.ceiling_Bps;
-    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 32 + ESTIMATE_MIN_BPS);
+    return RTE_MIN(r->estimate.ceiling_Bps, used + used / 64 + ESTIMATE_MIN_BPS);
 }
 
 /* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
@@ -137,7 +144,11 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
 void sharing_run(struct host_control *c)
 {
+    uint64_t most = c->most_Bps;
+
+    if (most != UINT64_MAX)
+        most -= RTE_MIN(c->others_Bps, most / 2);
     flows_make(c);
-    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, c->most_Bps);
+    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
     spare_find(c);
 }

@@ -212,6 +212,7 @@ struct contract_config gate_limits(const struct host_config *cfg);
 /* grant.c */
 void grants_apply(struct host *h);
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
+uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* What is kept ready for a connection that sends nothing; what it has when it begins; the same if
  * it was idle. */
 void grant_idle(struct host *h, struct conn *c);

@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr uint16_t kService = 9;
-constexpr uint32_t kDepth = 4; // requests under way
+constexpr double kArrears = 0.0001; // seconds: who could not send what it wanted forgets about it
 
 } // namespace
 
@@ -51,9 +51,9 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.workers = 1;
         h.seed = 42 + i;
         h.conns = i == 0 ? opt.senders * opt.conns : opt.conns;
-        h.depth = 2 * kDepth;
+        h.depth = 2 * opt.depth;
         h.gaps = 64;
-        h.early = kDepth;
+        h.early = opt.depth;
         h.silence_ms = 3000;
         h.repeat_us = 2000;
         h.capacity_Bps = i == 0 ? opt.capacity_Bps : 0;
@@ -83,13 +83,16 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         Conn c = {};
 
         c.host = 1 + i / opt.conns;
-        /* in the order of arrival, which is the order of connecting */
+        /* in the order of arrival, which is the order of connecting, host by host */
         c.peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
-        for (uint32_t k = 0; k < kDepth; k++)
+        for (uint32_t k = 0; k < opt.depth; k++)
             host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
         conns.push_back(c);
-        if (opt.connect)
-            connect(i);
+    }
+    for (uint32_t i = 0; opt.connect && i < size(); i++) {
+        connect(i);
+        if ((i + 1) % opt.conns == 0)
+            run(12 * opt.delay_ns); // ARP, FIRST, CNTL
     }
 }
 
@@ -134,13 +137,15 @@ void Crowd::receive(host *h, uint64_t now)
 
 void Crowd::more(Conn &c, host *h, uint64_t now)
 {
-    while (c.out < kDepth) {
+    while (c.out < opt.depth) {
         if (c.demand_Bps != UINT64_MAX) {
             double due = static_cast<double>(now - c.asked_at) * static_cast<double>(c.demand_Bps) /
                          CLOCK_NS_PER_S;
 
             if (c.demand_Bps == 0)
                 return;
+            if (due - static_cast<double>(c.sent) > kArrears * static_cast<double>(c.demand_Bps))
+                c.sent = static_cast<uint64_t>(due - kArrears * static_cast<double>(c.demand_Bps));
             if (static_cast<double>(c.sent) > due) {
                 uint64_t wait = static_cast<uint64_t>((static_cast<double>(c.sent) - due) *
                                                       CLOCK_NS_PER_S / (double)c.demand_Bps);
@@ -149,10 +154,13 @@ void Crowd::more(Conn &c, host *h, uint64_t now)
                 return;
             }
         }
-        /* a demand comes in pieces of about 50 us */
-        uint64_t len = c.demand_Bps == UINT64_MAX
-                           ? memory.size()
-                           : std::min<uint64_t>(memory.size(), c.demand_Bps / 20000 + 1);
+        /* a demand comes in pieces of about `piece_ns`, or full frames */
+        uint64_t len =
+            c.demand_Bps == UINT64_MAX
+                ? memory.size()
+                : std::min<uint64_t>(
+                      memory.size(),
+                      std::max<uint64_t>(1408, c.demand_Bps * opt.piece_ns / CLOCK_NS_PER_S));
         struct host_send op = {};
 
         op.pieces[0] = {memory.data(), len};

@@ -22,10 +22,12 @@ struct CrowdOptions {
     uint32_t ring = 1024;
     uint64_t control_ns = 1000000;
     uint64_t request_bytes = 262144;
+    uint32_t depth = 4;        // requests under way
     uint64_t capacity_Bps = 0; // as configured
     uint64_t link_Bps = 0;     // of the receiver's port; 0: not known
     uint64_t first_rate_Bps = 12500000, first_burst_bytes = 20000;
-    bool connect = true; // at once
+    uint64_t piece_ns = 50000; // of what has a demand
+    bool connect = true;       // at once
     std::vector<struct host_peers> peers;
 };
 
