@@ -12,6 +12,7 @@
 #define DRAIN_SHIFT     1u   /* of the capacity, not granted after that, until the backlog went */
 #define EXTRA_SHIFT     2u   /* of the capacity, granted beside where none has ever been dropped */
 #define DRAIN           1u
+#define RISE_SHIFT      3u /* of the capacity: a rise is large */
 #define SLOWER_SHIFT    3u /* of the capacity, missing though all time is spent: it is less */
 #define HOLD_INTERVALS  32u
 #define TIGHT_INTERVALS 4u
@@ -81,6 +82,14 @@ static uint64_t recent_least(const struct capacity *c)
     return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
 }
 
+/* A small rise is what both intervals say; of a large one the first may have seen only a part. */
+static uint64_t measured_rise(const struct capacity *c)
+{
+    uint64_t least = recent_least(c);
+
+    return least - c->capacity_Bps > c->capacity_Bps >> RISE_SHIFT ? c->could_Bps[0] : least;
+}
+
 static void recent_add(struct capacity *c, const struct capacity_sample *s)
 {
     uint64_t believed = c->overruns > 0 ? c->capacity_Bps : s->link_Bps;
@@ -124,7 +133,7 @@ void capacity_update(struct capacity *c, const struct capacity_sample *s)
     } else if (c->capacity_Bps == 0) {
         return;
     } else if (measured(s) && recent_least(c) > c->capacity_Bps) {
-        set(c, recent_least(c), CAPACITY_MEASURED);
+        set(c, measured_rise(c), CAPACITY_MEASURED);
     } else if (s->hungry && c->hold == 0 && (!measured(s) || c->tight >= TIGHT_INTERVALS)) {
         c->tight = 0;
         set(c, clamp((u128)c->capacity_Bps + (c->capacity_Bps >> STEP_SHIFT)), CAPACITY_PROBED);

@@ -74,7 +74,8 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
             throw std::runtime_error(err);
     }
     host *receiver = world_host(w, 0);
-    host_control_set_link(world_control(w, 0), opt.link_Bps);
+    if (opt.control_ns != 0)
+        host_control_set_link(world_control(w, 0), opt.link_Bps);
     if (!opt.peers.empty())
         host_control_set_peers(world_control(w, 0), opt.peers.data(), (uint32_t)opt.peers.size());
     if (host_listen(receiver, kService) != 0)

@@ -139,5 +139,5 @@ INSTANTIATE_TEST_SUITE_P(Senders, StepWorld,
                          testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0},
                                          Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0},
                                          Scale{128, 2, 1250000000, 1024, 120 * kMs, kMs, 0},
-                                         Scale{128, 32, 12500000000, 4096, 60 * kMs, 4 * kMs,
+                                         Scale{128, 32, 12500000000, 4096, 48 * kMs, 4 * kMs,
                                                0.02}));
