@@ -12,7 +12,7 @@
 #define DRAIN_SHIFT     1u   /* of the capacity, not granted after that, until the backlog went */
 #define EXTRA_SHIFT     2u   /* of the capacity, granted beside where none has ever been dropped */
 #define DRAIN           1u
-#define RISE_SHIFT      3u /* of the capacity: a rise is large */
+#define RISE_SHIFT      2u /* of the capacity: a rise is large */
 #define SLOWER_SHIFT    3u /* of the capacity, missing though all time is spent: it is less */
 #define HOLD_INTERVALS  32u
 #define TIGHT_INTERVALS 4u

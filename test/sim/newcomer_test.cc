@@ -226,3 +226,50 @@ TEST_F(NewcomerWorld, APauseIsSharedAndTakenBack)
             EXPECT_NEAR(s, 1, 0.05) << phase;
     }
 }
+
+// FIRST says 125 MB/s, the host grants 10: a round trip later that is so. What CNTLs are lost is
+// said again, also while data flow and the grant is changed.
+TEST_F(NewcomerWorld, FirstIsCorrectedAndGrantsSurviveLoss)
+{
+    for (bool lossy : {false, true}) {
+        PairOptions o;
+        uint64_t from = 0, to = 0, count = 0;
+
+        o.control_ns = kMs;
+        o.capacity_Bps = 10000000;
+        o.fate = [&](uint32_t host, rte_mbuf *, uint64_t now, world_fate *f) {
+            if (host == 1 && now >= from && now < to)
+                f->copies = count++ % 4 == 3;
+        };
+        Pair p(o);
+        auto told = [&] {
+            struct host_conn_info info = {};
+
+            host_conn_info(p.a(), p.conn[0], &info);
+            return info.tx_rate_Bps;
+        };
+        auto wait = [&](uint64_t rate, uint64_t most_ns) {
+            uint64_t start = world_now(p.w);
+
+            while (told() != rate && world_now(p.w) < start + most_ns)
+                world_run(p.w, world_now(p.w) + 10 * kUs);
+            return world_now(p.w) - start;
+        };
+        world_run(p.w, world_now(p.w) + 3 * kMs);
+        p.open();
+        p.recv(1000000);
+        p.send(1000000);
+        EXPECT_EQ(told(), o.rate_first_Bps);
+        from = world_now(p.w) + 150 * kUs; // who has which MAC address has been answered
+        to = lossy ? from + 300 * kMs : 0;
+        uint64_t first = wait(o.capacity_Bps, 200 * kMs);
+        host_control_set_capacity(world_control(p.w, 1), 5000000);
+        uint64_t next = wait(5000000, 200 * kMs);
+        std::printf("%s: corrected after %lu us, changed after %lu us, %lu CNTLs in trouble\n",
+                    lossy ? "3 of 4 CNTLs lost" : "nothing lost", first / kUs, next / kUs, count);
+        EXPECT_LE(first, lossy ? 70 * kMs : 250 * kUs) << "ARP, and a round trip; FIRST again";
+        EXPECT_LE(next, (lossy ? 40 : 1) * kMs + 150 * kUs);
+        EXPECT_TRUE(p.run([&] { return p.all_done(); }));
+        EXPECT_TRUE(p.finish());
+    }
+}

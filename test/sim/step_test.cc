@@ -115,7 +115,7 @@ class StepWorld : public testing::TestWithParam<Scale>
 TEST_P(StepWorld, IsSharedAnewInThreeIntervals)
 {
     std::printf("senders  step          error %%  most %%    Jain    drops   used %%\n");
-    c.run(10 * scale.interval_ns);
+    c.run(25 * scale.interval_ns);
     judge("start");
     c.run(scale.interval_ns / 3);
     world_service(c.w, 0, scale.service_Bps / 2);
