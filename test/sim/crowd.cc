@@ -90,7 +90,13 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
             host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
         conns.push_back(c);
     }
-    for (uint32_t i = 0; opt.connect && i < size(); i++) {
+    if (opt.connect)
+        connect_all();
+}
+
+void Crowd::connect_all()
+{
+    for (uint32_t i = 0; i < size(); i++) {
         connect(i);
         if ((i + 1) % opt.conns == 0)
             run(12 * opt.delay_ns); // ARP, FIRST, CNTL
