@@ -7,6 +7,10 @@
 #include <cstdio>
 #include <numeric>
 
+extern "C" {
+#include "host/station.h"
+}
+
 #include "crowd.hh"
 #include "pair.hh"
 
@@ -225,6 +229,33 @@ TEST_F(NewcomerWorld, APauseIsSharedAndTakenBack)
         for (double s : p.shares)
             EXPECT_NEAR(s, 1, 0.05) << phase;
     }
+}
+
+// Two packets an interval are too few to miss eight of them soon; but the last one says that it is.
+TEST_F(NewcomerWorld, WhoSaysThatItEndsIsIdleSoon)
+{
+    CrowdOptions o;
+
+    o.senders = 2;
+    o.link_Bps = 1250000000;
+    o.request_bytes = 1408;
+    o.peers = {{Crowd::address(2), 32, 0, 1, 0, 3000000, 0, 0}};
+    Crowd c(o);
+    c.demand(0, kAll);
+    c.demand(1, kAll);
+    c.run(40 * kMs);
+    EXPECT_STREQ(host_reason_name(c.info(1).rx_reason), "ceiling");
+    c.demand(1, 0);
+    uint64_t last = world_now(c.w), bytes = 0;
+    for (uint32_t i = 0; i < 4000 && c.info(1).rx_reason != GRANT_IDLE; i++, c.run(5 * kUs))
+        if (c.info(1).rx_bytes != bytes) {
+            bytes = c.info(1).rx_bytes;
+            last = world_now(c.w);
+        }
+    std::printf("3 MB/s: idle %.2f ms after the last packet\n",
+                (double)(world_now(c.w) - last) * 1e-6);
+    EXPECT_LE(world_now(c.w) - last, kMs + 2 * 1408 * kMs / 3000 + kRtt)
+        << "an interval, and the time of two packets";
 }
 
 // FIRST says 125 MB/s, the host grants 10: a round trip later that is so. What CNTLs are lost is
