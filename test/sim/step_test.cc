@@ -20,7 +20,6 @@ namespace
 constexpr uint64_t kUs = 1000, kMs = 1000000;
 constexpr uint64_t kRtt = 100 * kUs;
 constexpr uint64_t kAll = UINT64_MAX;
-constexpr double kFull = 1408.0 / 1514; // payload of full frames
 
 struct Scale {
     uint32_t senders, conns;
