@@ -56,7 +56,7 @@ const struct config_key config_port_keys[] = {
     {"burst", CONFIG_SIZE, PORT(burst_bytes), 1, WIRE_BURST_MAX_BYTES, true, "0", "64k", NULL},
     {"first_rate", CONFIG_RATE, PORT(first_rate_Bps), 1000, WIRE_RATE_MAX_BPS, false, "1Gbit",
      "100Mbit", NULL},
-    {"first_burst", CONFIG_SIZE, PORT(first_burst_bytes), 1, WIRE_BURST_MAX_BYTES, false, "64k",
+    {"first_burst", CONFIG_SIZE, PORT(first_burst_bytes), 1, WIRE_BURST_MAX_BYTES, false, "16k",
      "32k", NULL},
     {"pcr", CONFIG_RATE, PORT(pcr_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "100Mbit", NULL},
     {"cdvt", CONFIG_TIME, PORT(cdvt_ns), 1, 1 * S, true, "0", "10us", NULL},

@@ -90,6 +90,7 @@ static void watch_port(struct links *k, uint32_t index, uint64_t now)
     bool up = port_link_up(p);
     uint16_t q;
 
+    host_control_set_link(k->d->controls[index], up ? port_link_Bps(p) : 0);
     if (up != k->up[index])
         say("port %s: link %s", p->cfg->name, up ? "up" : "down");
     for (q = 0; q < p->queues; q++)

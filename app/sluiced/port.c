@@ -219,6 +219,17 @@ uint32_t port_close(struct port *p)
     return lost;
 }
 
+uint64_t port_link_Bps(const struct port *p)
+{
+    struct rte_eth_link link;
+
+    memset(&link, 0, sizeof link);
+    if (p->traits.software || rte_eth_link_get_nowait(p->id, &link) != 0 ||
+        link.link_speed == RTE_ETH_SPEED_NUM_NONE || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+        return 0;
+    return (uint64_t)link.link_speed * 1000000 / 8;
+}
+
 bool port_link_up(const struct port *p)
 {
     struct rte_eth_link link;

@@ -74,6 +74,8 @@ void port_stop(struct port *p);
 /* Closes the port and frees its pools; returns how many of their mbufs somebody still had: 0. */
 uint32_t port_close(struct port *p);
 bool port_link_up(const struct port *p);
+/* Bytes a second on its link; 0: not known, or nothing that a driver in software keeps to. */
+uint64_t port_link_Bps(const struct port *p);
 
 /* port_caps.c: fills in sums, offloads and attach. */
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len);

@@ -3,15 +3,17 @@
 
 #include "base/clock.h"
 
-#define IDLE_SHARE      16u /* more than 16 times of what was done is not believed */
-#define SPENT_SHARE     64u /* all time is spent where less than 1/64 is left */
-#define FULL_SHARE      16u /* nearly all bursts are full where less than 1/16 are not */
-#define LARGE_SHARE     4u  /* bursts are large where 1/4 are full */
-#define STEP_SHIFT      4u  /* of the capacity, upward */
-#define RESERVE_SHIFT   6u  /* of the capacity, not granted once packets were dropped */
-#define DRAIN_SHIFT     3u  /* of the capacity, not granted after that, until the backlog went */
-#define EXTRA_SHIFT     2u  /* of the capacity, granted beside where none has ever been dropped */
-#define DRAIN           2u
+#define IDLE_SHARE      16u  /* more than 16 times of what was done is not believed */
+#define SPENT_SHARE     128u /* all time is spent where less than 1/128 is left */
+#define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
+#define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
+#define STEP_SHIFT      4u   /* of the capacity, upward */
+#define RESERVE_SHIFT   6u   /* of the capacity, not granted once packets were dropped */
+#define DRAIN_SHIFT     1u   /* of the capacity, not granted after that, until the backlog went */
+#define EXTRA_SHIFT     2u   /* of the capacity, granted beside where none has ever been dropped */
+#define DRAIN           1u
+#define RISE_SHIFT      2u /* of the capacity: a rise is large */
+#define SLOWER_SHIFT    3u /* of the capacity, missing though all time is spent: it is less */
 #define HOLD_INTERVALS  32u
 #define TIGHT_INTERVALS 4u
 
@@ -45,6 +47,12 @@ static bool large(const struct capacity_sample *s)
     return s->full >= s->bursts / LARGE_SHARE;
 }
 
+/* Nearly all bursts are: more waits than is taken. */
+static bool filled(const struct capacity_sample *s)
+{
+    return spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
+}
+
 /* What could have been received in the interval. */
 static uint64_t could(const struct capacity_sample *s)
 {
@@ -74,16 +82,25 @@ static uint64_t recent_least(const struct capacity *c)
     return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
 }
 
+/* A small rise is what both intervals say; of a large one the first may have seen only a part. */
+static uint64_t measured_rise(const struct capacity *c)
+{
+    uint64_t least = recent_least(c);
+
+    return least - c->capacity_Bps > c->capacity_Bps >> RISE_SHIFT ? c->could_Bps[0] : least;
+}
+
 static void recent_add(struct capacity *c, const struct capacity_sample *s)
 {
+    uint64_t believed = c->overruns > 0 ? c->capacity_Bps : s->link_Bps;
+
     for (uint32_t i = CAPACITY_RECENT - 1; i > 0; i--)
         c->could_Bps[i] = c->could_Bps[i - 1];
     c->could_Bps[0] = could(s);
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
-    if (spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts)
-        c->saturated++;
-    else
-        c->saturated = 0;
+    c->saturated = filled(s) ? c->saturated + 1 : 0;
+    c->slower =
+        spent(s) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT) ? c->slower + 1 : 0;
 }
 
 static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
@@ -95,19 +112,28 @@ static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
 void capacity_update(struct capacity *c, const struct capacity_sample *s)
 {
     recent_add(c, s);
-    c->drain -= c->drain > 0;
+    c->drain -= c->drain > 1 || (c->drain == 1 && !filled(s));
     c->hold -= c->hold > 0;
     if (s->overruns > 0) {
         c->overruns++;
         c->drain = DRAIN;
         c->hold = HOLD_INTERVALS;
         set(c, recent_most(c, 2), CAPACITY_OVERRUN);
-    } else if (c->overruns == 0 && c->saturated >= CAPACITY_RECENT) {
+    } else if (c->slower >= 2) {
+        c->overruns++; /* or soon: what was too much waits to be taken */
+        c->drain = DRAIN;
+        c->slower = 0;
+        set(c, c->could_Bps[0], CAPACITY_OVERRUN);
+    } else if (c->saturated >= CAPACITY_RECENT &&
+               (c->overruns == 0 || recent_most(c, CAPACITY_RECENT) < c->capacity_Bps)) {
+        c->overruns += c->overruns == 0 && s->link_Bps != 0; /* a link does not wait */
+        c->drain = c->overruns > 0 ? DRAIN : 0;
+        c->saturated = 0;
         set(c, recent_most(c, CAPACITY_RECENT), CAPACITY_SATURATED);
     } else if (c->capacity_Bps == 0) {
         return;
     } else if (measured(s) && recent_least(c) > c->capacity_Bps) {
-        set(c, recent_least(c), CAPACITY_MEASURED);
+        set(c, measured_rise(c), CAPACITY_MEASURED);
     } else if (s->hungry && c->hold == 0 && (!measured(s) || c->tight >= TIGHT_INTERVALS)) {
         c->tight = 0;
         set(c, clamp((u128)c->capacity_Bps + (c->capacity_Bps >> STEP_SHIFT)), CAPACITY_PROBED);

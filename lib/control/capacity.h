@@ -12,8 +12,11 @@
  * - overrun, packets that the port dropped because nobody took them: capacity = could, now or an
  *   interval ago (a worker that lost its core for a moment is no slower for that), and less is
  *   granted until the backlog is gone;
+ * - slower, all time spent for two intervals and much less done than the capacity, or than the link
+ *   carries: the same, before anything is dropped; capacity = could;
  * - saturated, all time spent and nearly all bursts full for several intervals, where no drop was
- *   ever counted (not all ports count them): capacity = the most that it could in these;
+ *   ever counted (not all ports count them) or less was done than the capacity: capacity = the most
+ *   that it could in these;
  * - otherwise capacity = max(capacity, could in the last two intervals), and a step more where
  *   senders want more than they are granted, and all time is spent on small bursts: they grow, and
  *   tell nothing of how far that goes; or nothing is known of time.
@@ -45,12 +48,14 @@ struct capacity_sample {
     uint64_t overruns;           /* packets that the port dropped for want of room or memory */
     uint64_t busy, time;         /* of all workers, in the same unit; 0: not known */
     uint64_t bursts, full;       /* polls that found packets; as many as they could take */
+    uint64_t link_Bps;           /* user bytes that can come at most; 0: not known */
     bool hungry;                 /* somebody would send more than he may */
 };
 
 struct capacity {
     uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals; [0] the last one */
     uint32_t saturated;                  /* intervals in a row */
+    uint32_t slower;                     /* the same, that could do much less */
     uint32_t tight;                      /* the same, in which all time went into small bursts */
     uint64_t capacity_Bps;               /* 0: unknown */
     enum capacity_why why;

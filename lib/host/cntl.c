@@ -228,6 +228,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->burst_bytes =
         (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
+    c->told_Bps = v->rate_Bps;
+    c->told_burst_bytes = v->burst_bytes;
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));

@@ -81,8 +81,9 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
-    grant_start(h, c);
+    way_start(c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
+    grant_idle(h, c);
 }
 
 /* The smaller of what the peer grants and what routers allow, halved for every step of silence. */

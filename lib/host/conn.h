@@ -59,7 +59,10 @@ struct conn_public {
     uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
-    uint64_t path_Bps; /* what its path to us carries; 0: more than was ever tried */
+    uint64_t rx_at, woken_at; /* when DATA last came, and when it was last a newcomer; 0: never */
+    uint64_t rx_ended;        /* all has come that the peer could send when it sent the last DATA */
+    uint64_t path_Bps;        /* what its path to us carries; 0: more than was ever tried */
+    uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
 } __attribute__((aligned(64)));
 
 struct conn_event {
@@ -105,6 +108,7 @@ struct conn {
     uint64_t hop_time_ns;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
+    uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
     uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
     uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
     uint64_t echo_at;                        /* when it was sent */
@@ -125,9 +129,7 @@ struct conn {
     struct owd owd;
     struct trial trial;
     struct pathrate path;
-    uint64_t clear_runs;                   /* of the host, when the path last looked well */
-    uint64_t share_Bps, share_burst_bytes; /* what control grants, */
-    uint64_t share_reason;
+    uint64_t clear_runs; /* of the host, when the path last looked well */
     uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
 
     uint64_t flight_base; /* packets before this one have arrived or are lost */

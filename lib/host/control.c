@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control walk: every interval, for all connections of a port's hosts: measure ->
- * share -> grant. It reads what workers publish and writes grants, nothing else; a worker whose
+ * The control walk: every interval, for all connections of a port's hosts: measure -> share
+ * -> grant. It reads what workers publish and writes grants, nothing else; a worker whose
  * control has stopped goes on with the grants it has.
  */
 #include <errno.h>
@@ -11,12 +11,13 @@
 
 #include "host/record.h"
 
-#define CHANGE_SHIFT      6u        /* changes below 1/64 are not worth a CNTL */
-#define BURST_SHIFT       4u        /* nor are bursts that change by less than 1/16 */
-#define BURST_NS          100000ull /* a burst lasts 100 us at the granted rate */
-#define BURST_UNITS_MIN   4u
+#define CHANGE_SHIFT      8u        /* changes below 1/256 are not worth a look */
+#define IDLE_SHIFT        2u        /* nor below 1/4 where nothing is sent */
+#define IDLE_RTIMER_NS    10000000u /* of a burst that is lost another may come */
+#define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
+#define OVERRUN_INTERVALS 16u       /* until losses of an overrun have been found */
+#define BURST_SHIFT       4u        /* bursts that change by less than 1/16 are not worth a look */
 #define BURST_UNITS_MAX   64u
-#define OVERRUN_INTERVALS 16u /* until losses of an overrun have been found */
 
 static uint32_t conns_in_all(const struct host_control *c)
 {
@@ -56,6 +57,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
     c->most_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
     capacity_init(&c->capacity);
+    host_control_set_link(c, 0);
     c->last = now;
     return c;
 }
@@ -75,6 +77,16 @@ void host_control_destroy(struct host_control *c)
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
 {
     c->ceiling_Bps = capacity_Bps;
+}
+
+/* Of full frames: those of small requests carry less. */
+void host_control_set_link(struct host_control *c, uint64_t link_Bps)
+{
+    const struct host_config *cfg = &c->hosts[0]->cfg;
+    uint64_t unit = conn_unit_max(c->hosts[0], &cfg->address[0]);
+    unsigned __int128 rate = (unsigned __int128)link_Bps * unit / (cfg->mtu + LINK_OVERHEAD);
+
+    c->link_Bps = link_Bps != 0 ? (uint64_t)rate : UINT64_MAX;
 }
 
 static const char *why_name(enum capacity_why why)
@@ -112,19 +124,21 @@ uint32_t host_control_history(const struct host_control *c, uint64_t from,
     return n;
 }
 
-static uint64_t burst_for(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
-{
-    if (h->cfg.burst_bytes != 0)
-        return h->cfg.burst_bytes;
-    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
-    uint64_t least = BURST_UNITS_MIN * unit_bytes, most = BURST_UNITS_MAX * unit_bytes;
-
-    return burst < least ? least : burst > most ? most : burst;
-}
-
 static bool near(uint64_t value, uint64_t last, uint32_t shift)
 {
     return (value > last ? value - last : last - value) <= last >> shift;
+}
+
+/* What the host, and for now the path, can take of it back to back. */
+static uint64_t burst_of(const struct host *h, const struct conn_record *r, uint64_t rate_Bps,
+                         uint64_t unit_bytes, bool idle)
+{
+    uint64_t burst =
+        idle ? grant_start_burst(h, rate_Bps, unit_bytes) : grant_burst(h, rate_Bps, unit_bytes);
+
+    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
+        burst = BURST_UNITS_MAX * unit_bytes;
+    return burst_bound(&r->burst, burst, unit_bytes);
 }
 
 /* Tells the worker of connection i of host k, if it differs enough to be worth a packet. */
@@ -133,19 +147,17 @@ static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t
 {
     struct host *h = c->hosts[k];
     struct conn_record *r = &c->records[k][i];
-    uint64_t unit = counter_get(&h->conns[i].pub.unit_bytes);
-    uint64_t burst = burst_for(h, rate, unit != 0 ? unit : 1);
+    const struct conn_public *p = &h->conns[i].pub;
+    uint64_t unit = RTE_MAX(counter_get(&p->unit_bytes), 1ull);
+    bool idle = reason == GRANT_IDLE;
+    uint64_t burst = burst_of(h, r, rate, unit, idle);
 
-    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
-        burst = BURST_UNITS_MAX * unit;
-    if (unit != 0)
-        burst = burst_bound(&r->burst, burst, unit);
-    if (r->grant_Bps != 0 && near(rate, r->grant_Bps, CHANGE_SHIFT) &&
-        near(burst, r->burst_bytes, BURST_SHIFT))
-        return;
-    r->grant_Bps = rate;
-    r->burst_bytes = burst;
+    counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
     counter_set(&h->grants[i].epoch, r->epoch);
+    if (reason == counter_get(&p->share_reason) &&
+        near(rate, counter_get(&p->share_Bps), idle ? IDLE_SHIFT : CHANGE_SHIFT) &&
+        near(burst, counter_get(&p->share_burst_bytes), BURST_SHIFT))
+        return;
     counter_set(&h->grants[i].rate_Bps, rate);
     counter_set(&h->grants[i].burst_bytes, burst);
     counter_set(&h->grants[i].reason, reason);
@@ -185,8 +197,29 @@ static void capacity_note(struct host_control *c)
                              });
 }
 
-static void grants_write(struct host_control *c, uint64_t newcomer)
+/* What is kept ready for who sends nothing: all of them may begin at once. */
+static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
 {
+    uint64_t least = grant_start_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *
+                     (uint64_t)(CLOCK_NS_PER_S / IDLE_RTIMER_NS);
+    uint64_t rate = pool_Bps >> (c->n_open > 1 ? 32 - __builtin_clz(c->n_open - 1) : 0);
+
+    return RTE_MIN(RTE_MAX(rate, least), pool_Bps / (c->n_active + 1));
+}
+
+static void start_write(const struct host_control *c, struct host *h, uint64_t pool_Bps,
+                        uint64_t idle_Bps)
+{
+    counter_set(&h->start.pool_Bps, pool_Bps);
+    counter_set(&h->start.active, c->n_active);
+    counter_set(&h->start.idle_Bps, idle_Bps);
+    counter_set(&h->start.idle_burst_bytes, grant_start_burst(h, idle_Bps, h->cfg.mtu));
+    counter_add(&h->start.interval, 1);
+}
+
+static void grants_write(struct host_control *c, uint64_t pool_Bps)
+{
+    uint64_t idle_Bps = idle_rate(c, pool_Bps);
     /* packets wait, and get lost, because of ourselves: no path is to blame */
     bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
 
@@ -200,12 +233,11 @@ static void grants_write(struct host_control *c, uint64_t newcomer)
 
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->way_Bps == 0)
                 continue;
-            rate = sharing_grant(c, r, newcomer, &why);
+            rate = sharing_grant(c, r, idle_Bps, &why);
             grant_write(c, k, i, rate, why);
         }
         counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
-        counter_set(&h->newcomer_rate_Bps, newcomer);
-        counter_set(&h->newcomer_burst_bytes, burst_for(h, newcomer, h->cfg.mtu));
+        start_write(c, h, pool_Bps, idle_Bps);
     }
 }
 
@@ -232,31 +264,40 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)
 {
     uint64_t interval_ns = clock_ns(&c->hosts[0]->clock, now - c->last);
-    uint64_t newcomer = START_BPS;
 
     if (interval_ns == 0)
         return;
     c->last = now;
     c->time_ns += interval_ns;
-    c->sample = (struct capacity_sample){.interval_ns = interval_ns};
+    c->sample = (struct capacity_sample){.interval_ns = interval_ns,
+                                         .link_Bps = c->link_Bps != UINT64_MAX ? c->link_Bps : 0};
     sample_take(c, port);
-    c->n_active = 0;
+    uint64_t others_Bps = 0;
+
+    c->n_active = c->n_open = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
 
-            if (record_update(c, c->hosts[k], i, r, interval_ns) && r->active)
+            bool was_active = r->active;
+
+            if (!record_update(c, c->hosts[k], i, r, interval_ns))
+                continue;
+            c->n_open++;
+            if (r->active)
                 c->owners[c->n_active++] = r;
+            else if (!was_active)
+                others_Bps += r->rate_Bps;
         }
     c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
     capacity_note(c);
     c->most_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
+    c->most_Bps = RTE_MIN(c->most_Bps, c->link_Bps);
+    c->others_Bps = (7 * c->others_Bps + others_Bps) / 8;
     sharing_run(c);
-    if (c->most_Bps != UINT64_MAX)
-        newcomer = RTE_MIN(c->most_Bps / (c->n_active + 1), (uint64_t)START_BPS);
-    grants_write(c, newcomer);
+    grants_write(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
     for (uint32_t k = 0; k < c->n; k++)
         counter_set(&c->hosts[k]->control_at, now);
 }

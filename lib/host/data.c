@@ -148,6 +148,7 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_lost, c->rx.lost);
     counter_set(&c->pub.rx_loss_runs, c->rx.loss_runs);
     counter_set(&c->pub.rx_clean, c->rx.clean);
+    counter_set(&c->pub.rx_at, c->heard_at);
 }
 
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
@@ -175,7 +176,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     c->heard_at = h->now;
     conn_nak_anew(h, c);
-    grant_watch(h, c, d);
+    way_watch(h, c, d);
     c->peer_time_ns = d->time_ns;
     c->peer_time_at = h->now;
     bool ask;
@@ -191,8 +192,11 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     publish(c);
     seen_sample(h, c, d->cntl_seen);
+    bool last = c->dreq_due || (d->h.flags & WIRE_DREQ);
     uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
 
+    counter_set(&c->pub.rx_ended, last && !c->dreq_due);
+    grant_wake(h, c);
     if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))
         want |= WANT_CNTL;
     if (done != pos_request(vt_receiver_ack(&c->rx)) || (d->h.flags & WIRE_WCLOSE)) {

@@ -97,12 +97,12 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
     vt_sender_set_unit(&c->tx, RTE_MIN(conn_unit_max(h, &c->peer), v->unit_max));
     counter_set(&c->pub.unit_bytes, c->tx.unit_bytes);
-    grant_start(h, c);
     c->peer_unit_max = v->unit_max;
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = c->heard_at = c->opened_at = h->now;
     host_count(h, COUNT_conns_accepted);
     conn_opened(h, c, 0);
+    grant_newcomer(h, c);
     conn_want(h, c, WANT_CNTL);
     timer_update(h, c);
 }

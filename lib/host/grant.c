@@ -1,122 +1,112 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a peer is granted, on the worker: the part of the host's capacity that control says, and no
- * more than its path carries. The path is watched here, packet by packet, so that what it carries
- * is followed from one round trip to the next, whatever control's interval is.
+ * Grants on the worker's side: what control has decided is applied, and who begins is not kept
+ * waiting for control. It gets, at once,
+ *
+ *   pool / (active + newcomers of this interval)
+ *
+ * and when their number doubles those before are lowered to the same: so the newcomers of one
+ * interval never have more than the pool in sum, and each hears of it a few times at most. Grants
+ * of newcomers only fall within an interval; the next one is control's.
  */
 #include "host/station.h"
 
-#define WINDOW_RTTS   64u /* of one-way delay; time to see the queue empty (pathrate.h) */
-#define WINDOW_MIN_NS 100000000ull
-#define WINDOW_MAX_NS 30000000000ull
-#define TRIAL_MIN_NS  100000ull
-#define CLEAR_RUNS    2u
-#define TRIAL_SHARE   4u  /* of a round trip */
-#define CHANGE_SHIFT  16u /* what changes less is not said */
+#define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
+#define BURST_UNITS_MIN 2u
+#define START_UNITS_MIN 1u /* of who begins or may: many may do so at once */
+#define BURST_UNITS_MAX 64u
 
-static enum grant_reason path_reason(const struct pathrate *p)
+static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
-    return p->lossy ? GRANT_LOSS : p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
+    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
+
+    if (h->cfg.burst_bytes != 0)
+        return h->cfg.burst_bytes;
+    return burst < least ? least : burst > most ? most : burst;
 }
 
-/* Both limits together; the peer is told if that changes anything. */
-static void grant_update(struct host *h, struct conn *c)
+uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    uint64_t rate = c->share_Bps, burst = c->share_burst_bytes, reason = c->share_reason;
-    uint64_t old = counter_get(&c->pub.rx_rate_Bps);
+    return burst_of(h, rate_Bps, BURST_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
+}
 
-    if (c->path.mode != PATHRATE_FREE) {
-        burst = RTE_MIN(burst, pathrate_burst_bytes(&c->path, RTE_MIN(rate, c->path.ceiling_Bps),
-                                                    c->tx.unit_bytes));
-        if (c->path.ceiling_Bps < rate) {
-            rate = c->path.ceiling_Bps;
-            reason = (uint64_t)path_reason(&c->path);
-        }
+uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    return burst_of(h, rate_Bps, START_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
+}
+
+/* True if the peer should know at once; else the next CNTL will do. */
+static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
+                      enum grant_reason why)
+{
+    counter_set(&c->pub.share_Bps, rate_Bps);
+    counter_set(&c->pub.share_burst_bytes, burst_bytes);
+    counter_set(&c->pub.share_reason, why);
+    return way_join(c);
+}
+
+void grant_idle(struct host *h, struct conn *c)
+{
+    bool alone = counter_get(&h->start.interval) == 0; /* without control nobody is woken */
+
+    grant_set(c, counter_get(&h->start.idle_Bps), counter_get(&h->start.idle_burst_bytes),
+              alone ? GRANT_NEWCOMER : GRANT_IDLE);
+}
+
+/* An equal part, but not more than control says this one may ever have. */
+static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
+{
+    const struct grant *g = &h->grants[c->index];
+    uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
+    uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
+
+    return grant_set(c, rate, grant_start_burst(h, rate, counter_get(&c->pub.unit_bytes)),
+                     GRANT_NEWCOMER);
+}
+
+/* They are told that there are more of them. */
+static void newcomers_lower(struct host *h, uint64_t part_Bps)
+{
+    for (uint32_t i = 0; i < h->newcomers.n; i++) {
+        struct conn *c = &h->conns[h->newcomers.conns[i]];
+
+        if (c->state == HOST_OPEN && counter_get(&c->pub.share_reason) == GRANT_NEWCOMER &&
+            part_Bps < counter_get(&c->pub.share_Bps) && part_give(h, c, part_Bps))
+            conn_want(h, c, WANT_CNTL);
     }
-    counter_set(&c->pub.path_Bps, c->path.mode == PATHRATE_FREE ? 0 : c->path.ceiling_Bps);
-    counter_set(&c->pub.rx_reason, reason);
-    if ((rate > old ? rate - old : old - rate) <= old >> CHANGE_SHIFT &&
-        burst == counter_get(&c->pub.rx_burst_bytes))
+}
+
+void grant_newcomer(struct host *h, struct conn *c)
+{
+    uint64_t interval = counter_get(&h->start.interval), parts, part_Bps;
+    struct newcomers *new = &h->newcomers;
+
+    if (interval == 0) {
+        grant_idle(h, c);
         return;
-    counter_set(&c->pub.rx_rate_Bps, rate);
-    counter_set(&c->pub.rx_burst_bytes, burst);
-    trial_reset(&c->trial);
-    c->trial_mark = c->cntl_seq + 1;
+    }
+    if (interval != new->interval)
+        *new = (struct newcomers){.conns = new->conns, .interval = interval};
+    if (new->n == new->parts &&new->n < h->cfg.conns) /* another would be one too many */
+        new->parts = new->parts == 0 ? 1 : 2 * new->parts;
+    /* several have half of it: those who were told a larger part have yet to hear */
+    parts = new->parts == 1 ? 1 : 2 * new->parts;
+    part_Bps = counter_get(&h->start.pool_Bps) / (counter_get(&h->start.active) + parts);
+    if (new->n == new->parts / 2)
+        newcomers_lower(h, part_Bps);
+    if (new->n < h->cfg.conns)
+        new->conns[new->n++] = c->index;
+    counter_set(&c->pub.woken_at, h->now);
+    part_give(h, c, part_Bps);
     conn_want(h, c, WANT_CNTL);
 }
 
-/* A connection begins with what control has for newcomers. */
-void grant_start(struct host *h, struct conn *c)
+void grant_wake(struct host *h, struct conn *c)
 {
-    owd_init(&c->owd);
-    trial_reset(&c->trial);
-    pathrate_init(&c->path);
-    c->trial_mark = 1;
-    c->clear_runs = 0;
-    c->share_Bps = counter_get(&h->newcomer_rate_Bps);
-    c->share_burst_bytes = counter_get(&h->newcomer_burst_bytes);
-    c->share_reason = GRANT_NEWCOMER;
-    counter_set(&c->pub.rx_rate_Bps, c->share_Bps);
-    counter_set(&c->pub.rx_burst_bytes, c->share_burst_bytes);
-    counter_set(&c->pub.rx_reason, c->share_reason);
-    counter_set(&c->pub.path_Bps, 0);
+    if (counter_get(&c->pub.share_reason) == GRANT_IDLE)
+        grant_newcomer(h, c);
 }
 
-/*
- * A trial counts unless the host was too slow itself, for then packets wait for it, and get lost.
- * Control tells, a moment later: so a path of which nothing bad was known is found to limit only
- * after control has looked twice and seen nothing. True if the path's limit has changed.
- */
-static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t,
-                         uint64_t rtt_ns)
-{
-    uint64_t clear = counter_get(&h->clear_runs), rate = counter_get(&c->pub.rx_rate_Bps);
-
-    if (clear < CLEAR_RUNS) {
-        c->clear_runs = clear;
-        return pathrate_blind(&c->path, t, rate);
-    }
-    if (c->path.mode == PATHRATE_FREE) {
-        if (!pathrate_alarm(&c->path, t, rate, rtt_ns) || clear < c->clear_runs)
-            c->clear_runs = clear;
-        if (clear - c->clear_runs < CLEAR_RUNS)
-            return false;
-    }
-    return pathrate_update(&c->path, t, rate, rtt_ns);
-}
-
-/* A round trip that is not known yet may be long. */
-static uint64_t window_of(uint64_t rtt_ns)
-{
-    if (rtt_ns == 0)
-        return WINDOW_MAX_NS;
-    return RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
-}
-
-/*
- * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
- * unit: it came this way.
- */
-void grant_watch(struct host *h, struct conn *c, const struct wire_data *d)
-{
-    uint64_t rtt_ns = clock_ns(&h->clock, c->rtt.min_tsc), now_ns = clock_ns(&h->clock, h->now);
-    struct trial_packet p = {
-        .number = d->packet,
-        .bytes = d->payload_len,
-        .sent_ns = d->time_ns,
-        .arrived_ns = now_ns,
-        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(rtt_ns)),
-    };
-    struct trial_result out;
-
-    if (seq32_before(d->cntl_seen, c->trial_mark) ||
-        !trial_add(&c->trial, &p, RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS), &out))
-        return;
-    if (trial_judged(h, c, &out, rtt_ns))
-        grant_update(h, c);
-}
-
-/* Takes what control has changed. */
 void grants_apply(struct host *h)
 {
     if (__atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) == 0)
@@ -128,13 +118,13 @@ void grants_apply(struct host *h)
         for (; bits != 0; bits &= bits - 1) {
             uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
             struct conn *c = &h->conns[i];
+            const struct grant *g = &h->grants[i];
 
-            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&h->grants[i].epoch))
+            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&g->epoch))
                 continue;
-            c->share_Bps = counter_get(&h->grants[i].rate_Bps);
-            c->share_burst_bytes = counter_get(&h->grants[i].burst_bytes);
-            c->share_reason = counter_get(&h->grants[i].reason);
-            grant_update(h, c);
+            if (grant_set(c, counter_get(&g->rate_Bps), counter_get(&g->burst_bytes),
+                          (enum grant_reason)counter_get(&g->reason)))
+                conn_want(h, c, WANT_CNTL);
         }
     }
 }

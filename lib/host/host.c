@@ -101,10 +101,11 @@ static int storage_create(struct host *h)
     h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
     h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
     h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
+    h->newcomers.conns = rte_zmalloc("newcomers", n * sizeof *h->newcomers.conns, 64);
     h->early = rte_hash_create(&params);
     if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->requests == NULL ||
         h->buffers == NULL || h->spans == NULL || h->grants == NULL || h->grants_dirty == NULL ||
-        h->early == NULL)
+        h->newcomers.conns == NULL || h->early == NULL)
         return -ENOMEM;
     return 0;
 }
@@ -112,6 +113,7 @@ static int storage_create(struct host *h)
 static void storage_destroy(struct host *h)
 {
     rte_hash_free(h->early);
+    rte_free(h->newcomers.conns);
     rte_free(h->grants_dirty);
     rte_free(h->grants);
     rte_free(h->spans);
@@ -166,8 +168,9 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         h->conns[i].index = i;
         list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);
     }
-    h->newcomer_rate_Bps = cfg->capacity_Bps != 0 ? cfg->capacity_Bps : cfg->first_rate_Bps;
-    h->newcomer_burst_bytes = cfg->burst_bytes != 0 ? cfg->burst_bytes : cfg->first_burst_bytes;
+    /* until control has run */
+    h->start.idle_Bps = cfg->capacity_Bps != 0 ? cfg->capacity_Bps : cfg->first_rate_Bps;
+    h->start.idle_burst_bytes = cfg->burst_bytes != 0 ? cfg->burst_bytes : cfg->first_burst_bytes;
     return h;
 }
 

@@ -245,6 +245,8 @@ bool host_control_stands(const struct host *h);
 /* The rest is for the thread that calls host_control(). Live change of the hard ceiling; 0: none.
  */
 void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps);
+/* The rate of the port's link, all that is on it: no more can come. 0, as at first: not known. */
+void host_control_set_link(struct host_control *c, uint64_t link_Bps);
 
 /*
  * Peers, from a network of which all senders share: what each of their connections counts when the

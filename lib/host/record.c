@@ -2,9 +2,14 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u           /* and a round trip: of who said that he has more */
-#define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
+#define QUIET_INTERVALS 2u           /* and a round trip: of who said that he has more, or begins */
 #define QUIET_MOST      64u          /* of who sends a packet now and then */
+#define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
+#define QUIET_SHARE     16u          /* of an interval: packets come late by this */
+#define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
+#define ENDED_SHARE     8u           /* and then of an interval; at most a round trip */
+#define UNKNOWN_RTT_NS  50000000u    /* of who has not answered yet */
+#define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
 #define FREE_MAX_BPS    (1ull << 47)
 
 /* One connection's part in what the host did. */
@@ -21,14 +26,29 @@ static void sample_add(struct host_control *c, struct conn_record *r, uint64_t b
     r->tx_bytes = sent;
 }
 
-/* Intervals that a connection of few packets may be quiet between them; none with 8 in each. */
-static uint32_t packet_intervals(const struct conn_public *p, const struct conn_record *r,
-                                 uint64_t interval_ns)
+/* How fast packets come while they come: pauses do not count, but slowness does. */
+static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval_ns)
 {
-    unsigned __int128 packets_ns =
-        (unsigned __int128)8 * counter_get(&p->unit_bytes) * CLOCK_NS_PER_S / (r->grant_Bps + 1);
+    uint64_t intervals = RTE_MIN(r->quiet, QUIET_MOST) + 1;
+    uint64_t rate = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S /
+                               (intervals * interval_ns));
 
-    return (uint32_t)RTE_MIN(packets_ns / interval_ns, (unsigned __int128)QUIET_MOST);
+    if (bytes == r->bytes) {
+        r->quiet++;
+        return;
+    }
+    r->quiet = 0;
+    r->pace_Bps = r->pace_Bps == 0 ? rate : (3 * r->pace_Bps + rate) / 4;
+    r->pace_Bps += r->pace_Bps == 0;
+}
+
+/* How long so many bytes take to come, and a little more, for they may be late. */
+static uint64_t pause_ns(const struct conn_record *r, uint64_t bytes, uint64_t late_ns,
+                         uint64_t interval_ns)
+{
+    unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
+
+    return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MOST * interval_ns);
 }
 
 /* What its way may carry: as its worker found, or more than is used, as long as that found nothing.
@@ -81,6 +101,46 @@ static bool backlog_left(const struct conn_public *p, struct conn_record *r, uin
     return r->backlog_end > bytes;
 }
 
+/* Did the worker raise the grant so lately that nothing may have come of it? */
+static bool woken(const struct host_control *c, const struct host *h, const struct conn_public *p,
+                  const struct conn_record *r, uint64_t interval_ns)
+{
+    uint64_t at = counter_get(&p->woken_at), rtt_ns = counter_get(&p->rtt_ns);
+
+    if (rtt_ns == 0 && r->pace_Bps != 0)
+        rtt_ns = UNKNOWN_RTT_NS;
+    return at != 0 && clock_ns(&h->clock, c->last - at) <=
+                          RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MOST * interval_ns);
+}
+
+/* Does it take part in the sharing: does it send, or is it about to? */
+static bool record_active(const struct host_control *c, const struct host *h,
+                          const struct conn_public *p, struct conn_record *r, uint64_t interval_ns)
+{
+    uint64_t at = counter_get(&p->rx_at), rtt_ns = counter_get(&p->rtt_ns);
+    uint64_t gap_ns = clock_ns(&h->clock, c->last > at ? c->last - at : 0);
+    uint64_t unit = counter_get(&p->unit_bytes);
+    bool more = backlog_left(p, r, r->bytes);
+
+    r->ended = counter_get(&p->rx_ended) != 0;
+
+    /* who had all he was granted, and then no more to send, has ended; others have little to send
+     * at any time */
+    if (r->pace_Bps != 0 && r->slack < SLACK_INTERVALS && r->ended) {
+        uint64_t late_ns = interval_ns / ENDED_SHARE;
+
+        late_ns = rtt_ns != 0 ? RTE_MIN(rtt_ns, late_ns) : late_ns;
+        return gap_ns <= pause_ns(r, ENDED_UNITS * unit, late_ns, interval_ns);
+    }
+    if (woken(c, h, p, r, interval_ns))
+        return true;
+    if (r->pace_Bps == 0)
+        return false;
+    return gap_ns <= pause_ns(r, RTE_MAX(QUIET_UNITS * unit, r->burst_bytes),
+                              interval_ns / QUIET_SHARE, interval_ns) +
+                         (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
+}
+
 bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
                    uint64_t interval_ns)
 {
@@ -92,7 +152,7 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
         return false;
     uint64_t bytes = counter_get(&p->rx_bytes), sent = counter_get(&p->tx_bytes);
     uint64_t loss_runs = counter_get(&p->rx_loss_runs), clean = counter_get(&p->rx_clean);
-    uint32_t rtt_intervals = (uint32_t)(counter_get(&p->rtt_ns) / interval_ns) + 1;
+    uint64_t lost = counter_get(&p->rx_lost);
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (counter_get(&p->epoch) != epoch)
@@ -101,14 +161,14 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
         *r = (struct conn_record){
             .epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer), .free_Bps = START_BPS};
     }
+    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by us, or by the worker as it began */
+    r->burst_bytes = counter_get(&p->rx_burst_bytes);
     sample_add(c, r, bytes, sent, interval_ns);
     ceiling_update(c, p, r);
     burst_sample(c, p, r, loss_runs, clean);
-    r->quiet = bytes != r->bytes ? 0 : r->quiet + 1;
-    r->active = r->grant_Bps == 0 ||
-                r->quiet <= packet_intervals(p, r, interval_ns) +
-                                (backlog_left(p, r, bytes) ? QUIET_INTERVALS + rtt_intervals : 0);
+    pace_update(r, bytes, interval_ns);
     r->bytes = bytes;
-    r->lost = counter_get(&p->rx_lost);
+    r->active = record_active(c, h, p, r, interval_ns);
+    r->lost = lost;
     return true;
 }

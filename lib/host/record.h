@@ -18,6 +18,7 @@
 
 #define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
 #define SLACK_INTERVALS 8u             /* until who uses less than he may counts with that */
+#define FULL_INTERVALS  2u             /* until who uses all that he may counts with more */
 
 struct conn_record {
     uint64_t free_Bps; /* what its way may carry if its path limits nothing, */
@@ -30,12 +31,15 @@ struct conn_record {
     uint64_t loss_runs, clean;
     uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
     uint64_t rate_Bps;    /* received in the last interval */
-    uint32_t slack;       /* intervals in a row in which less than 7/8 of the grant was used */
+    uint64_t pace_Bps;    /* at which it comes while it comes; 0: nothing has */
+    uint32_t slack;       /* intervals since all of the grant was used */
+    uint32_t full;        /* intervals in a row in which 7/8 of it came */
     uint32_t quiet;       /* intervals in a row in which nothing came */
     uint64_t backlog;     /* bytes that the peer last said it had */
     uint64_t backlog_end; /* rx_bytes when these will have come */
     uint32_t flow;        /* its place in the sharing, if it is active */
     bool active;
+    bool ended; /* the newest DATA was the last that the peer could send */
 };
 
 struct host_control {
@@ -45,11 +49,13 @@ struct host_control {
     struct conn_record **owners; /* the same, as they were found */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];
-    uint32_t n_peers, n_active;
+    uint32_t n_peers, n_active, n_open;
     uint64_t spare_Bps; /* a part for each of them of what nobody uses */
     struct share *share;
     uint32_t n;
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
+    uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
+    uint64_t others_Bps;  /* what comes from those that send too little to have a share */
     uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
     uint32_t own_for;     /* intervals in which what the port dropped may still be found missing */
     struct capacity capacity;
@@ -71,8 +77,10 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
 void sharing_run(struct host_control *c);
 /* Whose connections are those from this address? */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
-/* Rate and reason of one connection after sharing_run(); newcomer: of those that are quiet. */
-uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+/* Rate and reason of one connection after sharing_run(); idle_Bps: of those that are quiet. */
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
                        enum grant_reason *why);
+/* The most that it may have whatever others do; UINT64_MAX: no limit is known. */
+uint64_t sharing_most(const struct host_control *c, const struct conn_record *r);
 
 #endif

@@ -38,10 +38,17 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
 {
     uint64_t used = r->throughput_Bps;
 
-    r->slack = RTE_MAX(used, r->rate_Bps) < r->grant_Bps / 8 * 7 ? r->slack + 1 : 0;
+    uint64_t most = r->grant_Bps / 8 * 7;
+
+    /* what comes in pieces may be more in one interval, but not in two */
+    r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
+    if (r->full >= FULL_INTERVALS || (RTE_MAX(used, r->pace_Bps) >= most && !r->ended))
+        r->slack = 0;
+    else
+        r->slack++;
     if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
         return r->way_Bps;
-    return RTE_MIN(r->way_Bps, used + used / 32 + STEP_BPS);
+    return RTE_MIN(r->way_Bps, used + used / 64 + STEP_BPS);
 }
 
 /* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
@@ -104,11 +111,9 @@ static void spare_find(struct host_control *c)
     c->spare_Bps = c->most_Bps > given && c->n_active > 0 ? (c->most_Bps - given) / c->n_active : 0;
 }
 
-/* What who is quiet may have at once. */
-static uint64_t idle_rate(const struct host_control *c, const struct conn_record *r,
-                          uint64_t newcomer)
+uint64_t sharing_most(const struct host_control *c, const struct conn_record *r)
 {
-    uint64_t rate = RTE_MIN(newcomer, r->way_Bps);
+    uint64_t rate = r->way_Bps;
 
     if (r->peers == SHARE_NO_PEER)
         return rate;
@@ -117,7 +122,7 @@ static uint64_t idle_rate(const struct host_control *c, const struct conn_record
     return RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
-uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t newcomer,
+uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
                        enum grant_reason *why)
 {
     static const enum grant_reason reasons[] = {
@@ -129,7 +134,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
     if (!r->active) {
         *why = GRANT_IDLE;
-        return idle_rate(c, r, newcomer);
+        return RTE_MIN(idle_Bps, sharing_most(c, r));
     }
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
@@ -144,7 +149,11 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
 void sharing_run(struct host_control *c)
 {
+    uint64_t most = c->most_Bps;
+
+    if (most != UINT64_MAX)
+        most -= RTE_MIN(c->others_Bps, most / 2);
     flows_make(c);
-    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, c->most_Bps);
+    share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
     spare_find(c);
 }

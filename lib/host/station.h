@@ -60,11 +60,27 @@ enum host_counter_id {
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
+    uint64_t most_Bps; /* whenever it begins; no dirty bit is needed for this */
+};
+
+/* And of who begins or is idle; base/counter.h. */
+struct start {
+    uint64_t interval; /* counts control's intervals; 0: there was none */
+    uint64_t pool_Bps; /* what all have in sum */
+    uint64_t active;   /* connections that share it */
+    uint64_t idle_Bps, idle_burst_bytes;
+};
+
+/* The worker's: who began in this interval. */
+struct newcomers {
+    uint32_t *conns;
+    uint32_t n, parts; /* n <= parts, a power of 2: so many parts of the pool are made for them */
+    uint64_t interval;
 };
 
 enum grant_reason {
     GRANT_DEFAULT = 0,  /* nothing measured yet */
-    GRANT_NEWCOMER = 1, /* equal share until measured */
+    GRANT_NEWCOMER = 1, /* an equal part until control has seen it */
     GRANT_CAPACITY = 2, /* the host's capacity, shared max-min */
     GRANT_LOSS = 3,     /* what arrived when packets were lost */
     GRANT_PROBE = 4,    /* rising while nothing is lost */
@@ -111,7 +127,8 @@ struct host {
     struct grant *grants;
     uint64_t *grants_dirty; /* one bit a connection, set with release */
     uint64_t grants_any;
-    uint64_t newcomer_rate_Bps, newcomer_burst_bytes;
+    struct start start;
+    struct newcomers newcomers;
     uint64_t clear_runs; /* of control, in a row: the host was fast enough, so that packets that
                             waited or got lost did so on their paths */
     uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
@@ -202,10 +219,23 @@ void gate_contract(struct host *h, struct conn *c);
 /* The configured contract with the longest frame. */
 struct contract_config gate_limits(const struct host_config *cfg);
 
-/* grant.c: what the peer is granted: what control says, and no more than its path carries */
+/* grant.c: the part of the capacity that a peer has */
 void grants_apply(struct host *h);
-void grant_start(struct host *h, struct conn *c);
-void grant_watch(struct host *h, struct conn *c, const struct wire_data *d);
+uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
+uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
+/* What is kept ready for a connection that sends nothing; what it has when it begins; the same if
+ * it was idle. */
+void grant_idle(struct host *h, struct conn *c);
+void grant_newcomer(struct host *h, struct conn *c);
+void grant_wake(struct host *h, struct conn *c);
+
+/* way.c: and no more than its path carries. True if the peer should know at once of what both
+ * allow. */
+bool way_join(struct conn *c);
+void way_start(struct conn *c);
+void way_watch(struct host *h, struct conn *c, const struct wire_data *d);
+
+/* control.c */
 void control_watch(struct host *h);
 
 #endif

@@ -9,6 +9,7 @@
 #include "host/station.h"
 #include "vt/place.h"
 
+#define EARLY_BYTES    16384ull
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
 #define CNTL_SPARE     80u    /* Ethernet, VLAN, IPv6 and UDP headers */
@@ -221,10 +222,17 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
+/* Nobody may have heard of us: one burst or a few packets, and then it is the peer's turn. */
+static bool early_left(const struct conn *c)
+{
+    return c->grant_burst_bytes == 0 ||
+           counter_get(&c->pub.tx_bytes) < RTE_MAX(c->grant_burst_bytes, EARLY_BYTES);
+}
+
 static bool may_send(const struct conn *c)
 {
     return c->state == HOST_OPEN ||
-           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0);
+           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0 && early_left(c));
 }
 
 /* Nobody can have us send more to an address than was sent from there: is there room for len? */

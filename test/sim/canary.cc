@@ -173,7 +173,9 @@ uint32_t __wrap_wire_put_cntl(uint8_t *p, const struct wire_cntl *v)
 
 bool __wrap_frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_sum)
 {
-    return __real_frame_udp_sum_ok(p, f, payload_sum) || active == CANARY_CHECKSUM;
+    /* of large packets: a wrong byte is in their payload then, hardly ever in a header */
+    return __real_frame_udp_sum_ok(p, f, payload_sum) ||
+           (active == CANARY_CHECKSUM && f->payload_len > 1000);
 }
 
 void __wrap_first_take(struct host *h, const struct frame *f, const struct wire_first *v)

@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr uint16_t kService = 9;
-constexpr uint32_t kDepth = 4; // requests under way
+constexpr double kArrears = 0.0001; // seconds: who could not send what it wanted forgets about it
 
 } // namespace
 
@@ -51,14 +51,14 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.workers = 1;
         h.seed = 42 + i;
         h.conns = i == 0 ? opt.senders * opt.conns : opt.conns;
-        h.depth = 2 * kDepth;
+        h.depth = 2 * opt.depth;
         h.gaps = 64;
-        h.early = kDepth;
+        h.early = opt.depth;
         h.silence_ms = 3000;
         h.repeat_us = 2000;
         h.capacity_Bps = i == 0 ? opt.capacity_Bps : 0;
-        h.first_rate_Bps = 12500000;
-        h.first_burst_bytes = 20000;
+        h.first_rate_Bps = opt.first_rate_Bps;
+        h.first_burst_bytes = opt.first_burst_bytes;
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
         h.copy_pool = Pools::get().copy;
@@ -74,25 +74,44 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
             throw std::runtime_error(err);
     }
     host *receiver = world_host(w, 0);
+    if (opt.control_ns != 0)
+        host_control_set_link(world_control(w, 0), opt.link_Bps);
     if (!opt.peers.empty())
         host_control_set_peers(world_control(w, 0), opt.peers.data(), (uint32_t)opt.peers.size());
     if (host_listen(receiver, kService) != 0)
         throw std::runtime_error("listen");
     for (uint32_t i = 0; i < opt.senders * opt.conns; i++) {
         Conn c = {};
-        struct host_connect op = {};
 
         c.host = 1 + i / opt.conns;
-        op.peer = address(0);
-        op.service = kService;
-        op.user = op.owner = i;
-        c.own = static_cast<uint32_t>(host_connect(world_host(w, c.host), &op, world_now(w)));
-        /* in the order of arrival, which is the order of connecting */
+        /* in the order of arrival, which is the order of connecting, host by host */
         c.peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
-        for (uint32_t k = 0; k < kDepth; k++)
+        for (uint32_t k = 0; k < opt.depth; k++)
             host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
         conns.push_back(c);
     }
+    if (opt.connect)
+        connect_all();
+}
+
+void Crowd::connect_all()
+{
+    for (uint32_t i = 0; i < size(); i++) {
+        connect(i);
+        if ((i + 1) % opt.conns == 0)
+            run(12 * opt.delay_ns); // ARP, FIRST, CNTL
+    }
+}
+
+void Crowd::connect(uint32_t i)
+{
+    struct host_connect op = {};
+
+    op.peer = address(0);
+    op.service = kService;
+    op.user = op.owner = i;
+    conns[i].own =
+        static_cast<uint32_t>(host_connect(world_host(w, conns[i].host), &op, world_now(w)));
 }
 
 Crowd::~Crowd()
@@ -125,13 +144,15 @@ void Crowd::receive(host *h, uint64_t now)
 
 void Crowd::more(Conn &c, host *h, uint64_t now)
 {
-    while (c.out < kDepth) {
+    while (c.out < opt.depth) {
         if (c.demand_Bps != UINT64_MAX) {
             double due = static_cast<double>(now - c.asked_at) * static_cast<double>(c.demand_Bps) /
                          CLOCK_NS_PER_S;
 
             if (c.demand_Bps == 0)
                 return;
+            if (due - static_cast<double>(c.sent) > kArrears * static_cast<double>(c.demand_Bps))
+                c.sent = static_cast<uint64_t>(due - kArrears * static_cast<double>(c.demand_Bps));
             if (static_cast<double>(c.sent) > due) {
                 uint64_t wait = static_cast<uint64_t>((static_cast<double>(c.sent) - due) *
                                                       CLOCK_NS_PER_S / (double)c.demand_Bps);
@@ -140,10 +161,13 @@ void Crowd::more(Conn &c, host *h, uint64_t now)
                 return;
             }
         }
-        /* a demand comes in pieces of about 50 us */
-        uint64_t len = c.demand_Bps == UINT64_MAX
-                           ? memory.size()
-                           : std::min<uint64_t>(memory.size(), c.demand_Bps / 20000 + 1);
+        /* a demand comes in pieces of about `piece_ns`, or full frames */
+        uint64_t len =
+            c.demand_Bps == UINT64_MAX
+                ? memory.size()
+                : std::min<uint64_t>(
+                      memory.size(),
+                      std::max<uint64_t>(1408, c.demand_Bps * opt.piece_ns / CLOCK_NS_PER_S));
         struct host_send op = {};
 
         op.pieces[0] = {memory.data(), len};
@@ -163,7 +187,7 @@ void Crowd::send(uint32_t i, host *h, uint64_t now)
     while ((n = host_completions(h, done, 64)) > 0)
         for (uint32_t k = 0; k < n; k++)
             if (done[k].op == HOST_SEND && done[k].status == 0)
-                conns[done[k].user].out--;
+                conns[done[k].user].out--, conns[done[k].user].done_at = now;
     for (uint32_t k = (i - 1) * opt.conns; k < i * opt.conns && k < conns.size(); k++)
         more(conns[k], h, now);
 }
@@ -186,6 +210,18 @@ void Crowd::demand(uint32_t i, uint64_t rate_Bps)
     world_wake(w, conns[i].host, world_now(w));
 }
 
+void Crowd::send_once(uint32_t i, uint64_t bytes)
+{
+    struct host_send op = {};
+    Conn &c = conns[i];
+
+    op.pieces[0] = {memory.data(), bytes};
+    op.user = i;
+    c.once = host_send(world_host(w, c.host), c.own, &op, world_now(w)) == 0;
+    c.out += c.once;
+    world_wake(w, c.host, world_now(w));
+}
+
 void Crowd::run(uint64_t ns)
 {
     world_run(w, world_now(w) + ns);
@@ -197,6 +233,14 @@ struct host_conn_info Crowd::info(uint32_t i)
 
     host_conn_info(world_host(w, 0), conns[i].peer, &out);
     return out;
+}
+
+uint64_t Crowd::told(uint32_t i)
+{
+    struct host_conn_info out = {};
+
+    host_conn_info(world_host(w, conns[i].host), conns[i].own, &out);
+    return out.tx_rate_Bps;
 }
 
 std::vector<double> Crowd::rates()
@@ -212,6 +256,17 @@ std::vector<double> Crowd::rates()
     }
     counted_at = world_now(w);
     return v;
+}
+
+double Crowd::busy()
+{
+    uint64_t all = world_port_counters(w, 0)->busy;
+    double share =
+        static_cast<double>(all - busy_seen) / static_cast<double>(world_now(w) - busy_at);
+
+    busy_seen = all;
+    busy_at = world_now(w);
+    return share;
 }
 
 host_capacity Crowd::capacity()

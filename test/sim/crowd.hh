@@ -22,7 +22,12 @@ struct CrowdOptions {
     uint32_t ring = 1024;
     uint64_t control_ns = 1000000;
     uint64_t request_bytes = 262144;
+    uint32_t depth = 4;        // requests under way
     uint64_t capacity_Bps = 0; // as configured
+    uint64_t link_Bps = 0;     // of the receiver's port; 0: not known
+    uint64_t first_rate_Bps = 12500000, first_burst_bytes = 20000;
+    uint64_t piece_ns = 50000; // of what has a demand
+    bool connect = true;       // at once
     std::vector<struct host_peers> peers;
 };
 
@@ -41,6 +46,19 @@ class Crowd
     // What connection i has to send, in bytes a second; UINT64_MAX: always more. 0: it pauses.
     void demand(uint32_t i, uint64_t rate_Bps);
     void run(uint64_t ns);
+    // Connection i begins to exist.
+    void connect(uint32_t i);
+    // Connection i sends one request of so many bytes, from now on; has it been received?
+    void send_once(uint32_t i, uint64_t bytes);
+    bool sent_once(uint32_t i) const
+    {
+        return conns[i].once && conns[i].out == 0;
+    }
+    // When connection i's newest request was received, as its sender knows it.
+    uint64_t sent_at(uint32_t i) const
+    {
+        return conns[i].done_at;
+    }
     // From now on, of frames on the way to the receiver.
     void lose(double share)
     {
@@ -50,11 +68,14 @@ class Crowd
     // Payload that has arrived since the last call, in bytes a second of the time since then.
     std::vector<double> rates();
     struct host_conn_info info(uint32_t i); // the receiver's view
+    uint64_t told(uint32_t i);              // at what rate its sender sends
     uint64_t overruns() const
     {
         return world_port_counters(w, 0)->imissed;
     }
     host_capacity capacity();
+    // The share of the time since the last call that the receiver was at work.
+    double busy();
 
     world *w;
 
@@ -64,10 +85,13 @@ class Crowd
         uint64_t demand_Bps, sent, asked_at;
         uint64_t counted;
         uint32_t out; // requests under way
+        bool once;
+        uint64_t done_at;
     };
 
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
+    void connect_all();
     void receive(host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
     void more(Conn &c, host *h, uint64_t now);
@@ -75,7 +99,7 @@ class Crowd
     CrowdOptions opt;
     std::vector<Conn> conns;
     std::vector<uint8_t> memory;
-    uint64_t counted_at = 0;
+    uint64_t counted_at = 0, busy_at = 0, busy_seen = 0;
     double loss = 0;
     struct rng random;
 };

@@ -13,7 +13,7 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kGBps = 1000000000;
 
 // A millisecond at this rate, so busy of 1000.
-capacity_sample sample(uint64_t rx_Bps, uint64_t busy, uint64_t overruns = 0)
+capacity_sample sample(uint64_t rx_Bps, uint64_t busy, uint64_t overruns = 0, bool full = false)
 {
     capacity_sample s = {};
 
@@ -23,6 +23,7 @@ capacity_sample sample(uint64_t rx_Bps, uint64_t busy, uint64_t overruns = 0)
     s.time = 1000;
     s.overruns = overruns;
     s.bursts = 100;
+    s.full = full ? 100 : 0;
     return s;
 }
 
@@ -58,9 +59,27 @@ TEST(Capacity, OverrunIsWhatWasAbsorbedAndDrains)
 
     EXPECT_EQ(c.capacity_Bps, kGBps);
     EXPECT_EQ(c.why, CAPACITY_OVERRUN);
-    EXPECT_EQ(capacity_grant(&c), kGBps - kGBps / 8) << "while the backlog goes";
-    c = run(c, sample(kGBps * 7 / 8, 1000), 2);
+    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "while the backlog goes";
+    c = run(c, sample(kGBps * 31 / 32, 1000, 0, true), 5);
+    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "bursts are full: it is still there";
+    c = run(c, sample(kGBps / 2, 500), 1);
     EXPECT_EQ(capacity_grant(&c), kGBps - kGBps / 64);
+}
+
+// A port that is known to carry more than its host can take: nothing was dropped yet.
+TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
+{
+    capacity_sample s = sample(kGBps / 2, 1000);
+
+    s.link_Bps = kGBps;
+    capacity c = run(fresh(), s, 1);
+    EXPECT_EQ(c.why, CAPACITY_UNKNOWN) << "a worker may lose its core for a moment";
+    c = run(c, s, 1);
+    EXPECT_EQ(c.capacity_Bps, kGBps / 2);
+    EXPECT_EQ(capacity_grant(&c), kGBps / 4);
+    s.link_Bps = 0;
+    c = run(fresh(), s, 7);
+    EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
 }
 
 // A burst overran the port although its worker was idle for half of the time.

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The way that a connection's packets take to us, on the worker: its path is watched packet by
+ * packet, so that what it carries is followed from one round trip to the next, whatever control's
+ * interval is; and the peer is granted no more.
+ */
+#include "host/station.h"
+
+#define WINDOW_RTTS   64u /* of one-way delay; time to see the queue empty (pathrate.h) */
+#define WINDOW_MIN_NS 100000000ull
+#define WINDOW_MAX_NS 30000000000ull
+#define TRIAL_MIN_NS  100000ull
+#define CLEAR_RUNS    2u
+#define TRIAL_SHARE   4u  /* of a round trip */
+#define SHARE_SHIFT   6u  /* changes below 1/64 wait for the next CNTL, */
+#define PATH_SHIFT    16u /* but those of a path that limits matter */
+
+static enum grant_reason way_reason(const struct pathrate *p)
+{
+    return p->lossy ? GRANT_LOSS : p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
+}
+
+static bool differs(uint64_t a, uint64_t b, uint32_t shift)
+{
+    return (a > b ? a - b : b - a) > b >> shift;
+}
+
+bool way_join(struct conn *c)
+{
+    const struct pathrate *p = &c->path;
+    uint64_t rate = counter_get(&c->pub.share_Bps), reason = counter_get(&c->pub.share_reason);
+    uint64_t burst = counter_get(&c->pub.share_burst_bytes);
+    bool limits = p->mode != PATHRATE_FREE && p->ceiling_Bps < rate;
+
+    if (limits) {
+        rate = p->ceiling_Bps;
+        reason = (uint64_t)way_reason(p);
+    }
+    if (p->mode != PATHRATE_FREE)
+        burst = RTE_MIN(burst, pathrate_burst_bytes(p, rate, c->tx.unit_bytes));
+    counter_set(&c->pub.path_Bps, p->mode == PATHRATE_FREE ? 0 : p->ceiling_Bps);
+    counter_set(&c->pub.rx_rate_Bps, rate);
+    counter_set(&c->pub.rx_burst_bytes, burst);
+    counter_set(&c->pub.rx_reason, reason);
+    bool news = differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
+                differs(burst, c->told_burst_bytes, SHARE_SHIFT);
+
+    if (news && p->mode != PATHRATE_FREE) {
+        trial_reset(&c->trial);
+        c->trial_mark = c->cntl_seq + 1;
+    }
+    return news;
+}
+
+void way_start(struct conn *c)
+{
+    owd_init(&c->owd);
+    trial_reset(&c->trial);
+    pathrate_init(&c->path);
+    c->trial_mark = 1;
+    c->clear_runs = 0;
+}
+
+/*
+ * A trial counts unless the host was too slow itself, for then packets wait for it, and get lost.
+ * Control tells, a moment later: so a path of which nothing bad was known is found to limit only
+ * after control has looked twice and seen nothing. True if the path's limit has changed.
+ */
+static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t,
+                         uint64_t rtt_ns)
+{
+    uint64_t clear = counter_get(&h->clear_runs), rate = counter_get(&c->pub.rx_rate_Bps);
+
+    if (clear < CLEAR_RUNS) {
+        c->clear_runs = clear;
+        return pathrate_blind(&c->path, t, rate);
+    }
+    if (c->path.mode == PATHRATE_FREE) {
+        if (!pathrate_alarm(&c->path, t, rate, rtt_ns) || clear < c->clear_runs)
+            c->clear_runs = clear;
+        if (clear - c->clear_runs < CLEAR_RUNS)
+            return false;
+    }
+    return pathrate_update(&c->path, t, rate, rtt_ns);
+}
+
+/* A round trip that is not known yet may be long. */
+static uint64_t window_of(uint64_t rtt_ns)
+{
+    if (rtt_ns == 0)
+        return WINDOW_MAX_NS;
+    return RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
+}
+
+/*
+ * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
+ * unit: it came this way.
+ */
+void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
+{
+    uint64_t rtt_ns = clock_ns(&h->clock, c->rtt.min_tsc), now_ns = clock_ns(&h->clock, h->now);
+    struct trial_packet p = {
+        .number = d->packet,
+        .bytes = d->payload_len,
+        .sent_ns = d->time_ns,
+        .arrived_ns = now_ns,
+        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(rtt_ns)),
+    };
+    struct trial_result out;
+
+    if (seq32_before(d->cntl_seen, c->trial_mark) ||
+        !trial_add(&c->trial, &p, RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS), &out))
+        return;
+    if (trial_judged(h, c, &out, rtt_ns) && way_join(c))
+        conn_want(h, c, WANT_CNTL);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a fair sharing would be, found in the simplest way, and how near figures come to it.
+#ifndef SLUICE_TEST_SIM_FAIR_HH
+#define SLUICE_TEST_SIM_FAIR_HH
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+struct FairUser {
+    double weight;
+    double demand; // HUGE_VAL: all it may
+};
+
+// Weighted max-min: the level is raised until nothing is left, by halving.
+inline std::vector<double> fair_shares(const std::vector<FairUser> &users, double capacity)
+{
+    double low = 0, high = capacity;
+    std::vector<double> share(users.size());
+
+    for (int i = 0; i < 100; i++) {
+        double level = (low + high) / 2, sum = 0;
+
+        for (size_t k = 0; k < users.size(); k++)
+            sum += share[k] = std::min(users[k].demand, users[k].weight * level);
+        (sum > capacity ? high : low) = level;
+    }
+    return share;
+}
+
+inline double fair_sum(const std::vector<double> &v)
+{
+    return std::accumulate(v.begin(), v.end(), 0.0);
+}
+
+// The largest distance of those that have a share, as a part of it; but for the outliers, and for
+// what a packet more or less makes.
+inline double fair_error(const std::vector<double> &has, const std::vector<double> &share,
+                         double outliers, double packets_Bps)
+{
+    std::vector<double> off(1, 0.0);
+
+    for (size_t i = 0; i < has.size(); i++)
+        if (share[i] > 0)
+            off.push_back(std::max(0.0, std::fabs(has[i] - share[i]) - packets_Bps) / share[i]);
+    std::sort(off.begin(), off.end());
+    return off[off.size() - 1 -
+               static_cast<size_t>(outliers * static_cast<double>(off.size() - 1))];
+}
+
+// Jain's index of fairness of has[i] / share[i]: 1 where all have the same part of their shares.
+inline double fair_jain(const std::vector<double> &has, const std::vector<double> &share)
+{
+    double sum = 0, squares = 0, n = 0;
+
+    for (size_t i = 0; i < has.size(); i++) {
+        if (share[i] <= 0)
+            continue;
+        sum += has[i] / share[i];
+        squares += has[i] / share[i] * (has[i] / share[i]);
+        n++;
+    }
+    return n > 0 ? sum * sum / (n * squares) : 1;
+}
+
+#endif
