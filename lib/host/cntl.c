@@ -222,7 +222,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
     v->posted = c->rx.tail;
-    v->received = c->rx.packets;
+    v->received = c->told_packets = c->rx.packets;
     v->lost = c->rx.lost;
     v->rate_Bps = counter_get(&c->pub.rx_rate_Bps);
     v->burst_bytes =

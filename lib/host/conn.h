@@ -109,6 +109,7 @@ struct conn {
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
     uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
+    uint64_t told_packets;                   /* that had come when it was made */
     uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
     uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
     uint64_t echo_at;                        /* when it was sent */

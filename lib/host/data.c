@@ -4,7 +4,8 @@
 
 #include "vt/place.h"
 
-#define PAUSE_SHARE 8u /* a round trip may be measured too long by this part of it */
+#define FLIGHT_PARTS 4u /* a CNTL for each, so that the next may leave */
+#define PAUSE_SHARE  8u /* a round trip may be measured too long by this part of it */
 
 static enum host_counter_id verdict_counter(enum vt_verdict v)
 {
@@ -151,6 +152,14 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_at, c->heard_at);
 }
 
+/* Early on its sender has no more under way than we told it has come (gate_flight()). */
+static bool flight_told(const struct conn *c)
+{
+    uint64_t least = FLIGHT_BYTES / c->tx.unit_bytes;
+
+    return c->rx.packets - c->told_packets < RTE_MAX(c->rx.packets, least) / FLIGHT_PARTS;
+}
+
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
                const struct frame *f)
 {
@@ -196,6 +205,8 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
 
     counter_set(&c->pub.rx_ended, last && !c->dreq_due);
+    if (!flight_told(c))
+        want |= WANT_CNTL;
     grant_wake(h, c);
     if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))
         want |= WANT_CNTL;

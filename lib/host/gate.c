@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "host/station.h"
 
-#define VLAN_TAG     4u
-#define FLIGHT_BYTES (1u << 18)
+#define VLAN_TAG 4u
 
 /* Is there a contract at all? */
 static bool bound(const struct conn *c)

@@ -25,6 +25,7 @@
 #define HOST_REPLIES_MAX    64u
 #define HOST_FOREIGN_MAX    64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
+#define FLIGHT_BYTES        (1u << 18)  /* under way on a path of which nothing is known */
 #define NONE                UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */

@@ -10,6 +10,7 @@
 #define WINDOW_MIN_NS 100000000ull
 #define WINDOW_MAX_NS 30000000000ull
 #define TRIAL_MIN_NS  100000ull
+#define TRIAL_MAX_NS  10000000000ull
 #define CLEAR_RUNS    2u
 #define TRIAL_SHARE   4u  /* of a round trip */
 #define SHARE_SHIFT   6u  /* changes below 1/64 wait for the next CNTL, */
@@ -92,6 +93,17 @@ static uint64_t window_of(uint64_t rtt_ns)
     return RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
 }
 
+/* How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
+ * waits for that burst. */
+static uint64_t trial_ns(const struct conn *c, uint64_t rtt_ns)
+{
+    uint64_t rate = counter_get(&c->pub.rx_rate_Bps), burst = counter_get(&c->pub.rx_burst_bytes);
+    unsigned __int128 bursts_ns = (unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1);
+
+    return RTE_MAX(RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS),
+                   (uint64_t)RTE_MIN(bursts_ns, (unsigned __int128)TRIAL_MAX_NS));
+}
+
 /*
  * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
  * unit: it came this way.
@@ -109,7 +121,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
     struct trial_result out;
 
     if (seq32_before(d->cntl_seen, c->trial_mark) ||
-        !trial_add(&c->trial, &p, RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS), &out))
+        !trial_add(&c->trial, &p, trial_ns(c, rtt_ns), &out))
         return;
     if (trial_judged(h, c, &out, rtt_ns) && way_join(c))
         conn_want(h, c, WANT_CNTL);

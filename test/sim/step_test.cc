@@ -150,8 +150,8 @@ TEST_P(StepWorld, IsSharedAnew)
 INSTANTIATE_TEST_SUITE_P(
     Senders, StepWorld,
     testing::Combine(
-        testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.06, 0, 0.95},
-                        Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.15, 0, 0.95},
+        testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.1, 0, 0.95},
+                        Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.15, 40, 0.95},
                         Scale{128, 2, 1250000000, 1024, 120 * kMs, kMs, 0, 0.4, 250, 0.95}),
         testing::Values(1, 7, 10, 16, 19)));
 INSTANTIATE_TEST_SUITE_P(Thousands, StepWorld,
