@@ -5,6 +5,9 @@
 
 #define EMPTY_TRIALS       24u /* the queue is made empty once in so many */
 #define STUCK_TRIALS       3u
+#define ALARM_NS           1e6
+#define ALARM_GROWTH       1.1
+#define ENTRY_SHARE        8u
 #define EASY_TRIALS        64u
 #define LOST_LEAST         2u /* more than so many, and an eighth, are too many */
 #define LOST_SHIFT         3u
@@ -98,7 +101,7 @@ static void target_find(struct pathrate *p, const struct trial_result *t, const 
 
     if (f->growth == 0)
         p->waver_ns += (max_of(0, (double)t->mean_ns - f->least_ns) - p->waver_ns) / 8;
-    p->target_ns = (uint64_t)max_of(target, p->waver_ns / 4) + 1;
+    p->target_ns = (uint64_t)max_of(max_of(target, p->waver_ns), p->floor_ns) + 1;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
@@ -144,6 +147,21 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
     return max_of((double)grant_Bps, part);
 }
 
+/*
+ * We have slowed down a lot, nothing ever got lost, and packets still wait: that is no queue, but
+ * what processes take that share a core, say. Back to half of where it began, with more patience.
+ */
+static void entry_check(struct pathrate *p, const struct finding *f)
+{
+    if (f->lossy)
+        p->entry_Bps = 0;
+    if (p->ceiling_Bps >= p->entry_Bps / ENTRY_SHARE)
+        return;
+    p->floor_ns = 2 * f->least_ns;
+    p->entry_Bps /= 2;
+    ceiling_set(p, (double)p->entry_Bps);
+}
+
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
@@ -168,6 +186,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         ceiling_set(
             p, max_of((double)p->ceiling_Bps, base * (1 + min_of(change * p->step, RISE_MOST))));
     p->easy = f->queue_ns <= target && grant_Bps < p->ceiling_Bps / 2 ? p->easy + 1 : 0;
+    entry_check(p, f);
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
@@ -198,9 +217,15 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     }
 }
 
-static bool alarming(const struct pathrate *p, const struct finding *f)
+/* Much is lost; or packets wait, and some get lost, too, or more and more come: not just for a
+ * process that had not its core for a while. */
+static bool alarming(const struct pathrate *p, const struct trial_result *t,
+                     const struct finding *f)
 {
-    return f->lossy || f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8;
+    bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->arrived_Bps;
+
+    return f->lossy ||
+           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -211,7 +236,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
     if (p->mode != PATHRATE_FREE)
         return false;
     target_find(p, t, &f);
-    if (alarming(p, &f))
+    if (alarming(p, t, &f))
         return true;
     return false;
 }
@@ -226,11 +251,12 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     p->least_Bps = (uint64_t)(LEAST_PACKETS * (double)t->bytes / (double)t->packets * NS_PER_S /
                               max_of(f.rtt_ns, LEAST_NS));
     p->lossy = f.lossy;
-    if (p->mode == PATHRATE_FREE && alarming(p, &f)) {
+    if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
         p->part_Bps = 0;
-        p->waver_ns = 0;
+        p->waver_ns = p->floor_ns = 0;
+        p->entry_Bps = f.lossy ? 0 : (uint64_t)f.arrived_Bps;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE)

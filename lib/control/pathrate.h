@@ -59,6 +59,8 @@ struct pathrate {
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not */
+    uint64_t entry_Bps;     /* what came as the path became the limit; 0: packets got lost since */
+    double floor_ns;        /* what was no queue of ours, since it stayed though we sent little */
     uint64_t before_Bps;    /* what came before the queue was stuck */
 };
 

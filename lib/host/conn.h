@@ -130,7 +130,8 @@ struct conn {
     struct owd owd;
     struct trial trial;
     struct pathrate path;
-    uint64_t clear_runs; /* of the host, when the path last looked well */
+    bool alarmed;        /* the path looked bad in the last trial, */
+    uint64_t clear_runs; /* and first when the host's were so many */
     uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
 
     uint64_t flight_base; /* packets before this one have arrived or are lost */

@@ -60,6 +60,7 @@ void way_start(struct conn *c)
     pathrate_init(&c->path);
     c->trial_mark = 1;
     c->clear_runs = 0;
+    c->alarmed = false;
 }
 
 /*
@@ -77,8 +78,11 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
         return pathrate_blind(&c->path, t, rate);
     }
     if (c->path.mode == PATHRATE_FREE) {
-        if (!pathrate_alarm(&c->path, t, rate, rtt_ns) || clear < c->clear_runs)
+        bool alarm = pathrate_alarm(&c->path, t, rate, rtt_ns);
+
+        if (!alarm || !c->alarmed || clear < c->clear_runs)
             c->clear_runs = clear;
+        c->alarmed = alarm;
         if (clear - c->clear_runs < CLEAR_RUNS)
             return false;
     }
