@@ -7,7 +7,6 @@
 #define STUCK_TRIALS       3u
 #define ALARM_NS           1e6
 #define ALARM_GROWTH       1.1
-#define ENTRY_SHARE        8u
 #define EASY_TRIALS        64u
 #define LOST_LEAST         2u /* more than so many, and an eighth, are too many */
 #define LOST_SHIFT         3u
@@ -16,8 +15,8 @@
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
-#define LEAST_PACKETS      2 /* a round trip, as TCP's least window */
-#define LEAST_NS           1e7
+#define LEAST_PACKETS      1 /* a round trip */
+#define LEAST_NS           5e7
 #define BESIDE_CUT         0.7
 #define USAGE_LEAST        0.94
 #define USAGE_FULL         0.98
@@ -101,7 +100,7 @@ static void target_find(struct pathrate *p, const struct trial_result *t, const 
 
     if (f->growth == 0)
         p->waver_ns += (max_of(0, (double)t->mean_ns - f->least_ns) - p->waver_ns) / 8;
-    p->target_ns = (uint64_t)max_of(max_of(target, p->waver_ns), p->floor_ns) + 1;
+    p->target_ns = (uint64_t)max_of(target, p->waver_ns) + 1;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
@@ -147,26 +146,11 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
     return max_of((double)grant_Bps, part);
 }
 
-/*
- * We have slowed down a lot, nothing ever got lost, and packets still wait: that is no queue, but
- * what processes take that share a core, say. Back to half of where it began, with more patience.
- */
-static void entry_check(struct pathrate *p, const struct finding *f)
-{
-    if (f->lossy)
-        p->entry_Bps = 0;
-    if (p->ceiling_Bps >= p->entry_Bps / ENTRY_SHARE)
-        return;
-    p->floor_ns = 2 * f->least_ns;
-    p->entry_Bps /= 2;
-    ceiling_set(p, (double)p->entry_Bps);
-}
-
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double target = (double)p->target_ns;
-    bool empty = ++p->trials >= EMPTY_TRIALS;
+    bool limits = grant_Bps >= p->ceiling_Bps / 2, empty = limits && ++p->trials >= EMPTY_TRIALS;
     double change = (empty ? -target - f->queue_ns : GAIN * (target - f->queue_ns)) / f->turn_ns;
     double base = base_find(p, f, grant_Bps);
 
@@ -185,12 +169,11 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     else if (f->used)
         ceiling_set(
             p, max_of((double)p->ceiling_Bps, base * (1 + min_of(change * p->step, RISE_MOST))));
-    p->easy = f->queue_ns <= target && grant_Bps < p->ceiling_Bps / 2 ? p->easy + 1 : 0;
-    entry_check(p, f);
+    p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
-    bool stuck = f->least_ns > 2 * target && !f->lossy && f->growth >= -1.0 / 32;
+    bool stuck = f->least_ns > 2 * target && !f->lossy && f->growth >= -1.0 / 8;
 
     if (!stuck)
         p->stuck = 0;
@@ -236,9 +219,8 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
     if (p->mode != PATHRATE_FREE)
         return false;
     target_find(p, t, &f);
-    if (alarming(p, t, &f))
-        return true;
-    return false;
+    p->lossy = f.lossy;
+    return alarming(p, t, &f);
 }
 
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -255,8 +237,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
         p->part_Bps = 0;
-        p->waver_ns = p->floor_ns = 0;
-        p->entry_Bps = f.lossy ? 0 : (uint64_t)f.arrived_Bps;
+        p->waver_ns = 0;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE)

@@ -23,7 +23,7 @@
  *   D = RTT / 12
  *
  * is shorter for who has more, he gives way until all have the same. While the queue is shorter
- * than half of that, each trial rises by twice the share of the one before. One trial in 16 aims
+ * than half of that, each trial rises by twice the share of the one before. One trial in 24 aims
  * below nothing, so that the queue is empty and all who share it know how long it is.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
@@ -49,7 +49,7 @@ struct pathrate {
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
     bool lossy;             /* the last trial lost more than fitted in */
     uint64_t target_ns;     /* 0: none */
-    uint64_t least_Bps;     /* two packets a round trip */
+    uint64_t least_Bps;     /* a packet each 50 ms, or round trip */
     uint64_t waver_ns;      /* by how much delays waver without a queue */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */
@@ -59,8 +59,6 @@ struct pathrate {
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not */
-    uint64_t entry_Bps;     /* what came as the path became the limit; 0: packets got lost since */
-    double floor_ns;        /* what was no queue of ours, since it stayed though we sent little */
     uint64_t before_Bps;    /* what came before the queue was stuck */
 };
 

@@ -41,6 +41,8 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
 {
     bool complete = false;
 
+    if (t->open && p->arrived_ns == t->first.arrived_ns && p->number < t->first.number)
+        return false; /* of the same poll, out of order */
     if (!t->open || p->arrived_ns == t->first.arrived_ns) {
         trial_begin(t, p);
         return false;

@@ -77,6 +77,13 @@ struct conn_link {
     bool queued;
 };
 
+/* The path of a connection, which did not limit it, looks bad. */
+struct conn_alarm {
+    bool on, lossy;     /* because much was lost */
+    uint32_t age;       /* trials in which it did not */
+    uint64_t clear_run; /* of the host, when it began */
+};
+
 struct conn {
     uint32_t index;
     enum host_state state;
@@ -130,8 +137,7 @@ struct conn {
     struct owd owd;
     struct trial trial;
     struct pathrate path;
-    bool alarmed;        /* the path looked bad in the last trial, */
-    uint64_t clear_runs; /* and first when the host's were so many */
+    struct conn_alarm alarm;
     uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
 
     uint64_t flight_base; /* packets before this one have arrived or are lost */

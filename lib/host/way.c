@@ -11,6 +11,7 @@
 #define WINDOW_MAX_NS 30000000000ull
 #define TRIAL_MIN_NS  100000ull
 #define TRIAL_MAX_NS  10000000000ull
+#define LOSSY_TRIALS  8u /* without a loss, until the one before is forgotten */
 #define CLEAR_RUNS    2u
 #define TRIAL_SHARE   4u  /* of a round trip */
 #define SHARE_SHIFT   6u  /* changes below 1/64 wait for the next CNTL, */
@@ -59,14 +60,33 @@ void way_start(struct conn *c)
     trial_reset(&c->trial);
     pathrate_init(&c->path);
     c->trial_mark = 1;
-    c->clear_runs = 0;
-    c->alarmed = false;
+    c->alarm = (struct conn_alarm){0};
+}
+
+/*
+ * Does the path look bad, and did it a moment ago, so that control has looked at the host twice
+ * meanwhile? Delays must last: packets wait, too, for a process that had not its core. What gets
+ * lost may come and go.
+ */
+static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
+{
+    struct conn_alarm *a = &c->alarm;
+
+    if (!alarm) {
+        if (++a->age > (a->lossy ? LOSSY_TRIALS : 0))
+            a->on = false;
+        return false;
+    }
+    if (!a->on)
+        *a = (struct conn_alarm){.on = true, .clear_run = clear};
+    a->age = 0;
+    a->lossy = a->lossy || c->path.lossy;
+    return clear - a->clear_run >= CLEAR_RUNS;
 }
 
 /*
  * A trial counts unless the host was too slow itself, for then packets wait for it, and get lost.
- * Control tells, a moment later: so a path of which nothing bad was known is found to limit only
- * after control has looked twice and seen nothing. True if the path's limit has changed.
+ * Control tells, a moment later. True if the path's limit has changed.
  */
 static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t,
                          uint64_t rtt_ns)
@@ -74,18 +94,12 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     uint64_t clear = counter_get(&h->clear_runs), rate = counter_get(&c->pub.rx_rate_Bps);
 
     if (clear < CLEAR_RUNS) {
-        c->clear_runs = clear;
+        c->alarm.on = false;
         return pathrate_blind(&c->path, t, rate);
     }
-    if (c->path.mode == PATHRATE_FREE) {
-        bool alarm = pathrate_alarm(&c->path, t, rate, rtt_ns);
-
-        if (!alarm || !c->alarmed || clear < c->clear_runs)
-            c->clear_runs = clear;
-        c->alarmed = alarm;
-        if (clear - c->clear_runs < CLEAR_RUNS)
-            return false;
-    }
+    if (c->path.mode == PATHRATE_FREE &&
+        !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, rtt_ns), clear))
+        return false;
     return pathrate_update(&c->path, t, rate, rtt_ns);
 }
 

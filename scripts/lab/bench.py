@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from . import bench_beside, bench_emu, bench_memif, bench_micro, bench_pace, bench_paced, bench_share, bench_shares, bench_tcp
+from . import bench_beside, bench_emu, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
 from .process import Lab, LabError
 from .table import Results
 
@@ -17,6 +17,7 @@ BENCHES = {
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "share": (bench_share, 0, "sharing the capacity among a million connections, against plain passes"),
     "shares": (bench_shares, 1800, "four senders into one daemon, one of which pauses: who gets what"),
+    "paths": (bench_paths, 0, "60 paths that nobody described, one flow and two, in virtual time"),
     "beside": (bench_beside, 1800, "a link of which nothing is known: alone, and beside one TCP cubic"),
     "path": (bench_micro.Micro("path"), 1200, "lib/path alone: ns a burst of 32 packets"),
     "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),

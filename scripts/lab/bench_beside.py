@@ -18,6 +18,7 @@ RTT_S = 0.040
 FRAME, MSS, UNIT = 1514, 1448, 1408
 OURS = {"left": "10.91.0.11", "right": "10.91.0.12"}
 BAR = 0.25
+ALONE_BAR = 0.9
 COLOURS = {"Sluice": "#0072B2", "TCP cubic": "#D55E00"}
 STEP_S = 0.1
 
@@ -52,9 +53,14 @@ def _rate(looks, share):
     return (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0])
 
 
-def _pings(lab, ns, seconds):
-    text = lab.run("ping", ["ping", "-i", "0.2", "-w", str(int(seconds)), ADDR["right"][0]], ns=ns)
-    return sorted(float(x) for x in re.findall(r"time=([\d.]+) ms", text))
+def _ping(lab, ns, seconds):
+    return lab.start("ping", ["ping", "-i", "0.2", "-w", str(max(1, int(seconds))), ADDR["right"][0]],
+                     ns=ns)
+
+
+def _median_ms(ping):
+    times = sorted(float(x) for x in re.findall(r"time=([\d.]+) ms", ping.check(30)))
+    return times[len(times) // 2]
 
 
 def draw(path, series, marks, link_Bps):
@@ -96,13 +102,14 @@ def run(lab, args, results):
     link = rate_bps / 8 * UNIT / (UNIT + 98)
     right.sluice("server", "perf", "server", "-q", cpus=rest)
     right.wait_listening()
-    client = left.sluice("client", "perf", "client", "-q", "-t", f"{3 * args.seconds + 30:g}",
+    client = left.sluice("client", "perf", "client", "-q", "-t", f"{3 * args.seconds + 10:g}",
                          "--memory", "16M", OURS["right"], cpus=rest)
     alone, both = [], []
-    _watch(right, args.seconds, alone)
-    pings = _pings(lab, spaces["left"], 10)
-    results.add("alone: of the link", _rate(alone, 0.5) / link, "share", bar=0.95)
-    results.add("alone: queue's delay (median of pings)", pings[len(pings) // 2] - RTT_S * 1e3, "ms",
+    _watch(right, args.seconds / 2, alone)
+    ping = _ping(lab, spaces["left"], args.seconds / 2)
+    _watch(right, args.seconds / 2, alone)
+    results.add("alone: of the link", _rate(alone, 0.5) / link, "share", bar=ALONE_BAR)
+    results.add("alone: queue's delay (median of pings)", _median_ms(ping) - RTT_S * 1e3, "ms",
                 RTT_S * 1e3 * 0.2, 1.0, at_most=True)
     server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
     time.sleep(0.5)

@@ -72,7 +72,6 @@ class Receiver : public testing::Test
     }
 
     uint64_t now = 1; /* when units arrive */
-
     /* The unit goes all the way; tell: whether the peer must hear at once. */
     enum vt_verdict take(const struct wire_data &d)
     {

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rate law of a path: trials made by hand, and trials taken from a link that is modelled packet
+// by packet: rate, queue, random loss behind it, round trip.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "control/pathrate.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000, kS = 1000000000;
+constexpr uint64_t kRtt = 40 * kMs, kSpan = 10 * kMs, kGBps = 1000000000;
+constexpr uint64_t kUnit = 1000;
+
+// A trial of 10 ms, sent and arrived at these rates, in a queue that does not change.
+trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t queue_ns, uint64_t lost = 0)
+{
+    trial_result t = {};
+
+    t.packets = arrived_Bps / (kS / kSpan) / kUnit;
+    t.bytes = t.packets * kUnit;
+    t.lost = lost;
+    t.arrived_ns = kSpan;
+    t.sent_ns = (uint64_t)((double)(t.packets + lost) * kUnit * 1e9 / (double)sent_Bps);
+    t.early_ns = t.late_ns = t.mean_ns = t.most_ns = queue_ns;
+    return t;
+}
+
+pathrate fresh()
+{
+    pathrate p;
+
+    pathrate_init(&p);
+    return p;
+}
+
+bool update(pathrate *p, const trial_result &t, uint64_t grant)
+{
+    return pathrate_update(p, &t, grant, kRtt);
+}
+
+// The law's own target (pathrate.h).
+double target_of(double packet_ns, double rtt_ns)
+{
+    return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
+}
+
+// A queue grew to 50 ms, and what lay behind it lost something: enough for whoever is FREE.
+trial_result too_much()
+{
+    return steady(kGBps, 2 * kGBps, 50 * kMs, 1);
+}
+
+pathrate limited()
+{
+    pathrate p = fresh();
+
+    update(&p, too_much(), kGBps);
+    return p;
+}
+
+// It stays so long, although we send half as much each time: somebody else fills it.
+pathrate after_stuck(int trials)
+{
+    pathrate p = limited();
+
+    for (int i = 1; i < trials; i++) {
+        uint64_t rate = p.ceiling_Bps;
+
+        update(&p, steady(rate, rate, 50 * kMs), rate);
+    }
+    return p;
+}
+
+struct Packet {
+    int flow;
+    uint64_t number, sent_ns, arrived_ns, queue_ns;
+    uint32_t epoch;
+};
+
+struct Sender {
+    pathrate p;
+    trial t;
+    uint64_t share_Bps;               // what it may be sent, and will be, but for its path
+    uint64_t begin_ns = 0;            // when it starts
+    uint64_t rate_Bps = 0, grant = 0; // as it sends; as was granted last
+    uint64_t next_ns = 0, number = 0; // of its next packet
+    uint32_t epoch = 0, granted = 0;  // of the grant it sends by, and of the last
+    std::deque<std::pair<uint64_t, uint64_t>> coming; // grants: when, what
+    uint64_t trials = 0, bytes = 0;
+    std::vector<double> ceilings, queues; // after each trial
+
+    explicit Sender(uint64_t share) : share_Bps(share), rate_Bps(share), grant(share)
+    {
+        pathrate_init(&p);
+        trial_reset(&t);
+    }
+};
+
+struct Link {
+    uint64_t rate_Bps, rtt_ns, unit, limit; // limit: packets in the queue
+    double loss = 0;                        // of what came through it
+    std::vector<Sender> senders;
+    std::deque<Packet> way;
+    rng r;
+    uint64_t now_ns = 0, idle_ns = 0; // when it will have sent all that waits
+
+    std::string text() const
+    {
+        return "rate " + std::to_string(rate_Bps) + " rtt " + std::to_string(rtt_ns) + " unit " +
+               std::to_string(unit) + " limit " + std::to_string(limit) + " loss " +
+               std::to_string(loss);
+    }
+
+    uint64_t packet_ns() const
+    {
+        return std::max<uint64_t>(1, (uint64_t)((double)unit * 1e9 / (double)rate_Bps));
+    }
+
+    void send(Sender *s, int flow)
+    {
+        while (!s->coming.empty() && s->coming.front().first <= now_ns) {
+            s->rate_Bps = s->coming.front().second;
+            s->epoch++;
+            s->coming.pop_front();
+        }
+        s->next_ns += std::max<uint64_t>(1, (uint64_t)((double)unit * 1e9 / (double)s->rate_Bps));
+        s->number++;
+        uint64_t wait = idle_ns > now_ns ? idle_ns - now_ns : 0;
+
+        if (wait / packet_ns() >= limit)
+            return;
+        idle_ns = now_ns + wait + packet_ns();
+        if ((double)rng_below(&r, 1000000) < loss * 1e6)
+            return;
+        way.push_back({flow, s->number, now_ns, idle_ns + rtt_ns / 2, wait, s->epoch});
+    }
+
+    void receive(const Packet &k)
+    {
+        Sender *s = &senders[(size_t)k.flow];
+        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, k.queue_ns};
+        trial_result out;
+        double burst =
+            s->p.mode == PATHRATE_FREE
+                ? 0
+                : (double)pathrate_burst_bytes(&s->p, s->grant, unit) * 2e9 / (double)s->grant;
+        uint64_t min = std::max({rtt_ns / 4, (uint64_t)100000, (uint64_t)burst});
+
+        s->bytes += unit;
+        if (k.epoch < s->granted || !trial_add(&s->t, &p, min, &out))
+            return;
+        bool changed = pathrate_update(&s->p, &out, s->grant, rtt_ns);
+
+        s->trials++;
+        s->ceilings.push_back((double)s->p.ceiling_Bps);
+        s->queues.push_back((double)out.mean_ns);
+        if (!changed)
+            return;
+        s->grant = std::min(s->share_Bps, s->p.ceiling_Bps);
+        s->granted++;
+        s->coming.push_back({now_ns + rtt_ns / 2, s->grant});
+        trial_reset(&s->t);
+    }
+
+    // Until the first one has had so many trials.
+    void run(uint64_t trials)
+    {
+        while (senders[0].trials < trials) {
+            size_t first = 0;
+
+            for (size_t i = 0; i < senders.size(); i++) {
+                senders[i].next_ns = std::max(senders[i].next_ns, senders[i].begin_ns);
+                first = senders[i].next_ns < senders[first].next_ns ? i : first;
+            }
+            if (!way.empty() && way.front().arrived_ns <= senders[first].next_ns) {
+                Packet p = way.front();
+
+                way.pop_front();
+                now_ns = p.arrived_ns;
+                receive(p);
+            } else {
+                now_ns = senders[first].next_ns;
+                send(&senders[first], (int)first);
+            }
+        }
+    }
+};
+
+// The middle one of the last n.
+double middle(const std::vector<double> &v, size_t n)
+{
+    std::vector<double> w(v.end() - (long)std::min(n, v.size()), v.end());
+
+    std::sort(w.begin(), w.end());
+    return w[w.size() / 2];
+}
+
+double most(const std::vector<double> &v, size_t n)
+{
+    return *std::max_element(v.end() - (long)std::min(n, v.size()), v.end());
+}
+
+// low times 2^0 .. 2^octaves
+double draw(rng *r, double low, double octaves)
+{
+    return low * std::exp2(octaves * (double)rng_below(r, 1000001) / 1e6);
+}
+
+Link random_link(rng *r)
+{
+    Link l = {};
+
+    l.rate_Bps = (uint64_t)draw(r, 1.25e6, 11.96); // 10 Mb/s .. 40 Gb/s
+    l.rtt_ns = (uint64_t)draw(r, 1e4, 14.87);      // 10 us .. 300 ms
+    double bdp = (double)l.rate_Bps * (double)l.rtt_ns / 1e9;
+
+    // two packets a round trip, or in 10 ms, it must carry: less is not granted
+    uint64_t largest =
+        (uint64_t)(0.45 * (double)l.rate_Bps * std::max(0.01, (double)l.rtt_ns / 1e9));
+
+    l.unit = 1500 + rng_below(r, std::min<uint64_t>(largest, 9000) - 1500);
+    l.unit = std::max(l.unit, (uint64_t)(bdp / 8192)); // the model's time is its packets
+    l.limit = 32 + (uint64_t)(draw(r, 0.5, 3) * bdp / (double)l.unit);
+    rng_init(&l.r, rng_u64(r));
+    return l;
+}
+
+} // namespace
+
+TEST(Pathrate, FreeWithoutAQueue)
+{
+    rng r;
+    pathrate p = fresh();
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 10000; i++) {
+        uint64_t rate = kGBps / 100 + rng_below(&r, 10 * kGBps);
+        trial_result t = steady(rate, rate + rng_below(&r, rate), rng_below(&r, 5 * kMs));
+
+        t.lost = rng_below(&r, 3) == 0 ? rng_below(&r, t.packets / 8) : 0;
+        t.most_ns = rng_below(&r, kS); // one packet tells nothing
+        ASSERT_FALSE(update(&p, t, rate + rng_below(&r, rate))) << i;
+        ASSERT_EQ(p.mode, PATHRATE_FREE) << i;
+        ASSERT_EQ(p.ceiling_Bps, PATHRATE_MAX_BPS) << i;
+        ASSERT_EQ(pathrate_burst_bytes(&p, rate, kUnit), UINT64_MAX);
+    }
+}
+
+// Twice the target and an eighth of a round trip, where something got lost.
+TEST(Pathrate, ALongQueueLimits)
+{
+    double limit = 2 * target_of(1000, (double)kRtt) + (double)kRtt / 8;
+
+    for (double x : {0.97, 1.03}) {
+        pathrate p = fresh();
+
+        EXPECT_EQ(update(&p, steady(kGBps, 2 * kGBps, (uint64_t)(x * limit), 1), kGBps), x > 1);
+        EXPECT_EQ(p.mode, x > 1 ? PATHRATE_QUEUE : PATHRATE_FREE);
+    }
+    pathrate p = limited();
+    double change = (target_of(1000, (double)kRtt) - 50e6) / 2 / (double)(kSpan + kRtt);
+
+    EXPECT_NEAR((double)p.ceiling_Bps, 1e9 * (1 + change), 1e6) << "half of what is too much goes";
+    EXPECT_FALSE(p.lossy);
+}
+
+// An eighth may get lost behind the queue; more did not fit into it.
+TEST(Pathrate, MuchLossLimits)
+{
+    trial_result t = steady(kGBps, kGBps, 0);
+    uint64_t most = 2 + t.packets / 8;
+    pathrate p = fresh();
+
+    EXPECT_FALSE(update(&p, steady(kGBps, 2 * kGBps, 0, most), 2 * kGBps));
+    EXPECT_EQ(p.mode, PATHRATE_FREE);
+    EXPECT_TRUE(update(&p, steady(kGBps, 2 * kGBps, 0, most + 1), 2 * kGBps));
+    EXPECT_EQ(p.mode, PATHRATE_QUEUE);
+    EXPECT_TRUE(p.lossy);
+    EXPECT_LE(p.ceiling_Bps, kGBps) << "what came, not what was sent";
+    EXPECT_GE(p.ceiling_Bps, kGBps / 2);
+    update(&p, steady(kGBps, kGBps, 0, most), kGBps);
+    EXPECT_FALSE(p.lossy);
+}
+
+// However bad the trials are, a packet a round trip may go; or in 50 ms.
+TEST(Pathrate, NeverBelowAPacketARoundTrip)
+{
+    for (uint64_t rtt : {kRtt, kMs}) {
+        pathrate p = limited();
+        trial_result t = steady(kGBps, kGBps, kS);
+
+        t.packets = 8;
+        t.bytes = 8 * kUnit;
+        t.lost = 20;
+        t.arrived_ns = t.sent_ns = kS;
+        pathrate_update(&p, &t, p.ceiling_Bps, rtt);
+        EXPECT_EQ(p.ceiling_Bps, kUnit * kS / std::max(rtt, 50 * kMs));
+    }
+}
+
+TEST(Pathrate, LongNotNeededIsFree)
+{
+    pathrate p = limited();
+    uint64_t share = p.ceiling_Bps / 4; // the host has no more for us
+    int trials = 0;
+
+    for (; trials < 500 && p.mode != PATHRATE_FREE; trials++)
+        update(&p, steady(share, share, 0), share);
+    EXPECT_EQ(p.mode, PATHRATE_FREE);
+    EXPECT_GE(trials, 16) << "not at once";
+}
+
+TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
+{
+    EXPECT_EQ(after_stuck(3).mode, PATHRATE_QUEUE) << "a little patience";
+    pathrate p = after_stuck(4);
+
+    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
+    EXPECT_NEAR((double)p.ceiling_Bps, 1e9, 1e6) << "what came before";
+    uint64_t rate = p.ceiling_Bps;
+
+    EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs), rate));
+    ASSERT_EQ(p.mode, PATHRATE_BESIDE) << "as long as it is long";
+    // a packet a round trip of 90 ms, for a turn of 50 ms
+    EXPECT_NEAR((double)(p.ceiling_Bps - rate), (double)kUnit / 0.09 * 50 / 90, 2);
+    rate = p.ceiling_Bps;
+    EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "not used";
+    EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs, 1), rate));
+    EXPECT_NEAR((double)p.ceiling_Bps, 0.7 * (double)rate, 1e-3 * (double)rate);
+    rate = p.ceiling_Bps;
+    update(&p, steady(rate, rate, kMs / 2), rate);
+    EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "short again";
+    EXPECT_EQ(p.ceiling_Bps, rate);
+}
+
+// Falls as we send less: it is ours.
+TEST(Pathrate, AQueueThatFallsIsOurs)
+{
+    pathrate p = limited();
+
+    for (uint64_t queue = 45 * kMs; queue > 5 * kMs; queue -= 5 * kMs) {
+        trial_result t = steady(kGBps, kGBps / 2, queue);
+
+        t.early_ns = queue + kSpan / 4;
+        t.mean_ns = queue + kSpan / 8;
+        update(&p, t, kGBps / 2);
+        ASSERT_EQ(p.mode, PATHRATE_QUEUE) << queue;
+    }
+}
+
+TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
+{
+    const uint64_t unit = 9000, queue = 3 * kMs / 10, grant = kGBps;
+    pathrate p = limited();
+
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit) << "one unit at least";
+    uint64_t eighth = (uint64_t)(1e9 * target_of(1000, (double)kRtt) / 8e9);
+
+    EXPECT_NEAR((double)pathrate_burst_bytes(&p, kGBps, unit), (double)eighth, (double)eighth / 50);
+    for (int i = 0; i < 4; i++)
+        update(&p, steady(grant / 5 * 4, grant / 5 * 4, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 2 * unit) << "it uses 80 %";
+    for (int i = 0; i < 100; i++)
+        update(&p, steady(grant / 5 * 4, grant / 5 * 4, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "and no more";
+    for (int i = 0; i < 60; i++)
+        update(&p, steady(grant, grant, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "timely, but not for long";
+    for (int i = 0; i < 30; i++)
+        update(&p, steady(grant, grant, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 16 * unit);
+    for (int i = 0; i < 4 * 64; i++)
+        update(&p, steady(grant, grant, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit);
+}
+
+TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
+{
+    pathrate p = fresh();
+    trial_result t = steady(kGBps, kGBps, 0);
+
+    EXPECT_FALSE(pathrate_blind(&p, &t, kGBps)) << "nothing limits";
+    EXPECT_EQ(p.ceiling_Bps, PATHRATE_MAX_BPS);
+    p = limited();
+    uint64_t rate = p.ceiling_Bps;
+
+    t = steady(rate, rate, 50 * kMs, 100);
+    EXPECT_FALSE(pathrate_blind(&p, &t, rate - 1)) << "something else limits";
+    EXPECT_EQ(p.ceiling_Bps, rate);
+    t = steady(rate / 2, rate / 2, 0);
+    EXPECT_FALSE(pathrate_blind(&p, &t, rate)) << "it does not use that";
+    EXPECT_EQ(p.ceiling_Bps, rate);
+    t = steady(rate, rate, 50 * kMs, 100);
+    EXPECT_TRUE(pathrate_blind(&p, &t, rate));
+    EXPECT_NEAR((double)p.ceiling_Bps, (double)rate * 33 / 32, 2);
+}
+
+TEST(Pathrate, AlarmIsWhatWouldLimit)
+{
+    rng r;
+    int alarms = 0, quiet = 0;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 2000; run++) {
+        pathrate p = fresh();
+
+        for (int i = 0; i < 10 && p.mode == PATHRATE_FREE; i++) {
+            uint64_t rate = kGBps / 100 + rng_below(&r, kGBps), queue = rng_below(&r, 12 * kMs);
+            trial_result t = steady(rate, rate + rng_below(&r, rate), queue, rng_below(&r, 3));
+
+            t.late_ns = rng_below(&r, 2) == 0 ? queue : rng_below(&r, 12 * kMs);
+            t.mean_ns += rng_below(&r, 20 * kMs); // delays waver
+            t.most_ns = t.mean_ns + kMs;
+            if (rng_below(&r, 10) == 0)
+                t.lost = rng_below(&r, t.packets / 4);
+            pathrate asked = p;
+            bool alarm = pathrate_alarm(&asked, &t, rate, kRtt);
+
+            ASSERT_EQ(asked.mode, PATHRATE_FREE);
+            ASSERT_EQ(asked.ceiling_Bps, PATHRATE_MAX_BPS);
+            update(&p, t, rate);
+            ASSERT_EQ(p.mode != PATHRATE_FREE, alarm) << "run " << run << " trial " << i;
+            (alarm ? alarms : quiet)++;
+        }
+        trial_result t = too_much();
+
+        if (p.mode != PATHRATE_FREE) {
+            ASSERT_FALSE(pathrate_alarm(&p, &t, kGBps, kRtt)) << "it is not FREE";
+        }
+    }
+    EXPECT_GT(alarms, 100);
+    EXPECT_GT(quiet, 100);
+}
+
+TEST(Pathrate, FindsTheLink)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 60; run++) {
+        Link l = random_link(&r);
+
+        l.loss = rng_below(&r, 3) == 0 ? draw(&r, 1e-4, 8) : 0;
+        l.senders.emplace_back((uint64_t)((double)l.rate_Bps * draw(&r, 1.3, 4)));
+        l.run(300);
+        const Sender &s = l.senders[0];
+        double rate = (double)l.rate_Bps, packet = (double)l.packet_ns();
+        double target = target_of(packet, (double)l.rtt_ns);
+        double used = (double)s.bytes * 1e9 / (double)l.now_ns / rate;
+
+        SCOPED_TRACE("run " + std::to_string(run) + ": " + l.text());
+        EXPECT_EQ(s.p.mode, PATHRATE_QUEUE);
+        EXPECT_NEAR(middle(s.ceilings, 96), rate, 0.05 * rate);
+        EXPECT_GT(used, 0.9 * (1 - l.loss));
+        EXPECT_LE(middle(s.queues, 96), 1.5 * target + packet);
+        EXPECT_LE(most(s.queues, 96), 6 * target + 4 * packet);
+    }
+}
+
+// The second one comes when the first has the link to itself, with twice the link's rate.
+TEST(Pathrate, TwoFlowsApproachEachOther)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 24; run++) {
+        Link l = random_link(&r);
+
+        l.limit *= 2;
+        // where a packet takes many round trips, their numbers decide
+        if (l.packet_ns() > l.rtt_ns)
+            continue;
+        for (int i = 0; i < 2; i++)
+            l.senders.emplace_back(2 * l.rate_Bps);
+        l.senders[1].begin_ns = 100 * (l.rtt_ns + 100000);
+        l.run(1000);
+        double a = (double)l.senders[0].bytes, b = (double)l.senders[1].bytes;
+
+        l.run(1400);
+        double ratio = ((double)l.senders[1].bytes - b) / ((double)l.senders[0].bytes - a);
+
+        SCOPED_TRACE("run " + std::to_string(run) + ": " + l.text());
+        EXPECT_GT(ratio, 0.4);
+        EXPECT_LT(ratio, 2.5);
+    }
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trials of a path: what is counted between two boundaries of polls, and when that is enough.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "control/trial.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kUs = 1000;
+constexpr uint64_t kBytes = 1000;
+
+struct Watch {
+    trial t;
+    std::vector<trial_result> results;
+    uint64_t min_ns = 0;
+
+    Watch()
+    {
+        trial_reset(&t);
+    }
+
+    bool add(uint64_t number, uint64_t sent_ns, uint64_t arrived_ns, uint64_t increment_ns = 0,
+             uint64_t bytes = kBytes)
+    {
+        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns};
+        trial_result out;
+
+        if (!trial_add(&t, &p, min_ns, &out))
+            return false;
+        results.push_back(out);
+        return true;
+    }
+
+    // One poll's packets, sent a microsecond from each other; was a trial complete?
+    bool poll(uint64_t arrived_ns, const std::vector<uint64_t> &numbers)
+    {
+        bool complete = false;
+
+        for (uint64_t n : numbers)
+            complete |= add(n, n * kUs, arrived_ns);
+        return complete;
+    }
+
+    // Packets of these numbers, each a poll of its own; how many were needed for a trial?
+    uint64_t each(uint64_t from, uint64_t most)
+    {
+        for (uint64_t n = from; n < from + most; n++) {
+            if (add(n, n * kUs, n * kUs + 500))
+                return n - from + 1;
+        }
+        return 0;
+    }
+};
+
+} // namespace
+
+// Of the first poll nothing counts, of all others everything.
+TEST(Trial, BeginsWithTheLastPacketOfAPoll)
+{
+    Watch w;
+
+    EXPECT_FALSE(w.poll(100 * kUs, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+    EXPECT_FALSE(w.poll(110 * kUs, {11, 12, 13, 14, 15, 16}));
+    EXPECT_FALSE(w.poll(120 * kUs, {17, 18, 19, 20}));
+    EXPECT_TRUE(w.poll(130 * kUs, {21}));
+    ASSERT_EQ(w.results.size(), 1u);
+    const trial_result &r = w.results[0];
+
+    EXPECT_EQ(r.packets, 10u);
+    EXPECT_EQ(r.bytes, 10 * kBytes);
+    EXPECT_EQ(r.lost, 0u);
+    EXPECT_EQ(r.arrived_ns, 20 * kUs);
+    EXPECT_EQ(r.sent_ns, 10 * kUs) << "from number 10 to number 20";
+}
+
+// A poll is not cut in two, however soon it would have been enough.
+TEST(Trial, PacketsOfOnePollBelongTogether)
+{
+    Watch w;
+
+    w.poll(100 * kUs, {1});
+    EXPECT_FALSE(w.poll(140 * kUs, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}));
+    EXPECT_TRUE(w.poll(150 * kUs, {19}));
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].packets, 17u);
+    EXPECT_EQ(w.results[0].arrived_ns, 40 * kUs);
+    // the next one goes on where this ended
+    EXPECT_FALSE(w.poll(150 * kUs, {20, 21, 22, 23, 24, 25, 26}));
+    EXPECT_TRUE(w.poll(151 * kUs, {27}));
+    ASSERT_EQ(w.results.size(), 2u);
+    EXPECT_EQ(w.results[1].packets, 8u);
+    EXPECT_EQ(w.results[1].arrived_ns, 10 * kUs);
+    EXPECT_EQ(w.results[1].sent_ns, 8 * kUs);
+}
+
+TEST(Trial, NotBeforeEightNumbers)
+{
+    Watch w;
+
+    EXPECT_EQ(w.each(1, 20), TRIAL_PACKETS + 2) << "the first, eight more, and one that ends it";
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].packets, TRIAL_PACKETS);
+}
+
+TEST(Trial, NotBeforeItsTime)
+{
+    Watch w;
+
+    w.min_ns = 100 * kUs;
+    EXPECT_EQ(w.each(1, 200), 102u);
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].arrived_ns, 100 * kUs);
+    EXPECT_EQ(w.results[0].packets, 100u);
+}
+
+// No rate can be told where the sender's clock stood.
+TEST(Trial, NotBeforeTheSendersClockMoves)
+{
+    Watch w;
+
+    for (uint64_t n = 1; n < 50; n++)
+        EXPECT_FALSE(w.add(n, 7, n * kUs)) << n;
+    EXPECT_FALSE(w.add(50, 8, 50 * kUs));
+    EXPECT_TRUE(w.add(51, 9, 51 * kUs));
+    EXPECT_EQ(w.results[0].sent_ns, 1u);
+}
+
+// Too few packets for two halves: numbers alone are not a trial.
+TEST(Trial, NotBeforeItsSecondHalf)
+{
+    Watch w;
+
+    for (uint64_t n = 10; n <= 50; n += 10)
+        EXPECT_FALSE(w.add(n, n * kUs, n * kUs)) << n;
+    EXPECT_FALSE(w.add(60, 60 * kUs, 60 * kUs)) << "the fifth after the first";
+    EXPECT_TRUE(w.add(70, 70 * kUs, 70 * kUs));
+    EXPECT_EQ(w.results[0].packets, 5u);
+    EXPECT_EQ(w.results[0].lost, 45u);
+}
+
+TEST(Trial, LostAreCountedFromNumbers)
+{
+    Watch w;
+
+    w.poll(100 * kUs, {1});
+    w.poll(110 * kUs, {2, 3, 5, 6, 8});
+    w.poll(120 * kUs, {10, 11, 14});
+    EXPECT_TRUE(w.poll(130 * kUs, {20})) << "what is missing before this one is the next trial's";
+    EXPECT_EQ(w.results[0].packets, 8u);
+    EXPECT_EQ(w.results[0].lost, 5u);
+    EXPECT_EQ(w.results[0].sent_ns, 13 * kUs);
+    w.poll(140 * kUs, {21, 22, 23, 24});
+    EXPECT_TRUE(w.poll(150 * kUs, {25}));
+    EXPECT_EQ(w.results[1].packets, 5u);
+    EXPECT_EQ(w.results[1].lost, 5u) << "15 to 19";
+}
+
+// A packet that was overtaken is not lost, does not take the last one's place, and is one packet.
+TEST(Trial, LatePacketCountsOnce)
+{
+    Watch w;
+
+    w.poll(100 * kUs, {1});
+    w.poll(110 * kUs, {2, 3, 4, 8, 6, 7});
+    w.poll(120 * kUs, {9, 5});
+    EXPECT_TRUE(w.poll(130 * kUs, {10}));
+    EXPECT_EQ(w.results[0].packets, 8u);
+    EXPECT_EQ(w.results[0].lost, 0u);
+    EXPECT_EQ(w.results[0].sent_ns, 8 * kUs) << "number 9's, not number 5's";
+    EXPECT_EQ(w.results[0].arrived_ns, 20 * kUs);
+}
+
+// One from before the trial came in its time. More packets than numbers are no losses.
+TEST(Trial, PacketOfTheTrialBefore)
+{
+    Watch w;
+
+    w.poll(100 * kUs, {10});
+    w.poll(110 * kUs, {11, 12, 13, 14, 15, 16, 3, 4});
+    w.poll(120 * kUs, {17, 18});
+    EXPECT_TRUE(w.poll(130 * kUs, {19}));
+    EXPECT_EQ(w.results[0].packets, 10u);
+    EXPECT_EQ(w.results[0].bytes, 10 * kBytes);
+    EXPECT_EQ(w.results[0].lost, 0u);
+    EXPECT_EQ(w.results[0].sent_ns, 8 * kUs);
+}
+
+// The first poll's packets may have overtaken each other as any others.
+TEST(Trial, FirstPollOutOfOrder)
+{
+    Watch w;
+
+    w.poll(100 * kUs, {8, 10, 9});
+    w.poll(110 * kUs, {11, 12, 13, 14});
+    w.poll(120 * kUs, {15, 16, 17, 18});
+    EXPECT_TRUE(w.poll(130 * kUs, {19}));
+    EXPECT_EQ(w.results[0].packets, 8u);
+    EXPECT_EQ(w.results[0].lost, 0u);
+}
+
+TEST(Trial, ResetForgets)
+{
+    Watch w;
+
+    for (uint64_t n = 1; n < 9; n++)
+        w.add(n, n * kUs, n * kUs, 77 * kUs);
+    trial_reset(&w.t);
+    EXPECT_EQ(w.each(100, 20), TRIAL_PACKETS + 2);
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].packets, TRIAL_PACKETS);
+    EXPECT_EQ(w.results[0].lost, 0u);
+    EXPECT_EQ(w.results[0].most_ns, 0u);
+    EXPECT_EQ(w.results[0].sent_ns, TRIAL_PACKETS * kUs);
+}
+
+TEST(Trial, IncrementsOfTwoHalves)
+{
+    const uint64_t increments[] = {1, 50, 40, 45, 60, 30, 90, 20, 10};
+    Watch w;
+
+    w.min_ns = 8 * kUs;
+    for (uint64_t i = 0; i < 9; i++)
+        EXPECT_FALSE(w.add(i, i * kUs, i * kUs + 500, increments[i]));
+    EXPECT_TRUE(w.add(9, 9 * kUs, 9 * kUs + 500, 5));
+    EXPECT_EQ(w.results[0].early_ns, 40u) << "of numbers 1 to 4: the first packet does not count";
+    EXPECT_EQ(w.results[0].late_ns, 10u) << "nor does the one that ends it";
+    EXPECT_EQ(w.results[0].most_ns, 90u);
+    EXPECT_EQ(w.results[0].mean_ns, (50u + 40 + 45 + 60 + 30 + 90 + 20 + 10) / 8);
+    for (uint64_t i = 10; i < 20; i++)
+        w.add(i, i * kUs, i * kUs + 500, 70);
+    ASSERT_EQ(w.results.size(), 2u);
+    EXPECT_EQ(w.results[1].early_ns, 5u) << "it is the next trial's";
+    EXPECT_EQ(w.results[1].late_ns, 70u);
+    EXPECT_EQ(w.results[1].most_ns, 70u);
+}
+
+// A stream of constant rate, polled at random, with losses: its rate, whatever the polls were.
+// Where polls end with a packet, to the nanosecond; else to the time of one packet. No packet is in
+// two trials, and none in none.
+TEST(Trial, RatesDoNotDependOnPolls)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 300; run++) {
+        uint64_t gap = 1 + rng_below(&r, 10000), most = 1 + rng_below(&r, 64), number = 1;
+        uint64_t loss = rng_below(&r, 2) * (1 + rng_below(&r, 20)); // percent
+        bool exact = rng_below(&r, 2) == 0;
+        uint64_t first = 0, before = 0, end = 0, came = 0, lost = 0;
+        Watch w;
+
+        w.min_ns = rng_below(&r, 100 * gap);
+        while (w.results.size() < 10) {
+            std::vector<uint64_t> poll;
+            uint64_t n = 1 + rng_below(&r, most);
+
+            // the last one of a poll that ends with a packet is not lost
+            for (uint64_t i = 1; i <= n; i++, number++) {
+                if (i == n || rng_below(&r, 100) >= loss)
+                    poll.push_back(number);
+            }
+            uint64_t at = 12345 + (number - 1) * gap + (exact ? 0 : rng_below(&r, gap));
+            size_t results = w.results.size();
+
+            for (uint64_t x : poll)
+                w.add(x, x * gap, at);
+            first = first == 0 ? poll.back() : first;
+            for (size_t i = results; i < w.results.size(); i++) {
+                const trial_result &t = w.results[i];
+                uint64_t numbers = t.packets + t.lost;
+
+                came += t.packets;
+                lost += t.lost;
+                ASSERT_GE(numbers, TRIAL_PACKETS);
+                ASSERT_GE(t.arrived_ns, w.min_ns);
+                ASSERT_EQ(t.bytes, t.packets * kBytes);
+                ASSERT_EQ(t.sent_ns, numbers * gap);
+                uint64_t wrong = (uint64_t)std::llabs((int64_t)(t.arrived_ns - numbers * gap));
+
+                ASSERT_LT(wrong, exact ? 1 : gap);
+                end = before;
+            }
+            before = poll.back();
+        }
+        ASSERT_EQ(came + lost, end - first) << "run " << run;
+        if (loss == 0) {
+            ASSERT_EQ(lost, 0u) << "run " << run;
+        }
+    }
+}

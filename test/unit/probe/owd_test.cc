@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One-way delay increment: offset and drift of the clocks fall out, a queue's delay is seen.
+// Against a model that remembers every packet of two windows and knows nothing of drift.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "probe/owd.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kUs = 1000, kMs = 1000000, kS = 1000000000;
+constexpr uint64_t kWindow = 100 * kMs;
+constexpr uint64_t kStart = 1000 * kS; // of the receiver's clock
+
+struct Path {
+    owd o;
+    uint64_t offset_ns = 0; // the sender's clock, less the receiver's
+    int64_t drift_ppb = 0;  // by how much delays seem to grow, since kStart
+    uint64_t delay_ns = 20 * kMs;
+    uint64_t window_ns = kWindow;
+
+    Path()
+    {
+        owd_init(&o);
+    }
+
+    // A packet that arrives now and has waited so long.
+    uint64_t packet(uint64_t at_ns, uint64_t queue_ns)
+    {
+        int64_t seems = (int64_t)((__int128)(at_ns - kStart) * drift_ppb / 1000000000);
+        uint64_t sent = at_ns - delay_ns - queue_ns - (uint64_t)seems + offset_ns;
+
+        return owd_increment(&o, sent, at_ns, window_ns);
+    }
+};
+
+// Every packet since the window before this one began.
+struct Model {
+    std::vector<int64_t> before, now;
+    uint64_t begun_ns = 0, window_ns;
+
+    explicit Model(uint64_t window) : window_ns(window)
+    {
+    }
+
+    uint64_t increment(uint64_t sent_ns, uint64_t arrived_ns)
+    {
+        if (arrived_ns - begun_ns >= window_ns) {
+            if (!now.empty())
+                before = now;
+            now.clear();
+            begun_ns = arrived_ns;
+        }
+        now.push_back((int64_t)(arrived_ns - sent_ns));
+        int64_t least = *std::min_element(now.begin(), now.end());
+
+        for (int64_t d : before)
+            least = std::min(least, d);
+        return (uint64_t)(now.back() - least);
+    }
+};
+
+double ppm(const owd &o)
+{
+    return (double)o.drift / (double)(1 << 30) * 1e6;
+}
+
+// For so long a packet each millisecond, half of them after a queue of up to 5 ms; how wrong the
+// increments were at most, since then.
+uint64_t error_of(Path *p, rng *r, uint64_t length_ns, uint64_t since_ns)
+{
+    uint64_t most = 0;
+
+    for (uint64_t t = 0; t < length_ns; t += kMs) {
+        uint64_t queue = rng_below(r, 2) == 0 ? 0 : rng_below(r, 5 * kMs);
+        int64_t wrong = (int64_t)(p->packet(kStart + t, queue) - queue);
+
+        if (t >= since_ns)
+            most = std::max(most, (uint64_t)std::llabs(wrong));
+    }
+    return most;
+}
+
+} // namespace
+
+TEST(Owd, FastestIsZeroAndAQueueIsSeenExactly)
+{
+    Path p;
+
+    EXPECT_EQ(p.packet(kStart, 3 * kMs), 0u) << "nothing else is known";
+    EXPECT_EQ(p.packet(kStart + kMs, kMs), 0u) << "faster than what was known";
+    EXPECT_EQ(p.packet(kStart + 2 * kMs, kMs + 1), 1u);
+    EXPECT_EQ(p.packet(kStart + 3 * kMs, 0), 0u);
+    EXPECT_EQ(p.packet(kStart + 4 * kMs, 0), 0u) << "as fast";
+    EXPECT_EQ(p.packet(kStart + 5 * kMs, 12345), 12345u);
+    EXPECT_EQ(p.packet(kStart + 5 * kMs, 7 * kS), 7 * kS) << "in the same poll";
+}
+
+TEST(Owd, OffsetOfClocksFallsOut)
+{
+    const uint64_t offsets[] = {1, kS, 1ull << 62, -(1ull << 62), (uint64_t)-1};
+    const uint64_t queues[] = {5 * kMs, 0, 2 * kMs, 0, 1, kS};
+
+    for (uint64_t offset : offsets) {
+        Path near, far;
+
+        far.offset_ns = offset;
+        for (uint64_t i = 0; i < 60; i++) {
+            uint64_t t = kStart + i * 7 * kMs;
+            uint64_t expected = near.packet(t, queues[i % 6]);
+
+            EXPECT_EQ(far.packet(t, queues[i % 6]), expected) << "offset " << offset << ", " << i;
+            if (i > 0) {
+                EXPECT_EQ(expected, queues[i % 6]) << i;
+            }
+        }
+    }
+}
+
+// A way that became longer: two windows on, it is the way.
+TEST(Owd, BaseIsForgottenAfterTwoWindows)
+{
+    Path p;
+
+    EXPECT_EQ(p.packet(kStart, 0), 0u);
+    for (uint64_t t = kMs; t < 2 * kWindow; t += kMs)
+        ASSERT_EQ(p.packet(kStart + t, 3 * kMs), 3 * kMs) << t;
+    for (uint64_t t = 2 * kWindow; t < 4 * kWindow; t += kMs)
+        ASSERT_EQ(p.packet(kStart + t, 3 * kMs), 0u) << t;
+    EXPECT_EQ(p.packet(kStart + 4 * kWindow, 2 * kMs), 0u) << "and shorter again: at once";
+    EXPECT_EQ(p.packet(kStart + 4 * kWindow + 1, 3 * kMs), kMs);
+}
+
+TEST(Owd, DriftFallsOut)
+{
+    const int64_t drifts[] = {50000, -50000};
+    const uint64_t windows[] = {kWindow, kS, 5 * kS};
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int64_t drift : drifts) {
+        for (uint64_t window : windows) {
+            Path p, fresh;
+
+            p.drift_ppb = fresh.drift_ppb = drift;
+            p.window_ns = fresh.window_ns = window;
+            uint64_t bound = kUs + 2 * window * 50 / 1000000;
+
+            EXPECT_LE(error_of(&p, &r, 300 * kS, 30 * kS + 2 * window), bound) << drift;
+            EXPECT_NEAR(ppm(p.o), (double)drift / 1000, 0.05);
+            // so far a module without drift might do: once it is known, nothing of it is left
+            EXPECT_LE(error_of(&fresh, &r, 300 * kS, 200 * kS), kUs) << drift << " " << window;
+        }
+    }
+}
+
+// Half of what is wrong goes every 10 s.
+TEST(Owd, DriftIsFoundByHalves)
+{
+    Path p;
+
+    p.drift_ppb = 80000;
+    for (uint64_t t = 0; t <= 32 * kS; t += kMs) {
+        p.packet(kStart + t, 0);
+        if (t == 10 * kS) {
+            EXPECT_EQ(p.o.drift, 0) << "not before two windows lie 10 s apart";
+        }
+        if (t == 11 * kS) {
+            EXPECT_NEAR(ppm(p.o), 40, 0.1);
+        }
+        if (t == 22 * kS) {
+            EXPECT_NEAR(ppm(p.o), 60, 0.1);
+        }
+        if (t == 32 * kS) {
+            EXPECT_NEAR(ppm(p.o), 70, 0.1);
+        }
+    }
+}
+
+// What drifts by more than 200 ppm is a queue, not a clock.
+TEST(Owd, DriftIsClamped)
+{
+    for (int64_t sign : {1, -1}) {
+        Path p;
+
+        p.drift_ppb = sign * 1000000;
+        for (uint64_t t = 0; t < 60 * kS; t += kMs) {
+            uint64_t increment = p.packet(kStart + t, 0);
+
+            if (t < 15 * kS)
+                continue;
+            EXPECT_NEAR(ppm(p.o), 200 * (double)sign, 0.01);
+            EXPECT_LE(increment, 2 * kWindow * 800 / 1000000 + kUs);
+        }
+        p.drift_ppb = 0;
+        Path q;
+
+        q.o.drift = p.o.drift;
+        for (uint64_t t = 0; t < 120 * kS; t += kMs)
+            q.packet(kStart + t, 0);
+        EXPECT_NEAR(ppm(q.o), 0, 1) << "and it comes back";
+    }
+}
+
+// Random windows, delays, polls and pauses, for less than drift takes to be measured.
+TEST(Owd, AsTheModelSays)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 300; run++) {
+        uint64_t window = kMs + rng_below(&r, kS), offset = rng_u64(&r) >> 2, delay = 0;
+        uint64_t most = 1 + rng_below(&r, 50 * kMs), gap = 1 + rng_below(&r, window);
+        uint64_t t = rng_below(&r, 2) == 0 ? rng_below(&r, window) : kStart;
+        uint64_t end = t + 9 * kS;
+        Model m(window);
+        owd o;
+
+        owd_init(&o);
+        for (int i = 0; i < 300 && t < end; i++) {
+            // now and then the way becomes another one
+            if (rng_below(&r, 50) == 0)
+                delay = rng_below(&r, most);
+            if (rng_below(&r, 3) > 0)
+                t += rng_below(&r, rng_below(&r, 20) == 0 ? 3 * window : gap / 4 + 1);
+            uint64_t sent = t - delay - rng_below(&r, most) + offset;
+
+            ASSERT_EQ(owd_increment(&o, sent, t, window), m.increment(sent, t))
+                << "run " << run << " packet " << i;
+        }
+    }
+}
