@@ -4,25 +4,25 @@
 #define NS_PER_S 1000000000ull
 
 #define EMPTY_TRIALS       24u /* the queue is made empty once in so many */
-#define STUCK_TRIALS       3u
-#define ALARM_NS           1e6
-#define ALARM_GROWTH       1.1
-#define EASY_TRIALS        64u
-#define LOST_LEAST         2u /* more than so many, and an eighth, are too many */
+#define STUCK_TRIALS       3u  /* in which it does not fall, until it is others' */
+#define ALARM_NS           1e6 /* a process may be without its core for so long */
+#define ALARM_GROWTH       1.1 /* more is sent than comes */
+#define EASY_TRIALS        64u /* in which less than half was granted */
+#define LOST_LEAST         2u  /* more than so many, and an eighth, are too many */
 #define LOST_SHIFT         3u
-#define DEPTH              12
-#define GAIN               0.5
+#define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
+#define GAIN               0.5 /* of the way to target in a trial */
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
-#define LEAST_PACKETS      1 /* a round trip */
-#define LEAST_NS           5e7
+#define LEAST_PACKETS      1   /* a round trip */
+#define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
-#define USAGE_LEAST        0.94
+#define USAGE_LEAST        0.94 /* of a grant: who uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
 #define BURST_PACKETS_MOST 32u
-#define WAVER_SHARE        0.4
+#define WAVER_SHARE        0.4 /* of the spread of delays: less is no growth */
 #define BLIND_RISE         (1.0 / 32)
 
 /* What a trial says. */

@@ -8,8 +8,8 @@
  *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet a round trip each
  *           round trip, 3/10 less when packets get lost, as TCP does it (RFC 5681, RFC 9438)
  *
- *   FREE -(much lost, or a long queue)-> QUEUE -(long, and does not fall)-> BESIDE
- *   BESIDE -(short again)-> QUEUE -(long not needed)-> FREE
+ *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
+ *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
  *
  * QUEUE: let R be the rate at which packets came, S that at which they were sent. With a queue that
  * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
@@ -17,20 +17,21 @@
  *
  *   R (1 + (target - q) / T)      T: from grant to grant, a round trip and a trial
  *
- * brings it to target. All who share the link see the same queue; since
+ * brings it to target; half of that is done, for others do the same. All who share the link see the
+ * same queue; since
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * is shorter for who has more, he gives way until all have the same. While the queue is shorter
- * than half of that, each trial rises by twice the share of the one before. One trial in 24 aims
- * below nothing, so that the queue is empty and all who share it know how long it is.
+ * is shorter for who has more, he gives way until all have the same; where delays waver by more, as
+ * between processes that share cores, it is that. While the queue is shorter than half of target,
+ * each trial rises by twice the share of the one before. One trial in 24 aims below nothing, so
+ * that the queue is empty and all who share it know how long it is.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
  * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in.
  *
- * Rates in user bytes a second. Integers, but for ratios. Owned by the worker that
- * receives.
+ * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */
 #ifndef SLUICE_CONTROL_PATHRATE_H
 #define SLUICE_CONTROL_PATHRATE_H
