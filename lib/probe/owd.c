@@ -25,7 +25,7 @@ static void drift_update(struct owd *o)
     if (o->anchor.known && span < DRIFT_SPAN_NS)
         return;
     if (o->anchor.known) {
-        __int128 rise = (__int128)(o->least.delay_ns - o->anchor.delay_ns) << DRIFT_SHIFT;
+        __int128 rise = (__int128)(o->least.delay_ns - o->anchor.delay_ns) * (1 << DRIFT_SHIFT);
         __int128 drift = o->drift + (rise / span - o->drift) / 2;
 
         o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
