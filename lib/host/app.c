@@ -109,22 +109,23 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
     return c->index;
 }
 
-static struct conn *live_conn(struct host *h, uint32_t conn)
+/* The user's connection; NULL: there is none. */
+static struct conn *user_conn(struct host *h, uint32_t conn)
 {
-    if (conn >= h->cfg.conns)
-        return NULL;
-    struct conn *c = &h->conns[conn];
+    struct conn *c = conn < h->cfg.conns ? &h->conns[conn] : NULL;
 
-    return c->state == HOST_FREE || c->state == HOST_CLOSED || c->released ? NULL : c;
+    return c == NULL || c->state == HOST_FREE || c->released ? NULL : c;
 }
 
 int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_t now)
 {
-    struct conn *c = live_conn(h, conn);
+    struct conn *c = user_conn(h, conn);
 
     h->now = now;
     if (c == NULL)
         return -ENOTCONN;
+    if (c->state == HOST_CLOSED)
+        return c->over_status;
     struct vt_send send = {.provisional = op->provisional, .user = op->user};
 
     for (unsigned int i = 0; i < 2; i++)
@@ -147,11 +148,11 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
 int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user,
               uint64_t now)
 {
-    struct conn *c = conn < h->cfg.conns ? &h->conns[conn] : NULL;
+    struct conn *c = user_conn(h, conn);
     bool ask;
 
     h->now = now;
-    if (c == NULL || c->state == HOST_FREE || c->released)
+    if (c == NULL)
         return -ENOTCONN;
     int rc = vt_receiver_post(&c->rx, data, len, user, &ask);
 
@@ -166,11 +167,13 @@ int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64
 
 int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
 {
-    struct conn *c = live_conn(h, conn);
+    struct conn *c = user_conn(h, conn);
 
     h->now = now;
     if (c == NULL)
         return -ENOTCONN;
+    if (c->state == HOST_CLOSED)
+        return c->over_status;
     if (c->shutdown_asked || c->shut.due || c->tx.closing)
         return -EPIPE;
     c->tx.closing = true;

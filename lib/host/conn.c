@@ -220,7 +220,8 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     host_count(h, status == 0 ? COUNT_conns_closed : COUNT_conns_failed);
     if (undecided)
         conn_opened(h, c, status);
-    vt_sender_abort(&c->tx, status != 0 ? status : -EPIPE);
+    c->over_status = status != 0 ? status : -EPIPE;
+    vt_sender_abort(&c->tx, c->over_status);
     vt_receiver_abort(&c->rx, status != 0 ? status : -ENODATA);
     if (c->shutdown_asked) {
         c->shutdown_asked = false;

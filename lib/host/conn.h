@@ -94,6 +94,7 @@ struct conn {
     bool end_sent, end_seen, shutdown_asked;
     uint8_t want; /* enum conn_want */
     enum wire_end end;
+    int32_t over_status; /* what sending and shutting down fail with once it is CLOSED */
     uint64_t owner;
     uint64_t own_key, peer_key; /* peer_key 0: not known yet */
     struct addr peer;

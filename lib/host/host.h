@@ -158,7 +158,8 @@ struct host_send {
     uint64_t user;
 };
 
-/* 0, -ENOBUFS (depth operations are outstanding), -EMSGSIZE, -EPIPE (after shutdown), -ENOTCONN. */
+/* 0, -ENOBUFS (depth operations are outstanding), -EMSGSIZE, -EPIPE (after shutdown), -ENOTCONN (no
+ * connection), or what the connection ended with; a recv then completes with that. */
 int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_t now);
 int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64_t user,
               uint64_t now);

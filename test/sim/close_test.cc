@@ -254,6 +254,16 @@ TEST_F(Close, AbortByPeerInEveryState)
                 EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), reason.status);
             }
             EXPECT_EQ(p.counter("conns_failed"), 1u);
+            // What is asked for later fails for the same reason.
+            uint8_t byte = 0;
+            struct host_send op = {};
+
+            op.pieces[0] = {&byte, 1};
+            EXPECT_EQ(host_send(p.h(), p.conn, &op, p.now()), reason.status);
+            EXPECT_EQ(p.shutdown(10), reason.status);
+            p.post_recv(10, 11);
+            p.run(kMs);
+            EXPECT_EQ(status(p, HOST_RECV, 11), state == 4 ? -ENODATA : reason.status);
             expect_freed(p);
         }
 }

@@ -315,7 +315,7 @@ void Users::send_one(End &e, host *h, uint64_t now)
         return;
     }
     e.memory.pop_back();
-    if (rc == -ENOTCONN || rc == -EPIPE)
+    if (rc != -ENOBUFS && rc != -EMSGSIZE) // what the connection ended with
         fail(e, rc, now);
     else
         verdict->fault(ORACLE_ORDER, "talk %u side %u: send refused: %d", e.talk, e.side, rc);
