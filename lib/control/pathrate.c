@@ -15,7 +15,7 @@
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
-#define LEAST_PACKETS      1   /* a round trip */
+#define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
 #define USAGE_LEAST        0.94 /* of a grant: who uses less is late */
@@ -230,8 +230,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     uint64_t before = p->ceiling_Bps;
 
     target_find(p, t, &f);
-    p->least_Bps = (uint64_t)(LEAST_PACKETS * (double)t->bytes / (double)t->packets * NS_PER_S /
-                              max_of(f.rtt_ns, LEAST_NS));
+    p->least_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, LEAST_BYTES) *
+                              NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     p->lossy = f.lossy;
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;

@@ -50,7 +50,7 @@ struct pathrate {
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
     bool lossy;             /* the last trial lost more than fitted in */
     uint64_t target_ns;     /* 0: none */
-    uint64_t least_Bps;     /* a packet each 50 ms, or round trip */
+    uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
     uint64_t waver_ns;      /* by how much delays waver without a queue */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */

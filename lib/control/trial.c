@@ -15,7 +15,7 @@ static void trial_begin(struct trial *t, const struct trial_packet *p)
 
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
 {
-    return t->late && t->last.number - t->first.number >= TRIAL_PACKETS &&
+    return t->late && t->bytes > 0 && t->last.number - t->first.number >= TRIAL_PACKETS &&
            t->last.arrived_ns - t->first.arrived_ns >= min_ns && t->last.sent_ns > t->first.sent_ns;
 }
 

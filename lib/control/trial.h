@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRIAL_PACKETS 8u /* at least */
+#define TRIAL_PACKETS 8u /* at least, and not all of them empty */
 
 struct trial_packet {
     uint64_t number; /* as its sender counts them */

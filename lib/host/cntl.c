@@ -14,12 +14,11 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 /* The peer's echo of our clock gives a round trip, less the time it was held. */
 static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t held_ns)
 {
-    uint64_t now_ns = clock_ns(&h->clock, h->now);
+    uint64_t now_ns = host_now_ns(h);
 
     if (echo_ns == 0 || echo_ns > now_ns || now_ns - echo_ns < held_ns)
         return;
-    rtt_sample(&c->rtt, clock_cycles(&h->clock, now_ns - echo_ns - held_ns));
-    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
+    conn_round_trip(h, c, clock_cycles(&h->clock, now_ns - echo_ns - held_ns), false);
 }
 
 static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v)
@@ -257,7 +256,7 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     v.close_request = c->tx.tail;
     v.initial_request = c->tx.origin;
     v.capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0;
-    v.time_ns = clock_ns(&h->clock, h->now);
+    v.time_ns = host_now_ns(h);
     v.silence_ms = h->cfg.silence_ms;
     if (c->peer_time_ns != 0) {
         uint64_t held = clock_ns(&h->clock, h->now - c->peer_time_at);

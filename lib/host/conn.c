@@ -76,7 +76,6 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->contract = (struct contract){0};
     gate_contract(h, c);
     conn_rate_apply(h, c);
-    c->flight_base = 0;
     gate_flight(c, 0, 0);
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
@@ -84,6 +83,16 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     way_start(c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
     grant_idle(h, c);
+}
+
+void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound)
+{
+    if (bound)
+        rtt_bound(&c->rtt, sample_tsc);
+    else
+        rtt_sample(&c->rtt, sample_tsc);
+    c->rtt_min_ns = clock_ns(&h->clock, c->rtt.min_tsc);
+    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
 }
 
 /* The smaller of what the peer grants and what routers allow, halved for every step of silence. */

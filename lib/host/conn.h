@@ -108,6 +108,7 @@ struct conn {
     struct credit credit;
     struct contract contract; /* peak_cost 0: none */
     struct rtt rtt;
+    uint64_t rtt_min_ns; /* rtt.min_tsc */
     uint32_t peer_unit_max;
 
     uint64_t grant_rate_Bps, grant_burst_bytes;        /* from the peer */
@@ -138,6 +139,7 @@ struct conn {
     struct owd owd;
     struct trial trial;
     struct pathrate path;
+    uint64_t bursts_ns; /* what two bursts take at the rate in pub */
     struct conn_alarm alarm;
     uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
 

@@ -17,7 +17,6 @@
 #define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
 #define OVERRUN_INTERVALS 16u       /* until losses of an overrun have been found */
 #define BURST_SHIFT       4u        /* bursts that change by less than 1/16 are not worth a look */
-#define BURST_UNITS_MAX   64u
 
 static uint32_t conns_in_all(const struct host_control *c)
 {
@@ -124,11 +123,6 @@ uint32_t host_control_history(const struct host_control *c, uint64_t from,
     return n;
 }
 
-static bool near(uint64_t value, uint64_t last, uint32_t shift)
-{
-    return (value > last ? value - last : last - value) <= last >> shift;
-}
-
 /* What the host, and for now the path, can take of it back to back. */
 static uint64_t burst_of(const struct host *h, const struct conn_record *r, uint64_t rate_Bps,
                          uint64_t unit_bytes, bool idle)
@@ -155,8 +149,8 @@ static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t
     counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
     counter_set(&h->grants[i].epoch, r->epoch);
     if (reason == counter_get(&p->share_reason) &&
-        near(rate, counter_get(&p->share_Bps), idle ? IDLE_SHIFT : CHANGE_SHIFT) &&
-        near(burst, counter_get(&p->share_burst_bytes), BURST_SHIFT))
+        !rate_differs(rate, counter_get(&p->share_Bps), idle ? IDLE_SHIFT : CHANGE_SHIFT) &&
+        !rate_differs(burst, counter_get(&p->share_burst_bytes), BURST_SHIFT))
         return;
     counter_set(&h->grants[i].rate_Bps, rate);
     counter_set(&h->grants[i].burst_bytes, burst);
@@ -182,7 +176,7 @@ static void capacity_note(struct host_control *c)
 {
     const struct capacity *k = &c->capacity;
 
-    if (k->why == c->told_why && near(k->capacity_Bps, c->told_Bps, CHANGE_SHIFT))
+    if (k->why == c->told_why && !rate_differs(k->capacity_Bps, c->told_Bps, CHANGE_SHIFT))
         return;
     c->told_why = k->why;
     c->told_Bps = k->capacity_Bps;
@@ -253,12 +247,12 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->bursts = port->bursts - c->seen.bursts;
     s->full = port->full - c->seen.full;
     c->seen = *port;
-    if (s->overruns > 0)
+    if (s->overruns > 0) {
         c->overrun_ns = c->time_ns;
-    if (s->overruns > 0)
         c->own_for = OVERRUN_INTERVALS;
-    else if (c->own_for > 0)
+    } else if (c->own_for > 0) {
         c->own_for--;
+    }
 }
 
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now)

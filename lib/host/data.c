@@ -105,12 +105,7 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     c->echo_seq = 0;
     if (!exact)
         return;
-    if (pause > sample / PAUSE_SHARE) {
-        rtt_bound(&c->rtt, sample);
-        return;
-    }
-    rtt_sample(&c->rtt, sample);
-    counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
+    conn_round_trip(h, c, sample, pause > sample / PAUSE_SHARE);
 }
 
 /* What the unit's flags ask for, now or once all before it has come. */
@@ -155,9 +150,10 @@ static void publish(struct conn *c)
 /* Early on its sender has no more under way than we told it has come (gate_flight()). */
 static bool flight_told(const struct conn *c)
 {
-    uint64_t least = FLIGHT_BYTES / c->tx.unit_bytes;
+    uint64_t untold = c->rx.packets - c->told_packets;
 
-    return c->rx.packets - c->told_packets < RTE_MAX(c->rx.packets, least) / FLIGHT_PARTS;
+    return untold < c->rx.packets / FLIGHT_PARTS ||
+           untold < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
 }
 
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,

@@ -16,7 +16,7 @@ uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
         .ahead = h->cfg.early,
         .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
         .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
-        .time_ns = clock_ns(&h->clock, h->now),
+        .time_ns = host_now_ns(h),
         .cookie = c->cookie,
         .silence_ms = h->cfg.silence_ms,
     };

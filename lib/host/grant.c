@@ -14,7 +14,6 @@
 #define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN 2u
 #define START_UNITS_MIN 1u /* of who begins or may: many may do so at once */
-#define BURST_UNITS_MAX 64u
 
 static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {

@@ -8,9 +8,12 @@
 #define QUIET_SHARE     16u          /* of an interval: packets come late by this */
 #define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
 #define ENDED_SHARE     8u           /* and then of an interval; at most a round trip */
-#define UNKNOWN_RTT_NS  50000000u    /* of who has not answered yet */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
-#define FREE_MAX_BPS    (1ull << 47)
+
+static bool uses_grant(const struct conn_record *r)
+{
+    return r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3;
+}
 
 /* One connection's part in what the host did. */
 static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
@@ -21,7 +24,7 @@ static void sample_add(struct host_control *c, struct conn_record *r, uint64_t b
                                    ((int64_t)r->rate_Bps - (int64_t)r->throughput_Bps) / 8);
     c->sample.rx_bytes += bytes - r->bytes;
     c->sample.tx_bytes += sent - r->tx_bytes;
-    if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3)
+    if (uses_grant(r))
         c->sample.hungry = true;
     r->tx_bytes = sent;
 }
@@ -58,7 +61,7 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
 {
     uint64_t path_Bps = counter_get(&p->path_Bps);
 
-    if (r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3 && r->free_Bps < FREE_MAX_BPS)
+    if (uses_grant(r) && r->free_Bps < PATHRATE_MAX_BPS)
         r->free_Bps += r->free_Bps / 32;
     r->path_limited = path_Bps != 0;
     r->way_Bps = path_Bps != 0 ? path_Bps : r->free_Bps;
@@ -108,7 +111,7 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
     uint64_t at = counter_get(&p->woken_at), rtt_ns = counter_get(&p->rtt_ns);
 
     if (rtt_ns == 0 && r->pace_Bps != 0)
-        rtt_ns = UNKNOWN_RTT_NS;
+        rtt_ns = HOST_UNKNOWN_RTT_NS;
     return at != 0 && clock_ns(&h->clock, c->last - at) <=
                           RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MOST * interval_ns);
 }

@@ -26,6 +26,7 @@
 #define HOST_FOREIGN_MAX    64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
 #define FLIGHT_BYTES        (1u << 18)  /* under way on a path of which nothing is known */
+#define BURST_UNITS_MAX     64u         /* the longest burst granted by rate alone */
 #define NONE                UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
@@ -110,8 +111,9 @@ struct host {
     struct secret cookies; /* keyed only */
     uint32_t on_trial;     /* accepted connections whose peer has yet to show our key */
     uint64_t now;
-    uint64_t tx_lead_tsc; /* see host_config */
-    uint64_t tx_time;     /* the latest that a packet was given with */
+    uint64_t now_ns, now_ns_of; /* host_now_ns(): the newest answer, and to which now */
+    uint64_t tx_lead_tsc;       /* see host_config */
+    uint64_t tx_time;           /* the latest that a packet was given with */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
@@ -144,6 +146,22 @@ struct host {
 static inline void host_count(struct host *h, enum host_counter_id id)
 {
     counter_add(&h->count[id], 1);
+}
+
+/* now in ns; most packets of a poll share it. */
+static inline uint64_t host_now_ns(struct host *h)
+{
+    if (h->now_ns_of != h->now) {
+        h->now_ns_of = h->now;
+        h->now_ns = clock_ns(&h->clock, h->now);
+    }
+    return h->now_ns;
+}
+
+/* Is a change from b to a more than the 2^-shift of b? */
+static inline bool rate_differs(uint64_t a, uint64_t b, uint32_t shift)
+{
+    return (a > b ? a - b : b - a) > b >> shift;
 }
 
 /* host.c: lists; a connection is in each list at most once. */
@@ -180,6 +198,8 @@ uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
 uint64_t conn_silence_step(const struct host *h);
 uint64_t conn_again_tsc(const struct host *h, struct conn *c);
+/* A round trip took so long, or, with bound, at most so long. */
+void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound);
 int conn_end_status(enum wire_end end);
 
 /* timer.c */

@@ -22,11 +22,6 @@ static enum grant_reason way_reason(const struct pathrate *p)
     return p->lossy ? GRANT_LOSS : p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
 }
 
-static bool differs(uint64_t a, uint64_t b, uint32_t shift)
-{
-    return (a > b ? a - b : b - a) > b >> shift;
-}
-
 bool way_join(struct conn *c)
 {
     const struct pathrate *p = &c->path;
@@ -44,8 +39,10 @@ bool way_join(struct conn *c)
     counter_set(&c->pub.rx_rate_Bps, rate);
     counter_set(&c->pub.rx_burst_bytes, burst);
     counter_set(&c->pub.rx_reason, reason);
-    bool news = differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
-                differs(burst, c->told_burst_bytes, SHARE_SHIFT);
+    c->bursts_ns = (uint64_t)RTE_MIN((unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1),
+                                     (unsigned __int128)TRIAL_MAX_NS);
+    bool news = rate_differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
+                rate_differs(burst, c->told_burst_bytes, SHARE_SHIFT);
 
     if (news && p->mode != PATHRATE_FREE) {
         trial_reset(&c->trial);
@@ -88,8 +85,7 @@ static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
  * A trial counts unless the host was too slow itself, for then packets wait for it, and get lost.
  * Control tells, a moment later. True if the path's limit has changed.
  */
-static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t,
-                         uint64_t rtt_ns)
+static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t)
 {
     uint64_t clear = counter_get(&h->clear_runs), rate = counter_get(&c->pub.rx_rate_Bps);
 
@@ -98,9 +94,9 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
         return pathrate_blind(&c->path, t, rate);
     }
     if (c->path.mode == PATHRATE_FREE &&
-        !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, rtt_ns), clear))
+        !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, c->rtt_min_ns), clear))
         return false;
-    return pathrate_update(&c->path, t, rate, rtt_ns);
+    return pathrate_update(&c->path, t, rate, c->rtt_min_ns);
 }
 
 /* A round trip that is not known yet may be long. */
@@ -113,13 +109,9 @@ static uint64_t window_of(uint64_t rtt_ns)
 
 /* How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
  * waits for that burst. */
-static uint64_t trial_ns(const struct conn *c, uint64_t rtt_ns)
+static uint64_t trial_ns(const struct conn *c)
 {
-    uint64_t rate = counter_get(&c->pub.rx_rate_Bps), burst = counter_get(&c->pub.rx_burst_bytes);
-    unsigned __int128 bursts_ns = (unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1);
-
-    return RTE_MAX(RTE_MAX(rtt_ns / TRIAL_SHARE, TRIAL_MIN_NS),
-                   (uint64_t)RTE_MIN(bursts_ns, (unsigned __int128)TRIAL_MAX_NS));
+    return RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
 }
 
 /*
@@ -128,19 +120,18 @@ static uint64_t trial_ns(const struct conn *c, uint64_t rtt_ns)
  */
 void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
 {
-    uint64_t rtt_ns = clock_ns(&h->clock, c->rtt.min_tsc), now_ns = clock_ns(&h->clock, h->now);
+    uint64_t now_ns = host_now_ns(h);
     struct trial_packet p = {
         .number = d->packet,
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
-        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(rtt_ns)),
+        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c->rtt_min_ns)),
     };
     struct trial_result out;
 
-    if (seq32_before(d->cntl_seen, c->trial_mark) ||
-        !trial_add(&c->trial, &p, trial_ns(c, rtt_ns), &out))
+    if (seq32_before(d->cntl_seen, c->trial_mark) || !trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
-    if (trial_judged(h, c, &out, rtt_ns) && way_join(c))
+    if (trial_judged(h, c, &out) && way_join(c))
         conn_want(h, c, WANT_CNTL);
 }

@@ -10,11 +10,20 @@ void owd_init(struct owd *o)
     *o = (struct owd){0};
 }
 
-/* What the point says of the base at that time. */
-static int64_t base_at(const struct owd *o, const struct owd_point *p, uint64_t at_ns)
+/* How far a delay lies above what the point says of the base at that time. */
+static int64_t above(const struct owd *o, const struct owd_point *p, uint64_t delay_ns,
+                     uint64_t at_ns)
 {
-    return p->delay_ns +
-           (int64_t)(((__int128)o->drift * (int64_t)(at_ns - p->at_ns)) >> DRIFT_SHIFT);
+    int64_t rise = (int64_t)(delay_ns - p->delay_ns);
+
+    return rise - (int64_t)(((__int128)o->drift * (int64_t)(at_ns - p->at_ns)) >> DRIFT_SHIFT);
+}
+
+static bool jumps(const struct owd_point *p, uint64_t delay_ns)
+{
+    int64_t rise = (int64_t)(delay_ns - p->delay_ns);
+
+    return p->known && (rise >= OWD_JUMP_NS || rise <= -OWD_JUMP_NS);
 }
 
 /* Half way to the slope between fastest packets that lie far enough apart. */
@@ -25,7 +34,8 @@ static void drift_update(struct owd *o)
     if (o->anchor.known && span < DRIFT_SPAN_NS)
         return;
     if (o->anchor.known) {
-        __int128 rise = (__int128)(o->least.delay_ns - o->anchor.delay_ns) * (1 << DRIFT_SHIFT);
+        __int128 rise =
+            (__int128)(int64_t)(o->least.delay_ns - o->anchor.delay_ns) * (1 << DRIFT_SHIFT);
         __int128 drift = o->drift + (rise / span - o->drift) / 2;
 
         o->drift = drift > DRIFT_MAX ? DRIFT_MAX : drift < -DRIFT_MAX ? -DRIFT_MAX : (int64_t)drift;
@@ -45,18 +55,22 @@ static void window_turn(struct owd *o, uint64_t arrived_ns)
 
 uint64_t owd_increment(struct owd *o, uint64_t sent_ns, uint64_t arrived_ns, uint64_t window_ns)
 {
-    int64_t delay = (int64_t)(arrived_ns - sent_ns);
+    uint64_t delay_ns = arrived_ns - sent_ns;
+    int64_t increment = 0, before;
 
+    if (jumps(&o->least, delay_ns) || jumps(&o->last, delay_ns))
+        owd_init(o);
     if (arrived_ns - o->begun_ns >= window_ns)
         window_turn(o, arrived_ns);
-    if (!o->least.known || delay <= base_at(o, &o->least, arrived_ns))
-        o->least = (struct owd_point){.known = true, .delay_ns = delay, .at_ns = arrived_ns};
-    int64_t base = base_at(o, &o->least, arrived_ns);
-
-    if (o->last.known) {
-        int64_t before = base_at(o, &o->last, arrived_ns);
-
-        base = before < base ? before : base;
+    if (o->least.known)
+        increment = above(o, &o->least, delay_ns, arrived_ns);
+    if (!o->least.known || increment <= 0) {
+        o->least = (struct owd_point){.known = true, .delay_ns = delay_ns, .at_ns = arrived_ns};
+        increment = 0;
     }
-    return (uint64_t)(delay - base);
+    if (o->last.known) {
+        before = above(o, &o->last, delay_ns, arrived_ns);
+        increment = before > increment ? before : increment;
+    }
+    return increment < OWD_JUMP_NS ? (uint64_t)increment : OWD_JUMP_NS;
 }

@@ -7,8 +7,9 @@
  *   delay = arrived - sent;   base(t) = least of two windows' (delay + drift (t - its time))
  *   increment = delay - base >= 0
  *
- * A queue that is never empty for two windows becomes part of the base. Times in ns. Owned by one
- * worker.
+ * A queue that is never empty for two windows becomes part of the base. sent is the peer's word:
+ * where it jumps by more than OWD_JUMP_NS, its clock was set, and all begins anew. Times in ns.
+ * Owned by one worker.
  */
 #ifndef SLUICE_PROBE_OWD_H
 #define SLUICE_PROBE_OWD_H
@@ -16,9 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define OWD_JUMP_NS (1ll << 40) /* 18 minutes; increments are less */
+
 struct owd_point {
     bool known;
-    int64_t delay_ns;
+    uint64_t delay_ns; /* modulo 2^64: only differences mean anything */
     uint64_t at_ns;
 };
 

@@ -13,8 +13,7 @@
 struct rtt {
     uint64_t srtt_tsc; /* 0: no sample yet */
     uint64_t var_tsc;
-    uint64_t
-        min_tsc; /* the least lately: of the RTT_LEAST_OF before last_tsc's and since; 0: none */
+    uint64_t min_tsc;   /* the least lately, of the two below; 0: none */
     uint64_t last_tsc;  /* the least of RTT_LEAST_OF samples, 0: none, */
     uint64_t least_tsc; /* and of those since, */
     uint32_t samples;   /* so many */

@@ -297,3 +297,15 @@ TEST(Trial, RatesDoNotDependOnPolls)
         }
     }
 }
+
+// Empty packets say nothing of a rate: without a byte there is no trial.
+TEST(Trial, EmptyPackets)
+{
+    Watch w;
+
+    for (uint64_t n = 1; n < 100; n++)
+        EXPECT_FALSE(w.add(n, n * kUs, n * kUs + 500, 0, 0));
+    EXPECT_FALSE(w.add(100, 100 * kUs, 100 * kUs + 500)); // ends no trial, but belongs to this one
+    EXPECT_TRUE(w.add(101, 101 * kUs, 101 * kUs + 500));
+    EXPECT_EQ(w.results[0].bytes, kBytes);
+}

@@ -239,3 +239,24 @@ TEST(Owd, AsTheModelSays)
         }
     }
 }
+
+// A clock that is set starts a new base, the new one's delays count as ever, and no time at all
+// breaks anything (under UBSan, too).
+TEST(Owd, ClocksThatAreSet)
+{
+    rng r;
+    owd o;
+    uint64_t t = kStart;
+    const uint64_t jump = OWD_JUMP_NS;
+
+    owd_init(&o);
+    for (uint64_t offset :
+         {0ull, 1ull << 63, ~0ull, 1ull << 50, 0ull, (1ull << 63) + (1ull << 62)}) {
+        for (int i = 0; i < 5; i++, t += kMs)
+            EXPECT_EQ(owd_increment(&o, t - 3 * kMs + offset, t, kWindow), 0u);
+        EXPECT_EQ(owd_increment(&o, t - 7 * kMs + offset, t, kWindow), 4 * kMs);
+    }
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 100000; i++, t += rng_below(&r, kS))
+        ASSERT_LE(owd_increment(&o, rng_u64(&r) >> rng_below(&r, 64), t, kWindow), jump);
+}
