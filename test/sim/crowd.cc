@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "again.hh"
 #include "pair.hh"
 
 namespace
@@ -131,17 +132,6 @@ void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *, uint64_t, world_fate *f)
         f->copies = static_cast<double>(rng_u64(&c->random) >> 11) * 0x1p-53 >= c->loss;
 }
 
-void Crowd::receive(host *h, uint64_t now)
-{
-    host_completion done[64];
-    uint32_t n;
-
-    while ((n = host_completions(h, done, 64)) > 0)
-        for (uint32_t i = 0; i < n; i++)
-            if (done[i].op == HOST_RECV && done[i].status == 0)
-                host_recv(h, done[i].conn, memory.data(), memory.size(), done[i].user, now);
-}
-
 void Crowd::more(Conn &c, host *h, uint64_t now)
 {
     while (c.out < opt.depth) {
@@ -197,7 +187,7 @@ void Crowd::app(void *ctx, uint32_t i, host *h, uint64_t now)
     Crowd *c = static_cast<Crowd *>(ctx);
 
     if (i == 0)
-        c->receive(h, now);
+        receive_again(h, c->memory, now);
     else
         c->send(i, h, now);
 }

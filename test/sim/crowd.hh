@@ -92,7 +92,6 @@ class Crowd
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
     void connect_all();
-    void receive(host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
     void more(Conn &c, host *h, uint64_t now);
 

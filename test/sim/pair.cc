@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pair.hh"
 
-#include <cstdarg>
 #include <cstring>
 #include <stdexcept>
 
 #include <rte_mbuf_dyn.h>
 
+#include "text.hh"
 #include "trace.hh"
 
 namespace
 {
 
 constexpr uint16_t kService = 7;
-
-std::string text(const char *format, ...)
-{
-    char buf[300];
-    va_list args;
-    va_start(args, format);
-    std::vsnprintf(buf, sizeof buf, format, args);
-    va_end(args);
-    return buf;
-}
 
 rte_mempool *pool(const char *name, unsigned n, uint16_t room)
 {

@@ -2,9 +2,11 @@
 #include "street.hh"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <stdexcept>
+
+#include "again.hh"
+#include "text.hh"
 
 namespace
 {
@@ -12,17 +14,6 @@ namespace
 constexpr uint16_t kService = 9;
 constexpr uint32_t kDepth = 32; // requests under way
 constexpr uint32_t kSamples = 1000;
-
-std::string text(const char *format, ...)
-{
-    char buf[300];
-    va_list args;
-
-    va_start(args, format);
-    std::vsnprintf(buf, sizeof buf, format, args);
-    va_end(args);
-    return buf;
-}
 
 // All requests under way together hold what is on the way, four times.
 size_t request_bytes(const StreetOptions &o)
@@ -115,17 +106,6 @@ void Street::start(uint32_t i)
     world_wake(w, i + 1, world_now(w));
 }
 
-void Street::receive(host *h, uint64_t now)
-{
-    host_completion done[64];
-    uint32_t n;
-
-    while ((n = host_completions(h, done, 64)) > 0)
-        for (uint32_t i = 0; i < n; i++)
-            if (done[i].op == HOST_RECV && done[i].status == 0)
-                host_recv(h, done[i].conn, memory.data(), memory.size(), done[i].user, now);
-}
-
 void Street::send(uint32_t i, host *h, uint64_t now)
 {
     host_completion done[64];
@@ -148,7 +128,7 @@ void Street::app(void *ctx, uint32_t i, host *h, uint64_t now)
     Street *s = static_cast<Street *>(ctx);
 
     if (i == 0)
-        s->receive(h, now);
+        receive_again(h, s->memory, now);
     else
         s->send(i - 1, h, now);
 }

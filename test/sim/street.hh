@@ -61,7 +61,6 @@ class Street
     };
 
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
-    void receive(host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
 
     StreetOptions opt;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Paths that nobody described to the hosts: what one flow makes of each, and two.
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +14,7 @@
 
 #include "eal.hh"
 #include "street.hh"
+#include "text.hh"
 
 namespace
 {
@@ -62,18 +62,6 @@ const Point kPoints[] = {
     {40 * G, 1 * kMs, 1, 0, 9000},       {40 * G, 1 * kMs, 1, 0.01, 9000},
     {40 * G, 10 * kMs, 1, 0, 9000},      {40 * G, 300 * kMs, 0.1, 0, 9000},
 };
-
-std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-std::string text(const char *format, ...)
-{
-    char buf[300];
-    va_list args;
-
-    va_start(args, format);
-    std::vsnprintf(buf, sizeof buf, format, args);
-    va_end(args);
-    return buf;
-}
 
 std::string name(const Point &p)
 {
