@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "base/value.h"
+#include "control/occupancy.h"
 #include "sluiced/config_key.h"
 #include "sluiced/config_scan.h"
 
@@ -217,6 +218,25 @@ static int check_contract(struct load *l, const char *section, const struct conf
     return 0;
 }
 
+static int check_occupancy(struct load *l, const char *section, const struct config_port *p)
+{
+    bool delay = p->occupancy == CONFIG_OCCUPANCY_DELAY;
+    struct occupancy_law law;
+    char why[160];
+
+    if (p->occupancy == CONFIG_OCCUPANCY_OFF)
+        return p->occupancy_law[0] == 0
+                   ? 0
+                   : load_error(l, section, "occupancy_law",
+                                "is of no use alone; add occupancy = buffers, or delay");
+    if (p->occupancy_law[0] == 0)
+        return load_error(l, section, "occupancy", "has no thresholds; add occupancy_law = %s",
+                          delay ? "1ms,4ms/1e-6/1.0005,1.005" : "dual");
+    if (occupancy_law_parse(p->occupancy_law, delay, &law, why, sizeof why) != 0)
+        return load_error(l, section, "occupancy_law", "%s", why);
+    return 0;
+}
+
 /* The section that begins there, as it is written. */
 static const char *section_at(const struct load *l, uint32_t line)
 {
@@ -273,6 +293,8 @@ static int check_port(struct load *l, uint32_t index)
             return rc;
     }
     rc = check_contract(l, section, p);
+    if (rc == 0)
+        rc = check_occupancy(l, section, p);
     if (rc != 0)
         return rc;
     if (p->lcores.n > p->workers)

@@ -32,6 +32,7 @@ enum config_idle {
     CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
     CONFIG_IDLE_SLEEP, /* after 200 us of nothing, naps of at most 50 us */
 };
+enum config_occupancy { CONFIG_OCCUPANCY_OFF, CONFIG_OCCUPANCY_BUFFERS, CONFIG_OCCUPANCY_DELAY };
 
 enum config_sum {
     CONFIG_SUM_AUTO,
@@ -92,8 +93,10 @@ struct config_port {
     uint64_t pcr_Bps, scr_Bps; /* contract of each connection, in frames; 0: none */
     uint64_t mbs_bytes;
     uint64_t cdvt_ns;
-    uint64_t tx_lead_ns;   /* where the port sends at times; 0: not used */
-    uint32_t early, ahead; /* requests */
+    uint64_t tx_lead_ns;                  /* where the port sends at times; 0: not used */
+    uint32_t occupancy;                   /* enum config_occupancy */
+    char occupancy_law[CONFIG_VALUE_MAX]; /* control/occupancy.h; "": none */
+    uint32_t early, ahead;                /* requests */
     uint64_t silence_ns;
     uint64_t repeat_ns;
     uint32_t connections;

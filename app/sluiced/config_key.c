@@ -16,6 +16,7 @@
 
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
 static const char *const lock_words[] = {"yes", "no", NULL};
+static const char *const occupancy_words[] = {"off", "buffers", "delay", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
 #define DAEMON(field) offsetof(struct config_daemon, field)
@@ -63,6 +64,9 @@ const struct config_key config_port_keys[] = {
     {"scr", CONFIG_RATE, PORT(scr_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "50Mbit", NULL},
     {"mbs", CONFIG_SIZE, PORT(mbs_bytes), 1, WIRE_BURST_MAX_BYTES, true, "0", "64k", NULL},
     {"tx_lead", CONFIG_TIME, PORT(tx_lead_ns), 1 * US, 1 * MS, true, "20us", "50us", NULL},
+    {"occupancy", CONFIG_WORD, PORT(occupancy), 0, 0, false, "off", "delay", occupancy_words},
+    {"occupancy_law", CONFIG_TEXT, PORT(occupancy_law), 1, CONFIG_VALUE_MAX - 1, false, NULL,
+     "1ms,4ms/1e-6/1.0005,1.005", NULL},
     {"early", CONFIG_NUMBER, PORT(early), 0, 65536, false, "4", "0", NULL},
     {"ahead", CONFIG_NUMBER, PORT(ahead), 0, 65536, false, "0", "2", NULL},
     {"silence", CONFIG_TIME, PORT(silence_ns), 10 * MS, 3600 * S, false, "3s", "10s", NULL},

@@ -13,6 +13,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/check.h"
 #include "common/clock.h"
 #include "sluiced/memory.h"
 #include "wire/frame.h"
@@ -35,6 +36,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
 {
     const struct config_port *cfg = p->cfg;
     const struct port_pools *pools = &p->pools[queue];
+    char err[CONFIG_ERROR_MAX];
 
     memset(h, 0, sizeof *h);
     snprintf(h->name, sizeof h->name, "%.12s/%u", cfg->name, (unsigned int)(queue & 0x3f));
@@ -62,6 +64,10 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                            .scr_Bps = cfg->scr_Bps,
                                            .mbs_bytes = cfg->mbs_bytes,
                                            .cdvt_ns = cfg->cdvt_ns};
+    h->occupancy = (enum host_occupancy)cfg->occupancy; /* in the same order */
+    if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has looked at it */
+        CHECK(occupancy_law_parse(cfg->occupancy_law, h->occupancy == HOST_OCCUPANCY_DELAY,
+                                  &h->occupancy_law, err, sizeof err) == 0);
     h->tx_sum = p->tx_sum;
     h->rx_sum = p->rx_sum;
     h->tx_attach = p->attach;

@@ -22,6 +22,7 @@
 #define SLUICE_CONTROL_OCCUPANCY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define OCCUPANCY_THRESHOLDS_MAX 8u
@@ -41,6 +42,14 @@ extern const struct occupancy_law occupancy_single, occupancy_dual, occupancy_tr
 
 /* Is it one, by the rules above? */
 bool occupancy_law_right(const struct occupancy_law *law);
+
+/*
+ * A law from text: "single", "dual", "triple", which may have levels of their own behind them
+ * ("dual 1ms,4ms"), or LEVELS/ALPHAS/BETAS ("1,7/1e-5/1.003,1.2"). times: levels are times, kept
+ * in ns. 0, or -EINVAL with "CAUSE; CURE" in err.
+ */
+int occupancy_law_parse(const char *text, bool times, struct occupancy_law *law, char *err,
+                        size_t err_len);
 
 /* The receiver's half. */
 struct occupancy {

@@ -81,6 +81,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
     way_start(c);
+    occupied_start(h, c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
     grant_idle(h, c);
 }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/occupancy.h"
 #include "control/pathrate.h"
 #include "host/host.h"
 #include "pace/contract.h"
@@ -141,7 +142,11 @@ struct conn {
     struct pathrate path;
     uint64_t bursts_ns; /* what two bursts take at the rate in pub */
     struct conn_alarm alarm;
-    uint32_t trial_mark; /* DATA count from which on the peer has seen this CNTL of ours */
+    struct occupancy occupancy;
+    struct occupancy_pace pace; /* as a sender that obeyed every packet would keep it */
+    uint64_t pace_Bps;          /* what that allows; UINT64_MAX: it says nothing */
+    uint32_t posted_most;       /* buffers */
+    uint32_t trial_mark;        /* DATA count from which on the peer has seen this CNTL of ours */
 
     uint64_t flight_base; /* packets before this one have arrived or are lost */
     uint64_t flight_end;  /* from this one on packets wait until more is known of the others */

@@ -29,6 +29,12 @@ uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_byte
     return burst_of(h, rate_Bps, BURST_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
 }
 
+uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    return RTE_MAX((uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S),
+                   BURST_UNITS_MIN * unit_bytes);
+}
+
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     return burst_of(h, rate_Bps, START_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);

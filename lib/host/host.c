@@ -75,6 +75,8 @@ static const char *config_fault(const struct host_config *cfg)
         return "mbuf pools are missing";
     if (cfg->tx_lead_ns > LEAD_MAX_NS || (cfg->tx_lead_ns > 0 && cfg->tx_time_flag == 0))
         return "tx_lead must be at most 1 ms, with a flag for timestamps";
+    if (cfg->occupancy != HOST_OCCUPANCY_OFF && !occupancy_law_right(&cfg->occupancy_law))
+        return "occupancy_law must be a law: control/occupancy.h";
     return NULL;
 }
 

@@ -27,6 +27,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "control/occupancy.h"
 #include "pace/contract.h"
 #include "wire/addr.h"
 #include "wire/packet.h"
@@ -42,6 +43,14 @@ enum host_sum {
     HOST_SUM_NONE,     /* UDP checksum 0 is sent and accepted: memory that joins processes */
     HOST_SUM_SOFTWARE, /* computed here; on receipt folded into the placement copy */
     HOST_SUM_OFFLOAD,  /* computed by the NIC; on receipt its verdict counts, where it gives one */
+};
+
+/* What thresholds are laid on, control/occupancy.h, on the side that receives. */
+enum host_occupancy {
+    HOST_OCCUPANCY_OFF,
+    HOST_OCCUPANCY_BUFFERS, /* posted buffers that are in use: of the most there were, those not
+                               posted again */
+    HOST_OCCUPANCY_DELAY,   /* ns that packets wait on the path; instead of control/pathrate.h */
 };
 
 struct host_config {
@@ -67,7 +76,9 @@ struct host_config {
     uint64_t first_burst_bytes;
     uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
     uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
-    uint64_t control_ns;   /* how often host_control() is to be called; 0: nobody watches */
+    enum host_occupancy occupancy;
+    struct occupancy_law occupancy_law; /* unless off */
+    uint64_t control_ns; /* how often host_control() is to be called; 0: nobody watches */
     /* What each connection keeps to besides, in frames from the first byte of Ethernet's header on;
      * pcr_Bps 0: none. unit_bytes follows from mtu. */
     struct contract_config contract;

@@ -24,7 +24,7 @@ const char *host_reason_name(uint16_t reason)
         [GRANT_DEFAULT] = "default", [GRANT_NEWCOMER] = "newcomer", [GRANT_CAPACITY] = "capacity",
         [GRANT_LOSS] = "loss",       [GRANT_PROBE] = "probe",       [GRANT_IDLE] = "idle",
         [GRANT_CEILING] = "ceiling", [GRANT_MINIMUM] = "minimum",   [GRANT_DEMAND] = "demand",
-        [GRANT_QUEUE] = "queue",     [GRANT_BESIDE] = "beside",
+        [GRANT_QUEUE] = "queue",     [GRANT_BESIDE] = "beside",     [GRANT_OCCUPANCY] = "occupancy",
     };
 
     return reason < RTE_DIM(name) ? name[reason] : "unknown";

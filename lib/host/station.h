@@ -81,17 +81,18 @@ struct newcomers {
 };
 
 enum grant_reason {
-    GRANT_DEFAULT = 0,  /* nothing measured yet */
-    GRANT_NEWCOMER = 1, /* an equal part until control has seen it */
-    GRANT_CAPACITY = 2, /* the host's capacity, shared max-min */
-    GRANT_LOSS = 3,     /* what arrived when packets were lost */
-    GRANT_PROBE = 4,    /* rising while nothing is lost */
-    GRANT_IDLE = 5,     /* kept ready for a pausing sender */
-    GRANT_CEILING = 6,  /* the most that its peer may have */
-    GRANT_MINIMUM = 7,  /* what is reserved for it */
-    GRANT_DEMAND = 8,   /* a little more than it uses */
-    GRANT_QUEUE = 9,    /* the path's, whose queue is kept short */
-    GRANT_BESIDE = 10,  /* a part of the path's, beside others who keep its queue long */
+    GRANT_DEFAULT = 0,    /* nothing measured yet */
+    GRANT_NEWCOMER = 1,   /* an equal part until control has seen it */
+    GRANT_CAPACITY = 2,   /* the host's capacity, shared max-min */
+    GRANT_LOSS = 3,       /* what arrived when packets were lost */
+    GRANT_PROBE = 4,      /* rising while nothing is lost */
+    GRANT_IDLE = 5,       /* kept ready for a pausing sender */
+    GRANT_CEILING = 6,    /* the most that its peer may have */
+    GRANT_MINIMUM = 7,    /* what is reserved for it */
+    GRANT_DEMAND = 8,     /* a little more than it uses */
+    GRANT_QUEUE = 9,      /* the path's, whose queue is kept short */
+    GRANT_BESIDE = 10,    /* a part of the path's, beside others who keep its queue long */
+    GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
 };
 
 struct host_service {
@@ -243,6 +244,8 @@ struct contract_config gate_limits(const struct host_config *cfg);
 /* grant.c: the part of the capacity that a peer has */
 void grants_apply(struct host *h);
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
+/* A short one whatever is configured, for its packets wait behind each other somewhere. */
+uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes);
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* What is kept ready for a connection that sends nothing; what it has when it begins; the same if
  * it was idle. */
@@ -255,6 +258,10 @@ void grant_wake(struct host *h, struct conn *c);
 bool way_join(struct conn *c);
 void way_start(struct conn *c);
 void way_watch(struct host *h, struct conn *c, const struct wire_data *d);
+
+/* occupied.c: or no more than thresholds allow. True after a packet that changed that. */
+void occupied_start(const struct host *h, struct conn *c);
+bool occupied_watch(struct host *h, struct conn *c, uint64_t increment_ns);
 
 /* control.c */
 void control_watch(struct host *h);

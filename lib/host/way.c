@@ -33,6 +33,11 @@ bool way_join(struct conn *c)
         rate = p->ceiling_Bps;
         reason = (uint64_t)way_reason(p);
     }
+    if (c->pace_Bps < rate) {
+        rate = c->pace_Bps;
+        reason = GRANT_OCCUPANCY;
+        burst = RTE_MIN(burst, grant_path_burst(rate, c->tx.unit_bytes));
+    }
     if (p->mode != PATHRATE_FREE)
         burst = RTE_MIN(burst, pathrate_burst_bytes(p, rate, c->tx.unit_bytes));
     counter_set(&c->pub.path_Bps, p->mode == PATHRATE_FREE ? 0 : p->ceiling_Bps);
@@ -130,6 +135,11 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
     };
     struct trial_result out;
 
+    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupied_watch(h, c, p.increment_ns) &&
+        way_join(c))
+        conn_want(h, c, WANT_CNTL);
+    if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
+        return;
     if (seq32_before(d->cntl_seen, c->trial_mark) || !trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
     if (trial_judged(h, c, &out) && way_join(c))

@@ -69,6 +69,12 @@ Street::Street(const StreetOptions &options, const StreetPools &pools)
         h.copy_pool = pool.copy;
         h.tx_attach = true;
         h.tx_sum = h.rx_sum = HOST_SUM_NONE;
+        if (i == 0 && opt.occupancy != HOST_OCCUPANCY_OFF) {
+            h.occupancy = opt.occupancy;
+            if (occupancy_law_parse(opt.law, opt.occupancy == HOST_OCCUPANCY_DELAY,
+                                    &h.occupancy_law, err, sizeof err) != 0)
+                throw std::runtime_error(err);
+        }
         world_port port = {};
         port.seed = opt.seed * 1000 + i;
         if (i == 0)
@@ -127,10 +133,34 @@ void Street::app(void *ctx, uint32_t i, host *h, uint64_t now)
 {
     Street *s = static_cast<Street *>(ctx);
 
-    if (i == 0)
+    if (i == 0 && s->opt.consume_Bps > 0)
+        s->consume(h, now);
+    else if (i == 0)
         receive_again(h, s->memory, now);
     else
         s->send(i - 1, h, now);
+}
+
+// One buffer after the other takes its time, and is then posted again.
+void Street::consume(host *h, uint64_t now)
+{
+    uint64_t each =
+        static_cast<uint64_t>(static_cast<double>(memory.size()) * 1e9 / opt.consume_Bps);
+    host_completion done[64];
+    uint32_t n;
+
+    while ((n = host_completions(h, done, 64)) > 0)
+        for (uint32_t i = 0; i < n; i++)
+            if (done[i].op == HOST_RECV && done[i].status == 0) {
+                consumed_at = full.empty() ? now + each : consumed_at;
+                full.push_back(done[i].conn);
+            }
+    for (; !full.empty() && now >= consumed_at; consumed_at += each) {
+        host_recv(h, full.front(), memory.data(), memory.size(), full.front(), now);
+        full.pop_front();
+    }
+    if (!full.empty())
+        world_wake(w, 0, consumed_at);
 }
 
 void Street::run(double ns)

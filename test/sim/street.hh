@@ -5,6 +5,7 @@
 #define SLUICE_TEST_SIM_STREET_HH
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct StreetOptions {
     uint16_t mtu = 1500;
     uint32_t senders = 1;
     uint64_t seed = 1;
+    host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
+    const char *law = "";
+    double consume_Bps = 0; // buffers are posted again at this rate; 0: at once
 };
 
 class Street
@@ -51,6 +55,11 @@ class Street
     // Bytes that wait for the link, on average over so long from now.
     double queue_bytes(double ns);
     const struct path_element_counts *link();
+    // Buffers that wait to be consumed.
+    size_t in_use() const
+    {
+        return full.size();
+    }
 
     world *w;
 
@@ -62,12 +71,15 @@ class Street
 
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
+    void consume(host *h, uint64_t now);
 
     StreetOptions opt;
     StreetPools pool;
     std::vector<Conn> conns;
     std::vector<uint8_t> memory;
     std::vector<uint32_t> out;
+    std::deque<uint32_t> full; // connections of buffers to consume
+    uint64_t consumed_at = 0;
 };
 
 #endif

@@ -105,6 +105,8 @@ const char kEveryKey[] = "# a comment\n"
                          "scr = 40Mbit\n"
                          "mbs = 10k\n"
                          "tx_lead = 100us\n"
+                         "occupancy = buffers\n"
+                         "occupancy_law = dual 2,5\n"
                          "early = 7\n"
                          "ahead = 2\n"
                          "silence = 10s\n"
@@ -162,6 +164,8 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.scr_Bps, 5000000u);
     EXPECT_EQ(p.mbs_bytes, 10240u);
     EXPECT_EQ(p.tx_lead_ns, 100000u);
+    EXPECT_EQ(p.occupancy, (uint32_t)CONFIG_OCCUPANCY_BUFFERS);
+    EXPECT_STREQ(p.occupancy_law, "dual 2,5");
     EXPECT_EQ(p.early, 7u);
     EXPECT_EQ(p.ahead, 2u);
     EXPECT_EQ(p.silence_ns, 10000000000u);

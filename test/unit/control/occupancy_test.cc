@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <random>
 
 #include "../base/seed.h"
@@ -189,5 +191,64 @@ TEST(Occupancy, AnyLaw)
             }
         }
         ASSERT_EQ(o.crossings, said);
+    }
+}
+
+// Laws as people write them.
+TEST(OccupancyText, Laws)
+{
+    struct occupancy_law law;
+    char err[160];
+
+    ASSERT_EQ(occupancy_law_parse("triple", false, &law, err, sizeof err), 0) << err;
+    EXPECT_EQ(memcmp(&law, &occupancy_triple, sizeof law), 0);
+    ASSERT_EQ(occupancy_law_parse("dual 1ms,4.5ms", true, &law, err, sizeof err), 0) << err;
+    EXPECT_EQ(law.level[0], 1000000u);
+    EXPECT_EQ(law.level[1], 4500000u);
+    EXPECT_EQ(law.beta[1], occupancy_dual.beta[1]);
+    ASSERT_EQ(occupancy_law_parse("1,2,7/1e-5,5e-5/1.003,1.2", false, &law, err, sizeof err), 0)
+        << err;
+    EXPECT_EQ(law.n, 3u);
+    EXPECT_EQ(law.zero, 1u);
+    EXPECT_EQ(law.level[2], 7u);
+    EXPECT_EQ(law.alpha_per_us[1], 5e-5);
+    EXPECT_EQ(law.beta[1], 1.2);
+}
+
+TEST(OccupancyText, WhatIsNone)
+{
+    const struct {
+        const char *text;
+        bool times;
+        const char *why;
+    } wrong[] = {
+        {"", false, "a value is missing"},
+        {"quadruple", false, "or single, dual, triple"},
+        {"dual ", true, "say levels of delay"},
+        {"dual", true, "say levels of delay"},
+        {"dual 1ms", true, "one for each threshold"},
+        {"dual 1,2,3", false, "one for each threshold"},
+        {"dual 1,7/", false, "something is left over"},
+        {"dual 7,1", false, "not a law"},
+        {"1,7", false, "no '/' behind the levels"},
+        {"1,7/1e-5", false, "no '/' behind the alphas"},
+        {"1,7/1e-5/1.003", false, "do not fit the levels"},
+        {"1,7/1e-5/1.003,1.2 x", false, "something is left over"},
+        {"1,7/1e-5/1.003,", false, "a value is missing"},
+        {"1,7/0/1.003,1.2", false, "not a number above 0"},
+        {"1,7/nan/1.003,1.2", false, "not a number above 0"},
+        {"1,7/1e-5/0.9,1.2", false, "not a law"},
+        {"1,7/1e-5/1.1,inf", false, "not a number above 0"},
+        {"1ms,4ms/1e-5/1.1,1.2", false, "whole numbers"},
+        {"1,4/1e-5/1.1,1.2", true, "levels of delay are times"},
+        {"1,2,3,4,5,6,7,8,9/1e-5/1.1", false, "a ninth value"},
+        {"1234567890123456789012345678901234567890/1/2", false, "too long"},
+    };
+    struct occupancy_law law;
+    char err[160];
+
+    for (const auto &w : wrong) {
+        EXPECT_EQ(occupancy_law_parse(w.text, w.times, &law, err, sizeof err), -EINVAL) << w.text;
+        EXPECT_NE(strstr(err, w.why), nullptr) << w.text << ": " << err;
     }
 }

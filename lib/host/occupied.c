@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Thresholds (control/occupancy.h) drive a connection, on the worker that receives: of buffers that
+ * are in use, or of delay on the path. The paper's sender changes its interval at every packet by
+ * what it was told last. Here the receiver keeps that interval, at every packet that comes, and
+ * grants the rate of it: so any sender obeys, and all other limits of a grant hold as well.
+ *
+ *   granted rate = unit / interval <= the connection's share
+ */
+#include "host/station.h"
+
+#define LEAST_NS 50000000.0 /* a unit in so long is always granted */
+
+/* The shortest interval is what its share allows. */
+static void pace_bound(struct conn *c)
+{
+    uint64_t share_Bps = counter_get(&c->pub.share_Bps);
+
+    c->pace.least_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
+    c->pace.most_us = RTE_MAX(c->pace.least_us, LEAST_NS / 1e3);
+}
+
+void occupied_start(const struct host *h, struct conn *c)
+{
+    uint64_t first_ns = c->tx.unit_bytes * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
+
+    c->pace_Bps = UINT64_MAX;
+    c->posted_most = 0;
+    if (h->cfg.occupancy == HOST_OCCUPANCY_OFF)
+        return;
+    occupancy_init(&c->occupancy, &h->cfg.occupancy_law);
+    occupancy_pace_init(&c->pace, &h->cfg.occupancy_law, first_ns, 1, (uint64_t)LEAST_NS);
+}
+
+static uint64_t level_of(const struct host *h, struct conn *c, uint64_t increment_ns)
+{
+    uint32_t posted = c->rx.tail - pos_request(vt_receiver_ack(&c->rx));
+
+    if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
+        return increment_ns;
+    c->posted_most = RTE_MAX(c->posted_most, posted);
+    return c->posted_most - posted;
+}
+
+bool occupied_watch(struct host *h, struct conn *c, uint64_t increment_ns)
+{
+    uint64_t before = c->pace_Bps;
+
+    pace_bound(c);
+    if (occupancy_update(&c->occupancy, level_of(h, c, increment_ns)))
+        occupancy_pace_told(&c->pace, c->occupancy.zone);
+    else
+        occupancy_pace_sent(&c->pace, host_now_ns(h));
+    c->pace_Bps = (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->pace.interval_us);
+    return c->pace_Bps != before;
+}
