@@ -3,6 +3,7 @@
 #ifndef EMU_BOX_H
 #define EMU_BOX_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct box {
     struct rte_mempool *pool;
     struct cable *cable;
     struct clock clock;
+    cpu_set_t cpus;             /* that were ours before the EAL took some */
     uint64_t start;             /* TSC */
     char spec[2][BOX_SPEC_MAX]; /* as they are now */
     uint64_t turns;             /* atomic: of the runner */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,7 @@ static void *control_thread_main(void *arg)
 {
     struct control_thread *t = arg;
 
+    pthread_setaffinity_np(pthread_self(), sizeof t->b->cpus, &t->b->cpus);
     t->rc = control_run(t->b, t->signals);
     return NULL;
 }
@@ -149,6 +151,7 @@ static enum say_exit lcores_run(struct box *b, int signals)
     unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
     struct control_thread t = {b, signals, EXIT_FAULT};
     pthread_t thread;
+    int rc;
 
     if (lcore < RTE_MAX_LCORE) {
         rte_eal_remote_launch(box_run, b, lcore);
@@ -156,10 +159,12 @@ static enum say_exit lcores_run(struct box *b, int signals)
         rte_eal_mp_wait_lcore();
         return t.rc;
     }
-    if (rte_ctrl_thread_create(&thread, "emu-control", NULL, control_thread_main, &t) != 0) {
-        say("no thread for control; raise the limit of threads (ulimit -u)");
+    rc = pthread_create(&thread, NULL, control_thread_main, &t);
+    if (rc != 0) {
+        say("no thread for control: %s; raise the limit of threads (ulimit -u)", strerror(rc));
         return EXIT_FAULT;
     }
+    pthread_setname_np(thread, "emu-control");
     box_run(b);
     pthread_join(thread, NULL);
     return t.rc;
@@ -315,6 +320,7 @@ int main(int argc, char **argv)
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
+    sched_getaffinity(0, sizeof box.cpus, &box.cpus); /* the EAL will pin this thread */
     if (box.opt.check)
         rc = eal_start(NULL, 0, (int)RTE_DIM(check_argv), check_argv, err, sizeof err);
     else
