@@ -90,6 +90,8 @@ uint32_t port_held(const struct port *p)
 {
     if (strcmp(p->driver, "net_af_xdp") == 0)
         return XDP_RINGS;
+    if (strcmp(p->driver, "net_vmxnet3") == 0) /* two rings to receive */
+        return 3 * DESCRIPTORS;
     return RTE_MAX(2 * DESCRIPTORS, arg_number(p, "framecnt=", 0));
 }
 

@@ -71,6 +71,9 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
     /* AF_XDP takes buffers to send from there, too. */
     if (strcmp(p->driver, "net_af_xdp") == 0)
         p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
+    /* vmxnet3 fills a second ring, of the same size, for what does not fit one buffer. */
+    if (strcmp(p->driver, "net_vmxnet3") == 0)
+        p->rx_held *= 2;
     return 0;
 }
 
