@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <rte_pdump.h>
 #include <rte_version.h>
 
 #include "base/value.h"
@@ -138,6 +140,9 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
         say("%s", err);
         return EXIT_EAL;
     }
+    /* What dpdk-dumpcap talks to; where nothing is shared it does no harm. */
+    if (rte_pdump_init() != 0)
+        say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
     clock_gettime(CLOCK_MONOTONIC, &ts);
     d->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
     rc = start_make(d, err, sizeof err);
@@ -145,6 +150,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
         rc = daemon_run(d, &cpus);
     else
         say("%s", err);
+    rte_pdump_uninit();
     undone = start_undo(d);
     rte_eal_cleanup();
     return rc != EXIT_OK ? rc : undone;

@@ -66,7 +66,8 @@ class Daemon:
     """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
 
     def __init__(self, lab, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
-                 memory_mb=512, env=None, eal=()):
+                 memory_mb=512, env=None, eal=(), huge_dir=None):
+        """huge_dir: a hugetlbfs in which its memory is for other DPDK processes to see."""
         self.lab, self.build, self.name, self.ns = lab, build, name, ns
         self.ports, self.env, self.eal = ports, env, list(eal)
         self.worker_cpus, self.control_cpu = list(worker_cpus), control_cpu
@@ -74,6 +75,8 @@ class Daemon:
         self.config = lab.path(f"{name}.conf")
         self.keys = {"idle": "sleep", **locking(), **(daemon_keys or {})}
         self.memory_mb = memory_mb
+        self.huge_dir = huge_dir
+        self.prefix = None
         self.process = None
         self.starts = 0
 
@@ -88,8 +91,10 @@ class Daemon:
     def args(self):
         lcores = [f"0@{self.control_cpu}"] + [f"{i + 1}@{c}" for i, c in enumerate(self.worker_cpus)]
         memory = ["--in-memory"] if self.build.huge else ["--no-huge", "--no-shconf"]
+        if self.huge_dir:
+            memory = ["--huge-dir", self.huge_dir]
         # EAL keeps a folder for each prefix, and leaves it behind.
-        prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
+        prefix = self.prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             self.lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
         return [self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
