@@ -3,7 +3,9 @@
 --
 -- Copy it to Wireshark's personal Lua plugin folder, or: tshark -X lua_script:sluice.lua
 -- Packets are found by their UDP port (a preference, 47800 by default). Lengths are checked before
--- fields, and what a host would refuse carries an expert item named after the host's verdict.
+-- fields, and what a host would refuse carries an expert item named after the host's verdict. Units
+-- sent again, units reported missing and grants that change carry remarks (sluice.retransmission,
+-- sluice.nak, sluice.grant_change).
 
 local sluice = Proto("sluice", "Sluice Transport")
 
@@ -39,11 +41,15 @@ local function field(kind, abbrev, name, ...)
     return f
 end
 
-local function problem(abbrev, text)
-    local e = ProtoExpert.new("sluice." .. abbrev, text, expert.group.PROTOCOL,
-                              expert.severity.ERROR)
+local function expert_new(abbrev, text, group, severity)
+    local e = ProtoExpert.new("sluice." .. abbrev, text, expert.group[group],
+                              expert.severity[severity])
     experts[#experts + 1] = e
     return e
+end
+
+local function problem(abbrev, text)
+    return expert_new(abbrev, text, "PROTOCOL", "ERROR")
 end
 
 -- The common header.
@@ -124,6 +130,8 @@ local cntl_fields = {
     { field("uint16", "cntl.hop_expiry", "Routers' limit expires after (ms)"), 172, 2 },
     { field("uint16", "cntl.hop_count", "Routers that lowered"), 174, 2 },
 }
+local f_rate_before = field("uint64", "cntl.rate_before", "Rate granted before (bytes/s)")
+local f_burst_before = field("uint32", "cntl.burst_before", "Burst granted before (bytes)")
 local f_span = field("none", "cntl.span", "Missing")
 local f_span_first = field("uint64", "cntl.span.first", "From", base.HEX)
 local f_span_end = field("uint64", "cntl.span.end", "Up to, not including", base.HEX)
@@ -146,6 +154,10 @@ local e_security = problem("bad_security", "No security context exists in versio
 local e_flags = problem("bad_flags", "A flag this type cannot have, or one it must have is missing")
 local e_field = problem("bad_field", "A field beyond its limits")
 local e_length = problem("bad_length", "Length does not agree with the fields")
+-- What goes on, none of it wrong.
+local e_repeat = expert_new("retransmission", "A unit that was sent before", "SEQUENCE", "NOTE")
+local e_nak = expert_new("nak", "Units are missing", "SEQUENCE", "NOTE")
+local e_grant = expert_new("grant_change", "Another grant than before", "SEQUENCE", "CHAT")
 
 sluice.fields = fields
 sluice.experts = experts
@@ -218,6 +230,9 @@ local function data_dissect(tvb, len, tree)
     local units = "?"
 
     tree_add(tree, tvb, data_fields)
+    if tvb(1, 1):bitfield(0, 1) == 1 then
+        tree:add_proto_expert_info(e_repeat)
+    end
     if not unit_ok(unit, unit_bytes, request_len) then
         tree:add_proto_expert_info(e_field)
     else
@@ -279,12 +294,52 @@ local function cntl_ok(tvb)
                tvb(160, 8):uint64() <= RATE_MAX
 end
 
-local function cntl_dissect(tvb, len, tree)
+-- The newest grant of each speaker's connection, and per frame the one that it replaced: frames are
+-- looked at again in any order, but first in the capture's.
+local grants, replaced = {}, {}
+
+function sluice.init()
+    grants, replaced = {}, {}
+end
+
+-- CNTL packets may overtake each other; only newer ones count.
+local function grant_follow(tvb, pinfo)
+    local id = tostring(pinfo.src) .. " " .. tvb(16, 8):uint64():tohex()
+    local new = { seq = tvb(24, 4):uint(), rate = tvb(32, 8):uint64(), burst = tvb(40, 4):uint() }
+    local old = grants[id]
+
+    if old ~= nil and ((new.seq - old.seq) % 4294967296 == 0 or
+                       (new.seq - old.seq) % 4294967296 >= 2147483648) then
+        return
+    end
+    if old ~= nil and (old.rate ~= new.rate or old.burst ~= new.burst) then
+        replaced[pinfo.number] = old
+    end
+    grants[id] = new
+end
+
+local function grant_remark(tvb, pinfo, tree)
+    if not pinfo.visited then
+        grant_follow(tvb, pinfo)
+    end
+    local old = replaced[pinfo.number]
+    if old ~= nil then
+        local item = tree:add(f_rate_before, tvb(32, 8), old.rate):set_generated()
+        tree:add(f_burst_before, tvb(40, 4), old.burst):set_generated()
+        item:add_proto_expert_info(e_grant, string.format(
+            "Grant changed: rate %s to %s bytes/s, burst %.0f to %.0f bytes", tostring(old.rate),
+            tostring(tvb(32, 8):uint64()), old.burst, tvb(40, 4):uint()))
+    end
+end
+
+local function cntl_dissect(tvb, len, tree, pinfo)
     local spans, refused = tvb(152, 1):uint(), tvb(47, 1):uint()
     local exact = CNTL_BYTES + 16 * spans + 8 * refused
 
     tree_add(tree, tvb, cntl_fields)
-    if not cntl_ok(tvb) then
+    if cntl_ok(tvb) then
+        grant_remark(tvb, pinfo, tree)
+    else
         tree:add_proto_expert_info(e_field)
     end
     if spans <= SPANS_MAX and refused <= REFUSED_MAX then
@@ -293,6 +348,10 @@ local function cntl_dissect(tvb, len, tree)
         end
         if tvb:len() >= exact then
             spans_dissect(tvb, tree, spans)
+            if spans > 0 then
+                tree:add_proto_expert_info(e_nak, string.format(
+                    "%d span(s) missing, the first at %s", spans, position_text(tvb, CNTL_BYTES)))
+            end
             refused_dissect(tvb, tree, CNTL_BYTES + 16 * spans, refused)
         end
     end
@@ -351,7 +410,7 @@ function sluice.dissector(tvb, pinfo, root)
         tree:add_proto_expert_info(e_short)
         text = text .. " too short"
     else
-        text = text .. " " .. bodies[kind][2](tvb, len, tree)
+        text = text .. " " .. bodies[kind][2](tvb, len, tree, pinfo)
     end
     if #names > 0 then
         text = text .. " [" .. table.concat(names, " ") .. "]"

@@ -1,54 +1,118 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The swarm's captures are what tshark reads: every host has its interface, every frame a time in
-ns and a direction, Sluice's packets are dissected and none of what hosts say is malformed.
+ns and a direction, Sluice's packets are dissected and none of what hosts say is malformed. In worlds
+that lose frames, remarks are where they must be: on each unit that was sent again, and on no other,
+on each CNTL that names missing units, and on each that grants something else than the one before.
 
 Usage: capture_test.py SWARM DISSECTOR      exit status 77: no tshark
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-SEED = "6"
-COLUMNS = ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction",
-           "sluice.type", "_ws.malformed"]
+CALM_SEED = "6"
+LOSSY_SEEDS = ("7", "21")
+CALM_COLUMNS = ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction",
+                "sluice.type", "_ws.malformed"]
+OUTBOUND = "0x00000002"
+REMARKS = ("sluice.retransmission", "sluice.nak", "sluice.grant_change")
+LOSSY_COLUMNS = ["frame.packet_flags_direction", "sluice.type", "sluice.flags.repeat",
+                 "sluice.cntl.span_count", "ip.src", "sluice.cntl.own_key", "sluice.cntl.seq",
+                 "sluice.cntl.rate", "sluice.cntl.burst", "_ws.malformed", "_ws.expert.severity",
+                 *REMARKS]
+ERROR = str(0x00800000)
+CNTL = "3"
+
+
+def read(swarm, dissector, seed, columns):
+    """(what the swarm says, rows of columns)"""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "x.pcapng")
+        said = subprocess.run([swarm, "--seed", seed, "--pcap", path], check=True, text=True,
+                              stdout=subprocess.PIPE).stdout
+        command = ["tshark", "-X", f"lua_script:{dissector}", "-r", path, "-T", "fields",
+                   "-E", "separator=;"]
+        for column in columns:
+            command += ["-e", column]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return said, [line.split(";") for line in out.splitlines()]
+
+
+def calm(swarm, dissector):
+    rows = read(swarm, dissector, CALM_SEED, CALM_COLUMNS)[1]
+    times = [row[0] for row in rows]
+    hosts = {row[1] for row in rows}
+    directions = {row[2] for row in rows}
+    dissected = sum(row[3] != "" for row in rows)
+    if len(rows) < 500:
+        yield f"only {len(rows)} frames"
+    if times != sorted(times, key=lambda t: [int(x) for x in t.split(".")]):
+        yield "times go back"
+    if not any(t.split(".")[1].rstrip("0")[8:] for t in times):
+        yield "no time is finer than 10 ns"
+    if hosts != {"host0", "host1"}:
+        yield f"interfaces {sorted(hosts)}"
+    if len(directions) != 2 or "" in directions:
+        yield f"directions {sorted(directions)}"
+    if dissected < len(rows) * 9 / 10:
+        yield f"{dissected} of {len(rows)} frames are Sluice's"
+    if any(row[4] for row in rows):
+        yield "malformed frames"
+
+
+def grant_changes(rows):
+    """Rows of CNTL packets that grant something else than the newest before them."""
+    newest, changed = {}, set()
+    for i, row in enumerate(rows):
+        if row["sluice.type"] != CNTL or ERROR in row["_ws.expert.severity"].split(","):
+            continue
+        speaker = (row["ip.src"], row["sluice.cntl.own_key"])
+        seq, grant = int(row["sluice.cntl.seq"]), (row["sluice.cntl.rate"], row["sluice.cntl.burst"])
+        if speaker in newest:
+            old_seq, old = newest[speaker]
+            if not 0 < (seq - old_seq) % 2**32 < 2**31:
+                continue
+            if grant != old:
+                changed.add(i)
+        newest[speaker] = (seq, grant)
+    return changed
+
+
+def lossy(swarm, dissector, seed):
+    said, rows = read(swarm, dissector, seed, LOSSY_COLUMNS)
+    rows = [dict(zip(LOSSY_COLUMNS, row)) for row in rows]
+    sent = [row for row in rows if row["frame.packet_flags_direction"] == OUTBOUND]
+    repeats = int(re.search(r"(\d+) of them repeated", said).group(1))
+    found = sum(row["sluice.retransmission"] != "" for row in sent)
+    if repeats < 100 or found != repeats:
+        yield f"{found} units flagged as sent again, but the senders did so {repeats} times"
+    for row in sent:
+        if (row["sluice.retransmission"] != "") != (row["sluice.flags.repeat"] in ("1", "True")):
+            yield f"retransmission: {row}"
+        if (row["sluice.nak"] != "") != (row["sluice.cntl.span_count"] not in ("", "0")):
+            yield f"missing units: {row}"
+        if row["_ws.malformed"] or ERROR in row["_ws.expert.severity"].split(","):
+            yield f"a host sent something malformed: {row}"
+    if sum(row["sluice.nak"] != "" for row in sent) < 10:
+        yield "hardly a CNTL names missing units"
+    changes = {i for i, row in enumerate(rows) if row["sluice.grant_change"] != ""}
+    if len(changes) < 10 or changes != grant_changes(rows):
+        yield (f"{len(changes)} changes of grants flagged, not those of rows "
+               f"{sorted(changes ^ grant_changes(rows))[:10]}")
 
 
 def main():
     if shutil.which("tshark") is None:
         return 77
     swarm, dissector = sys.argv[1:3]
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "x.pcapng")
-        subprocess.run([swarm, "--seed", SEED, "--pcap", path], check=True, stdout=subprocess.PIPE)
-        command = ["tshark", "-X", f"lua_script:{dissector}", "-r", path, "-T", "fields",
-                   "-E", "separator=;"]
-        for column in COLUMNS:
-            command += ["-e", column]
-        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    rows = [line.split(";") for line in out.splitlines()]
-    times = [row[0] for row in rows]
-    hosts = {row[1] for row in rows}
-    directions = {row[2] for row in rows}
-    dissected = sum(row[3] != "" for row in rows)
-    faults = []
-    if len(rows) < 500:
-        faults.append(f"only {len(rows)} frames")
-    if times != sorted(times, key=lambda t: [int(x) for x in t.split(".")]):
-        faults.append("times go back")
-    if not any(t.split(".")[1].rstrip("0")[8:] for t in times):
-        faults.append("no time is finer than 10 ns")
-    if hosts != {"host0", "host1"}:
-        faults.append(f"interfaces {sorted(hosts)}")
-    if len(directions) != 2 or "" in directions:
-        faults.append(f"directions {sorted(directions)}")
-    if dissected < len(rows) * 9 / 10:
-        faults.append(f"{dissected} of {len(rows)} frames are Sluice's")
-    if any(row[4] for row in rows):
-        faults.append("malformed frames")
-    for fault in faults:
+    faults = list(calm(swarm, dissector))
+    for seed in LOSSY_SEEDS:
+        faults += [f"seed {seed}: {fault}" for fault in lossy(swarm, dissector, seed)]
+    for fault in faults[:40]:
         print(fault)
     return 1 if faults else 0
 
