@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Judges what the guest of scripts/test-nic says.
+
+Usage: nic_result.py NAME MB FILE   FILE has lines "KEY VALUE", MB is the size of what was sent
+"""
+import json
+import sys
+
+FCS = 4  # some drivers count it
+
+
+class Bad(Exception):
+    pass
+
+
+def read(path):
+    found = {}
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            key, _, value = line.strip().partition(" ")
+            found[key] = value
+    return found
+
+
+def must(holds, why):
+    if not holds:
+        raise Bad(why)
+
+
+def port(found, side):
+    return json.loads(found[f"ports_{side}"])["ports"][0]
+
+
+def counts_agree(name, packets, size_bytes, frames, frame_bytes):
+    """What the driver counted is what the workers had in their hands."""
+    must(packets == frames, f"{name}: the driver counted {packets} frames, the worker {frames}")
+    must(0 <= size_bytes - frame_bytes <= packets * FCS + 60 * packets,
+         f"{name}: the driver counted {size_bytes} bytes, the worker {frame_bytes}")
+
+
+def check_ports(found):
+    a, b = port(found, "a"), port(found, "b")
+    for name, p in (("a", a), ("b", b)):
+        lane = p["workers"][0]
+        must(p["link"] == "up", f"port {name}: link {p['link']} after the transfer")
+        must(p["rx_errors"] == p["tx_errors"] == 0, f"port {name}: errors {p}")
+        counts_agree(f"port {name}, rx", p["rx_packets"], p["rx_bytes"], lane["rx_frames"],
+                     lane["host"]["rx_bytes"])
+        counts_agree(f"port {name}, tx", p["tx_packets"], p["tx_bytes"], lane["tx_frames"],
+                     lane["host"]["tx_bytes"])
+        bad = {k: v for k, v in lane["host"].items() if v and k in DROPS}
+        must(not bad, f"port {name}: frames that nobody else could have sent: {bad}")
+    for one, other in ((a, b), (b, a)):
+        lost = one["tx_packets"] - other["rx_packets"] - other["rx_missed"]
+        must(lost >= 0, f"{one['name']} sent {-lost} frames fewer than came")
+    return a
+
+
+DROPS = {f"drop_{x}" for x in ("short ip fragment udp vlan not_ours no_sum sum wire_short wire_version "
+                               "wire_type wire_flags wire_field wire_length").split()}
+
+
+def judge(found, size_mb):
+    must("failed" not in found, f"the guest says: {found.get('failed')}")
+    must("booted" in found, "the guest did not boot")
+    must("end" in found, f"the guest came only as far as: {', '.join(found)}")
+    must(found["send"].startswith("0 "), f"sluice send: {found['send']}")
+    must(found["recv"].startswith("0 "), f"sluice recv: {found['recv']}")
+    must(json.loads(found["recv"][2:])["bytes"] == size_mb << 20, f"sluice recv: {found['recv']}")
+    must(len(found["sent_sha256"]) == 64 and found["sent_sha256"] == found["received_sha256"],
+         "the file that came is another one")
+    for side in "ab":
+        must(found[f"exit_{side}"] == "0", f"daemon {side} ended with {found[f'exit_{side}']}")
+    return check_ports(found)
+
+
+def main():
+    name, size_mb, path = sys.argv[1:]
+    try:
+        found = read(path)
+        p = judge(found, int(size_mb))
+    except (Bad, OSError, KeyError, IndexError, ValueError) as problem:
+        what = problem if isinstance(problem, Bad) else f"cannot be judged: {problem!r}"
+        print(f"{name}: {what}", file=sys.stderr)
+        return 1
+    sent = json.loads(found["send"][2:])
+    print(f"{name}: {size_mb} MB through {p['driver']}, hash equal; checksums: {p['checksum']}, payload "
+          f"{p['payload']}, {sent['goodput_bps'] / 1e6:.0f} Mbit/s, {sent['repeats']} of "
+          f"{sent['packets']} units again")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
