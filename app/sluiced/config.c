@@ -190,6 +190,23 @@ static int check_vdev(struct load *l, const char *section, const struct config_p
                       (int)len, p->vdev, p->name);
 }
 
+static int check_exception(struct load *l, const char *section, uint32_t index)
+{
+    const char *name = l->c->ports[index].exception;
+    bool vdev = strncmp(name, "net_", 4) == 0;
+
+    if (!vdev && (strlen(name) > 15 || strpbrk(name, " \t,/:") != NULL))
+        return load_error(l, section, "exception",
+                          "\"%.80s\" cannot be an interface's name; write up to 15 letters and "
+                          "digits, for example tap0",
+                          name);
+    for (uint32_t i = 0; i < index && name[0] != '\0'; i++)
+        if (strcmp(name, l->c->ports[i].exception) == 0)
+            return load_error(l, section, "exception",
+                              "port %s has this one; give each port its own", l->c->ports[i].name);
+    return 0;
+}
+
 /* What would else be found when the host is made, without a line. */
 static int check_contract(struct load *l, const char *section, const struct config_port *p)
 {
@@ -295,6 +312,8 @@ static int check_port(struct load *l, uint32_t index)
     rc = check_contract(l, section, p);
     if (rc == 0)
         rc = check_occupancy(l, section, p);
+    if (rc == 0)
+        rc = check_exception(l, section, index);
     if (rc != 0)
         return rc;
     if (p->lcores.n > p->workers)

@@ -74,10 +74,11 @@ struct config_mac {
 
 struct config_port {
     char name[CONFIG_NAME_MAX];
-    uint32_t line;                   /* of its section */
-    char vdev[CONFIG_VALUE_MAX];     /* "": exists already */
-    struct config_prefix address[2]; /* IPv4, IPv6 */
-    struct addr gateway[2];          /* unset: none */
+    uint32_t line;                    /* of its section */
+    char vdev[CONFIG_VALUE_MAX];      /* "": exists already */
+    char exception[CONFIG_VALUE_MAX]; /* the kernel's interface, or a vdev; "": none */
+    struct config_prefix address[2];  /* IPv4, IPv6 */
+    struct addr gateway[2];           /* unset: none */
     struct config_mac mac;
     uint32_t mtu_bytes;
     uint32_t vlan; /* 1-4094, or 0: untagged */

@@ -39,6 +39,7 @@ const struct config_key config_daemon_keys[] = {
 const struct config_key config_port_keys[] = {
     {"vdev", CONFIG_TEXT, PORT(vdev), 1, CONFIG_VALUE_MAX - 1, false, NULL,
      "net_memif0,role=server,id=0", NULL},
+    {"exception", CONFIG_TEXT, PORT(exception), 1, CONFIG_VALUE_MAX - 1, false, NULL, "tap0", NULL},
     {"address", CONFIG_PREFIX4, PORT(address[0]), 1, 32, false, NULL, "10.0.0.1/24", NULL},
     {"address6", CONFIG_PREFIX6, PORT(address[1]), 1, 128, false, NULL, "fd00::1/64", NULL},
     {"gateway", CONFIG_ADDR4, PORT(gateway[0]), 0, 0, false, NULL, "10.0.0.254", NULL},

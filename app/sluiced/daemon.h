@@ -27,6 +27,7 @@ struct daemon {
     uint64_t hz;       /* of the TSC */
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     struct port ports[CONFIG_PORTS_MAX];
+    struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], where it is configured */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     uint32_t first_lane[CONFIG_PORTS_MAX];
     uint32_t n_ports;

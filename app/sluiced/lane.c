@@ -25,6 +25,20 @@ void lane_set_active(struct lane *l, bool active)
     __atomic_store_n(&l->active, active, __ATOMIC_RELEASE);
 }
 
+/* What the host leaves to the kernel, of a burst that it took. How many. */
+static uint32_t lane_except(struct lane *l)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint32_t did = 0;
+    uint16_t n;
+
+    while (l->exception.on && (n = host_exceptions(l->host, m, PORT_BURST)) > 0) {
+        exception_put(&l->exception, m, n);
+        did += n;
+    }
+    return did;
+}
+
 /* Frames have come when they are here, not before: who loses his core between looking at the clock
  * and at the port must not take them for earlier ones. */
 static uint32_t lane_receive(struct lane *l, uint64_t *now)
@@ -45,7 +59,7 @@ static uint32_t lane_receive(struct lane *l, uint64_t *now)
     if (n == PORT_BURST)
         counter_add(&l->counters.rx_full_bursts, 1);
     host_rx(l->host, m, n, *now);
-    return n;
+    return n - lane_except(l);
 }
 
 /* ---- frames of other workers ------------------------------------------------------------- */
@@ -76,7 +90,10 @@ static void foreign_copy(struct lane *l, struct rte_mbuf *m)
         else
             counter_add(&l->counters.foreign_dropped, 1);
     }
-    rte_pktmbuf_free(m);
+    if (l->exception.on) /* for the kernel too, once */
+        exception_put(&l->exception, &m, 1);
+    else
+        rte_pktmbuf_free(m);
 }
 
 static void lane_give_foreign(struct lane *l)
@@ -91,6 +108,16 @@ static void lane_give_foreign(struct lane *l)
         else
             foreign_put(l, m[i], worker[i]);
     }
+}
+
+/* The kernel has what comes from other workers already. */
+static void foreign_known(struct lane *l)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint16_t n;
+
+    while ((n = host_exceptions(l->host, m, PORT_BURST)) > 0)
+        rte_pktmbuf_free_bulk(m, n);
 }
 
 static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
@@ -109,6 +136,7 @@ static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
             continue;
         counter_add(&l->counters.foreign_in, n);
         host_rx(l->host, m, (uint16_t)n, now);
+        foreign_known(l);
         did += n;
     }
     return did;
@@ -176,7 +204,8 @@ static void kept_times(struct lane *l, uint64_t now)
     }
 }
 
-static uint32_t lane_transmit(struct lane *l, uint64_t now)
+/* busy: there is other work. */
+static uint32_t lane_transmit(struct lane *l, bool busy, uint64_t now)
 {
     if (l->kept_n > 0) {
         uint32_t sent = kept_offer(l, now);
@@ -188,12 +217,15 @@ static uint32_t lane_transmit(struct lane *l, uint64_t now)
         }
     }
     l->kept_n = host_tx(l->host, l->kept, PORT_BURST, now);
+    if (l->timed)
+        kept_times(l, now);
+    if (l->exception.on) /* behind the host's, so that they are on time */
+        l->kept_n = (uint16_t)(l->kept_n + exception_take(&l->exception, l->kept + l->kept_n,
+                                                          busy || l->kept_n > 0));
     if (l->kept_n == 0) {
         lane_cleanup(l);
         return 0;
     }
-    if (l->timed)
-        kept_times(l, now);
     l->kept_since = now;
     return kept_offer(l, now);
 }
@@ -207,7 +239,9 @@ uint32_t lane_run(struct lane *l, uint64_t now)
     events = channels_poll(l->channels, now);
     if (events > 0)
         counter_add(&l->counters.client_events, events);
-    return did + events + lane_transmit(l, now);
+    did += events;
+    did += lane_transmit(l, did > 0, now);
+    return l->exception.on ? did + exception_give(&l->exception, did > 0) : did;
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -219,6 +253,7 @@ void lane_drain(struct lane *l)
 
     rte_pktmbuf_free_bulk(l->kept + l->kept_first, l->kept_n);
     l->kept_first = l->kept_n = 0;
+    exception_drain(&l->exception);
     for (w = 0; w < l->workers; w++) {
         while (l->in[w] != NULL && rte_ring_sc_dequeue(l->in[w], &m) == 0)
             rte_pktmbuf_free(m);

@@ -3,8 +3,8 @@
  * A lane: one (port, queue) with its host and its channels to clients; what a worker runs. All of
  * it is its worker's, but for the counters, which control reads.
  *
- * Invariant: kept[kept_first .. kept_first + kept_n) are frames that the host gave and the port has
- * not taken yet; the host is asked for more only when there are none.
+ * Invariant: kept[kept_first .. kept_first + kept_n) are frames that host and kernel gave and the
+ * port has not taken yet; they are asked for more only when there are none.
  */
 #ifndef SLUICED_LANE_H
 #define SLUICED_LANE_H
@@ -19,6 +19,7 @@
 
 #include "drivers/cable.h"
 #include "host/host.h"
+#include "sluiced/exception.h"
 #include "sluiced/nic_clock.h"
 #include "sluiced/port.h"
 #include "sluiced/session.h"
@@ -51,10 +52,11 @@ struct lane {
     bool timed;           /* the port sends frames at their times, by this clock: */
     struct nic_clock clock;
     uint16_t kept_first, kept_n;
-    struct rte_mbuf *kept[PORT_BURST];
+    struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
     struct rte_mempool *copies;             /* for frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */
     struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, his in[] */
+    struct exception_lane exception;        /* what is not Sluice's, from and to the kernel */
     struct lane_counters counters __rte_cache_aligned;
     struct port *port;
     uint32_t number; /* of all lanes; also the number of its channel */

@@ -122,14 +122,16 @@ static int port_set_mac(struct port *p, char *err, size_t err_len)
     return 0;
 }
 
-/* Neighbour discovery asks multicast groups. */
+/* Neighbour discovery asks multicast groups, and nobody says which the kernel listens to. */
 static int port_set_multicast(struct port *p, char *err, size_t err_len)
 {
-    if (addr_is_unset(&p->cfg->address[1].addr) || rte_eth_allmulticast_enable(p->id) == 0 ||
+    bool kernel = p->cfg->exception[0] != '\0', ours = !addr_is_unset(&p->cfg->address[1].addr);
+
+    if (!(ours || kernel) || rte_eth_allmulticast_enable(p->id) == 0 ||
         rte_eth_promiscuous_enable(p->id) == 0 || p->traits.software)
         return 0;
-    return port_error(p, err, err_len,
-                      "%s receives no multicast, which IPv6 needs; remove address6", p->driver);
+    return port_error(p, err, err_len, "%s receives no multicast, which IPv6 needs; remove %s",
+                      p->driver, ours ? "address6" : "exception");
 }
 
 int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len)

@@ -20,8 +20,9 @@
 #include "sluiced/config.h"
 #include "sluiced/memif.h"
 
-#define PORT_BURST   32  /* frames per RX and TX call */
-#define PORT_FOREIGN 256 /* frames on their way from one worker to another */
+#define PORT_BURST     32  /* frames per RX and TX call */
+#define PORT_FOREIGN   256 /* frames on their way from one worker to another */
+#define EXCEPTION_WAIT 256 /* frames that wait for the kernel: exception.h */
 
 /* What a driver is, where ethdev cannot say. */
 struct port_driver {

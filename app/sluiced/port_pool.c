@@ -42,7 +42,9 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
     /* what an emulated wire holds, either way, and the rings of our end */
     uint32_t wire = config_port_wired(p->cfg) ? 2 * (p->cfg->wire_packets + CABLE_RING) : 0;
-    uint32_t rx = p->rx_held + foreign + wire + POOL_IN_HAND;
+    /* what waits for the kernel, and what a device in between may hold */
+    uint32_t exception = p->cfg->exception[0] != '\0' ? 2 * EXCEPTION_WAIT : 0;
+    uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
     uint32_t tx = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) + POOL_IN_HAND;
 
     if (room > UINT16_MAX) {

@@ -122,6 +122,19 @@ static json_t *host_counters_json(const struct host *h)
     return o;
 }
 
+static json_t *exception_json(const struct exception_counters *c)
+{
+    json_t *o = json_object();
+
+    put_count(o, "to_kernel_frames", counter_get(&c->to_kernel_frames));
+    put_count(o, "to_kernel_bytes", counter_get(&c->to_kernel_bytes));
+    put_count(o, "to_kernel_full", counter_get(&c->to_kernel_full));
+    put_count(o, "to_kernel_refused", counter_get(&c->to_kernel_refused));
+    put_count(o, "from_kernel_frames", counter_get(&c->from_kernel_frames));
+    put_count(o, "from_kernel_bytes", counter_get(&c->from_kernel_bytes));
+    return o;
+}
+
 static json_t *lane_json(const struct lane *l)
 {
     const struct lane_counters *c = &l->counters;
@@ -140,6 +153,8 @@ static json_t *lane_json(const struct lane *l)
     put_count(o, "foreign_in", counter_get(&c->foreign_in));
     put_count(o, "foreign_dropped", counter_get(&c->foreign_dropped));
     put_count(o, "client_events", counter_get(&c->client_events));
+    if (l->exception.on)
+        json_object_set_new(o, "exception", exception_json(&l->exception.counters));
     json_object_set_new(o, "host", host_counters_json(l->host));
     return o;
 }
@@ -198,6 +213,8 @@ static json_t *port_json(const struct daemon *d, uint32_t p)
     put_text(o, "paced_by", d->lanes[d->first_lane[p]].timed ? "nic" : "software");
     put_count(o, "vlan", port->cfg->vlan);
     put_count(o, "udp_port", port->cfg->udp_port);
+    if (port->cfg->exception[0] != '\0')
+        put_text(o, "exception", port->cfg->exception);
     put_text(o, "link", port_link_up(port) ? "up" : "down");
     put_count(o, "queues", port->queues);
     put_count(o, "rx_ring", port->rx_desc);

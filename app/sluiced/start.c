@@ -70,6 +70,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                   &h->occupancy_law, err, sizeof err) == 0);
     h->tx_sum = p->tx_sum;
     h->rx_sum = p->rx_sum;
+    h->exception = cfg->exception[0] != '\0';
     h->tx_attach = p->attach;
     h->head_pool = pools->head;
     h->attach_pool = pools->attach;
@@ -134,6 +135,8 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
     l->active = p->started;
     l->done_cleanup = p->done_cleanup && p->attach;
     l->keep_cycles = d->hz / 1000 * LANE_KEEP_MS;
+    if (h.exception)
+        exception_lane_init(&l->exception, &d->exceptions[p - d->ports], queue, d->hz);
     d->hosts[number] = l->host;
     d->n_lanes++;
     return config_port_wired(p->cfg) ? lane_wire(d, l, err, err_len) : 0;
@@ -207,6 +210,8 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
     d->first_lane[index] = first;
     rc = port_open(p, &d->config.ports[index], err, err_len);
+    if (rc == 0 && p->cfg->exception[0] != '\0')
+        rc = exception_open(&d->exceptions[index], p, err, err_len);
     if (rc == 0)
         rc = port_start(p, err, err_len);
     for (q = 0; rc == 0 && q < p->queues; q++)
@@ -243,6 +248,9 @@ static void port_say(const struct daemon *d, const struct port *p)
         : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
                                         : "software",
         d->lanes[d->first_lane[p - d->ports]].timed ? "the NIC" : "software");
+    if (cfg->exception[0] != '\0')
+        say("port %s: what is not Sluice's goes to the kernel through %s", cfg->name,
+            cfg->exception);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------- */
@@ -338,8 +346,11 @@ enum say_exit start_undo(struct daemon *d)
     for (i = 0; i < d->n_lanes; i++)
         host_destroy(d->hosts[i]);
     for (i = 0; i < d->n_ports; i++) {
-        uint32_t lost = port_close(&d->ports[i]);
+        uint32_t lost;
 
+        exception_close(&d->exceptions[i]);
+        lost = port_close(&d->ports[i]);
+        exception_free(&d->exceptions[i]);
         if (lost > 0) {
             say("port %s: %u mbufs did not come back; please report this", d->config.ports[i].name,
                 lost);

@@ -182,6 +182,7 @@ void host_destroy(struct host *h)
         return;
     rte_pktmbuf_free_bulk(h->replies, h->reply_count);
     rte_pktmbuf_free_bulk(h->foreign, h->foreign_count);
+    rte_pktmbuf_free_bulk(h->exceptions, h->exception_count);
     for (uint32_t i = 0; i < h->cfg.conns; i++)
         CHECK(h->conns[i].state == HOST_FREE || vt_sender_idle(&h->conns[i].tx));
     storage_destroy(h);
@@ -214,5 +215,15 @@ uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint
     h->foreign_count -= n;
     memmove(h->foreign, h->foreign + n, h->foreign_count * sizeof *m);
     memmove(h->foreign_worker, h->foreign_worker + n, h->foreign_count);
+    return n;
+}
+
+uint16_t host_exceptions(struct host *h, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = (uint16_t)RTE_MIN((uint32_t)max, h->exception_count);
+
+    memcpy(m, h->exceptions, n * sizeof *m);
+    h->exception_count -= n;
+    memmove(h->exceptions, h->exceptions + n, h->exception_count * sizeof *m);
     return n;
 }

@@ -89,8 +89,9 @@ struct host_config {
     int tx_time_offset;
     uint64_t tx_time_flag;
     enum host_sum tx_sum, rx_sum;
-    bool tx_attach;                  /* payload is attached, not copied: port has MULTI_SEGS and can
-                                        read application memory */
+    bool exception; /* what is not Sluice's waits for host_exceptions(); false: it is dropped */
+    bool tx_attach; /* payload is attached, not copied: port has MULTI_SEGS and can
+                       read application memory */
     struct rte_mempool *head_pool;   /* >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
     struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
     struct rte_mempool *copy_pool;   /* a whole frame of mtu fits; used if !tx_attach */
@@ -114,6 +115,12 @@ uint64_t host_next(const struct host *h, uint64_t now);
 /* Packets that belong to another worker of the same port: up to max are taken out, worker[i] says
  * whose (HOST_WORKER_ALL: everybody else's, a neighbour's answer). The caller owns them. */
 uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max);
+
+/* Frames that are not Sluice's, for the kernel: up to max are taken out, in the order they came.
+ * The caller owns them, and asks after each host_rx() until there are none. Each frame is either
+ * answered here (ARP, ND and echo for our addresses) or given out, never both; answers of
+ * neighbours are given out after a look, but one that host_foreign() gives for every worker. */
+uint16_t host_exceptions(struct host *h, struct rte_mbuf **m, uint16_t max);
 
 /* ---- operations ------------------------------------------------------------------------- */
 

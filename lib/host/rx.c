@@ -33,6 +33,28 @@ static bool foreign_keep(struct host *h, struct rte_mbuf *m, uint8_t worker)
     return true;
 }
 
+/* Could the kernel want the frame? It has the port's MAC address. */
+static bool exception_is(const struct host *h, const struct frame *f)
+{
+    return h->cfg.exception && !rte_is_multicast_ether_addr(&f->src_mac) &&
+           (rte_is_multicast_ether_addr(&f->dst_mac) ||
+            rte_is_same_ether_addr(&f->dst_mac, &h->cfg.mac));
+}
+
+/* A frame that is not Sluice's: for the kernel, or dropped for that reason. True if it was taken
+ * over. */
+static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
+                       enum host_counter_id why)
+{
+    if (exception_is(h, f) && h->exception_count < HOST_EXCEPTIONS_MAX) {
+        host_count(h, COUNT_rx_exception);
+        h->exceptions[h->exception_count++] = m;
+        return true;
+    }
+    host_count(h, exception_is(h, f) ? COUNT_drop_exception_full : why);
+    return false;
+}
+
 /* Connections that wait for a neighbour try again now. */
 static void waiting_wake(struct host *h)
 {
@@ -70,21 +92,24 @@ static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame
 
             memcpy(rte_pktmbuf_append(reply, len), bytes, len);
             tx_reply(h, reply);
+            return false;
         }
-        return false;
+        return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
     case NEIGH_REPLY:
         host_count(h, COUNT_rx_neighbor);
         if (n.has_mac && neighbor_learn(&h->neighbors, &n.target, &n.mac, false, h->now))
             waiting_wake(h);
         /* where queues are not paired with the peer's, answers come to the first one */
-        return h->cfg.workers > 1 && h->cfg.worker == 0 && foreign_keep(h, m, HOST_WORKER_ALL);
+        if (h->cfg.workers > 1 && h->cfg.worker == 0 && foreign_keep(h, m, HOST_WORKER_ALL))
+            return true;
+        return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
     default:
-        host_count(h, COUNT_drop_icmp);
-        return false;
+        return other_take(h, m, f, COUNT_drop_icmp);
     }
 }
 
-/* ARP, ND, echo. True if the mbuf was taken over. */
+/* ARP, ND, echo: who is asked for our addresses answers here, and the kernel does not hear of it.
+ * True if the mbuf was taken over. */
 static bool station_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
@@ -227,24 +252,19 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
     return false;
 }
 
-static void kind_count(struct host *h, enum frame_kind k)
+static enum host_counter_id kind_counter(enum frame_kind k)
 {
     switch (k) {
     case FRAME_SHORT:
-        host_count(h, COUNT_drop_short);
-        break;
+        return COUNT_drop_short;
     case FRAME_BAD_IP:
-        host_count(h, COUNT_drop_ip);
-        break;
+        return COUNT_drop_ip;
     case FRAME_FRAGMENT:
-        host_count(h, COUNT_drop_fragment);
-        break;
+        return COUNT_drop_fragment;
     case FRAME_BAD_UDP:
-        host_count(h, COUNT_drop_udp);
-        break;
+        return COUNT_drop_udp;
     default:
-        host_count(h, COUNT_drop_other);
-        break;
+        return COUNT_drop_other;
     }
 }
 
@@ -261,16 +281,12 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
     enum frame_kind kind =
         frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f);
 
-    if (kind > FRAME_ICMP6) {
-        kind_count(h, kind);
-        return false;
-    }
+    if (kind > FRAME_ICMP6)
+        return other_take(h, m, &f, kind_counter(kind));
     uint16_t vlan = f.vlan == 0 ? FRAME_VLAN_NONE : f.vlan; /* priority tag */
 
-    if (vlan != h->cfg.vlan) {
-        host_count(h, COUNT_drop_vlan);
-        return false;
-    }
+    if (vlan != h->cfg.vlan)
+        return other_take(h, m, &f, COUNT_drop_vlan);
     if (!rte_is_multicast_ether_addr(&f.dst_mac) &&
         !rte_is_same_ether_addr(&f.dst_mac, &h->cfg.mac)) {
         host_count(h, COUNT_drop_not_ours);
@@ -287,18 +303,12 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         }
         return station_take(h, m, &f);
     }
-    if (addr_is_multicast(&f.src) || addr_is_unset(&f.src)) {
-        host_count(h, COUNT_drop_source);
-        return false;
-    }
-    if (!is_ours(h, &f.dst)) {
-        host_count(h, COUNT_drop_not_ours);
-        return false;
-    }
-    if (f.dport != h->cfg.udp_port) {
-        host_count(h, COUNT_drop_port);
-        return false;
-    }
+    if (addr_is_multicast(&f.src) || addr_is_unset(&f.src))
+        return other_take(h, m, &f, COUNT_drop_source);
+    if (!is_ours(h, &f.dst))
+        return other_take(h, m, &f, COUNT_drop_not_ours);
+    if (f.dport != h->cfg.udp_port)
+        return other_take(h, m, &f, COUNT_drop_port);
     return packet_take(h, m, &f);
 }
 

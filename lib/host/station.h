@@ -24,6 +24,7 @@
 
 #define HOST_REPLIES_MAX    64u
 #define HOST_FOREIGN_MAX    64u
+#define HOST_EXCEPTIONS_MAX 64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
 #define FLIGHT_BYTES        (1u << 18)  /* under way on a path of which nothing is known */
 #define BURST_UNITS_MAX     64u         /* the longest burst granted by rate alone */
@@ -33,7 +34,7 @@
 /* clang-format off */
 #define HOST_COUNTERS(X)                                                                           \
     X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data)            \
-    X(rx_cntl) X(rx_rcntl) X(rx_foreign)                                                           \
+    X(rx_cntl) X(rx_rcntl) X(rx_foreign) X(rx_exception)                                           \
     X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
     X(drop_not_ours) X(drop_source) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)           \
     X(drop_wire_short)                                                                             \
@@ -43,7 +44,7 @@
     X(drop_no_cookie)                                                                              \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
-    X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full)                                         \
+    X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full) X(drop_exception_full)                  \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full)                                                                             \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
@@ -126,6 +127,8 @@ struct host {
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
+    struct rte_mbuf *exceptions[HOST_EXCEPTIONS_MAX];
+    uint32_t exception_count;
     uint64_t count[HOST_COUNTER_COUNT];
     /* written by control */
     struct grant *grants;

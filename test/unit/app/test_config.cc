@@ -84,6 +84,7 @@ const char kEveryKey[] = "# a comment\n"
                          "\n"
                          "[port net_memif0]\n"
                          "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
+                         "exception = tap0\n"
                          "address = 10.0.0.1/24\n"
                          "address6 = fd00::1/64\n"
                          "gateway = 10.0.0.254\n"
@@ -139,6 +140,7 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     ASSERT_EQ(c.n_ports, 2u);
     const struct config_port &p = c.ports[0];
     EXPECT_STREQ(p.vdev, "net_memif0,role=server,id=0,socket=/tmp/m");
+    EXPECT_STREQ(p.exception, "tap0");
     EXPECT_EQ(addr_text(p.address[1].addr), "fd00::1");
     EXPECT_EQ(p.address[1].len, 64u);
     EXPECT_EQ(addr_text(p.gateway[0]), "10.0.0.254");

@@ -54,6 +54,11 @@ const Mistake mistakes[] = {
     {PORT "frobnicate = 1\n", 3, "[port p0] frobnicate:", "unknown key", "remove the line"},
     {PORT "socket = /tmp/x\n", 3, "[port p0] socket:", "does not belong here", "[daemon]"},
     {"[daemon]\nmtu = 9000\n" PORT, 2, "[daemon] mtu:", "does not belong here", "[port NAME]"},
+    {PORT "exception = a/b\n", 3, "[port p0] exception:", "cannot be an interface's name", "tap0"},
+    {PORT "exception = sixteen_letters_\n", 3, "[port p0] exception:", "cannot be an interface",
+     "up to 15"},
+    {PORT "exception = t0\n[port p1]\naddress = 10.0.1.1/24\nexception = t0\n", 6,
+     "[port p1] exception:", "port p0 has this one", "give each port its own"},
     // peers
     {PORT "[peer]\nweight = 2\n", 3, "[peer]", "a peer without a name", "[peer NAME]"},
     {PORT "[peer a]\nweight = 2\n", 3, "[peer a]", "nothing of who it is", "add address ="},

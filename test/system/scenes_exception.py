@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is not Sluice's goes through the exception port to the kernel, and back.
+
+Two daemons joined by a veth; each has its TAP, which is moved to a namespace of its own, so that no
+frame can reach that kernel but through its daemon:
+
+  kernel A [tap] = daemon A = [sla] veth [slb] = daemon B = [tap] kernel B
+"""
+import json
+import re
+import statistics
+import sys
+
+from harness import LabError, perf, scenario, sh
+from lab import net
+from lab.daemon import Daemon, af_packet, memif
+from lab.pair import ADDR6_B, ADDR_B, pair_cpus, station
+from lab.process import until
+
+TAPS = {"a": "slta", "b": "sltb"}
+# addresses that only the kernels have
+VETH = None  # the ports of pair(): packet sockets on a veth
+OWN = {"a": ("10.90.0.11", "fd90::11"), "b": ("10.90.0.12", "fd90::12")}
+
+
+def tap_to(lab, daemon, tap, addresses, name):
+    """The namespace that has the TAP now."""
+    kernel = net.namespace(lab, name)
+    net.ip(daemon.ns, "link", "set", tap, "netns", kernel)
+    net.offloads_off(kernel, tap)
+    for text in addresses:
+        net.address(kernel, tap, f"{text}/{64 if ':' in text else 24}")
+    net.ip(kernel, "link", "set", tap, "up")
+    return kernel
+
+
+def pair(lab, context, ports, keys=None, workers=1):
+    """(daemons, kernels): of A and B, on these ports; both kernels have their daemon's addresses and
+    own ones."""
+    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    for ns in spaces:
+        net.quiet(ns)
+    if ports is VETH:
+        net.veth(spaces[0], "sla", spaces[1], "slb")
+        ports = [af_packet("sla", 1500), af_packet("slb", 1500)]
+    daemons, kernels = [], []
+    for number, (name, port) in enumerate(zip("ab", ports), 1):
+        port.keys = {**station(number), "exception": TAPS[name], "workers": workers, **(keys or {})}
+        worker, control = pair_cpus()[number - 1]
+        daemons.append(Daemon(lab, context.build, name, [port], [worker] * workers, control,
+                              ns=spaces[number - 1]).start())
+    for number, (daemon, name) in enumerate(zip(daemons, "ab"), 1):
+        daemon.wait_link()
+        shared = (f"10.90.0.{number}", f"fd90::{number}")
+        kernels.append(tap_to(lab, daemon, TAPS[name], (*OWN[name], *shared), f"k{name}"))
+    return daemons, kernels
+
+
+def memif_ports(lab):
+    link = lab.path("memif.sock")
+    return [memif(link, "server"), memif(link, "client")]
+
+
+def ping(ns, address, *args, count=4):
+    """So many answers come, each once; not in time, as this machine may be busy."""
+    family = "-6" if ":" in address else "-4"
+    text = sh("ip", "netns", "exec", ns, "ping", family, "-c", count, "-i", "0.05", "-w", "20", *args,
+              address)
+    if f" {count} received" not in text or "DUP" in text:
+        raise LabError(text)
+
+
+def exception(daemon):
+    """Counters of the exception port, all workers."""
+    total = {}
+    for worker in daemon.show("ports")[0]["workers"]:
+        for name, value in worker["exception"].items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def link_local(ns, device):
+    return re.search(r"inet6 (fe80::\S+)/64", net.ip(ns, "addr", "show", "dev", device)).group(1)
+
+
+def answers(path):
+    """(questions, answers) for neighbours in a capture: of ARP, of ND for ordinary addresses."""
+    text = sh("tcpdump", "-nn", "-r", path, "arp or icmp6")
+    return {"arp": (text.count("ARP, Request"), text.count("ARP, Reply")),
+            "nd": (len(re.findall(r"neighbor solicitation, who has fd90", text)),
+                   len(re.findall(r"neighbor advertisement, tgt is fd90", text)))}
+
+
+def settled(kernels):
+    """Link-local addresses are in use: nobody else has them. Until then frames may get lost."""
+    for ns, tap in zip(kernels, TAPS.values()):
+        until(lambda ns=ns, tap=tap: "tentative" not in net.ip(ns, "addr", "show", "dev", tap), 10,
+              "a link-local address is not doubted")
+
+
+def nothing_lost(daemon, refused):
+    """All that the host gives out reaches the kernel, or is in a counter: refused before its TAP
+    was up."""
+    def sums():
+        got = exception(daemon)
+        return daemon.counters("rx_exception") == sum(got[k] for k in (
+            "to_kernel_frames", "to_kernel_refused", "to_kernel_full"))
+
+    until(sums, 10, f"all that {daemon.name} hands over is counted")
+    got = exception(daemon)
+    if got["to_kernel_full"] or got["to_kernel_refused"] > refused or \
+            daemon.counters("drop_exception_full"):
+        raise LabError(f"{daemon.name}: frames are lost on the way: {got}")
+    return got
+
+
+@scenario("exception port: kernels ping through it, each question answered once", netns=True)
+def ping_kernels(lab, context):
+    (a, b), (ka, kb) = pair(lab, context, VETH)
+    settled((ka, kb))
+    refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
+    path = lab.path("neighbours.pcap")
+    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", TAPS["a"], "--immediate-mode", "-U", "-w", path, "arp or icmp6"],
+                        ns=ka)
+    until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
+    mac = b.show("ports")[0]["mac"]
+    if net.mac(kb, TAPS["b"]) != mac:
+        raise LabError("the TAP has another MAC address than the port")
+    for address in (*OWN["b"], ADDR_B, ADDR6_B):
+        ping(ka, address)
+        if mac not in net.ip(ka, "neigh", "show", address):
+            raise LabError(f"{address} is not where port B is\n{net.ip(ka, 'neigh', 'show')}")
+    ping(ka, f"{link_local(kb, TAPS['b'])}%{TAPS['a']}")
+    tcpdump.stop()
+    for kind, (asked, answered) in answers(path).items():
+        # a kernel asks anew where an answer takes a second, as on a busy machine
+        if answered == 0 or answered > asked:
+            raise LabError(f"{answered} answers to {asked} questions of {kind}")
+    for daemon, before in zip((a, b), refused):
+        got = nothing_lost(daemon, before)
+        if min(got["to_kernel_frames"], got["from_kernel_frames"]) < 16:
+            raise LabError(f"{daemon.name}: {got}")
+    perf(b, a, ADDR_B, "-n", "1M")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+SEND_VLAN = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+mac = [bytes.fromhex(m.replace(":", "")) for m in sys.argv[2:4]]
+for i in range(8):
+    s.send(mac[1] + mac[0] + bytes.fromhex("8100004d88b5") + bytes(46 + i))
+"""
+
+
+@scenario("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True)
+def other_frames(lab, context):
+    # not over packet sockets: those put the fragments of IPv4 together
+    (a, b), (ka, kb) = pair(lab, context, memif_ports(lab), workers=2)
+    settled((ka, kb))
+    refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
+    for address in (*OWN["b"], ADDR_B, ADDR6_B):
+        ping(ka, address, "-s", "4000")
+    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", TAPS["b"], "--immediate-mode", "-e", "-nn", "-l", "ether[12:2] == "
+                                    "0x88b5 or vlan 77"], ns=kb)
+    until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
+    macs = [d.show("ports")[0]["mac"] for d in (a, b)]
+    lab.run("vlan", [sys.executable, "-c", SEND_VLAN, TAPS["a"], *macs], ns=ka)
+    until(lambda: tcpdump.out().count("vlan 77") == 8, 10, "8 frames of VLAN 77")
+    tcpdump.stop()
+    for daemon, before in zip((a, b), refused):
+        nothing_lost(daemon, before)
+    perf(b, a, ADDR_B, "-n", "8M")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+ECHO = """
+import socket, sys, time
+if sys.argv[1] == "server":
+    s = socket.create_server(("0.0.0.0", 2222))
+    print("listens", flush=True)
+    c = s.accept()[0]
+    while (got := c.recv(4096)):
+        c.sendall(got)
+else:
+    c = socket.create_connection((sys.argv[2], 2222))
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for i in range(100):
+        begin = time.monotonic()
+        c.sendall(b"k" * 48)
+        left = 48
+        while left > 0:
+            left -= len(c.recv(left))
+        print((time.monotonic() - begin) * 1e3)
+"""
+
+
+def kernel_load(lab, ka, kb, seconds, rate="10M"):
+    """iperf3, and keys pressed in a terminal, from kernel A to B: (Mbit/s, median ms of a key)."""
+    server = lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
+    echo = lab.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kb)
+    until(lambda: "listens" in echo.out(), 20, "the echo server listens")
+    until(lambda: ":5201" in lab.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
+    client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", rate, "-J"], ns=ka)
+    keys = lab.run("keys", [sys.executable, "-c", ECHO, "client", ADDR_B], ns=ka, timeout_s=60)
+    result = json.loads(client.check(60 + 5 * seconds))
+    server.check(20)
+    echo.check(20)
+    return (result["end"]["sum_received"]["bits_per_second"] / 1e6,
+            statistics.median(float(x) for x in keys.split()))
+
+
+@scenario("exception port: iperf3 and a terminal's TCP while a transfer runs", netns=True)
+def beside_transfer(lab, context):
+    (a, b), (ka, kb) = pair(lab, context, VETH, keys={"capacity": "50Mbit"})
+    alone = perf(b, a, ADDR_B, "-t", "3")["goodput_bps"] / 1e6
+    waiting = b.sluice("beside-server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=waiting)
+    sending = a.sluice("beside", "perf", "client", "--json", "--check", "-i", "0", "-t", "5", ADDR_B)
+    rate, key_ms = kernel_load(lab, ka, kb, 3)
+    result = json.loads(sending.check(60))
+    waiting.check(30)
+    if result["wrong_bytes"] != 0 or rate <= 0:
+        raise LabError(f"{result['wrong_bytes']} wrong bytes; iperf3 {rate} Mbit/s")
+    beside = result["goodput_bps"] / 1e6
+    print(f"# Sluice {beside:.1f} Mbit/s beside iperf3's {rate:.1f}, {alone:.1f} alone: "
+          f"{beside / alone:.3f}; a key takes {key_ms:.1f} ms", flush=True)
+    for daemon in (a, b):
+        daemon.stop()
