@@ -45,7 +45,7 @@ struct daemon {
 
 /* layout.c: which lcore runs which lanes. 0, or negative errno with a line. */
 int layout_make(struct daemon *d, char *err, size_t err_len);
-/* One line for each worker and for control. */
+/* One line for each worker and for control, and what is wrong with where they are. */
 void layout_say(const struct daemon *d);
 /* The CPU that lcore stands for, as the EAL has it; -1 if it has none. */
 int layout_pin(uint32_t lcore);

@@ -67,7 +67,7 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
     w->quiet_cycles = d->hz / 5000; /* 200 us */
-    w->nap_cycles = d->hz / 20000;  /* 50 us */
+    w->nap_cycles = d->hz / 1250;   /* 800 us */
     if (lcore == rte_get_main_lcore())
         d->main_works = true;
     return w;
@@ -126,6 +126,48 @@ int layout_pin(uint32_t lcore)
     return -1;
 }
 
+/* A worker far from its NIC's memory goes through another socket for each packet. */
+static void warn_numa(const struct daemon *d)
+{
+    for (uint32_t i = 0; i < d->n_lanes; i++) {
+        const struct port *p = d->lanes[i].port;
+        uint32_t lcore = d->lane_worker[i]->lcore, node = rte_lcore_to_socket_id(lcore);
+
+        if (p->socket >= 0 && node != (uint32_t)p->socket)
+            say("warning: port %s is on NUMA node %d, its worker %u on node %u (lcore %u), which "
+                "is "
+                "slower; set lcores to some of node %d",
+                p->cfg->name, p->socket, d->lanes[i].queue, node, lcore, p->socket);
+    }
+}
+
+/* A worker that polls leaves nothing of its CPU to others. */
+static void warn_shared(const struct daemon *d)
+{
+    bool polls = d->config.daemon.idle != CONFIG_IDLE_SLEEP;
+    uint32_t control = d->config.daemon.control_lcore != CONFIG_LCORE_ANY
+                           ? d->config.daemon.control_lcore
+                           : rte_get_main_lcore();
+
+    for (uint32_t i = 0; i < d->n_workers; i++) {
+        int cpu = layout_pin(d->workers[i].lcore);
+
+        for (uint32_t k = 0; k < i; k++)
+            if (cpu >= 0 && cpu == layout_pin(d->workers[k].lcore))
+                say("warning: workers on lcores %u and %u share CPU %d and wait for each other; "
+                    "give "
+                    "each its own with -l or --lcores before --",
+                    d->workers[k].lcore, d->workers[i].lcore, cpu);
+        if (polls && !d->main_works && cpu >= 0 && cpu == layout_pin(control))
+            say("warning: the worker on lcore %u polls the CPU that control runs on, %d; give "
+                "control another (control_lcore), or set idle = sleep",
+                d->workers[i].lcore, cpu);
+        if (d->workers[i].n_lanes > 1)
+            say("warning: lcore %u works for %u queues in turn; give more lcores with -l before --",
+                d->workers[i].lcore, d->workers[i].n_lanes);
+    }
+}
+
 void layout_say(const struct daemon *d)
 {
     uint32_t i, k;
@@ -148,4 +190,6 @@ void layout_say(const struct daemon *d)
     else
         say("control runs on lcore %u (CPU %d)", rte_get_main_lcore(),
             layout_pin(rte_get_main_lcore()));
+    warn_numa(d);
+    warn_shared(d);
 }

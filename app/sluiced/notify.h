@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Telling systemd (Type=notify) how we are; without systemd, or without libsystemd, nothing. */
+/*
+ * Telling the service manager how we are (sd_notify(3)): a datagram to the socket that
+ * NOTIFY_SOCKET names. Without a manager, nothing. Control's thread only.
+ */
 #ifndef SLUICED_NOTIFY_H
 #define SLUICED_NOTIFY_H
 

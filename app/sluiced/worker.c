@@ -31,14 +31,16 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-static void worker_nap(struct worker *w, uint64_t now)
+/* What was quiet for long may be so for a little longer: a nap lasts an eighth of the pause so far,
+ * so that a short pause is not made much longer, and a long one costs few wake-ups. */
+static void worker_nap(struct worker *w, uint64_t busy, uint64_t now)
 {
     uint64_t next = worker_next(w, now), cycles;
     struct timespec ts = {0, 0};
 
     if (next <= now)
         return;
-    cycles = RTE_MIN(next - now, w->nap_cycles);
+    cycles = RTE_MIN(next - now, RTE_MIN((now - busy) / 8, w->nap_cycles));
     ts.tv_nsec = (long)((unsigned __int128)cycles * NS_IN_S / w->hz);
     clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
     counter_add(&w->naps, 1);
@@ -56,7 +58,7 @@ static void worker_rest(struct worker *w, uint64_t busy, uint64_t now)
         break;
     case CONFIG_IDLE_SLEEP:
         if (now - busy >= w->quiet_cycles)
-            worker_nap(w, now);
+            worker_nap(w, busy, now);
         else
             rte_pause();
         break;

@@ -77,6 +77,7 @@ class Daemon:
         self.memory_mb = memory_mb
         self.huge_dir = huge_dir
         self.prefix = None
+        self.wrap = []  # what starts it: a program with arguments that becomes it
         self.process = None
         self.starts = 0
 
@@ -97,7 +98,7 @@ class Daemon:
         prefix = self.prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             self.lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
-        return [self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
+        return [*self.wrap, self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
                 "-m", self.memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix, *self.eal,
                 "--", "-c", self.config]
 

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A daemon's life on its machine: links that go, the service manager, its rights, its CPUs."""
+import ctypes
+import json
+import os
+import re
+import socket
+import time
+
+from harness import ROOT, LabError, Skip, perf, scenario
+from lab import net
+from lab.daemon import Daemon, af_packet, memif
+from lab.pair import ADDR_B, pair_cpus, station, veth_pair
+from lab.process import until
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+
+
+@scenario("a link goes down in mid-transfer and comes back", netns=True)
+def link_down(lab, context):
+    a, b = veth_pair(lab, context.build, keys={"capacity": "40Mbit"})
+    waiting = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=waiting)
+    sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-n", "12M", ADDR_B)
+
+    def received():
+        return b.counters("rx_data")
+
+    for daemon in (b, a):  # of the receiver, then of the sender: 0.7 s in which nothing passes
+        before = received()
+        until(lambda before=before: received() > before + 200, 30, "data flow")
+        net.ip(daemon.ns, "link", "set", daemon.device, "down")
+        time.sleep(0.2)
+        still = received()
+        time.sleep(0.5)
+        if received() > still + 40 or not sending.running():
+            raise LabError("data flow over a link that is down")
+        net.ip(daemon.ns, "link", "set", daemon.device, "up")
+    result = json.loads(sending.check(90))
+    waiting.check(30)
+    if result["wrong_bytes"] != 0 or result["bytes"] != 12 << 20:
+        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+def _thread(pid, pattern):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
+            if re.search(pattern, f.read()):
+                return int(tid)
+    raise LabError(f"no thread is called {pattern}")
+
+
+def _ptrace(request, tid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(request, tid, None, None) != 0:
+        raise Skip(f"no thread can be stopped here: {os.strerror(ctypes.get_errno())}")
+
+
+@scenario("the service manager hears of ready and stopping, and pings only while workers go on")
+def notify(lab, context):
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(lab.path("notify"))
+    lab.undo(manager.close)
+    heard = []
+
+    def hear(seconds):
+        manager.settimeout(0.05)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                heard.append(manager.recv(4096).decode())
+            except TimeoutError:
+                pass
+        return heard
+
+    port = memif(lab.path("memif.sock"), "server")
+    port.keys = station(1)
+    worker, control = pair_cpus()[0]
+    daemon = Daemon(lab, context.build, "a", [port], [worker], control, daemon_keys={"idle": "sleep"},
+                    env={"NOTIFY_SOCKET": lab.path("notify"), "WATCHDOG_USEC": "600000"})
+    daemon.start()
+    until(lambda: hear(0.1).count("WATCHDOG=1\n") >= 3, 30, "pings")
+    if heard[0] != "READY=1\n":
+        raise LabError(f"first comes {heard[0]}")
+    tid = _thread(daemon.pid(), "worker")
+    _ptrace(PTRACE_SEIZE, tid)
+    _ptrace(PTRACE_INTERRUPT, tid)
+    hear(1)  # one more may be due to what it did before
+    heard.clear()
+    hear(2)
+    if heard:
+        raise LabError(f"{heard} although a worker stands still")
+    os.waitpid(tid, 0x40000000)  # __WALL: it has stopped
+    _ptrace(PTRACE_DETACH, tid)
+    until(lambda: "WATCHDOG=1\n" in hear(0.1), 30, "pings again")
+    daemon.stop()
+    if hear(0.2)[-1] != "STOPPING=1\n":
+        raise LabError(f"last comes {heard[-1]}")
+
+
+def unit_capabilities():
+    with open(os.path.join(ROOT, "config", "sluiced.service"), encoding="utf-8") as f:
+        return re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE).group(1).split()
+
+
+@scenario("the unit's capabilities are enough for packet sockets and a TAP", netns=True)
+def capabilities(lab, context):
+    names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
+    only = ["setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{names}"]
+    a, b = veth_pair(lab, context.build)
+    b.stop()
+    port = af_packet(b.device, 1500)
+    port.keys = {**station(2), "exception": "sltap"}
+    worker, control = pair_cpus()[1]
+    less = Daemon(lab, context.build, "less", [port], [worker], control, ns=b.ns)
+    less.wrap = only
+    less.start()
+    with open(f"/proc/{less.pid()}/status", encoding="ascii") as f:
+        bounding = int(re.search(r"CapBnd:\s*(\w+)", f.read()).group(1), 16)
+    if bounding.bit_count() != len(unit_capabilities()):
+        raise LabError(f"it has capabilities {bounding:x}")
+    perf(less, a, ADDR_B, "-n", "4M")
+    for daemon in (a, less):
+        daemon.stop()
+
+
+@scenario("workers and control that share a CPU are told of")
+def placement(lab, context):
+    port = memif(lab.path("memif.sock"), "server")
+    port.keys = {**station(1), "workers": 2}
+    cpu = pair_cpus()[0][0]
+    daemon = Daemon(lab, context.build, "a", [port], [cpu, cpu], cpu, daemon_keys={"idle": "pause"})
+    daemon.start()
+    daemon.stop()
+    for words in (rf"lcores 1 and 2 share CPU {cpu}", r"control another \(control_lcore\)"):
+        if not re.search(rf"warning: .*{words}", daemon.process.err()):
+            raise LabError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
