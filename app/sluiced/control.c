@@ -21,6 +21,8 @@
 #define REVIVE_NS     500000000ull
 #define STOP_WAIT_NS  (3 * NS_IN_S) /* for clients and peers, once asked to stop */
 #define STOP_GRACE_NS 10000000ull   /* for the last frames to leave */
+#define REST_NS       100000000ull  /* after so long without work, with idle = sleep: */
+#define REST_PART     4             /* control looks that much less often */
 
 static volatile sig_atomic_t stop_signals;
 
@@ -34,6 +36,8 @@ struct control {
     struct links links;
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* when last told alive */
     bool stopping;
+    uint64_t work, work_at; /* frames and events of all workers; TSC when there were new ones */
+    bool rests;
     uint64_t stop_began, stop_deadline, idle_since; /* TSC; idle_since 0: clients are still there */
 };
 
@@ -118,6 +122,39 @@ static void tell_alive(struct control *c)
         notify_alive();
 }
 
+/* The interval: the configured one, or that of a daemon at rest. */
+static int timer_set(const struct control *c, bool rests)
+{
+    uint64_t ns = c->d->config.daemon.control_interval_ns * (rests ? REST_PART : 1);
+    struct timespec every = {(time_t)(ns / NS_IN_S), (long)(ns % NS_IN_S)};
+    struct itimerspec spec = {every, every};
+
+    return timerfd_settime(c->timer, 0, &spec, NULL);
+}
+
+/* Waking up is what a daemon at rest costs. Who begins then need not wait for control: workers
+ * grant at once, and clients' messages wake it. */
+static void control_rest(struct control *c)
+{
+    uint64_t work = 0;
+    bool rests;
+
+    if (c->d->config.daemon.idle != CONFIG_IDLE_SLEEP)
+        return;
+    for (uint32_t i = 0; i < c->d->n_lanes; i++) {
+        const struct lane_counters *l = &c->d->lanes[i].counters;
+
+        work += counter_get(&l->rx_frames) + counter_get(&l->tx_frames) +
+                counter_get(&l->client_events);
+    }
+    if (work != c->work || c->stopping)
+        c->work_at = c->now;
+    c->work = work;
+    rests = c->now - c->work_at >= cycles(c, REST_NS);
+    if (rests != c->rests && timer_set(c, rests) == 0)
+        c->rests = rests;
+}
+
 static void control_tick(struct control *c)
 {
     uint32_t i;
@@ -131,6 +168,7 @@ static void control_tick(struct control *c)
     sessions_poll(c->d->sessions);
     links_watch(&c->links, c->now);
     tell_alive(c);
+    control_rest(c);
 }
 
 /* ---- the end ----------------------------------------------------------------------------- */
@@ -178,14 +216,10 @@ static int watch(struct control *c, int fd)
 
 static int control_open(struct control *c)
 {
-    uint64_t ns = c->d->config.daemon.control_interval_ns;
-    struct timespec every = {(time_t)(ns / NS_IN_S), (long)(ns % NS_IN_S)};
-    struct itimerspec spec = {every, every};
-
     c->epoll = epoll_create1(EPOLL_CLOEXEC);
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (c->epoll < 0 || c->timer < 0 || timerfd_settime(c->timer, 0, &spec, NULL) != 0 ||
-        watch(c, c->timer) != 0 || watch(c, sessions_fd(c->d->sessions)) != 0) {
+    if (c->epoll < 0 || c->timer < 0 || timer_set(c, false) != 0 || watch(c, c->timer) != 0 ||
+        watch(c, sessions_fd(c->d->sessions)) != 0) {
         say("control cannot wait for events: %s; raise the limit of open files (ulimit -n)",
             strerror(errno));
         return -1;
@@ -193,6 +227,15 @@ static int control_open(struct control *c)
     links_init(&c->links, c->d, c->now);
     c->alive_cycles = cycles(c, notify_interval_ns());
     return 0;
+}
+
+/* A client's messages are answered by workers and control in turn. */
+static void client_heard(struct control *c)
+{
+    sessions_poll(c->d->sessions);
+    c->work_at = rte_rdtsc();
+    if (c->rests && timer_set(c, false) == 0)
+        c->rests = false;
 }
 
 static void control_loop(struct control *c, enum say_exit *rc)
@@ -204,7 +247,7 @@ static void control_loop(struct control *c, enum say_exit *rc)
 
         for (i = 0; i < n; i++) {
             if (ev[i].data.fd != c->timer)
-                sessions_poll(c->d->sessions);
+                client_heard(c);
             else if (read(c->timer, &expired, sizeof expired) > 0)
                 control_tick(c);
         }

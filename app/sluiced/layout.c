@@ -66,8 +66,8 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->lcore = lcore;
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
-    w->quiet_cycles = d->hz / 5000; /* 200 us */
-    w->nap_cycles = d->hz / 1250;   /* 800 us */
+    w->quiet_cycles = d->hz / 5000;     /* 200 us */
+    w->nap_cycles = d->hz / 10000 * 12; /* 1.2 ms, of which half is the median wait */
     if (lcore == rte_get_main_lcore())
         d->main_works = true;
     return w;

@@ -31,16 +31,18 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-/* What was quiet for long may be so for a little longer: a nap lasts an eighth of the pause so far,
- * so that a short pause is not made much longer, and a long one costs few wake-ups. */
-static void worker_nap(struct worker *w, uint64_t busy, uint64_t now)
+/* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
+ * before, as the pause so far is, so that a short pause is not made much longer, and a long one
+ * costs few wake-ups. By naps, not by the clock: who was kept from his core has seen no pause. */
+static void worker_nap(struct worker *w, uint64_t now)
 {
     uint64_t next = worker_next(w, now), cycles;
     struct timespec ts = {0, 0};
 
     if (next <= now)
         return;
-    cycles = RTE_MIN(next - now, RTE_MIN((now - busy) / 8, w->nap_cycles));
+    cycles = RTE_MIN(next - now, w->nap);
+    w->nap = RTE_MIN(w->nap + w->nap / 8, w->nap_cycles);
     ts.tv_nsec = (long)((unsigned __int128)cycles * NS_IN_S / w->hz);
     clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
     counter_add(&w->naps, 1);
@@ -58,7 +60,7 @@ static void worker_rest(struct worker *w, uint64_t busy, uint64_t now)
         break;
     case CONFIG_IDLE_SLEEP:
         if (now - busy >= w->quiet_cycles)
-            worker_nap(w, busy, now);
+            worker_nap(w, now);
         else
             rte_pause();
         break;
@@ -70,6 +72,7 @@ int worker_main(void *worker)
     struct worker *w = worker;
     uint64_t now = rte_rdtsc(), busy = now, end;
 
+    w->nap = w->quiet_cycles / 8;
     grace_loop(true);
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
     if (w->idle == CONFIG_IDLE_SLEEP)
@@ -84,6 +87,7 @@ int worker_main(void *worker)
         if (did > 0) {
             counter_add(&w->busy_cycles, end - now);
             busy = end;
+            w->nap = w->quiet_cycles / 8;
         } else {
             counter_add(&w->idle_cycles, end - now);
             worker_rest(w, busy, end);

@@ -24,6 +24,7 @@ struct worker {
     enum config_idle idle;
     uint64_t quiet_cycles; /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
     uint64_t nap_cycles;   /* longest nap */
+    uint64_t nap;          /* the next one, cycles; the worker's */
     uint64_t hz;
     bool stop;    /* written by control, atomic */
     bool running; /* written by the worker, atomic */

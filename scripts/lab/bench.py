@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from . import bench_beside, bench_emu, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
+from . import bench_beside, bench_emu, bench_exception, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
 from .process import Lab, LabError
 from .table import Results
 
@@ -15,6 +15,8 @@ BENCHES = {
     "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
     "emu": (bench_emu, 6200, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
+    "exception": (bench_exception, 0, "a transfer beside iperf3 through the exception ports"),
+    "idle": (bench_idle, 0, "a daemon at rest: its CPU, and how long the first packet after a pause waits"),
     "share": (bench_share, 0, "sharing the capacity among a million connections, against plain passes"),
     "shares": (bench_shares, 1800, "four senders into one daemon, one of which pauses: who gets what"),
     "paths": (bench_paths, 0, "60 paths that nobody described, one flow and two, in virtual time"),
