@@ -12,6 +12,7 @@
 #include <rte_cycles.h>
 
 #include "base/counter.h"
+#include "sluiced/errand.h"
 #include "sluiced/links.h"
 #include "sluiced/notify.h"
 
@@ -166,6 +167,7 @@ static void control_tick(struct control *c)
         host_control(c->d->controls[i], &c->counters[i], c->now);
     }
     sessions_poll(c->d->sessions);
+    errands_serve();
     links_watch(&c->links, c->now);
     tell_alive(c);
     control_rest(c);
@@ -269,7 +271,9 @@ enum say_exit control_run(struct daemon *d)
     } else {
         say("ready");
         notify_ready();
+        errands_open();
         control_loop(&c, &rc);
+        errands_close();
     }
     for (i = 0; i < d->n_workers; i++)
         worker_stop(&d->workers[i]);

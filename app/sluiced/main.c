@@ -23,6 +23,7 @@
 #include "sluiced/daemon.h"
 #include "sluiced/options.h"
 #include "sluiced/start.h"
+#include "sluiced/telemetry.h"
 #include "sluiced/watch.h"
 
 /* Control in a thread of its own, where the main lcore works. */
@@ -90,6 +91,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
             rte_eal_remote_launch(worker_main, w, w->lcore);
     }
     watch_start(d, start_cpus);
+    telemetry_start(d);
     if (main_worker != NULL) {
         rc = run_with_thread(d, &cpus, main_worker);
     } else {
@@ -97,6 +99,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
             pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
         rc = control_run(d);
     }
+    telemetry_stop();
     watch_stop();
     rte_eal_mp_wait_lcore();
     for (i = 0; i < d->n_workers; i++)

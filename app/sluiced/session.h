@@ -48,6 +48,20 @@ void sessions_poll(struct sessions *s);
 /* Ends every session (connections get `end`); workers must still run until sessions_idle(). */
 void sessions_stop(struct sessions *s, enum wire_end end);
 bool sessions_idle(const struct sessions *s);
+
+/* What is known of one client, for people. */
+struct session_info {
+    uint32_t slot;
+    uint64_t uid, pid;
+    const char *state;          /* new, open, ending */
+    uint64_t ring_bytes;        /* of its rings; */
+    uint64_t region_bytes;      /* of its buffers, in so many regions */
+    uint64_t user_bytes;        /* of all sessions of its user; 0: it has none yet */
+    uint32_t regions, services; /* services: that it listens to */
+};
+/* On the control lcore; false if the slot is free. Slots are below the limit. */
+bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info *out);
+uint32_t sessions_limit(const struct sessions *s);
 /* After the workers stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 

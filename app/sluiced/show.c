@@ -4,19 +4,17 @@
  * object with one array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns;
  * no unit: a count.
  */
+#include "sluiced/show.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <jansson.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
-#include "sluiced/daemon.h"
 
 static void put_count(json_t *o, const char *name, uint64_t n)
 {
@@ -45,7 +43,7 @@ static const char *state_name(enum host_state s)
     return s < RTE_DIM(names) ? names[s] : "unknown";
 }
 
-static json_t *conn_json(const struct lane *l, uint32_t number, const struct host_conn_info *c)
+json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_info *c)
 {
     json_t *o = json_object();
     char peer[ADDR_TEXT_MAX];
@@ -102,7 +100,7 @@ static json_t *conns_json(const struct daemon *d)
             struct host_conn_info info;
 
             if (host_conn_info(d->hosts[i], k, &info))
-                json_array_append_new(list, conn_json(&d->lanes[i], k, &info));
+                json_array_append_new(list, show_conn(&d->lanes[i], k, &info));
         }
     }
     return list;
@@ -135,7 +133,7 @@ static json_t *exception_json(const struct exception_counters *c)
     return o;
 }
 
-static json_t *lane_json(const struct lane *l)
+json_t *show_lane(const struct lane *l)
 {
     const struct lane_counters *c = &l->counters;
     json_t *o = json_object();
@@ -196,7 +194,7 @@ static const char *sum_name(enum host_sum s)
     return s == HOST_SUM_NONE ? "none" : s == HOST_SUM_OFFLOAD ? "offload" : "software";
 }
 
-static json_t *port_json(const struct daemon *d, uint32_t p)
+json_t *show_port(const struct daemon *d, uint32_t p)
 {
     const struct port *port = &d->ports[p];
     const uint8_t *b = port->mac.addr_bytes;
@@ -225,7 +223,7 @@ static json_t *port_json(const struct daemon *d, uint32_t p)
     put_count(o, "mbufs_in_use", port_pools_in_use(port));
     put_stats(o, port->id);
     for (q = 0; q < port->queues; q++)
-        json_array_append_new(lanes, lane_json(&d->lanes[d->first_lane[p] + q]));
+        json_array_append_new(lanes, show_lane(&d->lanes[d->first_lane[p] + q]));
     json_object_set_new(o, "workers", lanes);
     return o;
 }
@@ -236,13 +234,13 @@ static json_t *ports_json(const struct daemon *d)
     uint32_t p;
 
     for (p = 0; p < d->n_ports; p++)
-        json_array_append_new(list, port_json(d, p));
+        json_array_append_new(list, show_port(d, p));
     return list;
 }
 
 /* ---- workers and capacity ---------------------------------------------------------------- */
 
-static uint64_t cycles_ns(const struct daemon *d, uint64_t cycles)
+uint64_t show_cycles_ns(const struct daemon *d, uint64_t cycles)
 {
     return (uint64_t)((unsigned __int128)cycles * 1000000000u / d->hz);
 }
@@ -260,81 +258,91 @@ static uint64_t control_stalls(const struct worker *w)
     return most;
 }
 
+json_t *show_worker(const struct daemon *d, uint32_t i)
+{
+    const struct worker *w = &d->workers[i];
+    json_t *o = json_object(), *lanes = json_array();
+
+    put_count(o, "lcore", w->lcore);
+    put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
+    put_text(o, "idle", config_idle_name(w->idle));
+    put_count(o, "iterations", counter_get(&w->iterations));
+    put_count(o, "busy_ns", show_cycles_ns(d, counter_get(&w->busy_cycles)));
+    put_count(o, "idle_ns", show_cycles_ns(d, counter_get(&w->idle_cycles)));
+    put_count(o, "naps", counter_get(&w->naps));
+    put_count(o, "nap_ns", show_cycles_ns(d, counter_get(&w->nap_total_cycles)));
+    put_count(o, "control_stalls", control_stalls(w));
+    for (uint32_t k = 0; k < w->n_lanes; k++)
+        json_array_append_new(lanes, show_lane(w->lanes[k]));
+    json_object_set_new(o, "lanes", lanes);
+    return o;
+}
+
 static json_t *workers_json(const struct daemon *d)
 {
     json_t *list = json_array();
+    uint32_t i;
+
+    for (i = 0; i < d->n_workers; i++)
+        json_array_append_new(list, show_worker(d, i));
+    return list;
+}
+
+json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capacity *capacity)
+{
+    uint64_t granted = 0, received = 0, conns = 0;
+    json_t *o = json_object();
     uint32_t i, k;
 
-    for (i = 0; i < d->n_workers; i++) {
-        const struct worker *w = &d->workers[i];
-        json_t *o = json_object(), *lanes = json_array();
+    for (i = 0; i < d->ports[p].queues; i++) {
+        const struct host *h = d->hosts[d->first_lane[p] + i];
 
-        put_count(o, "lcore", w->lcore);
-        put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
-        put_text(o, "idle", config_idle_name(w->idle));
-        put_count(o, "iterations", counter_get(&w->iterations));
-        put_count(o, "busy_ns", cycles_ns(d, counter_get(&w->busy_cycles)));
-        put_count(o, "idle_ns", cycles_ns(d, counter_get(&w->idle_cycles)));
-        put_count(o, "naps", counter_get(&w->naps));
-        put_count(o, "nap_ns", cycles_ns(d, counter_get(&w->nap_total_cycles)));
-        put_count(o, "control_stalls", control_stalls(w));
-        for (k = 0; k < w->n_lanes; k++)
-            json_array_append_new(lanes, lane_json(w->lanes[k]));
-        json_object_set_new(o, "lanes", lanes);
-        json_array_append_new(list, o);
+        for (k = 0; k < host_conn_limit(h); k++) {
+            struct host_conn_info info;
+
+            if (!host_conn_info(h, k, &info) || info.state != HOST_OPEN)
+                continue;
+            conns++;
+            granted += info.rx_rate_Bps;
+            received += info.rx_bytes;
+        }
     }
-    return list;
+    put_text(o, "port", d->ports[p].cfg->name);
+    put_count(o, "capacity_Bps", capacity->ceiling_Bps);
+    put_count(o, "measured_Bps", capacity->measured_Bps);
+    put_text(o, "measured_why", capacity->why);
+    put_count(o, "shared_Bps", capacity->granted_Bps);
+    put_count(o, "overruns", capacity->overruns);
+    put_count(o, "open_conns", conns);
+    put_count(o, "granted_Bps", granted);
+    put_count(o, "received_bytes", received);
+    return o;
 }
 
 static json_t *capacity_json(const struct daemon *d)
 {
     json_t *list = json_array();
-    uint32_t i, k, p;
 
-    for (p = 0; p < d->n_ports; p++) {
-        json_t *o = json_object();
-        uint64_t granted = 0, received = 0, conns = 0;
+    for (uint32_t p = 0; p < d->n_ports; p++) {
         struct host_capacity capacity;
 
-        for (i = 0; i < d->ports[p].queues; i++) {
-            const struct host *h = d->hosts[d->first_lane[p] + i];
-
-            for (k = 0; k < host_conn_limit(h); k++) {
-                struct host_conn_info info;
-
-                if (!host_conn_info(h, k, &info) || info.state != HOST_OPEN)
-                    continue;
-                conns++;
-                granted += info.rx_rate_Bps;
-                received += info.rx_bytes;
-            }
-        }
-        put_text(o, "port", d->ports[p].cfg->name);
         host_control_capacity(d->controls[p], &capacity);
-        put_count(o, "capacity_Bps", capacity.ceiling_Bps);
-        put_count(o, "measured_Bps", capacity.measured_Bps);
-        put_text(o, "measured_why", capacity.why);
-        put_count(o, "shared_Bps", capacity.granted_Bps);
-        put_count(o, "overruns", capacity.overruns);
-        put_count(o, "open_conns", conns);
-        put_count(o, "granted_Bps", granted);
-        put_count(o, "received_bytes", received);
-        json_array_append_new(list, o);
+        json_array_append_new(list, show_capacity(d, p, &capacity));
     }
     return list;
 }
 
-static uint64_t monotonic_ns(void)
+uint64_t show_uptime_ns(const struct daemon *d)
 {
     struct timespec ts;
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - d->start_ns;
 }
 
 /* ---- history ----------------------------------------------------------------------------- */
 
-static void decision_put(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
+void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
 {
     char peer[ADDR_TEXT_MAX];
 
@@ -374,7 +382,7 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
                (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
             for (uint32_t i = 0; i < n; i++, between = ",") {
                 fputs(between, f);
-                decision_put(f, port, cycles_ns(d, now - some[i].time), &some[i]);
+                show_decision(f, port, show_cycles_ns(d, now - some[i].time), &some[i]);
             }
             from = some[n - 1].number + 1;
         }
@@ -398,7 +406,7 @@ char *show_text(void *daemon, const char *what)
         {"capacity", capacity_json},
     };
     const struct daemon *d = daemon;
-    uint64_t uptime_ns = monotonic_ns() - d->start_ns;
+    uint64_t uptime_ns = show_uptime_ns(d);
     size_t i;
 
     if (strcmp(what, "history") == 0)

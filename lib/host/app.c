@@ -77,7 +77,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     };
     conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,
                op->first_burst_bytes != 0 ? op->first_burst_bytes : h->cfg.first_burst_bytes);
-    counter_set(&c->pub.state, HOST_OPENING);
+    conn_publish(c);
     c->first_at = now + clock_cycles(&h->clock, 1000000);
     conn_want(h, c, WANT_FIRST);
     timer_update(h, c);
@@ -99,7 +99,7 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
     c->opened.user = user;
     c->service = service;
     conn_start(h, c, h->cfg.first_rate_Bps, h->cfg.first_burst_bytes);
-    counter_set(&c->pub.state, HOST_WAITING);
+    conn_publish(c);
     if (s->head == NONE)
         s->head = c->index;
     else

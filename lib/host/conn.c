@@ -2,6 +2,7 @@
 #include "host/conn.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "host/station.h"
@@ -178,6 +179,32 @@ void conn_has_completion(struct host *h, struct conn *c)
         list_push(h, &h->done_list, c, &c->done_link);
 }
 
+/* Other threads see its state, and before that whose it is. */
+void conn_publish(struct conn *c)
+{
+    struct conn_public *p = &c->pub;
+    uint64_t peer[2];
+
+    memcpy(peer, c->peer.b, sizeof peer);
+    counter_set(&p->peer[0], peer[0]);
+    counter_set(&p->peer[1], peer[1]);
+    counter_set(&p->peer_port, c->route.dport);
+    counter_set(&p->service, c->service);
+    counter_set(&p->owner, c->owner);
+    counter_set(&p->opener, c->opener);
+    counter_set(&p->go_back_n, c->go_back_n);
+    __atomic_store_n(&p->state, (uint64_t)c->state, __ATOMIC_RELEASE);
+}
+
+struct addr conn_public_peer(const struct conn_public *p)
+{
+    uint64_t peer[2] = {counter_get(&p->peer[0]), counter_get(&p->peer[1])};
+    struct addr a;
+
+    memcpy(a.b, peer, sizeof a.b);
+    return a;
+}
+
 /* CONNECT or ACCEPT is decided. */
 void conn_opened(struct host *h, struct conn *c, int status)
 {
@@ -187,7 +214,7 @@ void conn_opened(struct host *h, struct conn *c, int status)
     if (status != 0)
         return;
     c->state = HOST_OPEN;
-    counter_set(&c->pub.state, HOST_OPEN);
+    conn_publish(c);
     c->first_at = TIME_NEVER;
     c->want &= (uint8_t)~WANT_FIRST;
     c->alive_at = h->now + conn_silence_step(h);
@@ -241,7 +268,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     wheel_cancel(h->pacing, c->index);
     trial_end(h, c);
     c->state = HOST_CLOSED;
-    counter_set(&c->pub.state, HOST_CLOSED);
+    conn_publish(c);
     counter_set(&c->pub.backlog_bytes, 0);
     c->end = end;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = TIME_NEVER;

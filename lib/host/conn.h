@@ -64,6 +64,8 @@ struct conn_public {
     uint64_t rx_ended;        /* all has come that the peer could send when it sent the last DATA */
     uint64_t path_Bps;        /* what its path to us carries; 0: more than was ever tried */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
+    /* whom it joins to what, as it stands in struct conn when the state changes: conn_publish() */
+    uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
 } __attribute__((aligned(64)));
 
 struct conn_event {

@@ -110,6 +110,11 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
     };
 }
 
+uint64_t host_control_decisions(const struct host_control *c)
+{
+    return c->history.count;
+}
+
 uint32_t host_control_history(const struct host_control *c, uint64_t from,
                               struct host_decision *out, uint32_t max)
 {
@@ -164,7 +169,7 @@ static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t
                                  .burst_bytes = burst,
                                  .rx_Bps = r->rate_Bps,
                                  .lost = r->lost,
-                                 .peer = h->conns[i].peer,
+                                 .peer = conn_public_peer(p),
                                  .conn = i,
                                  .worker = (uint8_t)k,
                                  .decided = HOST_DECIDED_GRANT,

@@ -312,6 +312,8 @@ struct host_decision {
     uint8_t worker;
     uint8_t decided; /* enum host_decided */
 };
+/* How many there were so far: the number of the next one. */
+uint64_t host_control_decisions(const struct host_control *c);
 /* Those from this number on that are still known, oldest first, at most max; returns how many. */
 uint32_t host_control_history(const struct host_control *c, uint64_t from,
                               struct host_decision *out, uint32_t max);

@@ -39,20 +39,19 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
 {
     if (conn >= h->cfg.conns)
         return false;
-    const struct conn *c = &h->conns[conn];
-    const struct conn_public *p = &c->pub;
+    const struct conn_public *p = &h->conns[conn].pub;
+    uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
 
     memset(out, 0, sizeof *out);
-    out->state = (enum host_state)counter_get(&p->state);
+    out->state = (enum host_state)__atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
     if (out->state == HOST_FREE)
         return false;
-    /* written before the state that makes them valid; a reused number may mix for one reading */
-    out->peer = c->peer;
-    out->peer_port = c->route.dport;
-    out->service = c->service;
-    out->owner = c->owner;
-    out->opener = c->opener;
-    out->go_back_n = c->go_back_n;
+    out->peer = conn_public_peer(p);
+    out->peer_port = (uint16_t)counter_get(&p->peer_port);
+    out->service = (uint16_t)counter_get(&p->service);
+    out->owner = counter_get(&p->owner);
+    out->opener = counter_get(&p->opener) != 0;
+    out->go_back_n = counter_get(&p->go_back_n) != 0;
     out->unit_bytes = (uint32_t)counter_get(&p->unit_bytes);
     out->tx_rate_Bps = counter_get(&p->tx_rate_Bps);
     out->tx_burst_bytes = counter_get(&p->tx_burst_bytes);
@@ -78,5 +77,6 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->naks_rx = counter_get(&p->naks_rx);
     out->recoveries = counter_get(&p->recoveries);
     out->backlog_bytes = counter_get(&p->backlog_bytes);
-    return true;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return counter_get(&p->epoch) == epoch; /* else another one begins under this number */
 }

@@ -151,7 +151,7 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
 
     r->active = false;
-    if (counter_get(&p->state) != HOST_OPEN)
+    if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != HOST_OPEN)
         return false;
     uint64_t bytes = counter_get(&p->rx_bytes), sent = counter_get(&p->tx_bytes);
     uint64_t loss_runs = counter_get(&p->rx_loss_runs), clean = counter_get(&p->rx_clean);
@@ -161,8 +161,10 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     if (counter_get(&p->epoch) != epoch)
         return false; /* another connection begins, these may be its figures */
     if (r->epoch != epoch) {
+        struct addr peer = conn_public_peer(p);
+
         *r = (struct conn_record){
-            .epoch = epoch, .peers = sharing_peers(c, &h->conns[i].peer), .free_Bps = START_BPS};
+            .epoch = epoch, .peers = sharing_peers(c, &peer), .free_Bps = START_BPS};
     }
     r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by us, or by the worker as it began */
     r->burst_bytes = counter_get(&p->rx_burst_bytes);

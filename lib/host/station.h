@@ -187,6 +187,8 @@ void table_service_remove(struct host *h, struct conn *c);
 /* conn.c: life */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
                 uint64_t first_burst_bytes);
+void conn_publish(struct conn *c);
+struct addr conn_public_peer(const struct conn_public *p);
 void conn_opened(struct host *h, struct conn *c, int status);
 void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell);
 void conn_close_check(struct host *h, struct conn *c);

@@ -66,7 +66,7 @@ class Daemon:
     """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
 
     def __init__(self, lab, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
-                 memory_mb=512, env=None, eal=(), huge_dir=None):
+                 memory_mb=512, env=None, eal=(), huge_dir=None, telemetry=False):
         """huge_dir: a hugetlbfs in which its memory is for other DPDK processes to see."""
         self.lab, self.build, self.name, self.ns = lab, build, name, ns
         self.ports, self.env, self.eal = ports, env, list(eal)
@@ -78,6 +78,8 @@ class Daemon:
         self.huge_dir = huge_dir
         self.prefix = None
         self.wrap = []  # what starts it: a program with arguments that becomes it
+        self.telemetry = telemetry  # whether DPDK's telemetry socket is there
+        self.telemetry_socket = None
         self.process = None
         self.starts = 0
 
@@ -98,8 +100,11 @@ class Daemon:
         prefix = self.prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             self.lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+        own = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
+        self.telemetry_socket = os.path.join(own, "dpdk", prefix, "dpdk_telemetry.v2")
+        quiet = [] if self.telemetry else ["--no-telemetry"]
         return [*self.wrap, self.build.program("sluiced"), "--lcores", ",".join(lcores), *memory,
-                "-m", self.memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix, *self.eal,
+                "-m", self.memory_mb, "--no-pci", *quiet, "--file-prefix", prefix, *self.eal,
                 "--", "-c", self.config]
 
     def launch(self):

@@ -29,7 +29,7 @@ def station(number):
 
 def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
                memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None,
-               env=None):
+               env=None, telemetry=False):
     """Two daemons joined by a memif, started and linked."""
     (wa, ca), (wb, cb) = pair_cpus()
     link = lab.path("memif.sock")
@@ -43,7 +43,7 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
         use = build_b if name == "b" and build_b is not None else build
         daemons.append(Daemon(lab, use, name, [port], [worker] * workers, control,
                               daemon_keys=daemon_keys, memory_mb=memory_mb, env=env,
-                              eal=b_eal if name == "b" else ()))
+                              eal=b_eal if name == "b" else (), telemetry=telemetry))
     for daemon in daemons:
         daemon.start()
     for daemon in daemons:

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One thing that the daemon shows, as a new JSON object; units stand last in the names. Used by
+ * show_text() on the control lcore and by telemetry.c. [any] thread unless said otherwise.
+ */
+#ifndef SLUICED_SHOW_H
+#define SLUICED_SHOW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "sluiced/daemon.h"
+
+json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_info *c);
+/* With an array "workers", of show_lane(). */
+json_t *show_port(const struct daemon *d, uint32_t p);
+/* With an object "host": the host's counters. */
+json_t *show_lane(const struct lane *l);
+/* With an array "lanes", of show_lane(). */
+json_t *show_worker(const struct daemon *d, uint32_t i);
+/* capacity: host_control_capacity() of port p, by control. */
+json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capacity *capacity);
+/* One decision as JSON text; port: its name as JSON text. */
+void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x);
+uint64_t show_uptime_ns(const struct daemon *d);
+uint64_t show_cycles_ns(const struct daemon *d, uint64_t cycles);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See telemetry_control.h. */
+#include "sluiced/telemetry_control.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "sluiced/errand.h"
+#include "sluiced/show.h"
+#include "sluiced/telemetry_data.h"
+
+#define HISTORY_MAX 32u /* decisions in one answer */
+
+int telemetry_port(const struct daemon *d, const char *name)
+{
+    for (uint32_t p = 0; p < d->n_ports; p++)
+        if (strcmp(d->ports[p].cfg->name, name) == 0)
+            return (int)p;
+    return -1;
+}
+
+int64_t telemetry_number(const char *text, uint64_t limit)
+{
+    char *end;
+    unsigned long long n;
+
+    if (text == NULL || *text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && n < limit ? (int64_t)n : -1;
+}
+
+struct capacity_errand {
+    const struct host_control *control;
+    struct host_capacity capacity;
+};
+
+static void capacity_fetch(void *arg)
+{
+    struct capacity_errand *e = arg;
+
+    host_control_capacity(e->control, &e->capacity);
+}
+
+int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    int p = arg != NULL ? telemetry_port(d, arg) : -1;
+    struct capacity_errand e;
+
+    if (p < 0)
+        return -ENOENT;
+    e.control = d->controls[p];
+    if (errand_run(capacity_fetch, &e) != 0)
+        return -EAGAIN;
+    return telemetry_object(to, show_capacity(d, (uint32_t)p, &e.capacity));
+}
+
+struct history_errand {
+    const struct host_control *control;
+    uint64_t from;
+    bool newest;
+    uint32_t n;
+    struct host_decision found[HISTORY_MAX];
+};
+
+static void history_fetch(void *arg)
+{
+    struct history_errand *e = arg;
+
+    if (e->newest)
+        e->from = host_control_decisions(e->control);
+    e->from -= e->newest ? RTE_MIN(e->from, (uint64_t)HISTORY_MAX) : 0;
+    e->n = host_control_history(e->control, e->from, e->found, HISTORY_MAX);
+}
+
+/* One decision, in the words of `sluice show history`. */
+static json_t *decision_json(const struct daemon *d, const char *port,
+                             const struct host_decision *x)
+{
+    char text[512];
+    FILE *f = fmemopen(text, sizeof text, "w");
+
+    if (f == NULL)
+        return NULL;
+    show_decision(f, port, show_cycles_ns(d, rte_rdtsc() - x->time), x);
+    fclose(f);
+    return json_loads(text, 0, NULL);
+}
+
+/* By number: a list of objects is more than DPDK 22.11 can say. */
+static int put_decisions(const struct daemon *d, const char *name, const struct history_errand *e,
+                         struct rte_tel_data *to)
+{
+    json_t *text = json_string(name);
+    char *port = json_dumps(text, JSON_ENCODE_ANY);
+    int rc = port != NULL ? 0 : -ENOMEM;
+
+    rte_tel_data_start_dict(to);
+    for (uint32_t i = 0; rc == 0 && i < e->n; i++) {
+        struct rte_tel_data *row = rte_tel_data_alloc();
+        char number[24];
+
+        snprintf(number, sizeof number, "%" PRIu64, e->found[i].number);
+        rc = row != NULL ? telemetry_object(row, decision_json(d, port, &e->found[i])) : -ENOMEM;
+        if (row != NULL)
+            rc = rc == 0 ? telemetry_join(to, number, row) : telemetry_drop(row, rc);
+    }
+    free(port);
+    json_decref(text);
+    return rc;
+}
+
+int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct history_errand e = {.newest = true};
+    char name[CONFIG_NAME_MAX];
+    const char *comma;
+    int64_t from;
+    int p;
+
+    if (arg == NULL)
+        return -ENOENT;
+    comma = strchrnul(arg, ',');
+    if ((size_t)(comma - arg) >= sizeof name)
+        return -ENOENT;
+    snprintf(name, sizeof name, "%.*s", (int)(comma - arg), arg);
+    p = telemetry_port(d, name);
+    if (p < 0)
+        return -ENOENT;
+    if (*comma == ',') {
+        from = telemetry_number(comma + 1, INT64_MAX);
+        if (from < 0)
+            return -EINVAL;
+        e.from = (uint64_t)from;
+        e.newest = false;
+    }
+    e.control = d->controls[p];
+    if (errand_run(history_fetch, &e) != 0)
+        return -EAGAIN;
+    return put_decisions(d, name, &e, to);
+}
+
+struct client_errand {
+    const struct sessions *sessions;
+    uint32_t slot; /* the first that is looked at */
+    uint32_t n, most;
+    struct session_info found[TELEMETRY_LIST];
+};
+
+static void client_fetch(void *arg)
+{
+    struct client_errand *e = arg;
+
+    for (uint32_t i = e->slot; e->n < e->most && i < sessions_limit(e->sessions); i++)
+        e->n += sessions_info(e->sessions, i, &e->found[e->n]);
+}
+
+int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct client_errand e = {.sessions = d->sessions, .most = TELEMETRY_LIST};
+    int64_t first = arg != NULL && *arg != '\0' ? telemetry_number(arg, UINT32_MAX) : 0;
+
+    if (first < 0)
+        return -EINVAL;
+    e.slot = (uint32_t)first;
+    if (errand_run(client_fetch, &e) != 0)
+        return -EAGAIN;
+    rte_tel_data_start_array(to, TELEMETRY_UINT);
+    for (uint32_t i = 0; i < e.n; i++)
+        telemetry_array_uint(to, e.found[i].slot);
+    return 0;
+}
+
+int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    int64_t slot = telemetry_number(arg, sessions_limit(d->sessions));
+    struct client_errand e = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
+    const struct session_info *x = &e.found[0];
+
+    if (slot < 0)
+        return -ENOENT;
+    if (errand_run(client_fetch, &e) != 0)
+        return -EAGAIN;
+    if (e.n == 0 || x->slot != slot)
+        return -ENOENT;
+    rte_tel_data_start_dict(to);
+    telemetry_dict_uint(to, "client", x->slot);
+    rte_tel_data_add_dict_string(to, "state", x->state);
+    telemetry_dict_uint(to, "pid", x->pid);
+    telemetry_dict_uint(to, "uid", x->uid);
+    telemetry_dict_uint(to, "services", x->services);
+    telemetry_dict_uint(to, "regions", x->regions);
+    telemetry_dict_uint(to, "region_bytes", x->region_bytes);
+    telemetry_dict_uint(to, "ring_bytes", x->ring_bytes);
+    telemetry_dict_uint(to, "user_bytes", x->user_bytes);
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Telemetry of what only control may touch, which control fetches (errand.h); and the names of
+ * things. arg: what stands behind the command, or NULL. Each: 0, or negative errno.
+ */
+#ifndef SLUICED_TELEMETRY_CONTROL_H
+#define SLUICED_TELEMETRY_CONTROL_H
+
+#include <stdint.h>
+
+#include <rte_telemetry.h>
+
+#include "sluiced/daemon.h"
+
+#define TELEMETRY_LIST RTE_TEL_MAX_ARRAY_ENTRIES /* names in one answer */
+
+/* arg: PORT. */
+int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to);
+/* arg: PORT, the newest decisions, or PORT,NUMBER: from this one on. */
+int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to);
+/* arg: the first to look at, or none. */
+int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to);
+/* arg: NUMBER. */
+int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to);
+
+/* The port of this name, or -1. */
+int telemetry_port(const struct daemon *d, const char *name);
+/* A whole decimal number below the limit, or -1. */
+int64_t telemetry_number(const char *text, uint64_t limit);
+
+#endif

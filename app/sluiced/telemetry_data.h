@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* JSON objects become rte_telemetry's. Unsigned 64-bit values have another name there since DPDK
+ * 23.03; the old one is gone since 25.11. */
+#ifndef SLUICED_TELEMETRY_DATA_H
+#define SLUICED_TELEMETRY_DATA_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <rte_telemetry.h>
+#include <rte_version.h>
+
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+#define TELEMETRY_UINT RTE_TEL_UINT_VAL
+#else
+#define TELEMETRY_UINT RTE_TEL_U64_VAL
+#endif
+
+static inline int telemetry_dict_uint(struct rte_tel_data *d, const char *name, uint64_t n)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+    return rte_tel_data_add_dict_uint(d, name, n);
+#else
+    return rte_tel_data_add_dict_u64(d, name, n);
+#endif
+}
+
+static inline int telemetry_array_uint(struct rte_tel_data *d, uint64_t n)
+{
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+    return rte_tel_data_add_array_uint(d, n);
+#else
+    return rte_tel_data_add_array_u64(d, n);
+#endif
+}
+
+/* What an object has, but for arrays: these have commands of their own. Takes the reference o,
+ * which may be NULL: there is no such thing. 0, or negative errno. */
+int telemetry_object(struct rte_tel_data *to, json_t *o);
+/* Takes inner over, whatever it returns. */
+int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner);
+/* Frees inner; returns rc. */
+int telemetry_drop(struct rte_tel_data *inner, int rc);
+
+#endif
