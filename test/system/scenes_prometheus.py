@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A real Prometheus scrapes sluice-exporter; Grafana's board names only what there is."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import time
+import urllib.parse
+import urllib.request
+
+from harness import ROOT, LabError, Skip, scenario, transfer_works
+from lab.pair import ADDR_B, memif_pair
+from lab.process import until
+
+EXPORTER = os.path.join(ROOT, "app", "exporter", "sluice-exporter")
+BOARD = os.path.join(ROOT, "config", "grafana", "sluice.json")
+CONFIG = """\
+global:
+  scrape_interval: 1s
+  scrape_timeout: 1s
+scrape_configs:
+  - job_name: sluice
+    static_configs:
+      - targets: ["127.0.0.1:{port}"]
+"""
+
+
+def _exporter():
+    """The program, as a module."""
+    loader = importlib.machinery.SourceFileLoader("exporter", EXPORTER)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("exporter", loader))
+    try:
+        loader.exec_module(module)
+    except SystemExit as why:
+        raise Skip(f"{why}: scripts/setup installs it") from None
+    return module
+
+
+def _free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Prometheus:
+    """A server of its own, for one target."""
+
+    def __init__(self, lab, target_port):
+        if shutil.which("prometheus") is None:
+            raise Skip("there is no prometheus here; scripts/setup installs it")
+        self.url = f"http://127.0.0.1:{_free_port()}"
+        config = lab.path("prometheus.yml")
+        with open(config, "w", encoding="ascii") as f:
+            f.write(CONFIG.format(port=target_port))
+        self.process = lab.start("prometheus", [
+            "prometheus", f"--config.file={config}", f"--storage.tsdb.path={lab.path('tsdb')}",
+            f"--web.listen-address={self.url[7:]}"])
+
+    def samples(self):
+        """{(name, labels without job and instance): (time, value)}, the newest of each."""
+        query = urllib.parse.urlencode({"query": '{__name__=~"sluice_.*"}[30s]'})
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v1/query?{query}", timeout=20) as answer:
+                rows = json.load(answer)["data"]["result"]
+        except OSError:
+            if not self.process.running():
+                raise LabError(f"prometheus ended\n{self.process.tail()}") from None
+            return {}
+        found = {}
+        for row in rows:
+            labels = {k: v for k, v in row["metric"].items() if k not in ("__name__", "job", "instance")}
+            when, value = row["values"][-1]
+            found[row["metric"]["__name__"], tuple(sorted(labels.items()))] = (when, float(value))
+        return found
+
+    def scraped_after(self, begin):
+        """The newest scrape, which began after `begin`, with what only it has."""
+        def look():
+            samples = self.samples()
+            when, _ = samples.get(("sluice_up", ()), (0, 0))
+            # The one that is under way while we ask has not been taken in: not in all of its parts.
+            again = self.samples()
+            whole = when > begin and again.get(("sluice_up", ()), (0, 0))[0] == when
+            return whole and {k: v for k, (t, v) in again.items() if t == when}
+
+        return until(look, 60, "a scrape", 0.1)
+
+
+def _shown(daemon, module):
+    """{(name, labels): value} of what the daemon itself shows, by the exporter's tables."""
+    found = {}
+
+    def put(metrics, labels, row):
+        for m in metrics:
+            name = m.name + ("_total" if m.kind == "counter" else "")
+            key = tuple(sorted(zip(m.labels, map(str, labels))))
+            found[name, key] = (row[m.field] * m.scale, m.kind)
+
+    for port in daemon.show("ports"):
+        put(module.PORTS, [port["name"]], port)
+        for lane in port["workers"]:
+            labels = [lane["port"], lane["worker"]]
+            put(module.LANES, labels, lane)
+            put(module.HOSTS, labels, lane["host"])
+            for name in lane["host"]:
+                if name.startswith("drop_"):
+                    key = tuple(sorted({**dict(zip(module.QUEUE, map(str, labels))),
+                                        "reason": name[5:]}.items()))
+                    found["sluice_host_dropped_frames_total", key] = (lane["host"][name], "counter")
+    for worker in daemon.show("workers"):
+        put(module.WORKERS, [worker["lcore"]], worker)
+    for port in daemon.show("capacity"):
+        put(module.CAPACITY, [port["port"]], port)
+    for conn in daemon.show("conns"):
+        if conn["state"] == "open":
+            put(module.CONNS, [conn[k] for k in module.CONN], conn)
+    return found
+
+
+def _compare(prometheus, daemon, module, least):
+    """Counters in a scrape between two looks at the daemon lie between what these find."""
+    begin = time.time()
+    before = _shown(daemon, module)
+    scraped = prometheus.scraped_after(begin)
+    after = _shown(daemon, module)
+    looked = 0
+    for key, (first, kind) in before.items():
+        if kind != "counter" or key not in after:
+            continue
+        if key not in scraped:
+            raise LabError(f"the scrape lacks {key}; it has {len(scraped)} samples")
+        looked += 1
+        slack = 1e-9 * abs(first)  # of numbers as text
+        if not first - slack <= scraped[key] <= after[key][0] + slack:
+            raise LabError(f"{key}: {first} before, {scraped[key]} scraped, {after[key][0]} after")
+    if looked < least:
+        raise LabError(f"only {looked} counters were compared")
+    return before, scraped, after
+
+
+@scenario("Prometheus scrapes during a transfer: counters are the daemon's")
+def prometheus_scrapes(lab, context):
+    module = _exporter()
+    a, b = memif_pair(lab, context.build, telemetry=True)
+    port = _free_port()
+    exporter = lab.start("exporter", [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket",
+                                      b.telemetry_socket])
+    prometheus = Prometheus(lab, port)
+    receiver = b.sluice("receiver", "perf", "server", "-1")
+    b.wait_listening()
+    sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
+    until(lambda: any(c["rx_bytes"] > 1 << 20 for c in b.show("conns")), 20, "data flow")
+    moved = _compare(prometheus, b, module, 90)
+    came = [v for (name, _), v in moved[1].items() if name == "sluice_conn_receive_bytes_total"]
+    if not any(v > 0 for v in came):
+        raise LabError(f"no connection received anything in this scrape: {came}")
+    sender.signal(signal.SIGINT)
+    sender.wait(20)
+    receiver.wait(20)
+    until(lambda: all(c["state"] != "open" for c in b.show("conns")), 30, "all connections end")
+    before, scraped, after = _compare(prometheus, b, module, 60)
+    key = ("sluice_host_receive_data_total", (("port", "net_memif0"), ("worker", "0")))
+    if not before[key][0] == scraped[key] == after[key][0] > 0:
+        raise LabError(f"DATA at rest: {before[key]}, {scraped[key]} scraped, {after[key]}")
+    b.stop()
+    begin = time.time()
+    gone = prometheus.scraped_after(begin)
+    if gone["sluice_up", ()] != 0 or len(gone) != 1:
+        raise LabError(f"of a daemon that is gone Prometheus knows {gone}")
+    if "no answer" not in exporter.err():
+        raise LabError(f"the exporter says nothing of a daemon that is gone\n{exporter.tail()}")
+    b.start()
+    b.wait_link()
+    transfer_works(a, b, ADDR_B)
+    a.stop()
+    b.stop()
+
+
+def _board_queries(node):
+    """Every "expr" and "query" in the board."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("expr", "query") and isinstance(value, str):
+                yield value
+            else:
+                yield from _board_queries(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _board_queries(value)
+
+
+@scenario("Grafana's board names what the exporter tells, with its labels")
+def board_names(lab, context):
+    _exporter()
+    told = {}
+    for line in lab.run("list", [EXPORTER, "--list"]).splitlines():
+        name, _, labels, meaning = line.split("\t")
+        told[name] = set(filter(None, labels.split(",")))
+        if not meaning:
+            raise LabError(f"{name} has no meaning")
+    with open(BOARD, encoding="utf-8") as f:
+        queries = list(_board_queries(json.load(f)))
+    named = 0
+    for query in queries:
+        for name, labels in re.findall(r"(sluice_\w+)(?:\{([^}]*)\})?", query):
+            named += 1
+            wrong = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels)) - told.get(name, set()) - {"instance", "job"}
+            if name not in told or wrong:
+                raise LabError(f"the board asks for {name} {wrong or ''}, of which there is none: {query}")
+    if named < 20:
+        raise LabError(f"the board names only {named} metrics")
+    a, b = memif_pair(lab, context.build, telemetry=True)
+    text = lab.run("once", [EXPORTER, "--once", "--socket", b.telemetry_socket])
+    families = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
+    if families != set(told):
+        raise LabError(f"listed, but not told, or the other way round: {families ^ set(told)}")
+    a.stop()
+    b.stop()
