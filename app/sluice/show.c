@@ -13,7 +13,7 @@
 #include "sluice/text.h"
 
 static const char help[] =
-    "usage: sluice show conns|ports|workers|capacity|history [--json] [--socket PATH]\n"
+    "usage: sluice show conns|ports|workers|capacity|history|trace [--json] [--socket PATH]\n"
     "Shows what the daemon is doing.\n"
     "\n"
     "  conns     connections: state, peer, rates granted, bytes, units sent again or lost, RTT\n"
@@ -21,6 +21,7 @@ static const char help[] =
     "  workers   lcores: how busy they are\n"
     "  capacity  what a port can absorb and what of it is granted\n"
     "  history   the latest grants and capacities, and why\n"
+    "  trace     the latest events: opened, ended, grants, NAKs, silence, overruns\n"
     "\n"
     "      --json         everything that the daemon tells, as JSON; units are in the names\n"
     "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
@@ -101,12 +102,17 @@ static const struct table_column history[] = {
     {"lost", "LOST", TABLE_COUNT},      {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column trace[] = {
+    {"ago_ns", "AGO", TABLE_TIME}, {"port", "PORT", TABLE_TEXT}, {"worker", "WORKER", TABLE_COUNT},
+    {"text", "EVENT", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct {
     const char *what;
     const struct table_column *columns;
 } shows[] = {
     {"conns", conns},       {"ports", ports},     {"workers", workers},
-    {"capacity", capacity}, {"history", history},
+    {"capacity", capacity}, {"history", history}, {"trace", trace},
 };
 
 /* Prints what the daemon said about `what`. */
@@ -162,12 +168,13 @@ int command_show(int argc, char **argv)
             return options_refused("show", argv, opt);
     }
     if (argc - optind != 1)
-        return options_wrong("show", "name one of conns, ports, workers, capacity, history");
+        return options_wrong("show", "name one of conns, ports, workers, capacity, history, trace");
     for (i = 0; i < sizeof shows / sizeof *shows; i++) {
         if (strcmp(argv[optind], shows[i].what) == 0)
             return show_run(&o, shows[i].what, shows[i].columns);
     }
-    return say_error(SAY_USAGE,
-                     "show %s: not known; name one of conns, ports, workers, capacity, history",
-                     text_safe(safe, sizeof safe, argv[optind]));
+    return say_error(
+        SAY_USAGE,
+        "show %s: not known; name one of conns, ports, workers, capacity, history, trace",
+        text_safe(safe, sizeof safe, argv[optind]));
 }

@@ -20,10 +20,12 @@
 #include "common/grace.h"
 #include "common/say.h"
 #include "sluiced/control.h"
+#include "sluiced/crash.h"
 #include "sluiced/daemon.h"
 #include "sluiced/options.h"
 #include "sluiced/start.h"
 #include "sluiced/telemetry.h"
+#include "sluiced/trace_show.h"
 #include "sluiced/watch.h"
 
 /* Control in a thread of its own, where the main lcore works. */
@@ -91,6 +93,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
             rte_eal_remote_launch(worker_main, w, w->lcore);
     }
     watch_start(d, start_cpus);
+    trace_guard(d);
     telemetry_start(d);
     if (main_worker != NULL) {
         rc = run_with_thread(d, &cpus, main_worker);
@@ -104,6 +107,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
     rte_eal_mp_wait_lcore();
     for (i = 0; i < d->n_workers; i++)
         worker_take(&d->workers[i]);
+    crash_stop();
     grace_set(NULL, NULL);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
+#include "sluiced/trace_show.h"
 
 static void put_count(json_t *o, const char *name, uint64_t n)
 {
@@ -411,6 +412,8 @@ char *show_text(void *daemon, const char *what)
 
     if (strcmp(what, "history") == 0)
         return history_text(d, uptime_ns);
+    if (strcmp(what, "trace") == 0)
+        return trace_show(d, uptime_ns);
     for (i = 0; i < RTE_DIM(shows); i++) {
         json_t *o;
         char *text;

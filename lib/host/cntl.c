@@ -25,6 +25,12 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
 {
     c->grant_rate_Bps = v->rate_Bps;
     c->grant_burst_bytes = v->burst_bytes;
+    if (v->reason != c->traced.peer_why ||
+        rate_differs(v->rate_Bps, c->traced.peer_rate_Bps, TRACE_SHIFT)) {
+        c->traced.peer_why = v->reason;
+        c->traced.peer_rate_Bps = v->rate_Bps;
+        host_note(h, c, TRACE_GRANTED, v->reason, v->rate_Bps, v->burst_bytes);
+    }
     if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
         c->hop_rate_Bps = v->hop_rate_Bps;
         c->hop_burst_bytes = v->hop_burst_bytes;
@@ -100,6 +106,8 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
         host_count(h, COUNT_drop_cntl_ack);
         return;
     }
+    if (v->span_count > 0 && host_note_due(h, &c->traced.nak_came_at))
+        host_note(h, c, TRACE_NAK_CAME, v->span_count, c->tx.naks, c->tx.recoveries);
     counter_set(&c->pub.naks_rx, c->tx.naks);
     counter_set(&c->pub.recoveries, c->tx.recoveries);
     counter_set(&c->pub.tx_acked_bytes, c->tx.acked_bytes);
@@ -142,8 +150,10 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     }
     if (!((v->h.flags & WIRE_END) && c->state == HOST_OPENING))
         c->peer_key = v->own_key;
-    if (c->silent_steps > 0)
+    if (c->silent_steps > 0) {
         c->silent_steps = 0;
+        host_note(h, c, TRACE_SILENCE, 0, 0, 0);
+    }
     if (v->cntl_seen != 0)
         c->first_at = TIME_NEVER;
     c->peer_time_ns = v->time_ns;
@@ -215,6 +225,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
         v->span_count =
             (uint8_t)vt_receiver_naks(&c->rx, h->now, again, c->want & WANT_FORCE, v->spans, max);
     if (v->span_count > 0) {
+        if (host_note_due(h, &c->traced.nak_sent_at))
+            host_note(h, c, TRACE_NAK_SENT, v->span_count, c->rx.naks, c->rx.lost);
         naks_count(c);
         again = conn_nak_again(h, c);
     }
@@ -229,6 +241,11 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
     c->told_Bps = v->rate_Bps;
     c->told_burst_bytes = v->burst_bytes;
+    if (v->reason != c->traced.why || rate_differs(v->rate_Bps, c->traced.rate_Bps, TRACE_SHIFT)) {
+        c->traced.why = v->reason;
+        c->traced.rate_Bps = v->rate_Bps;
+        host_note(h, c, TRACE_GRANT, v->reason, v->rate_Bps, v->burst_bytes);
+    }
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));

@@ -218,6 +218,7 @@ void conn_opened(struct host *h, struct conn *c, int status)
     c->first_at = TIME_NEVER;
     c->want &= (uint8_t)~WANT_FIRST;
     c->alive_at = h->now + conn_silence_step(h);
+    host_note(h, c, TRACE_OPENED, c->service, c->pub.peer[0], c->pub.peer[1]);
     if (c->opener) { /* ask until the peer has shown that it knows our state */
         c->first_tries = 0;
         c->first_at = h->now + conn_again_tsc(h, c);
@@ -255,6 +256,8 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     bool known = c->state != HOST_WAITING;
 
     host_count(h, status == 0 ? COUNT_conns_closed : COUNT_conns_failed);
+    if (known)
+        host_note(h, c, TRACE_ENDED, (uint16_t)end, (uint64_t)-status, c->pub.rx_bytes);
     if (undecided)
         conn_opened(h, c, status);
     c->over_status = status != 0 ? status : -EPIPE;

@@ -155,6 +155,11 @@ struct conn {
     uint32_t flight_seq;  /* a CNTL that was sent behind flight_packets of DATA; 0: none */
     uint64_t flight_packets;
 
+    struct {
+        uint64_t rate_Bps, peer_rate_Bps, nak_sent_at, nak_came_at;
+        uint16_t why, peer_why;
+    } traced; /* as they stand in the host's trace */
+
     struct conn_event opened, shut;
     struct conn_link cntl_link, data_link, done_link;
     struct conn_public pub;

@@ -110,6 +110,11 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
     };
 }
 
+const struct trace *host_control_trace(const struct host_control *c)
+{
+    return &c->trace;
+}
+
 uint64_t host_control_decisions(const struct host_control *c)
 {
     return c->history.count;
@@ -253,6 +258,8 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->full = port->full - c->seen.full;
     c->seen = *port;
     if (s->overruns > 0) {
+        trace_add(&c->trace, c->last, TRACE_OVERRUN, TRACE_NO_CONN, 0, s->overruns,
+                  c->capacity.capacity_Bps);
         c->overrun_ns = c->time_ns;
         c->own_for = OVERRUN_INTERVALS;
     } else if (c->own_for > 0) {
@@ -311,6 +318,8 @@ void control_watch(struct host *h)
     if (stands == (h->control_stands != 0))
         return;
     counter_set(&h->control_stands, stands);
+    trace_add(&h->trace, h->now, stands ? TRACE_STALL : TRACE_RUNS, TRACE_NO_CONN, 0,
+              stands ? clock_ns(&h->clock, h->now - at) : 0, 0);
     if (stands)
         host_count(h, COUNT_control_stalls);
 }

@@ -164,6 +164,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);
     h->control_stall_tsc = clock_cycles(&h->clock, HOST_CONTROL_INTERVALS * cfg->control_ns);
+    h->trace_pause_tsc = clock_cycles(&h->clock, TRACE_PAUSE_NS);
     h->tx_lead_tsc = clock_cycles(&h->clock, cfg->tx_lead_ns);
     h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
     for (uint32_t i = 0; i < cfg->conns; i++) {
@@ -186,6 +187,11 @@ void host_destroy(struct host *h)
     for (uint32_t i = 0; i < h->cfg.conns; i++)
         CHECK(h->conns[i].state == HOST_FREE || vt_sender_idle(&h->conns[i].tx));
     storage_destroy(h);
+}
+
+const struct trace *host_trace(const struct host *h)
+{
+    return &h->trace;
 }
 
 const struct host_config *host_get_config(const struct host *h)

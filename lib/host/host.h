@@ -236,6 +236,10 @@ uint32_t host_conn_limit(const struct host *h); /* [any] numbers are below this 
 /* [any] Counters of the host by name, for telemetry: index from 0, NULL after the last. */
 const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
 
+/* [any] What happened lately: host/trace.h. */
+struct trace;
+const struct trace *host_trace(const struct host *h);
+
 /* ---- control ---------------------------------------------------------------------------- */
 
 /* What was seen since start of the port and of the workers that run its hosts, for the capacity
@@ -292,6 +296,9 @@ struct host_capacity {
     uint64_t overruns;     /* intervals with overrun */
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
+
+/* [any] Overruns, lately: host/trace.h. */
+const struct trace *host_control_trace(const struct host_control *c);
 
 /* Grants that changed, and capacities: the newest HOST_HISTORY of them are kept. */
 #define HOST_HISTORY 2048u

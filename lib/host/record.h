@@ -61,6 +61,7 @@ struct host_control {
     struct capacity capacity;
     struct capacity_sample sample; /* of this interval */
     struct history history;
+    struct trace trace;
     uint64_t told_Bps; /* capacity and why, as they stand in the history */
     enum capacity_why told_why;
     struct host_port_counters seen;

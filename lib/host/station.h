@@ -18,6 +18,7 @@
 #include "host/conn.h"
 #include "host/host.h"
 #include "host/neighbor.h"
+#include "host/trace.h"
 #include "pace/wheel.h"
 #include "wire/frame.h"
 #include "wire/neigh.h"
@@ -141,6 +142,8 @@ struct host {
     uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
     /* the worker's again */
     uint64_t control_stands, control_stall_tsc; /* for that long: stands; 0: nobody watches */
+    uint64_t trace_pause_tsc;                   /* TRACE_PAUSE_NS */
+    struct trace trace;
     /* storage */
     struct vt_request *requests;
     struct vt_buffer *buffers;
@@ -166,6 +169,21 @@ static inline uint64_t host_now_ns(struct host *h)
 static inline bool rate_differs(uint64_t a, uint64_t b, uint32_t shift)
 {
     return (a > b ? a - b : b - a) > b >> shift;
+}
+
+static inline void host_note(struct host *h, const struct conn *c, enum trace_what what,
+                             uint16_t why, uint64_t a, uint64_t b)
+{
+    trace_add(&h->trace, h->now, what, c->index, why, a, b);
+}
+
+/* True once in a while. */
+static inline bool host_note_due(const struct host *h, uint64_t *at)
+{
+    if (*at != 0 && h->now - *at < h->trace_pause_tsc)
+        return false;
+    *at = h->now;
+    return true;
 }
 
 /* host.c: lists; a connection is in each list at most once. */

@@ -92,6 +92,7 @@ static void alive_check(struct host *h, struct conn *c)
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
     if (steps != c->silent_steps) {
         c->silent_steps = steps;
+        host_note(h, c, TRACE_SILENCE, (uint16_t)steps, clock_ns(&h->clock, quiet), 0);
         conn_rate_apply(h, c);
     }
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rings of what happened lately: as JSON for `sluice show trace`, and for a crash. */
+#ifndef SLUICED_TRACE_SHOW_H
+#define SLUICED_TRACE_SHOW_H
+
+#include <stdint.h>
+
+#include "sluiced/daemon.h"
+
+/* {"uptime_ns": ..., "trace": [...]} to free(), or NULL. */
+char *trace_show(const struct daemon *d, uint64_t uptime_ns);
+/* A crash from here on tells of them, until crash_stop(). */
+void trace_guard(const struct daemon *d);
+
+#endif

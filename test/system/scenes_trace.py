@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What happened lately: shown by a running daemon, and said by one that dies."""
+import os
+import re
+import resource
+import signal
+
+from harness import LabError, scenario, transfer_works
+from lab.pair import ADDR_A, ADDR_B, memif_pair
+from lab.process import until
+from scenes_control import _control_thread, _stopped
+
+
+def _texts(daemon, event):
+    return [e["text"] for e in daemon.show("trace") if e["event"] == event]
+
+
+@scenario("the trace tells of connections, grants, losses and a control that stands still")
+def trace_tells(lab, context):
+    a, b = memif_pair(lab, context.build, a_keys={"wire": "loss 1%"},
+                      b_keys={"capacity": "200Mbit", "checksum": "software"})
+    transfer_works(a, b, ADDR_B)
+    with _stopped(_control_thread(b.pid())):
+        until(lambda: "control does not run" in b.process.err(), 5, "the line that says so")
+    until(lambda: _texts(b, "control-runs"), 5, "control that runs again")
+    trace = b.show("trace")
+    for event, pattern in (("opened", rf"^conn \d+ opened service=7000 peer={re.escape(ADDR_A)}$"),
+                           ("grant", r"grant reason=\w+ rate_Bps=25000000 burst_bytes=\d+$"),
+                           ("nak-sent", r"nak-sent spans=\d+ naks=\d+ lost=[1-9]"),
+                           ("control-stands", r"^control-stands quiet_ns=\d{8,}$"),
+                           ("ended", r"ended end=none errno=0 rx_bytes=\d+$")):
+        texts = [e["text"] for e in trace if e["event"] == event]
+        if not any(re.search(pattern, t) for t in texts):
+            raise LabError(f"no event like {pattern} among {texts or trace}")
+    opened = {e["conn"] for e in trace if e["event"] == "opened"}
+    if opened != {e["conn"] for e in trace if e["event"] == "ended"}:
+        raise LabError(f"opened are {opened}; all have ended: {trace}")
+    if not any("nak-came" in t for t in _texts(a, "nak-came")) or not _texts(a, "granted"):
+        raise LabError(f"the sender has no NAK, or no grant: {a.show('trace')}")
+    ages = [e["ago_ns"] for e in trace if "worker" in e]
+    if ages != sorted(ages, reverse=True):
+        raise LabError(f"not oldest first: {ages}")
+    table = b.sluice("table", "show", "trace", timeout_s=20).check(20)
+    if "control-stands quiet_ns=" not in table:
+        raise LabError(f"the table lacks what happened:\n{table}")
+    a.stop()
+    b.stop()
+
+
+@scenario("a daemon that dies says what happened before, and leaves it in a file")
+def trace_of_a_crash(lab, context):
+    a, b = memif_pair(lab, context.build)
+    resource.prlimit(b.pid(), resource.RLIMIT_CORE, (0, 0))
+    transfer_works(a, b, ADDR_B)
+    known = len(b.show("trace"))
+    b.process.signal(signal.SIGSEGV)
+    if b.process.wait(20) != -signal.SIGSEGV:
+        raise LabError(f"SIGSEGV does not end it as it should\n{b.process.tail()}")
+    path = b.socket + ".crash"
+    with open(path, encoding="ascii") as f:
+        lines = f.read().splitlines()
+    line = re.compile(r"^sluiced: trace net_memif0/(\d+|control): \d+\.\d{9} s ago: (conn \d+ )?[a-z-]+( [\w-]+=\S*)*$")
+    wrong = [x for x in lines if not line.match(x)]
+    if wrong or len(lines) < known or os.stat(path).st_mode & 0o77:
+        raise LabError(f"{len(lines)} lines of {known} events; wrong: {wrong[:3]}")
+    for text in (f"killed by signal {signal.SIGSEGV:d}; what happened before is in {path}",
+                 f"opened service=7000 peer={ADDR_A}"):
+        if text not in b.process.err():
+            raise LabError(f"it does not say \"{text}\"\n{b.process.tail()}")
+    a.stop()
+    b.start()
+    b.stop()
