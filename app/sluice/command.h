@@ -8,5 +8,6 @@ int command_send(int argc, char **argv);
 int command_recv(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_show(int argc, char **argv);
+int command_top(int argc, char **argv);
 
 #endif

@@ -15,6 +15,7 @@ static const char help[] =
     "  perf server                              measure: the side that waits\n"
     "  perf client HOST[:PORT]                  measure: the side that asks\n"
     "  show conns|ports|workers|capacity        what the daemon is doing\n"
+    "  top                                      the same, live\n"
     "\n"
     "  --help, --version; sluice COMMAND --help tells about a command.\n"
     "\n"
@@ -31,10 +32,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"send", command_send},
-    {"recv", command_recv},
-    {"perf", command_perf},
-    {"show", command_show},
+    {"send", command_send}, {"recv", command_recv}, {"perf", command_perf},
+    {"show", command_show}, {"top", command_top},
 };
 
 int main(int argc, char **argv)

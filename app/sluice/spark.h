@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The last minute of a rate, second by second, and as a line of small bars.
+ *
+ * Invariant: bin s % SPARK_BINS holds what was moved in second s of CLOCK_MONOTONIC, for the
+ * SPARK_BINS newest seconds; seconds before the first report are not known.
+ */
+#ifndef SLUICE_COMMAND_SPARK_H
+#define SLUICE_COMMAND_SPARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPARK_SECONDS  60
+#define SPARK_BINS     (SPARK_SECONDS + 1) /* the newest second is not over */
+#define SPARK_TEXT_MAX (SPARK_SECONDS * 3 + 1)
+
+struct spark {
+    double bytes[SPARK_BINS];
+    uint64_t first, newest; /* seconds; newest 0: nothing was reported yet */
+};
+
+/* So much was moved, evenly, between two times. Times do not go back. */
+void spark_add(struct spark *s, uint64_t from_ns, uint64_t to_ns, double bytes);
+/* The largest rate of the `columns` bars below, bytes/s. */
+double spark_most(const struct spark *s, unsigned columns);
+/* A bar for each 60 / columns seconds, newest last; columns divides 60. A bar of full height stands
+ * for most_Bps; a blank: nothing was moved, or nothing is known. UTF-8 or ASCII, always `columns`
+ * places wide. out: SPARK_TEXT_MAX. */
+const char *spark_text(const struct spark *s, unsigned columns, double most_Bps, bool utf8,
+                       char *out);
+
+#endif
