@@ -31,6 +31,8 @@ load_error(struct load *l, const char *section, const char *key, const char *for
     char text[CONFIG_ERROR_MAX];
     va_list ap;
 
+    if (line == 0) /* of a default: where the section begins */
+        line = config_scan_line(&l->map, section, "");
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
@@ -254,6 +256,27 @@ static int check_occupancy(struct load *l, const char *section, const struct con
     return 0;
 }
 
+/* What an emulated wire cannot have beside it, or needs. */
+static int check_wire(struct load *l, const char *section, const struct config_port *p)
+{
+    bool packets = config_scan_line(&l->map, section, "wire_packets") != 0;
+
+    if (!config_port_wired(p))
+        return packets ? load_error(l, section, "wire_packets",
+                                    "there is no wire to hold them; add wire = rate 1gbit, or "
+                                    "remove the line")
+                       : 0;
+    if (p->wire[0] != '\0' && p->wire_in[0] != '\0' && p->wire_out[0] != '\0')
+        return load_error(l, section, "wire",
+                          "wire_in and wire_out leave it nothing; remove one of the three");
+    if (p->workers > 1)
+        return load_error(l, section, "workers", "a wire has one queue; write workers = 1");
+    if (p->checksum == CONFIG_SUM_OFFLOAD)
+        return load_error(l, section, "checksum",
+                          "behind a wire no NIC computes it for us; write checksum = software");
+    return 0;
+}
+
 /* The section that begins there, as it is written. */
 static const char *section_at(const struct load *l, uint32_t line)
 {
@@ -263,6 +286,24 @@ static const char *section_at(const struct load *l, uint32_t line)
         if (l->map.lines[i].line == line)
             section = l->map.lines[i].section;
     return section;
+}
+
+/* A connection belongs to the first network that its peer is in. */
+static int check_shadow(struct load *l, const char *section, const struct config_peer *p,
+                        const struct config_peer *before)
+{
+    for (int f = 0; f < 2; f++) {
+        const struct config_prefix *a = &p->address[f], *b = &before->address[f];
+
+        if (addr_is_unset(&a->addr) || addr_is_unset(&b->addr) || b->len > a->len ||
+            !addr_same_prefix(&a->addr, &b->addr, b->len))
+            continue;
+        return load_error(l, section, f == 0 ? "address" : "address6",
+                          "all of it belongs to peer %s, which comes first; put this section above "
+                          "that one",
+                          before->name);
+    }
+    return 0;
 }
 
 static int check_peer(struct load *l, uint32_t index)
@@ -288,6 +329,9 @@ static int check_peer(struct load *l, uint32_t index)
     for (uint32_t i = 0; i < index; i++)
         if (strcmp(p->name, l->c->peers[i].name) == 0)
             return load_error(l, section, NULL, "the peer is there twice; merge them");
+    for (uint32_t i = 0; i < index; i++)
+        if (check_shadow(l, section, p, &l->c->peers[i]) != 0)
+            return -EINVAL;
     return 0;
 }
 
@@ -314,6 +358,8 @@ static int check_port(struct load *l, uint32_t index)
         rc = check_occupancy(l, section, p);
     if (rc == 0)
         rc = check_exception(l, section, index);
+    if (rc == 0)
+        rc = check_wire(l, section, p);
     if (rc != 0)
         return rc;
     if (p->lcores.n > p->workers)
@@ -333,6 +379,20 @@ static int check_port(struct load *l, uint32_t index)
             return load_error(l, section, NULL, "the port is there twice; merge them");
     }
     return check_vdev(l, section, p);
+}
+
+static int check_workers(struct load *l)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < l->c->n_ports; i++) {
+        sum += l->c->ports[i].workers;
+        if (sum > CONFIG_WORKERS_MAX)
+            return load_error(l, section_at(l, l->c->ports[i].line), "workers",
+                              "with the ports before it these are %u, %d is the most; write fewer",
+                              sum, CONFIG_WORKERS_MAX);
+    }
+    return 0;
 }
 
 /* What is reserved must be there. */
@@ -368,6 +428,8 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
         rc = check_port(l, i);
     for (i = 0; i < l->c->n_peers && rc == 0; i++)
         rc = check_peer(l, i);
+    if (rc == 0)
+        rc = check_workers(l);
     if (rc == 0)
         rc = check_minimums(l);
     if (rc == 0 && l->c->n_ports == 0) {

@@ -17,6 +17,7 @@
 
 #define CONFIG_PEERS_MAX      64
 #define CONFIG_PORTS_MAX      16
+#define CONFIG_WORKERS_MAX    64  /* of all ports */
 #define CONFIG_NAME_MAX       56  /* of a port, with the 0 */
 #define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
 #define CONFIG_SOCKET_MAX     108 /* as sun_path */

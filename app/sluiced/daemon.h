@@ -19,8 +19,8 @@
 #include "sluiced/session.h"
 #include "sluiced/worker.h"
 
-#define DAEMON_LANES_MAX   64
-#define DAEMON_WORKERS_MAX 64
+#define DAEMON_LANES_MAX   CONFIG_WORKERS_MAX
+#define DAEMON_WORKERS_MAX CONFIG_WORKERS_MAX
 
 struct daemon {
     struct config config;

@@ -19,6 +19,7 @@
 #include "common/eal.h"
 #include "common/grace.h"
 #include "common/say.h"
+#include "sluiced/config_wire.h"
 #include "sluiced/control.h"
 #include "sluiced/crash.h"
 #include "sluiced/daemon.h"
@@ -117,7 +118,8 @@ static void check_report(const struct config *c, const char *path)
     char text[3][VALUE_TEXT_MAX];
     uint32_t i;
 
-    printf("%s: good; socket %s, %u port(s)\n", path, c->daemon.socket, c->n_ports);
+    printf("%s: good; socket %s, idle %s, %u port(s), %u peer section(s)\n", path, c->daemon.socket,
+           config_idle_name(c->daemon.idle), c->n_ports, c->n_peers);
     for (i = 0; i < c->n_ports; i++) {
         const struct config_port *p = &c->ports[i];
 
@@ -189,6 +191,10 @@ int main(int argc, char **argv)
         snprintf(daemon.config.daemon.socket, sizeof daemon.config.daemon.socket, "%s",
                  o.socket_path);
     if (o.check) {
+        if (config_wire_check_alone(&daemon.config, o.config_path, err, sizeof err) != 0) {
+            say("%s", err);
+            return EXIT_CONFIG;
+        }
         check_report(&daemon.config, o.config_path);
         return EXIT_OK;
     }

@@ -82,12 +82,6 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
     bool can_rx = (info->rx_offload_capa & SUM_RX) != 0;
     uint32_t want = p->cfg->checksum;
 
-    if (want == CONFIG_SUM_OFFLOAD && config_port_wired(p->cfg)) {
-        snprintf(err, err_len,
-                 "port %s: behind a wire nobody computes checksums for us; set checksum = software",
-                 p->cfg->name);
-        return -ENOTSUP;
-    }
     if (want == CONFIG_SUM_AUTO) {
         if (config_port_wired(p->cfg))
             want = CONFIG_SUM_SOFTWARE; /* which may corrupt */
@@ -176,10 +170,6 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
     decide_attach(p, info);
     decide_times(p, info);
     decide_frame(p);
-    if (config_port_wired(p->cfg) && p->cfg->workers > 1) {
-        snprintf(err, err_len, "port %s: a wire has one queue; set workers = 1", p->cfg->name);
-        return -ENOTSUP;
-    }
     if (p->cfg->workers > info->max_rx_queues || p->cfg->workers > info->max_tx_queues) {
         snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
                  p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,

@@ -298,15 +298,8 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
 
 enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
 {
-    uint32_t i, lanes = 0;
+    uint32_t i;
 
-    for (i = 0; i < d->config.n_ports; i++)
-        lanes += d->config.ports[i].workers;
-    if (lanes > DAEMON_LANES_MAX) {
-        snprintf(err, err_len, "the ports have %u workers in sum, %d is the most; lower workers",
-                 lanes, DAEMON_LANES_MAX);
-        return EXIT_CONFIG;
-    }
     if (socket_check(d->config.daemon.socket, err, err_len) != 0)
         return EXIT_SOCKET;
     folder_make(d->config.daemon.socket);

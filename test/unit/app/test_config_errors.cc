@@ -155,6 +155,22 @@ const Mistake mistakes[] = {
     {PORT "lcores = 2000\n", 3, "lcores: \"2000\"", "1023", "1,3-5"},
     {PORT "lcores = 0-40\n", 3, "lcores:", "more than 32", "at most 32"},
     {PORT "lcores = 1,2\n", 3, "lcores:", "2 lcores for 1 worker", "workers = 2"},
+    // wires
+    {PORT "wire_packets = 100\n", 3, "[port p0] wire_packets:", "no wire to hold", "add wire ="},
+    {PORT "wire = delay 1ms\nwire_in = loss 1%\nwire_out = loss 1%\n", 3,
+     "[port p0] wire:", "leave it nothing", "remove one"},
+    {PORT "wire = delay 1ms\nworkers = 2\n", 4, "[port p0] workers:", "one queue", "workers = 1"},
+    {PORT "checksum = offload\nwire_in = delay 1ms\n", 3,
+     "[port p0] checksum:", "no NIC computes it", "checksum = software"},
+    // sums of workers
+    {"[port a]\naddress = 10.0.0.1/24\nworkers = 32\n[port b]\naddress = 10.0.1.1/24\n"
+     "workers = 32\n[port c]\naddress = 10.0.2.1/24\n",
+     7, "[port c] workers:", "these are 65, 64 is the most", "write fewer"},
+    // peers that nobody is
+    {PORT "[peer a]\naddress = 10.0.0.0/24\n[peer b]\naddress = 10.0.0.7/32\n", 6,
+     "[peer b] address:", "all of it belongs to peer a", "above that one"},
+    {PORT "[peer a]\naddress6 = fd00::/16\n[peer b]\naddress6 = fd00:1::/16\n", 6,
+     "[peer b] address6:", "all of it belongs to peer a", "above that one"},
     // devices
     {PORT "vdev = net_memif1,role=server\n", 3,
      "vdev:", "named net_memif1, but the port is named p0", "one name"},
