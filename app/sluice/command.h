@@ -9,5 +9,6 @@ int command_recv(int argc, char **argv);
 int command_perf(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_top(int argc, char **argv);
+int command_reload(int argc, char **argv);
 
 #endif

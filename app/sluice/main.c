@@ -16,6 +16,7 @@ static const char help[] =
     "  perf client HOST[:PORT]                  measure: the side that asks\n"
     "  show conns|ports|workers|capacity        what the daemon is doing\n"
     "  top                                      the same, live\n"
+    "  reload                                   it reads its configuration anew\n"
     "\n"
     "  --help, --version; sluice COMMAND --help tells about a command.\n"
     "\n"
@@ -33,7 +34,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"send", command_send}, {"recv", command_recv}, {"perf", command_perf},
-    {"show", command_show}, {"top", command_top},
+    {"show", command_show}, {"top", command_top},   {"reload", command_reload},
 };
 
 int main(int argc, char **argv)

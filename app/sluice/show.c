@@ -13,7 +13,7 @@
 #include "sluice/text.h"
 
 static const char help[] =
-    "usage: sluice show conns|ports|workers|capacity|history|trace [--json] [--socket PATH]\n"
+    "usage: sluice show WHAT [--json] [--socket PATH]\n"
     "Shows what the daemon is doing.\n"
     "\n"
     "  conns     connections: state, peer, rates granted, bytes, units sent again or lost, RTT\n"
@@ -22,6 +22,7 @@ static const char help[] =
     "  capacity  what a port can absorb and what of it is granted\n"
     "  history   the latest grants and capacities, and why\n"
     "  trace     the latest events: opened, ended, grants, NAKs, silence, overruns\n"
+    "  reload    when the configuration was last read anew, and what was wrong with it\n"
     "\n"
     "      --json         everything that the daemon tells, as JSON; units are in the names\n"
     "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
@@ -107,12 +108,18 @@ static const struct table_column trace[] = {
     {"text", "EVENT", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column reload[] = {
+    {"number", "NUMBER", TABLE_COUNT}, {"ago_ns", "AGO", TABLE_TIME},  {"good", "GOOD", TABLE_FLAG},
+    {"file", "FILE", TABLE_TEXT},      {"error", "ERROR", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct {
     const char *what;
     const struct table_column *columns;
 } shows[] = {
     {"conns", conns},       {"ports", ports},     {"workers", workers},
     {"capacity", capacity}, {"history", history}, {"trace", trace},
+    {"reload", reload},
 };
 
 /* Prints what the daemon said about `what`. */
@@ -168,13 +175,14 @@ int command_show(int argc, char **argv)
             return options_refused("show", argv, opt);
     }
     if (argc - optind != 1)
-        return options_wrong("show", "name one of conns, ports, workers, capacity, history, trace");
+        return options_wrong(
+            "show", "name one of conns, ports, workers, capacity, history, trace, reload");
     for (i = 0; i < sizeof shows / sizeof *shows; i++) {
         if (strcmp(argv[optind], shows[i].what) == 0)
             return show_run(&o, shows[i].what, shows[i].columns);
     }
     return say_error(
         SAY_USAGE,
-        "show %s: not known; name one of conns, ports, workers, capacity, history, trace",
+        "show %s: not known; name one of conns, ports, workers, capacity, history, trace, reload",
         text_safe(safe, sizeof safe, argv[optind]));
 }

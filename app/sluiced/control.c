@@ -15,6 +15,7 @@
 #include "sluiced/errand.h"
 #include "sluiced/links.h"
 #include "sluiced/notify.h"
+#include "sluiced/reload.h"
 
 #define NS_IN_S       1000000000ull
 #define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */
@@ -25,7 +26,7 @@
 #define REST_NS       100000000ull  /* after so long without work, with idle = sleep: */
 #define REST_PART     4             /* control looks that much less often */
 
-static volatile sig_atomic_t stop_signals;
+static volatile sig_atomic_t stop_signals, reload_signal;
 
 struct control {
     struct daemon *d;
@@ -47,12 +48,19 @@ static void on_signal(int number)
     stop_signals = stop_signals + 1;
 }
 
+static void on_reload(int number)
+{
+    reload_signal = 1;
+}
+
 void control_signals(void)
 {
     struct sigaction ask = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    struct sigaction reload = {.sa_handler = on_reload, .sa_flags = SA_RESTART};
 
     sigaction(SIGINT, &ask, NULL);
     sigaction(SIGTERM, &ask, NULL);
+    sigaction(SIGHUP, &reload, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
 }
 
@@ -252,6 +260,10 @@ static void control_loop(struct control *c, enum say_exit *rc)
                 client_heard(c);
             else if (read(c->timer, &expired, sizeof expired) > 0)
                 control_tick(c);
+        }
+        if (reload_signal && !c->stopping) {
+            reload_signal = 0;
+            reload_run(c->d);
         }
         if (control_stop_asked() && !c->stopping)
             stop_begin(c);

@@ -22,10 +22,15 @@
 #define DAEMON_LANES_MAX   CONFIG_WORKERS_MAX
 #define DAEMON_WORKERS_MAX CONFIG_WORKERS_MAX
 
+struct reload;
+
 struct daemon {
     struct config config;
-    uint64_t hz;       /* of the TSC */
-    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    const char *config_path; /* of that; NULL socket_path: the socket is as it says */
+    const char *socket_path;
+    struct reload *reload; /* reload.c's; NULL: there was none */
+    uint64_t hz;           /* of the TSC */
+    uint64_t start_ns;     /* CLOCK_MONOTONIC */
     struct port ports[CONFIG_PORTS_MAX];
     struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], where it is configured */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */

@@ -24,6 +24,7 @@
 #include "sluiced/crash.h"
 #include "sluiced/daemon.h"
 #include "sluiced/options.h"
+#include "sluiced/reload.h"
 #include "sluiced/start.h"
 #include "sluiced/telemetry.h"
 #include "sluiced/trace_show.h"
@@ -161,6 +162,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
         say("%s", err);
     rte_pdump_uninit();
     undone = start_undo(d);
+    reload_free(d);
     rte_eal_cleanup();
     return rc != EXIT_OK ? rc : undone;
 }
@@ -190,6 +192,8 @@ int main(int argc, char **argv)
     if (o.socket_path != NULL)
         snprintf(daemon.config.daemon.socket, sizeof daemon.config.daemon.socket, "%s",
                  o.socket_path);
+    daemon.config_path = o.config_path;
+    daemon.socket_path = o.socket_path;
     if (o.check) {
         if (config_wire_check_alone(&daemon.config, o.config_path, err, sizeof err) != 0) {
             say("%s", err);

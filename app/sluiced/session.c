@@ -375,6 +375,11 @@ void sessions_stop(struct sessions *s, enum wire_end end)
         session_end(s, &s->all[i], end, -ESHUTDOWN, "sluiced is stopping; start it again");
 }
 
+void sessions_set_quota(struct sessions *s, uint64_t quota_bytes)
+{
+    s->cfg.quota_bytes = quota_bytes;
+}
+
 bool sessions_idle(const struct sessions *s)
 {
     uint32_t i;

@@ -62,6 +62,8 @@ struct session_info {
 /* On the control lcore; false if the slot is free. Slots are below the limit. */
 bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info *out);
 uint32_t sessions_limit(const struct sessions *s);
+/* Of client memory that is taken from now on. */
+void sessions_set_quota(struct sessions *s, uint64_t quota_bytes);
 /* After the workers stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 

@@ -178,8 +178,7 @@ static int socket_check(const char *path, char *err, size_t err_len)
 
 /* ---- ports ------------------------------------------------------------------------------- */
 
-/* What the configuration says of peers, for one port's control. */
-static void peers_set(const struct config *cfg, struct host_control *control)
+void start_peers(const struct config *cfg, struct host_control *control)
 {
     struct host_peers peers[HOST_PEERS_MAX];
 
@@ -224,7 +223,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
         host_control_create(&d->hosts[first], p->queues, rte_rdtsc(), err, err_len);
     if (d->controls[index] == NULL)
         return -ENOMEM;
-    peers_set(&d->config, d->controls[index]);
+    start_peers(&d->config, d->controls[index]);
     return 0;
 }
 

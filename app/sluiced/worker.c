@@ -50,9 +50,9 @@ static void worker_nap(struct worker *w, uint64_t now)
 }
 
 /* Nothing was done since `busy`: how to spend the time until something is. */
-static void worker_rest(struct worker *w, uint64_t busy, uint64_t now)
+static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, uint64_t now)
 {
-    switch (w->idle) {
+    switch (idle) {
     case CONFIG_IDLE_POLL:
         break;
     case CONFIG_IDLE_PAUSE:
@@ -75,8 +75,7 @@ int worker_main(void *worker)
     w->nap = w->quiet_cycles / 8;
     grace_loop(true);
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
-    if (w->idle == CONFIG_IDLE_SLEEP)
-        prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* 50 us otherwise */
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* of naps; 50 us otherwise */
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         uint32_t i, did = 0;
 
@@ -89,9 +88,11 @@ int worker_main(void *worker)
             busy = end;
             w->nap = w->quiet_cycles / 8;
         } else {
+            enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
+
             counter_add(&w->idle_cycles, end - now);
-            worker_rest(w, busy, end);
-            if (w->idle == CONFIG_IDLE_SLEEP)
+            worker_rest(w, idle, busy, end);
+            if (idle == CONFIG_IDLE_SLEEP)
                 end = rte_rdtsc();
         }
         now = end;
@@ -115,6 +116,11 @@ void worker_pass(const struct worker *w)
             return;
         nanosleep(&pause, NULL);
     }
+}
+
+void worker_set_idle(struct worker *w, enum config_idle idle)
+{
+    __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
 }
 
 void worker_give(struct worker *w)

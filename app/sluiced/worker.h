@@ -21,7 +21,7 @@ struct worker {
     uint32_t lcore;
     uint32_t n_lanes;
     struct lane *lanes[WORKER_LANES_MAX];
-    enum config_idle idle;
+    enum config_idle idle; /* written by control, atomic */
     uint64_t quiet_cycles; /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
     uint64_t nap_cycles;   /* longest nap */
     uint64_t nap;          /* the next one, cycles; the worker's */
@@ -41,6 +41,8 @@ int worker_main(void *worker);
 void worker_give(struct worker *w);
 void worker_stop(struct worker *w);
 void worker_take(const struct worker *w);
+/* What it does from now on when there is nothing to do. */
+void worker_set_idle(struct worker *w, enum config_idle idle);
 /* Waits until the worker has begun an iteration after this call, or does not run, or 100 ms; not
  * from a worker. */
 void worker_pass(const struct worker *w);

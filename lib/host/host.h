@@ -285,7 +285,7 @@ struct host_peers {
     uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
 };
 #define HOST_PEERS_MAX 64
-/* At most HOST_PEERS_MAX, before the first host_control(). */
+/* At most HOST_PEERS_MAX; live: connections are found their peers anew. */
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 struct host_capacity {

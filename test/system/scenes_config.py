@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The configuration of a daemon: checked without starting anything, and read anew while it runs."""
 import glob
+import json
 import os
+import signal
 import subprocess
 
-from harness import ROOT, LabError, scenario
+from harness import ROOT, LabError, one_line, scenario
+from lab.pair import ADDR_B, memif_pair
+from lab.process import until
 
 GOOD, USAGE, CONFIG = 0, 2, 3
 
@@ -51,3 +55,85 @@ def check(lab, context):
         status, out, err = _check(context, *args)
         if status != due or out or err.count("\n") != 1:
             raise LabError(f"{args}: status {status}, {due} was due\n{out}{err}")
+
+
+def _reload(daemon, keys, port_keys, peers, status=GOOD):
+    """Writes this configuration and reloads it: what `sluice reload --json` says."""
+    daemon.keys.update(keys)
+    daemon.ports[0].keys.update(port_keys)
+    with open(daemon.config, "w", encoding="utf-8") as f:
+        f.write(daemon.config_text() + peers)
+    done = subprocess.run([daemon.build.program("sluice"), "reload", "--json", "--socket",
+                           daemon.socket], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != status:
+        raise LabError(f"reload: status {done.returncode} instead of {status}\n"
+                       f"{done.stdout}{done.stderr}\n{daemon.process.tail()}")
+    return json.loads(done.stdout), done.stderr
+
+
+def _expect(said, changed, restart):
+    if (said["good"], said["changed"], said["restart"]) != (True, changed, restart):
+        raise LabError(f"changed {changed}, restart {restart} were due: {said}")
+
+
+def _grants(daemon):
+    return sorted(c["rx_rate_Bps"] for c in daemon.show("conns") if c["state"] == "open")
+
+
+@scenario("reload: capacity, peers and idle change under a transfer; what is wrong changes nothing")
+def reload_live(lab, context):
+    a, b = memif_pair(lab, context.build, b_keys={"capacity": "800Mbit"})
+    b.sluice("receiver", "perf", "server", "-1")
+    b.wait_listening()
+    sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
+    until(lambda: len(_grants(b)) == 2 and 90e6 < sum(_grants(b)) <= 100e6, 30, "a share of 800 Mbit/s")
+
+    said, _ = _reload(b, {}, {}, "")
+    _expect(said, [], [])
+    said, _ = _reload(b, {"idle": "poll", "sessions": 32}, {"capacity": "400Mbit", "queue_size": 512},
+                      "")
+    _expect(said, ["[daemon] idle", "[port net_memif0] capacity"],
+            ["[daemon] sessions", "[port net_memif0] queue_size"])
+    until(lambda: 45e6 < sum(_grants(b)) <= 50e6, 30, "a share of 400 Mbit/s")
+    if [w["idle"] for w in b.show("workers")] != ["poll"] or b.show("ports")[0]["rx_ring"] != 1024:
+        raise LabError(f"idle, or the ring: {b.show('workers')} {b.show('ports')}")
+    until(lambda: "reload: [daemon] sessions: needs a restart" in b.process.err(), 5, "a line")
+
+    # Nothing of a file with a mistake, not even what stands before it.
+    said, err = _reload(b, {"idle": "pause"}, {"capacity": "200Mbit", "mtu": 90}, "", status=1)
+    if said["good"] or said["changed"] or "mtu" not in said["error"] or said["error"] not in err:
+        raise LabError(f"the mistake was due: {said} {err}")
+    if [w["idle"] for w in b.show("workers")] != ["poll"] or not 45e6 < sum(_grants(b)) <= 50e6:
+        raise LabError(f"something was changed: {b.show('workers')} {_grants(b)}")
+
+    # The ceiling of a peer that is new, and then gone; the signal alone does it, too.
+    _reload(b, {"idle": "sleep"}, {"mtu": 9000}, "[peer a]\naddress = 10.90.0.1/32\nceiling = 40Mbit\n")
+    until(lambda: max(_grants(b)) <= 5e6, 30, "a ceiling of 40 Mbit/s")
+    with open(b.config, "w", encoding="utf-8") as f:
+        f.write(b.config_text())
+    b.process.signal(signal.SIGHUP)
+    until(lambda: b.show("reload")[0]["changed"] == ["[peer a], which is gone"], 10, "a reload")
+    until(lambda: 22e6 < sum(_grants(b)) <= 25e6, 30, "a share of 200 Mbit/s")
+    if not sender.running():
+        raise LabError(f"the transfer ended\n{sender.tail()}")
+    sender.stop()
+    for daemon in (a, b):
+        daemon.stop()
+
+
+@scenario("reload: by whom, and without a daemon")
+def reload_refused(lab, context):
+    a, b = memif_pair(lab, context.build)
+    program = b.build.program("sluice")
+    one_line(lab.start("none", [program, "reload", "--socket", lab.path("none.sock")]), 20, 3)
+    one_line(lab.start("words", [program, "reload", "now"]), 20, USAGE)
+    if os.geteuid() == 0:
+        os.chmod(b.socket, 0o666)
+        os.chmod(lab.dir, 0o755)
+        other = lab.start("nobody", ["setpriv", "--reuid", "65534", "--clear-groups", program, "reload",
+                                     "--socket", b.socket])
+        one_line(other, 20, 5, "not permitted", "root")
+    if b.show("reload"):
+        raise LabError(f"somebody reloaded it: {b.show('reload')}")
+    for daemon in (a, b):
+        daemon.stop()

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See reload.h. */
+#include "sluiced/reload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/say.h"
+#include "sluiced/config_diff.h"
+#include "sluiced/config_wire.h"
+#include "sluiced/daemon.h"
+#include "sluiced/start.h"
+
+/* What the last one did. */
+struct reload {
+    uint64_t number, when_ns; /* from 1; CLOCK_MONOTONIC */
+    bool good;
+    char err[CONFIG_ERROR_MAX];
+    json_t *changed, *restart;
+};
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void take_change(void *ctx, const char *what, bool live)
+{
+    struct reload *r = ctx;
+
+    say("reload: %s: %s", what, live ? "taken over" : "needs a restart");
+    json_array_append_new(live ? r->changed : r->restart, json_string(what));
+}
+
+static int load(const struct daemon *d, struct config *next, char *err, size_t err_len)
+{
+    int rc = config_load(next, d->config_path, err, err_len);
+
+    if (rc == 0)
+        rc = config_wire_check(next, d->config_path, err, err_len);
+    if (d->socket_path != NULL) /* the command line still has it */
+        snprintf(next->daemon.socket, sizeof next->daemon.socket, "%s", d->socket_path);
+    return rc;
+}
+
+/* Hands on what d->config says now. */
+static void apply(struct daemon *d)
+{
+    for (uint32_t i = 0; i < d->n_workers; i++)
+        worker_set_idle(&d->workers[i], (enum config_idle)d->config.daemon.idle);
+    sessions_set_quota(d->sessions, d->config.daemon.quota_bytes);
+    for (uint32_t i = 0; i < d->n_ports; i++) {
+        host_control_set_capacity(d->controls[i], d->config.ports[i].capacity_Bps);
+        start_peers(&d->config, d->controls[i]);
+    }
+}
+
+void reload_run(struct daemon *d)
+{
+    struct config *next = calloc(1, sizeof *next);
+    struct reload *r = d->reload != NULL ? d->reload : calloc(1, sizeof *r);
+
+    if (next == NULL || r == NULL) {
+        say("reload: no memory; nothing is changed");
+        free(next);
+        if (d->reload == NULL)
+            free(r);
+        return;
+    }
+    d->reload = r;
+    json_decref(r->changed);
+    json_decref(r->restart);
+    r->changed = json_array();
+    r->restart = json_array();
+    r->err[0] = '\0';
+    r->good = load(d, next, r->err, sizeof r->err) == 0;
+    if (r->good) {
+        config_diff(&d->config, next, take_change, r);
+        config_take_live(&d->config, next);
+        apply(d);
+        if (json_array_size(r->changed) + json_array_size(r->restart) == 0)
+            say("reload: %s: nothing is new", d->config_path);
+    } else {
+        say("reload: nothing is changed: %s", r->err);
+    }
+    r->number++;
+    r->when_ns = monotonic_ns();
+    free(next);
+}
+
+json_t *reload_json(const struct daemon *d, uint64_t now_ns)
+{
+    const struct reload *r = d->reload;
+    json_t *list = json_array(), *o;
+
+    if (r == NULL)
+        return list;
+    o = json_object();
+    json_object_set_new(o, "number", json_integer((json_int_t)r->number));
+    json_object_set_new(o, "ago_ns", json_integer((json_int_t)(now_ns - r->when_ns)));
+    json_object_set_new(o, "file", json_string(d->config_path));
+    json_object_set_new(o, "good", json_boolean(r->good));
+    json_object_set_new(o, "error", json_string(r->err));
+    json_object_set(o, "changed", r->changed);
+    json_object_set(o, "restart", r->restart);
+    json_array_append_new(list, o);
+    return list;
+}
+
+void reload_free(struct daemon *d)
+{
+    if (d->reload == NULL)
+        return;
+    json_decref(d->reload->changed);
+    json_decref(d->reload->restart);
+    free(d->reload);
+    d->reload = NULL;
+}

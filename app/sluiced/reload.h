@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The configuration is read anew while the daemon runs. All on the control lcore.
+ *
+ * Invariant: a file that is wrong changes nothing. Of a good one, what can change live has, and
+ * what needs a restart is as it was; both are told by name.
+ */
+#ifndef SLUICED_RELOAD_H
+#define SLUICED_RELOAD_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+struct daemon;
+struct reload;
+
+/* Reads the daemon's file, takes over what is live, and says so. */
+void reload_run(struct daemon *d);
+/* The last reload, as an array with one object, or none; see show.c. now_ns: CLOCK_MONOTONIC. */
+json_t *reload_json(const struct daemon *d, uint64_t now_ns);
+void reload_free(struct daemon *d);
+
+#endif

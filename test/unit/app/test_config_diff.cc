@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What differs between two configurations, and what of it a running daemon takes over.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "file.h"
+
+extern "C" {
+#include "sluiced/config_diff.h"
+}
+
+namespace
+{
+
+const char base[] = "[port p0]\naddress = 10.9.0.1/24\n"
+                    "[port p1]\naddress = 10.9.1.1/24\n"
+                    "[peer a]\naddress = 10.9.0.7/32\n"
+                    "[peer b]\naddress = 10.9.0.0/24\n";
+
+struct config load(const std::string &text)
+{
+    File f(text);
+    struct config c;
+    char err[CONFIG_ERROR_MAX] = "";
+
+    EXPECT_EQ(config_load(&c, f.path.c_str(), err, sizeof err), 0) << err;
+    return c;
+}
+
+typedef std::vector<std::pair<std::string, bool>> Changes;
+
+Changes diff(const struct config &now, const struct config &next)
+{
+    Changes all;
+
+    config_diff(
+        &now, &next,
+        [](void *ctx, const char *what, bool live) {
+            static_cast<Changes *>(ctx)->emplace_back(what, live);
+        },
+        &all);
+    return all;
+}
+
+TEST(ConfigDiff, TheSameIsTheSame)
+{
+    EXPECT_EQ(diff(load(base), load(base)), Changes());
+    EXPECT_EQ(diff(load(base), load(std::string("# other lines\n\n") + base)), Changes());
+}
+
+/* Each key of the tables, set by hand to another value: it alone is told, and taken over or not. */
+TEST(ConfigDiff, EveryKey)
+{
+    struct config now = load(base), next;
+    const struct {
+        const struct config_key *keys;
+        void *fields;
+        const char *section;
+    } all[] = {{config_daemon_keys, &next.daemon, "[daemon] "},
+               {config_port_keys, &next.ports[1], "[port p1] "},
+               {config_peer_keys, &next.peers[0], "[peer a] "}};
+    unsigned int live = 0, keys = 0;
+
+    for (const auto &a : all)
+        for (const struct config_key *k = a.keys; k->name != nullptr; k++) {
+            next = now;
+            ((char *)a.fields)[k->offset] ^= 1;
+            Changes due = {{a.section + std::string(k->name), config_key_live(a.keys, k->name)}};
+            EXPECT_EQ(diff(now, next), due) << k->name;
+            struct config taken = now;
+            config_take_live(&taken, &next);
+            EXPECT_EQ(diff(now, taken).size(), due[0].second ? 1u : 0u) << k->name;
+            EXPECT_EQ(diff(taken, next).size(), due[0].second ? 0u : 1u) << k->name;
+            live += due[0].second;
+            keys++;
+        }
+    EXPECT_GE(live, 11u);
+    EXPECT_GT(keys, 2 * live);
+}
+
+TEST(ConfigDiff, SectionsThatComeAndGo)
+{
+    struct config now = load(base);
+    std::string text = base;
+
+    EXPECT_EQ(diff(now, load(text + "[port p2]\naddress = 10.9.2.1/24\n")),
+              Changes({{"[port p2], which is new", false}}));
+    EXPECT_EQ(diff(load(text + "[port p2]\naddress = 10.9.2.1/24\n"), now),
+              Changes({{"[port p2], which is gone", false}}));
+    EXPECT_EQ(diff(now, load(text + "[peer c]\naddress = 10.9.1.0/24\n")),
+              Changes({{"[peer c], which is new", true}}));
+    EXPECT_EQ(diff(load(text + "[peer c]\naddress = 10.9.1.0/24\n"), now),
+              Changes({{"[peer c], which is gone", true}}));
+    // Ports are found by name, whatever their order; that of peers counts.
+    struct config turned = now;
+    std::swap(turned.ports[0], turned.ports[1]);
+    EXPECT_EQ(diff(now, turned), Changes());
+    turned.ports[0].capacity_Bps = 5000;
+    config_take_live(&now, &turned);
+    EXPECT_EQ(now.ports[1].capacity_Bps, 5000u);
+    EXPECT_STREQ(now.ports[1].name, "p1");
+    std::swap(turned.peers[0], turned.peers[1]);
+    EXPECT_EQ(diff(now, turned), Changes({{"order of the [peer] sections", true}}));
+    config_take_live(&now, &turned);
+    EXPECT_EQ(diff(now, turned), Changes());
+    EXPECT_STREQ(now.peers[0].name, "b");
+}
+
+/* The documentation names what is live, and what is not. */
+TEST(ConfigDiff, Documented)
+{
+    std::ifstream in(SOURCE_ROOT "/doc/configuration.md");
+    std::stringstream all;
+
+    all << in.rdbuf();
+    std::string doc = all.str();
+    size_t begin = doc.find("## Changing it live"), end = doc.find("\n## ", begin + 5);
+    size_t restart = doc.find("needs a restart", begin);
+    ASSERT_NE(begin, std::string::npos);
+    ASSERT_LT(restart, end);
+    for (const struct config_key *keys : {config_daemon_keys, config_port_keys, config_peer_keys})
+        for (const struct config_key *k = keys; k->name != nullptr; k++) {
+            bool live = config_key_live(keys, k->name);
+            std::string where =
+                live ? doc.substr(begin, restart - begin) : doc.substr(restart, end - restart);
+
+            EXPECT_NE(where.find(std::string("`") + k->name + "`"), std::string::npos)
+                << k->name << (live ? " is live" : " needs a restart");
+        }
+}
+
+} // namespace
