@@ -10,5 +10,6 @@ int command_perf(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_reload(int argc, char **argv);
+int command_doctor(int argc, char **argv);
 
 #endif

@@ -17,6 +17,7 @@ static const char help[] =
     "  show conns|ports|workers|capacity        what the daemon is doing\n"
     "  top                                      the same, live\n"
     "  reload                                   it reads its configuration anew\n"
+    "  doctor                                   what this machine lacks, and the cure\n"
     "\n"
     "  --help, --version; sluice COMMAND --help tells about a command.\n"
     "\n"
@@ -33,8 +34,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"send", command_send}, {"recv", command_recv}, {"perf", command_perf},
-    {"show", command_show}, {"top", command_top},   {"reload", command_reload},
+    {"send", command_send},     {"recv", command_recv}, {"perf", command_perf},
+    {"show", command_show},     {"top", command_top},   {"reload", command_reload},
+    {"doctor", command_doctor},
 };
 
 int main(int argc, char **argv)

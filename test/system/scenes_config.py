@@ -137,3 +137,34 @@ def reload_refused(lab, context):
         raise LabError(f"somebody reloaded it: {b.show('reload')}")
     for daemon in (a, b):
         daemon.stop()
+
+
+@scenario("doctor: a daemon that runs, and one that does not")
+def doctor(lab, context):
+    a, b = memif_pair(lab, context.build)
+
+    def look(*args):
+        done = subprocess.run([context.build.program("sluice"), "doctor", "--json", *args],
+                              capture_output=True, text=True, timeout=60, check=False)
+        said = json.loads(done.stdout)
+        if done.returncode != (1 if said["bad"] > 0 else 0):
+            raise LabError(f"status {done.returncode}: {said}")
+        if sum(f["level"] == "bad" for f in said["findings"]) != said["bad"] or any(
+                not f["cure"] for f in said["findings"] if f["level"] != "good"):
+            raise LabError(f"a wrong sum, or no cure: {said}")
+        return {f["check"]: f for f in said["findings"]}
+
+    found = look("--config", b.config)
+    if found["config"]["level"] != "good" or f"process {b.pid()} answers" not in found["socket"]["text"]:
+        raise LabError(f"this daemon is healthy: {found}")
+    if not {"hugepages", "ports", "locking", "clock", "cpus"} <= set(found):
+        raise LabError(f"something was not looked at: {sorted(found)}")
+    b.stop()
+    a.stop()
+    with open(b.config, "a", encoding="utf-8") as f:
+        f.write("mtv = 9000\n")
+    found = look("--config", b.config)
+    if found["config"]["level"] != "bad" or "did you mean mtu" not in found["config"]["text"] or \
+            "no daemon runs" not in found["socket"]["text"]:
+        raise LabError(f"a mistake, and no daemon: {found}")
+    one_line(lab.start("usage", [context.build.program("sluice"), "doctor", "now"]), 20, USAGE)

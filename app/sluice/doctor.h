@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a machine lacks for sluiced: findings, each with the command that cures it. Everything is
+ * read from files below a root, so that tests have machines of their own; nothing is changed.
+ */
+#ifndef SLUICE_COMMAND_DOCTOR_H
+#define SLUICE_COMMAND_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DOCTOR_TEXT  512
+#define DOCTOR_PORTS 16
+
+enum doctor_level {
+    DOCTOR_GOOD,
+    DOCTOR_WARNING, /* works, but slower or not as steadily as it could */
+    DOCTOR_BAD,     /* will not work */
+};
+
+struct doctor_finding {
+    const char *check;
+    enum doctor_level level;
+    char text[DOCTOR_TEXT], cure[DOCTOR_TEXT]; /* cure "": nothing to be done */
+};
+
+/* What of the configuration counts here. */
+struct doctor_port {
+    char name[64], vdev[256];
+    uint32_t mtu_bytes;
+};
+
+struct doctor_conf {
+    char socket[108];
+    bool poll, lock; /* idle = poll or pause, lock = yes */
+    uint32_t n_ports;
+    struct doctor_port ports[DOCTOR_PORTS];
+};
+
+struct doctor {
+    const char *root;   /* "": this machine */
+    const char *config; /* the daemon's file, without root */
+    const char *socket; /* NULL: as configured */
+    const char *daemon; /* the program sluiced; NULL: its check is left out */
+    struct doctor_conf conf;
+    bool conf_there;
+    int pid; /* of the daemon that answers; 0: none */
+    void (*tell)(void *ctx, const struct doctor_finding *finding);
+    void *ctx;
+};
+
+/* All checks, in an order that is the same each time. */
+void doctor_run(struct doctor *d);
+
+/* ---- for the checks --------------------------------------------------------------------------*/
+
+/* text may be followed by a cure, after a "\n". */
+__attribute__((format(printf, 4, 5))) void doctor_tell(const struct doctor *d, const char *check,
+                                                       enum doctor_level level, const char *format,
+                                                       ...);
+/* The first bytes of a file, white space at its end cut off; false: there is none. */
+__attribute__((format(printf, 4, 5))) bool doctor_read(const struct doctor *d, char *out,
+                                                       size_t out_len, const char *format, ...);
+/* A number that begins a file, -1: there is none. */
+__attribute__((format(printf, 2, 3))) long doctor_number(const struct doctor *d, const char *format,
+                                                         ...);
+__attribute__((format(printf, 2, 3))) bool doctor_there(const struct doctor *d, const char *format,
+                                                        ...);
+/* Last part of what a link points to; false: there is none. */
+__attribute__((format(printf, 4, 5))) bool doctor_link(const struct doctor *d, char *out,
+                                                       size_t out_len, const char *format, ...);
+
+/* doctor_conf.c: fills d->conf as far as it can be read. */
+void doctor_conf_read(struct doctor *d);
+void doctor_config(struct doctor *d);
+/* doctor_daemon.c */
+void doctor_socket(struct doctor *d);
+void doctor_locking(struct doctor *d);
+void doctor_rights(struct doctor *d);
+/* doctor_machine.c */
+void doctor_hugepages(struct doctor *d);
+void doctor_clock(struct doctor *d);
+void doctor_cpus(struct doctor *d);
+/* doctor_port.c */
+void doctor_ports(struct doctor *d);
+
+#endif

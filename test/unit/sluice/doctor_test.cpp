@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sluice doctor on machines made of files: a healthy one, and each ailment with its cure.
+#include <filesystem>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "folder.h"
+
+extern "C" {
+#include "sluice/doctor.h"
+}
+
+namespace
+{
+
+const char NIC[] = "0000:01:00.0";
+
+class Machine
+{
+  public:
+    Machine()
+    {
+        file("etc/sluice/sluiced.conf",
+             "[daemon]\nidle = poll\n"
+             "[port 0000:01:00.0]\naddress = 10.0.0.1/24\nmtu = 9000\n"
+             "[port net_af_xdp0]\nvdev = net_af_xdp0,iface=veth0,start_queue=0\nmtu = 1500\n"
+             "[port net_memif0]\n"
+             "vdev = "
+             "net_memif0,role=server,socket-abstract=no,socket=/run/sluice/m.sock,bsize=9216\n"
+             "mtu = 9000\n");
+        file("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1024\n");
+        file("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "512\n");
+        for (const char *node : {"node0", "node1"})
+            file(std::string("sys/devices/system/node/") + node +
+                     "/hugepages/hugepages-2048kB/nr_hugepages",
+                 "512\n");
+        folder(std::string("sys/bus/pci/devices/") + NIC);
+        driver("vfio-pci");
+        file("dev/vfio/vfio", "");
+        folder("sys/kernel/iommu_groups/7");
+        file("sys/class/net/veth0/flags", "0x1003\n");
+        file("sys/class/net/veth0/mtu", "1500\n");
+        file("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU\n"
+                             "flags\t\t: fpu tsc constant_tsc rep_good nonstop_tsc\nbugs\t\t:\n");
+        file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+        file("sys/devices/system/cpu/online", "0-7\n");
+        file("sys/devices/system/cpu/isolated", "2-7\n");
+        for (int i = 0; i < 8; i++)
+            governor(i, "performance");
+        limit("unlimited", "0000000000000000");
+        folder("run/sluice");
+        listen();
+    }
+    ~Machine()
+    {
+        close(fd);
+    }
+    void file(const std::string &name, const std::string &text) const
+    {
+        folder(std::filesystem::path(name).parent_path());
+        root.write(name, text);
+    }
+    void folder(const std::string &name) const
+    {
+        std::filesystem::create_directories(root.at(name));
+    }
+    void gone(const std::string &name) const
+    {
+        std::filesystem::remove_all(root.at(name));
+    }
+    void driver(const std::string &name) const
+    {
+        std::string link = root.at(std::string("sys/bus/pci/devices/") + NIC + "/driver");
+
+        std::filesystem::remove(link);
+        if (!name.empty())
+            std::filesystem::create_symlink("../../../bus/pci/drivers/" + name, link);
+    }
+    void governor(int cpu, const std::string &name) const
+    {
+        file("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpufreq/scaling_governor",
+             name + "\n");
+    }
+    void limit(const std::string &soft, const std::string &caps, int uid = 0) const
+    {
+        for (const std::string &who : {std::string("self"), std::to_string(getpid())}) {
+            file("proc/" + who + "/limits", "Limit        Soft Limit   Hard Limit   Units\n"
+                                            "Max locked memory         " +
+                                                soft + "       unlimited       bytes\n");
+            file("proc/" + who + "/status",
+                 "Name:\tx\nUid:\t0\t" + std::to_string(uid) + "\t0\t0\nCapEff:\t" + caps + "\n");
+        }
+    }
+    void conf(const std::string &before, const std::string &after) const
+    {
+        std::string text = root.read("etc/sluice/sluiced.conf");
+
+        text.replace(text.find(before), before.size(), after);
+        root.write("etc/sluice/sluiced.conf", text);
+    }
+    void listen()
+    {
+        struct sockaddr_un a = {};
+
+        a.sun_family = AF_UNIX;
+        snprintf(a.sun_path, sizeof a.sun_path, "%s", root.at("run/sluice/sluiced.sock").c_str());
+        fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+        EXPECT_EQ(::listen(fd, 4), 0);
+    }
+    void dies()
+    {
+        close(fd);
+        fd = -1;
+    }
+    void ends()
+    {
+        dies();
+        gone("run/sluice/sluiced.sock");
+    }
+    std::vector<struct doctor_finding> look(const char *program = nullptr) const
+    {
+        std::vector<struct doctor_finding> all;
+        struct doctor d = {};
+
+        d.root = root.path.c_str();
+        d.config = "/etc/sluice/sluiced.conf";
+        d.daemon = program;
+        d.tell = [](void *ctx, const struct doctor_finding *f) {
+            static_cast<std::vector<struct doctor_finding> *>(ctx)->push_back(*f);
+        };
+        d.ctx = &all;
+        doctor_run(&d);
+        return all;
+    }
+
+    Folder root;
+    int fd = -1;
+};
+
+std::string said(const std::vector<struct doctor_finding> &all)
+{
+    std::string text;
+
+    for (const auto &f : all)
+        text += std::to_string(f.level) + " " + f.check + ": " + f.text + " | " + f.cure + "\n";
+    return text;
+}
+
+TEST(Doctor, AHealthyMachine)
+{
+    Machine m;
+    auto all = m.look();
+
+    for (const auto &f : all) {
+        EXPECT_EQ(f.level, DOCTOR_GOOD) << f.check << ": " << f.text;
+        EXPECT_STREQ(f.cure, "");
+    }
+    for (const char *check : {"socket", "hugepages", "ports", "locking", "clock", "cpus"})
+        EXPECT_NE(said(all).find(std::string("0 ") + check + ": "), std::string::npos) << check;
+    EXPECT_NE(said(all).find("1024 of 2048 MB are free"), std::string::npos) << said(all);
+}
+
+struct Ailment {
+    void (*make)(Machine &m);
+    const char *check;
+    enum doctor_level level;
+    const char *text, *cure;
+    unsigned others = 0; // that come with it
+};
+
+const char HUGE[] = "sys/kernel/mm/hugepages/hugepages-2048kB/";
+
+const Ailment ailments[] = {
+    {[](Machine &m) { m.gone("sys/kernel/mm"); }, "hugepages", DOCTOR_BAD, "kernel has none",
+     "--no-huge"},
+    {[](Machine &m) { m.file(std::string(HUGE) + "nr_hugepages", "0"); }, "hugepages", DOCTOR_BAD,
+     "none are set aside", "sysctl -w vm.nr_hugepages=512"},
+    {[](Machine &m) {
+         m.ends();
+         m.file(std::string(HUGE) + "free_hugepages", "10");
+     },
+     "hugepages", DOCTOR_BAD, "20 of 2048 MB are free", "vm.nr_hugepages=1536", 1},
+    {[](Machine &m) {
+         m.file("sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages", "0");
+     },
+     "hugepages", DOCTOR_WARNING, "node1 has none",
+     "echo 512 > /sys/devices/system/node/node1/hugepages/"},
+    {[](Machine &m) { m.gone(std::string("sys/bus/pci/devices/") + NIC); }, "ports", DOCTOR_BAD,
+     "0000:01:00.0: there is no such device", "dpdk-devbind.py --status-dev net"},
+    {[](Machine &m) { m.driver("ixgbe"); }, "ports", DOCTOR_BAD, "its driver is ixgbe",
+     "modprobe vfio-pci; dpdk-devbind.py -b vfio-pci 0000:01:00.0"},
+    {[](Machine &m) { m.driver(""); }, "ports", DOCTOR_BAD, "its driver is none",
+     "dpdk-devbind.py -b vfio-pci 0000:01:00.0"},
+    {[](Machine &m) { m.gone("dev/vfio"); }, "ports", DOCTOR_BAD, "/dev/vfio/vfio is missing",
+     "modprobe vfio-pci"},
+    {[](Machine &m) { m.gone("sys/kernel/iommu_groups"); }, "ports", DOCTOR_BAD, "no IOMMU",
+     "intel_iommu=on"},
+    {[](Machine &m) { m.gone("sys/class/net/veth0"); }, "ports", DOCTOR_BAD,
+     "net_af_xdp0: there is no interface veth0", "ip link"},
+    {[](Machine &m) { m.file("sys/class/net/veth0/flags", "0x1002"); }, "ports", DOCTOR_BAD,
+     "veth0 is down", "ip link set veth0 up"},
+    {[](Machine &m) { m.file("sys/class/net/veth0/mtu", "1400"); }, "ports", DOCTOR_BAD,
+     "MTU 1500 is configured, but veth0 carries 1400", "ip link set veth0 mtu 1500"},
+    {[](Machine &m) {
+         m.conf("mtu = 1500", "mtu = 9000");
+         m.file("sys/class/net/veth0/mtu", "9000");
+     },
+     "ports", DOCTOR_BAD, "AF_XDP carries MTUs up to 3000", "mtu = 1500"},
+    {[](Machine &m) { m.conf(",iface=veth0", ""); }, "ports", DOCTOR_BAD, "names no interface",
+     "iface=NAME"},
+    {[](Machine &m) { m.conf("/run/sluice/m.sock", "/run/other/m.sock"); }, "ports", DOCTOR_BAD,
+     "folder of its socket is missing", "mkdir -p /run/other"},
+    {[](Machine &m) { m.conf("bsize=9216", "bsize=2048"); }, "ports", DOCTOR_BAD,
+     "frames of MTU 9000 do not fit into bsize=2048", "bsize=9216"},
+    {[](Machine &m) { m.limit("8388608", "0000000000000000"); }, "locking", DOCTOR_BAD,
+     "8 MB may be locked", "LimitMEMLOCK=infinity"},
+    {[](Machine &m) { m.limit("4294967296", "0000000000000000"); }, "locking", DOCTOR_WARNING,
+     "4096 MB may be locked", "ulimit -l unlimited"},
+    {[](Machine &m) {
+         m.ends();
+         m.limit("unlimited", "0000000000000000", 1000);
+     },
+     "rights", DOCTOR_WARNING, "user 1000", "sudo sluiced", 1},
+    {[](Machine &m) { m.file("proc/cpuinfo", "a\nflags\t\t: fpu tsc nonstop_tsc\n"); }, "clock",
+     DOCTOR_BAD, "no constant_tsc", "cpupower frequency-set -g performance"},
+    {[](Machine &m) { m.file("proc/cpuinfo", "a\nflags\t\t: constant_tsc nonstop_tsc_s3\n"); },
+     "clock", DOCTOR_WARNING, "no nonstop_tsc", "max_cstate"},
+    {[](Machine &m) {
+         m.file("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+     },
+     "clock", DOCTOR_WARNING, "does not trust the TSC", "dmesg | grep -i tsc"},
+    {[](Machine &m) { m.file("sys/devices/system/cpu/isolated", "\n"); }, "cpus", DOCTOR_WARNING,
+     "none of 8 is kept free", "isolcpus=2-7"},
+    {[](Machine &m) { m.file("sys/devices/system/cpu/online", "0\n"); }, "cpus", DOCTOR_BAD,
+     "there is one", "idle = sleep"},
+    {[](Machine &m) { m.governor(3, "powersave"); }, "cpus", DOCTOR_WARNING,
+     "1 of 8 change their speed (governor powersave)", "cpupower frequency-set -g performance"},
+    {[](Machine &m) { m.ends(); }, "socket", DOCTOR_WARNING, "no daemon runs",
+     "systemctl start sluiced"},
+    {[](Machine &m) { m.dies(); }, "socket", DOCTOR_WARNING, "left behind", "systemctl start"},
+    {[](Machine &m) { m.gone("etc/sluice"); }, "config", DOCTOR_BAD,
+     "/etc/sluice/sluiced.conf cannot be read", "--config FILE"},
+};
+
+TEST(Doctor, EveryAilmentHasItsCure)
+{
+    for (const Ailment &a : ailments) {
+        Machine m;
+        unsigned found = 0, others = 0;
+
+        a.make(m);
+        auto all = m.look();
+        for (const auto &f : all) {
+            if (f.level == DOCTOR_GOOD)
+                continue;
+            EXPECT_STRNE(f.cure, "") << f.text;
+            if (f.level == a.level && std::string(f.check) == a.check &&
+                std::string(f.text).find(a.text) != std::string::npos &&
+                std::string(f.cure).find(a.cure) != std::string::npos)
+                found++;
+            else
+                others++;
+        }
+        EXPECT_EQ(found, 1u) << a.text << "\n" << said(all);
+        EXPECT_EQ(others, a.others) << a.text << "\n" << said(all);
+    }
+}
+
+TEST(Doctor, WhatIsAllRightInOtherWays)
+{
+    void (*const ways[])(Machine &) = {
+        [](Machine &m) { m.driver("mlx5_core"); },
+        [](Machine &m) { m.driver("uio_pci_generic"); },
+        [](Machine &m) {
+            m.gone("sys/kernel/iommu_groups");
+            m.file("sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "Y\n");
+        },
+        [](Machine &m) { m.limit("8388608", "0000000000004000"); }, // CAP_IPC_LOCK
+        [](Machine &m) {
+            m.limit("8388608", "0");
+            m.conf("idle = poll", "lock = no");
+        },
+        [](Machine &m) {
+            m.file("sys/devices/system/cpu/online", "0");
+            m.conf("idle = poll", "idle = sleep");
+        },
+        [](Machine &m) {
+            m.file(std::string(HUGE) + "free_hugepages", "0");
+        }, // the daemon has them
+        [](Machine &m) { m.gone("sys/devices/system/cpu/cpu0"); },
+        [](Machine &m) { m.file("proc/cpuinfo", "Features\t: fp asimd\n"); },
+    };
+    for (auto make : ways) {
+        Machine m;
+
+        make(m);
+        for (const auto &f : m.look())
+            EXPECT_EQ(f.level, DOCTOR_GOOD) << f.text;
+    }
+}
+
+/* The program that checks the configuration: good, a mistake, none. */
+TEST(Doctor, AsksTheDaemonAboutItsConfiguration)
+{
+    Machine m;
+    struct {
+        const char *script;
+        enum doctor_level level;
+        const char *text;
+    } cases[] = {
+        {"#!/bin/sh\n[ \"$1\" = --check ] && grep -q memif \"$2\"\n", DOCTOR_GOOD, "is good"},
+        {"#!/bin/sh\necho \"sluiced: FILE:3: [port p0] mtu: it is wrong\" >&2; exit 3\n",
+         DOCTOR_BAD, "FILE:3: [port p0] mtu: it is wrong"},
+        {"#!/bin/sh\nexit 127\n", DOCTOR_WARNING, "could not be checked"},
+    };
+
+    for (const auto &c : cases) {
+        m.file("bin/sluiced", c.script);
+        std::filesystem::permissions(m.root.at("bin/sluiced"), std::filesystem::perms::owner_all);
+        auto all = m.look(m.root.at("bin/sluiced").c_str());
+        ASSERT_FALSE(all.empty());
+        EXPECT_STREQ(all[0].check, "config");
+        EXPECT_EQ(all[0].level, c.level) << all[0].text;
+        EXPECT_NE(std::string(all[0].text).find(c.text), std::string::npos) << all[0].text;
+    }
+    EXPECT_EQ(m.look("/nowhere/sluiced")[0].level, DOCTOR_WARNING);
+}
+
+} // namespace
