@@ -16,8 +16,6 @@
 #include "base/value.h"
 #include "sluice/doctor.h"
 
-extern char **environ;
-
 static char *stripped(char *text)
 {
     size_t len;
