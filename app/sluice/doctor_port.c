@@ -168,6 +168,25 @@ static void check_memif(const struct doctor *d, const struct doctor_port *p)
                     p->name, socket);
 }
 
+/* The NICs that a bond is made of; newer DPDKs call them members. */
+static void check_bond(const struct doctor *d, const struct doctor_port *p)
+{
+    const char *at = p->vdev;
+
+    while ((at = strchr(at, ',')) != NULL) {
+        char name[64];
+        size_t key;
+
+        at++;
+        key = strncmp(at, "slave=", 6) == 0 ? 6 : strncmp(at, "member=", 7) == 0 ? 7 : 0;
+        if (key == 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at + key, ","), at + key);
+        if (is_pci(name))
+            check_pci(d, name);
+    }
+}
+
 void doctor_ports(struct doctor *d)
 {
     for (uint32_t i = 0; i < d->conf.n_ports; i++) {
@@ -179,5 +198,7 @@ void doctor_ports(struct doctor *d)
             check_interface(d, p, strncmp(p->vdev, "net_af_xdp", 10) == 0);
         else if (strncmp(p->vdev, "net_memif", 9) == 0)
             check_memif(d, p);
+        else if (strncmp(p->vdev, "net_bonding", 11) == 0)
+            check_bond(d, p);
     }
 }

@@ -14,6 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
+import scenes_bond  # noqa: E402,F401
 import scenes_capture  # noqa: E402,F401
 import scenes_config  # noqa: E402,F401
 import scenes_control  # noqa: E402,F401

@@ -217,6 +217,11 @@ const Ailment ailments[] = {
      "folder of its socket is missing", "mkdir -p /run/other"},
     {[](Machine &m) { m.conf("bsize=9216", "bsize=2048"); }, "ports", DOCTOR_BAD,
      "frames of MTU 9000 do not fit into bsize=2048", "bsize=9216"},
+    {[](Machine &m) {
+         m.conf("iface=veth0", "x=y");
+         m.conf("vdev = net_af_xdp0", "vdev = net_bonding0,slave=0000:01:00.0,member=0000:01:00.1");
+     },
+     "ports", DOCTOR_BAD, "0000:01:00.1: there is no such device", "dpdk-devbind.py"},
     {[](Machine &m) { m.limit("8388608", "0000000000000000"); }, "locking", DOCTOR_BAD,
      "8 MB may be locked", "LimitMEMLOCK=infinity"},
     {[](Machine &m) { m.limit("4294967296", "0000000000000000"); }, "locking", DOCTOR_WARNING,

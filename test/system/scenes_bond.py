@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two devices as one port, through DPDK's bonding driver, as config/bond.conf has it."""
+import re
+
+from harness import LabError, scenario, sh, transfer_works
+from lab import net
+from lab.daemon import Daemon, Port, af_packet
+from lab.pair import ADDR_A, ADDR_B, pair_cpus, station
+
+
+def _member(build):
+    """What the driver calls one of its devices."""
+    year, month = re.search(r"DPDK (\d+)\.(\d+)", sh(build.program("sluiced"), "--version")).groups()
+    return "member" if (int(year), int(month)) >= (23, 11) else "slave"
+
+
+@scenario("a port of two bonded devices", netns=True)
+def bonded(lab, context):
+    (wa, ca), (wb, cb) = pair_cpus()
+    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    for ns in spaces:
+        net.quiet(ns)
+    for i in (0, 1):
+        net.veth(spaces[0], f"sla{i}", spaces[1], f"slb{i}", 1500)
+    # The other end is a switch, with a port of its own for the daemon behind it.
+    sh("ip", "-n", spaces[1], "link", "add", "slbr", "type", "bridge")
+    for i in (0, 1):
+        sh("ip", "-n", spaces[1], "link", "set", f"slb{i}", "master", "slbr")
+    sh("ip", "-n", spaces[1], "link", "set", "slbr", "up")
+    one = _member(context.build)
+    bond = Port("net_bonding0", f"net_bonding0,mode=1,{one}=net_af_packet0,{one}=net_af_packet1,"
+                "primary=net_af_packet1", {**station(1), "mtu": 1500})
+    eal = [x for i in (0, 1) for x in ("--vdev", af_packet(f"sla{i}", 1500, number=i).vdev)]
+    other = af_packet("slbr", 1500)
+    other.keys = {**station(2), "mtu": 1500}
+    a = Daemon(lab, context.build, "a", [bond], [wa], ca, ns=spaces[0], eal=eal).start()
+    b = Daemon(lab, context.build, "b", [other], [wb], cb, ns=spaces[1]).start()
+    a.wait_link()
+    transfer_works(a, b, ADDR_B)
+    transfer_works(b, a, ADDR_A)
+    sent = [int(sh("ip", "netns", "exec", spaces[0], "cat", f"/sys/class/net/sla{i}/statistics/tx_bytes"))
+            for i in (0, 1)]
+    if sent[1] < 8 << 20 or sent[0] > 1 << 20:
+        raise LabError(f"the primary device is the second: bytes sent are {sent}")
+    for daemon in (a, b):
+        daemon.stop()
