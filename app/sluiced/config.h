@@ -48,6 +48,17 @@ enum config_lock {
     CONFIG_LOCK_NO,
 };
 
+/* Words of `log_level`, in their order. */
+enum config_log {
+    CONFIG_LOG_DEFAULT, /* as the command line says, else warnings of libraries, errors of drivers
+                         */
+    CONFIG_LOG_ERROR,
+    CONFIG_LOG_WARNING,
+    CONFIG_LOG_NOTICE,
+    CONFIG_LOG_INFO,
+    CONFIG_LOG_DEBUG,
+};
+
 struct config_daemon {
     char socket[CONFIG_SOCKET_MAX];
     uint64_t control_interval_ns;
@@ -56,6 +67,7 @@ struct config_daemon {
     uint32_t sessions;
     uint32_t idle;          /* enum config_idle */
     uint32_t control_lcore; /* or CONFIG_LCORE_ANY */
+    uint32_t log_level;     /* enum config_log */
 };
 
 struct config_prefix {

@@ -15,6 +15,8 @@
 #define S  1000000000ull
 
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
+static const char *const log_words[] = {"default", "error", "warning", "notice",
+                                        "info",    "debug", NULL};
 static const char *const lock_words[] = {"yes", "no", NULL};
 static const char *const occupancy_words[] = {"off", "buffers", "delay", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
@@ -33,6 +35,7 @@ const struct config_key config_daemon_keys[] = {
     {"sessions", CONFIG_NUMBER, DAEMON(sessions), 1, 4096, false, "64", "16", NULL},
     {"idle", CONFIG_WORD, DAEMON(idle), 0, 0, false, "poll", "sleep", idle_words},
     {"control_lcore", CONFIG_NUMBER, DAEMON(control_lcore), 0, 1023, false, NULL, "0", NULL},
+    {"log_level", CONFIG_WORD, DAEMON(log_level), 0, 0, false, "default", "info", log_words},
     {NULL, 0, 0, 0, 0, false, NULL, NULL, NULL},
 };
 

@@ -150,6 +150,8 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
         say("%s", err);
         return EXIT_EAL;
     }
+    if (d->config.daemon.log_level != CONFIG_LOG_DEFAULT)
+        reload_log_level(d->config.daemon.log_level);
     /* What dpdk-dumpcap talks to; where nothing is shared it does no harm. */
     if (rte_pdump_init() != 0)
         say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_log.h>
+
 #include "common/say.h"
 #include "sluiced/config_diff.h"
 #include "sluiced/config_wire.h"
@@ -48,9 +50,26 @@ static int load(const struct daemon *d, struct config *next, char *err, size_t e
     return rc;
 }
 
-/* Hands on what d->config says now. */
-static void apply(struct daemon *d)
+void reload_log_level(uint32_t level)
 {
+    static const uint32_t levels[] = {
+        [CONFIG_LOG_ERROR] = RTE_LOG_ERR,     [CONFIG_LOG_WARNING] = RTE_LOG_WARNING,
+        [CONFIG_LOG_NOTICE] = RTE_LOG_NOTICE, [CONFIG_LOG_INFO] = RTE_LOG_INFO,
+        [CONFIG_LOG_DEBUG] = RTE_LOG_DEBUG,
+    };
+    bool normal = level == CONFIG_LOG_DEFAULT;
+
+    rte_log_set_level_pattern("lib.*", normal ? RTE_LOG_WARNING : levels[level]);
+    rte_log_set_level_pattern("pmd.*", normal ? RTE_LOG_ERR : levels[level]);
+    if (normal)
+        rte_log_set_level_pattern("lib.telemetry", RTE_LOG_ERR);
+}
+
+/* Hands on what d->config says now. */
+static void apply(struct daemon *d, bool log)
+{
+    if (log)
+        reload_log_level(d->config.daemon.log_level);
     for (uint32_t i = 0; i < d->n_workers; i++)
         worker_set_idle(&d->workers[i], (enum config_idle)d->config.daemon.idle);
     sessions_set_quota(d->sessions, d->config.daemon.quota_bytes);
@@ -80,9 +99,11 @@ void reload_run(struct daemon *d)
     r->err[0] = '\0';
     r->good = load(d, next, r->err, sizeof r->err) == 0;
     if (r->good) {
+        bool log = d->config.daemon.log_level != next->daemon.log_level;
+
         config_diff(&d->config, next, take_change, r);
         config_take_live(&d->config, next);
-        apply(d);
+        apply(d, log);
         if (json_array_size(r->changed) + json_array_size(r->restart) == 0)
             say("reload: %s: nothing is new", d->config_path);
     } else {

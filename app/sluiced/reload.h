@@ -21,4 +21,7 @@ void reload_run(struct daemon *d);
 json_t *reload_json(const struct daemon *d, uint64_t now_ns);
 void reload_free(struct daemon *d);
 
+/* What DPDK says, from now on: enum config_log. At start, where it is not the default, and live. */
+void reload_log_level(uint32_t level);
+
 #endif
