@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See line.h. Time in ns; events of one time happen in the order of enum what. */
+#include "lab/line.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "control/occupancy.h"
+
+#define FLIGHTS 4096u /* of each kind at once; a power of two */
+
+enum what { SERVED, ARRIVE, TOLD, ASKED, SEND, WHATS };
+
+/* Things under way, all for equally long: the first one in is the first one out. */
+struct flights {
+    uint64_t at[FLIGHTS], what[FLIGHTS];
+    uint32_t head, tail;
+};
+
+struct line_config {
+    struct occupancy_law law;
+    bool perfect;
+    uint64_t packet_bits, line_ns, delay_ns, service_ns, buffer;
+    double load;
+    uint64_t load_from_ns, load_until_ns, begin_ns, from_ns, until_ns;
+};
+
+struct line {
+    struct line_config cfg;
+    struct occupancy buffer;
+    struct occupancy_pace pace;
+    uint64_t now, served_at, send_at;
+    uint32_t waiting;
+    uint64_t *first; /* when each packet was sent first */
+    uint64_t sent, sent_max;
+    struct flights arrive, told, asked;
+    uint64_t again[FLIGHTS]; /* packets asked for */
+    uint32_t again_head, again_tail;
+    uint64_t ideal_ns; /* perfect: when the next packet is to arrive */
+    /* While observed: */
+    uint64_t processed, entered, delay_ns, controls, overflows, grown_ns;
+    json_t *interval; /* NULL: nobody asks */
+};
+
+static void fly(struct flights *f, uint64_t at, uint64_t what)
+{
+    CHECK(f->tail - f->head < FLIGHTS);
+    f->at[f->tail % FLIGHTS] = at;
+    f->what[f->tail++ % FLIGHTS] = what;
+}
+
+static uint64_t flights_next(const struct flights *f)
+{
+    return f->head != f->tail ? f->at[f->head % FLIGHTS] : TIME_NEVER;
+}
+
+static uint64_t land(struct flights *f)
+{
+    return f->what[f->head++ % FLIGHTS];
+}
+
+static bool seen(const struct line *l)
+{
+    return l->now >= l->cfg.from_ns;
+}
+
+static uint64_t service_ns(const struct line *l, uint64_t at)
+{
+    bool loaded = at >= l->cfg.load_from_ns && at < l->cfg.load_until_ns;
+
+    return loaded ? (uint64_t)((double)l->cfg.service_ns * l->cfg.load) : l->cfg.service_ns;
+}
+
+/* The next packet leaves when it may. */
+static void plan(struct line *l)
+{
+    uint64_t flight = l->cfg.line_ns + l->cfg.delay_ns, next = occupancy_pace_next(&l->pace);
+
+    if (l->cfg.perfect)
+        next = l->ideal_ns > flight ? l->ideal_ns - flight : 0;
+    l->send_at = next > l->now ? next : l->now;
+}
+
+static void note_interval(struct line *l)
+{
+    if (l->interval != NULL && seen(l))
+        result_point(l->interval, l->now, l->pace.interval_us / 1000);
+}
+
+static void send_packet(struct line *l)
+{
+    uint64_t packet = l->sent;
+
+    if (l->again_head != l->again_tail) {
+        packet = l->again[l->again_head++ % FLIGHTS];
+    } else {
+        if (l->sent == l->sent_max) {
+            l->sent_max = l->sent_max * 2 + 1024;
+            l->first = realloc(l->first, l->sent_max * sizeof *l->first);
+            CHECK(l->first != NULL);
+        }
+        l->first[l->sent++] = l->now;
+    }
+    fly(&l->arrive, l->now + l->cfg.line_ns + l->cfg.delay_ns, packet);
+    occupancy_pace_sent(&l->pace, l->now);
+    l->ideal_ns += service_ns(l, l->ideal_ns);
+    plan(l);
+    note_interval(l);
+}
+
+static void level_changed(struct line *l)
+{
+    if (!l->cfg.perfect && occupancy_update(&l->buffer, l->waiting)) {
+        l->controls += seen(l);
+        fly(&l->told, l->now + l->cfg.delay_ns, (uint64_t)(int64_t)l->buffer.zone);
+    }
+}
+
+static void arrive(struct line *l, uint64_t packet)
+{
+    if (l->waiting == l->cfg.buffer) {
+        l->overflows += seen(l);
+        fly(&l->asked, l->now + l->cfg.delay_ns, packet);
+        return;
+    }
+    if (seen(l)) {
+        l->entered++;
+        l->delay_ns += l->now - l->first[packet];
+    }
+    if (l->waiting++ == 0)
+        l->served_at = l->now + service_ns(l, l->now);
+    level_changed(l);
+}
+
+static void served(struct line *l)
+{
+    l->processed += seen(l);
+    l->served_at = --l->waiting > 0 ? l->now + service_ns(l, l->now) : TIME_NEVER;
+    level_changed(l);
+}
+
+/* The interval has stopped growing where it is told to shrink and longer than the loaded host
+ * needs. */
+static void told(struct line *l, int8_t zone)
+{
+    if (l->grown_ns == 0 && l->now >= l->cfg.load_from_ns && zone < 0 &&
+        l->pace.interval_us * 1000 > (double)l->cfg.service_ns * l->cfg.load)
+        l->grown_ns = l->now;
+    occupancy_pace_told(&l->pace, zone);
+    plan(l);
+    note_interval(l);
+}
+
+static void line_work(struct line *l)
+{
+    for (;;) {
+        uint64_t at[WHATS] = {l->served_at, flights_next(&l->arrive), flights_next(&l->told),
+                              flights_next(&l->asked), l->send_at};
+        enum what w = SERVED;
+
+        for (int i = 1; i < WHATS; i++)
+            w = at[i] < at[w] ? (enum what)i : w;
+        if (at[w] >= l->cfg.until_ns)
+            return;
+        l->now = at[w];
+        if (w == SERVED)
+            served(l);
+        else if (w == ARRIVE)
+            arrive(l, land(&l->arrive));
+        else if (w == TOLD)
+            told(l, (int8_t)land(&l->told));
+        else if (w == ASKED)
+            l->again[l->again_tail++ % FLIGHTS] = land(&l->asked);
+        else
+            send_packet(l);
+    }
+}
+
+/* ---- what is written about it ---------------------------------------------------------------- */
+
+static void law_read(struct text *t, const char *s, struct occupancy_law *law)
+{
+    double level[OCCUPANCY_THRESHOLDS_MAX];
+
+    law->n = text_reals(t, s, "thresholds", "1", level, OCCUPANCY_THRESHOLDS_MAX);
+    law->zero = (uint32_t)text_number(t, s, "zero", "0", 0, OCCUPANCY_THRESHOLDS_MAX - 1);
+    text_reals(t, s, "alpha", "2e-5", law->alpha_per_us, OCCUPANCY_THRESHOLDS_MAX);
+    text_reals(t, s, "beta", "1.02", law->beta, OCCUPANCY_THRESHOLDS_MAX);
+    for (uint32_t i = 0; i < law->n; i++)
+        law->level[i] = (uint64_t)level[i];
+    if (!occupancy_law_right(law))
+        text_wrong(t, s, "thresholds",
+                   "these are no rules: thresholds must rise, alpha (one for Th0 and each "
+                   "threshold below) and beta (one for Th0 and each above) too, alpha from above "
+                   "0, beta from above 1; correct them");
+}
+
+static struct line_config config_read(struct text *t, const char *s)
+{
+    struct line_config c = {
+        .perfect = text_yes(t, s, "perfect", "no"),
+        .packet_bits = text_size(t, s, "packet", "3000") * 8,
+        .delay_ns = text_time(t, s, "delay", "5ms"),
+        .buffer = text_number(t, s, "buffer", "10", 1, 1000),
+        .begin_ns = text_time(t, s, "begin", "0"),
+        .from_ns = text_time(t, s, "from", "1s"),
+        .until_ns = text_time(t, s, "until", "3s"),
+        .load_from_ns = text_time(t, s, "load from", "1s"),
+    };
+    uint64_t rate = text_rate(t, s, "rate", "100mbit"), work = text_rate(t, s, "service", "20mbit");
+    uint64_t bytes = c.packet_bits / 8 * CLOCK_NS_PER_S;
+
+    law_read(t, s, &c.law);
+    c.line_ns = rate != 0 ? bytes / rate : 0;
+    c.service_ns = work != 0 ? bytes / work : 0;
+    c.load_until_ns = c.load_from_ns + text_time(t, s, "load for", "1s");
+    if (text_reals(t, s, "load", "1", &c.load, 1) != 1 || !(c.load >= 1))
+        text_wrong(t, s, "load", "a host's load is 1 or more; write for example 5");
+    if (c.line_ns == 0 || c.service_ns == 0 || c.packet_bits == 0)
+        text_wrong(t, s, "rate", "packet, rate and service must all be above 0; correct them");
+    if (c.until_ns <= c.from_ns)
+        text_wrong(t, s, "until", "nothing is observed; choose a time after \"from\"");
+    return c;
+}
+
+static void line_tell(const struct line *l, struct result *r)
+{
+    double seconds = (double)(l->cfg.until_ns - l->cfg.from_ns) / 1e9;
+    double throughput = (double)(l->processed * l->cfg.packet_bits) / seconds;
+    double delay = l->entered > 0 ? (double)l->delay_ns / (double)l->entered / 1e9 : NAN;
+
+    result_value(r, throughput, "bit/s", "throughput");
+    result_value(r, delay, "s", "delay");
+    result_value(r, throughput / delay, "bit/s2", "power");
+    result_value(r, (double)l->controls, "packets", "controls");
+    result_value(r, (double)l->overflows, "packets", "overflows");
+    result_value(r, l->grown_ns != 0 ? (double)(l->grown_ns - l->cfg.load_from_ns) / 1e9 : NAN, "s",
+                 "grown");
+}
+
+void line_run(struct text *t, const char *section, struct result *r)
+{
+    struct line *l = calloc(1, sizeof *l);
+    CHECK(l != NULL);
+    bool series = text_yes(t, section, "series", "no");
+
+    l->cfg = config_read(t, section);
+    if (text_right(t)) {
+        occupancy_init(&l->buffer, &l->cfg.law);
+        occupancy_pace_init(&l->pace, &l->cfg.law, l->cfg.service_ns, l->cfg.line_ns,
+                            CLOCK_NS_PER_S);
+        l->served_at = TIME_NEVER;
+        l->send_at = l->cfg.begin_ns;
+        l->ideal_ns = l->cfg.begin_ns + l->cfg.line_ns + l->cfg.delay_ns;
+        if (series)
+            l->interval = result_series(r, "ms", "interval");
+        line_work(l);
+        line_tell(l, r);
+    }
+    free(l->first);
+    free(l);
+}
