@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures, from the rows of an experiment. A [figure] has
+
+  title, caption    texts
+  kind              lines (default), surface, course (a series over time), cumulated (of a series)
+  sweep, where      which rows: a sweep's name; PARAMETER=VALUE[,VALUE...] ...
+  x, y              parameter, measure; surface: z is a measure over the parameters x and y
+  series            of a course: its name, or several
+  by                a line for each value of this parameter
+  x scale, y scale  log
+  x label, y label, z label: texts;  x range, y range: LOW HIGH
+  y per             values are divided by this number: 1e6 for Mbit/s
+  mark x, mark y    VALUE: TEXT; VALUE: TEXT ... lines across, for what the paper says
+  names             VALUE: TEXT; ... what lines are called
+"""
+import os
+import statistics
+
+from . import LabError
+from .expr import number
+from .finding import Table
+
+# Okabe and Ito's colours, which differ for colour-blind eyes, with dashes and marks that differ in grey.
+STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
+          ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
+KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
+        "x label", "y label", "z label", "x range", "y range", "y per", "mark x", "mark y", "names")
+
+
+def plots():
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise LabError("Python's matplotlib is missing; install python3-matplotlib, or use --no-figures") from None
+    plt.rcParams.update({"font.size": 10, "font.family": "DejaVu Sans", "axes.spines.top": False,
+                         "axes.spines.right": False, "axes.grid": True, "grid.color": "#dddddd",
+                         "grid.linewidth": 0.6, "axes.axisbelow": True, "svg.hashsalt": "sluice-lab"})
+    return plt
+
+
+def filters_of(section):
+    found = {}
+    for word in section.get("where", "").split():
+        name, equal, values = word.partition("=")
+        if not equal:
+            section.error("where", f"\"{word}\" is no filter; write PARAMETER=VALUE,VALUE")
+        found[name] = values.split(",")
+    return found
+
+
+def pairs_of(section, key):
+    """[(text before, text behind)] of "A: TEXT; B: TEXT"."""
+    text = section.get(key, "")
+    return [tuple(p.strip() for p in part.split(":", 1)) for part in text.split(";") if ":" in part]
+
+
+class Drawing:
+    def __init__(self, section, rows, plt):
+        section.only(*KEYS)
+        self.section, self.plt = section, plt
+        self.table = Table(rows)
+        try:
+            self.rows = self.table.select(section.get("sweep"), **filters_of(section))
+        except ValueError as e:
+            section.error("where", f"{e}; correct it")
+        if not self.rows:
+            section.error("where", "no run fits; correct sweep or where")
+        self.names = dict(pairs_of(section, "names"))
+        self.per = section.number("y per", 1.0)
+
+    def check(self, key, known, what):
+        name = self.section.need(key)
+        if name not in known:
+            self.section.error(key, f"there is no {what} {name}; there are: {', '.join(sorted(known))}")
+        return name
+
+    def groups(self):
+        """[(name, rows)], in the order in which they came."""
+        by = self.section.get("by")
+        if by is None:
+            return [(None, self.rows)]
+        self.check("by", self.rows[0]["set"], "parameter")
+        found = {}
+        for r in self.rows:
+            found.setdefault(r["set"][by], []).append(r)
+        return [(self.names.get(k, k), rows) for k, rows in found.items()]
+
+    def lines(self, axes):
+        x = self.check("x", self.rows[0]["set"], "parameter")
+        y = self.check("y", self.rows[0]["values"], "measure")
+        for i, (name, rows) in enumerate(self.groups()):
+            colour, dashes, marker = STYLES[i % len(STYLES)]
+            found = {}
+            for r in rows:
+                if r["values"].get(y) is not None:
+                    found.setdefault(number(r["set"][x]), []).append(r["values"][y] / self.per)
+            at = sorted(found)
+            axes.plot(at, [statistics.fmean(found[v]) for v in at], color=colour, linestyle=dashes, marker=marker,
+                      markersize=5, linewidth=1.8, label=name)
+            if any(len(found[v]) > 2 for v in at):
+                axes.errorbar(at, [statistics.fmean(found[v]) for v in at], fmt="none", ecolor=colour, alpha=0.45,
+                              elinewidth=1, capsize=2,
+                              yerr=[statistics.stdev(found[v]) if len(found[v]) > 1 else 0 for v in at])
+
+    def series_names(self):
+        wanted = self.section.need("series").split()
+        for name in wanted:
+            if not any(name in r["series"] for r in self.rows):
+                self.section.error("series", f"no run has kept {name}; name it in \"series\" of its [sweep]")
+        return wanted
+
+    def series(self):
+        """[(label, t, v)]: one run of each group; more would hide each other."""
+        out = []
+        wanted = self.series_names()
+        for group, rows in self.groups():
+            for name in wanted:
+                s = next((r["series"][name] for r in rows if name in r["series"]), None)
+                if s is None:
+                    continue
+                label = self.names.get(name, name) if len(wanted) > 1 else group
+                if len(wanted) > 1 and group is not None:
+                    label = f"{group}: {label}"
+                out.append((label, s["t"], [None if v is None else v / self.per for v in s["v"]]))
+        return out
+
+    def course(self, axes):
+        for i, (label, t, v) in enumerate(self.series()):
+            colour, dashes, _ = STYLES[i % len(STYLES)]
+            axes.plot(t, [float("nan") if y is None else y for y in v], color=colour, linestyle=dashes, linewidth=1.6,
+                      label=label)
+
+    def cumulated(self, axes):
+        for i, (label, _, v) in enumerate(self.series()):
+            colour, dashes, _ = STYLES[i % len(STYLES)]
+            values = sorted(y for y in v if y is not None)
+            axes.step(values, [(k + 1) / len(values) for k in range(len(values))], where="post", color=colour,
+                      linestyle=dashes, linewidth=1.8, label=label)
+
+    def surface(self, figure, axes_list):
+        """A map for each group, all with one scale of colours and lines of equal height."""
+        x = self.check("x", self.rows[0]["set"], "parameter")
+        y = self.check("y", self.rows[0]["set"], "parameter")
+        z = self.check("z", self.rows[0]["values"], "measure")
+        groups = self.groups()
+        means = [Table(rows).groups(z, [x, y]) for _, rows in groups]
+        low = min(v for m in means for v in m.values()) / self.per
+        high = max(v for m in means for v in m.values()) / self.per
+        for axes, (name, _), m in zip(axes_list, groups, means):
+            xs = sorted({number(k[0]) for k in m})
+            ys = sorted({number(k[1]) for k in m})
+            grid = [[next((v / self.per for k, v in m.items() if number(k[0]) == a and number(k[1]) == b),
+                          float("nan")) for a in xs] for b in ys]
+            shown = axes.pcolormesh(xs, ys, grid, cmap="cividis", vmin=low, vmax=high, shading="nearest")
+            if len(xs) > 2 and len(ys) > 2:
+                lines = axes.contour(xs, ys, grid, colors="white", linewidths=0.8,
+                                     levels=[low + (high - low) * f for f in (0.25, 0.5, 0.75, 0.9)])
+                axes.clabel(lines, fmt="%.3g", fontsize=7)
+            axes.grid(False)
+            self.dress(axes, name or "")
+        bar = figure.colorbar(shown, ax=axes_list)
+        bar.set_label(self.section.get("z label", z))
+
+    def dress(self, axes, title):
+        s = self.section
+        for key, line in (("mark x", axes.axvline), ("mark y", axes.axhline)):
+            for i, (value, label) in enumerate(pairs_of(s, key)):
+                line(float(value), color="#888888", linestyle=(0, (2, 2)), linewidth=1)
+                if key == "mark x":
+                    axes.annotate(label, (float(value), 1 - 0.07 * i), xycoords=("data", "axes fraction"), fontsize=8,
+                                  color="#555555", xytext=(3, -3), textcoords="offset points", va="top")
+                else:
+                    axes.annotate(label, (1, float(value)), xycoords=("axes fraction", "data"), fontsize=8,
+                                  color="#555555", xytext=(-3, 3), textcoords="offset points", ha="right")
+        for name, scale, limits in (("x", axes.set_xscale, axes.set_xlim), ("y", axes.set_yscale, axes.set_ylim)):
+            if s.get(f"{name} scale"):
+                scale(s.get(f"{name} scale"))
+            if s.get(f"{name} range"):
+                limits(*[float(v) for v in s.get(f"{name} range").split()])
+        course = s.get("kind") == "course"
+        axes.set_xlabel(s.get("x label", "time (s)" if course else s.get("x", "")))
+        axes.set_ylabel(s.get("y label", s.get("y", s.get("series", ""))))
+        axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
+
+
+def draw(section, rows, folder):
+    """Writes NAME.png and NAME.svg; returns their path without the ending."""
+    plt = plots()
+    drawing = Drawing(section, rows, plt)
+    kind = section.get("kind", "lines")
+    kinds = {"lines": drawing.lines, "course": drawing.course, "cumulated": drawing.cumulated}
+    if kind == "surface":
+        n = len(drawing.groups())
+        figure, axes = plt.subplots(1, n, figsize=(1.5 + 3.8 * n, 3.7), constrained_layout=True, squeeze=False,
+                                    sharey=True)
+        drawing.surface(figure, list(axes[0]))
+    elif kind in kinds:
+        figure, axes = plt.subplots(figsize=(7.2, 3.9), constrained_layout=True)
+        kinds[kind](axes)
+        drawing.dress(axes, section.need("title"))
+        if len(axes.get_legend_handles_labels()[1]) > 0:
+            axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    else:
+        section.error("kind", f"\"{kind}\" is none of these: lines, course, cumulated, surface; choose one")
+    path = os.path.join(folder, section.name)
+    figure.savefig(path + ".png", dpi=150, metadata={"Software": None})
+    figure.savefig(path + ".svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return path
+
+
+def draw_all(experiment, rows, folder):
+    return [draw(s, rows, folder) for s in experiment.all("figure")]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings: what a paper says beside what came out here, and whether that holds.
+
+The functions of `ours` look at the rows of all runs. Beside the measure they take filters: a parameter's
+name and a value or list of values (load=5, scheme=[single, dual]), and sweep=NAME.
+"""
+import math
+import statistics
+
+from . import LabError, expr
+
+
+def same(a, b):
+    a, b = expr.number(str(a)), expr.number(str(b))
+    if isinstance(a, str) or isinstance(b, str):
+        return str(a) == str(b)
+    return math.isclose(a, b, rel_tol=1e-9)
+
+
+class Table:
+    """The rows of an experiment, and the functions over them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def select(self, sweep=None, **filters):
+        rows = [r for r in self.rows if sweep is None or r["sweep"] == sweep]
+        for name, wanted in filters.items():
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            if rows and name not in rows[0]["set"]:
+                raise ValueError(f"there is no parameter {name}")
+            rows = [r for r in rows if any(same(r["set"][name], w) for w in wanted)]
+        return rows
+
+    def values(self, measure, **filters):
+        rows = self.select(**filters)
+        if not rows:
+            raise ValueError(f"no run fits these filters of {measure}")
+        if not any(measure in r["values"] for r in rows):
+            raise ValueError(f"there is no measure {measure}; there are: {', '.join(sorted(rows[0]['values']))}")
+        return [r["values"][measure] for r in rows if r["values"].get(measure) is not None]
+
+    def statistic(self, function, least=1):
+        def call(measure, **filters):
+            values = self.values(measure, **filters)
+            return function(values) if len(values) >= least else math.nan
+        return call
+
+    def quantile(self, measure, q, **filters):
+        return quantile(self.values(measure, **filters), q)
+
+    def groups(self, measure, by, **filters):
+        """{values of by: mean}"""
+        found = {}
+        for row in self.select(**filters):
+            if row["values"].get(measure) is not None:
+                found.setdefault(tuple(row["set"][b] for b in by), []).append(row["values"][measure])
+        return {k: statistics.fmean(v) for k, v in found.items()}
+
+    def mean_deviation(self, measure, by, **filters):
+        """The deviation within the runs of each value of `by`, in mean."""
+        found = {}
+        for row in self.select(**filters):
+            if row["values"].get(measure) is not None:
+                found.setdefault(row["set"][by], []).append(row["values"][measure])
+        if not found:
+            raise ValueError(f"no run fits these filters of {measure}")
+        return statistics.fmean([statistics.pstdev(v) for v in found.values()])
+
+    def wide(self, measure, share, by, **filters):
+        """How many of the points of a grid, in mean, reach that share of the best one; as a part of all."""
+        means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
+        if not means:
+            raise ValueError(f"no run fits these filters of {measure}")
+        best = max(means.values())
+        return sum(m >= share * best for m in means.values()) / len(means)
+
+    def best(self, measure, by, **filters):
+        """The largest mean over a grid."""
+        means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
+        if not means:
+            raise ValueError(f"no run fits these filters of {measure}")
+        return max(means.values())
+
+    def course(self, name, since=-math.inf, until=math.inf, **filters):
+        """All values of a series within a time."""
+        rows = [r for r in self.select(**filters) if name in r["series"]]
+        if not rows:
+            raise ValueError(f"no run that fits has kept the series {name}; name it in \"series\" of its [sweep]")
+        return [v for r in rows for t, v in zip(r["series"][name]["t"], r["series"][name]["v"])
+                if since <= t < until and v is not None]
+
+    def course_statistic(self, function):
+        def call(name, since=-math.inf, until=math.inf, **filters):
+            values = self.course(name, since, until, **filters)
+            return function(values) if values else math.nan
+        return call
+
+    def functions(self):
+        return {
+            "mean": self.statistic(statistics.fmean), "median": self.statistic(statistics.median),
+            "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
+            "most": self.statistic(max), "total": self.statistic(math.fsum, 0),
+            "count": lambda measure, **f: len(self.values(measure, **f)),
+            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best,
+            "series_mean": self.course_statistic(statistics.fmean),
+            "series_median": self.course_statistic(statistics.median),
+            "series_most": self.course_statistic(max), "series_least": self.course_statistic(min),
+            "series_count": lambda name, **f: len(self.course(name, **f)),
+            "series_quantile": lambda name, q, **f: quantile(self.course(name, **f), q),
+        }
+
+
+def quantile(values, q):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(q * len(values)))] if values else math.nan
+
+
+def within(section, ours, paper):
+    text = section.need("tolerance")
+    try:
+        room = float(text.rstrip("%")) * (abs(paper) / 100 if text.endswith("%") else 1)
+    except ValueError:
+        section.error("tolerance", f"\"{text}\" is no tolerance; write 30% or a number in the finding's unit")
+    return abs(ours - paper) <= room
+
+
+def judge(section, table):
+    """{finding, says, paper, ours, unit, holds, ...} of one [finding]."""
+    section.only("says", "paper", "unit", "ours", "tolerance", "holds", "note", "quick")
+    where = f"{section.file}:{section.lines.get('ours', section.line)}: [{section.title}] ours"
+    paper = expr.number(section.get("paper", "")) if "paper" in section.keys else None
+
+    def nothing(name):
+        raise KeyError(name)
+
+    ours = expr.evaluate(section.need("ours"), nothing, where, table.functions())
+    if not isinstance(ours, (int, float)):
+        section.error("ours", f"\"{section.keys['ours']}\" gives no number; correct it")
+    if math.isnan(ours):
+        holds = False
+    elif "holds" in section.keys:
+        known = {"ours": ours, "paper": paper}
+        holds = bool(expr.evaluate(section.keys["holds"], known.__getitem__, where, table.functions()))
+    elif isinstance(paper, (int, float)):
+        holds = within(section, ours, paper)
+    else:
+        section.error("paper", "is no number; give \"holds = EXPRESSION\" instead of a tolerance")
+    return {"finding": section.name, "says": section.need("says"), "paper": paper,
+            "ours": None if math.isnan(ours) else ours, "unit": section.get("unit", ""), "holds": holds,
+            "wanted": section.get("holds") or f"within {section.keys.get('tolerance')}",
+            "note": section.get("note", "")}
+
+
+def judge_all(experiment, rows, quick=False):
+    """All findings; of a quick run only those that it can tell."""
+    table = Table(rows)
+    return [judge(s, table) for s in experiment.all("finding")
+            if not (quick and s.get("quick", "yes") == "no")]
+
+
+def text(value):
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return str(value)
+
+
+def show(findings, out):
+    for f in findings:
+        unit = f" {f['unit']}" if f["unit"] else ""
+        paper = f"; paper {text(f['paper'])}{unit}" if f["paper"] is not None else ""
+        print(f"  {'holds ' if f['holds'] else 'FAILS '} {f['says']}: {text(f['ours'])}{unit}{paper} ({f['wanted']})",
+              file=out)
+
+
+__all__ = ["Table", "judge_all", "show", "text", "LabError"]
