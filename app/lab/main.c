@@ -13,7 +13,7 @@
 
 #include "common/eal.h"
 #include "common/say.h"
-#include "lab/line.h"
+#include "lab/buffer.h"
 #include "lab/result.h"
 #include "lab/text.h"
 
@@ -24,7 +24,7 @@ static void world_text_run(struct text *t, struct result *r)
     const char *line = text_section(t, "line", 0);
 
     if (line != NULL)
-        line_run(t, line, r);
+        buffer_run(t, line, r);
     else if (t->err[0] == '\0')
         snprintf(t->err, sizeof t->err,
                  "%s: there is nothing to run; add hosts ([host NAME]) or a [line]", t->file);

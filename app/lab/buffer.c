@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See line.h. Time in ns; events of one time happen in the order of enum what. */
-#include "lab/line.h"
+/* See buffer.h. Time in ns; events of one time happen in the order of enum what. */
+#include "lab/buffer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct flights {
     uint32_t head, tail;
 };
 
-struct line_config {
+struct buffer_config {
     struct occupancy_law law;
     bool perfect;
     uint64_t packet_bits, line_ns, delay_ns, service_ns, buffer;
@@ -27,8 +27,8 @@ struct line_config {
     uint64_t load_from_ns, load_until_ns, begin_ns, from_ns, until_ns;
 };
 
-struct line {
-    struct line_config cfg;
+struct buffer {
+    struct buffer_config cfg;
     struct occupancy buffer;
     struct occupancy_pace pace;
     uint64_t now, served_at, send_at;
@@ -61,12 +61,12 @@ static uint64_t land(struct flights *f)
     return f->what[f->head++ % FLIGHTS];
 }
 
-static bool seen(const struct line *l)
+static bool seen(const struct buffer *l)
 {
     return l->now >= l->cfg.from_ns;
 }
 
-static uint64_t service_ns(const struct line *l, uint64_t at)
+static uint64_t service_ns(const struct buffer *l, uint64_t at)
 {
     bool loaded = at >= l->cfg.load_from_ns && at < l->cfg.load_until_ns;
 
@@ -74,7 +74,7 @@ static uint64_t service_ns(const struct line *l, uint64_t at)
 }
 
 /* The next packet leaves when it may. */
-static void plan(struct line *l)
+static void plan(struct buffer *l)
 {
     uint64_t flight = l->cfg.line_ns + l->cfg.delay_ns, next = occupancy_pace_next(&l->pace);
 
@@ -83,13 +83,13 @@ static void plan(struct line *l)
     l->send_at = next > l->now ? next : l->now;
 }
 
-static void note_interval(struct line *l)
+static void note_interval(struct buffer *l)
 {
     if (l->interval != NULL && seen(l))
         result_point(l->interval, l->now, l->pace.interval_us / 1000);
 }
 
-static void send_packet(struct line *l)
+static void send_packet(struct buffer *l)
 {
     uint64_t packet = l->sent;
 
@@ -110,7 +110,7 @@ static void send_packet(struct line *l)
     note_interval(l);
 }
 
-static void level_changed(struct line *l)
+static void level_changed(struct buffer *l)
 {
     if (!l->cfg.perfect && occupancy_update(&l->buffer, l->waiting)) {
         l->controls += seen(l);
@@ -118,7 +118,7 @@ static void level_changed(struct line *l)
     }
 }
 
-static void arrive(struct line *l, uint64_t packet)
+static void arrive(struct buffer *l, uint64_t packet)
 {
     if (l->waiting == l->cfg.buffer) {
         l->overflows += seen(l);
@@ -134,7 +134,7 @@ static void arrive(struct line *l, uint64_t packet)
     level_changed(l);
 }
 
-static void served(struct line *l)
+static void served(struct buffer *l)
 {
     l->processed += seen(l);
     l->served_at = --l->waiting > 0 ? l->now + service_ns(l, l->now) : TIME_NEVER;
@@ -143,7 +143,7 @@ static void served(struct line *l)
 
 /* The interval has stopped growing where it is told to shrink and longer than the loaded host
  * needs. */
-static void told(struct line *l, int8_t zone)
+static void told(struct buffer *l, int8_t zone)
 {
     if (l->grown_ns == 0 && l->now >= l->cfg.load_from_ns && zone < 0 &&
         l->pace.interval_us * 1000 > (double)l->cfg.service_ns * l->cfg.load)
@@ -153,7 +153,7 @@ static void told(struct line *l, int8_t zone)
     note_interval(l);
 }
 
-static void line_work(struct line *l)
+static void buffer_work(struct buffer *l)
 {
     for (;;) {
         uint64_t at[WHATS] = {l->served_at, flights_next(&l->arrive), flights_next(&l->told),
@@ -197,9 +197,9 @@ static void law_read(struct text *t, const char *s, struct occupancy_law *law)
                    "0, beta from above 1; correct them");
 }
 
-static struct line_config config_read(struct text *t, const char *s)
+static struct buffer_config config_read(struct text *t, const char *s)
 {
-    struct line_config c = {
+    struct buffer_config c = {
         .perfect = text_yes(t, s, "perfect", "no"),
         .packet_bits = text_size(t, s, "packet", "3000") * 8,
         .delay_ns = text_time(t, s, "delay", "5ms"),
@@ -225,7 +225,7 @@ static struct line_config config_read(struct text *t, const char *s)
     return c;
 }
 
-static void line_tell(const struct line *l, struct result *r)
+static void buffer_tell(const struct buffer *l, struct result *r)
 {
     double seconds = (double)(l->cfg.until_ns - l->cfg.from_ns) / 1e9;
     double throughput = (double)(l->processed * l->cfg.packet_bits) / seconds;
@@ -240,9 +240,9 @@ static void line_tell(const struct line *l, struct result *r)
                  "grown");
 }
 
-void line_run(struct text *t, const char *section, struct result *r)
+void buffer_run(struct text *t, const char *section, struct result *r)
 {
-    struct line *l = calloc(1, sizeof *l);
+    struct buffer *l = calloc(1, sizeof *l);
     CHECK(l != NULL);
     bool series = text_yes(t, section, "series", "no");
 
@@ -256,8 +256,8 @@ void line_run(struct text *t, const char *section, struct result *r)
         l->ideal_ns = l->cfg.begin_ns + l->cfg.line_ns + l->cfg.delay_ns;
         if (series)
             l->interval = result_series(r, "ms", "interval");
-        line_work(l);
-        line_tell(l, r);
+        buffer_work(l);
+        buffer_tell(l, r);
     }
     free(l->first);
     free(l);

@@ -9,13 +9,13 @@
  * A perfect schedule, for comparison, knows the host's load beforehand: each packet arrives when
  * the one before it begins to be processed, so that the buffer never runs empty and never over.
  */
-#ifndef LAB_LINE_H
-#define LAB_LINE_H
+#ifndef LAB_BUFFER_H
+#define LAB_BUFFER_H
 
 #include "lab/result.h"
 #include "lab/text.h"
 
-/* Runs the world that section [line] describes, if t is right so far. */
-void line_run(struct text *t, const char *section, struct result *r);
+/* Runs the world that section [buffer] describes, if t is right so far. */
+void buffer_run(struct text *t, const char *section, struct result *r);
 
 #endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A load: one connection between two hosts of a world, and what their users do on it. The sender
+ * has data without end, in requests (bulk), for a while and not for a while (on, off), or writes
+ * one request after the other and waits for each (synchronous), with or without partial copy: the
+ * last `tail` bytes of each request are copied, and it is over for the writer when the peer has the
+ * rest (spec "VT"). The receiver's user keeps some requests posted and reads nothing.
+ *
+ * Invariant: under_way <= depth; tails_used <= tails.
+ */
+#ifndef LAB_LOAD_H
+#define LAB_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/host.h"
+#include "lab/result.h"
+#include "lab/text.h"
+
+struct load_config {
+    const char *section, *name;
+    uint32_t from, to; /* hosts */
+    struct addr peer;
+    uint16_t service;
+    uint64_t start_ns, stop_ns, on_ns, off_ns; /* off_ns 0: always on */
+    uint64_t request_bytes, tail_bytes, requests;
+    uint32_t depth, posted, tails;
+    bool synchronous, go_back_n;
+};
+
+/* Both ends' counters at a time. */
+struct load_state {
+    struct host_conn_info tx, rx;
+    uint64_t requests, bytes, copied; /* that are over for the writer */
+};
+
+struct load {
+    struct load_config cfg;
+    struct host *sender, *receiver;
+    uint32_t own, peer; /* connections' numbers */
+    bool begun, ended;
+    int status; /* what went wrong first; 0: nothing */
+    uint64_t next; /* number of the request to be sent next */
+    uint32_t under_way, tails_used;
+    bool writing; /* synchronous: the writer waits for request next - 1 */
+    uint64_t written, written_bytes, copied_bytes, read_bytes, delay_ns, sent_at;
+    uint8_t *data;
+    struct load_state before, last; /* when observation begins; at the last sample */
+    json_t *rate, *grant, *lost;
+};
+
+/* hosts: names, to find from and to. */
+void load_read(struct load *l, struct text *t, const char *section, const char *const *hosts,
+               uint32_t n_hosts, uint64_t until_ns);
+/* Both hosts exist. */
+void load_open(struct load *l, struct host *sender, struct host *receiver, uint64_t now);
+void load_free(struct load *l);
+/* A completion of this load's connection, at either host. */
+void load_done(struct load *l, struct host *h, const struct host_completion *c, uint64_t now);
+/* What the sender's user has to do now; when it wants to be called again. */
+uint64_t load_turn(struct load *l, uint64_t now);
+
+/* Observation begins. */
+void load_begin(struct load *l);
+/* Another sample, after so long. */
+void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_ns);
+/* The load's figures since observation began. */
+void load_tell(const struct load *l, struct result *r, uint64_t span_ns);
+
+#endif
