@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Probes: numbered frames at even intervals, of two lengths in turn, as the papers measured one-way
+ * delays (spec "TCP over frame relay": 46 and 68 bytes every 100 ms) and round trips (spec
+ * "ATM-LAN and ATM-WAN"); and the mirror at the other end, which tells of each frame and may send
+ * it back.
+ *
+ *   frame i is sent at start + i * interval_ns, with number i and its IP length len[i % 2]
+ *   a frame that comes back at t was under way for t - start - i * interval_ns
+ *
+ * Time: cycles of `hz`. Owned by one thread.
+ */
+#ifndef SLUICE_SIM_PROBE_H
+#define SLUICE_SIM_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "sim/node.h"
+#include "wire/frame.h"
+
+#define PROBE_HELD_MAX 1024u
+
+/* Who is told of a frame: its number, its IP length, and how long it was under way. */
+struct probe_hook {
+    void (*seen)(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now);
+    void *ctx;
+};
+
+struct probe_config {
+    struct frame_route route; /* IPv4 */
+    uint64_t hz, start;
+    uint64_t interval_ns;
+    uint16_t ip_len[2]; /* >= SEGMENT_IP_BYTES */
+    uint32_t frames;    /* in all; 0: without end */
+    struct rte_mempool *pool;
+    struct probe_hook hook; /* of what comes back */
+};
+
+struct probe {
+    struct probe_config cfg;
+    uint32_t sent, back;
+};
+
+void probe_init(struct probe *p, const struct probe_config *cfg);
+void probe_rx(struct probe *p, struct rte_mbuf **m, uint16_t n, uint64_t now);
+uint16_t probe_tx(struct probe *p, struct rte_mbuf **m, uint16_t max, uint64_t now);
+uint64_t probe_next(const struct probe *p, uint64_t now);
+/* When that frame is sent. */
+uint64_t probe_when(const struct probe *p, uint32_t number);
+struct node probe_node(struct probe *p);
+
+/* The other end. Its clock is the sender's, so cycles of the hook are one way's. */
+struct mirror_config {
+    const struct probe *of;
+    struct frame_route route;
+    uint64_t turn_ns; /* the host's overhead: frames go back so much later */
+    bool reflect;
+    struct rte_mempool *pool;
+    struct probe_hook hook;
+};
+
+struct mirror {
+    struct mirror_config cfg;
+    uint64_t turn; /* cycles */
+    uint32_t seen[2];
+    uint32_t full; /* frames not sent back: PROBE_HELD_MAX waited, or the pool was empty */
+    struct {
+        uint64_t at;
+        uint32_t number;
+        uint16_t ip_len;
+    } held[PROBE_HELD_MAX]; /* a ring, by time */
+    uint32_t first, count;
+};
+
+void mirror_init(struct mirror *r, const struct mirror_config *cfg);
+void mirror_rx(struct mirror *r, struct rte_mbuf **m, uint16_t n, uint64_t now);
+uint16_t mirror_tx(struct mirror *r, struct rte_mbuf **m, uint16_t max, uint64_t now);
+uint64_t mirror_next(const struct mirror *r, uint64_t now);
+struct node mirror_node(struct mirror *r);
+
+#endif

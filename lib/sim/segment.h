@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The frames of the models of others' hosts (tahoe, probe): Ethernet, IP and UDP by lib/wire, then
+ * twelve bytes of the model's. So a segment is as long as one of TCP over IPv4 without options (40
+ * bytes and its data), and no frame is shorter than an acknowledgement.
+ *
+ *   offset 42: number u32 | answer u32 | size u32, big endian, then data that nobody reads
+ */
+#ifndef SLUICE_SIM_SEGMENT_H
+#define SLUICE_SIM_SEGMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "wire/frame.h"
+
+#define SEGMENT_HEADER_BYTES 12u
+#define SEGMENT_IP_BYTES     40u /* of one without data, from the IP header on (IPv4) */
+#define SEGMENT_DATA_MAX     65000u
+
+struct segment {
+    uint32_t number; /* of its first byte (TCP), of the frame (probes) */
+    uint32_t answer; /* what has been received (TCP) */
+    uint32_t size;   /* window (TCP) */
+    uint16_t data_len;
+};
+
+/* A frame on the route, which is IPv4; NULL if the pool is empty or its mbufs too small. */
+struct rte_mbuf *segment_build(struct rte_mempool *pool, const struct frame_route *route,
+                               const struct segment *s);
+/* False if the frame is none. f, if not NULL: how it came. */
+bool segment_parse(const struct rte_mbuf *m, struct segment *s, struct frame *f);
+
+#endif
