@@ -43,7 +43,7 @@ class Bulk
 
     explicit Bulk(const BulkOptions &options);
     ~Bulk();
-    Bulk(const Bulk &) = delete;
+    Bulk(const Bulk &) = delete; // nodes refer to it: made where it stays
     void run(double until_s);
 
     double rate_bps(double from_s, double to_s) const; // user data read
