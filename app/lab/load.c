@@ -4,24 +4,12 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "lab/probes.h"
 
 #define OWNER_WRITER 1u /* the low bit of owner tells the two ends apart */
-
-static uint32_t host_find(struct text *t, const char *section, const char *key,
-                          const char *const *hosts, uint32_t n)
-{
-    const char *name = text_word(t, section, key, NULL);
-
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(hosts[i], name) == 0)
-            return i;
-    text_wrong(t, section, key, "there is no [host %s]; add it, or name one that there is", name);
-    return 0;
-}
 
 void load_read(struct load *l, struct text *t, const char *section, const char *const *hosts,
                uint32_t n_hosts, uint64_t until_ns)
@@ -30,8 +18,8 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
 
     c->section = section;
     c->name = text_name(section);
-    c->from = host_find(t, section, "from", hosts, n_hosts);
-    c->to = host_find(t, section, "to", hosts, n_hosts);
+    c->from = probes_host(t, section, "from", hosts, n_hosts);
+    c->to = probes_host(t, section, "to", hosts, n_hosts);
     c->start_ns = text_time(t, section, "start", "0");
     c->stop_ns = text_time(t, section, "stop", "0");
     c->on_ns = text_time(t, section, "on", "0");

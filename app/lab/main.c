@@ -10,43 +10,50 @@
 #include <string.h>
 
 #include <rte_eal.h>
+#include <rte_mbuf.h>
 
 #include "common/eal.h"
 #include "common/say.h"
 #include "lab/buffer.h"
 #include "lab/result.h"
+#include "lab/scene.h"
 #include "lab/text.h"
 
-#define TEXT_BYTES_MAX (1u << 20)
+#define TEXT_BYTES_MAX  (1u << 20)
+#define FRAME_BYTES_MAX 16640u /* of the largest mtu, with its headers */
 
-static void world_text_run(struct text *t, struct result *r)
+static void world_text_run(struct text *t, uint64_t seed, const struct scene_pools *pools,
+                           struct result *r)
 {
-    const char *line = text_section(t, "line", 0);
+    const char *buffer = text_section(t, "buffer", 0);
 
-    if (line != NULL)
-        buffer_run(t, line, r);
-    else if (t->err[0] == '\0')
+    if (t->err[0] != '\0')
+        return;
+    if (buffer != NULL)
+        buffer_run(t, buffer, r);
+    else if (text_section(t, "host", 0) != NULL)
+        scene_run(t, seed, pools, r);
+    else
         snprintf(t->err, sizeof t->err,
-                 "%s: there is nothing to run; add hosts ([host NAME]) or a [line]", t->file);
+                 "%s: there is nothing to run; add hosts ([host NAME]) or a [buffer]", t->file);
 }
 
-static void run(const char *file, char *buffer, uint64_t seed)
+static void run(const char *file, char *buffer, uint64_t seed, const struct scene_pools *pools)
 {
     static struct text t;
     struct result r;
 
     result_init(&r);
     text_read(&t, file, buffer);
-    world_text_run(&t, &r);
+    world_text_run(&t, seed, pools, &r);
     if (text_right(&t))
         result_print(&r, stdout);
     else
         result_print_error(t.err, stdout);
     result_free(&r);
-    (void)seed;
 }
 
-static int serve(void)
+static int serve(const struct scene_pools *pools)
 {
     char head[512], file[400];
     unsigned long bytes;
@@ -66,16 +73,26 @@ static int serve(void)
             return EXIT_FAULT;
         }
         buffer[bytes] = '\0';
-        run(file, buffer, seed);
+        run(file, buffer, seed, pools);
         free(buffer);
     }
     return EXIT_OK;
+}
+
+static struct rte_mempool *pool_make(const char *name, unsigned int n, unsigned int room)
+{
+    struct rte_mempool *p = rte_pktmbuf_pool_create(name, n, 0, 0, (uint16_t)room, SOCKET_ID_ANY);
+
+    if (p == NULL)
+        say("no memory for %u packet buffers; free some memory", n);
+    return p;
 }
 
 int main(int argc, char **argv)
 {
     const char *eal[] = {argv[0], "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
                          "--lcores", "0",      "--no-telemetry", "--log-level", "error"};
+    struct scene_pools pools;
     char err[256];
     int rc;
 
@@ -89,7 +106,12 @@ int main(int argc, char **argv)
         say("%s", err);
         return EXIT_EAL;
     }
-    rc = serve();
+    pools = (struct scene_pools){pool_make("head", 8191, RTE_PKTMBUF_HEADROOM + 1024),
+                                 pool_make("attach", 8191, 0),
+                                 pool_make("wire", 8191, RTE_PKTMBUF_HEADROOM + FRAME_BYTES_MAX)};
+    if (pools.head == NULL || pools.attach == NULL || pools.wire == NULL)
+        return EXIT_EAL;
+    rc = serve(&pools);
     rte_eal_cleanup();
     return rc;
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See probes.h. */
+#include "lab/probes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sim/segment.h"
+
+uint32_t probes_host(struct text *t, const char *section, const char *key,
+                     const char *const *hosts, uint32_t n)
+{
+    const char *name = text_word(t, section, key, NULL);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(hosts[i], name) == 0)
+            return i;
+    text_wrong(t, section, key, "there is no [host %.40s]; add it, or name one that there is", name);
+    return 0;
+}
+
+void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
+                 uint32_t n_hosts, uint64_t until_ns)
+{
+    const char *names = text_word(t, section, "names", "first second");
+    double length[2] = {0, 0};
+
+    p->name = text_name(section);
+    p->from = probes_host(t, section, "from", hosts, n_hosts);
+    p->to = probes_host(t, section, "to", hosts, n_hosts);
+    p->every_ns = text_time(t, section, "every", "100ms");
+    p->start_ns = text_time(t, section, "start", "0");
+    p->until_ns = until_ns;
+    if (text_reals(t, section, "lengths", "46 68", length, 2) == 1)
+        length[1] = length[0];
+    if (sscanf(names, "%23s %23s", p->of[0].name, p->of[1].name) != 2)
+        text_wrong(t, section, "names", "\"%.60s\" are not two names; write \"short long\"", names);
+    for (uint32_t k = 0; k < 2; k++) {
+        if (!(length[k] >= SEGMENT_IP_BYTES && length[k] <= 9000))
+            text_wrong(t, section, "lengths",
+                       "a probe has %u to 9000 bytes, its IP header included; correct it",
+                       SEGMENT_IP_BYTES);
+        p->of[k].ip_len = (uint16_t)length[k];
+        owd_init(&p->of[k].owd);
+    }
+    if (p->every_ns == 0)
+        text_wrong(t, section, "every", "0 is no interval; write for example 100ms");
+}
+
+static void seen(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now)
+{
+    struct probes *p = ctx;
+    struct probes_class *c = &p->of[number % 2];
+    uint64_t sent = now - cycles;
+    uint64_t increment = owd_increment(&c->owd, sent, now, p->until_ns);
+
+    result_point(c->series, sent, (double)increment / 1e9);
+    if (sent < p->from_ns)
+        return;
+    c->came++;
+    histogram_add(&c->increment, increment);
+    histogram_add(&c->delay, cycles);
+    (void)ip_len;
+}
+
+void probes_open(struct probes *p, const struct frame_route *route, uint64_t hz, uint64_t from_ns,
+                 struct rte_mempool *pool, struct result *r)
+{
+    struct probe_config probe = {.route = *route, .hz = hz, .start = p->start_ns + 1000};
+    struct mirror_config mirror = {.of = &p->probe, .pool = pool, .hook = {seen, p}};
+
+    probe.interval_ns = p->every_ns;
+    probe.ip_len[0] = p->of[0].ip_len;
+    probe.ip_len[1] = p->of[1].ip_len;
+    probe.pool = pool;
+    mirror.route = *route;
+    mirror.route.dport = route->sport;
+    mirror.route.sport = route->dport;
+    p->from_ns = from_ns;
+    probe_init(&p->probe, &probe);
+    mirror_init(&p->mirror, &mirror);
+    for (uint32_t k = 0; k < 2; k++)
+        p->of[k].series = result_series(r, "s", "increment.%s.%s", p->name, p->of[k].name);
+}
+
+/* Of class k: those sent while observed. */
+static uint64_t sent_of(const struct probes *p, uint32_t k)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = k; i < p->probe.sent; i += 2)
+        n += probe_when(&p->probe, i) >= p->from_ns;
+    return n;
+}
+
+void probes_tell(const struct probes *p, struct result *r)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct probes_class *c = &p->of[k];
+        const struct histogram *h = &c->increment;
+        double none = c->came > 0 ? 0 : NAN;
+
+        result_value(r, none + (double)histogram_quantile(h, 1, 2) / 1e9, "s",
+                     "increment_median.%s.%s", p->name, c->name);
+        result_value(r, none + (double)h->max / 1e9, "s", "increment_max.%s.%s", p->name, c->name);
+        result_value(r, none + (double)histogram_mean(h) / 1e9, "s", "increment_mean.%s.%s",
+                     p->name, c->name);
+        result_value(r, none + (double)histogram_mean(&c->delay) / 1e9, "s", "delay_mean.%s.%s",
+                     p->name, c->name);
+        /* what is still under way at the end counts as lost, too */
+        result_value(r, (double)(sent_of(p, k) - c->came), "packets", "probes_lost.%s.%s", p->name,
+                     c->name);
+    }
+}

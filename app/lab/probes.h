@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Probes of one-way delay on a scene (spec "TCP over frame relay"): frames of two lengths in turn,
+ * from one host's port to another's, through whatever is between; what each took beyond the least
+ * is its increment (lib/probe). The frames are sim/probe's.
+ */
+#ifndef LAB_PROBES_H
+#define LAB_PROBES_H
+
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "lab/result.h"
+#include "lab/text.h"
+#include "probe/owd.h"
+#include "sim/probe.h"
+
+struct probes_class {
+    char name[24];
+    uint16_t ip_len;
+    struct owd owd;
+    struct histogram increment, delay; /* ns; of frames sent while observed */
+    uint64_t came;
+    json_t *series;
+};
+
+struct probes {
+    const char *name;
+    uint32_t from, to;
+    uint64_t every_ns, start_ns, from_ns, until_ns;
+    struct probe probe;
+    struct mirror mirror;
+    struct probes_class of[2];
+};
+
+void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
+                 uint32_t n_hosts, uint64_t until_ns);
+/* The route's addresses are the hosts'; its ports are ours. */
+void probes_open(struct probes *p, const struct frame_route *route, uint64_t hz, uint64_t from_ns,
+                 struct rte_mempool *pool, struct result *r);
+void probes_tell(const struct probes *p, struct result *r);
+
+/* Which of the hosts a key names. */
+uint32_t probes_host(struct text *t, const char *section, const char *key,
+                     const char *const *hosts, uint32_t n);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See ways.h. */
+#include "lab/ways.h"
+
+#include "path/path.h"
+
+static struct way_sums sums_of(const struct path *p)
+{
+    const struct path_counts *c = path_counts(p);
+    struct way_sums s = {.in = c->in_packets, .out = c->out_packets, .out_bytes = c->out_bytes};
+    struct path_element_info e;
+
+    s.dropped = c->drop_full + c->drop_no_mbuf;
+    for (uint32_t i = 0; path_element(p, i, &e); i++) {
+        s.dropped += e.counts->dropped;
+        s.cells += e.counts->cells;
+        s.excess += e.counts->cells_excess;
+        s.queued_bytes += e.counts->queued_bytes;
+    }
+    return s;
+}
+
+static void way_add(struct ways *w, const struct path *p, const char *host, const char *direction)
+{
+    if (p != NULL)
+        w->way[w->n++] = (struct way){.path = p, .host = host, .direction = direction};
+}
+
+void ways_open(struct ways *w, const struct world *world, const char *const *hosts,
+               uint32_t n_hosts)
+{
+    for (uint32_t i = 0; i < n_hosts; i++) {
+        way_add(w, world_path(world, i, true), hosts[i], "up");
+        way_add(w, world_path(world, i, false), hosts[i], "down");
+    }
+}
+
+void ways_begin(struct ways *w)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        w->way[i].before = sums_of(w->way[i].path);
+}
+
+void ways_sample(struct ways *w, struct result *r, uint64_t now)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct way *y = &w->way[i];
+
+        if (y->queued == NULL)
+            y->queued = result_series(r, "bytes", "queued.%s.%s", y->host, y->direction);
+        result_point(y->queued, now, (double)sums_of(y->path).queued_bytes);
+    }
+}
+
+void ways_tell(const struct ways *w, struct result *r)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        const struct way *y = &w->way[i];
+        struct way_sums now = sums_of(y->path);
+
+        result_value(r, (double)(now.in - y->before.in), "packets", "in.%s.%s", y->host,
+                     y->direction);
+        result_value(r, (double)(now.out - y->before.out), "packets", "out.%s.%s", y->host,
+                     y->direction);
+        result_value(r, (double)(now.out_bytes - y->before.out_bytes), "bytes", "out_bytes.%s.%s",
+                     y->host, y->direction);
+        result_value(r, (double)(now.dropped - y->before.dropped), "packets", "dropped.%s.%s",
+                     y->host, y->direction);
+        result_value(r, (double)now.dropped, "packets", "dropped_ever.%s.%s", y->host,
+                     y->direction);
+        result_value(r, (double)(now.cells - y->before.cells), "cells", "cells.%s.%s", y->host,
+                     y->direction);
+        result_value(r, (double)(now.excess - y->before.excess), "cells", "cells_excess.%s.%s",
+                     y->host, y->direction);
+    }
+}
