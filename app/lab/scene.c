@@ -194,7 +194,7 @@ static void host_make(struct scene *s, uint32_t i)
 
     snprintf(h.name, sizeof h.name, "%.15s", s->host_name[i]);
     snprintf(name, sizeof name, "10.0.0.%u", i + 1);
-    CHECK(addr_parse(name, &h.address[0]));
+    CHECK(addr_parse(name, &h.address[0]) == 0);
     host_read(s, section, &h, &port);
     s->station[i] = (struct frame_route){
         .src_mac = h.mac, .src = h.address[0], .vlan = FRAME_VLAN_NONE};
@@ -296,6 +296,7 @@ static void scene_play(struct scene *s)
 
 static void scene_tell(struct scene *s)
 {
+    result_value(s->r, (double)(s->until_ns - s->from_ns) / 1e9, "s", "observed");
     for (uint32_t i = 0; i < s->n_loads; i++)
         load_tell(&s->load[i], s->r, s->until_ns - s->from_ns);
     for (uint32_t i = 0; i < s->n_probes; i++)

@@ -156,6 +156,7 @@ class Experiment:
         open_names = []
 
         def look(name):
+            name = name if name in values else name.replace("_", " ")
             if name not in values:
                 raise KeyError(name)
             if "${" in values[name]:
@@ -179,7 +180,7 @@ class Experiment:
         lines, ours = [], True
 
         def look(name):
-            return expr.number(values[name])
+            return expr.number(values[name if name in values else name.replace("_", " ")])
 
         for number, raw in enumerate(self.text.split("\n"), 1):
             line = uncomment(raw).strip()

@@ -46,6 +46,13 @@ class Evaluator:
         except KeyError:
             return node.id
 
+    def on_attribute(self, node):
+        """A measure's name may have dots: throughput.bulk."""
+        return f"{self.dotted(node.value)}.{node.attr}"
+
+    def dotted(self, node):
+        return node.id if isinstance(node, ast.Name) else self.on_attribute(node)
+
     def on_list(self, node):
         return [self.run(e) for e in node.elts]
 

@@ -36,6 +36,8 @@ class Table:
         rows = self.select(**filters)
         if not rows:
             raise ValueError(f"no run fits these filters of {measure}")
+        if measure in rows[0]["set"]:
+            return [float(r["set"][measure]) for r in rows]
         if not any(measure in r["values"] for r in rows):
             raise ValueError(f"there is no measure {measure}; there are: {', '.join(sorted(rows[0]['values']))}")
         return [r["values"][measure] for r in rows if r["values"].get(measure) is not None]
