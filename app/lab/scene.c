@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "lab/load.h"
 #include "lab/probes.h"
+#include "lab/tcp93.h"
 #include "lab/ways.h"
 #include "sim/node.h"
 #include "sim/world.h"
@@ -20,7 +21,8 @@
 #define HOSTS_MAX  64u
 #define LOADS_MAX  128u
 #define PROBES_MAX 4u
-#define NODES_MAX  16u
+#define TCPS_MAX   8u
+#define NODES_MAX  32u
 #define FRAMES_MAX 4000u
 #define BURST      32u
 #define PORT_FIRST 20000u /* UDP, of nodes */
@@ -34,9 +36,10 @@ struct scene {
     uint64_t until_ns, from_ns, sample_ns, control_ns, poll_ns, seed;
     const char *host_section[HOSTS_MAX], *host_name[HOSTS_MAX];
     struct frame_route station[HOSTS_MAX]; /* src: the host's addresses */
-    uint32_t n_hosts, n_loads, n_probes, n_nodes;
+    uint32_t n_hosts, n_loads, n_probes, n_tcps, n_nodes;
     struct load load[LOADS_MAX];
     struct probes probes[PROBES_MAX];
+    struct tcp93 tcp[TCPS_MAX];
     struct {
         struct node node;
         uint32_t host;
@@ -241,6 +244,31 @@ static void loads_read(struct scene *s)
     while ((section = text_section(s->t, "owd", s->n_probes)) != NULL && s->n_probes < PROBES_MAX)
         probes_read(&s->probes[s->n_probes++], s->t, section, s->host_name, s->n_hosts,
                     s->until_ns);
+    while ((section = text_section(s->t, "tcp93", s->n_tcps)) != NULL && s->n_tcps < TCPS_MAX)
+        tcp93_read(&s->tcp[s->n_tcps++], s->t, section, s->host_name, s->n_hosts);
+}
+
+/* The models' ends. */
+static void nodes_open(struct scene *s)
+{
+    for (uint32_t i = 0; i < s->n_probes; i++) {
+        struct probes *p = &s->probes[i];
+        struct frame_route route = route_of(s, p->from, p->to, i);
+
+        probes_open(p, &route, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
+        node_add(s, probe_node(&p->probe), p->from);
+        node_add(s, mirror_node(&p->mirror), p->to);
+    }
+    for (uint32_t i = 0; i < s->n_tcps; i++) {
+        struct tcp93 *c = &s->tcp[i];
+        struct frame_route there = route_of(s, c->from, c->to, PROBES_MAX + i);
+        struct frame_route back = route_of(s, c->to, c->from, PROBES_MAX + i);
+
+        RTE_SWAP(back.sport, back.dport);
+        tcp93_open(c, &there, &back, WORLD_HZ, s->pools->wire, world_now(s->w));
+        node_add(s, tahoe_node(&c->tcp), c->from);
+        node_add(s, tahoe_receiver_node(&c->receiver), c->to);
+    }
 }
 
 static void scene_open(struct scene *s)
@@ -250,14 +278,7 @@ static void scene_open(struct scene *s)
     for (uint32_t i = 0; i < s->n_loads; i++)
         load_open(&s->load[i], world_host(s->w, s->load[i].cfg.from),
                   world_host(s->w, s->load[i].cfg.to), now);
-    for (uint32_t i = 0; i < s->n_probes; i++) {
-        struct probes *p = &s->probes[i];
-        struct frame_route route = route_of(s, p->from, p->to, i);
-
-        probes_open(p, &route, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
-        node_add(s, probe_node(&p->probe), p->from);
-        node_add(s, mirror_node(&p->mirror), p->to);
-    }
+    nodes_open(s);
     ways_open(&s->ways, s->w, s->host_name, s->n_hosts);
 }
 
@@ -267,6 +288,8 @@ static void scene_begin(struct scene *s)
 {
     for (uint32_t i = 0; i < s->n_loads; i++)
         load_begin(&s->load[i]);
+    for (uint32_t i = 0; i < s->n_tcps; i++)
+        tcp93_begin(&s->tcp[i]);
     ways_begin(&s->ways);
 }
 
@@ -288,6 +311,8 @@ static void scene_play(struct scene *s)
             continue;
         for (uint32_t i = 0; i < s->n_loads; i++)
             load_sample(&s->load[i], s->r, sample_at, s->sample_ns);
+        for (uint32_t i = 0; i < s->n_tcps; i++)
+            tcp93_sample(&s->tcp[i], s->r, sample_at, s->sample_ns);
         ways_sample(&s->ways, s->r, sample_at);
         sample_at += s->sample_ns;
     }
@@ -301,6 +326,8 @@ static void scene_tell(struct scene *s)
         load_tell(&s->load[i], s->r, s->until_ns - s->from_ns);
     for (uint32_t i = 0; i < s->n_probes; i++)
         probes_tell(&s->probes[i], s->r);
+    for (uint32_t i = 0; i < s->n_tcps; i++)
+        tcp93_tell(&s->tcp[i], s->r, s->until_ns - s->from_ns);
     ways_tell(&s->ways, s->r);
 }
 

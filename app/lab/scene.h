@@ -4,7 +4,8 @@
  *
  *   [world]      until, from (observation begins), sample, control, poll
  *   [host NAME]  mtu, up, down (specs of paths, path/path.h), and what host_config has
- *   [load NAME], [owd NAME]
+ *   [load NAME]  what hosts' users do (load.h)
+ *   [owd NAME]   probes of delay (probes.h); [tcp93 NAME]: a TCP of 1993 (tcp93.h)
  *
  * Observation is the time from `from` to `until`; values are of it, series of the whole run.
  */

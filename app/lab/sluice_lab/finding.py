@@ -77,6 +77,16 @@ class Table:
         best = max(means.values())
         return sum(m >= share * best for m in means.values()) / len(means)
 
+    def last(self, measure, value, by, **filters):
+        """The largest value of a parameter up to which every mean is that value."""
+        means = sorted((expr.number(k[0]), v) for k, v in self.groups(measure, [by], **filters).items())
+        found = math.nan
+        for at, mean in means:
+            if mean != value:
+                break
+            found = at
+        return found
+
     def best(self, measure, by, **filters):
         """The largest mean over a grid."""
         means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
@@ -104,7 +114,7 @@ class Table:
             "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
             "most": self.statistic(max), "total": self.statistic(math.fsum, 0),
             "count": lambda measure, **f: len(self.values(measure, **f)),
-            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best,
+            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last,
             "series_mean": self.course_statistic(statistics.fmean),
             "series_median": self.course_statistic(statistics.median),
             "series_most": self.course_statistic(max), "series_least": self.course_statistic(min),
