@@ -42,7 +42,8 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
     if (c->off_ns != 0 && c->on_ns == 0)
         text_wrong(t, section, "off", "there is no \"on\" beside it; add how long the load is on");
     if (c->tail_bytes != 0 && !c->synchronous)
-        text_wrong(t, section, "tail", "only synchronous writers copy tails; add synchronous = yes");
+        text_wrong(t, section, "tail",
+                   "only synchronous writers copy tails; add synchronous = yes");
 }
 
 void load_open(struct load *l, struct host *sender, struct host *receiver, uint64_t now)
@@ -223,9 +224,9 @@ void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_n
         l->grant = result_series(r, "bit/s", "granted.%s", l->cfg.name);
         l->lost = result_series(r, "units", "lost.%s", l->cfg.name);
     }
-    result_point(l->rate, now, (double)(s.rx.rx_bytes - l->last.rx.rx_bytes) * 8e9 / (double)span_ns);
-    result_point(l->grant, now,
-                 s.tx.tx_burst_bytes != 0 ? (double)s.tx.tx_rate_Bps * 8 : NAN);
+    result_point(l->rate, now,
+                 (double)(s.rx.rx_bytes - l->last.rx.rx_bytes) * 8e9 / (double)span_ns);
+    result_point(l->grant, now, s.tx.tx_burst_bytes != 0 ? (double)s.tx.tx_rate_Bps * 8 : NAN);
     result_point(l->lost, now, (double)(s.rx.rx_lost - l->last.rx.rx_lost));
     l->last = s;
 }
@@ -250,8 +251,8 @@ void load_tell(const struct load *l, struct result *r, uint64_t span_ns)
     result_value(r, (double)now.rx.unit_bytes, "bytes", "unit.%s", name);
     result_value(r, (double)now.tx.tx_rate_Bps * 8, "bit/s", "granted.%s", name);
     result_value(r, (double)now.tx.tx_burst_bytes, "bytes", "burst.%s", name);
-    result_value(r, wrote > 0 ? (double)(now.copied - old->copied) / wrote : NAN, "",
-                 "copied.%s", name);
+    result_value(r, wrote > 0 ? (double)(now.copied - old->copied) / wrote : NAN, "", "copied.%s",
+                 name);
     result_value(r, l->read_bytes > 0 ? (double)now.rx.rx_bytes / (double)l->read_bytes : NAN, "",
                  "placed.%s", name);
     result_value(r, l->status, "errno", "status.%s", name);

@@ -40,7 +40,7 @@ struct load {
     struct host *sender, *receiver;
     uint32_t own, peer; /* connections' numbers */
     bool begun, ended;
-    int status; /* what went wrong first; 0: nothing */
+    int status;    /* what went wrong first; 0: nothing */
     uint64_t next; /* number of the request to be sent next */
     uint32_t under_way, tails_used;
     bool writing; /* synchronous: the writer waits for request next - 1 */

@@ -90,8 +90,8 @@ static struct rte_mempool *pool_make(const char *name, unsigned int n, unsigned 
 
 int main(int argc, char **argv)
 {
-    const char *eal[] = {argv[0], "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
-                         "--lcores", "0",      "--no-telemetry", "--log-level", "error"};
+    const char *eal[] = {argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
+                         "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
     struct scene_pools pools;
     char err[256];
     int rc;

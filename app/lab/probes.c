@@ -9,15 +9,16 @@
 #include "base/clock.h"
 #include "sim/segment.h"
 
-uint32_t probes_host(struct text *t, const char *section, const char *key,
-                     const char *const *hosts, uint32_t n)
+uint32_t probes_host(struct text *t, const char *section, const char *key, const char *const *hosts,
+                     uint32_t n)
 {
     const char *name = text_word(t, section, key, NULL);
 
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(hosts[i], name) == 0)
             return i;
-    text_wrong(t, section, key, "there is no [host %.40s]; add it, or name one that there is", name);
+    text_wrong(t, section, key, "there is no [host %.40s]; add it, or name one that there is",
+               name);
     return 0;
 }
 

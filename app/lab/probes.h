@@ -41,7 +41,7 @@ void probes_open(struct probes *p, const struct frame_route *route, uint64_t hz,
 void probes_tell(const struct probes *p, struct result *r);
 
 /* Which of the hosts a key names. */
-uint32_t probes_host(struct text *t, const char *section, const char *key,
-                     const char *const *hosts, uint32_t n);
+uint32_t probes_host(struct text *t, const char *section, const char *key, const char *const *hosts,
+                     uint32_t n);
 
 #endif

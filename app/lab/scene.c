@@ -48,7 +48,8 @@ struct scene {
     bool over;
 };
 
-/* ---- models at a host's port: they share its cable, and it its frames with them --------------- */
+/* ---- models at a host's port: they share its cable, and it its frames with them ---------------
+ */
 
 static void node_add(struct scene *s, struct node node, uint32_t host)
 {
@@ -129,7 +130,8 @@ static void on_app(void *ctx, uint32_t i, struct host *h, uint64_t now)
         world_wake(s->w, i, wake);
 }
 
-/* ---- what is written about it ----------------------------------------------------------------- */
+/* ---- what is written about it -----------------------------------------------------------------
+ */
 
 static void times_read(struct scene *s)
 {
@@ -199,10 +201,14 @@ static void host_make(struct scene *s, uint32_t i)
     snprintf(name, sizeof name, "10.0.0.%u", i + 1);
     CHECK(addr_parse(name, &h.address[0]) == 0);
     host_read(s, section, &h, &port);
-    s->station[i] = (struct frame_route){
-        .src_mac = h.mac, .src = h.address[0], .vlan = FRAME_VLAN_NONE};
+    s->station[i] =
+        (struct frame_route){.src_mac = h.mac, .src = h.address[0], .vlan = FRAME_VLAN_NONE};
     if (s->t->err[0] == '\0' && world_add(s->w, &h, &port, err, sizeof err) < 0)
-        text_wrong(s->t, section, NULL, "%s", err);
+        text_wrong(s->t, section,
+                   port.down == NULL ? "up"
+                   : port.up == NULL ? "down"
+                                     : NULL,
+                   "%s", err);
 }
 
 static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_t to, uint32_t n)

@@ -4,3 +4,7 @@
 
 class LabError(Exception):
     """One line for the user: cause and cure."""
+
+
+class NoRuns(LabError):
+    """No run fits some filters, as where --set has taken the place of a sweep."""

@@ -10,13 +10,14 @@
   x scale, y scale  log
   x label, y label, z label: texts;  x range, y range: LOW HIGH
   y per             values are divided by this number: 1e6 for Mbit/s
+  since             seconds: series from then on
   mark x, mark y    VALUE: TEXT; VALUE: TEXT ... lines across, for what the paper says
   names             VALUE: TEXT; ... what lines are called
 """
 import os
 import statistics
 
-from . import LabError
+from . import LabError, NoRuns
 from .expr import number
 from .finding import Table
 
@@ -24,7 +25,7 @@ from .finding import Table
 STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
           ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
 KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
-        "x label", "y label", "z label", "x range", "y range", "y per", "mark x", "mark y", "names")
+        "x label", "y label", "z label", "x range", "y range", "y per", "mark x", "mark y", "names", "since")
 
 
 def plots():
@@ -66,7 +67,7 @@ class Drawing:
         except ValueError as e:
             section.error("where", f"{e}; correct it")
         if not self.rows:
-            section.error("where", "no run fits; correct sweep or where")
+            raise NoRuns("no run fits")
         self.names = dict(pairs_of(section, "names"))
         self.per = section.number("y per", 1.0)
 
@@ -114,7 +115,7 @@ class Drawing:
     def series(self):
         """[(label, t, v)]: one run of each group; more would hide each other."""
         out = []
-        wanted = self.series_names()
+        wanted, since = self.series_names(), self.section.number("since", 0.0)
         for group, rows in self.groups():
             for name in wanted:
                 s = next((r["series"][name] for r in rows if name in r["series"]), None)
@@ -123,7 +124,8 @@ class Drawing:
                 label = self.names.get(name, name) if len(wanted) > 1 else group
                 if len(wanted) > 1 and group is not None:
                     label = f"{group}: {label}"
-                out.append((label, s["t"], [None if v is None else v / self.per for v in s["v"]]))
+                points = [(t, None if v is None else v / self.per) for t, v in zip(s["t"], s["v"]) if t >= since]
+                out.append((label, [p[0] for p in points], [p[1] for p in points]))
         return out
 
     def course(self, axes):
@@ -211,5 +213,10 @@ def draw(section, rows, folder):
     return path
 
 
-def draw_all(experiment, rows, folder):
-    return [draw(s, rows, folder) for s in experiment.all("figure")]
+def draw_all(experiment, rows, folder, lenient=False):
+    for s in experiment.all("figure"):
+        try:
+            draw(s, rows, folder)
+        except NoRuns as e:
+            if not lenient:
+                s.error("where", f"{e}; correct sweep or where")

@@ -7,7 +7,7 @@ name and a value or list of values (load=5, scheme=[single, dual]), and sweep=NA
 import math
 import statistics
 
-from . import LabError, expr
+from . import NoRuns, expr
 
 
 def same(a, b):
@@ -25,6 +25,8 @@ class Table:
 
     def select(self, sweep=None, **filters):
         rows = [r for r in self.rows if sweep is None or r["sweep"] == sweep]
+        if self.rows and not rows:
+            raise NoRuns(f"no run is of a sweep {sweep}")
         for name, wanted in filters.items():
             wanted = wanted if isinstance(wanted, list) else [wanted]
             if rows and name not in rows[0]["set"]:
@@ -35,7 +37,7 @@ class Table:
     def values(self, measure, **filters):
         rows = self.select(**filters)
         if not rows:
-            raise ValueError(f"no run fits these filters of {measure}")
+            raise NoRuns(f"no run fits these filters of {measure}")
         if measure in rows[0]["set"]:
             return [float(r["set"][measure]) for r in rows]
         if not any(measure in r["values"] for r in rows):
@@ -66,16 +68,24 @@ class Table:
             if row["values"].get(measure) is not None:
                 found.setdefault(row["set"][by], []).append(row["values"][measure])
         if not found:
-            raise ValueError(f"no run fits these filters of {measure}")
+            raise NoRuns(f"no run fits these filters of {measure}")
         return statistics.fmean([statistics.pstdev(v) for v in found.values()])
 
     def wide(self, measure, share, by, **filters):
         """How many of the points of a grid, in mean, reach that share of the best one; as a part of all."""
         means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
         if not means:
-            raise ValueError(f"no run fits these filters of {measure}")
+            raise NoRuns(f"no run fits these filters of {measure}")
         best = max(means.values())
         return sum(m >= share * best for m in means.values()) / len(means)
+
+    def most_over(self, measure, by, name, value, **filters):
+        """For each value of `by`: the largest measure of runs whose parameter `name` is something else,
+        over the mean of those where it is that value. The largest of these."""
+        base = self.groups(measure, [by], **{**filters, name: value})
+        rows = [r for r in self.select(**filters) if not same(r["set"][name], value)]
+        ratios = [r["values"][measure] / base[(r["set"][by],)] for r in rows]
+        return max(ratios) if ratios else math.nan
 
     def last(self, measure, value, by, **filters):
         """The largest value of a parameter up to which every mean is that value."""
@@ -91,14 +101,14 @@ class Table:
         """The largest mean over a grid."""
         means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
         if not means:
-            raise ValueError(f"no run fits these filters of {measure}")
+            raise NoRuns(f"no run fits these filters of {measure}")
         return max(means.values())
 
     def course(self, name, since=-math.inf, until=math.inf, **filters):
         """All values of a series within a time."""
         rows = [r for r in self.select(**filters) if name in r["series"]]
         if not rows:
-            raise ValueError(f"no run that fits has kept the series {name}; name it in \"series\" of its [sweep]")
+            raise NoRuns(f"no run that fits has kept the series {name}; name it in \"series\" of its [sweep]")
         return [v for r in rows for t, v in zip(r["series"][name]["t"], r["series"][name]["v"])
                 if since <= t < until and v is not None]
 
@@ -114,7 +124,7 @@ class Table:
             "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
             "most": self.statistic(max), "total": self.statistic(math.fsum, 0),
             "count": lambda measure, **f: len(self.values(measure, **f)),
-            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last,
+            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last, "most_over": self.most_over,
             "series_mean": self.course_statistic(statistics.fmean),
             "series_median": self.course_statistic(statistics.median),
             "series_most": self.course_statistic(max), "series_least": self.course_statistic(min),
@@ -139,7 +149,7 @@ def within(section, ours, paper):
 
 def judge(section, table):
     """{finding, says, paper, ours, unit, holds, ...} of one [finding]."""
-    section.only("says", "paper", "unit", "ours", "tolerance", "holds", "note", "quick")
+    section.only("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "quick")
     where = f"{section.file}:{section.lines.get('ours', section.line)}: [{section.title}] ours"
     paper = expr.number(section.get("paper", "")) if "paper" in section.keys else None
 
@@ -161,14 +171,24 @@ def judge(section, table):
     return {"finding": section.name, "says": section.need("says"), "paper": paper,
             "ours": None if math.isnan(ours) else ours, "unit": section.get("unit", ""), "holds": holds,
             "wanted": section.get("holds") or f"within {section.keys.get('tolerance')}",
-            "note": section.get("note", "")}
+            "note": section.get("note", ""),
+            # Why it is known not to hold; nothing where it does.
+            "differs": "" if holds else section.get("differs", "")}
 
 
-def judge_all(experiment, rows, quick=False):
-    """All findings; of a quick run only those that it can tell."""
-    table = Table(rows)
-    return [judge(s, table) for s in experiment.all("finding")
-            if not (quick and s.get("quick", "yes") == "no")]
+def judge_all(experiment, rows, quick=False, lenient=False):
+    """All findings; of a quick run only those that it can tell. lenient: those that no run is for are
+    left out, for the user has set otherwise."""
+    table, found = Table(rows), []
+    for s in experiment.all("finding"):
+        if quick and s.get("quick", "yes") == "no":
+            continue
+        try:
+            found.append(judge(s, table))
+        except NoRuns as e:
+            if not lenient:
+                s.error("ours", f"{e}; correct it")
+    return found
 
 
 def text(value):
@@ -185,6 +205,5 @@ def show(findings, out):
         paper = f"; paper {text(f['paper'])}{unit}" if f["paper"] is not None else ""
         print(f"  {'holds ' if f['holds'] else 'FAILS '} {f['says']}: {text(f['ours'])}{unit}{paper} ({f['wanted']})",
               file=out)
-
-
-__all__ = ["Table", "judge_all", "show", "text", "LabError"]
+        if f["differs"]:
+            print(f"         known: {f['differs']}", file=out)

@@ -46,10 +46,11 @@ def finish(e, head, rows, args):
     """Findings and figures of rows that are complete; the findings."""
     folder = store.folder_make(args.out, e.name)
     store.write_rows(folder, head, rows)
-    findings = finding.judge_all(e, rows, head["quick"])
+    lenient = bool(head["given"])
+    findings = finding.judge_all(e, rows, head["quick"], lenient)
     store.write_text(os.path.join(folder, "findings.json"), json.dumps(findings, indent=1) + "\n")
     if not args.no_figures:
-        figure.draw_all(e, rows, folder)
+        figure.draw_all(e, rows, folder, lenient)
     return findings
 
 
@@ -117,7 +118,7 @@ def write_report(places, args):
         folder = os.path.dirname(path)
         head, rows = store.read_rows(os.path.join(folder, "rows.jsonl"))
         e = conf.Experiment(head["file"])
-        chapters.append((e, folder, head, finding.judge_all(e, rows, head["quick"])))
+        chapters.append((e, folder, head, finding.judge_all(e, rows, head["quick"], bool(head["given"]))))
     if not chapters:
         raise LabError(f"{args.out}: there are no results; run \"sluice-lab all --out {args.out}\" first")
     order = list(experiment_paths(places))

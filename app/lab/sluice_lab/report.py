@@ -42,8 +42,9 @@ def table_of(findings):
     for f in findings:
         unit = f" {f['unit']}" if f["unit"] else ""
         paper = "" if f["paper"] is None else finding.text(f["paper"]) + unit
+        why = f'<div class="note"><b>Why not:</b> {esc(f["differs"])}</div>' if f["differs"] else ""
         note = f'<div class="note">{esc(f["note"])}</div>' if f["note"] else ""
-        rows.append(f'<tr><td>{esc(f["says"])}{note}</td><td class="n">{esc(paper)}</td>'
+        rows.append(f'<tr><td>{esc(f["says"])}{note}{why}</td><td class="n">{esc(paper)}</td>'
                     f'<td class="n">{esc(finding.text(f["ours"]) + unit)}</td><td class="soft">{esc(f["wanted"])}</td>'
                     f'<td>{verdict(f["holds"])}</td></tr>')
     return ('<table><tr><th>Finding</th><th class="n">Paper</th><th class="n">Ours</th><th>Wanted</th>'

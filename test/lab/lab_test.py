@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluice-lab from outside: its commands, its messages, doc/lab.md's example, every experiment's quick form.
+
+Usage: lab_test.py SLUICE-LAB SOURCE_ROOT      TAP on standard output
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
+SMALL = """# SPDX-License-Identifier: BSD-3-Clause
+[experiment]
+title = Small
+
+[parameters]
+rate = 10
+until = 2
+
+[world]
+until = ${until}s
+from = 1s
+
+[host a]
+up = rate ${rate}mbit limit 64kB delay 1ms
+[host b]
+
+[load bulk]
+from = a
+to = b
+
+[sweep rates]
+rate = 5 10 20
+repeat = 2
+series = throughput
+
+[finding carries]
+says = What the path carries
+ours = mean(throughput.bulk, rate=10) / 1e6
+unit = Mbit/s
+holds = 8 <= ours <= 10
+
+[figure rate]
+title = Rate
+x = rate
+y = throughput.bulk
+y per = 1e6
+"""
+
+
+def lab(*args, cwd=None):
+    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, cwd=cwd, check=False)
+
+
+def need(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def small(folder, change=lambda text: text):
+    path = os.path.join(folder, "small.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(change(SMALL))
+    return path
+
+
+def read(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as f:
+        return f.read()
+
+
+def experiments():
+    return [line.split()[0] for line in lab("list").stdout.splitlines()]
+
+
+def check_list(folder):
+    files = {f[:-5] for f in os.listdir(os.path.join(ROOT, "config/lab")) if f.endswith(".conf")}
+    need(set(experiments()) == files, f"list has {experiments()}, the folder {files}")
+
+
+def check_run(folder):
+    done = lab("run", small(folder), "--out", folder, "--json", "--quiet")
+    need(done.returncode == 0, done.stderr)
+    found = json.loads(done.stdout)
+    need(len(found) == 1 and found[0]["finding"] == "carries" and found[0]["holds"], done.stdout)
+    need(set(found[0]) >= {"finding", "paper", "ours", "unit", "holds"}, done.stdout)
+    files = set(os.listdir(os.path.join(folder, "small")))
+    need(files >= {"rows.jsonl", "rows.csv", "findings.json", "rate.png", "rate.svg"}, files)
+    rows = [json.loads(line) for line in read(folder, "small", "rows.jsonl").splitlines()[1:]]
+    need(len(rows) == 6 and all(len(r["series"]["throughput.bulk"]["v"]) == 20 for r in rows), "rows")
+    need(len(read(folder, "small", "rows.csv").splitlines()) == 7, "csv")
+
+
+def check_same_seed(folder):
+    path = small(folder)
+    rows = []
+    for out, jobs, seed in (("one", "1", "7"), ("two", "2", "7"), ("other", "2", "8")):
+        out = os.path.join(folder, out)
+        done = lab("run", path, "--out", out, "--seed", seed, "--jobs", jobs, "--no-figures")
+        need(done.returncode == 0, done.stderr)
+        rows.append([{**json.loads(line), "seed": 0} for line in
+                     read(out, "small", "rows.jsonl").splitlines()[1:]])
+    need(rows[0] == rows[1], "the same seed gave other rows")
+
+
+def check_finding_fails(folder):
+    path = small(folder, lambda t: t.replace("holds = 8 <= ours <= 10", "holds = ours > 1000"))
+    done = lab("run", path, "--out", folder, "--no-figures")
+    need(done.returncode == 1 and "FAILS" in done.stdout, done.stdout + done.stderr)
+
+
+def check_set(folder):
+    done = lab("run", small(folder), "--out", folder, "--set", "rate=40", "--set", "until=1.5", "--no-figures")
+    rows = [json.loads(line) for line in read(folder, "small", "rows.jsonl").splitlines()[1:]]
+    need(done.returncode == 0 and len(rows) == 2, done.stderr)
+    need(all(20e6 < r["values"]["throughput.bulk"] < 40e6 for r in rows), rows)
+
+
+def check_shards(folder):
+    path = small(folder)
+    whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
+    need(lab("run", path, "--out", whole, "--no-figures").returncode == 0, "run")
+    for i in (0, 2):
+        need(lab("sweep", path, "--out", parts, "--shard", f"{i}/3").returncode == 0, f"shard {i}")
+    lacking = lab("merge", parts, "--out", folder)
+    need(lacking.returncode == 2 and "2 of 6 runs are missing" in lacking.stderr, lacking.stderr)
+    need(lab("sweep", path, "--out", parts, "--shard", "1/3").returncode == 0, "shard 1")
+    done = lab("merge", parts, "--out", folder)
+    need(done.returncode == 0 and "holds" in done.stdout, done.stdout + done.stderr)
+    need(read(folder, "small", "rows.jsonl") == read(whole, "small", "rows.jsonl"), "merged rows differ from a run's")
+
+
+def check_grid(folder):
+    done = lab("sweep", small(folder), "--out", folder, "--grid", "rate=1..4", "--grid", "until=1.2,1.4", "--repeat", "2")
+    need(done.returncode == 0, done.stderr)
+    need(len(read(folder, "small", "rows.csv").splitlines()) == 17, "a grid of 4 x 2, twice")
+
+
+def check_report(folder):
+    need(lab("run", small(folder), "--out", folder).returncode == 0, "run")
+    done = lab("report", "--out", folder)
+    page = read(folder, "report.html")
+    need(done.returncode == 0, done.stderr)
+    need(page.count("data:image/svg+xml;base64,") == 1 and "✓ holds" in page, "the page lacks its parts")
+    need(not re.search(r"(?:src|href)=\"(?!data:|#)", page), "the page needs something from outside")
+
+
+MISTAKES = {
+    "a key of the world": (("delay 1ms\n", "delay 1ms\nmtv = 1500\n"), r"small\.conf:15: \[host a\] mtv: .*did you mean mtu"),
+    "a path": (("delay 1ms", "dellay 1ms"), r"small\.conf:14: \[host a\] up: .*dellay"),
+    "a host": (("to = b", "to = c"), r"small\.conf:19: \[load bulk\] to: there is no \[host c\]; "),
+    "a value": (("from = 1s", "from = 1 parsec"), r"small\.conf:11: \[world\] from: .*; write for example 10ms"),
+    "an expression": (("/ 1e6\n", "/ one\n"), r"small\.conf:28: \[finding carries\] ours: .*correct it"),
+    "a measure": (("throughput.bulk, rate", "thruput.bulk, rate"), r"there is no measure thruput\.bulk; there are: .*throughput\.bulk"),
+    "a reach for Python": (("mean(throughput.bulk, rate=10)", "().__class__"), r"small\.conf:28: .*correct it"),
+    "a parameter": (("${rate}", "${rat}"), r"small\.conf:14: \$\{\.\.\.\}: there is no parameter rat; "),
+    "a section": (("[sweep rates]", "[swep rates]"), r"small\.conf:22: \[swep rates\]: there is no such kind of section"),
+    "a figure": (("x = rate", "x = size"), r"\[figure rate\] x: there is no parameter size; there are: "),
+    "a key twice": (("rate = 10\n", "rate = 10\nrate = 9\n"), r"small\.conf:7: .*is there twice, first in line 6"),
+}
+
+
+def check_mistakes(folder):
+    for name, ((old, new), pattern) in MISTAKES.items():
+        need(old in SMALL, f"{name}: the test does not fit its file")
+        done = lab("run", small(folder, lambda t, a=old, b=new: t.replace(a, b, 1)), "--out", folder)
+        need(done.returncode == 2, f"{name}: status {done.returncode}: {done.stderr}")
+        need(re.search(pattern, done.stderr), f"{name}: {done.stderr}")
+        need(len(done.stderr.strip().splitlines()) == 1, f"{name}: more than a line: {done.stderr}")
+
+
+def check_unknown(folder):
+    for args, text in ((("run", "nothing"), "there is no experiment"), (("run", small(folder), "--set", "x=1"), "no parameter x"),
+                       (("sweep", small(folder), "--shard", "3/3"), "--shard 3/3"), (("report", "--out", folder), "no results"),
+                       (("merge", folder), "rows-I-of-N")):
+        done = lab(*args, *(("--out", folder) if "--out" not in args else ()))
+        need(done.returncode == 2 and text in done.stderr, f"{args}: {done.stderr}")
+
+
+def check_example(folder):
+    """doc/lab.md's file, run with doc/lab.md's words."""
+    page = read(ROOT, "doc", "lab.md")
+    text = re.search(r"```ini\n(.*?)```", page, re.DOTALL).group(1)
+    name = re.search(r"sluice-lab run \./(\S+\.conf)", page).group(1)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    done = lab("run", "./" + name, cwd=folder)
+    need(done.returncode == 0 and "holds" in done.stdout and "FAILS" not in done.stdout, done.stdout + done.stderr)
+
+
+def check_quick(name):
+    def check(folder):
+        done = lab("run", name, "--quick", "--json", "--quiet", "--no-figures", "--out", folder)
+        need(done.returncode in (0, 1), f"status {done.returncode}: {done.stderr}")
+        found = json.loads(done.stdout)
+        need(found, "no finding")
+        bad = [f"{f['says']}: {f['ours']} {f['unit']} ({f['wanted']})" for f in found if not f["holds"] and not f["differs"]]
+        need(not bad, "; ".join(bad))
+        need(done.returncode == (0 if all(f["holds"] for f in found) else 1), "exit status")
+    return check
+
+
+def main():
+    checks = {f.__name__[6:].replace("_", " "): f for f in
+              (check_list, check_run, check_same_seed, check_finding_fails, check_set, check_shards, check_grid,
+               check_report, check_mistakes, check_unknown, check_example)}
+    checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
+    failed = 0
+    for i, (name, check) in enumerate(checks.items(), 1):
+        with tempfile.TemporaryDirectory(prefix="sluice-lab-test.") as folder:
+            try:
+                check(folder)
+                print(f"ok {i} - {name}")
+            except (AssertionError, OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {i} - {name}")
+                text = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
+                print("\n".join("# " + line for line in text.splitlines()[-30:]))
+        sys.stdout.flush()
+    print(f"1..{len(checks)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
