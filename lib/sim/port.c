@@ -47,7 +47,7 @@ void port_destroy(struct port *p)
     }
 }
 
-bool port_receive(struct port *p, struct rte_mbuf *m)
+bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
 {
     if (p->trouble[WORLD_RX_NO_MBUF]) {
         p->seen.rx_nombuf++;
@@ -60,6 +60,8 @@ bool port_receive(struct port *p, struct rte_mbuf *m)
         return false;
     }
     CHECK(m->nb_segs == 1 && m->next == NULL);
+    if (p->ring_count == 0 && p->cfg.turn_ns != 0 && p->free_at < now + p->cfg.turn_ns)
+        p->free_at = now + p->cfg.turn_ns;
     if (p->ring_count++ == 0)
         p->ring_head = m;
     else

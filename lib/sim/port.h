@@ -48,7 +48,7 @@ bool port_create(struct port *p);
 void port_destroy(struct port *p);
 
 /* A frame has come. False if it was lost, for a reason that is counted in seen. */
-bool port_receive(struct port *p, struct rte_mbuf *m);
+bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now);
 /* Takes frames from the ring. */
 uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max);
 /* Begins or ends a trouble. */

@@ -263,7 +263,7 @@ static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
     if (w->port[i].trouble[WORLD_CUT]) {
         w->counts.cut++;
         rte_pktmbuf_free(m);
-    } else if (port_receive(&w->port[i], m)) {
+    } else if (port_receive(&w->port[i], m, w->now)) {
         poll_schedule(w, i);
     }
 }

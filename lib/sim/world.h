@@ -59,6 +59,8 @@ struct world_port {
     uint64_t poll_spread_ns; /* and up to so much more, at random */
     uint64_t service_Bps;    /* the host is at work for so many bytes of frames that it took or gave
                                 a second, and not polled meanwhile; 0: no time at all */
+    uint64_t turn_ns;        /* a frame that finds the ring empty stops the host for so long, before
+                                it is taken: the machine turns from sending to receiving */
     uint64_t keep_ns;        /* frames refused for so long are given up */
     uint64_t seed;           /* of what is random about the port and its paths */
     struct world_spell spell[WORLD_TROUBLES];

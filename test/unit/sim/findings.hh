@@ -14,7 +14,8 @@
 
 #include <rte_mbuf.h>
 
-extern rte_mempool *test_pool;
+// Whole frames; heads of frames; mbufs without room, for what is attached.
+extern rte_mempool *test_pool, *test_heads, *test_attach;
 
 class Findings
 {

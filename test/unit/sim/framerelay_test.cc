@@ -75,8 +75,8 @@ TEST(FrRegions, LinearAndSaturation)
           236 * 1.04);
     f.add("fr-regions: its delay increment, median", "40-80 ms",
           two.increment_ms(2, kSettled, kEnd, 0.5), "ms", 40, 80);
-    f.add("fr-regions: 26 MSS: rate against 2 MSS", "1",
-          most.rate_bps(kSettled, kEnd) / 1e3 / rate, "", 0.99, 1.01);
+    f.add("fr-regions: 26 MSS: rate against 2 MSS", "1", most.rate_bps(kSettled, kEnd) / 1e3 / rate,
+          "", 0.99, 1.01);
     f.add("fr-regions: 26 MSS: delay increment, median", "1180 ms",
           most.increment_ms(2, kSettled, kEnd, 0.5), "ms", 1180 * 0.9, 1180 * 1.1);
     // Five frames tell a rate as even as the paper's figures 6 and 7.
@@ -114,8 +114,8 @@ TEST(FrRegions, BordersFollowTheQueue)
 
     f.add("fr-regions: 38 kB: right border of saturation", "26 MSS",
           border(frame_relay("38kB"), 20), "MSS", 24, 28);
-    f.add("fr-regions: 8 kB: overflow from", "7 MSS", border(frame_relay("8kB"), 2) + 1.0, "MSS",
-          5, 9);
+    f.add("fr-regions: 8 kB: overflow from", "7 MSS", border(frame_relay("8kB"), 2) + 1.0, "MSS", 5,
+          9);
 }
 
 // At the very border the queue is full with TCP's own frames. TCP sends when one of them has left,
@@ -203,8 +203,8 @@ TEST(FrRegions, SmallQueue)
 TEST(FrPriority, WorksOnALeasedLine)
 {
     Findings &f = Findings::get();
-    std::string path =
-        "rate 10mbit 24 rate 256kbit band length 68 limit 20 band limit 30 rate 10mbit 24 delay 1ms";
+    std::string path = "rate 10mbit 24 rate 256kbit band length 68 limit 20 band limit 30 rate "
+                       "10mbit 24 delay 1ms";
     Bulk b = bulk(25, path);
 
     b.run(kEnd);

@@ -8,7 +8,7 @@
 #include "eal.hh"
 #include "findings.hh"
 
-rte_mempool *test_pool;
+rte_mempool *test_pool, *test_heads, *test_attach;
 
 int main(int argc, char **argv)
 {
@@ -16,16 +16,20 @@ int main(int argc, char **argv)
     if (!eal_start(argv[0], "512"))
         return 1;
     test_pool = rte_pktmbuf_pool_create("test", 8191, 0, 0, 10240 + RTE_PKTMBUF_HEADROOM, 0);
-    if (test_pool == nullptr) {
+    test_heads = rte_pktmbuf_pool_create("heads", 8191, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, 0);
+    test_attach = rte_pktmbuf_pool_create("attach", 8191, 0, 0, 0, 0);
+    if (test_pool == nullptr || test_heads == nullptr || test_attach == nullptr) {
         std::fprintf(stderr, "no memory for packets\n");
         return 1;
     }
     int rc = RUN_ALL_TESTS();
 
     Findings::get().print();
-    if (rte_mempool_in_use_count(test_pool) != 0) {
-        std::fprintf(stderr, "%u packets did not come back\n", rte_mempool_in_use_count(test_pool));
-        rc = 1;
-    }
+    for (rte_mempool *pool : {test_pool, test_heads, test_attach})
+        if (rte_mempool_in_use_count(pool) != 0) {
+            std::fprintf(stderr, "%s: %u did not come back\n", pool->name,
+                         rte_mempool_in_use_count(pool));
+            rc = 1;
+        }
     return rc;
 }
