@@ -222,11 +222,13 @@ void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_n
     if (l->rate == NULL) {
         l->rate = result_series(r, "bit/s", "throughput.%s", l->cfg.name);
         l->grant = result_series(r, "bit/s", "granted.%s", l->cfg.name);
+        l->burst = result_series(r, "bytes", "burst.%s", l->cfg.name);
         l->lost = result_series(r, "units", "lost.%s", l->cfg.name);
     }
     result_point(l->rate, now,
                  (double)(s.rx.rx_bytes - l->last.rx.rx_bytes) * 8e9 / (double)span_ns);
     result_point(l->grant, now, s.tx.tx_burst_bytes != 0 ? (double)s.tx.tx_rate_Bps * 8 : NAN);
+    result_point(l->burst, now, (double)s.tx.tx_burst_bytes);
     result_point(l->lost, now, (double)(s.rx.rx_lost - l->last.rx.rx_lost));
     l->last = s;
 }

@@ -47,7 +47,7 @@ struct load {
     uint64_t written, written_bytes, copied_bytes, read_bytes, delay_ns, sent_at;
     uint8_t *data;
     struct load_state before, last; /* when observation begins; at the last sample */
-    json_t *rate, *grant, *lost;
+    json_t *rate, *grant, *burst, *lost;
 };
 
 /* hosts: names, to find from and to. */

@@ -15,6 +15,7 @@
 #include "lab/tcp93.h"
 #include "lab/ways.h"
 #include "sim/node.h"
+#include "sim/workstation.h"
 #include "sim/world.h"
 #include "wire/frame.h"
 
@@ -150,6 +151,21 @@ static void times_read(struct scene *s)
         text_wrong(s->t, w, "sample", "sample and poll must be above 0; correct them");
 }
 
+/* What stands around the product's host: nothing, or a workstation of 1990, which receives. */
+static void machine_read(struct text *t, const char *section, uint16_t mtu, struct world_port *port)
+{
+    static const char *const words[] = {"none", "sparc1", "sun3", NULL};
+    static const struct workstation *const machines[] = {NULL, &workstation_sparc1,
+                                                         &workstation_sun3};
+    const struct workstation *m = machines[text_choice(t, section, "machine", "none", words)];
+    uint32_t user = (uint32_t)text_size(t, section, "machine packet", "1454");
+
+    if (user == 0)
+        text_wrong(t, section, "machine packet", "0 bytes; write what of a packet was the user's");
+    else if (m != NULL)
+        workstation_receives(m, mtu + RTE_ETHER_HDR_LEN, user, port);
+}
+
 static void host_read(struct scene *s, const char *section, struct host_config *h,
                       struct world_port *port)
 {
@@ -162,6 +178,7 @@ static void host_read(struct scene *s, const char *section, struct host_config *
     h->burst_bytes = text_size(t, section, "burst", "0");
     h->early = (uint32_t)text_number(t, section, "early", "4", 0, 64);
     h->ahead = (uint32_t)text_number(t, section, "ahead", "0", 0, 1024);
+    h->repeat_us = (uint32_t)(text_time(t, section, "repeat", "2ms") / 1000);
     h->silence_ms = (uint32_t)(text_time(t, section, "silence", "10s") / 1000000);
     h->contract.pcr_Bps = text_rate(t, section, "pcr", "0");
     h->contract.scr_Bps = text_rate(t, section, "scr", "0");
@@ -173,6 +190,8 @@ static void host_read(struct scene *s, const char *section, struct host_config *
     port->down = *port->down != '\0' ? port->down : NULL;
     port->ring = (uint32_t)text_number(t, section, "ring", "0", 0, 65536);
     port->service_Bps = text_rate(t, section, "service", "0");
+    port->turn_ns = text_time(t, section, "turn", "0");
+    machine_read(t, section, h->mtu, port);
 }
 
 static void host_make(struct scene *s, uint32_t i)
@@ -190,7 +209,6 @@ static void host_make(struct scene *s, uint32_t i)
         .conns = LOADS_MAX,
         .depth = 1024,
         .gaps = 1024,
-        .repeat_us = 2000,
         .head_pool = s->pools->head,
         .attach_pool = s->pools->attach,
         .copy_pool = s->pools->wire,
