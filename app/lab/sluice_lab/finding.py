@@ -24,7 +24,8 @@ class Table:
         self.rows = rows
 
     def select(self, sweep=None, **filters):
-        rows = [r for r in self.rows if sweep is None or r["sweep"] == sweep]
+        sweeps = sweep if isinstance(sweep, list) else [sweep]
+        rows = [r for r in self.rows if sweep is None or r["sweep"] in sweeps]
         if self.rows and not rows:
             raise NoRuns(f"no run is of a sweep {sweep}")
         for name, wanted in filters.items():
@@ -87,6 +88,10 @@ class Table:
         ratios = [r["values"][measure] / base[(r["set"][by],)] for r in rows]
         return max(ratios) if ratios else math.nan
 
+    def least_ratio(self, measure, other, **filters):
+        """The least of a measure over another, or over a parameter, of single runs."""
+        return min(a / b for a, b in zip(self.values(measure, **filters), self.values(other, **filters)))
+
     def last(self, measure, value, by, **filters):
         """The largest value of a parameter up to which every mean is that value."""
         means = sorted((expr.number(k[0]), v) for k, v in self.groups(measure, [by], **filters).items())
@@ -124,7 +129,7 @@ class Table:
             "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
             "most": self.statistic(max), "total": self.statistic(math.fsum, 0),
             "count": lambda measure, **f: len(self.values(measure, **f)),
-            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last, "most_over": self.most_over,
+            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last, "least_ratio": self.least_ratio, "most_over": self.most_over,
             "series_mean": self.course_statistic(statistics.fmean),
             "series_median": self.course_statistic(statistics.median),
             "series_most": self.course_statistic(max), "series_least": self.course_statistic(min),
