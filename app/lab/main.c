@@ -15,6 +15,7 @@
 #include "common/eal.h"
 #include "common/say.h"
 #include "lab/buffer.h"
+#include "lab/policed.h"
 #include "lab/result.h"
 #include "lab/scene.h"
 #include "lab/text.h"
@@ -26,16 +27,20 @@ static void world_text_run(struct text *t, uint64_t seed, const struct scene_poo
                            struct result *r)
 {
     const char *buffer = text_section(t, "buffer", 0);
+    const char *stream = text_section(t, "stream", 0);
 
     if (t->err[0] != '\0')
         return;
     if (buffer != NULL)
         buffer_run(t, buffer, r);
+    else if (stream != NULL)
+        policed_run(t, stream, seed, pools->wire, r);
     else if (text_section(t, "host", 0) != NULL)
         scene_run(t, seed, pools, r);
     else
         snprintf(t->err, sizeof t->err,
-                 "%s: there is nothing to run; add hosts ([host NAME]) or a [buffer]", t->file);
+                 "%s: there is nothing to run; add hosts ([host NAME]), a [buffer] or a [stream]",
+                 t->file);
 }
 
 static void run(const char *file, char *buffer, uint64_t seed, const struct scene_pools *pools)

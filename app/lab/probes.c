@@ -34,6 +34,8 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
     p->every_ns = text_time(t, section, "every", "100ms");
     p->start_ns = text_time(t, section, "start", "0");
     p->until_ns = until_ns;
+    p->reflect = text_yes(t, section, "reflect", "no");
+    p->turn_ns = text_time(t, section, "turn", "0");
     if (text_reals(t, section, "lengths", "46 68", length, 2) == 1)
         length[1] = length[0];
     if (sscanf(names, "%23s %23s", p->of[0].name, p->of[1].name) != 2)
@@ -66,19 +68,31 @@ static void seen(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, u
     (void)ip_len;
 }
 
-void probes_open(struct probes *p, const struct frame_route *route, uint64_t hz, uint64_t from_ns,
-                 struct rte_mempool *pool, struct result *r)
+static void came_back(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now)
 {
-    struct probe_config probe = {.route = *route, .hz = hz, .start = p->start_ns + 1000};
+    struct probes *p = ctx;
+
+    if (now - cycles >= p->from_ns)
+        histogram_add(&p->round, cycles);
+    (void)number;
+    (void)ip_len;
+}
+
+void probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
+                 uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r)
+{
+    struct probe_config probe = {.route = *there, .hz = hz, .start = p->start_ns + 1000};
     struct mirror_config mirror = {.of = &p->probe, .pool = pool, .hook = {seen, p}};
 
     probe.interval_ns = p->every_ns;
     probe.ip_len[0] = p->of[0].ip_len;
     probe.ip_len[1] = p->of[1].ip_len;
     probe.pool = pool;
-    mirror.route = *route;
-    mirror.route.dport = route->sport;
-    mirror.route.sport = route->dport;
+    probe.hook.seen = came_back;
+    probe.hook.ctx = p;
+    mirror.route = *back;
+    mirror.reflect = p->reflect;
+    mirror.turn_ns = p->turn_ns;
     p->from_ns = from_ns;
     probe_init(&p->probe, &probe);
     mirror_init(&p->mirror, &mirror);
@@ -98,6 +112,12 @@ static uint64_t sent_of(const struct probes *p, uint32_t k)
 
 void probes_tell(const struct probes *p, struct result *r)
 {
+    if (p->reflect)
+        result_value(r,
+                     histogram_count(&p->round) > 0
+                         ? (double)p->round.sum / (double)histogram_count(&p->round) / 1e9
+                         : NAN,
+                     "s", "round_mean.%s", p->name);
     for (uint32_t k = 0; k < 2; k++) {
         const struct probes_class *c = &p->of[k];
         const struct histogram *h = &c->increment;

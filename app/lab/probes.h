@@ -27,7 +27,9 @@ struct probes_class {
 struct probes {
     const char *name;
     uint32_t from, to;
-    uint64_t every_ns, start_ns, from_ns, until_ns;
+    uint64_t every_ns, start_ns, from_ns, until_ns, turn_ns;
+    bool reflect;           /* the other host sends them back, turn_ns later */
+    struct histogram round; /* ns, of those that came back while observed */
     struct probe probe;
     struct mirror mirror;
     struct probes_class of[2];
@@ -35,9 +37,9 @@ struct probes {
 
 void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
                  uint32_t n_hosts, uint64_t until_ns);
-/* The route's addresses are the hosts'; its ports are ours. */
-void probes_open(struct probes *p, const struct frame_route *route, uint64_t hz, uint64_t from_ns,
-                 struct rte_mempool *pool, struct result *r);
+/* Routes between the two hosts, there and back, each with the other's ports turned round. */
+void probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
+                 uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r);
 void probes_tell(const struct probes *p, struct result *r);
 
 /* Which of the hosts a key names. */

@@ -277,9 +277,11 @@ static void nodes_open(struct scene *s)
 {
     for (uint32_t i = 0; i < s->n_probes; i++) {
         struct probes *p = &s->probes[i];
-        struct frame_route route = route_of(s, p->from, p->to, i);
+        struct frame_route there = route_of(s, p->from, p->to, i);
+        struct frame_route back = route_of(s, p->to, p->from, i);
 
-        probes_open(p, &route, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
+        RTE_SWAP(back.sport, back.dport);
+        probes_open(p, &there, &back, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
         node_add(s, probe_node(&p->probe), p->from);
         node_add(s, mirror_node(&p->mirror), p->to);
     }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a path does to a stream at an even rate (spec "ATM-LAN and ATM-WAN", figure 5 and table 1):
+ * numbered cells, of which the distances between lost ones are told; or frames, whose cells come
+ * one after the other on a line of that rate.
+ *
+ *   [stream]  path, rate (of cells of 53 bytes, in bits on the line), cells (how many)
+ *             frame: 0, or the bytes of an IP packet; skip: frames before counting begins
+ */
+#ifndef LAB_POLICED_H
+#define LAB_POLICED_H
+
+#include <stdint.h>
+
+#include "lab/result.h"
+#include "lab/text.h"
+
+struct rte_mempool;
+
+void policed_run(struct text *t, const char *section, uint64_t seed, struct rte_mempool *pool,
+                 struct result *r);
+
+#endif
