@@ -212,7 +212,7 @@ static struct load_state state_of(const struct load *l)
 
 void load_begin(struct load *l)
 {
-    l->before = l->last = state_of(l);
+    l->before = state_of(l);
 }
 
 void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_ns)

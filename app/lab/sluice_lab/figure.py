@@ -9,7 +9,7 @@
   by                a line for each value of this parameter
   x scale, y scale  log
   x label, y label, z label: texts;  x range, y range: LOW HIGH
-  y per             values are divided by this number: 1e6 for Mbit/s
+  x per, y per      values are divided by this number: 1e6 for Mbit/s
   since             seconds: series from then on
   mark x, mark y    VALUE: TEXT; VALUE: TEXT ... lines across, for what the paper says
   names             VALUE: TEXT; ... what lines are called
@@ -25,7 +25,7 @@ from .finding import Table
 STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
           ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
 KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
-        "x label", "y label", "z label", "x range", "y range", "y per", "mark x", "mark y", "names", "since")
+        "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names", "since")
 
 
 def plots():
@@ -69,7 +69,7 @@ class Drawing:
         if not self.rows:
             raise NoRuns("no run fits")
         self.names = dict(pairs_of(section, "names"))
-        self.per = section.number("y per", 1.0)
+        self.per, self.x_per = section.number("y per", 1.0), section.number("x per", 1.0)
 
     def check(self, key, known, what):
         name = self.section.need(key)
@@ -96,7 +96,7 @@ class Drawing:
             found = {}
             for r in rows:
                 if r["values"].get(y) is not None:
-                    found.setdefault(number(r["set"][x]), []).append(r["values"][y] / self.per)
+                    found.setdefault(number(r["set"][x]) / self.x_per, []).append(r["values"][y] / self.per)
             at = sorted(found)
             axes.plot(at, [statistics.fmean(found[v]) for v in at], color=colour, linestyle=dashes, marker=marker,
                       markersize=5, linewidth=1.8, label=name)
@@ -179,6 +179,9 @@ class Drawing:
         for name, scale, limits in (("x", axes.set_xscale, axes.set_xlim), ("y", axes.set_yscale, axes.set_ylim)):
             if s.get(f"{name} scale"):
                 scale(s.get(f"{name} scale"))
+                side = axes.xaxis if name == "x" else axes.yaxis
+                if s.get("kind") != "surface":
+                    side.set_major_formatter(lambda v, _: f"{v:g}")
             if s.get(f"{name} range"):
                 limits(*[float(v) for v in s.get(f"{name} range").split()])
         course = s.get("kind") == "course"
