@@ -158,7 +158,7 @@ MISTAKES = {
     "a measure": (("throughput.bulk, rate", "thruput.bulk, rate"), r"there is no measure thruput\.bulk; there are: .*throughput\.bulk"),
     "a reach for Python": (("mean(throughput.bulk, rate=10)", "().__class__"), r"small\.conf:28: .*correct it"),
     "a parameter": (("${rate}", "${rat}"), r"small\.conf:14: \$\{\.\.\.\}: there is no parameter rat; "),
-    "a section": (("[sweep rates]", "[swep rates]"), r"small\.conf:22: \[swep rates\]: there is no such kind of section"),
+    "a section": (("[sweep rates]", "[swep rates]"), r"small\.conf:21: \[swep rates\]: there is no such kind of section"),
     "a figure": (("x = rate", "x = size"), r"\[figure rate\] x: there is no parameter size; there are: "),
     "a key twice": (("rate = 10\n", "rate = 10\nrate = 9\n"), r"small\.conf:7: .*is there twice, first in line 6"),
 }

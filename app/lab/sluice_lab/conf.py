@@ -15,6 +15,9 @@ import re
 
 from . import LabError, expr
 
+FIGURE_KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
+               "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names", "since")
+FINDING_KEYS = ("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "quick")
 OURS = ("experiment", "parameters", "case", "sweep", "quick", "finding", "figure")
 
 
@@ -120,6 +123,12 @@ class Experiment:
         self.defaults = dict(parameters.keys) if parameters else {}
         self.parameters = parameters
         self._check_cases()
+        # Mistakes are told before anything runs.
+        for s in self.all("figure"):
+            s.only(*FIGURE_KEYS)
+        for s in self.all("finding"):
+            s.only(*FINDING_KEYS)
+            s.need("says"), s.need("ours")
 
     def one(self, kind):
         return next((s for s in self.sections if s.kind == kind), None)

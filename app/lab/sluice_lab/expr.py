@@ -51,7 +51,9 @@ class Evaluator:
         return f"{self.dotted(node.value)}.{node.attr}"
 
     def dotted(self, node):
-        return node.id if isinstance(node, ast.Name) else self.on_attribute(node)
+        if isinstance(node, ast.Attribute):
+            return self.on_attribute(node)
+        return node.id if isinstance(node, ast.Name) else self.refuse(node)
 
     def on_list(self, node):
         return [self.run(e) for e in node.elts]

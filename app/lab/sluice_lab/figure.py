@@ -24,8 +24,6 @@ from .finding import Table
 # Okabe and Ito's colours, which differ for colour-blind eyes, with dashes and marks that differ in grey.
 STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
           ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
-KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
-        "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names", "since")
 
 
 def plots():
@@ -59,7 +57,6 @@ def pairs_of(section, key):
 
 class Drawing:
     def __init__(self, section, rows, plt):
-        section.only(*KEYS)
         self.section, self.plt = section, plt
         self.table = Table(rows)
         try:

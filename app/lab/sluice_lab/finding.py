@@ -154,7 +154,6 @@ def within(section, ours, paper):
 
 def judge(section, table):
     """{finding, says, paper, ours, unit, holds, ...} of one [finding]."""
-    section.only("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "quick")
     where = f"{section.file}:{section.lines.get('ours', section.line)}: [{section.title}] ours"
     paper = expr.number(section.get("paper", "")) if "paper" in section.keys else None
 
