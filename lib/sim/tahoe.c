@@ -94,12 +94,12 @@ static void ticks_run(struct tahoe *t, uint64_t now)
 
 static void window_open(struct tahoe *t)
 {
-    uint32_t mss = t->cfg.mss_bytes;
+    uint32_t mss = t->cfg.mss_bytes, most = RTE_MAX(t->cfg.window_bytes, mss);
     uint32_t more = t->cwnd > t->ssthresh ? RTE_MAX(mss * mss / t->cwnd, 1u) : mss;
 
     if (!t->opened && t->cfg.open_at_once)
         more = t->cfg.window_bytes;
-    t->cwnd = RTE_MIN(t->cwnd + more, RTE_MAX(t->cfg.window_bytes, mss));
+    t->cwnd = RTE_MIN(t->cwnd + more, most);
     t->opened = true;
 }
 
@@ -161,7 +161,8 @@ static uint32_t sendable(const struct tahoe *t, uint64_t from)
     uint64_t left = t->cfg.limit_bytes == 0 ? UINT64_MAX : t->cfg.limit_bytes - from;
     uint64_t len = t->una + window > from ? t->una + window - from : 0;
 
-    len = RTE_MIN(RTE_MIN(len, left), (uint64_t)t->cfg.mss_bytes);
+    len = RTE_MIN(len, left);
+    len = RTE_MIN(len, (uint64_t)t->cfg.mss_bytes);
     if (len == t->cfg.mss_bytes || len == left || 2 * len >= t->cfg.window_bytes)
         return (uint32_t)len;
     return 0;
