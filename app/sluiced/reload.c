@@ -114,7 +114,7 @@ void reload_run(struct daemon *d)
     free(next);
 }
 
-json_t *reload_json(const struct daemon *d, uint64_t now_ns)
+json_t *reload_json(const struct daemon *d)
 {
     const struct reload *r = d->reload;
     json_t *list = json_array(), *o;
@@ -123,7 +123,7 @@ json_t *reload_json(const struct daemon *d, uint64_t now_ns)
         return list;
     o = json_object();
     json_object_set_new(o, "number", json_integer((json_int_t)r->number));
-    json_object_set_new(o, "ago_ns", json_integer((json_int_t)(now_ns - r->when_ns)));
+    json_object_set_new(o, "ago_ns", json_integer((json_int_t)(monotonic_ns() - r->when_ns)));
     json_object_set_new(o, "file", json_string(d->config_path));
     json_object_set_new(o, "good", json_boolean(r->good));
     json_object_set_new(o, "error", json_string(r->err));

@@ -17,8 +17,8 @@ struct reload;
 
 /* Reads the daemon's file, takes over what is live, and says so. */
 void reload_run(struct daemon *d);
-/* The last reload, as an array with one object, or none; see show.c. now_ns: CLOCK_MONOTONIC. */
-json_t *reload_json(const struct daemon *d, uint64_t now_ns);
+/* The last reload, as an array with one object, or none; see show.c. */
+json_t *reload_json(const struct daemon *d);
 void reload_free(struct daemon *d);
 
 /* What DPDK says, from now on: enum config_log. At start, where it is not the default, and live. */

@@ -342,11 +342,6 @@ uint64_t show_uptime_ns(const struct daemon *d)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - d->start_ns;
 }
 
-static json_t *reloads_json(const struct daemon *d)
-{
-    return reload_json(d, show_uptime_ns(d) + d->start_ns);
-}
-
 /* ---- history ----------------------------------------------------------------------------- */
 
 void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
@@ -407,8 +402,8 @@ char *show_text(void *daemon, const char *what)
         const char *what;
         json_t *(*make)(const struct daemon *d);
     } shows[] = {
-        {"conns", conns_json},       {"ports", ports_json},    {"workers", workers_json},
-        {"capacity", capacity_json}, {"reload", reloads_json},
+        {"conns", conns_json},       {"ports", ports_json},   {"workers", workers_json},
+        {"capacity", capacity_json}, {"reload", reload_json},
     };
     const struct daemon *d = daemon;
     uint64_t uptime_ns = show_uptime_ns(d);
