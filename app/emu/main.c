@@ -26,7 +26,7 @@
 #include "common/grace.h"
 #include "common/say.h"
 #include "emu/box.h"
-#include "emu/console.h"
+#include "emu/prompt.h"
 #include "emu/report.h"
 
 #define TURN          16 /* rounds between looks at what control wants */
@@ -96,6 +96,19 @@ static int json_write(const struct box *b)
     return rc;
 }
 
+/* What the interval asks for. */
+static enum say_exit interval_report(struct box *b, struct report_rates *rates)
+{
+    int rc;
+
+    pthread_mutex_lock(&b->lock);
+    if (!b->opt.quiet)
+        report_rates(b, rates, stderr);
+    rc = json_write(b);
+    pthread_mutex_unlock(&b->lock);
+    return rc != 0 ? EXIT_FAULT : EXIT_OK;
+}
+
 /* Reports, console, signals; returns when the box is to stop. */
 static enum say_exit control_run(struct box *b, int signals)
 {
@@ -104,28 +117,29 @@ static enum say_exit control_run(struct box *b, int signals)
     uint64_t stop_at =
         b->opt.time_ns > 0 ? b->start + clock_cycles(&b->clock, b->opt.time_ns) : TIME_NEVER;
     struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
-    struct console *console = b->opt.interactive ? console_open(b) : NULL;
+    struct prompt *prompt = NULL;
     struct report_rates rates = {0};
     enum say_exit rc = EXIT_OK;
 
     report_rates(b, &rates, stderr);
-    if (console != NULL)
-        fds[1].fd = STDIN_FILENO;
+    if (b->opt.interactive && (prompt = prompt_open(b)) == NULL) {
+        say("no memory, descriptor or thread for the console; free some, or leave -i out");
+        rc = EXIT_FAULT;
+        stop_at = 0;
+    }
+    if (prompt != NULL)
+        fds[1].fd = prompt_fd(prompt);
     while (rte_rdtsc() < stop_at) {
         control_wait(b, fds, 2, time_min(report_at, stop_at));
-        if (fds[0].revents != 0)
-            break;
-        if (console != NULL && fds[1].revents != 0 && !console_read(console))
+        if (fds[0].revents != 0 || fds[1].revents != 0)
             break;
         if (rte_rdtsc() >= report_at) {
             report_at += interval;
-            if (!b->opt.quiet)
-                report_rates(b, &rates, stderr);
-            rc = json_write(b) != 0 ? EXIT_FAULT : rc;
+            rc = interval_report(b, &rates) != EXIT_OK ? EXIT_FAULT : rc;
         }
     }
-    if (console != NULL)
-        console_close(console);
+    if (prompt != NULL)
+        prompt_close(prompt);
     __atomic_store_n(&b->stop, true, __ATOMIC_RELAXED);
     return rc;
 }
@@ -297,7 +311,7 @@ int main(int argc, char **argv)
         (char *)"sluice-emu", (char *)"--no-huge", (char *)"--no-shconf",
         (char *)"-m",         (char *)"128",       (char *)"--no-pci",
         (char *)"--lcores",   (char *)"0@0",       (char *)"--no-telemetry"};
-    static struct box box;
+    static struct box box = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char err[1024];
     enum say_exit rc;
     sigset_t set;

@@ -28,7 +28,7 @@ const char options_help[] =
     "  --interval T     report so often on stderr, default 0: only at the end\n"
     "  --json FILE      report as JSON, too, at each interval and at the end; - is stdout\n"
     "  --quiet          no report for people\n"
-    "  -i               console: show path, show stats, set path 0 forward SPEC, quit\n"
+    "  -i               console: show path|stats, set path 0 forward SPEC, load, help, quit\n"
     "  --check SPEC     say whether SPEC is right, and end\n"
     "  --help, --version\n"
     "\n"

@@ -11,5 +11,7 @@ int command_show(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_reload(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_exec(int argc, char **argv);
+int command_console(int argc, char **argv);
 
 #endif

@@ -14,9 +14,11 @@ static const char help[] =
     "  recv [-o DIR|FILE|-] [--once]            receive them, checked by hash\n"
     "  perf server                              measure: the side that waits\n"
     "  perf client HOST[:PORT]                  measure: the side that asks\n"
-    "  show conns|ports|workers|capacity        what the daemon is doing\n"
+    "  show conns|ports|workers|capacity|...    what the daemon is doing\n"
     "  top                                      the same, live\n"
-    "  reload                                   it reads its configuration anew\n"
+    "  console                                  the daemon's console: show, set, clear\n"
+    "  exec COMMAND                             one command of it\n"
+    "  reload                                   the daemon reads its configuration anew\n"
     "  doctor                                   what this machine lacks, and the cure\n"
     "\n"
     "  --help, --version; sluice COMMAND --help tells about a command.\n"
@@ -34,9 +36,9 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"send", command_send},     {"recv", command_recv}, {"perf", command_perf},
-    {"show", command_show},     {"top", command_top},   {"reload", command_reload},
-    {"doctor", command_doctor},
+    {"send", command_send},       {"recv", command_recv},     {"perf", command_perf},
+    {"show", command_show},       {"top", command_top},       {"exec", command_exec},
+    {"console", command_console}, {"reload", command_reload}, {"doctor", command_doctor},
 };
 
 int main(int argc, char **argv)

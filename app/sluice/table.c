@@ -8,7 +8,8 @@
 
 #include "sluice/text.h"
 
-#define TABLE_CELL 64
+#define TABLE_CELL        64
+#define TABLE_COLUMNS_MAX 32
 
 /* The cell's text; "-" where there is nothing. */
 static const char *table_cell(char out[TABLE_CELL], const json_t *row,
@@ -54,27 +55,28 @@ static int table_width(const json_t *rows, const struct table_column *column)
 }
 
 /* row NULL: the titles. */
-static void table_line(const json_t *rows, const json_t *row, const struct table_column *columns,
+static void table_line(const json_t *row, const struct table_column *columns, const int *width,
                        FILE *out)
 {
-    const struct table_column *c;
     char cell[TABLE_CELL];
 
-    for (c = columns; c->title != NULL; c++) {
-        const char *text = row == NULL ? c->title : table_cell(cell, row, c);
-        int width = table_width(rows, c);
+    for (size_t i = 0; columns[i].title != NULL; i++) {
+        const char *text = row == NULL ? columns[i].title : table_cell(cell, row, &columns[i]);
 
-        fprintf(out, "%s%*s", c == columns ? "" : "  ", c->format == TABLE_TEXT ? -width : width,
-                text);
+        fprintf(out, "%s%*s", i == 0 ? "" : "  ",
+                columns[i].format == TABLE_TEXT ? -width[i] : width[i], text);
     }
     fputc('\n', out);
 }
 
 void table_print(const json_t *rows, const struct table_column *columns, FILE *out)
 {
+    int width[TABLE_COLUMNS_MAX];
     json_t *row;
     size_t i;
 
-    table_line(rows, NULL, columns, out);
-    json_array_foreach(rows, i, row) table_line(rows, row, columns, out);
+    for (i = 0; columns[i].title != NULL && i < TABLE_COLUMNS_MAX; i++)
+        width[i] = table_width(rows, &columns[i]);
+    table_line(NULL, columns, width, out);
+    json_array_foreach(rows, i, row) table_line(row, columns, width, out);
 }

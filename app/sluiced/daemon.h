@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "sluiced/config.h"
+#include "sluiced/count.h"
 #include "sluiced/lane.h"
 #include "sluiced/port.h"
 #include "sluiced/session.h"
@@ -35,6 +36,7 @@ struct daemon {
     struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], where it is configured */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     uint32_t first_lane[CONFIG_PORTS_MAX];
+    struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
     uint32_t n_ports;
     struct lane lanes[DAEMON_LANES_MAX];
     struct host *hosts[DAEMON_LANES_MAX];

@@ -24,6 +24,7 @@
 #include "sluiced/crash.h"
 #include "sluiced/daemon.h"
 #include "sluiced/options.h"
+#include "sluiced/prompt.h"
 #include "sluiced/reload.h"
 #include "sluiced/start.h"
 #include "sluiced/telemetry.h"
@@ -97,6 +98,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
     watch_start(d, start_cpus);
     trace_guard(d);
     telemetry_start(d);
+    prompt_start(d->config.daemon.socket, start_cpus);
     if (main_worker != NULL) {
         rc = run_with_thread(d, &cpus, main_worker);
     } else {
@@ -104,6 +106,8 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
             pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
         rc = control_run(d);
     }
+    if (!prompt_stop() && rc == EXIT_OK)
+        rc = EXIT_FAULT;
     telemetry_stop();
     watch_stop();
     rte_eal_mp_wait_lcore();
@@ -204,5 +208,7 @@ int main(int argc, char **argv)
         check_report(&daemon.config, o.config_path);
         return EXIT_OK;
     }
+    if (!prompt_set(o.interactive, o.cmdline_path))
+        return EXIT_USAGE;
     return daemon_life(&daemon, o.eal_argc, argv);
 }

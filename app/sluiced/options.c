@@ -10,7 +10,7 @@
 #include "sluiced/config.h"
 
 const char options_help[] =
-    "Usage: sluiced [EAL arguments] -- [-c FILE] [--socket PATH]\n"
+    "Usage: sluiced [EAL arguments] -- [-c FILE] [--socket PATH] [-i]\n"
     "       sluiced --check [FILE]\n"
     "\n"
     "Receiver-paced bulk transport on DPDK ports, for the local applications that\n"
@@ -19,6 +19,10 @@ const char options_help[] =
     "  -c FILE        configuration, default " CONFIG_FILE_DEFAULT "\n"
     "  --check [FILE] read the configuration, report what is wrong, start nothing\n"
     "  --socket PATH  instead of the configuration's [daemon] socket\n"
+    "  -i             a console here: show, set, clear, help (sluice-console(7)); its\n"
+    "                 end is the daemon's\n"
+    "  --cmdline-file FILE\n"
+    "                 first the console's commands in FILE\n"
     "  --help         this text\n"
     "  --version      versions of sluiced and DPDK\n"
     "\n"
@@ -41,6 +45,8 @@ enum {
     CONFIG_LONG,
     SOCKET,
     CHECK_ONLY,
+    INTERACTIVE,
+    CMDLINE_FILE,
     HELP,
     HELP_SHORT,
     VERSION,
@@ -52,6 +58,8 @@ static const struct option options[] = {
     [CONFIG_LONG] = {.name = "--config", .value = "FILE"},
     [SOCKET] = {.name = "--socket", .value = "PATH"},
     [CHECK_ONLY] = {.name = "--check", .value = "FILE", .alone = true, .may_lack = true},
+    [INTERACTIVE] = {.name = "-i"},
+    [CMDLINE_FILE] = {.name = "--cmdline-file", .value = "FILE"},
     [HELP] = {.name = "--help", .alone = true},
     [HELP_SHORT] = {.name = "-h", .alone = true},
     [VERSION] = {.name = "--version", .alone = true},
@@ -78,6 +86,12 @@ static int option_set(struct options *o, int option, const char *value, char *er
         snprintf(err, err_len, "--socket: the path is longer than %d bytes; shorten it",
                  CONFIG_SOCKET_MAX - 1);
         return -EINVAL;
+    case INTERACTIVE:
+        o->interactive = true;
+        return 0;
+    case CMDLINE_FILE:
+        o->cmdline_path = value;
+        return 0;
     case HELP:
     case HELP_SHORT:
         o->help = true;

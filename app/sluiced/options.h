@@ -8,9 +8,11 @@
 
 struct options {
     const char *config_path;
-    const char *socket_path; /* NULL: as configured */
+    const char *socket_path;  /* NULL: as configured */
+    const char *cmdline_path; /* commands of the console to begin with; NULL: none */
     bool check, help, version;
-    int eal_argc; /* argv[0 .. eal_argc - 1] are the EAL's */
+    bool interactive; /* a console on stdin */
+    int eal_argc;     /* argv[0 .. eal_argc - 1] are the EAL's */
 };
 
 /* 0, or -EINVAL with a line in err. argv stays in use. */

@@ -31,6 +31,9 @@ struct sessions_config {
      * negative errno. show: JSON text for "conns", "ports", ...; malloc'ed, NULL if unknown. */
     int (*route)(void *ctx, const struct addr *peer);
     char *(*show)(void *ctx, const char *what);
+    /* Does what a line says, for root and the daemon's own user only: 0 and a remark ("": none) in
+     * text, or negative errno and why. May be NULL. */
+    int (*command)(void *ctx, const char *line, char *text, size_t text_len);
     /* Makes client memory usable by ports (DMA), and undoes it. May be NULL. */
     int (*map)(void *ctx, void *memory, uint64_t len_bytes);
     void (*unmap)(void *ctx, void *memory, uint64_t len_bytes);
@@ -64,6 +67,9 @@ bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info 
 uint32_t sessions_limit(const struct sessions *s);
 /* Of client memory that is taken from now on. */
 void sessions_set_quota(struct sessions *s, uint64_t quota_bytes);
+/* Who is connected: a jansson array; session_info.c. */
+struct json_t;
+struct json_t *sessions_json(const struct sessions *s);
 /* After the workers stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 

@@ -2,7 +2,10 @@
 /* What people see of client sessions. */
 #include "sluiced/session_state.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <jansson.h>
 
 static const char *state_name(enum session_state s)
 {
@@ -35,4 +38,31 @@ bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info 
     out->user_bytes = x->user != NULL ? x->user->used_bytes : 0;
     out->services = x->n_services;
     return true;
+}
+
+static json_t *session_json(const struct sessions *s, const struct session_info *x)
+{
+    char services[PROTOCOL_SERVICES_MAX * 6 + 1] = "";
+    const struct session *from = &s->all[x->slot];
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < x->services; i++)
+        len += (size_t)snprintf(services + len, sizeof services - len, "%s%u", i > 0 ? "," : "",
+                                from->services[i]);
+    return json_pack("{s:i, s:I, s:I, s:s, s:I, s:i, s:s, s:I, s:I}", "session", (int)x->slot,
+                     "pid", (json_int_t)x->pid, "uid", (json_int_t)x->uid, "state", x->state,
+                     "memory_bytes", (json_int_t)(x->ring_bytes + x->region_bytes), "regions",
+                     (int)x->regions, "services", services, "user_bytes", (json_int_t)x->user_bytes,
+                     "quota_bytes", (json_int_t)s->cfg.quota_bytes);
+}
+
+json_t *sessions_json(const struct sessions *s)
+{
+    json_t *list = json_array();
+    struct session_info x;
+
+    for (uint32_t i = 0; i < s->cfg.max_sessions; i++)
+        if (sessions_info(s, i, &x))
+            json_array_append_new(list, session_json(s, &x));
+    return list;
 }

@@ -295,6 +295,28 @@ static void session_ask_show(struct sessions *s, struct session *x,
     }
 }
 
+/* Who may change what concerns everybody. */
+static bool session_privileged(const struct session *x)
+{
+    return x->uid == 0 || x->uid == geteuid();
+}
+
+static void session_ask_command(struct sessions *s, struct session *x,
+                                const struct protocol_request *q, int fd)
+{
+    struct protocol_reply a = {.type = PROTOCOL_COMMAND, .status = -EOPNOTSUPP};
+
+    s->line[q->u.command_bytes] = 0;
+    if (!session_privileged(x)) {
+        a.status = -EPERM;
+        snprintf(a.text, sizeof a.text,
+                 "only root and the user that runs sluiced may change what it does");
+    } else if (s->cfg.command != NULL) {
+        a.status = s->cfg.command(s->cfg.ctx, s->line, a.text, sizeof a.text);
+    }
+    session_say(x, &a, NULL, 0, -1);
+}
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static const struct session_request {
@@ -312,19 +334,22 @@ static const struct session_request {
     [PROTOCOL_UNLISTEN] = {session_ask_unlisten, session_go_unlisten, false, true},
     [PROTOCOL_ROUTE] = {session_ask_route, NULL, false, false},
     [PROTOCOL_SHOW] = {session_ask_show, NULL, false, false},
+    [PROTOCOL_COMMAND] = {session_ask_command, NULL, false, false},
 };
 
-/* Reads one request: 1, 0 if there is none, or -1 if nobody is there. */
-static int session_read(struct session *x, struct protocol_request *q, ssize_t *len, int *fd)
+/* Reads one request, and what follows it: 1, 0 if there is none, or -1 if nobody is there. */
+static int session_read(struct sessions *s, struct session *x, struct protocol_request *q,
+                        ssize_t *len, int *fd)
 {
     union {
         /* As many as the kernel passes: what does not fit is closed within recvmsg(). */
         char bytes[CMSG_SPACE(253 * sizeof(int))];
         struct cmsghdr align;
     } control;
-    struct iovec io = {.iov_base = q, .iov_len = sizeof *q};
-    struct msghdr m = {.msg_iov = &io,
-                       .msg_iovlen = 1,
+    struct iovec io[2] = {{.iov_base = q, .iov_len = sizeof *q},
+                          {.iov_base = s->line, .iov_len = PROTOCOL_COMMAND_MAX}};
+    struct msghdr m = {.msg_iov = io,
+                       .msg_iovlen = 2,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
     struct cmsghdr *h;
@@ -352,15 +377,23 @@ static int session_read(struct session *x, struct protocol_request *q, ssize_t *
     return *len > 0 ? 1 : -1;
 }
 
+/* Is it as long as it says? */
+static bool request_whole(const struct protocol_request *q, ssize_t len)
+{
+    size_t more = q->type == PROTOCOL_COMMAND ? q->u.command_bytes : 0;
+
+    return more <= PROTOCOL_COMMAND_MAX && len == (ssize_t)(sizeof *q + more);
+}
+
 static void session_dispatch(struct sessions *s, struct session *x,
                              const struct protocol_request *q, ssize_t len, int fd)
 {
     const struct session_request *r = NULL;
     char text[SESSION_TEXT_MAX] = "protocol error: that is not libsluice";
-    bool sane = len == (ssize_t)sizeof *q && q->magic == PROTOCOL_MAGIC;
+    bool sane = q->magic == PROTOCOL_MAGIC && request_whole(q, len);
 
-    if (sane && q->version == PROTOCOL_VERSION && q->type >= PROTOCOL_HELLO &&
-        q->type <= PROTOCOL_SHOW && (x->greeted || q->type == PROTOCOL_HELLO))
+    if (sane && q->version == PROTOCOL_VERSION && q->type < RTE_DIM(session_requests) &&
+        session_requests[q->type].ask != NULL && (x->greeted || q->type == PROTOCOL_HELLO))
         r = &session_requests[q->type];
     if (sane && q->version != PROTOCOL_VERSION)
         snprintf(text, sizeof text,
@@ -392,7 +425,7 @@ void session_serve(struct sessions *s, struct session *x)
     for (n = 0; n < SESSION_REQUESTS && x->readable && x->pending.type == 0 && !x->end_asked; n++) {
         struct protocol_request q;
         ssize_t len;
-        int fd, r = session_read(x, &q, &len, &fd);
+        int fd, r = session_read(s, x, &q, &len, &fd);
 
         if (r == 0)
             x->readable = false;

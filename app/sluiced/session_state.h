@@ -101,12 +101,13 @@ struct sessions {
     bool stopping;
     bool gate_shut; /* no new clients are taken */
     enum wire_end stop_end;
-    uint64_t slice;             /* bytes that may still be faulted in by this call */
-    uint32_t serve_at;          /* which session is served first */
-    struct channels **channels; /* by host */
-    struct session *all;        /* max_sessions */
-    struct session_user *users; /* max_sessions */
-    uint32_t owners[1u << 16];  /* of services: slot + 1, 0: nobody */
+    uint64_t slice;                      /* bytes that may still be faulted in by this call */
+    uint32_t serve_at;                   /* which session is served first */
+    struct channels **channels;          /* by host */
+    struct session *all;                 /* max_sessions */
+    struct session_user *users;          /* max_sessions */
+    uint32_t owners[1u << 16];           /* of services: slot + 1, 0: nobody */
+    char line[PROTOCOL_COMMAND_MAX + 1]; /* what followed the request being read */
 };
 
 /* ---- session.c -------------------------------------------------------------------------- */

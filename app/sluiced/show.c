@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", "history", each one
- * object with one array of that name. Units stand last in the names: _bytes, _Bps (bytes/s), _ns;
- * no unit: a count.
+ * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", "history", "clients",
+ * "neigh", "port-stats", "port-xstats", each one object with one array of that name. Units stand
+ * last in the names: _bytes, _Bps (bytes/s), _ns; no unit: a count.
  */
 #include "sluiced/show.h"
 
@@ -43,6 +43,22 @@ static const char *state_name(enum host_state s)
     };
 
     return s < RTE_DIM(names) ? names[s] : "unknown";
+}
+
+/* What an operator said of it. */
+static void put_tune(json_t *o, const struct daemon *d, const struct lane *l, uint32_t number)
+{
+    struct host_tune t;
+
+    host_control_tuned(d->controls[l->port - d->ports], l->queue, number, &t);
+    if (t.rate_Bps != 0)
+        put_count(o, "set_rate_Bps", t.rate_Bps);
+    if (t.ceiling_Bps != 0)
+        put_count(o, "set_ceiling_Bps", t.ceiling_Bps);
+    if (t.burst_bytes != 0)
+        put_count(o, "set_burst_bytes", t.burst_bytes);
+    if (t.weight != 0)
+        put_count(o, "set_weight", t.weight);
 }
 
 json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_info *c)
@@ -101,8 +117,12 @@ static json_t *conns_json(const struct daemon *d)
         for (k = 0; k < limit; k++) {
             struct host_conn_info info;
 
-            if (host_conn_info(d->hosts[i], k, &info))
-                json_array_append_new(list, show_conn(&d->lanes[i], k, &info));
+            if (host_conn_info(d->hosts[i], k, &info)) {
+                json_t *o = show_conn(&d->lanes[i], k, &info);
+
+                put_tune(o, d, &d->lanes[i], k);
+                json_array_append_new(list, o);
+            }
         }
     }
     return list;
@@ -206,6 +226,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
 
     snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
     put_text(o, "name", port->cfg->name);
+    put_count(o, "port_number", p);
     put_text(o, "driver", port->driver);
     put_text(o, "mac", mac);
     put_addresses(o, port->cfg);
@@ -342,6 +363,41 @@ uint64_t show_uptime_ns(const struct daemon *d)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - d->start_ns;
 }
 
+/* ---- clients and neighbours ---------------------------------------------------------------- */
+
+static json_t *clients_json(const struct daemon *d)
+{
+    return sessions_json(d->sessions);
+}
+
+static json_t *neigh_json(const struct daemon *d)
+{
+    json_t *list = json_array();
+    uint64_t now = rte_rdtsc();
+
+    for (uint32_t i = 0; i < d->n_lanes; i++)
+        for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++) {
+            struct host_neighbor n;
+            char text[ADDR_TEXT_MAX], mac[RTE_ETHER_ADDR_FMT_SIZE] = "";
+            json_t *o;
+
+            if (!host_neighbor(d->hosts[i], k, &n))
+                continue;
+            o = json_object();
+            if (n.known)
+                rte_ether_format_addr(mac, sizeof mac, &n.mac);
+            put_text(o, "port", d->lanes[i].port->cfg->name);
+            put_count(o, "worker", d->lanes[i].queue);
+            put_text(o, "address", addr_format(&n.addr, text));
+            put_text(o, "mac", mac);
+            if (n.learnt != 0)
+                put_count(o, "heard_ago_ns",
+                          now > n.learnt ? show_cycles_ns(d, now - n.learnt) : 0);
+            json_array_append_new(list, o);
+        }
+    return list;
+}
+
 /* ---- history ----------------------------------------------------------------------------- */
 
 void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x)
@@ -402,8 +458,15 @@ char *show_text(void *daemon, const char *what)
         const char *what;
         json_t *(*make)(const struct daemon *d);
     } shows[] = {
-        {"conns", conns_json},       {"ports", ports_json},   {"workers", workers_json},
-        {"capacity", capacity_json}, {"reload", reload_json},
+        {"conns", conns_json},
+        {"ports", ports_json},
+        {"workers", workers_json},
+        {"capacity", capacity_json},
+        {"reload", reload_json},
+        {"clients", clients_json},
+        {"neigh", neigh_json},
+        {"port-stats", count_stats_json},
+        {"port-xstats", count_xstats_json},
     };
     const struct daemon *d = daemon;
     uint64_t uptime_ns = show_uptime_ns(d);

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "common/clock.h"
+#include "sluiced/command.h"
 #include "sluiced/memory.h"
 #include "wire/frame.h"
 
@@ -279,6 +280,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .n_hosts = d->n_lanes,
         .route = route_find,
         .show = show_text,
+        .command = command_run,
         .map = memory_map_all,
         .unmap = memory_unmap_all,
         .ctx = d,
@@ -337,6 +339,7 @@ enum say_exit start_undo(struct daemon *d)
     }
     for (i = 0; i < d->n_lanes; i++)
         host_destroy(d->hosts[i]);
+    count_free(d);
     for (i = 0; i < d->n_ports; i++) {
         uint32_t lost;
 

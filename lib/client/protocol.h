@@ -36,6 +36,7 @@
 #define PROTOCOL_RING_MAX     65536
 #define PROTOCOL_REQUEST_MAX  (1ull << 32) /* bytes of one SEND or RECV */
 #define PROTOCOL_TEXT_MAX     200
+#define PROTOCOL_COMMAND_MAX  2048  /* bytes of a line behind COMMAND */
 #define PROTOCOL_PART_MAX     16384 /* bytes of JSON behind one answer to SHOW */
 #define PROTOCOL_LINE         128   /* two cache lines: neighbours are fetched in pairs */
 #define PROTOCOL_PAGE         4096
@@ -52,6 +53,7 @@ enum protocol_type {
     PROTOCOL_ROUTE,     /* peer -> channel */
     PROTOCOL_SHOW,      /* what, offset (0: afresh) -> a part of the JSON text */
     PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it hangs up */
+    PROTOCOL_COMMAND,   /* bytes of a line, which follows the request -> text: what was done */
 };
 
 struct protocol_session {
@@ -76,6 +78,7 @@ struct protocol_request {
         uint64_t region_bytes;
         uint32_t region_id;
         uint32_t service;
+        uint32_t command_bytes;
         uint8_t peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
         uint8_t bytes[56];
     } u;
@@ -103,7 +106,8 @@ struct protocol_reply {
     uint16_t type;  /* of the request, or PROTOCOL_BYE */
     int32_t status; /* 0 or negative errno */
     uint32_t zero;
-    char text[PROTOCOL_TEXT_MAX]; /* of a failure: one line, cause and cure; ends with 0 */
+    char text[PROTOCOL_TEXT_MAX]; /* of a failure: one line, cause and cure; of COMMAND also what
+                                     was done; ends with 0 */
     union {
         struct protocol_limits limits;
         struct protocol_part part;

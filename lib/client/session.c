@@ -243,6 +243,16 @@ static int show_part(struct sluice *s, const char *what, uint64_t *offset, uint6
     return 0;
 }
 
+int sluice_command(struct sluice *s, const char *line, char *answer, size_t answer_len)
+{
+    struct protocol_reply a;
+    int err = client_ask_command(s, line, &a);
+
+    if (answer_len > 0)
+        snprintf(answer, answer_len, "%s", err == 0 ? a.text : "");
+    return err;
+}
+
 int sluice_show(struct sluice *s, const char *what, char **json)
 {
     char *text = NULL, *part = malloc(PROTOCOL_PART_MAX);

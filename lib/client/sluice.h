@@ -143,6 +143,10 @@ void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
 
 /* What the daemon shows: what is "conns" or "ports"; JSON text to free(). */
 int sluice_show(struct sluice *s, const char *what, char **json);
+/* Has the daemon do what sluice-console(7) says that it can: line is such as "set capacity 5Gbit";
+ * answer (answer_len bytes) gets a remark of one line, or "". -EPERM: only root and the daemon's
+ * own user may. */
+int sluice_command(struct sluice *s, const char *line, char *answer, size_t answer_len);
 
 #ifdef __cplusplus
 }

@@ -44,14 +44,16 @@ int client_socket_open(struct sluice *s, const char *path)
     return client_fail(s, -err, "cannot connect to %s: %s", path, strerror(err));
 }
 
-static int socket_send(struct sluice *s, const struct protocol_request *q, int fd)
+static int socket_send(struct sluice *s, const struct protocol_request *q, int fd, const char *line)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
     } control;
-    struct iovec io = {.iov_base = (void *)(uintptr_t)q, .iov_len = sizeof *q};
-    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
+    struct iovec io[2] = {
+        {.iov_base = (void *)(uintptr_t)q, .iov_len = sizeof *q},
+        {.iov_base = (void *)(uintptr_t)line, .iov_len = line != NULL ? q->u.command_bytes : 0}};
+    struct msghdr m = {.msg_iov = io, .msg_iovlen = line != NULL ? 2 : 1};
     ssize_t n;
 
     if (fd >= 0) {
@@ -170,8 +172,8 @@ static int socket_answer(struct sluice *s, uint16_t type, struct protocol_reply 
     }
 }
 
-int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
-               int *got, void *part)
+static int socket_ask(struct sluice *s, struct protocol_request *q, int fd, const char *line,
+                      struct protocol_reply *a, int *got, void *part)
 {
     int r;
 
@@ -179,7 +181,7 @@ int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct prot
         return -ENOTCONN;
     q->magic = PROTOCOL_MAGIC;
     q->version = PROTOCOL_VERSION;
-    r = socket_send(s, q, fd);
+    r = socket_send(s, q, fd, line);
     if (r < 0 && r != -EPIPE && r != -ECONNRESET)
         return client_fail(s, r, "cannot ask the daemon: %s", strerror(-r));
     /* After EPIPE there may still be a message that says why. */
@@ -189,6 +191,24 @@ int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct prot
     if (a->status < 0)
         return client_fail(s, a->status, "%s", a->text);
     return 0;
+}
+
+int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
+               int *got, void *part)
+{
+    return socket_ask(s, q, fd, NULL, a, got, part);
+}
+
+int client_ask_command(struct sluice *s, const char *line, struct protocol_reply *a)
+{
+    struct protocol_request q = {.type = PROTOCOL_COMMAND};
+    size_t len = strlen(line);
+
+    if (len > PROTOCOL_COMMAND_MAX)
+        return client_fail(s, -EMSGSIZE, "a command of %zu bytes is longer than %d; shorten it",
+                           len, PROTOCOL_COMMAND_MAX);
+    q.u.command_bytes = (uint32_t)len;
+    return socket_ask(s, &q, -1, line, a, NULL, NULL);
 }
 
 void client_socket_check(struct sluice *s)

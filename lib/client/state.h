@@ -112,6 +112,8 @@ int client_socket_open(struct sluice *s, const char *path);
  */
 int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
                int *got, void *part);
+/* A line for the daemon to do. */
+int client_ask_command(struct sluice *s, const char *line, struct protocol_reply *a);
 /* Reads what the daemon said unasked; sets gone. */
 void client_socket_check(struct sluice *s);
 void client_gone(struct sluice *s, const char *why);

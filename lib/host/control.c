@@ -140,6 +140,8 @@ static uint64_t burst_of(const struct host *h, const struct conn_record *r, uint
     uint64_t burst =
         idle ? grant_start_burst(h, rate_Bps, unit_bytes) : grant_burst(h, rate_Bps, unit_bytes);
 
+    if (r->tune.burst_bytes != 0)
+        return RTE_MAX(r->tune.burst_bytes, unit_bytes);
     if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
         burst = BURST_UNITS_MAX * unit_bytes;
     return burst_bound(&r->burst, burst, unit_bytes);

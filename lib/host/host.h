@@ -239,6 +239,15 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
 /* [any] What happened lately: host/trace.h. */
 struct trace;
 const struct trace *host_trace(const struct host *h);
+struct host_neighbor {
+    struct addr addr;
+    struct rte_ether_addr mac;
+    bool known;      /* else it is asked for */
+    uint64_t learnt; /* when it was last heard of, in `now`'s cycles; 0: never */
+};
+/* [any] Neighbours: index from 0 to HOST_NEIGHBORS_MAX - 1; false if there is none. */
+#define HOST_NEIGHBORS_MAX 256u
+bool host_neighbor(const struct host *h, uint32_t index, struct host_neighbor *out);
 
 /* ---- control ---------------------------------------------------------------------------- */
 
@@ -287,6 +296,21 @@ struct host_peers {
 #define HOST_PEERS_MAX 64
 /* At most HOST_PEERS_MAX; live: connections are found their peers anew. */
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
+
+/* What an operator says of one connection, until it ends; 0: nothing, as it is for its peer. */
+struct host_tune {
+    uint64_t rate_Bps;    /* reserved for it, and no more than that */
+    uint64_t ceiling_Bps; /* no more than that; a rate goes before */
+    uint64_t burst_bytes; /* of its grants; a packet at least */
+    uint16_t weight;
+};
+/* conn is one of the port's worker. 0; -ENOENT: it is not open; -ENOSPC: with what others have
+ * reserved, the rate is more than the port's capacity; all stays as it was. */
+int host_control_tune(struct host_control *c, uint32_t worker, uint32_t conn,
+                      const struct host_tune *tune);
+/* What was said of it; all 0 if it is not open. */
+void host_control_tuned(const struct host_control *c, uint32_t worker, uint32_t conn,
+                        struct host_tune *out);
 
 struct host_capacity {
     uint64_t ceiling_Bps;  /* as configured; 0: none */

@@ -18,6 +18,17 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
     return name[index];
 }
 
+bool host_neighbor(const struct host *h, uint32_t index, struct host_neighbor *out)
+{
+    struct neighbor n;
+
+    static_assert(HOST_NEIGHBORS_MAX == NEIGHBOR_MAX, "all of the table");
+    if (!neighbor_read(&h->neighbors, index, &n))
+        return false;
+    *out = (struct host_neighbor){n.addr, n.mac, n.known, n.learnt_tsc};
+    return true;
+}
+
 const char *host_reason_name(uint16_t reason)
 {
     static const char *const name[] = {

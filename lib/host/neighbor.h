@@ -26,8 +26,17 @@ struct neighbor {
     uint64_t learnt_tsc; /* last heard of */
 };
 
+/* The same for other threads, under a sequence lock: seq is odd while the worker writes. */
+struct neighbor_public {
+    uint64_t seq;
+    uint64_t addr[2]; /* 0, 0: free */
+    uint64_t mac;     /* its bytes in the order of the wire from bit 40 down; bit 63: known */
+    uint64_t learnt_tsc;
+};
+
 struct neighbor_table {
     struct neighbor entries[NEIGHBOR_MAX];
+    struct neighbor_public shown[NEIGHBOR_MAX];
     uint32_t count;
     uint64_t ask_tsc; /* cycles between questions */
 };
@@ -45,5 +54,8 @@ void neighbor_doubt(struct neighbor_table *t, const struct addr *a);
  * made an address known that was waited for. */
 bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
                     const struct rte_ether_addr *mac, bool create, uint64_t now);
+
+/* [any] Entry i as it was at one moment, but for used_tsc and asked_tsc; false if there is none. */
+bool neighbor_read(const struct neighbor_table *t, uint32_t i, struct neighbor *out);
 
 #endif

@@ -29,15 +29,16 @@ struct conn_record {
     uint64_t grant_Bps, burst_bytes;
     struct burst burst; /* what the host can take of it back to back */
     uint64_t loss_runs, clean;
-    uint32_t peers;       /* whose connection it is, or SHARE_NO_PEER */
-    uint64_t rate_Bps;    /* received in the last interval */
-    uint64_t pace_Bps;    /* at which it comes while it comes; 0: nothing has */
-    uint32_t slack;       /* intervals since all of the grant was used */
-    uint32_t full;        /* intervals in a row in which 7/8 of it came */
-    uint32_t quiet;       /* intervals in a row in which nothing came */
-    uint64_t backlog;     /* bytes that the peer last said it had */
-    uint64_t backlog_end; /* rx_bytes when these will have come */
-    uint32_t flow;        /* its place in the sharing, if it is active */
+    uint32_t peers;        /* whose connection it is, or SHARE_NO_PEER */
+    struct host_tune tune; /* what the operator said of it */
+    uint64_t rate_Bps;     /* received in the last interval */
+    uint64_t pace_Bps;     /* at which it comes while it comes; 0: nothing has */
+    uint32_t slack;        /* intervals since all of the grant was used */
+    uint32_t full;         /* intervals in a row in which 7/8 of it came */
+    uint32_t quiet;        /* intervals in a row in which nothing came */
+    uint64_t backlog;      /* bytes that the peer last said it had */
+    uint64_t backlog_end;  /* rx_bytes when these will have come */
+    uint32_t flow;         /* its place in the sharing, if it is active */
     bool active;
     bool ended; /* the newest DATA was the last that the peer could send */
 };
@@ -73,6 +74,10 @@ struct host_control {
 /* record.c: one connection's interval; true if it takes part in the sharing. */
 bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
                    uint64_t interval_ns);
+
+/* tune.c: the minimum and the ceiling of one connection, UINT64_MAX: none. */
+uint64_t tune_min(const struct host_control *c, const struct conn_record *r);
+uint64_t tune_ceiling(const struct host_control *c, const struct conn_record *r);
 
 /* sharing.c: what the n_active owners may have, of most_Bps in sum; spare_Bps is found, too. */
 void sharing_run(struct host_control *c);

@@ -70,18 +70,17 @@ static uint64_t record_room(const struct host_control *c, const struct conn_reco
 static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
 {
     struct share_flow f = {.demand_Bps = record_demand(c, r),
-                           .ceiling_Bps = UINT64_MAX,
+                           .min_Bps = tune_min(c, r),
+                           .ceiling_Bps = tune_ceiling(c, r),
                            .peer = r->peers,
                            .weight = 1};
 
     if (r->peers != SHARE_NO_PEER) {
-        const struct host_peers *p = &c->peers[r->peers];
-
-        f.weight = p->weight;
-        f.priority = p->priority;
-        f.min_Bps = p->min_Bps;
-        f.ceiling_Bps = p->ceiling_Bps != 0 ? p->ceiling_Bps : UINT64_MAX;
+        f.weight = c->peers[r->peers].weight;
+        f.priority = c->peers[r->peers].priority;
     }
+    if (r->tune.weight != 0)
+        f.weight = r->tune.weight;
     return f;
 }
 
@@ -121,13 +120,9 @@ static void spare_find(struct host_control *c)
 
 uint64_t sharing_most(const struct host_control *c, const struct conn_record *r)
 {
-    uint64_t rate = r->way_Bps;
+    uint64_t rate = RTE_MIN(r->way_Bps, tune_ceiling(c, r));
 
-    if (r->peers == SHARE_NO_PEER)
-        return rate;
-    if (c->peers[r->peers].ceiling_Bps != 0)
-        rate = RTE_MIN(rate, c->peers[r->peers].ceiling_Bps);
-    return RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
+    return r->peers == SHARE_NO_PEER ? rate : RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
 uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,

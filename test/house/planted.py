@@ -29,6 +29,7 @@ CLEAN = {
     "doc/sluice-exporter.8": PAGE.format("SLUICE-EXPORTER", 8, "sluice-exporter"),
     "doc/sluice-lab.1": PAGE.format("SLUICE-LAB", 1, "sluice-lab"),
     "doc/sluice-path.7": PAGE.format("SLUICE-PATH", 7, "sluice-path"),
+    "doc/sluice-console.7": PAGE.format("SLUICE-CONSOLE", 7, "sluice-console"),
     "doc/libsluice.3": PAGE.format("LIBSLUICE", 3, "libsluice"),
 }
 

@@ -92,7 +92,7 @@ MACHINE_PATHS = r"(?<![\w.$}])/(?:home|root|work|Users|mnt|media)(?:/|\b(?=[\s\"
 
 # Programs and libraries that need a man page.
 MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-path.7", "sluice-exporter.8",
-             "sluice-lab.1")
+             "sluice-lab.1", "sluice-console.7")
 
 # Headers for others' programs: they compile as C++ too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)

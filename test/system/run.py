@@ -17,6 +17,7 @@ import harness  # noqa: E402
 import scenes_bond  # noqa: E402,F401
 import scenes_capture  # noqa: E402,F401
 import scenes_config  # noqa: E402,F401
+import scenes_console  # noqa: E402,F401
 import scenes_control  # noqa: E402,F401
 import scenes_emu  # noqa: E402,F401
 import scenes_exception  # noqa: E402,F401

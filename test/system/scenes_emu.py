@@ -136,14 +136,19 @@ def console(lab, context):
     box.say("set path 0 forward delay 40ms")
     box.say("set path 0 reverse dely 3ms")
     box.say("show path")
-    until(lambda: "did you mean" in box.process.out(), 10, "the console answers")
+    until(lambda: "did you mean" in box.process.err(), 10, "the console answers")
     until(lambda: "path 0 forward delay 40ms" in box.process.out(), 10, "the path is shown")
-    if 'position 1: "dely"' not in box.process.out():
-        raise LabError(box.process.out())
+    if 'reverse path unchanged: position 1: "dely"' not in box.process.err():
+        raise LabError(box.process.err())
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 40:
         raise LabError("the new path is not in use")
     box.say("show stats")
-    until(lambda: "delay 40ms" in box.process.out().split("show stats")[-1], 10, "statistics")
+    until(lambda: "delay 40ms" in box.process.out().split("path 0 reverse")[-1], 10, "statistics")
+    box.say("set path 1 both wire")
+    until(lambda: "there is one path" in box.process.err(), 10, "another path is refused")
+    box.say("show conns")
+    until(lambda: 'word 2, "conns": not known here' in box.process.err(), 10,
+          "the daemon's words are not the box's")
     box.say("quit")
     if box.process.wait(20) != 0:
         raise LabError(box.process.tail())

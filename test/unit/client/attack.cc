@@ -247,7 +247,7 @@ class Attacker
         }
         q.magic = PROTOCOL_MAGIC;
         q.version = PROTOCOL_VERSION;
-        q.type = static_cast<uint16_t>(PROTOCOL_HELLO + below(PROTOCOL_BYE));
+        q.type = static_cast<uint16_t>(PROTOCOL_HELLO + below(PROTOCOL_COMMAND));
         for (uint64_t i = 0; i < sizeof q.u / 8; i++) {
             uint64_t w = word();
 
@@ -257,6 +257,16 @@ class Attacker
             q.u.region_id = regions[below(regions.size())];
         if (q.type == PROTOCOL_LISTEN || q.type == PROTOCOL_UNLISTEN)
             q.u.service = 20000 + static_cast<uint32_t>(below(4));
+        if (q.type == PROTOCOL_COMMAND && below(4) != 0) {
+            char both[sizeof q + PROTOCOL_COMMAND_MAX + 8];
+
+            q.u.command_bytes = static_cast<uint32_t>(below(PROTOCOL_COMMAND_MAX + 2));
+            for (char &b : both)
+                b = static_cast<char>(below(256));
+            memcpy(both, &q, sizeof q);
+            raw.send(both, sizeof q + q.u.command_bytes, &fd, fd >= 0 ? 1 : 0);
+            return look();
+        }
         raw.send(&q, sizeof q, &fd, fd >= 0 ? 1 : 0);
         /* Sometimes many without reading an answer. */
         return below(4) == 0 || look();

@@ -63,6 +63,15 @@ static char *daemon_show(void *ctx, const char *what)
     return text;
 }
 
+/* "say X" answers X; anything else is refused. */
+static int daemon_command(void *ctx, const char *line, char *text, size_t text_len)
+{
+    bool said = strncmp(line, "say ", 4) == 0;
+
+    snprintf(text, text_len, said ? "%.150s" : "no: %.150s", said ? line + 4 : line);
+    return said ? 0 : -EDOM;
+}
+
 static int daemon_map(void *ctx, void *memory, uint64_t len_bytes)
 {
     struct fake_daemon *d = ctx;
@@ -130,6 +139,7 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
                                 .n_hosts = cfg->channels,
                                 .route = daemon_route,
                                 .show = daemon_show,
+                                .command = daemon_command,
                                 .map = daemon_map,
                                 .unmap = daemon_unmap,
                                 .ctx = d};

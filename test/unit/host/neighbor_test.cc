@@ -204,6 +204,21 @@ TEST_F(Neighbor, BothFamiliesAndEveryByteCount)
     EXPECT_TRUE(find(1, 2));
 }
 
+/* What other threads read of an entry is what it is. */
+static void shown_as_they_are(const struct neighbor_table &t, uint64_t k)
+{
+    uint32_t i = (uint32_t)(k % (NEIGHBOR_MAX + 1));
+    struct neighbor n;
+
+    ASSERT_EQ(neighbor_read(&t, i, &n), i < t.count) << i;
+    if (i >= t.count)
+        return;
+    ASSERT_TRUE(addr_equal(&n.addr, &t.entries[i].addr));
+    ASSERT_EQ(n.known, t.entries[i].known);
+    ASSERT_EQ(memcmp(&n.mac, &t.entries[i].mac, sizeof n.mac), 0);
+    ASSERT_EQ(n.learnt_tsc, t.entries[i].learnt_tsc);
+}
+
 TEST(NeighborProperty, MatchesAMap)
 {
     struct rng r;
@@ -247,6 +262,7 @@ TEST(NeighborProperty, MatchesAMap)
                 asked += ask;
             }
             ASSERT_EQ(t.count, m.entries.size());
+            shown_as_they_are(t, k);
             full += t.count == NEIGHBOR_MAX;
         }
     }

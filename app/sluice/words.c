@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See words.h. */
+#include "sluice/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/value.h"
+
+#define BOTH (WORDS_DAEMON | WORDS_BOX)
+
+const struct grammar_command words_commands[] = {
+    {"show conns", "connections: state, peer, grants, bytes, losses, round trip", WORDS_SHOW,
+     WORDS_DAEMON},
+    {"show conn CONN", "all that is known of one connection", WORDS_SHOW_CONN, WORDS_DAEMON},
+    {"show grants", "what was granted to whom, why, and what was set by hand", WORDS_SHOW,
+     WORDS_DAEMON},
+    {"show capacity", "what each port can absorb, and what of it is granted", WORDS_SHOW,
+     WORDS_DAEMON},
+    {"show history", "the latest grants and capacities, and why", WORDS_SHOW, WORDS_DAEMON},
+    {"show trace", "the latest events of each worker", WORDS_SHOW, WORDS_DAEMON},
+    {"show reload", "when the configuration was last read anew", WORDS_SHOW, WORDS_DAEMON},
+    {"show workers", "lcores: how busy they are", WORDS_SHOW, WORDS_DAEMON},
+    {"show clients", "applications: who, their memory and services", WORDS_SHOW, WORDS_DAEMON},
+    {"show neigh", "neighbours: which MAC address an IP address has", WORDS_SHOW, WORDS_DAEMON},
+    {"show port info|stats|xstats all|PORT",
+     "ports: what they are; their counters; all that the driver counts", WORDS_SHOW, WORDS_DAEMON},
+    {"show path", "the specs as they are", WORDS_SHOW_PATH, WORDS_BOX},
+    {"show stats", "what each element of the paths has done", WORDS_SHOW_STATS, WORDS_BOX},
+    {"clear port stats|xstats all|PORT", "both count from 0 again here, nowhere else",
+     WORDS_CLEAR_STATS, WORDS_DAEMON},
+    {"set conn CONN rate RATE|auto", "reserves this rate for it, and grants no more",
+     WORDS_SET_CONN, WORDS_DAEMON},
+    {"set conn CONN ceiling RATE|auto", "grants no more than this rate", WORDS_SET_CONN,
+     WORDS_DAEMON},
+    {"set conn CONN burst SIZE|auto", "grants this burst", WORDS_SET_CONN, WORDS_DAEMON},
+    {"set conn CONN weight WEIGHT|auto", "counts so much where connections share", WORDS_SET_CONN,
+     WORDS_DAEMON},
+    {"set capacity RATE|none [PORT]", "what a port grants in sum, at most; default: all ports",
+     WORDS_SET_CAPACITY, WORDS_DAEMON},
+    {"set path PORT forward|reverse|both SPEC",
+     "another path for an emulated wire: sluice-path(7); \"wire\": none", WORDS_SET_PATH, BOTH},
+    {"load FILE", "runs the commands in a file, up to the first that fails", WORDS_LOAD, BOTH},
+    {"help [TOPIC]", "the commands, or those that begin with these words", WORDS_HELP, BOTH},
+    {"quit", "leaves; where the console is the program's own, ends that", WORDS_QUIT, BOTH},
+    {NULL, NULL, 0, 0},
+};
+
+static const char *rate_check(const char *text)
+{
+    uint64_t rate;
+    const char *why = value_rate(text, &rate);
+
+    return why != NULL || (rate >= 1000 && rate <= 1ull << 48) ? why
+                                                               : "it is not in 8kbit to 2250Tbit";
+}
+
+static const char *size_check(const char *text)
+{
+    uint64_t size;
+    const char *why = value_size(text, &size);
+
+    return why != NULL || (size > 0 && size <= 1ull << 30) ? why : "it is not in 1 to 1G";
+}
+
+static const char *weight_check(const char *text)
+{
+    uint64_t weight;
+    const char *why = value_number(text, &weight);
+
+    return why != NULL || (weight > 0 && weight <= 65535) ? why : "it is not in 1 to 65535";
+}
+
+static const char *port_check(const char *text)
+{
+    return strlen(text) < sizeof((struct words_conn *)NULL)->port ? NULL
+                                                                  : "no port's name is that long";
+}
+
+static const char *conn_check(const char *text)
+{
+    struct words_conn conn;
+
+    return words_conn_read(text, &conn);
+}
+
+const struct grammar_kind words_kinds[] = {
+    {"RATE", "2.5Gbit or 300MB/s", false, rate_check},
+    {"SIZE", "64k", false, size_check},
+    {"WEIGHT", "3", false, weight_check},
+    {"PORT", "net_memif0, or 0 for the first one", false, port_check},
+    {"CONN", "3, or 3@net_memif0/1: connection 3 of the port's worker 1", false, conn_check},
+    {"SPEC", "rate 1gbit delay 5ms", true, NULL},
+    {"FILE", "/etc/sluice/evening.cmd", true, NULL},
+    {"TOPIC", "show port", true, NULL},
+    {NULL, NULL, false, NULL},
+};
+
+static const char *number_read(const char *text, uint32_t *out)
+{
+    uint64_t n;
+    const char *why = value_number(text, &n);
+
+    if (why == NULL && n >= WORDS_ANY)
+        return "the number is too large";
+    if (why == NULL)
+        *out = (uint32_t)n;
+    return why;
+}
+
+const char *words_conn_read(const char *text, struct words_conn *out)
+{
+    const char *at = strchr(text, '@'), *slash = at != NULL ? strrchr(at, '/') : NULL;
+    char number[24];
+    size_t len = at != NULL ? (size_t)(at - text) : strlen(text);
+
+    *out = (struct words_conn){.worker = WORDS_ANY};
+    if (len >= sizeof number)
+        return "the number is too large";
+    snprintf(number, sizeof number, "%.*s", (int)len, text);
+    if (at != NULL) {
+        size_t port = slash != NULL ? (size_t)(slash - at - 1) : strlen(at + 1);
+        const char *why = slash != NULL ? number_read(slash + 1, &out->worker) : NULL;
+
+        if (why != NULL)
+            return why;
+        if (port == 0 || port >= sizeof out->port)
+            return "behind @ stands the name of a port";
+        snprintf(out->port, sizeof out->port, "%.*s", (int)port, at + 1);
+    }
+    return number_read(number, &out->number);
+}

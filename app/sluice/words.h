@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The console's commands, the one table of them (grammar.h): the daemon's console and sluice exec
+ * have those with WORDS_DAEMON, sluice-emu's those with WORDS_BOX. sluice-console(7) lists the same
+ * words; a test compares them.
+ */
+#ifndef SLUICE_COMMAND_WORDS_H
+#define SLUICE_COMMAND_WORDS_H
+
+#include "sluice/grammar.h"
+
+enum words_in { WORDS_DAEMON = 1, WORDS_BOX = 2 };
+
+enum words_run {
+    WORDS_SHOW,        /* a view: word 1, and of ports word 2 and 3 */
+    WORDS_SHOW_CONN,   /* all of one connection */
+    WORDS_SHOW_PATH,   /* the box's */
+    WORDS_SHOW_STATS,  /* the box's */
+    WORDS_CLEAR_STATS, /* from here on the daemon's control does it */
+    WORDS_SET_CONN,
+    WORDS_SET_CAPACITY,
+    WORDS_SET_PATH,
+    WORDS_LOAD, /* from here on the console itself */
+    WORDS_HELP,
+    WORDS_QUIT,
+};
+
+extern const struct grammar_command words_commands[];
+extern const struct grammar_kind words_kinds[];
+
+/* "N", "N@PORT" or "N@PORT/WORKER" */
+struct words_conn {
+    uint32_t number;
+    char port[64];   /* "": any */
+    uint32_t worker; /* WORDS_ANY: any */
+};
+#define WORDS_ANY UINT32_MAX
+/* What is wrong with it, or NULL. */
+const char *words_conn_read(const char *text, struct words_conn *out);
+
+#endif

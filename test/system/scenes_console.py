@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The daemon's console: from a terminal, a pipe, a file, a shell, and the daemon's own."""
+import json
+import os
+import random
+import re
+import subprocess
+
+from harness import LabError, perf, scenario
+from lab.daemon import Daemon, memif
+from lab.pair import ADDR_B, memif_pair, pair_cpus, station
+from lab.process import until
+from terminal import Terminal
+
+PROMPT = r"sluice> "
+
+
+def run(daemon, *args, stdin=None, timeout_s=60, user=None):
+    """(status, stdout, stderr) of the command."""
+    done = subprocess.run([daemon.build.program("sluice"), *args, "--socket", daemon.socket],
+                          input=stdin, capture_output=True, text=True, errors="replace",
+                          timeout=timeout_s, check=False, user=user)
+    return done.returncode, done.stdout, done.stderr
+
+
+def say(daemon, command, status=0, words=""):
+    """One command with this status, and these words in what it says; its output."""
+    got, out, err = run(daemon, "exec", command)
+    if got != status or words not in out + err:
+        raise LabError(f"{command}: status {got}, not {status} with \"{words}\"\n{out}{err}")
+    return out
+
+
+def alone(lab, context, name="a", keys=None):
+    """A daemon that nobody is joined to."""
+    (worker, control), _ = pair_cpus()
+    port = memif(lab.path(f"{name}-memif.sock"), "server")
+    port.keys = {**station(1), **(keys or {})}
+    return Daemon(lab, context.build, name, [port], [worker], control)
+
+
+def patterns(daemon):
+    """The commands as help lists them."""
+    out = say(daemon, "help").split("Values,")[0]
+    return [line.split("  ")[1].strip() for line in out.splitlines()]
+
+
+def lines_of(pattern):
+    """All lines that a pattern stands for."""
+    values = {"CONN": "99", "PORT": "net_memif0", "RATE": "1Gbit", "SIZE": "64k", "WEIGHT": "2",
+              "SPEC": "delay 1ms", "FILE": "/nonexistent", "TOPIC": "show"}
+    lines = [""]
+    for word in pattern.split():
+        more = [values.get(w, w) for w in word.strip("[]").split("|")]
+        lines = [f"{line} {w}".strip() for line in lines for w in more]
+    return lines
+
+
+@scenario("console: every command on a terminal, completion, history, wrong words")
+def terminal(lab, context):
+    daemon = alone(lab, context).start()
+    t = Terminal(lab, [context.build.program("sluice"), "console", "--socket", daemon.socket])
+    t.expect(PROMPT)
+    all_lines = [line for p in patterns(daemon) for line in lines_of(p) if line != "quit"]
+    if len(all_lines) < 25:
+        raise LabError(f"only {all_lines}")
+    for line in all_lines:
+        t.type(line + "\n")
+        t.expect(re.escape(line))
+        got = t.text()[t.seen:t.expect(PROMPT).start()]
+        if "not known here" in got or "not complete" in got or "unrecognized" in got:
+            raise LabError(f"{line}: {got}")
+    t.type("sh\tcap\t\n")  # "show capacity "
+    t.expect(r"show capacity\s*\n(.*\n)*PORT +CEILING")
+    t.expect(PROMPT)
+    t.type("show \t")  # several: they are listed
+    t.expect(r"conns +conn +grants +capacity +history +workers")
+    t.type("port stats n\t\n")  # a port's name, from the daemon
+    t.expect(r"show port stats net_memif0\s*\n(.*\n)*PORT +RX PACKETS")
+    t.expect(PROMPT)
+    t.type("set capacity \t")
+    t.expect(r"RATE, such as 2.5Gbit")
+    t.type("\x03")  # the line is given up
+    t.expect(r"\^C\n")
+    t.type("shwo conns\n")
+    t.expect(r'word 1, "shwo": not known here; did you mean "show"\?')
+    t.type("\x1b[A\x1b[A\n")  # two lines up in history
+    t.expect(r"PORT +RX PACKETS")
+    t.expect(PROMPT)
+    t.type("load /etc/hostn\t\n")
+    t.expect(r"load /etc/hostname")
+    t.expect(r"/etc/hostname:1: word 1")
+    t.type("x" * 3000 + "\n")
+    t.expect(r"longer than 2048")
+    t.expect(PROMPT)
+    t.type("quit\n")
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}")
+    daemon.stop()
+
+
+@scenario("console: one-shot commands, pipes, files: what they show, do, and return")
+def shots(lab, context):
+    daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
+    say(daemon, "show prt info all", 2, 'did you mean "port"?')
+    say(daemon, "show port info 7", 1, "no such port")
+    say(daemon, "show conn 3", 1, "no such connection")
+    say(daemon, "set conn 3 weight 2", 1, "no open connection 3")
+    say(daemon, "set capacity 3Gbit nowhere", 1, "no port nowhere")
+    say(daemon, "load /nonexistent", 5, "/nonexistent: No such file")
+    say(daemon, "set capacity 3Gbit")
+    if daemon.show("capacity")[0]["capacity_Bps"] != 375_000_000:
+        raise LabError(f"capacity: {daemon.show('capacity')}")
+    say(daemon, "set capacity none net_memif0")
+    if daemon.show("ports")[0]["capacity_Bps"] != 0:
+        raise LabError("the capacity is still there")
+    say(daemon, "set path 0 forward delay 3ms")
+    say(daemon, "set path net_memif0 both dely 3ms", 1, 'did you mean "delay"?')
+    say(daemon, "set path 1 both wire", 1, "no port 1")
+    status, out, _ = run(daemon, "exec", "--json", "show", "port", "info", "0")
+    if status != 0 or json.loads(out)["ports"][0]["name"] != "net_memif0":
+        raise LabError(out)
+    status, out, err = run(daemon, "console", stdin="show workers\nshow nonsense\nshow capacity\n")
+    if status != 2 or "LCORE" not in out or "CEILING" not in out or "nonsense" not in err:
+        raise LabError(f"{status}: {out}{err}")
+    path = lab.path("good.cmd")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("# evening\n\nset capacity 2Gbit\nset capacity 1foo\nset capacity 4Gbit\n")
+    say(daemon, f"load {path}", 2, f"{path}:4: word 3, \"1foo\"")
+    if daemon.show("capacity")[0]["capacity_Bps"] != 250_000_000:
+        raise LabError("it went on after the error, or did not begin")
+    loop = lab.path("loop.cmd")
+    with open(loop, "w", encoding="utf-8") as f:
+        f.write(f"load {loop}\n")
+    say(daemon, f"load {loop}", 5, "load each other")
+    if os.geteuid() == 0:
+        stranger(daemon)
+    daemon.stop()
+    say(daemon, "show conns", 3, "no daemon")
+
+
+def stranger(daemon):
+    """Somebody else may look, if he may open the socket at all, but not change."""
+    os.chmod(os.path.dirname(daemon.socket), 0o755)
+    os.chmod(daemon.socket, 0o666)
+    status, out, err = run(daemon, "exec", "set capacity 1Gbit", user=65534)
+    if status == 3 and "ermission" in err:
+        return  # the programs' folder is not his to enter
+    if status != 1 or "only root" not in err:
+        raise LabError(f"{status}: {out}{err}")
+    if run(daemon, "exec", "show capacity", user=65534)[0] != 0:
+        raise LabError("he may not even look")
+
+
+@scenario("console: what is set of a connection holds while it sends")
+def tuned(lab, context):
+    a, b = memif_pair(lab, context.build)
+    server = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=server)
+    client = a.sluice("client", "perf", "client", "-t", "30", "--json", "-i", "0", ADDR_B)
+
+    def grant():
+        return [c for c in b.show("conns") if c["state"] == "open"]
+
+    until(lambda: grant() and grant()[0]["rx_bytes"] > 1_000_000, 30, "data come")
+    number = grant()[0]["conn"]
+    say(b, f"set conn {number} ceiling 80Mbit")
+    until(lambda: grant()[0]["rx_rate_Bps"] <= 10_000_000, 10, "the ceiling holds")
+    if grant()[0]["set_ceiling_Bps"] != 10_000_000:
+        raise LabError(f"{grant()}")
+    say(b, f"set conn {number}@net_memif0/0 rate 40Mbit")
+    until(lambda: grant()[0]["rx_rate_Bps"] == 5_000_000, 10, "the rate is granted")
+    say(b, f"set conn {number} burst 32k")
+    until(lambda: grant()[0]["rx_burst_bytes"] == 32768, 10, "the burst is granted")
+    say(b, "set capacity 100Mbit")
+    say(b, f"set conn {number} rate 200Mbit", 1, "more than the port's capacity")
+    if "5" not in say(b, f"show conn {number}") or "40.0 Mb/s" not in say(b, "show grants"):
+        raise LabError(say(b, "show grants"))
+    for what in ("rate", "ceiling", "burst", "weight"):
+        say(b, f"set conn {number} {what} auto")
+    until(lambda: "set_rate_Bps" not in grant()[0] and grant()[0]["rx_rate_Bps"] > 6_000_000, 10,
+          "it is as it was")
+    neighbours = [n["address"] for n in a.show("neigh") if n["mac"]]
+    if ADDR_B not in neighbours:
+        raise LabError(f"{neighbours}")
+    users = [x["pid"] for x in b.show("clients")]
+    if server.pid not in users:
+        raise LabError(f"{server.pid} is not among {users}")
+    before = b.show("ports")[0]["rx_packets"]
+    say(b, "clear port stats all")
+    stats = b.show("port-stats")[0]
+    if stats["rx_packets"] >= before or b.show("ports")[0]["rx_packets"] < before:
+        raise LabError(f"{before}, then {stats}")
+    client.stop()
+    server.stop()
+    perf(b, a, ADDR_B, "-n", "1M", name="after")
+    a.stop()
+    b.stop()
+
+
+@scenario("console: the daemon's own, and its file of commands")
+def own(lab, context):
+    daemon = alone(lab, context)
+    good, bad, late = (lab.path(n) for n in ("good.cmd", "bad.cmd", "late.cmd"))
+    for path, text in ((good, "set capacity 4Gbit\n"), (bad, "set capacity\n"),
+                       (late, "set capacity 4Gbit 9\n")):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    with open(daemon.config, "w", encoding="utf-8") as f:
+        f.write(daemon.config_text())
+    t = Terminal(lab, [*daemon.args(), "-i", "--cmdline-file", good])
+    t.expect(r"sluiced> ")
+    t.type("show capacity\n")
+    t.expect(r"net_memif0 +4.00 Gb/s")
+    t.type("show \t")
+    t.expect(r"conns +conn +grants")
+    t.type("neigh\n")
+    t.expect(r"ADDRESS")
+    t.expect(r"sluiced> ")
+    t.type("quit\n")
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}\n{t.text()}")
+    t = Terminal(lab, [*daemon.args(), "-i"])
+    t.expect(r"sluiced> ")
+    t.type("\x03")  # Ctrl-C is the daemon's
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}\n{t.text()}")
+    for path, status, words in ((bad, 2, "bad.cmd:1: the command is not complete"),
+                                (late, 1, "late.cmd:1: no port 9")):
+        process = lab.start(f"file-{status}", [*daemon.args(), "--cmdline-file", path])
+        if process.wait(30) != status or words not in process.err():
+            raise LabError(f"{process.popen.returncode}\n{process.tail()}")
+
+
+@scenario("console: 20,000 random lines, and the daemon lives")
+def lines(lab, context):
+    daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
+    seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
+    print(f"# console: seed {seed}", flush=True)
+    draw = random.Random(seed)
+    words = sorted({w for p in patterns(daemon) for w in re.split(r"[ |\[\]]", p) if w}) + [
+        "net_memif0", "0", "1Gbit", "64k", "3", "1@net_memif0/0", "delay 1ms", "auto", "none", "all"]
+    words.remove("quit")
+    text = []
+    for _ in range(20_000):
+        line = " ".join(draw.choice(words) for _ in range(draw.randrange(1, 7)))
+        if draw.random() < 0.2:
+            at = draw.randrange(len(line))
+            line = line[:at] + chr(draw.randrange(1, 256)) + line[at:]
+        text.append(line.replace("\n", " "))
+    text += ["show workers"]
+    status, out, err = run(daemon, "console", stdin="\n".join(text) + "\n", timeout_s=300)
+    if status not in (1, 2, 5) or not out.rstrip().splitlines()[-2].startswith("LCORE"):
+        raise LabError(f"seed {seed}: status {status}\n{out[-500:]}{err[-500:]}")
+    if err.count("sluice: ") < 10_000:
+        raise LabError(f"seed {seed}: only {err.count('sluice: ')} lines were refused")
+    daemon.show("conns")
+    daemon.stop()
+
+
+@scenario("console: long output comes whole, on a terminal and through a pipe")
+def long(lab, context):
+    daemon = alone(lab, context, keys={"connections": 1024}).start()
+    listener = daemon.sluice("listener", "perf", "server")
+    daemon.wait_listening(process=listener)
+    t = Terminal(lab, [context.build.program("sluice"), "console", "--socket", daemon.socket])
+    t.expect(PROMPT)
+    for _ in range(40):
+        t.type("show port xstats all\nshow conns\nhelp\n")
+    for _ in range(40):
+        t.expect(r"tx_q0_bytes +\d+")
+        t.expect(r"waiting")
+        t.expect(r"quit +leaves")
+    t.type("show capacity\n")
+    t.expect(r"CEILING")
+    t.type("\x04")
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}")
+    status, out, _ = run(daemon, "console", stdin="show port xstats all\n" * 500)
+    if status != 0 or out.count("tx_q0_bytes") != 500:
+        raise LabError(f"status {status}, {out.count('tx_q0_bytes')} of 500")
+    listener.stop()
+    daemon.stop()
+
+
+@scenario("console: the emulator's own, on a terminal")
+def emulator(lab, context):
+    (worker, control), _ = pair_cpus()
+    t = Terminal(lab, [context.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}",
+                       "--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry",
+                       "--file-prefix", f"sluice-{os.getpid()}-emu-console",
+                       "--vdev", "net_null0,no-rx=1", "--vdev", "net_null1,no-rx=1",
+                       "--", "-i", "--packets", "1024"])
+    t.expect(r"sluice-emu> ", 60)
+    t.type("set pa\t\tfor\tdelay 7ms\n")  # the port can only be 0
+    t.expect(r"set path 0 forward delay 7ms")
+    t.expect(r"sluice-emu> ")
+    t.type("show path\n")
+    t.expect(r"path 0 forward delay 7ms\npath 0 reverse")
+    t.type("show capacity\n")
+    t.expect(r'word 2, "capacity": not known here')
+    t.type("show stats\n")
+    t.expect(r"delay 7ms")
+    t.type("help\n")
+    t.expect(r"show path +")
+    t.expect(r"quit +leaves")
+    t.expect(r"sluice-emu> ")
+    t.type("quit\n")
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}\n{t.text()[-2000:]}")
