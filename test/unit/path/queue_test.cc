@@ -217,9 +217,8 @@ TEST(Red, IdleTimeCountsOnce)
 TEST(Red, EcnMarksBelowMaxAndDropsBeyond)
 {
     Line l("rate 0 limit 1000 red min 1kB max 20kB probability 100% weight 1 ecn");
-    uint64_t n = 0;
 
-    for (int i = 0; i < 100; i++, n++)
+    for (int i = 0; i < 100; i++)
         l.push(0, dscp_packet(0, 1000, 2));
     EXPECT_GT(l.counts().marked, 5u);
     EXPECT_GT(l.counts().dropped, 50u);
