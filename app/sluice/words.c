@@ -19,6 +19,7 @@ const struct grammar_command words_commands[] = {
      WORDS_DAEMON},
     {"show history", "the latest grants and capacities, and why", WORDS_SHOW, WORDS_DAEMON},
     {"show trace", "the latest events of each worker", WORDS_SHOW, WORDS_DAEMON},
+    {"dump trace", "the same, in testpmd's word for it", WORDS_SHOW, WORDS_DAEMON},
     {"show reload", "when the configuration was last read anew", WORDS_SHOW, WORDS_DAEMON},
     {"show workers", "lcores: how busy they are", WORDS_SHOW, WORDS_DAEMON},
     {"show clients", "applications: who, their memory and services", WORDS_SHOW, WORDS_DAEMON},

@@ -6,7 +6,7 @@
  *
  * Invariants: frames for the kernel wait in waiting[first .. first + n), modulo EXCEPTION_WAIT, and
  * leave in that order. While a lane has work of Sluice's, its worker spends at most one part in
- * EXCEPTION_PART of its time on them, and at most EXCEPTION_BURST frames each way at a time: a
+ * EXCEPTION_PART of its time on each direction, and at most EXCEPTION_BURST frames at a time: a
  * frame costs a system call, and pacing must not wait for many.
  */
 #ifndef SLUICED_EXCEPTION_H
