@@ -106,6 +106,21 @@ static const struct table_column grants[] = {
     {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column spread[] = {
+    {"port", "PORT", TABLE_TEXT},
+    {"worker", "WORKER", TABLE_COUNT},
+    {"conn", "CONN", TABLE_COUNT},
+    {"peer", "PEER", TABLE_TEXT},
+    {"increment_p50_ns", "DELAY P50", TABLE_TIME},
+    {"increment_p99_ns", "P99", TABLE_TIME},
+    {"momentary_p50_Bps", "RX RATE P50", TABLE_RATE},
+    {"momentary_p99_Bps", "P99", TABLE_RATE},
+    {"latency_count", "REQUESTS", TABLE_COUNT},
+    {"latency_p50_ns", "LATENCY P50", TABLE_TIME},
+    {"latency_p99_ns", "P99", TABLE_TIME},
+    {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct table_column clients[] = {
     {"session", "SESSION", TABLE_COUNT},
     {"pid", "PID", TABLE_COUNT},
@@ -159,6 +174,7 @@ static const struct view {
     {"trace", "trace", trace},
     {"reload", "reload", reload},
     {"grants", "conns", grants},
+    {"spread", "spread", spread},
     {"clients", "clients", clients},
     {"neigh", "neigh", neigh},
     {"conn", "conns", NULL},
@@ -178,7 +194,8 @@ const struct view *view_find(const char *name)
 
 const char *view_names(void)
 {
-    return "conns, ports, workers, capacity, history, trace, reload, grants, clients, neigh, "
+    return "conns, ports, workers, capacity, history, trace, reload, grants, spread, clients, "
+           "neigh, "
            "port-info, port-stats, port-xstats, conn";
 }
 

@@ -15,6 +15,7 @@ const struct grammar_command words_commands[] = {
     {"show conn CONN", "all that is known of one connection", WORDS_SHOW_CONN, WORDS_DAEMON},
     {"show grants", "what was granted to whom, why, and what was set by hand", WORDS_SHOW,
      WORDS_DAEMON},
+    {"show spread", "how delays, rates and latencies of requests vary", WORDS_SHOW, WORDS_DAEMON},
     {"show capacity", "what each port can absorb, and what of it is granted", WORDS_SHOW,
      WORDS_DAEMON},
     {"show history", "the latest grants and capacities, and why", WORDS_SHOW, WORDS_DAEMON},

@@ -44,6 +44,7 @@ static json_t *session_json(const struct sessions *s, const struct session_info 
 {
     char services[PROTOCOL_SERVICES_MAX * 6 + 1] = "";
     const struct session *from = &s->all[x->slot];
+    uint64_t memory = x->ring_bytes + x->region_bytes;
     size_t len = 0;
 
     for (uint32_t i = 0; i < x->services; i++)
@@ -51,9 +52,9 @@ static json_t *session_json(const struct sessions *s, const struct session_info 
                                 from->services[i]);
     return json_pack("{s:i, s:I, s:I, s:s, s:I, s:i, s:s, s:I, s:I}", "session", (int)x->slot,
                      "pid", (json_int_t)x->pid, "uid", (json_int_t)x->uid, "state", x->state,
-                     "memory_bytes", (json_int_t)(x->ring_bytes + x->region_bytes), "regions",
-                     (int)x->regions, "services", services, "user_bytes", (json_int_t)x->user_bytes,
-                     "quota_bytes", (json_int_t)s->cfg.quota_bytes);
+                     "memory_bytes", (json_int_t)memory, "regions", (int)x->regions, "services",
+                     services, "user_bytes", (json_int_t)x->user_bytes, "quota_bytes",
+                     (json_int_t)s->cfg.quota_bytes);
 }
 
 json_t *sessions_json(const struct sessions *s)

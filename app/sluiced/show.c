@@ -16,6 +16,7 @@
 
 #include "base/counter.h"
 #include "sluiced/reload.h"
+#include "sluiced/show_spread.h"
 #include "sluiced/trace_show.h"
 
 static void put_count(json_t *o, const char *name, uint64_t n)
@@ -465,6 +466,7 @@ char *show_text(void *daemon, const char *what)
         {"reload", reload_json},
         {"clients", clients_json},
         {"neigh", neigh_json},
+        {"spread", show_spreads},
         {"port-stats", count_stats_json},
         {"port-xstats", count_xstats_json},
     };

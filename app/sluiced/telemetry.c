@@ -13,6 +13,7 @@
 
 #include "common/say.h"
 #include "sluiced/show.h"
+#include "sluiced/show_spread.h"
 #include "sluiced/telemetry_control.h"
 #include "sluiced/telemetry_data.h"
 
@@ -173,6 +174,14 @@ static int put_conn(const struct daemon *d, const char *arg, struct rte_tel_data
     return telemetry_object(to, show_conn(l, number, &info));
 }
 
+static int put_spread(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    uint32_t number;
+    const struct lane *l = conn_find(d, arg, &number);
+
+    return telemetry_histograms(to, l != NULL ? show_spread(l, number) : NULL);
+}
+
 /* ---- commands ---------------------------------------------------------------------------- */
 
 static const struct command {
@@ -198,6 +207,8 @@ static const struct command {
      "to begin",
      list_conns},
     {"/sluice/conn", "One connection. Parameter: PORT/WORKER/NUMBER", put_conn},
+    {"/sluice/spread", "Its delays, rates and latencies as histograms. Parameter: as there",
+     put_spread},
     {"/sluice/clients", "Numbers of clients, at most 512. Parameter: none, or the first to look at",
      telemetry_clients},
     {"/sluice/client", "One client. Parameter: NUMBER", telemetry_client},

@@ -56,6 +56,35 @@ static int data_put(struct rte_tel_data *to, const char *name, const json_t *val
     }
 }
 
+static int counts_put(struct rte_tel_data *to, const char *name, const json_t *from)
+{
+    struct rte_tel_data *inner = rte_tel_data_alloc();
+    const json_t *value;
+    size_t i;
+
+    if (inner == NULL)
+        return -ENOMEM;
+    rte_tel_data_start_array(inner, TELEMETRY_UINT);
+    json_array_foreach(from, i, value)
+        telemetry_array_uint(inner, (uint64_t)json_integer_value(value));
+    return telemetry_join(to, name, inner);
+}
+
+int telemetry_histograms(struct rte_tel_data *to, json_t *o)
+{
+    int rc = o != NULL ? data_fill(to, o) : -ENOENT;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(o, name, value)
+    {
+        if (rc == 0 && json_is_array(value))
+            rc = counts_put(to, name, value);
+    }
+    json_decref(o);
+    return rc;
+}
+
 int telemetry_object(struct rte_tel_data *to, json_t *o)
 {
     int rc = o != NULL ? data_fill(to, o) : -ENOENT;

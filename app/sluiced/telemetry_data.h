@@ -38,6 +38,8 @@ static inline int telemetry_array_uint(struct rte_tel_data *d, uint64_t n)
 /* What an object has, but for arrays: these have commands of their own. Takes the reference o,
  * which may be NULL: there is no such thing. 0, or negative errno. */
 int telemetry_object(struct rte_tel_data *to, json_t *o);
+/* The same, with its arrays of counts. */
+int telemetry_histograms(struct rte_tel_data *to, json_t *o);
 /* Takes inner over, whatever it returns. */
 int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner);
 /* Frees inner; returns rc. */

@@ -126,7 +126,7 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
         return -ENOTCONN;
     if (c->state == HOST_CLOSED)
         return c->over_status;
-    struct vt_send send = {.provisional = op->provisional, .user = op->user};
+    struct vt_send send = {.provisional = op->provisional, .user = op->user, .posted_tsc = now};
 
     for (unsigned int i = 0; i < 2; i++)
         send.pieces[i] = (struct vt_piece){op->pieces[i].data, op->pieces[i].len};
@@ -213,7 +213,7 @@ bool host_conn_gone(const struct host *h, uint32_t conn)
 }
 
 /* The connection's next completion; false if none is ready. */
-static bool completion_next(struct conn *c, struct host_completion *out)
+static bool completion_next(const struct host *h, struct conn *c, struct host_completion *out)
 {
     struct vt_received r;
     struct vt_sent s;
@@ -239,6 +239,8 @@ static bool completion_next(struct conn *c, struct host_completion *out)
         out->len = s.status == 0 ? s.len : 0;
         out->status = s.status;
         out->provisional = s.provisional;
+        if (!s.provisional && s.status == 0 && h->now >= s.posted_tsc)
+            spread_add(&c->pub.spread.latency_ns, clock_ns(&h->clock, h->now - s.posted_tsc));
         return true;
     }
     if (c->shut.due && c->tx.base == c->tx.tail) {
@@ -260,7 +262,7 @@ uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t 
         struct conn *c = LIST_POP(h, done_list, done_link);
         bool end = c->index == last;
 
-        while (n < max && completion_next(c, &out[n]))
+        while (n < max && completion_next(h, c, &out[n]))
             n++;
         if (n == max || vt_sender_lingers(&c->tx))
             conn_has_completion(h, c);

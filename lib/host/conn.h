@@ -66,6 +66,7 @@ struct conn_public {
     uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
     /* whom it joins to what, as it stands in struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
+    struct host_conn_spread spread;
 } __attribute__((aligned(64)));
 
 struct conn_event {

@@ -76,9 +76,12 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 {
     uint64_t bytes, span;
 
-    if (momentary_frame(&c->momentary, unit_bytes, h->now, &bytes, &span))
-        counter_set(&c->pub.rx_momentary_Bps,
-                    (uint64_t)((unsigned __int128)bytes * h->clock.hz / span));
+    if (!momentary_frame(&c->momentary, unit_bytes, h->now, &bytes, &span))
+        return;
+    uint64_t rate_Bps = (uint64_t)((unsigned __int128)bytes * h->clock.hz / span);
+
+    counter_set(&c->pub.rx_momentary_Bps, rate_Bps);
+    spread_add(&c->pub.spread.momentary_Bps, rate_Bps);
 }
 
 /*

@@ -27,6 +27,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "base/spread.h"
 #include "control/occupancy.h"
 #include "pace/contract.h"
 #include "wire/addr.h"
@@ -230,6 +231,16 @@ struct host_conn_info {
 
 /* [any], each field by itself consistent. False if the connection is free. */
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out);
+
+/* How much they varied, since the connection began. */
+struct host_conn_spread {
+    struct spread increment_ns;  /* of one-way delay, each DATA packet that came: probe/owd.h */
+    struct spread momentary_Bps; /* of five units that came, each time it is known anew */
+    struct spread latency_ns;    /* of requests sent: from host_send() to their completion */
+};
+/* [any] False if the connection is free. */
+bool host_conn_spread(const struct host *h, uint32_t conn, struct host_conn_spread *out);
+
 const char *host_reason_name(uint16_t reason);
 uint32_t host_conn_limit(const struct host *h); /* [any] numbers are below this */
 

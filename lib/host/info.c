@@ -91,3 +91,26 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return counter_get(&p->epoch) == epoch; /* else another one begins under this number */
 }
+
+static void spread_copy(struct spread *to, const struct spread *from)
+{
+    to->sum = counter_get(&from->sum);
+    for (uint32_t k = 0; k < SPREAD_BUCKETS; k++)
+        to->n[k] = counter_get(&from->n[k]);
+}
+
+bool host_conn_spread(const struct host *h, uint32_t conn, struct host_conn_spread *out)
+{
+    if (conn >= h->cfg.conns)
+        return false;
+    const struct conn *c = &h->conns[conn];
+    uint64_t epoch = __atomic_load_n(&c->pub.epoch, __ATOMIC_ACQUIRE);
+
+    if (counter_get(&c->pub.state) == HOST_FREE)
+        return false;
+    spread_copy(&out->increment_ns, &c->pub.spread.increment_ns);
+    spread_copy(&out->momentary_Bps, &c->pub.spread.momentary_Bps);
+    spread_copy(&out->latency_ns, &c->pub.spread.latency_ns);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return counter_get(&c->pub.epoch) == epoch;
+}

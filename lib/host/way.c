@@ -135,6 +135,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
     };
     struct trial_result out;
 
+    spread_add(&c->pub.spread.increment_ns, p.increment_ns);
     if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupied_watch(h, c, p.increment_ns) &&
         way_join(c))
         conn_want(h, c, WANT_CNTL);

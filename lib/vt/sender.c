@@ -444,12 +444,12 @@ bool vt_sender_complete(struct vt_sender *s, struct vt_sent *out)
         if (!provisional_arrived(s, q) || rte_mbuf_ext_refcnt_read(&q->shared[0]) != 1)
             return false;
         q->provisional_reported = true;
-        *out = (struct vt_sent){q->op.user, q->op.pieces[0].len, q->status, true};
+        *out = (struct vt_sent){q->op.user, q->op.pieces[0].len, q->status, true, q->op.posted_tsc};
         return true;
     }
     if (s->base == s->una || !request_quiet(q))
         return false;
-    *out = (struct vt_sent){q->op.user, q->len, q->status, false};
+    *out = (struct vt_sent){q->op.user, q->len, q->status, false, q->op.posted_tsc};
     s->base++;
     return true;
 }

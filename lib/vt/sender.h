@@ -34,6 +34,7 @@ struct vt_send {
     struct vt_piece pieces[2]; /* the request is [0] followed by [1] */
     bool provisional;          /* [1] is a copied tail: report when [0] has arrived */
     uint64_t user;
+    uint64_t posted_tsc; /* when; returned with its completion */
 };
 
 struct vt_request {
@@ -83,6 +84,7 @@ struct vt_sent {
     uint64_t len; /* bytes that are the application's again */
     int32_t status;
     bool provisional;
+    uint64_t posted_tsc; /* as vt_send had it */
 };
 
 struct vt_sender_config {

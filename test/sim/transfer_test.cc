@@ -28,6 +28,28 @@ void transfer(const PairOptions &o, const std::vector<uint64_t> &lens)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
+// Both ends know how much delay, rate and latency varied.
+TEST_F(Transfer, Spreads)
+{
+    Pair p({});
+    struct host_conn_spread from, to;
+
+    p.open();
+    for (int i = 0; i < 5; i++) {
+        p.recv(100000);
+        p.send(100000);
+    }
+    EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    ASSERT_TRUE(host_conn_spread(world_host(p.w, 0), p.conn[0], &from));
+    ASSERT_TRUE(host_conn_spread(world_host(p.w, 1), p.conn[1], &to));
+    EXPECT_EQ(spread_count(&from.latency_ns), 5u);
+    EXPECT_GE(spread_quantile(&from.latency_ns, 50, 100), 20000u); // a round trip at least
+    EXPECT_GE(spread_count(&to.increment_ns), 5u * 100000 / 1408);
+    EXPECT_GT(spread_count(&to.momentary_Bps), 10u);
+    EXPECT_EQ(spread_count(&to.latency_ns), 0u);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
 TEST_F(Transfer, OneByte)
 {
     transfer({}, {1});

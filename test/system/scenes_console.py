@@ -74,7 +74,7 @@ def terminal(lab, context):
     t.expect(r"show capacity\s*\n(.*\n)*PORT +CEILING")
     t.expect(PROMPT)
     t.type("show \t")  # several: they are listed
-    t.expect(r"conns +conn +grants +capacity +history +workers")
+    t.expect(r"conns +conn +grants +spread +capacity +history +trace")
     t.type("port stats n\t\n")  # a port's name, from the daemon
     t.expect(r"show port stats net_memif0\s*\n(.*\n)*PORT +RX PACKETS")
     t.expect(PROMPT)

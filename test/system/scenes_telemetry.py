@@ -117,7 +117,7 @@ def telemetry_stands(lab, context):
     failed = []
     with Telemetry(b.telemetry_socket) as telemetry:
         commands = [c for c in telemetry.ask("/") if c.startswith("/sluice/")]
-        if len(commands) != 12:
+        if len(commands) != 13:
             raise LabError(f"commands are {commands}")
         for command in commands:
             for words in WRONG:

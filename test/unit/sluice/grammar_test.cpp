@@ -220,7 +220,7 @@ TEST(Grammar, SomeValuesTakeTheRest)
 
 TEST(Grammar, WhatMayComeIsOffered)
 {
-    EXPECT_EQ(expected("", 0), (Words{"show", "clear", "set", "load", "help", "quit"}));
+    EXPECT_EQ(expected("", 0), (Words{"show", "dump", "clear", "set", "load", "help", "quit"}));
     EXPECT_EQ(expected("s", 1), (Words{"show", "set"}));
     EXPECT_EQ(expected("show co", 2), (Words{"conns", "conn"}));
     EXPECT_EQ(expected("show conn", 4), (Words{"conns", "conn"}));
