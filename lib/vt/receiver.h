@@ -109,7 +109,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
 /* A unit to be placed that begins a new attempt: its place may hold units of the one before, so it
  * is verified before anything is written. */
 bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d);
-/* The unit was placed. True if it opened a gap that wants a NAK at once. */
+/* The unit was placed, now (cycles). True if it opened a gap that wants a NAK at once. */
 bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now);
 /* The unit was not placed, for the reason check gave. True if that wants a CNTL at once. */
 bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v);
