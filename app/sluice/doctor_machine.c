@@ -30,8 +30,8 @@ static const char *after(const char *path, const char *part)
 /* A machine of several nodes: pages of each, for a NIC's memory is on its own. */
 static void hugepage_nodes(const struct doctor *d)
 {
-    glob_t g = {0}, sizes = {0};
-    size_t n = tree_glob(d, "/sys/devices/system/node/node[0-9]*", &g), i, k;
+    glob_t g = {0}, sizes;
+    size_t n = tree_glob(d, "/sys/devices/system/node/node[0-9]*", &g), n_sizes, i, k;
 
     for (i = 0; n > 1 && i < n; i++) {
         const char *node = after(g.gl_pathv[i], "/system/node/");
@@ -40,11 +40,12 @@ static void hugepage_nodes(const struct doctor *d)
 
         snprintf(pattern, sizeof pattern, "/sys/devices/system/node/%.32s/hugepages/hugepages-*kB",
                  node);
-        for (k = 0; k < tree_glob(d, pattern, &sizes); k++)
+        memset(&sizes, 0, sizeof sizes);
+        n_sizes = tree_glob(d, pattern, &sizes);
+        for (k = 0; k < n_sizes; k++)
             pages += doctor_number(d, "/sys/devices/system/node/%.32s/hugepages/%s/nr_hugepages",
                                    node, after(sizes.gl_pathv[k], "/hugepages/"));
         globfree(&sizes);
-        memset(&sizes, 0, sizeof sizes);
         if (pages <= 0)
             doctor_tell(d, "hugepages", DOCTOR_WARNING,
                         "%s has none, ports there take memory of another node\n"
