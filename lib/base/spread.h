@@ -45,7 +45,8 @@ static inline uint64_t spread_count(const struct spread *s)
  * there are none. For copies: nobody writes them meanwhile. */
 static inline uint64_t spread_quantile(const struct spread *s, uint64_t parts, uint64_t whole)
 {
-    uint64_t wanted = (uint64_t)((unsigned __int128)spread_count(s) * parts / whole), count = 0;
+    uint64_t all = spread_count(s), count = 0;
+    uint64_t wanted = (uint64_t)((unsigned __int128)all * parts / whole);
     uint32_t k;
 
     for (k = 0; k < SPREAD_BUCKETS - 1; k++) {
@@ -53,7 +54,7 @@ static inline uint64_t spread_quantile(const struct spread *s, uint64_t parts, u
         if (count > 0 && count >= wanted)
             break;
     }
-    return spread_count(s) == 0 ? 0 : k == 0 ? 0 : 1ull << k;
+    return all == 0 || k == 0 ? 0 : 1ull << k;
 }
 
 #endif

@@ -21,16 +21,21 @@ static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t
     conn_round_trip(h, c, clock_cycles(&h->clock, now_ns - echo_ns - held_ns), false);
 }
 
+/* A grant in the trace, where it differs from the one there. */
+static void grant_note(struct host *h, const struct conn *c, struct conn_traced *last,
+                       enum trace_what what, const struct wire_cntl *v)
+{
+    if (v->reason == last->why && !rate_differs(v->rate_Bps, last->rate_Bps, TRACE_SHIFT))
+        return;
+    *last = (struct conn_traced){v->rate_Bps, v->reason};
+    host_note(h, c, what, v->reason, v->rate_Bps, v->burst_bytes);
+}
+
 static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     c->grant_rate_Bps = v->rate_Bps;
     c->grant_burst_bytes = v->burst_bytes;
-    if (v->reason != c->traced.peer_why ||
-        rate_differs(v->rate_Bps, c->traced.peer_rate_Bps, TRACE_SHIFT)) {
-        c->traced.peer_why = v->reason;
-        c->traced.peer_rate_Bps = v->rate_Bps;
-        host_note(h, c, TRACE_GRANTED, v->reason, v->rate_Bps, v->burst_bytes);
-    }
+    grant_note(h, c, &c->traced.granted, TRACE_GRANTED, v);
     if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
         c->hop_rate_Bps = v->hop_rate_Bps;
         c->hop_burst_bytes = v->hop_burst_bytes;
@@ -241,11 +246,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
     c->told_Bps = v->rate_Bps;
     c->told_burst_bytes = v->burst_bytes;
-    if (v->reason != c->traced.why || rate_differs(v->rate_Bps, c->traced.rate_Bps, TRACE_SHIFT)) {
-        c->traced.why = v->reason;
-        c->traced.rate_Bps = v->rate_Bps;
-        host_note(h, c, TRACE_GRANT, v->reason, v->rate_Bps, v->burst_bytes);
-    }
+    grant_note(h, c, &c->traced.grant, TRACE_GRANT, v);
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));

@@ -88,6 +88,12 @@ struct conn_alarm {
     uint64_t clear_run; /* of the host, when it began */
 };
 
+/* A grant as it stands in the host's trace. */
+struct conn_traced {
+    uint64_t rate_Bps;
+    uint16_t why;
+};
+
 struct conn {
     uint32_t index;
     enum host_state state;
@@ -157,9 +163,9 @@ struct conn {
     uint64_t flight_packets;
 
     struct {
-        uint64_t rate_Bps, peer_rate_Bps, nak_sent_at, nak_came_at;
-        uint16_t why, peer_why;
-    } traced; /* as they stand in the host's trace */
+        struct conn_traced grant, granted; /* ours, and the peer's */
+        uint64_t nak_sent_at, nak_came_at;
+    } traced;
 
     struct conn_event opened, shut;
     struct conn_link cntl_link, data_link, done_link;

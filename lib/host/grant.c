@@ -15,9 +15,14 @@
 #define BURST_UNITS_MIN 2u
 #define START_UNITS_MIN 1u /* of who begins or may: many may do so at once */
 
+static uint64_t burst_at(uint64_t rate_Bps)
+{
+    return (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
+}
+
 static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
-    uint64_t burst = (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
+    uint64_t burst = burst_at(rate_Bps);
 
     if (h->cfg.burst_bytes != 0)
         return h->cfg.burst_bytes;
@@ -31,8 +36,7 @@ uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_byte
 
 uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    return RTE_MAX((uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S),
-                   BURST_UNITS_MIN * unit_bytes);
+    return RTE_MAX(burst_at(rate_Bps), BURST_UNITS_MIN * unit_bytes);
 }
 
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)

@@ -250,6 +250,7 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
 /* [any] What happened lately: host/trace.h. */
 struct trace;
 const struct trace *host_trace(const struct host *h);
+
 struct host_neighbor {
     struct addr addr;
     struct rte_ether_addr mac;

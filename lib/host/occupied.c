@@ -34,10 +34,10 @@ void occupied_start(const struct host *h, struct conn *c)
 
 static uint64_t level_of(const struct host *h, struct conn *c, uint64_t increment_ns)
 {
-    uint32_t posted = c->rx.tail - pos_request(vt_receiver_ack(&c->rx));
-
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return increment_ns;
+    uint32_t posted = c->rx.tail - pos_request(vt_receiver_ack(&c->rx));
+
     c->posted_most = RTE_MAX(c->posted_most, posted);
     return c->posted_most - posted;
 }

@@ -20,11 +20,13 @@ void host_control_set_peers(struct host_control *c, const struct host_peers *pee
     c->n_peers = n;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
+            const struct conn_public *p = &c->hosts[k]->conns[i].pub;
             struct conn_record *r = &c->records[k][i];
+            struct addr peer = conn_public_peer(p);
 
             /* one that begins meanwhile is found by record_update() */
-            if (r->epoch == counter_get(&c->hosts[k]->conns[i].pub.epoch))
-                r->peers = sharing_peers(c, &c->hosts[k]->conns[i].peer);
+            if (r->epoch == counter_get(&p->epoch))
+                r->peers = sharing_peers(c, &peer);
         }
 }
 
