@@ -40,7 +40,7 @@
 #define NAME_EAL "pace_compare"
 
 static const struct pace_engine *const engines[] = {
-    &pace_sched, &pace_timer, &pace_carousel, &pace_eiffel, &pace_sluice,
+    &pace_sched, &pace_timer, &pace_carousel, &pace_eiffel, &pace_sluice, &pace_floor,
 };
 #define ENGINES RTE_DIM(engines)
 
@@ -208,7 +208,7 @@ static void top_find(struct bench *b, uint32_t size, uint32_t engine, uint32_t r
         return;
     if (round > 0)
         b->pps[size][engine][round - 1] = top.pps;
-    if (size == b->sizes - 1 && serious(b, size, engine))
+    if (size == b->sizes - 1 && serious(b, size, engine) && !engines[engine]->unpaced)
         b->footprint_bytes = top.footprint_bytes;
     top_show(b, size, engine, round, &top);
 }
@@ -251,13 +251,13 @@ static void spin_show(uint32_t flows, const struct pace_spin *spin)
     fflush(stdout);
 }
 
-/* Median over its rounds; 0 if there is none. */
+/* Median over its rounds; 0 if there is none, or it does not pace. */
 static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
 {
     double found[ROUNDS_MAX];
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < b->rounds; i++)
+    for (uint32_t i = 0; i < b->rounds && !engines[engine]->unpaced; i++)
         if (b->pps[size][engine][i] > 0)
             found[n++] = b->pps[size][engine][i];
     return n > 0 ? median(found, n) : 0;
@@ -324,7 +324,7 @@ static bool bench_check(const struct bench *b)
         for (uint32_t i = 0; i < ENGINES; i++) {
             bool ok;
 
-            if (!listed(b, i))
+            if (!listed(b, i) || engines[i]->unpaced)
                 continue;
             ok = pace_check(engines[i], &b->plans[size], CHECK_PPS, b->seconds);
             printf("{\"kind\": \"check\", \"flows\": %u, \"engine\": \"%s\", \"ok\": %s}\n",
