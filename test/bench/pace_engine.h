@@ -38,7 +38,8 @@ struct pace_engine {
     const char *name;
     bool real_clock; /* it reads the TSC itself, so time cannot be counted for it */
     bool ahead;      /* push() takes a time to come: a flow's start */
-    bool unpaced;    /* it releases what it can, for a limit of what others could: no gaps to measure */
+    bool
+        unpaced; /* it releases what it can, for a limit of what others could: no gaps to measure */
 
     /* NULL, with a word to stderr, where memory or limits are in the way. */
     void *(*create)(const struct pace_load *load);
