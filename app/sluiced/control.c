@@ -145,10 +145,10 @@ static int timer_set(const struct control *c, bool rests)
  * grant at once, and clients' messages wake it. */
 static void control_rest(struct control *c)
 {
+    bool sleeps = c->d->config.daemon.idle == CONFIG_IDLE_SLEEP, rests; /* a reload may change it */
     uint64_t work = 0;
-    bool rests;
 
-    if (c->d->config.daemon.idle != CONFIG_IDLE_SLEEP)
+    if (!sleeps && !c->rests)
         return;
     for (uint32_t i = 0; i < c->d->n_lanes; i++) {
         const struct lane_counters *l = &c->d->lanes[i].counters;
@@ -159,7 +159,7 @@ static void control_rest(struct control *c)
     if (work != c->work || c->stopping)
         c->work_at = c->now;
     c->work = work;
-    rests = c->now - c->work_at >= cycles(c, REST_NS);
+    rests = sleeps && c->now - c->work_at >= cycles(c, REST_NS);
     if (rests != c->rests && timer_set(c, rests) == 0)
         c->rests = rests;
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,9 +96,24 @@ static void say_ring(int fd, const struct crash_ring *r, uint64_t most, uint64_t
             say_event(fd, r, &e, now);
 }
 
+/* An empty file of ours alone, or -1: where others may write, the name may be a pipe that nobody
+ * reads, or another name of a file that is worth something. */
+static int file_open(void)
+{
+    int fd = open(crash.path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+                    st.st_nlink != 1 || ftruncate(fd, 0) != 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 static void say_all(int signal_number)
 {
-    int fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = file_open();
     uint64_t now = rte_rdtsc();
     char line[LINE_BYTES];
     size_t at = put(line, 0, "sluiced: killed by signal ");
@@ -134,7 +150,7 @@ static void on_fatal(int number)
 /* Leaves alone who else handles a signal: a sanitizer. */
 static void handlers_change(void (*from)(int), void (*to)(int))
 {
-    struct sigaction act = {.sa_handler = to, .sa_flags = SA_ONSTACK}, old;
+    struct sigaction act = {.sa_handler = to}, old;
 
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < RTE_DIM(fatal); i++)

@@ -232,10 +232,13 @@ static uint64_t next_due(const struct exception_lane *e, uint64_t began, uint64_
 uint32_t exception_give(struct exception_lane *e, bool busy)
 {
     struct rte_mbuf *m[EXCEPTION_BURST];
-    uint64_t began = rte_rdtsc(), bytes = 0;
     uint32_t n = RTE_MIN(e->n, (uint32_t)EXCEPTION_BURST), done = 0;
+    uint64_t began, bytes = 0;
 
-    if (n == 0 || (busy && began < e->give_due))
+    if (n == 0)
+        return 0;
+    began = rte_rdtsc();
+    if (busy && began < e->give_due)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         m[i] = e->waiting[(e->first + i) % EXCEPTION_WAIT];

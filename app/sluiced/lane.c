@@ -32,10 +32,13 @@ static uint32_t lane_except(struct lane *l)
     uint32_t did = 0;
     uint16_t n;
 
-    while (l->exception.on && (n = host_exceptions(l->host, m, PORT_BURST)) > 0) {
+    if (!l->exception.on)
+        return 0;
+    do {
+        n = host_exceptions(l->host, m, PORT_BURST);
         exception_put(&l->exception, m, n);
         did += n;
-    }
+    } while (n == PORT_BURST);
     return did;
 }
 
@@ -116,8 +119,10 @@ static void foreign_known(struct lane *l)
     struct rte_mbuf *m[PORT_BURST];
     uint16_t n;
 
-    while ((n = host_exceptions(l->host, m, PORT_BURST)) > 0)
+    do {
+        n = host_exceptions(l->host, m, PORT_BURST);
         rte_pktmbuf_free_bulk(m, n);
+    } while (n == PORT_BURST);
 }
 
 static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
@@ -136,7 +141,8 @@ static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
             continue;
         counter_add(&l->counters.foreign_in, n);
         host_rx(l->host, m, (uint16_t)n, now);
-        foreign_known(l);
+        if (l->exception.on)
+            foreign_known(l);
         did += n;
     }
     return did;

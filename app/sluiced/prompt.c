@@ -70,15 +70,18 @@ static void *prompt_main(void *arg)
 
 void prompt_start(const char *socket, const cpu_set_t *cpus)
 {
-    sigset_t all, before;
+    sigset_t ours, before;
     int rc;
 
     if (!prompt.interactive && prompt.file == NULL)
         return;
     prompt.socket = socket;
     prompt.stop_fd = eventfd(0, EFD_CLOEXEC);
-    sigfillset(&all); /* signals are for the others */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigemptyset(&ours); /* control's; what kills stays, for crash.c */
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ours, &before);
     rc = pthread_create(&prompt.thread, NULL, prompt_main, &prompt);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     prompt.runs = rc == 0;

@@ -289,7 +289,7 @@ json_t *show_worker(const struct daemon *d, uint32_t i)
 
     put_count(o, "lcore", w->lcore);
     put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
-    put_text(o, "idle", config_idle_name(w->idle));
+    put_text(o, "idle", config_idle_name(__atomic_load_n(&w->idle, __ATOMIC_RELAXED)));
     put_count(o, "iterations", counter_get(&w->iterations));
     put_count(o, "busy_ns", show_cycles_ns(d, counter_get(&w->busy_cycles)));
     put_count(o, "idle_ns", show_cycles_ns(d, counter_get(&w->idle_cycles)));

@@ -70,3 +70,26 @@ def trace_of_a_crash(lab, context):
     a.stop()
     b.start()
     b.stop()
+
+
+@scenario("a daemon that dies writes to no file but its own")
+def crash_file_of_others(lab, context):
+    _, b = memif_pair(lab, context.build)
+    path = b.socket + ".crash"
+    other = path + ".other"
+    with open(other, "w", encoding="ascii") as f:
+        f.write("worth something\n")
+    for make in (lambda: os.mkfifo(path), lambda: os.link(other, path), lambda: os.symlink(other, path)):
+        make()
+        resource.prlimit(b.pid(), resource.RLIMIT_CORE, (0, 0))
+        b.process.signal(signal.SIGSEGV)
+        if b.process.wait(20) != -signal.SIGSEGV:
+            raise LabError(f"SIGSEGV does not end it\n{b.process.tail()}")
+        if f"but not in {path}" not in b.process.err():
+            raise LabError(f"it does not say that the file is not its own\n{b.process.tail()}")
+        os.unlink(path)
+        b.start()
+    with open(other, encoding="ascii") as f:
+        if f.read() != "worth something\n":
+            raise LabError("a file that has another name was written")
+    b.stop()
