@@ -15,12 +15,17 @@ struct instant {
     uint64_t ns;
 };
 
-static uint64_t raw_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    clock_gettime(clock, &ts);
     return (uint64_t)ts.tv_sec * NS_IN_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
 }
 
 /* Both clocks at once: of several readings the one whose two TSC values lie closest together, so
@@ -33,7 +38,7 @@ static struct instant instant_read(void)
 
     for (i = 0; i < TRIES; i++) {
         uint64_t before = rte_rdtsc_precise();
-        uint64_t ns = raw_ns();
+        uint64_t ns = read_ns(CLOCK_MONOTONIC_RAW);
         uint64_t after = rte_rdtsc_precise();
 
         if (after - before < best_width) {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The TSC's frequency, measured against CLOCK_MONOTONIC_RAW: rte_get_tsc_hz() can be 0.15 % wrong
- * on virtual machines.
+ * The system's time, and the TSC's frequency, measured against CLOCK_MONOTONIC_RAW:
+ * rte_get_tsc_hz() can be 0.15 % wrong on virtual machines.
  */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H
 
 #include <stdint.h>
+
+/* CLOCK_MONOTONIC. */
+uint64_t clock_monotonic_ns(void);
 
 /* Hz of rte_rdtsc(), measured for about 100 ms; a reading is off by less than 1 us in that. */
 uint64_t clock_measure_hz(void);

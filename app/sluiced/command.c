@@ -13,6 +13,7 @@
 #include "sluice/words.h"
 #include "sluiced/count.h"
 #include "sluiced/daemon.h"
+#include "sluiced/names.h"
 
 struct command {
     struct daemon *d;
@@ -35,11 +36,11 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct command *c,
 /* A port by its name, or by its number: its index, or -1. */
 static int port_named(const struct daemon *d, const char *name)
 {
+    int named = port_by_name(d, name);
     uint64_t number;
 
-    for (uint32_t i = 0; i < d->n_ports; i++)
-        if (strcmp(d->ports[i].cfg->name, name) == 0)
-            return (int)i;
+    if (named >= 0)
+        return named;
     return value_number(name, &number) == NULL && number < d->n_ports ? (int)number : -1;
 }
 

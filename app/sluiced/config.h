@@ -126,6 +126,12 @@ static inline bool config_port_wired(const struct config_port *p)
     return p->wire[0] != '\0' || p->wire_out[0] != '\0' || p->wire_in[0] != '\0';
 }
 
+/* Is there a port of the kernel for what is not ours? */
+static inline bool config_port_excepted(const struct config_port *p)
+{
+    return p->exception[0] != '\0';
+}
+
 /* Senders of a network, and what they count when capacity is shared. */
 struct config_peer {
     char name[CONFIG_NAME_MAX];

@@ -11,6 +11,7 @@
 
 #include <rte_cycles.h>
 
+#include "base/clock.h"
 #include "base/counter.h"
 #include "sluiced/errand.h"
 #include "sluiced/links.h"
@@ -71,7 +72,7 @@ bool control_stop_asked(void)
 
 static uint64_t cycles(const struct control *c, uint64_t ns)
 {
-    return (uint64_t)((unsigned __int128)ns * c->d->hz / NS_IN_S);
+    return clock_cycles(&(struct clock){c->d->hz}, ns);
 }
 
 /* ---- one interval ------------------------------------------------------------------------ */

@@ -4,22 +4,27 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "sluiced/daemon.h"
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+#include "sluiced/put.h"
 
 /* A driver that was started anew may count from 0 again. */
-static json_t *since(uint64_t now, uint64_t then)
+static uint64_t since(uint64_t now, uint64_t then)
 {
-    return json_integer((json_int_t)(now >= then ? now - then : now));
+    return now >= then ? now - then : now;
+}
+
+void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rte_eth_stats *then)
+{
+    put_count(o, "rx_packets", since(now->ipackets, then->ipackets));
+    put_count(o, "rx_bytes", since(now->ibytes, then->ibytes));
+    put_count(o, "rx_missed", since(now->imissed, then->imissed));
+    put_count(o, "rx_errors", since(now->ierrors, then->ierrors));
+    put_count(o, "rx_nombuf", since(now->rx_nombuf, then->rx_nombuf));
+    put_count(o, "tx_packets", since(now->opackets, then->opackets));
+    put_count(o, "tx_bytes", since(now->obytes, then->obytes));
+    put_count(o, "tx_errors", since(now->oerrors, then->oerrors));
 }
 
 /* All of a port, to free(); *n: how many. */
@@ -44,7 +49,7 @@ void count_clear(struct daemon *d, uint32_t port)
     uint64_t *values = n > 0 ? calloc((size_t)n, sizeof *values) : NULL;
 
     free(c->xstats);
-    *c = (struct count){.xstats = values, .cleared_ns = monotonic_ns()};
+    *c = (struct count){.xstats = values, .cleared_ns = clock_monotonic_ns()};
     for (int i = 0; values != NULL && i < n; i++)
         if (x[i].id < (uint64_t)n)
             values[x[i].id] = x[i].value;
@@ -68,24 +73,18 @@ json_t *count_stats_json(const struct daemon *d)
 
     for (uint32_t i = 0; i < d->n_ports; i++) {
         const struct count *c = &d->counts[i];
-        const struct rte_eth_stats *then = &c->stats;
-        struct rte_eth_stats s;
         uint64_t from = c->cleared_ns != 0 ? c->cleared_ns : d->start_ns;
+        json_t *o = json_object();
+        struct rte_eth_stats s;
 
         memset(&s, 0, sizeof s);
         if (rte_eth_stats_get(d->ports[i].id, &s) != 0)
             memset(&s, 0, sizeof s);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "port",
-                      d->ports[i].cfg->name, "port_number", (int)i, "rx_packets",
-                      since(s.ipackets, then->ipackets), "rx_bytes", since(s.ibytes, then->ibytes),
-                      "rx_missed", since(s.imissed, then->imissed), "rx_errors",
-                      since(s.ierrors, then->ierrors), "rx_nombuf",
-                      since(s.rx_nombuf, then->rx_nombuf), "tx_packets",
-                      since(s.opackets, then->opackets), "tx_bytes", since(s.obytes, then->obytes),
-                      "tx_errors", since(s.oerrors, then->oerrors), "since_ns",
-                      (json_int_t)(monotonic_ns() - from)));
+        put_text(o, "port", d->ports[i].cfg->name);
+        put_count(o, "port_number", i);
+        count_stats_put(o, &s, &c->stats);
+        put_count(o, "since_ns", clock_monotonic_ns() - from);
+        json_array_append_new(list, o);
     }
     return list;
 }
@@ -103,13 +102,16 @@ static void xstats_add(json_t *list, const struct daemon *d, uint32_t port)
         names = 0;
     for (int i = 0; name != NULL && i < n; i++) {
         uint64_t k = x[i].id;
+        json_t *o;
 
         if (k >= (uint64_t)names)
             continue;
-        json_array_append_new(
-            list, json_pack("{s:s, s:i, s:s, s:o}", "port", d->ports[port].cfg->name, "port_number",
-                            (int)port, "name", name[k].name, "value",
-                            since(x[i].value, k < (uint64_t)c->n_xstats ? c->xstats[k] : 0)));
+        o = json_object();
+        put_text(o, "port", d->ports[port].cfg->name);
+        put_count(o, "port_number", port);
+        put_text(o, "name", name[k].name);
+        put_count(o, "value", since(x[i].value, k < (uint64_t)c->n_xstats ? c->xstats[k] : 0));
+        json_array_append_new(list, o);
     }
     free(name);
     free(x);

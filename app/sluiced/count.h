@@ -25,6 +25,9 @@ struct count {
 void count_clear(struct daemon *d, uint32_t port);
 void count_free(struct daemon *d);
 
+/* What there was since `then`; of a NIC's own counters, all if that is zeros. */
+void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rte_eth_stats *then);
+
 /* Lists for show.c. */
 json_t *count_stats_json(const struct daemon *d);
 json_t *count_xstats_json(const struct daemon *d);

@@ -14,6 +14,9 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "base/clock.h"
+#include "base/line.h"
+
 #define RINGS_MAX      160
 #define NAME_MAX_BYTES 96
 #define LINE_BYTES     (TRACE_TEXT_MAX + NAME_MAX_BYTES + 64)
@@ -30,26 +33,6 @@ static struct crash {
     uint64_t hz;
     pid_t thread; /* that dies, atomic; 0: none */
 } crash;
-
-/* ---- text -------------------------------------------------------------------------------- */
-
-static size_t put(char *line, size_t at, const char *text)
-{
-    while (*text != '\0' && at < LINE_BYTES - 1)
-        line[at++] = *text++;
-    return at;
-}
-
-/* At least `width` digits. */
-static size_t put_number(char *line, size_t at, uint64_t n, int width)
-{
-    char digits[24], *d = digits + sizeof digits - 1;
-
-    *d = '\0';
-    for (; n > 0 || width > 0 || *d == '\0'; n /= 10, width--)
-        *--d = (char)('0' + n % 10);
-    return put(line, at, d);
-}
 
 static void say_bytes(int fd, const char *text, size_t len)
 {
@@ -68,20 +51,21 @@ static void say_bytes(int fd, const char *text, size_t len)
 /* "sluiced: trace net_memif0/0: 1.000123456 s ago: conn 3 opened ..." */
 static void say_event(int fd, const struct crash_ring *r, const struct trace_event *e, uint64_t now)
 {
-    uint64_t ago = now > e->time ? now - e->time : 0;
-    char line[LINE_BYTES];
-    size_t at = put(line, 0, "sluiced: trace ");
+    struct clock clock = {crash.hz};
+    uint64_t ago_ns = clock_ns(&clock, now > e->time ? now - e->time : 0);
+    char text[LINE_BYTES];
+    struct line l = {text, text + sizeof text - 2};
 
-    at = put(line, at, r->name);
-    at = put(line, at, ": ");
-    at = put_number(line, at, ago / crash.hz, 1);
-    at = put(line, at, ".");
-    at = put_number(line, at,
-                    (uint64_t)((unsigned __int128)(ago % crash.hz) * 1000000000u / crash.hz), 9);
-    at = put(line, at, " s ago: ");
-    at += trace_text(e, line + at, LINE_BYTES - at - 1);
-    line[at++] = '\n';
-    say_bytes(fd, line, at);
+    line_put(&l, "sluiced: trace ");
+    line_put(&l, r->name);
+    line_put(&l, ": ");
+    line_number(&l, ago_ns / CLOCK_NS_PER_S, 1);
+    line_put(&l, ".");
+    line_number(&l, ago_ns % CLOCK_NS_PER_S, 9);
+    line_put(&l, " s ago: ");
+    l.at += trace_text(e, l.at, (size_t)(l.end - l.at));
+    *l.at++ = '\n';
+    say_bytes(fd, text, (size_t)(l.at - text));
 }
 
 static void say_ring(int fd, const struct crash_ring *r, uint64_t most, uint64_t now)
@@ -115,15 +99,15 @@ static void say_all(int signal_number)
 {
     int fd = file_open();
     uint64_t now = rte_rdtsc();
-    char line[LINE_BYTES];
-    size_t at = put(line, 0, "sluiced: killed by signal ");
+    char text[LINE_BYTES + sizeof crash.path];
+    struct line l = {text, text + sizeof text - 1};
 
-    at = put_number(line, at, (uint64_t)signal_number, 1);
-    at = put(line, at,
-             fd >= 0 ? "; what happened before is in " : "; what happened before, but not in ");
-    at = put(line, at, crash.path);
-    line[at++] = '\n';
-    say_bytes(STDERR_FILENO, line, at);
+    line_put(&l, "sluiced: killed by signal ");
+    line_number(&l, (uint64_t)signal_number, 1);
+    line_put(&l, fd >= 0 ? "; what happened before is in " : "; what happened before, but not in ");
+    line_put(&l, crash.path);
+    *l.at++ = '\n';
+    say_bytes(STDERR_FILENO, text, (size_t)(l.at - text));
     for (uint32_t i = 0; i < crash.n; i++) {
         if (fd >= 0)
             say_ring(fd, &crash.rings[i], TRACE_EVENTS, now);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -16,6 +15,7 @@
 #include <rte_version.h>
 
 #include "base/value.h"
+#include "common/clock.h"
 #include "common/eal.h"
 #include "common/grace.h"
 #include "common/say.h"
@@ -140,7 +140,6 @@ static void check_report(const struct config *c, const char *path)
 static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
 {
     char err[CONFIG_ERROR_MAX];
-    struct timespec ts;
     cpu_set_t cpus;
     const char *ports[CONFIG_PORTS_MAX];
     enum say_exit rc, undone;
@@ -159,8 +158,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     /* What dpdk-dumpcap talks to; where nothing is shared it does no harm. */
     if (rte_pdump_init() != 0)
         say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    d->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    d->start_ns = clock_monotonic_ns();
     rc = start_make(d, err, sizeof err);
     if (rc == EXIT_OK)
         rc = daemon_run(d, &cpus);

@@ -125,7 +125,7 @@ static int port_set_mac(struct port *p, char *err, size_t err_len)
 /* Neighbour discovery asks multicast groups, and nobody says which the kernel listens to. */
 static int port_set_multicast(struct port *p, char *err, size_t err_len)
 {
-    bool kernel = p->cfg->exception[0] != '\0', ours = !addr_is_unset(&p->cfg->address[1].addr);
+    bool kernel = config_port_excepted(p->cfg), ours = !addr_is_unset(&p->cfg->address[1].addr);
 
     if (!(ours || kernel) || rte_eth_allmulticast_enable(p->id) == 0 ||
         rte_eth_promiscuous_enable(p->id) == 0 || p->traits.software)

@@ -43,7 +43,7 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     /* what an emulated wire holds, either way, and the rings of our end */
     uint32_t wire = config_port_wired(p->cfg) ? 2 * (p->cfg->wire_packets + CABLE_RING) : 0;
     /* what waits for the kernel, and what a device in between may hold */
-    uint32_t exception = p->cfg->exception[0] != '\0' ? 2 * EXCEPTION_WAIT : 0;
+    uint32_t exception = config_port_excepted(p->cfg) ? 2 * EXCEPTION_WAIT : 0;
     uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
     uint32_t tx = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) + POOL_IN_HAND;
 

@@ -5,14 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_log.h>
 
+#include "common/clock.h"
 #include "common/say.h"
 #include "sluiced/config_diff.h"
 #include "sluiced/config_wire.h"
 #include "sluiced/daemon.h"
+#include "sluiced/put.h"
 #include "sluiced/start.h"
 
 /* What the last one did. */
@@ -23,20 +24,12 @@ struct reload {
     json_t *changed, *restart;
 };
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void take_change(void *ctx, const char *what, bool live)
 {
     struct reload *r = ctx;
 
     say("reload: %s: %s", what, live ? "taken over" : "needs a restart");
-    json_array_append_new(live ? r->changed : r->restart, json_string(what));
+    json_array_append_new(live ? r->changed : r->restart, put_string(what));
 }
 
 static int load(const struct daemon *d, struct config *next, char *err, size_t err_len)
@@ -110,7 +103,7 @@ void reload_run(struct daemon *d)
         say("reload: nothing is changed: %s", r->err);
     }
     r->number++;
-    r->when_ns = monotonic_ns();
+    r->when_ns = clock_monotonic_ns();
     free(next);
 }
 
@@ -122,11 +115,11 @@ json_t *reload_json(const struct daemon *d)
     if (r == NULL)
         return list;
     o = json_object();
-    json_object_set_new(o, "number", json_integer((json_int_t)r->number));
-    json_object_set_new(o, "ago_ns", json_integer((json_int_t)(monotonic_ns() - r->when_ns)));
-    json_object_set_new(o, "file", json_string(d->config_path));
-    json_object_set_new(o, "good", json_boolean(r->good));
-    json_object_set_new(o, "error", json_string(r->err));
+    put_count(o, "number", r->number);
+    put_count(o, "ago_ns", clock_monotonic_ns() - r->when_ns);
+    put_text(o, "file", d->config_path);
+    put_flag(o, "good", r->good);
+    put_text(o, "error", r->err);
     json_object_set(o, "changed", r->changed);
     json_object_set(o, "restart", r->restart);
     json_array_append_new(list, o);

@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon shows, as JSON: "conns", "ports", "workers", "capacity", "history", "clients",
- * "neigh", "port-stats", "port-xstats", each one object with one array of that name. Units stand
- * last in the names: _bytes, _Bps (bytes/s), _ns; no unit: a count.
+ * What the daemon shows, as JSON: one object with one array, named as what was asked for
+ * (show_text() has all names). Units stand last in the names: _bytes, _Bps (bytes/s), _ns; no unit:
+ * a count.
  */
 #include "sluiced/show.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "base/clock.h"
 #include "base/counter.h"
+#include "common/clock.h"
+#include "sluiced/put.h"
 #include "sluiced/reload.h"
 #include "sluiced/show_spread.h"
 #include "sluiced/trace_show.h"
-
-static void put_count(json_t *o, const char *name, uint64_t n)
-{
-    json_object_set_new(o, name, json_integer((json_int_t)n));
-}
-
-static void put_text(json_t *o, const char *name, const char *text)
-{
-    json_object_set_new(o, name, json_string(text));
-}
-
-static void put_flag(json_t *o, const char *name, bool flag)
-{
-    json_object_set_new(o, name, json_boolean(flag));
-}
 
 /* ---- connections ------------------------------------------------------------------------- */
 
@@ -195,23 +182,6 @@ static void put_addresses(json_t *o, const struct config_port *cfg)
     }
 }
 
-static void put_stats(json_t *o, uint16_t id)
-{
-    struct rte_eth_stats s;
-
-    memset(&s, 0, sizeof s);
-    if (rte_eth_stats_get(id, &s) != 0)
-        return;
-    put_count(o, "rx_packets", s.ipackets);
-    put_count(o, "rx_bytes", s.ibytes);
-    put_count(o, "rx_missed", s.imissed);
-    put_count(o, "rx_errors", s.ierrors);
-    put_count(o, "rx_nombuf", s.rx_nombuf);
-    put_count(o, "tx_packets", s.opackets);
-    put_count(o, "tx_bytes", s.obytes);
-    put_count(o, "tx_errors", s.oerrors);
-}
-
 static const char *sum_name(enum host_sum s)
 {
     return s == HOST_SUM_NONE ? "none" : s == HOST_SUM_OFFLOAD ? "offload" : "software";
@@ -222,9 +192,12 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     const struct port *port = &d->ports[p];
     const uint8_t *b = port->mac.addr_bytes;
     json_t *o = json_object(), *lanes = json_array();
+    struct rte_eth_stats stats, zero;
     char mac[18];
     uint16_t q;
 
+    memset(&stats, 0, sizeof stats);
+    memset(&zero, 0, sizeof zero);
     snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
     put_text(o, "name", port->cfg->name);
     put_count(o, "port_number", p);
@@ -235,7 +208,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     put_text(o, "paced_by", d->lanes[d->first_lane[p]].timed ? "nic" : "software");
     put_count(o, "vlan", port->cfg->vlan);
     put_count(o, "udp_port", port->cfg->udp_port);
-    if (port->cfg->exception[0] != '\0')
+    if (config_port_excepted(port->cfg))
         put_text(o, "exception", port->cfg->exception);
     put_text(o, "link", port_link_up(port) ? "up" : "down");
     put_count(o, "queues", port->queues);
@@ -245,7 +218,8 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     put_text(o, "payload", port->attach ? "attached" : "copied");
     put_count(o, "capacity_Bps", port->cfg->capacity_Bps);
     put_count(o, "mbufs_in_use", port_pools_in_use(port));
-    put_stats(o, port->id);
+    if (rte_eth_stats_get(port->id, &stats) == 0)
+        count_stats_put(o, &stats, &zero);
     for (q = 0; q < port->queues; q++)
         json_array_append_new(lanes, show_lane(&d->lanes[d->first_lane[p] + q]));
     json_object_set_new(o, "workers", lanes);
@@ -266,7 +240,7 @@ static json_t *ports_json(const struct daemon *d)
 
 uint64_t show_cycles_ns(const struct daemon *d, uint64_t cycles)
 {
-    return (uint64_t)((unsigned __int128)cycles * 1000000000u / d->hz);
+    return clock_ns(&(struct clock){d->hz}, cycles);
 }
 
 /* As often as one of its hosts saw control standing still. */
@@ -358,10 +332,7 @@ static json_t *capacity_json(const struct daemon *d)
 
 uint64_t show_uptime_ns(const struct daemon *d)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec - d->start_ns;
+    return clock_monotonic_ns() - d->start_ns;
 }
 
 /* ---- clients and neighbours ---------------------------------------------------------------- */
@@ -432,8 +403,7 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
     fprintf(f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
     for (uint32_t p = 0; p < d->n_ports; p++) {
         struct host_decision some[64];
-        json_t *name = json_string(d->ports[p].cfg->name);
-        char *port = json_dumps(name, JSON_ENCODE_ANY);
+        char *port = put_quoted(d->ports[p].cfg->name);
         uint64_t from = 0;
         uint32_t n;
 
@@ -446,7 +416,6 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
             from = some[n - 1].number + 1;
         }
         free(port);
-        json_decref(name);
     }
     fputs("]}", f);
     fclose(f);
@@ -466,7 +435,6 @@ char *show_text(void *daemon, const char *what)
         {"reload", reload_json},
         {"clients", clients_json},
         {"neigh", neigh_json},
-        {"spread", show_spreads},
         {"port-stats", count_stats_json},
         {"port-xstats", count_xstats_json},
     };
@@ -478,6 +446,8 @@ char *show_text(void *daemon, const char *what)
         return history_text(d, uptime_ns);
     if (strcmp(what, "trace") == 0)
         return trace_show(d, uptime_ns);
+    if (strcmp(what, "spread") == 0)
+        return show_spreads(d, uptime_ns);
     for (i = 0; i < RTE_DIM(shows); i++) {
         json_t *o;
         char *text;

@@ -2,15 +2,16 @@
 #ifndef SLUICED_SHOW_SPREAD_H
 #define SLUICED_SHOW_SPREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include <jansson.h>
+#include <stdio.h>
 
 #include "sluiced/daemon.h"
 
-/* One connection's histograms, as a new object; NULL if it is free. [any] */
-json_t *show_spread(const struct lane *l, uint32_t number);
-/* Those of all connections, as an array. [any] */
-json_t *show_spreads(const struct daemon *d);
+/* `before`, and one connection's histograms as the text of a JSON object; false, and nothing, if it
+ * is free. [any] */
+bool show_spread(FILE *f, const char *before, const struct lane *l, uint32_t number);
+/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(), or NULL. [any] */
+char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
 
 #endif

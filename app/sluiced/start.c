@@ -71,7 +71,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                   &h->occupancy_law, err, sizeof err) == 0);
     h->tx_sum = p->tx_sum;
     h->rx_sum = p->rx_sum;
-    h->exception = cfg->exception[0] != '\0';
+    h->exception = config_port_excepted(cfg);
     h->tx_attach = p->attach;
     h->head_pool = pools->head;
     h->attach_pool = pools->attach;
@@ -210,7 +210,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
     d->first_lane[index] = first;
     rc = port_open(p, &d->config.ports[index], err, err_len);
-    if (rc == 0 && p->cfg->exception[0] != '\0')
+    if (rc == 0 && config_port_excepted(p->cfg))
         rc = exception_open(&d->exceptions[index], p, err, err_len);
     if (rc == 0)
         rc = port_start(p, err, err_len);
@@ -248,7 +248,7 @@ static void port_say(const struct daemon *d, const struct port *p)
         : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
                                         : "software",
         d->lanes[d->first_lane[p - d->ports]].timed ? "the NIC" : "software");
-    if (cfg->exception[0] != '\0')
+    if (config_port_excepted(cfg))
         say("port %s: what is not Sluice's goes to the kernel through %s", cfg->name,
             cfg->exception);
 }

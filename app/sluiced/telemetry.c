@@ -7,18 +7,20 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_version.h>
 
 #include "common/say.h"
+#include "sluiced/names.h"
 #include "sluiced/show.h"
 #include "sluiced/show_spread.h"
 #include "sluiced/telemetry_control.h"
 #include "sluiced/telemetry_data.h"
 
-#define LANE_NAME (CONFIG_NAME_MAX + 24)
-#define CONN_NAME (LANE_NAME + 16)
+#define CONN_NAME (LANE_NAME_MAX + 16)
 
 static struct telemetry {
     pthread_rwlock_t lock; /* of d: answers read */
@@ -27,28 +29,10 @@ static struct telemetry {
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static void lane_name(const struct lane *l, char name[LANE_NAME])
-{
-    snprintf(name, LANE_NAME, "%s/%u", l->port->cfg->name, l->queue);
-}
-
-/* "PORT/WORKER". */
-static const struct lane *lane_find(const struct daemon *d, const char *wanted)
-{
-    char name[LANE_NAME];
-
-    for (uint32_t i = 0; wanted != NULL && i < d->n_lanes; i++) {
-        lane_name(&d->lanes[i], name);
-        if (strcmp(name, wanted) == 0)
-            return &d->lanes[i];
-    }
-    return NULL;
-}
-
 /* "PORT/WORKER/NUMBER"; the number is below its limit, free or not. */
 static const struct lane *conn_find(const struct daemon *d, const char *wanted, uint32_t *number)
 {
-    char name[LANE_NAME];
+    char name[LANE_NAME_MAX];
     const char *slash = wanted != NULL ? strrchr(wanted, '/') : NULL;
     const struct lane *l;
     int64_t n;
@@ -56,7 +40,7 @@ static const struct lane *conn_find(const struct daemon *d, const char *wanted, 
     if (slash == NULL || (size_t)(slash - wanted) >= sizeof name)
         return NULL;
     snprintf(name, sizeof name, "%.*s", (int)(slash - wanted), wanted);
-    l = lane_find(d, name);
+    l = lane_by_name(d, name);
     n = l != NULL ? telemetry_number(slash + 1, host_conn_limit(l->host)) : -1;
     *number = (uint32_t)n;
     return n >= 0 ? l : NULL;
@@ -74,13 +58,11 @@ static int list_ports(const struct daemon *d, const char *arg, struct rte_tel_da
 
 static int list_lanes(const struct daemon *d, struct rte_tel_data *to)
 {
-    char name[LANE_NAME];
+    char name[LANE_NAME_MAX];
 
     rte_tel_data_start_array(to, RTE_TEL_STRING_VAL);
-    for (uint32_t i = 0; i < d->n_lanes; i++) {
-        lane_name(&d->lanes[i], name);
-        rte_tel_data_add_array_string(to, name);
-    }
+    for (uint32_t i = 0; i < d->n_lanes; i++)
+        rte_tel_data_add_array_string(to, lane_name(&d->lanes[i], name));
     return 0;
 }
 
@@ -95,7 +77,7 @@ static int list_workers(const struct daemon *d, const char *arg, struct rte_tel_
 /* All that are not free; after the one that is named, if more than an answer can hold. */
 static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    char lane[LANE_NAME], name[CONN_NAME];
+    char lane[LANE_NAME_MAX], name[CONN_NAME];
     uint32_t first = 0, k = 0, n = 0;
 
     if (arg != NULL && *arg != '\0') {
@@ -139,14 +121,14 @@ static int put_info(const struct daemon *d, const char *arg, struct rte_tel_data
 
 static int put_port(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    int p = arg != NULL ? telemetry_port(d, arg) : -1;
+    int p = arg != NULL ? port_by_name(d, arg) : -1;
 
     return telemetry_object(to, p >= 0 ? show_port(d, (uint32_t)p) : NULL);
 }
 
 static int put_counters(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    const struct lane *l = lane_find(d, arg);
+    const struct lane *l = lane_by_name(d, arg);
 
     if (arg == NULL || *arg == '\0')
         return list_lanes(d, to);
@@ -174,12 +156,27 @@ static int put_conn(const struct daemon *d, const char *arg, struct rte_tel_data
     return telemetry_object(to, show_conn(l, number, &info));
 }
 
+static json_t *spread_json(const struct lane *l, uint32_t number)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    json_t *o = NULL;
+
+    if (f == NULL)
+        return NULL;
+    if (show_spread(f, "", l, number) + fclose(f) == 1)
+        o = json_loads(text, 0, NULL);
+    free(text);
+    return o;
+}
+
 static int put_spread(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     uint32_t number;
     const struct lane *l = conn_find(d, arg, &number);
 
-    return telemetry_histograms(to, l != NULL ? show_spread(l, number) : NULL);
+    return telemetry_histograms(to, l != NULL ? spread_json(l, number) : NULL);
 }
 
 /* ---- commands ---------------------------------------------------------------------------- */

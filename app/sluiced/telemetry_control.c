@@ -10,18 +10,12 @@
 #include <rte_cycles.h>
 
 #include "sluiced/errand.h"
+#include "sluiced/names.h"
+#include "sluiced/put.h"
 #include "sluiced/show.h"
 #include "sluiced/telemetry_data.h"
 
 #define HISTORY_MAX 32u /* decisions in one answer */
-
-int telemetry_port(const struct daemon *d, const char *name)
-{
-    for (uint32_t p = 0; p < d->n_ports; p++)
-        if (strcmp(d->ports[p].cfg->name, name) == 0)
-            return (int)p;
-    return -1;
-}
 
 int64_t telemetry_number(const char *text, uint64_t limit)
 {
@@ -49,7 +43,7 @@ static void capacity_fetch(void *arg)
 
 int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    int p = arg != NULL ? telemetry_port(d, arg) : -1;
+    int p = arg != NULL ? port_by_name(d, arg) : -1;
     struct capacity_errand e;
 
     if (p < 0)
@@ -82,22 +76,25 @@ static void history_fetch(void *arg)
 static json_t *decision_json(const struct daemon *d, const char *port,
                              const struct host_decision *x)
 {
-    char text[512];
-    FILE *f = fmemopen(text, sizeof text, "w");
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    json_t *o = NULL;
 
     if (f == NULL)
         return NULL;
     show_decision(f, port, show_cycles_ns(d, rte_rdtsc() - x->time), x);
-    fclose(f);
-    return json_loads(text, 0, NULL);
+    if (fclose(f) == 0)
+        o = json_loads(text, 0, NULL);
+    free(text);
+    return o;
 }
 
 /* By number: a list of objects is more than DPDK 22.11 can say. */
 static int put_decisions(const struct daemon *d, const char *name, const struct history_errand *e,
                          struct rte_tel_data *to)
 {
-    json_t *text = json_string(name);
-    char *port = json_dumps(text, JSON_ENCODE_ANY);
+    char *port = put_quoted(name);
     int rc = port != NULL ? 0 : -ENOMEM;
 
     rte_tel_data_start_dict(to);
@@ -111,7 +108,6 @@ static int put_decisions(const struct daemon *d, const char *name, const struct 
             rc = rc == 0 ? telemetry_join(to, number, row) : telemetry_drop(row, rc);
     }
     free(port);
-    json_decref(text);
     return rc;
 }
 
@@ -129,7 +125,7 @@ int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_da
     if ((size_t)(comma - arg) >= sizeof name)
         return -ENOENT;
     snprintf(name, sizeof name, "%.*s", (int)(comma - arg), arg);
-    p = telemetry_port(d, name);
+    p = port_by_name(d, name);
     if (p < 0)
         return -ENOENT;
     if (*comma == ',') {

@@ -23,8 +23,6 @@ int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_da
 /* arg: NUMBER. */
 int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 
-/* The port of this name, or -1. */
-int telemetry_port(const struct daemon *d, const char *name);
 /* A whole decimal number below the limit, or -1. */
 int64_t telemetry_number(const char *text, uint64_t limit);
 

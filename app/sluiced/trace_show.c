@@ -9,6 +9,8 @@
 #include <rte_cycles.h>
 
 #include "sluiced/crash.h"
+#include "sluiced/names.h"
+#include "sluiced/put.h"
 #include "sluiced/show.h"
 
 struct rows {
@@ -24,8 +26,8 @@ static void row_put(struct rows *r, const char *port, int worker, const struct t
     char text[TRACE_TEXT_MAX];
 
     trace_text(e, text, sizeof text); /* words and numbers: nothing that JSON would want escaped */
-    fprintf(r->f, "%s{\"ago_ns\":%" PRIu64 ",\"port\":\"%s\"", r->between,
-            show_cycles_ns(r->d, ago), port);
+    fprintf(r->f, "%s{\"ago_ns\":%" PRIu64 ",\"port\":%s", r->between, show_cycles_ns(r->d, ago),
+            port);
     if (worker >= 0)
         fprintf(r->f, ",\"worker\":%d", worker);
     if (e->conn != TRACE_NO_CONN)
@@ -38,11 +40,13 @@ static void row_put(struct rows *r, const char *port, int worker, const struct t
 static void ring_put(struct rows *r, const char *port, int worker, const struct trace *t)
 {
     uint64_t count = trace_count(t);
+    char *quoted = put_quoted(port);
     struct trace_event e;
 
-    for (uint64_t n = trace_first(t); n < count; n++)
+    for (uint64_t n = trace_first(t); quoted != NULL && n < count; n++)
         if (trace_read(t, n, &e))
-            row_put(r, port, worker, &e);
+            row_put(r, quoted, worker, &e);
+    free(quoted);
 }
 
 char *trace_show(const struct daemon *d, uint64_t uptime_ns)
@@ -65,12 +69,10 @@ char *trace_show(const struct daemon *d, uint64_t uptime_ns)
 
 void trace_guard(const struct daemon *d)
 {
-    char text[CONFIG_SOCKET_MAX + 16];
+    char text[CONFIG_SOCKET_MAX + 16], name[LANE_NAME_MAX];
 
-    for (uint32_t i = 0; i < d->n_lanes; i++) {
-        snprintf(text, sizeof text, "%s/%u", d->lanes[i].port->cfg->name, d->lanes[i].queue);
-        crash_add(text, host_trace(d->hosts[i]));
-    }
+    for (uint32_t i = 0; i < d->n_lanes; i++)
+        crash_add(lane_name(&d->lanes[i], name), host_trace(d->hosts[i]));
     for (uint32_t p = 0; p < d->n_ports; p++) {
         snprintf(text, sizeof text, "%s/control", d->ports[p].cfg->name);
         crash_add(text, host_control_trace(d->controls[p]));

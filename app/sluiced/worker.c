@@ -8,10 +8,9 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "base/clock.h"
 #include "base/counter.h"
 #include "common/grace.h"
-
-#define NS_IN_S 1000000000ull
 
 /* When a lane must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
@@ -43,7 +42,7 @@ static void worker_nap(struct worker *w, uint64_t now)
         return;
     cycles = RTE_MIN(next - now, w->nap);
     w->nap = RTE_MIN(w->nap + w->nap / 8, w->nap_cycles);
-    ts.tv_nsec = (long)((unsigned __int128)cycles * NS_IN_S / w->hz);
+    ts.tv_nsec = (long)clock_ns(&(struct clock){w->hz}, cycles);
     clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
     counter_add(&w->naps, 1);
     counter_add(&w->nap_total_cycles, rte_rdtsc() - now);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/line.h"
 #include "host/host.h"
 
 static const struct trace_kind {
@@ -50,38 +51,16 @@ const char *trace_name(enum trace_what what)
 
 /* ---- text, without the library's help: a signal handler may be asking ---------------------- */
 
-struct text {
-    char *at, *end; /* end: of what may be written, for the 0 behind it */
-};
-
-static void text_put(struct text *t, const char *s)
-{
-    while (*s != '\0' && t->at < t->end)
-        *t->at++ = *s++;
-}
-
-static void text_number(struct text *t, uint64_t n)
-{
-    char digits[24], *d = digits + sizeof digits - 1;
-
-    *d = '\0';
-    do {
-        *--d = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    text_put(t, d);
-}
-
-static void text_byte(struct text *t, unsigned int byte)
+static void text_byte(struct line *t, unsigned int byte)
 {
     static const char hex[] = "0123456789abcdef";
     const char two[] = {hex[byte >> 4 & 15], hex[byte & 15], '\0'};
 
-    text_put(t, two);
+    line_put(t, two);
 }
 
 /* As IPv4, or as 16 bytes in hex. */
-static void text_peer(struct text *t, uint64_t a, uint64_t b)
+static void text_peer(struct line *t, uint64_t a, uint64_t b)
 {
     struct addr peer;
 
@@ -89,25 +68,25 @@ static void text_peer(struct text *t, uint64_t a, uint64_t b)
     memcpy(peer.b + 8, &b, 8);
     for (int i = addr_is_v4(&peer) ? 12 : 0; i < 16; i++) {
         if (addr_is_v4(&peer))
-            text_number(t, peer.b[i]);
+            line_number(t, peer.b[i], 1);
         else
             text_byte(t, peer.b[i]);
         if (i < 15 && (addr_is_v4(&peer) || i % 2 == 1))
-            text_put(t, addr_is_v4(&peer) ? "." : ":");
+            line_put(t, addr_is_v4(&peer) ? "." : ":");
     }
 }
 
-static void text_field(struct text *t, const char *name, uint64_t n, const char *word)
+static void text_field(struct line *t, const char *name, uint64_t n, const char *word)
 {
     if (name[0] == '\0')
         return;
-    text_put(t, " ");
-    text_put(t, name);
-    text_put(t, "=");
+    line_put(t, " ");
+    line_put(t, name);
+    line_put(t, "=");
     if (word != NULL)
-        text_put(t, word);
+        line_put(t, word);
     else
-        text_number(t, n);
+        line_number(t, n, 1);
 }
 
 static const char *why_word(const struct trace_event *e)
@@ -126,17 +105,17 @@ static const char *why_word(const struct trace_event *e)
 size_t trace_text(const struct trace_event *e, char *out, size_t size)
 {
     const struct trace_kind *k = &kinds[e->what < TRACE_WHATS ? e->what : 0];
-    struct text t = {out, out + size - 1};
+    struct line t = {out, out + size - 1};
 
     if (e->conn != TRACE_NO_CONN) {
-        text_put(&t, "conn ");
-        text_number(&t, e->conn);
-        text_put(&t, " ");
+        line_put(&t, "conn ");
+        line_number(&t, e->conn, 1);
+        line_put(&t, " ");
     }
-    text_put(&t, trace_name((enum trace_what)e->what));
+    line_put(&t, trace_name((enum trace_what)e->what));
     text_field(&t, k->why, e->why, why_word(e));
     if (e->what == TRACE_OPENED) {
-        text_put(&t, " peer=");
+        line_put(&t, " peer=");
         text_peer(&t, e->a, e->b);
     } else {
         text_field(&t, k->a, e->a, NULL);
