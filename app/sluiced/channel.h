@@ -164,6 +164,12 @@ bool channels_hear(struct channels *c, struct channel_message *m);
 
 /* ---- worker side ------------------------------------------------------------------------ */
 
+/* Sessions that may submit at any time, without a word to anybody. */
+static inline uint32_t channels_attached(const struct channels *c)
+{
+    return c->n_attached;
+}
+
 /* channel.c: tells control, which ends the session. */
 void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
 

@@ -25,7 +25,7 @@
 #define STOP_WAIT_NS  (3 * NS_IN_S) /* for clients and peers, once asked to stop */
 #define STOP_GRACE_NS 10000000ull   /* for the last frames to leave */
 #define REST_NS       100000000ull  /* after so long without work, with idle = sleep: */
-#define REST_PART     4             /* control looks that much less often */
+#define REST_PART     10            /* control looks that much less often */
 
 static volatile sig_atomic_t stop_signals, reload_signal;
 

@@ -111,6 +111,7 @@ static int device_start(struct exception *x, const struct port *p)
     int rc;
 
     memset(&conf, 0, sizeof conf);
+    conf.intr_conf.rxq = p->interrupts; /* a TAP has them */
     rc = rte_eth_dev_configure(x->id, x->queues, x->queues, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(x->id, &rx, &tx);

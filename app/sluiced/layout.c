@@ -67,7 +67,9 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
     w->quiet_cycles = d->hz / 5000;     /* 200 us */
-    w->nap_cycles = d->hz / 10000 * 12; /* 1.2 ms, of which half is the median wait */
+    w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms, of which half is the median wait */
+    w->rung_cycles = d->hz / 100;       /* 10 ms: control's messages wait, and a client's first */
+    bell_init(&w->bell);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;
     return w;
@@ -180,7 +182,8 @@ void layout_say(const struct daemon *d)
         for (k = 0; k < w->n_lanes && len < (int)sizeof text - 80; k++)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
                             k > 0 ? ", " : "", w->lanes[k]->port->cfg->name, w->lanes[k]->queue);
-        say("lcore %u (CPU %d) works: %s", w->lcore, layout_pin(w->lcore), text);
+        say("lcore %u (CPU %d) works: %s%s", w->lcore, layout_pin(w->lcore), text,
+            w->bell.n > 0 ? "; receive interrupts wake it" : "");
     }
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
         say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,

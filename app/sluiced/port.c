@@ -38,8 +38,8 @@ static void conf_rss(struct rte_eth_conf *conf, const struct rte_eth_dev_info *i
     conf->rx_adv_conf.rss_conf.rss_hf = want;
 }
 
-static int port_configure(struct port *p, const struct rte_eth_dev_info *info, char *err,
-                          size_t err_len)
+/* The device as it is to be, with receive interrupts if they are wanted and it takes that. */
+static int port_configure_device(struct port *p, const struct rte_eth_dev_info *info)
 {
     struct rte_eth_conf conf;
     uint32_t overhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
@@ -56,7 +56,20 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
         conf.rxmode.mtu = p->cfg->mtu_bytes;
     if (p->queues > 1)
         conf_rss(&conf, info);
+    conf.intr_conf.rxq = p->interrupts;
     rc = rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
+    if (rc == 0 || !p->interrupts)
+        return rc;
+    p->interrupts = false;
+    conf.intr_conf.rxq = 0;
+    return rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
+}
+
+static int port_configure(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                          size_t err_len)
+{
+    int rc = port_configure_device(p, info);
+
     if (rc != 0)
         return port_error(p, err, err_len,
                           "%s refuses %u queue(s) (%s); lower workers, or see its "
@@ -134,13 +147,15 @@ static int port_set_multicast(struct port *p, char *err, size_t err_len)
                       p->driver, ours ? "address6" : "exception");
 }
 
-int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len)
+int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
+              size_t err_len)
 {
     struct rte_eth_dev_info info;
     int rc;
 
     memset(p, 0, sizeof *p);
     p->cfg = cfg;
+    p->interrupts = interrupts;
     rc = port_find(p, err, err_len);
     if (rc != 0)
         return rc;

@@ -49,6 +49,7 @@ struct port {
     struct rte_ether_addr mac;
     int socket; /* NUMA, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
+    bool interrupts;      /* a worker that naps wants them of receive queues */
     uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
@@ -62,8 +63,10 @@ struct port {
     struct port_pools pools[HOST_WORKERS_MAX];
 };
 
-/* port.c. Each: 0, or negative errno with a line in err. port_open() leaves the port stopped. */
-int port_open(struct port *p, const struct config_port *cfg, char *err, size_t err_len);
+/* port.c. Each: 0, or negative errno with a line in err. port_open() leaves the port stopped.
+ * interrupts: wanted, but no port is refused that has none. */
+int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
+              size_t err_len);
 /* A memif client whose server is not there yet stays stopped, which is no error. */
 int port_start(struct port *p, char *err, size_t err_len);
 /* True if the port does not come up again by itself: a memif client without a server. */

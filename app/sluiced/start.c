@@ -209,7 +209,8 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
 
     d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
     d->first_lane[index] = first;
-    rc = port_open(p, &d->config.ports[index], err, err_len);
+    rc = port_open(p, &d->config.ports[index], d->config.daemon.idle == CONFIG_IDLE_SLEEP, err,
+                   err_len);
     if (rc == 0 && config_port_excepted(p->cfg))
         rc = exception_open(&d->exceptions[index], p, err, err_len);
     if (rc == 0)
@@ -295,6 +296,24 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     return 0;
 }
 
+/* What can wake workers, where they nap. */
+static void bells_make(struct daemon *d)
+{
+    for (uint32_t i = 0; i < d->n_workers; i++) {
+        struct worker *w = &d->workers[i];
+
+        w->rings = true;
+        for (uint32_t k = 0; k < w->n_lanes; k++) {
+            const struct lane *l = w->lanes[k];
+            bool rings = l->port->interrupts && bell_add(&w->bell, l->port->id, l->queue);
+
+            if (rings && l->exception.on)
+                rings = bell_add(&w->bell, l->exception.port_id, l->exception.queue);
+            w->rings = w->rings && rings && l->workers == 1; /* frames of others do not ring */
+        }
+    }
+}
+
 /* ---- the whole --------------------------------------------------------------------------- */
 
 enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
@@ -314,6 +333,7 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
         return EXIT_CONFIG;
     if (sessions_make(d, err, err_len) != 0)
         return EXIT_SOCKET;
+    bells_make(d);
     layout_say(d);
     return EXIT_OK;
 }
@@ -324,6 +344,8 @@ enum say_exit start_undo(struct daemon *d)
     enum say_exit rc = EXIT_OK;
     uint32_t i;
 
+    for (i = 0; i < d->n_workers; i++)
+        bell_close(&d->workers[i].bell);
     for (i = 0; i < d->n_ports; i++)
         port_stop(&d->ports[i]);
     for (i = 0; i < d->n_lanes; i++) {

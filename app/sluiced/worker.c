@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "common/grace.h"
+#include "sluiced/channel.h"
 
 /* When a lane must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
@@ -30,6 +31,15 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
+/* Clients do not ring. */
+static uint64_t nap_most(const struct worker *w)
+{
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        if (channels_attached(w->lanes[i]->channels) > 0)
+            return w->nap_cycles;
+    return w->rings ? w->rung_cycles : w->nap_cycles;
+}
+
 /* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
  * before, as the pause so far is, so that a short pause is not made much longer, and a long one
  * costs few wake-ups. By naps, not by the clock: who was kept from his core has seen no pause. */
@@ -37,13 +47,19 @@ static void worker_nap(struct worker *w, uint64_t now)
 {
     uint64_t next = worker_next(w, now), cycles;
     struct timespec ts = {0, 0};
+    bool rung = false;
 
     if (next <= now)
         return;
     cycles = RTE_MIN(next - now, w->nap);
-    w->nap = RTE_MIN(w->nap + w->nap / 8, w->nap_cycles);
     ts.tv_nsec = (long)clock_ns(&(struct clock){w->hz}, cycles);
-    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    if (w->bell.n == 0)
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    else if (!bell_wait(&w->bell, (uint64_t)ts.tv_nsec, &rung))
+        return;
+    w->nap = RTE_MIN(w->nap + w->nap / 8, nap_most(w));
+    if (rung)
+        counter_add(&w->rung, 1);
     counter_add(&w->naps, 1);
     counter_add(&w->nap_total_cycles, rte_rdtsc() - now);
 }
@@ -86,6 +102,7 @@ int worker_main(void *worker)
             counter_add(&w->busy_cycles, end - now);
             busy = end;
             w->nap = w->quiet_cycles / 8;
+            bell_quiet(&w->bell);
         } else {
             enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
 
@@ -93,10 +110,13 @@ int worker_main(void *worker)
             worker_rest(w, idle, busy, end);
             if (idle == CONFIG_IDLE_SLEEP)
                 end = rte_rdtsc();
+            else
+                bell_quiet(&w->bell);
         }
         now = end;
     }
     __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);
+    bell_quiet(&w->bell);
     grace_loop(false);
     return 0;
 }

@@ -12,6 +12,7 @@
 
 #include <rte_common.h>
 
+#include "sluiced/bell.h"
 #include "sluiced/config.h"
 #include "sluiced/lane.h"
 
@@ -24,14 +25,18 @@ struct worker {
     enum config_idle idle; /* written by control, atomic */
     uint64_t quiet_cycles; /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
     uint64_t nap_cycles;   /* longest nap */
+    uint64_t rung_cycles;  /* the same where all that can come rings */
     uint64_t nap;          /* the next one, cycles; the worker's */
     uint64_t hz;
+    struct bell bell;
+    bool rings;   /* every queue of its lanes, and nothing comes to them in another way */
     bool stop;    /* written by control, atomic */
     bool running; /* written by the worker, atomic */
     /* Written by the worker, read by control. */
     uint64_t iterations __rte_cache_aligned;
     uint64_t busy_cycles, idle_cycles; /* of iterations that did something, or nothing */
     uint64_t naps, nap_total_cycles;
+    uint64_t rung; /* naps that something put an end to */
 };
 
 /* Runs until w->stop; for rte_eal_remote_launch(). */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon at rest: how much CPU it takes, and how long the first packet after a pause waits.
 
-One daemon on a veth with an exception port, as a NIC's would have. CPU is the time of its threads in
+One daemon on a veth with an exception port, as a NIC's would have; and one on a TAP, whose driver has
+receive interrupts, as NICs' have. CPU is the time of its threads in
 /proc; the wait is the round trip of single echo requests, which the worker answers, from a kernel in
 another namespace, a tenth of a second apart. Beside it stands what a thread takes that only naps
 (nap.c): waking up is most of what rest costs, and differs much between machines.
@@ -12,12 +13,13 @@ import statistics
 import time
 
 from . import net
-from .daemon import Build, Daemon, af_packet
+from .daemon import Build, Daemon, Port, af_packet
 from .pair import ADDR_B, pair_cpus, station
 from .process import LabError, thread_cpu_seconds
 
-CPU_BAR, WAIT_BAR_MS = 2.0, 1.0
+CPU_BAR, WAIT_BAR_MS, RUNG_BAR_MS = 2.0, 1.0, 0.1
 KERNEL = "10.90.0.9/24"
+RUNG = "sleep, on a port that interrupts"
 
 
 def options(parser):
@@ -36,6 +38,19 @@ def _resting(lab, args, idle):
     worker, control = pair_cpus()[1]
     return spaces[0], Daemon(lab, Build(args.build, args.huge), "b", [port], [worker], control,
                              ns=spaces[1], daemon_keys={"idle": idle}).start()
+
+
+def _ringing(lab, args):
+    """The same on a TAP."""
+    space = net.namespace(lab, "kernel")
+    net.quiet(space)
+    port = Port("net_tap0", "net_tap0,iface=sltap")
+    port.keys = {**station(2), "mtu": 1500}
+    worker, control = pair_cpus()[1]
+    daemon = Daemon(lab, Build(args.build, args.huge), "b", [port], [worker], control, ns=space,
+                    daemon_keys={"idle": "sleep"}).start()
+    net.address(space, "sltap", KERNEL)
+    return space, daemon
 
 
 def _cpu(daemon, seconds):
@@ -63,16 +78,16 @@ def run(lab, args, results):
                          timeout_s=60 + args.seconds, cpus=[pair_cpus()[1][0]]).split()
     results.add("a thread that only naps: CPU", float(used), "% of a core")
     results.add("a thread that only naps: wake-ups", float(naps), "a second")
-    for idle in ("poll", "pause", "sleep"):
+    for idle in ("poll", "pause", "sleep", RUNG):
         mark = lab.mark()
-        ns, daemon = _resting(lab, args, idle)
+        ns, daemon = _ringing(lab, args) if idle == RUNG else _resting(lab, args, idle)
         cpu = _cpu(daemon, args.seconds)
         waits = _waits(lab, ns, args.pings)
         daemon.stop()
         lab.close_to(mark)
         print(f"{idle}: " + ", ".join(f"{name} {used:.2f} %" for name, used in cpu.items()
                                       if used > 0), flush=True)
-        bars = (CPU_BAR, WAIT_BAR_MS) if idle == "sleep" else (None, None)
+        bars = {"sleep": (CPU_BAR, WAIT_BAR_MS), RUNG: (CPU_BAR, RUNG_BAR_MS)}.get(idle, (None, None))
         results.add(f"{idle}: CPU of the daemon", sum(cpu.values()), "% of a core", bar=bars[0],
                     at_most=True)
         results.add(f"{idle}: first packet, median", statistics.median(waits), "ms", bar=bars[1],

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define NAP_NS 1200000
+#define NAP_NS 1700000
 
 static double now_s(clockid_t clock)
 {

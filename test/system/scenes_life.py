@@ -9,7 +9,7 @@ import time
 
 from harness import ROOT, LabError, Skip, perf, scenario
 from lab import net
-from lab.daemon import Daemon, af_packet, memif
+from lab.daemon import Daemon, Port, af_packet, memif
 from lab.pair import ADDR_B, pair_cpus, station, veth_pair
 from lab.process import until
 
@@ -138,3 +138,30 @@ def placement(lab, context):
     for words in (rf"lcores 1 and 2 share CPU {cpu}", r"control another \(control_lcore\)"):
         if not re.search(rf"warning: .*{words}", daemon.process.err()):
             raise LabError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
+
+
+@scenario("a port with receive interrupts wakes a worker that sleeps", netns=True)
+def interrupts_wake(lab, context):
+    space = net.namespace(lab, "kernel")
+    net.quiet(space)
+    port = Port("net_tap0", "net_tap0,iface=sltap")
+    port.keys = {**station(2), "mtu": 1500}
+    worker, control = pair_cpus()[1]
+    daemon = Daemon(lab, context.build, "b", [port], [worker], control, ns=space,
+                    daemon_keys={"idle": "sleep"}).start()
+    net.address(space, "sltap", "10.90.0.9/24")
+    if "receive interrupts wake it" not in daemon.process.err():
+        raise LabError(f"it does not say that it is woken\n{daemon.process.tail()}")
+    before = daemon.show("workers")[0]
+    lab.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
+    rung = daemon.show("workers")[0]["rung"] - before["rung"]
+    if rung < 15:
+        raise LabError(f"20 echo requests, a tenth of a second apart, woke it {rung} times")
+    before = daemon.show("workers")[0]["naps"]
+    time.sleep(2)
+    naps = daemon.show("workers")[0]["naps"] - before
+    if naps > 800:  # of 10 ms; some shorter ones first. Who is not woken takes 600 a second
+        raise LabError(f"{naps} naps in 2 s are too many for who is woken")
+    daemon.sluice("reload", "reload", timeout_s=20)  # nothing is new, and it goes on
+    lab.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
+    daemon.stop()

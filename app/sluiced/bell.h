@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What wakes a worker that naps before its nap is over: the receive interrupts of its queues, where
+ * a driver has them (NICs, virtio, TAP).
+ *
+ * Invariant: interrupts are on only between bell_wait() calls of a worker that found nothing to do,
+ * and it has looked at its queues once more since they were switched on, so none is missed.
+ *
+ * Made by control before the worker runs, then the worker's.
+ */
+#ifndef SLUICED_BELL_H
+#define SLUICED_BELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BELL_QUEUES_MAX 128
+
+struct bell {
+    int epoll;  /* -1: no queue rings */
+    bool armed; /* interrupts are on */
+    uint32_t n;
+    struct bell_queue {
+        uint16_t port, queue; /* of ethdev */
+        bool switched;        /* on and off; others ring always */
+    } queues[BELL_QUEUES_MAX];
+};
+
+void bell_init(struct bell *b);
+
+/* After the port has started, with receive interrupts. False: that queue does not ring. */
+bool bell_add(struct bell *b, uint16_t port, uint16_t queue);
+
+/* Only if there is a queue that rings. Switches interrupts on, and returns false: look once more at
+ * the queues; or waits for one, at most this long, and returns true. *rung: one came. */
+bool bell_wait(struct bell *b, uint64_t most_ns, bool *rung);
+
+void bell_disarm(struct bell *b);
+void bell_close(struct bell *b);
+
+/* There is work, and looking at the queues is no waste: no more interrupts. */
+static inline void bell_quiet(struct bell *b)
+{
+    if (b->armed)
+        bell_disarm(b);
+}
+
+#endif
