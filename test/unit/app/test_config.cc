@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "file.h"
+#include "load.h"
 
 extern "C" {
 #include "sluiced/config.h"
@@ -16,16 +16,6 @@ extern "C" {
 
 namespace
 {
-
-struct config load(const std::string &text)
-{
-    File f(text);
-    struct config c;
-    char err[CONFIG_ERROR_MAX] = "";
-
-    EXPECT_EQ(config_load(&c, f.path.c_str(), err, sizeof err), 0) << err;
-    return c;
-}
 
 std::string read_all(const std::string &path)
 {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "file.h"
+#include "load.h"
 
 extern "C" {
 #include "sluiced/config_diff.h"
@@ -22,16 +23,6 @@ const char base[] = "[port p0]\naddress = 10.9.0.1/24\n"
                     "[port p1]\naddress = 10.9.1.1/24\n"
                     "[peer a]\naddress = 10.9.0.7/32\n"
                     "[peer b]\naddress = 10.9.0.0/24\n";
-
-struct config load(const std::string &text)
-{
-    File f(text);
-    struct config c;
-    char err[CONFIG_ERROR_MAX] = "";
-
-    EXPECT_EQ(config_load(&c, f.path.c_str(), err, sizeof err), 0) << err;
-    return c;
-}
 
 typedef std::vector<std::pair<std::string, bool>> Changes;
 
@@ -112,11 +103,34 @@ TEST(ConfigDiff, SectionsThatComeAndGo)
     EXPECT_STREQ(now.peers[0].name, "b");
 }
 
-/* The documentation names what is live, and what is not. */
+/* Words between backquotes of a line that begins with this, after it. */
+std::set<std::string> quoted(const std::string &text, const std::string &begin)
+{
+    size_t at = text.find("\n" + begin);
+    std::set<std::string> words;
+
+    EXPECT_NE(at, std::string::npos) << begin;
+    std::string line = text.substr(at + 1 + begin.size());
+    line.resize(line.find('\n'));
+    for (size_t from = 0; (from = line.find('`', from)) != std::string::npos;) {
+        size_t to = line.find('`', from + 1);
+        words.insert(line.substr(from + 1, to - from - 1));
+        from = to + 1;
+    }
+    return words;
+}
+
+/* The documentation names what is live, and what is not: these keys and no others. */
 TEST(ConfigDiff, Documented)
 {
     std::ifstream in(SOURCE_ROOT "/doc/configuration.md");
     std::stringstream all;
+    const struct {
+        const struct config_key *keys;
+        std::string section;
+    } kinds[] = {{config_daemon_keys, "`[daemon]`"},
+                 {config_port_keys, "`[port NAME]`"},
+                 {config_peer_keys, "`[peer NAME]`"}};
 
     all << in.rdbuf();
     std::string doc = all.str();
@@ -124,15 +138,21 @@ TEST(ConfigDiff, Documented)
     size_t restart = doc.find("needs a restart", begin);
     ASSERT_NE(begin, std::string::npos);
     ASSERT_LT(restart, end);
-    for (const struct config_key *keys : {config_daemon_keys, config_port_keys, config_peer_keys})
-        for (const struct config_key *k = keys; k->name != nullptr; k++) {
-            bool live = config_key_live(keys, k->name);
-            std::string where =
-                live ? doc.substr(begin, restart - begin) : doc.substr(restart, end - restart);
+    std::string live = doc.substr(begin, restart - begin);
+    std::string not_live = doc.substr(restart, end - restart);
+    for (const auto &kind : kinds) {
+        std::set<std::string> said[2], due[2];
 
-            EXPECT_NE(where.find(std::string("`") + k->name + "`"), std::string::npos)
-                << k->name << (live ? " is live" : " needs a restart");
-        }
+        for (const struct config_key *k = kind.keys; k->name != nullptr; k++)
+            due[config_key_live(kind.keys, k->name)].insert(k->name);
+        if (!due[0].empty())
+            said[0] = quoted(not_live, "- " + kind.section + ":");
+        for (size_t at = 0; (at = live.find("\n| " + kind.section, at)) != std::string::npos; at++)
+            for (const std::string &word : quoted(live.substr(at), "| " + kind.section + " |"))
+                said[1].insert(word);
+        EXPECT_EQ(said[0], due[0]) << kind.section << " needs a restart";
+        EXPECT_EQ(said[1], due[1]) << kind.section << " is live";
+    }
 }
 
 } // namespace
