@@ -2,8 +2,13 @@
 /* See bell.h. */
 #include "sluiced/bell.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -16,7 +21,7 @@
 
 void bell_init(struct bell *b)
 {
-    *b = (struct bell){.epoll = -1};
+    *b = (struct bell){.epoll = -1, .interrupts = -1};
 }
 
 /* ethdev tells of each queue without interrupts as of an error. */
@@ -36,39 +41,104 @@ static int queue_watch(int epoll, uint16_t port, uint16_t queue)
     return rc;
 }
 
-bool bell_add(struct bell *b, uint16_t port, uint16_t queue)
+static bool bell_watch(struct bell *b, int fd)
 {
-    struct bell_queue *q = &b->queues[b->n];
-    int rc;
+    struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
-    if (b->n == BELL_QUEUES_MAX)
-        return false;
     if (b->epoll < 0)
         b->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (b->epoll < 0 || queue_watch(b->epoll, port, queue) != 0)
+    return b->epoll >= 0 && epoll_ctl(b->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
+}
+
+static bool interrupts_open(struct bell *b)
+{
+    if (b->interrupts >= 0)
+        return true;
+    b->interrupts = epoll_create1(EPOLL_CLOEXEC);
+    return b->interrupts >= 0 && bell_watch(b, b->interrupts);
+}
+
+bool bell_add(struct bell *b, uint16_t port, uint16_t queue)
+{
+    int rc;
+
+    if (b->n == BELL_QUEUES_MAX || !interrupts_open(b) ||
+        queue_watch(b->interrupts, port, queue) != 0)
         return false;
     rc = rte_eth_dev_rx_intr_disable(port, queue);
     if (rc != 0 && rc != -ENOTSUP)
         return false;
-    *q = (struct bell_queue){port, queue, rc == 0};
-    b->n++;
+    b->queues[b->n++] = (struct bell_queue){port, queue, rc == 0, -1};
     return true;
 }
 
-static void bell_arm(struct bell *b)
+/* ---- packet sockets ----------------------------------------------------------------------- */
+
+/* Takes the first byte of whatever comes, or nothing. */
+static bool socket_switch(int fd, bool on)
 {
-    for (uint32_t i = 0; i < b->n; i++)
-        if (b->queues[i].switched)
-            rte_eth_dev_rx_intr_enable(b->queues[i].port, b->queues[i].queue);
-    b->armed = true;
+    struct sock_filter ret = BPF_STMT(BPF_RET | BPF_K, on);
+    const struct sock_fprog program = {1, &ret};
+
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+}
+
+static void socket_drain(int fd)
+{
+    char byte;
+
+    while (recv(fd, &byte, sizeof byte, 0) >= 0)
+        ;
+}
+
+static bool socket_open(int fd, uint32_t index)
+{
+    const struct sockaddr_ll at = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)index};
+    const int one = 1, least = 0;
+
+    return socket_switch(fd, false) &&
+           setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) == 0 &&
+           setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) == 0 &&
+           bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
+}
+
+bool bell_add_interface(struct bell *b, uint32_t index)
+{
+    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return false;
+    if (b->n == BELL_QUEUES_MAX || !socket_open(fd, index) || !bell_watch(b, fd)) {
+        close(fd);
+        return false;
+    }
+    b->queues[b->n++] = (struct bell_queue){.switched = true, .socket = fd};
+    return true;
+}
+
+/* ---- the worker --------------------------------------------------------------------------- */
+
+static void bell_switch(struct bell *b, bool on)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct bell_queue *q = &b->queues[i];
+
+        if (q->socket >= 0)
+            socket_switch(q->socket, on);
+        else if (q->switched && on)
+            rte_eth_dev_rx_intr_enable(q->port, q->queue);
+        else if (q->switched)
+            rte_eth_dev_rx_intr_disable(q->port, q->queue);
+        if (q->socket >= 0 && !on)
+            socket_drain(q->socket);
+    }
+    b->armed = on;
 }
 
 void bell_disarm(struct bell *b)
 {
-    for (uint32_t i = 0; i < b->n; i++)
-        if (b->queues[i].switched)
-            rte_eth_dev_rx_intr_disable(b->queues[i].port, b->queues[i].queue);
-    b->armed = false;
+    bell_switch(b, false);
 }
 
 bool bell_wait(struct bell *b, uint64_t most_ns, bool *rung)
@@ -80,13 +150,13 @@ bool bell_wait(struct bell *b, uint64_t most_ns, bool *rung)
 
     *rung = false;
     if (!b->armed) {
-        bell_arm(b);
+        bell_switch(b, true);
         return false;
     }
-    /* rte_epoll_wait() counts in milliseconds; it only takes what has come. */
     if (epoll_pwait2(b->epoll, &ready, 1, &most, NULL) > 0) {
-        rte_epoll_wait(b->epoll, events, EVENTS_MAX, 0);
-        b->armed = false; /* interrupts come once */
+        if (b->interrupts >= 0) /* which counts in milliseconds: it only takes what has come */
+            rte_epoll_wait(b->interrupts, events, EVENTS_MAX, 0);
+        bell_switch(b, false);
         *rung = true;
     }
     return true;
@@ -96,8 +166,12 @@ void bell_close(struct bell *b)
 {
     if (b->armed)
         bell_disarm(b);
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->queues[i].socket >= 0)
+            close(b->queues[i].socket);
+    if (b->interrupts >= 0)
+        close(b->interrupts);
     if (b->epoll >= 0)
         close(b->epoll);
-    b->epoll = -1;
-    b->n = 0;
+    bell_init(b);
 }

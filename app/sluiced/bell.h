@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What wakes a worker that naps before its nap is over: the receive interrupts of its queues, where
- * a driver has them (NICs, virtio, TAP).
+ * a driver has them (NICs, virtio, TAP), or a packet socket on the kernel's interface that a port
+ * takes its frames from.
  *
  * Invariant: interrupts are on only between bell_wait() calls of a worker that found nothing to do,
  * and it has looked at its queues once more since they were switched on, so none is missed.
@@ -17,12 +18,14 @@
 #define BELL_QUEUES_MAX 128
 
 struct bell {
-    int epoll;  /* -1: no queue rings */
-    bool armed; /* interrupts are on */
+    int epoll;      /* of all that rings; -1: nothing does */
+    int interrupts; /* in that, the EAL's; or -1 */
+    bool armed;     /* interrupts are on */
     uint32_t n;
     struct bell_queue {
         uint16_t port, queue; /* of ethdev */
         bool switched;        /* on and off; others ring always */
+        int socket;           /* instead, if it is not -1 */
     } queues[BELL_QUEUES_MAX];
 };
 
@@ -30,6 +33,9 @@ void bell_init(struct bell *b);
 
 /* After the port has started, with receive interrupts. False: that queue does not ring. */
 bool bell_add(struct bell *b, uint16_t port, uint16_t queue);
+
+/* The same by what comes to an interface of this kernel; index: if_nametoindex()'s. */
+bool bell_add_interface(struct bell *b, uint32_t index);
 
 /* Only if there is a queue that rings. Switches interrupts on, and returns false: look once more at
  * the queues; or waits for one, at most this long, and returns true. *rung: one came. */

@@ -183,7 +183,7 @@ void layout_say(const struct daemon *d)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
                             k > 0 ? ", " : "", w->lanes[k]->port->cfg->name, w->lanes[k]->queue);
         say("lcore %u (CPU %d) works: %s%s", w->lcore, layout_pin(w->lcore), text,
-            w->bell.n > 0 ? "; receive interrupts wake it" : "");
+            w->bell.n > 0 ? "; what comes wakes it" : "");
     }
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
         say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,

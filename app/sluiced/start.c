@@ -296,7 +296,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     return 0;
 }
 
-/* What can wake workers, where they nap. */
+/* What can wake workers that nap. */
 static void bells_make(struct daemon *d)
 {
     for (uint32_t i = 0; i < d->n_workers; i++) {
@@ -305,9 +305,9 @@ static void bells_make(struct daemon *d)
         w->rings = true;
         for (uint32_t k = 0; k < w->n_lanes; k++) {
             const struct lane *l = w->lanes[k];
-            bool rings = l->port->interrupts && bell_add(&w->bell, l->port->id, l->queue);
+            bool rings = port_add_bell(l->port, l->queue, &w->bell);
 
-            if (rings && l->exception.on)
+            if (rings && l->exception.on) /* a TAP */
                 rings = bell_add(&w->bell, l->exception.port_id, l->exception.queue);
             w->rings = w->rings && rings && l->workers == 1; /* frames of others do not ring */
         }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon at rest: how much CPU it takes, and how long the first packet after a pause waits.
 
-One daemon on a veth with an exception port, as a NIC's would have; and one on a TAP, whose driver has
-receive interrupts, as NICs' have. CPU is the time of its threads in
+One daemon on a veth with an exception port, as a NIC's would have, which a packet socket wakes; and one
+on a TAP, whose driver has receive interrupts, as NICs' have. CPU is the time of its threads in
 /proc; the wait is the round trip of single echo requests, which the worker answers, from a kernel in
 another namespace, a tenth of a second apart. Beside it stands what a thread takes that only naps
 (nap.c): waking up is most of what rest costs, and differs much between machines.

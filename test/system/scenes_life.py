@@ -140,18 +140,18 @@ def placement(lab, context):
             raise LabError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
 
 
-@scenario("a port with receive interrupts wakes a worker that sleeps", netns=True)
-def interrupts_wake(lab, context):
-    space = net.namespace(lab, "kernel")
-    net.quiet(space)
-    port = Port("net_tap0", "net_tap0,iface=sltap")
+def _sleeping(lab, context, port, space):
     port.keys = {**station(2), "mtu": 1500}
     worker, control = pair_cpus()[1]
     daemon = Daemon(lab, context.build, "b", [port], [worker], control, ns=space,
                     daemon_keys={"idle": "sleep"}).start()
-    net.address(space, "sltap", "10.90.0.9/24")
-    if "receive interrupts wake it" not in daemon.process.err():
+    if "what comes wakes it" not in daemon.process.err():
         raise LabError(f"it does not say that it is woken\n{daemon.process.tail()}")
+    return daemon
+
+
+def _wakes(lab, daemon, space):
+    """The kernel of that namespace does, with echo requests."""
     before = daemon.show("workers")[0]
     lab.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     rung = daemon.show("workers")[0]["rung"] - before["rung"]
@@ -165,3 +165,22 @@ def interrupts_wake(lab, context):
     daemon.sluice("reload", "reload", timeout_s=20)  # nothing is new, and it goes on
     lab.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     daemon.stop()
+
+
+@scenario("what comes wakes a worker that sleeps: by receive interrupts", netns=True)
+def interrupts_wake(lab, context):
+    space = net.namespace(lab, "kernel")
+    net.quiet(space)
+    daemon = _sleeping(lab, context, Port("net_tap0", "net_tap0,iface=sltap"), space)
+    net.address(space, "sltap", "10.90.0.9/24")
+    _wakes(lab, daemon, space)
+
+
+@scenario("what comes wakes a worker that sleeps: by a packet socket on the port's interface", netns=True)
+def packets_wake(lab, context):
+    spaces = [net.namespace(lab, name) for name in ("kernel", "daemon")]
+    net.quiet(spaces[1])
+    net.veth(spaces[0], "slk", spaces[1], "sld")
+    daemon = _sleeping(lab, context, af_packet("sld", 1500), spaces[1])
+    net.address(spaces[0], "slk", "10.90.0.9/24")
+    _wakes(lab, daemon, spaces[0])
