@@ -8,6 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 
 void bell_init(struct bell *b)
 {
-    *b = (struct bell){.epoll = -1, .interrupts = -1};
+    *b = (struct bell){.epoll = -1, .interrupts = -1, .hand = -1};
 }
 
 /* ethdev tells of each queue without interrupts as of an error. */
@@ -117,10 +118,33 @@ bool bell_add_interface(struct bell *b, uint32_t index)
     return true;
 }
 
+/* ---- control ------------------------------------------------------------------------------ */
+
+bool bell_add_hand(struct bell *b)
+{
+    b->hand = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (b->hand >= 0 && bell_watch(b, b->hand))
+        return true;
+    if (b->hand >= 0)
+        close(b->hand);
+    b->hand = -1;
+    return false;
+}
+
+void bell_ring(const struct bell *b)
+{
+    uint64_t one = 1;
+
+    if (b->hand >= 0) /* full: it has been rung */
+        (void)!write(b->hand, &one, sizeof one);
+}
+
 /* ---- the worker --------------------------------------------------------------------------- */
 
 static void bell_switch(struct bell *b, bool on)
 {
+    uint64_t rung;
+
     for (uint32_t i = 0; i < b->n; i++) {
         const struct bell_queue *q = &b->queues[i];
 
@@ -133,7 +157,14 @@ static void bell_switch(struct bell *b, bool on)
         if (q->socket >= 0 && !on)
             socket_drain(q->socket);
     }
+    if (b->hand >= 0 && !on)
+        (void)!read(b->hand, &rung, sizeof rung);
     b->armed = on;
+}
+
+void bell_arm(struct bell *b)
+{
+    bell_switch(b, true);
 }
 
 void bell_disarm(struct bell *b)
@@ -141,24 +172,17 @@ void bell_disarm(struct bell *b)
     bell_switch(b, false);
 }
 
-bool bell_wait(struct bell *b, uint64_t most_ns, bool *rung)
+bool bell_wait(struct bell *b, uint64_t most_ns)
 {
     const struct timespec most = {(time_t)(most_ns / CLOCK_NS_PER_S),
                                   (long)(most_ns % CLOCK_NS_PER_S)};
     struct epoll_event ready;
     struct rte_epoll_event events[EVENTS_MAX];
 
-    *rung = false;
-    if (!b->armed) {
-        bell_switch(b, true);
+    if (epoll_pwait2(b->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
-    }
-    if (epoll_pwait2(b->epoll, &ready, 1, &most, NULL) > 0) {
-        if (b->interrupts >= 0) /* which counts in milliseconds: it only takes what has come */
-            rte_epoll_wait(b->interrupts, events, EVENTS_MAX, 0);
-        bell_switch(b, false);
-        *rung = true;
-    }
+    if (b->interrupts >= 0) /* which counts in milliseconds: it only takes what has come */
+        rte_epoll_wait(b->interrupts, events, EVENTS_MAX, 0);
     return true;
 }
 
@@ -169,6 +193,8 @@ void bell_close(struct bell *b)
     for (uint32_t i = 0; i < b->n; i++)
         if (b->queues[i].socket >= 0)
             close(b->queues[i].socket);
+    if (b->hand >= 0)
+        close(b->hand);
     if (b->interrupts >= 0)
         close(b->interrupts);
     if (b->epoll >= 0)

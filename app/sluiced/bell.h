@@ -4,8 +4,8 @@
  * a driver has them (NICs, virtio, TAP), or a packet socket on the kernel's interface that a port
  * takes its frames from.
  *
- * Invariant: interrupts are on only between bell_wait() calls of a worker that found nothing to do,
- * and it has looked at its queues once more since they were switched on, so none is missed.
+ * Invariant: who waits has looked at its queues once more since interrupts were switched on, so
+ * none is missed.
  *
  * Made by control before the worker runs, then the worker's.
  */
@@ -20,6 +20,7 @@
 struct bell {
     int epoll;      /* of all that rings; -1: nothing does */
     int interrupts; /* in that, the EAL's; or -1 */
+    int hand;       /* in that, control's eventfd; or -1 */
     bool armed;     /* interrupts are on */
     uint32_t n;
     struct bell_queue {
@@ -37,18 +38,16 @@ bool bell_add(struct bell *b, uint16_t port, uint16_t queue);
 /* The same by what comes to an interface of this kernel; index: if_nametoindex()'s. */
 bool bell_add_interface(struct bell *b, uint32_t index);
 
-/* Only if there is a queue that rings. Switches interrupts on, and returns false: look once more at
- * the queues; or waits for one, at most this long, and returns true. *rung: one came. */
-bool bell_wait(struct bell *b, uint64_t most_ns, bool *rung);
+/* Control can ring, too; without this bell_ring() does nothing. False: no more descriptors. */
+bool bell_add_hand(struct bell *b);
+void bell_ring(const struct bell *b);
 
+/* Switches interrupts on: look once more at the queues, then wait. And off again. */
+void bell_arm(struct bell *b);
 void bell_disarm(struct bell *b);
-void bell_close(struct bell *b);
+/* Waits, at most this long. True: something rang, and interrupts come only once. */
+bool bell_wait(struct bell *b, uint64_t most_ns);
 
-/* There is work, and looking at the queues is no waste: no more interrupts. */
-static inline void bell_quiet(struct bell *b)
-{
-    if (b->armed)
-        bell_disarm(b);
-}
+void bell_close(struct bell *b);
 
 #endif

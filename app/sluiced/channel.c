@@ -10,6 +10,7 @@
 #include <rte_ring_elem.h>
 
 #include "base/check.h"
+#include "sluiced/bell.h"
 #include "sluiced/session.h"
 
 /* ---- control side ----------------------------------------------------------------------- */
@@ -61,6 +62,18 @@ void channels_tell(struct channels *c, const struct channel_message *m)
     struct channel_message copy = *m;
 
     CHECK(rte_ring_sp_enqueue_elem(c->in, &copy, sizeof copy) == 0);
+    channels_ring(c);
+}
+
+void channels_ring(struct channels *c)
+{
+    if (c->bell != NULL)
+        bell_ring(c->bell);
+}
+
+void channels_set_bell(struct channels *c, const struct bell *bell)
+{
+    c->bell = bell;
 }
 
 bool channels_hear(struct channels *c, struct channel_message *m)
@@ -212,6 +225,24 @@ static bool channel_finish(struct channels *c, struct channel_session *cs, uint3
     c->slots[cs->slot] = NULL;
     channel_answer(c, &m, 0);
     return true;
+}
+
+bool channels_sleep(struct channels *c)
+{
+    bool may = true;
+
+    for (uint32_t i = 0; i < c->n_attached; i++) {
+        struct channel_session *cs = c->attached[i];
+
+        may = protocol_sleep(cs->ring, cs->sq_head) && cs->n_closing == 0 && !cs->ending && may;
+    }
+    return may;
+}
+
+void channels_awake(struct channels *c)
+{
+    for (uint32_t i = 0; i < c->n_attached; i++)
+        __atomic_store_n(&c->attached[i]->ring->asleep, 0, __ATOMIC_RELAXED);
 }
 
 uint32_t channels_poll(struct channels *c, uint64_t now)

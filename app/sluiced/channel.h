@@ -128,6 +128,7 @@ struct channels {
     struct rte_ring *in, *out; /* of struct channel_message; from and to control */
     uint32_t n_attached;
     uint32_t max_sessions;
+    const struct bell *bell;           /* of the worker, for control */
     struct channel_session **attached; /* dense, n_attached */
     struct channel_session **slots;    /* by slot, NULL: not attached */
     struct host_completion batch[CHANNEL_COMPLETIONS];
@@ -159,16 +160,12 @@ static inline uint32_t channel_cookie_region(uint64_t cookie, int i)
 struct channels *channels_create(struct host *h, uint32_t max_sessions);
 void channels_destroy(struct channels *c);
 void channels_tell(struct channels *c, const struct channel_message *m);
+/* Wakes the worker, should it sleep. */
+void channels_ring(struct channels *c);
 /* Takes one answer or fault; false if there is none. */
 bool channels_hear(struct channels *c, struct channel_message *m);
 
 /* ---- worker side ------------------------------------------------------------------------ */
-
-/* Sessions that may submit at any time, without a word to anybody. */
-static inline uint32_t channels_attached(const struct channels *c)
-{
-    return c->n_attached;
-}
 
 /* channel.c: tells control, which ends the session. */
 void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);

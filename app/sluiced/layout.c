@@ -68,7 +68,7 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->idle = (enum config_idle)d->config.daemon.idle;
     w->quiet_cycles = d->hz / 5000;     /* 200 us */
     w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms, of which half is the median wait */
-    w->rung_cycles = d->hz / 100;       /* 10 ms: control's messages wait, and a client's first */
+    w->rung_cycles = d->hz / 100;       /* 10 ms: what does not ring can wait */
     bell_init(&w->bell);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;

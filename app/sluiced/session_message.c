@@ -295,6 +295,13 @@ static void session_ask_show(struct sessions *s, struct session *x,
     }
 }
 
+static void session_ask_ring(struct sessions *s, struct session *x,
+                             const struct protocol_request *q, int fd)
+{
+    if (q->u.channel < s->cfg.n_hosts)
+        channels_ring(s->channels[q->u.channel]);
+}
+
 /* Who may change what concerns everybody. */
 static bool session_privileged(const struct session *x)
 {
@@ -335,6 +342,7 @@ static const struct session_request {
     [PROTOCOL_ROUTE] = {session_ask_route, NULL, false, false},
     [PROTOCOL_SHOW] = {session_ask_show, NULL, false, false},
     [PROTOCOL_COMMAND] = {session_ask_command, NULL, false, false},
+    [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
 };
 
 /* Reads one request, and what follows it: 1, 0 if there is none, or -1 if nobody is there. */

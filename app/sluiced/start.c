@@ -311,6 +311,9 @@ static void bells_make(struct daemon *d)
                 rings = bell_add(&w->bell, l->exception.port_id, l->exception.queue);
             w->rings = w->rings && rings && l->workers == 1; /* frames of others do not ring */
         }
+        w->rings = w->rings && bell_add_hand(&w->bell);
+        for (uint32_t k = 0; k < w->n_lanes && w->rings; k++)
+            channels_set_bell(w->lanes[k]->channels, &w->bell);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "common/grace.h"
-#include "sluiced/channel.h"
+#include "sluiced/session.h"
 
 /* When a lane must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
@@ -31,13 +31,35 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-/* Clients do not ring. */
-static uint64_t nap_most(const struct worker *w)
+/* Whatever comes from here on rings; if all that may come can, naps may be long. */
+static void worker_arm(struct worker *w)
 {
-    for (uint32_t i = 0; i < w->n_lanes; i++)
-        if (channels_attached(w->lanes[i]->channels) > 0)
-            return w->nap_cycles;
-    return w->rings ? w->rung_cycles : w->nap_cycles;
+    w->rung_all = w->rings;
+    for (uint32_t i = 0; i < w->n_lanes && w->rings; i++)
+        w->rung_all = channels_sleep(w->lanes[i]->channels) && w->rung_all;
+    bell_arm(&w->bell);
+}
+
+/* There is work, and looking for more is no waste. */
+static void worker_disarm(struct worker *w)
+{
+    if (!w->bell.armed)
+        return;
+    bell_disarm(&w->bell);
+    for (uint32_t i = 0; i < w->n_lanes && w->rings; i++)
+        channels_awake(w->lanes[i]->channels);
+}
+
+static void worker_sleep(struct worker *w, uint64_t ns)
+{
+    struct timespec ts = {0, (long)ns};
+
+    if (w->bell.n == 0) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    } else if (bell_wait(&w->bell, ns)) {
+        counter_add(&w->rung, 1);
+        worker_disarm(w);
+    }
 }
 
 /* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
@@ -45,21 +67,18 @@ static uint64_t nap_most(const struct worker *w)
  * costs few wake-ups. By naps, not by the clock: who was kept from his core has seen no pause. */
 static void worker_nap(struct worker *w, uint64_t now)
 {
-    uint64_t next = worker_next(w, now), cycles;
-    struct timespec ts = {0, 0};
-    bool rung = false;
+    uint64_t next = worker_next(w, now), most;
 
     if (next <= now)
         return;
-    cycles = RTE_MIN(next - now, w->nap);
-    ts.tv_nsec = (long)clock_ns(&(struct clock){w->hz}, cycles);
-    if (w->bell.n == 0)
-        clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
-    else if (!bell_wait(&w->bell, (uint64_t)ts.tv_nsec, &rung))
-        return;
-    w->nap = RTE_MIN(w->nap + w->nap / 8, nap_most(w));
-    if (rung)
-        counter_add(&w->rung, 1);
+    if (w->bell.n > 0 && !w->bell.armed) {
+        worker_arm(w);
+        return; /* to look once more */
+    }
+    most = w->bell.armed && w->rung_all ? w->rung_cycles : w->nap_cycles;
+    w->nap = RTE_MIN(w->nap, most);
+    worker_sleep(w, clock_ns(&(struct clock){w->hz}, RTE_MIN(next - now, w->nap)));
+    w->nap += w->nap / 8;
     counter_add(&w->naps, 1);
     counter_add(&w->nap_total_cycles, rte_rdtsc() - now);
 }
@@ -102,7 +121,7 @@ int worker_main(void *worker)
             counter_add(&w->busy_cycles, end - now);
             busy = end;
             w->nap = w->quiet_cycles / 8;
-            bell_quiet(&w->bell);
+            worker_disarm(w);
         } else {
             enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
 
@@ -111,12 +130,12 @@ int worker_main(void *worker)
             if (idle == CONFIG_IDLE_SLEEP)
                 end = rte_rdtsc();
             else
-                bell_quiet(&w->bell);
+                worker_disarm(w);
         }
         now = end;
     }
     __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);
-    bell_quiet(&w->bell);
+    worker_disarm(w);
     grace_loop(false);
     return 0;
 }

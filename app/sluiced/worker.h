@@ -29,9 +29,10 @@ struct worker {
     uint64_t nap;          /* the next one, cycles; the worker's */
     uint64_t hz;
     struct bell bell;
-    bool rings;   /* every queue of its lanes, and nothing comes to them in another way */
-    bool stop;    /* written by control, atomic */
-    bool running; /* written by the worker, atomic */
+    bool rings;    /* every queue of its lanes, and nothing comes to them in another way */
+    bool rung_all; /* and every client, as long as the bell is armed; the worker's */
+    bool stop;     /* written by control, atomic */
+    bool running;  /* written by the worker, atomic */
     /* Written by the worker, read by control. */
     uint64_t iterations __rte_cache_aligned;
     uint64_t busy_cycles, idle_cycles; /* of iterations that did something, or nothing */

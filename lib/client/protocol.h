@@ -4,7 +4,8 @@
  * socket, and rings in memory that the client owns and the daemon maps. No DPDK here.
  *
  * Socket: the client asks, the daemon answers each request once, in order; the only message that is
- * not an answer is PROTOCOL_BYE (why the daemon ends the session). HELLO first, then SESSION.
+ * not an answer is PROTOCOL_BYE (why the daemon ends the session), and only PROTOCOL_RING has none.
+ * HELLO first, then SESSION.
  *
  * Session memory, one memfd (layout: protocol_layout_for()): for each channel (one per worker) a
  * submission ring and a completion ring, then one status entry per handle. Indices count entries
@@ -18,6 +19,8 @@
  * Sleeping: the daemon writes its eventfd only if the client armed `wake`; see protocol_arm(). The
  * client gets an epoll descriptor that watches this eventfd edge-triggered, not the eventfd itself:
  * whoever holds an eventfd can fill it and make it blocking, and so stop a worker that writes it.
+ * A worker that sleeps says so (`asleep`); who submits something then tells control (RING), which
+ * wakes it.
  */
 #ifndef SLUICE_CLIENT_PROTOCOL_H
 #define SLUICE_CLIENT_PROTOCOL_H
@@ -27,7 +30,7 @@
 #include <stdint.h>
 
 #define PROTOCOL_MAGIC        0x43554c53u /* "SLUC" */
-#define PROTOCOL_VERSION      1
+#define PROTOCOL_VERSION      2
 #define PROTOCOL_CHANNELS_MAX 64
 #define PROTOCOL_HANDLES_MAX  1024
 #define PROTOCOL_REGIONS_MAX  1024 /* per session */
@@ -54,6 +57,7 @@ enum protocol_type {
     PROTOCOL_SHOW,      /* what, offset (0: afresh) -> a part of the JSON text */
     PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it hangs up */
     PROTOCOL_COMMAND,   /* bytes of a line, which follows the request -> text: what was done */
+    PROTOCOL_RING,      /* channel: its worker is asleep and has something to do; no answer */
 };
 
 struct protocol_session {
@@ -79,6 +83,7 @@ struct protocol_request {
         uint32_t region_id;
         uint32_t service;
         uint32_t command_bytes;
+        uint32_t channel;
         uint8_t peer[16]; /* IPv6, or IPv4 as ::ffff:a.b.c.d */
         uint8_t bytes[56];
     } u;
@@ -208,12 +213,13 @@ struct protocol_channel {
     PROTOCOL_ALIGNED uint32_t cq_tail; /* worker */
     PROTOCOL_ALIGNED uint32_t cq_head; /* client */
     PROTOCOL_ALIGNED uint32_t wake;    /* client sets 1, worker clears */
+    PROTOCOL_ALIGNED uint32_t asleep;  /* worker sets 1, both clear */
 };
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
 static_assert(sizeof(struct protocol_completion) == 24, "layout");
 static_assert(sizeof(struct protocol_status) == 128, "layout");
-static_assert(sizeof(struct protocol_channel) == 5 * PROTOCOL_LINE, "layout");
+static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
 /* Bytes from the start of the session memory; sq and cq from the start of their channel. */
 struct protocol_layout {
@@ -267,6 +273,23 @@ static inline bool protocol_publish(struct protocol_channel *c, uint32_t cq_tail
     if (__atomic_load_n(&c->wake, __ATOMIC_SEQ_CST) == 0)
         return false;
     __atomic_store_n(&c->wake, 0, __ATOMIC_SEQ_CST);
+    return true;
+}
+
+/* The same the other way round. Worker: true if it may sleep, false if there is a submission. */
+static inline bool protocol_sleep(struct protocol_channel *c, uint32_t sq_head)
+{
+    __atomic_store_n(&c->asleep, 1, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&c->sq_tail, __ATOMIC_SEQ_CST) == sq_head;
+}
+
+/* Client: shows all submissions before sq_tail; true if the worker must be woken. */
+static inline bool protocol_submit(struct protocol_channel *c, uint32_t sq_tail)
+{
+    __atomic_store_n(&c->sq_tail, sq_tail, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&c->asleep, __ATOMIC_SEQ_CST) == 0)
+        return false;
+    __atomic_store_n(&c->asleep, 0, __ATOMIC_SEQ_CST);
     return true;
 }
 

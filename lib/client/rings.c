@@ -53,7 +53,8 @@ int client_submit(struct sluice *s, uint32_t channel, const struct protocol_subm
     c->sq[c->sq_tail & (s->sq_entries - 1)] = *e;
     c->sq_tail++;
     c->owed += completions;
-    __atomic_store_n(&c->shared->sq_tail, c->sq_tail, __ATOMIC_RELEASE);
+    if (protocol_submit(c->shared, c->sq_tail))
+        client_ring(s, channel);
     return 0;
 }
 

@@ -211,6 +211,17 @@ int client_ask_command(struct sluice *s, const char *line, struct protocol_reply
     return socket_ask(s, &q, -1, line, a, NULL, NULL);
 }
 
+/* If the socket is full, or gone, control is awake and sees to the worker, or to us. */
+void client_ring(struct sluice *s, uint32_t channel)
+{
+    const struct protocol_request q = {.magic = PROTOCOL_MAGIC,
+                                       .version = PROTOCOL_VERSION,
+                                       .type = PROTOCOL_RING,
+                                       .u.channel = channel};
+
+    (void)!send(s->sock, &q, sizeof q, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void client_socket_check(struct sluice *s)
 {
     struct protocol_reply a;

@@ -114,6 +114,8 @@ int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct prot
                int *got, void *part);
 /* A line for the daemon to do. */
 int client_ask_command(struct sluice *s, const char *line, struct protocol_reply *a);
+/* Has the worker of a channel woken. */
+void client_ring(struct sluice *s, uint32_t channel);
 /* Reads what the daemon said unasked; sets gone. */
 void client_socket_check(struct sluice *s);
 void client_gone(struct sluice *s, const char *why);

@@ -162,7 +162,14 @@ def _wakes(lab, daemon, space):
     naps = daemon.show("workers")[0]["naps"] - before
     if naps > 800:  # of 10 ms; some shorter ones first. Who is not woken takes 600 a second
         raise LabError(f"{naps} naps in 2 s are too many for who is woken")
-    daemon.sluice("reload", "reload", timeout_s=20)  # nothing is new, and it goes on
+    listening = daemon.sluice("listening", "recv", "-o", lab.path("got"))
+    daemon.wait_listening(process=listening)
+    before = daemon.show("workers")[0]["naps"]
+    time.sleep(2)
+    naps = daemon.show("workers")[0]["naps"] - before
+    if naps > 800:
+        raise LabError(f"{naps} naps in 2 s are too many for who is woken by its clients, too")
+    listening.stop()
     lab.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     daemon.stop()
 

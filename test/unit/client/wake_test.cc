@@ -77,37 +77,55 @@ TEST(Wake, NoneIsLost)
     close(wake);
 }
 
-/* The same at the point where it is decided: both at once, over many channels, many times. */
-TEST(Wake, ArmOrPublishSeesTheOther)
+/* The same at the point where it is decided: both at once, over many channels, many times. How
+ * often one went to sleep whom the other did not wake. */
+template <typename Reset, typename Sleep, typename Wake>
+static uint32_t meet(Reset reset, Sleep sleep, Wake wake)
 {
     const uint32_t channels = 64, rounds = 20000;
     std::vector<struct protocol_channel> c(channels);
     std::vector<char> sleeps(channels), wakes(channels);
     uint32_t go = 0, done = 0, missed = 0;
 
-    std::thread worker([&] {
+    std::thread other([&] {
         for (uint32_t r = 1; r <= rounds; r++) {
             while (__atomic_load_n(&go, __ATOMIC_ACQUIRE) != r)
                 ;
             for (uint32_t i = 0; i < channels; i++)
-                wakes[i] = protocol_publish(&c[i], 1);
+                wakes[i] = wake(&c[i]);
             __atomic_store_n(&done, r, __ATOMIC_RELEASE);
         }
     });
     for (uint32_t r = 1; r <= rounds; r++) {
         for (auto &one : c)
-            one.cq_tail = one.wake = 0;
+            reset(&one);
         __atomic_store_n(&go, r, __ATOMIC_RELEASE);
         /* From the other end, so that the two surely meet. */
         for (uint32_t i = channels; i-- > 0;)
-            sleeps[i] = protocol_arm(&c[i], 0);
+            sleeps[i] = sleep(&c[i]);
         while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != r)
             ;
         for (uint32_t i = 0; i < channels; i++)
             missed += sleeps[i] && !wakes[i];
     }
-    worker.join();
-    EXPECT_EQ(missed, 0u);
+    other.join();
+    return missed;
+}
+
+TEST(Wake, ArmOrPublishSeesTheOther)
+{
+    EXPECT_EQ(meet([](struct protocol_channel *c) { c->cq_tail = c->wake = 0; },
+                   [](struct protocol_channel *c) { return protocol_arm(c, 0); },
+                   [](struct protocol_channel *c) { return protocol_publish(c, 1); }),
+              0u);
+}
+
+TEST(Wake, SleepOrSubmitSeesTheOther)
+{
+    EXPECT_EQ(meet([](struct protocol_channel *c) { c->sq_tail = c->asleep = 0; },
+                   [](struct protocol_channel *c) { return protocol_sleep(c, 0); },
+                   [](struct protocol_channel *c) { return protocol_submit(c, 1); }),
+              0u);
 }
 
 TEST(Wake, StatusIsNeverTorn)
