@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines for the daemon to do: sluice_command(), and what comes instead. */
+/* Lines for the daemon to do: sluice_command(), and what comes instead; and RING. */
 #include <cerrno>
 
 #include "unit/client/fixture.h"
@@ -60,4 +60,24 @@ TEST_F(CommandTest, CommandsAreAsLongAsTheySay)
     q.type = PROTOCOL_COMMAND;
     q.u.command_bytes = UINT32_MAX;
     EXPECT_EQ(c.ask(q).type, PROTOCOL_BYE);
+}
+
+/* RING has no answer, whatever it says, and does no harm. */
+TEST_F(CommandTest, RingingIsNotAnswered)
+{
+    struct protocol_request q = {};
+
+    start();
+    RawClient c;
+    ASSERT_TRUE(c.open(path));
+    q.magic = PROTOCOL_MAGIC;
+    q.version = PROTOCOL_VERSION;
+    q.type = PROTOCOL_RING;
+    for (uint32_t channel : {0u, 1u, 2u, 63u, 64u, UINT32_MAX}) {
+        q.u.channel = channel;
+        ASSERT_TRUE(c.send(&q, sizeof q));
+    }
+    struct protocol_reply a = c.ask(PROTOCOL_HELLO);
+    EXPECT_EQ(a.type, PROTOCOL_HELLO);
+    EXPECT_EQ(a.status, 0);
 }

@@ -421,26 +421,6 @@ TEST_F(SessionTest, WakeDescriptorCannotBeFilled)
     EXPECT_LT(read(c.wake_fd, &most, sizeof most), 0);
 }
 
-/* RING has no answer, whatever it says, and does no harm. */
-TEST_F(SessionTest, RingingIsNotAnswered)
-{
-    struct protocol_request q = {};
-
-    start();
-    RawClient c;
-    ASSERT_TRUE(c.open(path));
-    q.magic = PROTOCOL_MAGIC;
-    q.version = PROTOCOL_VERSION;
-    q.type = PROTOCOL_RING;
-    for (uint32_t channel : {0u, 1u, 2u, 63u, 64u, UINT32_MAX}) {
-        q.u.channel = channel;
-        ASSERT_TRUE(c.send(&q, sizeof q));
-    }
-    struct protocol_reply a = c.ask(PROTOCOL_HELLO);
-    EXPECT_EQ(a.type, PROTOCOL_HELLO);
-    EXPECT_EQ(a.status, 0);
-}
-
 TEST_F(SessionTest, WrongMessagesAreAnsweredOrThrownOut)
 {
     struct protocol_request q = {};
