@@ -96,7 +96,7 @@ def check_run(folder):
 
 
 def check_same_seed(folder):
-    path = small(folder)
+    path = small(folder, lambda t: t.replace("delay 1ms", "delay 5ms 4ms").replace("8 <= ours", "0 < ours"))
     rows = []
     for out, jobs, seed in (("one", "1", "7"), ("two", "2", "7"), ("other", "2", "8")):
         out = os.path.join(folder, out)
@@ -105,6 +105,7 @@ def check_same_seed(folder):
         rows.append([{**json.loads(line), "seed": 0} for line in
                      read(out, "small", "rows.jsonl").splitlines()[1:]])
     need(rows[0] == rows[1], "the same seed gave other rows")
+    need(len(rows[2]) == 6 and all(a["values"] != b["values"] for a, b in zip(rows[0], rows[2])), "another seed gave the same rows")
 
 
 def check_finding_fails(folder):
@@ -118,6 +119,68 @@ def check_set(folder):
     rows = [json.loads(line) for line in read(folder, "small", "rows.jsonl").splitlines()[1:]]
     need(done.returncode == 0 and len(rows) == 2, done.stderr)
     need(all(20e6 < r["values"]["throughput.bulk"] < 40e6 for r in rows), rows)
+
+
+SWEPT = """
+[finding last]
+says = Up to which rate nothing is dropped
+ours = last(dropped.a.up, 0, rate, rate=[5, 10])
+holds = ours >= 0
+
+[finding over]
+says = The others' throughput over that at 20
+ours = most_over(throughput.bulk, replica, rate, 20)
+holds = ours < 1
+
+[finding wide]
+says = How many rates come near the best
+ours = wide(throughput.bulk, 0.9, rate, rate=[5, 10])
+holds = ours > 0
+
+[finding course]
+says = The middle of the course
+ours = series_median(throughput.bulk, rate=10)
+holds = ours > 0
+"""
+
+
+def check_set_instead_of_sweep(folder):
+    """Where --set has taken the place of a sweep, findings about what was swept are left out."""
+    path = small(folder, lambda t: t.replace("until = 2\n", "until = 2\nreplica = 0\n") + SWEPT)
+    whole = lab("run", path, "--out", folder, "--no-figures", "--json", "--quiet")
+    need({f["finding"] for f in json.loads(whole.stdout)} == {"carries", "last", "over", "wide", "course"}, whole.stderr)
+    done = lab("run", path, "--out", folder, "--no-figures", "--json", "--quiet", "--set", "rate=7")
+    need(done.returncode == 0 and json.loads(done.stdout) == [], done.stdout + done.stderr)
+
+
+def check_readme(folder):
+    """README's words."""
+    name, given = re.search(r"sluice-lab run (\S+) --set (\S+)", read(ROOT, "README.md")).groups()
+    done = lab("run", name, "--set", given, "--quick", "--no-figures", "--json", "--quiet", "--out", folder)
+    found = json.loads(done.stdout)
+    need(done.returncode == 0 and found and all(f["ours"] is not None for f in found), done.stdout + done.stderr)
+
+
+def check_signs(folder):
+    """A \\# is a #, for the engine too."""
+    done = lab("run", small(folder, lambda t: t.replace("bulk", "bulk\\#1")
+                            .replace("mean(throughput.bulk\\#1, rate=10)", "8e6")), "--out", folder, "--no-figures")
+    rows = read(folder, "small", "rows.jsonl") if done.returncode == 0 else ""
+    need("throughput.bulk#1" in rows, done.stderr)
+
+
+def check_engine_dies(folder):
+    """An error that names it, and no other, whatever it had read by then."""
+    sys.path.insert(0, os.path.join(ROOT, "app", "lab"))
+    from sluice_lab import LabError, engine
+    dead = engine.Engine("/bin/false")
+    dead.process.wait()  # so nobody reads what is written
+    try:
+        dead.run("[world]\n", 1, folder)
+        raise AssertionError("no error")
+    except LabError as e:
+        need("the engine ended with status 1" in str(e), e)
+    dead.close()
 
 
 def check_shards(folder):
@@ -147,6 +210,9 @@ def check_report(folder):
     need(done.returncode == 0, done.stderr)
     need(page.count("data:image/svg+xml;base64,") == 1 and "✓ holds" in page, "the page lacks its parts")
     need(not re.search(r"(?:src|href)=\"(?!data:|#)", page), "the page needs something from outside")
+    need(lab("sweep", small(folder), "--out", folder, "--grid", "rate=5").returncode == 0, "sweep")
+    done = lab("report", "--out", folder)
+    need("its rows are those of --grid" in done.stderr and "no results" in done.stderr, done.stderr)
 
 
 MISTAKES = {
@@ -206,7 +272,8 @@ def check_quick(name):
 
 def main():
     checks = {f.__name__[6:].replace("_", " "): f for f in
-              (check_list, check_run, check_same_seed, check_finding_fails, check_set, check_shards, check_grid,
+              (check_list, check_run, check_same_seed, check_finding_fails, check_set, check_set_instead_of_sweep,
+               check_readme, check_signs, check_engine_dies, check_shards, check_grid,
                check_report, check_mistakes, check_unknown, check_example)}
     checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
     failed = 0

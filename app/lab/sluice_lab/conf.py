@@ -195,5 +195,6 @@ class Experiment:
             line = uncomment(raw).strip()
             if line.startswith("["):
                 ours = line[1:-1].split(None, 1)[0] in OURS
-            lines.append("" if ours else expr.fill(line, look, f"{self.path}:{number}"))
+            # The engine reads comments, too.
+            lines.append("" if ours else expr.fill(line, look, f"{self.path}:{number}").replace("#", "\\#"))
         return "\n".join(lines) + "\n"

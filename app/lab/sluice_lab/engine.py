@@ -33,7 +33,10 @@ class Engine:
         return answer
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass  # it has ended before it read all, which run() has told
         self.process.stdout.close()
         self.process.wait()
 

@@ -39,11 +39,9 @@ class Table:
         rows = self.select(**filters)
         if not rows:
             raise NoRuns(f"no run fits these filters of {measure}")
-        if measure in rows[0]["set"]:
-            return [float(r["set"][measure]) for r in rows]
-        if not any(measure in r["values"] for r in rows):
+        if measure not in rows[0]["set"] and not any(measure in r["values"] for r in rows):
             raise ValueError(f"there is no measure {measure}; there are: {', '.join(sorted(rows[0]['values']))}")
-        return [r["values"][measure] for r in rows if r["values"].get(measure) is not None]
+        return [v for v in (self.of(r, measure) for r in rows) if v is not None]
 
     def statistic(self, function, least=1):
         def call(measure, **filters):
@@ -54,47 +52,58 @@ class Table:
     def quantile(self, measure, q, **filters):
         return quantile(self.values(measure, **filters), q)
 
-    def groups(self, measure, by, **filters):
-        """{values of by: mean}"""
+    def of(self, row, measure):
+        """A measure or parameter of one run; None: it has none."""
+        return float(row["set"][measure]) if measure in row["set"] else row["values"].get(measure)
+
+    def grouped(self, measure, by, **filters):
+        """{values of the parameters `by`: the measure's of its runs}; there are some."""
+        by = by if isinstance(by, list) else [by]
+        self.values(measure, **filters)  # which tells what is wrong with measure and filters
         found = {}
         for row in self.select(**filters):
-            if row["values"].get(measure) is not None:
-                found.setdefault(tuple(row["set"][b] for b in by), []).append(row["values"][measure])
-        return {k: statistics.fmean(v) for k, v in found.items()}
+            for b in by:
+                if b not in row["set"]:
+                    raise ValueError(f"there is no parameter {b}")
+            if self.of(row, measure) is not None:
+                found.setdefault(tuple(row["set"][b] for b in by), []).append(self.of(row, measure))
+        if not found:
+            raise NoRuns(f"no run that fits has a {measure}")
+        return found
+
+    def groups(self, measure, by, **filters):
+        """{values of by: mean}"""
+        return {k: statistics.fmean(v) for k, v in self.grouped(measure, by, **filters).items()}
 
     def mean_deviation(self, measure, by, **filters):
         """The deviation within the runs of each value of `by`, in mean."""
-        found = {}
-        for row in self.select(**filters):
-            if row["values"].get(measure) is not None:
-                found.setdefault(row["set"][by], []).append(row["values"][measure])
-        if not found:
-            raise NoRuns(f"no run fits these filters of {measure}")
-        return statistics.fmean([statistics.pstdev(v) for v in found.values()])
+        return statistics.fmean([statistics.pstdev(v) for v in self.grouped(measure, by, **filters).values()])
 
     def wide(self, measure, share, by, **filters):
         """How many of the points of a grid, in mean, reach that share of the best one; as a part of all."""
-        means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
-        if not means:
-            raise NoRuns(f"no run fits these filters of {measure}")
+        means = self.groups(measure, by, **filters)
         best = max(means.values())
         return sum(m >= share * best for m in means.values()) / len(means)
 
     def most_over(self, measure, by, name, value, **filters):
         """For each value of `by`: the largest measure of runs whose parameter `name` is something else,
         over the mean of those where it is that value. The largest of these."""
-        base = self.groups(measure, [by], **{**filters, name: value})
-        rows = [r for r in self.select(**filters) if not same(r["set"][name], value)]
-        ratios = [r["values"][measure] / base[(r["set"][by],)] for r in rows]
-        return max(ratios) if ratios else math.nan
+        base = self.groups(measure, by, **{**filters, name: value})
+        ratios = [self.of(r, measure) / base[(r["set"][by],)] for r in self.select(**filters)
+                  if not same(r["set"][name], value) and self.of(r, measure) is not None and (r["set"][by],) in base]
+        if not ratios:
+            raise NoRuns(f"no run has another {name} than {value}")
+        return max(ratios)
 
     def least_ratio(self, measure, other, **filters):
         """The least of a measure over another, or over a parameter, of single runs."""
-        return min(a / b for a, b in zip(self.values(measure, **filters), self.values(other, **filters)))
+        self.values(measure, **filters), self.values(other, **filters)
+        pairs = [(self.of(r, measure), self.of(r, other)) for r in self.select(**filters)]
+        return min((a / b for a, b in pairs if a is not None and b is not None), default=math.nan)
 
     def last(self, measure, value, by, **filters):
         """The largest value of a parameter up to which every mean is that value."""
-        means = sorted((expr.number(k[0]), v) for k, v in self.groups(measure, [by], **filters).items())
+        means = sorted((expr.number(k[0]), v) for k, v in self.groups(measure, by, **filters).items())
         found = math.nan
         for at, mean in means:
             if mean != value:
@@ -104,16 +113,16 @@ class Table:
 
     def best(self, measure, by, **filters):
         """The largest mean over a grid."""
-        means = self.groups(measure, by if isinstance(by, list) else [by], **filters)
-        if not means:
-            raise NoRuns(f"no run fits these filters of {measure}")
-        return max(means.values())
+        return max(self.groups(measure, by, **filters).values())
 
     def course(self, name, since=-math.inf, until=math.inf, **filters):
         """All values of a series within a time."""
-        rows = [r for r in self.select(**filters) if name in r["series"]]
+        fitting = self.select(**filters)
+        if not fitting:
+            raise NoRuns(f"no run fits these filters of {name}")
+        rows = [r for r in fitting if name in r["series"]]
         if not rows:
-            raise NoRuns(f"no run that fits has kept the series {name}; name it in \"series\" of its [sweep]")
+            raise ValueError(f"no run that fits has kept the series {name}; name it in \"series\" of its [sweep]")
         return [v for r in rows for t, v in zip(r["series"][name]["t"], r["series"][name]["v"])
                 if since <= t < until and v is not None]
 
@@ -129,7 +138,8 @@ class Table:
             "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
             "most": self.statistic(max), "total": self.statistic(math.fsum, 0),
             "count": lambda measure, **f: len(self.values(measure, **f)),
-            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation, "best": self.best, "last": self.last, "least_ratio": self.least_ratio, "most_over": self.most_over,
+            "quantile": self.quantile, "wide": self.wide, "mean_deviation": self.mean_deviation,
+            "best": self.best, "last": self.last, "least_ratio": self.least_ratio, "most_over": self.most_over,
             "series_mean": self.course_statistic(statistics.fmean),
             "series_median": self.course_statistic(statistics.median),
             "series_most": self.course_statistic(max), "series_least": self.course_statistic(min),
