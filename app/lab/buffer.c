@@ -9,14 +9,15 @@
 #include "base/clock.h"
 #include "control/occupancy.h"
 
-#define FLIGHTS 4096u /* of each kind at once; a power of two */
-
 enum what { SERVED, ARRIVE, TOLD, ASKED, SEND, WHATS };
 
-/* Things under way, all for equally long: the first one in is the first one out. */
+/* Things under way, all for equally long: the first one in is the first one out. A ring of room
+ * places, a power of two, which grows. */
 struct flights {
-    uint64_t at[FLIGHTS], what[FLIGHTS];
-    uint32_t head, tail;
+    struct flight {
+        uint64_t at, what;
+    } * ring;
+    uint64_t room, head, tail;
 };
 
 struct buffer_config {
@@ -36,29 +37,40 @@ struct buffer {
     uint64_t *first; /* when each packet was sent first */
     uint64_t sent, sent_max;
     struct flights arrive, told, asked;
-    uint64_t again[FLIGHTS]; /* packets asked for */
-    uint32_t again_head, again_tail;
-    uint64_t ideal_ns; /* perfect: when the next packet is to arrive */
+    struct flights again; /* packets asked for, to be sent next */
+    uint64_t ideal_ns;    /* perfect: when the next packet is to arrive */
     /* While observed: */
     uint64_t processed, entered, delay_ns, controls, overflows, grown_ns;
     json_t *interval; /* NULL: nobody asks */
 };
 
+static void flights_grow(struct flights *f)
+{
+    struct flights more = {.room = f->room != 0 ? 2 * f->room : 64};
+
+    more.ring = calloc(more.room, sizeof *more.ring);
+    CHECK(more.ring != NULL);
+    while (f->head != f->tail)
+        more.ring[more.tail++] = f->ring[f->head++ & (f->room - 1)];
+    free(f->ring);
+    *f = more;
+}
+
 static void fly(struct flights *f, uint64_t at, uint64_t what)
 {
-    CHECK(f->tail - f->head < FLIGHTS);
-    f->at[f->tail % FLIGHTS] = at;
-    f->what[f->tail++ % FLIGHTS] = what;
+    if (f->tail - f->head == f->room)
+        flights_grow(f);
+    f->ring[f->tail++ & (f->room - 1)] = (struct flight){at, what};
 }
 
 static uint64_t flights_next(const struct flights *f)
 {
-    return f->head != f->tail ? f->at[f->head % FLIGHTS] : TIME_NEVER;
+    return f->head != f->tail ? f->ring[f->head & (f->room - 1)].at : TIME_NEVER;
 }
 
 static uint64_t land(struct flights *f)
 {
-    return f->what[f->head++ % FLIGHTS];
+    return f->ring[f->head++ & (f->room - 1)].what;
 }
 
 static bool seen(const struct buffer *l)
@@ -93,8 +105,8 @@ static void send_packet(struct buffer *l)
 {
     uint64_t packet = l->sent;
 
-    if (l->again_head != l->again_tail) {
-        packet = l->again[l->again_head++ % FLIGHTS];
+    if (flights_next(&l->again) != TIME_NEVER) {
+        packet = land(&l->again);
     } else {
         if (l->sent == l->sent_max) {
             l->sent_max = l->sent_max * 2 + 1024;
@@ -172,30 +184,13 @@ static void buffer_work(struct buffer *l)
         else if (w == TOLD)
             told(l, (int8_t)land(&l->told));
         else if (w == ASKED)
-            l->again[l->again_tail++ % FLIGHTS] = land(&l->asked);
+            fly(&l->again, l->now, land(&l->asked));
         else
             send_packet(l);
     }
 }
 
 /* ---- what is written about it ---------------------------------------------------------------- */
-
-static void law_read(struct text *t, const char *s, struct occupancy_law *law)
-{
-    double level[OCCUPANCY_THRESHOLDS_MAX];
-
-    law->n = text_reals(t, s, "thresholds", "1", level, OCCUPANCY_THRESHOLDS_MAX);
-    law->zero = (uint32_t)text_number(t, s, "zero", "0", 0, OCCUPANCY_THRESHOLDS_MAX - 1);
-    text_reals(t, s, "alpha", "2e-5", law->alpha_per_us, OCCUPANCY_THRESHOLDS_MAX);
-    text_reals(t, s, "beta", "1.02", law->beta, OCCUPANCY_THRESHOLDS_MAX);
-    for (uint32_t i = 0; i < law->n; i++)
-        law->level[i] = (uint64_t)level[i];
-    if (!occupancy_law_right(law))
-        text_wrong(t, s, "thresholds",
-                   "these are no rules: thresholds must rise, alpha (one for Th0 and each "
-                   "threshold below) and beta (one for Th0 and each above) too, alpha from above "
-                   "0, beta from above 1; correct them");
-}
 
 static struct buffer_config config_read(struct text *t, const char *s)
 {
@@ -211,13 +206,15 @@ static struct buffer_config config_read(struct text *t, const char *s)
     };
     uint64_t rate = text_rate(t, s, "rate", "100mbit"), work = text_rate(t, s, "service", "20mbit");
     uint64_t bytes = c.packet_bits / 8 * CLOCK_NS_PER_S;
+    char err[200];
 
-    law_read(t, s, &c.law);
+    if (occupancy_law_parse(text_word(t, s, "law", "single"), false, &c.law, err, sizeof err) < 0)
+        text_wrong(t, s, "law", "%s", err);
     c.line_ns = rate != 0 ? bytes / rate : 0;
     c.service_ns = work != 0 ? bytes / work : 0;
     c.load_until_ns = c.load_from_ns + text_time(t, s, "load for", "1s");
-    if (text_reals(t, s, "load", "1", &c.load, 1) != 1 || !(c.load >= 1))
-        text_wrong(t, s, "load", "a host's load is 1 or more; write for example 5");
+    if (text_reals(t, s, "load", "1", &c.load, 1) != 1 || !(c.load >= 1 && c.load <= 1e6))
+        text_wrong(t, s, "load", "a host's load is 1 to a million; write for example 5");
     if (c.line_ns == 0 || c.service_ns == 0 || c.packet_bits == 0)
         text_wrong(t, s, "rate", "packet, rate and service must all be above 0; correct them");
     if (c.until_ns <= c.from_ns)
@@ -260,5 +257,9 @@ void buffer_run(struct text *t, const char *section, struct result *r)
         buffer_tell(l, r);
     }
     free(l->first);
+    free(l->arrive.ring);
+    free(l->told.ring);
+    free(l->asked.ring);
+    free(l->again.ring);
     free(l);
 }
