@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "lab/probes.h"
 
 #define OWNER_WRITER 1u /* the low bit of owner tells the two ends apart */
 
@@ -16,10 +15,8 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
 {
     struct load_config *c = &l->cfg;
 
-    c->section = section;
     c->name = text_name(section);
-    c->from = probes_host(t, section, "from", hosts, n_hosts);
-    c->to = probes_host(t, section, "to", hosts, n_hosts);
+    text_ends(t, section, hosts, n_hosts, &c->from, &c->to);
     c->start_ns = text_time(t, section, "start", "0");
     c->stop_ns = text_time(t, section, "stop", "0");
     c->on_ns = text_time(t, section, "on", "0");
@@ -33,10 +30,6 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
     c->posted = (uint32_t)text_number(t, section, "posted", "16", 1, 1024);
     c->go_back_n = text_yes(t, section, "go back n", "no");
     c->stop_ns = c->stop_ns != 0 ? c->stop_ns : until_ns;
-    if (*c->name == '\0')
-        text_wrong(t, section, NULL, "has no name; write [load NAME]");
-    if (c->from == c->to)
-        text_wrong(t, section, "to", "a host does not send to itself; name another");
     if (c->request_bytes == 0 || c->request_bytes > 1u << 30)
         text_wrong(t, section, "request", "0, or above 1 GiB; choose another length");
     if (c->off_ns != 0 && c->on_ns == 0)
@@ -46,14 +39,14 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
                    "only synchronous writers copy tails; add synchronous = yes");
 }
 
-void load_open(struct load *l, struct host *sender, struct host *receiver, uint64_t now)
+bool load_open(struct load *l, struct host *sender, struct host *receiver)
 {
     l->sender = sender;
     l->receiver = receiver;
     /* Senders read it, receivers write it; nobody looks at what is in it. */
     l->data = calloc(1, l->cfg.request_bytes);
-    CHECK(l->data != NULL && host_listen(receiver, l->cfg.service) == 0);
-    (void)now;
+    CHECK(host_listen(receiver, l->cfg.service) == 0);
+    return l->data != NULL;
 }
 
 void load_free(struct load *l)
@@ -90,15 +83,13 @@ static void begin(struct load *l, uint64_t now)
         host_recv(l->receiver, l->peer, l->data, l->cfg.request_bytes, i, now);
 }
 
-static void written(struct load *l, uint64_t len, uint64_t now)
+static void written(struct load *l, uint64_t len)
 {
     l->writing = false;
-    l->written++;
     l->written_bytes += len;
-    l->delay_ns += now - l->sent_at;
 }
 
-static void write_done(struct load *l, const struct host_completion *c, uint64_t now)
+static void write_done(struct load *l, const struct host_completion *c)
 {
     bool waited = l->cfg.synchronous && l->writing && c->user == l->next - 1;
 
@@ -106,24 +97,22 @@ static void write_done(struct load *l, const struct host_completion *c, uint64_t
         failed(l, c->status);
     if (c->provisional) {
         if (waited)
-            written(l, l->cfg.request_bytes, now);
+            written(l, l->cfg.request_bytes);
         return;
     }
     l->under_way--;
     if (l->cfg.tail_bytes != 0)
         l->tails_used--;
     if (waited)
-        written(l, l->cfg.request_bytes, now);
-    else if (!l->cfg.synchronous) {
-        l->written++;
+        written(l, l->cfg.request_bytes);
+    else if (!l->cfg.synchronous)
         l->written_bytes += c->len;
-    }
 }
 
 void load_done(struct load *l, struct host *h, const struct host_completion *c, uint64_t now)
 {
     if (c->op == HOST_SEND) {
-        write_done(l, c, now);
+        write_done(l, c);
     } else if (c->op == HOST_RECV && c->status == 0) {
         l->read_bytes += c->len;
         host_recv(h, c->conn, l->data, l->cfg.request_bytes, c->user, now);
@@ -152,9 +141,8 @@ static void write_one(struct load *l, uint64_t now)
     l->copied_bytes += tail;
     l->tails_used += cfg->tail_bytes != 0;
     l->writing = true;
-    l->sent_at = now;
     if (tail > 0 && head == 0)
-        written(l, cfg->request_bytes, now); /* copied whole: over at once */
+        written(l, cfg->request_bytes); /* copied whole: over at once */
 }
 
 static bool may_write(const struct load *l)
@@ -200,9 +188,8 @@ uint64_t load_turn(struct load *l, uint64_t now)
 
 static struct load_state state_of(const struct load *l)
 {
-    struct load_state s = {.requests = l->written, .bytes = l->written_bytes};
+    struct load_state s = {.bytes = l->written_bytes, .copied = l->copied_bytes};
 
-    s.copied = l->copied_bytes;
     if (l->begun && !l->ended) {
         host_conn_info(l->sender, l->own, &s.tx);
         host_conn_info(l->receiver, l->peer, &s.rx);

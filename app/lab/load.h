@@ -19,7 +19,7 @@
 #include "lab/text.h"
 
 struct load_config {
-    const char *section, *name;
+    const char *name;
     uint32_t from, to; /* hosts */
     struct addr peer;
     uint16_t service;
@@ -32,7 +32,7 @@ struct load_config {
 /* Both ends' counters at a time. */
 struct load_state {
     struct host_conn_info tx, rx;
-    uint64_t requests, bytes, copied; /* that are over for the writer */
+    uint64_t bytes, copied; /* of requests that are over for the writer */
 };
 
 struct load {
@@ -44,7 +44,7 @@ struct load {
     uint64_t next; /* number of the request to be sent next */
     uint32_t under_way, tails_used;
     bool writing; /* synchronous: the writer waits for request next - 1 */
-    uint64_t written, written_bytes, copied_bytes, read_bytes, delay_ns, sent_at;
+    uint64_t written_bytes, copied_bytes, read_bytes;
     uint8_t *data;
     struct load_state before, last; /* when observation begins; at the last sample */
     json_t *rate, *grant, *burst, *lost;
@@ -53,8 +53,8 @@ struct load {
 /* hosts: names, to find from and to. */
 void load_read(struct load *l, struct text *t, const char *section, const char *const *hosts,
                uint32_t n_hosts, uint64_t until_ns);
-/* Both hosts exist. */
-void load_open(struct load *l, struct host *sender, struct host *receiver, uint64_t now);
+/* Both hosts exist. False: no memory for a request. */
+bool load_open(struct load *l, struct host *sender, struct host *receiver);
 void load_free(struct load *l);
 /* A completion of this load's connection, at either host. */
 void load_done(struct load *l, struct host *h, const struct host_completion *c, uint64_t now);

@@ -115,6 +115,8 @@ void policed_run(struct text *t, const char *section, uint64_t seed, struct rte_
     s.cells = text_number(t, section, "cells", "25000", 1, 1ull << 40);
     s.frame_bytes = text_size(t, section, "frame", "0");
     s.skip = text_number(t, section, "skip", "0", 0, UINT32_MAX);
+    if (s.rate_Bps == 0)
+        text_wrong(t, section, "rate", "at 0 nothing comes; write for example 135mbit");
     if (s.frame_bytes > 9600)
         text_wrong(t, section, "frame", "above 9600 bytes; choose a smaller one");
     s.path = path_create(spec, &cfg, 0, err, sizeof err);

@@ -9,19 +9,6 @@
 #include "base/clock.h"
 #include "sim/segment.h"
 
-uint32_t probes_host(struct text *t, const char *section, const char *key, const char *const *hosts,
-                     uint32_t n)
-{
-    const char *name = text_word(t, section, key, NULL);
-
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(hosts[i], name) == 0)
-            return i;
-    text_wrong(t, section, key, "there is no [host %.40s]; add it, or name one that there is",
-               name);
-    return 0;
-}
-
 void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
                  uint32_t n_hosts, uint64_t until_ns)
 {
@@ -29,8 +16,7 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
     double length[2] = {0, 0};
 
     p->name = text_name(section);
-    p->from = probes_host(t, section, "from", hosts, n_hosts);
-    p->to = probes_host(t, section, "to", hosts, n_hosts);
+    text_ends(t, section, hosts, n_hosts, &p->from, &p->to);
     p->every_ns = text_time(t, section, "every", "100ms");
     p->start_ns = text_time(t, section, "start", "0");
     p->until_ns = until_ns;
@@ -38,7 +24,8 @@ void probes_read(struct probes *p, struct text *t, const char *section, const ch
     p->turn_ns = text_time(t, section, "turn", "0");
     if (text_reals(t, section, "lengths", "46 68", length, 2) == 1)
         length[1] = length[0];
-    if (sscanf(names, "%23s %23s", p->of[0].name, p->of[1].name) != 2)
+    if (sscanf(names, "%23s %23s", p->of[0].name, p->of[1].name) != 2 ||
+        strcmp(p->of[0].name, p->of[1].name) == 0)
         text_wrong(t, section, "names", "\"%.60s\" are not two names; write \"short long\"", names);
     for (uint32_t k = 0; k < 2; k++) {
         if (!(length[k] >= SEGMENT_IP_BYTES && length[k] <= 9000))

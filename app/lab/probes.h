@@ -42,8 +42,4 @@ void probes_open(struct probes *p, const struct frame_route *there, const struct
                  uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r);
 void probes_tell(const struct probes *p, struct result *r);
 
-/* Which of the hosts a key names. */
-uint32_t probes_host(struct text *t, const char *section, const char *key, const char *const *hosts,
-                     uint32_t n);
-
 #endif

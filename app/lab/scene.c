@@ -14,18 +14,15 @@
 #include "lab/probes.h"
 #include "lab/tcp93.h"
 #include "lab/ways.h"
-#include "sim/node.h"
+#include "sim/nodes.h"
 #include "sim/workstation.h"
 #include "sim/world.h"
-#include "wire/frame.h"
 
 #define HOSTS_MAX  64u
 #define LOADS_MAX  128u
 #define PROBES_MAX 4u
 #define TCPS_MAX   8u
-#define NODES_MAX  32u
 #define FRAMES_MAX 4000u
-#define BURST      32u
 #define PORT_FIRST 20000u /* UDP, of nodes */
 #define CLOSE_S    90u    /* until everything must have come back */
 
@@ -37,76 +34,41 @@ struct scene {
     uint64_t until_ns, from_ns, sample_ns, control_ns, poll_ns, seed;
     const char *host_section[HOSTS_MAX], *host_name[HOSTS_MAX];
     struct frame_route station[HOSTS_MAX]; /* src: the host's addresses */
-    uint32_t n_hosts, n_loads, n_probes, n_tcps, n_nodes;
+    uint32_t n_hosts, n_loads, n_probes, n_tcps;
     struct load load[LOADS_MAX];
     struct probes probes[PROBES_MAX];
     struct tcp93 tcp[TCPS_MAX];
-    struct {
-        struct node node;
-        uint32_t host;
-    } at[NODES_MAX];
+    struct nodes nodes; /* places: hosts */
     struct ways ways;
     bool over;
+    uint64_t no_mbuf; /* frames that models did not get for want of buffers */
 };
 
 /* ---- models at a host's port: they share its cable, and it its frames with them ---------------
  */
-
-static void node_add(struct scene *s, struct node node, uint32_t host)
-{
-    CHECK(s->n_nodes < NODES_MAX);
-    s->at[s->n_nodes].node = node;
-    s->at[s->n_nodes++].host = host;
-}
-
-static void frame_to_nodes(struct scene *s, uint32_t host, struct rte_mbuf *m, uint64_t now)
-{
-    struct frame f;
-
-    if (frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f) != FRAME_UDP)
-        return;
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct node *node = &s->at[i].node;
-        struct rte_mbuf *copy;
-
-        if (s->at[i].host != host || node->port != f.dport || node->rx == NULL)
-            continue;
-        copy = rte_pktmbuf_copy(m, s->pools->wire, 0, UINT32_MAX);
-        CHECK(copy != NULL);
-        node->rx(node->self, &copy, 1, now);
-    }
-}
 
 /* The host sees these frames, too, and drops what is none of its. */
 static void on_rx(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
     struct scene *s = ctx;
 
-    for (uint16_t k = 0; k < n && !s->over; k++)
-        frame_to_nodes(s, i, m[k], now);
+    for (uint16_t k = 0; k < n && !s->over; k++) {
+        const struct node *node = nodes_find(&s->nodes, i, m[k]);
+        struct rte_mbuf *copy =
+            node != NULL ? rte_pktmbuf_copy(m[k], s->pools->wire, 0, UINT32_MAX) : NULL;
+
+        s->no_mbuf += node != NULL && copy == NULL;
+        if (copy != NULL)
+            node->rx(node->self, &copy, 1, now);
+    }
 }
 
-static uint64_t nodes_turn(struct scene *s, uint32_t host, uint64_t now)
+static void on_out(void *ctx, uint32_t i, struct rte_mbuf **m, uint16_t n)
 {
-    struct rte_mbuf *m[BURST];
-    uint64_t wake = TIME_NEVER;
-    uint16_t n;
+    struct scene *s = ctx;
 
-    for (uint32_t i = 0; i < s->n_nodes; i++) {
-        const struct node *node = &s->at[i].node;
-
-        if (s->at[i].host != host)
-            continue;
-        if (node->next(node->self, now) <= now) {
-            do {
-                n = node->tx(node->self, m, BURST, now);
-                for (uint16_t k = 0; k < n; k++)
-                    world_emit(s->w, host, m[k]);
-            } while (n == BURST);
-        }
-        wake = time_min(wake, node->next(node->self, now));
-    }
-    return wake;
+    for (uint16_t k = 0; k < n; k++)
+        world_emit(s->w, i, m[k]);
 }
 
 /* ---- the hosts' users ------------------------------------------------------------------------ */
@@ -126,7 +88,8 @@ static void on_app(void *ctx, uint32_t i, struct host *h, uint64_t now)
     for (uint32_t k = 0; k < s->n_loads; k++)
         if (s->load[k].cfg.from == i)
             wake = time_min(wake, load_turn(&s->load[k], now));
-    wake = time_min(wake, nodes_turn(s, i, now));
+    nodes_send(&s->nodes, i, now, on_out, s);
+    wake = time_min(wake, nodes_next(&s->nodes, i, now));
     if (wake != TIME_NEVER)
         world_wake(s->w, i, wake);
 }
@@ -240,11 +203,28 @@ static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_
     return r;
 }
 
+/* The next section of a kind, which has a name; NULL: there is none, or too many. */
+static const char *section_next(struct scene *s, const char *kind, uint32_t n, uint32_t max)
+{
+    const char *section = text_section(s->t, kind, n);
+
+    if (section == NULL)
+        return NULL;
+    if (*text_name(section) == '\0')
+        text_wrong(s->t, section, NULL, "it has no name; write [%s NAME]", kind);
+    if (n == max)
+        text_wrong(s->t, section, NULL,
+                   "at most %u sections of this kind are possible; remove it, or make two "
+                   "experiments",
+                   max);
+    return n < max ? section : NULL;
+}
+
 static void hosts_read(struct scene *s)
 {
     const char *section;
 
-    while ((section = text_section(s->t, "host", s->n_hosts)) != NULL && s->n_hosts < HOSTS_MAX) {
+    while ((section = section_next(s, "host", s->n_hosts, HOSTS_MAX)) != NULL) {
         s->host_section[s->n_hosts] = section;
         s->host_name[s->n_hosts++] = text_name(section);
     }
@@ -252,24 +232,42 @@ static void hosts_read(struct scene *s)
         host_make(s, i);
 }
 
+/* What they measure goes by name, whatever their kind. */
+static void names_check(struct scene *s)
+{
+    static const char *const kinds[] = {"load", "owd", "tcp93"};
+    const char *seen[LOADS_MAX + PROBES_MAX + TCPS_MAX], *section;
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < RTE_DIM(kinds); k++)
+        for (uint32_t i = 0;
+             n < RTE_DIM(seen) && (section = text_section(s->t, kinds[k], i)) != NULL; i++) {
+            for (uint32_t j = 0; j < n; j++)
+                if (strcmp(text_name(seen[j]), text_name(section)) == 0)
+                    text_wrong(s->t, section, NULL,
+                               "[%s] has this name, too, and so have its measures; choose another",
+                               seen[j]);
+            seen[n++] = section;
+        }
+}
+
 static void loads_read(struct scene *s)
 {
     const char *section;
 
-    while ((section = text_section(s->t, "load", s->n_loads)) != NULL) {
+    while ((section = section_next(s, "load", s->n_loads, LOADS_MAX)) != NULL) {
         struct load *l = &s->load[s->n_loads++];
 
         load_read(l, s->t, section, s->host_name, s->n_hosts, s->until_ns);
         l->cfg.service = (uint16_t)s->n_loads;
         l->cfg.peer = s->station[l->cfg.to].src;
-        if (s->n_loads == LOADS_MAX)
-            return;
     }
-    while ((section = text_section(s->t, "owd", s->n_probes)) != NULL && s->n_probes < PROBES_MAX)
+    while ((section = section_next(s, "owd", s->n_probes, PROBES_MAX)) != NULL)
         probes_read(&s->probes[s->n_probes++], s->t, section, s->host_name, s->n_hosts,
                     s->until_ns);
-    while ((section = text_section(s->t, "tcp93", s->n_tcps)) != NULL && s->n_tcps < TCPS_MAX)
+    while ((section = section_next(s, "tcp93", s->n_tcps, TCPS_MAX)) != NULL)
         tcp93_read(&s->tcp[s->n_tcps++], s->t, section, s->host_name, s->n_hosts);
+    names_check(s);
 }
 
 /* The models' ends. */
@@ -282,8 +280,8 @@ static void nodes_open(struct scene *s)
 
         RTE_SWAP(back.sport, back.dport);
         probes_open(p, &there, &back, WORLD_HZ, s->from_ns, s->pools->wire, s->r);
-        node_add(s, probe_node(&p->probe), p->from);
-        node_add(s, mirror_node(&p->mirror), p->to);
+        nodes_add(&s->nodes, p->from, probe_node(&p->probe));
+        nodes_add(&s->nodes, p->to, mirror_node(&p->mirror));
     }
     for (uint32_t i = 0; i < s->n_tcps; i++) {
         struct tcp93 *c = &s->tcp[i];
@@ -292,18 +290,20 @@ static void nodes_open(struct scene *s)
 
         RTE_SWAP(back.sport, back.dport);
         tcp93_open(c, &there, &back, WORLD_HZ, s->pools->wire, world_now(s->w));
-        node_add(s, tahoe_node(&c->tcp), c->from);
-        node_add(s, tahoe_receiver_node(&c->receiver), c->to);
+        nodes_add(&s->nodes, c->from, tahoe_node(&c->tcp));
+        nodes_add(&s->nodes, c->to, tahoe_receiver_node(&c->receiver));
     }
 }
 
 static void scene_open(struct scene *s)
 {
-    uint64_t now = world_now(s->w);
+    for (uint32_t i = 0; i < s->n_loads; i++) {
+        const struct load_config *c = &s->load[i].cfg;
 
-    for (uint32_t i = 0; i < s->n_loads; i++)
-        load_open(&s->load[i], world_host(s->w, s->load[i].cfg.from),
-                  world_host(s->w, s->load[i].cfg.to), now);
+        if (!load_open(&s->load[i], world_host(s->w, c->from), world_host(s->w, c->to)))
+            text_wrong(s->t, text_section(s->t, "load", i), "request",
+                       "no memory for a request; make it smaller, or free some memory");
+    }
     nodes_open(s);
     ways_open(&s->ways, s->w, s->host_name, s->n_hosts);
 }
@@ -357,6 +357,22 @@ static void scene_tell(struct scene *s)
     ways_tell(&s->ways, s->r);
 }
 
+/* A world that lost frames for want of our own memory is not the one that was described. */
+static void shortage_tell(struct scene *s)
+{
+    uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + ways_short(&s->ways);
+
+    for (uint32_t i = 0; i < s->n_probes; i++)
+        lost += s->probes[i].mirror.full;
+    for (uint32_t i = 0; i < s->n_tcps; i++)
+        lost += s->tcp[i].tcp.counts.no_mbuf + s->tcp[i].receiver.counts.no_mbuf;
+    if (lost != 0)
+        text_wrong(s->t, "world", NULL,
+                   "%llu frames were lost, for more were under way than there are buffers "
+                   "(%u, and %u for each way); shorten delays and queues, or lower rates",
+                   (unsigned long long)lost, s->pools->wire->size, FRAMES_MAX);
+}
+
 /* Everything must come back before hosts may go. */
 static void scene_close(struct scene *s)
 {
@@ -393,10 +409,12 @@ void scene_run(struct text *t, uint64_t seed, const struct scene_pools *pools, s
     s->w = world_create(&cfg);
     hosts_read(s);
     loads_read(s);
-    if (text_right(t)) {
+    if (text_right(t))
         scene_open(s);
+    if (t->err[0] == '\0') {
         scene_play(s);
         scene_tell(s);
+        shortage_tell(s);
         scene_close(s);
     }
     world_destroy(s->w);

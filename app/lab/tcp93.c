@@ -2,15 +2,13 @@
 /* See tcp93.h. */
 #include "lab/tcp93.h"
 
-#include "lab/probes.h"
 #include "sim/segment.h"
 
 void tcp93_read(struct tcp93 *c, struct text *t, const char *section, const char *const *hosts,
                 uint32_t n_hosts)
 {
     c->name = text_name(section);
-    c->from = probes_host(t, section, "from", hosts, n_hosts);
-    c->to = probes_host(t, section, "to", hosts, n_hosts);
+    text_ends(t, section, hosts, n_hosts, &c->from, &c->to);
     c->cfg.start = text_time(t, section, "start", "0");
     c->cfg.window_bytes = (uint32_t)text_size(t, section, "window", "65536");
     c->cfg.mss_bytes = (uint16_t)text_number(t, section, "mss", "1460", 64, 16000);

@@ -281,6 +281,28 @@ bool text_yes(struct text *t, const char *section, const char *key, const char *
     return text_choice(t, section, key, fallback, words) == 1;
 }
 
+static uint32_t end_of(struct text *t, const char *section, const char *key,
+                       const char *const *names, uint32_t n)
+{
+    const char *name = text_word(t, section, key, NULL);
+
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    text_wrong(t, section, key, "there is no [host %.40s]; add it, or name one that there is",
+               name);
+    return 0;
+}
+
+void text_ends(struct text *t, const char *section, const char *const *names, uint32_t n,
+               uint32_t *from, uint32_t *to)
+{
+    *from = end_of(t, section, "from", names, n);
+    *to = end_of(t, section, "to", names, n);
+    if (*from == *to)
+        text_wrong(t, section, "to", "a host sends nothing to itself; name another");
+}
+
 uint32_t text_reals(struct text *t, const char *section, const char *key, const char *fallback,
                     double *out, uint32_t max)
 {

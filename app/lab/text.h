@@ -61,6 +61,9 @@ bool text_yes(struct text *t, const char *section, const char *key, const char *
 /* Which of the words it is; they end with NULL. */
 uint32_t text_choice(struct text *t, const char *section, const char *key, const char *fallback,
                      const char *const *words);
+/* "from" and "to" of a [kind name]: two of the names, [host NAME], which differ. */
+void text_ends(struct text *t, const char *section, const char *const *names, uint32_t n,
+               uint32_t *from, uint32_t *to);
 /* Numbers with white space between them, at most max, which are returned in out; how many. */
 uint32_t text_reals(struct text *t, const char *section, const char *key, const char *fallback,
                     double *out, uint32_t max);

@@ -52,6 +52,15 @@ void ways_sample(struct ways *w, struct result *r, uint64_t now)
     }
 }
 
+uint64_t ways_short(const struct ways *w)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < w->n; i++)
+        n += path_counts(w->way[i].path)->drop_full + path_counts(w->way[i].path)->drop_no_mbuf;
+    return n;
+}
+
 void ways_tell(const struct ways *w, struct result *r)
 {
     for (uint32_t i = 0; i < w->n; i++) {

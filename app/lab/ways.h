@@ -32,6 +32,8 @@ void ways_open(struct ways *w, const struct world *world, const char *const *hos
 /* Observation begins. */
 void ways_begin(struct ways *w);
 void ways_sample(struct ways *w, struct result *r, uint64_t now);
+/* Frames that paths dropped only because they hold no more than the scene gave them room for. */
+uint64_t ways_short(const struct ways *w);
 void ways_tell(const struct ways *w, struct result *r);
 
 #endif

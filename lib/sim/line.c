@@ -6,18 +6,12 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "path/path.h"
-#include "wire/frame.h"
-
-#define LINE_BURST 32u
+#include "sim/nodes.h"
 
 struct line {
     struct path *path[2];
-    struct {
-        struct node node;
-        uint32_t end;
-    } at[LINE_NODES_MAX];
-    uint32_t n;
-    uint64_t now, lost;
+    struct nodes nodes; /* places: ends */
+    uint64_t now;
 };
 
 struct line *line_create(const struct line_config *cfg, char *err, size_t err_len)
@@ -47,14 +41,8 @@ void line_destroy(struct line *l)
 
 void line_add(struct line *l, uint32_t end, struct node node)
 {
-    CHECK(l->n < LINE_NODES_MAX && end < 2);
-    l->at[l->n].node = node;
-    l->at[l->n++].end = end;
-}
-
-uint64_t line_now(const struct line *l)
-{
-    return l->now;
+    CHECK(end < 2);
+    nodes_add(&l->nodes, end, node);
 }
 
 const struct path *line_path(const struct line *l, uint32_t end)
@@ -62,26 +50,14 @@ const struct path *line_path(const struct line *l, uint32_t end)
     return l->path[end];
 }
 
-uint64_t line_lost(const struct line *l)
+static void frame_deliver(const struct line *l, uint32_t end, struct rte_mbuf *m)
 {
-    return l->lost;
-}
+    const struct node *node = nodes_find(&l->nodes, end, m);
 
-static void frame_deliver(struct line *l, uint32_t end, struct rte_mbuf *m)
-{
-    struct frame f;
-
-    if (frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, &f) == FRAME_UDP)
-        for (uint32_t i = 0; i < l->n; i++) {
-            const struct node *node = &l->at[i].node;
-
-            if (l->at[i].end == end && node->port == f.dport && node->rx != NULL) {
-                node->rx(node->self, &m, 1, l->now);
-                return;
-            }
-        }
-    l->lost++;
-    rte_pktmbuf_free(m);
+    if (node != NULL)
+        node->rx(node->self, &m, 1, l->now);
+    else
+        rte_pktmbuf_free(m);
 }
 
 static void frames_arrive(struct line *l, uint32_t from)
@@ -92,30 +68,19 @@ static void frames_arrive(struct line *l, uint32_t from)
         frame_deliver(l, 1 - from, m);
 }
 
-static void nodes_send(struct line *l)
+static void frames_leave(void *ctx, uint32_t end, struct rte_mbuf **m, uint16_t n)
 {
-    struct rte_mbuf *m[LINE_BURST];
-    uint16_t n;
+    const struct line *l = ctx;
 
-    for (uint32_t i = 0; i < l->n; i++) {
-        const struct node *node = &l->at[i].node;
-
-        if (node->next(node->self, l->now) > l->now)
-            continue;
-        do {
-            n = node->tx(node->self, m, LINE_BURST, l->now);
-            if (n > 0)
-                path_push(l->path[l->at[i].end], m, n, l->now);
-        } while (n == LINE_BURST);
-    }
+    path_push(l->path[end], m, n, l->now);
 }
 
 static uint64_t line_next(const struct line *l)
 {
     uint64_t next = time_min(path_next(l->path[0]), path_next(l->path[1]));
 
-    for (uint32_t i = 0; i < l->n; i++)
-        next = time_min(next, l->at[i].node.next(l->at[i].node.self, l->now));
+    for (uint32_t end = 0; end < 2; end++)
+        next = time_min(next, nodes_next(&l->nodes, end, l->now));
     return next;
 }
 
@@ -129,7 +94,8 @@ void line_run(struct line *l, uint64_t until)
         l->now = next > l->now ? next : l->now;
         frames_arrive(l, 0);
         frames_arrive(l, 1);
-        nodes_send(l);
+        for (uint32_t end = 0; end < 2; end++)
+            nodes_send(&l->nodes, end, l->now, frames_leave, l);
     }
     l->now = until > l->now ? until : l->now;
 }

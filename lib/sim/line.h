@@ -4,8 +4,8 @@
  * of others' hosts. The same calls in the same order give the same line, bit for bit.
  *
  * Time: cycles of `hz`. At one time: frames that arrive first, those to end 1 before those to end
- * 0, then nodes, in the order in which they were added. A frame that is no node's is counted and
- * freed.
+ * 0, then nodes, those at end 0 first, each end's in the order in which they were added. A frame
+ * that is no node's is freed.
  */
 #ifndef SLUICE_SIM_LINE_H
 #define SLUICE_SIM_LINE_H
@@ -16,8 +16,6 @@
 #include <rte_mbuf.h>
 
 #include "sim/node.h"
-
-#define LINE_NODES_MAX 8u
 
 struct line;
 struct path;
@@ -32,12 +30,10 @@ struct line_config {
 /* NULL with a message in err. */
 struct line *line_create(const struct line_config *cfg, char *err, size_t err_len);
 void line_destroy(struct line *l);
-/* A node at end 0 or 1; what it refers to must outlive the line. */
+/* A node at end 0 or 1, at most NODES_MAX; what it refers to must outlive the line. */
 void line_add(struct line *l, uint32_t end, struct node node);
-uint64_t line_now(const struct line *l);
 void line_run(struct line *l, uint64_t until);
 /* The path that leaves that end. */
 const struct path *line_path(const struct line *l, uint32_t end);
-uint64_t line_lost(const struct line *l); /* frames for no node */
 
 #endif
