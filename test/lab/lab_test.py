@@ -215,6 +215,16 @@ def check_report(folder):
     need("its rows are those of --grid" in done.stderr and "no results" in done.stderr, done.stderr)
 
 
+def check_far(folder):
+    """Thousands of packets under way, and thousands asked for: a line of 2 s, a buffer that overflows."""
+    path = os.path.join(folder, "far.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("[experiment]\ntitle = Far\n[buffer]\ndelay = 2s\nlaw = 8/1e-6/1.001\nload = 50\nload for = 20s\nuntil = 30s\n"
+                "[finding lost]\nsays = Packets that find no room\nours = mean(overflows)\nholds = ours > 4096\n")
+    done = lab("run", path, "--out", folder, "--no-figures")
+    need(done.returncode == 0, done.stdout + done.stderr)
+
+
 MISTAKES = {
     "a key of the world": (("delay 1ms\n", "delay 1ms\nmtv = 1500\n"), r"small\.conf:15: \[host a\] mtv: .*did you mean mtu"),
     "a path": (("delay 1ms", "dellay 1ms"), r"small\.conf:14: \[host a\] up: .*dellay"),
@@ -226,6 +236,21 @@ MISTAKES = {
     "a parameter": (("${rate}", "${rat}"), r"small\.conf:14: \$\{\.\.\.\}: there is no parameter rat; "),
     "a section": (("[sweep rates]", "[swep rates]"), r"small\.conf:21: \[swep rates\]: there is no such kind of section"),
     "a figure": (("x = rate", "x = size"), r"\[figure rate\] x: there is no parameter size; there are: "),
+    "a host to itself": (("to = b", "to = a"), r"small\.conf:19: \[load bulk\] to: a host sends nothing to itself"),
+    "no name": (("[load bulk]", "[load]"), r"small\.conf:17: \[load\] it has no name; write \[load NAME\]"),
+    "a name twice": (("[load bulk]\n", "[tcp93 bulk]\nfrom = a\nto = b\n[load bulk]\n"),
+                     r"small\.conf:17: \[tcp93 bulk\] \[load bulk\] has this name, too"),
+    "names of probes": (("[load bulk]\n", "[owd p]\nfrom = a\nto = b\nnames = x x\n[load bulk]\n"), r"small\.conf:20: .*are not two names"),
+    "too many": (("[load bulk]\n", "".join(f"[owd p{i}]\nfrom = a\nto = b\n" for i in range(5)) + "[load bulk]\n"),
+                 r"small\.conf:29: \[owd p4\] at most 4 sections of this kind are possible; "),
+    "too long a way": (("rate ${rate}mbit limit 64kB delay 1ms\n[host b]\n", "delay 800ms\n" + "".join(
+        f"[host {h}]\nup = delay 800ms\n" for h in "cde") + "[host b]\n" + "".join(
+        f"[tcp93 {h}2]\nfrom = {h}\nto = b\nwindow = 100MB\nopen at once = yes\n" for h in "acde")),
+        r"small\.conf:9: \[world\] \d+ frames were lost, .*shorten delays"),
+    "a stream that stands": (("[host a]\nup = rate ${rate}mbit limit 64kB delay 1ms\n[host b]\n\n[load bulk]\nfrom = a\nto = b\n",
+                              "[stream]\npath = delay 1ms\nrate = 0\nframe = 100\n"), r"small\.conf:15: \[stream\] rate: at 0 nothing comes"),
+    "a law": (("[host a]\nup = rate ${rate}mbit limit 64kB delay 1ms\n[host b]\n\n[load bulk]\nfrom = a\nto = b\n",
+               "[buffer]\nlaw = 1,7/1e-5/1.003\n"), r"small\.conf:14: \[buffer\] law: .*do not fit the levels; "),
     "a key twice": (("rate = 10\n", "rate = 10\nrate = 9\n"), r"small\.conf:7: .*is there twice, first in line 6"),
 }
 
@@ -274,7 +299,7 @@ def main():
     checks = {f.__name__[6:].replace("_", " "): f for f in
               (check_list, check_run, check_same_seed, check_finding_fails, check_set, check_set_instead_of_sweep,
                check_readme, check_signs, check_engine_dies, check_shards, check_grid,
-               check_report, check_mistakes, check_unknown, check_example)}
+               check_report, check_far, check_mistakes, check_unknown, check_example)}
     checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
     failed = 0
     for i, (name, check) in enumerate(checks.items(), 1):
