@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "text.hh"
+
 extern "C" {
 #include "base/clock.h"
 #include "wire/frame.h"
@@ -17,14 +19,6 @@ constexpr uint64_t kUs = 1000, kMs = 1000000, kSecond = 1000000000;
 constexpr uint64_t kKindOn = 350; // of 1000 seeds have a kind, so far as it is not rarer below
 constexpr uint32_t kRequestsMax = 24;
 constexpr uint32_t kTalksMax = 40;
-
-template <typename... Args> std::string text(const char *format, Args... args)
-{
-    char buf[200];
-
-    std::snprintf(buf, sizeof buf, format, args...);
-    return buf;
-}
 
 addr host_address(bool ipv6, uint32_t i)
 {

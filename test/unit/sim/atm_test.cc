@@ -6,6 +6,7 @@
 
 #include "bulk.hh"
 #include "findings.hh"
+#include "route.hh"
 
 extern "C" {
 #include "base/clock.h"
@@ -61,8 +62,8 @@ Policed police(const char *spec, uint64_t rate_bps, uint64_t cells)
 double frames_whole(double excess, double *cells_lost)
 {
     uint64_t line_bps = static_cast<uint64_t>(135e6 * (1 + excess));
-    std::string spec = Findings::text("police pcr 135mbit cdvt 50us cells line %llubit",
-                                      (unsigned long long)line_bps);
+    std::string spec =
+        text("police pcr 135mbit cdvt 50us cells line %llubit", (unsigned long long)line_bps);
     path_config path = {kHz, 1, 64, test_pool, 0};
     char err[300];
     struct path *p = path_create(spec.c_str(), &path, 0, err, sizeof err);
@@ -116,11 +117,7 @@ double round_trip(const std::string &spec)
     struct probe probe;
     static struct mirror mirror;
 
-    pc.route.vlan = FRAME_VLAN_NONE;
-    pc.route.src = addr_from_v4(0x0a000001);
-    pc.route.dst = addr_from_v4(0x0a000002);
-    pc.route.sport = 1;
-    pc.route.dport = 2;
+    pc.route = route(0, 1, 2);
     pc.hz = kBoardHz;
     pc.start = 1000;
     pc.interval_ns = 100000;
@@ -130,9 +127,7 @@ double round_trip(const std::string &spec)
     pc.hook = {Seen::back, &seen};
     probe_init(&probe, &pc);
     mc.of = &probe;
-    mc.route = pc.route;
-    std::swap(mc.route.src, mc.route.dst);
-    std::swap(mc.route.sport, mc.route.dport);
+    mc.route = route(1, 2, 1);
     mc.turn_ns = 57000; // registers, interrupts, drivers of both hosts
     mc.reflect = true;
     mc.pool = test_pool;
@@ -178,16 +173,14 @@ TEST(AtmPolicing, GapsAreNearlyConstant)
                            static_cast<uint64_t>(135e6 * (1 + excess)), 25000);
         double mean = static_cast<double>(p.count.gap_sum) / static_cast<double>(p.count.gaps);
 
-        f.add(
-            Findings::text("atm-policing: %.1f %% above PCR: gap between lost cells", 100 * excess),
-            "(1 + x) / x", mean, "cells", 0.99 * (1 + excess) / excess,
-            1.01 * (1 + excess) / excess);
-        f.add(Findings::text("atm-policing: %.1f %% above PCR: variation of the gap", 100 * excess),
+        f.add(text("atm-policing: %.1f %% above PCR: gap between lost cells", 100 * excess),
+              "(1 + x) / x", mean, "cells", 0.99 * (1 + excess) / excess,
+              1.01 * (1 + excess) / excess);
+        f.add(text("atm-policing: %.1f %% above PCR: variation of the gap", 100 * excess),
               "nearly constant", p.variation(), "", 0, 0.05);
-        f.add(
-            Findings::text("atm-policing: %.1f %% above PCR: largest less least gap", 100 * excess),
-            "nearly constant", static_cast<double>(p.count.gap_max - p.count.gap_min), "cells", 0,
-            2);
+        f.add(text("atm-policing: %.1f %% above PCR: largest less least gap", 100 * excess),
+              "nearly constant", static_cast<double>(p.count.gap_max - p.count.gap_min), "cells", 0,
+              2);
     }
 }
 
@@ -212,20 +205,19 @@ TEST(AtmPolicing, GoodputFallsToNothing)
     for (double excess : {0.0, 0.001, 0.002, 0.004}) {
         double whole = frames_whole(excess, &lost), model = 1 - 192 * excess / (1 + excess);
 
-        f.add(Findings::text("atm-policing: %.1f %% above PCR: frames of 9188 B that come whole",
-                             100 * excess),
-              Findings::text("%.2f", model), whole, "", model - 0.02, model + 0.02);
+        f.add(
+            text("atm-policing: %.1f %% above PCR: frames of 9188 B that come whole", 100 * excess),
+            text("%.2f", model), whole, "", model - 0.02, model + 0.02);
         EXPECT_LT(whole, last);
         last = whole;
     }
     for (double excess : {0.0055, 0.01, 0.1}) {
         double whole = frames_whole(excess, &lost);
 
-        f.add(Findings::text("atm-policing: %.2f %% above PCR: frames of 9188 B that come whole",
-                             100 * excess),
-              "0", whole, "", 0, 0);
-        f.add(Findings::text("atm-policing: %.2f %% above PCR: cells that come all the same",
-                             100 * excess),
+        f.add(
+            text("atm-policing: %.2f %% above PCR: frames of 9188 B that come whole", 100 * excess),
+            "0", whole, "", 0, 0);
+        f.add(text("atm-policing: %.2f %% above PCR: cells that come all the same", 100 * excess),
               "nearly all", 1 - lost, "", 0.9, 1);
     }
 }

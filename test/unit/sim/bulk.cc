@@ -5,24 +5,7 @@
 #include <stdexcept>
 
 #include "findings.hh"
-
-extern "C" {
-#include "wire/addr.h"
-}
-
-static frame_route route(uint32_t from, uint16_t sport, uint16_t dport)
-{
-    frame_route r = {};
-
-    r.src_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(from + 1)}};
-    r.dst_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(2 - from)}};
-    r.vlan = FRAME_VLAN_NONE;
-    r.src = addr_from_v4(0x0a000001 + from);
-    r.dst = addr_from_v4(0x0a000002 - from);
-    r.sport = sport;
-    r.dport = dport;
-    return r;
-}
+#include "route.hh"
 
 Bulk::Bulk(const BulkOptions &options) : opt(options)
 {

@@ -5,7 +5,6 @@
 #ifndef SLUICE_TEST_UNIT_SIM_FINDINGS_HH
 #define SLUICE_TEST_UNIT_SIM_FINDINGS_HH
 
-#include <cstdarg>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -13,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <rte_mbuf.h>
+
+#include "text.hh"
 
 // Whole frames; heads of frames; mbufs without room, for what is attached.
 extern rte_mempool *test_pool, *test_heads, *test_attach;
@@ -51,17 +52,6 @@ class Findings
         for (const Row &r : rows)
             std::printf("%-62s %-18s %-16s %s\n", r.what.c_str(), r.paper.c_str(), r.ours.c_str(),
                         r.holds.c_str());
-    }
-
-    static std::string text(const char *format, ...) __attribute__((format(printf, 1, 2)))
-    {
-        char out[200];
-        va_list ap;
-
-        va_start(ap, format);
-        std::vsnprintf(out, sizeof out, format, ap);
-        va_end(ap);
-        return out;
     }
 
   private:

@@ -199,8 +199,8 @@ TEST(FrRegions, SmallQueue)
         Bulk b(o);
 
         b.run(kEnd);
-        f.add(Findings::text("fr-regions: 8 kB, 7 MSS: the same with ticks of %u ms",
-                             static_cast<unsigned int>(tick_ms)),
+        f.add(text("fr-regions: 8 kB, 7 MSS: the same with ticks of %u ms",
+                   static_cast<unsigned int>(tick_ms)),
               "0.69 (162 kb/s)", b.rate_bps(kStart, kEnd) / 1e3 / whole, "", 0.65, 0.8);
     }
     f.differs("fr-regions: 8 kB, 7 MSS: the same with fast retransmit", "0.69 (162 kb/s)",

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "findings.hh"
+#include "route.hh"
 
 extern "C" {
 #include "base/clock.h"
@@ -19,24 +20,12 @@ namespace
 constexpr uint64_t kHz = 1000000000, kTick = 500000000, kAckTick = 200000000;
 constexpr uint16_t kMss = 1000;
 
-frame_route route(uint16_t sport, uint16_t dport)
-{
-    frame_route r = {};
-
-    r.vlan = FRAME_VLAN_NONE;
-    r.src = addr_from_v4(0x0a000001);
-    r.dst = addr_from_v4(0x0a000002);
-    r.sport = sport;
-    r.dport = dport;
-    return r;
-}
-
 struct Sender {
     explicit Sender(uint32_t window, uint64_t limit = 0, bool open_at_once = false)
     {
         tahoe_config c = {};
 
-        c.route = route(1, 2);
+        c.route = route(0, 1, 2);
         c.hz = kHz;
         c.window_bytes = window * kMss;
         c.mss_bytes = kMss;
@@ -64,7 +53,7 @@ struct Sender {
     }
     void ack(uint32_t segments, uint64_t now)
     {
-        frame_route r = route(2, 1);
+        frame_route r = route(1, 2, 1);
         segment s = {0, segments * kMss, 0, 0};
         rte_mbuf *m = segment_build(test_pool, &r, &s);
 
@@ -78,7 +67,7 @@ struct Receiver {
     {
         tahoe_receiver_config c = {};
 
-        c.route = route(2, 1);
+        c.route = route(1, 2, 1);
         c.hz = kHz;
         c.window_bytes = 8 * kMss;
         c.mss_bytes = kMss;
@@ -87,7 +76,7 @@ struct Receiver {
     }
     void take(uint32_t number, uint64_t now)
     {
-        frame_route way = route(1, 2);
+        frame_route way = route(0, 1, 2);
         segment s = {number * kMss, 0, 0, kMss};
         rte_mbuf *m = segment_build(test_pool, &way, &s);
 
@@ -201,7 +190,7 @@ TEST(Tahoe, EndsAndIgnoresNonsense)
     s.ack(1, 10);
     EXPECT_EQ(s.sends(10), (List{1, 2})); // the last is half a segment
     EXPECT_FALSE(tahoe_done(&s.t));
-    frame_route r = route(2, 1);
+    frame_route r = route(1, 2, 1);
     segment last = {0, 2500, 0, 0};
     m = segment_build(test_pool, &r, &last);
     tahoe_rx(&s.t, &m, 1, 20);
@@ -239,7 +228,7 @@ TEST(TahoeReceiver, SaysAtOnceWhatIsOutOfOrder)
 
 TEST(Segment, BytesBeyondThePoolOrTheFrameAreRefused)
 {
-    frame_route r = route(1, 2);
+    frame_route r = route(0, 1, 2);
     segment s = {1, 2, 3, 20000}, out;
 
     EXPECT_EQ(segment_build(test_pool, &r, &s), nullptr);

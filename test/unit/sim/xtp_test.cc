@@ -89,8 +89,8 @@ class Xtp : public testing::TestWithParam<Machine>
   protected:
     static std::string name(const char *format, uint32_t burst)
     {
-        return "xtp-rate-burst: " + std::string(GetParam().name) +
-               Findings::text(", burst %u: ", burst) + format;
+        return "xtp-rate-burst: " + std::string(GetParam().name) + text(", burst %u: ", burst) +
+               format;
     }
 };
 
@@ -211,8 +211,8 @@ TEST_P(XtpHost, BurstIsEstimated)
         Ethernet e(o);
 
         f.add(name("packets back to back: received over recoveries"),
-              Findings::text("%.0f-%.0f", m.packets[0], m.packets[1]), ratio, "packets",
-              m.packets[0], m.packets[1]);
+              text("%.0f-%.0f", m.packets[0], m.packets[1]), ratio, "packets", m.packets[0],
+              m.packets[1]);
         e.run(60);
         for (int i = 0; i < 41; i++) {
             e.run(1);
@@ -221,8 +221,8 @@ TEST_P(XtpHost, BurstIsEstimated)
         std::nth_element(granted.begin(), granted.begin() + 20, granted.end());
         // an eighth less than what was found is granted; now and then a larger one is tried
         f.add(name("the same, as control grants them"),
-              Findings::text("%.0f-%.0f", m.packets[0], m.packets[1]), granted[20] * 8 / 7,
-              "packets", m.packets[0], m.packets[1]);
+              text("%.0f-%.0f", m.packets[0], m.packets[1]), granted[20] * 8 / 7, "packets",
+              m.packets[0], m.packets[1]);
     }
 }
 

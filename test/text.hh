@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // printf() into a string; for lines of a few words.
-#ifndef SLUICE_TEST_SIM_TEXT_HH
-#define SLUICE_TEST_SIM_TEXT_HH
+#ifndef SLUICE_TEST_TEXT_HH
+#define SLUICE_TEST_TEXT_HH
 
 #include <cstdarg>
 #include <cstdio>
