@@ -9,6 +9,7 @@ engine reads, with ${...} worked out, in the lines where they stand.
   [quick]        parameter = value, SWEEP.parameter = values: what a short run does instead
   [finding NAME] says, paper, unit, ours, tolerance or holds, note
   [figure NAME]  what to draw
+  [live KIND]    instead of a world: what is run live (live.py)
 """
 import os
 import re
@@ -18,7 +19,8 @@ from . import LabError, expr
 FIGURE_KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
                "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names", "since")
 FINDING_KEYS = ("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "quick")
-OURS = ("experiment", "parameters", "case", "sweep", "quick", "finding", "figure")
+OURS = ("experiment", "parameters", "case", "sweep", "quick", "finding", "figure", "live")
+LIVE = ("memif", "tcp")
 
 
 class Section:
@@ -101,6 +103,11 @@ def axis(section, key, text):
         section.error(key, f"\"{text}\" is no range; write 2..8, 1e-6..1e-4 log 9, or 1..2 lin 11")
 
 
+def lookup(values):
+    """For expr.fill(): parameters that are worked out; their names may have spaces."""
+    return lambda name: expr.number(values[name if name in values else name.replace("_", " ")])
+
+
 class Experiment:
     """One file, read and checked."""
 
@@ -123,6 +130,8 @@ class Experiment:
         self.defaults = dict(parameters.keys) if parameters else {}
         self.parameters = parameters
         self._check_cases()
+        self.live = self.one("live")
+        self._check_live()
         # Mistakes are told before anything runs.
         for s in self.all("figure"):
             s.only(*FIGURE_KEYS)
@@ -148,6 +157,16 @@ class Experiment:
             for key in s.keys:
                 if key not in self.defaults and key not in ("repeat", "series"):
                     s.error(key, "is no parameter; give it a default in [parameters]")
+
+    def _check_live(self):
+        """A world, or what is run live; not both."""
+        if self.live is None:
+            return
+        if self.live.name not in LIVE:
+            self.live.error(None, f"there is no such kind; write [live {'] or [live '.join(LIVE)}]")
+        for s in self.sections:
+            if s.kind not in OURS or (s.kind == "live" and s is not self.live):
+                s.error(None, f"does not go with [{self.live.title}], which is all there is to run; remove one")
 
     def check_parameter(self, name, where):
         if name not in self.defaults:
@@ -184,12 +203,14 @@ class Experiment:
         line = self.parameters.lines.get(name, self.parameters.line) if self.parameters else 1
         return f"{self.path}:{line}: {name}"
 
+    def live_keys(self, values):
+        """What [live KIND] says, with ${...} worked out."""
+        return {key: expr.fill(text, lookup(values), f"{self.path}:{self.live.lines[key]}")
+                for key, text in self.live.keys.items()}
+
     def world(self, values):
         """The world's text, each line where it stands in the file."""
-        lines, ours = [], True
-
-        def look(name):
-            return expr.number(values[name if name in values else name.replace("_", " ")])
+        lines, ours, look = [], True, lookup(values)
 
         for number, raw in enumerate(self.text.split("\n"), 1):
             line = uncomment(raw).strip()

@@ -4,7 +4,7 @@
   title, caption    texts
   kind              lines (default), surface, course (a series over time), cumulated (of a series)
   sweep, where      which rows: a sweep's name; PARAMETER=VALUE[,VALUE...] ...
-  x, y              parameter, measure; surface: z is a measure over the parameters x and y
+  x, y              parameter, measures; surface: z is a measure over the parameters x and y
   series            of a course: its name, or several
   by                a line for each value of this parameter
   x scale, y scale  log
@@ -85,18 +85,36 @@ class Drawing:
             found.setdefault(r["set"][by], []).append(r)
         return [(self.names.get(k, k), rows) for k, rows in found.items()]
 
-    def lines(self, axes):
+    def curves(self):
+        """[(label, {x: [values of the runs]})]: one for each measure and group."""
         x = self.check("x", self.rows[0]["set"], "parameter")
-        y = self.check("y", self.rows[0]["values"], "measure")
-        for i, (name, rows) in enumerate(self.groups()):
+        measures = self.section.need("y").split()
+        for y in measures:
+            if y not in self.rows[0]["values"]:
+                self.section.error("y", f"there is no measure {y}; there are: {', '.join(sorted(self.rows[0]['values']))}")
+        out = []
+        for y in measures:
+            for name, rows in self.groups():
+                found = {}
+                for r in rows:
+                    if r["values"].get(y) is not None:
+                        found.setdefault(number(r["set"][x]) / self.x_per, []).append(r["values"][y] / self.per)
+                out.append((self.label(y, name, len(measures)), found))
+        return out
+
+    def label(self, what, group, of):
+        """Of a line: its group, and what it shows where there are several such."""
+        if of == 1:
+            return group
+        what = self.names.get(what, what)
+        return what if group is None else f"{group}: {what}"
+
+    def lines(self, axes):
+        for i, (label, found) in enumerate(self.curves()):
             colour, dashes, marker = STYLES[i % len(STYLES)]
-            found = {}
-            for r in rows:
-                if r["values"].get(y) is not None:
-                    found.setdefault(number(r["set"][x]) / self.x_per, []).append(r["values"][y] / self.per)
             at = sorted(found)
             axes.plot(at, [statistics.fmean(found[v]) for v in at], color=colour, linestyle=dashes, marker=marker,
-                      markersize=5, linewidth=1.8, label=name)
+                      markersize=5, linewidth=1.8, label=label)
             if any(len(found[v]) > 2 for v in at):
                 axes.errorbar(at, [statistics.fmean(found[v]) for v in at], fmt="none", ecolor=colour, alpha=0.45,
                               elinewidth=1, capsize=2,
@@ -118,9 +136,7 @@ class Drawing:
                 s = next((r["series"][name] for r in rows if name in r["series"]), None)
                 if s is None:
                     continue
-                label = self.names.get(name, name) if len(wanted) > 1 else group
-                if len(wanted) > 1 and group is not None:
-                    label = f"{group}: {label}"
+                label = self.label(name, group, len(wanted))
                 points = [(t, None if v is None else v / self.per) for t, v in zip(s["t"], s["v"]) if t >= since]
                 out.append((label, [p[0] for p in points], [p[1] for p in points]))
         return out

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from . import LabError, conf, engine, figure, finding, progress, report, store, sweep
+from . import LabError, conf, engine, figure, finding, live, progress, report, store, sweep
 
 
 def experiment_paths(places):
@@ -39,7 +39,8 @@ def settings(words, option):
 
 def head_of(e, args, given, points):
     return {"experiment": e.name, "file": os.path.abspath(e.path), "seed": args.seed, "given": given,
-            "quick": bool(getattr(args, "quick", False)), "grid": getattr(args, "grid", None), "points": points}
+            "quick": bool(getattr(args, "quick", False)), "grid": getattr(args, "grid", None), "points": points,
+            "live": live.machine() if e.live else None}
 
 
 def finish(e, head, rows, args):
@@ -58,13 +59,14 @@ def run_experiment(places, name, args):
     e = open_experiment(places, name)
     given = settings(args.set, "--set")
     chosen = sweep.points(e, given, args.seed, args.quick)
-    rows = sweep.run(e, chosen, places.engine, args.jobs, progress.Progress(args.quiet))
+    rows = sweep.run(e, chosen, places, args.jobs, progress.Progress(args.quiet))
     return e, finish(e, head_of(e, args, given, len(chosen)), rows, args)
 
 
 def on_list(places, args):
     for name, path in experiment_paths(places).items():
-        print(f"{name:18} {conf.Experiment(path).title}")
+        e = conf.Experiment(path)
+        print(f"{name:18} {e.title}{' (live)' if e.live else ''}")
     return 0
 
 
@@ -93,7 +95,7 @@ def on_sweep(places, args):
             grid[key] = conf.axis(e.parameters, key, values.replace(",", " "))
     points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat)
     chosen = sweep.shard_of(points, args.shard)
-    rows = sweep.run(e, chosen, places.engine, args.jobs, progress.Progress(args.quiet))
+    rows = sweep.run(e, chosen, places, args.jobs, progress.Progress(args.quiet))
     folder = store.folder_make(args.out, e.name)
     store.write_rows(folder, head_of(e, args, given, len(points)), rows, args.shard)
     print(f"{len(rows)} of {len(points)} runs written: {os.path.join(folder, store.rows_file(args.shard))}",
@@ -139,6 +141,11 @@ def on_report(places, args):
 def on_all(places, args):
     everything = []
     for name in experiment_paths(places):
+        e = open_experiment(places, name)
+        why = e.live and ("--no-live" if args.no_live else live.lack(e))
+        if why:
+            print(f"{name}: left out: {why}")
+            continue
         e, findings = run_experiment(places, name, args)
         everything += findings
         print(f"{e.name}: {e.title}")
@@ -150,8 +157,8 @@ def on_all(places, args):
 
 
 def parser_make(places):
-    p = argparse.ArgumentParser(prog="sluice-lab", description="Runs experiments in virtual time, judges what "
-                                "comes out against what papers found, draws it. Manual: sluice-lab(1).")
+    p = argparse.ArgumentParser(prog="sluice-lab", description="Runs experiments, in virtual time or live where "
+                                "they say so, judges what comes out against what papers found, draws it. Manual: sluice-lab(1).")
     p.add_argument("--version", action="version", version=f"sluice-lab {places.version}")
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -188,6 +195,7 @@ def parser_make(places):
     writing(c)
     c = command("all", on_all, "Runs all experiments and writes the report.")
     running(c), writing(c, False)
+    c.add_argument("--no-live", action="store_true", help="leaves out what is run live, not in virtual time")
     c = command("report", on_report, "Writes DIR/report.html from the results there.")
     c.add_argument("--out", default="lab-out", metavar="DIR")
     return p

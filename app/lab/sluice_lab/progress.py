@@ -9,8 +9,9 @@ class Progress:
         self.out, self.quiet = out, quiet
         self.terminal = out.isatty()
 
-    def begin(self, name, total):
-        self.name, self.total, self.n = name, total, 0
+    def begin(self, name, total, at_once=False):
+        """at_once: all runs go at the same time, so that those done tell nothing of the others."""
+        self.name, self.total, self.n, self.at_once = name, total, 0, at_once
         self.start = self.told = time.monotonic()
 
     def step(self):
@@ -21,7 +22,9 @@ class Progress:
         self.told = now
         spent = now - self.start
         left = spent / self.n * (self.total - self.n)
-        line = f"{self.name}: {self.n} of {self.total} runs, {spent:.0f} s, about {left:.0f} s more"
+        line = f"{self.name}: {self.n} of {self.total} runs, {spent:.0f} s"
+        if not self.at_once:
+            line += f", about {left:.0f} s more"
         self.out.write(f"\r\033[K{line}" if self.terminal else line + "\n")
         self.out.flush()
 

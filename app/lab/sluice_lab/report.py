@@ -63,6 +63,8 @@ def chapter(e, folder, head, findings):
     parts = [f'<h2 id="{esc(e.name)}">{esc(e.title)}</h2>']
     quick = " A quick form: fewer points than the whole experiment." if head.get("quick") else ""
     parts.append(f'<p class="soft">{esc(e.paper)}</p><p>{esc(e.about)}</p>')
+    if head.get("live"):
+        parts.append(f'<p class="soft">Live, in real time: {esc(head["live"])}.</p>')
     for s in e.all("figure"):
         if os.path.exists(os.path.join(folder, s.name + ".svg")):
             parts.append(picture(s, os.path.join(folder, s.name)))
@@ -84,7 +86,7 @@ def page(chapters):
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The lab: five papers on rate-based transport, reproduced</title><style>{STYLE}</style></head><body>
 <h1>The lab</h1>
-<p class="soft">Five papers on rate-based transport (1992–1996), reproduced with Sluice in virtual time</p>
+<p class="soft">Five papers on rate-based transport (1992–1996), reproduced with Sluice: in virtual time, and live where it says so</p>
 <p>Every figure below is drawn from runs of the product's own code: its hosts, its paths, its control. What the
 papers' peers were is modelled, and named so. Beside each finding of a paper stands what came out here, and a verdict:
 <b>{good} of {len(every)}</b> findings hold.</p>

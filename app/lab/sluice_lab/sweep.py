@@ -3,7 +3,7 @@
 import itertools
 import zlib
 
-from . import LabError, conf, engine
+from . import LabError, conf, engine, live
 
 
 class Point:
@@ -82,12 +82,13 @@ def kept(series, wanted):
     return {k: v for k, v in series.items() if any(k == w or k.startswith(w + ".") for w in wanted)}
 
 
-def run(experiment, chosen, program, jobs, progress):
+def run(experiment, chosen, places, jobs, progress):
     """Rows in the order of the points."""
     tasks, rows = [], {}
     for p in chosen:
         values = experiment.resolve(p.given)
-        tasks.append((p.index, experiment.world(values), p.seed, experiment.path))
+        tasks.append((p.index, experiment.live_keys(values), p.seed) if experiment.live else
+                     (p.index, experiment.world(values), p.seed, experiment.path))
         rows[p.index] = {"index": p.index, "sweep": p.sweep, "replica": p.replica, "seed": p.seed, "set": values}
 
     by_index = {p.index: p for p in chosen}
@@ -97,7 +98,10 @@ def run(experiment, chosen, program, jobs, progress):
                            series=kept(answer["series"], by_index[index].series))
         progress.step()
 
-    progress.begin(experiment.name, len(tasks))
-    engine.run_all(program, tasks, jobs, done)
+    progress.begin(experiment.name, len(tasks), bool(experiment.live))
+    if experiment.live:
+        live.run_all(experiment, places, tasks, done)
+    else:
+        engine.run_all(places.engine, tasks, jobs, done)
     progress.end()
     return [rows[p.index] for p in chosen]
