@@ -123,6 +123,15 @@ int client_sleep(struct sluice *s, int timeout_ms)
 
 void client_wait_some(struct sluice *s)
 {
+    uint64_t count;
+    ssize_t n;
+
+    /* What keeps wake_fd readable for the caller's event loop would keep us awake, too;
+     * client_watch_settle() says it again. */
+    if (s->self_fd >= 0) {
+        n = read(s->self_fd, &count, sizeof count);
+        (void)n; /* EAGAIN: it said nothing */
+    }
     client_sleep(s, -1);
     client_pump(s);
 }

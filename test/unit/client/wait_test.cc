@@ -163,6 +163,43 @@ TEST_F(WaitTest, DescriptorAfterOtherCalls)
     sluice_close(s);
 }
 
+/* What the descriptor tells others does not keep a call awake that waits for something else. */
+TEST_F(WaitTest, WaitingSleepsWhileCompletionsAreReady)
+{
+    start();
+    struct sluice *s = open(), *r = open();
+    auto *m = static_cast<uint8_t *>(sluice_alloc(s, 1 << 20));
+    auto *to = static_cast<uint8_t *>(sluice_alloc(r, 1 << 20));
+    struct sluice_conn *out, *in;
+    struct sluice_completion d;
+
+    ASSERT_EQ(sluice_listen(r, 7000), 0);
+    ASSERT_EQ(sluice_accept(r, 7000, 0, 0, &in), 0);
+    ASSERT_EQ(sluice_recv(in, to, 1, 1), 0);
+    ASSERT_EQ(sluice_connect(s, "10.0.0.2", 0, 0, &out), 0);
+    int fd = sluice_fd(s);
+    ASSERT_GE(fd, 0);
+    ASSERT_TRUE(readable(fd, 10000));
+    ASSERT_EQ(sluice_send_sync(out, m, 1), 0); /* gathers what connect completes with */
+    std::thread late([&] {
+        usleep(500000);
+        EXPECT_EQ(sluice_recv(in, to, 1 << 20, 2), 0);
+    });
+    struct timespec before, after;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    EXPECT_EQ(sluice_send_sync(out, m, 1 << 20), 0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    late.join();
+    EXPECT_LT(static_cast<double>(after.tv_sec - before.tv_sec) +
+                  static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e9,
+              0.1);
+    EXPECT_TRUE(readable(fd, 10000)) << "what is ready is still told";
+    EXPECT_EQ(sluice_poll(s, &d, 1, 0), 1);
+    EXPECT_EQ(d.op, SLUICE_OP_CONNECT);
+    sluice_close(s);
+    sluice_close(r);
+}
+
 /* A submission ring that is full is waited for: far more than its entries, without taking any. */
 TEST_F(WaitTest, SubmissionsWaitForTheWorker)
 {
