@@ -55,6 +55,7 @@ static void frames_play(struct stream *s)
 {
     uint64_t each = frame_cells(s), frames = s->cells / each;
 
+    CHECK(s->rate_Bps > 0);
     for (uint64_t i = 1; i <= frames; i++) {
         /* its last cell comes now */
         unsigned __int128 bytes = (unsigned __int128)i * each * CELLS_BYTES * CLOCK_NS_PER_S;
