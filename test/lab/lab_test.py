@@ -47,7 +47,7 @@ holds = 8 <= ours <= 10
 [figure rate]
 title = Rate
 x = rate
-y = throughput.bulk
+y = throughput.bulk granted.bulk
 y per = 1e6
 """
 
@@ -254,6 +254,8 @@ MISTAKES = {
                               "[stream]\npath = delay 1ms\nrate = 0\nframe = 100\n"), r"small\.conf:15: \[stream\] rate: at 0 nothing comes"),
     "a law": (("[host a]\nup = rate ${rate}mbit limit 64kB delay 1ms\n[host b]\n\n[load bulk]\nfrom = a\nto = b\n",
                "[buffer]\nlaw = 1,7/1e-5/1.003\n"), r"small\.conf:14: \[buffer\] law: .*do not fit the levels; "),
+    "a measure of a figure": (("y = throughput.bulk granted", "y = throughput.bulk grated"),
+                              r"\[figure rate\] y: there is no measure grated\.bulk; there are: .*granted\.bulk"),
     "a key twice": (("rate = 10\n", "rate = 10\nrate = 9\n"), r"small\.conf:7: .*is there twice, first in line 6"),
 }
 
