@@ -137,9 +137,9 @@ class Daemon:
         if not os.path.exists(self.socket):
             return None
         try:
-            done = subprocess.run([self.build.program("sluice"), "show", what, "--json", "--socket",
-                                   self.socket], capture_output=True, text=True, timeout=60,
-                                  check=False, env={**os.environ, **(self.env or {})})
+            done = subprocess.run(self.command("show", what, "--json"), capture_output=True,
+                                  text=True, timeout=60, check=False,
+                                  env={**os.environ, **(self.env or {})})
         except subprocess.TimeoutExpired:
             return None
         if done.returncode != 0:
@@ -180,10 +180,13 @@ class Daemon:
         if status != 0:
             raise LabError(f"sluiced {self.name} stopped with status {status}\n{self.process.tail()}")
 
+    def command(self, *args):
+        """Arguments of the command against this daemon."""
+        return [self.build.program("sluice"), *(str(a) for a in args), "--socket", self.socket]
+
     def sluice(self, name, *args, timeout_s=None, **kwargs):
         """Starts the command against this daemon."""
-        command = [self.build.program("sluice"), *args, "--socket", self.socket]
-        process = self.lab.start(name, command, **kwargs)
+        process = self.lab.start(name, self.command(*args), **kwargs)
         if timeout_s is not None:
             process.check(timeout_s)
         return process

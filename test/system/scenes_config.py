@@ -63,8 +63,8 @@ def _reload(daemon, keys, port_keys, peers, status=GOOD):
     daemon.ports[0].keys.update(port_keys)
     with open(daemon.config, "w", encoding="utf-8") as f:
         f.write(daemon.config_text() + peers)
-    done = subprocess.run([daemon.build.program("sluice"), "reload", "--json", "--socket",
-                           daemon.socket], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(daemon.command("reload", "--json"), capture_output=True, text=True,
+                          timeout=60, check=False)
     if done.returncode != status:
         raise LabError(f"reload: status {done.returncode} instead of {status}\n"
                        f"{done.stdout}{done.stderr}\n{daemon.process.tail()}")

@@ -1,45 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The control core: it stands still, and workers go on; it says what it decided."""
-import contextlib
-import ctypes
-import os
 import signal
 import time
 
-from harness import LabError, Skip, scenario, transfer_works
+from harness import LabError, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
 from lab.process import until
+from thread import control_thread, stopped
 
-PTRACE_INTERRUPT, PTRACE_SEIZE, PTRACE_DETACH = 0x4207, 0x4206, 17
 STALL_S = 2.0
-
-
-def _control_thread(pid):
-    """The thread that runs control: one of its own where the main lcore works, else the first."""
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/comm", encoding="ascii") as f:
-            if f.read().startswith("sluiced-control"):
-                return int(tid)
-    return pid
-
-
-@contextlib.contextmanager
-def _stopped(tid):
-    """One thread of a process stands still."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-
-    def trace(request):
-        if libc.ptrace(request, tid, None, None) != 0:
-            raise Skip(f"no thread can be stopped here: {os.strerror(ctypes.get_errno())}")
-
-    trace(PTRACE_SEIZE)
-    trace(PTRACE_INTERRUPT)
-    os.waitpid(tid, 0x40000000)  # __WALL
-    try:
-        yield
-    finally:
-        trace(PTRACE_DETACH)
 
 
 @scenario("control stands still: data flow on, and it is said")
@@ -54,7 +23,7 @@ def control_stands(lab, context):
     def sent():
         return sum(c["tx_acked_bytes"] for c in a.show("conns"))
 
-    with _stopped(_control_thread(b.pid())):
+    with stopped(control_thread(b.pid())):
         until(lambda: "control does not run" in b.process.err(), STALL_S, "the line that says so")
         before = sent()
         time.sleep(STALL_S)

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon's life on its machine: links that go, the service manager, its rights, its CPUs."""
-import ctypes
 import json
 import os
 import re
 import socket
 import time
 
-from harness import ROOT, LabError, Skip, perf, scenario
+from harness import ROOT, LabError, perf, scenario
 from lab import net
 from lab.daemon import Daemon, Port, af_packet, memif
 from lab.pair import ADDR_B, pair_cpus, station, veth_pair
 from lab.process import until
-
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+from thread import stopped, thread_named
 
 
 @scenario("a link goes down in mid-transfer and comes back", netns=True)
@@ -44,21 +42,6 @@ def link_down(lab, context):
         daemon.stop()
 
 
-def _thread(pid, pattern):
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
-            if re.search(pattern, f.read()):
-                return int(tid)
-    raise LabError(f"no thread is called {pattern}")
-
-
-def _ptrace(request, tid):
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    if libc.ptrace(request, tid, None, None) != 0:
-        raise Skip(f"no thread can be stopped here: {os.strerror(ctypes.get_errno())}")
-
-
 @scenario("the service manager hears of ready and stopping, and pings only while workers go on")
 def notify(lab, context):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -85,16 +68,12 @@ def notify(lab, context):
     until(lambda: hear(0.1).count("WATCHDOG=1\n") >= 3, 30, "pings")
     if heard[0] != "READY=1\n":
         raise LabError(f"first comes {heard[0]}")
-    tid = _thread(daemon.pid(), "worker")
-    _ptrace(PTRACE_SEIZE, tid)
-    _ptrace(PTRACE_INTERRUPT, tid)
-    hear(1)  # one more may be due to what it did before
-    heard.clear()
-    hear(2)
-    if heard:
-        raise LabError(f"{heard} although a worker stands still")
-    os.waitpid(tid, 0x40000000)  # __WALL: it has stopped
-    _ptrace(PTRACE_DETACH, tid)
+    with stopped(thread_named(daemon.pid(), "worker")):
+        hear(1)  # one more may be due to what it did before
+        heard.clear()
+        hear(2)
+        if heard:
+            raise LabError(f"{heard} although a worker stands still")
     until(lambda: "WATCHDOG=1\n" in hear(0.1), 30, "pings again")
     daemon.stop()
     if hear(0.2)[-1] != "STOPPING=1\n":

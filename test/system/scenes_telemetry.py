@@ -10,7 +10,7 @@ from harness import LabError, perf, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
 from lab.process import until
 from lab.telemetry import Telemetry
-from scenes_control import _control_thread, _stopped
+from thread import control_thread, stopped
 
 
 def between(what, before, told, after):
@@ -122,7 +122,7 @@ def telemetry_stands(lab, context):
         for command in commands:
             for words in WRONG:
                 telemetry.ask(command + words)
-        with _stopped(_control_thread(b.pid())):
+        with stopped(control_thread(b.pid())):
             if telemetry.ask("/sluice/capacity,net_memif0") is not None:
                 raise LabError("a control that stands still tells its capacity")
             if telemetry.ask("/sluice/counters,net_memif0/0") is None:

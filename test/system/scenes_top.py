@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sluice top: on a terminal of 80 x 24, with keys and signals, and once for scripts."""
 import json
+import shlex
 import signal
 
 from harness import LabError, scenario, sh
 from lab.pair import ADDR_A, ADDR_B, memif_pair
-from screen import LEAVE, Screen
+from terminal import LEAVE, Screen
 
 CAPACITY = "400Mbit"
 
@@ -20,8 +21,7 @@ def _transfer(lab, context, streams=3):
 
 
 def _top(lab, daemon, *args, **kwargs):
-    command = [daemon.build.program("sluice"), "top", "-i", "250ms", "--socket", daemon.socket]
-    return Screen(lab, command + list(args), **kwargs)
+    return Screen(lab, daemon.command("top", "-i", "250ms", *args), **kwargs)
 
 
 def _rows(page, direction):
@@ -88,9 +88,9 @@ def top_ends(lab, context):
     screen = _top(lab, b)
     screen.until_page(lambda p: True, "a page")
     b.kill()
-    if screen.wait() != 3 or "sluice: " not in screen.text.split(LEAVE)[-1]:
+    if screen.wait() != 3 or "sluice: " not in screen.raw.split(LEAVE)[-1]:
         raise LabError(f"a daemon that is gone: status {screen.popen.returncode}, "
-                       f"{screen.text[-300:]!r}")
+                       f"{screen.raw[-300:]!r}")
     screen.check_restored("a daemon that is gone")
     a.stop()
 
@@ -98,22 +98,22 @@ def top_ends(lab, context):
 @scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours")
 def top_stop(lab, context):
     a, b = memif_pair(lab, context.build)
-    command = f"{b.build.program('sluice')} top -i 250ms --socket {b.socket}"
+    command = shlex.join(b.command("top", "-i", "250ms"))
     screen = Screen(lab, ["bash", "-c", f"set -m; {command}; echo is stopped; stty -a; read; fg; "
                           "echo status $?"], env={"LC_ALL": "C"})
     screen.until_page(lambda p: True, "a page")
     screen.type("\x1a")
-    screen.until(lambda: "is stopped" in screen.text and " echo " in screen.text, "a stop")
-    if LEAVE not in screen.text or " icanon " not in screen.text:
-        raise LabError(f"stopped, the terminal is not put back: {screen.text!r}")
+    screen.until(lambda: "is stopped" in screen.raw and " echo " in screen.raw, "a stop")
+    if LEAVE not in screen.raw or " icanon " not in screen.raw:
+        raise LabError(f"stopped, the terminal is not put back: {screen.raw!r}")
     screen.type("\n")
     screen.until_page(lambda p: "sluice top" in p[0], "the page again")
     screen.type("q")
-    screen.until(lambda: "status 0" in screen.text, "the end")
+    screen.until(lambda: "status 0" in screen.raw, "the end")
     screen.wait()
     screen.check_restored("q after ^Z")
     colour = _top(lab, b, env={"NO_COLOR": ""})
-    colour.until(lambda: "\033[7m" in colour.text, "colours")
+    colour.until(lambda: "\033[7m" in colour.raw, "colours")
     colour.type("q")
     colour.wait()
     for daemon in (a, b):
@@ -125,8 +125,7 @@ def top_once(lab, context):
     a, b = _transfer(lab, context)
 
     def once(daemon, *args):
-        return sh(daemon.build.program("sluice"), "top", "--once", "-i", "500ms", *args, "--socket",
-                  daemon.socket)
+        return sh(*daemon.command("top", "--once", "-i", "500ms", *args))
 
     b.wait_link()
     screen = _top(lab, b)

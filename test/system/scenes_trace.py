@@ -8,7 +8,7 @@ import signal
 from harness import LabError, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
 from lab.process import until
-from scenes_control import _control_thread, _stopped
+from thread import control_thread, stopped
 
 
 def _texts(daemon, event):
@@ -20,7 +20,7 @@ def trace_tells(lab, context):
     a, b = memif_pair(lab, context.build, a_keys={"wire": "loss 1%"},
                       b_keys={"capacity": "200Mbit", "checksum": "software"})
     transfer_works(a, b, ADDR_B)
-    with _stopped(_control_thread(b.pid())):
+    with stopped(control_thread(b.pid())):
         until(lambda: "control does not run" in b.process.err(), 5, "the line that says so")
     until(lambda: _texts(b, "control-runs"), 5, "control that runs again")
     trace = b.show("trace")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program on a terminal of its own, with somebody who types and reads."""
+"""A program on a terminal of its own, a pty with a size, and somebody who types and reads: lines
+(Terminal), or pages (Screen)."""
 import fcntl
 import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -14,66 +16,114 @@ from harness import LabError
 
 # What a terminal would not show: cursor movements, colours, bells.
 UNSEEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x07\x0f]")
+LEAVE = "\033[?7h\033[?25h\033[?1049l\033[0m"
 
 
 class Terminal:
-    """args run with stdin, stdout and stderr on a terminal; undone with the lab."""
+    """args run as a session of its own, with stdin, stdout and stderr on a terminal; undone with the
+    lab."""
 
     def __init__(self, lab, args, rows=24, columns=200, env=None):
-        self.fd, other = pty.openpty()
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.popen = subprocess.Popen([str(a) for a in args], stdin=other, stdout=other, stderr=other,
-                                      start_new_session=True,
-                                      preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-                                      env={**os.environ, "TERM": "xterm", **(env or {})})
-        os.close(other)
+        self.fd, self.other = pty.openpty()
+        self.resize(rows, columns)
+        self.before = termios.tcgetattr(self.other)
         self.raw = ""  # everything so far
         self.seen = 0  # up to here expect() has looked, in text()
+        self.popen = subprocess.Popen([str(a) for a in args], stdin=self.other, stdout=self.other,
+                                      stderr=self.other, start_new_session=True,
+                                      preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                      env={**os.environ, "TERM": "xterm", **(env or {})})
         lab.undo(self.close)
 
     def close(self):
         if self.popen.poll() is None:
+            try:
+                os.killpg(self.popen.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
             self.popen.kill()
         self.popen.wait()
-        if self.fd >= 0:
-            os.close(self.fd)
-        self.fd = -1
+        for fd in (self.fd, self.other):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self.other = -1
+
+    def resize(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def text(self):
         return UNSEEN.sub("", self.raw).replace("\r", "")
 
-    def read(self, timeout_s):
-        """False at the end."""
-        ready, _, _ = select.select([self.fd], [], [], timeout_s)
-        if not ready:
-            return True
-        try:
-            data = os.read(self.fd, 65536)
-        except OSError:
+    def shown(self):
+        """For messages."""
+        return self.text()[self.seen:][-2000:]
+
+    def read(self, seconds):
+        """What comes within so much time; False: nothing did."""
+        if not select.select([self.fd], [], [], seconds)[0]:
             return False
-        self.raw += data.decode("utf-8", "replace")
-        return bool(data)
+        self.raw += os.read(self.fd, 65536).decode("utf-8", "replace")
+        return True
 
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def expect(self, pattern, timeout_s=30):
-        """Waits for a regular expression in what was not looked at yet; the match."""
+    def until(self, holds, what, timeout_s=30):
+        """Reads until holds() is true; its value."""
         end = time.monotonic() + timeout_s
         while True:
-            found = re.compile(pattern, re.MULTILINE).search(self.text(), self.seen)
+            found = holds()
             if found:
-                self.seen = found.end()
                 return found
-            if time.monotonic() > end or not self.read(0.2):
-                raise LabError(f"\"{pattern}\" does not come within {timeout_s} s:\n"
-                               f"{self.text()[self.seen:][-2000:]}")
+            ended = self.popen.poll() is not None
+            if not self.read(0.1) and (ended or time.monotonic() > end):
+                why = "the program has ended" if ended else f"not within {timeout_s} s"
+                raise LabError(f"{what}: {why}; the terminal:\n{self.shown()}")
+
+    def expect(self, pattern, timeout_s=30):
+        """Waits for a regular expression in what was not looked at yet; the match."""
+        wanted = re.compile(pattern, re.MULTILINE)
+        found = self.until(lambda: wanted.search(self.text(), self.seen), f"\"{pattern}\"", timeout_s)
+        self.seen = found.end()
+        return found
 
     def wait(self, timeout_s=20):
-        """Exit status; what it still writes is read."""
-        end = time.monotonic() + timeout_s
-        while self.popen.poll() is None:
-            if time.monotonic() > end:
-                raise LabError(f"does not end within {timeout_s} s\n{self.text()[-2000:]}")
-            self.read(0.1)
+        """Exit status, once all that it wrote is read."""
+        self.until(lambda: self.popen.poll() is not None, "the end", timeout_s)
+        while self.read(0.05):
+            pass
         return self.popen.returncode
+
+
+class Screen(Terminal):
+    """One that shows pages."""
+
+    def __init__(self, lab, args, rows=24, columns=80, env=None):
+        super().__init__(lab, args, rows, columns, {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})})
+
+    def shown(self):
+        return "\n".join(self.page() or [repr(self.raw[-2000:])])
+
+    def page(self):
+        """Lines of the last whole page, without colours; None: there is none."""
+        pages = re.findall(r"\033\[H(?!.*\033\[H)(.*?)\033\[K\033\[J", self.raw, re.DOTALL)
+        if not pages:
+            return None
+        return [re.sub(r"\033\[[0-9;]*[mK]", "", x.rstrip("\r")) for x in pages[-1].split("\n")]
+
+    def until_page(self, fits, what, timeout_s=30):
+        """A page that was begun after this call and fits(lines)."""
+        self.raw = ""
+
+        def holds():
+            page = self.page()
+            return page if page is not None and fits(page) else None
+        return self.until(holds, what, timeout_s)
+
+    def check_restored(self, what):
+        """The terminal is as it was, and the page is away."""
+        if termios.tcgetattr(self.other) != self.before:
+            raise LabError(f"{what}: the terminal's modes are not put back")
+        if LEAVE not in self.raw:
+            raise LabError(f"{what}: the page is not taken away: {self.raw[-200:]!r}")
