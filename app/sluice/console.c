@@ -117,10 +117,12 @@ static int load(struct console *c, const char *path, bool check, char *err, size
 static int said(const struct console *c, int code, const char *err)
 {
     char safe[2 * GRAMMAR_ERROR_MAX];
+    int failed = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0; /* now, or earlier */
 
-    if (fflush(stdout) != 0 && code == CONSOLE_OK) {
+    clearerr(stdout); /* of this command, not of the next */
+    if (failed != 0 && code == CONSOLE_OK) {
         fprintf(stderr, "%s: standard output: %s; look where it goes\n", c->program,
-                strerror(errno));
+                strerror(failed));
         return CONSOLE_LOCAL;
     }
     if (code != CONSOLE_OK)

@@ -135,13 +135,14 @@ static void choices_print(const struct choices *ch)
     fflush(stdout);
 }
 
+static void word_pass(void *ctx, const char *word, const struct grammar_kind *kind)
+{
+}
+
 /* The word begun at the end of line: as grammar_expect() counts it. */
 static const char *begun_of(const struct console *c, const char *line)
 {
-    struct choices none = {.n = CHOICES_MAX, .console = c, .begun = ""};
-
-    none.hints[0] = 0;
-    return line + strlen(line) - grammar_expect(&c->grammar, line, value_add, &none);
+    return line + strlen(line) - grammar_expect(&c->grammar, line, word_pass, NULL);
 }
 
 static unsigned char key_complete(EditLine *el, int key)

@@ -38,10 +38,8 @@ static const char console_help[] =
     "Exit: 0 left as asked, 1 refused, 2 wrong words, 3 no daemon, 5 a file here; from\n"
     "a pipe, the first that is not 0. See sluice-console(7).\n";
 
-static const struct option longs[] = {
-    {"json", no_argument, NULL, OPTIONS_JSON},
-    {"socket", required_argument, NULL, OPTIONS_SOCKET},
-    {"help", no_argument, NULL, 'h'},
+static const struct option console_longs[] = {
+    OPTIONS_PLAIN,
     {"cmdline-file", required_argument, NULL, EXEC_FILE},
     {NULL, 0, NULL, 0},
 };
@@ -52,21 +50,6 @@ struct exec {
     const char *file;
     char line[GRAMMAR_LINE_MAX + 1];
 };
-
-/* SAY_OK, or an exit code with what is wrong said. */
-static int exec_words(struct exec *x, int argc, char **argv)
-{
-    size_t len = 0;
-
-    for (int i = optind; i < argc; i++) {
-        if (len + strlen(argv[i]) + 1 > GRAMMAR_LINE_MAX)
-            return options_wrong("exec",
-                                 "the command is too long; put it into a file, and load it");
-        len += (size_t)snprintf(x->line + len, sizeof x->line - len, "%s%s", i > optind ? " " : "",
-                                argv[i]);
-    }
-    return SAY_OK;
-}
 
 static int exec_one(struct exec *x, struct console *c)
 {
@@ -98,20 +81,15 @@ static int exec_run(struct exec *x, int (*talk)(struct exec *x, struct console *
 int command_exec(int argc, char **argv)
 {
     struct exec x = {.file = NULL};
-    int opt;
+    int code = options_plain(&x.options, exec_help, argc, argv);
 
-    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (opt == 'h') {
-            fputs(exec_help, stdout);
-            return say_flush();
-        }
-        if (!options_take(&x.options, opt))
-            return options_refused("exec", argv, opt);
-    }
+    if (code != OPTIONS_GO)
+        return code;
     if (optind == argc)
         return options_wrong("exec", "name a command; sluice exec help lists them");
-    if (exec_words(&x, argc, argv) != SAY_OK)
-        return SAY_USAGE;
+    if (!grammar_join(x.line, sizeof x.line, (const char *const *)argv + optind,
+                      (unsigned)(argc - optind)))
+        return options_wrong("exec", "the command is too long; put it into a file, and load it");
     return exec_run(&x, exec_one);
 }
 
@@ -120,7 +98,7 @@ int command_console(int argc, char **argv)
     struct exec x = {.file = NULL};
     int opt;
 
-    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+    while ((opt = getopt_long(argc, argv, ":h", console_longs, NULL)) != -1) {
         if (opt == 'h') {
             fputs(console_help, stdout);
             return say_flush();

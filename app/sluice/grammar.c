@@ -58,8 +58,6 @@ static bool part_next(const struct part *word, struct part *out)
         return false;
     out->at = at;
     out->len = strcspn(at, "| ]");
-    if (at + out->len > end)
-        out->len = (size_t)(end - at);
     return true;
 }
 
@@ -343,6 +341,16 @@ int grammar_parse(const struct grammar *g, const char *line, struct grammar_line
         return 0;
     out->command = command_whole(g, alive, out->n);
     return out->command == NULL ? line_short(&r, alive, out) : values_check(&r, out);
+}
+
+bool grammar_join(char *out, size_t out_len, const char *const *words, unsigned n)
+{
+    size_t len = 0;
+
+    *out = 0;
+    for (unsigned i = 0; i < n && len < out_len; i++)
+        len += (size_t)snprintf(out + len, out_len - len, "%s%s", i > 0 ? " " : "", words[i]);
+    return len < out_len;
 }
 
 /* ---- completion and help ------------------------------------------------------------------ */

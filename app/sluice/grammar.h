@@ -52,6 +52,9 @@ struct grammar {
 int grammar_parse(const struct grammar *g, const char *line, struct grammar_line *out, char *err,
                   size_t err_len);
 
+/* n words as a line, one blank between; false: out is too short. */
+bool grammar_join(char *out, size_t out_len, const char *const *words, unsigned n);
+
 /*
  * What may stand where the cursor is, at the end of `line`: found() gets each word that begins like
  * the one begun there, or, with a kind, the kind of a value. Returns the bytes of the word begun.

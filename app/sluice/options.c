@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/value.h"
@@ -31,6 +32,29 @@ bool options_take(struct options *o, int value)
     default:
         return false;
     }
+}
+
+int options_plain(struct options *o, const char *help, int argc, char **argv)
+{
+    static const struct option longs[] = {OPTIONS_PLAIN, {NULL, 0, NULL, 0}};
+    int opt;
+
+    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        if (opt == 'h') {
+            fputs(help, stdout);
+            return say_flush();
+        }
+        if (!options_take(o, opt))
+            return options_refused(argv[0], argv, opt);
+    }
+    return OPTIONS_GO;
+}
+
+const char *options_socket(const struct options *o)
+{
+    const char *path = o->socket != NULL ? o->socket : getenv("SLUICE_SOCKET");
+
+    return path != NULL && *path != 0 ? path : NULL;
 }
 
 static int options_bad(const char *name, const char *why, const char *example)

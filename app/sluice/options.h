@@ -20,18 +20,30 @@ enum options_value {
     OPTIONS_OWN, /* commands number theirs from here */
 };
 
-/* Entries for a command's table of long options; short ones: "qvh". */
-#define OPTIONS_LONG                                                                               \
+/* Entries for a command's table of long options; short ones: "h", and "qvh". */
+#define OPTIONS_PLAIN                                                                              \
     {"socket", required_argument, NULL, OPTIONS_SOCKET},                                           \
-        {"rates", required_argument, NULL, OPTIONS_RATES},                                         \
-        {"json", no_argument, NULL, OPTIONS_JSON}, {"quiet", no_argument, NULL, 'q'},              \
-        {"verbose", no_argument, NULL, 'v'},                                                       \
+        {"json", no_argument, NULL, OPTIONS_JSON},                                                 \
     {                                                                                              \
         "help", no_argument, NULL, 'h'                                                             \
+    }
+#define OPTIONS_LONG                                                                               \
+    OPTIONS_PLAIN, {"rates", required_argument, NULL, OPTIONS_RATES},                              \
+        {"quiet", no_argument, NULL, 'q'},                                                         \
+    {                                                                                              \
+        "verbose", no_argument, NULL, 'v'                                                          \
     }
 
 /* Takes a value that getopt_long() returned: false if it is not one of the common ones. */
 bool options_take(struct options *o, int value);
+
+/* All options of a command (argv[0]) that has the plain ones and no others: OPTIONS_GO, with optind
+ * at its arguments, or the exit code, since help was asked for or something is wrong. */
+#define OPTIONS_GO (-1)
+int options_plain(struct options *o, const char *help, int argc, char **argv);
+
+/* --socket, or $SLUICE_SOCKET; NULL: neither says anything. */
+const char *options_socket(const struct options *o);
 
 /* A number, size or time from optarg: SAY_OK, or SAY_USAGE with the error said. */
 int options_number(const char *name, uint64_t min, uint64_t max, uint64_t *value);

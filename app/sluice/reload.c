@@ -7,16 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
+#include "sluice/daemon_pid.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/say.h"
+#include "sluice/table.h"
 #include "sluice/text.h"
+#include "sluice/view.h"
 
 #define ANSWER_NS 10000000000ull
 #define LOOK_NS   20000000ull
@@ -33,52 +34,15 @@ static const char help[] =
     "Exit: 0 taken over, 1 the file is wrong, 2 usage, 3 no daemon, or it does not answer,\n"
     "5 not allowed. See sluice(1); doc/configuration.md lists what can change.\n";
 
-static const struct option longs[] = {
-    {"json", no_argument, NULL, OPTIONS_JSON},
-    {"socket", required_argument, NULL, OPTIONS_SOCKET},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* Who listens at the daemon's socket; 0: nobody whom we can see. */
-static pid_t daemon_pid(const char *path)
-{
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    struct ucred who = {.pid = 0};
-    socklen_t len = sizeof who;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    if (path == NULL)
-        path = getenv("SLUICE_SOCKET");
-    if (path == NULL || *path == 0)
-        path = SLUICE_SOCKET_DEFAULT;
-    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0)
-        who.pid = 0;
-    if (fd >= 0)
-        close(fd);
-    return who.pid;
-}
-
 /* The daemon's word on its last reload, to be let go; NULL, with the error said: it has none. */
 static json_t *last_reload(struct sluice *session)
 {
-    char *said = NULL;
-    json_t *top;
+    char err[512];
+    int status;
+    json_t *rows, *top = view_list(session, "reload", &rows, &status, err, sizeof err);
 
-    if (sluice_show(session, "reload", &said) < 0) {
-        say_error(SAY_DAEMON, "%s", sluice_error(session));
-        return NULL;
-    }
-    top = json_loads(said, 0, NULL);
-    free(said);
-    if (!json_is_array(json_object_get(top, "reload"))) {
-        json_decref(top);
-        say_error(SAY_DAEMON, "the daemon's answer makes no sense; use the same version of sluice "
-                              "and sluiced");
-        return NULL;
-    }
+    if (top == NULL)
+        say_error(SAY_DAEMON, "%s", err);
     return top;
 }
 
@@ -110,8 +74,7 @@ static int print(const json_t *top, bool as_json)
     char safe[1024];
 
     if (as_json) {
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
+        table_json(row, stdout);
     } else if (good) {
         names_print(changed, "taken over");
         names_print(restart, "needs a restart");
@@ -130,8 +93,9 @@ static int print(const json_t *top, bool as_json)
 /* Asks, and waits until there is a newer answer than `before`. */
 static int ask(struct loop *l, const struct options *o, json_int_t before)
 {
+    const char *path = options_socket(o);
     uint64_t end = loop_now() + ANSWER_NS;
-    pid_t pid = daemon_pid(o->socket);
+    int pid = daemon_pid(path != NULL ? path : SLUICE_SOCKET_DEFAULT);
 
     if (pid <= 0)
         return say_error(SAY_DAEMON, "the daemon's process cannot be seen from here; run this "
@@ -140,7 +104,7 @@ static int ask(struct loop *l, const struct options *o, json_int_t before)
         return say_error(SAY_LOCAL,
                          "no signal can be sent to sluiced (process %d): %s; become "
                          "root or the user that runs it",
-                         (int)pid, strerror(errno));
+                         pid, strerror(errno));
     while (loop_now() < end && loop_signal() == 0) {
         json_t *top = last_reload(l->session);
         int code;
@@ -157,8 +121,7 @@ static int ask(struct loop *l, const struct options *o, json_int_t before)
     }
     if (loop_signal() != 0)
         return 128 + loop_signal();
-    return say_error(SAY_DAEMON, "sluiced (process %d) does not answer; see what it said",
-                     (int)pid);
+    return say_error(SAY_DAEMON, "sluiced (process %d) does not answer; see what it said", pid);
 }
 
 int command_reload(int argc, char **argv)
@@ -166,16 +129,10 @@ int command_reload(int argc, char **argv)
     struct options o = {0};
     struct loop l = {0};
     json_t *top;
-    int opt, code;
+    int code = options_plain(&o, help, argc, argv);
 
-    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (opt == 'h') {
-            fputs(help, stdout);
-            return say_flush();
-        }
-        if (!options_take(&o, opt))
-            return options_refused("reload", argv, opt);
-    }
+    if (code != OPTIONS_GO)
+        return code;
     if (argc != optind)
         return options_wrong("reload", "takes no arguments but options");
     code = loop_open(&l, o.socket);

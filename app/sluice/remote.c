@@ -10,7 +10,7 @@
 #include "sluice/words.h"
 
 /* A negative errno of the session's. */
-static int code_of(const struct remote *r, int status)
+static int code_of(int status)
 {
     return status == -ENOTCONN || status == -ETIMEDOUT || status == -EPROTO ? CONSOLE_GONE
                                                                             : CONSOLE_REFUSED;
@@ -36,23 +36,20 @@ static int show(struct remote *r, const struct grammar_line *l, char *err, size_
     }
     v = view_find(name);
     status = view_print(v, r->session, &filter, r->json, err, err_len);
-    return status < 0 ? code_of(r, status) : CONSOLE_OK;
+    return status < 0 ? code_of(status) : CONSOLE_OK;
 }
 
 /* The words, one blank between: the daemon reads them by the same grammar. */
 static int change(struct remote *r, const struct grammar_line *l, char *err, size_t err_len)
 {
-    char line[GRAMMAR_LINE_MAX + 1] = "", answer[256];
-    size_t len = 0;
+    char line[GRAMMAR_LINE_MAX + 1], answer[256];
     int status;
 
-    for (unsigned i = 0; i < l->n; i++)
-        len +=
-            (size_t)snprintf(line + len, sizeof line - len, "%s%s", i > 0 ? " " : "", l->word[i]);
+    grammar_join(line, sizeof line, l->word, l->n); /* shorter than what was read */
     status = sluice_command(r->session, line, answer, sizeof answer);
     if (status < 0) {
         snprintf(err, err_len, "%s", sluice_error(r->session));
-        return code_of(r, status);
+        return code_of(status);
     }
     if (answer[0] != 0)
         puts(answer);
@@ -62,11 +59,9 @@ static int change(struct remote *r, const struct grammar_line *l, char *err, siz
 static int remote_run(void *ctx, const struct grammar_line *l, char *err, size_t err_len)
 {
     struct remote *r = ctx;
-    int code =
-        l->command->run < WORDS_CLEAR_STATS ? show(r, l, err, err_len) : change(r, l, err, err_len);
 
-    r->gone = r->gone || code == CONSOLE_GONE;
-    return code;
+    return l->command->run < WORDS_CLEAR_STATS ? show(r, l, err, err_len)
+                                               : change(r, l, err, err_len);
 }
 
 /* ---- completion --------------------------------------------------------------------------- */

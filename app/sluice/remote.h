@@ -12,7 +12,6 @@
 struct remote {
     struct sluice *session; /* the caller's */
     bool json;
-    bool gone; /* the daemon */
 };
 
 /* A console of this program's for r; prompt as is. */

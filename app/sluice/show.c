@@ -36,13 +36,6 @@ static const char help[] =
     "\n"
     "Exit: 0 shown, 2 usage, 3 no daemon. See sluice(1).\n";
 
-static const struct option longs[] = {
-    {"json", no_argument, NULL, OPTIONS_JSON},
-    {"socket", required_argument, NULL, OPTIONS_SOCKET},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 static int show_run(const struct options *o, const struct view *v)
 {
     const struct view_filter all = {0};
@@ -62,25 +55,20 @@ static int show_run(const struct options *o, const struct view *v)
 int command_show(int argc, char **argv)
 {
     struct options o = {0};
-    char safe[64], what[256];
+    char safe[64], names[VIEW_NAMES_MAX], what[VIEW_NAMES_MAX + 32];
     const struct view *v;
-    int opt;
+    int code = options_plain(&o, help, argc, argv);
 
-    while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (opt == 'h') {
-            fputs(help, stdout);
-            return say_flush();
-        }
-        if (!options_take(&o, opt))
-            return options_refused("show", argv, opt);
-    }
+    if (code != OPTIONS_GO)
+        return code;
+    view_names(names, sizeof names);
     if (argc - optind != 1) {
-        snprintf(what, sizeof what, "name one of %s", view_names());
+        snprintf(what, sizeof what, "name one of %s", names);
         return options_wrong("show", what);
     }
     v = view_find(argv[optind]);
     if (v != NULL)
         return show_run(&o, v);
     return say_error(SAY_USAGE, "show %s: not known; name one of %s",
-                     text_safe(safe, sizeof safe, argv[optind]), view_names());
+                     text_safe(safe, sizeof safe, argv[optind]), names);
 }

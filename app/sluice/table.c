@@ -80,3 +80,9 @@ void table_print(const json_t *rows, const struct table_column *columns, FILE *o
     table_line(NULL, columns, width, out);
     json_array_foreach(rows, i, row) table_line(row, columns, width, out);
 }
+
+void table_json(const json_t *value, FILE *out)
+{
+    json_dumpf(value, out, JSON_COMPACT);
+    fputc('\n', out);
+}

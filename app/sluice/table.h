@@ -24,4 +24,7 @@ struct table_column {
 /* Columns are as wide as they must be; numbers stand right. */
 void table_print(const json_t *rows, const struct table_column *columns, FILE *out);
 
+/* As JSON, on one line. */
+void table_json(const json_t *value, FILE *out);
+
 #endif

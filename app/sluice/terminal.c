@@ -103,7 +103,7 @@ static void on_end(int number)
 
 static void on_stop(int number)
 {
-    struct sigaction again = {.sa_handler = on_stop};
+    struct sigaction again = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     int saved = errno;
 
     die_of(number); /* goes on here after SIGCONT */

@@ -28,7 +28,7 @@ static const char help[] =
     "      --once           two looks, an interval apart, as tables, and no more\n"
     "      --json           ... as JSON; units are in the names\n"
     "      --sort ORDER     rate, peer, conn, grant, bytes or lost (rate)\n"
-    "      --filter TEXT    only what has it in peer, port, service, reason, in or out\n"
+    "      --filter TEXT    only what has it in peer, port, service, state, reason, in, out\n"
     "      --ascii          no other characters, whatever the locale says\n"
     "      --socket PATH    the daemon's socket ($SLUICE_SOCKET)\n"
     "\n"
@@ -123,8 +123,7 @@ static int once_print(struct run *r)
         json_t *o = json_pack("{s:I,s:O,s:O}", "uptime_ns", (json_int_t)r->top.uptime_ns, "ports",
                               ports, "conns", flows);
 
-        json_dumpf(o, stdout, JSON_COMPACT);
-        putchar('\n');
+        table_json(o, stdout);
         json_decref(o);
     } else {
         table_print(ports, port_columns, stdout);
@@ -143,6 +142,11 @@ static int once(struct run *r)
     int code = look(r, why, sizeof why);
 
     while (code == SAY_OK && (now = loop_now()) < until) {
+        struct sluice_completion none;
+
+        /* Nothing completes here; a daemon that dies is noticed, or the wait would not wait. */
+        if (sluice_poll(r->loop.session, &none, 1, 0) < 0)
+            break;
         loop_wait(&r->loop, -1, until - now);
         if (loop_signal() != 0)
             return 128 + loop_signal();
@@ -270,7 +274,7 @@ static int live(struct run *r)
     terminal_close();
     if (code == SAY_OK && terminal_signal() != 0)
         code = 128 + terminal_signal();
-    return why[0] != 0 && code == SAY_DAEMON ? say_error(code, "%s", why) : code;
+    return code == SAY_DAEMON ? say_error(code, "%s", why) : code;
 }
 
 /* ---- the command ------------------------------------------------------------------------- */

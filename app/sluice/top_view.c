@@ -242,7 +242,7 @@ static const struct column flow_columns[] = {
     {"PORT", 12, 140, false, flow_port},  {"PEER", 0, 0, false, flow_peer},
     {"SVC", 5, 100, true, flow_service},  {"GRANT", 9, 0, true, flow_grant},
     {"RATE", 9, 0, true, flow_rate},      {SPARK_COLUMN, 12, 64, false, NULL},
-    {"WHY", 8, 50, false, flow_why},      {"LOST", 6, 76, true, flow_lost},
+    {"WHY", 9, 50, false, flow_why},      {"LOST", 6, 76, true, flow_lost},
     {"BYTES", 9, 100, true, flow_bytes},  {"RTT", 9, 110, true, flow_rtt},
 };
 #define FLOW_COLUMNS (sizeof flow_columns / sizeof *flow_columns)
@@ -323,7 +323,7 @@ static void help_put(struct page *p)
         "",
         "Keys:",
         "  r rate  g grant  b bytes  l lost  p peer  c connection: sort; again: backward",
-        "  /       type a filter: part of a peer, port, service, reason, \"in\", \"out\"",
+        "  /       a filter: part of a peer, port, service, state, reason, \"in\", \"out\"",
         "  up, down, page up, page down, home, end: move the list",
         "  space   pause       q   quit       h   back",
         "",
@@ -333,8 +333,8 @@ static void help_put(struct page *p)
         "  that the receiver allows, RATE what moves, of user data; LAST MINUTE is of",
         "  RATE, all bars in one measure. LOST: units missed, or (out) sent again.",
         "WHY, of what we grant: default newcomer capacity loss probe idle ceiling",
-        "  minimum demand queue beside; \"peer\": the other end decides; or the state of",
-        "  what is not open. Meanings: sluice(1).",
+        "  minimum demand queue beside occupancy; \"peer\": the other end decides; or the",
+        "  state of what is not open. Meanings: sluice(1).",
     };
     size_t i;
 

@@ -192,11 +192,14 @@ const struct view *view_find(const char *name)
     return NULL;
 }
 
-const char *view_names(void)
+const char *view_names(char *out, size_t out_len)
 {
-    return "conns, ports, workers, capacity, history, trace, reload, grants, spread, clients, "
-           "neigh, "
-           "port-info, port-stats, port-xstats, conn";
+    size_t len = 0;
+
+    *out = 0;
+    for (size_t i = 0; i < VIEWS && len < out_len; i++)
+        len += (size_t)snprintf(out + len, out_len - len, "%s%s", i > 0 ? ", " : "", views[i].name);
+    return out;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -296,40 +299,25 @@ static void rows_print(const struct view *v, const json_t *rows)
     }
 }
 
-static int json_print(const json_t *top, char *err, size_t err_len)
-{
-    char *text = json_dumps(top, JSON_COMPACT);
-
-    if (text == NULL) {
-        snprintf(err, err_len, "no memory for the text; free some");
-        return -ENOMEM;
-    }
-    puts(text);
-    free(text);
-    return 0;
-}
-
 /* ---- views -------------------------------------------------------------------------------- */
 
-/* What the daemon lists, to json_decref(); *rows are in it. NULL with a line in err. */
-static json_t *list_get(struct sluice *s, const char *source, json_t **rows, int *code, char *err,
-                        size_t err_len)
+json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
+                  size_t err_len)
 {
     char *text = NULL;
-    json_error_t error;
     json_t *top;
 
-    *code = sluice_show(s, source, &text);
-    if (*code < 0) {
+    *status = sluice_show(s, source, &text);
+    if (*status < 0) {
         snprintf(err, err_len, "%s", sluice_error(s));
         return NULL;
     }
-    top = json_loads(text, 0, &error);
+    top = json_loads(text, 0, NULL);
     free(text);
     *rows = json_object_get(top, source);
     if (json_is_array(*rows))
         return top;
-    *code = -EPROTO;
+    *status = -EPROTO;
     snprintf(err, err_len,
              "the daemon's answer makes no sense; use the same version of sluice and "
              "sluiced");
@@ -341,7 +329,7 @@ int view_print(const struct view *v, struct sluice *s, const struct view_filter 
                char *err, size_t err_len)
 {
     int code;
-    json_t *rows, *top = list_get(s, v->source, &rows, &code, err, err_len);
+    json_t *rows, *top = view_list(s, v->source, &rows, &code, err, err_len);
 
     if (top == NULL)
         return code;
@@ -352,7 +340,7 @@ int view_print(const struct view *v, struct sluice *s, const struct view_filter 
                                       : "no such port; show port info all lists them");
         code = -ENOENT;
     } else if (json) {
-        code = json_print(top, err, err_len);
+        table_json(top, stdout);
     } else {
         rows_print(v, rows);
     }
@@ -365,7 +353,7 @@ void view_values(struct sluice *s, const char *view, const char *member,
 {
     char err[256], number[32];
     int code;
-    json_t *rows, *top = list_get(s, view_find(view)->source, &rows, &code, err, sizeof err);
+    json_t *rows, *top = view_list(s, view_find(view)->source, &rows, &code, err, sizeof err);
     json_t *row;
     size_t i;
 

@@ -6,15 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "client/sluice.h"
 #include "sluice/words.h"
 
 struct view;
 
+/* What the daemon lists under that name, to json_decref(); *rows, an array, are in it. NULL with a
+ * line in err and a negative errno in *status. */
+json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
+                  size_t err_len);
+
 /* NULL if nobody knows it. */
 const struct view *view_find(const char *name);
-/* The names of all, with ", " between: for messages. */
-const char *view_names(void);
+/* The names of all, with ", " between, into out: for messages. */
+#define VIEW_NAMES_MAX 256
+const char *view_names(char *out, size_t out_len);
 
 /* Rows to leave out: of other ports (name or number; NULL: none), of other connections. */
 struct view_filter {

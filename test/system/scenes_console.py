@@ -123,6 +123,11 @@ def shots(lab, context):
     status, out, err = run(daemon, "console", stdin="show workers\nshow nonsense\nshow capacity\n")
     if status != 2 or "LCORE" not in out or "CEILING" not in out or "nonsense" not in err:
         raise LabError(f"{status}: {out}{err}")
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run(daemon.command("exec", "show port xstats all"), stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    if done.returncode != 5 or "standard output: " not in done.stderr:
+        raise LabError(f"a full disk: {done}")
     path = lab.path("good.cmd")
     with open(path, "w", encoding="utf-8") as f:
         f.write("# evening\n\nset capacity 2Gbit\nset capacity 1foo\nset capacity 4Gbit\n")

@@ -6,6 +6,7 @@ import signal
 
 from harness import LabError, scenario, sh
 from lab.pair import ADDR_A, ADDR_B, memif_pair
+from lab.process import until
 from terminal import LEAVE, Screen
 
 CAPACITY = "400Mbit"
@@ -92,7 +93,11 @@ def top_ends(lab, context):
         raise LabError(f"a daemon that is gone: status {screen.popen.returncode}, "
                        f"{screen.raw[-300:]!r}")
     screen.check_restored("a daemon that is gone")
-    a.stop()
+    once = a.sluice("once", "top", "--once", "-i", "600")
+    until(lambda: len(a.show("clients")) > 1, 20, "the first look")
+    a.kill()
+    if once.wait(30) != 3 or "sluice: " not in once.err():  # long before it was to look again
+        raise LabError(f"--once, and the daemon is gone: {once.tail()}")
 
 
 @scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours")

@@ -104,6 +104,18 @@ std::set<std::string> expected(const std::string &line, size_t begun)
 
 using Words = std::set<std::string>;
 
+TEST(Grammar, JoinsWords)
+{
+    const char *const words[] = {"set", "capacity", "5Gbit"};
+    char line[18];
+
+    EXPECT_TRUE(grammar_join(line, sizeof line, words, 2));
+    EXPECT_STREQ(line, "set capacity");
+    EXPECT_FALSE(grammar_join(line, sizeof line, words, 3)); // no room for the 0
+    EXPECT_TRUE(grammar_join(line, sizeof line, words, 0));
+    EXPECT_STREQ(line, "");
+}
+
 } // namespace
 
 TEST(Grammar, TheTableIsWhole)
