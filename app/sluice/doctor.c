@@ -12,6 +12,7 @@
 #include "sluice/command.h"
 #include "sluice/options.h"
 #include "sluice/say.h"
+#include "sluice/table.h"
 #include "sluice/text.h"
 
 static const char help[] =
@@ -119,8 +120,7 @@ static int report_end(struct report *r, bool as_json)
         json_t *o = json_pack("{s:o,s:i,s:i}", "findings", r->json, "bad", (int)r->bad, "warnings",
                               (int)r->warnings);
 
-        json_dumpf(o, stdout, JSON_COMPACT);
-        putchar('\n');
+        table_json(o, stdout);
         json_decref(o);
     } else if (!r->quiet) {
         printf("%u wrong, %u warnings\n", r->bad, r->warnings);
@@ -158,7 +158,7 @@ int command_doctor(int argc, char **argv)
         return options_wrong("doctor", "--root names no folder");
     if (d.daemon == NULL)
         d.daemon = daemon_find(found, sizeof found);
-    d.socket = o.socket != NULL ? o.socket : getenv("SLUICE_SOCKET");
+    d.socket = options_socket(&o);
     d.ctx = &r;
     r.quiet = o.quiet;
     r.json = o.json ? json_array() : NULL;

@@ -6,11 +6,13 @@
 #ifndef SLUICE_COMMAND_DOCTOR_H
 #define SLUICE_COMMAND_DOCTOR_H
 
+#include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define DOCTOR_TEXT  512
+#define DOCTOR_PATH  1024
 #define DOCTOR_PORTS 16
 
 enum doctor_level {
@@ -59,6 +61,12 @@ void doctor_run(struct doctor *d);
 __attribute__((format(printf, 4, 5))) void doctor_tell(const struct doctor *d, const char *check,
                                                        enum doctor_level level, const char *format,
                                                        ...);
+/* A path below the root, into out. */
+__attribute__((format(printf, 3, 4))) const char *
+doctor_path(const struct doctor *d, char out[DOCTOR_PATH], const char *format, ...);
+/* How many paths fit a pattern below the root; g: to be let go by globfree(). */
+__attribute__((format(printf, 3, 4))) size_t doctor_glob(const struct doctor *d, glob_t *g,
+                                                         const char *format, ...);
 /* The first bytes of a file, white space at its end cut off; false: there is none. */
 __attribute__((format(printf, 4, 5))) bool doctor_read(const struct doctor *d, char *out,
                                                        size_t out_len, const char *format, ...);

@@ -16,31 +16,18 @@
 #include "base/value.h"
 #include "sluice/doctor.h"
 
-static char *stripped(char *text)
-{
-    size_t len;
-
-    while (isspace((unsigned char)*text))
-        text++;
-    len = strlen(text);
-    while (len > 0 && isspace((unsigned char)text[len - 1]))
-        len--;
-    text[len] = 0;
-    return text;
-}
-
 static struct doctor_port *conf_section(struct doctor_conf *c, char *name)
 {
     struct doctor_port *p;
 
     name[strcspn(name, "]")] = 0;
-    name = stripped(name);
+    name = value_strip(name);
     if (strncmp(name, "port", 4) != 0 || !isspace((unsigned char)name[4]) ||
         c->n_ports == DOCTOR_PORTS)
         return NULL;
     p = &c->ports[c->n_ports++];
     *p = (struct doctor_port){.mtu_bytes = 1500};
-    snprintf(p->name, sizeof p->name, "%s", stripped(name + 4));
+    snprintf(p->name, sizeof p->name, "%s", value_strip(name + 4));
     return p;
 }
 
@@ -64,25 +51,23 @@ static void conf_key(struct doctor_conf *c, struct doctor_port *p, const char *k
 void doctor_conf_read(struct doctor *d)
 {
     struct doctor_port *port = NULL;
-    char path[1024], line[512];
+    char path[DOCTOR_PATH], line[512];
     FILE *f;
 
     d->conf = (struct doctor_conf){.poll = true, .lock = true};
     snprintf(d->conf.socket, sizeof d->conf.socket, "/run/sluice/sluiced.sock");
-    snprintf(path, sizeof path, "%s%s", d->root, d->config);
-    f = fopen(path, "re");
+    f = fopen(doctor_path(d, path, "%s", d->config), "re");
     d->conf_there = f != NULL;
     while (f != NULL && fgets(line, sizeof line, f) != NULL) {
         char *text, *equal;
 
-        line[strcspn(line, "#")] = 0;
-        text = stripped(line);
+        text = value_line(line);
         equal = strchr(text, '=');
         if (*text == '[') {
             port = conf_section(&d->conf, text + 1);
         } else if (equal != NULL) {
             *equal = 0;
-            conf_key(&d->conf, port, stripped(text), stripped(equal + 1));
+            conf_key(&d->conf, port, value_strip(text), value_strip(equal + 1));
         }
     }
     if (f != NULL)
@@ -91,14 +76,28 @@ void doctor_conf_read(struct doctor *d)
 
 /* ---- what sluiced says of it --------------------------------------------------------------- */
 
-/* Runs sluiced --check: its exit status, -1 if it cannot be run, and the last line it said. */
+/* All that comes, so that who says it need not stop; the first bytes are kept. */
+static void pipe_take(int fd, char *said, size_t said_len)
+{
+    char more[512];
+    size_t n = 0;
+    ssize_t got;
+
+    while ((got = read(fd, more, sizeof more)) > 0 || (got < 0 && errno == EINTR)) {
+        size_t fits = got < 0 ? 0 : (size_t)got < said_len - 1 - n ? (size_t)got : said_len - 1 - n;
+
+        memcpy(said + n, more, fits);
+        n += fits;
+    }
+    said[n] = 0;
+}
+
+/* Runs sluiced --check: its exit status, -1 if it cannot be run, and how what it said begins. */
 static int conf_check(const char *program, char *path, char *said, size_t said_len)
 {
     char *args[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--check", path, NULL};
     posix_spawn_file_actions_t actions;
     int out[2], status = -1;
-    size_t n = 0;
-    ssize_t got;
     pid_t pid;
 
     *said = 0;
@@ -112,10 +111,9 @@ static int conf_check(const char *program, char *path, char *said, size_t said_l
         pid = -1;
     posix_spawn_file_actions_destroy(&actions);
     close(out[1]);
-    while (pid > 0 && n + 1 < said_len && (got = read(out[0], said + n, said_len - 1 - n)) > 0)
-        n += (size_t)got;
+    if (pid > 0)
+        pipe_take(out[0], said, said_len);
     close(out[0]);
-    said[n] = 0;
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
         return -1;
     return WEXITSTATUS(status);
@@ -123,7 +121,7 @@ static int conf_check(const char *program, char *path, char *said, size_t said_l
 
 void doctor_config(struct doctor *d)
 {
-    char path[1024], said[DOCTOR_TEXT], *text;
+    char path[DOCTOR_PATH], said[DOCTOR_TEXT], *text;
     int status;
 
     if (!d->conf_there) {
@@ -137,7 +135,7 @@ void doctor_config(struct doctor *d)
     }
     if (d->daemon == NULL)
         return;
-    snprintf(path, sizeof path, "%s%s", d->root, d->config);
+    doctor_path(d, path, "%s", d->config);
     status = conf_check(d->daemon, path, said, sizeof said);
     text = strncmp(said, "sluiced: ", 9) == 0 ? said + 9 : said;
     text[strcspn(text, "\n")] = 0;

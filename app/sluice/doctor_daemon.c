@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
+#include "sluice/daemon_pid.h"
 #include "sluice/doctor.h"
 
 #define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
@@ -17,46 +15,50 @@
 void doctor_socket(struct doctor *d)
 {
     const char *path = d->socket != NULL ? d->socket : d->conf.socket;
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    struct ucred who = {.pid = 0};
-    socklen_t len = sizeof who;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+    char below[DOCTOR_PATH];
+    int pid = daemon_pid(doctor_path(d, below, "%s", path));
 
-    d->pid = 0;
-    if (fd < 0 || strlen(d->root) + strlen(path) >= sizeof a.sun_path) {
+    d->pid = pid > 0 ? pid : 0;
+    switch (pid < 0 ? -pid : 0) {
+    case 0:
+        doctor_tell(d, "socket", DOCTOR_GOOD, "%s: process %d answers there", path, pid);
+        return;
+    case ENAMETOOLONG:
         doctor_tell(d, "socket", DOCTOR_BAD, "%s: the path is too long\nshorten socket in %s", path,
                     d->config);
-        if (fd >= 0)
-            close(fd);
         return;
-    }
-    memcpy(a.sun_path, d->root, strlen(d->root));
-    memcpy(a.sun_path + strlen(d->root), path, strlen(path) + 1);
-    err = connect(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
-    if (err == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
-        d->pid = (int)who.pid;
-    close(fd);
-    if (err == 0)
-        doctor_tell(d, "socket", DOCTOR_GOOD, "%s: process %d answers there", path, d->pid);
-    else if (err == EAGAIN)
+    case EAGAIN:
         doctor_tell(d, "socket", DOCTOR_BAD,
                     "%s: the daemon does not take new applications\n"
                     "systemctl restart sluiced   # and see what it said: journalctl -u sluiced",
                     path);
-    else if (err == EACCES || err == EPERM)
+        return;
+    case EACCES:
+    case EPERM:
         doctor_tell(d, "socket", DOCTOR_BAD,
                     "%s: you may not open it\n"
                     "usermod -aG $(stat -c %%G %s) $USER   # then log in again",
                     path, path);
-    else if (err == ECONNREFUSED)
+        return;
+    case ECONNREFUSED:
         doctor_tell(d, "socket", DOCTOR_WARNING,
                     "%s: left behind by a daemon that is dead\n"
                     "systemctl start sluiced   # replaces it",
                     path);
-    else
+        return;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: cannot be tried: %s\nulimit -n 1024   # or end other programs", path,
+                    strerror(-pid));
+        return;
+    default:
         doctor_tell(d, "socket", DOCTOR_WARNING,
                     "%s: no daemon runs\nsystemctl start sluiced   # or: sluiced -l 0,1 -- -c %s",
                     path, d->config);
+    }
 }
 
 /* Value of "Name: ..." in a file of such lines; NULL: it is not there. */

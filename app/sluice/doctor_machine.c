@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hugepages, the clock and the CPUs. See doctor.h. */
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +7,6 @@
 #include "sluice/doctor.h"
 
 #define HUGE "/sys/kernel/mm/hugepages"
-
-/* Names that fit a pattern below the root; to be let go by globfree(). */
-static size_t tree_glob(const struct doctor *d, const char *pattern, glob_t *g)
-{
-    char path[1024];
-
-    snprintf(path, sizeof path, "%s%s", d->root, pattern);
-    return glob(path, 0, NULL, g) == 0 ? g->gl_pathc : 0;
-}
 
 static const char *after(const char *path, const char *part)
 {
@@ -30,18 +20,15 @@ static const char *after(const char *path, const char *part)
 /* A machine of several nodes: pages of each, for a NIC's memory is on its own. */
 static void hugepage_nodes(const struct doctor *d)
 {
-    glob_t g = {0}, sizes;
-    size_t n = tree_glob(d, "/sys/devices/system/node/node[0-9]*", &g), n_sizes, i, k;
+    glob_t g, sizes;
+    size_t n = doctor_glob(d, &g, "/sys/devices/system/node/node[0-9]*"), n_sizes, i, k;
 
     for (i = 0; n > 1 && i < n; i++) {
         const char *node = after(g.gl_pathv[i], "/system/node/");
-        char pattern[256];
         long pages = 0;
 
-        snprintf(pattern, sizeof pattern, "/sys/devices/system/node/%.32s/hugepages/hugepages-*kB",
-                 node);
-        memset(&sizes, 0, sizeof sizes);
-        n_sizes = tree_glob(d, pattern, &sizes);
+        n_sizes =
+            doctor_glob(d, &sizes, "/sys/devices/system/node/%s/hugepages/hugepages-*kB", node);
         for (k = 0; k < n_sizes; k++)
             pages += doctor_number(d, "/sys/devices/system/node/%.32s/hugepages/%s/nr_hugepages",
                                    node, after(sizes.gl_pathv[k], "/hugepages/"));
@@ -58,8 +45,8 @@ static void hugepage_nodes(const struct doctor *d)
 
 void doctor_hugepages(struct doctor *d)
 {
-    glob_t g = {0};
-    size_t n = tree_glob(d, HUGE "/hugepages-*kB", &g), i;
+    glob_t g;
+    size_t n = doctor_glob(d, &g, HUGE "/hugepages-*kB"), i;
     unsigned long long have = 0, unused = 0;
 
     for (i = 0; i < n; i++) {
@@ -167,8 +154,8 @@ static unsigned list_count(const char *list)
 
 static void cpu_governor(const struct doctor *d)
 {
-    glob_t g = {0};
-    size_t n = tree_glob(d, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", &g), i;
+    glob_t g;
+    size_t n = doctor_glob(d, &g, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"), i;
     unsigned slow = 0;
     char name[64] = "", last[64] = "";
 

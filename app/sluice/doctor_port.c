@@ -40,13 +40,11 @@ static bool is_pci(const char *name)
 
 static bool any_entry(const struct doctor *d, const char *folder)
 {
-    char path[512];
+    char path[DOCTOR_PATH];
     struct dirent *e;
     bool any = false;
-    DIR *dir;
+    DIR *dir = opendir(doctor_path(d, path, "%s", folder));
 
-    snprintf(path, sizeof path, "%s%s", d->root, folder);
-    dir = opendir(path);
     while (dir != NULL && (e = readdir(dir)) != NULL)
         any = any || e->d_name[0] != '.';
     if (dir != NULL)

@@ -29,14 +29,23 @@ void doctor_tell(const struct doctor *d, const char *check, enum doctor_level le
     d->tell(d->ctx, &f);
 }
 
-#define TREE_PATH 1024
-
-static void tree_path(const struct doctor *d, char out[TREE_PATH], const char *format, va_list args)
+static void tree_path(const struct doctor *d, char out[DOCTOR_PATH], const char *format,
+                      va_list args)
 {
-    size_t len = (size_t)snprintf(out, TREE_PATH, "%s", d->root);
+    size_t len = (size_t)snprintf(out, DOCTOR_PATH, "%s", d->root);
 
-    if (len < TREE_PATH)
-        vsnprintf(out + len, TREE_PATH - len, format, args);
+    if (len < DOCTOR_PATH)
+        vsnprintf(out + len, DOCTOR_PATH - len, format, args);
+}
+
+const char *doctor_path(const struct doctor *d, char out[DOCTOR_PATH], const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    tree_path(d, out, format, args);
+    va_end(args);
+    return out;
 }
 
 static bool tree_text(const char *path, char *out, size_t out_len)
@@ -57,7 +66,7 @@ static bool tree_text(const char *path, char *out, size_t out_len)
 
 bool doctor_read(const struct doctor *d, char *out, size_t out_len, const char *format, ...)
 {
-    char path[TREE_PATH];
+    char path[DOCTOR_PATH];
     va_list args;
 
     va_start(args, format);
@@ -68,7 +77,7 @@ bool doctor_read(const struct doctor *d, char *out, size_t out_len, const char *
 
 long doctor_number(const struct doctor *d, const char *format, ...)
 {
-    char path[TREE_PATH], text[64], *end;
+    char path[DOCTOR_PATH], text[64], *end;
     va_list args;
     long n;
 
@@ -83,7 +92,7 @@ long doctor_number(const struct doctor *d, const char *format, ...)
 
 bool doctor_there(const struct doctor *d, const char *format, ...)
 {
-    char path[TREE_PATH];
+    char path[DOCTOR_PATH];
     va_list args;
 
     va_start(args, format);
@@ -94,7 +103,7 @@ bool doctor_there(const struct doctor *d, const char *format, ...)
 
 bool doctor_link(const struct doctor *d, char *out, size_t out_len, const char *format, ...)
 {
-    char path[TREE_PATH], to[TREE_PATH];
+    char path[DOCTOR_PATH], to[DOCTOR_PATH];
     const char *last;
     va_list args;
     ssize_t n;
@@ -109,4 +118,16 @@ bool doctor_link(const struct doctor *d, char *out, size_t out_len, const char *
     last = strrchr(to, '/');
     snprintf(out, out_len, "%s", last != NULL ? last + 1 : to);
     return true;
+}
+
+size_t doctor_glob(const struct doctor *d, glob_t *g, const char *format, ...)
+{
+    char path[DOCTOR_PATH];
+    va_list args;
+
+    va_start(args, format);
+    tree_path(d, path, format, args);
+    va_end(args);
+    memset(g, 0, sizeof *g);
+    return glob(path, 0, NULL, g) == 0 ? g->gl_pathc : 0;
 }

@@ -2,13 +2,14 @@
 /* See config_scan.h. */
 #include "sluiced/config_scan.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_cfgfile.h>
+
+#include "base/value.h"
 
 struct scan {
     struct config_map *map;
@@ -34,20 +35,6 @@ __attribute__((format(printf, 2, 3))) static int scan_error(struct scan *s, cons
     return -EINVAL;
 }
 
-/* Cuts white space off both ends, in place. */
-static char *text_strip(char *text)
-{
-    size_t len;
-
-    while (isspace((unsigned char)*text))
-        text++;
-    len = strlen(text);
-    while (len > 0 && isspace((unsigned char)text[len - 1]))
-        len--;
-    text[len] = '\0';
-    return text;
-}
-
 static int map_add(struct scan *s, const char *key)
 {
     struct config_line *l;
@@ -70,11 +57,11 @@ static int scan_section(struct scan *s, char *text)
     s->section[0] = '\0';
     if (end == NULL)
         return scan_error(s, "\"%.60s\": a section without its ']'; write [name]", text);
-    if (*text_strip(end + 1) != '\0')
+    if (*value_strip(end + 1) != '\0')
         return scan_error(s, "\"%.60s\" follows a section's ']'; put it on a line of its own",
-                          text_strip(end + 1));
+                          value_strip(end + 1));
     *end = '\0';
-    name = text_strip(text + 1);
+    name = value_strip(text + 1);
     if (*name == '\0')
         return scan_error(s, "a section without a name; write [daemon] or [port NAME]");
     if (strlen(name) >= sizeof s->section)
@@ -99,8 +86,8 @@ static int scan_key(struct scan *s, char *text)
                           "key and its value, or # before a comment",
                           text);
     *equal = '\0';
-    key = text_strip(text);
-    value = text_strip(equal + 1);
+    key = value_strip(text);
+    value = value_strip(equal + 1);
     if (*key == '\0')
         return scan_error(s, "\"= %.60s\": a value without a key; write key = value", value);
     if (s->section[0] == '\0')
@@ -122,12 +109,7 @@ static int scan_key(struct scan *s, char *text)
 
 static int scan_line(struct scan *s, char *text)
 {
-    char *comment = strchr(text, '#');
-
-    /* As rte_cfgfile has it: only the first # of a line is looked at. */
-    if (comment != NULL && (comment == text || comment[-1] != '\\'))
-        *comment = '\0';
-    text = text_strip(text);
+    text = value_line(text);
     if (*text == '\0')
         return 0;
     return *text == '[' ? scan_section(s, text) : scan_key(s, text);

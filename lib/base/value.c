@@ -238,6 +238,28 @@ const char *value_time_text(uint64_t time_ns, char *buf)
     return text_scale(time_ns, 1000, names, buf);
 }
 
+char *value_strip(char *text)
+{
+    size_t len;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    len = strlen(text);
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
+        len--;
+    text[len] = '\0';
+    return text;
+}
+
+char *value_line(char *line)
+{
+    char *comment = strchr(line, '#');
+
+    if (comment != NULL && (comment == line || comment[-1] != '\\'))
+        *comment = '\0';
+    return value_strip(line);
+}
+
 unsigned int value_distance(const char *a, const char *b)
 {
     unsigned int row[3][64], i, j;

@@ -33,6 +33,12 @@ const char *value_rate_text(uint64_t rate_Bps, char *buf);
 const char *value_size_text(uint64_t size_bytes, char *buf);
 const char *value_time_text(uint64_t time_ns, char *buf);
 
+/* In place, where the text then begins: without white space at both ends; a line of a configuration
+ * also without a comment: what follows its first '#', unless that stands behind a backslash (as
+ * rte_cfgfile has it). */
+char *value_strip(char *text);
+char *value_line(char *line);
+
 /* The number of edits (insert, delete, replace, swap) from a to b, letter case ignored; for
  * "did you mean". Texts longer than 63 bytes count as far away. */
 unsigned int value_distance(const char *a, const char *b);

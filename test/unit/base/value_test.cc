@@ -226,6 +226,25 @@ TEST(Value, LargestValuesFitTheText)
     EXPECT_LT(strlen(value_time_text(UINT64_MAX, buf)), (size_t)VALUE_TEXT_MAX);
 }
 
+TEST(Value, LinesOfAConfiguration)
+{
+    const struct {
+        const char *line, *text;
+    } cases[] = {
+        {"", ""},           {" \t a = b\r\n", "a = b"},        {"a = b # why", "a = b"},
+        {"# a = b", ""},    {" a = \\#1 # 2", "a = \\#1 # 2"}, // only the first # is looked at
+        {"\\# a", "\\# a"},
+    };
+
+    for (const auto &c : cases) {
+        std::string line = c.line;
+
+        EXPECT_STREQ(value_line(line.data()), c.text) << c.line;
+    }
+    std::string text = " a # b ";
+    EXPECT_STREQ(value_strip(text.data()), "a # b");
+}
+
 TEST(Value, Distance)
 {
     EXPECT_EQ(value_distance("capacity", "capacity"), 0u);

@@ -321,6 +321,8 @@ TEST(Doctor, AsksTheDaemonAboutItsConfiguration)
         {"#!/bin/sh\n[ \"$1\" = --check ] && grep -q memif \"$2\"\n", DOCTOR_GOOD, "is good"},
         {"#!/bin/sh\necho \"sluiced: FILE:3: [port p0] mtu: it is wrong\" >&2; exit 3\n",
          DOCTOR_BAD, "FILE:3: [port p0] mtu: it is wrong"},
+        {"#!/bin/sh\necho 'sluiced: FILE:3: it is wrong' >&2; seq 99999 >&2; exit 3\n", DOCTOR_BAD,
+         "FILE:3: it is wrong"},
         {"#!/bin/sh\nexit 127\n", DOCTOR_WARNING, "could not be checked"},
     };
 
