@@ -35,9 +35,10 @@ const char options_help[] =
     "                 another name for each daemon on one machine\n"
     "  --vdev ARGS    a software port; or vdev = ARGS in the configuration\n"
     "\n"
-    "Stops on SIGINT and SIGTERM. Exit status: 0 stopped as asked, 1 fault while\n"
-    "running, 2 command line, 3 configuration, 4 EAL (rights, hugepages, memory,\n"
-    "lcores), 5 port, 6 socket. Trusted networks only: nothing is encrypted yet.\n"
+    "Stops on SIGINT and SIGTERM, reads the configuration anew on SIGHUP. Exit\n"
+    "status: 0 stopped as asked, 1 fault while running, 2 command line,\n"
+    "3 configuration, 4 EAL (rights, hugepages, memory, lcores), 5 port, 6 socket.\n"
+    "Trusted networks only: nothing is encrypted yet.\n"
     "Manual: sluiced(8).\n";
 
 enum {

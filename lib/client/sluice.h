@@ -141,7 +141,9 @@ struct sluice_stats {
 /* Refreshed by the daemon about every 10 ms. */
 void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
 
-/* What the daemon shows: what is "conns" or "ports"; JSON text to free(). */
+/* What the daemon shows, as JSON text to free(): an object with "uptime_ns" and an array named as
+ * what: "conns", "ports", "workers", "capacity", "history", "trace", "reload", "spread", "clients",
+ * "neigh", "port-stats" or "port-xstats" (sluice(1), show). -EINVAL: nothing is called that. */
 int sluice_show(struct sluice *s, const char *what, char **json);
 /* Has the daemon do what sluice-console(7) says that it can: line is such as "set capacity 5Gbit";
  * answer (answer_len bytes) gets a remark of one line, or "". -EPERM: only root and the daemon's
