@@ -11,6 +11,7 @@
 
 #include "sluice/command.h"
 #include "sluice/options.h"
+#include "sluice/program.h"
 #include "sluice/say.h"
 #include "sluice/table.h"
 #include "sluice/text.h"
@@ -94,26 +95,6 @@ static void report_take(void *ctx, const struct doctor_finding *f)
     json_array_append_new(r->json, o);
 }
 
-/* sluiced beside this program, or that of the build tree; else of the PATH. */
-static const char *daemon_find(char *out, size_t out_len)
-{
-    static const char *const places[] = {"sluiced", "../sbin/sluiced", "../sluiced/sluiced"};
-    char self[512], *slash;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    size_t i;
-
-    self[n > 0 ? n : 0] = 0;
-    slash = strrchr(self, '/');
-    if (slash != NULL)
-        *slash = 0;
-    for (i = 0; slash != NULL && i < sizeof places / sizeof *places; i++) {
-        snprintf(out, out_len, "%s/%s", self, places[i]);
-        if (access(out, X_OK) == 0 && strcmp(out + strlen(out) - 8, "/sluiced") == 0)
-            return out;
-    }
-    return "sluiced";
-}
-
 static int report_end(struct report *r, bool as_json)
 {
     if (as_json) {
@@ -157,7 +138,7 @@ int command_doctor(int argc, char **argv)
     if (d.root[0] != 0 && access(d.root, X_OK) != 0)
         return options_wrong("doctor", "--root names no folder");
     if (d.daemon == NULL)
-        d.daemon = daemon_find(found, sizeof found);
+        d.daemon = program_find("sluiced", found, sizeof found);
     d.socket = options_socket(&o);
     d.ctx = &r;
     r.quiet = o.quiet;

@@ -63,10 +63,10 @@ static int exec_talk(struct exec *x, struct console *c)
     return code != CONSOLE_OK || c->quit ? code : console_talk(c);
 }
 
-static int exec_run(struct exec *x, int (*talk)(struct exec *x, struct console *c))
+static int exec_run(struct exec *x, bool stays, int (*talk)(struct exec *x, struct console *c))
 {
     char err[512];
-    struct remote r = {.json = x->options.json};
+    struct remote r = {.socket = x->options.socket, .json = x->options.json, .stays = stays};
     struct console c;
     int code;
 
@@ -74,6 +74,7 @@ static int exec_run(struct exec *x, int (*talk)(struct exec *x, struct console *
         return say_error(SAY_DAEMON, "%s", err);
     remote_console(&r, "sluice", "sluice> ", &c);
     code = talk(x, &c);
+    remote_close(&r);
     sluice_close(r.session);
     return code;
 }
@@ -90,7 +91,7 @@ int command_exec(int argc, char **argv)
     if (!grammar_join(x.line, sizeof x.line, (const char *const *)argv + optind,
                       (unsigned)(argc - optind)))
         return options_wrong("exec", "the command is too long; put it into a file, and load it");
-    return exec_run(&x, exec_one);
+    return exec_run(&x, false, exec_one);
 }
 
 int command_console(int argc, char **argv)
@@ -111,5 +112,5 @@ int command_console(int argc, char **argv)
     if (optind != argc)
         return options_wrong("console", "it takes no words; sluice exec does");
     setlocale(LC_CTYPE, "");
-    return exec_run(&x, exec_talk);
+    return exec_run(&x, true, exec_talk);
 }

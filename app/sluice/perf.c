@@ -2,8 +2,11 @@
 /* sluice perf: the command line. */
 #include "sluice/perf.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "sluice/command.h"
 #include "sluice/say.h"
@@ -29,6 +32,7 @@ static const char help[] =
     "Both:\n"
     "      --memory SIZE     cycled through per direction (128M); server: most that a client gets "
     "(1G)\n"
+    "      --parent PID      end with the process PID, which has started it\n"
     "      --rates FILE      write bytes, granted and momentary rate every 10 ms as CSV\n"
     "      --json            result as JSON; -q, --quiet  no lines but the result\n"
     "      --socket PATH     the daemon's socket ($SLUICE_SOCKET)\n"
@@ -43,6 +47,7 @@ enum {
     OPT_GO_BACK_N,
     OPT_CHECK,
     OPT_MEMORY,
+    OPT_PARENT,
 };
 
 static const struct option longs[] = {
@@ -61,6 +66,7 @@ static const struct option longs[] = {
     {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
     {"check", no_argument, NULL, OPT_CHECK},
     {"memory", required_argument, NULL, OPT_MEMORY},
+    {"parent", required_argument, NULL, OPT_PARENT},
     {NULL, 0, NULL, 0},
 };
 
@@ -99,6 +105,10 @@ static int perf_option_value(struct perf_config *c, int opt)
         break;
     case OPT_MEMORY:
         code = options_size("--memory", PERF_RECORD_BYTES, PERF_MEMORY_MAX, &c->memory_bytes);
+        break;
+    case OPT_PARENT:
+        code = options_number("--parent", 1, INT32_MAX, &n);
+        c->parent = (uint32_t)n;
         break;
     }
     return code;
@@ -141,6 +151,17 @@ static int perf_options(struct perf_config *c, const char *short_options, int ar
     return code;
 }
 
+/* SAY_OK, or an exit code with what is wrong said. */
+static int perf_parent(const struct perf_config *c)
+{
+    if (c->parent == 0)
+        return SAY_OK;
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == (pid_t)c->parent)
+        return SAY_OK;
+    return say_error(SAY_LOCAL, "--parent %u: that process has not started this one, or has ended",
+                     c->parent);
+}
+
 static int perf_client_command(int argc, char **argv)
 {
     struct perf_config c = {
@@ -164,7 +185,8 @@ static int perf_client_command(int argc, char **argv)
         return options_wrong("perf", "--sync sends on one connection, in one direction");
     if (c.request_given && c.request_bytes == 0 && c.total_bytes != 0)
         return options_wrong("perf", "requests of 0 bytes need --time, not --bytes");
-    return perf_client(&c);
+    code = perf_parent(&c);
+    return code == SAY_OK ? perf_client(&c) : code;
 }
 
 static int perf_server_command(int argc, char **argv)
@@ -181,7 +203,8 @@ static int perf_server_command(int argc, char **argv)
         return options_wrong("perf", "what is measured is the client's to say");
     if (c.port == 0)
         c.port = SLUICE_PORT_DEFAULT;
-    return perf_server(&c);
+    code = perf_parent(&c);
+    return code == SAY_OK ? perf_server(&c) : code;
 }
 
 int command_perf(int argc, char **argv)

@@ -26,6 +26,7 @@ struct perf_config {
     uint64_t memory_bytes; /* per direction, all streams together */
     uint64_t interval_ns;  /* 0: no lines */
     uint32_t streams, outstanding;
+    uint32_t parent; /* it ends with this process, which started it; 0: it does not */
     bool bidir, reverse, go_back_n, sync, check, one_off;
 };
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sluice/remote_perf.h"
 #include "sluice/view.h"
 #include "sluice/words.h"
 
@@ -60,8 +61,18 @@ static int remote_run(void *ctx, const struct grammar_line *l, char *err, size_t
 {
     struct remote *r = ctx;
 
-    return l->command->run < WORDS_CLEAR_STATS ? show(r, l, err, err_len)
-                                               : change(r, l, err, err_len);
+    switch (l->command->run) {
+    case WORDS_START_PERF:
+        return remote_perf_start(r, l, err, err_len);
+    case WORDS_SHOW_PERF:
+        return remote_perf_show(r, err, err_len);
+    case WORDS_STOP_PERF:
+        return remote_perf_stop(r, err, err_len);
+    default:
+        remote_perf_notice(r);
+        return l->command->run < WORDS_SHOW_PERF ? show(r, l, err, err_len)
+                                                 : change(r, l, err, err_len);
+    }
 }
 
 /* ---- completion --------------------------------------------------------------------------- */
@@ -88,6 +99,8 @@ static void remote_values(void *ctx, const struct grammar_kind *kind, grammar_fo
         view_values(r->session, "ports", "name", value_pass, &p);
     else if (strcmp(kind->name, "CONN") == 0)
         view_values(r->session, "conns", "conn", value_pass, &p);
+    else if (strcmp(kind->name, "PEER") == 0)
+        view_values(r->session, "neigh", "address", value_pass, &p);
 }
 
 void remote_console(struct remote *r, const char *program, const char *prompt, struct console *out)
@@ -101,4 +114,9 @@ void remote_console(struct remote *r, const char *program, const char *prompt, s
         .ctx = r,
         .stop_fd = -1,
     };
+}
+
+void remote_close(struct remote *r)
+{
+    remote_perf_close(r);
 }

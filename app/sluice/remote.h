@@ -8,13 +8,19 @@
 
 #include "client/sluice.h"
 #include "sluice/console.h"
+#include "sluice/perf_job.h"
 
 struct remote {
     struct sluice *session; /* the caller's */
+    const char *socket;     /* where that is; NULL: libsluice's default */
     bool json;
+    bool stays; /* for more than a command or a file: there may be things in its background */
+    struct perf_job perf; /* our own; none at first */
 };
 
 /* A console of this program's for r; prompt as is. */
 void remote_console(struct remote *r, const char *program, const char *prompt, struct console *out);
+/* Ends what it has started, before its session is closed. */
+void remote_close(struct remote *r);
 
 #endif

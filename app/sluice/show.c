@@ -25,6 +25,7 @@ static const char help[] =
     "  reload    when the configuration was last read anew, and what was wrong with it\n"
     "  grants    what was granted to whom, why, and what was set by hand\n"
     "  spread    how delays, rates and latencies of requests vary, to the next power of two\n"
+    "  path      how paths of open connections are: RTT, rate, losses, delays, repeats\n"
     "  clients   applications: who, their memory and services\n"
     "  neigh     neighbours: which MAC address an IP address has\n"
     "  port-info, port-stats, port-xstats\n"

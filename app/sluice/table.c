@@ -33,6 +33,10 @@ static const char *table_cell(char out[TABLE_CELL], const json_t *row,
         return text_rate(out, TABLE_CELL, n);
     case TABLE_TIME:
         return text_time(out, TABLE_CELL, (uint64_t)n);
+    case TABLE_PPM:
+        snprintf(out, TABLE_CELL, n > 0 && n < 100 ? "<0.01 %%" : "%.*f %%", n > 0 ? 2 : 0,
+                 n / 1e4);
+        return out;
     default:
         snprintf(out, TABLE_CELL, "%.0f", n);
         return out;

@@ -14,6 +14,7 @@ enum table_format {
     TABLE_RATE, /* bytes per second, shown in bits; 0: "-" */
     TABLE_TIME, /* ns; 0: "-" */
     TABLE_FLAG, /* true: "yes" */
+    TABLE_PPM,  /* millionths, shown in % */
 };
 
 struct table_column {

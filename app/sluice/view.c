@@ -121,6 +121,25 @@ static const struct table_column spread[] = {
     {NULL, NULL, TABLE_TEXT},
 };
 
+static const struct table_column path[] = {
+    {"port", "PORT", TABLE_TEXT},
+    {"worker", "WORKER", TABLE_COUNT},
+    {"conn", "CONN", TABLE_COUNT},
+    {"peer", "PEER", TABLE_TEXT},
+    {"rtt_ns", "RTT", TABLE_TIME},
+    {"unit_bytes", "UNIT", TABLE_COUNT},
+    {"rx_rate_Bps", "GRANTED", TABLE_RATE},
+    {"rx_why", "WHY", TABLE_TEXT},
+    {"rx_path_Bps", "PATH RATE", TABLE_RATE},
+    {"rx_momentary_Bps", "RX RATE", TABLE_RATE},
+    {"rx_lost_ppm", "LOST", TABLE_PPM},
+    {"increment_p50_ns", "DELAY P50", TABLE_TIME},
+    {"increment_p99_ns", "P99", TABLE_TIME},
+    {"tx_rate_Bps", "GRANTED TO US", TABLE_RATE},
+    {"tx_repeats_ppm", "REPEATED", TABLE_PPM},
+    {NULL, NULL, TABLE_TEXT},
+};
+
 static const struct table_column clients[] = {
     {"session", "SESSION", TABLE_COUNT},
     {"pid", "PID", TABLE_COUNT},
@@ -163,7 +182,7 @@ static const struct table_column port_xstats[] = {
 
 static const struct view {
     const char *name;
-    const char *source;                 /* the daemon's list */
+    const char *source;                 /* the daemon's list; NULL: made here */
     const struct table_column *columns; /* NULL: a record of each row */
 } views[] = {
     {"conns", "conns", conns},
@@ -175,6 +194,7 @@ static const struct view {
     {"reload", "reload", reload},
     {"grants", "conns", grants},
     {"spread", "spread", spread},
+    {"path", NULL, path},
     {"clients", "clients", clients},
     {"neigh", "neigh", neigh},
     {"conn", "conns", NULL},
@@ -329,7 +349,8 @@ int view_print(const struct view *v, struct sluice *s, const struct view_filter 
                char *err, size_t err_len)
 {
     int code;
-    json_t *rows, *top = view_list(s, v->source, &rows, &code, err, err_len);
+    json_t *rows, *top = v->source != NULL ? view_list(s, v->source, &rows, &code, err, err_len)
+                                           : view_path(s, &rows, &code, err, err_len);
 
     if (top == NULL)
         return code;

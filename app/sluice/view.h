@@ -24,6 +24,9 @@ const struct view *view_find(const char *name);
 #define VIEW_NAMES_MAX 256
 const char *view_names(char *out, size_t out_len);
 
+/* view_path.c: a list, as above, of the paths of open connections. */
+json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len);
+
 /* Rows to leave out: of other ports (name or number; NULL: none), of other connections. */
 struct view_filter {
     const char *port;

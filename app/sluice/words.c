@@ -27,8 +27,12 @@ const struct grammar_command words_commands[] = {
     {"show neigh", "neighbours: which MAC address an IP address has", WORDS_SHOW, WORDS_DAEMON},
     {"show port info|stats|xstats all|PORT",
      "ports: what they are; their counters; all that the driver counts", WORDS_SHOW, WORDS_DAEMON},
-    {"show path", "the specs as they are", WORDS_SHOW_PATH, WORDS_BOX},
+    {"show path", "how paths of connections are; in sluice-emu: the specs", WORDS_SHOW_PATH, BOTH},
     {"show stats", "what each element of the paths has done", WORDS_SHOW_STATS, WORDS_BOX},
+    {"start perf server|PEER [OPTIONS]", "measures in the background, as sluice perf does",
+     WORDS_START_PERF, WORDS_DAEMON},
+    {"show perf", "how that goes", WORDS_SHOW_PERF, WORDS_DAEMON},
+    {"stop perf", "ends it, and shows what it came to", WORDS_STOP_PERF, WORDS_DAEMON},
     {"clear port stats|xstats all|PORT", "both count from 0 again here, nowhere else",
      WORDS_CLEAR_STATS, WORDS_DAEMON},
     {"set conn CONN rate RATE|auto", "reserves this rate for it, and grants no more",
@@ -79,6 +83,13 @@ static const char *port_check(const char *text)
                                                                   : "no port's name is that long";
 }
 
+static const char *peer_check(const char *text)
+{
+    if (text[0] == '-')
+        return "options stand behind the peer";
+    return strlen(text) < WORDS_PEER_MAX ? NULL : "no peer's name is that long";
+}
+
 static const char *conn_check(const char *text)
 {
     struct words_conn conn;
@@ -92,6 +103,8 @@ const struct grammar_kind words_kinds[] = {
     {"WEIGHT", "3", false, weight_check},
     {"PORT", "net_memif0, or 0 for the first one", false, port_check},
     {"CONN", "3, or 3@net_memif0/1: connection 3 of the port's worker 1", false, conn_check},
+    {"PEER", "192.0.2.20, or its name, or [2001:db8::20]:7001", false, peer_check},
+    {"OPTIONS", "-t 60 -P 4", true, NULL},
     {"SPEC", "rate 1gbit delay 5ms", true, NULL},
     {"FILE", "/etc/sluice/evening.cmd", true, NULL},
     {"TOPIC", "show port", true, NULL},

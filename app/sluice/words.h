@@ -12,10 +12,13 @@
 enum words_in { WORDS_DAEMON = 1, WORDS_BOX = 2 };
 
 enum words_run {
-    WORDS_SHOW,        /* a view: word 1, and of ports word 2 and 3 */
-    WORDS_SHOW_CONN,   /* all of one connection */
-    WORDS_SHOW_PATH,   /* the box's */
-    WORDS_SHOW_STATS,  /* the box's */
+    WORDS_SHOW,       /* a view: word 1, and of ports word 2 and 3 */
+    WORDS_SHOW_CONN,  /* all of one connection */
+    WORDS_SHOW_PATH,  /* the daemon's: of connections; the box's: the specs */
+    WORDS_SHOW_STATS, /* the box's */
+    WORDS_SHOW_PERF,  /* a process that the console has started, as the next two */
+    WORDS_START_PERF,
+    WORDS_STOP_PERF,
     WORDS_CLEAR_STATS, /* from here on the daemon's control does it */
     WORDS_SET_CONN,
     WORDS_SET_CAPACITY,
@@ -27,6 +30,8 @@ enum words_run {
 
 extern const struct grammar_command words_commands[];
 extern const struct grammar_kind words_kinds[];
+
+#define WORDS_PEER_MAX 128
 
 /* "N", "N@PORT" or "N@PORT/WORKER" */
 struct words_conn {

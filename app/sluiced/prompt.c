@@ -43,7 +43,7 @@ static void stop_ask(void)
 static void *prompt_main(void *arg)
 {
     struct prompt *p = arg;
-    struct remote r = {0};
+    struct remote r = {.socket = p->socket, .stays = p->interactive};
     struct console c;
     char err[512];
     int code = CONSOLE_OK;
@@ -62,6 +62,7 @@ static void *prompt_main(void *arg)
         console_talk(&c);
     else if (code != CONSOLE_OK)
         __atomic_store_n(&p->failed, true, __ATOMIC_RELEASE);
+    remote_close(&r);
     sluice_close(r.session);
     if (p->interactive || c.quit || code != CONSOLE_OK)
         stop_ask();

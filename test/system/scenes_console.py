@@ -8,7 +8,7 @@ import subprocess
 
 from harness import LabError, perf, scenario
 from lab.daemon import Daemon, memif
-from lab.pair import ADDR_B, memif_pair, pair_cpus, station
+from lab.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
 from lab.process import until
 from terminal import Terminal
 
@@ -47,7 +47,7 @@ def patterns(daemon):
 def lines_of(pattern):
     """All lines that a pattern stands for."""
     values = {"CONN": "99", "PORT": "net_memif0", "RATE": "1Gbit", "SIZE": "64k", "WEIGHT": "2",
-              "SPEC": "delay 1ms", "FILE": "/nonexistent", "TOPIC": "show"}
+              "PEER": ADDR_B, "OPTIONS": "--memory 64M", "SPEC": "delay 1ms", "FILE": "/nonexistent", "TOPIC": "show"}
     lines = [""]
     for word in pattern.split():
         more = [values.get(w, w) for w in word.strip("[]").split("|")]
@@ -205,6 +205,77 @@ def tuned(lab, context):
     b.stop()
 
 
+@scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it")
+def background(lab, context):
+    a, b = memif_pair(lab, context.build)
+    here, there = (Terminal(lab, x.command("console")) for x in (a, b))
+
+    def ask(t, line, pattern, timeout_s=30):
+        t.type(line + "\n")
+        t.expect(re.escape(line))
+        found = t.expect(pattern, timeout_s)
+        t.expect(PROMPT)
+        return found
+
+    def clients(daemon):
+        return {c["pid"] for c in daemon.show("clients")}
+
+    for t in (here, there):
+        t.expect(PROMPT)
+    ask(here, "stop perf", "no perf was started here")
+    ask(there, "start perf server", "")
+    b.wait_listening()
+    ask(here, f"start perf {ADDR_B} --nonsense", r"--nonsense: no such option[^\n]*\n.*ended with status 2")
+    here.type("start perf \t")  # whom we know, or a server
+    here.expect(r"server")
+    here.type(f"{ADDR_B} -t 600 -P 2\n")
+    here.expect(PROMPT)
+    until(lambda: sum(c["tx_acked_bytes"] for c in a.show("conns")) > 8 << 20, 30, "data flow")
+    ask(here, "show perf", rf"perf {ADDR_B}: process \d+, for [^\n]*\nPORT [^\n]*\n(net_memif0 +0 +\d+ +open "
+                           rf"+{ADDR_B} [^\n]*MiB|net_memif0 [^\n]*GiB)[^\n]*\nnet_memif0")
+    ask(here, f"start perf {ADDR_B}", rf"perf {ADDR_B} goes on; stop perf first")
+    path = json.loads(run(b, "exec", "show path", "--json")[1])["path"]
+    shown = {c["conn"]: c for c in b.show("conns") if c["state"] == "open"}
+    if len(path) != 2 or {p["conn"] for p in path} != set(shown):
+        raise LabError(f"two paths: {path}, connections {shown}")
+    for p in path:
+        if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or p["unit_bytes"] != shown[p["conn"]]["unit_bytes"]:
+            raise LabError(f"the path of {shown[p['conn']]} is {p}")
+        if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "beside")) or p["rx_lost_ppm"] > 1e6:
+            raise LabError(f"what decides? {p}")
+    ask(there, "show path", rf"PATH RATE [^\n]*\nnet_memif0 +0 +\d+ +{ADDR_A} +[\d.]+ [mu]s +\d+ +[\d.]+ .b/s")
+    ask(here, "stop perf", rf"sent, here\n{re.escape(ADDR_B)}:\d+: 2 streams, granted")
+    until(lambda: len(clients(a)) == 2, 10, "its session ends")  # the console's, and who asks
+    ask(here, "show perf", "no perf was started here")
+    ask(here, f"start perf {ADDR_B} -n 1M", "")
+    until(lambda: len(clients(a)) == 2, 30, "a test that ends by itself")
+    ask(here, "show neigh", rf"perf {ADDR_B} has ended, status 0[^\n]*\n.*ADDRESS")
+    ask(here, "show perf", rf"perf {ADDR_B}: ended .* ago, status 0\n(.*\n)*.*1 stream, granted")
+    ask(here, "stop perf", r"1.00 MiB .* received, there\n.*1 stream, granted")
+    begun = here.seen
+    ask(here, f"start perf {ADDR_B}:9 -t 5", "")  # nobody waits there
+    until(lambda: len(clients(a)) == 2, 60, "a refusal")
+    ask(here, "stop perf", "")  # what start may have told already
+    if not re.search(rf"sluice: {ADDR_B}:9: [^\n]*\n.*ended with status 4", here.text()[begun:]):
+        raise LabError(here.text()[begun:])
+    ask(here, f"start perf {ADDR_B} -t 600", "")
+    until(lambda: any(c["state"] == "open" for c in a.show("conns")), 30, "a connection")
+    started = [(x, clients(x) - {t.popen.pid}) for x, t in ((a, here), (b, there))]
+    here.popen.kill()  # whatever its end is
+    there.type("quit\n")
+    there.expect("received, here|the peer gave up|sent, here")
+    if there.wait() != 0:
+        raise LabError(f"status {there.popen.returncode}\n{there.text()[-2000:]}")
+    for daemon, pids in started:
+        until(lambda: not pids & clients(daemon), 20, "perf ends with its console")
+    say(a, f"start perf {ADDR_B}", 1, f"in a shell: sluice perf client {ADDR_B}")
+    status, out, _ = run(a, "console", "--json", stdin="start perf server\nshow perf\nstop perf\n")
+    if status != 0 or json.loads(out.splitlines()[0])["perf"][0]["whom"] != "server":
+        raise LabError(f"status {status}: {out}")
+    a.stop()
+    b.stop()
+
+
 @scenario("console: the daemon's own, and its file of commands")
 def own(lab, context):
     daemon = alone(lab, context)
@@ -224,14 +295,21 @@ def own(lab, context):
     t.type("neigh\n")
     t.expect(r"ADDRESS")
     t.expect(r"sluiced> ")
+    t.type("start perf server\nshow perf\n")
+    server = int(t.expect(r"perf server: process (\d+), for ").group(1))
+    t.expect(r"sluiced> ")
     t.type("quit\n")
     if t.wait() != 0:
         raise LabError(f"status {t.popen.returncode}\n{t.text()}")
     t = Terminal(lab, [*daemon.args(), "-i"])
     t.expect(r"sluiced> ")
+    t.type("start perf server\nshow perf\n")
+    servers = [server, int(t.expect(r"perf server: process (\d+), for ").group(1))]
     t.type("\x03")  # Ctrl-C is the daemon's
     if t.wait() != 0:
         raise LabError(f"status {t.popen.returncode}\n{t.text()}")
+    if any(os.path.exists(f"/proc/{pid}") for pid in servers):
+        raise LabError(f"one of {servers} is still there")
     for path, status, words in ((bad, 2, "bad.cmd:1: the command is not complete"),
                                 (late, 1, "late.cmd:1: no port 9")):
         process = lab.start(f"file-{status}", [*daemon.args(), "--cmdline-file", path])
@@ -239,7 +317,7 @@ def own(lab, context):
             raise LabError(f"{process.popen.returncode}\n{process.tail()}")
 
 
-@scenario("console: 20,000 random lines, and the daemon lives")
+@scenario("console: 100,000 random lines, and the daemon lives")
 def lines(lab, context):
     daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
     seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
@@ -249,7 +327,7 @@ def lines(lab, context):
         "net_memif0", "0", "1Gbit", "64k", "3", "1@net_memif0/0", "delay 1ms", "auto", "none", "all"]
     words.remove("quit")
     text = []
-    for _ in range(20_000):
+    for _ in range(100_000):
         line = " ".join(draw.choice(words) for _ in range(draw.randrange(1, 7)))
         if draw.random() < 0.2:
             at = draw.randrange(len(line))
@@ -259,7 +337,7 @@ def lines(lab, context):
     status, out, err = run(daemon, "console", stdin="\n".join(text) + "\n", timeout_s=300)
     if status not in (1, 2, 5) or not out.rstrip().splitlines()[-2].startswith("LCORE"):
         raise LabError(f"seed {seed}: status {status}\n{out[-500:]}{err[-500:]}")
-    if err.count("sluice: ") < 10_000:
+    if err.count("sluice: ") < 50_000:
         raise LabError(f"seed {seed}: only {err.count('sluice: ')} lines were refused")
     daemon.show("conns")
     daemon.stop()

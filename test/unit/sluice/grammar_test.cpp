@@ -104,18 +104,6 @@ std::set<std::string> expected(const std::string &line, size_t begun)
 
 using Words = std::set<std::string>;
 
-TEST(Grammar, JoinsWords)
-{
-    const char *const words[] = {"set", "capacity", "5Gbit"};
-    char line[18];
-
-    EXPECT_TRUE(grammar_join(line, sizeof line, words, 2));
-    EXPECT_STREQ(line, "set capacity");
-    EXPECT_FALSE(grammar_join(line, sizeof line, words, 3)); // no room for the 0
-    EXPECT_TRUE(grammar_join(line, sizeof line, words, 0));
-    EXPECT_STREQ(line, "");
-}
-
 } // namespace
 
 TEST(Grammar, TheTableIsWhole)
@@ -135,6 +123,18 @@ TEST(Grammar, TheTableIsWhole)
                 EXPECT_TRUE(!isupper((unsigned char)one[0]) || is_kind(one)) << one;
         }
     }
+}
+
+TEST(Grammar, JoinsWords)
+{
+    const char *const words[] = {"set", "capacity", "5Gbit"};
+    char line[18];
+
+    EXPECT_TRUE(grammar_join(line, sizeof line, words, 2));
+    EXPECT_STREQ(line, "set capacity");
+    EXPECT_FALSE(grammar_join(line, sizeof line, words, 3)); // no room for the 0
+    EXPECT_TRUE(grammar_join(line, sizeof line, words, 0));
+    EXPECT_STREQ(line, "");
 }
 
 /* Every line that the table stands for is read as that command, and is offered word by word. */
@@ -206,6 +206,9 @@ TEST(Grammar, ErrorsNameTheWordAndTheNearest)
         {"set capacity 5 net", "word 3"},
         {"set path 0 forwards delay 1ms", "did you mean \"forward\"?"},
         {"set path 0 forward", "go on with: SPEC"},
+        {"start perf", "not complete; go on with one of: server, PEER"},
+        {"start perf -t 5 a", "word 3, \"-t\": options stand behind the peer; write it like 192"},
+        {"stop perf all", "word 3, \"all\": the command ends before it"},
         {"quit now", "word 2, \"now\": the command ends before it"},
         {"\x1b[2J", "word 1, \"?[2J\""},
     };
@@ -224,6 +227,9 @@ TEST(Grammar, SomeValuesTakeTheRest)
     ASSERT_EQ(read("set path 0 both rate 1gbit  delay 5ms loss 1% \n", &l), "");
     EXPECT_STREQ(l.word[4], "rate 1gbit  delay 5ms loss 1%");
     EXPECT_EQ(l.n, 5u);
+    ASSERT_EQ(read("start perf host:7001 -t 5  -P 4", &l), "");
+    EXPECT_STREQ(l.word[2], "host:7001");
+    EXPECT_STREQ(l.word[3], "-t 5  -P 4");
     ASSERT_EQ(read("load /tmp/a file", &l), "");
     EXPECT_STREQ(l.word[1], "/tmp/a file");
     ASSERT_EQ(read("help", &l), "");
@@ -232,8 +238,11 @@ TEST(Grammar, SomeValuesTakeTheRest)
 
 TEST(Grammar, WhatMayComeIsOffered)
 {
-    EXPECT_EQ(expected("", 0), (Words{"show", "dump", "clear", "set", "load", "help", "quit"}));
-    EXPECT_EQ(expected("s", 1), (Words{"show", "set"}));
+    EXPECT_EQ(expected("", 0),
+              (Words{"show", "dump", "start", "stop", "clear", "set", "load", "help", "quit"}));
+    EXPECT_EQ(expected("s", 1), (Words{"show", "start", "stop", "set"}));
+    EXPECT_EQ(expected("start perf ", 0), (Words{"server", "<PEER>"}));
+    EXPECT_EQ(expected("start perf server ", 0), (Words{"<OPTIONS>"}));
     EXPECT_EQ(expected("show co", 2), (Words{"conns", "conn"}));
     EXPECT_EQ(expected("show conn", 4), (Words{"conns", "conn"}));
     EXPECT_EQ(expected("show conn ", 0), (Words{"<CONN>"}));
