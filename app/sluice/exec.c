@@ -66,7 +66,8 @@ static int exec_talk(struct exec *x, struct console *c)
 static int exec_run(struct exec *x, bool stays, int (*talk)(struct exec *x, struct console *c))
 {
     char err[512];
-    struct remote r = {.socket = x->options.socket, .json = x->options.json, .stays = stays};
+    struct remote r = {
+        .socket = options_socket(&x->options), .json = x->options.json, .stays = stays};
     struct console c;
     int code;
 

@@ -98,10 +98,8 @@ int perf_job_start(struct perf_job *j, const struct perf_job_order *o, char *err
     argument_add(&a, "--interval=0");
     argument_add(&a, "--parent");
     argument_add(&a, parent);
-    if (o->socket != NULL) {
-        argument_add(&a, "--socket");
-        argument_add(&a, o->socket);
-    }
+    argument_add(&a, "--socket");
+    argument_add(&a, o->socket != NULL ? o->socket : SLUICE_SOCKET_DEFAULT);
     if (o->json)
         argument_add(&a, "--json");
     if (!server)

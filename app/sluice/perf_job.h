@@ -32,7 +32,7 @@ struct perf_job {
 struct perf_job_order {
     const char *whom;    /* "server", or HOST[:PORT] */
     const char *options; /* of sluice perf, blanks between; "": none */
-    const char *socket;  /* the daemon's; NULL: libsluice's default */
+    const char *socket;  /* the daemon's; NULL: SLUICE_SOCKET_DEFAULT */
     bool json;
 };
 

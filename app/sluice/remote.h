@@ -12,7 +12,7 @@
 
 struct remote {
     struct sluice *session; /* the caller's */
-    const char *socket;     /* where that is; NULL: libsluice's default */
+    const char *socket;     /* where that is; NULL: SLUICE_SOCKET_DEFAULT */
     bool json;
     bool stays; /* for more than a command or a file: there may be things in its background */
     struct perf_job perf; /* our own; none at first */
