@@ -88,18 +88,22 @@ static json_t *conns_of(struct remote *r)
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
-static void said_print(const struct perf_job *j)
+/* For a machine that reads, what is for people stays out of its way. */
+static void said_print(const struct remote *r)
 {
+    FILE *people = r->json ? stderr : stdout;
+    const struct perf_job *j = &r->perf;
     char *said = perf_job_said(j), *save = NULL, *line, safe[512];
 
     if (said == NULL)
         return;
     if (*said == 0 && j->asked_to)
-        printf("perf %s: stopped before anything was measured\n", j->whom);
+        fprintf(people, "perf %s: stopped before anything was measured\n", j->whom);
     for (line = strtok_r(said, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
-        bool json = *line == '{'; /* longer than any line for people; made of safe text */
-
-        puts(json ? line : text_safe(safe, sizeof safe, line));
+        if (*line == '{') /* longer than lines for people; made of safe text */
+            puts(line);
+        else
+            fprintf(people, "%s\n", text_safe(safe, sizeof safe, line));
     }
     free(said);
 }
@@ -151,14 +155,12 @@ static int result(struct remote *r, char *err, size_t err_len)
     struct perf_job *j = &r->perf;
     int code = CONSOLE_OK;
 
-    said_print(j);
+    said_print(r);
     if (j->asked_to && j->status == 128 + SIGKILL) {
-        snprintf(err, err_len,
-                 "perf %s did not end when it was asked to; it is killed, without a "
-                 "result",
+        snprintf(err, err_len, "perf %s was asked to end, did not, and is killed: no result",
                  j->whom);
         code = CONSOLE_REFUSED;
-    } else if (j->status != 0 && !j->asked_to) {
+    } else if (j->status != 0 && !(j->asked_to && j->status == 128 + SIGINT)) {
         snprintf(err, err_len, "perf %s ended with status %d; what it said stands above", j->whom,
                  j->status);
         code = CONSOLE_REFUSED;
@@ -211,7 +213,7 @@ int remote_perf_show(struct remote *r, char *err, size_t err_len)
         head_print(&r->perf);
         if (r->perf.running)
             table_print(conns, columns, stdout);
-        said_print(&r->perf);
+        said_print(r);
     }
     json_decref(conns);
     return CONSOLE_OK;
@@ -239,6 +241,6 @@ void remote_perf_close(struct remote *r)
     if (r->perf.pid == 0)
         return;
     perf_job_stop(&r->perf, END_WAIT_NS);
-    said_print(&r->perf);
+    said_print(r);
     perf_job_forget(&r->perf);
 }
