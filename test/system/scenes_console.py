@@ -205,6 +205,20 @@ def tuned(lab, context):
     b.stop()
 
 
+def paths(daemon):
+    """What is told of the paths of two connections that receive."""
+    path = json.loads(run(daemon, "exec", "show path", "--json")[1])["path"]
+    shown = {c["conn"]: c for c in daemon.show("conns") if c["state"] == "open"}
+    if len(path) != 2 or {p["conn"] for p in path} != set(shown):
+        raise LabError(f"two paths: {path}, connections {shown}")
+    for p in path:
+        if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or \
+                not 0 < p["unit_bytes"] <= shown[p["conn"]]["unit_bytes"]:
+            raise LabError(f"the path of {shown[p['conn']]} is {p}")
+        if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "beside")) or p["rx_lost_ppm"] > 1e6:
+            raise LabError(f"what decides? {p}")
+
+
 @scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it")
 def background(lab, context):
     a, b = memif_pair(lab, context.build)
@@ -234,16 +248,7 @@ def background(lab, context):
     ask(here, "show perf", rf"perf {ADDR_B}: process \d+, for [^\n]*\nPORT [^\n]*\n(net_memif0 +0 +\d+ +open "
                            rf"+{ADDR_B} [^\n]*MiB|net_memif0 [^\n]*GiB)[^\n]*\nnet_memif0")
     ask(here, f"start perf {ADDR_B}", rf"perf {ADDR_B} goes on; stop perf first")
-    path = json.loads(run(b, "exec", "show path", "--json")[1])["path"]
-    shown = {c["conn"]: c for c in b.show("conns") if c["state"] == "open"}
-    if len(path) != 2 or {p["conn"] for p in path} != set(shown):
-        raise LabError(f"two paths: {path}, connections {shown}")
-    for p in path:
-        if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or \
-                not 0 < p["unit_bytes"] <= shown[p["conn"]]["unit_bytes"]:
-            raise LabError(f"the path of {shown[p['conn']]} is {p}")
-        if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "beside")) or p["rx_lost_ppm"] > 1e6:
-            raise LabError(f"what decides? {p}")
+    paths(b)
     ask(there, "show path", rf"PATH RATE [^\n]*\nnet_memif0 +0 +\d+ +{ADDR_A} +[\d.]+ [mu]s +\d+ +[\d.]+ .b/s")
     ask(here, "stop perf", rf"sent, here\n{re.escape(ADDR_B)}:\d+: 2 streams, granted")
     until(lambda: len(clients(a)) == 2, 10, "its session ends")  # the console's, and who asks
