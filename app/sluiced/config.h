@@ -31,7 +31,8 @@
 enum config_idle {
     CONFIG_IDLE_POLL,  /* goes on at once */
     CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
-    CONFIG_IDLE_SLEEP, /* after 200 us of nothing, naps of at most 1.7 ms, 10 where interrupts end them */
+    CONFIG_IDLE_SLEEP, /* after 200 us of nothing, naps of at most 1.7 ms, 10 where interrupts end
+                          them */
 };
 enum config_occupancy { CONFIG_OCCUPANCY_OFF, CONFIG_OCCUPANCY_BUFFERS, CONFIG_OCCUPANCY_DELAY };
 
