@@ -40,3 +40,30 @@ bool segment_parse(const struct rte_mbuf *m, struct segment *s, struct frame *f)
                           (uint16_t)(f->payload_len - SEGMENT_HEADER_BYTES)};
     return true;
 }
+
+void segment_spans_put(struct rte_mbuf *m, const struct segment_spans *spans)
+{
+    uint8_t *p = rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - segment_spans_bytes(spans));
+
+    for (uint32_t i = 0; i < spans->n; i++) {
+        bytes_put_u32(p + 8 * i, spans->first[i]);
+        bytes_put_u32(p + 8 * i + 4, spans->end[i]);
+    }
+}
+
+bool segment_spans_get(const struct rte_mbuf *m, struct segment_spans *spans)
+{
+    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+    struct segment s;
+    struct frame f;
+
+    if (!segment_parse(m, &s, &f) || s.data_len > 8 * SEGMENT_SPANS || s.data_len % 8 != 0)
+        return false;
+    p += f.payload_off + SEGMENT_HEADER_BYTES;
+    spans->n = s.data_len / 8u;
+    for (uint32_t i = 0; i < spans->n; i++) {
+        spans->first[i] = bytes_get_u32(p + 8 * i);
+        spans->end[i] = bytes_get_u32(p + 8 * i + 4);
+    }
+    return true;
+}

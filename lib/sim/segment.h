@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The frames of the models of others' hosts (tahoe, probe): Ethernet, IP and UDP by lib/wire, then
- * twelve bytes of the model's. So a segment is as long as one of TCP over IPv4 without options (40
- * bytes and its data), and no frame is shorter than an acknowledgement.
+ * The frames of the models of others' hosts (tahoe, tcp, probe): Ethernet, IP and UDP by lib/wire,
+ * then twelve bytes of the model's. So a segment is as long as one of TCP over IPv4 without options
+ * (40 bytes and its data), and no frame is shorter than an acknowledgement.
  *
- *   offset 42: number u32 | answer u32 | size u32, big endian, then data that nobody reads
+ *   offset 42: number u32 | answer u32 | size u32, big endian, then data: spans (tcp), or
+ * what nobody reads
  */
 #ifndef SLUICE_SIM_SEGMENT_H
 #define SLUICE_SIM_SEGMENT_H
@@ -19,6 +20,7 @@
 #define SEGMENT_HEADER_BYTES 12u
 #define SEGMENT_IP_BYTES     40u /* of one without data, from the IP header on (IPv4) */
 #define SEGMENT_DATA_MAX     65000u
+#define SEGMENT_SPANS        3u
 
 struct segment {
     uint32_t number; /* of its first byte (TCP), of the frame (probes) */
@@ -26,6 +28,23 @@ struct segment {
     uint32_t size;   /* window (TCP) */
     uint16_t data_len;
 };
+
+/* What came beyond a gap, as an acknowledgement tells it: numbers from first to end - 1. They are
+ * its data. */
+struct segment_spans {
+    uint32_t n;
+    uint32_t first[SEGMENT_SPANS], end[SEGMENT_SPANS];
+};
+
+static inline uint32_t segment_spans_bytes(const struct segment_spans *spans)
+{
+    return spans->n * 8;
+}
+
+/* Writes them into a frame that was built with so many bytes of data. */
+void segment_spans_put(struct rte_mbuf *m, const struct segment_spans *spans);
+/* False if these are no spans. */
+bool segment_spans_get(const struct rte_mbuf *m, struct segment_spans *spans);
 
 /* A frame on the route, which is IPv4; NULL if the pool is empty or its mbufs too small. */
 struct rte_mbuf *segment_build(struct rte_mempool *pool, const struct frame_route *route,

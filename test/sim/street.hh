@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that send without end to one host, whose way is one link with a queue: what each gets of
-// it, and how long the queue is.
+// Hosts that send without end to one host, whose way is one link with a queue, and TCPs (CUBIC)
+// that share it: what each gets of it, and how long the queue is.
 #ifndef SLUICE_TEST_SIM_STREET_HH
 #define SLUICE_TEST_SIM_STREET_HH
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ extern "C" {
 #include "host/host.h"
 #include "wire/frame.h"
 #include "path/path.h"
+#include "sim/tcp.h"
+#include "sim/tcp_receiver.h"
 #include "sim/world.h"
 }
 
@@ -30,6 +33,8 @@ struct StreetOptions {
     double loss = 0; // behind the link
     uint16_t mtu = 1500;
     uint32_t senders = 1;
+    std::vector<double> tcp_starts_ns; // a TCP each, which begins then
+    bool hystart = true;               // in their slow start
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
@@ -55,6 +60,15 @@ class Street
     // Bytes that wait for the link, on average over so long from now.
     double queue_bytes(double ns);
     const struct path_element_counts *link();
+    // User bytes that TCP i's receiver has read.
+    uint64_t tcp_bytes(uint32_t i) const
+    {
+        return tcps[i]->receiver.data_bytes;
+    }
+    const tcp_counts &tcp_sent(uint32_t i) const
+    {
+        return tcps[i]->sender.counts;
+    }
     // Buffers that wait to be consumed.
     size_t in_use() const
     {
@@ -68,7 +82,15 @@ class Street
         uint32_t own, peer;
         bool begun;
     };
+    struct Tcp {
+        struct tcp sender;
+        struct tcp_receiver receiver;
+    };
 
+    void add_host(uint32_t i);
+    void add_tcp(uint32_t i);
+    static void rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now);
+    void turn(const node &at, uint32_t i, uint64_t now);
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
     void consume(host *h, uint64_t now);
@@ -76,6 +98,8 @@ class Street
     StreetOptions opt;
     StreetPools pool;
     std::vector<Conn> conns;
+    std::vector<std::unique_ptr<Tcp>> tcps; // on hosts of their own, behind the senders
+    bool over = false;
     std::vector<uint8_t> memory;
     std::vector<uint32_t> out;
     std::deque<uint32_t> full; // connections of buffers to consume
