@@ -18,6 +18,9 @@
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
+#define USUAL_RISE         (1.0 / 16)
+#define USUAL_FALL         (1.0 / 64)
+#define RIVAL_TRIALS       512u /* in which it was not seen */
 #define USAGE_LEAST        0.94 /* of a grant: who uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
@@ -34,6 +37,7 @@ struct finding {
     double least_ns; /* as it was */
     double growth;   /* of the queue, in times of ours */
     bool lossy, used;
+    bool once; /* lossy, but the trial before was not */
 };
 
 void pathrate_init(struct pathrate *p)
@@ -70,7 +74,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
-    struct finding f = {.lossy = t->lost > LOST_LEAST + (t->packets >> LOST_SHIFT)};
+    struct finding f = {.lossy = t->lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT)};
 
     f.arrived_Bps = (f.lossy ? bytes : all) * NS_PER_S / span;
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
@@ -93,10 +97,17 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     return f;
 }
 
+/* The part of the queue that somebody wants whose packets take so long. */
+static double depth_of(double packet_ns, double rtt_ns)
+{
+    double rtt = max_of(rtt_ns, 1);
+
+    return rtt / DEPTH * root(root(10 * packet_ns / rtt));
+}
+
 static void target_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
-    double rtt = max_of(f->rtt_ns, 1), share = root(root(10 * f->packet_ns / rtt));
-    double target = f->packet_ns / 2 + rtt / DEPTH * share;
+    double target = f->packet_ns / 2 + depth_of(f->packet_ns, f->rtt_ns);
 
     if (f->growth == 0)
         p->waver_ns += (max_of(0, (double)t->mean_ns - f->least_ns) - p->waver_ns) / 8;
@@ -133,6 +144,25 @@ static void free_set(struct pathrate *p)
     p->ceiling_Bps = PATHRATE_MAX_BPS;
 }
 
+/* What came lately: it falls slowly, so that who gave way to somebody who does not, knows what he
+ * had. */
+static void usual_find(struct pathrate *p, const struct finding *f)
+{
+    double usual = (double)p->usual_Bps, gain = f->arrived_Bps > usual ? USUAL_RISE : USUAL_FALL;
+
+    p->usual_Bps = (uint64_t)(usual > 0 ? usual + gain * (f->arrived_Bps - usual) : f->arrived_Bps);
+}
+
+/* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
+ * what we had lately; or no more than that, after others have let it overflow. */
+static double limit_of(const struct pathrate *p, const struct finding *f)
+{
+    double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
+    double depth = depth_of(min_of(usual_ns, f->packet_ns), f->rtt_ns);
+
+    return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
+}
+
 /* What the next grant starts from: our part of the link, as far as it is known. */
 static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
@@ -158,6 +188,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->trials = 0;
         p->part_Bps = (uint64_t)base;
     }
+    /* it may be chance: if there is no queue next time, all is as it was */
+    if (f->once && f->queue_ns <= 2 * target)
+        p->part_Bps = grant_Bps;
     if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used && !f->lossy)
         p->step = min_of(2 * p->step, STEP_MOST);
     else
@@ -173,15 +206,14 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
-    bool stuck = f->least_ns > 2 * target && !f->lossy && f->growth >= -1.0 / 8;
+    bool stuck = f->least_ns > limit_of(p, f) && !f->lossy && f->growth >= -1.0 / 8;
 
-    if (!stuck)
-        p->stuck = 0;
-    else if (p->stuck++ == 0)
-        p->before_Bps = (uint64_t)f->arrived_Bps;
+    p->stuck = stuck ? p->stuck + 1 : 0;
     if (p->stuck > STUCK_TRIALS) {
         p->mode = PATHRATE_BESIDE;
-        ceiling_set(p, (double)p->before_Bps);
+        ceiling_set(p, max_of((double)p->usual_Bps, f->arrived_Bps));
+    } else if (p->rival > 0) {
+        p->rival--;
     }
 }
 
@@ -190,9 +222,11 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     double rtt = f->rtt_ns + (double)t->mean_ns;
     double packet = (double)t->bytes / (double)t->packets;
 
-    if (f->queue_ns <= 2 * (double)p->target_ns) {
+    if (f->queue_ns <= limit_of(p, f)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
+        p->usual_Bps = p->ceiling_Bps;
+        p->rival = RIVAL_TRIALS;
     } else if (t->lost > 0) {
         ceiling_set(p, BESIDE_CUT * f->arrived_Bps);
     } else if (f->used) {
@@ -232,16 +266,19 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     target_find(p, t, &f);
     p->least_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, LEAST_BYTES) *
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
+    f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
         p->part_Bps = 0;
-        p->waver_ns = 0;
+        p->waver_ns = p->usual_Bps = 0;
         p->step = 1;
     }
-    if (p->mode != PATHRATE_FREE)
+    if (p->mode != PATHRATE_FREE) {
         burst_find(p, &f, grant_Bps);
+        usual_find(p, &f);
+    }
     if (p->mode == PATHRATE_QUEUE)
         queue_update(p, &f, grant_Bps);
     else if (p->mode == PATHRATE_BESIDE)

@@ -28,8 +28,16 @@
  * each trial rises by twice the share of the one before. One trial in 24 aims below nothing, so
  * that the queue is empty and all who share it know how long it is.
  *
+ * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
+ * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
+ * and BESIDE begins with that rate. That there was somebody else is remembered for a while (rival):
+ * whoever measures delays should know the shortest of a longer time then, for others' queue may not
+ * be empty for long.
+ *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
- * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in.
+ * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
+ * such trial alone may be chance: if it found no long queue, and the next one none, its grant
+ * counts as if it had not been.
  *
  * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */
@@ -60,7 +68,8 @@ struct pathrate {
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not */
-    uint64_t before_Bps;    /* what came before the queue was stuck */
+    uint64_t usual_Bps;     /* what came lately, which falls slowly */
+    uint32_t rival;         /* trials until somebody else is forgotten */
 };
 
 void pathrate_init(struct pathrate *p);

@@ -6,16 +6,17 @@
  */
 #include "host/station.h"
 
-#define WINDOW_RTTS   64u /* of one-way delay; time to see the queue empty (pathrate.h) */
-#define WINDOW_MIN_NS 100000000ull
-#define WINDOW_MAX_NS 30000000000ull
-#define TRIAL_MIN_NS  100000ull
-#define TRIAL_MAX_NS  10000000000ull
-#define LOSSY_TRIALS  8u /* without a loss, until the one before is forgotten */
-#define CLEAR_RUNS    2u
-#define TRIAL_SHARE   4u  /* of a round trip */
-#define SHARE_SHIFT   6u  /* changes below 1/64 wait for the next CNTL, */
-#define PATH_SHIFT    16u /* but those of a path that limits matter */
+#define WINDOW_RTTS       64u /* of one-way delay; time to see the queue empty (pathrate.h) */
+#define WINDOW_RIVAL_RTTS 1024u
+#define WINDOW_MIN_NS     100000000ull
+#define WINDOW_MAX_NS     30000000000ull
+#define TRIAL_MIN_NS      100000ull
+#define TRIAL_MAX_NS      10000000000ull
+#define LOSSY_TRIALS      8u /* without a loss, until the one before is forgotten */
+#define CLEAR_RUNS        2u
+#define TRIAL_SHARE       4u  /* of a round trip */
+#define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
+#define PATH_SHIFT        16u /* but those of a path that limits matter */
 
 static enum grant_reason way_reason(const struct pathrate *p)
 {
@@ -104,12 +105,16 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     return pathrate_update(&c->path, t, rate, c->rtt_min_ns);
 }
 
-/* A round trip that is not known yet may be long. */
-static uint64_t window_of(uint64_t rtt_ns)
+/* A round trip that is not known yet may be long; and who shares the path with a TCP does not see
+ * the queue empty by himself. */
+static uint64_t window_of(const struct conn *c)
 {
-    if (rtt_ns == 0)
+    bool rival = c->path.mode == PATHRATE_BESIDE || c->path.rival > 0;
+    uint64_t rtts = rival ? WINDOW_RIVAL_RTTS : WINDOW_RTTS;
+
+    if (c->rtt_min_ns == 0)
         return WINDOW_MAX_NS;
-    return RTE_MIN(RTE_MAX(WINDOW_RTTS * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
+    return RTE_MIN(RTE_MAX(rtts * c->rtt_min_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
 }
 
 /* How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
@@ -131,7 +136,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
-        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c->rtt_min_ns)),
+        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c)),
     };
     struct trial_result out;
 
