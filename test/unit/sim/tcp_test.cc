@@ -280,8 +280,8 @@ TEST(Tcp, FillsALink)
     uint64_t before = 0;
 
     for (int run = 0; run < 2; run++) {
-        line_config cfg = {{"rate 10mbit limit 25000B delay 10ms", "delay 10ms"}, kHz, 1, 4000,
-                           test_pool};
+        line_config cfg = {
+            {"rate 10mbit limit 25000B delay 10ms", "delay 10ms"}, kHz, 1, 4000, test_pool};
         tcp_receiver_config rc = {route(2, 1), kHz, test_pool};
         tcp_config tc = config();
         auto sender = std::make_unique<tcp>();
@@ -300,7 +300,6 @@ TEST(Tcp, FillsALink)
         EXPECT_GE((double)(receiver->data_bytes - bytes) * 8 * 1514 / 1460 / 30, 0.97 * 10e6);
         EXPECT_GT(sender->counts.recoveries, 3u);
         EXPECT_EQ(sender->counts.timeouts, 0u);
-        EXPECT_EQ(line_lost(l), 0u);
         EXPECT_TRUE(run == 0 || receiver->data_bytes == before);
         before = receiver->data_bytes;
         line_destroy(l);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rate law of a path: trials taken from a link that is modelled packet by packet: rate, queue,
+// random loss behind it, round trip.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../base/seed.h"
+
+extern "C" {
+#include "base/rng.h"
+#include "control/pathrate.h"
+}
+
+namespace
+{
+
+// The law's own target (pathrate.h).
+double target_of(double packet_ns, double rtt_ns)
+{
+    return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
+}
+
+struct Packet {
+    int flow;
+    uint64_t number, sent_ns, arrived_ns, queue_ns;
+    uint32_t epoch;
+};
+
+struct Sender {
+    pathrate p;
+    trial t;
+    uint64_t share_Bps;               // what it may be sent, and will be, but for its path
+    uint64_t begin_ns = 0;            // when it starts
+    uint64_t rate_Bps = 0, grant = 0; // as it sends; as was granted last
+    uint64_t next_ns = 0, number = 0; // of its next packet
+    uint32_t epoch = 0, granted = 0;  // of the grant it sends by, and of the last
+    std::deque<std::pair<uint64_t, uint64_t>> coming; // grants: when, what
+    uint64_t trials = 0, bytes = 0;
+    std::vector<double> ceilings, queues; // after each trial
+
+    explicit Sender(uint64_t share) : share_Bps(share), rate_Bps(share), grant(share)
+    {
+        pathrate_init(&p);
+        trial_reset(&t);
+    }
+};
+
+struct Link {
+    uint64_t rate_Bps, rtt_ns, unit, limit; // limit: packets in the queue
+    double loss = 0;                        // of what came through it
+    std::vector<Sender> senders;
+    std::deque<Packet> way;
+    rng r;
+    uint64_t now_ns = 0, idle_ns = 0; // when it will have sent all that waits
+
+    std::string text() const
+    {
+        return "rate " + std::to_string(rate_Bps) + " rtt " + std::to_string(rtt_ns) + " unit " +
+               std::to_string(unit) + " limit " + std::to_string(limit) + " loss " +
+               std::to_string(loss);
+    }
+
+    uint64_t packet_ns() const
+    {
+        return std::max<uint64_t>(1, (uint64_t)((double)unit * 1e9 / (double)rate_Bps));
+    }
+
+    void send(Sender *s, int flow)
+    {
+        while (!s->coming.empty() && s->coming.front().first <= now_ns) {
+            s->rate_Bps = s->coming.front().second;
+            s->epoch++;
+            s->coming.pop_front();
+        }
+        s->next_ns += std::max<uint64_t>(1, (uint64_t)((double)unit * 1e9 / (double)s->rate_Bps));
+        s->number++;
+        uint64_t wait = idle_ns > now_ns ? idle_ns - now_ns : 0;
+
+        if (wait / packet_ns() >= limit)
+            return;
+        idle_ns = now_ns + wait + packet_ns();
+        if ((double)rng_below(&r, 1000000) < loss * 1e6)
+            return;
+        way.push_back({flow, s->number, now_ns, idle_ns + rtt_ns / 2, wait, s->epoch});
+    }
+
+    void receive(const Packet &k)
+    {
+        Sender *s = &senders[(size_t)k.flow];
+        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, k.queue_ns};
+        trial_result out;
+        double burst =
+            s->p.mode == PATHRATE_FREE
+                ? 0
+                : (double)pathrate_burst_bytes(&s->p, s->grant, unit) * 2e9 / (double)s->grant;
+        uint64_t min = std::max({rtt_ns / 4, (uint64_t)100000, (uint64_t)burst});
+
+        s->bytes += unit;
+        if (k.epoch < s->granted || !trial_add(&s->t, &p, min, &out))
+            return;
+        bool changed = pathrate_update(&s->p, &out, s->grant, rtt_ns);
+
+        s->trials++;
+        s->ceilings.push_back((double)s->p.ceiling_Bps);
+        s->queues.push_back((double)out.mean_ns);
+        if (!changed)
+            return;
+        s->grant = std::min(s->share_Bps, s->p.ceiling_Bps);
+        s->granted++;
+        s->coming.push_back({now_ns + rtt_ns / 2, s->grant});
+        trial_reset(&s->t);
+    }
+
+    // Until the first one has had so many trials.
+    void run(uint64_t trials)
+    {
+        while (senders[0].trials < trials) {
+            size_t first = 0;
+
+            for (size_t i = 0; i < senders.size(); i++) {
+                senders[i].next_ns = std::max(senders[i].next_ns, senders[i].begin_ns);
+                first = senders[i].next_ns < senders[first].next_ns ? i : first;
+            }
+            if (!way.empty() && way.front().arrived_ns <= senders[first].next_ns) {
+                Packet p = way.front();
+
+                way.pop_front();
+                now_ns = p.arrived_ns;
+                receive(p);
+            } else {
+                now_ns = senders[first].next_ns;
+                send(&senders[first], (int)first);
+            }
+        }
+    }
+};
+
+// The middle one of the last n.
+double middle(const std::vector<double> &v, size_t n)
+{
+    std::vector<double> w(v.end() - (long)std::min(n, v.size()), v.end());
+
+    std::sort(w.begin(), w.end());
+    return w[w.size() / 2];
+}
+
+double most(const std::vector<double> &v, size_t n)
+{
+    return *std::max_element(v.end() - (long)std::min(n, v.size()), v.end());
+}
+
+// low times 2^0 .. 2^octaves
+double draw(rng *r, double low, double octaves)
+{
+    return low * std::exp2(octaves * (double)rng_below(r, 1000001) / 1e6);
+}
+
+Link random_link(rng *r)
+{
+    Link l = {};
+
+    l.rate_Bps = (uint64_t)draw(r, 1.25e6, 11.96); // 10 Mb/s .. 40 Gb/s
+    l.rtt_ns = (uint64_t)draw(r, 1e4, 14.87);      // 10 us .. 300 ms
+    double bdp = (double)l.rate_Bps * (double)l.rtt_ns / 1e9;
+
+    // two packets a round trip, or in 10 ms, it must carry: less is not granted
+    uint64_t largest =
+        (uint64_t)(0.45 * (double)l.rate_Bps * std::max(0.01, (double)l.rtt_ns / 1e9));
+
+    l.unit = 1500 + rng_below(r, std::min<uint64_t>(largest, 9000) - 1500);
+    l.unit = std::max(l.unit, (uint64_t)(bdp / 8192)); // the model's time is its packets
+    l.limit = 32 + (uint64_t)(draw(r, 0.5, 3) * bdp / (double)l.unit);
+    rng_init(&l.r, rng_u64(r));
+    return l;
+}
+
+} // namespace
+
+TEST(PathrateLink, FindsTheLink)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 60; run++) {
+        Link l = random_link(&r);
+
+        l.loss = rng_below(&r, 3) == 0 ? draw(&r, 1e-4, 8) : 0;
+        l.senders.emplace_back((uint64_t)((double)l.rate_Bps * draw(&r, 1.3, 4)));
+        l.run(300);
+        const Sender &s = l.senders[0];
+        double rate = (double)l.rate_Bps, packet = (double)l.packet_ns();
+        double target = target_of(packet, (double)l.rtt_ns);
+        double used = (double)s.bytes * 1e9 / (double)l.now_ns / rate;
+
+        SCOPED_TRACE("run " + std::to_string(run) + ": " + l.text());
+        EXPECT_EQ(s.p.mode, PATHRATE_QUEUE);
+        EXPECT_NEAR(middle(s.ceilings, 96), rate, 0.05 * rate);
+        EXPECT_GT(used, 0.9 * (1 - l.loss));
+        EXPECT_LE(middle(s.queues, 96), 1.5 * target + packet);
+        EXPECT_LE(most(s.queues, 96), 6 * target + 4 * packet);
+    }
+}
+
+// The second one comes when the first has the link to itself, with twice the link's rate.
+TEST(PathrateLink, TwoFlowsApproachEachOther)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int run = 0; run < 24; run++) {
+        Link l = random_link(&r);
+
+        l.limit *= 2;
+        // where a packet takes many round trips, their numbers decide
+        if (l.packet_ns() > l.rtt_ns)
+            continue;
+        for (int i = 0; i < 2; i++)
+            l.senders.emplace_back(2 * l.rate_Bps);
+        l.senders[1].begin_ns = 100 * (l.rtt_ns + 100000);
+        l.run(1000);
+        double a = (double)l.senders[0].bytes, b = (double)l.senders[1].bytes;
+
+        l.run(1400);
+        double ratio = ((double)l.senders[1].bytes - b) / ((double)l.senders[0].bytes - a);
+
+        SCOPED_TRACE("run " + std::to_string(run) + ": " + l.text());
+        EXPECT_GT(ratio, 0.4);
+        EXPECT_LT(ratio, 2.5);
+    }
+}
