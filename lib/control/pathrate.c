@@ -154,7 +154,7 @@ static void usual_find(struct pathrate *p, const struct finding *f)
 }
 
 /* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
- * what we had lately; or no more than that, after others have let it overflow. */
+ * what we had lately. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
