@@ -9,10 +9,12 @@ Usage: capture_test.py SWARM DISSECTOR      exit status 77: no tshark
 """
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from lab import tshark  # noqa: E402 (after the path is set)
 
 CALM_SEED = "6"
 LOSSY_SEEDS = ("7", "21")
@@ -34,12 +36,11 @@ def read(swarm, dissector, seed, columns):
         path = os.path.join(scratch, "x.pcapng")
         said = subprocess.run([swarm, "--seed", seed, "--pcap", path], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
-        command = ["tshark", "-X", f"lua_script:{dissector}", "-r", path, "-T", "fields",
-                   "-E", "separator=;"]
-        for column in columns:
-            command += ["-e", column]
-        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return said, [line.split(";") for line in out.splitlines()]
+        wanted = [word for column in columns for word in ("-e", column)]
+        done = tshark.run(dissector, path, "-T", "fields", "-E", "separator=;", *wanted)
+        if done.returncode != 0:
+            sys.exit(f"tshark: {done.stderr}")
+    return said, [line.split(";") for line in done.stdout.splitlines()]
 
 
 def calm(swarm, dissector):
@@ -106,7 +107,7 @@ def lossy(swarm, dissector, seed):
 
 
 def main():
-    if shutil.which("tshark") is None:
+    if not tshark.there():
         return 77
     swarm, dissector = sys.argv[1:3]
     faults = list(calm(swarm, dissector))

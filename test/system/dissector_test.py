@@ -9,13 +9,14 @@ Exit status 0: right, 1: wrong, 77: tshark is missing or runs no Lua scripts.
 
 import os
 import re
-import shutil
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from lab import tshark  # noqa: E402 (after the path is set)
 
 PORT = 47800
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config",
@@ -118,10 +119,9 @@ def expect(condition, message):
         raise Wrong(message)
 
 
-def tshark(path, *args):
+def dissect(path, *args):
     """tshark's PDML of a capture: one list of all XML fields per packet."""
-    command = ["tshark", "-n", "-r", path, "-X", "lua_script:" + SCRIPT, "-T", "pdml", *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = tshark.run(SCRIPT, path, "-T", "pdml", *args)
     expect(done.returncode == 0, f"tshark: {done.stderr}")
     for word in ("Lua Error", "lua error", "_ws.lua.error", "Error during loading"):
         expect(word not in done.stdout and word not in done.stderr,
@@ -196,7 +196,7 @@ def good_run(folder):
     frames = [frame(data, family, *((40000, PORT) if i % 2 else (PORT, 40000)))
               for i, (_, family, data) in enumerate(sent)]
     pcap_write(path, frames)
-    packets = tshark(path)
+    packets = dissect(path)
     expect(len(packets) == len(sent), f"{len(packets)} packets of {len(sent)}")
     for packet, (kind, _, data) in zip(packets, sent):
         good_check(packet, kind, data, seen)
@@ -242,7 +242,7 @@ def bad_packets():
 def bad_run(folder):
     path, sent = os.path.join(folder, "bad.pcap"), list(bad_packets())
     pcap_write(path, [frame(data) for data, _ in sent])
-    packets = tshark(path)
+    packets = dissect(path)
     expect(len(packets) == len(sent), f"{len(packets)} packets of {len(sent)}")
     for packet, (data, verdict) in zip(packets, sent):
         _, fields = sluice_of(packet)
@@ -263,7 +263,7 @@ def grants_run(folder):
              ({"seq": 3, "rate": 1000, "burst": 9}, 1000), ({"seq": 4, "rate": rate}, 1000)]
     pcap_write(path, [frame(build("cntl", change=change)) for change, _ in steps])
     for args in ((), ("-2",)):
-        for i, (packet, (_, before)) in enumerate(zip(tshark(path, *args), steps)):
+        for i, (packet, (_, before)) in enumerate(zip(dissect(path, *args), steps)):
             _, fields = sluice_of(packet)
             shown = [f.get("show") for f in fields if f.get("name") == "sluice.cntl.rate_before"]
             flagged = "sluice.grant_change" in {f.get("name") for f in fields}
@@ -277,36 +277,35 @@ def edges_run(folder):
     path = os.path.join(folder, "edges.pcap")
     empty = build("data", change={"unit": 0, "request_len": 0}, payload=b"")
     pcap_write(path, [frame(empty)])
-    _, fields = sluice_of(tshark(path)[0])
+    _, fields = sluice_of(dissect(path)[0])
     units = [f.get("show") for f in fields if f.get("name") == "sluice.data.units"]
     expect(units == ["1"], f"an empty request has {units} units")
     expect(not {"sluice.bad_length", "sluice.bad_field"} & {f.get("name") for f in fields},
            "an empty request is called bad")
     pcap_write(path, [frame(build("data"))], snap=14 + 20 + 8 + 56 + 10)
-    _, fields = sluice_of(tshark(path)[0])
+    _, fields = sluice_of(dissect(path)[0])
     found = {f.get("name") for f in fields}
     expect("sluice.data.payload" in found and "sluice.bad_length" not in found,
            f"a cut capture is called bad: {found}")
     pcap_write(path, [frame(build("rcntl"), dport=5000)])
-    _, fields = sluice_of(tshark(path, "-o", "sluice.ports:5000")[0])
+    _, fields = sluice_of(dissect(path, "-o", "sluice.ports:5000")[0])
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")
 
 
 def lua_works(folder):
     path = os.path.join(folder, "probe.pcap")
     pcap_write(path, [frame(build("rcntl"))])
-    with open(os.path.join(folder, "probe.lua"), "w", encoding="utf-8") as f:
+    probe = os.path.join(folder, "probe.lua")
+    with open(probe, "w", encoding="utf-8") as f:
         f.write('local p = Proto("probe_sluice", "probe")\n'
                 "function p.dissector(tvb, pinfo, tree) tree:add(p, tvb()) end\n"
                 f'DissectorTable.get("udp.port"):add({PORT}, p)\n')
-    done = subprocess.run(["tshark", "-n", "-r", path, "-T", "pdml", "-X",
-                           "lua_script:" + os.path.join(folder, "probe.lua")],
-                          capture_output=True, text=True, timeout=120, check=False)
+    done = tshark.run(probe, path, "-T", "pdml")
     return "probe_sluice" in done.stdout
 
 
 def main():
-    if shutil.which("tshark") is None:
+    if not tshark.there():
         print("skipped: tshark is not installed")
         return 77
     with tempfile.TemporaryDirectory(prefix="sluice-dissector-") as folder:

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from harness import LabError, Skip, perf, scenario
+from lab import tshark
 from lab.daemon import Daemon, memif
 from lab.pair import ADDR_B, pair_cpus, station
 
@@ -53,10 +54,10 @@ def _units(daemon):
 
 def _types(path):
     """Of each packet of Sluice's in the capture; none may be malformed."""
-    out = subprocess.run(["tshark", "-n", "-r", path, "-X", f"lua_script:{SCRIPT}", "-T", "fields",
-                          "-e", "sluice.type", "-e", "_ws.malformed"], capture_output=True,
-                         text=True, timeout=120, check=True).stdout
-    rows = [line.split("\t") for line in out.splitlines()]
+    done = tshark.run(SCRIPT, path, "-T", "fields", "-e", "sluice.type", "-e", "_ws.malformed")
+    if done.returncode != 0:
+        raise LabError(f"tshark: {done.stderr}")
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
     if any(row[1] for row in rows):
         raise LabError("malformed packets in the capture")
     return [row[0] for row in rows]
