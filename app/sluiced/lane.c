@@ -13,7 +13,7 @@
 
 #include "base/counter.h"
 
-#define QUIET_CLEANUP 1024 /* iterations without TX after which a NIC is asked to let go */
+#define QUIET_CLEANUP 32 /* iterations without TX after which a NIC is asked to let go */
 
 static bool lane_active(const struct lane *l)
 {
@@ -189,10 +189,14 @@ static uint32_t kept_offer(struct lane *l, uint64_t now)
     return sent;
 }
 
-/* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. */
+/* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. It is
+ * asked ever more rarely: a link that is slow or paused may still have some to send. */
 static void lane_cleanup(struct lane *l)
 {
-    if (l->done_cleanup && ++l->quiet == QUIET_CLEANUP && lane_active(l))
+    if (!l->done_cleanup)
+        return;
+    l->quiet++;
+    if (l->quiet >= QUIET_CLEANUP && rte_is_power_of_2(l->quiet) && lane_active(l))
         rte_eth_tx_done_cleanup(l->port_id, l->queue, 0);
 }
 

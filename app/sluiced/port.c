@@ -80,13 +80,7 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
     if (rc != 0 && rc != -ENOTSUP)
         return port_error(p, err, err_len, "queue_size = %u: %s; choose another",
                           p->cfg->queue_size, rte_strerror(-rc));
-    p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
-    /* AF_XDP takes buffers to send from there, too. */
-    if (strcmp(p->driver, "net_af_xdp") == 0)
-        p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
-    /* vmxnet3 fills a second ring, of the same size, for what does not fit one buffer. */
-    if (strcmp(p->driver, "net_vmxnet3") == 0)
-        p->rx_held *= 2;
+    port_hold(p, info);
     return 0;
 }
 
@@ -185,6 +179,17 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
     return rc;
 }
 
+/*
+ * A NIC that lets go of the frames it has sent only when it sends others would keep applications'
+ * memory, and their requests from completing. A driver says whether it can be asked to let go only
+ * when its queues are there.
+ */
+static int port_let_go(struct port *p, char *err, size_t err_len)
+{
+    p->done_cleanup = p->started && rte_eth_tx_done_cleanup(p->id, 0, 0) >= 0;
+    return p->dma && !p->done_cleanup ? port_pools_copy(p, err, err_len) : 0;
+}
+
 int port_start(struct port *p, char *err, size_t err_len)
 {
     int level = -1, rc;
@@ -199,8 +204,7 @@ int port_start(struct port *p, char *err, size_t err_len)
                           p->driver, rte_strerror(-rc));
     if (rc != 0)
         say("port %s: waits for its memif server", p->cfg->name);
-    p->done_cleanup = p->started && rte_eth_tx_done_cleanup(p->id, 0, 0) >= 0;
-    return 0;
+    return port_let_go(p, err, err_len);
 }
 
 bool port_needs_restart(const struct port *p)

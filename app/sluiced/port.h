@@ -52,6 +52,7 @@ struct port {
     uint16_t queues, rx_desc, tx_desc;
     bool interrupts;      /* a worker that naps wants them of receive queues */
     uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
+    uint32_t tx_held;     /* frames that it may hold, sent or not, per queue */
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     uint64_t rx_offloads, tx_offloads;
@@ -99,8 +100,11 @@ int port_find(struct port *p, char *err, size_t err_len);
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,
                  size_t err_len);
 
-/* port_pool.c */
+/* port_pool.c. port_hold(): fills in rx_held and tx_held. */
+void port_hold(struct port *p, const struct rte_eth_dev_info *info);
 int port_pools_create(struct port *p, char *err, size_t err_len);
+/* Payload is copied from now on, instead of attached. Before anything was sent. */
+int port_pools_copy(struct port *p, char *err, size_t err_len);
 void port_pools_free(struct port *p);
 /* Mbufs of the port's pools that are not in their pools. */
 uint32_t port_pools_in_use(const struct port *p);

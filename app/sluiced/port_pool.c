@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_mbuf.h>
@@ -16,6 +17,34 @@
 
 #define POOL_CACHE   128
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
+
+/* Of how many devices this one is made; each has rings of its own. */
+static uint32_t members(const struct port *p)
+{
+    static const char *const names[] = {"slave=", "member="};
+    const char *args = port_args(p), *at;
+    uint32_t n = 0;
+    size_t i;
+
+    for (i = 0; i < RTE_DIM(names) && strcmp(p->driver, "net_bonding") == 0; i++) {
+        for (at = args; (at = strstr(at, names[i])) != NULL; at += strlen(names[i]))
+            n += at == args || at[-1] == ',' ? 1 : 0;
+    }
+    return RTE_MAX(n, 1u);
+}
+
+void port_hold(struct port *p, const struct rte_eth_dev_info *info)
+{
+    p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
+    /* AF_XDP takes buffers to send from there, too. */
+    if (strcmp(p->driver, "net_af_xdp") == 0)
+        p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
+    /* vmxnet3 fills a second ring, of the same size, for what does not fit one buffer. */
+    if (strcmp(p->driver, "net_vmxnet3") == 0)
+        p->rx_held *= 2;
+    p->rx_held *= members(p);
+    p->tx_held = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) * members(p);
+}
 
 static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_t queue, uint32_t n,
                                        uint32_t room_bytes, char *err, size_t err_len)
@@ -33,6 +62,21 @@ static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_
     return pool;
 }
 
+/* What payload takes to be sent. */
+static int payload_pool_create(struct port *p, uint16_t queue, char *err, size_t err_len)
+{
+    struct port_pools *s = &p->pools[queue];
+    uint32_t room = RTE_PKTMBUF_HEADROOM + p->frame_bytes, tx = p->tx_held + POOL_IN_HAND;
+
+    if (p->attach) {
+        /* A frame may take from two pieces of a request. */
+        s->attach = pool_create(p, "attach", queue, 2 * tx, 0, err, err_len);
+        return s->attach != NULL ? 0 : -ENOMEM;
+    }
+    s->copy = pool_create(p, "copy", queue, tx, room, err, err_len);
+    return s->copy != NULL ? 0 : -ENOMEM;
+}
+
 static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t err_len)
 {
     struct port_pools *s = &p->pools[queue];
@@ -45,7 +89,6 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     /* what waits for the kernel, and what a device in between may hold */
     uint32_t exception = config_port_excepted(p->cfg) ? 2 * EXCEPTION_WAIT : 0;
     uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
-    uint32_t tx = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) + POOL_IN_HAND;
 
     if (room > UINT16_MAX) {
         snprintf(err, err_len,
@@ -56,16 +99,10 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     s->rx = pool_create(p, "rx", queue, rx, room, err, err_len);
     if (s->rx == NULL)
         return -ENOMEM;
-    s->head = pool_create(p, "head", queue, tx, head_room, err, err_len);
+    s->head = pool_create(p, "head", queue, p->tx_held + POOL_IN_HAND, head_room, err, err_len);
     if (s->head == NULL)
         return -ENOMEM;
-    if (p->attach) {
-        /* A frame may take from two pieces of a request. */
-        s->attach = pool_create(p, "attach", queue, 2 * tx, 0, err, err_len);
-        return s->attach != NULL ? 0 : -ENOMEM;
-    }
-    s->copy = pool_create(p, "copy", queue, tx, room, err, err_len);
-    return s->copy != NULL ? 0 : -ENOMEM;
+    return payload_pool_create(p, queue, err, err_len);
 }
 
 int port_pools_create(struct port *p, char *err, size_t err_len)
@@ -75,6 +112,20 @@ int port_pools_create(struct port *p, char *err, size_t err_len)
 
     for (q = 0; q < p->queues && rc == 0; q++)
         rc = queue_pools_create(p, q, err, err_len);
+    return rc;
+}
+
+int port_pools_copy(struct port *p, char *err, size_t err_len)
+{
+    uint16_t q;
+    int rc = 0;
+
+    p->attach = p->dma = false;
+    for (q = 0; q < p->queues && rc == 0; q++) {
+        rte_mempool_free(p->pools[q].attach);
+        p->pools[q].attach = NULL;
+        rc = payload_pool_create(p, q, err, err_len);
+    }
     return rc;
 }
 

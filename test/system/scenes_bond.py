@@ -44,3 +44,22 @@ def bonded(lab, context):
         raise LabError(f"the primary device is the second: bytes sent are {sent}")
     for daemon in (a, b):
         daemon.stop()
+
+
+@scenario("a port of two bonded devices that take buffers in advance", netns=True)
+def bonded_taps(lab, context):
+    (wa, ca), (wb, cb) = pair_cpus()
+    ns, one = net.namespace(lab, "ab"), _member(context.build)
+    net.quiet(ns)
+    eal = [x for i in (0, 1) for x in ("--vdev", f"net_tap{i},iface=slt{i}")]
+    bond = Port("net_bonding0", f"net_bonding0,mode=1,{one}=net_tap0,{one}=net_tap1,primary=net_tap1",
+                {**station(1), "queue_size": 1024})
+    a = Daemon(lab, context.build, "a", [bond], [wa], ca, ns=ns, eal=eal).start()
+    other = af_packet("slt1", 1500)
+    other.keys = station(2)
+    b = Daemon(lab, context.build, "b", [other], [wb], cb, ns=ns).start()
+    a.wait_link()
+    transfer_works(a, b, ADDR_B)
+    transfer_works(b, a, ADDR_A)
+    for daemon in (a, b):
+        daemon.stop()
