@@ -28,6 +28,7 @@ import scenes_input  # noqa: E402,F401
 import scenes_life  # noqa: E402,F401
 import scenes_memif  # noqa: E402,F401
 import scenes_prometheus  # noqa: E402,F401
+import scenes_ssh  # noqa: E402,F401
 import scenes_telemetry  # noqa: E402,F401
 import scenes_threads  # noqa: E402,F401
 import scenes_trace  # noqa: E402,F401

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ssh through the exception port: an administrator's way onto a host whose only NIC is the daemon's."""
+import hashlib
+import json
+import os
+import pwd
+import shutil
+
+from harness import LabError, Skip, scenario
+from lab.pair import ADDR_B
+from lab.process import until
+from scenes_exception import VETH, pair
+
+PORT = 2222
+SESSION_BYTES = 2 << 20
+# The server looks for keys at home: one of its own is put over root's, which it alone sees.
+SERVER = """
+exec 3<"$2" 4<"$3"
+mount -t tmpfs -o mode=700 none "$1" && mkdir "$1/.ssh" && cat <&3 >"$1/.ssh/authorized_keys" &&
+    cat <&4 >"$1/host" || exit
+exec dropbear -F -E -m -s -j -k -r "$1/host" -P "$1/pid" -p "$4"
+"""
+
+
+def _key(lab, name):
+    """A new key: its file, and one with its public half."""
+    path = lab.path(name)
+    text = lab.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
+    with open(path + ".pub", "w", encoding="utf-8") as f:
+        f.write(next(line for line in text.splitlines() if line.startswith("ssh-")) + "\n")
+    return path, path + ".pub"
+
+
+def _listens(lab, ns):
+    return f":{PORT}" in lab.run("ss", ["ss", "-Hltn"], ns=ns)
+
+
+def _session(lab, ns, key, transfer):
+    """Both ways through one session, which begins while the transfer runs, and its exit status."""
+    data, path = os.urandom(SESSION_BYTES), lab.path("session")
+    with open(path, "wb") as f:
+        f.write(data)
+    with open(path, "rb") as stdin:
+        ssh = lab.start("ssh", ["dbclient", "-y", "-y", "-i", key, "-p", PORT, f"root@{ADDR_B}",
+                                "echo logged in; sha256sum; exit 7"], ns=ns,
+                        env={"HOME": lab.dir}, stdin=stdin)
+        until(lambda: "logged in" in ssh.out() or not ssh.running(), 60, "ssh logs in")
+        beside, status = transfer.running(), ssh.wait(90)
+    if status != 7 or hashlib.sha256(data).hexdigest() not in ssh.out():
+        raise LabError(f"ssh: status {status}\n{ssh.tail()}")
+    if not beside:
+        raise LabError("the transfer was over before the session")
+
+
+@scenario("exception port: ssh to its kernel while a transfer runs", netns=True)
+def ssh_beside_transfer(lab, context):
+    for tool in ("dropbear", "dbclient", "dropbearkey"):
+        if shutil.which(tool) is None:
+            raise Skip(f"no {tool} here; scripts/setup installs it")
+    (a, b), (ka, kb) = pair(lab, context, VETH, keys={"capacity": "40Mbit"})
+    (mine, public), (host, _) = _key(lab, "mine"), _key(lab, "host")
+    server = lab.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
+                                    pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=kb)
+    until(lambda: _listens(lab, kb) or not server.running(), 20, "dropbear listens")
+    waiting = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=waiting)
+    sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-n", "24M", ADDR_B)
+    until(lambda: b.counters("rx_data") > 200, 30, "data flow")
+    _session(lab, ka, mine, sending)
+    result = json.loads(sending.check(90))
+    waiting.check(30)
+    if result["wrong_bytes"] != 0 or result["bytes"] != 24 << 20:
+        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+    for daemon in (a, b):
+        daemon.stop()
