@@ -105,6 +105,7 @@ struct Bench {
         uint8_t *p = reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, len));
         const uint8_t head[12] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
 
+        ASSERT_NE(p, nullptr);
         std::fill(p, p + len, 0);
         std::copy(head, head + 12, p);
         p[len - 1] = number;
