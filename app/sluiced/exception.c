@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <net/if.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,36 +15,15 @@
 #include <rte_log.h>
 
 #include "base/counter.h"
+#include "sluiced/tap.h"
 
 #define RING     128 /* descriptors of a queue */
 #define CACHE    64
-#define SIGNALS  65 /* numbers of signals end below */
 #define TAP      "net_tap"
 #define TAP_NAME TAP "_sluice"
 #define TAP_LOG  "pmd.net.tap"
 
 /* ---- the device --------------------------------------------------------------------------- */
-
-/*
- * net_tap has the kernel send a signal for each frame, to save looks at an empty queue. Signals
- * interrupt whatever thread they hit, and beyond the limit of queued ones a signal comes that
- * kills. It goes without where it finds none that is free; we look seldom enough.
- */
-static void signals_hide(struct sigaction old[SIGNALS])
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    for (int i = SIGRTMIN; i <= SIGRTMAX && i < SIGNALS; i++)
-        if (sigaction(i, NULL, &old[i]) == 0 && old[i].sa_handler == SIG_DFL)
-            sigaction(i, &ignore, NULL);
-}
-
-static void signals_show(const struct sigaction old[SIGNALS])
-{
-    for (int i = SIGRTMIN; i <= SIGRTMAX && i < SIGNALS; i++)
-        if (old[i].sa_handler == SIG_DFL)
-            sigaction(i, &old[i], NULL);
-}
 
 static bool is_vdev(const struct config_port *cfg)
 {
@@ -162,17 +140,16 @@ static int device_open(struct exception *x, const struct port *p, char *err, siz
 int exception_open(struct exception *x, const struct port *p, char *err, size_t err_len)
 {
     int level = rte_log_get_level(rte_log_register(TAP_LOG)), rc;
-    struct sigaction old[SIGNALS];
+    struct tap_signals signals;
 
     memset(x, 0, sizeof *x);
-    memset(old, 0, sizeof old);
-    signals_hide(old);
+    tap_signals_hide(&signals);
     /* It tells at length of flow rules, secondary processes and signals that it goes without. */
     rte_log_set_level_pattern(TAP_LOG, RTE_LOG_CRIT);
     rc = device_open(x, p, err, err_len);
     if (level >= 0)
         rte_log_set_level_pattern(TAP_LOG, (uint32_t)level);
-    signals_show(old);
+    tap_signals_show(&signals);
     return rc;
 }
 

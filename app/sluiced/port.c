@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 
 #include "common/say.h"
+#include "sluiced/tap.h"
 
 __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p, char *err,
                                                             size_t err_len, const char *format, ...)
@@ -141,16 +142,11 @@ static int port_set_multicast(struct port *p, char *err, size_t err_len)
                       p->driver, ours ? "address6" : "exception");
 }
 
-int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
-              size_t err_len)
+static int port_make_ready(struct port *p, char *err, size_t err_len)
 {
     struct rte_eth_dev_info info;
-    int rc;
+    int rc = port_find(p, err, err_len);
 
-    memset(p, 0, sizeof *p);
-    p->cfg = cfg;
-    p->interrupts = interrupts;
-    rc = port_find(p, err, err_len);
     if (rc != 0)
         return rc;
     memset(&info, 0, sizeof info);
@@ -176,6 +172,21 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
         rc = port_set_mac(p, err, err_len);
     if (rc == 0)
         rc = port_set_multicast(p, err, err_len);
+    return rc;
+}
+
+int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
+              size_t err_len)
+{
+    struct tap_signals signals;
+    int rc;
+
+    memset(p, 0, sizeof *p);
+    p->cfg = cfg;
+    p->interrupts = interrupts;
+    tap_signals_hide(&signals);
+    rc = port_make_ready(p, err, err_len);
+    tap_signals_show(&signals);
     return rc;
 }
 

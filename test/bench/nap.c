@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What waking up costs on this machine: one thread that only naps, as long as an idle worker's
- * longest nap. Prints naps a second and the CPU they take, in per cent of a core.
+ * What resting costs on this machine: one thread that only naps, as long as an idle worker's
+ * longest nap where nothing rings; then one that waits for a descriptor, which another, on another
+ * CPU, writes a tenth of a second later: how long until it runs. Prints naps a second, the CPU they
+ * take in per cent of a core, and the median wait in us.
  *
- * Usage: nap SECONDS
+ * Usage: nap SECONDS CPU OTHER_CPU
  */
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
-#define NAP_NS 1700000
+#define NAP_NS   1700000
+#define WAKES    50
+#define PAUSE_NS 100000000
+#define ROUND_NS 10000000 /* of a wait, as a worker's */
+
+struct waker {
+    int epoll, fd, cpu;
+    double sent_s; /* handed over by the descriptor */
+    double took_s[WAKES];
+};
 
 static double now_s(clockid_t clock)
 {
@@ -21,25 +37,93 @@ static double now_s(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-int main(int argc, char **argv)
+static void pin(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+static void naps(double seconds)
 {
     const struct timespec nap = {0, NAP_NS};
-    double seconds = argc == 2 ? strtod(argv[1], NULL) : 0, begin, cpu, took;
+    double begin = now_s(CLOCK_MONOTONIC), cpu = now_s(CLOCK_PROCESS_CPUTIME_ID), took;
     unsigned long n = 0;
 
-    if (seconds <= 0) {
-        fputs("usage: nap SECONDS\n", stderr);
-        return 2;
-    }
-    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-    begin = now_s(CLOCK_MONOTONIC);
-    cpu = now_s(CLOCK_PROCESS_CPUTIME_ID);
     do {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
         n++;
         took = now_s(CLOCK_MONOTONIC) - begin;
     } while (took < seconds);
     cpu = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    printf("%.0f %.3f\n", (double)n / took, 100 * cpu / took);
+    printf("%.0f %.3f ", (double)n / took, 100 * cpu / took);
+}
+
+static void *waiter(void *arg)
+{
+    const struct timespec most = {0, ROUND_NS};
+    struct waker *w = arg;
+    struct epoll_event event;
+    uint64_t count;
+
+    pin(w->cpu);
+    for (int n = 0; n < WAKES;) {
+        if (epoll_pwait2(w->epoll, &event, 1, &most, NULL) <= 0)
+            continue;
+        double now = now_s(CLOCK_MONOTONIC);
+
+        if (read(w->fd, &count, sizeof count) == sizeof count)
+            w->took_s[n++] = now - w->sent_s;
+    }
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int wakes(int cpu)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    struct waker w = {.epoll = epoll_create1(0), .fd = eventfd(0, EFD_NONBLOCK), .cpu = cpu};
+    struct epoll_event event = {.events = EPOLLIN};
+    uint64_t one = 1;
+    pthread_t thread;
+
+    if (epoll_ctl(w.epoll, EPOLL_CTL_ADD, w.fd, &event) != 0 ||
+        pthread_create(&thread, NULL, waiter, &w) != 0)
+        return 1;
+    for (int n = 0; n < WAKES; n++) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        w.sent_s = now_s(CLOCK_MONOTONIC);
+        if (write(w.fd, &one, sizeof one) != sizeof one)
+            return 1;
+    }
+    pthread_join(thread, NULL);
+    qsort(w.took_s, WAKES, sizeof *w.took_s, compare);
+    printf("%.1f\n", 1e6 * w.took_s[WAKES / 2]);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc == 4 ? strtod(argv[1], NULL) : 0;
+    int cpu, other;
+
+    if (seconds <= 0) {
+        fputs("usage: nap SECONDS CPU OTHER_CPU\n", stderr);
+        return 2;
+    }
+    cpu = atoi(argv[2]);
+    other = atoi(argv[3]);
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+    pin(cpu);
+    naps(seconds);
+    pin(other);
+    return wakes(cpu);
 }
