@@ -16,9 +16,10 @@ def there():
 
 def run(script, capture, *args):
     """The ended process, with its output; nobody sees copies of script and capture, if root asks."""
-    with tempfile.TemporaryDirectory(prefix="sluice-tshark-") as folder:
+    root = os.geteuid() == 0  # whose own temporary folder nobody may not enter
+    with tempfile.TemporaryDirectory(prefix="sluice-tshark-", dir="/tmp" if root else None) as folder:
         who, script, capture = {}, os.path.abspath(script), os.path.abspath(capture)
-        if os.geteuid() == 0:
+        if root:
             os.chmod(folder, 0o755)
             script, capture = (shutil.copyfile(x, os.path.join(folder, os.path.basename(x)))
                                for x in (script, capture))
