@@ -14,11 +14,12 @@
 
 #include <rte_ethdev.h>
 #include <rte_interrupts.h>
-#include <rte_log.h>
 
 #include "base/clock.h"
+#include "common/hush.h"
 
 #define EVENTS_MAX 16
+#define DRAIN_MAX  16 /* frames of a socket, which has room for few */
 
 void bell_init(struct bell *b)
 {
@@ -28,17 +29,11 @@ void bell_init(struct bell *b)
 /* ethdev tells of each queue without interrupts as of an error. */
 static int queue_watch(int epoll, uint16_t port, uint16_t queue)
 {
-    static const char *const talk[] = {"lib.ethdev", "lib.eal"};
-    int levels[RTE_DIM(talk)], rc;
+    int ethdev = hush("lib.ethdev"), eal = hush("lib.eal");
+    int rc = rte_eth_dev_rx_intr_ctl_q(port, queue, epoll, RTE_INTR_EVENT_ADD, NULL);
 
-    for (size_t i = 0; i < RTE_DIM(talk); i++) {
-        levels[i] = rte_log_get_level(rte_log_register(talk[i]));
-        rte_log_set_level_pattern(talk[i], RTE_LOG_CRIT);
-    }
-    rc = rte_eth_dev_rx_intr_ctl_q(port, queue, epoll, RTE_INTR_EVENT_ADD, NULL);
-    for (size_t i = 0; i < RTE_DIM(talk); i++)
-        if (levels[i] >= 0)
-            rte_log_set_level_pattern(talk[i], (uint32_t)levels[i]);
+    unhush("lib.ethdev", ethdev);
+    unhush("lib.eal", eal);
     return rc;
 }
 
@@ -88,7 +83,7 @@ static void socket_drain(int fd)
 {
     char byte;
 
-    while (recv(fd, &byte, sizeof byte, 0) >= 0)
+    for (int i = 0; i < DRAIN_MAX && recv(fd, &byte, sizeof byte, 0) >= 0; i++)
         ;
 }
 

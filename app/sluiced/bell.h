@@ -2,12 +2,12 @@
 /*
  * What wakes a worker that naps before its nap is over: the receive interrupts of its queues, where
  * a driver has them (NICs, virtio, TAP), or a packet socket on the kernel's interface that a port
- * takes its frames from.
+ * takes its frames from; and control, for itself and for clients.
  *
  * Invariant: who waits has looked at its queues once more since interrupts were switched on, so
  * none is missed.
  *
- * Made by control before the worker runs, then the worker's.
+ * Made by control before the worker runs, then the worker's, but that control rings.
  */
 #ifndef SLUICED_BELL_H
 #define SLUICED_BELL_H

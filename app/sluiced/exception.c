@@ -12,9 +12,9 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_log.h>
 
 #include "base/counter.h"
+#include "common/hush.h"
 #include "sluiced/tap.h"
 
 #define RING     128 /* descriptors of a queue */
@@ -139,16 +139,15 @@ static int device_open(struct exception *x, const struct port *p, char *err, siz
 
 int exception_open(struct exception *x, const struct port *p, char *err, size_t err_len)
 {
-    int level = rte_log_get_level(rte_log_register(TAP_LOG)), rc;
     struct tap_signals signals;
+    int level, rc;
 
     memset(x, 0, sizeof *x);
     tap_signals_hide(&signals);
     /* It tells at length of flow rules, secondary processes and signals that it goes without. */
-    rte_log_set_level_pattern(TAP_LOG, RTE_LOG_CRIT);
+    level = hush(TAP_LOG);
     rc = device_open(x, p, err, err_len);
-    if (level >= 0)
-        rte_log_set_level_pattern(TAP_LOG, (uint32_t)level);
+    unhush(TAP_LOG, level);
     tap_signals_show(&signals);
     return rc;
 }

@@ -11,11 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <rte_log.h>
-
 #define MEMIF_SOCKET_DEFAULT "/run/memif.sock"
 #define MEMIF_BSIZE_DEFAULT  2048
-#define MEMIF_LOG            "pmd.net.memif"
 
 static void args_set(struct memif_args *m, bool *abstract, const char *key, const char *value)
 {
@@ -65,22 +62,4 @@ void memif_socket_clean(const struct memif_args *m)
     if (connect(fd, (struct sockaddr *)&sun, sizeof sun) != 0 && errno == ECONNREFUSED)
         unlink(m->socket);
     close(fd);
-}
-
-int memif_hush(void)
-{
-    int type = rte_log_register(MEMIF_LOG); /* finds it, if it is there */
-    int level = type >= 0 ? rte_log_get_level((uint32_t)type) : -1;
-
-    if (level >= 0)
-        rte_log_set_level((uint32_t)type, RTE_LOG_CRIT);
-    return level;
-}
-
-void memif_unhush(int level)
-{
-    int type = rte_log_register(MEMIF_LOG);
-
-    if (type >= 0 && level >= 0)
-        rte_log_set_level((uint32_t)type, (uint32_t)level);
 }

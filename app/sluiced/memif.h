@@ -20,8 +20,5 @@ struct memif_args {
 void memif_args_parse(struct memif_args *m, const char *args);
 /* Removes a server's socket file that nobody listens on. */
 void memif_socket_clean(const struct memif_args *m);
-/* Keeps the driver from complaining while a server is not there; returns the level to give back. */
-int memif_hush(void);
-void memif_unhush(int level);
 
 #endif

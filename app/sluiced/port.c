@@ -10,8 +10,11 @@
 
 #include <rte_errno.h>
 
+#include "common/hush.h"
 #include "common/say.h"
 #include "sluiced/tap.h"
+
+#define MEMIF_LOG "pmd.net.memif"
 
 __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p, char *err,
                                                             size_t err_len, const char *format, ...)
@@ -206,9 +209,9 @@ int port_start(struct port *p, char *err, size_t err_len)
     int level = -1, rc;
 
     if (p->is_memif && !p->memif.server)
-        level = memif_hush();
+        level = hush(MEMIF_LOG); /* its server may not be there yet */
     rc = rte_eth_dev_start(p->id);
-    memif_unhush(level);
+    unhush(MEMIF_LOG, level);
     p->started = rc == 0;
     if (rc != 0 && level < 0)
         return port_error(p, err, err_len, "%s does not start (%s); see its message above",
@@ -225,12 +228,12 @@ bool port_needs_restart(const struct port *p)
 
 bool port_restart(struct port *p)
 {
-    int level = memif_hush();
+    int level = hush(MEMIF_LOG);
 
     if (p->started)
         rte_eth_dev_stop(p->id);
     p->started = rte_eth_dev_start(p->id) == 0;
-    memif_unhush(level);
+    unhush(MEMIF_LOG, level);
     return p->started;
 }
 
