@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values into JSON objects, as all that the daemon shows has them. */
+/* Values into JSON, objects or text, as all that the daemon shows has them. */
 #ifndef SLUICED_PUT_H
 #define SLUICED_PUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <jansson.h>
 
@@ -29,6 +31,40 @@ static inline char *put_quoted(const char *text)
 
     json_decref(s);
     return quoted;
+}
+
+/* Thousands of rows made of objects would take too long: they are written as text. */
+struct put_file {
+    FILE *f;
+    char *text;
+    size_t len;
+};
+
+/* False: no memory. */
+static inline bool put_file_open(struct put_file *p)
+{
+    *p = (struct put_file){.text = NULL};
+    p->f = open_memstream(&p->text, &p->len);
+    return p->f != NULL;
+}
+
+/* The text, to free(), or NULL: no memory. */
+static inline char *put_file_text(struct put_file *p)
+{
+    if (fclose(p->f) == 0)
+        return p->text;
+    free(p->text);
+    return NULL;
+}
+
+/* What the text says, or NULL. */
+static inline json_t *put_file_json(struct put_file *p)
+{
+    char *text = put_file_text(p);
+    json_t *o = text != NULL ? json_loads(text, 0, NULL) : NULL;
+
+    free(text);
+    return o;
 }
 
 static inline void put_count(json_t *o, const char *name, uint64_t n)

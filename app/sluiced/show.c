@@ -394,14 +394,12 @@ void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host
 static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 {
     uint64_t now = rte_rdtsc();
-    char *text = NULL;
     const char *between = "";
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
+    struct put_file text;
 
-    if (f == NULL)
+    if (!put_file_open(&text))
         return NULL;
-    fprintf(f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
+    fprintf(text.f, "{\"uptime_ns\":%" PRIu64 ",\"history\":[", uptime_ns);
     for (uint32_t p = 0; p < d->n_ports; p++) {
         struct host_decision some[64];
         char *port = put_quoted(d->ports[p].cfg->name);
@@ -411,16 +409,15 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
         while (port != NULL &&
                (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
             for (uint32_t i = 0; i < n; i++, between = ",") {
-                fputs(between, f);
-                show_decision(f, port, show_cycles_ns(d, now - some[i].time), &some[i]);
+                fputs(between, text.f);
+                show_decision(text.f, port, show_cycles_ns(d, now - some[i].time), &some[i]);
             }
             from = some[n - 1].number + 1;
         }
         free(port);
     }
-    fputs("]}", f);
-    fclose(f);
-    return text;
+    fputs("]}", text.f);
+    return put_file_text(&text);
 }
 
 char *show_text(void *daemon, const char *what)

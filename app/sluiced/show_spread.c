@@ -44,19 +44,16 @@ bool show_spread(FILE *f, const char *before, const struct lane *l, uint32_t num
 
 char *show_spreads(const struct daemon *d, uint64_t uptime_ns)
 {
-    char *text = NULL;
     const char *between = "";
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
+    struct put_file text;
 
-    if (f == NULL)
+    if (!put_file_open(&text))
         return NULL;
-    fprintf(f, "{\"uptime_ns\":%" PRIu64 ",\"spread\":[", uptime_ns);
+    fprintf(text.f, "{\"uptime_ns\":%" PRIu64 ",\"spread\":[", uptime_ns);
     for (uint32_t i = 0; i < d->n_lanes; i++)
         for (uint32_t k = 0; k < host_conn_limit(d->hosts[i]); k++)
-            if (show_spread(f, between, &d->lanes[i], k))
+            if (show_spread(text.f, between, &d->lanes[i], k))
                 between = ",";
-    fputs("]}", f);
-    fclose(f);
-    return text;
+    fputs("]}", text.f);
+    return put_file_text(&text);
 }

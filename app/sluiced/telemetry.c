@@ -15,6 +15,7 @@
 
 #include "common/say.h"
 #include "sluiced/names.h"
+#include "sluiced/put.h"
 #include "sluiced/show.h"
 #include "sluiced/show_spread.h"
 #include "sluiced/telemetry_control.h"
@@ -158,17 +159,12 @@ static int put_conn(const struct daemon *d, const char *arg, struct rte_tel_data
 
 static json_t *spread_json(const struct lane *l, uint32_t number)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
-    json_t *o = NULL;
+    struct put_file text;
 
-    if (f == NULL)
+    if (!put_file_open(&text))
         return NULL;
-    if (show_spread(f, "", l, number) + fclose(f) == 1)
-        o = json_loads(text, 0, NULL);
-    free(text);
-    return o;
+    show_spread(text.f, "", l, number); /* nothing of a connection that is gone, which is no JSON */
+    return put_file_json(&text);
 }
 
 static int put_spread(const struct daemon *d, const char *arg, struct rte_tel_data *to)

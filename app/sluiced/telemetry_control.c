@@ -76,18 +76,12 @@ static void history_fetch(void *arg)
 static json_t *decision_json(const struct daemon *d, const char *port,
                              const struct host_decision *x)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
-    json_t *o = NULL;
+    struct put_file text;
 
-    if (f == NULL)
+    if (!put_file_open(&text))
         return NULL;
-    show_decision(f, port, show_cycles_ns(d, rte_rdtsc() - x->time), x);
-    if (fclose(f) == 0)
-        o = json_loads(text, 0, NULL);
-    free(text);
-    return o;
+    show_decision(text.f, port, show_cycles_ns(d, rte_rdtsc() - x->time), x);
+    return put_file_json(&text);
 }
 
 /* By number: a list of objects is more than DPDK 22.11 can say. */

@@ -51,20 +51,19 @@ static void ring_put(struct rows *r, const char *port, int worker, const struct 
 
 char *trace_show(const struct daemon *d, uint64_t uptime_ns)
 {
-    char *text = NULL;
-    size_t len;
-    struct rows r = {d, open_memstream(&text, &len), "", rte_rdtsc()};
+    struct put_file text;
+    struct rows r = {d, NULL, "", rte_rdtsc()};
 
-    if (r.f == NULL)
+    if (!put_file_open(&text))
         return NULL;
+    r.f = text.f;
     fprintf(r.f, "{\"uptime_ns\":%" PRIu64 ",\"trace\":[", uptime_ns);
     for (uint32_t i = 0; i < d->n_lanes; i++)
         ring_put(&r, d->lanes[i].port->cfg->name, d->lanes[i].queue, host_trace(d->hosts[i]));
     for (uint32_t p = 0; p < d->n_ports; p++)
         ring_put(&r, d->ports[p].cfg->name, -1, host_control_trace(d->controls[p]));
     fputs("]}", r.f);
-    fclose(r.f);
-    return text;
+    return put_file_text(&text);
 }
 
 void trace_guard(const struct daemon *d)
