@@ -126,7 +126,6 @@ int perf_job_start(struct perf_job *j, const struct perf_job_order *o, char *err
 bool perf_job_ended(struct perf_job *j)
 {
     int status;
-
     pid_t pid;
 
     if (!j->running)

@@ -146,6 +146,7 @@ void worker_pass(const struct worker *w)
     uint64_t before;
     int i;
 
+    bell_ring(&w->bell); /* it need not nap to the end */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
     for (i = 0; i < 5000 && __atomic_load_n(&w->running, __ATOMIC_SEQ_CST); i++) {
@@ -169,6 +170,7 @@ void worker_give(struct worker *w)
 void worker_stop(struct worker *w)
 {
     __atomic_store_n(&w->stop, true, __ATOMIC_RELEASE);
+    bell_ring(&w->bell);
 }
 
 void worker_take(const struct worker *w)
