@@ -1,307 +1,293 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The console on a terminal: libedit reads lines and keeps their history, the grammar completes. */
+/*
+ * The console on a terminal: rdline of rte_cmdline reads lines and keeps their history, the grammar
+ * completes. rdline knows the keys of a VT100, and of characters ASCII only.
+ */
+#define ALLOW_EXPERIMENTAL_API /* rdline_new(), which has been there since 21.11 */
 #include <errno.h>
-#include <glob.h>
-#include <histedit.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
-#include <wchar.h>
 
+#include <cmdline_rdline.h>
+
+#include "sluice/choices.h"
 #include "sluice/console.h"
-#include "sluice/text.h"
 
-#define HISTORY_LINES 500
-#define CHOICES_MAX   128
-#define CHOICE_MAX    256
-#define LINE_WIDTH    78
-#define CTRL_C        3
-
-/* Words that may stand where the cursor is. */
-struct choices {
-    char word[CHOICES_MAX][CHOICE_MAX];
-    unsigned n;
-    char hints[512]; /* values that only people know */
-    const struct console *console;
-    const char *begun;
-};
+#define LINE_BYTES 512 /* rdline drops what comes after so many; later ones take more */
+#define KEY_BYTES  8
+#define CTRL_C     3
+#define CTRL_R     18
 
 struct editor {
     struct console *console;
-    EditLine *el;
-    History *history;
+    struct rdline *line;
     struct choices choices;
-    mbstate_t bytes; /* of a character that is not whole yet */
+    bool foreign; /* the line has had bytes that rdline does not take */
+    bool mute;
+    char key[KEY_BYTES]; /* the beginning of one that rdline does not know */
+    size_t key_len;
+    /* Searching back in history for what was typed before. */
+    bool seeking;
+    unsigned seek_from;
+    char sought[LINE_BYTES + 2];
+};
+
+/* What other terminals send, and other editors know, in rdline's keys. */
+static const struct {
+    const char *key, *means;
+} keys[] = {
+    {"\033[H", "\001"},     {"\033OH", "\001"},     {"\033[1~", "\001"},  {"\033[7~", "\001"},
+    {"\033[F", "\005"},     {"\033OF", "\005"},     {"\033[4~", "\005"},  {"\033[8~", "\005"},
+    {"\033OA", "\033[A"},   {"\033OB", "\033[B"},   {"\033OC", "\033[C"}, {"\033OD", "\033[D"},
+    {"\033[1;5D", "\033b"}, {"\033[1;5C", "\033f"}, {"\025", "\001\013"}, /* Ctrl-U: all of it */
 };
 
 /* Signal handlers know nothing but globals. */
-static volatile sig_atomic_t interrupted, resized;
+static volatile sig_atomic_t interrupted, resumed;
+static struct termios terminal; /* as it was */
 
 static void on_signal(int number)
 {
     if (number == SIGINT)
         interrupted = 1;
     else
-        resized = 1;
+        resumed = 1;
 }
 
-/* ---- completion --------------------------------------------------------------------------- */
-
-static void choice_add(struct choices *ch, const char *word)
+/* Its default is what comes after. */
+static void on_end(int number)
 {
-    if (ch->n == CHOICES_MAX || strlen(word) >= CHOICE_MAX ||
-        strncmp(word, ch->begun, strlen(ch->begun)) != 0)
-        return;
-    for (unsigned i = 0; i < ch->n; i++)
-        if (strcmp(ch->word[i], word) == 0)
-            return;
-    strcpy(ch->word[ch->n++], word);
+    tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
+    raise(number);
 }
 
-static void value_add(void *ctx, const char *word, const struct grammar_kind *kind)
+/* ---- rdline's calls ----------------------------------------------------------------------- */
+
+static int char_write(struct rdline *line, char c)
 {
-    choice_add(ctx, word);
+    const struct editor *e = rdline_get_opaque(line);
+
+    return e->mute ? 0 : putchar(c);
 }
 
-static void files_add(struct choices *ch)
+/* Lines are done after rdline_char_in(), where it may be called again. */
+static void line_valid(struct rdline *line, const char *text, unsigned size)
 {
-    char pattern[CHOICE_MAX + 2];
-    glob_t found = {0};
-
-    if (strpbrk(ch->begun, "*?[\\") != NULL)
-        return;
-    snprintf(pattern, sizeof pattern, "%.*s*", CHOICE_MAX, ch->begun);
-    if (glob(pattern, GLOB_MARK, NULL, &found) == 0)
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            choice_add(ch, found.gl_pathv[i]);
-    globfree(&found);
 }
 
-/* A word as it stands, or the values of a kind as far as they are known. */
-static void word_add(void *ctx, const char *word, const struct grammar_kind *kind)
+static int word_complete(struct rdline *line, const char *text, char *more, unsigned more_len,
+                         int *state)
 {
-    struct choices *ch = ctx;
-    unsigned before = ch->n;
-    size_t len = strlen(ch->hints);
+    struct editor *e = rdline_get_opaque(line);
+    struct choices *ch = &e->choices;
 
-    if (kind == NULL) {
-        choice_add(ch, word);
-        return;
+    choices_find(ch, e->console, text);
+    if (ch->n == 0 && ch->hints[0] == 0) {
+        putchar('\a');
+        return 0;
     }
-    if (strcmp(word, "FILE") == 0)
-        files_add(ch);
-    else if (ch->console->values != NULL)
-        ch->console->values(ch->console->ctx, kind, value_add, ch);
-    if (ch->n == before)
-        snprintf(ch->hints + len, sizeof ch->hints - len, "%s%s, such as %s", len > 0 ? "; " : "",
-                 word, kind->example);
-}
-
-/* Bytes that all choices begin with. */
-static size_t choices_common(const struct choices *ch)
-{
-    size_t len = strlen(ch->word[0]);
-
-    for (unsigned i = 1; i < ch->n; i++)
-        for (size_t k = 0; k < len; k++)
-            if (ch->word[i][k] != ch->word[0][k])
-                len = k;
-    return len;
-}
-
-static void choices_print(const struct choices *ch)
-{
-    char safe[CHOICE_MAX];
-    size_t column = 0;
-
-    putchar('\n');
-    for (unsigned i = 0; i < ch->n; i++) {
-        size_t len = strlen(text_safe(safe, sizeof safe, ch->word[i])) + 2;
-
-        if (column > 0 && column + len > LINE_WIDTH) {
-            putchar('\n');
-            column = 0;
-        }
-        printf("%s  ", safe);
-        column += len;
-    }
-    if (column > 0)
-        putchar('\n');
-    if (ch->hints[0] != 0)
-        printf("%s\n", ch->hints);
-    fflush(stdout);
-}
-
-static void word_pass(void *ctx, const char *word, const struct grammar_kind *kind)
-{
-}
-
-/* The word begun at the end of line: as grammar_expect() counts it. */
-static const char *begun_of(const struct console *c, const char *line)
-{
-    return line + strlen(line) - grammar_expect(&c->grammar, line, word_pass, NULL);
-}
-
-static unsigned char key_complete(EditLine *el, int key)
-{
-    char line[GRAMMAR_LINE_MAX + 1], more[CHOICE_MAX + 1];
-    const LineInfo *at = el_line(el);
-    size_t len = (size_t)(at->cursor - at->buffer), begun, common;
-    struct editor *e;
-    struct choices *ch;
-
-    el_get(el, EL_CLIENTDATA, &e);
-    if (len >= sizeof line)
-        return CC_ERROR;
-    memcpy(line, at->buffer, len);
-    line[len] = 0;
-    ch = &e->choices;
-    ch->n = 0;
-    ch->hints[0] = 0;
-    ch->console = e->console;
-    ch->begun = begun_of(e->console, line);
-    begun = strlen(ch->begun);
-    grammar_expect(&e->console->grammar, line, word_add, ch);
-    common = ch->n > 0 ? choices_common(ch) : 0;
-    if (ch->n == 0 && ch->hints[0] == 0)
-        return CC_REFRESH_BEEP;
-    if (ch->hints[0] != 0 && begun == 0) { /* a value is as good as a word: nothing is chosen */
-        choices_print(ch);
-        return CC_REDISPLAY;
-    }
-    if (common > begun || (ch->n == 1 && ch->hints[0] == 0)) {
-        bool whole = ch->n == 1 && ch->word[0][common - 1] != '/';
-
-        snprintf(more, sizeof more, "%.*s%s", (int)(common - begun), ch->word[0] + begun,
-                 whole ? " " : "");
-        return el_insertstr(el, more) == 0 ? CC_REFRESH : CC_ERROR;
-    }
+    choices_more(ch, more, more_len);
+    if (*state >= 0 && more[0] != 0) /* a Tab, no question mark */
+        return RDLINE_RES_COMPLETE;
     choices_print(ch);
-    return CC_REDISPLAY;
+    rdline_redisplay(line);
+    return 0;
 }
 
-/* The line is given up. */
-static unsigned char key_interrupt(EditLine *el, int key)
-{
-    const LineInfo *at = el_line(el);
+/* ---- history ------------------------------------------------------------------------------ */
 
-    el_cursor(el, (int)(at->lastchar - at->cursor));
-    at = el_line(el);
-    el_deletestr(el, (int)(at->lastchar - at->buffer));
-    fputs("^C\n", stdout);
-    fflush(stdout);
-    return CC_REDISPLAY;
+static void history_add(struct editor *e, const char *line)
+{
+    const char *last = rdline_get_history_item(e->line, 0);
+    size_t len = strcspn(line, "\n");
+
+    if (line[strspn(line, " \t\r\n")] == 0 ||
+        (last != NULL && strncmp(last, line, len) == 0 && last[len] == 0))
+        return;
+    rdline_add_history(e->line, line);
+}
+
+/* The next older line that has in it what was typed. */
+static void history_seek(struct editor *e)
+{
+    const char *found;
+    char text[LINE_BYTES + 2];
+
+    if (!e->seeking) {
+        snprintf(e->sought, sizeof e->sought, "%s", rdline_get_buffer(e->line));
+        e->sought[strcspn(e->sought, "\n")] = 0;
+        e->seek_from = 0;
+        e->seeking = true;
+    }
+    do
+        found = rdline_get_history_item(e->line, e->seek_from++);
+    while (found != NULL && strstr(found, e->sought) == NULL);
+    if (found == NULL) {
+        e->seeking = false; /* the next one begins at the newest again */
+        putchar('\a');
+        return;
+    }
+    snprintf(text, sizeof text, "%s", found);
+    e->mute = true;
+    rdline_reset(e->line);
+    for (const char *c = text; *c != 0; c++)
+        rdline_char_in(e->line, *c);
+    e->mute = false;
+    rdline_redisplay(e->line);
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* 1 and a character, 0 at the end, -1: an error. */
-static int key_read(EditLine *el, wchar_t *out)
+/* Keys as they come; signals and output as ever. */
+static bool terminal_raw(void)
 {
-    struct editor *e;
+    struct termios raw = terminal;
 
-    el_get(el, EL_CLIENTDATA, &e);
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+/* False: the end, of input or of the console. */
+static bool byte_read(const struct editor *e, char *byte)
+{
     for (;;) {
         struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                              {.fd = e->console->stop_fd, .events = POLLIN}};
-        char byte;
 
+        fflush(stdout);
         if (interrupted != 0) {
             interrupted = 0;
-            *out = CTRL_C;
-            return 1;
+            fputs("^C", stdout);
+            *byte = CTRL_C;
+            return true;
         }
-        if (resized != 0) {
-            resized = 0;
-            el_resize(el);
-        }
-        if (poll(p, 2, -1) < 0) {
-            if (errno == EINTR)
-                continue;
-            return -1;
-        }
-        if (p[1].revents != 0 || read(STDIN_FILENO, &byte, 1) != 1)
-            return 0;
-        switch (mbrtowc(out, &byte, 1, &e->bytes)) {
-        case (size_t)-1:
-            memset(&e->bytes, 0, sizeof e->bytes);
-            *out = L'?';
-            return 1;
-        case (size_t)-2:
+        if (resumed != 0) {
+            resumed = 0;
+            terminal_raw();
+            rdline_redisplay(e->line);
             continue;
-        default:
-            return 1;
         }
+        if (poll(p, 2, -1) >= 0)
+            return p[1].revents == 0 && read(STDIN_FILENO, byte, 1) == 1;
+        if (errno != EINTR)
+            return false;
     }
 }
 
-static char *prompt(EditLine *el)
+static int bytes_in(struct editor *e, const char *bytes, size_t len)
 {
-    struct editor *e;
+    int rc = RDLINE_RES_SUCCESS;
 
-    el_get(el, EL_CLIENTDATA, &e);
-    return (char *)(uintptr_t)e->console->prompt;
+    for (size_t i = 0; i < len; i++)
+        rc = rdline_char_in(e->line, bytes[i]);
+    return rc;
+}
+
+/* As rdline_char_in(), with more keys. */
+static int key_in(struct editor *e, char byte)
+{
+    bool begun = false;
+    size_t len;
+
+    if ((byte & 0x80) != 0) {
+        e->foreign = true;
+        putchar('\a');
+        return RDLINE_RES_SUCCESS;
+    }
+    if (byte == CTRL_R) {
+        history_seek(e);
+        return RDLINE_RES_SUCCESS;
+    }
+    e->seeking = false;
+    e->key[e->key_len++] = byte;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strncmp(keys[i].key, e->key, e->key_len) == 0) {
+            if (keys[i].key[e->key_len] == 0) {
+                e->key_len = 0;
+                return bytes_in(e, keys[i].means, strlen(keys[i].means));
+            }
+            begun = true;
+        }
+    if (begun)
+        return RDLINE_RES_SUCCESS;
+    len = e->key_len;
+    e->key_len = 0;
+    return bytes_in(e, e->key, len);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */
 
 static bool editor_open(struct editor *e)
 {
-    HistEvent event;
-
-    e->el = el_init(e->console->program, stdin, stdout, stderr);
-    e->history = history_init();
-    if (e->el == NULL || e->history == NULL)
-        return false;
-    history(e->history, &event, H_SETSIZE, HISTORY_LINES);
-    history(e->history, &event, H_SETUNIQUE, 1);
-    el_set(e->el, EL_CLIENTDATA, e);
-    el_set(e->el, EL_PROMPT, prompt);
-    el_set(e->el, EL_EDITOR, "emacs");
-    el_set(e->el, EL_HIST, history, e->history);
-    el_set(e->el, EL_GETCFN, key_read);
-    el_set(e->el, EL_ADDFN, "sluice-complete", "complete the word", key_complete);
-    el_set(e->el, EL_ADDFN, "sluice-interrupt", "give the line up", key_interrupt);
-    el_set(e->el, EL_BIND, "^I", "sluice-complete", NULL);
-    el_set(e->el, EL_BIND, "^C", "sluice-interrupt", NULL);
-    el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    return true;
+    e->line = rdline_new(char_write, line_valid, word_complete, e);
+    return e->line != NULL && tcgetattr(STDIN_FILENO, &terminal) == 0 && terminal_raw();
 }
 
 static void editor_close(struct editor *e)
 {
-    if (e->el != NULL)
-        el_end(e->el); /* the terminal is as it was */
-    if (e->history != NULL)
-        history_end(e->history);
+    if (e->line != NULL)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+    rdline_free(e->line);
+}
+
+/* A line that rdline has taken, which may not be all of what was typed. */
+static int line_do(struct editor *e)
+{
+    char line[GRAMMAR_LINE_MAX + 1];
+
+    snprintf(line, sizeof line, "%s", rdline_get_buffer(e->line));
+    history_add(e, line);
+    if (strcspn(line, "\n") >= LINE_BYTES)
+        fprintf(stderr, "%s: a line longer than %d bytes; put it into a file, and load that\n",
+                e->console->program, LINE_BYTES - 1);
+    else if (e->foreign)
+        fprintf(stderr,
+                "%s: not all that was typed is ASCII; names of files with more are completed by "
+                "Tab, or put the line into a file, and load that\n",
+                e->console->program);
+    else
+        return console_line(e->console, line);
+    return CONSOLE_WORDS;
 }
 
 static int editor_lines(struct editor *e)
 {
     int code = CONSOLE_OK;
+    char byte;
 
-    while (!e->console->quit && code != CONSOLE_GONE) {
-        HistEvent event;
-        int n = 0;
-        const char *line = el_gets(e->el, &n);
+    rdline_newline(e->line, e->console->prompt);
+    while (byte_read(e, &byte)) {
+        int rc = key_in(e, byte);
 
-        if (line == NULL || n <= 0) {
-            putchar('\n');
-            return CONSOLE_OK;
-        }
-        if (line[strspn(line, " \t\r\n")] != 0)
-            history(e->history, &event, H_ENTER, line);
-        code = console_line(e->console, line);
+        if (rc == RDLINE_RES_EOF)
+            break;
+        if (byte == CTRL_C)
+            e->foreign = false;
+        if (rc != RDLINE_RES_VALIDATED)
+            continue;
+        fflush(stdout);
+        code = line_do(e);
+        e->foreign = false;
+        if (e->console->quit || code == CONSOLE_GONE)
+            return code == CONSOLE_GONE ? code : CONSOLE_OK;
+        rdline_newline(e->line, e->console->prompt);
     }
-    return code == CONSOLE_GONE ? code : CONSOLE_OK;
+    putchar('\n');
+    return CONSOLE_OK;
 }
 
 int editor_talk(struct console *c)
 {
-    struct sigaction mine = {.sa_handler = on_signal}, before[2];
+    static const int numbers[] = {SIGINT, SIGCONT, SIGTERM, SIGHUP};
+    struct sigaction mine = {.sa_handler = on_signal}, before[4];
+    struct sigaction last = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
     struct editor *e = calloc(1, sizeof *e);
     bool signals = c->stop_fd < 0; /* with one, signals are the program's */
     int code = CONSOLE_LOCAL;
@@ -309,19 +295,16 @@ int editor_talk(struct console *c)
     if (e == NULL)
         return CONSOLE_LOCAL;
     e->console = c;
-    if (signals) {
-        sigaction(SIGINT, &mine, &before[0]);
-        sigaction(SIGWINCH, &mine, &before[1]);
-    }
-    if (editor_open(e))
+    if (editor_open(e)) {
+        for (int i = 0; signals && i < 4; i++)
+            sigaction(numbers[i], i < 2 ? &mine : &last, &before[i]);
         code = editor_lines(e);
-    else
+        for (int i = 0; signals && i < 4; i++)
+            sigaction(numbers[i], &before[i], NULL);
+    } else {
         fprintf(stderr, "%s: this terminal cannot be used; pipe the commands in\n", c->program);
-    editor_close(e);
-    if (signals) {
-        sigaction(SIGINT, &before[0], NULL);
-        sigaction(SIGWINCH, &before[1], NULL);
     }
+    editor_close(e);
     free(e);
     return code;
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_version.h>
+
 #include "sluice/command.h"
 #include "sluice/say.h"
 
@@ -55,7 +57,7 @@ int main(int argc, char **argv)
         return say_flush();
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("sluice %s\n", SLUICE_VERSION);
+        printf("sluice %s, %s\n", SLUICE_VERSION, rte_version());
         return say_flush();
     }
     for (i = 0; i < sizeof commands / sizeof *commands; i++) {

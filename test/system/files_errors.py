@@ -2,6 +2,7 @@
 """Cases of files_test.py: errors and ends in the middle."""
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -132,7 +133,7 @@ def helps(_folder):
         assert all(len(x) <= 100 for x in lines), args
     run = Run("--version")
     run.expect(OK)
-    assert run.out.startswith("sluice ")
+    assert re.fullmatch(r"sluice [\d.]+, DPDK [\d.]+.*\n", run.out), run.out
 
 
 @case("places that cannot be written")

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 
 from harness import LabError, perf, scenario
@@ -55,6 +56,12 @@ def lines_of(pattern):
     return lines
 
 
+def seeded():
+    seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
+    print(f"# console: seed {seed}", flush=True)
+    return random.Random(seed)
+
+
 @scenario("console: every command on a terminal, completion, history, wrong words")
 def terminal(lab, context):
     daemon = alone(lab, context).start()
@@ -91,11 +98,69 @@ def terminal(lab, context):
     t.expect(r"load /etc/hostname")
     t.expect(r"/etc/hostname:1: word 1")
     t.type("x" * 3000 + "\n")
-    t.expect(r"longer than 2048")
+    t.expect(r"a line longer than 511 bytes")
     t.expect(PROMPT)
     t.type("quit\n")
     if t.wait() != 0:
         raise LabError(f"status {t.popen.returncode}")
+    t.check_modes("quit")
+    daemon.stop()
+
+
+@scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back")
+def keys(lab, context):
+    daemon = alone(lab, context).start()
+    t = Terminal(lab, daemon.command("console"))
+    t.expect(PROMPT)
+
+    def gives(typed, expected):
+        t.type(typed)
+        t.expect(expected)
+        t.expect(PROMPT)
+    gives("show capacity\n", "PORT +CEILING")
+    gives("show workers\n", "LCORE")
+    gives("apacity\x1b[Hshow c\x1b[F\n", "PORT +CEILING")  # Home, End
+    gives("nonsense\x15show workers\n", "LCORE")  # Ctrl-U
+    gives("show workers capac\x1b[1;5D\x17\x05ity\n", "PORT +CEILING")  # a word back, it away, the end
+    gives("show ca\x1b[D\x1b[D\x1b[3~\x1b[3~\x1b[Cwork\t\n", "LCORE")
+    gives("workers\x12\n", "LCORE")  # Ctrl-R: the newest with that
+    gives("sh\x12\x12\n", "PORT +CEILING")  # and the next older
+    gives("nowhere\x12\n", "word 1, \"nowhere\": not known")  # none: the line stays
+    gives("show ?\x15\n", r"conns +conn +grants")
+    gives("load /tmp/\u00fc\n", "not all that was typed is ASCII")
+    gives("show workers\n", "LCORE")  # that was of one line only
+    gives("x" * 511 + "\n", "word 1")
+    gives("x" * 513 + "\n", "a line longer than 511 bytes")
+    os.kill(t.popen.pid, signal.SIGSTOP)
+    os.kill(t.popen.pid, signal.SIGCONT)
+    gives("show workers\n", "LCORE")
+    t.type("show wor")
+    os.kill(t.popen.pid, signal.SIGTERM)
+    if t.wait() != -signal.SIGTERM:
+        raise LabError(f"status {t.popen.returncode} of SIGTERM")
+    t.check_modes("SIGTERM")
+    daemon.stop()
+
+
+@scenario("console: 50,000 random keys on a terminal")
+def random_keys(lab, context):
+    daemon = alone(lab, context).start()
+    draw = seeded()
+    some = ["\t", "?", "\n", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[3~", "\x1b", "\x0b", "\x19", "\x12",
+            "\x17", "\x15", "show ", "capacity", "x" * 100, "set ", "conn ", " "]
+    never = "\x03\x04\x11\x13\x16\x1a\x1c"  # signals, the end, flow control
+    t = Terminal(lab, daemon.command("console"), columns=80)
+    t.expect(PROMPT)
+    for _ in range(50_000 // 50):
+        typed = "".join(draw.choice(some) if draw.random() < 0.7 else chr(draw.randrange(256)) for _ in range(50))
+        t.type("".join(c for c in typed.replace("quit", "") if c not in never))
+        t.skip()
+    t.type("\x15\nshow workers\n")
+    t.expect("LCORE", timeout_s=60)
+    t.type("\x15\x04")
+    if t.wait() != 0:
+        raise LabError(f"status {t.popen.returncode}")
+    t.check_modes("the end")
     daemon.stop()
 
 
@@ -331,9 +396,7 @@ def own(lab, context):
 @scenario("console: 100,000 random lines, and the daemon lives")
 def lines(lab, context):
     daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
-    seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
-    print(f"# console: seed {seed}", flush=True)
-    draw = random.Random(seed)
+    draw = seeded()
     words = sorted({w for p in patterns(daemon) for w in re.split(r"[ |\[\]]", p) if w}) + [
         "net_memif0", "0", "1Gbit", "64k", "3", "1@net_memif0/0", "delay 1ms", "auto", "none", "all"]
     words.remove("quit")
@@ -347,9 +410,9 @@ def lines(lab, context):
     text += ["stop perf", "show workers"]  # it may have been started
     status, out, err = run(daemon, "console", stdin="\n".join(text) + "\n", timeout_s=300)
     if status not in (1, 2, 5) or not out.rstrip().splitlines()[-2].startswith("LCORE"):
-        raise LabError(f"seed {seed}: status {status}\n{out[-500:]}{err[-500:]}")
+        raise LabError(f"status {status}\n{out[-500:]}{err[-500:]}")
     if err.count("sluice: ") < 50_000:
-        raise LabError(f"seed {seed}: only {err.count('sluice: ')} lines were refused")
+        raise LabError(f"only {err.count('sluice: ')} lines were refused")
     daemon.show("conns")
     daemon.stop()
 

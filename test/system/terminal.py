@@ -15,7 +15,7 @@ import time
 from harness import LabError
 
 # What a terminal would not show: cursor movements, colours, bells.
-UNSEEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|[\x07\x0f]")
+UNSEEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[ME]|\x1b[()][A-Z0-9]|[\x07\x0f]")
 LEAVE = "\033[?7h\033[?25h\033[?1049l\033[0m"
 
 
@@ -25,6 +25,7 @@ class Terminal:
 
     def __init__(self, lab, args, rows=24, columns=200, env=None):
         self.fd, self.other = pty.openpty()
+        os.set_blocking(self.fd, False)
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.other)
         self.raw = ""  # everything so far
@@ -67,7 +68,20 @@ class Terminal:
         return True
 
     def type(self, text):
-        os.write(self.fd, text.encode())
+        """Reads meanwhile: a program that cannot write does not read, either."""
+        left = text.encode()
+        while left:
+            if select.select([], [self.fd], [], 0.1)[1]:
+                left = left[os.write(self.fd, left):]
+            else:
+                self.read(0)
+
+    def skip(self):
+        """Reads what has come, and looks at it no more."""
+        while self.read(0):
+            pass
+        self.raw = self.raw[-4096:]
+        self.seen = 0
 
     def until(self, holds, what, timeout_s=30):
         """Reads until holds() is true; its value."""
@@ -96,6 +110,12 @@ class Terminal:
         return self.popen.returncode
 
 
+    def check_modes(self, what):
+        """The terminal is as it was."""
+        if termios.tcgetattr(self.other) != self.before:
+            raise LabError(f"{what}: the terminal's modes are not put back")
+
+
 class Screen(Terminal):
     """One that shows pages."""
 
@@ -122,8 +142,7 @@ class Screen(Terminal):
         return self.until(holds, what, timeout_s)
 
     def check_restored(self, what):
-        """The terminal is as it was, and the page is away."""
-        if termios.tcgetattr(self.other) != self.before:
-            raise LabError(f"{what}: the terminal's modes are not put back")
+        """The same, and the page is away."""
+        self.check_modes(what)
         if LEAVE not in self.raw:
             raise LabError(f"{what}: the page is not taken away: {self.raw[-200:]!r}")
