@@ -4,18 +4,19 @@
 #include "base/clock.h"
 
 #define IDLE_SHARE      16u  /* more than 16 times of what was done is not believed */
-#define SPENT_SHARE     128u /* all time is spent where less than 1/128 is left */
+#define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
 #define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
 #define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
 #define STEP_SHIFT      4u   /* of the capacity, upward */
-#define RESERVE_SHIFT   6u   /* of the capacity, not granted once packets were dropped */
+#define RESERVE_SHIFT   7u   /* of the capacity, not granted once packets were dropped */
 #define DRAIN_SHIFT     1u   /* of the capacity, not granted after that, until the backlog went */
-#define EXTRA_SHIFT     2u   /* of the capacity, granted beside where none has ever been dropped */
+#define WAITS_SHIFT     3u /* the same, of one that did not grow so far that packets were dropped */
+#define EXTRA_SHIFT     2u /* of the capacity, granted beside where none has ever been dropped */
 #define DRAIN           1u
 #define RISE_SHIFT      2u /* of the capacity: a rise is large */
 #define SLOWER_SHIFT    3u /* of the capacity, missing though all time is spent: it is less */
 #define HOLD_INTERVALS  32u
-#define TIGHT_INTERVALS 4u
+#define TIGHT_INTERVALS 16u
 
 typedef unsigned __int128 u128;
 
@@ -51,6 +52,24 @@ static bool large(const struct capacity_sample *s)
 static bool filled(const struct capacity_sample *s)
 {
     return spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
+}
+
+/* Work that was begun in one interval and ends in the next is in both, as long as it took. */
+static struct capacity_sample settled(struct capacity *c, const struct capacity_sample *s)
+{
+    struct capacity_sample own = *s;
+    uint64_t all;
+
+    own.busy += c->ahead;
+    all = own.rx_bytes += c->ahead_bytes;
+    c->ahead = c->ahead_bytes = 0;
+    if (own.time == 0 || own.busy <= own.time)
+        return own;
+    own.rx_bytes = (uint64_t)((u128)all * own.time / own.busy);
+    c->ahead_bytes = all - own.rx_bytes;
+    c->ahead = own.busy - own.time;
+    own.busy = own.time;
+    return own;
 }
 
 /* What could have been received in the interval. */
@@ -103,31 +122,42 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
         spent(s) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT) ? c->slower + 1 : 0;
 }
 
+/* More waits to be taken than should. */
+static void backlog(struct capacity *c, uint32_t shift)
+{
+    c->drain = DRAIN;
+    c->shift = shift;
+}
+
 static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
 {
     c->capacity_Bps = rate;
     c->why = why;
 }
 
-void capacity_update(struct capacity *c, const struct capacity_sample *s)
+void capacity_update(struct capacity *c, const struct capacity_sample *sample)
 {
+    const struct capacity_sample own = settled(c, sample), *s = &own;
+
     recent_add(c, s);
     c->drain -= c->drain > 1 || (c->drain == 1 && !filled(s));
     c->hold -= c->hold > 0;
+    c->overran = s->overruns > 0 ? c->overran + 1 : 0;
     if (s->overruns > 0) {
         c->overruns++;
-        c->drain = DRAIN;
+        backlog(c, DRAIN_SHIFT);
         c->hold = HOLD_INTERVALS;
-        set(c, recent_most(c, 2), CAPACITY_OVERRUN);
+        set(c, c->overran > 1 ? c->could_Bps[0] : recent_most(c, 2), CAPACITY_OVERRUN);
     } else if (c->slower >= 2) {
         c->overruns++; /* or soon: what was too much waits to be taken */
-        c->drain = DRAIN;
+        backlog(c, DRAIN_SHIFT);
         c->slower = 0;
         set(c, c->could_Bps[0], CAPACITY_OVERRUN);
     } else if (c->saturated >= CAPACITY_RECENT &&
                (c->overruns == 0 || recent_most(c, CAPACITY_RECENT) < c->capacity_Bps)) {
         c->overruns += c->overruns == 0 && s->link_Bps != 0; /* a link does not wait */
-        c->drain = c->overruns > 0 ? DRAIN : 0;
+        if (c->overruns > 0)
+            backlog(c, WAITS_SHIFT);
         c->saturated = 0;
         set(c, recent_most(c, CAPACITY_RECENT), CAPACITY_SATURATED);
     } else if (c->capacity_Bps == 0) {
@@ -145,7 +175,7 @@ uint64_t capacity_grant(const struct capacity *c)
     if (c->capacity_Bps == 0)
         return UINT64_MAX;
     if (c->drain > 0)
-        return c->capacity_Bps - (c->capacity_Bps >> DRAIN_SHIFT);
+        return c->capacity_Bps - (c->capacity_Bps >> c->shift);
     if (c->overruns > 0)
         return c->capacity_Bps - (c->capacity_Bps >> RESERVE_SHIFT);
     return c->capacity_Bps + (c->capacity_Bps >> EXTRA_SHIFT);

@@ -10,8 +10,8 @@
  *
  * That is a lower bound, for larger bursts cost less a packet. Once an interval:
  * - overrun, packets that the port dropped because nobody took them: capacity = could, now or an
- *   interval ago (a worker that lost its core for a moment is no slower for that), and less is
- *   granted until the backlog is gone;
+ *   interval ago (a worker that lost its core for a moment is no slower for that), or now, if that
+ *   is the second interval with one, and less is granted until the backlog is gone;
  * - slower, all time spent for two intervals and much less done than the capacity, or than the link
  *   carries: the same, before anything is dropped; capacity = could;
  * - saturated, all time spent and nearly all bursts full for several intervals, where no drop was
@@ -46,7 +46,8 @@ struct capacity_sample {
     uint64_t interval_ns;
     uint64_t rx_bytes, tx_bytes; /* user bytes */
     uint64_t overruns;           /* packets that the port dropped for want of room or memory */
-    uint64_t busy, time;         /* of all workers, in the same unit; 0: not known */
+    uint64_t busy, time;         /* of all workers, in the same unit; 0: not known. What they are
+                                  * still at may be in it: more than time counts for the next */
     uint64_t bursts, full;       /* polls that found packets; as many as they could take */
     uint64_t link_Bps;           /* user bytes that can come at most; 0: not known */
     bool hungry;                 /* somebody would send more than he may */
@@ -54,12 +55,14 @@ struct capacity_sample {
 
 struct capacity {
     uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals; [0] the last one */
-    uint32_t saturated;                  /* intervals in a row */
+    uint64_t ahead, ahead_bytes;         /* time and bytes that count for the next one */
+    uint32_t saturated, overran;         /* intervals in a row */
     uint32_t slower;                     /* the same, that could do much less */
     uint32_t tight;                      /* the same, in which all time went into small bursts */
     uint64_t capacity_Bps;               /* 0: unknown */
     enum capacity_why why;
     uint32_t drain;    /* intervals in which a backlog is to go */
+    uint32_t shift;    /* a part of the capacity, not granted meanwhile */
     uint32_t hold;     /* intervals without a step upward */
     uint64_t overruns; /* intervals with one, so far */
 };

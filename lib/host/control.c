@@ -255,7 +255,7 @@ static void sample_take(struct host_control *c, const struct host_port_counters 
     s->overruns = port->imissed - c->seen.imissed + port->rx_nombuf - c->seen.rx_nombuf +
                   port->ring_full - c->seen.ring_full;
     s->time = port->time - c->seen.time;
-    s->busy = RTE_MIN(port->busy - c->seen.busy, s->time); /* work may be counted as it begins */
+    s->busy = port->busy - c->seen.busy;
     s->bursts = port->bursts - c->seen.bursts;
     s->full = port->full - c->seen.full;
     c->seen = *port;
@@ -282,7 +282,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     sample_take(c, port);
     uint64_t others_Bps = 0;
 
-    c->n_active = c->n_open = 0;
+    c->n_active = c->n_open = c->n_new = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
@@ -292,6 +292,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
             if (!record_update(c, c->hosts[k], i, r, interval_ns))
                 continue;
             c->n_open++;
+            c->n_new += r->begins;
             if (r->active)
                 c->owners[c->n_active++] = r;
             else if (!was_active)

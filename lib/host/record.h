@@ -17,14 +17,15 @@
 #include "host/station.h"
 
 #define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
-#define SLACK_INTERVALS 8u             /* until who uses less than he may counts with that */
+#define SLACK_INTERVALS 4u             /* until who uses less than he may counts with that, */
+#define SLACK_FEW       8u             /* where an interval has a few packets only */
 #define FULL_INTERVALS  2u             /* until who uses all that he may counts with more */
 
 struct conn_record {
     uint64_t free_Bps; /* what its way may carry if its path limits nothing, */
     uint64_t way_Bps;  /* and as it is */
     bool path_limited;
-    uint64_t throughput_Bps; /* smoothed over about 8 intervals */
+    uint64_t throughput_Bps; /* of all intervals since it became active, then of about 8 */
     uint64_t epoch, bytes, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
     struct burst burst; /* what the host can take of it back to back */
@@ -34,13 +35,17 @@ struct conn_record {
     uint64_t rate_Bps;     /* received in the last interval */
     uint64_t pace_Bps;     /* at which it comes while it comes; 0: nothing has */
     uint32_t slack;        /* intervals since all of the grant was used */
+    uint32_t slack_most;   /* so many count */
     uint32_t full;         /* intervals in a row in which 7/8 of it came */
     uint32_t quiet;        /* intervals in a row in which nothing came */
     uint64_t backlog;      /* bytes that the peer last said it had */
     uint64_t backlog_end;  /* rx_bytes when these will have come */
     uint32_t flow;         /* its place in the sharing, if it is active */
     bool active;
-    bool ended; /* the newest DATA was the last that the peer could send */
+    uint32_t since; /* whole intervals in which it was, as far as they count */
+    uint32_t rest;  /* intervals in which it was not, before */
+    bool begins;    /* after a while */
+    bool ended;     /* the newest DATA was the last that the peer could send */
 };
 
 struct host_control {
@@ -51,6 +56,7 @@ struct host_control {
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];
     uint32_t n_peers, n_active, n_open;
+    uint32_t n_new;     /* of the active, those that begin */
     uint64_t spare_Bps; /* a part for each of them of what nobody uses */
     struct share *share;
     uint32_t n;

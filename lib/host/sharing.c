@@ -46,17 +46,20 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
  */
 static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
 {
-    uint64_t used = r->throughput_Bps;
-
+    bool few = r->slack_most > SLACK_INTERVALS;
+    /* of few packets the longer mean is true; of more, the shorter, but where they come in pieces
+     */
+    uint64_t used = few ? r->throughput_Bps : RTE_MIN(r->throughput_Bps, r->pace_Bps);
+    uint64_t pace = few ? RTE_MAX(r->throughput_Bps, r->pace_Bps) : r->pace_Bps;
     uint64_t most = r->grant_Bps / 8 * 7;
 
     /* what comes in pieces may be more in one interval, but not in two */
     r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
-    if (r->full >= FULL_INTERVALS || (RTE_MAX(used, r->pace_Bps) >= most && !r->ended))
+    if (r->full >= FULL_INTERVALS || (pace >= most && !r->ended))
         r->slack = 0;
     else
         r->slack++;
-    if (r->slack < SLACK_INTERVALS || c->most_Bps == UINT64_MAX)
+    if (r->slack < r->slack_most || c->most_Bps == UINT64_MAX)
         return r->way_Bps;
     return RTE_MIN(r->way_Bps, used + used / 64 + STEP_BPS);
 }
@@ -144,7 +147,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
-    if (r->slack >= SLACK_INTERVALS && c->most_Bps != UINT64_MAX)
+    if (r->slack >= r->slack_most && c->most_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
     if (r->path_limited) /* room for its worker, who knows better and sooner */
@@ -152,12 +155,23 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
     return f->grant_Bps;
 }
 
+/* Several have begun, and as many may in this interval, whom workers give pool / (active + 2 n)
+ * each: there is room for them. */
+static uint64_t newcomers_room(const struct host_control *c, uint64_t most_Bps)
+{
+    uint64_t all = (uint64_t)c->n_active + 2 * (uint64_t)c->n_new;
+
+    return c->n_new < 2 ? 0 : (uint64_t)((unsigned __int128)most_Bps * c->n_new / all);
+}
+
 void sharing_run(struct host_control *c)
 {
     uint64_t most = c->most_Bps;
 
-    if (most != UINT64_MAX)
+    if (most != UINT64_MAX) {
         most -= RTE_MIN(c->others_Bps, most / 2);
+        most -= newcomers_room(c, most);
+    }
     flows_make(c);
     share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
     spare_find(c);

@@ -66,7 +66,7 @@ class Eyeq
         s.interval_ns = kMs;
         s.rx_bytes = (uint64_t)(bytes - before);
         s.overruns = p->imissed - port.imissed;
-        s.busy = std::min<uint64_t>(p->busy - port.busy, kMs);
+        s.busy = p->busy - port.busy;
         s.time = kMs;
         s.bursts = p->bursts - port.bursts;
         s.full = p->full - port.full;

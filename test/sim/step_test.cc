@@ -3,8 +3,7 @@
 // again; half of them pause and come back. Steps come at several phases of the control interval.
 //
 // What is wanted after three intervals and a round trip: within 5 % of weighted max-min, nothing
-// dropped, 95 % used. That is NOT reached at every phase; the table says of each row whether it is.
-// The limits that are asserted are those of today, so that it does not get worse.
+// dropped, 95 % used.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,9 +27,6 @@ struct Scale {
     uint64_t window_ns; // in which rates are counted
     uint64_t interval_ns;
     double outliers; // so many of them may be further off: they sent 60 packets in the window
-    double error;    // today's limits; wanted: 0.05, and no drops
-    uint64_t drops;
-    double used; // wanted: 0.95
 };
 
 class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
@@ -107,11 +103,11 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         std::printf("  %5u  %4.2f   %-12s %8.2f %8.2f %9.4f %8lu %8.1f  %s\n", c.size(), phase,
                     what, 100 * error, 100 * fair_error(r, want, 0, 0), jain, lost, 100 * busy,
                     met ? "met" : "MISSED");
-        EXPECT_LE(error, scale.error) << what;
+        EXPECT_LE(error, 0.05) << what;
         EXPECT_GE(jain, 0.99) << what;
-        EXPECT_LE(lost, scale.drops) << what;
+        EXPECT_EQ(lost, 0u) << what;
         if (limited) {
-            EXPECT_GE(busy, scale.used) << what;
+            EXPECT_GE(busy, 0.95) << what;
         }
     }
 
@@ -149,13 +145,11 @@ TEST_P(StepWorld, IsSharedAnew)
 }
 INSTANTIATE_TEST_SUITE_P(
     Senders, StepWorld,
-    testing::Combine(
-        testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.1, 0, 0.95},
-                        Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0, 0.15, 40, 0.95},
-                        Scale{128, 2, 1250000000, 1024, 120 * kMs, kMs, 0, 0.4, 250, 0.95}),
-        testing::Values(1, 7, 10, 16, 19)));
+    testing::Combine(testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0},
+                                     Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0},
+                                     Scale{128, 2, 1250000000, 1024, 120 * kMs, kMs, 0}),
+                     testing::Values(1, 7, 10, 16, 19)));
 INSTANTIATE_TEST_SUITE_P(Thousands, StepWorld,
                          testing::Combine(testing::Values(Scale{128, 32, 12500000000, 4096,
-                                                                48 * kMs, 4 * kMs, 0.02, 0.2, 6000,
-                                                                0.92}),
-                                          testing::Values(16)));
+                                                                48 * kMs, 4 * kMs, 0.02}),
+                                          testing::Values(1, 16)));
