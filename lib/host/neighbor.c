@@ -98,8 +98,10 @@ bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
         *mac = n->mac;
         return true;
     }
-    if (n->asked_tsc == 0 || now - n->asked_tsc >= t->ask_tsc) {
+    if (n->asked_tsc == 0 ||
+        now - n->asked_tsc >= t->ask_tsc >> (NEIGHBOR_DOUBLINGS + 1 - n->asks)) {
         n->asked_tsc = now > 0 ? now : 1;
+        n->asks += n->asks <= NEIGHBOR_DOUBLINGS;
         *ask = true;
     }
     return false;
@@ -129,6 +131,7 @@ bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
 
     n->mac = *mac;
     n->known = true;
+    n->asks = 0;
     n->used_tsc = n->learnt_tsc = now;
     publish(t, n);
     return news;

@@ -15,6 +15,7 @@
 #include "wire/addr.h"
 
 #define NEIGHBOR_MAX       256u
+#define NEIGHBOR_DOUBLINGS 4u   /* the first ASK interval is a 16th, each of the next twice that */
 #define NEIGHBOR_KEEP_ASKS 150u /* forgotten when not heard of for so many ASK intervals */
 
 struct neighbor {
@@ -23,6 +24,7 @@ struct neighbor {
     bool known;
     uint64_t used_tsc;   /* last looked up or learnt */
     uint64_t asked_tsc;  /* last asked for; 0: never */
+    uint32_t asks;       /* unanswered, as far as they count */
     uint64_t learnt_tsc; /* last heard of */
 };
 
@@ -38,7 +40,7 @@ struct neighbor_table {
     struct neighbor entries[NEIGHBOR_MAX];
     struct neighbor_public shown[NEIGHBOR_MAX];
     uint32_t count;
-    uint64_t ask_tsc; /* cycles between questions */
+    uint64_t ask_tsc; /* cycles between questions, in the end */
 };
 
 void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);

@@ -76,6 +76,7 @@ class Neighbor : public testing::Test
 /* The same, naively. */
 struct Entry {
     uint64_t mac = 0, used = 0, asked = 0, learnt = 0;
+    uint32_t asks = 0; // in vain
     bool known = false;
 };
 
@@ -102,9 +103,11 @@ struct Model {
         e.used = now;
         e.known = e.known && now - e.learnt <= KEEP;
         *mac = e.mac;
-        *ask = !e.known && (e.asked == 0 || now - e.asked >= ASK);
-        if (*ask)
+        *ask = !e.known && (e.asked == 0 || now - e.asked >= ASK >> (5 - e.asks));
+        if (*ask) {
             e.asked = now;
+            e.asks = std::min(e.asks + 1, 5u);
+        }
         return e.known;
     }
 
@@ -117,22 +120,32 @@ struct Model {
 
         e.mac = mac;
         e.known = true;
+        e.asks = 0;
         e.used = e.learnt = now;
         return news;
     }
 };
 } // namespace
 
-TEST_F(Neighbor, IsAskedForAtMostOnceAnInterval)
+TEST_F(Neighbor, IsAskedForEverLessOftenUntilOnceAnInterval)
 {
-    EXPECT_FALSE(find(1, 5000));
+    uint64_t now = 5000;
+
+    EXPECT_FALSE(find(1, now));
     EXPECT_TRUE(ask);
-    EXPECT_FALSE(find(1, 5999));
-    EXPECT_FALSE(ask);
-    EXPECT_FALSE(find(2, 5999));
+    for (uint64_t wait : {ASK / 16, ASK / 8, ASK / 4, ASK / 2, ASK, ASK, ASK}) {
+        EXPECT_FALSE(find(1, now + wait - 1));
+        EXPECT_FALSE(ask) << wait;
+        now += wait;
+        EXPECT_FALSE(find(1, now));
+        EXPECT_TRUE(ask) << wait;
+    }
+    EXPECT_FALSE(find(2, now + 1));
     EXPECT_TRUE(ask) << "each address has its own interval";
-    EXPECT_FALSE(find(1, 6000));
-    EXPECT_TRUE(ask);
+    learn(1, 77, false, now);
+    doubt(1);
+    EXPECT_FALSE(find(1, now + ASK / 16));
+    EXPECT_TRUE(ask) << "it had answered";
 }
 
 TEST_F(Neighbor, AskedAtTimeZeroIsAsked)
