@@ -150,6 +150,8 @@ static void usual_find(struct pathrate *p, const struct finding *f)
 {
     double usual = (double)p->usual_Bps, gain = f->arrived_Bps > usual ? USUAL_RISE : USUAL_FALL;
 
+    if (p->rival > 0 && p->mode == PATHRATE_QUEUE && f->arrived_Bps < usual)
+        return; /* who yields to a TCP has nothing in the end */
     p->usual_Bps = (uint64_t)(usual > 0 ? usual + gain * (f->arrived_Bps - usual) : f->arrived_Bps);
 }
 
@@ -202,6 +204,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     else if (f->used)
         ceiling_set(
             p, max_of((double)p->ceiling_Bps, base * (1 + min_of(change * p->step, RISE_MOST))));
+    if (p->rival > 0 && !f->lossy && !empty)
+        ceiling_set(p, max_of((double)p->ceiling_Bps,
+                              min_of((double)grant_Bps, BESIDE_CUT * (double)p->usual_Bps)));
     p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
     if (p->easy >= EASY_TRIALS)
         free_set(p);
