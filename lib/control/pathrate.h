@@ -31,9 +31,9 @@
  * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
  * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
  * and BESIDE begins with that rate. That there was somebody else is remembered for a while (rival):
- * meanwhile a queue is no reason to fall below 7/10 of that rate, for he will not yield; and whoever
- * measures delays should know the shortest of a longer time, for others' queue may not be empty for
- * long.
+ * meanwhile a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
+ * whoever measures delays should know the shortest of a longer time, for others' queue may not be
+ * empty for long.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
  * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
