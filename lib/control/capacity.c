@@ -5,6 +5,7 @@
 
 #define IDLE_SHARE      16u  /* more than 16 times of what was done is not believed */
 #define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
+#define AHEAD_SHARE     8u   /* of an interval, that time may be beyond its end */
 #define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
 #define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
 #define STEP_SHIFT      4u   /* of the capacity, upward */
@@ -54,20 +55,30 @@ static bool filled(const struct capacity_sample *s)
     return spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
 }
 
+/* Was as much done in its time as in the one before? Who lost his core was not at work. */
+static bool steady(const struct capacity *c, const struct capacity_sample *s)
+{
+    u128 rate = (u128)s->rx_bytes * CLOCK_NS_PER_S / s->interval_ns * s->time / s->busy;
+
+    return rate * 4 >= (u128)c->could_Bps[0] * 3;
+}
+
 /* Work that was begun in one interval and ends in the next is in both, as long as it took. */
 static struct capacity_sample settled(struct capacity *c, const struct capacity_sample *s)
 {
     struct capacity_sample own = *s;
-    uint64_t all;
+    uint64_t most, over;
 
     own.busy += c->ahead;
-    all = own.rx_bytes += c->ahead_bytes;
+    own.rx_bytes += c->ahead_bytes;
     c->ahead = c->ahead_bytes = 0;
     if (own.time == 0 || own.busy <= own.time)
         return own;
-    own.rx_bytes = (uint64_t)((u128)all * own.time / own.busy);
-    c->ahead_bytes = all - own.rx_bytes;
-    c->ahead = own.busy - own.time;
+    over = own.busy - own.time;
+    most = steady(c, &own) ? own.time : own.time / AHEAD_SHARE;
+    c->ahead = over < most ? over : most;
+    c->ahead_bytes = (uint64_t)((u128)own.rx_bytes * c->ahead / (own.time + c->ahead));
+    own.rx_bytes -= c->ahead_bytes;
     own.busy = own.time;
     return own;
 }

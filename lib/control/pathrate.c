@@ -12,6 +12,11 @@
 #define LOST_SHIFT         3u
 #define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
 #define GAIN               0.5 /* of the way to target in a trial */
+#define LEAN_TRIALS        8
+#define LEAN_LEAST         0.25
+#define LEAN_MOST          8   /* times as much, where it was wrong in the same way each time */
+#define LEAN_AFTER         3u  /* trials since it was made empty */
+#define LEAN_PACKETS       256 /* a round trip, at least */
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
@@ -178,12 +183,27 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
     return max_of((double)grant_Bps, part);
 }
 
+/* How many times as much as usual is done about a queue that is wrong by so much. Where few packets
+ * are under way, chance may be steady, and all is soon equal. */
+static double lean_find(struct pathrate *p, const struct finding *f, double lack_ns)
+{
+    double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->lean;
+
+    if (p->trials >= LEAN_AFTER)
+        p->lean += (sign - p->lean) / LEAN_TRIALS;
+    if (f->rtt_ns < LEAN_PACKETS * f->packet_ns)
+        return 1;
+    return 1 + (LEAN_MOST - 1) * max_of(0, (steady - LEAN_LEAST) / (1 - LEAN_LEAST));
+}
+
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double target = (double)p->target_ns;
     bool limits = grant_Bps >= p->ceiling_Bps / 2, empty = limits && ++p->trials >= EMPTY_TRIALS;
-    double change = (empty ? -target - f->queue_ns : GAIN * (target - f->queue_ns)) / f->turn_ns;
+    double lack = target - f->queue_ns;
+    double change =
+        (empty ? -target - f->queue_ns : GAIN * lean_find(p, f, lack) * lack) / f->turn_ns;
     double base = base_find(p, f, grant_Bps);
 
     if (empty) {
@@ -278,6 +298,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->trials = p->stuck = p->easy = 0;
         p->part_Bps = 0;
         p->waver_ns = p->usual_Bps = 0;
+        p->lean = 0;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE) {

@@ -23,7 +23,9 @@
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * is shorter for who has more, he gives way until all have the same; where delays waver by more, as
+ * is shorter for who has more, he gives way until all have the same, and the faster, the longer it
+ * has been so: what is wrong for all is right soon, but who has more finds the queue too long each
+ * time; where delays waver by more, as
  * between processes that share cores, it is that. While the queue is shorter than half of target,
  * each trial rises by twice the share of the one before. One trial in 24 aims below nothing, so
  * that the queue is empty and all who share it know how long it is.
@@ -65,6 +67,7 @@ struct pathrate {
     uint32_t burst_packets; /* what the sender needs to use its grant */
     uint32_t timely;        /* trials in which it used all of it */
     double step;            /* how many times the usual share it may rise */
+    double lean;            /* how steadily the queue was too long (1), or too short (-1) */
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */

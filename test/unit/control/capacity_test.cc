@@ -69,6 +69,16 @@ TEST(Capacity, WorkOfTwoIntervalsCountsForBoth)
     EXPECT_NEAR((double)most, (double)kGBps, 1e-3 * (double)kGBps);
 }
 
+// What it did not do then is not missed later.
+TEST(Capacity, WhoLostItsCoreForLongIsNoSlowerForThat)
+{
+    capacity c = run(run(fresh(), sample(kGBps, 1000, 5), 2), sample(kGBps, 990), 50);
+
+    c = run(c, sample(kGBps, 50000));
+    EXPECT_EQ(run(c, sample(kGBps, 990), 20).capacity_Bps, c.capacity_Bps);
+    EXPECT_EQ(c.overruns, 2u);
+}
+
 // In the first interval it may have been fast for a while yet.
 TEST(Capacity, TheSecondOverrunIsTrue)
 {

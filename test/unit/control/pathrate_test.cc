@@ -190,6 +190,24 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     EXPECT_EQ(p.ceiling_Bps, rate);
 }
 
+// Who finds the queue a little too long each time has more than others, and yields faster and
+// faster.
+TEST(Pathrate, WhatIsWrongEachTimeIsRightSooner)
+{
+    double yielded[20];
+    pathrate p = limited();
+
+    for (double &part : yielded) {
+        uint64_t rate = p.ceiling_Bps;
+
+        update(&p, steady(rate, rate, p.target_ns * 3 / 2), rate);
+        part = 1 - (double)p.ceiling_Bps / (double)rate;
+    }
+    EXPECT_EQ(p.mode, PATHRATE_QUEUE);
+    EXPECT_GT(yielded[4], 0);
+    EXPECT_GT(yielded[19], 4 * yielded[4]);
+}
+
 // Who was beside somebody else, and finds the queue long again, gives way no more than he would for
 // a loss until he is sure; then he has again what he had.
 TEST(Pathrate, ARivalIsRemembered)
