@@ -10,10 +10,13 @@
 
 #define LINE_WIDTH 78
 
+/* None that would do something to the terminal, as names of files may. */
 static void choice_add(struct choices *ch, const char *word)
 {
-    if (ch->n == CHOICES_MAX || strlen(word) >= CHOICE_MAX ||
-        strncmp(word, ch->begun, strlen(ch->begun)) != 0)
+    char safe[CHOICE_MAX];
+
+    if (ch->n == CHOICES_MAX || strncmp(word, ch->begun, strlen(ch->begun)) != 0 ||
+        strcmp(text_safe(safe, sizeof safe, word), word) != 0) /* or one that is too long */
         return;
     for (unsigned i = 0; i < ch->n; i++)
         if (strcmp(ch->word[i], word) == 0)
@@ -74,18 +77,17 @@ static size_t choices_common(const struct choices *ch)
 
 void choices_print(const struct choices *ch)
 {
-    char safe[CHOICE_MAX];
     size_t column = 0;
 
     putchar('\n');
     for (unsigned i = 0; i < ch->n; i++) {
-        size_t len = strlen(text_safe(safe, sizeof safe, ch->word[i])) + 2;
+        size_t len = strlen(ch->word[i]) + 2;
 
         if (column > 0 && column + len > LINE_WIDTH) {
             putchar('\n');
             column = 0;
         }
-        printf("%s  ", safe);
+        printf("%s  ", ch->word[i]);
         column += len;
     }
     if (column > 0)

@@ -3,7 +3,7 @@
  * A console: lines from a terminal, a pipe, a file or the command line, read by the grammar and
  * done. What is the program's own it does itself (run); load, help and quit are done here.
  *
- * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". No DPDK, no session: those are in ctx.
+ * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". No session: that is in ctx.
  */
 #ifndef SLUICE_COMMAND_CONSOLE_H
 #define SLUICE_COMMAND_CONSOLE_H
