@@ -287,15 +287,13 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             struct conn_record *r = &c->records[k][i];
 
-            bool was_active = r->active;
-
             if (!record_update(c, c->hosts[k], i, r, interval_ns))
                 continue;
             c->n_open++;
             c->n_new += r->begins;
             if (r->active)
                 c->owners[c->n_active++] = r;
-            else if (!was_active)
+            else if (r->rest > 1)
                 others_Bps += r->rate_Bps;
         }
     c->rx_bytes += c->sample.rx_bytes;

@@ -2,14 +2,14 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u  /* and a round trip: of who said that he has more, or begins */
-#define QUIET_MOST      64u /* of who sends a packet now and then */
-#define QUIET_UNITS     8u  /* packets that are missed before a pause is one */
-#define QUIET_SHARE     16u /* of an interval: packets come late by this */
-#define ENDED_UNITS     2u  /* the same, where there was nothing more to send */
-#define ENDED_SHARE     8u  /* and then of an interval; at most two round trips */
-#define SINCE_MOST      7u
-#define FEW_UNITS       16u
+#define QUIET_INTERVALS 2u           /* and a round trip: of who said that he has more, or begins */
+#define QUIET_MOST      64u          /* of who sends a packet now and then */
+#define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
+#define QUIET_SHARE     16u          /* of an interval: packets come late by this */
+#define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
+#define ENDED_SHARE     8u           /* and then of an interval; at most two round trips */
+#define SINCE_MOST      7u           /* the weight of one interval in throughput_Bps is 1/8 then */
+#define FEW_UNITS       16u          /* packets in an interval: fewer are few */
 #define REST_INTERVALS  4u           /* who sends nothing for so long, and then does, begins */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
 
@@ -133,7 +133,7 @@ static bool record_active(const struct host_control *c, const struct host *h,
 
     /* who had all he was granted, and then no more to send, has ended; others have little to send
      * at any time */
-    if (r->pace_Bps != 0 && r->slack < r->slack_most && r->ended) {
+    if (r->pace_Bps != 0 && !record_slack(r) && r->ended) {
         uint64_t late_ns = interval_ns / ENDED_SHARE;
 
         late_ns = rtt_ns != 0 ? RTE_MIN(2 * rtt_ns, late_ns) : late_ns;
@@ -148,19 +148,23 @@ static bool record_active(const struct host_control *c, const struct host *h,
                          (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
 }
 
-/* A packet more or less is much, where few come. */
-static uint32_t slack_most(const struct conn_public *p, const struct conn_record *r,
-                           uint64_t interval_ns)
+/* A packet more or less is much, where few come in an interval. */
+static bool has_few(const struct conn_public *p, const struct conn_record *r, uint64_t interval_ns)
 {
     unsigned __int128 bytes = (unsigned __int128)r->grant_Bps * interval_ns / CLOCK_NS_PER_S;
 
-    return bytes < FEW_UNITS * counter_get(&p->unit_bytes) ? SLACK_FEW : SLACK_INTERVALS;
+    return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
+}
+
+bool record_slack(const struct conn_record *r)
+{
+    return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
 }
 
 /* What it uses is not known before it begins, and then not what it used before. */
-static void begin_find(struct conn_record *r, bool was_active)
+static void begin_find(struct conn_record *r)
 {
-    r->begins = r->active && !was_active && r->rest >= REST_INTERVALS;
+    r->begins = r->active && r->rest >= REST_INTERVALS;
     if (r->begins)
         r->since = r->slack = r->full = 0;
     else if (r->active && r->since < SINCE_MOST)
@@ -173,7 +177,6 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
 {
     const struct conn_public *p = &h->conns[i].pub;
     uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
-    bool was_active = r->active;
 
     r->active = false;
     if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != HOST_OPEN)
@@ -194,18 +197,17 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
             .free_Bps = START_BPS,
             .rest = REST_INTERVALS,
         };
-        was_active = false;
     }
     r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by us, or by the worker as it began */
     r->burst_bytes = counter_get(&p->rx_burst_bytes);
-    r->slack_most = slack_most(p, r, interval_ns);
+    r->few = has_few(p, r, interval_ns);
     sample_add(c, r, bytes, sent, interval_ns);
     ceiling_update(c, p, r);
     burst_sample(c, p, r, loss_runs, clean);
     pace_update(r, bytes, interval_ns);
     r->bytes = bytes;
     r->active = record_active(c, h, p, r, interval_ns);
-    begin_find(r, was_active);
+    begin_find(r);
     r->lost = lost;
     return true;
 }

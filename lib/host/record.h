@@ -18,7 +18,7 @@
 
 #define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
 #define SLACK_INTERVALS 4u             /* until who uses less than he may counts with that, */
-#define SLACK_FEW       8u             /* where an interval has a few packets only */
+#define SLACK_FEW       8u             /* or where few packets come */
 #define FULL_INTERVALS  2u             /* until who uses all that he may counts with more */
 
 struct conn_record {
@@ -35,7 +35,7 @@ struct conn_record {
     uint64_t rate_Bps;     /* received in the last interval */
     uint64_t pace_Bps;     /* at which it comes while it comes; 0: nothing has */
     uint32_t slack;        /* intervals since all of the grant was used */
-    uint32_t slack_most;   /* so many count */
+    bool few;              /* packets in an interval */
     uint32_t full;         /* intervals in a row in which 7/8 of it came */
     uint32_t quiet;        /* intervals in a row in which nothing came */
     uint64_t backlog;      /* bytes that the peer last said it had */
@@ -43,7 +43,7 @@ struct conn_record {
     uint32_t flow;         /* its place in the sharing, if it is active */
     bool active;
     uint32_t since; /* whole intervals in which it was, as far as they count */
-    uint32_t rest;  /* intervals in which it was not, before */
+    uint32_t rest;  /* intervals in a row in which it was not */
     bool begins;    /* after a while */
     bool ended;     /* the newest DATA was the last that the peer could send */
 };
@@ -80,6 +80,9 @@ struct host_control {
 /* record.c: one connection's interval; true if it takes part in the sharing. */
 bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
                    uint64_t interval_ns);
+
+/* Has it used less than it may for so long that it counts with that? */
+bool record_slack(const struct conn_record *r);
 
 /* tune.c: the minimum and the ceiling of one connection, UINT64_MAX: none. */
 uint64_t tune_min(const struct host_control *c, const struct conn_record *r);

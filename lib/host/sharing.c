@@ -46,20 +46,20 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
  */
 static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
 {
-    bool few = r->slack_most > SLACK_INTERVALS;
-    /* of few packets the longer mean is true; of more, the shorter, but where they come in pieces
-     */
-    uint64_t used = few ? r->throughput_Bps : RTE_MIN(r->throughput_Bps, r->pace_Bps);
-    uint64_t pace = few ? RTE_MAX(r->throughput_Bps, r->pace_Bps) : r->pace_Bps;
+    uint64_t used = r->throughput_Bps, pace = r->pace_Bps;
     uint64_t most = r->grant_Bps / 8 * 7;
 
+    if (r->few) /* the longer mean is true */
+        pace = RTE_MAX(used, pace);
+    else /* the shorter one is, but where packets come in pieces */
+        used = RTE_MIN(used, pace);
     /* what comes in pieces may be more in one interval, but not in two */
     r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
     if (r->full >= FULL_INTERVALS || (pace >= most && !r->ended))
         r->slack = 0;
     else
         r->slack++;
-    if (r->slack < r->slack_most || c->most_Bps == UINT64_MAX)
+    if (!record_slack(r) || c->most_Bps == UINT64_MAX)
         return r->way_Bps;
     return RTE_MIN(r->way_Bps, used + used / 64 + STEP_BPS);
 }
@@ -147,7 +147,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
-    if (r->slack >= r->slack_most && c->most_Bps != UINT64_MAX)
+    if (record_slack(r) && c->most_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
     if (r->path_limited) /* room for its worker, who knows better and sooner */

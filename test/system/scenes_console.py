@@ -62,11 +62,25 @@ def seeded():
     return random.Random(seed)
 
 
+def at_console(lab, context, columns=200):
+    """A daemon, and a terminal with its console."""
+    daemon = alone(lab, context).start()
+    t = Terminal(lab, daemon.command("console"), columns=columns)
+    t.expect(PROMPT)
+    return daemon, t
+
+
+def left(t, daemon, status=0):
+    """The console ends, and so does the daemon."""
+    if t.wait() != status:
+        raise LabError(f"status {t.popen.returncode}, not {status}")
+    t.check_modes("the console's end")
+    daemon.stop()
+
+
 @scenario("console: every command on a terminal, completion, history, wrong words")
 def terminal(lab, context):
-    daemon = alone(lab, context).start()
-    t = Terminal(lab, daemon.command("console"))
-    t.expect(PROMPT)
+    daemon, t = at_console(lab, context)
     all_lines = [line for p in patterns(daemon) for line in lines_of(p) if line != "quit"]
     if len(all_lines) < 25:
         raise LabError(f"only {all_lines}")
@@ -101,17 +115,12 @@ def terminal(lab, context):
     t.expect(r"a line longer than 511 bytes")
     t.expect(PROMPT)
     t.type("quit\n")
-    if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}")
-    t.check_modes("quit")
-    daemon.stop()
+    left(t, daemon)
 
 
 @scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back")
 def keys(lab, context):
-    daemon = alone(lab, context).start()
-    t = Terminal(lab, daemon.command("console"))
-    t.expect(PROMPT)
+    daemon, t = at_console(lab, context)
 
     def gives(typed, expected):
         t.type(typed)
@@ -136,21 +145,16 @@ def keys(lab, context):
     gives("show workers\n", "LCORE")
     t.type("show wor")
     os.kill(t.popen.pid, signal.SIGTERM)
-    if t.wait() != -signal.SIGTERM:
-        raise LabError(f"status {t.popen.returncode} of SIGTERM")
-    t.check_modes("SIGTERM")
-    daemon.stop()
+    left(t, daemon, -signal.SIGTERM)
 
 
 @scenario("console: 50,000 random keys on a terminal")
 def random_keys(lab, context):
-    daemon = alone(lab, context).start()
+    daemon, t = at_console(lab, context, columns=80)
     draw = seeded()
     some = ["\t", "?", "\n", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[3~", "\x1b", "\x0b", "\x19", "\x12",
             "\x17", "\x15", "show ", "capacity", "x" * 100, "set ", "conn ", " "]
     never = "\x03\x04\x11\x13\x16\x1a\x1c"  # signals, the end, flow control
-    t = Terminal(lab, daemon.command("console"), columns=80)
-    t.expect(PROMPT)
     for _ in range(50_000 // 50):
         typed = "".join(draw.choice(some) if draw.random() < 0.7 else chr(draw.randrange(256)) for _ in range(50))
         t.type("".join(c for c in typed.replace("quit", "") if c not in never))
@@ -158,10 +162,7 @@ def random_keys(lab, context):
     t.type("\x15\nshow workers\n")
     t.expect("LCORE", timeout_s=60)
     t.type("\x15\x04")
-    if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}")
-    t.check_modes("the end")
-    daemon.stop()
+    left(t, daemon)
 
 
 @scenario("console: one-shot commands, pipes, files: what they show, do, and return")

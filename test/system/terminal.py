@@ -109,7 +109,6 @@ class Terminal:
             pass
         return self.popen.returncode
 
-
     def check_modes(self, what):
         """The terminal is as it was."""
         if termios.tcgetattr(self.other) != self.before:
