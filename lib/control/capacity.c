@@ -127,6 +127,7 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
     for (uint32_t i = CAPACITY_RECENT - 1; i > 0; i--)
         c->could_Bps[i] = c->could_Bps[i - 1];
     c->could_Bps[0] = could(s);
+    c->overran = s->overruns > 0 ? c->overran + 1 : 0;
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
     c->saturated = filled(s) ? c->saturated + 1 : 0;
     c->slower =
@@ -153,7 +154,6 @@ void capacity_update(struct capacity *c, const struct capacity_sample *sample)
     recent_add(c, s);
     c->drain -= c->drain > 1 || (c->drain == 1 && !filled(s));
     c->hold -= c->hold > 0;
-    c->overran = s->overruns > 0 ? c->overran + 1 : 0;
     if (s->overruns > 0) {
         c->overruns++;
         backlog(c, DRAIN_SHIFT);
