@@ -5,6 +5,7 @@
 
 #define EMPTY_TRIALS       24u /* the queue is made empty once in so many */
 #define STUCK_TRIALS       3u  /* in which it does not fall, until it is others' */
+#define STUCK_SHARE        0.125
 #define ALARM_NS           1e6 /* a process may be without its core for so long */
 #define ALARM_GROWTH       1.1 /* more is sent than comes */
 #define EASY_TRIALS        64u /* in which less than half was granted */
@@ -14,15 +15,16 @@
 #define GAIN               0.5 /* of the way to target in a trial */
 #define LEAN_TRIALS        8
 #define LEAN_LEAST         0.25
-#define LEAN_MOST          8   /* times as much, where it was wrong in the same way each time */
-#define LEAN_AFTER         3u  /* trials since it was made empty */
-#define LEAN_PACKETS       256 /* a round trip, at least */
+#define LEAN_MOST          8    /* times as much, where it was wrong in the same way each time */
+#define LEAN_AFTER         3u   /* trials since it was made empty */
+#define LEAN_PACKETS       1024 /* a round trip, at least */
 #define FALL_MOST          0.5
 #define RISE_MOST          1.0
 #define STEP_MOST          1e6
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
+#define BESIDE_RISE        (1.0 / 512) /* each round trip, and a packet */
 #define USUAL_RISE         (1.0 / 16)
 #define USUAL_FALL         (1.0 / 64)
 #define RIVAL_TRIALS       512u /* in which it was not seen */
@@ -231,7 +233,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
-    bool stuck = f->least_ns > limit_of(p, f) && !f->lossy && f->growth >= -1.0 / 8;
+    double round_trips = f->least_ns / f->rtt_ns; /* of a short one, less is much */
+    double fall = round_trips < STUCK_SHARE ? STUCK_SHARE * round_trips : STUCK_SHARE;
+    bool stuck = f->least_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
     p->stuck = stuck ? p->stuck + 1 : 0;
     if (p->stuck > STUCK_TRIALS) {
@@ -255,7 +259,9 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     } else if (t->lost > 0) {
         ceiling_set(p, BESIDE_CUT * f->arrived_Bps);
     } else if (f->used) {
-        ceiling_set(p, (double)p->ceiling_Bps + packet * NS_PER_S / rtt * (f->turn_ns / rtt));
+        double rise_Bps = packet * NS_PER_S / rtt + (double)p->ceiling_Bps * BESIDE_RISE;
+
+        ceiling_set(p, (double)p->ceiling_Bps + rise_Bps * (f->turn_ns / rtt));
     }
 }
 
@@ -279,7 +285,12 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
         return false;
     target_find(p, t, &f);
     p->lossy = f.lossy;
-    return alarming(p, t, &f);
+    if (!alarming(p, t, &f)) {
+        p->part_Bps -= p->part_Bps / 8;
+        return false;
+    }
+    p->part_Bps = (uint64_t)max_of((double)p->part_Bps, f.arrived_Bps);
+    return true;
 }
 
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -296,6 +307,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
+        /* a sender that begins sends bursts, and this trial may have seen one's end only */
+        f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
         p->part_Bps = 0;
         p->waver_ns = p->usual_Bps = 0;
         p->lean = 0;

@@ -5,8 +5,9 @@
  *
  *   FREE    nothing was ever too much for the path: no limit
  *   QUEUE   the path is the bottleneck: a queue of about `target` is kept on it
- *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet a round trip each
- *           round trip, 3/10 less when packets get lost, as TCP does it (RFC 5681, RFC 9438)
+ *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet and 1/512 each round
+ *           trip, 3/10 less when packets get lost: as TCP does it, which is as soon back where much
+ *           is under way (RFC 5681, RFC 9438)
  *
  *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
  *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
@@ -71,7 +72,8 @@ struct pathrate {
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
-    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not */
+    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
+                               FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
     uint32_t rival;         /* trials until somebody else is forgotten */
 };

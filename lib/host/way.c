@@ -14,7 +14,8 @@
 #define TRIAL_MAX_NS      10000000000ull
 #define LOSSY_TRIALS      8u /* without a loss, until the one before is forgotten */
 #define CLEAR_RUNS        2u
-#define TRIAL_SHARE       4u  /* of a round trip */
+#define TRIAL_SHARE       4u /* of a round trip, and up to half as much again */
+#define TRIAL_MIX         0x9e3779b97f4a7c15ull
 #define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
 #define PATH_SHIFT        16u /* but those of a path that limits matter */
 
@@ -117,11 +118,17 @@ static uint64_t window_of(const struct conn *c)
     return RTE_MIN(RTE_MAX(rtts * c->rtt_min_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
 }
 
-/* How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
- * waits for that burst. */
+/*
+ * How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
+ * waits for that burst. No two are alike: of two flows that took turns, one would always look when
+ * the other has just done something about their queue.
+ */
 static uint64_t trial_ns(const struct conn *c)
 {
-    return RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
+    uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
+    uint64_t mixed = (c->own_key + c->cntl_seq) * TRIAL_MIX;
+
+    return ns + (ns / 2 * (mixed >> 48) >> 16);
 }
 
 /*

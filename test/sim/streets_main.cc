@@ -92,7 +92,7 @@ struct Measure {
 class Run
 {
   public:
-    Run(const Point &point, bool tracing) : p(point), trace(tracing)
+    Run(const Point &point, uint64_t first, bool tracing) : p(point), seed(first), trace(tracing)
     {
         frame = p.mtu + 14;
         packet_ns = frame * 8e9 / p.rate_bps;
@@ -117,14 +117,18 @@ class Run
         Measure one, two;
 
         if (large) {
-            Street alone(options(1), pools), both(options(2), pools);
+            {
+                Street alone(options(1), pools);
 
-            alone.start(0);
-            settle(alone, 30);
-            one = look(alone, 1, 20);
+                alone.start(0);
+                settle(alone, 30);
+                one = look(alone, 1, 20);
+            }
+            Street both(options(2), pools);
+
             both.start(0);
             both.start(1);
-            settle(both, 80);
+            settle(both, kTogether);
             two = look(both, 2, 40);
         } else {
             Street s(options(2), pools);
@@ -134,13 +138,16 @@ class Run
             one = look(s, 1, kLook);
             s.start(1);
             settle(s, together);
-            two = look(s, 2, kLookAtTwo);
+            // where few packets are under way, chance takes longer to be even
+            two = look(s, 2, std::max(kLookAtTwo, kPacketsAtTwo * packet_ns / turn));
         }
         return print(one, two);
     }
 
   private:
-    static constexpr double kAlone = 80, kLook = 100, kLookAtTwo = 400; // turns
+    // turns
+    static constexpr double kAlone = 80, kLook = 100, kTogether = 300, kLookAtTwo = 400;
+    static constexpr double kPacketsAtTwo = 16384;
 
     StreetOptions options(uint32_t senders) const
     {
@@ -152,6 +159,7 @@ class Run
         o.loss = p.loss;
         o.mtu = p.mtu;
         o.senders = senders;
+        o.seed = seed;
         return o;
     }
 
@@ -218,6 +226,7 @@ class Run
     }
 
     Point p;
+    uint64_t seed;
     bool trace, large;
     double frame, packet_ns, bdp, queue_bytes, turn, together;
 };
@@ -225,6 +234,7 @@ class Run
 struct Options {
     std::string only;
     int jobs = 1;
+    uint64_t seed = 1;
     bool trace = false;
 };
 
@@ -235,6 +245,7 @@ void usage(FILE *to)
                  "Hosts find out what a path carries, which nobody described to them: %zu paths.\n"
                  "  --only REGEX  of these names\n"
                  "  --jobs N      so many processes\n"
+                 "  --seed N      of losses and keys; 1 unless told\n"
                  "  --trace       says what happens on the way\n"
                  "  --list        the names: rate, round trip, queue in bandwidth-delay products\n"
                  "                (4 packets at least), loss behind the link in %%\n",
@@ -252,6 +263,8 @@ Options parse(int argc, char **argv)
             o.only = argv[++i];
         } else if (a == "--jobs" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
             o.jobs = std::atoi(argv[++i]);
+        } else if (a == "--seed" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
+            o.seed = static_cast<uint64_t>(std::atoi(argv[++i]));
         } else if (a == "--trace") {
             o.trace = true;
         } else if (a == "--list") {
@@ -289,7 +302,7 @@ int main(int argc, char **argv)
         }
         // EAL starts once in a process
         if (fork() == 0)
-            _exit(eal_start(argv[0], "6144") && Run(p, o.trace).print() ? 0 : 1);
+            _exit(eal_start(argv[0], "6144") && Run(p, o.seed, o.trace).print() ? 0 : 1);
         running++;
     }
     for (; running > 0; running--) {

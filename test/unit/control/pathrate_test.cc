@@ -178,8 +178,9 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
 
     EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs), rate));
     ASSERT_EQ(p.mode, PATHRATE_BESIDE) << "as long as it is long";
-    // a packet a round trip of 90 ms, for a turn of 50 ms
-    EXPECT_NEAR((double)(p.ceiling_Bps - rate), (double)kUnit / 0.09 * 50 / 90, 2);
+    // a packet a round trip of 90 ms, and 1/512 more of what it is, for a turn of 50 ms
+    EXPECT_NEAR((double)(p.ceiling_Bps - rate),
+                ((double)kUnit / 0.09 + (double)rate / 512) * 50 / 90, 2);
     rate = p.ceiling_Bps;
     EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "not used";
     EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs, 1), rate));
@@ -188,6 +189,56 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     update(&p, steady(rate, rate, kMs / 4), rate);
     EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "short again";
     EXPECT_EQ(p.ceiling_Bps, rate);
+}
+
+// A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
+// little of a round trip: those who yield are like us.
+TEST(Pathrate, AShortQueueThatFallsIsOurs)
+{
+    for (double part : {0.0, 0.05, 0.2}) {
+        pathrate p = limited();
+        double queue = (double)kRtt / 10;
+
+        for (int i = 0; i < 6; i++) {
+            uint64_t rate = p.ceiling_Bps;
+            trial_result t = steady(rate, rate, (uint64_t)queue);
+
+            // so much of it goes in a round trip, and as steadily during the trial
+            t.early_ns = (uint64_t)(queue * (1 + part * (double)kSpan / 2 / (double)kRtt));
+            t.mean_ns = (t.early_ns + t.late_ns) / 2;
+            update(&p, t, rate);
+        }
+        EXPECT_EQ(p.mode, part > 0.125 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << part;
+    }
+}
+
+// A sender that begins sends bursts: the trial that decides may see the end of one.
+TEST(Pathrate, WhatAlarmedMostIsWhereItBegins)
+{
+    for (bool more : {false, true}) {
+        pathrate p = fresh();
+        trial_result much = steady(kGBps, 2 * kGBps, 50 * kMs, 3000);
+        trial_result little = steady(kGBps / 80, 2 * kGBps, 50 * kMs, 3000);
+
+        if (more) {
+            EXPECT_TRUE(pathrate_alarm(&p, &much, 4 * kGBps, kRtt));
+        }
+        EXPECT_TRUE(pathrate_alarm(&p, &little, 4 * kGBps, kRtt));
+        update(&p, little, 4 * kGBps);
+        EXPECT_EQ(p.mode, PATHRATE_QUEUE);
+        EXPECT_GT(p.ceiling_Bps, more ? kGBps / 4 : 0);
+        EXPECT_LE(p.ceiling_Bps, more ? kGBps : kGBps / 80);
+    }
+    pathrate p = fresh();
+    trial_result much = steady(kGBps, 2 * kGBps, 50 * kMs, 3000), none = steady(kGBps, kGBps, 0);
+    trial_result little = steady(kGBps / 80, 2 * kGBps, 50 * kMs, 3000);
+
+    EXPECT_TRUE(pathrate_alarm(&p, &much, 4 * kGBps, kRtt));
+    for (int i = 0; i < 64; i++)
+        EXPECT_FALSE(pathrate_alarm(&p, &none, 4 * kGBps, kRtt));
+    EXPECT_TRUE(pathrate_alarm(&p, &little, 4 * kGBps, kRtt));
+    update(&p, little, 4 * kGBps);
+    EXPECT_LE(p.ceiling_Bps, kGBps / 80) << "long ago";
 }
 
 // Who finds the queue a little too long each time has more than others, and yields faster and
