@@ -32,17 +32,28 @@
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
 #define BURST_PACKETS_MOST 32u
+#define BURST_LEAST_NS     1000000ull
+#define BURST_PARTS        8u
 #define WAVER_SHARE        0.4 /* of the spread of delays: less is no growth */
 #define BLIND_RISE         (1.0 / 32)
+
+#define HOLD_PACKETS 4   /* a round trip, at most */
+#define HOLD_TRIALS  16u /* of a rate that is held, until one with more */
+#define HOLD_SETTLE  3u  /* its queue may take so many to go */
+#define HOLD_LESS    0.01
+#define HOLD_MORE    (1.0 / 16)
+#define HOLD_QUEUE   0.25 /* of a packet's time: more is a queue */
+#define APART_LEAST  64u  /* trials without, where it found others; then twice as many */
+#define APART_MOST   1024u
 
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
-    double queue_ns; /* as it will be when the next grant is in force */
-    double least_ns; /* as it was */
-    double growth;   /* of the queue, in times of ours */
+    double queue_ns;          /* as it will be when the next grant is in force */
+    double least_ns, mean_ns; /* as it was */
+    double growth;            /* of the queue, in times of ours */
     bool lossy, used;
     bool once; /* lossy, but the trial before was not */
 };
@@ -98,6 +109,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
         growth = 0;
 
     f.least_ns = min_of(early, late);
+    f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->most_ns
                          : max_of(0, late + max_of(growth, 0) * span / 2 + growth * f.rtt_ns);
     f.growth = growth;
@@ -198,11 +210,69 @@ static double lean_find(struct pathrate *p, const struct finding *f, double lack
     return 1 + (LEAN_MOST - 1) * max_of(0, (steady - LEAN_LEAST) / (1 - LEAN_LEAST));
 }
 
+/* Our part of the link is known: the queue goes in a turn, and a little less is held then. */
+static void hold_begin(struct pathrate *p, const struct finding *f)
+{
+    p->held = 1;
+    p->held_Bps = (uint64_t)f->arrived_Bps;
+    ceiling_set(p, f->arrived_Bps * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MOST)));
+}
+
+/* Somebody else is there: his part and ours are found by the queue. Each time it takes longer until
+ * a rate is held again. */
+static void hold_part(struct pathrate *p)
+{
+    p->apart_next = p->apart_next == 0 ? APART_LEAST : 2 * p->apart_next;
+    if (p->apart_next > APART_MOST)
+        p->apart_next = APART_MOST;
+    p->apart = p->apart_next;
+    p->held = 0;
+}
+
+/* True if the rate is held, or begins to be. */
+static bool hold_update(struct pathrate *p, const struct finding *f)
+{
+    bool more = p->held > HOLD_TRIALS; /* was sent than is held */
+    bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
+
+    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->rival > 0) {
+        p->held = 0;
+    } else if (!f->used) {
+        return p->held > 0;
+    } else if (p->held == 0) {
+        p->apart -= p->apart > 0;
+        if (p->apart == 0 && f->queue_ns >= (double)p->target_ns)
+            hold_begin(p, f);
+    } else if (more && waits) {
+        p->apart_next = 0;
+        hold_begin(p, f);
+    } else if (more) {
+        p->held = 0; /* it carries more */
+    } else if (waits && p->held > HOLD_SETTLE) {
+        hold_part(p);
+    } else {
+        more = ++p->held > HOLD_TRIALS;
+        ceiling_set(p, (double)p->held_Bps * (more ? 1 + HOLD_MORE : 1 - HOLD_LESS));
+    }
+    return p->held > 0;
+}
+
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double target = (double)p->target_ns;
-    bool limits = grant_Bps >= p->ceiling_Bps / 2, empty = limits && ++p->trials >= EMPTY_TRIALS;
+    bool limits = grant_Bps >= p->ceiling_Bps / 2, empty;
+
+    if (!limits)
+        p->held = 0;
+    else if (hold_update(p, f)) {
+        p->trials = p->easy = p->stuck = 0;
+        p->step = 1;
+        return;
+    }
+    if (f->least_ns <= target / 64)
+        p->trials = 0; /* it just was */
+    empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
     double change =
         (empty ? -target - f->queue_ns : GAIN * lean_find(p, f, lack) * lack) / f->turn_ns;
@@ -312,6 +382,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->part_Bps = 0;
         p->waver_ns = p->usual_Bps = 0;
         p->lean = 0;
+        p->held = p->apart = p->apart_next = 0;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE) {
@@ -335,11 +406,23 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
     return true;
 }
 
+/* A packet's, or less on a slow link: while some credit is left a packet may go, so that behind a
+ * short one the next would follow at once (pace/credit.h). */
+static uint64_t burst_least(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    uint64_t slow = rate_Bps / (NS_PER_S / BURST_LEAST_NS);
+
+    if (p->burst_packets > 1 || slow >= unit_bytes)
+        return p->burst_packets * unit_bytes;
+    return slow > unit_bytes / BURST_PARTS ? slow : unit_bytes / BURST_PARTS;
+}
+
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     uint64_t burst = (uint64_t)((double)rate_Bps * (double)p->target_ns / 8 / NS_PER_S);
+    uint64_t least = burst_least(p, rate_Bps, unit_bytes);
 
     if (p->mode == PATHRATE_FREE)
         return UINT64_MAX;
-    return burst > p->burst_packets * unit_bytes ? burst : p->burst_packets * unit_bytes;
+    return burst > least ? burst : least;
 }

@@ -26,10 +26,14 @@
  *
  * is shorter for who has more, he gives way until all have the same, and the faster, the longer it
  * has been so: what is wrong for all is right soon, but who has more finds the queue too long each
- * time; where delays waver by more, as
- * between processes that share cores, it is that. While the queue is shorter than half of target,
- * each trial rises by twice the share of the one before. One trial in 24 aims below nothing, so
- * that the queue is empty and all who share it know how long it is.
+ * time; where delays waver by more, as between processes that share cores, it is that. While the
+ * queue is shorter than half of target, each trial rises by twice the share of the one before. One
+ * trial in 24 aims below nothing, unless one found it empty anyway, so that the queue is empty and
+ * all who share it know how long it is.
+ *
+ * Where less than four packets are under way, half of one is a long queue. Who is alone there holds
+ * what he knows to be his part, less 1/100, so that there is none, and sends 1/16 more in one trial
+ * of 16, to see whether a queue begins. Who finds packets waiting meanwhile is not alone.
  *
  * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
  * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
@@ -76,6 +80,10 @@ struct pathrate {
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
     uint32_t rival;         /* trials until somebody else is forgotten */
+    uint32_t held;          /* trials for which a rate was held; 0: none is */
+    uint64_t held_Bps;      /* a little more than it: our part of the link */
+    uint32_t apart;         /* trials until one is held again, */
+    uint32_t apart_next;    /* and how many the next time, if others are found once more */
 };
 
 void pathrate_init(struct pathrate *p);

@@ -147,6 +147,8 @@ struct conn {
 
     struct momentary momentary;
     struct owd owd;
+    uint32_t longest_bytes; /* of DATA's payload, lately */
+    uint64_t increment_ns;  /* of the last packet about as long */
     struct trial trial;
     struct pathrate path;
     uint64_t bursts_ns; /* what two bursts take at the rate in pub */

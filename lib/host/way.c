@@ -16,6 +16,8 @@
 #define CLEAR_RUNS        2u
 #define TRIAL_SHARE       4u /* of a round trip, and up to half as much again */
 #define TRIAL_MIX         0x9e3779b97f4a7c15ull
+#define LONG_SHARE        8u  /* a packet shorter by that part is not compared with the longest */
+#define LONG_FADES        32u /* of which each such packet takes so much */
 #define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
 #define PATH_SHIFT        16u /* but those of a path that limits matter */
 
@@ -61,6 +63,8 @@ bool way_join(struct conn *c)
 void way_start(struct conn *c)
 {
     owd_init(&c->owd);
+    c->longest_bytes = 0;
+    c->increment_ns = 0;
     trial_reset(&c->trial);
     pathrate_init(&c->path);
     c->trial_mark = 1;
@@ -132,6 +136,23 @@ static uint64_t trial_ns(const struct conn *c)
 }
 
 /*
+ * How long a packet waited. Each link takes longer for a longer one, queue or not, so only those
+ * that are about as long as the longest ones lately say something new.
+ */
+static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64_t now_ns)
+{
+    uint32_t longest = c->longest_bytes;
+
+    if (d->payload_len < longest - longest / LONG_SHARE) {
+        c->longest_bytes -= longest / LONG_FADES + 1;
+        return c->increment_ns;
+    }
+    c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
+    c->increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
+    return c->increment_ns;
+}
+
+/*
  * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
  * unit: it came this way.
  */
@@ -143,7 +164,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
-        .increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c)),
+        .increment_ns = increment_find(c, d, now_ns),
     };
     struct trial_result out;
 

@@ -343,7 +343,9 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     const uint64_t unit = 9000, queue = 3 * kMs / 10, grant = kGBps;
     pathrate p = limited();
 
-    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit) << "one unit at least";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "one unit at least";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 2000000, unit), 2000) << "or what goes in a millisecond";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit / 8) << "but no less than that";
     uint64_t eighth = (uint64_t)(1e9 * target_of(1000, (double)kRtt) / 8e9);
 
     EXPECT_NEAR((double)pathrate_burst_bytes(&p, kGBps, unit), (double)eighth, (double)eighth / 50);
@@ -361,7 +363,7 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 16 * unit);
     for (int i = 0; i < 4 * 64; i++)
         update(&p, steady(grant, grant, queue), grant);
-    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit);
 }
 
 TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
