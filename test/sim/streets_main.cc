@@ -146,7 +146,7 @@ class Run
 
   private:
     // turns
-    static constexpr double kAlone = 80, kLook = 100, kTogether = 300, kLookAtTwo = 400;
+    static constexpr double kAlone = 80, kLook = 100, kTogether = 500, kLookAtTwo = 400;
     static constexpr double kPacketsAtTwo = 16384;
 
     StreetOptions options(uint32_t senders) const
