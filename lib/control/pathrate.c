@@ -3,8 +3,9 @@
 
 #define NS_PER_S 1000000000ull
 
-#define EMPTY_TRIALS       24u /* the queue is made empty once in so many */
-#define STUCK_TRIALS       3u  /* in which it does not fall, until it is others' */
+#define EMPTY_TRIALS       24u        /* the queue is made empty once in so many */
+#define EMPTY_SHARE        (1.0 / 64) /* of target: who finds less has seen it empty */
+#define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
 #define STUCK_SHARE        0.125
 #define ALARM_NS           1e6 /* a process may be without its core for so long */
 #define ALARM_GROWTH       1.1 /* more is sent than comes */
@@ -165,13 +166,18 @@ static void free_set(struct pathrate *p)
 
 /* What came lately: it falls slowly, so that who gave way to somebody who does not, knows what he
  * had. */
-static void usual_find(struct pathrate *p, const struct finding *f)
+static void usual_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    double usual = (double)p->usual_Bps, gain = f->arrived_Bps > usual ? USUAL_RISE : USUAL_FALL;
+    double usual = (double)p->usual_Bps, came = f->arrived_Bps;
+    bool rival = p->rival > 0 && p->mode == PATHRATE_QUEUE;
 
-    if (p->rival > 0 && p->mode == PATHRATE_QUEUE && f->arrived_Bps < usual)
+    if (rival)
+        came = min_of(came, (double)grant_Bps);
+    if (rival && came < usual)
         return; /* who yields to a TCP has nothing in the end */
-    p->usual_Bps = (uint64_t)(usual > 0 ? usual + gain * (f->arrived_Bps - usual) : f->arrived_Bps);
+    double gain = usual == 0 ? 1 : came > usual ? USUAL_RISE : USUAL_FALL;
+
+    p->usual_Bps = (uint64_t)(usual + gain * (came - usual));
 }
 
 /* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
@@ -263,14 +269,14 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     double target = (double)p->target_ns;
     bool limits = grant_Bps >= p->ceiling_Bps / 2, empty;
 
-    if (!limits)
+    if (!limits) {
         p->held = 0;
-    else if (hold_update(p, f)) {
+    } else if (hold_update(p, f)) {
         p->trials = p->easy = p->stuck = 0;
         p->step = 1;
         return;
     }
-    if (f->least_ns <= target / 64)
+    if (f->least_ns <= target * EMPTY_SHARE)
         p->trials = 0; /* it just was */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
@@ -310,7 +316,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     p->stuck = stuck ? p->stuck + 1 : 0;
     if (p->stuck > STUCK_TRIALS) {
         p->mode = PATHRATE_BESIDE;
-        ceiling_set(p, max_of((double)p->usual_Bps, f->arrived_Bps));
+        ceiling_set(p, max_of((double)p->usual_Bps, min_of(f->arrived_Bps, (double)grant_Bps)));
     } else if (p->rival > 0) {
         p->rival--;
     }
@@ -387,7 +393,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     }
     if (p->mode != PATHRATE_FREE) {
         burst_find(p, &f, grant_Bps);
-        usual_find(p, &f);
+        usual_find(p, &f, grant_Bps);
     }
     if (p->mode == PATHRATE_QUEUE)
         queue_update(p, &f, grant_Bps);

@@ -62,14 +62,17 @@ void grant_idle(struct host *h, struct conn *c)
               alone ? GRANT_NEWCOMER : GRANT_IDLE);
 }
 
-/* An equal part, but not more than control says this one may ever have. */
+/* An equal part, but not more than control says this one may ever have. Who comes by a path that
+ * limits has the burst that he needs there: who sends in long bursts pauses between any two. */
 static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
 {
     const struct grant *g = &h->grants[c->index];
     uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
     uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
+    uint64_t unit = counter_get(&c->pub.unit_bytes);
+    bool known = c->path.mode != PATHRATE_FREE && h->cfg.burst_bytes == 0;
 
-    return grant_set(c, rate, grant_start_burst(h, rate, counter_get(&c->pub.unit_bytes)),
+    return grant_set(c, rate, known ? BURST_UNITS_MAX * unit : grant_start_burst(h, rate, unit),
                      GRANT_NEWCOMER);
 }
 

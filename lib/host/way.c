@@ -14,8 +14,8 @@
 #define TRIAL_MAX_NS      10000000000ull
 #define LOSSY_TRIALS      8u /* without a loss, until the one before is forgotten */
 #define CLEAR_RUNS        2u
-#define TRIAL_SHARE       4u /* of a round trip, and up to half as much again */
-#define TRIAL_MIX         0x9e3779b97f4a7c15ull
+#define TRIAL_SHARE       4u                    /* of a round trip, and up to half as much again */
+#define TRIAL_MIX         0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
 #define LONG_SHARE        8u  /* a packet shorter by that part is not compared with the longest */
 #define LONG_FADES        32u /* of which each such packet takes so much */
 #define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
@@ -50,14 +50,8 @@ bool way_join(struct conn *c)
     counter_set(&c->pub.rx_reason, reason);
     c->bursts_ns = (uint64_t)RTE_MIN((unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1),
                                      (unsigned __int128)TRIAL_MAX_NS);
-    bool news = rate_differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
-                rate_differs(burst, c->told_burst_bytes, SHARE_SHIFT);
-
-    if (news && p->mode != PATHRATE_FREE) {
-        trial_reset(&c->trial);
-        c->trial_mark = c->cntl_seq + 1;
-    }
-    return news;
+    return rate_differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
+           rate_differs(burst, c->told_burst_bytes, SHARE_SHIFT);
 }
 
 void way_start(struct conn *c)
@@ -145,10 +139,10 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
 
     if (d->payload_len < longest - longest / LONG_SHARE) {
         c->longest_bytes -= longest / LONG_FADES + 1;
-        return c->increment_ns;
+    } else {
+        c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
+        c->increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
     }
-    c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
-    c->increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
     return c->increment_ns;
 }
 
@@ -176,6 +170,11 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
         return;
     if (seq32_before(d->cntl_seen, c->trial_mark) || !trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
-    if (trial_judged(h, c, &out) && way_join(c))
+    if (trial_judged(h, c, &out) && way_join(c)) {
+        /* the next one begins when this is obeyed; what control changes meanwhile does not matter,
+         * for it may do so more often than a trial takes */
+        trial_reset(&c->trial);
+        c->trial_mark = c->cntl_seq + 1;
         conn_want(h, c, WANT_CNTL);
+    }
 }

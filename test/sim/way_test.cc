@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a path carries is followed, whatever control changes about the connection meanwhile.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "pair.hh"
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+constexpr uint64_t kM = 1000000; // bytes/s
+constexpr uint64_t kRequest = 4 * kM;
+
+// A link of 12.5 MB/s, with a policer in front of it that comes later.
+struct Policer {
+    uint64_t rate_Bps = 0; // 0: not there
+    uint64_t at_ns = 0, bytes = 0, burst_bytes = 20000;
+    uint64_t seen = 0;
+
+    void judge(uint32_t from, const rte_mbuf *m, uint64_t now, world_fate *fate)
+    {
+        if (from != 0)
+            return;
+        seen += m->pkt_len;
+        if (rate_Bps == 0)
+            return;
+        bytes = std::min<uint64_t>(burst_bytes, bytes + (now - at_ns) * rate_Bps / CLOCK_NS_PER_S);
+        at_ns = now;
+        if (bytes < m->pkt_len)
+            fate->copies = 0;
+        else
+            bytes -= m->pkt_len;
+    }
+};
+
+} // namespace
+
+// Each interval of control another share, now above what the path carries, now below: more often
+// than a trial of the path takes. Its limit is found all the same.
+TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
+{
+    PairOptions o;
+    Policer policer;
+    struct host_conn_info info;
+
+    o.control_ns = kMs;
+    o.rate_Bps = 12500000;
+    o.queue_ns = 30 * kMs;
+    o.delay_ns = 10 * kMs;
+    o.capacity_Bps = 100 * kM;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate) {
+        policer.judge(from, m, now, fate);
+    };
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 12; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    p.run([] { return false; }, 1000 * kMs);
+    ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+    ASSERT_GT(info.rx_rate_Bps, 9 * kM);
+    ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
+    policer.rate_Bps = 4 * kM;
+    for (int i = 0; i < 2000; i++) {
+        if (i == 1000)
+            policer.seen = 0;
+        host_control_set_capacity(world_control(p.w, 1), i % 2 != 0 ? 7 * kM : 100 * kM);
+        p.run([] { return false; }, kMs);
+    }
+    ASSERT_FALSE(p.all_done());
+    EXPECT_LT(policer.seen, 7 * kM) << "in the second second; as without changes";
+    EXPECT_GT(policer.seen, 3 * kM);
+    policer.rate_Bps = 0;
+    host_control_set_capacity(world_control(p.w, 1), 100 * kM);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
