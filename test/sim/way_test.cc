@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "pair.hh"
 
@@ -76,5 +77,46 @@ TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
     policer.rate_Bps = 0;
     host_control_set_capacity(world_control(p.w, 1), 100 * kM);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// Who sends in bursts pauses between them, and begins anew each time: not with less of a burst than
+// his path wants.
+TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
+{
+    PairOptions o;
+    struct host_conn_info info;
+    uint64_t least = UINT64_MAX;
+    bool idle = false, woken = false;
+
+    o.control_ns = kMs;
+    o.rate_Bps = 12500000;
+    o.queue_ns = 60 * kMs;
+    o.delay_ns = 20 * kMs;
+    o.capacity_Bps = 100 * kM;
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 4; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+    uint64_t had = info.rx_burst_bytes;
+    ASSERT_GT(had, 2000u);
+    ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
+    p.run([] { return false; }, 500 * kMs);
+    p.recv(kRequest);
+    p.send(kRequest);
+    ASSERT_TRUE(p.run([&] {
+        host_conn_info(p.b(), p.conn[1], &info);
+        least = std::min(least, info.rx_burst_bytes);
+        idle = idle || strcmp(host_reason_name(info.rx_reason), "idle") == 0;
+        woken = woken || strcmp(host_reason_name(info.rx_reason), "newcomer") == 0;
+        return p.all_done();
+    })) << p.state();
+    EXPECT_TRUE(idle);
+    EXPECT_TRUE(woken);
+    EXPECT_GT(least, had / 4 * 3);
     EXPECT_TRUE(p.finish()) << p.state();
 }

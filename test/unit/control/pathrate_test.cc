@@ -282,6 +282,22 @@ TEST(Pathrate, ARivalIsRemembered)
     EXPECT_GT(p.ceiling_Bps, had * 19 / 20);
 }
 
+// For a moment more comes than was granted, since somebody else has just given way.
+TEST(Pathrate, WhatARivalLeavesIsNotUsual)
+{
+    pathrate p = after_stuck(4);
+    uint64_t rate = p.ceiling_Bps;
+
+    update(&p, steady(rate, rate, kMs / 4), rate);
+    ASSERT_EQ(p.mode, PATHRATE_QUEUE);
+    uint64_t had = p.usual_Bps;
+    for (int i = 0; i < 20; i++)
+        update(&p, steady(rate / 10 * 13, rate / 10 * 13, 0), rate);
+    EXPECT_GT(p.rival, 0u);
+    EXPECT_LE(p.usual_Bps, std::max(had, rate));
+    EXPECT_GE(p.usual_Bps, had);
+}
+
 TEST(Pathrate, ARivalIsForgotten)
 {
     pathrate p = after_stuck(4);
