@@ -271,7 +271,7 @@ TEST_F(Close, AbortByPeerInEveryState)
 // All orders in which a peer may say its three flags, with our own WCLOSE before, between or after.
 TEST_F(Close, EveryOrder)
 {
-    std::array<uint8_t, 3> order = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
+    std::array<unsigned, 3> order = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
 
     std::sort(order.begin(), order.end());
     do {
