@@ -43,7 +43,9 @@ def _received(daemon):
 def _watch(daemon, seconds, looks):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        looks.append((time.monotonic(), _received(daemon)))
+        asked = time.monotonic()
+        received = _received(daemon)
+        looks.append(((asked + time.monotonic()) / 2, received))
         time.sleep(STEP_S)
 
 
