@@ -25,10 +25,13 @@
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
-#define BESIDE_RISE        (1.0 / 512) /* each round trip, and a packet */
+#define BESIDE_RISE        (1.0 / 128) /* each round trip, and a packet */
+#define BESIDE_RISE_MOST   (1.0 / 8)   /* each trial */
 #define USUAL_RISE         (1.0 / 16)
 #define USUAL_FALL         (1.0 / 64)
 #define RIVAL_TRIALS       512u /* in which it was not seen */
+#define RIVAL_DEPTH        0.75
+#define RIVAL_TIMES        32u  /* as many trials as he was there */
 #define USAGE_LEAST        0.94 /* of a grant: who uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
@@ -181,12 +184,14 @@ static void usual_find(struct pathrate *p, const struct finding *f, uint64_t gra
 }
 
 /* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
- * what we had lately. */
+ * what we had lately; or less, if somebody else was there, who comes back little by little. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
     double depth = depth_of(min_of(usual_ns, f->packet_ns), f->rtt_ns);
 
+    if (p->mode == PATHRATE_BESIDE || p->rival > 0)
+        depth *= RIVAL_DEPTH;
     return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
 }
 
@@ -263,6 +268,16 @@ static bool hold_update(struct pathrate *p, const struct finding *f)
     return p->held > 0;
 }
 
+static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+{
+    double usual = (double)p->usual_Bps;
+
+    p->mode = PATHRATE_BESIDE;
+    p->spell = 0;
+    /* if he was there before, what came meanwhile is what he had not come back for yet */
+    ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
+}
+
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
@@ -292,7 +307,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
     if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used && !f->lossy)
-        p->step = min_of(2 * p->step, STEP_MOST);
+        p->step = p->rival > 0 ? 1 : min_of(2 * p->step, STEP_MOST); /* a TCP comes back slowly */
     else
         p->step = 1;
     if (f->lossy)
@@ -314,12 +329,10 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     bool stuck = f->least_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
     p->stuck = stuck ? p->stuck + 1 : 0;
-    if (p->stuck > STUCK_TRIALS) {
-        p->mode = PATHRATE_BESIDE;
-        ceiling_set(p, max_of((double)p->usual_Bps, min_of(f->arrived_Bps, (double)grant_Bps)));
-    } else if (p->rival > 0) {
-        p->rival--;
-    }
+    if (p->stuck > STUCK_TRIALS)
+        beside_begin(p, f, grant_Bps);
+    else
+        p->rival -= p->rival > 0;
 }
 
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
@@ -327,17 +340,21 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     double rtt = f->rtt_ns + (double)t->mean_ns;
     double packet = (double)t->bytes / (double)t->packets;
 
-    if (f->queue_ns <= limit_of(p, f)) {
+    p->spell++;
+    if (max_of(f->queue_ns, f->least_ns) <= limit_of(p, f)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
-        p->rival = RIVAL_TRIALS;
+        p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
     } else if (t->lost > 0) {
-        ceiling_set(p, BESIDE_CUT * f->arrived_Bps);
+        ceiling_set(p, BESIDE_CUT * min_of(f->arrived_Bps, (double)p->ceiling_Bps));
     } else if (f->used) {
         double rise_Bps = packet * NS_PER_S / rtt + (double)p->ceiling_Bps * BESIDE_RISE;
+        double most_Bps = (double)p->ceiling_Bps * BESIDE_RISE_MOST;
 
-        ceiling_set(p, (double)p->ceiling_Bps + rise_Bps * (f->turn_ns / rtt));
+        rise_Bps = min_of(rise_Bps * (double)t->arrived_ns / rtt, most_Bps);
+        ceiling_set(p, (double)p->ceiling_Bps + rise_Bps);
+        p->rising = true;
     }
 }
 
@@ -380,6 +397,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
+    p->rising = false;
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;

@@ -5,7 +5,7 @@
  *
  *   FREE    nothing was ever too much for the path: no limit
  *   QUEUE   the path is the bottleneck: a queue of about `target` is kept on it
- *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet and 1/512 each round
+ *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet and 1/128 each round
  *           trip, 3/10 less when packets get lost: as TCP does it, which is as soon back where much
  *           is under way (RFC 5681, RFC 9438)
  *
@@ -37,10 +37,12 @@
  *
  * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
  * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
- * and BESIDE begins with that rate. That there was somebody else is remembered for a while (rival):
- * meanwhile a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
- * whoever measures delays should know the shortest of a longer time, for others' queue may not be
- * empty for long.
+ * and BESIDE begins with that rate. That there was somebody else is remembered for 32 times as long
+ * as he was there, 512 trials at most (rival). Meanwhile 3/4 of that D makes a queue long, since a
+ * TCP that gave way comes back little by little, and whoever waits until his queue is long leaves
+ * him the link; rises are by one share, for what he left is his again soon; a queue is no reason to
+ * fall below 7/10 of that rate, for he will not yield; and whoever measures delays should know the
+ * shortest of a longer time, for others' queue may not be empty for long.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
  * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
@@ -79,7 +81,10 @@ struct pathrate {
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
+    uint32_t spell;         /* trials since BESIDE began */
     uint32_t rival;         /* trials until somebody else is forgotten */
+    bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
+                               this one at once, so that whatever gets lost is seen */
     uint32_t held;          /* trials for which a rate was held; 0: none is */
     uint64_t held_Bps;      /* a little more than it: our part of the link */
     uint32_t apart;         /* trials until one is held again, */

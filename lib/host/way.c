@@ -170,11 +170,13 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
         return;
     if (seq32_before(d->cntl_seen, c->trial_mark) || !trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
-    if (trial_judged(h, c, &out) && way_join(c)) {
-        /* the next one begins when this is obeyed; what control changes meanwhile does not matter,
-         * for it may do so more often than a trial takes */
-        trial_reset(&c->trial);
-        c->trial_mark = c->cntl_seq + 1;
-        conn_want(h, c, WANT_CNTL);
-    }
+    if (!trial_judged(h, c, &out) || !way_join(c))
+        return;
+    conn_want(h, c, WANT_CNTL);
+    if (c->path.rising)
+        return;
+    /* the next one begins when this is obeyed; what control changes meanwhile does not matter, for
+     * it may do so more often than a trial takes */
+    trial_reset(&c->trial);
+    c->trial_mark = c->cntl_seq + 1;
 }

@@ -120,3 +120,61 @@ TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
     EXPECT_GT(least, had / 4 * 3);
     EXPECT_TRUE(p.finish()) << p.state();
 }
+
+// Beside somebody who keeps the queue long, each packet that gets lost tells, as it does to a TCP:
+// also one that was sent while the last rise was on its way.
+TEST(Way, BesideOthersEachLossIsSeen)
+{
+    PairOptions o;
+    struct host_conn_info info;
+    uint64_t extra_ns = 0;
+    bool drop = false;
+    int lost = 0, seen = 0;
+    constexpr int kLosses = 10;
+
+    o.control_ns = kMs;
+    o.rate_Bps = 12500000;
+    o.queue_ns = 60 * kMs;
+    o.delay_ns = 20 * kMs;
+    o.capacity_Bps = 100 * kM;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *fate) {
+        if (from != 0)
+            return;
+        fate->extra_ns[0] = extra_ns;
+        if (m->pkt_len < 1000 || !drop)
+            return;
+        drop = false;
+        lost++;
+        fate->copies = 0;
+    };
+    Pair p(o);
+    p.open();
+    for (int i = 0; i < 4; i++) {
+        p.recv(kRequest);
+        p.send(kRequest);
+    }
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    for (int i = 0; i < 10; i++) {
+        p.recv(4 * kRequest);
+        p.send(4 * kRequest);
+    }
+    extra_ns = 30 * kMs; // and it stays so, whatever we do
+    p.run([] { return false; }, 1000 * kMs);
+    for (int i = 0; i < kLosses; i++) {
+        ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+        ASSERT_STREQ(host_reason_name(info.rx_reason), "beside");
+        uint64_t before = info.rx_rate_Bps;
+        drop = true;
+        // each time at another place between two rises
+        p.run([] { return false; }, (uint64_t)(300 + i * 7) * kMs);
+        ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+        seen += info.rx_rate_Bps < before * 9 / 10;
+        p.run([] { return false; }, 700 * kMs);
+    }
+    EXPECT_EQ(lost, kLosses);
+    EXPECT_EQ(seen, kLosses);
+    ASSERT_FALSE(p.all_done());
+    extra_ns = 0;
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_TRUE(p.finish()) << p.state();
+}
