@@ -424,6 +424,7 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
 {
     struct finding f = trial_judge(t, grant_Bps, 0);
 
+    p->rising = false;
     if (p->mode == PATHRATE_FREE || !f.used || grant_Bps < p->ceiling_Bps)
         return false;
     ceiling_set(p, (double)p->ceiling_Bps * (1 + BLIND_RISE));

@@ -479,8 +479,10 @@ TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
     EXPECT_FALSE(pathrate_blind(&p, &t, rate)) << "it does not use that";
     EXPECT_EQ(p.ceiling_Bps, rate);
     t = steady(rate, rate, 50 * kMs, 100);
+    p.rising = true;
     EXPECT_TRUE(pathrate_blind(&p, &t, rate));
     EXPECT_NEAR((double)p.ceiling_Bps, (double)rate * 33 / 32, 2);
+    EXPECT_FALSE(p.rising) << "of a trial that was judged";
 }
 
 TEST(Pathrate, AlarmIsWhatWouldLimit)
