@@ -6,8 +6,8 @@
  *   FREE    nothing was ever too much for the path: no limit
  *   QUEUE   the path is the bottleneck: a queue of about `target` is kept on it
  *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet and 1/128 each round
- *           trip, 3/10 less when packets get lost: as TCP does it, which is as soon back where much
- *           is under way (RFC 5681, RFC 9438)
+ *           trip (an eighth a trial at most), 3/10 less when packets get lost: as TCP does it,
+ *           which is as soon back where much is under way (RFC 5681, RFC 9438)
  *
  *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
  *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
