@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <string>
 #include <vector>
 
 #include "../base/seed.h"
+#include "trials.hh"
 
 extern "C" {
 #include "base/rng.h"
@@ -18,12 +18,6 @@ extern "C" {
 
 namespace
 {
-
-// The law's own target (pathrate.h).
-double target_of(double packet_ns, double rtt_ns)
-{
-    return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
-}
 
 struct Packet {
     int flow;

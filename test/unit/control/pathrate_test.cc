@@ -3,83 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "../base/seed.h"
+#include "trials.hh"
 
 extern "C" {
 #include "base/rng.h"
-#include "control/pathrate.h"
 }
-
-namespace
-{
-
-constexpr uint64_t kMs = 1000000, kS = 1000000000;
-constexpr uint64_t kRtt = 40 * kMs, kSpan = 10 * kMs, kGBps = 1000000000;
-constexpr uint64_t kUnit = 1000;
-
-// A trial of 10 ms, sent and arrived at these rates, in a queue that does not change.
-trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t queue_ns, uint64_t lost = 0)
-{
-    trial_result t = {};
-
-    t.packets = arrived_Bps / (kS / kSpan) / kUnit;
-    t.bytes = t.packets * kUnit;
-    t.lost = lost;
-    t.arrived_ns = kSpan;
-    t.sent_ns = (uint64_t)((double)(t.packets + lost) * kUnit * 1e9 / (double)sent_Bps);
-    t.early_ns = t.late_ns = t.mean_ns = t.most_ns = queue_ns;
-    return t;
-}
-
-pathrate fresh()
-{
-    pathrate p;
-
-    pathrate_init(&p);
-    return p;
-}
-
-bool update(pathrate *p, const trial_result &t, uint64_t grant)
-{
-    return pathrate_update(p, &t, grant, kRtt);
-}
-
-// The law's own target (pathrate.h).
-double target_of(double packet_ns, double rtt_ns)
-{
-    return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
-}
-
-// A queue grew to 50 ms, and what lay behind it lost something: enough for whoever is FREE.
-trial_result too_much()
-{
-    return steady(kGBps, 2 * kGBps, 50 * kMs, 1);
-}
-
-pathrate limited()
-{
-    pathrate p = fresh();
-
-    update(&p, too_much(), kGBps);
-    return p;
-}
-
-// It stays so long, although we send half as much each time: somebody else fills it.
-pathrate after_stuck(int trials)
-{
-    pathrate p = limited();
-
-    for (int i = 1; i < trials; i++) {
-        uint64_t rate = p.ceiling_Bps;
-
-        update(&p, steady(rate, rate, 50 * kMs), rate);
-    }
-    return p;
-}
-
-} // namespace
 
 TEST(Pathrate, FreeWithoutAQueue)
 {
@@ -167,59 +97,6 @@ TEST(Pathrate, LongNotNeededIsFree)
     EXPECT_GE(trials, 16) << "not at once";
 }
 
-TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
-{
-    EXPECT_EQ(after_stuck(3).mode, PATHRATE_QUEUE) << "a little patience";
-    pathrate p = after_stuck(4);
-
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
-    EXPECT_NEAR((double)p.ceiling_Bps, 0.97e9, 0.01e9) << "what came lately, not what comes now";
-    uint64_t rate = p.ceiling_Bps;
-
-    EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs), rate));
-    ASSERT_EQ(p.mode, PATHRATE_BESIDE) << "as long as it is long";
-    // a packet a round trip of 90 ms, and 1/128 more of what it is, for 10 ms
-    EXPECT_NEAR((double)(p.ceiling_Bps - rate),
-                ((double)kUnit / 0.09 + (double)rate / 128) * 10 / 90, 2);
-    EXPECT_TRUE(p.rising);
-    rate = p.ceiling_Bps;
-    EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "not used";
-    EXPECT_TRUE(update(&p, steady(rate * 2, rate, 50 * kMs, 1), rate));
-    EXPECT_FALSE(p.rising);
-    EXPECT_NEAR((double)p.ceiling_Bps, 0.7 * (double)rate, 1e-3 * (double)rate)
-        << "of what was granted, though a burst came";
-    rate = p.ceiling_Bps;
-    trial_result falls = steady(rate, rate, 30 * kMs);
-    falls.early_ns = 50 * kMs;
-    update(&p, falls, rate);
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE) << "it will be short, and is not yet";
-    rate = p.ceiling_Bps;
-    update(&p, steady(rate, rate, kMs / 4), rate);
-    EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "short again";
-    EXPECT_EQ(p.ceiling_Bps, rate);
-}
-
-// A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
-// little of a round trip: those who yield are like us.
-TEST(Pathrate, AShortQueueThatFallsIsOurs)
-{
-    for (double part : {0.0, 0.05, 0.2}) {
-        pathrate p = limited();
-        double queue = (double)kRtt / 10;
-
-        for (int i = 0; i < 6; i++) {
-            uint64_t rate = p.ceiling_Bps;
-            trial_result t = steady(rate, rate, (uint64_t)queue);
-
-            // so much of it goes in a round trip, and as steadily during the trial
-            t.early_ns = (uint64_t)(queue * (1 + part * (double)kSpan / 2 / (double)kRtt));
-            t.mean_ns = (t.early_ns + t.late_ns) / 2;
-            update(&p, t, rate);
-        }
-        EXPECT_EQ(p.mode, part > 0.125 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << part;
-    }
-}
-
 // A sender that begins sends bursts: the trial that decides may see the end of one.
 TEST(Pathrate, WhatAlarmedMostIsWhereItBegins)
 {
@@ -267,129 +144,6 @@ TEST(Pathrate, WhatIsWrongEachTimeIsRightSooner)
     EXPECT_GT(yielded[19], 4 * yielded[4]);
 }
 
-// Who was beside somebody else, and finds the queue long again, gives way no more than he would for
-// a loss until he is sure; then he has again what he had.
-TEST(Pathrate, ARivalIsRemembered)
-{
-    pathrate p = after_stuck(4);
-    uint64_t rate = p.ceiling_Bps;
-
-    ASSERT_EQ(p.mode, PATHRATE_BESIDE);
-    EXPECT_EQ(p.rival, 0u);
-    update(&p, steady(rate, rate, kMs / 4), rate);
-    ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-    EXPECT_GT(p.rival, 0u);
-    uint64_t had = p.ceiling_Bps, least = had;
-    for (int i = 0; i < 4; i++) {
-        rate = p.ceiling_Bps;
-        least = std::min(least, rate);
-        update(&p, steady(rate, rate, 50 * kMs), rate);
-    }
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
-    EXPECT_NEAR((double)least, 0.7 * (double)had, 0.01 * (double)had);
-    EXPECT_GT(p.ceiling_Bps, had * 19 / 20);
-}
-
-// A TCP comes back little by little: a queue that may be that of one like us is his when he was
-// seen lately.
-TEST(Pathrate, NearARivalLessIsLong)
-{
-    for (bool near : {false, true}) {
-        pathrate p = near ? after_stuck(4) : limited();
-        uint64_t rate = p.ceiling_Bps;
-
-        for (int i = 0; i < 2; i++)
-            update(&p, steady(rate, rate, kMs / 4), rate);
-        EXPECT_EQ(p.rival > 0, near);
-        double wanted_ns = target_of((double)kUnit * 1e9 / (double)p.usual_Bps, (double)kRtt);
-        for (int i = 0; i < 4; i++)
-            update(&p, steady(rate, rate, (uint64_t)(1.75 * wanted_ns)), rate);
-        EXPECT_EQ(p.mode, near ? PATHRATE_BESIDE : PATHRATE_QUEUE);
-    }
-}
-
-// Who is taken for somebody else for a moment only was like us, perhaps.
-TEST(Pathrate, WhoWasThereLongIsRememberedLong)
-{
-    uint32_t remembered[3], *out = remembered;
-
-    for (int there : {1, 4, 100}) {
-        pathrate p = after_stuck(4);
-
-        for (int i = 1; i < there; i++)
-            update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, 50 * kMs), p.ceiling_Bps);
-        ASSERT_EQ(p.mode, PATHRATE_BESIDE);
-        update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, kMs / 4), p.ceiling_Bps);
-        ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-        *out++ = p.rival;
-    }
-    EXPECT_EQ(remembered[0], 32u);
-    EXPECT_EQ(remembered[1], 4 * 32u);
-    EXPECT_EQ(remembered[2], 512u);
-}
-
-// A trial may take many round trips where few packets are under way.
-TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
-{
-    pathrate p = fresh();
-    uint64_t rate = kGBps / 125;
-    trial_result t = steady(rate, rate, kMs);
-
-    p.mode = PATHRATE_BESIDE;
-    p.ceiling_Bps = p.usual_Bps = rate;
-    EXPECT_TRUE(pathrate_update(&p, &t, rate, kMs / 100));
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
-    EXPECT_EQ(p.ceiling_Bps, rate + rate / 8);
-}
-
-// Without a queue each rise is twice the one before; but not when it is a rival who just gave way.
-TEST(Pathrate, WhatARivalLeavesIsNotTakenAtOnce)
-{
-    for (bool near : {false, true}) {
-        pathrate p = near ? after_stuck(4) : limited();
-        uint64_t rate = p.ceiling_Bps;
-
-        update(&p, steady(rate, rate, kMs / 4), rate);
-        ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-        uint64_t before = p.ceiling_Bps;
-        for (int i = 0; i < 6; i++) {
-            rate = p.ceiling_Bps;
-            update(&p, steady(rate, rate, 0), rate);
-        }
-        double more = (double)p.ceiling_Bps / (double)before;
-        EXPECT_GT(more, near ? 1.005 : 1.4);
-        EXPECT_LT(more, near ? 1.05 : 100);
-    }
-}
-
-// For a moment more comes than was granted, since somebody else has just given way.
-TEST(Pathrate, WhatARivalLeavesIsNotUsual)
-{
-    pathrate p = after_stuck(4);
-    uint64_t rate = p.ceiling_Bps;
-
-    update(&p, steady(rate, rate, kMs / 4), rate);
-    ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-    uint64_t had = p.usual_Bps;
-    for (int i = 0; i < 20; i++)
-        update(&p, steady(rate / 10 * 13, rate / 10 * 13, 0), rate);
-    EXPECT_GT(p.rival, 0u);
-    EXPECT_LE(p.usual_Bps, std::max(had, rate));
-    EXPECT_GE(p.usual_Bps, had);
-}
-
-TEST(Pathrate, ARivalIsForgotten)
-{
-    pathrate p = after_stuck(4);
-
-    for (int i = 0; i < 1000; i++) {
-        uint64_t rate = p.ceiling_Bps;
-
-        update(&p, steady(rate, rate, kMs / 4), rate);
-    }
-    EXPECT_EQ(p.rival, 0u);
-}
-
 // One trial that loses much may be chance: if there is no queue at the next one, all is as it was;
 // two of them, or a long queue, are not.
 TEST(Pathrate, OneBadTrialMayBeChance)
@@ -416,21 +170,6 @@ TEST(Pathrate, OneBadTrialMayBeChance)
             EXPECT_GE(p.ceiling_Bps, before);
         else
             EXPECT_LT(p.ceiling_Bps, before * 3 / 4);
-    }
-}
-
-// Falls as we send less: it is ours.
-TEST(Pathrate, AQueueThatFallsIsOurs)
-{
-    pathrate p = limited();
-
-    for (uint64_t queue = 45 * kMs; queue > 5 * kMs; queue -= 5 * kMs) {
-        trial_result t = steady(kGBps, kGBps / 2, queue);
-
-        t.early_ns = queue + kSpan / 4;
-        t.mean_ns = queue + kSpan / 8;
-        update(&p, t, kGBps / 2);
-        ASSERT_EQ(p.mode, PATHRATE_QUEUE) << queue;
     }
 }
 

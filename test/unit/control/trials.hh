@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trials of a path made by hand, and the states of the law that they lead to.
+#ifndef SLUICE_TEST_UNIT_CONTROL_TRIALS_HH
+#define SLUICE_TEST_UNIT_CONTROL_TRIALS_HH
+
+#include <cmath>
+#include <cstdint>
+
+extern "C" {
+#include "control/pathrate.h"
+}
+
+constexpr uint64_t kMs = 1000000, kS = 1000000000;
+constexpr uint64_t kRtt = 40 * kMs, kSpan = 10 * kMs, kGBps = 1000000000;
+constexpr uint64_t kUnit = 1000;
+
+// A trial of 10 ms, sent and arrived at these rates, in a queue that does not change.
+inline trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t queue_ns,
+                           uint64_t lost = 0)
+{
+    trial_result t = {};
+
+    t.packets = arrived_Bps / (kS / kSpan) / kUnit;
+    t.bytes = t.packets * kUnit;
+    t.lost = lost;
+    t.arrived_ns = kSpan;
+    t.sent_ns = (uint64_t)((double)(t.packets + lost) * kUnit * 1e9 / (double)sent_Bps);
+    t.early_ns = t.late_ns = t.mean_ns = t.most_ns = queue_ns;
+    return t;
+}
+
+inline pathrate fresh()
+{
+    pathrate p;
+
+    pathrate_init(&p);
+    return p;
+}
+
+inline bool update(pathrate *p, const trial_result &t, uint64_t grant)
+{
+    return pathrate_update(p, &t, grant, kRtt);
+}
+
+// The law's own target (pathrate.h).
+inline double target_of(double packet_ns, double rtt_ns)
+{
+    return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
+}
+
+// A queue grew to 50 ms, and what lay behind it lost something: enough for whoever is FREE.
+inline trial_result too_much()
+{
+    return steady(kGBps, 2 * kGBps, 50 * kMs, 1);
+}
+
+inline pathrate limited()
+{
+    pathrate p = fresh();
+
+    update(&p, too_much(), kGBps);
+    return p;
+}
+
+// It stays so long, although we send half as much each time: somebody else fills it.
+inline pathrate after_stuck(int trials)
+{
+    pathrate p = limited();
+
+    for (int i = 1; i < trials; i++) {
+        uint64_t rate = p.ceiling_Bps;
+
+        update(&p, steady(rate, rate, 50 * kMs), rate);
+    }
+    return p;
+}
+
+#endif
