@@ -190,7 +190,7 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
     double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
     double depth = depth_of(min_of(usual_ns, f->packet_ns), f->rtt_ns);
 
-    if (p->mode == PATHRATE_BESIDE || p->rival > 0)
+    if (pathrate_rival(p))
         depth *= RIVAL_DEPTH;
     return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
 }
@@ -338,7 +338,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     double rtt = f->rtt_ns + (double)t->mean_ns;
-    double packet = (double)t->bytes / (double)t->packets;
+    double packet = (double)t->bytes / (double)t->packets, ceiling = (double)p->ceiling_Bps;
 
     p->spell++;
     if (max_of(f->queue_ns, f->least_ns) <= limit_of(p, f)) {
@@ -347,13 +347,12 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
     } else if (t->lost > 0) {
-        ceiling_set(p, BESIDE_CUT * min_of(f->arrived_Bps, (double)p->ceiling_Bps));
+        ceiling_set(p, BESIDE_CUT * min_of(f->arrived_Bps, ceiling));
     } else if (f->used) {
-        double rise_Bps = packet * NS_PER_S / rtt + (double)p->ceiling_Bps * BESIDE_RISE;
-        double most_Bps = (double)p->ceiling_Bps * BESIDE_RISE_MOST;
+        double rise = packet * NS_PER_S / rtt + ceiling * BESIDE_RISE;
 
-        rise_Bps = min_of(rise_Bps * (double)t->arrived_ns / rtt, most_Bps);
-        ceiling_set(p, (double)p->ceiling_Bps + rise_Bps);
+        rise *= (double)t->arrived_ns / rtt;
+        ceiling_set(p, ceiling + min_of(rise, ceiling * BESIDE_RISE_MOST));
         p->rising = true;
     }
 }

@@ -93,6 +93,12 @@ struct pathrate {
 
 void pathrate_init(struct pathrate *p);
 
+/* Is somebody there who keeps the queue long, or was he lately? */
+static inline bool pathrate_rival(const struct pathrate *p)
+{
+    return p->mode == PATHRATE_BESIDE || p->rival > 0;
+}
+
 /* The next trial, under a grant; rtt_ns: the shortest round trip known. True if what it may be sent
  * has changed. */
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,

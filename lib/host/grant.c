@@ -70,9 +70,9 @@ static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
     uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
     uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
     uint64_t unit = counter_get(&c->pub.unit_bytes);
-    bool known = c->path.mode != PATHRATE_FREE && h->cfg.burst_bytes == 0;
+    uint64_t least = c->path.mode == PATHRATE_FREE ? START_UNITS_MIN : BURST_UNITS_MAX;
 
-    return grant_set(c, rate, known ? BURST_UNITS_MAX * unit : grant_start_burst(h, rate, unit),
+    return grant_set(c, rate, burst_of(h, rate, least * unit, BURST_UNITS_MAX * unit),
                      GRANT_NEWCOMER);
 }
 

@@ -108,8 +108,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
  * the queue empty by himself. */
 static uint64_t window_of(const struct conn *c)
 {
-    bool rival = c->path.mode == PATHRATE_BESIDE || c->path.rival > 0;
-    uint64_t rtts = rival ? WINDOW_RIVAL_RTTS : WINDOW_RTTS;
+    uint64_t rtts = pathrate_rival(&c->path) ? WINDOW_RIVAL_RTTS : WINDOW_RTTS;
 
     if (c->rtt_min_ns == 0)
         return WINDOW_MAX_NS;

@@ -81,6 +81,10 @@ class Pair
     // Runs until done() or the time is over; returns done().
     // (So that a test can watch: done() is asked every 100 us of the world.)
     bool run(const std::function<bool()> &done, uint64_t max_ns = 60 * CLOCK_NS_PER_S);
+    void wait(uint64_t ns)
+    {
+        run([] { return false; }, ns);
+    }
     // Everything sent has completed at both ends with status 0 and equal bytes.
     bool all_done() const;
     // No more sends of this side.

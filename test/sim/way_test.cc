@@ -14,7 +14,27 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kM = 1000000; // bytes/s
 constexpr uint64_t kRequest = 4 * kM;
 
-// A link of 12.5 MB/s, with a policer in front of it that comes later.
+PairOptions options(uint64_t queue_ms, uint64_t delay_ms)
+{
+    PairOptions o;
+
+    o.control_ns = kMs;
+    o.rate_Bps = 12500000;
+    o.queue_ns = queue_ms * kMs;
+    o.delay_ns = delay_ms * kMs;
+    o.capacity_Bps = 100 * kM;
+    return o;
+}
+
+void exchange(Pair *p, int requests, uint64_t len)
+{
+    for (int i = 0; i < requests; i++) {
+        p->recv(len);
+        p->send(len);
+    }
+}
+
+// In front of the link, from a moment on.
 struct Policer {
     uint64_t rate_Bps = 0; // 0: not there
     uint64_t at_ns = 0, bytes = 0, burst_bytes = 20000;
@@ -42,25 +62,17 @@ struct Policer {
 // than a trial of the path takes. Its limit is found all the same.
 TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
 {
-    PairOptions o;
+    PairOptions o = options(30, 10);
     Policer policer;
     struct host_conn_info info;
 
-    o.control_ns = kMs;
-    o.rate_Bps = 12500000;
-    o.queue_ns = 30 * kMs;
-    o.delay_ns = 10 * kMs;
-    o.capacity_Bps = 100 * kM;
     o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate) {
         policer.judge(from, m, now, fate);
     };
     Pair p(o);
     p.open();
-    for (int i = 0; i < 12; i++) {
-        p.recv(kRequest);
-        p.send(kRequest);
-    }
-    p.run([] { return false; }, 1000 * kMs);
+    exchange(&p, 12, kRequest);
+    p.wait(1000 * kMs);
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     ASSERT_GT(info.rx_rate_Bps, 9 * kM);
     ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
@@ -69,7 +81,7 @@ TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
         if (i == 1000)
             policer.seen = 0;
         host_control_set_capacity(world_control(p.w, 1), i % 2 != 0 ? 7 * kM : 100 * kM);
-        p.run([] { return false; }, kMs);
+        p.wait(kMs);
     }
     ASSERT_FALSE(p.all_done());
     EXPECT_LT(policer.seen, 7 * kM) << "in the second second; as without changes";
@@ -84,30 +96,19 @@ TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
 // his path wants.
 TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
 {
-    PairOptions o;
     struct host_conn_info info;
     uint64_t least = UINT64_MAX;
     bool idle = false, woken = false;
-
-    o.control_ns = kMs;
-    o.rate_Bps = 12500000;
-    o.queue_ns = 60 * kMs;
-    o.delay_ns = 20 * kMs;
-    o.capacity_Bps = 100 * kM;
-    Pair p(o);
+    Pair p(options(60, 20));
     p.open();
-    for (int i = 0; i < 4; i++) {
-        p.recv(kRequest);
-        p.send(kRequest);
-    }
+    exchange(&p, 4, kRequest);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     uint64_t had = info.rx_burst_bytes;
     ASSERT_GT(had, 2000u);
     ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
-    p.run([] { return false; }, 500 * kMs);
-    p.recv(kRequest);
-    p.send(kRequest);
+    p.wait(500 * kMs);
+    exchange(&p, 1, kRequest);
     ASSERT_TRUE(p.run([&] {
         host_conn_info(p.b(), p.conn[1], &info);
         least = std::min(least, info.rx_burst_bytes);
@@ -125,18 +126,13 @@ TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
 // also one that was sent while the last rise was on its way.
 TEST(Way, BesideOthersEachLossIsSeen)
 {
-    PairOptions o;
+    PairOptions o = options(60, 20);
     struct host_conn_info info;
     uint64_t extra_ns = 0;
     bool drop = false;
     int lost = 0, seen = 0;
     constexpr int kLosses = 10;
 
-    o.control_ns = kMs;
-    o.rate_Bps = 12500000;
-    o.queue_ns = 60 * kMs;
-    o.delay_ns = 20 * kMs;
-    o.capacity_Bps = 100 * kM;
     o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *fate) {
         if (from != 0)
             return;
@@ -149,27 +145,21 @@ TEST(Way, BesideOthersEachLossIsSeen)
     };
     Pair p(o);
     p.open();
-    for (int i = 0; i < 4; i++) {
-        p.recv(kRequest);
-        p.send(kRequest);
-    }
+    exchange(&p, 4, kRequest);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
-    for (int i = 0; i < 10; i++) {
-        p.recv(4 * kRequest);
-        p.send(4 * kRequest);
-    }
+    exchange(&p, 10, 4 * kRequest);
     extra_ns = 30 * kMs; // and it stays so, whatever we do
-    p.run([] { return false; }, 1000 * kMs);
+    p.wait(1000 * kMs);
     for (int i = 0; i < kLosses; i++) {
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
         ASSERT_STREQ(host_reason_name(info.rx_reason), "beside");
         uint64_t before = info.rx_rate_Bps;
         drop = true;
         // each time at another place between two rises
-        p.run([] { return false; }, (uint64_t)(300 + i * 7) * kMs);
+        p.wait((uint64_t)(300 + i * 7) * kMs);
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
         seen += info.rx_rate_Bps < before * 9 / 10;
-        p.run([] { return false; }, 700 * kMs);
+        p.wait(700 * kMs);
     }
     EXPECT_EQ(lost, kLosses);
     EXPECT_EQ(seen, kLosses);
