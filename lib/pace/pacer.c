@@ -17,6 +17,7 @@
 
 #define WARM_FLOWS 16384u /* fewer remain in a second-level cache */
 #define BATCH      32u
+#define AHEAD      6u /* turns for which a flow's line is asked for ahead */
 #define ADDRESS    ((1ull << PACER_LEN_SHIFT) - 1)
 
 static size_t align_up(size_t n)
@@ -161,15 +162,17 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct pacer
 static inline uint32_t flows_run_plain(struct pacer *p, const uint32_t *due, uint32_t n,
                                        uint64_t now, void **packets)
 {
-    struct wheel *w = p->wheel;
+    struct pacer_flow *const flows = p->flows;
+    struct wheel *const w = p->wheel;
     uint32_t i;
 
     for (i = 0; i < n; i++) {
-        struct pacer_flow *f = &p->flows[due[i]];
+        struct pacer_flow *f = &flows[due[i]];
         struct credit *c = &f->credit;
         uint64_t word = f->head[0], next = f->head[1], owed_bytes, owes_bytes;
 
-        if (!credit_skip(c, now))
+        __builtin_prefetch(&flows[due[i + AHEAD]], 1);
+        if (__builtin_expect(now - c->refresh_tsc >= c->period_tsc, 0) && !credit_skip(c, now))
             break;
         owed_bytes = (uint64_t)-c->credit_bytes;
         owes_bytes = owed_bytes + (word >> PACER_LEN_SHIFT) - c->burst_bytes;

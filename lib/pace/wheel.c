@@ -19,18 +19,17 @@
 #include "base/clock.h"
 #include "pace/wheel_slot.h"
 
-/* entries from which on slots are wider, so that lines of them are well used */
-#define MANY         16384u
 #define WARM_ENTRIES 48u
 #define WARM_FAR     16384u /* units */
 
 static uint32_t pool_lines(uint32_t capacity)
 {
-    uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
+    uint32_t slots = WHEEL_NEAR_SLOTS + (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
 
-    /* A slot in use wastes up to 6 words; one that is being emptied, a line more. In level 0 that
-     * is less, since the first line of each is its own. */
-    return WHEEL_SLOTS + (capacity + 6 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
+    /* A slot in use has up to 6 words less than its lines could; one that is being emptied, a line
+     * more. In level 0 it is less, since twice as many entries are in a line. The first line is
+     * none; behind the last one is room to look beyond it. */
+    return 2 + (capacity + 6 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
            2 * WHEEL_LEVELS;
 }
 
@@ -49,7 +48,8 @@ size_t wheel_storage_bytes(uint32_t capacity)
  * as many as level 0 has room for. */
 static uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
-    uint32_t ahead = level == 1 ? (WHEEL_SLOTS >> (WHEEL_SLOT_BITS(1) - w->near_bits)) - 1 : 2;
+    uint32_t ahead =
+        level == 1 ? (WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS)) - 1 : 2;
 
     return ((w->now >> WHEEL_SLOT_BITS(level)) + ahead) << WHEEL_SLOT_BITS(level);
 }
@@ -61,19 +61,17 @@ struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint6
 
     CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
           (uintptr_t)storage % 64 == 0);
-    *w = (struct wheel){.now = now >> shift,
-                        .shift = shift,
-                        .capacity = capacity,
-                        .near_bits = capacity < MANY ? 8 : WHEEL_NEAR_BITS};
-    chunk_pool_init(&w->pool, lines, pool_lines(capacity), WHEEL_SLOTS);
+    *w = (struct wheel){.now = now >> shift, .shift = shift, .capacity = capacity};
+    chunk_pool_init(&w->pool, lines, pool_lines(capacity) - 1, 1);
     w->position = (uint32_t *)(lines + (size_t)pool_lines(capacity) * 64);
     memset(w->position, 0, capacity * sizeof *w->position);
-    for (uint32_t s = 0; s < WHEEL_SLOTS; s++)
-        wheel_near_clear(w, s);
-    for (uint32_t s = 0; s < (WHEEL_LEVELS - 1) * WHEEL_SLOTS; s++)
-        w->far[s] = CHUNK_EMPTY;
-    for (uint32_t l = 1; l < WHEEL_LEVELS; l++)
+    for (uint32_t s = 0; s < WHEEL_NEAR_SLOTS; s++)
+        w->near_last[s] = WHEEL_NEAR_NONE;
+    for (uint32_t l = 1; l < WHEEL_LEVELS; l++) {
+        for (uint32_t s = 0; s < WHEEL_SLOTS; s++)
+            w->far[l - 1][s] = CHUNK_EMPTY;
         w->front[l] = front_wanted(w, l);
+    }
     return w;
 }
 
@@ -85,37 +83,22 @@ void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes)
 
 /* ---- slots -------------------------------------------------------------------------------- */
 
-/* Number of a slot of level 1 or up, in far and used. */
-static uint32_t far_slot(uint32_t level, uint64_t time)
+static __attribute__((noinline)) void far_grow(struct wheel *w, uint32_t level, uint32_t slot)
 {
-    return (level - 1) * WHEEL_SLOTS + wheel_slot(level, time);
-}
+    struct chunk_queue *q = &w->far[level - 1][slot];
 
-static void far_mark_empty(struct wheel *w, uint32_t slot)
-{
-    w->used[slot / 64] &= ~(1ull << (slot % 64));
-    if (w->used[slot / 64] == 0)
-        w->summary[slot / WHEEL_SLOTS] &= ~(1ull << (slot / 64 % 64));
-}
-
-static __attribute__((noinline)) void far_grow(struct wheel *w, uint32_t slot)
-{
-    struct chunk_queue *q = &w->far[slot];
-
-    if (chunk_queue_empty(q)) {
-        w->used[slot / 64] |= 1ull << (slot % 64);
-        w->summary[slot / WHEEL_SLOTS] |= 1ull << (slot / 64 % 64);
-    }
-    chunk_grow(&w->pool, q, WHEEL_SLOTS + slot);
+    if (chunk_queue_empty(q))
+        bits_add(w->used[level - 1], w->summary[level - 1], slot);
+    chunk_grow(&w->pool, q, WHEEL_NEAR_SLOTS + (level - 1) * WHEEL_SLOTS + slot);
 }
 
 void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry)
 {
-    uint32_t slot = far_slot(1 + (uint32_t)(time >= w->front[2]), time);
-    struct chunk_queue *q = &w->far[slot];
+    uint32_t level = 1 + (uint32_t)(time >= w->front[2]), slot = wheel_slot(level, time);
+    struct chunk_queue *q = &w->far[level - 1][slot];
 
     if (__builtin_expect((q->last & 7) == CHUNK_WORDS, 0))
-        far_grow(w, slot);
+        far_grow(w, level, slot);
     w->pool.words[++q->last] = wheel_word(time, entry);
     w->position[entry] = 2 * q->last;
 }
@@ -123,62 +106,51 @@ void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry)
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
 static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
 {
-    const uint64_t *used = &w->used[(level - 1) * WHEEL_SLOTS / 64];
-    uint64_t at = from >> WHEEL_SLOT_BITS(level);
-    uint32_t slot = (uint32_t)at & WHEEL_SLOT_MASK, i = slot / 64;
-    uint64_t bits = used[i] >> (slot % 64);
+    uint32_t slot = wheel_slot(level, from);
+    uint32_t next = bits_next_round(w->used[level - 1], w->summary[level - 1], WHEEL_SLOTS, slot);
 
-    if (bits != 0)
-        return (at + (uint32_t)__builtin_ctzll(bits)) << WHEEL_SLOT_BITS(level);
-    bits = w->summary[level - 1] & (~1ull << i);
-    if (bits == 0)
-        bits = w->summary[level - 1]; /* round the ring */
-    if (bits == 0)
+    if (next == WHEEL_SLOTS)
         return TIME_NEVER;
-    i = (uint32_t)__builtin_ctzll(bits);
-    slot = (i * 64 + (uint32_t)__builtin_ctzll(used[i]) - slot) & WHEEL_SLOT_MASK;
-    return (at + slot) << WHEEL_SLOT_BITS(level);
+    return ((from >> WHEEL_SLOT_BITS(level)) + ((next - slot) & WHEEL_SLOT_MASK))
+           << WHEEL_SLOT_BITS(level);
 }
 
 /* ---- in and out --------------------------------------------------------------------------- */
 
-/* The slot in which an entry that is queued lies; those of level 1 and up come after WHEEL_SLOTS.
- */
-static uint32_t slot_at(const struct wheel *w, uint32_t at)
+/* Who owns the line in which an entry that is queued lies. */
+static uint32_t owner_at(const struct wheel *w, uint32_t at)
 {
-    uint32_t line = at / WHEEL_LINE;
-
-    return line < WHEEL_SLOTS ? line : (uint32_t)chunk_link(&w->pool, line)->owner;
+    return (uint32_t)chunk_link(&w->pool, at / WHEEL_LINE)->owner;
 }
 
-static void far_remove(struct wheel *w, uint32_t slot, uint32_t at)
+static void far_remove(struct wheel *w, uint32_t level, uint32_t slot, uint32_t at)
 {
-    struct chunk_queue *q = &w->far[slot];
+    struct chunk_queue *q = &w->far[level - 1][slot];
 
     w->position[wheel_word_entry(chunk_remove(&w->pool, q, at / 2))] = at;
     if (chunk_queue_empty(q))
-        far_mark_empty(w, slot);
+        bits_drop(w->used[level - 1], w->summary[level - 1], slot);
 }
 
 static void entry_remove(struct wheel *w, uint32_t entry)
 {
-    uint32_t at = w->position[entry], slot = slot_at(w, at);
+    uint32_t at = w->position[entry], owner = owner_at(w, at);
 
-    if (slot < WHEEL_SLOTS)
-        wheel_near_remove(w, slot, at);
+    if (owner < WHEEL_NEAR_SLOTS)
+        wheel_near_remove(w, owner, at);
     else
-        far_remove(w, slot - WHEEL_SLOTS, at);
+        far_remove(w, 1 + (owner - WHEEL_NEAR_SLOTS) / WHEEL_SLOTS, owner % WHEEL_SLOTS, at);
     w->position[entry] = 0;
 }
 
 /* Does an entry that is queued wait for this time already? */
 static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
 {
-    uint32_t at = w->position[entry], slot = slot_at(w, at);
+    uint32_t at = w->position[entry], owner = owner_at(w, at);
 
-    if (slot >= WHEEL_SLOTS)
+    if (owner >= WHEEL_NEAR_SLOTS)
         return w->pool.words[at / 2] == wheel_word(time, entry);
-    return time < w->front[1] && slot == wheel_near_slot(w, time) &&
+    return time < w->front[1] && owner == wheel_near_slot(w, time) &&
            wheel_near_words(w)[at] == wheel_near_word(time, entry);
 }
 
@@ -261,8 +233,8 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
     uint64_t front = w->front[level];
-    uint32_t slot = far_slot(level, front);
-    struct chunk_queue *q = &w->far[slot];
+    uint32_t slot = wheel_slot(level, front);
+    struct chunk_queue *q = &w->far[level - 1][slot];
 
     w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
     while (!chunk_queue_empty(q)) {
@@ -273,7 +245,7 @@ static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
         *budget -= level == 1 ? line_cascade(w, q, 1, front, *budget)
                               : line_cascade(w, q, 2, front, *budget);
     }
-    far_mark_empty(w, slot);
+    bits_drop(w->used[level - 1], w->summary[level - 1], slot);
     return true;
 }
 
@@ -308,12 +280,10 @@ static void fronts_advance(struct wheel *w, uint32_t *budget)
     }
 }
 
-/* The level that has the earliest entry, and the start of its slot, TIME_NEVER if none has; given
- * that of level 0. */
-static inline uint32_t start_level(const struct wheel *w, uint64_t *start)
+/* The level above 0 that has the earliest entry, and the start of its slot, TIME_NEVER if none has.
+ */
+static uint32_t far_start(const struct wheel *w, uint64_t *start)
 {
-    if (__builtin_expect(*start < w->front[1], 1))
-        return 0;
     *start = first_start(w, 1, w->front[1]);
     if (*start < w->front[2])
         return 1;
@@ -321,9 +291,18 @@ static inline uint32_t start_level(const struct wheel *w, uint64_t *start)
     return 2;
 }
 
-/* Late by more than what is kept ahead: `start`, of the first slot of this level, has come. */
-static bool fronts_catch_up(struct wheel *w, uint32_t level, uint64_t start, uint32_t *budget)
+/* Late by more than what is kept ahead, and level 0 is empty: moves the first slot of the next one
+ * down. False: it has not come, or the budget is used up. */
+static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
 {
+    uint64_t start;
+    uint32_t level = far_start(w, &start);
+
+    if (start > now) {
+        w->near = start;
+        w->now = now;
+        return false;
+    }
     if (start > w->now)
         w->now = start;
     for (uint32_t k = 1; k <= level; k++)
@@ -337,7 +316,7 @@ static bool fronts_catch_up(struct wheel *w, uint32_t level, uint64_t start, uin
  */
 static void lines_warm(struct wheel *w, uint32_t taken)
 {
-    const uint64_t width = 1u << w->near_bits;
+    const uint64_t width = 1u << WHEEL_NEAR_BITS;
     uint64_t until, at;
 
     w->ahead = w->ahead > taken ? w->ahead - taken : 0;
@@ -359,42 +338,41 @@ static void lines_warm(struct wheel *w, uint32_t taken)
     w->warm = at;
 }
 
+/* Takes what is due of the slot of now, if no earlier one has any left. */
+static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
+{
+    uint32_t n = 0;
+
+    if (!wheel_near_used(w, wheel_near_slot(w, now)))
+        w->near = time_min(wheel_near_start(w, now), w->front[1]); /* where more may come from */
+    else if (now >= w->near)
+        n = wheel_near_take_due(w, now, entries, max);
+    if (w->near > now)
+        w->now = now;
+    return n;
+}
+
 uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                     uint32_t room)
 {
-    uint64_t now = now_tsc >> w->shift, start;
-    uint32_t budget = 2 * max + 64, n = 0, level;
+    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
+    uint32_t budget = 2 * max + 64, n = 0;
 
     if (now < w->now ||
         (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
-    for (;;) {
-        n += wheel_near_take(w, time_min(now + 1, w->front[1]), entries + n, max - n, room - n,
-                             &start);
-        level = start_level(w, &start);
-        if (start > now) {
-            w->near = start;
-            w->now = now;
+    while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max, room)) {
+        if (now < w->front[1]) {
+            if (slot > w->now)
+                w->now = slot;
+            if (n == 0) /* else it is enough for this poll: one look at each entry is saved */
+                n = now_take(w, now, entries, max);
+            else
+                w->near = w->now;
             break;
         }
-        if (n == max || (level == 0 && now - start >= (1u << w->near_bits) - 1))
-            break; /* that slot is for the next poll */
-        if (level > 0) {
-            if (!fronts_catch_up(w, level, start, &budget))
-                return n;
-            continue;
-        }
-        /* a slot that is due in part */
-        if (start > w->now)
-            w->now = start;
-        if (now < w->near) {
-            w->now = now;
-        } else if (n == 0) { /* else it is enough for this poll: one look at each entry is saved */
-            n = wheel_near_take_due(w, now, entries, max);
-            if (w->near > now)
-                w->now = now;
-        }
-        break;
+        if (n == max || !fronts_catch_up(w, now, &budget))
+            break;
     }
     if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
         fronts_advance(w, &budget);
@@ -415,12 +393,12 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
 uint64_t wheel_next(struct wheel *w)
 {
     uint64_t start, time;
-    uint32_t level;
 
     start = wheel_near_start(w, w->now);
-    level = start_level(w, &start);
-    if (start == TIME_NEVER || level > 0)
+    if (start >= w->front[1]) {
+        far_start(w, &start);
         return start > UINT64_MAX >> w->shift ? TIME_NEVER : start << w->shift;
+    }
     time = wheel_near_next(w, start);
     return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
 }

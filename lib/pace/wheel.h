@@ -12,21 +12,21 @@
  * the entry is returned then, and whoever takes it sees that its time has not come and queues it
  * once more.
  *
- * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
- * units wide, or 1024 in a wheel for 16384 entries and more; within a slot first in, first out, but
- * that the last takes the place of one that is moved or cancelled. Moving an entry to the time it
- * has already keeps its turn.
+ * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 1024
+ * units wide; within a slot first in, first out, but that the last takes the place of one that is
+ * moved or cancelled. Moving an entry to the time it has already keeps its turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
  *
- * The design: three rings of slots. A slot of the first ring is a cache line of 14 entries, each a
- * 32-bit word of its number and the lower bits of its time, and further lines if need be. In the
- * others the entries lie together in cache lines (chunk.h), each with its time, so that moving them
- * down a ring reads lines in sequence and not a list. What will be due soon goes down a ring well
- * before, a few entries a poll.
- * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
- * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
+ * The design: three rings of slots. The entries of a slot lie together in cache lines: whoever
+ * takes them, or moves them down a ring, reads lines one after the other and not an entry here and
+ * there. In the first ring 14 to a line, each a 32-bit word of its number and its time in the slot;
+ * in the others 7, with all of their time (chunk.h). All lines are from one pool, the last one that
+ * was given back first, so few of them are in use at a time and those are in the cache. What will
+ * be due soon goes down a ring well before, a few entries a poll. Sources: G. Varghese and T.
+ * Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed et al., "Carousel", SIGCOMM
+ * 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
  *
  * Written and read by the worker that owns it.
  */
@@ -37,10 +37,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pace/bits.h"
 #include "pace/chunk.h"
 
 #define WHEEL_LEVELS       3u
-#define WHEEL_SLOTS        4096u          /* of a level */
+#define WHEEL_NEAR_SLOTS   16384u         /* of level 0 */
+#define WHEEL_SLOTS        4096u          /* of level 1 and up */
 #define WHEEL_SLOT_BITS(l) (8 + 10 * (l)) /* log2 of the units of a slot of level l, 1 and up */
 #define WHEEL_CAPACITY_MAX (1u << 22)     /* entries */
 #define WHEEL_HORIZON      ((1ull << 40) - (1ull << 30)) /* units */
@@ -55,17 +57,17 @@ struct wheel {
     uint32_t shift;
     uint32_t capacity;
     uint32_t stride_bytes;
-    uint32_t ahead;     /* entries whose lines were asked for and that were not taken yet */
-    uint32_t near_bits; /* log2 of the units of a slot of level 0 */
-    uint32_t first;     /* in the slot of now, if part of that was taken: the first that was not */
-    const char *lines;  /* see wheel_warm() */
+    uint32_t ahead;    /* entries whose lines were asked for and that were not taken yet */
+    uint32_t first;    /* in the slot of now, if part of a line was taken: the first that was not */
+    const char *lines; /* see wheel_warm() */
     uint32_t *position; /* of each entry in pool, counted in 32-bit words; 0: not queued */
     struct chunk_pool pool;
-    uint64_t summary[WHEEL_LEVELS - 1]; /* of level 1 and up: a bit for each word of used */
-    uint64_t used[(WHEEL_LEVELS - 1) * WHEEL_SLOTS / 64]; /* a bit for each slot in use */
-    struct chunk_queue far[(WHEEL_LEVELS - 1) * WHEEL_SLOTS];
-    uint8_t near_groups[WHEEL_SLOTS / 64]; /* of level 0: not 0 if one of 64 slots may be in use */
-    uint8_t near_used[WHEEL_SLOTS + 8];    /* not 0 if the slot is in use; the last 8 are 0 */
+    uint64_t near_summary[BITS_SUMMARY(WHEEL_NEAR_SLOTS)]; /* slots of level 0 that are in use */
+    uint64_t near_used[BITS_WORDS(WHEEL_NEAR_SLOTS)];
+    uint32_t near_last[WHEEL_NEAR_SLOTS];                          /* position of its last entry */
+    uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* of level 1 and up */
+    uint64_t used[WHEEL_LEVELS - 1][BITS_WORDS(WHEEL_SLOTS)];
+    struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
 };
 
 /* Of storage, for this many entries: 14 bytes each and about 400 kB. */

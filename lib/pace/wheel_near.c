@@ -1,210 +1,164 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The wheel's near ring (wheel_slot.h).
- *
- * Invariant: a slot's words are without gaps from its first to its last; the first is word 2 of the
- * slot's own line, but of the slot of now it is wheel.first, if that is not 0. A line that all has
- * been taken of is given back, but the slot's own.
- */
+/* The wheel's near ring (wheel_slot.h). */
 #include <string.h>
 
 #include "base/clock.h"
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define LINE_WORDS (WHEEL_LINE - 2)
 #define WARM_LINES 4u /* of a slot: more would not be in the cache any more */
 
-static uint32_t slot_first(const struct wheel *w, uint32_t slot)
+static inline struct chunk_link *line_link(const struct wheel *w, uint32_t line)
 {
-    return w->first != 0 && slot == wheel_near_slot(w, w->now) ? w->first : slot * WHEEL_LINE + 2;
+    return chunk_link(&w->pool, line);
 }
 
-static uint32_t line_after(const struct wheel *w, uint32_t line)
+/* Position of the first entry of a line. */
+static inline uint32_t line_first(uint32_t line)
 {
-    return line < WHEEL_SLOTS ? wheel_near_words(w)[line * WHEEL_LINE + 1]
-                              : (uint32_t)chunk_link(&w->pool, line)->next;
+    return line * WHEEL_LINE + WHEEL_LINE - WHEEL_LINE_WORDS;
 }
 
-static uint32_t position_after(const struct wheel *w, uint32_t at)
+/* Of a slot that is in use. */
+static inline uint32_t slot_first(const struct wheel *w, uint32_t slot)
 {
-    return at % WHEEL_LINE == WHEEL_LINE - 1 ? line_after(w, at / WHEEL_LINE) * WHEEL_LINE + 2
-                                             : at + 1;
+    if (w->first != 0 && slot == wheel_near_slot(w, w->now))
+        return w->first;
+    return line_first((uint32_t)line_link(w, w->near_last[slot] / WHEEL_LINE)->next);
 }
 
-static void line_give(struct wheel *w, uint32_t line)
+static inline uint32_t position_after(const struct wheel *w, uint32_t at)
 {
-    if (line >= WHEEL_SLOTS)
-        chunk_give(&w->pool, line);
+    return at % WHEEL_LINE != WHEEL_LINE - 1
+               ? at + 1
+               : line_first((uint32_t)line_link(w, at / WHEEL_LINE)->next);
 }
 
-static void slot_clear(struct wheel *w, uint32_t slot)
+/* Its lines have been given back. */
+static inline void slot_clear(struct wheel *w, uint32_t slot)
 {
-    wheel_near_clear(w, slot);
+    w->near_last[slot] = WHEEL_NEAR_NONE;
+    bits_drop(w->near_used, w->near_summary, slot);
     if (slot == wheel_near_slot(w, w->now))
         w->first = 0;
 }
 
-/* The first of bytes[from .. to) that is not 0, or to; to is a multiple of 8. */
-static inline uint32_t byte_first(const uint8_t *bytes, uint32_t from, uint32_t to)
+uint64_t wheel_near_start(const struct wheel *w, uint64_t from)
 {
-    uint64_t word;
+    uint32_t slot = wheel_near_slot(w, from);
+    uint32_t next = bits_next_round(w->near_used, w->near_summary, WHEEL_NEAR_SLOTS, slot);
 
-    if (from >= to)
-        return to;
-    memcpy(&word, bytes + from / 8 * 8, 8);
-    word = word >> from % 8 * 8 << from % 8 * 8;
-    for (from = from / 8 * 8; word == 0; memcpy(&word, bytes + from, 8)) {
-        from += 8;
-        if (from >= to)
-            return to;
-    }
-    return from + (uint32_t)__builtin_ctzll(word) / 8;
-}
-
-/* The first slot in use of groups [from .. to), or the number of slots. */
-static uint32_t groups_first(struct wheel *w, uint32_t from, uint32_t to)
-{
-    for (uint32_t g = from; g < to; g++) {
-        uint32_t slot;
-
-        g = byte_first(w->near_groups, g, WHEEL_SLOTS / 64);
-        if (g >= to)
-            break;
-        slot = byte_first(w->near_used, g * 64, g * 64 + 64);
-        if (slot < g * 64 + 64)
-            return slot;
-        w->near_groups[g] = 0;
-    }
-    return WHEEL_SLOTS;
-}
-
-uint64_t wheel_near_search(struct wheel *w, uint64_t from)
-{
-    uint32_t slot = wheel_near_slot(w, from), group = slot / 64;
-    uint32_t at = byte_first(w->near_used, slot, group * 64 + 64);
-
-    if (at == group * 64 + 64) {
-        at = groups_first(w, group + 1, WHEEL_SLOTS / 64);
-        if (at == WHEEL_SLOTS)
-            at = groups_first(w, 0, group + 1); /* round the ring */
-        if (at == WHEEL_SLOTS)
-            return TIME_NEVER;
-    }
-    return ((from >> w->near_bits) + ((at - slot) & WHEEL_SLOT_MASK)) << w->near_bits;
+    if (next == WHEEL_NEAR_SLOTS)
+        return TIME_NEVER;
+    return ((from >> WHEEL_NEAR_BITS) + ((next - slot) & (WHEEL_NEAR_SLOTS - 1)))
+           << WHEEL_NEAR_BITS;
 }
 
 uint32_t wheel_near_grow(struct wheel *w, uint32_t slot)
 {
-    uint32_t *words = wheel_near_words(w);
-    uint32_t last = words[slot * WHEEL_LINE], line = chunk_take(&w->pool);
+    uint32_t tail = w->near_last[slot] / WHEEL_LINE, line = chunk_take(&w->pool);
+    struct chunk_link link = {.next = line, .prev = tail, .owner = slot};
 
-    *chunk_link(&w->pool, line) = (struct chunk_link){.prev = last / WHEEL_LINE, .owner = slot};
-    if (last / WHEEL_LINE == slot)
-        words[slot * WHEEL_LINE + 1] = line;
-    else
-        chunk_link(&w->pool, last / WHEEL_LINE)->next = line;
-    return line * WHEEL_LINE + 1;
-}
-
-/* wheel_near_take() of a slot that is not but a line, or was taken of, or of less than a line. */
-static __attribute__((noinline)) uint32_t lines_take(struct wheel *w, uint32_t slot,
-                                                     uint32_t *entries, uint32_t max)
-{
-    const uint32_t *words = wheel_near_words(w);
-    uint32_t at = slot_first(w, slot), last = words[slot * WHEEL_LINE], n = 0;
-
-    for (;;) {
-        uint32_t line = at / WHEEL_LINE;
-        uint32_t end = line == last / WHEEL_LINE ? last + 1 : (line + 1) * WHEEL_LINE;
-        uint32_t k = end - at < max - n ? end - at : max - n;
-
-        for (uint32_t i = 0; i < k; i++)
-            entries[n + i] = wheel_near_entry(words[at + i]);
-        n += k;
-        at += k;
-        if (at == last + 1) {
-            line_give(w, line);
-            slot_clear(w, slot);
-            return n;
-        }
-        if (at == end) {
-            at = line_after(w, line) * WHEEL_LINE + 2;
-            line_give(w, line);
-        }
-        if (n == max) {
-            w->first = at;
-            return n;
-        }
+    if (w->near_last[slot] == WHEEL_NEAR_NONE) {
+        bits_add(w->near_used, w->near_summary, slot);
+    } else {
+        link.next = line_link(w, tail)->next;
+        line_link(w, tail)->next = line;
     }
+    *line_link(w, line) = link;
+    return line_first(line) - 1;
 }
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 
-/* Takes all entries of a slot, or up to max; none if they are all in a line and too many, but there
- * is room to look at them. */
-static inline uint32_t slot_take(struct wheel *w, uint32_t slot, uint32_t *entries, uint32_t max,
-                                 uint32_t room)
+/* Numbers of n entries. With room, a line's worth of them all the same, how many there are: less
+ * to guess for the processor. */
+static inline void entries_copy(uint32_t *entries, const uint32_t *words, uint32_t n, uint32_t room)
 {
-    const uint32_t *line = wheel_near_words(w) + (size_t)slot * WHEEL_LINE;
-    uint32_t n = line[0] - (slot * WHEEL_LINE + 1);
+    uint32_t i = 0;
 
-    if (n > LINE_WORDS || room < LINE_WORDS || (n > max && room == max) || w->first != 0)
-        return lines_take(w, slot, entries, max);
-    if (n > max)
-        return 0;
-    /* all the same, how many there are: less to guess for the processor */
-    for (uint32_t i = 0; i < LINE_WORDS / 4 * 4; i += 4)
-        *(four *)(entries + i) = *(const four *)(line + 2 + i) >> WHEEL_NEAR_BITS;
-    for (uint32_t i = LINE_WORDS / 4 * 4; i < LINE_WORDS; i++)
-        entries[i] = wheel_near_entry(line[2 + i]);
-    wheel_near_clear(w, slot);
-    return n;
+    if (__builtin_expect(room >= WHEEL_LINE_WORDS, 1)) {
+        for (; i < WHEEL_LINE_WORDS / 4 * 4; i += 4)
+            *(four *)(entries + i) = *(const four *)(words + i) >> WHEEL_NEAR_BITS;
+        n = WHEEL_LINE_WORDS;
+    }
+    for (; i < n; i++)
+        entries[i] = wheel_near_entry(words[i]);
 }
 
-uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t max,
-                         uint32_t room, uint64_t *next)
+/* Takes of a slot from entry at on; adds how many to *n. True: all of it. Where there is room to
+ * spare, a line that is too much is left for the next time, but not if it is the first. */
+static inline bool slot_take(struct wheel *w, uint32_t slot, uint32_t at, uint32_t *entries,
+                             uint32_t *n, uint32_t max, uint32_t room)
 {
-    const uint64_t end = until >> w->near_bits;
-    uint64_t at = w->now >> w->near_bits, used;
-    uint32_t n = 0, slot, more;
+    const uint32_t *words = wheel_near_words(w);
+    uint32_t last = w->near_last[slot], tail = last / WHEEL_LINE;
 
     for (;;) {
-        slot = (uint32_t)at & WHEEL_SLOT_MASK;
-        memcpy(&used, &w->near_used[slot], sizeof used);
-        /* the bytes are not read again before they are all done: they were just written */
-        for (; used != 0; used &= used - 1) {
-            uint32_t k = (uint32_t)__builtin_ctzll(used) / 8;
+        uint32_t line = at / WHEEL_LINE, next = (uint32_t)line_link(w, line)->next;
+        uint32_t end = line == tail ? last + 1 : (line + 1) * WHEEL_LINE, k = end - at;
 
-            if (at + k >= end || n == max) {
-                *next = (at + k) << w->near_bits;
-                return n;
-            }
-            if ((at + k) << w->near_bits > w->now)
-                w->now = (at + k) << w->near_bits;
-            /* of the first slot, some at least */
-            more = slot_take(w, slot + k, entries + n, max - n, n > 0 ? room - n : max);
-            n += more;
-            if (more == 0 || w->first != 0) {
-                *next = w->now;
-                return n;
-            }
+        if (__builtin_expect(k > max - *n, 0)) {
+            if (*n > 0 && room > max)
+                return false;
+            k = max - *n;
         }
-        at += slot + 8 < WHEEL_SLOTS ? 8 : WHEEL_SLOTS - slot;
-        *next = wheel_near_search(w, at << w->near_bits);
-        if (*next == TIME_NEVER || *next >> w->near_bits >= end)
-            return n;
-        at = *next >> w->near_bits;
+        entries_copy(entries + *n, words + at, k, room - *n);
+        *n += k;
+        if (__builtin_expect(at + k != end, 0)) {
+            w->first = at + k;
+            return false;
+        }
+        chunk_give(&w->pool, line);
+        if (line == tail) {
+            w->near_last[slot] = WHEEL_NEAR_NONE;
+            bits_drop(w->near_used, w->near_summary, slot);
+            w->first = 0;
+            return true;
+        }
+        line_link(w, tail)->next = next;
+        at = line_first(next);
+        w->first = 0;
     }
 }
 
-/* Gives back the lines behind the one of `kept`, all if it is 0. */
+bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max,
+                     uint32_t room)
+{
+    const uint64_t end = until >> WHEEL_NEAR_BITS;
+    uint64_t at = w->now >> WHEEL_NEAR_BITS;
+    uint32_t first = w->first, slot;
+
+    while (at < end) {
+        slot = (uint32_t)at & (WHEEL_NEAR_SLOTS - 1);
+        if (!wheel_near_used(w, slot)) {
+            uint64_t start = wheel_near_start(w, at << WHEEL_NEAR_BITS);
+
+            if (start == TIME_NEVER || start >> WHEEL_NEAR_BITS >= end)
+                return true;
+            at = start >> WHEEL_NEAR_BITS;
+            slot = (uint32_t)at & (WHEEL_NEAR_SLOTS - 1);
+        }
+        if (first == 0)
+            first = line_first((uint32_t)line_link(w, w->near_last[slot] / WHEEL_LINE)->next);
+        if (!slot_take(w, slot, first, entries, n, max, room)) {
+            if (at << WHEEL_NEAR_BITS > w->now)
+                w->now = at << WHEEL_NEAR_BITS;
+            return false;
+        }
+        first = 0;
+        at++;
+    }
+    return true;
+}
+
+/* Gives back the lines from the last to the one after that of `kept`, or to the first. */
 static void lines_give_behind(struct wheel *w, uint32_t last, uint32_t kept, uint32_t first)
 {
     uint32_t line = last / WHEEL_LINE;
 
-    while (line != kept / WHEEL_LINE && line >= WHEEL_SLOTS) {
-        uint32_t prev = (uint32_t)chunk_link(&w->pool, line)->prev;
+    while (line != kept / WHEEL_LINE) {
+        uint32_t prev = (uint32_t)line_link(w, line)->prev;
 
         chunk_give(&w->pool, line);
         if (line == first / WHEEL_LINE)
@@ -213,13 +167,13 @@ static void lines_give_behind(struct wheel *w, uint32_t last, uint32_t kept, uin
     }
 }
 
-/* wheel_near_take_due() of a slot that is not but a line, or was taken of. */
+/* wheel_near_take_due() of a slot of several lines, or that was taken of, or with less room. */
 static __attribute__((noinline)) uint32_t lines_take_due(struct wheel *w, uint32_t slot,
                                                          uint32_t due, uint32_t *entries,
                                                          uint32_t max, uint32_t *soonest)
 {
     uint32_t *words = wheel_near_words(w), kept = 0, n = 0, at;
-    uint32_t first = slot_first(w, slot), last = words[slot * WHEEL_LINE];
+    uint32_t first = slot_first(w, slot), last = w->near_last[slot];
 
     for (at = first;; at = position_after(w, at)) {
         uint32_t word = words[at], time = wheel_near_time(word);
@@ -236,10 +190,12 @@ static __attribute__((noinline)) uint32_t lines_take_due(struct wheel *w, uint32
             break;
     }
     lines_give_behind(w, last, kept, first);
-    if (kept == 0)
+    if (kept == 0) {
         slot_clear(w, slot);
-    else
-        words[slot * WHEEL_LINE] = kept;
+    } else {
+        w->near_last[slot] = kept;
+        line_link(w, kept / WHEEL_LINE)->next = first / WHEEL_LINE;
+    }
     return n;
 }
 
@@ -247,34 +203,38 @@ static __attribute__((noinline)) uint32_t lines_take_due(struct wheel *w, uint32
 static inline uint32_t line_take_due(struct wheel *w, uint32_t slot, uint32_t due,
                                      uint32_t *entries, uint32_t *soonest)
 {
-    uint32_t *line = wheel_near_words(w) + (size_t)slot * WHEEL_LINE, *position = w->position;
-    uint32_t count = line[0] - (slot * WHEEL_LINE + 1), n = 0, kept = 0;
+    uint32_t last = w->near_last[slot], first = line_first(last / WHEEL_LINE), n = 0, kept = 0;
+    uint32_t *words = wheel_near_words(w) + first, *position = w->position;
+    uint32_t count = last + 1 - first;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t word = line[2 + i], entry = wheel_near_entry(word), time = wheel_near_time(word);
+        uint32_t word = words[i], entry = wheel_near_entry(word), time = wheel_near_time(word);
         uint32_t stays = time > due, left = stays ? time : *soonest;
 
         entries[n] = entry;
-        line[2 + kept] = word;
-        position[entry] = slot * WHEEL_LINE + 2 + kept;
+        words[kept] = word;
+        position[entry] = first + kept;
         n += !stays;
         kept += stays;
         *soonest = left < *soonest ? left : *soonest;
     }
-    line[0] = slot * WHEEL_LINE + 1 + kept;
-    w->near_used[slot] = kept > 0;
+    if (kept > 0) {
+        w->near_last[slot] = first + kept - 1;
+    } else {
+        chunk_give(&w->pool, last / WHEEL_LINE);
+        slot_clear(w, slot);
+    }
     return n;
 }
 
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint64_t base = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS; /* what entries' times count from */
-    uint64_t end = ((now >> w->near_bits) + 1) << w->near_bits;
+    uint64_t end = ((now >> WHEEL_NEAR_BITS) + 1) << WHEEL_NEAR_BITS;
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base), n;
-    uint32_t soonest = (uint32_t)(end - base);
+    uint32_t soonest = (uint32_t)(end - base), line = w->near_last[slot] / WHEEL_LINE;
 
-    if (max < LINE_WORDS || w->first != 0 ||
-        wheel_near_words(w)[slot * WHEEL_LINE] / WHEEL_LINE != slot)
+    if (max < WHEEL_LINE_WORDS || w->first != 0 || line_link(w, line)->next != line)
         n = lines_take_due(w, slot, due, entries, max, &soonest);
     else
         n = line_take_due(w, slot, due, entries, &soonest);
@@ -284,20 +244,21 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t at)
 {
-    uint32_t *words = wheel_near_words(w), last = words[slot * WHEEL_LINE];
-    uint32_t line = last / WHEEL_LINE;
+    uint32_t *words = wheel_near_words(w), last = w->near_last[slot], line = last / WHEEL_LINE;
 
     w->position[wheel_near_entry(words[last])] = at;
     words[at] = words[last];
     if (last == slot_first(w, slot)) {
-        line_give(w, line);
+        chunk_give(&w->pool, line);
         slot_clear(w, slot);
-    } else if (last % WHEEL_LINE == 2 && line >= WHEEL_SLOTS) {
-        words[slot * WHEEL_LINE] =
-            (uint32_t)chunk_link(&w->pool, line)->prev * WHEEL_LINE + WHEEL_LINE - 1;
+    } else if (last == line_first(line)) {
+        uint32_t prev = (uint32_t)line_link(w, line)->prev;
+
+        line_link(w, prev)->next = line_link(w, line)->next;
+        w->near_last[slot] = prev * WHEEL_LINE + WHEEL_LINE - 1;
         chunk_give(&w->pool, line);
     } else {
-        words[slot * WHEEL_LINE] = last - 1;
+        w->near_last[slot] = last - 1;
     }
 }
 
@@ -311,7 +272,7 @@ uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
         uint32_t time = wheel_near_time(words[at]);
 
         soonest = time < soonest ? time : soonest;
-        if (at == words[slot * WHEEL_LINE] || base + soonest <= w->now)
+        if (at == w->near_last[slot] || base + soonest <= w->now)
             return base + soonest;
     }
 }
@@ -319,10 +280,11 @@ uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
 uint32_t wheel_near_warm(const struct wheel *w, uint32_t slot)
 {
     const uint32_t *words = wheel_near_words(w), *end;
-    uint32_t last = words[slot * WHEEL_LINE], at = slot_first(w, slot), line = at / WHEEL_LINE;
-    uint32_t n = 0;
+    uint32_t last = w->near_last[slot], at = slot_first(w, slot), n = 0;
 
     for (uint32_t lines = 0; lines < WARM_LINES; lines++) {
+        uint32_t line = at / WHEEL_LINE;
+
         end = line == last / WHEEL_LINE ? &words[last] : &words[line * WHEEL_LINE + WHEEL_LINE - 1];
         for (const uint32_t *word = &words[at]; word <= end; word++)
             /* into the second-level cache: who works now needs the first one's fill buffers */
@@ -330,8 +292,7 @@ uint32_t wheel_near_warm(const struct wheel *w, uint32_t slot)
         n += (uint32_t)(end - &words[at]) + 1;
         if (end == &words[last])
             break;
-        line = line_after(w, line);
-        at = line * WHEEL_LINE + 2;
+        at = line_first((uint32_t)line_link(w, line)->next);
     }
     return n;
 }

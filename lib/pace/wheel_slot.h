@@ -3,18 +3,18 @@
  * The inside of the wheel (wheel.h), for wheel.c, wheel_near.c and, where it is in the way of every
  * packet, pacer.c.
  *
- * A slot of level 0, the near ring, is line number `slot` of the pool: 32-bit words
- *   0: position of the slot's last word (empty: of word 1), 1: the line after this one, 2 .. 15:
- *   entries, each its number above the lower 10 bits of its time: the slot has the rest.
- * What does not fit is in lines of the pool that are linked as those of chunk.h, with 14 words,
- * too. A slot of the other levels is a queue of chunk.h; its words are times above 24 bits of
- * entry.
+ * A slot of level 0, the near ring, is a ring of lines of the pool, linked as those of chunk.h: of
+ * the last one the next is the first. After its link, a line has up to 14 entries of 32 bits, each
+ * its number above its time in the slot. All but the last line are
+ * full; but of the slot of now, entries before wheel.first have been taken, if that is not 0.
+ * A slot of the other levels is a queue of chunk.h; its words are times above 24 bits of entry.
+ *
+ * Who owns a line: of level 0, the slot; of the others, WHEEL_NEAR_SLOTS and more.
  */
 #ifndef SLUICE_PACE_WHEEL_SLOT_H
 #define SLUICE_PACE_WHEEL_SLOT_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "pace/wheel.h"
@@ -22,8 +22,10 @@
 #define WHEEL_ENTRY_BITS 24
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
 #define WHEEL_LINE       16u /* 32-bit words of a line */
-/* of a time that an entry of level 0 has; a slot has as many or less */
-#define WHEEL_NEAR_BITS  10
+#define WHEEL_LINE_WORDS 14u /* of them, entries: the last ones */
+/* position of the last entry of a slot that is empty: what follows it is in a new line */
+#define WHEEL_NEAR_NONE  (WHEEL_LINE - 1)
+#define WHEEL_NEAR_BITS  10u /* log2 of the units of a slot of level 0 */
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -42,12 +44,12 @@ static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
     return (uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK;
 }
 
+/* ---- the near ring ------------------------------------------------------------------------ */
+
 static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
 {
-    return (uint32_t)(time >> w->near_bits) & WHEEL_SLOT_MASK;
+    return (uint32_t)(time >> WHEEL_NEAR_BITS) & (WHEEL_NEAR_SLOTS - 1);
 }
-
-/* ---- the near ring ------------------------------------------------------------------------ */
 
 static inline uint32_t *wheel_near_words(const struct wheel *w)
 {
@@ -70,34 +72,30 @@ static inline uint32_t wheel_near_time(uint32_t word)
     return word & ((1u << WHEEL_NEAR_BITS) - 1);
 }
 
-/* The last line of the slot is full: what to count the last position from, of a new one. */
+static inline bool wheel_near_used(const struct wheel *w, uint32_t slot)
+{
+    return (w->near_used[slot / 64] >> slot % 64 & 1) != 0;
+}
+
+/* A slot that is empty, or whose last line is full, gets a line: what to count the last position
+ * from. */
 uint32_t wheel_near_grow(struct wheel *w, uint32_t slot);
 
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
-uint64_t wheel_near_search(struct wheel *w, uint64_t from);
-
-static inline uint64_t wheel_near_start(struct wheel *w, uint64_t from)
-{
-    uint64_t used;
-
-    memcpy(&used, &w->near_used[wheel_near_slot(w, from)], sizeof used); /* of this and the next */
-    if (__builtin_expect(used == 0, 0))
-        return wheel_near_search(w, from);
-    return ((from >> w->near_bits) + (uint32_t)__builtin_ctzll(used) / 8) << w->near_bits;
-}
+uint64_t wheel_near_start(const struct wheel *w, uint64_t from);
 
 /* What wheel_take() may write behind the entries that it returns. */
-#define WHEEL_SPARE (WHEEL_LINE - 2)
+#define WHEEL_SPARE WHEEL_LINE_WORDS
 
 /*
- * Takes up to max entries of slots that end before `until`, as wheel_take(), and moves now to the
- * last slot that it took of. *next: start of the first slot that is in use after that.
+ * Takes entries of slots that end before `until`, as wheel_take(), and moves now to the slot where
+ * it stops. Adds how many to *n; true: no slot before `until` has any left.
  */
-uint32_t wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t max,
-                         uint32_t room, uint64_t *next);
+bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max,
+                     uint32_t room);
 
 /* Takes up to max entries that are due of the slot in which now, in units, is. What is not due
- * stays, in its order. */
+ * stays, in its order; near becomes the earliest time of it, or the slot's end. */
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
 /* Takes the entry at this position out. */
@@ -109,25 +107,15 @@ uint64_t wheel_near_next(const struct wheel *w, uint64_t start);
 /* Asks for the lines of the slot's entries; returns how many. */
 uint32_t wheel_near_warm(const struct wheel *w, uint32_t slot);
 
-/* All have been taken out of the slot. */
-static inline void wheel_near_clear(struct wheel *w, uint32_t slot)
-{
-    wheel_near_words(w)[slot * WHEEL_LINE] = slot * WHEEL_LINE + 1;
-    w->near_used[slot] = 0;
-}
-
 static inline void wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry)
 {
-    uint32_t slot = wheel_near_slot(w, time), *words = wheel_near_words(w);
-    uint32_t last = words[(size_t)slot * WHEEL_LINE];
+    uint32_t slot = wheel_near_slot(w, time), last = w->near_last[slot];
 
-    w->near_used[slot] = 1;
-    w->near_groups[slot / 64] = 1;
     if (__builtin_expect(last % WHEEL_LINE == WHEEL_LINE - 1, 0))
         last = wheel_near_grow(w, slot);
     last++;
-    words[(size_t)slot * WHEEL_LINE] = last;
-    words[last] = wheel_near_word(time, entry);
+    w->near_last[slot] = last;
+    wheel_near_words(w)[last] = wheel_near_word(time, entry);
     w->position[entry] = last;
 }
 
@@ -150,7 +138,7 @@ static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel
 /*
  * wheel_poll(), but for what it does to entries' positions: the caller queues each again or says
  * wheel_forget() before the wheel is used otherwise. room, max or more, is that of entries: with
- * max + WHEEL_SPARE or more it rather takes whole slots than max.
+ * max + WHEEL_SPARE or more it rather takes whole lines of slots than max.
  */
 uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                     uint32_t room);

@@ -82,8 +82,8 @@ struct World {
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
                 uint64_t time = where[out[i]]->first;
                 ASSERT_LE(time, at >> shift) << "early";
-                ASSERT_GE(time >> w.near_bits, last) << "out of order";
-                last = time >> w.near_bits;
+                ASSERT_GE(time >> WHEEL_NEAR_BITS, last) << "out of order";
+                last = time >> WHEEL_NEAR_BITS;
                 forget(out[i]);
                 polled++;
             }
@@ -100,23 +100,22 @@ struct World {
     {
         uint32_t seen = 0, lines = 0;
 
-        for (uint32_t slot = 0; slot < WHEEL_SLOTS; slot++) {
-            bool empty = wheel_near_words(&w)[slot * 16] == slot * 16 + 1;
+        for (uint32_t slot = 0; slot < WHEEL_NEAR_SLOTS; slot++) {
+            bool empty = w.near_last[slot] == WHEEL_NEAR_NONE;
 
-            ASSERT_EQ(w.near_used[slot] != 0, !empty);
+            verify_bit(w.near_used, w.near_summary, slot, !empty);
             if (!empty) {
-                ASSERT_NE(w.near_groups[slot / 64], 0);
                 ASSERT_NO_FATAL_FAILURE(verify_near(slot, &seen, &lines));
             }
         }
-        for (uint32_t slot = 0; slot < (WHEEL_LEVELS - 1) * WHEEL_SLOTS; slot++) {
-            bool empty = chunk_queue_empty(&w.far[slot]);
+        for (uint32_t level = 1; level < WHEEL_LEVELS; level++) {
+            for (uint32_t slot = 0; slot < WHEEL_SLOTS; slot++) {
+                bool empty = chunk_queue_empty(&w.far[level - 1][slot]);
 
-            ASSERT_EQ(w.used[slot / 64] >> (slot % 64) & 1, !empty);
-            ASSERT_EQ(w.summary[slot / WHEEL_SLOTS] >> (slot / 64 % 64) & 1,
-                      w.used[slot / 64] != 0);
-            if (!empty) {
-                ASSERT_NO_FATAL_FAILURE(verify_far(slot, w.far[slot], &seen, &lines));
+                verify_bit(w.used[level - 1], w.summary[level - 1], slot, !empty);
+                if (!empty) {
+                    ASSERT_NO_FATAL_FAILURE(verify_far(level, slot, &seen, &lines));
+                }
             }
         }
         ASSERT_EQ(seen, due.size());
@@ -126,6 +125,12 @@ struct World {
         ASSERT_GE(w.front[1], w.now >> WHEEL_SLOT_BITS(1) << WHEEL_SLOT_BITS(1));
         ASSERT_GE(w.front[2], w.now >> WHEEL_SLOT_BITS(2) << WHEEL_SLOT_BITS(2));
         ASSERT_GE(w.front[2], w.front[1]);
+    }
+
+    static void verify_bit(const uint64_t *words, const uint64_t *summary, uint32_t i, bool is)
+    {
+        ASSERT_EQ(words[i / 64] >> (i % 64) & 1, is);
+        ASSERT_EQ(summary[i / 4096] >> (i / 64 % 64) & 1, words[i / 64] != 0);
     }
 
     void verify_entry(uint32_t level, uint32_t slot, uint32_t e, uint32_t at) const
@@ -148,44 +153,46 @@ struct World {
     {
         const uint32_t *words = wheel_near_words(&w);
         bool partly = w.first != 0 && slot == wheel_near_slot(&w, w.now);
-        uint32_t at = partly ? w.first : slot * 16 + 2;
+        uint32_t last = w.near_last[slot], line = chunk_link(&w.pool, last / 16)->next;
+        uint32_t at = line * 16 + 2;
 
-        *lines += at / 16 != slot;
+        if (partly) {
+            ASSERT_EQ(w.first / 16, line);
+            at = w.first;
+        }
+        ++*lines;
         for (;; at++) {
             uint32_t e = wheel_near_entry(words[at]);
 
             ++*seen;
             ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, at));
             ASSERT_EQ(wheel_near_time(words[at]), where[e]->first % (1u << WHEEL_NEAR_BITS));
-            if (at / 16 != slot) {
-                ASSERT_EQ(chunk_link(&w.pool, at / 16)->owner, slot);
-            }
-            if (at == words[slot * 16])
+            ASSERT_EQ(chunk_link(&w.pool, at / 16)->owner, slot);
+            if (at == last)
                 break;
             if (at % 16 == 15) {
-                uint32_t line = at / 16;
-                uint32_t next =
-                    line == slot ? words[slot * 16 + 1] : (uint32_t)chunk_link(&w.pool, line)->next;
+                uint32_t next = (uint32_t)chunk_link(&w.pool, at / 16)->next;
 
-                ASSERT_EQ(chunk_link(&w.pool, next)->prev, line);
+                ASSERT_EQ(chunk_link(&w.pool, next)->prev, at / 16);
                 ++*lines;
                 at = next * 16 + 1;
             }
         }
     }
 
-    void verify_far(uint32_t slot, const struct chunk_queue &q, uint32_t *seen,
-                    uint32_t *lines) const
+    void verify_far(uint32_t level, uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
+        const struct chunk_queue &q = w.far[level - 1][slot];
+        uint32_t owner = WHEEL_NEAR_SLOTS + (level - 1) * WHEEL_SLOTS + slot;
+
         ++*lines;
         for (uint32_t at = q.first;; at++) {
             uint32_t e = wheel_word_entry(w.pool.words[at]);
 
             ++*seen;
-            ASSERT_NO_FATAL_FAILURE(
-                verify_entry(1 + slot / WHEEL_SLOTS, slot % WHEEL_SLOTS, e, 2 * at));
+            ASSERT_NO_FATAL_FAILURE(verify_entry(level, slot, e, 2 * at));
             ASSERT_EQ(w.pool.words[at] >> 24, where[e]->first & ((1ull << 40) - 1));
-            ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, WHEEL_SLOTS + slot);
+            ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, owner);
             if (at == q.last)
                 break;
             if ((at & 7) == CHUNK_WORDS) {
@@ -317,7 +324,7 @@ TEST(WheelProperty, MatchesASortedMap)
     rng_init(&r, test_seed());
     for (int i = 0; i < 210; i++) {
         uint32_t entries = 1 + (uint32_t)rng_below(&r, rng_below(&r, 2) ? 5 : 300);
-        bool wide = i % 21 == 0; /* many entries: slots are wider, and looked at seldom */
+        bool wide = i % 21 == 0; /* room for many more, and looked at seldom */
         uint32_t shift = (uint32_t)rng_below(&r, 13);
         World world(&r, entries, wide ? 20000 : entries, shift,
                     rng_u64(&r) >> (2 + rng_below(&r, 60)));
@@ -360,7 +367,7 @@ TEST(WheelProperty, FirstInFirstOutAmongEquals)
         uint64_t ticks[8];
 
         for (uint64_t &t : ticks)
-            t = (now + (rng_u64(&r) >> (25 + rng_below(&r, 39)))) | 255;
+            t = (now + (rng_u64(&r) >> (25 + rng_below(&r, 39)))) | 1023; /* of a slot, the last */
         for (uint32_t e = 0; e < capacity; e++) {
             uint64_t when = ticks[rng_below(&r, 8)];
 

@@ -102,12 +102,12 @@ TEST(Wheel, OrderOfTimeThenOfInsertion)
 {
     Wheel w(8, 0, 0);
 
-    wheel_insert(&w.w, 7, 300);
+    wheel_insert(&w.w, 7, 1300);
     wheel_insert(&w.w, 6, 20);
-    wheel_insert(&w.w, 5, 300);
+    wheel_insert(&w.w, 5, 1300);
     wheel_insert(&w.w, 4, 100000);
     wheel_insert(&w.w, 3, 20);
-    wheel_insert(&w.w, 2, 301);
+    wheel_insert(&w.w, 2, 1301);
     EXPECT_EQ(w.poll(200000), (List{6, 3, 7, 5, 2, 4}));
 }
 
