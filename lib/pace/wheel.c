@@ -6,11 +6,12 @@
  * wheel_near.c; this is what lies further away, and the walk.
  *
  * Invariant: front[1] <= front[2], not before the slots of now, multiples of the widths of their
- * levels' slots; what is due in [now, front[1]) lies in level 0, [front[1], front[2]) in level 1,
- * the rest in level 2, but that of the slot at a front, part may have been moved down already:
- * nothing of that is returned before the slot is empty and the front has passed it. No ring is
- * longer than its slots: front[1] <= now + 2^20 (2^22 if slots are wide), front[2] <= now + 2^29,
- * all times < now + 2^40.
+ * levels' slots; what is in level 1 is due at front[1] or later, in level 2 at front[2] or later,
+ * and nothing due at front[1] or later is returned, though level 0 may have it already: what is
+ * queued goes there if it is due before near_end, at front[2] or later to level 2, else to level 1.
+ * No ring is longer than its slots: front[1] <= near_end <= now + 2^24, front[2] <= now + 2^29, all
+ * times < now
+ * + 2^40.
  */
 #include "pace/wheel.h"
 
@@ -19,6 +20,7 @@
 #include "base/clock.h"
 #include "pace/wheel_slot.h"
 
+#define AHEAD        2u
 #define WARM_ENTRIES 48u
 #define WARM_FAR     16384u /* units */
 
@@ -44,14 +46,18 @@ size_t wheel_storage_bytes(uint32_t capacity)
            align_up(capacity * sizeof(uint32_t));
 }
 
-/* So many slots of this level, that of now included, are to be in the level below: two, of level 1
- * as many as level 0 has room for. */
-static uint64_t front_wanted(const struct wheel *w, uint32_t level)
+/* Of level 1 and up, the slots of now and of what is due soon are to be in the level below. */
+static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
-    uint32_t ahead =
-        level == 1 ? (WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS)) - 1 : 2;
+    return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);
+}
 
-    return ((w->now >> WHEEL_SLOT_BITS(level)) + ahead) << WHEEL_SLOT_BITS(level);
+/* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
+static inline uint64_t near_end(const struct wheel *w)
+{
+    const uint64_t slots = WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
+
+    return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
 
 struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now)
@@ -72,6 +78,7 @@ struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint6
             w->far[l - 1][s] = CHUNK_EMPTY;
         w->front[l] = front_wanted(w, l);
     }
+    w->near_end = near_end(w);
     return w;
 }
 
@@ -150,7 +157,7 @@ static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
 
     if (owner >= WHEEL_NEAR_SLOTS)
         return w->pool.words[at / 2] == wheel_word(time, entry);
-    return time < w->front[1] && owner == wheel_near_slot(w, time) &&
+    return time < w->near_end && owner == wheel_near_slot(w, time) &&
            wheel_near_words(w)[at] == wheel_near_word(time, entry);
 }
 
@@ -266,8 +273,9 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
 }
 
 /* Keeps the fronts so far ahead of now that what is due next is in level 0 already. */
-static void fronts_advance(struct wheel *w, uint32_t *budget)
+static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *budget)
 {
+    w->near_end = near_end(w);
     for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--) {
         uint64_t at = w->now >> WHEEL_SLOT_BITS(level) << WHEEL_SLOT_BITS(level);
         uint64_t until = front_wanted(w, level);
@@ -278,6 +286,12 @@ static void fronts_advance(struct wheel *w, uint32_t *budget)
             until = w->front[level + 1];
         front_advance(w, level, until, budget);
     }
+}
+
+/* Start of the slot after that of now. */
+static inline uint64_t slot_after(uint32_t level, uint64_t now)
+{
+    return ((now >> WHEEL_SLOT_BITS(level)) + 1) << WHEEL_SLOT_BITS(level);
 }
 
 /* The level above 0 that has the earliest entry, and the start of its slot, TIME_NEVER if none has.
@@ -291,23 +305,29 @@ static uint32_t far_start(const struct wheel *w, uint64_t *start)
     return 2;
 }
 
-/* Late by more than what is kept ahead, and level 0 is empty: moves the first slot of the next one
- * down. False: it has not come, or the budget is used up. */
+/* now has passed front[1], and level 0 has nothing that is due before that: brings it further,
+ * after what comes next in the other levels has been moved down. False: the budget is used up. */
 static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
 {
-    uint64_t start;
+    uint64_t start, until;
     uint32_t level = far_start(w, &start);
 
-    if (start > now) {
-        w->near = start;
-        w->now = now;
-        return false;
+    if (w->front[1] > w->now)
+        w->now = w->front[1];
+    if (start == w->front[1]) {
+        w->near_end = near_end(w);
+        return slot_cascade(w, level, budget);
     }
-    if (start > w->now)
-        w->now = start;
-    for (uint32_t k = 1; k <= level; k++)
-        w->front[k] = start > w->front[k] ? start : w->front[k];
-    return slot_cascade(w, level, budget);
+    until = time_min(start, slot_after(1, now));
+    if (wheel_near_start(w, w->now) < until)
+        until = time_min(until, near_end(w));
+    else
+        w->now = time_min(until, now);
+    w->near_end = near_end(w);
+    w->front[1] = until;
+    if (until > w->front[2])
+        w->front[2] = time_min(start, slot_after(2, now));
+    return true;
 }
 
 /*
@@ -395,10 +415,10 @@ uint64_t wheel_next(struct wheel *w)
     uint64_t start, time;
 
     start = wheel_near_start(w, w->now);
-    if (start >= w->front[1]) {
-        far_start(w, &start);
-        return start > UINT64_MAX >> w->shift ? TIME_NEVER : start << w->shift;
-    }
-    time = wheel_near_next(w, start);
+    time = start;
+    if (start >= w->front[1])
+        far_start(w, &time);
+    if (start <= time && start != TIME_NEVER)
+        time = wheel_near_next(w, start);
     return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
 }

@@ -51,8 +51,8 @@
 struct wheel {
     uint64_t near;                /* units; nothing is due before */
     uint64_t now;                 /* units; everything due before has been returned */
-    uint64_t front[WHEEL_LEVELS]; /* level l has what is due from front[l] on, but not what the
-                                   * next level has; front[0] is not used */
+    uint64_t near_end;            /* what is queued for a time before that goes to level 0 */
+    uint64_t front[WHEEL_LEVELS]; /* what is due before is not in level l or up, l > 0 */
     uint64_t warm;                /* units; lines of what is due before have been asked for */
     uint32_t shift;
     uint32_t capacity;

@@ -121,7 +121,7 @@ static inline void wheel_near_append(struct wheel *w, uint64_t time, uint32_t en
 
 /* ---- all levels --------------------------------------------------------------------------- */
 
-/* Where what is due at front[1] or later goes. */
+/* Where what is due at near_end or later goes. */
 void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry);
 
 static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel *w, uint64_t time,
@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void wheel_slot_append(struct wheel
 {
     if (time < w->near)
         w->near = time;
-    if (time < w->front[1])
+    if (time < w->near_end)
         wheel_near_append(w, time, entry);
     else
         wheel_far_append(w, time, entry);
@@ -169,7 +169,7 @@ static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_ts
 static inline __attribute__((always_inline)) void wheel_queue_later(struct wheel *w, uint32_t entry,
                                                                     uint64_t when_tsc)
 {
-    if (__builtin_expect(when_tsc < w->front[1], 1))
+    if (__builtin_expect(when_tsc < w->near_end, 1))
         wheel_slot_append(w, when_tsc, entry);
     else
         wheel_queue(w, entry, when_tsc);

@@ -144,8 +144,10 @@ struct World {
         if (level > 0) {
             ASSERT_GE(time, w.front[level]);
         }
-        if (level + 1 < WHEEL_LEVELS) { /* a slot of the front may be half moved down */
-            ASSERT_LT(time, w.front[level + 1] + (1ull << WHEEL_SLOT_BITS(level + 1)));
+        if (level == 0) {
+            ASSERT_LT(time - w.now, WHEEL_NEAR_SLOTS << WHEEL_NEAR_BITS);
+        } else if (level == 1) { /* a slot of the front may be half moved down */
+            ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
     }
 
