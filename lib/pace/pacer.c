@@ -17,7 +17,8 @@
 
 #define WARM_FLOWS 16384u /* fewer remain in a second-level cache */
 #define BATCH      32u
-#define AHEAD      6u /* turns for which a flow's line is asked for ahead */
+#define FAR_FLOWS  262144u /* nor, with their packets, in a third-level one */
+#define AHEAD      4u      /* turns for which a flow's line is asked for ahead */
 #define ADDRESS    ((1ull << PACER_LEN_SHIFT) - 1)
 
 static size_t align_up(size_t n)
@@ -199,6 +200,9 @@ static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint
 {
     uint32_t sent = 0, i, k;
 
+    if (p->n_flows > FAR_FLOWS)
+        for (i = 0; i < n; i++)
+            __builtin_prefetch((void *)(uintptr_t)(p->flows[due[i]].head[0] & ADDRESS));
     for (i = 0; i < n; i++) {
         if (p->contracts == NULL) {
             k = flows_run_plain(p, due + i, n - i, now, packets + sent);

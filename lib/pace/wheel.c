@@ -2,16 +2,15 @@
 /*
  * The timing wheel.
  *
- * Slots are found by time alone: slot number = time / width mod 4096. Level 0, the near ring, is in
- * wheel_near.c; this is what lies further away, and the walk.
+ * Slots are found by time alone: slot number = time / width, modulo the ring's slots. Level 0, the
+ * near ring, is in wheel_near.c; this is what lies further away, and the walk.
  *
  * Invariant: front[1] <= front[2], not before the slots of now, multiples of the widths of their
  * levels' slots; what is in level 1 is due at front[1] or later, in level 2 at front[2] or later,
  * and nothing due at front[1] or later is returned, though level 0 may have it already: what is
  * queued goes there if it is due before near_end, at front[2] or later to level 2, else to level 1.
- * No ring is longer than its slots: front[1] <= near_end <= now + 2^24, front[2] <= now + 2^29, all
- * times < now
- * + 2^40.
+ * No ring is longer than its slots: front[1] <= near_end <= now + 2^24, front[2] <= now + 2^29, and
+ * all times < now + 2^40.
  */
 #include "pace/wheel.h"
 

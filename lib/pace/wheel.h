@@ -24,9 +24,10 @@
  * there. In the first ring 14 to a line, each a 32-bit word of its number and its time in the slot;
  * in the others 7, with all of their time (chunk.h). All lines are from one pool, the last one that
  * was given back first, so few of them are in use at a time and those are in the cache. What will
- * be due soon goes down a ring well before, a few entries a poll. Sources: G. Varghese and T.
- * Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed et al., "Carousel", SIGCOMM
- * 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
+ * be due soon goes down a ring well before, a few entries a poll.
+ *
+ * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
+ * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
  *
  * Written and read by the worker that owns it.
  */
@@ -70,7 +71,8 @@ struct wheel {
     struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
 };
 
-/* Of storage, for this many entries: 14 bytes each and about 400 kB. */
+/* Of storage, for this many entries: 14 bytes each, 55 more for each of the first 24576 (whose
+ * slots may have a line for each), and 140 kB. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
