@@ -46,6 +46,7 @@ struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t
     chunk_pool_init(&p->pool, at, cfg->lines + 1, 1);
     at += ((size_t)cfg->lines + 1) * 64;
     p->wheel = wheel_init(at, cfg->flows, 0, now);
+    wheel_widen(p->wheel);
     at += align_up(wheel_storage_bytes(cfg->flows));
     if (cfg->flows > WARM_FLOWS)
         wheel_warm(p->wheel, p->flows, sizeof *p->flows);

@@ -54,7 +54,7 @@ static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
+    const uint64_t slots = WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - w->near_bits);
 
     return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
@@ -66,7 +66,7 @@ struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint6
 
     CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
           (uintptr_t)storage % 64 == 0);
-    *w = (struct wheel){.now = now >> shift, .shift = shift, .capacity = capacity};
+    *w = (struct wheel){.now = now >> shift, .shift = shift, .capacity = capacity, .near_bits = 8};
     chunk_pool_init(&w->pool, lines, pool_lines(capacity) - 1, 1);
     w->position = (uint32_t *)(lines + (size_t)pool_lines(capacity) * 64);
     memset(w->position, 0, capacity * sizeof *w->position);
@@ -85,6 +85,13 @@ void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes)
 {
     w->lines = lines;
     w->stride_bytes = stride_bytes;
+}
+
+void wheel_widen(struct wheel *w)
+{
+    CHECK(wheel_next(w) == TIME_NEVER);
+    w->near_bits = WHEEL_NEAR_BITS;
+    w->near_end = near_end(w);
 }
 
 /* ---- slots -------------------------------------------------------------------------------- */
@@ -335,7 +342,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
  */
 static void lines_warm(struct wheel *w, uint32_t taken)
 {
-    const uint64_t width = 1u << WHEEL_NEAR_BITS;
+    const uint64_t width = 1u << w->near_bits;
     uint64_t until, at;
 
     w->ahead = w->ahead > taken ? w->ahead - taken : 0;
@@ -374,7 +381,7 @@ static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint3
 uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                     uint32_t room)
 {
-    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
+    uint64_t now = now_tsc >> w->shift, slot = now >> w->near_bits << w->near_bits;
     uint32_t budget = 2 * max + 64, n = 0;
 
     if (now < w->now ||

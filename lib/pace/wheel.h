@@ -12,9 +12,10 @@
  * the entry is returned then, and whoever takes it sees that its time has not come and queues it
  * once more.
  *
- * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 1024
- * units wide; within a slot first in, first out, but that the last takes the place of one that is
- * moved or cancelled. Moving an entry to the time it has already keeps its turn.
+ * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
+ * units wide (see wheel_widen()); within a slot first in, first out, but that the last takes the
+ * place of one that is moved or cancelled. Moving an entry to the time it has already keeps its
+ * turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
@@ -58,7 +59,8 @@ struct wheel {
     uint32_t shift;
     uint32_t capacity;
     uint32_t stride_bytes;
-    uint32_t ahead;    /* entries whose lines were asked for and that were not taken yet */
+    uint32_t near_bits; /* log2 of the units of a slot of level 0 */
+    uint32_t ahead;     /* entries whose lines were asked for and that were not taken yet */
     uint32_t first;    /* in the slot of now, if part of a line was taken: the first that was not */
     const char *lines; /* see wheel_warm() */
     uint32_t *position; /* of each entry in pool, counted in 32-bit words; 0: not queued */
@@ -77,6 +79,11 @@ size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
 struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now);
+
+/* Makes slots 1024 units wide, so that less is to do for each of many entries. The wheel must be
+ * empty.
+ */
+void wheel_widen(struct wheel *w);
 
 /* Has the wheel prefetch lines + entry * stride_bytes some time before the entry is returned. */
 void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes);

@@ -50,8 +50,7 @@ uint64_t wheel_near_start(const struct wheel *w, uint64_t from)
 
     if (next == WHEEL_NEAR_SLOTS)
         return TIME_NEVER;
-    return ((from >> WHEEL_NEAR_BITS) + ((next - slot) & (WHEEL_NEAR_SLOTS - 1)))
-           << WHEEL_NEAR_BITS;
+    return ((from >> w->near_bits) + ((next - slot) & (WHEEL_NEAR_SLOTS - 1))) << w->near_bits;
 }
 
 uint32_t wheel_near_grow(struct wheel *w, uint32_t slot)
@@ -125,25 +124,25 @@ static inline bool slot_take(struct wheel *w, uint32_t slot, uint32_t at, uint32
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max,
                      uint32_t room)
 {
-    const uint64_t end = until >> WHEEL_NEAR_BITS;
-    uint64_t at = w->now >> WHEEL_NEAR_BITS;
+    const uint64_t end = until >> w->near_bits;
+    uint64_t at = w->now >> w->near_bits;
     uint32_t first = w->first, slot;
 
     while (at < end) {
         slot = (uint32_t)at & (WHEEL_NEAR_SLOTS - 1);
         if (!wheel_near_used(w, slot)) {
-            uint64_t start = wheel_near_start(w, at << WHEEL_NEAR_BITS);
+            uint64_t start = wheel_near_start(w, at << w->near_bits);
 
-            if (start == TIME_NEVER || start >> WHEEL_NEAR_BITS >= end)
+            if (start == TIME_NEVER || start >> w->near_bits >= end)
                 return true;
-            at = start >> WHEEL_NEAR_BITS;
+            at = start >> w->near_bits;
             slot = (uint32_t)at & (WHEEL_NEAR_SLOTS - 1);
         }
         if (first == 0)
             first = line_first((uint32_t)line_link(w, w->near_last[slot] / WHEEL_LINE)->next);
         if (!slot_take(w, slot, first, entries, n, max, room)) {
-            if (at << WHEEL_NEAR_BITS > w->now)
-                w->now = at << WHEEL_NEAR_BITS;
+            if (at << w->near_bits > w->now)
+                w->now = at << w->near_bits;
             return false;
         }
         first = 0;
@@ -230,7 +229,7 @@ static inline uint32_t line_take_due(struct wheel *w, uint32_t slot, uint32_t du
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint64_t base = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS; /* what entries' times count from */
-    uint64_t end = ((now >> WHEEL_NEAR_BITS) + 1) << WHEEL_NEAR_BITS;
+    uint64_t end = ((now >> w->near_bits) + 1) << w->near_bits;
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base), n;
     uint32_t soonest = (uint32_t)(end - base), line = w->near_last[slot] / WHEEL_LINE;
 

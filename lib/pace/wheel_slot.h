@@ -5,7 +5,7 @@
  *
  * A slot of level 0, the near ring, is a ring of lines of the pool, linked as those of chunk.h: of
  * the last one the next is the first. After its link, a line has up to 14 entries of 32 bits, each
- * its number above its time in the slot. All but the last line are
+ * its number above the lower 10 bits of its time: the slot has the rest. All but the last line are
  * full; but of the slot of now, entries before wheel.first have been taken, if that is not 0.
  * A slot of the other levels is a queue of chunk.h; its words are times above 24 bits of entry.
  *
@@ -25,7 +25,8 @@
 #define WHEEL_LINE_WORDS 14u /* of them, entries: the last ones */
 /* position of the last entry of a slot that is empty: what follows it is in a new line */
 #define WHEEL_NEAR_NONE  (WHEEL_LINE - 1)
-#define WHEEL_NEAR_BITS  10u /* log2 of the units of a slot of level 0 */
+/* of a time that an entry of level 0 has; a slot has as many or less */
+#define WHEEL_NEAR_BITS  10u
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -48,7 +49,7 @@ static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
 
 static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
 {
-    return (uint32_t)(time >> WHEEL_NEAR_BITS) & (WHEEL_NEAR_SLOTS - 1);
+    return (uint32_t)(time >> w->near_bits) & (WHEEL_NEAR_SLOTS - 1);
 }
 
 static inline uint32_t *wheel_near_words(const struct wheel *w)

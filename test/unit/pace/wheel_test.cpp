@@ -111,6 +111,25 @@ TEST(Wheel, OrderOfTimeThenOfInsertion)
     EXPECT_EQ(w.poll(200000), (List{6, 3, 7, 5, 2, 4}));
 }
 
+TEST(Wheel, WideSlotsKeepTheTimeButNotTheOrder)
+{
+    for (bool wide : {false, true}) {
+        Wheel w(4, 0, 0);
+
+        if (wide)
+            wheel_widen(&w.w);
+        wheel_insert(&w.w, 0, 1000);
+        wheel_insert(&w.w, 1, 600);
+        EXPECT_EQ(wheel_next(&w.w), 600u);
+        EXPECT_EQ(w.poll(2000), (wide ? List{0, 1} : List{1, 0}));
+        wheel_insert(&w.w, 0, 3000);
+        EXPECT_EQ(w.poll(2999), List{});
+        EXPECT_EQ(w.poll(3000), List{0});
+        wheel_insert(&w.w, 0, 4000);
+        EXPECT_DEATH(wheel_widen(&w.w), "TIME_NEVER");
+    }
+}
+
 TEST(Wheel, MoveAndCancel)
 {
     Wheel w(4, 0, 0);
