@@ -5,6 +5,7 @@
 
 #define IDLE_SHARE      16u  /* more than 16 times of what was done is not believed */
 #define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
+#define LADEN_SHARE     8u   /* hardly any is left where less than 1/8 is */
 #define AHEAD_SHARE     8u   /* of an interval, that time may be beyond its end */
 #define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
 #define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
@@ -49,10 +50,18 @@ static bool large(const struct capacity_sample *s)
     return s->full >= s->bursts / LARGE_SHARE;
 }
 
-/* Nearly all bursts are: more waits than is taken. */
+/* Nearly all bursts are, and no time is left but that of one, which may count for the interval
+ * before or after: more waits than is taken. */
 static bool filled(const struct capacity_sample *s)
 {
-    return spent(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
+    return measured(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts &&
+           (spent(s) || s->time - s->busy < s->busy / s->bursts);
+}
+
+/* Hardly any time is left, and most bursts are full: more than before could not be done. */
+static bool laden(const struct capacity_sample *s)
+{
+    return measured(s) && s->time - s->busy < s->time / LADEN_SHARE && 2 * s->full > s->bursts;
 }
 
 /* Was as much done in its time as in the one before? Who lost his core was not at work. */
@@ -130,8 +139,9 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
     c->overran = s->overruns > 0 ? c->overran + 1 : 0;
     c->tight = spent(s) && !large(s) ? c->tight + 1 : 0;
     c->saturated = filled(s) ? c->saturated + 1 : 0;
-    c->slower =
-        spent(s) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT) ? c->slower + 1 : 0;
+    c->slower = (spent(s) || laden(s)) && c->could_Bps[0] < believed - (believed >> SLOWER_SHIFT)
+                    ? c->slower + 1
+                    : 0;
 }
 
 /* More waits to be taken than should. */

@@ -12,8 +12,9 @@
  * - overrun, packets that the port dropped because nobody took them: capacity = could, now or an
  *   interval ago (a worker that lost its core for a moment is no slower for that), or now, if that
  *   is the second interval with one, and less is granted until the backlog is gone;
- * - slower, all time spent for two intervals and much less done than the capacity, or than the link
- *   carries: the same, before anything is dropped; capacity = could;
+ * - slower, all time spent for two intervals, or nearly all and most bursts full, and much less
+ *   done than the capacity, or than the link carries: the same, before anything is dropped;
+ *   capacity = could;
  * - saturated, all time spent and nearly all bursts full for several intervals, where no drop was
  *   ever counted (not all ports count them) or less was done than the capacity: capacity = the most
  *   that it could in these;

@@ -126,6 +126,34 @@ TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
     EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
 }
 
+// It became slower in the middle of the first: some time was left before, but all since was spent.
+TEST(Capacity, SlowerFromTheMiddleOfAnIntervalOn)
+{
+    capacity_sample s = sample(kGBps * 6 / 10, 980), begins = s;
+
+    s.full = 60;
+    begins.full = 40;
+    s.link_Bps = begins.link_Bps = kGBps;
+    EXPECT_EQ(run(fresh(), s, 2).why, CAPACITY_OVERRUN);
+    EXPECT_EQ(run(run(fresh(), begins), s).why, CAPACITY_UNKNOWN) << "of small bursts";
+    s.busy = begins.busy = 870;
+    EXPECT_EQ(run(fresh(), s, 2).why, CAPACITY_UNKNOWN) << "it could have done more";
+}
+
+// 13 bursts are 1001 us, and once 12: what waits is there all the same.
+TEST(Capacity, ABacklogIsNotGoneForOneBurst)
+{
+    capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
+    capacity_sample s = sample(kGBps * 924 / 1000, 924);
+
+    s.bursts = s.full = 12;
+    capacity after = run(c, s);
+    EXPECT_EQ(capacity_grant(&after), kGBps / 2);
+    s.full = 11;
+    after = run(c, s);
+    EXPECT_GT(capacity_grant(&after), kGBps * 9 / 10);
+}
+
 // A burst overran the port although its worker was idle for half of the time.
 TEST(Capacity, IdleTimeCounts)
 {
