@@ -2,8 +2,9 @@
 /*
  * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
  *
- * Invariant: a flow is in the wheel if and only if packets of it wait and its rate will let them go
- * some time; head[1] is not 0 only if head[0] is not, and more is not empty only if both are not.
+ * Invariant: a flow is in the wheel, or is p->alone, if and only if packets of it wait and its rate
+ * will let them go some time; head[1] is not 0 only if head[0] is not, and more is not empty only
+ * if both are not.
  */
 #include "pace/pacer.h"
 
@@ -82,6 +83,8 @@ static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 
     if (f->head[0] == 0)
         return;
+    if (p->alone == flow + 1)
+        p->alone = 0;
     credit_update(&f->credit, now);
     wheel_insert(p->wheel, flow, flow_next(f, flow_contract(p, flow), now));
 }
@@ -126,11 +129,11 @@ static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
     return packet;
 }
 
-/* A flow's turn: it is not in the wheel, and is put back if packets remain. */
-static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct pacer_flow *f,
-                                                   uint32_t flow, uint64_t now, void **packets,
-                                                   uint32_t max)
+/* A flow's turn; *next: when the next one is, TIME_NEVER if none. */
+static uint32_t flow_turn(struct pacer *p, uint32_t flow, uint64_t now, void **packets,
+                          uint32_t max, uint64_t *next)
 {
+    struct pacer_flow *f = &p->flows[flow];
     struct contract *c = flow_contract(p, flow);
     uint64_t when = TIME_NEVER;
     uint32_t n = 0;
@@ -149,6 +152,17 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, struct pacer
         packets[n++] = flow_shift(p, f);
         when = TIME_NEVER;
     }
+    *next = when;
+    return n;
+}
+
+/* A flow's turn: it is not in the wheel, and is put back if packets remain. */
+static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now,
+                                                   void **packets, uint32_t max)
+{
+    uint64_t when;
+    uint32_t n = flow_turn(p, flow, now, packets, max, &when);
+
     if (when != TIME_NEVER)
         wheel_queue(p->wheel, flow, when);
     else
@@ -212,24 +226,55 @@ static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint
             if (i == n)
                 break;
         }
-        sent +=
-            flow_run(p, &p->flows[due[i]], due[i], now, packets + sent, max - sent - (n - 1 - i));
+        sent += flow_run(p, due[i], now, packets + sent, max - sent - (n - 1 - i));
     }
     return sent;
+}
+
+/* The turn of a flow that is due alone and not in the wheel: it need not go there if it is the only
+ * one in the next poll, too. */
+static __attribute__((noinline)) uint32_t alone_run(struct pacer *p, uint32_t flow, uint64_t now,
+                                                    void **packets, uint32_t max)
+{
+    uint32_t n = flow_turn(p, flow, now, packets, max, &p->alone_tsc);
+
+    p->alone = p->alone_tsc != TIME_NEVER ? flow + 1 : 0;
+    return n;
 }
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
     uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most;
 
+    if (p->alone != 0) {
+        bool still = now < p->wheel->near || p->wheel->pool.taken == 0;
+
+        if (still && now < p->alone_tsc)
+            return 0;
+        if (still && max > 0)
+            return alone_run(p, p->alone - 1, now, packets, max);
+        wheel_queue(p->wheel, p->alone - 1, p->alone_tsc);
+        p->alone = 0;
+    }
     while (n < max) {
         most = max - n < BATCH ? max - n : BATCH;
         k = wheel_take(p->wheel, now, due, most, BATCH + WHEEL_SPARE);
+        if (k == 1 && max > 1 && n == 0) {
+            wheel_forget(p->wheel, due[0]);
+            return alone_run(p, due[0], now, packets, max);
+        }
         n += flows_run(p, due, k, now, packets + n, max - n);
         if (k < most)
             break;
     }
     return n;
+}
+
+static void flow_rest(struct pacer *p, uint32_t flow)
+{
+    if (p->alone == flow + 1)
+        p->alone = 0;
+    wheel_cancel(p->wheel, flow);
 }
 
 uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max)
@@ -241,11 +286,13 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
     while (n < max && f->head[0] != 0)
         packets[n++] = flow_shift(p, f);
     if (f->head[0] == 0)
-        wheel_cancel(p->wheel, flow);
+        flow_rest(p, flow);
     return n;
 }
 
 uint64_t pacer_next(const struct pacer *p)
 {
-    return wheel_next(p->wheel);
+    uint64_t next = wheel_next(p->wheel);
+
+    return p->alone != 0 ? time_min(next, p->alone_tsc) : next;
 }

@@ -50,6 +50,8 @@ struct pacer {
     struct contract *contracts; /* NULL: none has one */
     uint64_t hz;
     uint32_t n_flows;
+    uint32_t alone; /* 1 + the flow that was due alone and waits outside of the wheel; 0: none */
+    uint64_t alone_tsc; /* when it may send */
     struct chunk_pool pool;
 };
 

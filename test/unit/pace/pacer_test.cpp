@@ -50,6 +50,33 @@ TEST(Pacer, PacketsOfOneFlowAreSpacedToTheCycle)
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
 }
 
+/* A flow that was due alone waits outside of the wheel. */
+TEST(Pacer, WhoIsAloneMeetsOthersMovesAndEnds)
+{
+    PacerWorld w(config(3), 0);
+    void *some[32];
+
+    for (uint32_t f = 0; f < 3; f++)
+        pacer_flow_set(w.p, f, kHz / 3, 100, 0); // 100 bytes in 300 cycles
+    for (int i = 0; i < 20; i++)
+        w.push(0, 100, 0);
+    EXPECT_EQ(flows_of(w.poll(0)), (std::vector<uint32_t>{0}));
+    EXPECT_EQ(pacer_next(w.p), 300u);
+    w.push(1, 100, 10); // may go at once
+    EXPECT_EQ(pacer_next(w.p), 10u);
+    EXPECT_EQ(flows_of(w.poll(299)), (std::vector<uint32_t>{1}));
+    EXPECT_EQ(flows_of(w.poll(300)), (std::vector<uint32_t>{0}));
+    pacer_flow_set(w.p, 0, kHz, 100, 300); // the same 100 bytes, in 100 cycles
+    EXPECT_EQ(pacer_next(w.p), 400u);
+    EXPECT_EQ(w.poll(399).size(), 0u);
+    EXPECT_EQ(w.poll(400).size(), 1u);
+    w.push(2, 100, 450);
+    EXPECT_EQ(w.poll(1ull << 41).size(), 2u); // of each what one refresh allows
+    EXPECT_EQ(pacer_drain(w.p, 0, some, 32), 16u);
+    EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
+    EXPECT_EQ(w.poll(1ull << 42).size(), 0u);
+}
+
 TEST(Pacer, RateZeroParksAndAnotherRateWakes)
 {
     PacerWorld w(config(2), 0);
