@@ -127,6 +127,14 @@ static void storage_destroy(struct host *h)
     rte_free(h);
 }
 
+/* Many hosts whose questions get lost together do not ask again together. */
+static uint64_t ask_neighbor_ns(const struct host *h)
+{
+    uint64_t word = h->cfg.worker;
+
+    return ASK_NEIGHBOR_NS + secret_hash(&h->cookies, &word, 1) % ASK_NEIGHBOR_NS;
+}
+
 struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len)
 {
     const char *fault = config_fault(cfg);
@@ -160,7 +168,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     secret_init(&h->random, cfg->seed, cfg->worker);
     secret_init(&h->cookies, ~cfg->seed, cfg->worker);
-    neighbor_init(&h->neighbors, clock_cycles(&h->clock, ASK_NEIGHBOR_NS));
+    neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);
     h->control_stall_tsc = clock_cycles(&h->clock, HOST_CONTROL_INTERVALS * cfg->control_ns);

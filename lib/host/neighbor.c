@@ -107,6 +107,13 @@ bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
     return false;
 }
 
+bool neighbor_was_lost(struct neighbor_table *t, const struct addr *a, uint64_t now)
+{
+    const struct neighbor *n = find(t, a);
+
+    return n != NULL && n->lost && now - n->learnt_tsc < t->ask_tsc / NEIGHBOR_SOON;
+}
+
 void neighbor_doubt(struct neighbor_table *t, const struct addr *a)
 {
     struct neighbor *n = find(t, a);
@@ -131,6 +138,7 @@ bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
 
     n->mac = *mac;
     n->known = true;
+    n->lost = n->asks > 1 && now - n->asked_tsc < t->ask_tsc / NEIGHBOR_SOON;
     n->asks = 0;
     n->used_tsc = n->learnt_tsc = now;
     publish(t, n);

@@ -16,6 +16,7 @@
 
 #define NEIGHBOR_MAX       256u
 #define NEIGHBOR_DOUBLINGS 4u   /* the first ASK interval is a 16th, each of the next twice that */
+#define NEIGHBOR_SOON      32u  /* a part of an ASK interval in which answers come */
 #define NEIGHBOR_KEEP_ASKS 150u /* forgotten when not heard of for so many ASK intervals */
 
 struct neighbor {
@@ -26,6 +27,7 @@ struct neighbor {
     uint64_t asked_tsc;  /* last asked for; 0: never */
     uint32_t asks;       /* unanswered, as far as they count */
     uint64_t learnt_tsc; /* last heard of */
+    bool lost;           /* and soon after the last of several questions: those before were lost */
 };
 
 /* The same for other threads, under a sequence lock: seq is odd while the worker writes. */
@@ -48,6 +50,9 @@ void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);
 /* True and *mac if known. Otherwise *ask says whether to ask now (and counts as asked). */
 bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
                    struct rte_ether_addr *mac, bool *ask);
+
+/* Has it just been found, and a question was lost before? */
+bool neighbor_was_lost(struct neighbor_table *t, const struct addr *a, uint64_t now);
 
 /* The address known for a may be wrong: it is asked for anew. */
 void neighbor_doubt(struct neighbor_table *t, const struct addr *a);

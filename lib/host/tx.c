@@ -10,6 +10,7 @@
 #include "vt/place.h"
 
 #define EARLY_BYTES    16384ull
+#define FEW_BYTES      4096ull
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
 #define CNTL_SPARE     80u    /* Ethernet, VLAN, IPv6 and UDP headers */
@@ -65,6 +66,7 @@ bool tx_route(struct host *h, struct conn *c)
     c->route_known = neighbor_find(&h->neighbors, hop, h->now, &c->route.dst_mac, &ask);
     if (ask)
         tx_ask_neighbor(h, hop);
+    c->crowded = c->route_known && neighbor_was_lost(&h->neighbors, hop, h->now);
     return c->route_known;
 }
 
@@ -222,11 +224,17 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
-/* Nobody may have heard of us: one burst or a few packets, and then it is the peer's turn. */
+/* Nobody may have heard of us: one burst or a few packets, and then it is the peer's turn. Who had
+ * to ask for the way again is not the only one who begins: fewer. */
 static bool early_left(const struct conn *c)
 {
-    return c->grant_burst_bytes == 0 ||
-           counter_get(&c->pub.tx_bytes) < RTE_MAX(c->grant_burst_bytes, EARLY_BYTES);
+    uint64_t most = RTE_MAX(c->grant_burst_bytes, EARLY_BYTES);
+
+    if (c->crowded)
+        most = FEW_BYTES;
+    else if (c->grant_burst_bytes == 0)
+        most = UINT64_MAX;
+    return counter_get(&c->pub.tx_bytes) < most;
 }
 
 static bool may_send(const struct conn *c)

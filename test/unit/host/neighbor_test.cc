@@ -156,6 +156,31 @@ TEST_F(Neighbor, AskedAtTimeZeroIsAsked)
     EXPECT_FALSE(ask);
 }
 
+// An answer soon after the second question: the first was lost. One that comes much later may be to
+// the first, by a long way; one to the first, or of long ago, tells nothing.
+TEST_F(Neighbor, ALostQuestionIsKnownByTheAnswerToTheNext)
+{
+    constexpr uint64_t kSoon = ASK / NEIGHBOR_SOON, kNext = 1 + (ASK >> NEIGHBOR_DOUBLINGS);
+    auto lost = [&](uint32_t n, uint64_t now) {
+        struct addr a = address(n);
+
+        return neighbor_was_lost(&t, &a, now);
+    };
+
+    for (uint32_t n = 1; n <= 3; n++)
+        find(n, 1);
+    learn(1, 1, false, 2);
+    EXPECT_FALSE(lost(1, 2)) << "the first was answered";
+    find(2, kNext);
+    find(3, kNext);
+    learn(2, 2, false, kNext + kSoon - 1);
+    learn(3, 3, false, kNext + kSoon);
+    EXPECT_TRUE(lost(2, kNext + kSoon));
+    EXPECT_FALSE(lost(3, kNext + kSoon)) << "it may be to the first";
+    EXPECT_FALSE(lost(2, kNext + 2 * kSoon)) << "of long ago";
+    EXPECT_FALSE(lost(4, 1)) << "never asked for";
+}
+
 TEST_F(Neighbor, WhoWasNotLookedUpIsNotLearnt)
 {
     EXPECT_FALSE(learn(1, 77, false, 100));
