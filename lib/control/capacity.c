@@ -50,18 +50,19 @@ static bool large(const struct capacity_sample *s)
     return s->full >= s->bursts / LARGE_SHARE;
 }
 
-/* Nearly all bursts are, and no time is left but that of one, which may count for the interval
- * before or after: more waits than is taken. */
-static bool filled(const struct capacity_sample *s)
-{
-    return measured(s) && (s->bursts - s->full) * FULL_SHARE < s->bursts &&
-           (spent(s) || s->time - s->busy < s->busy / s->bursts);
-}
-
 /* Hardly any time is left, and most bursts are full: more than before could not be done. */
 static bool laden(const struct capacity_sample *s)
 {
     return measured(s) && s->time - s->busy < s->time / LADEN_SHARE && 2 * s->full > s->bursts;
+}
+
+/* Nearly all bursts are, and no time is left but that of one, which may count for the interval
+ * before or after: more waits than is taken. */
+static bool filled(const struct capacity_sample *s)
+{
+    bool border = laden(s) && s->time - s->busy < s->busy / s->bursts;
+
+    return (spent(s) || border) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
 }
 
 /* Was as much done in its time as in the one before? Who lost his core was not at work. */
