@@ -216,10 +216,10 @@ TEST(PathrateLink, TwoFlowsApproachEachOther)
         for (int i = 0; i < 2; i++)
             l.senders.emplace_back(2 * l.rate_Bps);
         l.senders[1].begin_ns = 100 * (l.rtt_ns + 100000);
-        l.run(1000);
+        l.run(2000);
         double a = (double)l.senders[0].bytes, b = (double)l.senders[1].bytes;
 
-        l.run(1400);
+        l.run(3000);
         double ratio = ((double)l.senders[1].bytes - b) / ((double)l.senders[0].bytes - a);
 
         SCOPED_TRACE("run " + std::to_string(run) + ": " + l.text());
