@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many queues of 64-bit words in one pool of cache lines: 7 words and their links in each. Whoever
- * walks a queue reads lines one after the other, not a word here and a word there.
+ * Many queues of 64-bit words in one pool of cache lines, 8 to a line. Whoever walks a queue reads
+ * lines one after the other, not a word here and a word there.
  *
- * A position names a word: line * 8 + 1 .. 7; 0 is none.
+ * A position names a word: line * 8 + 0 .. 7; there is no line 0, and position 0 is none.
  *
  * Written and read by the worker that owns the pool.
  */
@@ -11,20 +11,22 @@
 #define SLUICE_PACE_CHUNK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/check.h"
 
-#define CHUNK_WORDS    7u
-#define CHUNK_POOL_MAX (1u << 24) /* lines */
-#define CHUNK_EMPTY    ((struct chunk_queue){0, 7})
+#define CHUNK_WORDS      8u
+#define CHUNK_LINE_BYTES 72u        /* of storage, links included */
+#define CHUNK_POOL_MAX   (1u << 24) /* lines */
+#define CHUNK_EMPTY      ((struct chunk_queue){0, 7})
 
 /* First and last word; {0, 7} when empty, so that what follows the last is always in a new line. */
 struct chunk_queue {
     uint32_t first, last;
 };
 
-/* Word 0 of a line. */
+/* Of a line, but not in it: who walks a queue can ask for lines ahead. */
 struct chunk_link {
     uint64_t next : 24;
     uint64_t prev : 24;
@@ -32,28 +34,28 @@ struct chunk_link {
 };
 
 struct chunk_pool {
-    uint64_t *words; /* 8 a line */
+    uint64_t *words;          /* 8 a line */
+    struct chunk_link *links; /* one a line */
     uint32_t lines;
-    uint32_t reserved; /* of them, the first; not for queues */
-    uint32_t fresh;    /* from here on never used */
-    uint32_t free;     /* used before: the head of a list by their next */
+    uint32_t fresh; /* from here on never used */
+    uint32_t free;  /* used before: the head of a list by their next */
     uint32_t taken;
 };
 
-/* storage: 64 bytes for each line, aligned to 64; lines < CHUNK_POOL_MAX includes the first ones
- * that queues may not use, at least one. */
-static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t lines,
-                                   uint32_t reserved)
+/* storage: CHUNK_LINE_BYTES for each line, aligned to 64; lines < CHUNK_POOL_MAX includes the first
+ * one, which is never used. */
+static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t lines)
 {
     p->words = (uint64_t *)storage;
+    p->links = (struct chunk_link *)(p->words + (size_t)lines * CHUNK_WORDS);
     p->lines = lines;
-    p->fresh = p->reserved = reserved;
+    p->fresh = 1;
     p->free = p->taken = 0;
 }
 
 static inline struct chunk_link *chunk_link(const struct chunk_pool *p, uint32_t line)
 {
-    return (struct chunk_link *)&p->words[(uint64_t)line * 8];
+    return &p->links[line];
 }
 
 static inline bool chunk_queue_empty(const struct chunk_queue *q)
@@ -61,10 +63,16 @@ static inline bool chunk_queue_empty(const struct chunk_queue *q)
     return q->first == 0;
 }
 
+/* Does the next word need a line of its own? */
+static inline bool chunk_queue_full(const struct chunk_queue *q)
+{
+    return (q->last & 7) == 7;
+}
+
 /* Can chunk_append() on any queue succeed? */
 static inline bool chunk_pool_has(const struct chunk_pool *p)
 {
-    return p->taken + p->reserved < p->lines;
+    return p->taken + 1 < p->lines;
 }
 
 static inline uint32_t chunk_take(struct chunk_pool *p)
@@ -96,17 +104,17 @@ static inline void chunk_grow(struct chunk_pool *p, struct chunk_queue *q, uint3
 
     *chunk_link(p, line) = link;
     if (q->first == 0)
-        q->first = line * 8 + 1;
+        q->first = line * 8;
     else
         chunk_link(p, q->last >> 3)->next = line;
-    q->last = line * 8;
+    q->last = line * 8 - 1;
 }
 
 /* Returns the word's position. */
 static inline uint32_t chunk_append(struct chunk_pool *p, struct chunk_queue *q, uint64_t word,
                                     uint32_t owner)
 {
-    if ((q->last & 7) == CHUNK_WORDS)
+    if (chunk_queue_full(q))
         chunk_grow(p, q, owner);
     p->words[++q->last] = word;
     return q->last;
@@ -121,8 +129,8 @@ static inline uint64_t chunk_shift(struct chunk_pool *p, struct chunk_queue *q)
     if (at == q->last) {
         *q = CHUNK_EMPTY;
         chunk_give(p, at >> 3);
-    } else if ((at & 7) == CHUNK_WORDS) {
-        q->first = (uint32_t)chunk_link(p, at >> 3)->next * 8 + 1;
+    } else if ((at & 7) == 7) {
+        q->first = (uint32_t)chunk_link(p, at >> 3)->next * 8;
         chunk_give(p, at >> 3);
     } else {
         q->first = at + 1;
@@ -141,8 +149,8 @@ static inline uint64_t chunk_remove(struct chunk_pool *p, struct chunk_queue *q,
     if (last == q->first) {
         *q = CHUNK_EMPTY;
         chunk_give(p, last >> 3);
-    } else if ((last & 7) == 1) {
-        q->last = (uint32_t)chunk_link(p, last >> 3)->prev * 8 + CHUNK_WORDS;
+    } else if ((last & 7) == 0) {
+        q->last = (uint32_t)chunk_link(p, last >> 3)->prev * 8 + 7;
         chunk_give(p, last >> 3);
     } else {
         q->last = last - 1;

@@ -3,8 +3,8 @@
  * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
  *
  * Invariant: a flow is in the wheel, or is p->alone, if and only if packets of it wait and its rate
- * will let them go some time; head[1] is not 0 only if head[0] is not, and more is not empty only
- * if both are not.
+ * will let them go some time; head[1] is not 0 only if head[0] is not, and more_last only if both
+ * are not.
  */
 #include "pace/pacer.h"
 
@@ -16,11 +16,9 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define WARM_FLOWS 16384u /* fewer remain in a second-level cache */
-#define BATCH      32u
-#define FAR_FLOWS  262144u /* nor, with their packets, in a third-level one */
-#define AHEAD      4u      /* turns for which a flow's line is asked for ahead */
-#define ADDRESS    ((1ull << PACER_LEN_SHIFT) - 1)
+#define BATCH   32u
+#define AHEAD   4u /* turns for which a flow's line is asked for ahead */
+#define ADDRESS ((1ull << PACER_LEN_SHIFT) - 1)
 
 static size_t align_up(size_t n)
 {
@@ -30,7 +28,8 @@ static size_t align_up(size_t n)
 size_t pacer_storage_bytes(const struct pacer_config *cfg)
 {
     return align_up(sizeof(struct pacer)) + cfg->flows * sizeof(struct pacer_flow) +
-           ((size_t)cfg->lines + 1) * 64 + align_up(wheel_storage_bytes(cfg->flows)) +
+           align_up(((size_t)cfg->lines + 1) * CHUNK_LINE_BYTES) +
+           align_up(wheel_placed_bytes(cfg->flows)) +
            (cfg->contracts ? cfg->flows * sizeof(struct contract) : 0);
 }
 
@@ -44,17 +43,14 @@ struct pacer *pacer_init(void *storage, const struct pacer_config *cfg, uint64_t
     *p = (struct pacer){.hz = cfg->hz, .n_flows = cfg->flows};
     p->flows = (struct pacer_flow *)at;
     at += cfg->flows * sizeof *p->flows;
-    chunk_pool_init(&p->pool, at, cfg->lines + 1, 1);
-    at += ((size_t)cfg->lines + 1) * 64;
-    p->wheel = wheel_init(at, cfg->flows, 0, now);
-    wheel_widen(p->wheel);
-    at += align_up(wheel_storage_bytes(cfg->flows));
-    if (cfg->flows > WARM_FLOWS)
-        wheel_warm(p->wheel, p->flows, sizeof *p->flows);
+    chunk_pool_init(&p->pool, at, cfg->lines + 1);
+    at += align_up(((size_t)cfg->lines + 1) * CHUNK_LINE_BYTES);
     for (uint32_t i = 0; i < cfg->flows; i++) {
-        p->flows[i] = (struct pacer_flow){.more = CHUNK_EMPTY};
+        p->flows[i] = (struct pacer_flow){.position = 0};
         credit_init(&p->flows[i].credit, cfg->hz, 0, 1, now);
     }
+    p->wheel = wheel_init_placed(at, cfg->flows, 0, now, &p->flows[0].position, sizeof *p->flows);
+    at += align_up(wheel_placed_bytes(cfg->flows));
     if (cfg->contracts) {
         p->contracts = (struct contract *)at;
         for (uint32_t i = 0; i < cfg->flows; i++)
@@ -76,6 +72,12 @@ static inline uint64_t flow_next(const struct pacer_flow *f, const struct contra
     return c != NULL && when != TIME_NEVER ? contract_next(c, when) : when;
 }
 
+static inline void alone_forget(struct pacer *p, uint32_t flow)
+{
+    if (p->alone == flow + 1)
+        p->alone = 0;
+}
+
 /* Queues the flow or moves it, if packets wait. */
 static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 {
@@ -83,8 +85,7 @@ static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 
     if (f->head[0] == 0)
         return;
-    if (p->alone == flow + 1)
-        p->alone = 0;
+    alone_forget(p, flow);
     credit_update(&f->credit, now);
     wheel_insert(p->wheel, flow, flow_next(f, flow_contract(p, flow), now));
 }
@@ -104,18 +105,31 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
     flow_move(p, flow, now);
 }
 
+/* The packets of the flow behind the first one, if more than one. */
+static inline struct chunk_queue flow_more(const struct pacer_flow *f)
+{
+    return f->more_last != 0 ? (struct chunk_queue){(uint32_t)f->head[1], f->more_last}
+                             : CHUNK_EMPTY;
+}
+
 bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t now)
 {
     struct pacer_flow *f = &p->flows[flow];
+    struct chunk_queue more;
 
     if (f->head[0] == 0) {
         f->head[0] = word;
         flow_move(p, flow, now);
         return true;
     }
-    if ((f->more.last & 7) == CHUNK_WORDS && !chunk_pool_has(&p->pool))
+    more = flow_more(f);
+    if (chunk_queue_full(&more) && !chunk_pool_has(&p->pool))
         return false;
-    chunk_append(&p->pool, &f->more, word, 0);
+    if (f->more_last == 0)
+        chunk_append(&p->pool, &more, f->head[1], 0);
+    chunk_append(&p->pool, &more, word, 0);
+    f->head[1] = more.first;
+    f->more_last = more.last;
     return true;
 }
 
@@ -125,7 +139,14 @@ static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
         (void *)(uintptr_t)(f->head[0] & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
 
     f->head[0] = f->head[1];
-    f->head[1] = chunk_queue_empty(&f->more) ? 0 : chunk_shift(&p->pool, &f->more);
+    f->head[1] = 0;
+    if (f->more_last != 0) {
+        struct chunk_queue more = {(uint32_t)f->head[0], f->more_last};
+
+        f->head[0] = chunk_shift(&p->pool, &more);
+        f->head[1] = more.first;
+        f->more_last = more.first != 0 ? more.last : 0;
+    }
     return packet;
 }
 
@@ -193,7 +214,7 @@ static inline uint32_t flows_run_plain(struct pacer *p, const uint32_t *due, uin
         owed_bytes = (uint64_t)-c->credit_bytes;
         owes_bytes = owed_bytes + (word >> PACER_LEN_SHIFT) - c->burst_bytes;
         /* both have a range that starts at 0 */
-        if (owed_bytes >= c->burst_bytes || owes_bytes >= c->burst_bytes || f->more.first != 0)
+        if (owed_bytes >= c->burst_bytes || owes_bytes >= c->burst_bytes || f->more_last != 0)
             break;
         c->credit_bytes = (int64_t)-owes_bytes;
         credit_rtimer(c);
@@ -202,9 +223,9 @@ static inline uint32_t flows_run_plain(struct pacer *p, const uint32_t *due, uin
         f->head[0] = next;
         f->head[1] = 0;
         if (next != 0)
-            wheel_queue_later(w, due[i], c->refresh_tsc);
+            wheel_queue_later(w, due[i], c->refresh_tsc, &f->position);
         else
-            wheel_forget(w, due[i]);
+            f->position = 0;
     }
     return i;
 }
@@ -215,9 +236,6 @@ static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint
 {
     uint32_t sent = 0, i, k;
 
-    if (p->n_flows > FAR_FLOWS)
-        for (i = 0; i < n; i++)
-            __builtin_prefetch((void *)(uintptr_t)(p->flows[due[i]].head[0] & ADDRESS));
     for (i = 0; i < n; i++) {
         if (p->contracts == NULL) {
             k = flows_run_plain(p, due + i, n - i, now, packets + sent);
@@ -247,7 +265,7 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
     uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most;
 
     if (p->alone != 0) {
-        bool still = now < p->wheel->near || p->wheel->pool.taken == 0;
+        bool still = now < p->wheel->near;
 
         if (still && now < p->alone_tsc)
             return 0;
@@ -258,7 +276,7 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
     }
     while (n < max) {
         most = max - n < BATCH ? max - n : BATCH;
-        k = wheel_take(p->wheel, now, due, most, BATCH + WHEEL_SPARE);
+        k = wheel_take(p->wheel, now, due, most);
         if (k == 1 && max > 1 && n == 0) {
             wheel_forget(p->wheel, due[0]);
             return alone_run(p, due[0], now, packets, max);
@@ -270,13 +288,6 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
     return n;
 }
 
-static void flow_rest(struct pacer *p, uint32_t flow)
-{
-    if (p->alone == flow + 1)
-        p->alone = 0;
-    wheel_cancel(p->wheel, flow);
-}
-
 uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max)
 {
     struct pacer_flow *f = &p->flows[flow];
@@ -285,8 +296,10 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
     CHECK(flow < p->n_flows);
     while (n < max && f->head[0] != 0)
         packets[n++] = flow_shift(p, f);
-    if (f->head[0] == 0)
-        flow_rest(p, flow);
+    if (f->head[0] == 0) {
+        alone_forget(p, flow);
+        wheel_cancel(p->wheel, flow);
+    }
     return n;
 }
 

@@ -5,9 +5,10 @@
  * when both allow it, to the cycle. A packet is any pointer; with DPDK, an mbuf. doc/pacing.md
  * shows how to use it in a program of one's own.
  *
- * - A flow costs 78 bytes, its first two waiting packets included, and 126 with contracts. More
- *   that wait lie in cache lines of 7, at least one line for each flow that has any. All of it is
- *   the caller's storage; nothing is allocated later.
+ * - A flow costs 73 bytes, its first two waiting packets included, and 121 with contracts; a pacer
+ *   besides, by the number of flows, 0.2 to 2.7 MB (doc/pacing.md). Where more than two packets
+ *   wait, those behind the first lie in cache lines of 8. All of it is the caller's storage;
+ *   nothing is allocated later.
  * - Flows that are due together take turns, first come first served, at most PACER_TURN packets or
  *   one burst each. What becomes due while a poll cannot take it is not lost but late; what was not
  *   sent in an RTIMER because nothing was there to send is lost, as the rules say.
@@ -39,8 +40,11 @@ struct wheel;
 /* A flow and its first packets, in a cache line. The pacer's own, as struct pacer. */
 struct pacer_flow {
     struct credit credit;
-    uint64_t head[2]; /* the first packets that wait: address, and length above it */
-    struct chunk_queue more;
+    /* The packets that wait: address, and length above it. If there are more than two, head[1] is
+     * the position of the second one in a queue, and more_last that of the last one, else 0. */
+    uint64_t head[2];
+    uint32_t more_last;
+    uint32_t position; /* the wheel's */
 };
 static_assert(sizeof(struct pacer_flow) == 64, "a flow is a cache line");
 
@@ -59,7 +63,7 @@ struct pacer {
 
 struct pacer_config {
     uint32_t flows; /* 1 .. PACER_FLOWS_MAX; numbered from 0 */
-    uint32_t lines; /* for packets that wait beyond two in a flow, up to PACER_LINES_MAX */
+    uint32_t lines; /* for packets of flows where more than two wait, up to PACER_LINES_MAX */
     uint64_t hz;    /* cycles a second, 1 .. 2^40 */
     bool contracts; /* flows may have them */
 };

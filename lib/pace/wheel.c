@@ -9,8 +9,8 @@
  * levels' slots; what is in level 1 is due at front[1] or later, in level 2 at front[2] or later,
  * and nothing due at front[1] or later is returned, though level 0 may have it already: what is
  * queued goes there if it is due before near_end, at front[2] or later to level 2, else to level 1.
- * No ring is longer than its slots: front[1] <= near_end <= now + 2^24, front[2] <= now + 2^29, and
- * all times < now + 2^40.
+ * No ring is longer than its slots: front[1] <= near_end <= now + those of level 0,
+ * front[2] <= now + 2^29, and all times < now + 2^40.
  */
 #include "pace/wheel.h"
 
@@ -20,17 +20,34 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define WARM_ENTRIES 48u
-#define WARM_FAR     16384u /* units */
+#define WARM_LINES   8u                       /* 64 entries: about what memory takes */
+#define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot is looked for */
+#define POLL         64u
+#define BUDGET(max)  (2 * (max) + 64)
+#define NEAR_ENTRIES 262144u
 
+/*
+ * So many that most of what comes within a turn of all entries goes there at once. Not so where not
+ * even the slots would remain in a second-level cache: what passes level 1 touches few at a time.
+ */
+static uint32_t near_slots(uint32_t capacity)
+{
+    uint32_t slots = WHEEL_NEAR_SLOTS_MIN;
+
+    if (capacity > NEAR_ENTRIES)
+        return slots;
+    while (slots < capacity / 2)
+        slots *= 2;
+    return slots < WHEEL_NEAR_SLOTS_MAX ? slots : WHEEL_NEAR_SLOTS_MAX;
+}
+
+/* A slot in use has up to 7 words less than its lines could; one that is being emptied, a line
+ * more. In level 0 it is less, since 30 entries are elsewhere. The first line is none. */
 static uint32_t pool_lines(uint32_t capacity)
 {
-    uint32_t slots = WHEEL_NEAR_SLOTS + (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
+    uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
 
-    /* A slot in use has up to 6 words less than its lines could; one that is being emptied, a line
-     * more. In level 0 it is less, since twice as many entries are in a line. The first line is
-     * none; behind the last one is room to look beyond it. */
-    return 2 + (capacity + 6 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
+    return 2 + (capacity + 7 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
            2 * WHEEL_LEVELS;
 }
 
@@ -39,10 +56,16 @@ static size_t align_up(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
+size_t wheel_placed_bytes(uint32_t capacity)
+{
+    return align_up(sizeof(struct wheel)) +
+           (size_t)near_slots(capacity) * (WHEEL_LINE * sizeof(uint32_t) + 1) +
+           align_up((size_t)pool_lines(capacity) * CHUNK_LINE_BYTES);
+}
+
 size_t wheel_storage_bytes(uint32_t capacity)
 {
-    return align_up(sizeof(struct wheel)) + (size_t)pool_lines(capacity) * 64 +
-           align_up(capacity * sizeof(uint32_t));
+    return wheel_placed_bytes(capacity) + align_up(capacity * sizeof(uint32_t));
 }
 
 /* Of level 1 and up, the slots of now and of what is due soon are to be in the level below. */
@@ -54,24 +77,34 @@ static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = WHEEL_NEAR_SLOTS >> (WHEEL_SLOT_BITS(1) - w->near_bits);
+    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
 
     return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
 
-struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now)
+struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift, uint64_t now,
+                                uint32_t *position, uint32_t stride_bytes)
 {
+    uint32_t slots = near_slots(capacity);
     struct wheel *w = storage;
-    char *lines = (char *)storage + align_up(sizeof *w);
+    char *at = (char *)storage + align_up(sizeof *w);
 
     CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
           (uintptr_t)storage % 64 == 0);
-    *w = (struct wheel){.now = now >> shift, .shift = shift, .capacity = capacity, .near_bits = 8};
-    chunk_pool_init(&w->pool, lines, pool_lines(capacity) - 1, 1);
-    w->position = (uint32_t *)(lines + (size_t)pool_lines(capacity) * 64);
-    memset(w->position, 0, capacity * sizeof *w->position);
-    for (uint32_t s = 0; s < WHEEL_NEAR_SLOTS; s++)
-        w->near_last[s] = WHEEL_NEAR_NONE;
+    *w = (struct wheel){.now = now >> shift,
+                        .shift = shift,
+                        .capacity = capacity,
+                        .near_mask = slots - 1,
+                        .position = position,
+                        .stride_bytes = stride_bytes,
+                        .warm = {{.front = TIME_NEVER}, {.front = TIME_NEVER}}};
+    w->words = (uint32_t *)at;
+    at += (size_t)slots * WHEEL_LINE * sizeof *w->words;
+    chunk_pool_init(&w->pool, at, pool_lines(capacity));
+    w->count = (uint8_t *)at + align_up((size_t)pool_lines(capacity) * CHUNK_LINE_BYTES);
+    memset(w->count, 0, slots);
+    for (uint32_t i = 0; i < capacity; i++)
+        wheel_forget(w, i);
     for (uint32_t l = 1; l < WHEEL_LEVELS; l++) {
         for (uint32_t s = 0; s < WHEEL_SLOTS; s++)
             w->far[l - 1][s] = CHUNK_EMPTY;
@@ -81,39 +114,22 @@ struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint6
     return w;
 }
 
-void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes)
+struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now)
 {
-    w->lines = lines;
-    w->stride_bytes = stride_bytes;
-}
+    uint32_t *position = (uint32_t *)((char *)storage + wheel_placed_bytes(capacity));
 
-void wheel_widen(struct wheel *w)
-{
-    CHECK(wheel_next(w) == TIME_NEVER);
-    w->near_bits = WHEEL_NEAR_BITS;
-    w->near_end = near_end(w);
+    return wheel_init_placed(storage, capacity, shift, now, position, sizeof *position);
 }
 
 /* ---- slots -------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void far_grow(struct wheel *w, uint32_t level, uint32_t slot)
+void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot)
 {
     struct chunk_queue *q = &w->far[level - 1][slot];
 
     if (chunk_queue_empty(q))
         bits_add(w->used[level - 1], w->summary[level - 1], slot);
-    chunk_grow(&w->pool, q, WHEEL_NEAR_SLOTS + (level - 1) * WHEEL_SLOTS + slot);
-}
-
-void wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry)
-{
-    uint32_t level = 1 + (uint32_t)(time >= w->front[2]), slot = wheel_slot(level, time);
-    struct chunk_queue *q = &w->far[level - 1][slot];
-
-    if (__builtin_expect((q->last & 7) == CHUNK_WORDS, 0))
-        far_grow(w, level, slot);
-    w->pool.words[++q->last] = wheel_word(time, entry);
-    w->position[entry] = 2 * q->last;
+    chunk_grow(&w->pool, q, WHEEL_NEAR_SLOTS_MAX + (level - 1) * WHEEL_SLOTS + slot);
 }
 
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
@@ -130,41 +146,45 @@ static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from
 
 /* ---- in and out --------------------------------------------------------------------------- */
 
-/* Who owns the line in which an entry that is queued lies. */
-static uint32_t owner_at(const struct wheel *w, uint32_t at)
+/* Of an entry that is queued: the slot of level 0, or WHEEL_NEAR_SLOTS_MAX + another. */
+static uint32_t entry_slot(const struct wheel *w, uint32_t entry)
 {
-    return (uint32_t)chunk_link(&w->pool, at / WHEEL_LINE)->owner;
+    uint32_t at = *wheel_position(w, entry);
+
+    return (at & WHEEL_AT_NEAR) != 0 ? at - WHEEL_AT_NEAR
+                                     : (uint32_t)chunk_link(&w->pool, at / 8)->owner;
 }
 
 static void far_remove(struct wheel *w, uint32_t level, uint32_t slot, uint32_t at)
 {
     struct chunk_queue *q = &w->far[level - 1][slot];
 
-    w->position[wheel_word_entry(chunk_remove(&w->pool, q, at / 2))] = at;
+    *wheel_position(w, wheel_word_entry(chunk_remove(&w->pool, q, at))) = at;
     if (chunk_queue_empty(q))
         bits_drop(w->used[level - 1], w->summary[level - 1], slot);
 }
 
 static void entry_remove(struct wheel *w, uint32_t entry)
 {
-    uint32_t at = w->position[entry], owner = owner_at(w, at);
+    uint32_t slot = entry_slot(w, entry);
 
-    if (owner < WHEEL_NEAR_SLOTS)
-        wheel_near_remove(w, owner, at);
+    if (slot < WHEEL_NEAR_SLOTS_MAX)
+        wheel_near_remove(w, slot, entry);
     else
-        far_remove(w, 1 + (owner - WHEEL_NEAR_SLOTS) / WHEEL_SLOTS, owner % WHEEL_SLOTS, at);
-    w->position[entry] = 0;
+        far_remove(w, 1 + (slot - WHEEL_NEAR_SLOTS_MAX) / WHEEL_SLOTS, slot % WHEEL_SLOTS,
+                   *wheel_position(w, entry));
+    wheel_forget(w, entry);
 }
 
 /* Does an entry that is queued wait for this time already? */
 static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
 {
-    uint32_t at = w->position[entry], owner = owner_at(w, at);
+    uint32_t at = *wheel_position(w, entry);
 
-    if (owner >= WHEEL_NEAR_SLOTS)
-        return w->pool.words[at / 2] == wheel_word(time, entry);
-    return time < w->near_end && owner == wheel_near_slot(w, time) &&
-           wheel_near_words(w)[at] == wheel_near_word(time, entry);
+    if ((at & WHEEL_AT_NEAR) == 0)
+        return w->pool.words[at] == wheel_word(time, entry);
+    return time < w->near_end && at - WHEEL_AT_NEAR == wheel_near_slot(w, time) &&
+           wheel_near_has(w, at - WHEEL_AT_NEAR, time, entry);
 }
 
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
@@ -177,38 +197,52 @@ void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
         return;
     }
     time = wheel_time(w, when_tsc);
-    if (w->position[entry] != 0) {
+    if (*wheel_position(w, entry) != 0) {
         if (entry_is_at(w, entry, time))
             return; /* keeps its turn */
         entry_remove(w, entry);
     }
-    wheel_slot_append(w, time, entry);
+    wheel_slot_append(w, time, entry, wheel_position(w, entry));
 }
 
 void wheel_cancel(struct wheel *w, uint32_t entry)
 {
     CHECK(entry < w->capacity);
-    if (w->position[entry] == 0)
+    if (*wheel_position(w, entry) == 0)
         return;
     entry_remove(w, entry);
 }
 
 /* ---- down a ring -------------------------------------------------------------------------- */
 
-/* Asks for what moving this line will touch, and for the line after it. */
-static void line_warm(const struct wheel *w, uint32_t line)
+/* Asks for what moving a line will touch, some lines ahead, and for a line further ahead. */
+static void lines_warm(const struct wheel *w, struct wheel_warm *warm)
 {
-    const uint64_t *words = &w->pool.words[(uint64_t)line * 8];
+    const uint64_t *words = &w->pool.words[(uint64_t)warm->line * CHUNK_WORDS];
 
-    if (line == 0)
+    if (warm->ahead != 0) {
+        __builtin_prefetch(&w->pool.words[(uint64_t)warm->ahead * CHUNK_WORDS]);
+        warm->ahead = (uint32_t)chunk_link(&w->pool, warm->ahead)->next;
+    }
+    if (warm->line == 0)
         return;
-    __builtin_prefetch(chunk_link(&w->pool, (uint32_t)chunk_link(&w->pool, line)->next));
-    for (uint32_t i = 1; i <= CHUNK_WORDS; i++) {
+    for (uint32_t i = 0; i < CHUNK_WORDS; i++) {
         uint32_t entry = wheel_word_entry(words[i]); /* where none is yet, any */
 
         if (entry < w->capacity)
-            __builtin_prefetch(&w->position[entry], 1);
+            __builtin_prefetch(wheel_position(w, entry), 1);
     }
+    warm->line = (uint32_t)chunk_link(&w->pool, warm->line)->next;
+}
+
+static void lines_warm_first(const struct wheel *w, struct wheel_warm *warm, uint32_t line)
+{
+    *warm = (struct wheel_warm){.front = warm->front, .ahead = line};
+    for (uint32_t i = 0; i < WARM_LINES; i++)
+        lines_warm(w, warm);
+    warm->line = line;
+    for (uint32_t i = 0; i < WARM_LINES; i++)
+        lines_warm(w, warm);
 }
 
 /* Moves up to max entries of the first line of a slot that starts at `start`; returns how many. */
@@ -217,19 +251,20 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
 {
     const uint64_t width = 1ull << WHEEL_SLOT_BITS(level);
     uint32_t at = q->first, line = at >> 3, n;
-    uint32_t end = line == q->last >> 3 ? q->last : line * 8 + CHUNK_WORDS;
+    uint32_t end = line == q->last >> 3 ? q->last : line * 8 + 7;
 
-    if ((at & 7) == 1)
-        line_warm(w, (uint32_t)chunk_link(&w->pool, line)->next);
+    if ((at & 7) == 0)
+        lines_warm(w, &w->warm[level - 1]);
     n = end - at + 1 < max ? end - at + 1 : max;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t word = w->pool.words[at + i];
         uint64_t time = start + (word >> WHEEL_ENTRY_BITS & (width - 1));
+        uint32_t entry = wheel_word_entry(word);
 
         if (level == 1)
-            wheel_near_append(w, time, wheel_word_entry(word));
+            wheel_near_append(w, time, entry, wheel_position(w, entry));
         else
-            wheel_slot_append(w, time, wheel_word_entry(word));
+            wheel_slot_append(w, time, entry, wheel_position(w, entry));
     }
     q->first = at + n;
     if (q->first <= end)
@@ -237,7 +272,7 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
     if (end == q->last)
         *q = CHUNK_EMPTY;
     else
-        q->first = (uint32_t)chunk_link(&w->pool, line)->next * 8 + 1;
+        q->first = (uint32_t)chunk_link(&w->pool, line)->next * 8;
     chunk_give(&w->pool, line);
     return n;
 }
@@ -250,6 +285,10 @@ static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
     struct chunk_queue *q = &w->far[level - 1][slot];
 
     w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
+    if (w->warm[level - 1].front != front) {
+        w->warm[level - 1].front = front;
+        lines_warm_first(w, &w->warm[level - 1], q->first >> 3);
+    }
     while (!chunk_queue_empty(q)) {
         if (*budget == 0) {
             w->front[level] = front;
@@ -325,7 +364,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
         return slot_cascade(w, level, budget);
     }
     until = time_min(start, slot_after(1, now));
-    if (wheel_near_start(w, w->now) < until)
+    if (wheel_near_start(w, w->now, until) < until)
         until = time_min(until, near_end(w));
     else
         w->now = time_min(until, now);
@@ -336,58 +375,31 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
     return true;
 }
 
-/*
- * Asks for the lines of what is due next, once for each slot: of so many entries that the next poll
- * finds its lines, but nothing that is too far away to be of use.
- */
-static void lines_warm(struct wheel *w, uint32_t taken)
-{
-    const uint64_t width = 1u << w->near_bits;
-    uint64_t until, at;
-
-    w->ahead = w->ahead > taken ? w->ahead - taken : 0;
-    if (w->warm >= w->now + WARM_FAR / 2 || (w->ahead >= WARM_ENTRIES && w->warm > w->now))
-        return;
-    until = (w->now + WARM_FAR + width) & ~(width - 1);
-    if (w->warm <= w->now) {
-        w->warm = w->now;
-        w->ahead = 0;
-    }
-    for (at = w->warm; w->ahead < WARM_ENTRIES; at += width) {
-        at = wheel_near_start(w, at);
-        if (at >= until) {
-            w->warm = until;
-            return;
-        }
-        w->ahead += wheel_near_warm(w, wheel_near_slot(w, at));
-    }
-    w->warm = at;
-}
-
 /* Takes what is due of the slot of now, if no earlier one has any left. */
 static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint32_t n = 0;
 
-    if (!wheel_near_used(w, wheel_near_slot(w, now)))
-        w->near = time_min(wheel_near_start(w, now), w->front[1]); /* where more may come from */
-    else if (now >= w->near)
+    if (w->count[wheel_near_slot(w, now)] != 0 && now >= w->near)
         n = wheel_near_take_due(w, now, entries, max);
+    if (w->count[wheel_near_slot(w, now)] == 0) /* from front[1] on, more may come */
+        w->near = wheel_near_start(w, now, time_min(w->front[1], now + LOOK));
     if (w->near > now)
         w->now = now;
     return n;
 }
 
-uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
-                    uint32_t room)
+/* wheel_take() that moves at most budget entries down a ring. */
+static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
+                            uint32_t *budget)
 {
-    uint64_t now = now_tsc >> w->shift, slot = now >> w->near_bits << w->near_bits;
-    uint32_t budget = 2 * max + 64, n = 0;
+    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
+    uint32_t n = 0;
 
     if (now < w->now ||
         (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
-    while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max, room)) {
+    while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max)) {
         if (now < w->front[1]) {
             if (slot > w->now)
                 w->now = slot;
@@ -397,22 +409,32 @@ uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
                 w->near = w->now;
             break;
         }
-        if (n == max || !fronts_catch_up(w, now, &budget))
+        if (n == max || !fronts_catch_up(w, now, budget))
             break;
     }
     if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
-        fronts_advance(w, &budget);
-    if (w->lines != NULL)
-        lines_warm(w, n);
+        fronts_advance(w, budget);
     return n;
+}
+
+uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
+{
+    uint32_t budget = BUDGET(max);
+
+    return take(w, now_tsc, entries, max, &budget);
 }
 
 uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max)
 {
-    uint32_t n = wheel_take(w, now_tsc, entries, max, max);
+    uint32_t some[POLL + WHEEL_SPARE], budget = BUDGET(max), n = 0, k;
 
-    for (uint32_t i = 0; i < n; i++)
-        wheel_forget(w, entries[i]);
+    do {
+        k = take(w, now_tsc, some, max - n < POLL ? max - n : POLL, &budget);
+        for (uint32_t i = 0; i < k; i++) {
+            wheel_forget(w, some[i]);
+            entries[n++] = some[i];
+        }
+    } while (k > 0 && n < max);
     return n;
 }
 
@@ -420,11 +442,11 @@ uint64_t wheel_next(struct wheel *w)
 {
     uint64_t start, time;
 
-    start = wheel_near_start(w, w->now);
-    time = start;
+    start = wheel_near_start(w, w->now, w->near_end);
+    time = start < w->near_end ? start : TIME_NEVER;
     if (start >= w->front[1])
         far_start(w, &time);
-    if (start <= time && start != TIME_NEVER)
+    if (start <= time && start < w->near_end)
         time = wheel_near_next(w, start);
     return time > UINT64_MAX >> w->shift ? TIME_NEVER : time << w->shift;
 }

@@ -12,8 +12,8 @@
  * the entry is returned then, and whoever takes it sees that its time has not come and queues it
  * once more.
  *
- * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 256
- * units wide (see wheel_widen()); within a slot first in, first out, but that the last takes the
+ * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 512
+ * units wide; within a slot first in, first out, but that of those further away the last takes the
  * place of one that is moved or cancelled. Moving an entry to the time it has already keeps its
  * turn.
  *
@@ -22,10 +22,11 @@
  *
  * The design: three rings of slots. The entries of a slot lie together in cache lines: whoever
  * takes them, or moves them down a ring, reads lines one after the other and not an entry here and
- * there. In the first ring 14 to a line, each a 32-bit word of its number and its time in the slot;
- * in the others 7, with all of their time (chunk.h). All lines are from one pool, the last one that
- * was given back first, so few of them are in use at a time and those are in the cache. What will
- * be due soon goes down a ring well before, a few entries a poll.
+ * there. In the first ring a slot is two lines with 30 entries of 32 bits, each its number and its
+ * time in the slot; what comes when these are full, and what is further away, lies in lines of 8
+ * with all of its time, which are from one pool (chunk.h). What will be due soon goes down a ring
+ * well before, a few entries a poll, and their positions are asked for ahead: if they are kept in
+ * what their owner will touch, that is in a cache when they are due.
  *
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
@@ -42,65 +43,77 @@
 #include "pace/bits.h"
 #include "pace/chunk.h"
 
-#define WHEEL_LEVELS       3u
-#define WHEEL_NEAR_SLOTS   16384u         /* of level 0 */
-#define WHEEL_SLOTS        4096u          /* of level 1 and up */
-#define WHEEL_SLOT_BITS(l) (8 + 10 * (l)) /* log2 of the units of a slot of level l, 1 and up */
-#define WHEEL_CAPACITY_MAX (1u << 22)     /* entries */
-#define WHEEL_HORIZON      ((1ull << 40) - (1ull << 30)) /* units */
-#define WHEEL_SHIFT_MAX    20u
+#define WHEEL_LEVELS         3u
+#define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
+#define WHEEL_NEAR_SLOTS_MAX 16384u
+#define WHEEL_NEAR_BITS      9u             /* log2 of the units of a slot of level 0 */
+#define WHEEL_SLOTS          4096u          /* of level 1 and up */
+#define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */
+#define WHEEL_CAPACITY_MAX   (1u << 22)     /* entries */
+#define WHEEL_HORIZON        ((1ull << 40) - (1ull << 30)) /* units */
+#define WHEEL_SHIFT_MAX      20u
+
+/* How far the positions of a slot's entries have been asked for that are moved down a ring. */
+struct wheel_warm {
+    uint64_t front; /* start of the slot */
+    uint32_t line;  /* the next one, 0 if none is left */
+    uint32_t ahead; /* the next line to ask for itself */
+};
 
 struct wheel {
     uint64_t near;                /* units; nothing is due before */
     uint64_t now;                 /* units; everything due before has been returned */
     uint64_t near_end;            /* what is queued for a time before that goes to level 0 */
     uint64_t front[WHEEL_LEVELS]; /* what is due before is not in level l or up, l > 0 */
-    uint64_t warm;                /* units; lines of what is due before have been asked for */
     uint32_t shift;
     uint32_t capacity;
-    uint32_t stride_bytes;
-    uint32_t near_bits; /* log2 of the units of a slot of level 0 */
-    uint32_t ahead;     /* entries whose lines were asked for and that were not taken yet */
-    uint32_t first;    /* in the slot of now, if part of a line was taken: the first that was not */
-    const char *lines; /* see wheel_warm() */
-    uint32_t *position; /* of each entry in pool, counted in 32-bit words; 0: not queued */
+    uint32_t near_mask;    /* slots of level 0, less one */
+    uint32_t stride_bytes; /* from one entry's position to the next */
+    uint8_t *count;        /* entries of each slot of level 0; 31: 30 and more */
+    uint32_t *words;       /* of slots of level 0 */
+    uint32_t *position;    /* where entry 0 is; 0: not queued */
     struct chunk_pool pool;
-    uint64_t near_summary[BITS_SUMMARY(WHEEL_NEAR_SLOTS)]; /* slots of level 0 that are in use */
-    uint64_t near_used[BITS_WORDS(WHEEL_NEAR_SLOTS)];
-    uint32_t near_last[WHEEL_NEAR_SLOTS];                          /* position of its last entry */
-    uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* of level 1 and up */
+    struct wheel_warm warm[WHEEL_LEVELS - 1];                      /* of level 1 and up, as below */
+    uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* slots that are in use */
     uint64_t used[WHEEL_LEVELS - 1][BITS_WORDS(WHEEL_SLOTS)];
     struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
 };
 
-/* Of storage, for this many entries: 14 bytes each, 55 more for each of the first 24576 (whose
- * slots may have a line for each), and 140 kB. */
+/* Of storage, for this many entries: 13 bytes each, 63 more for each of the first 8192 (whose slots
+ * may have a line for each), and for slots 200 kB with up to 2048 entries, 2.2 MB with 32768 to
+ * 262144, and 200 kB with more. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
 struct wheel *wheel_init(void *storage, uint32_t capacity, uint32_t shift, uint64_t now);
 
-/* Makes slots 1024 units wide, so that less is to do for each of many entries. The wheel must be
- * empty.
+/*
+ * The same with entries' positions elsewhere, 4 bytes each: the first one's at position, the others
+ * stride_bytes (a multiple of 4) apart. In the cache line that their owner touches when an entry is
+ * due and queued again they cost nothing.
  */
-void wheel_widen(struct wheel *w);
-
-/* Has the wheel prefetch lines + entry * stride_bytes some time before the entry is returned. */
-void wheel_warm(struct wheel *w, const void *lines, uint32_t stride_bytes);
+size_t wheel_placed_bytes(uint32_t capacity);
+struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift, uint64_t now,
+                                uint32_t *position, uint32_t stride_bytes);
 
 /* Queues or moves an entry; a time in the past is due at once. TIME_NEVER cancels. */
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc);
 void wheel_cancel(struct wheel *w, uint32_t entry);
 
+static inline uint32_t *wheel_position(const struct wheel *w, uint32_t entry)
+{
+    return (uint32_t *)((char *)w->position + (size_t)entry * w->stride_bytes);
+}
+
 static inline bool wheel_queued(const struct wheel *w, uint32_t entry)
 {
     CHECK(entry < w->capacity);
-    return w->position[entry] != 0;
+    return *wheel_position(w, entry) != 0;
 }
 
 /*
  * Takes up to max entries due at now off the wheel and returns how many. Its work is bounded: it
- * moves at most 2 * max + 64 entries down a ring. More may be due if it returned any, or if
+ * moves at most 2 * max + 64 entries down a ring, and looks at those of the slot of now. More may be due if it returned any, or if
  * wheel_next() is not after now: call again.
  */
 uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);

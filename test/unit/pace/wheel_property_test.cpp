@@ -27,6 +27,7 @@ struct World {
     std::multimap<uint64_t, uint32_t> due; /* unit -> entry */
     std::vector<std::multimap<uint64_t, uint32_t>::iterator> where;
     uint64_t polled = 0, moved = 0, partial = 0, chased = 0;
+    bool crowd = false; /* most in one slot */
 
     World(struct rng *rng, uint32_t entries_, uint32_t capacity_, uint32_t shift_, uint64_t start)
         : r(rng), entries(entries_), capacity(capacity_), shift(shift_), now(start),
@@ -82,8 +83,8 @@ struct World {
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
                 uint64_t time = where[out[i]]->first;
                 ASSERT_LE(time, at >> shift) << "early";
-                ASSERT_GE(time >> w.near_bits, last) << "out of order";
-                last = time >> w.near_bits;
+                ASSERT_GE(time >> WHEEL_NEAR_BITS, last) << "out of order";
+                last = time >> WHEEL_NEAR_BITS;
                 forget(out[i]);
                 polled++;
             }
@@ -100,13 +101,9 @@ struct World {
     {
         uint32_t seen = 0, lines = 0;
 
-        for (uint32_t slot = 0; slot < WHEEL_NEAR_SLOTS; slot++) {
-            bool empty = w.near_last[slot] == WHEEL_NEAR_NONE;
-
-            verify_bit(w.near_used, w.near_summary, slot, !empty);
-            if (!empty) {
-                ASSERT_NO_FATAL_FAILURE(verify_near(slot, &seen, &lines));
-            }
+        for (uint32_t slot = 0; slot <= w.near_mask; slot++) {
+            ASSERT_LE(w.count[slot], WHEEL_LINE_WORDS + 1);
+            ASSERT_NO_FATAL_FAILURE(verify_near(slot, &seen, &lines));
         }
         for (uint32_t level = 1; level < WHEEL_LEVELS; level++) {
             for (uint32_t slot = 0; slot < WHEEL_SLOTS; slot++) {
@@ -136,7 +133,7 @@ struct World {
     void verify_entry(uint32_t level, uint32_t slot, uint32_t e, uint32_t at) const
     {
         ASSERT_LT(e, capacity);
-        ASSERT_EQ(w.position[e], at);
+        ASSERT_EQ(*wheel_position(&w, e), at);
         ASSERT_TRUE(where[e] != due.end());
         uint64_t time = where[e]->first;
         ASSERT_GE(time, w.now);
@@ -145,7 +142,7 @@ struct World {
             ASSERT_GE(time, w.front[level]);
         }
         if (level == 0) {
-            ASSERT_LT(time - w.now, WHEEL_NEAR_SLOTS << w.near_bits);
+            ASSERT_LT(time - w.now, (w.near_mask + 1ull) << WHEEL_NEAR_BITS);
         } else if (level == 1) { /* a slot of the front may be half moved down */
             ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
@@ -153,56 +150,45 @@ struct World {
 
     void verify_near(uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
-        const uint32_t *words = wheel_near_words(&w);
-        bool partly = w.first != 0 && slot == wheel_near_slot(&w, w.now);
-        uint32_t last = w.near_last[slot], line = chunk_link(&w.pool, last / 16)->next;
-        uint32_t at = line * 16 + 2;
+        const uint32_t *words = wheel_near_words(&w, slot);
 
-        if (partly) {
-            ASSERT_EQ(w.first / 16, line);
-            at = w.first;
-        }
-        ++*lines;
-        for (;; at++) {
-            uint32_t e = wheel_near_entry(words[at]);
+        for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], WHEEL_LINE_WORDS); i++) {
+            uint32_t e = wheel_near_entry(words[i]);
 
             ++*seen;
-            ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, at));
-            ASSERT_EQ(wheel_near_time(words[at]), where[e]->first % (1u << WHEEL_NEAR_BITS));
-            ASSERT_EQ(chunk_link(&w.pool, at / 16)->owner, slot);
-            if (at == last)
-                break;
-            if (at % 16 == 15) {
-                uint32_t next = (uint32_t)chunk_link(&w.pool, at / 16)->next;
-
-                ASSERT_EQ(chunk_link(&w.pool, next)->prev, at / 16);
-                ++*lines;
-                at = next * 16 + 1;
-            }
+            ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, WHEEL_AT_NEAR | slot));
+            ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS));
         }
+        if (w.count[slot] > WHEEL_LINE_WORDS)
+            verify_queue(0, slot, *wheel_near_queue(&w, slot), slot, seen, lines);
     }
 
     void verify_far(uint32_t level, uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
-        const struct chunk_queue &q = w.far[level - 1][slot];
-        uint32_t owner = WHEEL_NEAR_SLOTS + (level - 1) * WHEEL_SLOTS + slot;
+        verify_queue(level, slot, w.far[level - 1][slot],
+                     WHEEL_NEAR_SLOTS_MAX + (level - 1) * WHEEL_SLOTS + slot, seen, lines);
+    }
 
+    void verify_queue(uint32_t level, uint32_t slot, const struct chunk_queue &q, uint32_t owner,
+                      uint32_t *seen, uint32_t *lines) const
+    {
+        ASSERT_FALSE(chunk_queue_empty(&q));
         ++*lines;
         for (uint32_t at = q.first;; at++) {
             uint32_t e = wheel_word_entry(w.pool.words[at]);
 
             ++*seen;
-            ASSERT_NO_FATAL_FAILURE(verify_entry(level, slot, e, 2 * at));
+            ASSERT_NO_FATAL_FAILURE(verify_entry(level, slot, e, at));
             ASSERT_EQ(w.pool.words[at] >> 24, where[e]->first & ((1ull << 40) - 1));
             ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, owner);
             if (at == q.last)
                 break;
-            if ((at & 7) == CHUNK_WORDS) {
+            if (at % CHUNK_WORDS == CHUNK_WORDS - 1) {
                 uint32_t next = (uint32_t)chunk_link(&w.pool, at >> 3)->next;
 
                 ASSERT_EQ(chunk_link(&w.pool, next)->prev, at >> 3);
                 ++*lines;
-                at = next * 8;
+                at = next * CHUNK_WORDS - 1;
             }
         }
     }
@@ -250,6 +236,8 @@ struct World {
     {
         uint64_t far = rng_u64(r) >> (16 + rng_below(r, 48));
 
+        if (crowd && rng_below(r, 4) != 0)
+            return now + rng_below(r, 300ull << shift);
         switch (rng_below(r, 6)) {
         case 0:
             return now - std::min(now, far);
@@ -321,25 +309,27 @@ struct World {
 TEST(WheelProperty, MatchesASortedMap)
 {
     struct rng r;
-    uint64_t polled = 0, moved = 0, partial = 0, chased = 0;
+    uint64_t polled = 0, moved = 0, partial = 0, chased = 0, crowded = 0;
 
     rng_init(&r, test_seed());
     for (int i = 0; i < 210; i++) {
-        uint32_t entries = 1 + (uint32_t)rng_below(&r, rng_below(&r, 2) ? 5 : 300);
-        bool wide = i % 7 == 0;
+        bool crowd = i % 7 == 0;
+        uint32_t entries = 1 + (uint32_t)rng_below(&r, !crowd && rng_below(&r, 2) ? 5 : 300);
+
+        entries += crowd ? 200 : 0;
         uint32_t shift = (uint32_t)rng_below(&r, 13);
         World world(&r, entries, i % 21 == 0 ? 20000 : entries, shift,
                     rng_u64(&r) >> (2 + rng_below(&r, 60)));
+        world.crowd = crowd;
         int look = i % 21 == 0 ? 16 : 1; /* with room for so many, seldom */
-
-        if (wide)
-            wheel_widen(&world.w);
 
         for (int k = 0; k < 1500; k++) {
             world.step();
             world.check_next();
             if (k % (16 * look) == 0)
                 world.verify();
+            crowded +=
+                memchr(world.w.count, WHEEL_LINE_WORDS + 1, world.w.near_mask + 1ull) != nullptr;
             if (k % (4 * look) == 0)
                 world.chase();
             ASSERT_FALSE(HasFatalFailure())
@@ -354,6 +344,7 @@ TEST(WheelProperty, MatchesASortedMap)
     EXPECT_GT(moved, 1000u);
     EXPECT_GT(partial, 100u);
     EXPECT_GT(chased, 1000u);
+    EXPECT_GT(crowded, 100u) << "slots with a queue";
 }
 
 /* Equal ticks queued while now stands still come out first in, first out, however they cascade. */

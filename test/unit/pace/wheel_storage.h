@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 extern "C" {
 #include "pace/wheel.h"
@@ -25,10 +26,17 @@ struct WheelStorage {
         struct wheel *w = static_cast<struct wheel *>(memory.get());
         const char *old = static_cast<const char *>(from.memory.get());
 
-        w->pool.words = reinterpret_cast<uint64_t *>(
-            static_cast<char *>(memory.get()) + (reinterpret_cast<char *>(w->pool.words) - old));
-        w->position = reinterpret_cast<uint32_t *>(static_cast<char *>(memory.get()) +
-                                                   (reinterpret_cast<char *>(w->position) - old));
+        auto move = [&](auto &pointer) {
+            auto at = reinterpret_cast<const char *>(pointer) - old;
+
+            pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+                static_cast<char *>(memory.get()) + at);
+        };
+        move(w->pool.words);
+        move(w->pool.links);
+        move(w->count);
+        move(w->words);
+        move(w->position);
     }
 
     size_t size;

@@ -111,23 +111,80 @@ TEST(Wheel, OrderOfTimeThenOfInsertion)
     EXPECT_EQ(w.poll(200000), (List{6, 3, 7, 5, 2, 4}));
 }
 
-TEST(Wheel, WideSlotsKeepTheTimeButNotTheOrder)
+TEST(Wheel, SlotsKeepTheTimeButNotTheOrder)
 {
-    for (bool wide : {false, true}) {
-        Wheel w(4, 0, 0);
+    Wheel w(4, 0, 0);
 
-        if (wide)
-            wheel_widen(&w.w);
-        wheel_insert(&w.w, 0, 1000);
-        wheel_insert(&w.w, 1, 600);
-        EXPECT_EQ(wheel_next(&w.w), 600u);
-        EXPECT_EQ(w.poll(2000), (wide ? List{0, 1} : List{1, 0}));
-        wheel_insert(&w.w, 0, 3000);
-        EXPECT_EQ(w.poll(2999), List{});
-        EXPECT_EQ(w.poll(3000), List{0});
-        wheel_insert(&w.w, 0, 4000);
-        EXPECT_DEATH(wheel_widen(&w.w), "TIME_NEVER");
+    wheel_insert(&w.w, 0, 1000);
+    wheel_insert(&w.w, 1, 600);
+    EXPECT_EQ(wheel_next(&w.w), 600u);
+    EXPECT_EQ(w.poll(2000), (List{0, 1}));
+    wheel_insert(&w.w, 0, 3000);
+    EXPECT_EQ(w.poll(2999), List{});
+    EXPECT_EQ(w.poll(3000), List{0});
+}
+
+/* More than a slot's lines hold: exact, in order, and nothing lost when some of them leave. */
+TEST(Wheel, ManyInASlot)
+{
+    const uint32_t count = 100;
+    Wheel w(count, 0, 0);
+    List expect;
+
+    for (uint32_t i = 0; i < count; i++)
+        wheel_insert(&w.w, i, 700);
+    EXPECT_GT(w.w.pool.taken, 0u);
+    wheel_cancel(&w.w, 3);        /* of the first ones */
+    wheel_cancel(&w.w, 99);       /* the very last one */
+    wheel_insert(&w.w, 50, 701);  /* one of those behind */
+    wheel_insert(&w.w, 51, 1000); /* the same slot, later */
+    wheel_insert(&w.w, 52, 5000000);
+    EXPECT_EQ(w.poll(699, 200), List{});
+    for (uint32_t entry : w.poll(700, 40)) {
+        EXPECT_TRUE(entry != 3 && (entry < 50 || entry > 52) && entry != 99) << entry;
+        expect.push_back(entry);
     }
+    EXPECT_EQ(expect.size(), 40u);
+    EXPECT_EQ(w.poll(700, 200).size(), 55u);
+    EXPECT_EQ(wheel_next(&w.w), 701u);
+    EXPECT_EQ(w.poll(701, 200), List{50});
+    EXPECT_EQ(w.poll(999, 200), List{});
+    EXPECT_EQ(w.poll(1000, 200), List{51});
+    EXPECT_EQ(w.poll(4999999, 200), List{});
+    EXPECT_EQ(w.poll(5000000, 200), List{52});
+    EXPECT_EQ(w.w.pool.taken, 0u);
+}
+
+/* Positions that lie with their owner's things are used there, and nothing else is touched. */
+TEST(Wheel, PositionsElsewhere)
+{
+    struct Owner {
+        uint64_t before;
+        uint32_t position, after;
+    };
+    std::vector<Owner> owners(300, Owner{7, 7, 7});
+    WheelStorage storage(wheel_placed_bytes(300));
+    struct wheel *w =
+        wheel_init_placed(storage.memory.get(), 300, 0, 0, &owners[0].position, sizeof(Owner));
+    uint32_t out[300];
+
+    EXPECT_LT(wheel_placed_bytes(1000000), 10u * 1000000) << "bytes an entry";
+    for (const Owner &owner : owners)
+        EXPECT_EQ(owner.position, 0u);
+    for (uint32_t i = 0; i < 300; i++)
+        wheel_insert(w, i, 1 + i * 1000003ull);
+    for (const Owner &owner : owners)
+        EXPECT_NE(owner.position, 0u);
+    wheel_cancel(w, 5);
+    EXPECT_EQ(owners[5].position, 0u);
+    for (uint32_t i = 0; i < 300; i++) {
+        ASSERT_EQ(wheel_poll(w, 1 + i * 1000003ull, out, 300), i != 5) << i;
+        if (i != 5) {
+            ASSERT_EQ(out[0], i);
+        }
+    }
+    for (const Owner &owner : owners)
+        EXPECT_TRUE(owner.before == 7 && owner.position == 0 && owner.after == 7);
 }
 
 TEST(Wheel, MoveAndCancel)
