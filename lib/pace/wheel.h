@@ -113,8 +113,8 @@ static inline bool wheel_queued(const struct wheel *w, uint32_t entry)
 
 /*
  * Takes up to max entries due at now off the wheel and returns how many. Its work is bounded: it
- * moves at most 2 * max + 64 entries down a ring, and looks at those of the slot of now. More may be due if it returned any, or if
- * wheel_next() is not after now: call again.
+ * moves at most 2 * max + 64 entries down a ring, and looks at those of the slot of now. More may
+ * be due if it returned any, or if wheel_next() is not after now: call again.
  */
 uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
