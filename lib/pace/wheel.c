@@ -20,11 +20,11 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define WARM_LINES   8u                       /* 64 entries: about what memory takes */
+#define WARM_LINES   16u                      /* 128 entries: about what memory takes */
 #define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot is looked for */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
-#define NEAR_ENTRIES 262144u
+#define NEAR_ENTRIES 65536u
 
 /*
  * So many that most of what comes within a turn of all entries goes there at once. Not so where not

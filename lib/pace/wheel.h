@@ -81,7 +81,7 @@ struct wheel {
 
 /* Of storage, for this many entries: 13 bytes each, 63 more for each of the first 8192 (whose slots
  * may have a line for each), and for slots 200 kB with up to 2048 entries, 2.2 MB with 32768 to
- * 262144, and 200 kB with more. */
+ * 65536, and 200 kB with more. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */
