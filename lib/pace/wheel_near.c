@@ -29,6 +29,12 @@ static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t en
     return end;
 }
 
+/* How many first ones a slot has. */
+static inline uint32_t slot_count(const struct wheel *w, uint32_t slot)
+{
+    return w->count[slot] < WHEEL_LINE_WORDS ? w->count[slot] : WHEEL_LINE_WORDS;
+}
+
 uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until)
 {
     uint64_t at = from >> WHEEL_NEAR_BITS, end = (until >> WHEEL_NEAR_BITS) + 1;
@@ -80,7 +86,7 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
     uint64_t at = w->now >> WHEEL_NEAR_BITS;
 
     while (at < end) {
-        uint32_t slot = (uint32_t)at & w->near_mask, count = w->count[slot], k = WHEEL_LINE_WORDS;
+        uint32_t slot = (uint32_t)at & w->near_mask, count = w->count[slot], k;
         uint32_t *words = wheel_near_words(w, slot);
 
         if (count == 0) {
@@ -94,11 +100,11 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
             at++;
             continue;
         }
-        k = count < k ? count : k;
-        k = k < max - *n ? k : max - *n;
+        count = slot_count(w, slot);
+        k = count < max - *n ? count : max - *n;
         *n += k;
         memmove(words, words + k, (WHEEL_LINE_WORDS - k) * sizeof *words);
-        slot_fill(w, slot, (count < WHEEL_LINE_WORDS ? count : WHEEL_LINE_WORDS) - k);
+        slot_fill(w, slot, count - k);
         if (*n == max) {
             if (at << WHEEL_NEAR_BITS > w->now)
                 w->now = at << WHEEL_NEAR_BITS;
@@ -136,10 +142,11 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint64_t base = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS; /* what entries' times count from */
-    uint32_t slot = wheel_near_slot(w, now), count = w->count[slot], due = (uint32_t)(now - base);
+    uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base);
     uint32_t n = 0, kept = 0, least = 1u << WHEEL_NEAR_BITS, *words = wheel_near_words(w, slot);
+    const uint32_t count = slot_count(w, slot);
 
-    for (uint32_t i = 0; i < (count < WHEEL_LINE_WORDS ? count : WHEEL_LINE_WORDS); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t word = words[i], time = wheel_near_time(word);
         uint32_t stays = (time > due) | (n >= max), left = stays ? time : least;
 
@@ -149,7 +156,7 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
         kept += stays;
         least = left < least ? left : least;
     }
-    if (count > WHEEL_LINE_WORDS) {
+    if (w->count[slot] > WHEEL_LINE_WORDS) {
         n += queue_take_due(w, slot, due, entries + n, max - n, &least);
         if (chunk_queue_empty(wheel_near_queue(w, slot)))
             w->count[slot] = WHEEL_LINE_WORDS;
@@ -166,7 +173,7 @@ static uint32_t *slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
 {
     uint32_t *word = wheel_near_words(w, slot);
 
-    for (uint32_t i = 0; i < w->count[slot]; i++, word++)
+    for (uint32_t i = 0; i < slot_count(w, slot); i++, word++)
         if (wheel_near_entry(*word) == entry)
             return word;
     CHECK(!"an entry is in its slot");
@@ -180,8 +187,7 @@ bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *words = wheel_near_words(w, slot), count = w->count[slot];
-    uint32_t n = count < WHEEL_LINE_WORDS ? count : WHEEL_LINE_WORDS, *word;
+    uint32_t *words = wheel_near_words(w, slot), n = slot_count(w, slot), *word;
     uint32_t at = *wheel_position(w, entry);
 
     if ((at & WHEEL_AT_NEAR) == 0) {
@@ -200,12 +206,12 @@ void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
 {
     uint64_t base = start >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS, soonest = TIME_NEVER;
-    uint32_t slot = wheel_near_slot(w, start), count = w->count[slot];
+    uint32_t slot = wheel_near_slot(w, start), count = slot_count(w, slot);
     const uint32_t *words = wheel_near_words(w, slot);
 
-    for (uint32_t i = 0; i < (count < WHEEL_LINE_WORDS ? count : WHEEL_LINE_WORDS); i++)
+    for (uint32_t i = 0; i < count; i++)
         soonest = time_min(soonest, base + wheel_near_time(words[i]));
-    if (count > WHEEL_LINE_WORDS) {
+    if (w->count[slot] > WHEEL_LINE_WORDS) {
         const struct chunk_queue *q = wheel_near_queue(w, slot);
 
         for (uint32_t at = q->first;; at++) {
