@@ -16,9 +16,8 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define BATCH   32u
-#define AHEAD   4u /* turns for which a flow's line is asked for ahead */
-#define ADDRESS ((1ull << PACER_LEN_SHIFT) - 1)
+#define BATCH 32u
+#define AHEAD 4u /* turns for which a flow's line is asked for ahead */
 
 static size_t align_up(size_t n)
 {
@@ -128,15 +127,14 @@ bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t no
     if (f->more_last == 0)
         chunk_append(&p->pool, &more, f->head[1], 0);
     chunk_append(&p->pool, &more, word, 0);
-    f->head[1] = more.first;
+    f->head[1] = PACER_QUEUE | more.first;
     f->more_last = more.last;
     return true;
 }
 
 static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
 {
-    void *packet =
-        (void *)(uintptr_t)(f->head[0] & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
+    void *packet = pacer_word_packet(f->head[0]);
 
     f->head[0] = f->head[1];
     f->head[1] = 0;
@@ -144,7 +142,7 @@ static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
         struct chunk_queue more = {(uint32_t)f->head[0], f->more_last};
 
         f->head[0] = chunk_shift(&p->pool, &more);
-        f->head[1] = more.first;
+        f->head[1] = more.first != 0 ? PACER_QUEUE | more.first : 0;
         f->more_last = more.first != 0 ? more.last : 0;
     }
     return packet;
@@ -161,7 +159,7 @@ static uint32_t flow_turn(struct pacer *p, uint32_t flow, uint64_t now, void **p
 
     credit_update(&f->credit, now);
     while (f->head[0] != 0) {
-        uint64_t len_bytes = f->head[0] >> PACER_LEN_SHIFT;
+        uint64_t len_bytes = pacer_word_len(f->head[0]);
 
         when = flow_next(f, c, now);
         if (when != now || n == max || n == PACER_TURN)
@@ -194,40 +192,42 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, uint32_t flo
 /*
  * The turns of flows as most are: a refresh lets one packet go, which takes that credit, and the
  * next refresh brings more. Does what flow_run() would, with half of the work. Returns how many of
- * n it did: the next one is not so. Each has sent one packet.
+ * n it did: the next one is not so. Each has sent one packet, and has another one.
  */
-static inline uint32_t flows_run_plain(struct pacer *p, const uint32_t *due, uint32_t n,
-                                       uint64_t now, void **packets)
+static __attribute__((noinline)) uint32_t flows_run_plain(struct pacer *p, const uint32_t *due,
+                                                          uint32_t n, uint64_t now, void **packets)
 {
     struct pacer_flow *const flows = p->flows;
     struct wheel *const w = p->wheel;
-    uint32_t i;
+    size_t i;
 
+    wheel_hold(w);
     for (i = 0; i < n; i++) {
         struct pacer_flow *f = &flows[due[i]];
         struct credit *c = &f->credit;
-        uint64_t word = f->head[0], next = f->head[1], owed_bytes, owes_bytes;
+        uint64_t word = f->head[0], next = f->head[1], len_bytes = pacer_word_len(word);
+        uint64_t more_bytes, owes_bytes;
 
         __builtin_prefetch(&flows[due[i + AHEAD]], 1);
         if (__builtin_expect(now - c->refresh_tsc >= c->period_tsc, 0) && !credit_skip(c, now))
             break;
-        owed_bytes = (uint64_t)-c->credit_bytes;
-        owes_bytes = owed_bytes + (word >> PACER_LEN_SHIFT) - c->burst_bytes;
-        /* both have a range that starts at 0 */
-        if (owed_bytes >= c->burst_bytes || owes_bytes >= c->burst_bytes || f->more_last != 0)
+        /* less than a burst before and after; as long as a burst is a packet or more that is */
+        if (__builtin_sub_overflow(c->burst_bytes, len_bytes, &more_bytes))
+            break;
+        owes_bytes = -((uint64_t)c->credit_bytes + more_bytes);
+        if (owes_bytes >= len_bytes)
+            break;
+        if (__builtin_expect((int64_t)next <= 0, 0)) /* none, or a queue */
             break;
         c->credit_bytes = (int64_t)-owes_bytes;
         credit_rtimer(c);
-        packets[i] = (void *)(uintptr_t)(word & ADDRESS); /* NOLINT(performance-no-int-to-ptr) */
-        __builtin_prefetch(packets[i]);                   /* who gets it reads it soon */
+        packets[i] = pacer_word_packet(word);
+        __builtin_prefetch(packets[i]); /* who gets it reads it soon */
         f->head[0] = next;
         f->head[1] = 0;
-        if (next != 0)
-            wheel_queue_later(w, due[i], c->refresh_tsc, &f->position);
-        else
-            f->position = 0;
+        wheel_queue_later(w, due[i], c->refresh_tsc, &f->position);
     }
-    return i;
+    return (uint32_t)i;
 }
 
 /* The turns of n flows that are due; each may send one packet at least, and all together max. */

@@ -6,7 +6,7 @@
  * shows how to use it in a program of one's own.
  *
  * - A flow costs 73 bytes, its first two waiting packets included, and 121 with contracts; a pacer
- *   besides, by the number of flows, 0.2 to 2.7 MB (doc/pacing.md). Where more than two packets
+ *   besides, by the number of flows, 0.3 to 1.7 MB (doc/pacing.md). Where more than two packets
  *   wait, those behind the first lie in cache lines of 8. All of it is the caller's storage;
  *   nothing is allocated later.
  * - Flows that are due together take turns, first come first served, at most PACER_TURN packets or
@@ -40,8 +40,8 @@ struct wheel;
 /* A flow and its first packets, in a cache line. The pacer's own, as struct pacer. */
 struct pacer_flow {
     struct credit credit;
-    /* The packets that wait: address, and length above it. If there are more than two, head[1] is
-     * the position of the second one in a queue, and more_last that of the last one, else 0. */
+    /* The packets that wait, as pacer_word(). If there are more than two, head[1] is PACER_QUEUE
+     * and the second one's position in a queue, and more_last that of the last one, else 0. */
     uint64_t head[2];
     uint32_t more_last;
     uint32_t position; /* the wheel's */
@@ -59,7 +59,24 @@ struct pacer {
     struct chunk_pool pool;
 };
 
-#define PACER_LEN_SHIFT 48
+/* A packet's length below its address. */
+#define PACER_LEN_BITS 16
+#define PACER_QUEUE    (1ull << 63) /* so is no packet's word */
+
+static inline uint64_t pacer_word(const void *packet, uint32_t len_bytes)
+{
+    return (uint64_t)(uintptr_t)packet << PACER_LEN_BITS | len_bytes;
+}
+
+static inline void *pacer_word_packet(uint64_t word)
+{
+    return (void *)(uintptr_t)(word >> PACER_LEN_BITS); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static inline uint16_t pacer_word_len(uint64_t word)
+{
+    return (uint16_t)word;
+}
 
 struct pacer_config {
     uint32_t flows; /* 1 .. PACER_FLOWS_MAX; numbered from 0 */
@@ -85,16 +102,15 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
 /* pacer_push() to a flow that has none or two that wait. */
 bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t now);
 
-/* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow; packet is not NULL and below 2^48, as
+/* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow; packet is not NULL and below 2^47, as
  * addresses are. False: all lines are in use, and the packet remains the caller's. */
 static inline bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes,
                               uint64_t now)
 {
     struct pacer_flow *f = &p->flows[flow];
-    uint64_t word = (uint64_t)len_bytes << PACER_LEN_SHIFT | (uintptr_t)packet;
+    uint64_t word = pacer_word(packet, len_bytes);
 
-    CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> PACER_LEN_SHIFT == 0 &&
-          len_bytes - 1 < PACER_LEN_MAX);
+    CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> 47 == 0 && len_bytes - 1 < PACER_LEN_MAX);
     if (f->head[0] == 0 || f->head[1] != 0)
         return pacer_push_other(p, flow, word, now);
     f->head[1] = word;

@@ -20,11 +20,21 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define WARM_LINES   16u                      /* 128 entries: about what memory takes */
-#define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot is looked for */
+#define WARM_LINES   16u                          /* 128 entries: about what memory takes */
+#define LOOK         (64u << WHEEL_NEAR_BITS_MAX) /* units in which the next slot is looked for */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
+#define FEW_ENTRIES  2048u
 #define NEAR_ENTRIES 65536u
+
+/*
+ * Slots so narrow that few overflow when a core paces all that it can: few entries cost it least
+ * each. With more of them it has a look at fewer slots if these are wide.
+ */
+static uint32_t near_bits(uint32_t capacity)
+{
+    return capacity <= FEW_ENTRIES ? WHEEL_NEAR_BITS_MAX - 1 : WHEEL_NEAR_BITS_MAX;
+}
 
 /*
  * So many that most of what comes within a turn of all entries goes there at once. Not so where not
@@ -32,7 +42,7 @@
  */
 static uint32_t near_slots(uint32_t capacity)
 {
-    uint32_t slots = WHEEL_NEAR_SLOTS_MIN;
+    uint32_t slots = WHEEL_NEAR_SLOTS_MIN << (WHEEL_NEAR_BITS_MAX - near_bits(capacity));
 
     if (capacity > NEAR_ENTRIES)
         return slots;
@@ -58,8 +68,7 @@ static size_t align_up(size_t n)
 
 size_t wheel_placed_bytes(uint32_t capacity)
 {
-    return align_up(sizeof(struct wheel)) +
-           (size_t)near_slots(capacity) * (WHEEL_LINE * sizeof(uint32_t) + 1) +
+    return sizeof(struct wheel) + near_slots(capacity) * sizeof(uint32_t[WHEEL_LINE]) +
            align_up((size_t)pool_lines(capacity) * CHUNK_LINE_BYTES);
 }
 
@@ -77,7 +86,7 @@ static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
+    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - w->near_bits);
 
     return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
@@ -87,22 +96,18 @@ struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift
 {
     uint32_t slots = near_slots(capacity);
     struct wheel *w = storage;
-    char *at = (char *)storage + align_up(sizeof *w);
 
     CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
           (uintptr_t)storage % 64 == 0);
     *w = (struct wheel){.now = now >> shift,
                         .shift = shift,
                         .capacity = capacity,
+                        .near_bits = near_bits(capacity),
                         .near_mask = slots - 1,
                         .position = position,
                         .stride_bytes = stride_bytes,
                         .warm = {{.front = TIME_NEVER}, {.front = TIME_NEVER}}};
-    w->words = (uint32_t *)at;
-    at += (size_t)slots * WHEEL_LINE * sizeof *w->words;
-    chunk_pool_init(&w->pool, at, pool_lines(capacity));
-    w->count = (uint8_t *)at + align_up((size_t)pool_lines(capacity) * CHUNK_LINE_BYTES);
-    memset(w->count, 0, slots);
+    chunk_pool_init(&w->pool, &w->words[slots], pool_lines(capacity));
     for (uint32_t i = 0; i < capacity; i++)
         wheel_forget(w, i);
     for (uint32_t l = 1; l < WHEEL_LEVELS; l++) {
@@ -393,7 +398,7 @@ static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint3
 static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                             uint32_t *budget)
 {
-    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
+    uint64_t now = now_tsc >> w->shift, slot = now >> w->near_bits << w->near_bits;
     uint32_t n = 0;
 
     if (now < w->now ||

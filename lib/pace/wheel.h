@@ -13,9 +13,9 @@
  * once more.
  *
  * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 512
- * units wide; within a slot first in, first out, but that of those further away the last takes the
- * place of one that is moved or cancelled. Moving an entry to the time it has already keeps its
- * turn.
+ * units wide, or 256 with up to 2048 entries; within a slot first in, first out, but that of those
+ * further away the last takes the place of one that is moved or cancelled. Moving an entry to the
+ * time it has already keeps its turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
@@ -45,8 +45,9 @@
 
 #define WHEEL_LEVELS         3u
 #define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
-#define WHEEL_NEAR_SLOTS_MAX 16384u
-#define WHEEL_NEAR_BITS      9u             /* log2 of the units of a slot of level 0 */
+#define WHEEL_NEAR_SLOTS_MAX 8192u
+#define WHEEL_NEAR_BITS_MAX  9u             /* log2 of the units of a slot of level 0, at most */
+#define WHEEL_LINE           32u            /* words of a slot of level 0 */
 #define WHEEL_SLOTS          4096u          /* of level 1 and up */
 #define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */
 #define WHEEL_CAPACITY_MAX   (1u << 22)     /* entries */
@@ -67,21 +68,22 @@ struct wheel {
     uint64_t front[WHEEL_LEVELS]; /* what is due before is not in level l or up, l > 0 */
     uint32_t shift;
     uint32_t capacity;
-    uint32_t near_mask;    /* slots of level 0, less one */
+    uint32_t near_bits;    /* log2 of the units of a slot of level 0 */
+    uint32_t near_mask;    /* slots of it, less one */
     uint32_t stride_bytes; /* from one entry's position to the next */
-    uint8_t *count;        /* entries of each slot of level 0; 31: 30 and more */
-    uint32_t *words;       /* of slots of level 0 */
     uint32_t *position;    /* where entry 0 is; 0: not queued */
     struct chunk_pool pool;
     struct wheel_warm warm[WHEEL_LEVELS - 1];                      /* of level 1 and up, as below */
     uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* slots that are in use */
     uint64_t used[WHEEL_LEVELS - 1][BITS_WORDS(WHEEL_SLOTS)];
     struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
+    uint8_t count[WHEEL_NEAR_SLOTS_MAX]; /* entries of each slot of level 0; 31: 30 and more */
+    uint32_t words[][WHEEL_LINE] __attribute__((aligned(64))); /* of slots of level 0 */
 };
 
 /* Of storage, for this many entries: 13 bytes each, 63 more for each of the first 8192 (whose slots
- * may have a line for each), and for slots 200 kB with up to 2048 entries, 2.2 MB with 32768 to
- * 65536, and 200 kB with more. */
+ * may have a line for each), and for slots 340 kB with up to 2048 entries, 1.1 MB with 16384 to
+ * 65536, and 210 kB with more. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
 /* storage is the caller's, aligned to 64, and lives as long as the wheel, which lies in it. */

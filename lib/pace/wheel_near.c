@@ -37,10 +37,10 @@ static inline uint32_t slot_count(const struct wheel *w, uint32_t slot)
 
 uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until)
 {
-    uint64_t at = from >> WHEEL_NEAR_BITS, end = (until >> WHEEL_NEAR_BITS) + 1;
+    uint64_t at = from >> w->near_bits, end = (until >> w->near_bits) + 1;
 
     at = slot_next(w, at, end);
-    return at < end ? time_min(at << WHEEL_NEAR_BITS, until) : until;
+    return at < end ? time_min(at << w->near_bits, until) : until;
 }
 
 void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry)
@@ -64,7 +64,7 @@ static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
         uint64_t word = chunk_shift(&w->pool, q);
         uint32_t entry = wheel_word_entry(word);
 
-        wheel_near_words(w, slot)[n++] = wheel_near_word(word >> WHEEL_ENTRY_BITS, entry);
+        w->words[slot][n++] = wheel_near_word(word >> WHEEL_ENTRY_BITS, entry);
         *wheel_position(w, entry) = WHEEL_AT_NEAR | slot;
     }
     w->count[slot] = (uint8_t)(n + more);
@@ -77,17 +77,17 @@ typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 static inline void slot_take(const uint32_t *words, uint32_t *entries)
 {
     for (uint32_t i = 0; i < WHEEL_LINE; i += 4)
-        *(four *)(entries + i) = *(const four *)(words + i) >> WHEEL_NEAR_BITS;
+        *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_NEAR_ENTRY_BITS) - 1);
 }
 
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max)
 {
-    const uint64_t end = until >> WHEEL_NEAR_BITS;
-    uint64_t at = w->now >> WHEEL_NEAR_BITS;
+    const uint64_t end = until >> w->near_bits;
+    uint64_t at = w->now >> w->near_bits;
 
     while (at < end) {
         uint32_t slot = (uint32_t)at & w->near_mask, count = w->count[slot], k;
-        uint32_t *words = wheel_near_words(w, slot);
+        uint32_t *words = w->words[slot];
 
         if (count == 0) {
             at = slot_next(w, at, end);
@@ -106,8 +106,8 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
         memmove(words, words + k, (WHEEL_LINE_WORDS - k) * sizeof *words);
         slot_fill(w, slot, count - k);
         if (*n == max) {
-            if (at << WHEEL_NEAR_BITS > w->now)
-                w->now = at << WHEEL_NEAR_BITS;
+            if (at << w->near_bits > w->now)
+                w->now = at << w->near_bits;
             return false;
         }
     }
@@ -141,9 +141,9 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
 
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
-    uint64_t base = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS; /* what entries' times count from */
+    const uint64_t base = wheel_near_base(now), end = ((now >> w->near_bits) + 1) << w->near_bits;
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base);
-    uint32_t n = 0, kept = 0, least = 1u << WHEEL_NEAR_BITS, *words = wheel_near_words(w, slot);
+    uint32_t n = 0, kept = 0, least = (uint32_t)(end - base), *words = w->words[slot];
     const uint32_t count = slot_count(w, slot);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -169,25 +169,23 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
 }
 
 /* Where the entry is among the slot's first ones. */
-static uint32_t *slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
+static uint32_t slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *word = wheel_near_words(w, slot);
-
-    for (uint32_t i = 0; i < slot_count(w, slot); i++, word++)
-        if (wheel_near_entry(*word) == entry)
-            return word;
+    for (uint32_t i = 0; i < slot_count(w, slot); i++)
+        if (wheel_near_entry(w->words[slot][i]) == entry)
+            return i;
     CHECK(!"an entry is in its slot");
-    return NULL;
+    return 0;
 }
 
 bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry)
 {
-    return *slot_find(w, slot, entry) == wheel_near_word(time, entry);
+    return w->words[slot][slot_find(w, slot, entry)] == wheel_near_word(time, entry);
 }
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *words = wheel_near_words(w, slot), n = slot_count(w, slot), *word;
+    uint32_t *words = w->words[slot], n = slot_count(w, slot), i;
     uint32_t at = *wheel_position(w, entry);
 
     if ((at & WHEEL_AT_NEAR) == 0) {
@@ -198,16 +196,17 @@ void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
             w->count[slot] = WHEEL_LINE_WORDS;
         return;
     }
-    word = slot_find(w, slot, entry);
-    memmove(word, word + 1, (size_t)(words + n - word - 1) * sizeof *word);
+    i = slot_find(w, slot, entry);
+    memmove(words + i, words + i + 1, (n - i - 1) * sizeof *words);
     slot_fill(w, slot, n - 1);
 }
 
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
 {
-    uint64_t base = start >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS, soonest = TIME_NEVER;
+    const uint64_t base = wheel_near_base(start);
+    uint64_t soonest = TIME_NEVER;
     uint32_t slot = wheel_near_slot(w, start), count = slot_count(w, slot);
-    const uint32_t *words = wheel_near_words(w, slot);
+    const uint32_t *words = w->words[slot];
 
     for (uint32_t i = 0; i < count; i++)
         soonest = time_min(soonest, base + wheel_near_time(words[i]));

@@ -4,7 +4,7 @@
  * packet, pacer.c.
  *
  * A slot of level 0, the near ring, is two cache lines: 30 entries of 32 bits, each its number
- * above the lower 9 bits of its time (the slot has the rest), and a queue of chunk.h for those that
+ * below the lower 9 bits of its time (the slot has the rest), and a queue of chunk.h for those that
  * come when these are full. How many of the 30 there are is in an array of bytes, which also tells
  * what slots are in use; 31: the queue is, too.
  * A slot of the other levels is a queue. Words of queues are times above 24 bits of entry.
@@ -19,13 +19,15 @@
 #include <stdint.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "pace/wheel.h"
 
 #define WHEEL_ENTRY_BITS 24
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
-#define WHEEL_LINE       32u /* words of a slot of level 0 */
-#define WHEEL_LINE_WORDS 30u /* of them, entries: the first ones */
+#define WHEEL_LINE_WORDS 30u /* of WHEEL_LINE, entries: the first ones */
 #define WHEEL_AT_NEAR    (1u << 31)
+
+#define WHEEL_NEAR_ENTRY_BITS (32 - WHEEL_NEAR_BITS_MAX) /* of an entry of level 0 */
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -48,40 +50,40 @@ static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
 
 static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
 {
-    return (uint32_t)(time >> WHEEL_NEAR_BITS) & w->near_mask;
+    return (uint32_t)(time >> w->near_bits) & w->near_mask;
 }
 
-static inline uint32_t *wheel_near_words(const struct wheel *w, uint32_t slot)
+static inline uint64_t wheel_near_base(uint64_t time)
 {
-    return w->words + (size_t)slot * WHEEL_LINE;
+    return time >> WHEEL_NEAR_BITS_MAX << WHEEL_NEAR_BITS_MAX;
 }
 
 static inline uint32_t wheel_near_word(uint64_t time, uint32_t entry)
 {
-    return entry << WHEEL_NEAR_BITS | (uint32_t)(time & ((1u << WHEEL_NEAR_BITS) - 1));
+    return (uint32_t)(time << WHEEL_NEAR_ENTRY_BITS) | entry;
 }
 
 static inline uint32_t wheel_near_entry(uint32_t word)
 {
-    return word >> WHEEL_NEAR_BITS;
+    return word & ((1u << WHEEL_NEAR_ENTRY_BITS) - 1);
 }
 
-/* The lower bits of it. */
+/* It counts from wheel_near_base() of its slot. */
 static inline uint32_t wheel_near_time(uint32_t word)
 {
-    return word & ((1u << WHEEL_NEAR_BITS) - 1);
+    return word >> WHEEL_NEAR_ENTRY_BITS;
 }
 
 /* wheel_near_time() of a word of a queue. */
 static inline uint32_t wheel_word_near(uint64_t word)
 {
-    return wheel_near_time((uint32_t)(word >> WHEEL_ENTRY_BITS));
+    return (uint32_t)(word >> WHEEL_ENTRY_BITS) & ((1u << WHEEL_NEAR_BITS_MAX) - 1);
 }
 
 /* The queue of a slot whose count is 31. */
 static inline struct chunk_queue *wheel_near_queue(const struct wheel *w, uint32_t slot)
 {
-    return (struct chunk_queue *)(wheel_near_words(w, slot) + WHEEL_LINE_WORDS);
+    return (struct chunk_queue *)&w->words[slot][WHEEL_LINE_WORDS];
 }
 
 /* Start of the first slot in use from the slot of `from` on; until if there is none before. */
@@ -115,15 +117,15 @@ void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t time, uint32_t
 static inline __attribute__((always_inline)) void
 wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *position)
 {
-    uint32_t slot = wheel_near_slot(w, time), n = w->count[slot];
+    size_t slot = wheel_near_slot(w, time), n = w->count[slot];
 
     if (__builtin_expect(n >= WHEEL_LINE_WORDS, 0)) {
-        wheel_near_overflow(w, slot, time, entry);
+        wheel_near_overflow(w, (uint32_t)slot, time, entry);
         return;
     }
-    wheel_near_words(w, slot)[n] = wheel_near_word(time, entry);
+    w->words[slot][n] = wheel_near_word(time, entry);
     w->count[slot] = (uint8_t)(n + 1);
-    *position = WHEEL_AT_NEAR | slot;
+    *position = WHEEL_AT_NEAR | (uint32_t)slot;
 }
 
 /* ---- all levels --------------------------------------------------------------------------- */
@@ -183,14 +185,30 @@ static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_ts
     wheel_slot_append(w, wheel_time(w, when_tsc), entry, wheel_position(w, entry));
 }
 
-/* wheel_queue() at a time after now, for shift 0. */
+/* For wheel_queue_later(), until the wheel is used otherwise: none is queued for a time before. */
+static inline void wheel_hold(struct wheel *w)
+{
+    w->near = time_min(w->near, w->now);
+}
+
+/* wheel_queue_later() at near_end or later. */
+static inline __attribute__((always_inline)) void
+wheel_queue_far(struct wheel *w, uint32_t entry, uint64_t when_tsc, uint32_t *position)
+{
+    if (__builtin_expect(when_tsc < w->now + (1ull << 38), 1))
+        wheel_far_append(w, when_tsc, entry, position);
+    else
+        wheel_queue(w, entry, when_tsc);
+}
+
+/* wheel_queue() at a time after now, for shift 0, after wheel_hold(). */
 static inline __attribute__((always_inline)) void
 wheel_queue_later(struct wheel *w, uint32_t entry, uint64_t when_tsc, uint32_t *position)
 {
-    if (__builtin_expect(when_tsc < w->now + (1ull << 38), 1))
-        wheel_slot_append(w, when_tsc, entry, position);
+    if (when_tsc < w->near_end)
+        wheel_near_append(w, when_tsc, entry, position);
     else
-        wheel_queue(w, entry, when_tsc);
+        wheel_queue_far(w, entry, when_tsc, position);
 }
 
 #endif

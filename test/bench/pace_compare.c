@@ -40,7 +40,8 @@
 #define NAME_EAL "pace_compare"
 
 static const struct pace_engine *const engines[] = {
-    &pace_sched, &pace_timer, &pace_carousel, &pace_eiffel, &pace_sluice, &pace_floor,
+    &pace_sched,  &pace_timer, &pace_carousel, &pace_eiffel,
+    &pace_sluice, &pace_floor, &pace_calendar,
 };
 #define ENGINES RTE_DIM(engines)
 

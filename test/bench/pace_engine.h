@@ -38,8 +38,7 @@ struct pace_engine {
     const char *name;
     bool real_clock; /* it reads the TSC itself, so time cannot be counted for it */
     bool ahead;      /* push() takes a time to come: a flow's start */
-    bool
-        unpaced; /* it releases what it can, for a limit of what others could: no gaps to measure */
+    bool unpaced;    /* it releases what it can, for a limit of what others could: no gaps */
 
     /* NULL, with a word to stderr, where memory or limits are in the way. */
     void *(*create)(const struct pace_load *load);
@@ -60,7 +59,7 @@ struct pace_engine {
 };
 
 extern const struct pace_engine pace_sched, pace_timer, pace_carousel, pace_eiffel, pace_sluice,
-    pace_floor;
+    pace_floor, pace_calendar;
 
 /* Packets a second of all flows together. */
 double pace_load_pps(const struct pace_load *load);

@@ -14,7 +14,6 @@
 /* turns ahead that lines are asked for: of flows, and of packets, whose address is in the flow's */
 #define AHEAD_FLOW   (4 * PACE_BURST)
 #define AHEAD_PACKET (2 * PACE_BURST)
-#define ADDRESS      ((1ull << PACER_LEN_SHIFT) - 1)
 
 struct floor {
     struct pacer_flow *flows;
@@ -83,12 +82,12 @@ static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint
         uint64_t word = flow->head[0];
 
         rte_prefetch0(&f->flows[due[i + AHEAD_FLOW]]);
-        rte_prefetch0((void *)(f->flows[due[i + AHEAD_PACKET]].head[0] & ADDRESS));
+        rte_prefetch0(pacer_word_packet(f->flows[due[i + AHEAD_PACKET]].head[0]));
         if (word == 0)
             continue;
-        c->credit_bytes += (int64_t)(c->burst_bytes - (word >> PACER_LEN_SHIFT));
+        c->credit_bytes += (int64_t)(c->burst_bytes - pacer_word_len(word));
         credit_rtimer(c);
-        packets[n++] = (struct rte_mbuf *)(word & ADDRESS);
+        packets[n++] = pacer_word_packet(word);
         flow->head[0] = flow->head[1];
         flow->head[1] = 0;
     }
@@ -104,8 +103,7 @@ static void push(void *engine, struct rte_mbuf **packets, uint32_t n, uint64_t n
     for (uint32_t i = 0; i < n; i++) {
         struct pacer_flow *flow = &f->flows[pace_flow_of(packets[i])];
 
-        flow->head[flow->head[0] != 0] =
-            (uint64_t)packets[i]->pkt_len << PACER_LEN_SHIFT | (uintptr_t)packets[i];
+        flow->head[flow->head[0] != 0] = pacer_word(packets[i], packets[i]->pkt_len);
     }
 }
 

@@ -6,8 +6,8 @@
 #define FEED_FLOWS   16 /* at a time */
 #define SEARCH_STEPS 12
 #define SEARCH_CLOSE 1.03 /* enough when the loads that fail and pass are so close */
-#define PERIODS      2.0  /* of the mean flow */
-#define SECONDS_MAX  6.0
+#define PERIODS      2.0  /* of the slowest flow */
+#define SECONDS_MAX  2.0
 #define WARM_S_MAX   1.0
 
 static uint64_t start_of(const struct pace_run *r, uint32_t i)
@@ -108,12 +108,13 @@ void pace_run_warm(struct pace_run *r, double seconds)
 bool pace_run_measure(const struct pace_engine *engine, const struct pace_plan *plan, double pps,
                       double seconds, struct pace_top *top)
 {
-    double period_s = plan->flows / pps, elapsed_s;
+    double period_s, elapsed_s;
     uint64_t begin, released;
     struct pace_run r;
 
     if (!pace_run_begin(&r, engine, plan, pps, false))
         return false;
+    period_s = pace_class_period(&r.load, 0) / (double)r.load.hz;
     seconds = RTE_MIN(RTE_MAX(seconds, PERIODS * period_s), SECONDS_MAX);
     /* caches are cold and flows late at first: most have had their turn then */
     pace_run_warm(&r, RTE_MAX(seconds / 4, RTE_MIN(PERIODS * period_s, WARM_S_MAX)));

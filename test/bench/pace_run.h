@@ -51,7 +51,8 @@ struct pace_top {
     size_t footprint_bytes;
 };
 
-/* One load; for about `seconds`, but two of the mean period at least. */
+/* One load; for about `seconds`, but, up to 2 s, two of the slowest flow's periods at least: each
+ * has come down all the way that packets of its rate do. */
 bool pace_run_measure(const struct pace_engine *engine, const struct pace_plan *plan, double pps,
                       double seconds, struct pace_top *top);
 

@@ -83,8 +83,8 @@ struct World {
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
                 uint64_t time = where[out[i]]->first;
                 ASSERT_LE(time, at >> shift) << "early";
-                ASSERT_GE(time >> WHEEL_NEAR_BITS, last) << "out of order";
-                last = time >> WHEEL_NEAR_BITS;
+                ASSERT_GE(time >> w.near_bits, last) << "out of order";
+                last = time >> w.near_bits;
                 forget(out[i]);
                 polled++;
             }
@@ -142,7 +142,7 @@ struct World {
             ASSERT_GE(time, w.front[level]);
         }
         if (level == 0) {
-            ASSERT_LT(time - w.now, (w.near_mask + 1ull) << WHEEL_NEAR_BITS);
+            ASSERT_LT(time - w.now, (w.near_mask + 1ull) << w.near_bits);
         } else if (level == 1) { /* a slot of the front may be half moved down */
             ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
@@ -150,14 +150,14 @@ struct World {
 
     void verify_near(uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
-        const uint32_t *words = wheel_near_words(&w, slot);
+        const uint32_t *words = w.words[slot];
 
         for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], WHEEL_LINE_WORDS); i++) {
             uint32_t e = wheel_near_entry(words[i]);
 
             ++*seen;
             ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, WHEEL_AT_NEAR | slot));
-            ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS));
+            ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS_MAX));
         }
         if (w.count[slot] > WHEEL_LINE_WORDS)
             verify_queue(0, slot, *wheel_near_queue(&w, slot), slot, seen, lines);

@@ -34,8 +34,6 @@ struct WheelStorage {
         };
         move(w->pool.words);
         move(w->pool.links);
-        move(w->count);
-        move(w->words);
         move(w->position);
     }
 
