@@ -19,9 +19,11 @@
 #include "sluice/console.h"
 
 #define LINE_BYTES 512 /* rdline drops what comes after so many; later ones take more */
-#define KEY_BYTES  8
+#define KEY_BYTES  8   /* longer ones are not known */
 #define CTRL_C     3
 #define CTRL_R     18
+#define CTRL_U     21
+#define ESCAPE     27
 
 struct editor {
     struct console *console;
@@ -29,7 +31,7 @@ struct editor {
     struct choices choices;
     bool foreign; /* the line has had bytes that rdline does not take */
     bool mute;
-    char key[KEY_BYTES]; /* the beginning of one that rdline does not know */
+    char key[KEY_BYTES + 1]; /* as much of one as has come */
     size_t key_len;
     /* Searching back in history for what was typed before. */
     bool seeking;
@@ -37,14 +39,16 @@ struct editor {
     char sought[LINE_BYTES + 2];
 };
 
-/* What other terminals send, and other editors know, in rdline's keys. */
+/* Keys of more than a byte: what terminals send, and rdline's for it. */
 static const struct {
     const char *key, *means;
 } keys[] = {
-    {"\033[H", "\001"},     {"\033OH", "\001"},     {"\033[1~", "\001"},  {"\033[7~", "\001"},
-    {"\033[F", "\005"},     {"\033OF", "\005"},     {"\033[4~", "\005"},  {"\033[8~", "\005"},
-    {"\033OA", "\033[A"},   {"\033OB", "\033[B"},   {"\033OC", "\033[C"}, {"\033OD", "\033[D"},
-    {"\033[1;5D", "\033b"}, {"\033[1;5C", "\033f"}, {"\025", "\001\013"}, /* Ctrl-U: all of it */
+    {"\033[A", "\033[A"},   {"\033OA", "\033[A"},   {"\033[B", "\033[B"},     {"\033OB", "\033[B"},
+    {"\033[C", "\033[C"},   {"\033OC", "\033[C"},   {"\033[D", "\033[D"},     {"\033OD", "\033[D"},
+    {"\033[H", "\001"},     {"\033OH", "\001"},     {"\033[1~", "\001"},      {"\033[7~", "\001"},
+    {"\033[F", "\005"},     {"\033OF", "\005"},     {"\033[4~", "\005"},      {"\033[8~", "\005"},
+    {"\033[3~", "\033[3~"}, {"\033[1;5D", "\033b"}, {"\033[1;5C", "\033f"},   {"\033b", "\033b"},
+    {"\033f", "\033f"},     {"\033d", "\033d"},     {"\033\177", "\033\177"},
 };
 
 /* Signal handlers know nothing but globals. */
@@ -190,36 +194,54 @@ static int bytes_in(struct editor *e, const char *bytes, size_t len)
     return rc;
 }
 
+/* Of one that begins with Escape (ECMA-48, 5.4, and the keypad's): the last byte has come. */
+static bool key_whole(const struct editor *e, char last)
+{
+    if (e->key_len == 2)
+        return last != '[' && last != 'O';
+    return e->key_len > 2 && (e->key[1] == 'O' || last >= '@');
+}
+
+/* As rdline_char_in() would, which takes the last byte of a key that it does not know for text. */
+static int escape_in(struct editor *e, char byte)
+{
+    if (e->key_len < KEY_BYTES)
+        e->key[e->key_len++] = byte;
+    else
+        e->key[0] = 0; /* none that is known */
+    if (!key_whole(e, byte))
+        return RDLINE_RES_SUCCESS;
+    e->key[e->key_len] = 0;
+    e->key_len = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(keys[i].key, e->key) == 0)
+            return bytes_in(e, keys[i].means, strlen(keys[i].means));
+    putchar('\a');
+    return RDLINE_RES_SUCCESS;
+}
+
 /* As rdline_char_in(), with more keys. */
 static int key_in(struct editor *e, char byte)
 {
-    bool begun = false;
-    size_t len;
-
     if ((byte & 0x80) != 0) {
         e->foreign = true;
         putchar('\a');
         return RDLINE_RES_SUCCESS;
     }
+    if (byte < ' ')
+        e->key_len = 0; /* ends what an Escape has begun */
     if (byte == CTRL_R) {
         history_seek(e);
         return RDLINE_RES_SUCCESS;
     }
     e->seeking = false;
-    e->key[e->key_len++] = byte;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strncmp(keys[i].key, e->key, e->key_len) == 0) {
-            if (keys[i].key[e->key_len] == 0) {
-                e->key_len = 0;
-                return bytes_in(e, keys[i].means, strlen(keys[i].means));
-            }
-            begun = true;
-        }
-    if (begun)
-        return RDLINE_RES_SUCCESS;
-    len = e->key_len;
-    e->key_len = 0;
-    return bytes_in(e, e->key, len);
+    if (byte == ESCAPE || e->key_len > 0)
+        return escape_in(e, byte);
+    if (byte == CTRL_U) { /* all of the line */
+        e->foreign = false;
+        return bytes_in(e, "\001\013", 2);
+    }
+    return rdline_char_in(e->line, byte);
 }
 
 /* ---- life --------------------------------------------------------------------------------- */

@@ -136,7 +136,11 @@ def keys(lab, context):
     gives("sh\x12\x12\n", "PORT +CEILING")  # and the next older
     gives("nowhere\x12\n", "word 1, \"nowhere\": not known")  # none: the line stays
     gives("show ?\x15\n", r"conns +conn +grants")
+    gives("show wor\x1bzke\x1b[15~r\x1b[1;2;3;4;5;6Zs\n", "LCORE")  # not known: they do nothing
+    gives("show workers\x1b\n", "LCORE")  # a key that was only begun
+    gives("show workers\x1b[1\n", "LCORE")
     gives("load /tmp/\u00fc\n", "not all that was typed is ASCII")
+    gives("load /tmp/\u00fc\x15show workers\n", "LCORE")
     gives("show workers\n", "LCORE")  # that was of one line only
     gives("x" * 511 + "\n", "word 1")
     gives("x" * 513 + "\n", "a line longer than 511 bytes")
