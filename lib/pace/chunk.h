@@ -19,6 +19,7 @@
 #define CHUNK_WORDS      8u
 #define CHUNK_LINE_BYTES 72u        /* of storage, links included */
 #define CHUNK_POOL_MAX   (1u << 24) /* lines */
+#define CHUNK_NO_OWNER   0xffffu    /* of a line that is free */
 #define CHUNK_EMPTY      ((struct chunk_queue){0, 7})
 
 /* First and last word; {0, 7} when empty, so that what follows the last is always in a new line. */
@@ -30,7 +31,7 @@ struct chunk_queue {
 struct chunk_link {
     uint64_t next : 24;
     uint64_t prev : 24;
-    uint64_t owner : 16; /* as chunk_append() was told */
+    uint64_t owner : 16; /* as chunk_append() was told, not CHUNK_NO_OWNER */
 };
 
 struct chunk_pool {
@@ -49,6 +50,7 @@ static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t
     p->words = (uint64_t *)storage;
     p->links = (struct chunk_link *)(p->words + (size_t)lines * CHUNK_WORDS);
     p->lines = lines;
+    p->links[0] = (struct chunk_link){0, 0, CHUNK_NO_OWNER}; /* who looks ahead stays there */
     p->fresh = 1;
     p->free = p->taken = 0;
 }
@@ -90,7 +92,7 @@ static inline uint32_t chunk_take(struct chunk_pool *p)
 
 static inline void chunk_give(struct chunk_pool *p, uint32_t line)
 {
-    chunk_link(p, line)->next = p->free;
+    *chunk_link(p, line) = (struct chunk_link){p->free, 0, CHUNK_NO_OWNER};
     p->free = line;
     p->taken--;
 }

@@ -17,7 +17,7 @@
 #include "pace/wheel_slot.h"
 
 #define BATCH 32u
-#define AHEAD 4u /* turns for which a flow's line is asked for ahead */
+#define AHEAD 8u /* turns for which a flow's line is asked for ahead */
 
 static size_t align_up(size_t n)
 {

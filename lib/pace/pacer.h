@@ -6,7 +6,7 @@
  * shows how to use it in a program of one's own.
  *
  * - A flow costs 73 bytes, its first two waiting packets included, and 121 with contracts; a pacer
- *   besides, by the number of flows, 0.3 to 1.7 MB (doc/pacing.md). Where more than two packets
+ *   besides, by the number of flows, 0.4 to 2.7 MB (doc/pacing.md). Where more than two packets
  *   wait, those behind the first lie in cache lines of 8. All of it is the caller's storage;
  *   nothing is allocated later.
  * - Flows that are due together take turns, first come first served, at most PACER_TURN packets or

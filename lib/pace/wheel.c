@@ -20,12 +20,12 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define WARM_LINES   16u                          /* 128 entries: about what memory takes */
+#define LINES_AHEAD  8u                           /* 64 entries: about what memory takes */
 #define LOOK         (64u << WHEEL_NEAR_BITS_MAX) /* units in which the next slot is looked for */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
 #define FEW_ENTRIES  2048u
-#define NEAR_ENTRIES 65536u
+#define MANY_ENTRIES 65536u
 
 /*
  * Slots so narrow that few overflow when a core paces all that it can: few entries cost it least
@@ -36,19 +36,16 @@ static uint32_t near_bits(uint32_t capacity)
     return capacity <= FEW_ENTRIES ? WHEEL_NEAR_BITS_MAX - 1 : WHEEL_NEAR_BITS_MAX;
 }
 
-/*
- * So many that most of what comes within a turn of all entries goes there at once. Not so where not
- * even the slots would remain in a second-level cache: what passes level 1 touches few at a time.
- */
+/* So many that most of what comes within a turn of all entries goes there at once, unless a
+ * second-level cache would not keep them. */
 static uint32_t near_slots(uint32_t capacity)
 {
     uint32_t slots = WHEEL_NEAR_SLOTS_MIN << (WHEEL_NEAR_BITS_MAX - near_bits(capacity));
+    uint32_t most = capacity > MANY_ENTRIES ? WHEEL_NEAR_SLOTS_MAX : WHEEL_NEAR_SLOTS_MAX / 2;
 
-    if (capacity > NEAR_ENTRIES)
-        return slots;
-    while (slots < capacity / 2)
+    while (slots < capacity / 2 && slots < most)
         slots *= 2;
-    return slots < WHEEL_NEAR_SLOTS_MAX ? slots : WHEEL_NEAR_SLOTS_MAX;
+    return slots;
 }
 
 /* A slot in use has up to 7 words less than its lines could; one that is being emptied, a line
@@ -59,6 +56,21 @@ static uint32_t pool_lines(uint32_t capacity)
 
     return 2 + (capacity + 7 * (capacity < slots ? capacity : slots)) / CHUNK_WORDS + 2 +
            2 * WHEEL_LEVELS;
+}
+
+/* Of level 1, so wide that those with entries, each of which has a line that is written, are few;
+ * the near ring is eight of them, or four. */
+static uint32_t slot_bits(uint32_t near_bits, uint32_t near_slots)
+{
+    uint32_t bits = near_bits + (uint32_t)__builtin_ctz(near_slots) - 3;
+
+    return bits > WHEEL_SLOT_BITS_1 ? bits : WHEEL_SLOT_BITS_1;
+}
+
+/* For all positions of the pool. */
+static uint32_t place_bits(uint32_t capacity)
+{
+    return 32 - (uint32_t)__builtin_clz(pool_lines(capacity) * CHUNK_WORDS);
 }
 
 static size_t align_up(size_t n)
@@ -80,15 +92,15 @@ size_t wheel_storage_bytes(uint32_t capacity)
 /* Of level 1 and up, the slots of now and of what is due soon are to be in the level below. */
 static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
-    return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);
+    return ((w->now >> wheel_slot_bits(w, level)) + AHEAD) << wheel_slot_bits(w, level);
 }
 
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - w->near_bits);
+    const uint64_t slots = (w->near_mask + 1) >> (wheel_slot_bits(w, 1) - w->near_bits);
 
-    return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
+    return ((w->now >> wheel_slot_bits(w, 1)) + slots - 1) << wheel_slot_bits(w, 1);
 }
 
 struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift, uint64_t now,
@@ -104,6 +116,8 @@ struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift
                         .capacity = capacity,
                         .near_bits = near_bits(capacity),
                         .near_mask = slots - 1,
+                        .slot_bits = slot_bits(near_bits(capacity), slots),
+                        .place_bits = place_bits(capacity),
                         .position = position,
                         .stride_bytes = stride_bytes,
                         .warm = {{.front = TIME_NEVER}, {.front = TIME_NEVER}}};
@@ -140,56 +154,79 @@ void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot)
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
 static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
 {
-    uint32_t slot = wheel_slot(level, from);
+    uint32_t slot = wheel_slot(w, level, from);
     uint32_t next = bits_next_round(w->used[level - 1], w->summary[level - 1], WHEEL_SLOTS, slot);
 
     if (next == WHEEL_SLOTS)
         return TIME_NEVER;
-    return ((from >> WHEEL_SLOT_BITS(level)) + ((next - slot) & WHEEL_SLOT_MASK))
-           << WHEEL_SLOT_BITS(level);
+    return ((from >> wheel_slot_bits(w, level)) + ((next - slot) & WHEEL_SLOT_MASK))
+           << wheel_slot_bits(w, level);
 }
 
 /* ---- in and out --------------------------------------------------------------------------- */
 
-/* Of an entry that is queued: the slot of level 0, or WHEEL_NEAR_SLOTS_MAX + another. */
-static uint32_t entry_slot(const struct wheel *w, uint32_t entry)
+/* Of a slot as lines' owners are. */
+static inline const struct chunk_queue *slot_queue(const struct wheel *w, uint32_t slot)
 {
-    uint32_t at = *wheel_position(w, entry);
+    if (slot < WHEEL_NEAR_SLOTS_MAX)
+        return wheel_near_queue(w, slot);
+    slot -= WHEEL_NEAR_SLOTS_MAX;
+    return &w->far[slot / WHEEL_SLOTS][slot % WHEEL_SLOTS];
+}
 
-    return (at & WHEEL_AT_NEAR) != 0 ? at - WHEEL_AT_NEAR
-                                     : (uint32_t)chunk_link(&w->pool, at / 8)->owner;
+/* The slot that has the word of an entry which is queued, but not one of a near slot's 30: of level
+ * 0, or WHEEL_NEAR_SLOTS_MAX and more; CHUNK_NO_OWNER: the entry has moved down to such a one. */
+static uint32_t word_slot(const struct wheel *w, uint32_t entry, uint32_t at)
+{
+    uint32_t line = at / CHUNK_WORDS, slot = (uint32_t)chunk_link(&w->pool, line)->owner;
+    const struct chunk_queue *q;
+
+    if (slot == CHUNK_NO_OWNER || wheel_word_entry(w->pool.words[at]) != entry)
+        return CHUNK_NO_OWNER;
+    q = slot_queue(w, slot);
+    /* what of a line has been taken, or not been used yet, may look so, too */
+    if ((line == q->first / CHUNK_WORDS && at < q->first) ||
+        (line == q->last / CHUNK_WORDS && at > q->last))
+        return CHUNK_NO_OWNER;
+    return slot;
 }
 
 static void far_remove(struct wheel *w, uint32_t level, uint32_t slot, uint32_t at)
 {
     struct chunk_queue *q = &w->far[level - 1][slot];
+    uint64_t moved = chunk_remove(&w->pool, q, at);
 
-    *wheel_position(w, wheel_word_entry(chunk_remove(&w->pool, q, at))) = at;
+    *wheel_position(w, wheel_word_entry(moved)) = wheel_place(w, at, moved);
     if (chunk_queue_empty(q))
         bits_drop(w->used[level - 1], w->summary[level - 1], slot);
 }
 
 static void entry_remove(struct wheel *w, uint32_t entry)
 {
-    uint32_t slot = entry_slot(w, entry);
+    uint32_t place = *wheel_position(w, entry), at = wheel_place_at(w, place), slot;
 
-    if (slot < WHEEL_NEAR_SLOTS_MAX)
-        wheel_near_remove(w, slot, entry);
-    else
-        far_remove(w, 1 + (slot - WHEEL_NEAR_SLOTS_MAX) / WHEEL_SLOTS, slot % WHEEL_SLOTS,
-                   *wheel_position(w, entry));
+    if ((place & WHEEL_AT_NEAR) != 0) {
+        wheel_near_remove(w, place - WHEEL_AT_NEAR, entry);
+    } else {
+        slot = word_slot(w, entry, at);
+        if (slot == CHUNK_NO_OWNER)
+            wheel_near_remove(w, wheel_near_find(w, place, entry), entry);
+        else if (slot < WHEEL_NEAR_SLOTS_MAX)
+            wheel_near_drop(w, slot, at);
+        else
+            far_remove(w, 1 + (slot - WHEEL_NEAR_SLOTS_MAX) / WHEEL_SLOTS, slot % WHEEL_SLOTS, at);
+    }
     wheel_forget(w, entry);
 }
 
 /* Does an entry that is queued wait for this time already? */
 static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
 {
-    uint32_t at = *wheel_position(w, entry);
+    uint32_t place = *wheel_position(w, entry), at = wheel_place_at(w, place);
 
-    if ((at & WHEEL_AT_NEAR) == 0)
+    if ((place & WHEEL_AT_NEAR) == 0 && word_slot(w, entry, at) != CHUNK_NO_OWNER)
         return w->pool.words[at] == wheel_word(time, entry);
-    return time < w->near_end && at - WHEEL_AT_NEAR == wheel_near_slot(w, time) &&
-           wheel_near_has(w, at - WHEEL_AT_NEAR, time, entry);
+    return time < w->near_end && wheel_near_has(w, wheel_near_slot(w, time), time, entry);
 }
 
 void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
@@ -220,64 +257,61 @@ void wheel_cancel(struct wheel *w, uint32_t entry)
 
 /* ---- down a ring -------------------------------------------------------------------------- */
 
-/* Asks for what moving a line will touch, some lines ahead, and for a line further ahead. */
-static void lines_warm(const struct wheel *w, struct wheel_warm *warm)
+/* Asks for the lines that are moved next but LINES_AHEAD. */
+static inline void line_ask(const struct wheel *w, struct wheel_warm *warm)
 {
-    const uint64_t *words = &w->pool.words[(uint64_t)warm->line * CHUNK_WORDS];
-
-    if (warm->ahead != 0) {
-        __builtin_prefetch(&w->pool.words[(uint64_t)warm->ahead * CHUNK_WORDS]);
-        warm->ahead = (uint32_t)chunk_link(&w->pool, warm->ahead)->next;
-    }
-    if (warm->line == 0)
-        return;
-    for (uint32_t i = 0; i < CHUNK_WORDS; i++) {
-        uint32_t entry = wheel_word_entry(words[i]); /* where none is yet, any */
-
-        if (entry < w->capacity)
-            __builtin_prefetch(wheel_position(w, entry), 1);
-    }
+    __builtin_prefetch(&w->pool.words[(uint64_t)warm->line * CHUNK_WORDS]);
     warm->line = (uint32_t)chunk_link(&w->pool, warm->line)->next;
 }
 
-static void lines_warm_first(const struct wheel *w, struct wheel_warm *warm, uint32_t line)
+/* Moves words to level 0. Their positions stay as they are (wheel_slot.h). */
+static __attribute__((noinline)) void words_move_near(struct wheel *w, const uint64_t *words,
+                                                      uint32_t n)
 {
-    *warm = (struct wheel_warm){.front = warm->front, .ahead = line};
-    for (uint32_t i = 0; i < WARM_LINES; i++)
-        lines_warm(w, warm);
-    warm->line = line;
-    for (uint32_t i = 0; i < WARM_LINES; i++)
-        lines_warm(w, warm);
+    const uint32_t shift = WHEEL_ENTRY_BITS + w->near_bits, mask = w->near_mask;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = (uint32_t)(words[i] >> shift) & mask;
+
+        if (__builtin_expect(!wheel_near_put(w, slot, words[i]), 0))
+            wheel_near_overflow(w, slot, words[i]);
+    }
+}
+
+/* Moves words of a slot of level 2, which starts at `start`. */
+static void words_move(struct wheel *w, const uint64_t *words, uint32_t n, uint64_t start)
+{
+    const uint64_t width = 1ull << WHEEL_SLOT_BITS_2;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t time = start + (words[i] >> WHEEL_ENTRY_BITS & (width - 1));
+        uint32_t entry = wheel_word_entry(words[i]);
+
+        wheel_slot_append(w, time, entry, wheel_position(w, entry));
+    }
 }
 
 /* Moves up to max entries of the first line of a slot that starts at `start`; returns how many. */
 static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint32_t level,
                                     uint64_t start, uint32_t max)
 {
-    const uint64_t width = 1ull << WHEEL_SLOT_BITS(level);
-    uint32_t at = q->first, line = at >> 3, n;
-    uint32_t end = line == q->last >> 3 ? q->last : line * 8 + 7;
+    uint32_t at = q->first, line = at / CHUNK_WORDS, n;
+    uint32_t end = line == q->last / CHUNK_WORDS ? q->last : line * CHUNK_WORDS + CHUNK_WORDS - 1;
 
-    if ((at & 7) == 0)
-        lines_warm(w, &w->warm[level - 1]);
+    if (at % CHUNK_WORDS == 0)
+        line_ask(w, &w->warm[level - 1]);
     n = end - at + 1 < max ? end - at + 1 : max;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t word = w->pool.words[at + i];
-        uint64_t time = start + (word >> WHEEL_ENTRY_BITS & (width - 1));
-        uint32_t entry = wheel_word_entry(word);
-
-        if (level == 1)
-            wheel_near_append(w, time, entry, wheel_position(w, entry));
-        else
-            wheel_slot_append(w, time, entry, wheel_position(w, entry));
-    }
+    if (level == 1)
+        words_move_near(w, &w->pool.words[at], n);
+    else
+        words_move(w, &w->pool.words[at], n, start);
     q->first = at + n;
     if (q->first <= end)
         return n;
     if (end == q->last)
         *q = CHUNK_EMPTY;
     else
-        q->first = (uint32_t)chunk_link(&w->pool, line)->next * 8;
+        q->first = (uint32_t)chunk_link(&w->pool, line)->next * CHUNK_WORDS;
     chunk_give(&w->pool, line);
     return n;
 }
@@ -286,13 +320,14 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
     uint64_t front = w->front[level];
-    uint32_t slot = wheel_slot(level, front);
+    uint32_t slot = wheel_slot(w, level, front);
     struct chunk_queue *q = &w->far[level - 1][slot];
 
-    w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
+    w->front[level] += 1ull << wheel_slot_bits(w, level);
     if (w->warm[level - 1].front != front) {
-        w->warm[level - 1].front = front;
-        lines_warm_first(w, &w->warm[level - 1], q->first >> 3);
+        w->warm[level - 1] = (struct wheel_warm){front, q->first / CHUNK_WORDS};
+        for (uint32_t i = 0; i < LINES_AHEAD; i++)
+            line_ask(w, &w->warm[level - 1]);
     }
     while (!chunk_queue_empty(q)) {
         if (*budget == 0) {
@@ -327,7 +362,7 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *
 {
     w->near_end = near_end(w);
     for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--) {
-        uint64_t at = w->now >> WHEEL_SLOT_BITS(level) << WHEEL_SLOT_BITS(level);
+        uint64_t at = w->now >> wheel_slot_bits(w, level) << wheel_slot_bits(w, level);
         uint64_t until = front_wanted(w, level);
 
         if (w->front[level] < at)
@@ -339,9 +374,9 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *
 }
 
 /* Start of the slot after that of now. */
-static inline uint64_t slot_after(uint32_t level, uint64_t now)
+static inline uint64_t slot_after(const struct wheel *w, uint32_t level, uint64_t now)
 {
-    return ((now >> WHEEL_SLOT_BITS(level)) + 1) << WHEEL_SLOT_BITS(level);
+    return ((now >> wheel_slot_bits(w, level)) + 1) << wheel_slot_bits(w, level);
 }
 
 /* The level above 0 that has the earliest entry, and the start of its slot, TIME_NEVER if none has.
@@ -368,7 +403,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
         w->near_end = near_end(w);
         return slot_cascade(w, level, budget);
     }
-    until = time_min(start, slot_after(1, now));
+    until = time_min(start, slot_after(w, 1, now));
     if (wheel_near_start(w, w->now, until) < until)
         until = time_min(until, near_end(w));
     else
@@ -376,7 +411,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
     w->near_end = near_end(w);
     w->front[1] = until;
     if (until > w->front[2])
-        w->front[2] = time_min(start, slot_after(2, now));
+        w->front[2] = time_min(start, slot_after(w, 2, now));
     return true;
 }
 
@@ -402,7 +437,7 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
     uint32_t n = 0;
 
     if (now < w->now ||
-        (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
+        (now < w->near && now >> wheel_slot_bits(w, 1) == w->now >> wheel_slot_bits(w, 1)))
         return 0;
     while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max)) {
         if (now < w->front[1]) {

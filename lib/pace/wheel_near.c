@@ -43,7 +43,7 @@ uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until)
     return at < end ? time_min(at << w->near_bits, until) : until;
 }
 
-void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry)
+void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t word)
 {
     struct chunk_queue *q = wheel_near_queue(w, slot);
 
@@ -51,7 +51,8 @@ void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t time, uint32_t
         *q = CHUNK_EMPTY;
         w->count[slot]++;
     }
-    *wheel_position(w, entry) = chunk_append(&w->pool, q, wheel_word(time, entry), slot);
+    *wheel_position(w, wheel_word_entry(word)) =
+        wheel_place(w, chunk_append(&w->pool, q, word, slot), word);
 }
 
 /* Of the slot's first ones, n are left: those that wait move up. */
@@ -62,22 +63,21 @@ static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 
     for (; more && n < WHEEL_LINE_WORDS; more = !chunk_queue_empty(q)) {
         uint64_t word = chunk_shift(&w->pool, q);
-        uint32_t entry = wheel_word_entry(word);
 
-        w->words[slot][n++] = wheel_near_word(word >> WHEEL_ENTRY_BITS, entry);
-        *wheel_position(w, entry) = WHEEL_AT_NEAR | slot;
+        w->words[slot][n++] = (uint32_t)word;
+        *wheel_position(w, wheel_word_entry(word)) = WHEEL_AT_NEAR | slot;
     }
     w->count[slot] = (uint8_t)(n + more);
 }
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 
-/* Numbers of a slot's first entries, and as many as there could be: nothing to guess for the
- * processor. */
-static inline void slot_take(const uint32_t *words, uint32_t *entries)
+/* Entries of half of a slot's line, as many as there could be: nothing to guess for the processor.
+ */
+static inline void half_take(const uint32_t *words, uint32_t *entries)
 {
-    for (uint32_t i = 0; i < WHEEL_LINE; i += 4)
-        *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_NEAR_ENTRY_BITS) - 1);
+    for (uint32_t i = 0; i < WHEEL_LINE / 2; i += 4)
+        *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_ENTRY_BITS) - 1);
 }
 
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max)
@@ -93,7 +93,9 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
             at = slot_next(w, at, end);
             continue;
         }
-        slot_take(words, entries + *n);
+        half_take(words, entries + *n);
+        if (count > WHEEL_LINE / 2)
+            half_take(words + WHEEL_LINE / 2, entries + *n + WHEEL_LINE / 2);
         if (__builtin_expect(count <= WHEEL_LINE_WORDS && count <= max - *n, 1)) {
             *n += count;
             w->count[slot] = 0;
@@ -125,7 +127,7 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
 
     while (more) {
         uint64_t word = w->pool.words[q->first];
-        uint32_t entry = wheel_word_entry(word), time = wheel_word_near(word);
+        uint32_t entry = wheel_word_entry(word), time = wheel_near_time((uint32_t)word);
 
         more = q->first != last;
         chunk_shift(&w->pool, q);
@@ -134,7 +136,7 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
             continue;
         }
         *soonest = time < *soonest ? time : *soonest;
-        *wheel_position(w, entry) = chunk_append(&w->pool, q, word, slot);
+        *wheel_position(w, entry) = wheel_place(w, chunk_append(&w->pool, q, word, slot), word);
     }
     return n;
 }
@@ -150,7 +152,7 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
         uint32_t word = words[i], time = wheel_near_time(word);
         uint32_t stays = (time > due) | (n >= max), left = stays ? time : least;
 
-        entries[n] = wheel_near_entry(word);
+        entries[n] = wheel_word_entry(word);
         words[kept] = word;
         n += !stays;
         kept += stays;
@@ -168,37 +170,56 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
     return n;
 }
 
-/* Where the entry is among the slot's first ones. */
+/* Where the entry is among the slot's first ones; how many these are: it is none. */
 static uint32_t slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    for (uint32_t i = 0; i < slot_count(w, slot); i++)
-        if (wheel_near_entry(w->words[slot][i]) == entry)
-            return i;
-    CHECK(!"an entry is in its slot");
+    uint32_t n = slot_count(w, slot), i = 0;
+
+    while (i < n && wheel_word_entry(w->words[slot][i]) != entry)
+        i++;
+    return i;
+}
+
+uint32_t wheel_near_find(const struct wheel *w, uint32_t place, uint32_t entry)
+{
+    const uint64_t round = wheel_place_round(w);
+    uint64_t time = (w->now & ~(round - 1)) + wheel_place_time(w, place);
+
+    for (; time < w->near_end; time += round)
+        for (uint64_t t = time; t < time + (1u << WHEEL_NEAR_BITS_MAX); t += 1u << w->near_bits) {
+            uint32_t slot = wheel_near_slot(w, t);
+
+            if (slot_find(w, slot, entry) < slot_count(w, slot))
+                return slot;
+        }
+    CHECK(!"an entry is where its position says");
     return 0;
 }
 
 bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry)
 {
-    return w->words[slot][slot_find(w, slot, entry)] == wheel_near_word(time, entry);
+    uint32_t i = slot_find(w, slot, entry);
+
+    return i < slot_count(w, slot) && w->words[slot][i] == (uint32_t)wheel_word(time, entry);
 }
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *words = w->words[slot], n = slot_count(w, slot), i;
-    uint32_t at = *wheel_position(w, entry);
+    uint32_t *words = w->words[slot], n = slot_count(w, slot), i = slot_find(w, slot, entry);
 
-    if ((at & WHEEL_AT_NEAR) == 0) {
-        struct chunk_queue *q = wheel_near_queue(w, slot);
-
-        *wheel_position(w, wheel_word_entry(chunk_remove(&w->pool, q, at))) = at;
-        if (chunk_queue_empty(q))
-            w->count[slot] = WHEEL_LINE_WORDS;
-        return;
-    }
-    i = slot_find(w, slot, entry);
+    CHECK(i < n);
     memmove(words + i, words + i + 1, (n - i - 1) * sizeof *words);
     slot_fill(w, slot, n - 1);
+}
+
+void wheel_near_drop(struct wheel *w, uint32_t slot, uint32_t at)
+{
+    struct chunk_queue *q = wheel_near_queue(w, slot);
+    uint64_t moved = chunk_remove(&w->pool, q, at);
+
+    *wheel_position(w, wheel_word_entry(moved)) = wheel_place(w, at, moved);
+    if (chunk_queue_empty(q))
+        w->count[slot] = WHEEL_LINE_WORDS;
 }
 
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
@@ -214,7 +235,7 @@ uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
         const struct chunk_queue *q = wheel_near_queue(w, slot);
 
         for (uint32_t at = q->first;; at++) {
-            soonest = time_min(soonest, base + wheel_word_near(w->pool.words[at]));
+            soonest = time_min(soonest, base + wheel_near_time((uint32_t)w->pool.words[at]));
             if (at == q->last || soonest <= w->now)
                 break;
             if ((at & 7) == 7)

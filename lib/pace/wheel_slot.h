@@ -3,15 +3,18 @@
  * The inside of the wheel (wheel.h), for wheel.c, wheel_near.c and, where it is in the way of every
  * packet, pacer.c.
  *
- * A slot of level 0, the near ring, is two cache lines: 30 entries of 32 bits, each its number
- * below the lower 9 bits of its time (the slot has the rest), and a queue of chunk.h for those that
- * come when these are full. How many of the 30 there are is in an array of bytes, which also tells
- * what slots are in use; 31: the queue is, too.
- * A slot of the other levels is a queue. Words of queues are times above 24 bits of entry.
+ * A slot of level 0, the near ring, is two cache lines: 30 words of 32 bits, each an entry below
+ * the lower 9 bits of its time (the slot has the rest), and a queue of chunk.h for those that come
+ * when these are full. How many of the 30 there are is in an array of bytes, which also tells what
+ * slots are in use; 31: the queue is, too. A slot of the other levels is a queue. Words of queues
+ * are times above 23 bits of entry: their lower halves are what the near ring has.
  *
- * Where an entry is: of the 30 of a slot, WHEEL_AT_NEAR + slot; else its word's position in the
- * pool, whose line knows its owner: of level 0, the slot; of the others, WHEEL_NEAR_SLOTS_MAX and
- * more.
+ * Where an entry is, its position: of the 30 of a slot, WHEEL_AT_NEAR + slot; else its word's
+ * position in the pool, and the bits of its time from the 9th on that have room above. That line
+ * knows its owner: of level 0, the slot; of the others, WHEEL_NEAR_SLOTS_MAX and more. What moves
+ * down from level 1 to level 0 keeps its position, since each would be a line of memory that is
+ * touched: if the word is not there any more, the entry is in one of the few near slots that these
+ * bits fit.
  */
 #ifndef SLUICE_PACE_WHEEL_SLOT_H
 #define SLUICE_PACE_WHEEL_SLOT_H
@@ -22,12 +25,10 @@
 #include "base/clock.h"
 #include "pace/wheel.h"
 
-#define WHEEL_ENTRY_BITS 24
+#define WHEEL_ENTRY_BITS 23 /* of words of queues, and of level 0 */
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
 #define WHEEL_LINE_WORDS 30u /* of WHEEL_LINE, entries: the first ones */
 #define WHEEL_AT_NEAR    (1u << 31)
-
-#define WHEEL_NEAR_ENTRY_BITS (32 - WHEEL_NEAR_BITS_MAX) /* of an entry of level 0 */
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -35,15 +36,45 @@ static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
     return time << WHEEL_ENTRY_BITS | entry;
 }
 
+/* Also of a word of level 0. */
 static inline uint32_t wheel_word_entry(uint64_t word)
 {
-    return (uint32_t)(word & ((1u << WHEEL_ENTRY_BITS) - 1));
+    return (uint32_t)word & ((1u << WHEEL_ENTRY_BITS) - 1);
 }
 
-/* Of level 1 or up. */
-static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
+/* The position of an entry whose word is not one of a near slot's 30. */
+static inline uint32_t wheel_place(const struct wheel *w, uint32_t at, uint64_t word)
 {
-    return (uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK;
+    uint32_t time = (uint32_t)(word >> (WHEEL_ENTRY_BITS + WHEEL_NEAR_BITS_MAX));
+
+    return at | (time << w->place_bits & ~WHEEL_AT_NEAR);
+}
+
+static inline uint32_t wheel_place_at(const struct wheel *w, uint32_t place)
+{
+    return place & ((1u << w->place_bits) - 1);
+}
+
+/* The bits of its time that a position has, and the time after which they are the same. */
+static inline uint64_t wheel_place_time(const struct wheel *w, uint32_t place)
+{
+    return (uint64_t)(place >> w->place_bits) << WHEEL_NEAR_BITS_MAX;
+}
+
+static inline uint64_t wheel_place_round(const struct wheel *w)
+{
+    return 1ull << (31 - w->place_bits + WHEEL_NEAR_BITS_MAX);
+}
+
+/* log2 of the units of a slot, of level 1 or up. */
+static inline uint32_t wheel_slot_bits(const struct wheel *w, uint32_t level)
+{
+    return level == 1 ? w->slot_bits : WHEEL_SLOT_BITS_2;
+}
+
+static inline uint32_t wheel_slot(const struct wheel *w, uint32_t level, uint64_t time)
+{
+    return (uint32_t)(time >> wheel_slot_bits(w, level)) & WHEEL_SLOT_MASK;
 }
 
 /* ---- the near ring ------------------------------------------------------------------------ */
@@ -58,26 +89,11 @@ static inline uint64_t wheel_near_base(uint64_t time)
     return time >> WHEEL_NEAR_BITS_MAX << WHEEL_NEAR_BITS_MAX;
 }
 
-static inline uint32_t wheel_near_word(uint64_t time, uint32_t entry)
-{
-    return (uint32_t)(time << WHEEL_NEAR_ENTRY_BITS) | entry;
-}
-
-static inline uint32_t wheel_near_entry(uint32_t word)
-{
-    return word & ((1u << WHEEL_NEAR_ENTRY_BITS) - 1);
-}
-
-/* It counts from wheel_near_base() of its slot. */
+/* Of a word of level 0, or the lower half of another; it counts from wheel_near_base() of its slot.
+ */
 static inline uint32_t wheel_near_time(uint32_t word)
 {
-    return word >> WHEEL_NEAR_ENTRY_BITS;
-}
-
-/* wheel_near_time() of a word of a queue. */
-static inline uint32_t wheel_word_near(uint64_t word)
-{
-    return (uint32_t)(word >> WHEEL_ENTRY_BITS) & ((1u << WHEEL_NEAR_BITS_MAX) - 1);
+    return word >> WHEEL_ENTRY_BITS;
 }
 
 /* The queue of a slot whose count is 31. */
@@ -102,30 +118,47 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
  * stays, in its order; near becomes the earliest time of it, or the slot's end. */
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
-/* Takes an entry of the slot out. */
+/* Of an entry that is one of a near slot's 30, and the last bits of whose time are in place: the
+ * slot. */
+uint32_t wheel_near_find(const struct wheel *w, uint32_t place, uint32_t entry);
+
+/* Takes the entry, one of the slot's 30, out of it. */
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry);
 
-/* Is an entry of the slot's first ones queued for this time? */
+/* Takes the word at this position of the pool out of the slot's queue. */
+void wheel_near_drop(struct wheel *w, uint32_t slot, uint32_t at);
+
+/* Is the entry one of the slot's 30, and queued for this time? */
 bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry);
 
 /* The earliest time in a slot that is in use; any that is not after now will do. */
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start);
 
 /* To the queue of a slot that is full. */
-void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry);
+void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t word);
+
+/* Into a slot of level 0; false: it is full, and the word must go to the queue. */
+static inline bool wheel_near_put(struct wheel *w, size_t slot, uint64_t word)
+{
+    size_t n = w->count[slot];
+
+    if (__builtin_expect(n >= WHEEL_LINE_WORDS, 0))
+        return false;
+    w->words[slot][n] = (uint32_t)word;
+    w->count[slot] = (uint8_t)(n + 1);
+    return true;
+}
 
 static inline __attribute__((always_inline)) void
 wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *position)
 {
-    size_t slot = wheel_near_slot(w, time), n = w->count[slot];
+    uint64_t word = wheel_word(time, entry);
+    uint32_t slot = wheel_near_slot(w, time);
 
-    if (__builtin_expect(n >= WHEEL_LINE_WORDS, 0)) {
-        wheel_near_overflow(w, (uint32_t)slot, time, entry);
-        return;
-    }
-    w->words[slot][n] = wheel_near_word(time, entry);
-    w->count[slot] = (uint8_t)(n + 1);
-    *position = WHEEL_AT_NEAR | (uint32_t)slot;
+    if (wheel_near_put(w, slot, word))
+        *position = WHEEL_AT_NEAR | slot;
+    else
+        wheel_near_overflow(w, slot, word);
 }
 
 /* ---- all levels --------------------------------------------------------------------------- */
@@ -133,17 +166,17 @@ wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *posi
 /* A slot that is empty, or whose last line is full, gets a line. */
 void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot);
 
-/* Where what is due at near_end or later goes. */
 static inline __attribute__((always_inline)) void
-wheel_far_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *position)
+wheel_far_append(struct wheel *w, uint32_t level, uint64_t time, uint32_t entry, uint32_t *position)
 {
-    uint32_t level = 1 + (uint32_t)(time >= w->front[2]), slot = wheel_slot(level, time);
+    uint32_t slot = wheel_slot(w, level, time);
     struct chunk_queue *q = &w->far[level - 1][slot];
+    uint64_t word = wheel_word(time, entry);
 
     if (__builtin_expect(chunk_queue_full(q), 0))
         wheel_far_grow(w, level, slot);
-    w->pool.words[++q->last] = wheel_word(time, entry);
-    *position = q->last;
+    w->pool.words[++q->last] = word;
+    *position = wheel_place(w, q->last, word);
 }
 
 static inline __attribute__((always_inline)) void
@@ -154,7 +187,7 @@ wheel_slot_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *posi
     if (time < w->near_end)
         wheel_near_append(w, time, entry, position);
     else
-        wheel_far_append(w, time, entry, position);
+        wheel_far_append(w, time < w->front[2] ? 1 : 2, time, entry, position);
 }
 
 /*
@@ -191,24 +224,16 @@ static inline void wheel_hold(struct wheel *w)
     w->near = time_min(w->near, w->now);
 }
 
-/* wheel_queue_later() at near_end or later. */
-static inline __attribute__((always_inline)) void
-wheel_queue_far(struct wheel *w, uint32_t entry, uint64_t when_tsc, uint32_t *position)
-{
-    if (__builtin_expect(when_tsc < w->now + (1ull << 38), 1))
-        wheel_far_append(w, when_tsc, entry, position);
-    else
-        wheel_queue(w, entry, when_tsc);
-}
-
 /* wheel_queue() at a time after now, for shift 0, after wheel_hold(). */
 static inline __attribute__((always_inline)) void
 wheel_queue_later(struct wheel *w, uint32_t entry, uint64_t when_tsc, uint32_t *position)
 {
     if (when_tsc < w->near_end)
         wheel_near_append(w, when_tsc, entry, position);
+    else if (__builtin_expect(when_tsc < w->front[2], 1))
+        wheel_far_append(w, 1, when_tsc, entry, position);
     else
-        wheel_queue_far(w, entry, when_tsc, position);
+        wheel_queue(w, entry, when_tsc);
 }
 
 #endif

@@ -119,8 +119,8 @@ struct World {
         ASSERT_EQ(lines, w.pool.taken);
         for (uint32_t e = 0; e < capacity; e++)
             ASSERT_EQ(wheel_queued(&w, e), where[e] != due.end());
-        ASSERT_GE(w.front[1], w.now >> WHEEL_SLOT_BITS(1) << WHEEL_SLOT_BITS(1));
-        ASSERT_GE(w.front[2], w.now >> WHEEL_SLOT_BITS(2) << WHEEL_SLOT_BITS(2));
+        ASSERT_GE(w.front[1], w.now >> w.slot_bits << w.slot_bits);
+        ASSERT_GE(w.front[2], w.now >> WHEEL_SLOT_BITS_2 << WHEEL_SLOT_BITS_2);
         ASSERT_GE(w.front[2], w.front[1]);
     }
 
@@ -130,21 +130,35 @@ struct World {
         ASSERT_EQ(summary[i / 4096] >> (i / 64 % 64) & 1, words[i / 64] != 0);
     }
 
-    void verify_entry(uint32_t level, uint32_t slot, uint32_t e, uint32_t at) const
+    /* It is the slot, or where the entry was before, at a time that has the same bits. */
+    void verify_near_position(uint32_t slot, uint32_t e) const
+    {
+        uint32_t place = *wheel_position(&w, e);
+
+        if ((place & WHEEL_AT_NEAR) != 0) {
+            ASSERT_EQ(place, WHEEL_AT_NEAR | slot);
+            return;
+        }
+        ASSERT_GE(wheel_place_at(&w, place), CHUNK_WORDS);
+        ASSERT_EQ(wheel_place_time(&w, place),
+                  where[e]->first >> 9 << 9 & (wheel_place_round(&w) - 1));
+        ASSERT_EQ(wheel_near_find(&w, place, e), slot);
+    }
+
+    void verify_entry(uint32_t level, uint32_t slot, uint32_t e) const
     {
         ASSERT_LT(e, capacity);
-        ASSERT_EQ(*wheel_position(&w, e), at);
         ASSERT_TRUE(where[e] != due.end());
         uint64_t time = where[e]->first;
         ASSERT_GE(time, w.now);
-        ASSERT_EQ(level == 0 ? wheel_near_slot(&w, time) : wheel_slot(level, time), slot);
+        ASSERT_EQ(level == 0 ? wheel_near_slot(&w, time) : wheel_slot(&w, level, time), slot);
         if (level > 0) {
             ASSERT_GE(time, w.front[level]);
         }
         if (level == 0) {
             ASSERT_LT(time - w.now, (w.near_mask + 1ull) << w.near_bits);
         } else if (level == 1) { /* a slot of the front may be half moved down */
-            ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
+            ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS_2));
         }
     }
 
@@ -153,10 +167,11 @@ struct World {
         const uint32_t *words = w.words[slot];
 
         for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], WHEEL_LINE_WORDS); i++) {
-            uint32_t e = wheel_near_entry(words[i]);
+            uint32_t e = wheel_word_entry(words[i]);
 
             ++*seen;
-            ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e, WHEEL_AT_NEAR | slot));
+            ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e));
+            ASSERT_NO_FATAL_FAILURE(verify_near_position(slot, e));
             ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS_MAX));
         }
         if (w.count[slot] > WHEEL_LINE_WORDS)
@@ -178,8 +193,9 @@ struct World {
             uint32_t e = wheel_word_entry(w.pool.words[at]);
 
             ++*seen;
-            ASSERT_NO_FATAL_FAILURE(verify_entry(level, slot, e, at));
-            ASSERT_EQ(w.pool.words[at] >> 24, where[e]->first & ((1ull << 40) - 1));
+            ASSERT_NO_FATAL_FAILURE(verify_entry(level, slot, e));
+            ASSERT_EQ(*wheel_position(&w, e), wheel_place(&w, at, w.pool.words[at]));
+            ASSERT_EQ(w.pool.words[at] >> WHEEL_ENTRY_BITS, where[e]->first & ((1ull << 41) - 1));
             ASSERT_EQ(chunk_link(&w.pool, at >> 3)->owner, owner);
             if (at == q.last)
                 break;
