@@ -262,17 +262,24 @@ static __attribute__((noinline)) uint32_t alone_run(struct pacer *p, uint32_t fl
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most;
+    uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most = max < BATCH ? max : BATCH;
 
     if (p->alone != 0) {
         bool still = now < p->wheel->near;
 
-        if (still && now < p->alone_tsc)
+        if (max == 0 || (still && now < p->alone_tsc))
             return 0;
-        if (still && max > 0)
+        if (still)
             return alone_run(p, p->alone - 1, now, packets, max);
+        k = 0;
+        if (now < p->alone_tsc) { /* there is time for the wheel's own work */
+            k = wheel_take(p->wheel, now, due, most);
+            if (k == 0)
+                return 0;
+        }
         wheel_queue(p->wheel, p->alone - 1, p->alone_tsc);
         p->alone = 0;
+        n = flows_run(p, due, k, now, packets, max);
     }
     while (n < max) {
         most = max - n < BATCH ? max - n : BATCH;

@@ -5,9 +5,8 @@ import sys
 # Okabe and Ito's colours, which also differ for colour-blind eyes and in grey.
 STYLES = {"sluice": ("#D55E00", "o", 2.6), "carousel": ("#0072B2", "s", 1.6),
           "eiffel": ("#56B4E9", "D", 1.6), "rte_timer": ("#009E73", "^", 1.6),
-          "rte_sched": ("#555555", "v", 1.6), "floor": ("#bbbbbb", "x", 1.2),
-          "calendar": ("#bbbbbb", "+", 1.2)}
-NAMES = {"floor": "no wheel at all", "calendar": "no clock", "sluice": "Sluice", "carousel": "Carousel-style", "eiffel": "Eiffel-style"}
+          "rte_sched": ("#555555", "v", 1.6), "floor": ("#bbbbbb", "x", 1.2)}
+NAMES = {"floor": "no wheel at all", "sluice": "Sluice", "carousel": "Carousel-style", "eiffel": "Eiffel-style"}
 
 
 def flows_label(n):

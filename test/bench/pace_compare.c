@@ -40,8 +40,7 @@
 #define NAME_EAL "pace_compare"
 
 static const struct pace_engine *const engines[] = {
-    &pace_sched,  &pace_timer, &pace_carousel, &pace_eiffel,
-    &pace_sluice, &pace_floor, &pace_calendar,
+    &pace_sched, &pace_timer, &pace_carousel, &pace_eiffel, &pace_sluice, &pace_floor,
 };
 #define ENGINES RTE_DIM(engines)
 
@@ -233,10 +232,10 @@ static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps 
 
     printf("{\"kind\": \"gap\", \"flows\": %u, \"engine\": \"%s\", \"pps\": %.0f, \"gaps\": %lu, "
            "\"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu, \"p999_ns\": %lu, \"max_ns\": %lu, "
-           "\"interrupted\": %lu, ",
+           "\"interrupted\": %lu, \"lost_share\": %.6f, ",
            flows, engine, gaps->pps, histogram_count(h), histogram_quantile(h, 1, 2),
            histogram_quantile(h, 9, 10), histogram_quantile(h, 99, 100),
-           histogram_quantile(h, 999, 1000), h->max, gaps->interrupted);
+           histogram_quantile(h, 999, 1000), h->max, gaps->interrupted, gaps->lost_share);
     stalls_show(&gaps->stalls);
     printf("}\n");
     fflush(stdout);
@@ -245,8 +244,9 @@ static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps 
 static void spin_show(uint32_t flows, const struct pace_spin *spin)
 {
     printf("{\"kind\": \"spin\", \"flows\": %u, \"seconds\": %.3f, \"lost_share\": %.6f, "
-           "\"longest_s\": %.6f, ",
-           flows, spin->seconds, spin->lost_share, spin->longest_s);
+           "\"longest_s\": %.6f, \"p50_ns\": %lu, \"p99_ns\": %lu, ",
+           flows, spin->seconds, spin->lost_share, spin->longest_s,
+           histogram_quantile(&spin->error_ns, 1, 2), histogram_quantile(&spin->error_ns, 99, 100));
     stalls_show(&spin->stalls);
     printf("}\n");
     fflush(stdout);
@@ -268,7 +268,7 @@ static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
 static void gaps_find(const struct bench *b, uint32_t size)
 {
     static struct pace_gaps gaps;
-    struct pace_spin spin;
+    static struct pace_spin spin;
     double pps = 0;
 
     for (uint32_t i = 0; i < ENGINES; i++)
@@ -280,9 +280,10 @@ static void gaps_find(const struct bench *b, uint32_t size)
          round++) {
         for (uint32_t i = 0; i < ENGINES; i++)
             if (top_pps(b, size, i) > 0 &&
-                pace_gap_measure(engines[i], &b->plans[size], pps, 2 * b->seconds, &gaps))
+                pace_gap_measure(engines[i], &b->plans[size], pps, top_pps(b, size, i),
+                                 2 * b->seconds, &gaps))
                 gap_show(b->flows[size], engines[i]->name, &gaps);
-        pace_spin_measure(gaps.seconds, &spin);
+        pace_spin_measure(gaps.seconds, b->flows[size], pps, &spin);
         spin_show(b->flows[size], &spin);
     }
 }

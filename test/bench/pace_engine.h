@@ -59,7 +59,7 @@ struct pace_engine {
 };
 
 extern const struct pace_engine pace_sched, pace_timer, pace_carousel, pace_eiffel, pace_sluice,
-    pace_floor, pace_calendar;
+    pace_floor;
 
 /* Packets a second of all flows together. */
 double pace_load_pps(const struct pace_load *load);

@@ -2,9 +2,13 @@
 /*
  * How exactly an engine keeps a flow's period: the absolute difference between it and the time from
  * one release of the flow to the next, both as the caller sees them when pull() returns. In real
- * time, for all engines, with the same work between their calls. A gap in which one turn took more
- * than PACE_CLIP_US is not counted: the kernel or the host had the core (or an engine is that slow,
- * to its advantage); how many there were is.
+ * time, for all engines, with the same work between their calls.
+ *
+ * A call that takes more than 2 us, PACE_CLIP_TURNS usual ones, and as many times what its packets
+ * take at the engine's top, was interrupted by the kernel or the host (or an engine is that uneven,
+ * to its advantage). A gap is not counted if it begins or ends with a packet that came out after
+ * that, until a pull gave nothing, but for ten times as long at most; how many there were is, and
+ * the time that was lost.
  */
 #ifndef SLUICE_BENCH_PACE_GAP_H
 #define SLUICE_BENCH_PACE_GAP_H
@@ -31,19 +35,26 @@ struct pace_gaps {
     double seconds, pps;
     struct histogram error_ns;
     uint64_t interrupted; /* gaps that do not count */
+    double lost_share;    /* of the time, in turns that were interrupted */
     struct pace_stalls stalls;
 };
 
-/* For about `seconds`, but as long as most flows need for some gaps; false if it takes no load. */
+/* For about `seconds`, but as long as most flows need for some gaps; false if it takes no load.
+ * top_pps: the most that the engine can. */
 bool pace_gap_measure(const struct pace_engine *engine, const struct pace_plan *plan, double pps,
-                      double seconds, struct pace_gaps *gaps);
+                      double top_pps, double seconds, struct pace_gaps *gaps);
 
-/* A loop that does nothing else than read the clock: what the kernel and the host take. */
+/*
+ * A loop that does nothing else than read the clock: what the kernel and the host take. Gap errors
+ * are those of flows with one period, in even turns, each of whose packets leaves when the clock is
+ * read first after it is due: the best that a pacer in such a loop could do here.
+ */
 struct pace_spin {
     double seconds, lost_share, longest_s; /* lost: in gaps above 1 us */
+    struct histogram error_ns;
     struct pace_stalls stalls;
 };
 
-void pace_spin_measure(double seconds, struct pace_spin *spin);
+void pace_spin_measure(double seconds, uint32_t flows, double pps, struct pace_spin *spin);
 
 #endif
