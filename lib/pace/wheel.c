@@ -58,15 +58,6 @@ static uint32_t pool_lines(uint32_t capacity)
            2 * WHEEL_LEVELS;
 }
 
-/* Of level 1, so wide that those with entries, each of which has a line that is written, are few;
- * the near ring is eight of them, or four. */
-static uint32_t slot_bits(uint32_t near_bits, uint32_t near_slots)
-{
-    uint32_t bits = near_bits + (uint32_t)__builtin_ctz(near_slots) - 3;
-
-    return bits > WHEEL_SLOT_BITS_1 ? bits : WHEEL_SLOT_BITS_1;
-}
-
 /* For all positions of the pool. */
 static uint32_t place_bits(uint32_t capacity)
 {
@@ -92,15 +83,15 @@ size_t wheel_storage_bytes(uint32_t capacity)
 /* Of level 1 and up, the slots of now and of what is due soon are to be in the level below. */
 static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
-    return ((w->now >> wheel_slot_bits(w, level)) + AHEAD) << wheel_slot_bits(w, level);
+    return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);
 }
 
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = (w->near_mask + 1) >> (wheel_slot_bits(w, 1) - w->near_bits);
+    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - w->near_bits);
 
-    return ((w->now >> wheel_slot_bits(w, 1)) + slots - 1) << wheel_slot_bits(w, 1);
+    return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
 
 struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift, uint64_t now,
@@ -116,7 +107,6 @@ struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift
                         .capacity = capacity,
                         .near_bits = near_bits(capacity),
                         .near_mask = slots - 1,
-                        .slot_bits = slot_bits(near_bits(capacity), slots),
                         .place_bits = place_bits(capacity),
                         .position = position,
                         .stride_bytes = stride_bytes,
@@ -154,13 +144,13 @@ void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot)
 /* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
 static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
 {
-    uint32_t slot = wheel_slot(w, level, from);
+    uint32_t slot = wheel_slot(level, from);
     uint32_t next = bits_next_round(w->used[level - 1], w->summary[level - 1], WHEEL_SLOTS, slot);
 
     if (next == WHEEL_SLOTS)
         return TIME_NEVER;
-    return ((from >> wheel_slot_bits(w, level)) + ((next - slot) & WHEEL_SLOT_MASK))
-           << wheel_slot_bits(w, level);
+    return ((from >> WHEEL_SLOT_BITS(level)) + ((next - slot) & WHEEL_SLOT_MASK))
+           << WHEEL_SLOT_BITS(level);
 }
 
 /* ---- in and out --------------------------------------------------------------------------- */
@@ -257,14 +247,15 @@ void wheel_cancel(struct wheel *w, uint32_t entry)
 
 /* ---- down a ring -------------------------------------------------------------------------- */
 
-/* Asks for the lines that are moved next but LINES_AHEAD. */
+/* Asks for the line LINES_AHEAD further on; none behind the last. */
 static inline void line_ask(const struct wheel *w, struct wheel_warm *warm)
 {
     __builtin_prefetch(&w->pool.words[(uint64_t)warm->line * CHUNK_WORDS]);
     warm->line = (uint32_t)chunk_link(&w->pool, warm->line)->next;
 }
 
-/* Moves words to level 0. Their positions stay as they are (wheel_slot.h). */
+/* Moves words to level 0. Their positions stay as they are (wheel_slot.h), but are asked for, since
+ * their owner will touch them when they are due. */
 static __attribute__((noinline)) void words_move_near(struct wheel *w, const uint64_t *words,
                                                       uint32_t n)
 {
@@ -273,6 +264,7 @@ static __attribute__((noinline)) void words_move_near(struct wheel *w, const uin
     for (uint32_t i = 0; i < n; i++) {
         uint32_t slot = (uint32_t)(words[i] >> shift) & mask;
 
+        __builtin_prefetch(wheel_position(w, wheel_word_entry(words[i])), 1);
         if (__builtin_expect(!wheel_near_put(w, slot, words[i]), 0))
             wheel_near_overflow(w, slot, words[i]);
     }
@@ -281,7 +273,7 @@ static __attribute__((noinline)) void words_move_near(struct wheel *w, const uin
 /* Moves words of a slot of level 2, which starts at `start`. */
 static void words_move(struct wheel *w, const uint64_t *words, uint32_t n, uint64_t start)
 {
-    const uint64_t width = 1ull << WHEEL_SLOT_BITS_2;
+    const uint64_t width = 1ull << WHEEL_SLOT_BITS(2);
 
     for (uint32_t i = 0; i < n; i++) {
         uint64_t time = start + (words[i] >> WHEEL_ENTRY_BITS & (width - 1));
@@ -320,10 +312,10 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
     uint64_t front = w->front[level];
-    uint32_t slot = wheel_slot(w, level, front);
+    uint32_t slot = wheel_slot(level, front);
     struct chunk_queue *q = &w->far[level - 1][slot];
 
-    w->front[level] += 1ull << wheel_slot_bits(w, level);
+    w->front[level] += 1ull << WHEEL_SLOT_BITS(level);
     if (w->warm[level - 1].front != front) {
         w->warm[level - 1] = (struct wheel_warm){front, q->first / CHUNK_WORDS};
         for (uint32_t i = 0; i < LINES_AHEAD; i++)
@@ -362,7 +354,7 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *
 {
     w->near_end = near_end(w);
     for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--) {
-        uint64_t at = w->now >> wheel_slot_bits(w, level) << wheel_slot_bits(w, level);
+        uint64_t at = w->now >> WHEEL_SLOT_BITS(level) << WHEEL_SLOT_BITS(level);
         uint64_t until = front_wanted(w, level);
 
         if (w->front[level] < at)
@@ -374,9 +366,9 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *
 }
 
 /* Start of the slot after that of now. */
-static inline uint64_t slot_after(const struct wheel *w, uint32_t level, uint64_t now)
+static inline uint64_t slot_after(uint32_t level, uint64_t now)
 {
-    return ((now >> wheel_slot_bits(w, level)) + 1) << wheel_slot_bits(w, level);
+    return ((now >> WHEEL_SLOT_BITS(level)) + 1) << WHEEL_SLOT_BITS(level);
 }
 
 /* The level above 0 that has the earliest entry, and the start of its slot, TIME_NEVER if none has.
@@ -403,7 +395,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
         w->near_end = near_end(w);
         return slot_cascade(w, level, budget);
     }
-    until = time_min(start, slot_after(w, 1, now));
+    until = time_min(start, slot_after(1, now));
     if (wheel_near_start(w, w->now, until) < until)
         until = time_min(until, near_end(w));
     else
@@ -411,7 +403,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
     w->near_end = near_end(w);
     w->front[1] = until;
     if (until > w->front[2])
-        w->front[2] = time_min(start, slot_after(w, 2, now));
+        w->front[2] = time_min(start, slot_after(2, now));
     return true;
 }
 
@@ -437,7 +429,7 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
     uint32_t n = 0;
 
     if (now < w->now ||
-        (now < w->near && now >> wheel_slot_bits(w, 1) == w->now >> wheel_slot_bits(w, 1)))
+        (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
         return 0;
     while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max)) {
         if (now < w->front[1]) {

@@ -25,7 +25,7 @@
  * there. In the first ring a slot is two lines with 30 entries of 32 bits, each its number and its
  * time in the slot; what comes when these are full, and what is further away, lies in lines of 8
  * with all of its time, which are from one pool (chunk.h). What will be due soon goes down a ring
- * well before, a few entries a poll, and what its owner has is not touched for that.
+ * well before, a few entries a poll; what its owner has is not touched for that, but asked for.
  *
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
@@ -45,12 +45,11 @@
 #define WHEEL_LEVELS         3u
 #define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
 #define WHEEL_NEAR_SLOTS_MAX 16384u
-#define WHEEL_NEAR_BITS_MAX  9u         /* log2 of the units of a slot of level 0, at most */
-#define WHEEL_LINE           32u        /* words of a slot of level 0 */
-#define WHEEL_SLOTS          4096u      /* of level 1 and up */
-#define WHEEL_SLOT_BITS_1    17u        /* log2 of the units of a slot of level 1, at least */
-#define WHEEL_SLOT_BITS_2    28u        /* and of level 2 */
-#define WHEEL_CAPACITY_MAX   (1u << 22) /* entries */
+#define WHEEL_NEAR_BITS_MAX  9u             /* log2 of the units of a slot of level 0, at most */
+#define WHEEL_LINE           32u            /* words of a slot of level 0 */
+#define WHEEL_SLOTS          4096u          /* of level 1 and up */
+#define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */
+#define WHEEL_CAPACITY_MAX   (1u << 22)     /* entries */
 #define WHEEL_HORIZON        ((1ull << 40) - (1ull << 30)) /* units */
 #define WHEEL_SHIFT_MAX      20u
 
@@ -69,7 +68,6 @@ struct wheel {
     uint32_t capacity;
     uint32_t near_bits;    /* log2 of the units of a slot of level 0 */
     uint32_t near_mask;    /* slots of it, less one */
-    uint32_t slot_bits;    /* log2 of the units of a slot of level 1 */
     uint32_t place_bits;   /* of a position, those that are one of the pool (wheel_slot.h) */
     uint32_t stride_bytes; /* from one entry's position to the next */
     uint32_t *position;    /* where entry 0 is; 0: not queued */

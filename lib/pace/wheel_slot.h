@@ -66,15 +66,10 @@ static inline uint64_t wheel_place_round(const struct wheel *w)
     return 1ull << (31 - w->place_bits + WHEEL_NEAR_BITS_MAX);
 }
 
-/* log2 of the units of a slot, of level 1 or up. */
-static inline uint32_t wheel_slot_bits(const struct wheel *w, uint32_t level)
+/* Of level 1 or up. */
+static inline uint32_t wheel_slot(uint32_t level, uint64_t time)
 {
-    return level == 1 ? w->slot_bits : WHEEL_SLOT_BITS_2;
-}
-
-static inline uint32_t wheel_slot(const struct wheel *w, uint32_t level, uint64_t time)
-{
-    return (uint32_t)(time >> wheel_slot_bits(w, level)) & WHEEL_SLOT_MASK;
+    return (uint32_t)(time >> WHEEL_SLOT_BITS(level)) & WHEEL_SLOT_MASK;
 }
 
 /* ---- the near ring ------------------------------------------------------------------------ */
@@ -169,7 +164,7 @@ void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot);
 static inline __attribute__((always_inline)) void
 wheel_far_append(struct wheel *w, uint32_t level, uint64_t time, uint32_t entry, uint32_t *position)
 {
-    uint32_t slot = wheel_slot(w, level, time);
+    uint32_t slot = wheel_slot(level, time);
     struct chunk_queue *q = &w->far[level - 1][slot];
     uint64_t word = wheel_word(time, entry);
 

@@ -119,8 +119,8 @@ struct World {
         ASSERT_EQ(lines, w.pool.taken);
         for (uint32_t e = 0; e < capacity; e++)
             ASSERT_EQ(wheel_queued(&w, e), where[e] != due.end());
-        ASSERT_GE(w.front[1], w.now >> w.slot_bits << w.slot_bits);
-        ASSERT_GE(w.front[2], w.now >> WHEEL_SLOT_BITS_2 << WHEEL_SLOT_BITS_2);
+        ASSERT_GE(w.front[1], w.now >> WHEEL_SLOT_BITS(1) << WHEEL_SLOT_BITS(1));
+        ASSERT_GE(w.front[2], w.now >> WHEEL_SLOT_BITS(2) << WHEEL_SLOT_BITS(2));
         ASSERT_GE(w.front[2], w.front[1]);
     }
 
@@ -151,14 +151,14 @@ struct World {
         ASSERT_TRUE(where[e] != due.end());
         uint64_t time = where[e]->first;
         ASSERT_GE(time, w.now);
-        ASSERT_EQ(level == 0 ? wheel_near_slot(&w, time) : wheel_slot(&w, level, time), slot);
+        ASSERT_EQ(level == 0 ? wheel_near_slot(&w, time) : wheel_slot(level, time), slot);
         if (level > 0) {
             ASSERT_GE(time, w.front[level]);
         }
         if (level == 0) {
             ASSERT_LT(time - w.now, (w.near_mask + 1ull) << w.near_bits);
         } else if (level == 1) { /* a slot of the front may be half moved down */
-            ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS_2));
+            ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
     }
 
