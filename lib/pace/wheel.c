@@ -24,6 +24,7 @@
 #define LOOK         (64u << WHEEL_NEAR_BITS_MAX) /* units in which the next slot is looked for */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
+#define SOME         16u /* entries that are moved well before they are due, in a poll */
 #define FEW_ENTRIES  2048u
 #define MANY_ENTRIES 65536u
 
@@ -349,9 +350,13 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
     }
 }
 
-/* Keeps the fronts so far ahead of now that what is due next is in level 0 already. */
-static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *budget)
+/* Keeps the fronts so far ahead of now that what is due next is in level 0 already. There is time
+ * for that: a poll does some more than it took, and what is left is for the next ones. */
+static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t taken,
+                                                     uint32_t *budget)
 {
+    uint32_t some = 2 * taken + SOME < *budget ? 2 * taken + SOME : *budget, left = some;
+
     w->near_end = near_end(w);
     for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--) {
         uint64_t at = w->now >> WHEEL_SLOT_BITS(level) << WHEEL_SLOT_BITS(level);
@@ -361,8 +366,10 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t *
             w->front[level] = at; /* nothing is due before now: the slots in between are empty */
         if (level + 1 < WHEEL_LEVELS && until > w->front[level + 1])
             until = w->front[level + 1];
-        front_advance(w, level, until, budget);
+        front_advance(w, level, until, &left);
     }
+    *budget -= some - left;
+    w->behind = left == 0;
 }
 
 /* Start of the slot after that of now. */
@@ -428,9 +435,13 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
     uint64_t now = now_tsc >> w->shift, slot = now >> w->near_bits << w->near_bits;
     uint32_t n = 0;
 
-    if (now < w->now ||
-        (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)))
+    if (now < w->now)
         return 0;
+    if (now < w->near && now >> WHEEL_SLOT_BITS(1) == w->now >> WHEEL_SLOT_BITS(1)) {
+        if (w->behind)
+            fronts_advance(w, 0, budget);
+        return 0;
+    }
     while (wheel_near_take(w, time_min(now + 1, w->front[1]), entries, &n, max)) {
         if (now < w->front[1]) {
             if (slot > w->now)
@@ -445,7 +456,7 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
             break;
     }
     if (w->front[1] < front_wanted(w, 1) || w->front[2] < front_wanted(w, 2))
-        fronts_advance(w, budget);
+        fronts_advance(w, n, budget);
     return n;
 }
 

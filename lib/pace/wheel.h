@@ -71,6 +71,7 @@ struct wheel {
     uint32_t place_bits;   /* of a position, those that are one of the pool (wheel_slot.h) */
     uint32_t stride_bytes; /* from one entry's position to the next */
     uint32_t *position;    /* where entry 0 is; 0: not queued */
+    bool behind;           /* the fronts are not where they should be */
     struct chunk_pool pool;
     struct wheel_warm warm[WHEEL_LEVELS - 1];                      /* of level 1 and up, as below */
     uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* slots that are in use */
