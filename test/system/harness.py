@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from lab.daemon import Build  # noqa: E402 (after the path is set)
 from lab.net import can_netns  # noqa: E402
-from lab.process import Lab, LabError  # noqa: E402
+from lab.process import Lab, LabError, until  # noqa: E402
 
 SCENARIOS = []
 
@@ -140,6 +140,17 @@ def transfer_works(sender, receiver, host, size="8M", timeout_s=60):
     result = perf(receiver, sender, host, "-n", size, timeout_s=timeout_s, name="after")
     if result["bytes"] == 0:
         raise LabError("nothing was transferred")
+
+
+def data_flow(daemon, key="tx_bytes", more=4 << 20, timeout_s=20):
+    """Waits until a connection moved so much since the first look: not one that ended before."""
+    first = {}
+
+    def moved():
+        return any(c[key] - first.setdefault((c["port"], c["worker"], c["conn"]), c[key]) > more
+                   for c in daemon.show("conns"))
+
+    until(moved, timeout_s, "data flow")
 
 
 def run_script(lab, name, env, timeout_s=300):

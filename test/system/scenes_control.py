@@ -3,7 +3,7 @@
 import signal
 import time
 
-from harness import LabError, scenario, transfer_works
+from harness import LabError, data_flow, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
 from lab.process import until
 from thread import control_thread, stopped
@@ -18,7 +18,7 @@ def control_stands(lab, context):
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
-    until(lambda: any(c["tx_bytes"] > 4 << 20 for c in a.show("conns")), 20, "data flow")
+    data_flow(a)
 
     def sent():
         return sum(c["tx_acked_bytes"] for c in a.show("conns"))

@@ -4,9 +4,8 @@ import re
 import signal
 import time
 
-from harness import LabError, scenario, transfer_works
+from harness import LabError, data_flow, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
-from lab.process import until
 
 SILENCE_S = 1.0
 # Configured silence, and what noticing, telling and a busy machine may take.
@@ -21,7 +20,7 @@ def _running(lab, context):
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
-    until(lambda: any(c["tx_bytes"] > 4 << 20 for c in a.show("conns")), 20, "data flow")
+    data_flow(a)
     return (a, b), before, sender, receiver
 
 

@@ -3,9 +3,8 @@
 import json
 import os
 
-from harness import LabError, scenario
+from harness import LabError, data_flow, scenario
 from lab.pair import ADDR_A, ADDR_B, veth_pair
-from lab.process import until
 
 FRAMES = 1000000
 SECONDS = 25
@@ -31,7 +30,7 @@ def forged(lab, context):
     b.wait_listening()
     client = a.sluice("client", "perf", "client", "--check", "-i", "0", "-t", SECONDS + 15, "--json",
                       ADDR_B)
-    until(lambda: any(c["tx_bytes"] > 1 << 20 for c in a.show("conns")), 20, "data flow")
+    data_flow(a)
     seed = os.environ.get("SLUICE_SEED", str(int.from_bytes(os.urandom(4), "little")))
     forge = lab.start("forge", [context.tool("forge"), a.device, FRAMES, SECONDS, seed, ADDR_A,
                                 ADDR_B, OTHER], ns=a.ns)

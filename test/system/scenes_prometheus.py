@@ -12,7 +12,7 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import ROOT, LabError, Skip, scenario, transfer_works
+from harness import ROOT, LabError, Skip, data_flow, scenario, transfer_works
 from lab.pair import ADDR_B, memif_pair
 from lab.process import until
 
@@ -153,7 +153,7 @@ def prometheus_scrapes(lab, context):
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
-    until(lambda: any(c["rx_bytes"] > 1 << 20 for c in b.show("conns")), 20, "data flow")
+    data_flow(b, "rx_bytes")
     moved = _compare(prometheus, b, module, 90)
     came = [v for (name, _), v in moved[1].items() if name == "sluice_conn_receive_bytes_total"]
     if not any(v > 0 for v in came):
