@@ -59,9 +59,10 @@ void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst
 /* RTIMER is set for the next time. */
 static inline void credit_rtimer(struct credit *c)
 {
-    bool carry = __builtin_add_overflow(c->fraction, c->period_fraction, &c->fraction);
+    bool carry = ~c->fraction < c->period_fraction; /* of their sum; compilers make an adc of it */
 
     c->refresh_tsc += c->period_tsc + carry;
+    c->fraction += c->period_fraction;
 }
 
 /* RTIMER fires (rule 2). */

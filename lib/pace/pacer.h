@@ -41,7 +41,8 @@ struct wheel;
 struct pacer_flow {
     struct credit credit;
     /* The packets that wait, as pacer_word(). If there are more than two, head[1] is PACER_QUEUE
-     * and the second one's position in a queue, and more_last that of the last one, else 0. */
+     * and the second one's position in a queue, and more_last that of the last one, else 0; if
+     * there is none, head[1] is PACER_QUEUE. */
     uint64_t head[2];
     uint32_t more_last;
     uint32_t position; /* the wheel's */
@@ -111,7 +112,7 @@ static inline bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint
     uint64_t word = pacer_word(packet, len_bytes);
 
     CHECK(flow < p->n_flows && ((uintptr_t)packet - 1) >> 47 == 0 && len_bytes - 1 < PACER_LEN_MAX);
-    if (f->head[0] == 0 || f->head[1] != 0)
+    if (__builtin_expect(f->head[1] != 0, 0))
         return pacer_push_other(p, flow, word, now);
     f->head[1] = word;
     return true;

@@ -34,7 +34,7 @@
  */
 static uint32_t near_bits(uint32_t capacity)
 {
-    return capacity <= FEW_ENTRIES ? WHEEL_NEAR_BITS_MAX - 1 : WHEEL_NEAR_BITS_MAX;
+    return capacity <= FEW_ENTRIES ? WHEEL_NEAR_BITS_FEW : WHEEL_NEAR_BITS_MAX;
 }
 
 /* So many that most of what comes within a turn of all entries goes there at once, unless a

@@ -45,7 +45,8 @@
 #define WHEEL_LEVELS         3u
 #define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
 #define WHEEL_NEAR_SLOTS_MAX 16384u
-#define WHEEL_NEAR_BITS_MAX  9u             /* log2 of the units of a slot of level 0, at most */
+#define WHEEL_NEAR_BITS_MAX  9u             /* log2 of the units of a slot of level 0 */
+#define WHEEL_NEAR_BITS_FEW  8u             /* the same with few entries */
 #define WHEEL_LINE           32u            /* words of a slot of level 0 */
 #define WHEEL_SLOTS          4096u          /* of level 1 and up */
 #define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */

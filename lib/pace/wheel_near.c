@@ -7,6 +7,8 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
+#define PEEK_SLOTS 4u /* that wheel_peek() looks at */
+
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight bytes is the lowest");
 
 /* The first slot in use, counted from time 0 on, from `at` on; end if there is none before. */
@@ -80,6 +82,18 @@ static inline void half_take(const uint32_t *words, uint32_t *entries)
         *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_ENTRY_BITS) - 1);
 }
 
+/* The words behind the first k move up; behind them, any come from what follows in memory, where
+ * the pool is after the last slot. */
+static inline void words_shift(uint32_t *words, uint32_t k)
+{
+    uint32_t i;
+
+    for (i = 0; i + 4 <= WHEEL_LINE_WORDS; i += 4)
+        *(four *)(words + i) = *(const four *)(words + k + i);
+    for (; i < WHEEL_LINE_WORDS; i++)
+        words[i] = words[k + i];
+}
+
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max)
 {
     const uint64_t end = until >> w->near_bits;
@@ -105,7 +119,7 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
         count = slot_count(w, slot);
         k = count < max - *n ? count : max - *n;
         *n += k;
-        memmove(words, words + k, (WHEEL_LINE_WORDS - k) * sizeof *words);
+        words_shift(words, k);
         slot_fill(w, slot, count - k);
         if (*n == max) {
             if (at << w->near_bits > w->now)
@@ -114,6 +128,22 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
         }
     }
     return true;
+}
+
+void wheel_peek(const struct wheel *w, uint32_t *entries)
+{
+    uint64_t at = w->now >> w->near_bits, end = at + PEEK_SLOTS;
+    uint32_t n = 0;
+
+    for (; n < WHEEL_AHEAD && at < end; at++) {
+        uint32_t slot = (uint32_t)at & w->near_mask, count = slot_count(w, slot);
+
+        half_take(w->words[slot], entries + n);
+        if (count > WHEEL_LINE / 2)
+            half_take(w->words[slot] + WHEEL_LINE / 2, entries + n + WHEEL_LINE / 2);
+        n += count;
+    }
+    memset(entries + n, 0, WHEEL_AHEAD * sizeof *entries);
 }
 
 /* wheel_near_take_due() of what waits behind the first ones. */

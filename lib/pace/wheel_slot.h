@@ -29,6 +29,7 @@
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
 #define WHEEL_LINE_WORDS 30u /* of WHEEL_LINE, entries: the first ones */
 #define WHEEL_AT_NEAR    (1u << 31)
+#define WHEEL_AHEAD      16u /* entries that wheel_peek() tells */
 
 /* Time above, the entry below. */
 static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
@@ -100,14 +101,18 @@ static inline struct chunk_queue *wheel_near_queue(const struct wheel *w, uint32
 /* Start of the first slot in use from the slot of `from` on; until if there is none before. */
 uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until);
 
-/* What wheel_take() may write behind the entries that it returns. */
-#define WHEEL_SPARE WHEEL_LINE
+/* What wheel_take() and wheel_peek() may write behind the entries that they return. */
+#define WHEEL_SPARE (2 * WHEEL_AHEAD + WHEEL_LINE)
 
 /*
  * Takes entries of slots that end before `until`, as wheel_take(), and moves now to the slot where
  * it stops. Adds how many to *n; true: no slot before `until` has any left.
  */
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max);
+
+/* WHEEL_AHEAD entries, of which the first ones are those that will be taken next, unless others
+ * come before; the rest is 0. Who asks for their lines of memory now has them then. */
+void wheel_peek(const struct wheel *w, uint32_t *entries);
 
 /* Takes up to max entries that are due of the slot in which now, in units, is. What is not due
  * stays, in its order; near becomes the earliest time of it, or the slot's end. */
@@ -144,11 +149,14 @@ static inline bool wheel_near_put(struct wheel *w, size_t slot, uint64_t word)
     return true;
 }
 
-static inline __attribute__((always_inline)) void
-wheel_near_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *position)
+/* near_bits: w's, of which the caller may know when it is compiled. */
+static inline __attribute__((always_inline)) void wheel_near_append(struct wheel *w, uint64_t time,
+                                                                    uint32_t entry,
+                                                                    uint32_t *position,
+                                                                    uint32_t near_bits)
 {
     uint64_t word = wheel_word(time, entry);
-    uint32_t slot = wheel_near_slot(w, time);
+    uint32_t slot = (uint32_t)(time >> near_bits) & w->near_mask;
 
     if (wheel_near_put(w, slot, word))
         *position = WHEEL_AT_NEAR | slot;
@@ -180,7 +188,7 @@ wheel_slot_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *posi
     if (time < w->near)
         w->near = time;
     if (time < w->near_end)
-        wheel_near_append(w, time, entry, position);
+        wheel_near_append(w, time, entry, position, w->near_bits);
     else
         wheel_far_append(w, time < w->front[2] ? 1 : 2, time, entry, position);
 }
@@ -220,11 +228,13 @@ static inline void wheel_hold(struct wheel *w)
 }
 
 /* wheel_queue() at a time after now, for shift 0, after wheel_hold(). */
-static inline __attribute__((always_inline)) void
-wheel_queue_later(struct wheel *w, uint32_t entry, uint64_t when_tsc, uint32_t *position)
+static inline __attribute__((always_inline)) void wheel_queue_later(struct wheel *w, uint32_t entry,
+                                                                    uint64_t when_tsc,
+                                                                    uint32_t *position,
+                                                                    uint32_t near_bits)
 {
     if (when_tsc < w->near_end)
-        wheel_near_append(w, when_tsc, entry, position);
+        wheel_near_append(w, when_tsc, entry, position, near_bits);
     else if (__builtin_expect(when_tsc < w->front[2], 1))
         wheel_far_append(w, 1, when_tsc, entry, position);
     else
