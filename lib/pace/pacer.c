@@ -2,11 +2,18 @@
 /*
  * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
  *
- * Invariant: a flow is in the wheel, or is p->alone, if and only if packets of it wait and its rate
- * will let them go some time; head[1] is PACER_QUEUE itself if and only if head[0] is 0, and
- * more_last is not 0 only if head[1] is the position of a queue.
+ * What is due is taken off the wheel for more than one poll: whole slots are less work, and who
+ * knows whose turn comes next can ask for their memory.
+ *
+ * Invariant: a flow is in the wheel, among p->due from due_at to due_end, or is p->alone, if and
+ * only if packets of it wait and its rate will let them go some time; if one is alone, none is
+ * among p->due. What is there has a position that the wheel does not know, what is alone has none.
+ * head[1] is PACER_QUEUE itself if and only if head[0] is 0, and more_last is not 0 only if head[1]
+ * is the position of a queue.
  */
 #include "pace/pacer.h"
+
+#include <string.h>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -16,12 +23,12 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define BATCH 32u
-
 /* Turns for which a flow's line is asked for ahead, and the first line of its packet. */
 #define AHEAD_FEW    4u
 #define AHEAD        WHEEL_AHEAD
 #define AHEAD_PACKET 8u
+
+static_assert(PACER_DUE_SPARE >= WHEEL_SPARE, "what wheel_take() and wheel_peek() write");
 
 static size_t align_up(size_t n)
 {
@@ -81,6 +88,22 @@ static inline void alone_forget(struct pacer *p, uint32_t flow)
         p->alone = 0;
 }
 
+/* Its turn has not come after all, if it is one of those that are due. */
+static inline void due_forget(struct pacer *p, uint32_t flow)
+{
+    uint32_t i = p->due_at;
+
+    if (p->flows[flow].position == 0)
+        return;
+    while (i < p->due_end && p->due[i] != flow)
+        i++;
+    if (i == p->due_end)
+        return;
+    memmove(&p->due[i], &p->due[i + 1], (p->due_end - i - 1) * sizeof *p->due);
+    p->due_end--;
+    wheel_forget(p->wheel, flow);
+}
+
 /* Queues the flow or moves it, if packets wait. */
 static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 {
@@ -89,6 +112,7 @@ static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
     if (f->head[0] == 0)
         return;
     alone_forget(p, flow);
+    due_forget(p, flow);
     credit_update(&f->credit, now);
     wheel_insert(p->wheel, flow, flow_next(f, flow_contract(p, flow), now));
 }
@@ -216,7 +240,7 @@ static inline __attribute__((always_inline)) void turn_prefetch(const struct pac
  */
 static inline __attribute__((always_inline)) uint32_t
 turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, void **packets,
-                uint32_t near_bits)
+                uint32_t room_bits)
 {
     struct pacer_flow *const flows = p->flows;
     struct wheel *const w = p->wheel;
@@ -229,7 +253,7 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
         uint64_t word = f->head[0], next = f->head[1], len_bytes = pacer_word_len(word);
         uint64_t more_bytes, owes_bytes;
 
-        turn_prefetch(flows, &due[i], near_bits != WHEEL_NEAR_BITS_FEW);
+        turn_prefetch(flows, &due[i], room_bits != WHEEL_ROOM_BITS_FEW);
         if (__builtin_expect(now - c->refresh_tsc >= c->period_tsc, 0) && !credit_skip(c, now))
             break;
         /* less than a burst before and after; as long as a burst is a packet or more that is */
@@ -245,7 +269,7 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
         packets[i] = pacer_word_packet(word);
         f->head[0] = next;
         f->head[1] = 0;
-        wheel_queue_later(w, due[i], c->refresh_tsc, &f->position, near_bits);
+        wheel_queue_later(w, due[i], c->refresh_tsc, &f->position, room_bits);
     }
     return (uint32_t)i;
 }
@@ -254,22 +278,21 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
 static __attribute__((noinline)) uint32_t few_run_plain(struct pacer *p, const uint32_t *due,
                                                         uint32_t n, uint64_t now, void **packets)
 {
-    return turns_run_plain(p, due, n, now, packets, WHEEL_NEAR_BITS_FEW);
+    return turns_run_plain(p, due, n, now, packets, WHEEL_ROOM_BITS_FEW);
 }
 
 static __attribute__((noinline)) uint32_t many_run_plain(struct pacer *p, const uint32_t *due,
                                                          uint32_t n, uint64_t now, void **packets)
 {
-    return turns_run_plain(p, due, n, now, packets, WHEEL_NEAR_BITS_MAX);
+    return turns_run_plain(p, due, n, now, packets, WHEEL_ROOM_BITS);
 }
 
 static inline bool flows_are_few(const struct pacer *p)
 {
-    return p->wheel->near_bits == WHEEL_NEAR_BITS_FEW;
+    return p->wheel->room_bits == WHEEL_ROOM_BITS_FEW;
 }
 
-/* The turns of n flows that due_take() found; each may send one packet at least, and all together
- * max. */
+/* The turns of n flows; each may send one packet at least, and all together max. */
 static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now,
                           void **packets, uint32_t max)
 {
@@ -300,19 +323,29 @@ static __attribute__((noinline)) uint32_t alone_run(struct pacer *p, uint32_t fl
     return n;
 }
 
-/* Flows that are due, and behind them those for which to ask ahead. */
-static inline uint32_t due_take(struct pacer *p, uint64_t now, uint32_t *due, uint32_t max)
+/* When none is left: flows that are due, and behind them those for which to ask ahead. Returns how
+ * many. */
+static inline uint32_t due_take(struct pacer *p, uint64_t now)
 {
-    uint32_t n = wheel_take(p->wheel, now, due, max);
+    p->due_at = 0;
+    p->due_end = wheel_take(p->wheel, now, p->due, PACER_DUE);
+    if (p->due_end > 0 && !flows_are_few(p))
+        wheel_peek(p->wheel, p->due + p->due_end);
+    return p->due_end;
+}
 
-    if (n > 0 && !flows_are_few(p))
-        wheel_peek(p->wheel, due + n);
-    return n;
+/* The turns of those that are due, as many as may be. Returns how many packets they sent. */
+static inline uint32_t due_run(struct pacer *p, uint64_t now, void **packets, uint32_t max)
+{
+    uint32_t at = p->due_at, left = p->due_end - at, n = left < max ? left : max;
+
+    p->due_at += n;
+    return flows_run(p, p->due + at, n, now, packets, max);
 }
 
 uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
-    uint32_t due[BATCH + WHEEL_SPARE], n = 0, k, most = max < BATCH ? max : BATCH;
+    uint32_t n = 0, taken = PACER_DUE;
 
     if (p->alone != 0) {
         bool still = now < p->wheel->near;
@@ -321,26 +354,19 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
             return 0;
         if (still)
             return alone_run(p, p->alone - 1, now, packets, max);
-        k = 0;
-        if (now < p->alone_tsc) { /* there is time for the wheel's own work */
-            k = due_take(p, now, due, most);
-            if (k == 0)
-                return 0;
-        }
+        if (now < p->alone_tsc && due_take(p, now) == 0) /* there is time for the wheel's work */
+            return 0;
         wheel_queue(p->wheel, p->alone - 1, p->alone_tsc);
         p->alone = 0;
-        n = flows_run(p, due, k, now, packets, max);
     }
-    while (n < max) {
-        most = max - n < BATCH ? max - n : BATCH;
-        k = due_take(p, now, due, most);
-        if (k == 1 && max > 1 && n == 0) {
-            wheel_forget(p->wheel, due[0]);
-            return alone_run(p, due[0], now, packets, max);
+    n = due_run(p, now, packets, max);
+    while (n < max && taken == PACER_DUE) {
+        taken = due_take(p, now);
+        if (taken == 1 && max > 1 && n == 0) {
+            wheel_forget(p->wheel, p->due[p->due_at++]);
+            return alone_run(p, p->due[0], now, packets, max);
         }
-        n += flows_run(p, due, k, now, packets + n, max - n);
-        if (k < most)
-            break;
+        n += due_run(p, now, packets + n, max - n);
     }
     return n;
 }
@@ -355,6 +381,7 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
         packets[n++] = flow_shift(p, f);
     if (f->head[0] == 0) {
         alone_forget(p, flow);
+        due_forget(p, flow);
         wheel_cancel(p->wheel, flow);
     }
     return n;
@@ -362,7 +389,10 @@ uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t ma
 
 uint64_t pacer_next(const struct pacer *p)
 {
-    uint64_t next = wheel_next(p->wheel);
+    uint64_t next;
 
+    if (p->due_at < p->due_end)
+        return p->wheel->now;
+    next = wheel_next(p->wheel);
     return p->alone != 0 ? time_min(next, p->alone_tsc) : next;
 }

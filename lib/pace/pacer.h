@@ -33,6 +33,8 @@
 #define PACER_LINES_MAX (1u << 23)
 #define PACER_LEN_MAX   65535u /* bytes */
 #define PACER_TURN      16u    /* packets */
+#define PACER_DUE       96u
+#define PACER_DUE_SPARE 96u
 
 struct contract;
 struct wheel;
@@ -56,8 +58,10 @@ struct pacer {
     uint64_t hz;
     uint32_t n_flows;
     uint32_t alone; /* 1 + the flow that was due alone and waits outside of the wheel; 0: none */
-    uint64_t alone_tsc; /* when it may send */
+    uint64_t alone_tsc;       /* when it may send */
+    uint32_t due_at, due_end; /* of due, those whose turn it is */
     struct chunk_pool pool;
+    uint32_t due[PACER_DUE + PACER_DUE_SPARE]; /* flows taken off the wheel */
 };
 
 /* A packet's length below its address. */

@@ -20,29 +20,27 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define LINES_AHEAD  8u                           /* 64 entries: about what memory takes */
-#define LOOK         (64u << WHEEL_NEAR_BITS_MAX) /* units in which the next slot is looked for */
+#define LINES_AHEAD  8u                       /* 64 entries: about what memory takes */
+#define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot is looked for */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
 #define SOME         16u /* entries that are moved well before they are due, in a poll */
 #define FEW_ENTRIES  2048u
 #define MANY_ENTRIES 65536u
 
-/*
- * Slots so narrow that few overflow when a core paces all that it can: few entries cost it least
- * each. With more of them it has a look at fewer slots if these are wide.
+/* Slots of level 0 have room for what a core can pace in their time: of few entries, twice as much.
  */
-static uint32_t near_bits(uint32_t capacity)
+static uint32_t room_bits(uint32_t capacity)
 {
-    return capacity <= FEW_ENTRIES ? WHEEL_NEAR_BITS_FEW : WHEEL_NEAR_BITS_MAX;
+    return capacity <= FEW_ENTRIES ? WHEEL_ROOM_BITS_FEW : WHEEL_ROOM_BITS;
 }
 
 /* So many that most of what comes within a turn of all entries goes there at once, unless a
  * second-level cache would not keep them. */
 static uint32_t near_slots(uint32_t capacity)
 {
-    uint32_t slots = WHEEL_NEAR_SLOTS_MIN << (WHEEL_NEAR_BITS_MAX - near_bits(capacity));
     uint32_t most = capacity > MANY_ENTRIES ? WHEEL_NEAR_SLOTS_MAX : WHEEL_NEAR_SLOTS_MAX / 2;
+    uint32_t slots = WHEEL_NEAR_SLOTS_MIN;
 
     while (slots < capacity / 2 && slots < most)
         slots *= 2;
@@ -50,7 +48,7 @@ static uint32_t near_slots(uint32_t capacity)
 }
 
 /* A slot in use has up to 7 words less than its lines could; one that is being emptied, a line
- * more. In level 0 it is less, since 30 entries are elsewhere. The first line is none. */
+ * more. In level 0 it is less, since the first ones are elsewhere. The first line is none. */
 static uint32_t pool_lines(uint32_t capacity)
 {
     uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
@@ -70,9 +68,14 @@ static size_t align_up(size_t n)
     return (n + 63) & ~(size_t)63;
 }
 
+static size_t near_words(uint32_t capacity)
+{
+    return (size_t)near_slots(capacity) << room_bits(capacity);
+}
+
 size_t wheel_placed_bytes(uint32_t capacity)
 {
-    return sizeof(struct wheel) + near_slots(capacity) * sizeof(uint32_t[WHEEL_LINE]) +
+    return sizeof(struct wheel) + near_words(capacity) * sizeof(uint32_t) +
            align_up((size_t)pool_lines(capacity) * CHUNK_LINE_BYTES);
 }
 
@@ -90,7 +93,7 @@ static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 /* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
 static inline uint64_t near_end(const struct wheel *w)
 {
-    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - w->near_bits);
+    const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
 
     return ((w->now >> WHEEL_SLOT_BITS(1)) + slots - 1) << WHEEL_SLOT_BITS(1);
 }
@@ -98,7 +101,6 @@ static inline uint64_t near_end(const struct wheel *w)
 struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift, uint64_t now,
                                 uint32_t *position, uint32_t stride_bytes)
 {
-    uint32_t slots = near_slots(capacity);
     struct wheel *w = storage;
 
     CHECK(capacity <= WHEEL_CAPACITY_MAX && shift <= WHEEL_SHIFT_MAX &&
@@ -106,13 +108,13 @@ struct wheel *wheel_init_placed(void *storage, uint32_t capacity, uint32_t shift
     *w = (struct wheel){.now = now >> shift,
                         .shift = shift,
                         .capacity = capacity,
-                        .near_bits = near_bits(capacity),
-                        .near_mask = slots - 1,
+                        .room_bits = room_bits(capacity),
+                        .near_mask = near_slots(capacity) - 1,
                         .place_bits = place_bits(capacity),
                         .position = position,
                         .stride_bytes = stride_bytes,
                         .warm = {{.front = TIME_NEVER}, {.front = TIME_NEVER}}};
-    chunk_pool_init(&w->pool, &w->words[slots], pool_lines(capacity));
+    chunk_pool_init(&w->pool, w->words + near_words(capacity), pool_lines(capacity));
     for (uint32_t i = 0; i < capacity; i++)
         wheel_forget(w, i);
     for (uint32_t l = 1; l < WHEEL_LEVELS; l++) {
@@ -260,13 +262,13 @@ static inline void line_ask(const struct wheel *w, struct wheel_warm *warm)
 static __attribute__((noinline)) void words_move_near(struct wheel *w, const uint64_t *words,
                                                       uint32_t n)
 {
-    const uint32_t shift = WHEEL_ENTRY_BITS + w->near_bits, mask = w->near_mask;
+    const uint32_t room_bits = w->room_bits, mask = w->near_mask;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = (uint32_t)(words[i] >> shift) & mask;
+        uint32_t slot = (uint32_t)(words[i] >> (WHEEL_ENTRY_BITS + WHEEL_NEAR_BITS)) & mask;
 
         __builtin_prefetch(wheel_position(w, wheel_word_entry(words[i])), 1);
-        if (__builtin_expect(!wheel_near_put(w, slot, words[i]), 0))
+        if (__builtin_expect(!wheel_near_put(w, slot, words[i], room_bits), 0))
             wheel_near_overflow(w, slot, words[i]);
     }
 }
@@ -432,7 +434,7 @@ static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint3
 static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                             uint32_t *budget)
 {
-    uint64_t now = now_tsc >> w->shift, slot = now >> w->near_bits << w->near_bits;
+    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
     uint32_t n = 0;
 
     if (now < w->now)

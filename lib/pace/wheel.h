@@ -13,19 +13,21 @@
  * once more.
  *
  * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 512
- * units wide, or 256 with up to 2048 entries; within a slot first in, first out, but that of those
- * further away the last takes the place of one that is moved or cancelled. Moving an entry to the
- * time it has already keeps its turn.
+ * units wide; within a slot first in, first out, but that of those further away the last takes the
+ * place of one that is moved or cancelled. Moving an entry to the time it has already keeps its
+ * turn.
  *
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
  *
  * The design: three rings of slots. The entries of a slot lie together in cache lines: whoever
  * takes them, or moves them down a ring, reads lines one after the other and not an entry here and
- * there. In the first ring a slot is two lines with 30 entries of 32 bits, each its number and its
- * time in the slot; what comes when these are full, and what is further away, lies in lines of 8
- * with all of its time, which are from one pool (chunk.h). What will be due soon goes down a ring
- * well before, a few entries a poll; what its owner has is not touched for that, but asked for.
+ * there. In the first ring a slot is two lines with 30 entries of 32 bits (four with 62, if there
+ * are few: wide slots are few to append to, and the lines where they end stay in the first-level
+ * cache), each its number and its time in the slot; what comes when these are full, and what is
+ * further away, lies in lines of 8 with all of its time, which are from one pool (chunk.h). What
+ * will be due soon goes down a ring well before, a few entries a poll; what its owner has is not
+ * touched for that, but asked for.
  *
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).
@@ -45,9 +47,9 @@
 #define WHEEL_LEVELS         3u
 #define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
 #define WHEEL_NEAR_SLOTS_MAX 16384u
-#define WHEEL_NEAR_BITS_MAX  9u             /* log2 of the units of a slot of level 0 */
-#define WHEEL_NEAR_BITS_FEW  8u             /* the same with few entries */
-#define WHEEL_LINE           32u            /* words of a slot of level 0 */
+#define WHEEL_NEAR_BITS      9u             /* log2 of the units of a slot of level 0 */
+#define WHEEL_ROOM_BITS      5u             /* log2 of the words that a slot of it has room for */
+#define WHEEL_ROOM_BITS_FEW  6u             /* the same with few entries */
 #define WHEEL_SLOTS          4096u          /* of level 1 and up */
 #define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */
 #define WHEEL_CAPACITY_MAX   (1u << 22)     /* entries */
@@ -67,7 +69,7 @@ struct wheel {
     uint64_t front[WHEEL_LEVELS]; /* what is due before is not in level l or up, l > 0 */
     uint32_t shift;
     uint32_t capacity;
-    uint32_t near_bits;    /* log2 of the units of a slot of level 0 */
+    uint32_t room_bits;    /* log2 of the words that a slot of level 0 has room for */
     uint32_t near_mask;    /* slots of it, less one */
     uint32_t place_bits;   /* of a position, those that are one of the pool (wheel_slot.h) */
     uint32_t stride_bytes; /* from one entry's position to the next */
@@ -78,8 +80,8 @@ struct wheel {
     uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* slots that are in use */
     uint64_t used[WHEEL_LEVELS - 1][BITS_WORDS(WHEEL_SLOTS)];
     struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
-    uint8_t count[WHEEL_NEAR_SLOTS_MAX]; /* entries of each slot of level 0; 31: 30 and more */
-    uint32_t words[][WHEEL_LINE] __attribute__((aligned(64))); /* of slots of level 0 */
+    uint8_t count[WHEEL_NEAR_SLOTS_MAX]; /* first ones of each slot of level 0; full + 1: more */
+    uint32_t words[] __attribute__((aligned(64))); /* of slots of level 0 */
 };
 
 /* Of storage, for this many entries: 13 bytes each, 63 more for each of the first 8192 (whose slots

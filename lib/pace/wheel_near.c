@@ -7,7 +7,8 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define PEEK_SLOTS 4u /* that wheel_peek() looks at */
+#define PEEK_SLOTS 4u  /* that wheel_peek() looks at */
+#define SOME       16u /* words, of which a slot's room is a multiple */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight bytes is the lowest");
 
@@ -31,25 +32,35 @@ static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t en
     return end;
 }
 
+static inline const uint32_t *slot_words(const struct wheel *w, uint32_t slot)
+{
+    return w->words + ((size_t)slot << w->room_bits);
+}
+
+static inline uint32_t slot_full(const struct wheel *w)
+{
+    return wheel_near_full(w->room_bits);
+}
+
 /* How many first ones a slot has. */
 static inline uint32_t slot_count(const struct wheel *w, uint32_t slot)
 {
-    return w->count[slot] < WHEEL_LINE_WORDS ? w->count[slot] : WHEEL_LINE_WORDS;
+    return w->count[slot] < slot_full(w) ? w->count[slot] : slot_full(w);
 }
 
 uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until)
 {
-    uint64_t at = from >> w->near_bits, end = (until >> w->near_bits) + 1;
+    uint64_t at = from >> WHEEL_NEAR_BITS, end = (until >> WHEEL_NEAR_BITS) + 1;
 
     at = slot_next(w, at, end);
-    return at < end ? time_min(at << w->near_bits, until) : until;
+    return at < end ? time_min(at << WHEEL_NEAR_BITS, until) : until;
 }
 
 void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t word)
 {
     struct chunk_queue *q = wheel_near_queue(w, slot);
 
-    if (w->count[slot] == WHEEL_LINE_WORDS) {
+    if (w->count[slot] == slot_full(w)) {
         *q = CHUNK_EMPTY;
         w->count[slot]++;
     }
@@ -60,13 +71,14 @@ void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t word)
 /* Of the slot's first ones, n are left: those that wait move up. */
 static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 {
-    bool more = w->count[slot] > WHEEL_LINE_WORDS;
+    bool more = w->count[slot] > slot_full(w);
     struct chunk_queue *q = wheel_near_queue(w, slot);
+    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
 
-    for (; more && n < WHEEL_LINE_WORDS; more = !chunk_queue_empty(q)) {
+    for (; more && n < slot_full(w); more = !chunk_queue_empty(q)) {
         uint64_t word = chunk_shift(&w->pool, q);
 
-        w->words[slot][n++] = (uint32_t)word;
+        words[n++] = (uint32_t)word;
         *wheel_position(w, wheel_word_entry(word)) = WHEEL_AT_NEAR | slot;
     }
     w->count[slot] = (uint8_t)(n + more);
@@ -74,43 +86,29 @@ static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 
-/* Entries of half of a slot's line, as many as there could be: nothing to guess for the processor.
- */
-static inline void half_take(const uint32_t *words, uint32_t *entries)
+/* Entries of n words, and of some more: less for the processor to guess. */
+static inline void words_take(const uint32_t *words, uint32_t n, uint32_t *entries)
 {
-    for (uint32_t i = 0; i < WHEEL_LINE / 2; i += 4)
-        *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_ENTRY_BITS) - 1);
-}
-
-/* The words behind the first k move up; behind them, any come from what follows in memory, where
- * the pool is after the last slot. */
-static inline void words_shift(uint32_t *words, uint32_t k)
-{
-    uint32_t i;
-
-    for (i = 0; i + 4 <= WHEEL_LINE_WORDS; i += 4)
-        *(four *)(words + i) = *(const four *)(words + k + i);
-    for (; i < WHEEL_LINE_WORDS; i++)
-        words[i] = words[k + i];
+    for (uint32_t at = 0; at < n; at += SOME)
+        for (uint32_t i = at; i < at + SOME; i += 4)
+            *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_ENTRY_BITS) - 1);
 }
 
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max)
 {
-    const uint64_t end = until >> w->near_bits;
-    uint64_t at = w->now >> w->near_bits;
+    const uint64_t end = until >> WHEEL_NEAR_BITS;
+    uint64_t at = w->now >> WHEEL_NEAR_BITS;
 
     while (at < end) {
         uint32_t slot = (uint32_t)at & w->near_mask, count = w->count[slot], k;
-        uint32_t *words = w->words[slot];
+        uint32_t *words = wheel_near_words(w, slot, w->room_bits);
 
         if (count == 0) {
             at = slot_next(w, at, end);
             continue;
         }
-        half_take(words, entries + *n);
-        if (count > WHEEL_LINE / 2)
-            half_take(words + WHEEL_LINE / 2, entries + *n + WHEEL_LINE / 2);
-        if (__builtin_expect(count <= WHEEL_LINE_WORDS && count <= max - *n, 1)) {
+        words_take(words, count, entries + *n);
+        if (__builtin_expect(count <= slot_full(w) && count <= max - *n, 1)) {
             *n += count;
             w->count[slot] = 0;
             at++;
@@ -119,11 +117,11 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
         count = slot_count(w, slot);
         k = count < max - *n ? count : max - *n;
         *n += k;
-        words_shift(words, k);
+        memmove(words, words + k, (count - k) * sizeof *words);
         slot_fill(w, slot, count - k);
         if (*n == max) {
-            if (at << w->near_bits > w->now)
-                w->now = at << w->near_bits;
+            if (at << WHEEL_NEAR_BITS > w->now)
+                w->now = at << WHEEL_NEAR_BITS;
             return false;
         }
     }
@@ -132,15 +130,13 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
 
 void wheel_peek(const struct wheel *w, uint32_t *entries)
 {
-    uint64_t at = w->now >> w->near_bits, end = at + PEEK_SLOTS;
+    uint64_t at = w->now >> WHEEL_NEAR_BITS, end = at + PEEK_SLOTS;
     uint32_t n = 0;
 
     for (; n < WHEEL_AHEAD && at < end; at++) {
         uint32_t slot = (uint32_t)at & w->near_mask, count = slot_count(w, slot);
 
-        half_take(w->words[slot], entries + n);
-        if (count > WHEEL_LINE / 2)
-            half_take(w->words[slot] + WHEEL_LINE / 2, entries + n + WHEEL_LINE / 2);
+        words_take(slot_words(w, slot), count, entries + n);
         n += count;
     }
     memset(entries + n, 0, WHEEL_AHEAD * sizeof *entries);
@@ -173,9 +169,11 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
 
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
-    const uint64_t base = wheel_near_base(now), end = ((now >> w->near_bits) + 1) << w->near_bits;
+    const uint64_t base = wheel_near_base(now), end = ((now >> WHEEL_NEAR_BITS) + 1)
+                                                      << WHEEL_NEAR_BITS;
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base);
-    uint32_t n = 0, kept = 0, least = (uint32_t)(end - base), *words = w->words[slot];
+    uint32_t n = 0, kept = 0, least = (uint32_t)(end - base);
+    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
     const uint32_t count = slot_count(w, slot);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -188,10 +186,10 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
         kept += stays;
         least = left < least ? left : least;
     }
-    if (w->count[slot] > WHEEL_LINE_WORDS) {
+    if (w->count[slot] > slot_full(w)) {
         n += queue_take_due(w, slot, due, entries + n, max - n, &least);
         if (chunk_queue_empty(wheel_near_queue(w, slot)))
-            w->count[slot] = WHEEL_LINE_WORDS;
+            w->count[slot] = (uint8_t)slot_full(w);
         slot_fill(w, slot, kept);
     } else {
         w->count[slot] = (uint8_t)kept;
@@ -203,9 +201,10 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
 /* Where the entry is among the slot's first ones; how many these are: it is none. */
 static uint32_t slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
 {
+    const uint32_t *words = slot_words(w, slot);
     uint32_t n = slot_count(w, slot), i = 0;
 
-    while (i < n && wheel_word_entry(w->words[slot][i]) != entry)
+    while (i < n && wheel_word_entry(words[i]) != entry)
         i++;
     return i;
 }
@@ -215,13 +214,12 @@ uint32_t wheel_near_find(const struct wheel *w, uint32_t place, uint32_t entry)
     const uint64_t round = wheel_place_round(w);
     uint64_t time = (w->now & ~(round - 1)) + wheel_place_time(w, place);
 
-    for (; time < w->near_end; time += round)
-        for (uint64_t t = time; t < time + (1u << WHEEL_NEAR_BITS_MAX); t += 1u << w->near_bits) {
-            uint32_t slot = wheel_near_slot(w, t);
+    for (; time < w->near_end; time += round) {
+        uint32_t slot = wheel_near_slot(w, time);
 
-            if (slot_find(w, slot, entry) < slot_count(w, slot))
-                return slot;
-        }
+        if (slot_find(w, slot, entry) < slot_count(w, slot))
+            return slot;
+    }
     CHECK(!"an entry is where its position says");
     return 0;
 }
@@ -230,12 +228,13 @@ bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_
 {
     uint32_t i = slot_find(w, slot, entry);
 
-    return i < slot_count(w, slot) && w->words[slot][i] == (uint32_t)wheel_word(time, entry);
+    return i < slot_count(w, slot) && slot_words(w, slot)[i] == (uint32_t)wheel_word(time, entry);
 }
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *words = w->words[slot], n = slot_count(w, slot), i = slot_find(w, slot, entry);
+    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
+    uint32_t n = slot_count(w, slot), i = slot_find(w, slot, entry);
 
     CHECK(i < n);
     memmove(words + i, words + i + 1, (n - i - 1) * sizeof *words);
@@ -249,7 +248,7 @@ void wheel_near_drop(struct wheel *w, uint32_t slot, uint32_t at)
 
     *wheel_position(w, wheel_word_entry(moved)) = wheel_place(w, at, moved);
     if (chunk_queue_empty(q))
-        w->count[slot] = WHEEL_LINE_WORDS;
+        w->count[slot] = (uint8_t)slot_full(w);
 }
 
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
@@ -257,11 +256,11 @@ uint64_t wheel_near_next(const struct wheel *w, uint64_t start)
     const uint64_t base = wheel_near_base(start);
     uint64_t soonest = TIME_NEVER;
     uint32_t slot = wheel_near_slot(w, start), count = slot_count(w, slot);
-    const uint32_t *words = w->words[slot];
+    const uint32_t *words = slot_words(w, slot);
 
     for (uint32_t i = 0; i < count; i++)
         soonest = time_min(soonest, base + wheel_near_time(words[i]));
-    if (w->count[slot] > WHEEL_LINE_WORDS) {
+    if (w->count[slot] > slot_full(w)) {
         const struct chunk_queue *q = wheel_near_queue(w, slot);
 
         for (uint32_t at = q->first;; at++) {

@@ -207,8 +207,9 @@ struct FlowModel {
 };
 
 struct ModelWorld {
-    ModelWorld(struct rng *r_, uint32_t flows)
-        : r(r_), n(flows), w(config(flows, 400), 0), model(flows)
+    /* spare: flows that have no packets */
+    ModelWorld(struct rng *r_, uint32_t flows, uint32_t spare)
+        : r(r_), n(flows), w(config(flows + spare, 400), 0), model(flows)
     {
     }
 
@@ -234,6 +235,50 @@ struct ModelWorld {
         }
     }
 
+    void drain(uint32_t f)
+    {
+        FlowModel &m = model[f];
+        void *some[7];
+        uint32_t got;
+
+        do {
+            got = pacer_drain(w.p, f, some, 7);
+            ASSERT_LE(got, m.numbers.size());
+            for (uint32_t i = 0; i < got; i++) {
+                ASSERT_EQ(static_cast<Packet *>(some[i])->number, m.numbers.front());
+                m.numbers.pop_front();
+                m.lens.pop_front();
+            }
+        } while (got > 0);
+        ASSERT_TRUE(m.numbers.empty());
+        drained++;
+    }
+
+    /* What may go now, in goes of max; between them, flows whose turn is to come change or end. */
+    void take(std::vector<std::vector<uint32_t>> *by_flow, uint32_t max)
+    {
+        std::vector<void *> some(max);
+        uint32_t got;
+
+        do {
+            uint32_t f = (uint32_t)rng_below(r, n);
+
+            got = pacer_poll(w.p, now, some.data(), max);
+            for (uint32_t i = 0; i < got; i++) {
+                const Packet *packet = static_cast<Packet *>(some[i]);
+
+                (*by_flow)[packet->flow].push_back(packet->number);
+            }
+            if (got == 0 || !(*by_flow)[f].empty())
+                continue;
+            if (rng_below(r, 8) == 0) {
+                change(f);
+            } else if (rng_below(r, 8) == 0) {
+                ASSERT_NO_FATAL_FAILURE(drain(f));
+            }
+        } while (got > 0 || pacer_next(w.p) <= now);
+    }
+
     void poll()
     {
         uint64_t next = pacer_next(w.p);
@@ -243,8 +288,7 @@ struct ModelWorld {
             now = next; // not a cycle late
         else
             now += rng_u64(r) >> (38 + rng_below(r, 26));
-        for (const Packet *p : w.poll(now, 1 + (uint32_t)rng_below(r, 64)))
-            by_flow[p->flow].push_back(p->number);
+        ASSERT_NO_FATAL_FAILURE(take(&by_flow, (uint32_t)rng_magnitude(r, 1, 64)));
         for (uint32_t f = 0; f < n; f++) {
             FlowModel &m = model[f];
             std::vector<uint32_t> want;
@@ -264,23 +308,23 @@ struct ModelWorld {
     uint32_t n;
     PacerWorld w;
     std::vector<FlowModel> model;
-    uint64_t now = 0, released = 0;
+    uint64_t now = 0, released = 0, drained = 0;
 };
 } // namespace
 
 /*
  * Flows of random rates and bursts, packets that come and idle times, new values while packets
- * wait, polls at the very time or late: each poll releases just what the model of each flow lets
- * go.
+ * wait or are due already, polls at the very time or late, that take all or little: each poll
+ * releases just what the model of each flow lets go.
  */
 TEST(PacerProperty, MatchesTheModelOfEachFlow)
 {
     struct rng r;
-    uint64_t released = 0;
+    uint64_t released = 0, drained = 0;
 
     rng_init(&r, test_seed());
     for (int run = 0; run < 60; run++) {
-        ModelWorld world(&r, 1 + (uint32_t)rng_below(&r, 40));
+        ModelWorld world(&r, 1 + (uint32_t)rng_below(&r, 40), run % 4 == 0 ? 10000 : 0);
 
         for (int step = 0; step < 1500; step++) {
             uint64_t kind = rng_below(&r, 5);
@@ -295,6 +339,8 @@ TEST(PacerProperty, MatchesTheModelOfEachFlow)
             ASSERT_FALSE(HasFatalFailure()) << "run " << run << " step " << step;
         }
         released += world.released;
+        drained += world.drained;
     }
     EXPECT_GT(released, 10000u);
+    EXPECT_GT(drained, 100u);
 }

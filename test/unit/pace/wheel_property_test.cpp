@@ -83,8 +83,8 @@ struct World {
                 ASSERT_TRUE(where[out[i]] != due.end()) << "not queued, or returned twice";
                 uint64_t time = where[out[i]]->first;
                 ASSERT_LE(time, at >> shift) << "early";
-                ASSERT_GE(time >> w.near_bits, last) << "out of order";
-                last = time >> w.near_bits;
+                ASSERT_GE(time >> WHEEL_NEAR_BITS, last) << "out of order";
+                last = time >> WHEEL_NEAR_BITS;
                 forget(out[i]);
                 polled++;
             }
@@ -102,7 +102,7 @@ struct World {
         uint32_t seen = 0, lines = 0;
 
         for (uint32_t slot = 0; slot <= w.near_mask; slot++) {
-            ASSERT_LE(w.count[slot], WHEEL_LINE_WORDS + 1);
+            ASSERT_LE(w.count[slot], wheel_near_full(w.room_bits) + 1);
             ASSERT_NO_FATAL_FAILURE(verify_near(slot, &seen, &lines));
         }
         for (uint32_t level = 1; level < WHEEL_LEVELS; level++) {
@@ -156,7 +156,7 @@ struct World {
             ASSERT_GE(time, w.front[level]);
         }
         if (level == 0) {
-            ASSERT_LT(time - w.now, (w.near_mask + 1ull) << w.near_bits);
+            ASSERT_LT(time - w.now, (w.near_mask + 1ull) << WHEEL_NEAR_BITS);
         } else if (level == 1) { /* a slot of the front may be half moved down */
             ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
@@ -164,17 +164,18 @@ struct World {
 
     void verify_near(uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
-        const uint32_t *words = w.words[slot];
+        const uint32_t *words = &w.words[(size_t)slot << w.room_bits];
 
-        for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], WHEEL_LINE_WORDS); i++) {
+        for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], wheel_near_full(w.room_bits));
+             i++) {
             uint32_t e = wheel_word_entry(words[i]);
 
             ++*seen;
             ASSERT_NO_FATAL_FAILURE(verify_entry(0, slot, e));
             ASSERT_NO_FATAL_FAILURE(verify_near_position(slot, e));
-            ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS_MAX));
+            ASSERT_EQ(wheel_near_time(words[i]), where[e]->first % (1u << WHEEL_NEAR_BITS));
         }
-        if (w.count[slot] > WHEEL_LINE_WORDS)
+        if (w.count[slot] > wheel_near_full(w.room_bits))
             verify_queue(0, slot, *wheel_near_queue(&w, slot), slot, seen, lines);
     }
 
@@ -344,8 +345,8 @@ TEST(WheelProperty, MatchesASortedMap)
             world.check_next();
             if (k % (16 * look) == 0)
                 world.verify();
-            crowded +=
-                memchr(world.w.count, WHEEL_LINE_WORDS + 1, world.w.near_mask + 1ull) != nullptr;
+            crowded += memchr(world.w.count, wheel_near_full(world.w.room_bits) + 1,
+                              world.w.near_mask + 1ull) != nullptr;
             if (k % (4 * look) == 0)
                 world.chase();
             ASSERT_FALSE(HasFatalFailure())
