@@ -25,7 +25,7 @@
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
 #define SOME         16u /* entries that are moved well before they are due, in a poll */
-#define FEW_ENTRIES  2048u
+#define FEW_ENTRIES  8192u
 #define MANY_ENTRIES 65536u
 
 /* Slots of level 0 have room for what a core can pace in their time: of few entries, twice as much.

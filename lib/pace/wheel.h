@@ -85,7 +85,7 @@ struct wheel {
 };
 
 /* Of storage, for this many entries: 13 bytes each, 63 more for each of the first 8192 (whose slots
- * may have a line for each), and for slots 350 kB with up to 2048 entries, 1.1 MB with 16384 to
+ * may have a line for each), and for slots 350 kB with up to 2048 entries, 1.1 MB with 8192 to
  * 65536, and 2.2 MB with more. */
 size_t wheel_storage_bytes(uint32_t capacity);
 
