@@ -33,8 +33,8 @@
 #define PACER_LINES_MAX (1u << 23)
 #define PACER_LEN_MAX   65535u /* bytes */
 #define PACER_TURN      16u    /* packets */
-#define PACER_DUE       96u
-#define PACER_DUE_SPARE 96u
+#define PACER_DUE       96u    /* flows taken off the wheel at once */
+#define PACER_DUE_SPARE 96u    /* what that may write behind them */
 
 struct contract;
 struct wheel;

@@ -32,9 +32,9 @@ static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t en
     return end;
 }
 
-static inline const uint32_t *slot_words(const struct wheel *w, uint32_t slot)
+static inline uint32_t *slot_words(const struct wheel *w, uint32_t slot)
 {
-    return w->words + ((size_t)slot << w->room_bits);
+    return wheel_near_words(w, slot, w->room_bits);
 }
 
 static inline uint32_t slot_full(const struct wheel *w)
@@ -73,7 +73,7 @@ static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 {
     bool more = w->count[slot] > slot_full(w);
     struct chunk_queue *q = wheel_near_queue(w, slot);
-    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
+    uint32_t *words = slot_words(w, slot);
 
     for (; more && n < slot_full(w); more = !chunk_queue_empty(q)) {
         uint64_t word = chunk_shift(&w->pool, q);
@@ -101,7 +101,7 @@ bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_
 
     while (at < end) {
         uint32_t slot = (uint32_t)at & w->near_mask, count = w->count[slot], k;
-        uint32_t *words = wheel_near_words(w, slot, w->room_bits);
+        uint32_t *words = slot_words(w, slot);
 
         if (count == 0) {
             at = slot_next(w, at, end);
@@ -173,7 +173,7 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
                                                       << WHEEL_NEAR_BITS;
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base);
     uint32_t n = 0, kept = 0, least = (uint32_t)(end - base);
-    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
+    uint32_t *words = slot_words(w, slot);
     const uint32_t count = slot_count(w, slot);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -233,7 +233,7 @@ bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_
 
 void wheel_near_remove(struct wheel *w, uint32_t slot, uint32_t entry)
 {
-    uint32_t *words = wheel_near_words(w, slot, w->room_bits);
+    uint32_t *words = slot_words(w, slot);
     uint32_t n = slot_count(w, slot), i = slot_find(w, slot, entry);
 
     CHECK(i < n);

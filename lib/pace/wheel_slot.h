@@ -81,9 +81,9 @@ static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
 }
 
 /* The first ones of a slot, as many as it has room for, and behind them its queue. */
-static inline uint32_t *wheel_near_words(struct wheel *w, size_t slot, uint32_t room_bits)
+static inline uint32_t *wheel_near_words(const struct wheel *w, size_t slot, uint32_t room_bits)
 {
-    return w->words + (slot << room_bits);
+    return (uint32_t *)&w->words[slot << room_bits];
 }
 
 static inline uint32_t wheel_near_full(uint32_t room_bits)
