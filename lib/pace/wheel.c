@@ -434,7 +434,7 @@ static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint3
 static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                             uint32_t *budget)
 {
-    uint64_t now = now_tsc >> w->shift, slot = now >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
+    uint64_t now = now_tsc >> w->shift, slot = wheel_near_base(now);
     uint32_t n = 0;
 
     if (now < w->now)

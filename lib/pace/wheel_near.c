@@ -8,7 +8,7 @@
 #include "pace/wheel_slot.h"
 
 #define PEEK_SLOTS 4u  /* that wheel_peek() looks at */
-#define SOME       16u /* words, of which a slot's room is a multiple */
+#define GROUP      16u /* words that are taken together: a slot has room for some of these */
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight bytes is the lowest");
 
@@ -89,8 +89,8 @@ typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 /* Entries of n words, and of some more: less for the processor to guess. */
 static inline void words_take(const uint32_t *words, uint32_t n, uint32_t *entries)
 {
-    for (uint32_t at = 0; at < n; at += SOME)
-        for (uint32_t i = at; i < at + SOME; i += 4)
+    for (uint32_t at = 0; at < n; at += GROUP)
+        for (uint32_t i = at; i < at + GROUP; i += 4)
             *(four *)(entries + i) = *(const four *)(words + i) & ((1u << WHEEL_ENTRY_BITS) - 1);
 }
 
@@ -169,10 +169,9 @@ static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32
 
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
-    const uint64_t base = wheel_near_base(now), end = ((now >> WHEEL_NEAR_BITS) + 1)
-                                                      << WHEEL_NEAR_BITS;
+    const uint64_t base = wheel_near_base(now);
     uint32_t slot = wheel_near_slot(w, now), due = (uint32_t)(now - base);
-    uint32_t n = 0, kept = 0, least = (uint32_t)(end - base);
+    uint32_t n = 0, kept = 0, least = 1u << WHEEL_NEAR_BITS;
     uint32_t *words = slot_words(w, slot);
     const uint32_t count = slot_count(w, slot);
 

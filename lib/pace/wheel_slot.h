@@ -91,13 +91,13 @@ static inline uint32_t wheel_near_full(uint32_t room_bits)
     return (1u << room_bits) - 2;
 }
 
+/* Start of its slot. */
 static inline uint64_t wheel_near_base(uint64_t time)
 {
     return time >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
 }
 
-/* Of a word of level 0, or the lower half of another; it counts from wheel_near_base() of its slot.
- */
+/* Of a word of level 0, or the lower half of another; it counts from the start of its slot. */
 static inline uint32_t wheel_near_time(uint32_t word)
 {
     return word >> WHEEL_ENTRY_BITS;
@@ -206,8 +206,9 @@ wheel_slot_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *posi
 }
 
 /*
- * wheel_poll(), but for what it does to entries' positions: the caller queues each again or says
- * wheel_forget() before the wheel is used otherwise. entries has room for WHEEL_SPARE more.
+ * wheel_poll(), but for what it does to entries' positions: what the caller does next with each of
+ * these is wheel_queue(), wheel_queue_later() or wheel_forget(). entries has room for WHEEL_SPARE
+ * more.
  */
 uint32_t wheel_take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max);
 

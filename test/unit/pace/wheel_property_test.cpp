@@ -164,7 +164,7 @@ struct World {
 
     void verify_near(uint32_t slot, uint32_t *seen, uint32_t *lines) const
     {
-        const uint32_t *words = &w.words[(size_t)slot << w.room_bits];
+        const uint32_t *words = wheel_near_words(&w, slot, w.room_bits);
 
         for (uint32_t i = 0; i < std::min<uint32_t>(w.count[slot], wheel_near_full(w.room_bits));
              i++) {
