@@ -24,7 +24,8 @@ def tree_files(root):
                          not (rel == "." and (d == "build" or d.startswith("build-"))))
         for name in names:
             path = os.path.normpath(os.path.join(rel, name))
-            if name.endswith((".pyc", ".png", ".pcap", ".pcapng", ".bin")):
+            # In a second work tree of git, .git is a file.
+            if name == ".git" or name.endswith((".pyc", ".png", ".pcap", ".pcapng", ".bin")):
                 continue
             if not os.path.islink(os.path.join(root, path)):
                 found.append(path)
