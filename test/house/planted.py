@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Planted violations: a small clean tree, and what each check must catch when it is added."""
+"""What the checks must notice.
+
+PLANTED: violations of the house's rules in a small clean tree, judged at each run of the house test.
+FAULTS: faults in this tree, each with a command that must fail; plants.py plants them one by one.
+"""
 import os
 import subprocess
+from dataclasses import dataclass
 
 HEAD = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
 PAGE = ('.\\" SPDX-License-Identifier: BSD-3-Clause\n.Dd January 1, 2026\n.Dt {0} {1}\n.Os\n'
@@ -132,3 +137,51 @@ def build_base(root):
             subprocess.run(["gcc", "-c", "-o", objects[-1], os.path.join(base, name)], check=True)
     subprocess.run(["ar", "rcs", os.path.join(folder, "libsluice_base.a")] + objects, check=True)
     return build
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault to plant in a copy of this tree."""
+    name: str  # what is wrong then
+    hole: str  # how this, or its like, once got through the checks
+    file: str
+    old: str  # must be there exactly once
+    new: str
+    command: str  # of the shell, in the root of the tree: status 0 without the fault, another with it
+    says: str  # regular expression: what the command then says, so that it fails for this reason
+    build: tuple = ()  # what the command needs, as "FOLDER: TARGETS..."; FOLDER: see scripts/lib.sh
+
+
+# Short words for commands.
+SCENE = "test/system/run.py --build build --huge --only "
+PROGRAMS = "build: programs"
+
+FAULTS = [
+    # ---- scripts
+
+    # ---- test/unit
+
+    Fault("a later sequence number is before an earlier one",
+          "none: that the runner builds what it plants, and runs it",
+          "lib/base/seq.h", "(int32_t)(a - b) < 0", "(int32_t)(a - b) > 0",
+          "build/test/unit/base/test_base --gtest_filter='Seq*'", r"FAILED", ("build: test/unit/base/test_base",)),
+
+    # ---- test/sim
+
+    # ---- test/lab
+
+    # ---- test/bench
+
+    # ---- test/system
+
+]
+
+
+def fault_problem(fault, text):
+    """Why the fault cannot be planted in its file's text; None."""
+    count = text.count(fault.old)
+    if count != 1:
+        return f"{fault.file}: the old text is there {count} times, not once; correct FAULTS"
+    if fault.new == fault.old:
+        return f"{fault.file}: the new text is the old one"
+    return None
