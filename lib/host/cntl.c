@@ -21,6 +21,12 @@ static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t
     conn_round_trip(h, c, clock_cycles(&h->clock, now_ns - echo_ns - held_ns), false);
 }
 
+/* When a router's limit expires; never 0. */
+static uint64_t hop_until(const struct host *h, uint16_t expiry_ms)
+{
+    return max_u64(1, h->now + clock_cycles(&h->clock, expiry_ms * 1000000ull));
+}
+
 /* A grant in the trace, where it differs from the one there. */
 static void grant_note(struct host *h, const struct conn *c, struct conn_traced *last,
                        enum trace_what what, const struct wire_cntl *v)
@@ -37,9 +43,14 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
     c->grant_burst_bytes = v->burst_bytes;
     grant_note(h, c, &c->traced.granted, TRACE_GRANTED, v);
     if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
-        c->hop_rate_Bps = v->hop_rate_Bps;
-        c->hop_burst_bytes = v->hop_burst_bytes;
-        c->hop_until = max_u64(1, h->now + clock_cycles(&h->clock, v->hop_expiry_ms * 1000000ull));
+        struct hop_limit limit = {
+            .source = HOP_CNTL,
+            .rate_Bps = v->hop_rate_Bps,
+            .burst_bytes = v->hop_burst_bytes,
+            .until_tsc = hop_until(h, v->hop_expiry_ms),
+        };
+
+        hop_limits_take(&c->hops, &limit);
     }
     conn_rate_apply(h, c);
     if (v->peak_Bps != c->peak_Bps) {
@@ -179,12 +190,20 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v)
 {
-    if (c->state != HOST_OPEN || v->time_ns < c->hop_time_ns)
+    struct hop_limit limit = {
+        .source = v->hop,
+        .rate_Bps = v->rate_Bps,
+        .burst_bytes = v->burst_bytes,
+        .time_ns = v->time_ns,
+        .until_tsc = hop_until(h, v->expiry_ms),
+    };
+
+    if (c->state != HOST_OPEN)
         return;
-    c->hop_time_ns = v->time_ns;
-    c->hop_rate_Bps = v->rate_Bps;
-    c->hop_burst_bytes = v->burst_bytes;
-    c->hop_until = max_u64(1, h->now + clock_cycles(&h->clock, v->expiry_ms * 1000000ull));
+    if (!hop_limits_take(&c->hops, &limit)) {
+        host_count(h, COUNT_drop_rcntl_old);
+        return;
+    }
     conn_rate_apply(h, c);
     timer_update(h, c);
 }

@@ -97,15 +97,24 @@ void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, 
     counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
 }
 
+/* Routers slow a sender down, but nobody proves that it is one: none can stop a connection. A unit
+ * in each step of silence still goes, as often as a silent peer is asked anyway. */
+static uint64_t hop_least_Bps(const struct host *h, const struct conn *c)
+{
+    return (uint64_t)c->tx.unit_bytes * CONN_SILENCE_STEPS * 1000 / h->cfg.silence_ms + 1;
+}
+
 /* The smaller of what the peer grants and what routers allow, halved for every step of silence. */
 void conn_rate_apply(struct host *h, struct conn *c)
 {
     uint64_t rate = c->grant_rate_Bps, burst = c->grant_burst_bytes;
+    uint64_t hop_rate_Bps, hop_burst_bytes;
 
-    if (c->hop_until != 0) {
-        rate = burst == 0 || c->hop_rate_Bps < rate ? c->hop_rate_Bps : rate;
-        if (c->hop_burst_bytes != 0 && (burst == 0 || c->hop_burst_bytes < burst))
-            burst = c->hop_burst_bytes;
+    if (hop_limits_least(&c->hops, &hop_rate_Bps, &hop_burst_bytes)) {
+        hop_rate_Bps = RTE_MAX(hop_rate_Bps, hop_least_Bps(h, c));
+        rate = burst == 0 || hop_rate_Bps < rate ? hop_rate_Bps : rate;
+        if (hop_burst_bytes != 0 && (burst == 0 || hop_burst_bytes < burst))
+            burst = hop_burst_bytes;
         if (burst == 0)
             burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
     }

@@ -21,6 +21,7 @@
 
 #include "control/occupancy.h"
 #include "control/pathrate.h"
+#include "host/hop.h"
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"
@@ -124,8 +125,7 @@ struct conn {
 
     uint64_t grant_rate_Bps, grant_burst_bytes;        /* from the peer */
     uint64_t peak_Bps;                                 /* the same; 0: none */
-    uint64_t hop_rate_Bps, hop_burst_bytes, hop_until; /* from routers; hop_until 0: none */
-    uint64_t hop_time_ns;
+    struct hop_limits hops;                            /* from routers */
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
     uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */

@@ -45,7 +45,7 @@
     X(drop_no_cookie)                                                                              \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
-    X(drop_cntl_old) X(drop_cntl_ack) X(drop_foreign_full) X(drop_exception_full)                  \
+    X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full) X(drop_exception_full)                  \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full)                                                                             \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \

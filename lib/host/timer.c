@@ -9,7 +9,7 @@
  *   nak_at     a gap may be asked for (again)
  *   repeat_at  data came since the last CNTL: repeat grant and ACK
  *   alive_at   every silence / 8: lower the rate, ask, and at `silence` give up
- *   hop_until  a router's limit expires
+ *   hops       a router's limit expires
  *   linger_at  CLOSED: late packets are no longer expected
  */
 #include <errno.h>
@@ -29,7 +29,7 @@ static uint64_t earliest(const struct conn *c)
     t = time_min(t, c->linger_at);
     if (c->state == HOST_OPEN)
         t = time_min(t, c->tx.ask_at);
-    return c->hop_until != 0 ? time_min(t, c->hop_until) : t;
+    return time_min(t, hop_limits_next(&c->hops));
 }
 
 /* Fires no later than `when`; a timer that fires early only looks again. */
@@ -115,10 +115,8 @@ static void conn_expire(struct host *h, struct conn *c)
     }
     if (!time_before(now, c->alive_at))
         alive_check(h, c);
-    if (c->hop_until != 0 && !time_before(now, c->hop_until)) {
-        c->hop_until = 0;
+    if (hop_limits_expire(&c->hops, now))
         conn_rate_apply(h, c);
-    }
     if (!time_before(now, c->linger_at)) {
         c->linger_at = c->first_at = TIME_NEVER;
         c->want = 0;

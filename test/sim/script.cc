@@ -317,20 +317,22 @@ void Script::inject_cntl(Fields f)
 
 void Script::inject_rcntl(Fields f)
 {
-    uint64_t rate = 0, burst = 0, expiry = 1000;
+    uint64_t rate = 0, burst = 0, expiry = 1000, hop = 1, time = peer->now();
     wire_rcntl v = {};
     uint8_t bytes[WIRE_RCNTL_BYTES];
 
     take(f, "rate", &rate);
     take(f, "burst", &burst);
     take(f, "expiry_ms", &expiry);
+    take(f, "hop", &hop);
+    take(f, "time", &time);
     no_more(f);
     v.h.key = peer->host_key;
     v.rate_Bps = rate;
     v.burst_bytes = static_cast<uint32_t>(burst);
     v.expiry_ms = static_cast<uint16_t>(expiry);
-    v.hop = 1;
-    v.time_ns = peer->now();
+    v.hop = static_cast<uint16_t>(hop);
+    v.time_ns = time;
     peer->say_bytes(bytes, wire_put_rcntl(bytes, &v));
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The limits that routers on the path set to a sender: in RCNTL packets of their own, and in the
+ * hop fields of CNTL packets that pass them (doc/protocol.md; the paper on XTP rate control,
+ * section on routers: "an intermediate node may lower rate and burst").
+ *
+ * Routers know nothing of each other, and their clocks have nothing in common. So each has a slot:
+ *
+ *   rate = min of the slots' rates,   burst = min of those bursts that are not 0
+ *
+ * and a router's own newer limit replaces its older one. The hop fields of CNTL are one source,
+ * HOP_CNTL: they carry the least of all routers on the way, in order of the CNTL's own sequence. A
+ * slot is forgotten when its limit expires, with the time that it came with: so a packet that
+ * claims a time in the far future shuts its router out for one expiry at most (65 s), and no other
+ * one at all.
+ *
+ * Where more routers speak than there are slots, those that limit least are forgotten: the minimum
+ * stays right.
+ *
+ * Owned by the sender's worker.
+ */
+#ifndef SLUICE_HOST_HOP_H
+#define SLUICE_HOST_HOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HOP_SLOTS 4u       /* routers that speak for themselves, and one for CNTL's fields */
+#define HOP_CNTL  0x10000u /* a source beyond the 16-bit numbers that RCNTL carries */
+
+struct hop_limit {
+    uint32_t source;      /* the number in RCNTL, or HOP_CNTL */
+    uint64_t rate_Bps;    /* user bytes */
+    uint64_t burst_bytes; /* 0: no limit */
+    uint64_t time_ns;     /* the router's clock: newer ones replace older ones, in serial order */
+    uint64_t until_tsc;   /* forgotten then; 0: the slot is free */
+};
+
+struct hop_limits {
+    struct hop_limit slot[HOP_SLOTS];
+};
+
+/* A router speaks; until_tsc is not 0. False if it has said something newer, or limits nothing that
+ * others do not limit more. */
+bool hop_limits_take(struct hop_limits *l, const struct hop_limit *limit);
+
+/* Forgets what has expired; true if anything has. */
+bool hop_limits_expire(struct hop_limits *l, uint64_t now);
+
+/* When the next limit expires; TIME_NEVER if there is none. */
+uint64_t hop_limits_next(const struct hop_limits *l);
+
+/* The least rate, and the least burst (0: no limit); false if there are no limits. */
+bool hop_limits_least(const struct hop_limits *l, uint64_t *rate_Bps, uint64_t *burst_bytes);
+
+#endif
