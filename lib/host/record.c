@@ -116,7 +116,8 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
 
     if (rtt_ns == 0 && r->pace_Bps != 0)
         rtt_ns = HOST_UNKNOWN_RTT_NS;
-    return at != 0 && clock_ns(&h->clock, c->last - at) <=
+    /* the worker's clock may be ahead of this interval's */
+    return at != 0 && clock_ns(&h->clock, c->last > at ? c->last - at : 0) <=
                           RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MOST * interval_ns);
 }
 

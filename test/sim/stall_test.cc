@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pair.hh"
+#include "wire/packet.h"
 
 namespace
 {
@@ -96,4 +97,31 @@ TEST(Stall, ShortOnesAreNone)
     EXPECT_EQ(stalls(p.b()), 0u);
     world_calm(p.w);
     EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// Control stamps its interval, and a worker accepts a connection before control looks at it: its
+// clock is ahead of the interval's then.
+TEST(Stall, BegunAfterTheIntervalWasStampedIsNotIdle)
+{
+    PairOptions o = options();
+    uint64_t first_ns = 0;
+    struct host_conn_info info = {};
+
+    o.delay_ns = 30000;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *) {
+        if (from == 0 && first_ns == 0 && m->pkt_len >= 42 + WIRE_FIRST_BYTES)
+            first_ns = now + o.delay_ns;
+    };
+    Pair p(o);
+    p.wait(10 * kMs + 100000);
+    p.open();
+    ASSERT_TRUE(p.run([&] { return p.opened[1] == 0; }, kMs / 2));
+    ASSERT_GT(first_ns, 10 * kMs);
+    ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+    ASSERT_STREQ(host_reason_name(info.rx_reason), "newcomer");
+    host_control(world_control(p.w, 1), world_port_counters(p.w, 1), first_ns - 10);
+    p.wait(10000);
+    ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
+    EXPECT_STRNE(host_reason_name(info.rx_reason), "idle");
+    EXPECT_GT(info.rx_rate_Bps, o.capacity_Bps / 2);
 }
