@@ -55,12 +55,7 @@ static int port_with_gateway(const struct daemon *d, const struct addr *peer)
 /* Connections in use, 0 .. limit; beyond the limit if nobody takes what the lane sends. */
 static uint32_t lane_load(const struct daemon *d, const struct lane *l)
 {
-    struct host_conn_info info;
-    uint32_t i, n = 0, limit = host_conn_limit(l->host);
-
-    for (i = 0; i < limit; i++)
-        n += host_conn_info(l->host, i, &info) ? 1 : 0;
-    return d->stuck[l->number] ? limit + 1 : n;
+    return d->stuck[l->number] ? host_conn_limit(l->host) + 1 : host_conn_count(l->host);
 }
 
 int route_find(void *daemon, const struct addr *peer)

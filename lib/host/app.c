@@ -6,6 +6,8 @@
 #include "base/check.h"
 #include "host/station.h"
 
+#define LINGER_LOOKS 8u /* two cache lines each: less than a microsecond a poll */
+
 int host_listen(struct host *h, uint16_t service)
 {
     if (service == 0)
@@ -253,6 +255,25 @@ static bool completion_next(const struct host *h, struct conn *c, struct host_co
     return false;
 }
 
+/* A connection's turn: its completions, as many as fit. */
+static uint32_t completions_take(struct host *h, struct conn *c, struct host_completion *out,
+                                 uint32_t max)
+{
+    uint32_t n = 0;
+
+    while (n < max && completion_next(h, c, &out[n]))
+        n++;
+    if (n == max)
+        conn_has_completion(h, c);
+    else if (vt_sender_lingers(&c->tx))
+        conn_lingers(h, c);
+    else
+        conn_free_check(h, c);
+    return n;
+}
+
+/* Nothing tells that a port has let go of memory: those that wait for it are looked at a few at a
+ * time, in turn, so that a poll's work does not grow with their number. */
 uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t max)
 {
     uint32_t last = h->done_list.tail; /* each connection has one turn a call */
@@ -260,15 +281,17 @@ uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t 
 
     while (n < max && h->done_list.head != NONE) {
         struct conn *c = LIST_POP(h, done_list, done_link);
-        bool end = c->index == last;
 
-        while (n < max && completion_next(h, c, &out[n]))
-            n++;
-        if (n == max || vt_sender_lingers(&c->tx))
-            conn_has_completion(h, c);
-        else
-            conn_free_check(h, c);
-        if (end)
+        n += completions_take(h, c, out + n, max - n);
+        if (c->index == last)
+            break;
+    }
+    last = h->linger_list.tail;
+    for (uint32_t i = 0; i < LINGER_LOOKS && n < max && h->linger_list.head != NONE; i++) {
+        struct conn *c = LIST_POP(h, linger_list, linger_link);
+
+        n += completions_take(h, c, out + n, max - n);
+        if (c->index == last)
             break;
     }
     return n;

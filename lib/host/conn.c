@@ -25,13 +25,12 @@ uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
 
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c)
 {
-    return rtt_wait(&c->rtt, clock_cycles(&h->clock, HOST_UNKNOWN_RTT_NS));
+    return rtt_wait(&c->rtt, h->unknown_rtt_tsc);
 }
 
-/* Silence is noticed in steps of this. */
 uint64_t conn_silence_step(const struct host *h)
 {
-    return clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull / CONN_SILENCE_STEPS);
+    return h->silence_step_tsc;
 }
 
 /* How long until the peer is told again what it has not confirmed: doubling. */
@@ -188,6 +187,11 @@ void conn_has_completion(struct host *h, struct conn *c)
         list_push(h, &h->done_list, c, &c->done_link);
 }
 
+void conn_lingers(struct host *h, struct conn *c)
+{
+    list_push(h, &h->linger_list, c, &c->linger_link);
+}
+
 /* Other threads see its state, and before that whose it is. */
 void conn_publish(struct conn *c)
 {
@@ -321,7 +325,8 @@ void conn_free_check(struct host *h, struct conn *c)
 {
     if (c->state != HOST_CLOSED || !c->released || c->opened.due || c->shut.due)
         return;
-    if (c->tx.base != c->tx.tail || c->rx.base != c->rx.tail || c->done_link.queued)
+    if (c->tx.base != c->tx.tail || c->rx.base != c->rx.tail || c->done_link.queued ||
+        c->linger_link.queued)
         return;
     if (c->linger_at != TIME_NEVER || c->cntl_link.queued || c->data_link.queued)
         return;

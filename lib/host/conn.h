@@ -123,10 +123,10 @@ struct conn {
     uint64_t rtt_min_ns; /* rtt.min_tsc */
     uint32_t peer_unit_max;
 
-    uint64_t grant_rate_Bps, grant_burst_bytes;        /* from the peer */
-    uint64_t peak_Bps;                                 /* the same; 0: none */
-    struct hop_limits hops;                            /* from routers */
-    uint32_t silent_steps; /* rate is halved so often, for a silent peer */
+    uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
+    uint64_t peak_Bps;                          /* the same; 0: none */
+    struct hop_limits hops;                     /* from routers */
+    uint32_t silent_steps;                      /* rate is halved so often, for a silent peer */
 
     uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
     uint64_t told_packets;                   /* that had come when it was made */
@@ -171,7 +171,7 @@ struct conn {
     } traced;
 
     struct conn_event opened, shut;
-    struct conn_link cntl_link, data_link, done_link;
+    struct conn_link cntl_link, data_link, done_link, linger_link;
     struct conn_public pub;
 };
 

@@ -167,8 +167,7 @@ static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t
     counter_set(&h->grants[i].rate_Bps, rate);
     counter_set(&h->grants[i].burst_bytes, burst);
     counter_set(&h->grants[i].reason, reason);
-    __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);
-    __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
+    grant_mark(h, i);
     history_add(&c->history, (struct host_decision){
                                  .time = c->last,
                                  .why = host_reason_name((uint16_t)reason),

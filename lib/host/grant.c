@@ -119,24 +119,45 @@ void grant_wake(struct host *h, struct conn *c)
         grant_newcomer(h, c);
 }
 
+/* A bit of a lower level is set before that of the level above, and taken after it: what is set
+ * meanwhile is found now or at the next call, never lost. */
+void grant_mark(struct host *h, uint32_t i)
+{
+    __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);
+    __atomic_fetch_or(&h->grants_words[i / 4096], 1ull << (i / 64 % 64), __ATOMIC_RELEASE);
+    __atomic_store_n(&h->grants_any, 1, __ATOMIC_RELEASE);
+}
+
+static void grant_apply(struct host *h, uint32_t i)
+{
+    struct conn *c = &h->conns[i];
+    const struct grant *g = &h->grants[i];
+
+    if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&g->epoch))
+        return;
+    if (grant_set(c, counter_get(&g->rate_Bps), counter_get(&g->burst_bytes),
+                  (enum grant_reason)counter_get(&g->reason)))
+        conn_want(h, c, WANT_CNTL);
+}
+
+/* Takes the bits of a word. Most words have none: a look leaves their line shared. */
+static uint64_t bits_take(uint64_t *word)
+{
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0)
+        return 0;
+    return __atomic_exchange_n(word, 0, __ATOMIC_ACQUIRE);
+}
+
 void grants_apply(struct host *h)
 {
     if (__atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) == 0)
         return;
     __atomic_exchange_n(&h->grants_any, 0, __ATOMIC_ACQ_REL);
-    for (uint32_t w = 0; w < (h->cfg.conns + 63) / 64; w++) {
-        uint64_t bits = __atomic_exchange_n(&h->grants_dirty[w], 0, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < (h->cfg.conns + 4095) / 4096; i++)
+        for (uint64_t words = bits_take(&h->grants_words[i]); words != 0; words &= words - 1) {
+            uint32_t w = i * 64 + (uint32_t)__builtin_ctzll(words);
 
-        for (; bits != 0; bits &= bits - 1) {
-            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            struct conn *c = &h->conns[i];
-            const struct grant *g = &h->grants[i];
-
-            if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&g->epoch))
-                continue;
-            if (grant_set(c, counter_get(&g->rate_Bps), counter_get(&g->burst_bytes),
-                          (enum grant_reason)counter_get(&g->reason)))
-                conn_want(h, c, WANT_CNTL);
+            for (uint64_t bits = bits_take(&h->grants_dirty[w]); bits != 0; bits &= bits - 1)
+                grant_apply(h, w * 64 + (uint32_t)__builtin_ctzll(bits));
         }
-    }
 }

@@ -17,8 +17,8 @@ static struct hop_limit *slot_of(struct hop_limits *l, const struct hop_limit *l
 
         if (s->until_tsc != 0 && s->source == limit->source)
             return s;
-        if (best == NULL || (best->until_tsc != 0 &&
-                             (s->until_tsc == 0 || s->rate_Bps > best->rate_Bps)))
+        if (best == NULL ||
+            (best->until_tsc != 0 && (s->until_tsc == 0 || s->rate_Bps > best->rate_Bps)))
             best = s;
     }
     return best->until_tsc == 0 || best->rate_Bps > limit->rate_Bps ? best : NULL;
@@ -30,8 +30,7 @@ bool hop_limits_take(struct hop_limits *l, const struct hop_limit *limit)
 
     if (s == NULL)
         return false;
-    if (s->until_tsc != 0 && s->source == limit->source &&
-        seq64_before(limit->time_ns, s->time_ns))
+    if (s->until_tsc != 0 && s->source == limit->source && seq64_before(limit->time_ns, s->time_ns))
         return false;
     *s = *limit;
     return true;

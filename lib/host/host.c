@@ -103,11 +103,12 @@ static int storage_create(struct host *h)
     h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
     h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
     h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
+    h->grants_words = rte_zmalloc("grants", (n + 4095) / 4096 * sizeof *h->grants_words, 64);
     h->newcomers.conns = rte_zmalloc("newcomers", n * sizeof *h->newcomers.conns, 64);
     h->early = rte_hash_create(&params);
     if (h->conns == NULL || h->timers == NULL || h->pacing == NULL || h->requests == NULL ||
         h->buffers == NULL || h->spans == NULL || h->grants == NULL || h->grants_dirty == NULL ||
-        h->newcomers.conns == NULL || h->early == NULL)
+        h->grants_words == NULL || h->newcomers.conns == NULL || h->early == NULL)
         return -ENOMEM;
     return 0;
 }
@@ -116,6 +117,7 @@ static void storage_destroy(struct host *h)
 {
     rte_hash_free(h->early);
     rte_free(h->newcomers.conns);
+    rte_free(h->grants_words);
     rte_free(h->grants_dirty);
     rte_free(h->grants);
     rte_free(h->spans);
@@ -174,7 +176,11 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     h->control_stall_tsc = clock_cycles(&h->clock, HOST_CONTROL_INTERVALS * cfg->control_ns);
     h->trace_pause_tsc = clock_cycles(&h->clock, TRACE_PAUSE_NS);
     h->tx_lead_tsc = clock_cycles(&h->clock, cfg->tx_lead_ns);
-    h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head = NONE;
+    h->unknown_rtt_tsc = clock_cycles(&h->clock, HOST_UNKNOWN_RTT_NS);
+    h->silence_step_tsc =
+        clock_cycles(&h->clock, cfg->silence_ms * 1000000ull / CONN_SILENCE_STEPS);
+    h->free_list.head = h->cntl_list.head = h->data_list.head = h->done_list.head =
+        h->linger_list.head = NONE;
     for (uint32_t i = 0; i < cfg->conns; i++) {
         h->conns[i].index = i;
         list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);

@@ -243,6 +243,7 @@ bool host_conn_spread(const struct host *h, uint32_t conn, struct host_conn_spre
 
 const char *host_reason_name(uint16_t reason);
 uint32_t host_conn_limit(const struct host *h); /* [any] numbers are below this */
+uint32_t host_conn_count(const struct host *h); /* [any] so many are in use */
 
 /* [any] Counters of the host by name, for telemetry: index from 0, NULL after the last. */
 const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);

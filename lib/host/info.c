@@ -46,6 +46,11 @@ uint32_t host_conn_limit(const struct host *h)
     return h->cfg.conns;
 }
 
+uint32_t host_conn_count(const struct host *h)
+{
+    return (uint32_t)counter_get(&h->conns_used);
+}
+
 bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *out)
 {
     if (conn >= h->cfg.conns)

@@ -116,11 +116,15 @@ struct host {
     uint64_t now;
     uint64_t now_ns, now_ns_of; /* host_now_ns(): the newest answer, and to which now */
     uint64_t tx_lead_tsc;       /* see host_config */
+    uint64_t unknown_rtt_tsc;   /* HOST_UNKNOWN_RTT_NS */
+    uint64_t silence_step_tsc;  /* a peer's silence is noticed in steps of this */
     uint64_t tx_time;           /* the latest that a packet was given with */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
     struct conn_list free_list, cntl_list, data_list, done_list;
+    struct conn_list linger_list; /* the port still refers to memory of requests that are over */
+    uint64_t conns_used;          /* not FREE; base/counter.h */
     struct host_service services[HOST_SERVICES_MAX];
     struct neighbor_table neighbors;
     struct rte_mbuf *replies[HOST_REPLIES_MAX];
@@ -133,8 +137,9 @@ struct host {
     uint64_t count[HOST_COUNTER_COUNT];
     /* written by control */
     struct grant *grants;
-    uint64_t *grants_dirty; /* one bit a connection, set with release */
-    uint64_t grants_any;
+    uint64_t *grants_dirty; /* one bit a connection, set with release: grant_mark() */
+    uint64_t *grants_words; /* one bit for each of these words that is not 0 */
+    uint64_t grants_any;    /* not 0: one of those is not */
     struct start start;
     struct newcomers newcomers;
     uint64_t clear_runs; /* of control, in a row: the host was fast enough, so that packets that
@@ -218,6 +223,8 @@ uint64_t conn_nak_again(const struct host *h, const struct conn *c);
 void conn_has_data(struct host *h, struct conn *c);
 void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
+/* Its oldest request is over, but the port has yet to let go of the memory. */
+void conn_lingers(struct host *h, struct conn *c);
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
 uint64_t conn_silence_step(const struct host *h);
@@ -264,7 +271,9 @@ void gate_contract(struct host *h, struct conn *c);
 /* The configured contract with the longest frame. */
 struct contract_config gate_limits(const struct host_config *cfg);
 
-/* grant.c: the part of the capacity that a peer has */
+/* grant.c: the part of the capacity that a peer has. Control marks what it has written for
+ * connection i, workers apply it: the work grows with what has changed. */
+void grant_mark(struct host *h, uint32_t i);
 void grants_apply(struct host *h);
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* A short one whatever is configured, for its packets wait behind each other somewhere. */

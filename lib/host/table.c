@@ -58,6 +58,7 @@ struct conn *table_new(struct host *h)
 
     conn_clear(c);
     c->index = index;
+    counter_add(&h->conns_used, 1);
     c->own_key = key_make(h, index);
     c->service_next = NONE;
     return c;
@@ -71,6 +72,7 @@ void table_free(struct host *h, struct conn *c)
     c->state = HOST_FREE;
     c->own_key = 0;
     counter_set(&c->pub.state, HOST_FREE);
+    counter_set(&h->conns_used, h->conns_used - 1);
     list_push(h, &h->free_list, c, &c->done_link);
 }
 

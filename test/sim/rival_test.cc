@@ -85,9 +85,8 @@ class Eyeq
             h->grants[i].rate_Bps = (uint64_t)rate;
             h->grants[i].burst_bytes = grant_burst(h, (uint64_t)rate, 1408);
             h->grants[i].reason = GRANT_CAPACITY;
-            h->grants_dirty[i / 64] |= 1ull << i % 64;
+            grant_mark(h, i);
         }
-        h->grants_any = 1;
         world_wake(c.w, 0, world_now(c.w));
     }
 

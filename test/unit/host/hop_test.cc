@@ -84,8 +84,9 @@ TEST(HopLimits, LeastOfManyRouters)
 
         for (int step = 0; step < 200; step++) {
             uint32_t sources = 2 + (uint32_t)round % 10;
-            struct hop_limit x = limit(rng_below(&r, 5) == 0 ? HOP_CNTL : (uint32_t)rng_below(&r, sources),
-                                       1 + rng_below(&r, 1000), now, 1000000);
+            struct hop_limit x =
+                limit(rng_below(&r, 5) == 0 ? HOP_CNTL : (uint32_t)rng_below(&r, sources),
+                      1 + rng_below(&r, 1000), now, 1000000);
 
             // a router that raises its limit may uncover one that was forgotten: only lower ones
             auto it = all.find(x.source);

@@ -17,43 +17,10 @@ extern "C" {
 #include "host/station.h"
 }
 
+#include "host.hh"
+
 namespace
 {
-struct rte_mempool unused_pool;
-
-struct host_config config(uint32_t conns, uint8_t worker = 3)
-{
-    struct host_config c = {};
-
-    c.address[0] = addr_from_v4(0x0a000001);
-    c.prefix_len[0] = 24;
-    c.vlan = FRAME_VLAN_NONE;
-    c.mtu = 1500;
-    c.udp_port = WIRE_UDP_PORT;
-    c.worker = worker;
-    c.workers = HOST_WORKERS_MAX;
-    c.hz = 1000000000;
-    c.seed = 42;
-    c.conns = conns;
-    c.depth = 2;
-    c.gaps = 4;
-    c.silence_ms = 1000;
-    c.repeat_us = 1000;
-    c.first_rate_Bps = 1000000;
-    c.first_burst_bytes = 10000;
-    c.head_pool = c.copy_pool = &unused_pool;
-    return c;
-}
-
-struct host *create(const struct host_config &c)
-{
-    char err[200] = "";
-    struct host *h = host_create(&c, 1, err, sizeof err);
-
-    EXPECT_NE(h, nullptr) << err;
-    return h;
-}
-
 void give_back(struct host *h, struct conn *c)
 {
     c->state = HOST_CLOSED;
@@ -75,7 +42,7 @@ class Table : public testing::Test
   protected:
     void SetUp() override
     {
-        h = create(config(16));
+        h = host_make(host_config_make(16));
     }
 
     void TearDown() override
@@ -120,7 +87,7 @@ TEST(HostCreate, EveryFaultOfAConfigurationIsNamed)
     };
 
     for (const auto &f : faults) {
-        struct host_config c = config(4);
+        struct host_config c = host_config_make(4);
         char err[200] = "";
 
         snprintf(c.name, sizeof c.name, "port7");
@@ -189,10 +156,10 @@ TEST(TableProperty, KeysMatchAMap)
     rng_init(&r, test_seed());
     for (int world = 0; world < 20; world++) {
         struct host_config cfg =
-            config(1 + (uint32_t)rng_below(&r, 60), (uint8_t)rng_below(&r, 32));
+            host_config_make(1 + (uint32_t)rng_below(&r, 60), (uint8_t)rng_below(&r, 32));
 
         cfg.seed = rng_u64(&r);
-        struct host *h = create(cfg);
+        struct host *h = host_make(cfg);
         std::map<uint64_t, struct conn *> live;
         std::set<uint64_t> used;
 
@@ -228,7 +195,7 @@ TEST(TableProperty, KeysMatchAMap)
 TEST(TableProperty, EarlyKeysMatchAMap)
 {
     struct rng r;
-    struct host *h = create(config(40));
+    struct host *h = host_make(host_config_make(40));
     std::map<uint32_t, struct conn *> live; /* n -> connection, whose early key is of n */
     uint64_t found = 0;
 
@@ -301,7 +268,7 @@ TEST_F(Table, Services)
 TEST(TableProperty, ServicesMatchQueues)
 {
     struct rng r;
-    struct host *h = create(config(40));
+    struct host *h = host_make(host_config_make(40));
     std::map<uint16_t, std::deque<uint32_t>> model = {{5, {}}, {6, {}}, {700, {}}};
     uint64_t middle = 0;
 
