@@ -140,7 +140,7 @@ static uint32_t lane_take_foreign(struct lane *l, uint64_t now)
         if (n == 0)
             continue;
         counter_add(&l->counters.foreign_in, n);
-        host_rx(l->host, m, (uint16_t)n, now);
+        host_rx_given(l->host, m, (uint16_t)n, now);
         if (l->exception.on)
             foreign_known(l);
         did += n;

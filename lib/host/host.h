@@ -106,8 +106,10 @@ const struct host_config *host_get_config(const struct host *h); /* [any] */
 
 /* ---- the walks -------------------------------------------------------------------------- */
 
-/* Takes ownership of n mbufs. */
+/* Takes ownership of n mbufs that the port received. */
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
+/* The same for frames that another worker of the port handed over: they go no further. */
+void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
 /* Runs due timers, gives at most max frames to send now; the caller owns them. */
 uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now);
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */

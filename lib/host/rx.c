@@ -100,7 +100,8 @@ static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame
         if (n.has_mac && neighbor_learn(&h->neighbors, &n.target, &n.mac, false, h->now))
             waiting_wake(h);
         /* where queues are not paired with the peer's, answers come to the first one */
-        if (h->cfg.workers > 1 && h->cfg.worker == 0 && foreign_keep(h, m, HOST_WORKER_ALL))
+        if (!h->given && h->cfg.workers > 1 && h->cfg.worker == 0 &&
+            foreign_keep(h, m, HOST_WORKER_ALL))
             return true;
         return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
     default:
@@ -218,7 +219,7 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
         verdict_count(h, v);
         return false;
     }
-    if (!(w.flags & WIRE_EARLY) && table_key_worker(w.key) != h->cfg.worker &&
+    if (!h->given && !(w.flags & WIRE_EARLY) && table_key_worker(w.key) != h->cfg.worker &&
         table_key_worker(w.key) < h->cfg.workers)
         return foreign_keep(h, m, table_key_worker(w.key));
     if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE) {
@@ -332,4 +333,11 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)
         burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));
+}
+
+void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
+{
+    h->given = true;
+    host_rx(h, m, n, now);
+    h->given = false;
 }

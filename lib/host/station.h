@@ -132,6 +132,7 @@ struct host {
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
+    bool given; /* what is being received was handed over by another worker */
     struct rte_mbuf *exceptions[HOST_EXCEPTIONS_MAX];
     uint32_t exception_count;
     uint64_t count[HOST_COUNTER_COUNT];

@@ -16,6 +16,29 @@ static struct rte_mempool *pool_of(const struct port *p, int which)
     return cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool;
 }
 
+static void frames_push(struct port_frames *f, struct rte_mbuf *m)
+{
+    CHECK(m->nb_segs == 1 && m->next == NULL);
+    if (f->count++ == 0)
+        f->head = m;
+    else
+        f->tail->next = m;
+    f->tail = m;
+}
+
+static uint16_t frames_pop(struct port_frames *f, struct rte_mbuf **m, uint16_t max)
+{
+    uint16_t n = 0;
+
+    for (; n < max && f->count > 0; n++) {
+        m[n] = f->head;
+        f->head = m[n]->next;
+        m[n]->next = NULL;
+        f->count--;
+    }
+    return n;
+}
+
 bool port_create(struct port *p)
 {
     for (int i = 0; i < 2; i++) {
@@ -38,7 +61,7 @@ void port_destroy(struct port *p)
 {
     struct rte_mbuf *m;
 
-    while (port_take(p, &m, 1) == 1)
+    while (frames_pop(&p->ring, &m, 1) == 1 || frames_pop(&p->given, &m, 1) == 1)
         rte_pktmbuf_free(m);
     rte_pktmbuf_free_bulk(p->kept + p->kept_first, p->kept_n);
     for (int i = 0; i < 2; i++) {
@@ -54,34 +77,34 @@ bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
         rte_pktmbuf_free(m);
         return false;
     }
-    if (p->cfg.ring != 0 && p->ring_count == p->cfg.ring) {
+    if (p->cfg.ring != 0 && p->ring.count == p->cfg.ring) {
         p->seen.imissed++;
         rte_pktmbuf_free(m);
         return false;
     }
-    CHECK(m->nb_segs == 1 && m->next == NULL);
-    if (p->ring_count == 0 && p->cfg.turn_ns != 0 && p->free_at < now + p->cfg.turn_ns)
+    if (p->ring.count == 0 && p->cfg.turn_ns != 0 && p->free_at < now + p->cfg.turn_ns)
         p->free_at = now + p->cfg.turn_ns;
-    if (p->ring_count++ == 0)
-        p->ring_head = m;
-    else
-        p->ring_tail->next = m;
-    p->ring_tail = m;
+    frames_push(&p->ring, m);
     return true;
 }
 
 uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max)
 {
-    uint16_t n = 0;
+    uint16_t n = frames_pop(&p->ring, m, max);
 
-    for (; n < max && p->ring_count > 0; n++) {
-        m[n] = p->ring_head;
-        p->ring_head = m[n]->next;
-        m[n]->next = NULL;
-        p->work_bytes += m[n]->pkt_len;
-        p->ring_count--;
-    }
+    for (uint16_t i = 0; i < n; i++)
+        p->work_bytes += m[i]->pkt_len;
     return n;
+}
+
+void port_give(struct port *p, struct rte_mbuf *m)
+{
+    frames_push(&p->given, m);
+}
+
+uint16_t port_take_given(struct port *p, struct rte_mbuf **m, uint16_t max)
+{
+    return frames_pop(&p->given, m, max);
 }
 
 void port_trouble(struct port *p, enum world_trouble t, bool on)
@@ -113,8 +136,9 @@ uint64_t port_next(const struct port *p, uint64_t now)
 {
     if (p->trouble[WORLD_STALL])
         return TIME_NEVER;
-    uint64_t next =
-        p->ring_count > 0 || p->kept_n > 0 ? now : time_min(host_next(p->host, now), p->user_at);
+    uint64_t next = p->ring.count > 0 || p->given.count > 0 || p->kept_n > 0
+                        ? now
+                        : time_min(host_next(p->host, now), p->user_at);
 
     return next == TIME_NEVER || next > p->free_at ? next : p->free_at;
 }

@@ -5,8 +5,11 @@
  * loop is app/sluiced's lane: receive, transmit what was kept before anything new, give up what was
  * refused for too long.
  *
- * Frames in the ring are chained through rte_mbuf.next. Invariant: ring_count <= cfg.ring, unless
- * that is 0; received + overrun + no_mbuf = frames that came to the port.
+ * Where a port has several queues, each has a struct port and a host of its own; they share a MAC
+ * address, the links of the first one, and the rules by which frames find their queue.
+ *
+ * Invariant: ring.count <= cfg.ring, unless that is 0; received + overrun + no_mbuf = frames that
+ * came to the port.
  */
 #ifndef SLUICE_SIM_PORT_H
 #define SLUICE_SIM_PORT_H
@@ -22,13 +25,19 @@
 
 #define PORT_BURST 32u
 
+/* Frames in their order, chained through rte_mbuf.next. */
+struct port_frames {
+    struct rte_mbuf *head, *tail;
+    uint32_t count;
+};
+
 struct port {
     struct world_port cfg;
     struct host *host;
     struct host_control *control; /* NULL: none */
     struct rng rng;
-    struct rte_mbuf *ring_head, *ring_tail;
-    uint32_t ring_count;
+    struct port_frames ring, given;    /* from the wire; from the other workers of the port */
+    uint32_t first, queues;            /* host of queue 0, and how many queues; own number: plain */
     struct rte_mbuf *kept[PORT_BURST]; /* given by the host, not taken yet */
     uint16_t kept_first, kept_n;
     uint64_t kept_since;
@@ -51,6 +60,9 @@ void port_destroy(struct port *p);
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now);
 /* Takes frames from the ring. */
 uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max);
+/* A frame that another worker of the port has handed over, and taking such frames. */
+void port_give(struct port *p, struct rte_mbuf *m);
+uint16_t port_take_given(struct port *p, struct rte_mbuf **m, uint16_t max);
 /* Begins or ends a trouble. */
 void port_trouble(struct port *p, enum world_trouble t, bool on);
 /* How long until the trouble's next change. */

@@ -81,49 +81,84 @@ static void trouble_schedule(struct world *w, uint32_t i, enum world_trouble t)
                  w->now + port_trouble_wait(&w->port[i], t));
 }
 
-/* The parts of a port's make-up that may fail. */
-static bool port_build(struct world *w, struct port *p, uint32_t i, const struct world_port *cfg,
-                       char *err, size_t err_len)
+/* Control for all hosts of a port, of which `first` is the first. False with a message in err. */
+static bool control_build(struct world *w, uint32_t first, char *err, size_t err_len)
+{
+    struct port *p = &w->port[first];
+    struct host *hosts[HOST_WORKERS_MAX];
+
+    if (w->cfg.control_ns == 0)
+        return true;
+    for (uint32_t q = 0; q < p->queues; q++)
+        hosts[q] = w->port[first + q].host;
+    host_control_destroy(p->control);
+    p->control = host_control_create(hosts, p->queues, w->now, err, err_len);
+    schedule_set(&w->schedule, EVENT_CONTROL + first, w->now + w->cfg.control_ns);
+    return p->control != NULL;
+}
+
+static bool wires_build(struct world *w, uint32_t i, const struct world_port *cfg, char *err,
+                        size_t err_len)
 {
     struct wire_make up = {cfg->up, 2 * cfg->seed, w->cfg.frames_max, w->cfg.pool};
     struct wire_make down = {cfg->down, 2 * cfg->seed + 1, w->cfg.frames_max, w->cfg.pool};
 
-    if (w->cfg.control_ns != 0) {
-        p->control = host_control_create(&p->host, 1, w->now, err, err_len);
-        if (p->control == NULL)
-            return false;
-        schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);
-    }
-    return port_create(p) && wire_create(&w->up[i], &up, w->now, err, err_len) &&
+    return wire_create(&w->up[i], &up, w->now, err, err_len) &&
            wire_create(&w->down[i], &down, w->now, err, err_len);
 }
 
-int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
-              size_t err_len)
+/* A host on queue `queue` of the port that begins with host `first`. Its number, or -1. */
+static int host_build(struct world *w, struct host_config *cfg, uint32_t first, char *err,
+                      size_t err_len)
 {
-    static const struct world_port plain = {.burst = PORT_BURST};
     uint32_t i = w->n;
     struct port *p = &w->port[i];
 
     CHECK(i < WORLD_HOSTS_MAX);
     cfg->hz = WORLD_HZ;
     cfg->control_ns = w->cfg.control_ns;
-    p->cfg = port != NULL ? *port : plain;
-    p->cfg.poll_ns = p->cfg.poll_ns != 0 ? p->cfg.poll_ns : w->cfg.poll_ns;
-    p->cfg.burst = p->cfg.burst != 0 && p->cfg.burst < PORT_BURST ? p->cfg.burst : PORT_BURST;
+    p->first = first;
     p->user_at = TIME_NEVER;
-    rng_init(&p->rng, p->cfg.seed);
+    rng_init(&p->rng, p->cfg.seed + (i - first));
     p->host = host_create(cfg, w->now, err, err_len);
     if (p->host == NULL)
         return -1;
     w->n++;
-    if (!port_build(w, p, i, &p->cfg, err, err_len))
+    w->port[first].queues++;
+    if (!port_create(p) || !control_build(w, first, err, err_len))
         return -1;
-    bridge_add(&w->bridge, &cfg->mac, i);
     for (int t = 0; t < WORLD_TROUBLES; t++)
         if (p->cfg.spell[t].gap_ns != 0)
             trouble_schedule(w, i, (enum world_trouble)t);
     return (int)i;
+}
+
+int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
+              size_t err_len)
+{
+    static const struct world_port plain = {.burst = PORT_BURST};
+    struct port *p = &w->port[w->n];
+    int i;
+
+    CHECK(w->n < WORLD_HOSTS_MAX);
+    p->cfg = port != NULL ? *port : plain;
+    p->cfg.poll_ns = p->cfg.poll_ns != 0 ? p->cfg.poll_ns : w->cfg.poll_ns;
+    p->cfg.burst = p->cfg.burst != 0 && p->cfg.burst < PORT_BURST ? p->cfg.burst : PORT_BURST;
+    i = host_build(w, cfg, w->n, err, err_len);
+    if (i < 0 || !wires_build(w, (uint32_t)i, &p->cfg, err, err_len))
+        return -1;
+    bridge_add(&w->bridge, &cfg->mac, (uint32_t)i);
+    return i;
+}
+
+int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len)
+{
+    CHECK(w->n > 0 && w->n < WORLD_HOSTS_MAX);
+    uint32_t first = w->port[w->n - 1].first;
+
+    CHECK(cfg->worker == w->n - first && cfg->worker < cfg->workers);
+    w->port[w->n].cfg = w->port[first].cfg;
+    return host_build(w, cfg, first, err, err_len);
 }
 
 struct host *world_host(struct world *w, uint32_t i)
@@ -135,7 +170,7 @@ struct host *world_host(struct world *w, uint32_t i)
 struct host_control *world_control(struct world *w, uint32_t i)
 {
     CHECK(i < w->n);
-    return w->port[i].control;
+    return w->port[w->port[i].first].control;
 }
 
 const struct host_port_counters *world_port_counters(const struct world *w, uint32_t i)
@@ -223,8 +258,10 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
 {
     struct world_fate fate = {1, {0, 0}};
     struct rte_mbuf *m = rte_pktmbuf_copy(sent, w->cfg.pool, 0, UINT32_MAX);
-    struct port *p = &w->port[from];
     uint64_t leaves = w->now;
+
+    from = w->port[from].first;
+    struct port *p = &w->port[from];
 
     rte_pktmbuf_free(sent);
     w->counts.sent++;
@@ -257,18 +294,24 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
     }
 }
 
+/* At the port of host i, which is its first. */
 static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
+    const struct port *p = &w->port[i];
+
     w->counts.delivered++;
-    if (w->port[i].trouble[WORLD_CUT]) {
+    if (p->trouble[WORLD_CUT]) {
         w->counts.cut++;
         rte_pktmbuf_free(m);
-    } else if (port_receive(&w->port[i], m, w->now)) {
-        poll_schedule(w, i);
+        return;
     }
+    if (p->cfg.rss != NULL && p->queues > 1)
+        i += rss_queue(p->cfg.rss, rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len) % p->queues;
+    if (port_receive(&w->port[i], m, w->now))
+        poll_schedule(w, i);
 }
 
-/* From the switch towards host i. */
+/* From the switch towards the port of host i. */
 static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
     if (!wire_is_path(&w->down[i])) {
@@ -287,8 +330,9 @@ static void frame_forward(struct world *w, uint32_t from, struct rte_mbuf *m)
 
     if (rte_is_multicast_ether_addr(&eth->dst_addr)) {
         for (uint32_t i = 0; i < w->n; i++) {
-            struct rte_mbuf *copy =
-                i == from ? NULL : rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX);
+            struct rte_mbuf *copy = i == from || w->port[i].first != i
+                                        ? NULL
+                                        : rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX);
 
             if (copy != NULL)
                 frame_down(w, i, copy);
@@ -343,15 +387,28 @@ static void trouble_turn(struct world *w, uint32_t i, enum world_trouble t)
     poll_schedule(w, i);
 }
 
+/* Of the port that begins with host i. */
 static void control_run(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
+    struct host_port_counters seen = {0};
 
-    p->seen.time = p->cfg.service_Bps != 0 ? w->now : 0;
+    for (uint32_t q = 0; q < p->queues; q++) {
+        struct host_port_counters *one = &w->port[i + q].seen;
+
+        one->time = p->cfg.service_Bps != 0 ? w->now : 0;
+        seen.imissed += one->imissed;
+        seen.rx_nombuf += one->rx_nombuf;
+        seen.busy += one->busy;
+        seen.time += one->time;
+        seen.bursts += one->bursts;
+        seen.full += one->full;
+    }
     if (!p->trouble[WORLD_CONTROL_STALL])
-        host_control(p->control, &p->seen, w->now);
+        host_control(p->control, &seen, w->now);
     schedule_set(&w->schedule, EVENT_CONTROL + i, w->now + w->cfg.control_ns);
-    poll_schedule(w, i);
+    for (uint32_t q = 0; q < p->queues; q++)
+        poll_schedule(w, i + q);
 }
 
 /* The port takes a frame, and sends it at its time, if it has one. */
@@ -413,6 +470,42 @@ static void host_transmit(struct world *w, uint32_t i)
     kept_offer(w, i);
 }
 
+/* A frame for another worker of the port, or for all of them. */
+static void foreign_put(struct world *w, uint32_t i, struct rte_mbuf *m, uint8_t worker)
+{
+    uint32_t first = w->port[i].first;
+
+    for (uint32_t q = 0; q < w->port[first].queues; q++) {
+        bool all = worker == HOST_WORKER_ALL && first + q != i;
+        struct rte_mbuf *copy =
+            all || q == worker ? rte_pktmbuf_copy(m, w->cfg.pool, 0, UINT32_MAX) : NULL;
+
+        if (copy == NULL)
+            continue;
+        port_give(&w->port[first + q], copy);
+        poll_schedule(w, first + q);
+    }
+    rte_pktmbuf_free(m);
+}
+
+/* What host i has for other workers, and they for it. */
+static void foreign_exchange(struct world *w, uint32_t i)
+{
+    struct port *p = &w->port[i];
+    struct rte_mbuf *m[PORT_BURST];
+    uint8_t worker[PORT_BURST];
+    uint16_t n;
+
+    if (w->port[p->first].queues == 1)
+        return;
+    while ((n = host_foreign(p->host, m, worker, PORT_BURST)) > 0)
+        for (uint16_t k = 0; k < n; k++)
+            foreign_put(w, i, m[k], worker[k]);
+    n = port_take_given(p, m, PORT_BURST);
+    if (n > 0)
+        host_rx_given(p->host, m, n, w->now);
+}
+
 static void host_poll(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
@@ -428,6 +521,7 @@ static void host_poll(struct world *w, uint32_t i)
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, NULL, 0, w->now);
     }
+    foreign_exchange(w, i);
     host_transmit(w, i);
     port_worked(p, n, w->now);
     if (w->cfg.app != NULL)

@@ -21,6 +21,7 @@
 #include <rte_mbuf.h>
 
 #include "host/host.h"
+#include "sim/rss.h"
 
 #define WORLD_HZ        1000000000ull
 #define WORLD_HOSTS_MAX 256u
@@ -63,6 +64,7 @@ struct world_port {
                                 it is taken: the machine turns from sending to receiving */
     uint64_t keep_ns;        /* frames refused for so long are given up */
     uint64_t seed;           /* of what is random about the port and its paths */
+    const struct rss *rss;   /* which queue a frame comes to; NULL: the first. Outlives the world */
     struct world_spell spell[WORLD_TROUBLES];
 };
 
@@ -95,8 +97,12 @@ void world_destroy(struct world *w); /* and its hosts */
  * link, never in trouble. Its number, or -1 with a message in err. */
 int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
               size_t err_len);
+/* Adds another worker with a queue of its own to the port of the newest host: the next one of
+ * cfg->workers. cfg as before but for cfg->worker. Workers hand frames over as app/sluiced's lanes
+ * do. fate() and link are those of the port, told by its first host; all else is by worker. */
+int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
-/* Its control half; NULL without a control core. */
+/* The control half of its port; NULL without a control core. */
 struct host_control *world_control(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
