@@ -146,6 +146,15 @@ build_variant() {
     esac
 }
 
+# variant_targets NAME: sets BUILD_TARGETS to what the tests of this build need.
+variant_targets() {
+    case $1 in
+    build-clang) BUILD_TARGETS=(programs fuzz_tests) ;;
+    build-tsan) BUILD_TARGETS=(programs thread_tests) ;;
+    *) BUILD_TARGETS=() ;;
+    esac
+}
+
 # ---- telling ----------------------------------------------------------------------------------
 
 now_s() {

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts test cases and shows what failed.
+"""Counts test cases, shows what failed, and says what was skipped and why.
 
 Usage: cases.py meson BUILD_DIR   from meson-logs/testlog.json of the last `meson test`
        cases.py tap FILE          from the TAP lines of a file
 
-Prints "passed failed skipped" on stdout and the output of what failed on stderr. A GoogleTest program
-counts as its cases, a TAP program as its lines, any other as one.
+Prints "passed failed skipped" on stdout, then a line "case<TAB>reason" for each case that was skipped;
+the output of what failed goes to stderr. A GoogleTest program counts as its cases, a TAP program as its
+lines, any other as one.
 """
 import json
 import os
@@ -16,16 +17,30 @@ import sys
 LINES_SHOWN = 60
 
 
+def tap_skips(text):
+    """[(case, reason)]"""
+    return re.findall(r"^ok\b[ \d-]*(.*?) *# SKIP *([^\n]*)", text, re.MULTILINE)
+
+
 def count_tap(text):
     """(passed, failed, skipped), or None if this is no TAP."""
-    cases = re.findall(r"^(not ok|ok)\b([^\n]*)", text, re.MULTILINE)
+    cases = re.findall(r"^(not ok|ok)\b", text, re.MULTILINE)
     plan = re.search(r"^1\.\.(\d+)", text, re.MULTILINE)
     if not cases or not plan:
         return None
-    skipped = sum("# SKIP" in rest for state, rest in cases if state == "ok")
-    failed = sum(state == "not ok" for state, _ in cases)
+    skipped = len(tap_skips(text))
+    failed = cases.count("not ok")
     missing = max(0, int(plan.group(1)) - len(cases))
     return len(cases) - failed - skipped, failed + missing, skipped
+
+
+def gtest_skips(text):
+    """[(case, reason)]: what it said since it began, without the place in the source."""
+    found = []
+    for name, said in re.findall(r"^\[ RUN      \] (\S+)\n((?:(?!\[ RUN)[^\n]*\n)*?)\[  SKIPPED \] \S+ \(", text, re.MULTILINE):
+        lines = [x for x in said.splitlines() if x.strip() and not re.search(r":\d+: Skipped$", x)]
+        found.append((name, " ".join(lines)))
+    return found
 
 
 def count_gtest(text):
@@ -34,7 +49,7 @@ def count_gtest(text):
     if begun == 0:
         return None
     passed = len(re.findall(r"^\[       OK \] ", text, re.MULTILINE))
-    skipped = len(re.findall(r"^\[  SKIPPED \] \S+ \(", text, re.MULTILINE))
+    skipped = len(gtest_skips(text))
     return passed, begun - passed - skipped, skipped
 
 
@@ -46,30 +61,34 @@ def show_failure(name, text, out=sys.stderr):
 
 
 def count_test(test):
-    """One entry of meson's log."""
+    """(counts, skips) of one entry of meson's log."""
     text = test.get("stdout", "")
     counts = count_gtest(text) or count_tap(text) or (0, 0, 0)
+    skips = gtest_skips(text) + tap_skips(text)
     passed, failed, skipped = counts
     result = test["result"]
     if result in ("SKIP", "IGNORED"):
-        return (passed, failed, skipped + (sum(counts) == 0))
+        if sum(counts):
+            return counts, skips
+        return (0, 0, 1), [(test["name"], (text.strip().splitlines() or ["does not say why"])[-1])]
     if result in ("OK", "EXPECTEDFAIL"):
-        return counts if sum(counts) else (1, 0, 0)
+        return (counts if sum(counts) else (1, 0, 0)), skips
     # Timeouts, signals, leaks found at exit: not the fault of one case.
-    return passed, max(failed, 1), skipped
+    return (passed, max(failed, 1), skipped), skips
 
 
 def meson(build):
-    total = [0, 0, 0]
+    total, skips = [0, 0, 0], []
     with open(os.path.join(build, "meson-logs", "testlog.json"), encoding="utf-8") as f:
         for line in f:
             test = json.loads(line)
-            counts = count_test(test)
+            counts, more = count_test(test)
             total = [a + b for a, b in zip(total, counts)]
+            skips += more
             if counts[1]:
                 show_failure(f"{test['name']} ({test['result']})",
                              test.get("stdout", "") + "\n" + test.get("stderr", ""))
-    return total
+    return total, skips
 
 
 def tap(path):
@@ -78,20 +97,23 @@ def tap(path):
     counts = count_tap(text)
     if counts is None:
         show_failure(path, text)
-        return (0, 1, 0)
+        return (0, 1, 0), []
     show = False
     for line in text.splitlines():
         if re.match(r"(not )?ok\b", line):
             show = line.startswith("not ok")
         if show:
             print(f"     {line}", file=sys.stderr)
-    return counts
+    return counts, tap_skips(text)
 
 
 def main():
     if len(sys.argv) != 3 or sys.argv[1] not in ("meson", "tap"):
         sys.exit(__doc__)
-    print(*(meson if sys.argv[1] == "meson" else tap)(sys.argv[2]))
+    counts, skips = (meson if sys.argv[1] == "meson" else tap)(sys.argv[2])
+    print(*counts)
+    for name, why in skips:
+        print(f"{name}\t{why or 'does not say why'}")
 
 
 if __name__ == "__main__":

@@ -155,9 +155,30 @@ class Fault:
 # Short words for commands.
 SCENE = "test/system/run.py --build build --huge --only "
 PROGRAMS = "build: programs"
+STAGES = "python3 -B test/house/stages_test.py"
 
 FAULTS = [
     # ---- scripts
+
+    Fault("the status of `meson test` is thrown away",
+          "a run that was killed counted as far as it got",
+          "scripts/test", ">\"$SCRATCH/meson.log\" 2>&1 </dev/null || status=$?", ">\"$SCRATCH/meson.log\" 2>&1 </dev/null || true",
+          STAGES, "not ok .*meson test is killed between two programs"),
+    Fault("the status of the system tests is thrown away",
+          "a run that was killed counted as far as it got",
+          "scripts/test", "status=${PIPESTATUS[0]}", "true",
+          STAGES, "not ok .*the system tests are killed"),
+    Fault("no test in a suite is no failure",
+          "a suite whose tests had gone was ok",
+          "scripts/test", "        cat \"$SCRATCH/meson.log\"\n        stage_failed=$((stage_failed + 1))\n    fi\n}",
+          "        stage_passed=$((stage_passed + 1))\n    fi\n}",
+          STAGES, "not ok .*no test is in the suite"),
+    Fault("the last lines do not tell skips",
+          "the closing line was the same whether cases were judged or skipped",
+          "scripts/test", "    skips\n", "", STAGES, "not ok .*skips say why"),
+    Fault("a build beside that was killed counts as made",
+          "none: the like of the status of `meson test`",
+          "scripts/test", "|| echo 1)", "|| echo 0)", STAGES, "not ok .*beside is killed"),
 
     # ---- test/unit
 

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/test with stand-ins for what it calls: its exit status and its last lines must say what happened.
+
+Usage: stages_test.py [ROOT]      TAP on standard output
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../.."))
+
+PASSED = "[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n"
+SKIPPED = "".join(f"[ RUN      ] A.{c}\n../a.cc:27: Skipped\nneeds a device\n\n[  SKIPPED ] A.{c} (0 ms)\n" for c in "cd")
+# Between it and the shell that makes things beside is timeout(1).
+GRANDPARENT = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
+TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
+
+
+def meson(text, result, end):
+    """A meson that has run one program."""
+    log = json.dumps({"name": "a", "stdout": text, "result": result})
+    return (f"#!/bin/sh\nmkdir -p \"$3/meson-logs\"\ncat >\"$3/meson-logs/testlog.json\" <<'EOF'\n"
+            f"{log}\nEOF\n{end}\n")
+
+
+# what: (stage, {file of bin: text}, {file of the tree: text}, exit status, last lines)
+CASES = {
+    "all passed": ("unit", {"meson": meson(PASSED, "OK", "exit 0")}, {}, 0, r"\n1 passed, 0 failed\n$"),
+    "a case failed": ("unit", {"meson": meson(PASSED + "[ RUN      ] A.e\n", "FAIL", "exit 1")}, {}, 1,
+                      r"\n1 passed, 1 failed\n$"),
+    "meson test is killed between two programs": (
+        "unit", {"meson": meson(PASSED, "OK", "kill -9 $$")}, {}, 1, r"\n1 passed, 1 failed\n$"),
+    "meson test is killed before the first": (
+        "unit", {"meson": "#!/bin/sh\nkill -9 $$\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
+    "no test is in the suite": (
+        "unit", {"meson": "#!/bin/sh\necho 'No suitable tests defined.'\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
+    "skips say why": ("unit", {"meson": meson(PASSED + SKIPPED, "OK", "exit 0")}, {}, 0,
+                      r"\nskipped in unit: needs a device \(A\.c; A\.d\)\n1 passed, 0 failed, 2 skipped\n$"),
+    "a program that skips says why": (
+        "unit", {"meson": meson("no device here\n", "SKIP", "exit 0")}, {}, 0,
+        r"\nskipped in unit: no device here \(a\)\n0 passed, 0 failed, 1 skipped\n$"),
+    "the system tests are killed after the last scene": (
+        "system", {}, {"test/system/run.py": TAP_KILLED}, 1, r"\n1 passed, 1 failed\n$"),
+    "scenes that skip say why": (
+        "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
+        r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),
+    "what is made beside is killed": (
+        "tidy", {"run-clang-tidy": f"#!/bin/sh\nkill -9 {GRANDPARENT}\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
+    "what is made beside fails": ("tidy", {"run-clang-tidy": "#!/bin/sh\nexit 3\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
+}
+
+
+def write(path, text, mode=0o644):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    os.chmod(path, mode)
+
+
+def run(folder, stage, tools, files):
+    """What scripts/test says of one stage."""
+    for name in ("test", "lib.sh", "lab/cases.py"):
+        target = os.path.join(folder, "scripts", name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copy(os.path.join(ROOT, "scripts", name), target)
+    with open(os.path.join(folder, "scripts/lib.sh"), "a", encoding="utf-8") as f:
+        f.write("hugepages_want() { false; }\n")  # not for a test of this kind
+    write(os.path.join(folder, "build/build.ninja"), "")
+    for name, text in tools.items():
+        write(os.path.join(folder, "bin", name), text, 0o755)
+    for name, text in files.items():
+        write(os.path.join(folder, name), text)
+    path = os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"]
+    return subprocess.run([os.path.join(folder, "scripts/test"), stage], env={**os.environ, "PATH": path},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=60, start_new_session=True, check=False)
+
+
+def main():
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for i, (what, (stage, tools, files, status, last)) in enumerate(CASES.items(), 1):
+        with tempfile.TemporaryDirectory(prefix="sluice-stages-test.") as folder:
+            done = run(folder, stage, tools, files)
+        good = done.returncode == status and re.search(last, done.stdout)
+        failed += not good
+        print(f"{'ok' if good else 'not ok'} {i} - {what}")
+        if not good:
+            print(f"# status {done.returncode}, not {status}, or not the last lines {last!r}")
+            print("\n".join("# " + line for line in done.stdout.splitlines()[-20:]))
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
