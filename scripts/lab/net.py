@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces joined by veth pairs, named after this process; they go with the lab."""
+import ctypes
+import glob
 import os
+import platform
+import socket
+import struct
 import subprocess
 
 from .process import LabError
@@ -26,6 +31,43 @@ def can_netns():
             _ip("netns", "del", probe)
     except LabError as problem:
         return f"this machine makes no network namespaces: {problem}"
+    return None
+
+
+def _dpdk_has(driver):
+    """Whether this DPDK was built with this driver."""
+    folder = subprocess.run(["pkg-config", "--variable=libdir", "libdpdk"], capture_output=True, text=True,
+                            check=False).stdout.strip()
+    return any(glob.glob(os.path.join(folder, where, f"librte_{driver}.*")) for where in ("", "dpdk/pmds-*"))
+
+
+def lack_xdp():
+    """None, or why no program can use AF_XDP here. The kernel is asked, not the program under test: one
+    that crashes on AF_XDP has a fault, not a machine without it."""
+    if not _dpdk_has("net_af_xdp"):
+        return "this DPDK has no driver for AF_XDP"
+    try:
+        socket.socket(44, socket.SOCK_RAW).close()  # 44: AF_XDP, which Python 3.11 has no name for
+    except OSError as problem:
+        return f"this kernel makes no AF_XDP socket: {problem.strerror}"
+    # The driver loads a program into the kernel; a container may be forbidden to. A map is the least of it.
+    number = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
+    if number is not None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        array = struct.pack("IIIII", 2, 4, 4, 1, 0).ljust(120, b"\0")  # BPF_MAP_TYPE_ARRAY of one
+        made = libc.syscall(number, 0, array, len(array))
+        if made < 0:
+            return f"this kernel gives no right to load BPF: {os.strerror(ctypes.get_errno())}"
+        os.close(made)
+    return None
+
+
+def lack_tap():
+    """None, or why no program can have a TAP device here."""
+    try:
+        os.close(os.open("/dev/net/tun", os.O_RDWR))
+    except OSError as problem:
+        return f"this kernel has no TAP devices: /dev/net/tun: {problem.strerror}"
     return None
 
 

@@ -153,8 +153,9 @@ class Fault:
 
 
 # Short words for commands.
-SCENE = "test/system/run.py --build build --huge --only "
+SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --huge, where there are hugepages
 PROGRAMS = "build: programs"
+TIDY = "python3 -B scripts/lab/tidy.py build 1 ^lib/base/span.c"
 STAGES = "python3 -B test/house/stages_test.py"
 
 FAULTS = [
@@ -179,6 +180,16 @@ FAULTS = [
     Fault("a build beside that was killed counts as made",
           "none: the like of the status of `meson test`",
           "scripts/test", "|| echo 1)", "|| echo 0)", STAGES, "not ok .*beside is killed"),
+    Fault("clang-tidy looks no more at a file that has changed",
+          "none: it looks only at what has changed",
+          "lib/base/span.c", "#include \"base/span.h\"\n",
+          "#include \"base/span.h\"\n\nint planted(int a);\nint planted(int a)\n{\n    return a == 1 || a == 1;\n}\n",
+          TIDY, "misc-redundant-expression", ("build: lib/base/libsluice_base.a",)),
+    Fault("clang-tidy looks no more at a file whose header has changed",
+          "none: it looks only at what has changed",
+          "lib/base/span.h", "#endif\n",
+          "static inline int planted(int a)\n{\n    return a == 1 || a == 1;\n}\n#endif\n",
+          TIDY, "misc-redundant-expression", ("build: lib/base/libsluice_base.a",)),
 
     # ---- test/unit
 
@@ -194,6 +205,22 @@ FAULTS = [
     # ---- test/bench
 
     # ---- test/system
+
+    Fault("the daemon crashes on AF_XDP",
+          "whatever ended while it spoke of AF_XDP was a machine without it",
+          "app/sluiced/port_pool.c", "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n",
+          "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n"
+          "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n",
+          SCENE + "'^AF_XDP on veth'", "not ok .*AF_XDP", (PROGRAMS,)),
+    Fault("the box crashes on AF_XDP",
+          "whatever spoke of AF_XDP was a machine without it",
+          "app/emu/port.c", "        return XDP_RINGS;\n", "        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n",
+          SCENE + "'the box on AF_XDP'", "not ok .*AF_XDP", (PROGRAMS,)),
+    Fault("the box crashes on TAP devices",
+          "whatever spoke of a tun was a machine without TAP devices",
+          "app/emu/port.c", "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n        return XDP_RINGS;\n",
+          "    if (strcmp(p->driver, \"net_tap\") == 0)\n        fprintf(stderr, \"tun\\n\"), __builtin_trap();\n",
+          SCENE + "'the box on TAP'", "not ok .*TAP", (PROGRAMS,)),
 
 ]
 

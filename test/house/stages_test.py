@@ -17,7 +17,8 @@ ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.pat
 PASSED = "[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n"
 SKIPPED = "".join(f"[ RUN      ] A.{c}\n../a.cc:27: Skipped\nneeds a device\n\n[  SKIPPED ] A.{c} (0 ms)\n" for c in "cd")
 # Between it and the shell that makes things beside is timeout(1).
-GRANDPARENT = "$(cut -d' ' -f4 /proc/$PPID/stat)"
+KILL_SHELL = ("import os\nwith open(f'/proc/{os.getppid()}/stat') as f:\n"
+              "    os.kill(int(f.read().split()[3]), 9)\n")
 TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
 TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
 
@@ -51,8 +52,8 @@ CASES = {
         "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
         r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),
     "what is made beside is killed": (
-        "tidy", {"run-clang-tidy": f"#!/bin/sh\nkill -9 {GRANDPARENT}\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
-    "what is made beside fails": ("tidy", {"run-clang-tidy": "#!/bin/sh\nexit 3\n"}, {}, 1, r"\n0 passed, 1 failed\n$"),
+        "tidy", {}, {"scripts/lab/tidy.py": KILL_SHELL}, 1, r"\n0 passed, 1 failed\n$"),
+    "what is made beside fails": ("tidy", {}, {"scripts/lab/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
 }
 
 

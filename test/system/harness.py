@@ -28,6 +28,13 @@ class Skip(Exception):
     """This machine cannot run the scenario; says why."""
 
 
+def need(lack):
+    """Skips the scenario where the machine lacks something; lack: what, or None. Only a question that
+    the program under test does not answer may be asked so."""
+    if lack is not None:
+        raise Skip(lack)
+
+
 @dataclass
 class Context:
     """What the scenarios run with; seconds: of the long ones."""

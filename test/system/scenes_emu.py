@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from harness import LabError, Skip, one_line, perf, scenario, sh
+from harness import LabError, need, one_line, perf, scenario, sh
 from lab import net
 from lab.box import ADDR, Box, element, kernel_box, kernels
 from lab.daemon import Daemon, af_xdp, memif
@@ -167,14 +167,10 @@ def schedule(lab, context):
 
 @scenario("the box on AF_XDP", netns=True)
 def xdp(lab, context):
+    need(net.lack_xdp())
     spaces, ns = kernels(lab)
-    try:
-        box = Box(lab, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
-                  "delay 5ms", "delay 5ms", ("--packets", "4096"), ns=ns)
-    except LabError as problem:
-        if re.search(r"af_xdp|xsk|xdp", str(problem), re.IGNORECASE):
-            raise Skip("this kernel or this DPDK has no AF_XDP on veth") from None
-        raise
+    box = Box(lab, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
+              "delay 5ms", "delay 5ms", ("--packets", "4096"), ns=ns)
     times = ping_times(spaces["left"], ADDR["right"][0])
     if len(times) != 20 or min(times) < 10:
         raise LabError(f"{times}")
@@ -183,14 +179,10 @@ def xdp(lab, context):
 
 @scenario("the box on TAP devices", netns=True)
 def tap(lab, context):
+    need(net.lack_tap())
     ns = net.namespace(lab, "box")
-    try:
-        box = Box(lab, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
-                  "delay 5ms", ("--packets", "4096"), ns=ns)
-    except LabError as problem:
-        if "tun" in str(problem):
-            raise Skip("this kernel has no TAP devices") from None
-        raise
+    box = Box(lab, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
+              "delay 5ms", ("--packets", "4096"), ns=ns)
     sides = {}
     for number, side in enumerate(("left", "right")):
         sides[side] = net.namespace(lab, side)

@@ -4,7 +4,7 @@ import os
 import re
 import time
 
-from harness import LabError, Skip, perf, scenario, sh
+from harness import LabError, Skip, need, perf, scenario, sh
 from lab import net
 from lab.daemon import Daemon, af_packet
 from lab.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
@@ -35,12 +35,8 @@ def jumbo_packet_sockets(lab, context):
 
 @scenario("AF_XDP on veth", netns=True)
 def xdp_sockets(lab, context):
-    try:
-        a, b = veth_pair(lab, context.build, xdp=True)
-    except LabError as problem:
-        if re.search(r"af_xdp|xsk|xdp", str(problem), re.IGNORECASE) and "ended" in str(problem):
-            raise Skip("this kernel or this DPDK has no AF_XDP on veth") from None
-        raise
+    need(net.lack_xdp())
+    a, b = veth_pair(lab, context.build, xdp=True)
     perf(b, a, ADDR_B, "-t", "2")
     a.stop()
     b.stop()
