@@ -108,9 +108,9 @@ struct sluice_completion {
     uint64_t user; /* of the submission */
     uint64_t len;  /* bytes moved */
     struct sluice_conn *conn;
-    int status; /* 0 or negative errno; -ENODATA: the peer sends no more;
+    int status; /* 0 or negative errno; -ENODATA: the peer shut down and all has come;
                    -ETIMEDOUT: peer silent; -ECONNREFUSED: nobody receives there;
-                   -ECONNRESET: the peer gave up; -EMSGSIZE: buffer too short;
+                   -ECONNRESET: the peer gave up, or died; -EMSGSIZE: buffer too short;
                    -ECANCELED; -EHOSTUNREACH: no such neighbour; -ESHUTDOWN: the
                    peer's daemon stopped; -ENOTCONN: our daemon is gone */
     enum sluice_op op;

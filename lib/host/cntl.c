@@ -63,9 +63,10 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
 static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     bool end = v->h.flags & WIRE_END;
+    bool aborts = end && v->end != WIRE_END_NONE; /* its WCLOSE would say that all was sent */
 
     c->end_seen = c->end_seen || end;
-    if ((v->h.flags & WIRE_WCLOSE) && !c->rx.closing &&
+    if ((v->h.flags & WIRE_WCLOSE) && !aborts && !c->rx.closing &&
         vt_receiver_close(&c->rx, v->close_request)) {
         conn_has_completion(h, c);
         conn_want(h, c, WANT_CNTL);
@@ -75,6 +76,7 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
         /* it reads no more although we had more to say */
         if (!vt_sender_all_acked(&c->tx) || !c->tx.closing) {
             vt_sender_abort(&c->tx, -EPIPE);
+            c->tx.closing = true; /* nothing follows, and the reader does not mind */
             conn_want(h, c, WANT_CNTL);
         }
         conn_has_completion(h, c);

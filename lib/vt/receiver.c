@@ -439,6 +439,8 @@ void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen)
 
 void vt_receiver_abort(struct vt_receiver *r, int status)
 {
+    if (!vt_receiver_all_done(r))
+        r->closing = false; /* "no more" would be taken for "that was all" */
     r->over = true;
     r->over_status = status;
 }

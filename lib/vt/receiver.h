@@ -138,7 +138,8 @@ uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_ref
 /* The peer has seen our CNTL number cntl_seen. */
 void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen);
 
-/* Nothing more will be placed: what is outstanding completes with status. */
+/* Nothing more will be placed: what is outstanding, and what is posted later, completes with
+ * status. A last request that was announced counts no more, unless all before it has come. */
 void vt_receiver_abort(struct vt_receiver *r, int status);
 
 /* Takes the next completion, in order. */

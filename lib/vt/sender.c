@@ -68,7 +68,7 @@ int vt_sender_post(struct vt_sender *s, const struct vt_send *op)
 {
     uint64_t len = op->pieces[0].len + op->pieces[1].len;
 
-    if (s->closing)
+    if (s->closing || s->aborted)
         return -EPIPE;
     if (s->tail - s->base > s->mask)
         return -ENOBUFS;
@@ -388,7 +388,7 @@ void vt_sender_abort(struct vt_sender *s, int status)
             request_at(s, s->una)->status = status;
     span_set_clear(&s->repeat);
     s->ack = s->next = s->sent = pos_make(s->tail, 0);
-    s->closing = true;
+    s->aborted = true;
     s->backlog_bytes = 0;
     s->ask_at = TIME_NEVER;
 }

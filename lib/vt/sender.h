@@ -60,6 +60,7 @@ struct vt_sender {
     uint32_t unit_bytes;    /* for requests that start now */
     bool go_back_n;
     bool closing;           /* no further requests: the last unit carries WCLOSE */
+    bool aborted;           /* what was outstanding has failed: no further requests either */
     bool closed;            /* and the peer confirmed that it has them all: RCLOSE */
     uint64_t packet;        /* next packet number */
     uint64_t backlog_bytes; /* posted, not sent once */
@@ -105,7 +106,7 @@ void vt_sender_init(struct vt_sender *s, const struct vt_sender_config *cfg);
  * anything was sent. */
 void vt_sender_set_initial(struct vt_sender *s, uint32_t initial_request);
 
-/* Queues a request: 0, -ENOBUFS (depth are outstanding), -EMSGSIZE, -EPIPE (closing). */
+/* Queues a request: 0, -ENOBUFS (depth are outstanding), -EMSGSIZE, -EPIPE (closing, aborted). */
 int vt_sender_post(struct vt_sender *s, const struct vt_send *op);
 
 /* Describes the next unit to send, without taking it: repeats first. False: nothing may go. */
@@ -125,7 +126,8 @@ bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t 
 /* True if the ACK-request timer has expired: send CNTL with SREQ. Arms it again, doubled. */
 bool vt_sender_ask(struct vt_sender *s, uint64_t now, uint64_t ask_tsc);
 
-/* Fails everything that is outstanding with status. */
+/* Fails everything that is outstanding with status. That is no orderly end: `closing` stays what it
+ * was. */
 void vt_sender_abort(struct vt_sender *s, int status);
 
 /* Everything posted is acknowledged. */

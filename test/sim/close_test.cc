@@ -268,6 +268,61 @@ TEST_F(Close, AbortByPeerInEveryState)
         }
 }
 
+// A real sender gives up: whatever its peer waits for ends with that reason, with and without
+// requests under way, and in no case with "no more".
+TEST_F(Close, AnAbortIsNoOrderlyEnd)
+{
+    for (wire_end end : {WIRE_END_ABORT, WIRE_END_SHUTDOWN})
+        for (int under_way = 0; under_way < 3; under_way++) {
+            const int status_of = end == WIRE_END_ABORT ? -ECONNRESET : -ESHUTDOWN;
+            SCOPED_TRACE(testing::Message() << wire_end_name(end) << " " << under_way);
+            Pair p({});
+            p.open();
+            for (int i = 0; i < 5; i++)
+                p.recv(100000);
+            p.send(100000);
+            p.send(1);
+            ASSERT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; }))
+                << p.state();
+            if (under_way > 0)
+                p.send(100000);
+            if (under_way == 2)
+                p.shutdown(0);
+            p.wait(under_way == 0 ? kMs : 60000);
+            host_close(p.a(), p.conn[0], end, world_now(p.w));
+            ASSERT_TRUE(p.run([&] { return p.recvs[1][4].done; })) << p.state();
+            p.recv(1); // and what is asked for later
+            ASSERT_TRUE(p.run([&] { return p.recvs[1][5].done; })) << p.state();
+            for (int i = 0; i < 6; i++)
+                EXPECT_EQ(p.recvs[1][i].status, i < 2 ? 0 : status_of) << i;
+            host_close(p.b(), p.conn[1], WIRE_END_ABORT, world_now(p.w));
+            EXPECT_TRUE(p.run([&] { return p.all_free(); })) << p.state();
+        }
+}
+
+// What the host says when its application gives up: END and why, and not that all has been sent.
+TEST_F(Close, AnAbortSaysNoWclose)
+{
+    for (bool shut : {false, true}) {
+        Peer p;
+        p.open_by_host();
+        p.posted++;
+        p.say(p.state());
+        p.post_send(10, 5);
+        p.run(kMs);
+        if (shut)
+            p.shutdown(9);
+        p.run(kMs);
+        host_close(p.h(), p.conn, WIRE_END_ABORT, p.now());
+        p.run(kMs);
+        ASSERT_EQ(p.heard_flags(WIRE_END), 1u);
+        EXPECT_EQ(p.last_cntl()->end, WIRE_END_ABORT);
+        EXPECT_EQ(p.last_cntl()->h.flags & WIRE_WCLOSE, shut ? WIRE_WCLOSE : 0);
+        p.say(p.state(WIRE_END));
+        EXPECT_TRUE(p.until([&] { return p.is_free(); }));
+    }
+}
+
 // All orders in which a peer may say its three flags, with our own WCLOSE before, between or after.
 TEST_F(Close, EveryOrder)
 {
