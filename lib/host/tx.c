@@ -288,6 +288,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         m[n] = unit_build(h, c, &u);
         if (m[n] == NULL) {
             *stuck = true;
+            allowance_give(c, WIRE_DATA_BYTES + u.len);
             conn_has_data(h, c);
             break;
         }

@@ -42,6 +42,38 @@ TEST(Repair, CntlWaitsForAnMbuf)
     EXPECT_EQ(p.last_cntl()->seq, seq + 1);
 }
 
+// DATA for which there is no mbuf cost nothing: neither packet numbers, which count up one by one
+// on the wire, nor what may be said to a peer that has yet to show where it is.
+TEST(Repair, DataWaitForAnMbuf)
+{
+    Peer p;
+    rte_mempool *pool = Pools::get().head;
+    std::vector<rte_mbuf *> held;
+
+    p.accept();
+    p.say_first();
+    p.run(kMs);
+    p.host_key = 0;                  // it goes on speaking EARLY
+    for (uint32_t i = 0; i < 4; i++) // of which the host may say as many bytes
+        p.say_data(p.initial + i, 0, 1000, 1400);
+    p.run(kMs);
+    held.resize(rte_mempool_avail_count(pool));
+    ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool, held.data(), static_cast<unsigned>(held.size())), 0);
+    for (uint64_t i = 0; i < 3; i++)
+        p.post_send(500, 5 + i);
+    p.run(10 * kMs);
+    EXPECT_GT(p.counter("tx_no_mbuf"), 10u);
+    EXPECT_EQ(p.heard_type(WIRE_DATA), 0u);
+    rte_pktmbuf_free_bulk(held.data(), static_cast<unsigned>(held.size()));
+    p.run(kMs);
+    std::vector<uint64_t> numbers;
+    for (const Heard &x : p.heard)
+        if (x.type == WIRE_DATA)
+            numbers.push_back(x.data.packet);
+    EXPECT_EQ(numbers, (std::vector<uint64_t>{0, 1, 2}));
+    p.close();
+}
+
 // A peer that sends nothing is asked for what is missing less and less often, however short the
 // way to it is; once it sends again, at once.
 TEST(Repair, NaksBackOffWhileNoDataCome)
