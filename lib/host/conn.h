@@ -82,6 +82,13 @@ struct conn_link {
     bool queued;
 };
 
+/* Positions that ack must reach for an answer: the first of those asked for, and the last. Ones
+ * between are answered with the last, or by the CNTL that follows the end of their request. */
+struct conn_asked {
+    uint64_t first, last;
+    bool due;
+};
+
 /* The path of a connection, which did not limit it, looks bad. */
 struct conn_alarm {
     bool on, lossy;     /* because much was lost */
@@ -135,8 +142,8 @@ struct conn {
     uint64_t echo_at;                        /* when it was sent */
     uint64_t peer_time_ns, peer_time_at;     /* newest time_ns of the peer, and when it came */
     uint64_t data_at;                        /* when the newest DATA came */
-    uint64_t dreq_pos, pack_pos;
-    bool dreq_due, pack_due, rx_since_cntl;
+    struct conn_asked dreq, pack;
+    bool rx_since_cntl;
 
     uint64_t heard_at;  /* last packet from the peer */
     uint64_t nak_data;  /* data_at when gaps were last asked for */

@@ -111,6 +111,23 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     conn_round_trip(h, c, sample, pause > sample / PAUSE_SHARE);
 }
 
+static void asked_add(struct conn_asked *a, uint64_t pos)
+{
+    a->first = a->due ? seq64_min(a->first, pos) : pos;
+    a->last = a->due ? seq64_max(a->last, pos) : pos;
+    a->due = true;
+}
+
+/* True if ack has reached the first position. The last one may still be due then. */
+static bool asked_reached(struct conn_asked *a, uint64_t ack)
+{
+    if (!a->due || seq64_before(ack, a->first))
+        return false;
+    a->first = a->last;
+    a->due = seq64_before(ack, a->last);
+    return true;
+}
+
 /* What the unit's flags ask for, now or once all before it has come. */
 static uint8_t flags_take(struct conn *c, const struct wire_data *d)
 {
@@ -119,23 +136,16 @@ static uint8_t flags_take(struct conn *c, const struct wire_data *d)
     uint8_t want = d->h.flags & WIRE_SREQ ? WANT_CNTL | WANT_FORCE : 0;
 
     if (d->h.flags & WIRE_DREQ) {
-        c->dreq_pos = end;
-        c->dreq_due = true;
+        asked_add(&c->dreq, end);
         if (!span_set_empty(&c->rx.gaps))
             want |= WANT_CNTL | WANT_FORCE;
     }
-    if (d->h.flags & WIRE_PACK) {
-        c->pack_pos = end;
-        c->pack_due = true;
-    }
-    if (c->dreq_due && !seq64_before(ack, c->dreq_pos)) {
-        c->dreq_due = false;
+    if (d->h.flags & WIRE_PACK)
+        asked_add(&c->pack, end);
+    if (asked_reached(&c->dreq, ack))
         want |= WANT_CNTL;
-    }
-    if (c->pack_due && !seq64_before(ack, c->pack_pos)) {
-        c->pack_due = false;
+    if (asked_reached(&c->pack, ack))
         want |= WANT_CNTL | WANT_PACK;
-    }
     return want;
 }
 
@@ -200,10 +210,10 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     publish(c);
     seen_sample(h, c, d->cntl_seen);
-    bool last = c->dreq_due || (d->h.flags & WIRE_DREQ);
+    bool last = c->dreq.due || (d->h.flags & WIRE_DREQ);
     uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
 
-    counter_set(&c->pub.rx_ended, last && !c->dreq_due);
+    counter_set(&c->pub.rx_ended, last && !c->dreq.due);
     if (!flight_told(c))
         want |= WANT_CNTL;
     grant_wake(h, c);

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
+
+#include <rte_common.h>
 
 #include "base/check.h"
 #include "base/clock.h"
 
 #define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
-#define TOLERANCE_MAX      4096u
-#define MARK_NOW           0u /* a gap with this mark waits for no further packets */
+#define TOLERANCE_MAX      VT_WINDOW
+#define TOLERANCE_REPAIRS  16u /* RFC 8985, section 6.2: recoveries that a window persists */
+#define MARK_NOW           0u  /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
 {
@@ -145,21 +149,40 @@ bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d)
     return b->unit_bytes != 0 && b->unit_bytes != d->unit_bytes;
 }
 
+static bool number_came(const struct vt_receiver *r, uint64_t packet)
+{
+    return r->came[packet % VT_WINDOW / 64] >> packet % 64 & 1;
+}
+
+/* The newest numbers now end before `packet`: those passed over have not come. */
+static void window_move(struct vt_receiver *r, uint64_t packet)
+{
+    if (packet - r->packet_end >= VT_WINDOW)
+        memset(r->came, 0, sizeof r->came);
+    else
+        for (uint64_t n = r->packet_end; n != packet; n++)
+            r->came[n % VT_WINDOW / 64] &= ~(1ull << n % 64);
+}
+
 /* Counts packet numbers: holes are losses until the late packet turns up. */
 static void packet_count(struct vt_receiver *r, uint64_t packet)
 {
-    r->packets++;
     if (packet >= r->packet_end) {
         if (packet > r->packet_end && !r->recovering) {
             r->recovering = true;
             r->run_seq = 0;
             r->loss_runs++;
         }
+        window_move(r, packet);
         r->lost += packet - r->packet_end;
         r->packet_end = packet + 1;
-    } else if (r->lost > 0) {
+    } else if (r->packet_end - packet > VT_WINDOW || number_came(r, packet)) {
+        return;
+    } else {
         r->lost--;
     }
+    r->came[packet % VT_WINDOW / 64] |= 1ull << packet % 64;
+    r->packets++;
 }
 
 /* After a packet: is all repaired? */
@@ -173,22 +196,40 @@ static void recovery_check(struct vt_receiver *r)
         r->clean++;
 }
 
-/* A unit that was asked for. An original: this path reorders, wait for it next time. */
+/* A repeat filled a gap that was asked for when `mark` was the next packet number. */
+static void tolerance_repaired(struct vt_receiver *r, uint64_t mark)
+{
+    if (mark < r->repair_end)
+        return; /* in the round trip of the one before */
+    r->repair_end = r->packet_end;
+    if (++r->repairs < TOLERANCE_REPAIRS)
+        return;
+    r->tolerance = r->reached;
+    r->reached = r->repairs = 0;
+}
+
+/* A unit of a gap. One that is an original, and only late, shows how far this path reorders. */
 static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint64_t now)
 {
     struct span *gap = span_find(&r->gaps, pos);
 
-    if (gap == NULL || gap->stamp == 0)
+    if (gap == NULL)
         return;
     if (packet >= gap->mark) {
+        if (gap->stamp == 0)
+            return;
         r->repeat_pos = pos;
         r->repeat_at = now;
+        tolerance_repaired(r, gap->mark);
         return;
     }
-    uint64_t distance = r->packet_end - 1 - packet;
+    uint32_t distance = (uint32_t)RTE_MIN(r->packet_end - 1 - packet, (uint64_t)TOLERANCE_MAX);
 
-    if (distance > r->tolerance)
-        r->tolerance = distance < TOLERANCE_MAX ? (uint32_t)distance : TOLERANCE_MAX;
+    r->reached = RTE_MAX(r->reached, distance);
+    if (gap->stamp != 0 && distance > r->tolerance) { /* it was asked for in vain */
+        r->tolerance = distance;
+        r->repairs = 0;
+    }
 }
 
 /* Refusals from this request on are judged anew. */

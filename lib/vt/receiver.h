@@ -17,7 +17,16 @@
  * NAK: a gap is asked for at once, or, once reordering was seen, when packets that many later have
  * arrived; again `again_tsc` (a round trip and its spread) after that, or after the newest repeat
  * from before it came, never sooner: repeats come in order, so it is still on its way, or waits for
- * its turn. Owned by one worker.
+ * its turn.
+ *
+ * Reordering: `tolerance` grows at once to the distance over which a unit was late. After
+ * TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to the longest distance
+ * seen meanwhile, 0 if there was none: the persistence of RACK's reordering window (RFC 8985,
+ * section 6.2, step 4).
+ *
+ * Losses are counted by packet number: packets + lost = packet_end. A number that comes twice (the
+ * network doubled it) counts once; one that is more than VT_WINDOW numbers late stays lost. Owned
+ * by one worker.
  */
 #ifndef SLUICE_VT_RECEIVER_H
 #define SLUICE_VT_RECEIVER_H
@@ -28,6 +37,8 @@
 #include "base/seq.h"
 #include "base/span.h"
 #include "wire/packet.h"
+
+#define VT_WINDOW 4096u /* packet numbers remembered (512 B): a power of 2 */
 
 struct vt_buffer {
     uint8_t *data;
@@ -64,16 +75,20 @@ struct vt_receiver {
     uint32_t close_request;
     bool over; /* nothing more is placed; what waits completes with over_status */
     int32_t over_status;
-    uint64_t packet_end; /* highest packet number seen + 1 */
-    uint64_t repeat_pos; /* the newest repeat that filled a gap, */
-    uint64_t repeat_at;  /* and when it came; 0: never */
-    uint64_t packets;    /* received, duplicates too */
-    uint64_t lost;       /* packet numbers missing */
+    uint64_t packet_end;           /* highest packet number seen + 1 */
+    uint64_t repeat_pos;           /* the newest repeat that filled a gap, */
+    uint64_t repeat_at;            /* and when it came; 0: never */
+    uint64_t packets;              /* packet numbers that came, repeated units too */
+    uint64_t lost;                 /* and those before packet_end that did not */
+    uint64_t came[VT_WINDOW / 64]; /* bit n mod VT_WINDOW: number n of the newest VT_WINDOW came */
     bool recovering;     /* packets were found missing, the peer has not heard of it yet */
     uint32_t run_seq;    /* CNTL that first said so; 0: none yet */
     uint64_t loss_runs;  /* times that began */
     uint64_t clean;      /* packets received while it was not so */
     uint32_t tolerance;  /* packets of reordering to wait for before a NAK */
+    uint32_t reached;    /* the longest such distance since it was last set anew, */
+    uint32_t repairs;    /* and round trips since then in which repeats filled gaps; */
+    uint64_t repair_end; /* a gap asked for before this packet number is of the newest of them */
     struct wire_refused refused[WIRE_REFUSED_MAX];
     uint32_t refused_seq[WIRE_REFUSED_MAX]; /* CNTL that first said so; 0: none yet */
     uint32_t refused_count;

@@ -74,6 +74,67 @@ TEST(Repair, DataWaitForAnMbuf)
     p.close();
 }
 
+// CNTL packets with these flags that were heard since the n-th frame.
+size_t told(const Peer &p, size_t from, uint8_t flags)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < p.heard.size(); i++)
+        n += p.heard[i].type == WIRE_CNTL && (p.heard[i].cntl.h.flags & flags) == flags;
+    return n;
+}
+
+// Two requests wait for their provisional ACK: the first one gets it when all before it has come,
+// and the second one after it.
+TEST(Repair, EachProvisionalAckIsGiven)
+{
+    Peer p;
+
+    p.open_to_host();
+    p.post_recv(5000, 1);
+    p.post_recv(5000, 2);
+    p.run(10 * kMs);
+    for (uint32_t u : {0, 2})
+        p.say_data(p.initial, u, 5000, 1000, u == 2 ? WIRE_PACK : 0);
+    for (uint32_t u : {0, 2})
+        p.say_data(p.initial + 1, u, 5000, 1000, u == 2 ? WIRE_PACK : 0);
+    p.run(200 * kUs);
+    EXPECT_EQ(told(p, 0, WIRE_PACK), 0u);
+    size_t from = p.heard.size();
+    p.say_data(p.initial, 1, 5000, 1000);
+    p.run(20 * kUs);
+    EXPECT_EQ(told(p, from, WIRE_PACK), 1u);
+    for (uint32_t u : {3, 4})
+        p.say_data(p.initial, u, 5000, 1000);
+    p.run(200 * kUs);
+    from = p.heard.size();
+    p.say_data(p.initial + 1, 1, 5000, 1000);
+    p.run(20 * kUs);
+    EXPECT_EQ(told(p, from, WIRE_PACK), 1u);
+}
+
+// A DREQ that was overtaken by a later one does not take its place.
+TEST(Repair, ALaterDreqOutlivesAnEarlierOne)
+{
+    Peer p;
+
+    p.open_to_host();
+    p.post_recv(9000, 1);
+    p.run(10 * kMs);
+    p.say(p.state()); // late, so that round trips seem long, and no NAK is due all the while
+    for (uint32_t u : {0, 1, 4})
+        p.say_data(p.initial, u, 9000, 1000, u == 4 ? WIRE_DREQ : 0);
+    p.run(200 * kUs);
+    size_t from = p.heard.size();
+    p.say_data(p.initial, 2, 9000, 1000, WIRE_DREQ);
+    p.run(20 * kUs);
+    EXPECT_EQ(told(p, from, 0), 1u);
+    from = p.heard.size();
+    p.say_data(p.initial, 3, 9000, 1000);
+    p.run(20 * kUs);
+    EXPECT_EQ(told(p, from, 0), 1u) << "all before the later one has come, too";
+}
+
 // A peer that sends nothing is asked for what is missing less and less often, however short the
 // way to it is; once it sends again, at once.
 TEST(Repair, NaksBackOffWhileNoDataCome)

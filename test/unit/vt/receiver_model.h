@@ -39,7 +39,8 @@ struct ReceiverModel {
     uint32_t tail = 0;              /* posted */
     std::vector<uint32_t> refusals; /* each by the CNTL that said so first; 0: none yet */
     uint64_t edge = 0, announced = 0, packet_end = 0, tolerance = 0;
-    uint64_t asked_at = 0, asked_end = 0; /* go-back-N */
+    uint64_t reached = 0, repairs = 0, repair_end = 0; /* what lets it shrink */
+    uint64_t asked_at = 0, asked_end = 0;              /* go-back-N */
     uint64_t repeat_pos = 0, repeat_at = 0;
     uint64_t bytes = 0, placed = 0;
 
@@ -128,13 +129,32 @@ struct ReceiverModel {
     {
         const ModelUnit &u = at(pos);
 
-        if (!u.known || u.got || u.asked == 0)
+        if (!u.known || u.got)
             return;
         if (packet < u.mark) {
-            tolerance = std::max(tolerance, packet_end - 1 - packet);
-        } else {
+            uint64_t distance = packet_end - 1 - packet;
+
+            reached = std::max(reached, distance);
+            if (u.asked != 0 && distance > tolerance) {
+                tolerance = distance;
+                repairs = 0;
+            }
+        } else if (u.asked != 0) {
             repeat_pos = pos;
             repeat_at = now;
+            repaired(u.mark);
+        }
+    }
+
+    /* A recovery is what repairs gaps that were asked for in one round trip. */
+    void repaired(uint64_t mark)
+    {
+        if (mark < repair_end)
+            return;
+        repair_end = packet_end;
+        if (++repairs == 16) {
+            tolerance = reached;
+            reached = repairs = 0;
         }
     }
 

@@ -191,6 +191,65 @@ TEST_F(Receiver, ToleranceGrowsToTheDistanceSeen)
     EXPECT_EQ(naks(4), 1u) << "three packets later";
 }
 
+/* RFC 8985, section 6.2: what was learnt of reordering is kept for 16 recoveries. */
+TEST_F(Receiver, ToleranceShrinksOnceRepeatsFillGaps)
+{
+    uint32_t next = 0;
+    auto lose = [&](bool asked_at_once) { /* one unit, whose repeat comes a round trip later */
+                                          unit(0, next + 1, 4000, 1);
+                                          EXPECT_EQ(naks(now += 10000), asked_at_once ? 1u : 0u)
+                                              << next;
+                                          if (!asked_at_once) {
+                                              EXPECT_EQ(naks(now, true), 1u);
+                                          }
+                                          unit(0, next + 2, 4000, 1);
+                                          EXPECT_EQ(unit(0, next, 4000, 1), VT_PLACE) << next;
+                                          next += 3;
+    };
+    auto reorder = [&](uint32_t distance, bool asked) {
+        struct wire_data late = data(0, next, 4000, 1);
+
+        for (uint32_t u = 1; u <= distance; u++)
+            unit(0, next + u, 4000, 1);
+        if (asked) {
+            EXPECT_EQ(naks(now += 10000), 1u);
+        }
+        EXPECT_EQ(take(late), VT_PLACE);
+        next += distance + 1;
+    };
+
+    post(4000);
+    reorder(3, true);
+    EXPECT_EQ(r.tolerance, 3u);
+    for (int i = 0; i < 16; i++)
+        lose(false);
+    EXPECT_EQ(r.tolerance, 3u) << "in which that reordering was";
+    for (int i = 0; i < 8; i++)
+        lose(false);
+    reorder(2, false);
+    for (int i = 0; i < 8; i++)
+        lose(false);
+    EXPECT_EQ(r.tolerance, 2u) << "the most seen since";
+    for (int i = 0; i < 16; i++)
+        lose(false);
+    EXPECT_EQ(r.tolerance, 0u);
+    lose(true);
+}
+
+/* Several gaps that are repaired in one round trip are one recovery. */
+TEST_F(Receiver, ToleranceCountsRoundTrips)
+{
+    start(8, 64);
+    post(4000);
+    r.tolerance = 5;
+    for (uint32_t u = 1; u < 80; u += 2)
+        unit(0, u, 4000, 1);
+    EXPECT_GT(naks(now += 10000), 20u);
+    for (uint32_t u = 0; u < 60; u += 2)
+        unit(0, u, 4000, 1);
+    EXPECT_EQ(r.tolerance, 5u);
+}
+
 TEST_F(Receiver, ARepeatTeachesNoTolerance)
 {
     post();
@@ -473,6 +532,54 @@ TEST_F(Receiver, LossesAreCountedUntilTheLateOnesCome)
     EXPECT_EQ(r.lost, 4u);
     EXPECT_EQ(r.packets, 3u);
     EXPECT_EQ(r.packet_end, 7u);
+}
+
+/* Only a number that had not come can turn up late. */
+TEST_F(Receiver, ADoubledPacketIsNoLateOne)
+{
+    post();
+    struct wire_data first = data(0, 0);
+
+    take(first);
+    packet += 4;
+    unit(0, 5);
+    EXPECT_EQ(r.lost, 4u);
+    for (int i = 0; i < 5; i++)
+        EXPECT_EQ(take(first), VT_DUPLICATE);
+    EXPECT_EQ(r.lost, 4u);
+    EXPECT_EQ(r.packets, 2u);
+    struct wire_data late = data(0, 1);
+
+    late.packet = 1;
+    take(late);
+    take(late);
+    EXPECT_EQ(r.lost, 3u);
+    EXPECT_EQ(r.packets + r.lost, r.packet_end);
+}
+
+TEST_F(Receiver, NumbersAreRememberedForAWindow)
+{
+    post();
+    struct wire_data d = data(0, 0);
+
+    d.packet = 10000;
+    take(d);
+    EXPECT_EQ(r.lost, 10000u);
+    d.packet = 10001 - VT_WINDOW;
+    take(d);
+    take(d);
+    EXPECT_EQ(r.lost, 9999u);
+    d.packet--;
+    take(d);
+    EXPECT_EQ(r.lost, 9999u) << "too late";
+    d.packet = 10000 + VT_WINDOW - 1; /* 10000 is the oldest one now */
+    take(d);
+    d.packet = 10001;
+    take(d);
+    d.packet = 10000;
+    take(d);
+    EXPECT_EQ(r.lost, 9999u + VT_WINDOW - 3);
+    EXPECT_EQ(r.packets + r.lost, r.packet_end);
 }
 
 TEST_F(Receiver, GoingBackAsksOnceARoundTrip)
