@@ -45,7 +45,7 @@ struct direction {
 struct cable {
     struct cable_config cfg;
     struct direction dir[2];
-    uint64_t now; /* never goes back, whatever the TSC of this core or another says */
+    uint64_t now, ahead; /* clock_steady(), whatever the TSC of this core or another says */
     uint64_t last_run, keep_cycles;
     struct rte_ring *rings[4]; /* rx and tx of each made port */
     bool made[2];
@@ -190,10 +190,7 @@ uint16_t cable_port(const struct cable *w, unsigned int end)
 
 static inline uint64_t now_read(struct cable *w)
 {
-    uint64_t now = rte_rdtsc();
-
-    w->now = RTE_MAX(w->now, now);
-    return w->now;
+    return clock_steady(&w->ahead, &w->now, w->ahead, rte_rdtsc());
 }
 
 /* Control wants another path: the old one goes on until it is empty. */

@@ -6,6 +6,8 @@
 
 #include <rte_cycles.h>
 
+#include "base/clock.h"
+
 #define NS_IN_S    1000000000ull
 #define MEASURE_NS 100000000ull
 #define TRIES      64
@@ -21,6 +23,16 @@ static uint64_t read_ns(clockid_t clock)
 
     clock_gettime(clock, &ts);
     return (uint64_t)ts.tv_sec * NS_IN_S + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_now(void)
+{
+    static uint64_t ahead;
+    static __thread uint64_t last;
+    uint64_t then = __atomic_load_n(&ahead, __ATOMIC_RELAXED);
+
+    rte_compiler_barrier();
+    return clock_steady(&ahead, &last, then, rte_rdtsc());
 }
 
 uint64_t clock_monotonic_ns(void)

@@ -9,10 +9,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
-
 #include "base/clock.h"
 #include "base/counter.h"
+#include "common/clock.h"
 #include "sluiced/errand.h"
 #include "sluiced/links.h"
 #include "sluiced/notify.h"
@@ -169,7 +168,7 @@ static void control_tick(struct control *c)
 {
     uint32_t i;
 
-    c->now = rte_rdtsc();
+    c->now = clock_now();
     read_port_stats(c);
     for (i = 0; i < c->d->n_ports; i++) {
         read_workers(c, i);
@@ -244,7 +243,7 @@ static int control_open(struct control *c)
 static void client_heard(struct control *c)
 {
     sessions_poll(c->d->sessions);
-    c->work_at = rte_rdtsc();
+    c->work_at = clock_now();
     if (c->rests && timer_set(c, false) == 0)
         c->rests = false;
 }
@@ -275,7 +274,7 @@ static void control_loop(struct control *c, enum say_exit *rc)
 
 enum say_exit control_run(struct daemon *d)
 {
-    struct control c = {.d = d, .epoll = -1, .timer = -1, .now = rte_rdtsc()};
+    struct control c = {.d = d, .epoll = -1, .timer = -1, .now = clock_now()};
     enum say_exit rc = EXIT_OK;
     uint32_t i;
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 
 #include "base/clock.h"
 #include "base/line.h"
+#include "common/clock.h"
 
 #define RINGS_MAX      160
 #define NAME_MAX_BYTES 96
@@ -98,7 +98,7 @@ static int file_open(void)
 static void say_all(int signal_number)
 {
     int fd = file_open();
-    uint64_t now = rte_rdtsc();
+    uint64_t now = clock_now();
     char text[LINE_BYTES + sizeof crash.path];
     struct line l = {text, text + sizeof text - 1};
 

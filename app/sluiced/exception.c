@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
 #include "base/counter.h"
+#include "common/clock.h"
 #include "common/hush.h"
 #include "sluiced/tap.h"
 
@@ -201,7 +201,7 @@ void exception_put(struct exception_lane *e, struct rte_mbuf **m, uint32_t n)
 /* So that all of this takes its part of the time, and no more. */
 static uint64_t next_due(const struct exception_lane *e, uint64_t began, uint64_t n)
 {
-    uint64_t now = rte_rdtsc();
+    uint64_t now = clock_now();
 
     return now + (n > 0 ? (EXCEPTION_PART - 1) * (now - began) : e->gap_cycles);
 }
@@ -214,7 +214,7 @@ uint32_t exception_give(struct exception_lane *e, bool busy)
 
     if (n == 0)
         return 0;
-    began = rte_rdtsc();
+    began = clock_now();
     if (busy && began < e->give_due)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -243,7 +243,7 @@ uint32_t exception_give(struct exception_lane *e, bool busy)
 
 uint16_t exception_take(struct exception_lane *e, struct rte_mbuf **m, bool busy)
 {
-    uint64_t began = rte_rdtsc(), bytes = 0;
+    uint64_t began = clock_now(), bytes = 0;
     uint16_t n;
 
     if (began < e->take_due)

@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf_dyn.h>
 #include <rte_prefetch.h>
 
 #include "base/counter.h"
+#include "common/clock.h"
 
 #define QUIET_CLEANUP 32 /* iterations without TX after which a NIC is asked to let go */
 
@@ -54,7 +54,7 @@ static uint32_t lane_receive(struct lane *l, uint64_t *now)
     n = rte_eth_rx_burst(l->port_id, l->queue, m, PORT_BURST);
     if (n == 0)
         return 0;
-    *now = rte_rdtsc();
+    *now = clock_now();
     for (i = 0; i < n; i++)
         rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
     counter_add(&l->counters.rx_frames, n);

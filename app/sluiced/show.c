@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "base/clock.h"
@@ -346,7 +345,7 @@ static json_t *clients_json(const struct daemon *d)
 static json_t *neigh_json(const struct daemon *d)
 {
     json_t *list = json_array();
-    uint64_t now = rte_rdtsc();
+    uint64_t now = clock_now();
 
     for (uint32_t i = 0; i < d->n_lanes; i++)
         for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++) {
@@ -393,7 +392,7 @@ void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host
  * workers overlook. */
 static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 {
-    uint64_t now = rte_rdtsc();
+    uint64_t now = clock_now();
     const char *between = "";
     struct put_file text;
 

@@ -11,8 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
-
 #include "base/check.h"
 #include "common/clock.h"
 #include "sluiced/command.h"
@@ -125,7 +123,7 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
         h.tx_time_offset = p->tx_time_offset;
         h.tx_time_flag = p->tx_time_flag;
     }
-    l->host = host_create(&h, rte_rdtsc(), why, sizeof why);
+    l->host = host_create(&h, clock_now(), why, sizeof why);
     if (l->host == NULL) {
         snprintf(err, err_len, "port %s: %s", p->cfg->name, why);
         return -ENOMEM;
@@ -222,7 +220,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     if (rc != 0)
         return rc;
     d->controls[index] =
-        host_control_create(&d->hosts[first], p->queues, rte_rdtsc(), err, err_len);
+        host_control_create(&d->hosts[first], p->queues, clock_now(), err, err_len);
     if (d->controls[index] == NULL)
         return -ENOMEM;
     start_peers(&d->config, d->controls[index]);

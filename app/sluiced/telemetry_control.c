@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-
+#include "common/clock.h"
 #include "sluiced/errand.h"
 #include "sluiced/names.h"
 #include "sluiced/put.h"
@@ -80,7 +79,7 @@ static json_t *decision_json(const struct daemon *d, const char *port,
 
     if (!put_file_open(&text))
         return NULL;
-    show_decision(text.f, port, show_cycles_ns(d, rte_rdtsc() - x->time), x);
+    show_decision(text.f, port, show_cycles_ns(d, clock_now() - x->time), x);
     return put_file_json(&text);
 }
 

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_cycles.h>
-
+#include "common/clock.h"
 #include "sluiced/crash.h"
 #include "sluiced/names.h"
 #include "sluiced/put.h"
@@ -52,7 +51,7 @@ static void ring_put(struct rows *r, const char *port, int worker, const struct 
 char *trace_show(const struct daemon *d, uint64_t uptime_ns)
 {
     struct put_file text;
-    struct rows r = {d, NULL, "", rte_rdtsc()};
+    struct rows r = {d, NULL, "", clock_now()};
 
     if (!put_file_open(&text))
         return NULL;

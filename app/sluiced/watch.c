@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <rte_cycles.h>
-
+#include "common/clock.h"
 #include "common/say.h"
 
 #define LOOK_NS 100000000
@@ -36,7 +35,7 @@ static bool control_stands(const struct daemon *d)
 /* A busy machine may keep control waiting for a moment: what lasts for two looks is said. */
 static void watch_look(struct watch *w)
 {
-    uint64_t now = rte_rdtsc();
+    uint64_t now = clock_now();
 
     if (control_stands(w->d)) {
         if (w->looks++ == 0)

@@ -5,11 +5,11 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include <rte_cycles.h>
 #include <rte_pause.h>
 
 #include "base/clock.h"
 #include "base/counter.h"
+#include "common/clock.h"
 #include "common/grace.h"
 #include "sluiced/session.h"
 
@@ -80,7 +80,7 @@ static void worker_nap(struct worker *w, uint64_t now)
     worker_sleep(w, clock_ns(&(struct clock){w->hz}, RTE_MIN(next - now, w->nap)));
     w->nap += w->nap / 8;
     counter_add(&w->naps, 1);
-    counter_add(&w->nap_total_cycles, rte_rdtsc() - now);
+    counter_add(&w->nap_total_cycles, clock_now() - now);
 }
 
 /* Nothing was done since `busy`: how to spend the time until something is. */
@@ -104,7 +104,7 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
 int worker_main(void *worker)
 {
     struct worker *w = worker;
-    uint64_t now = rte_rdtsc(), busy = now, end;
+    uint64_t now = clock_now(), busy = now, end;
 
     w->nap = w->quiet_cycles / 8;
     grace_loop(true);
@@ -114,8 +114,8 @@ int worker_main(void *worker)
         uint32_t i, did = 0;
 
         for (i = 0; i < w->n_lanes; i++)
-            did += lane_run(w->lanes[i], i == 0 ? now : rte_rdtsc());
-        end = rte_rdtsc();
+            did += lane_run(w->lanes[i], i == 0 ? now : clock_now());
+        end = clock_now();
         counter_add(&w->iterations, 1);
         if (did > 0) {
             counter_add(&w->busy_cycles, end - now);
@@ -128,7 +128,7 @@ int worker_main(void *worker)
             counter_add(&w->idle_cycles, end - now);
             worker_rest(w, idle, busy, end);
             if (idle == CONFIG_IDLE_SLEEP)
-                end = rte_rdtsc();
+                end = clock_now();
             else
                 worker_disarm(w);
         }

@@ -5,6 +5,10 @@
  * Invariant: clock_ns(c, clock_cycles(c, ns)) is within one cycle of ns, for any ns < 2^63;
  * 128-bit intermediates, so nothing overflows. cycles: u64, wraps never in practice (2^64 at
  * 4 GHz is 146 years); compare with time_before().
+ *
+ * State machines need a time that does not go back. A counter may: a virtual machine is restored or
+ * moved, or counters of cores differ. clock_steady() makes a time of it that goes on from where it
+ * stood.
  */
 #ifndef SLUICE_BASE_CLOCK_H
 #define SLUICE_BASE_CLOCK_H
@@ -39,6 +43,31 @@ static inline bool time_before(uint64_t a, uint64_t b)
 static inline uint64_t time_min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+/*
+ * The time by a counter. *ahead is what time is ahead of it, in cycles: 0 at first, raised where
+ * the counter has stepped back, the same for all threads, so that their times agree; *last is this
+ * thread's newest time. Each thread's time never goes back, whatever steps the counter makes.
+ *
+ * ahead_then: *ahead as it was read before the counter was. (Read after it, it might belong to a
+ * counter that has stepped back in between, and time would leap by that step.)
+ */
+static inline uint64_t clock_steady(uint64_t *ahead, uint64_t *last, uint64_t ahead_then,
+                                    uint64_t counter)
+{
+    uint64_t now = counter + ahead_then;
+
+    if (now < *last) {
+        uint64_t need = *last - counter, is = __atomic_load_n(ahead, __ATOMIC_RELAXED);
+
+        while (is < need && !__atomic_compare_exchange_n(ahead, &is, need, true, __ATOMIC_RELAXED,
+                                                         __ATOMIC_RELAXED))
+            continue;
+        now = counter + (is < need ? need : is);
+    }
+    *last = now;
+    return now;
 }
 
 #endif

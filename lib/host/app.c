@@ -51,7 +51,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
 {
     int family = own_family(h, &op->peer);
 
-    h->now = now;
+    host_clock(h, now);
     if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 ||
         op->service == 0 || addr_equal(&op->peer, &h->cfg.address[family]))
         return -EINVAL;
@@ -123,7 +123,7 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
 {
     struct conn *c = user_conn(h, conn);
 
-    h->now = now;
+    host_clock(h, now);
     if (c == NULL)
         return -ENOTCONN;
     if (c->state == HOST_CLOSED)
@@ -153,7 +153,7 @@ int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64
     struct conn *c = user_conn(h, conn);
     bool ask;
 
-    h->now = now;
+    host_clock(h, now);
     if (c == NULL)
         return -ENOTCONN;
     int rc = vt_receiver_post(&c->rx, data, len, user, &ask);
@@ -171,7 +171,7 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
 {
     struct conn *c = user_conn(h, conn);
 
-    h->now = now;
+    host_clock(h, now);
     if (c == NULL)
         return -ENOTCONN;
     if (c->state == HOST_CLOSED)
@@ -196,7 +196,7 @@ void host_close(struct host *h, uint32_t conn, enum wire_end end, uint64_t now)
     CHECK(conn < h->cfg.conns);
     struct conn *c = &h->conns[conn];
 
-    h->now = now;
+    host_clock(h, now);
     if (c->state == HOST_FREE || c->released)
         return;
     c->released = true;

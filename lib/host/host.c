@@ -159,7 +159,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     h->cfg = *cfg;
     h->clock.hz = cfg->hz;
-    h->now = now;
+    host_clock(h, now);
     if (storage_create(h) != 0) {
         snprintf(err, err_len,
                  "%s: no memory for %u connections of depth %u; lower connections or depth, or "

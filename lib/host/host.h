@@ -8,6 +8,8 @@
  * lcore, or in the same thread) measures and shares. host_next() says when host_tx() must run
  * again if nothing arrives and nobody asks.
  *
+ * `now` does not go back: an earlier time than the newest one counts as that one.
+ *
  * Ownership: everything of a struct host is its worker's, but for the grants (written by control
  * through grant.h) and the counters (only read by control). Functions marked [any] may be called
  * from another thread; the others only from the worker.

@@ -329,7 +329,7 @@ static void burst_take(struct host *h, struct rte_mbuf **m, uint16_t n)
 
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
-    h->now = now;
+    host_clock(h, now);
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)
         burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));

@@ -161,6 +161,14 @@ static inline void host_count(struct host *h, enum host_counter_id id)
     counter_add(&h->count[id], 1);
 }
 
+/* A time before the newest one would make moments that have passed lie in the future: what came a
+ * moment ago would have come 146 years ago. */
+static inline void host_clock(struct host *h, uint64_t now)
+{
+    if (time_before(h->now, now))
+        h->now = now;
+}
+
 /* now in ns; most packets of a poll share it. */
 static inline uint64_t host_now_ns(struct host *h)
 {

@@ -396,7 +396,7 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
 {
     uint64_t bytes = 0;
 
-    h->now = now;
+    host_clock(h, now);
     control_watch(h);
     grants_apply(h);
     timer_run(h);

@@ -8,7 +8,7 @@
 namespace
 {
 
-constexpr uint64_t kMs = 1000000;
+constexpr uint64_t kUs = 1000, kMs = 1000000;
 
 class Silence : public testing::Test
 {
@@ -138,6 +138,65 @@ TEST_F(Silence, IdleForHours)
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     EXPECT_LT(info.rtt_ns, 1 * kMs);
     EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// The CNTL of a peer, as a frame in an mbuf.
+rte_mbuf *frame_of(Peer &p, const wire_cntl &v)
+{
+    uint8_t bytes[WIRE_CNTL_MAX_BYTES];
+    uint32_t len = wire_put_cntl(bytes, &v);
+    uint16_t head = frame_header_len(&p.route);
+    rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
+    uint8_t *at =
+        reinterpret_cast<uint8_t *>(rte_pktmbuf_append(m, static_cast<uint16_t>(head + len)));
+
+    frame_put(at, &p.route, len);
+    memcpy(at + head, bytes, len);
+    frame_set_udp_sum(at, &p.route, len, frame_sum(bytes, len));
+    return m;
+}
+
+// Cores' counters differ by a little: who was heard in the future was not heard long ago.
+TEST_F(Silence, AnEarlierTimeFailsNothing)
+{
+    Peer p;
+    p.open_by_host();
+    p.run(100 * kMs);
+    uint64_t late = p.now() + 60 * kMs; // the first step of silence is due by then
+    rte_mbuf *m = frame_of(p, p.state());
+    host_rx(p.h(), &m, 1, late);
+    rte_mbuf *out[64];
+    uint16_t n = host_tx(p.h(), out, 64, late - 10 * kUs);
+    rte_pktmbuf_free_bulk(out, n);
+    EXPECT_EQ(p.info().state, HOST_OPEN);
+    EXPECT_EQ(p.counter("conns_failed"), 0u);
+    p.close();
+}
+
+// A counter that steps back by an hour, as that of a machine that is restored: the time that is
+// made of it goes on, timers expire, and nothing fails.
+TEST_F(Silence, ACounterThatStepsBackStopsNothing)
+{
+    Peer p;
+    p.open_by_host();
+    uint64_t start = p.now() + 3600 * CLOCK_NS_PER_S, ahead = 0, last = 0;
+    size_t asked = 0;
+    for (uint64_t ms = 0; ms < 900; ms++) { // of a silence of 1 s
+        uint64_t counter = start + ms * kMs - (ms < 50 ? 0 : 3600 * CLOCK_NS_PER_S);
+        uint64_t now = clock_steady(&ahead, &last, ahead, counter);
+        rte_mbuf *out[64];
+        if (ms == 0) {
+            rte_mbuf *m = frame_of(p, p.state());
+            host_rx(p.h(), &m, 1, now);
+        }
+        uint16_t n = host_tx(p.h(), out, 64, now);
+        for (uint16_t i = 0; i < n; i++)
+            asked += ms > 50;
+        rte_pktmbuf_free_bulk(out, n);
+    }
+    EXPECT_EQ(p.counter("conns_failed"), 0u);
+    EXPECT_GE(asked, 6u) << "an eighth of the silence after another";
+    p.close();
 }
 
 // One that asks and answers with pauses between: round trips stay what they are.

@@ -47,3 +47,28 @@ TEST(Clock, BeforeIsWrapSafe)
     EXPECT_EQ(time_min(7, TIME_NEVER), 7u);
     EXPECT_EQ(time_min(TIME_NEVER, 7), 7u);
 }
+
+TEST(Clock, SteadyGoesOnWhereTheCounterStepsBack)
+{
+    uint64_t ahead = 0, last = 0;
+
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 1000), 1000u);
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 1500), 1500u);
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 20), 1500u);
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 70), 1550u) << "as fast as before";
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 10000), 11480u) << "a step forward is time";
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 9999), 11480u);
+}
+
+TEST(Clock, SteadyAgreesBetweenThreads)
+{
+    uint64_t ahead = 0, a = 0, b = 0;
+
+    clock_steady(&ahead, &a, ahead, 5000);
+    clock_steady(&ahead, &b, ahead, 5003);
+    uint64_t then = ahead; /* read by b before the counter steps back */
+    EXPECT_EQ(clock_steady(&ahead, &a, ahead, 10), 5000u);
+    EXPECT_EQ(clock_steady(&ahead, &b, then, 11), 5003u) << "not ahead by that step once more";
+    EXPECT_EQ(clock_steady(&ahead, &a, ahead, 20), clock_steady(&ahead, &b, ahead, 20));
+    EXPECT_LT(ahead, 5010u);
+}
