@@ -18,6 +18,8 @@ static const struct table_column conns[] = {
     {"state", "STATE", TABLE_TEXT},
     {"peer", "PEER", TABLE_TEXT},
     {"service", "SERVICE", TABLE_COUNT},
+    {"unit_bytes", "UNIT", TABLE_COUNT},
+    {"dropped_unit_bytes", "DROPPED UNIT", TABLE_COUNT},
     {"tx_rate_Bps", "TX GRANT", TABLE_RATE},
     {"tx_bytes", "SENT", TABLE_BYTES},
     {"tx_repeats", "REPEATED", TABLE_COUNT},

@@ -65,6 +65,7 @@ json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_
     put_flag(o, "opener", c->opener);
     put_text(o, "recovery", c->go_back_n ? "go-back-n" : "selective");
     put_count(o, "unit_bytes", c->unit_bytes);
+    put_count(o, "dropped_unit_bytes", c->dropped_unit_bytes);
     put_count(o, "tx_rate_Bps", c->tx_rate_Bps);
     put_count(o, "tx_burst_bytes", c->tx_burst_bytes);
     put_count(o, "rx_rate_Bps", c->rx_rate_Bps);

@@ -112,7 +112,8 @@ struct sluice_completion {
                    -ETIMEDOUT: peer silent; -ECONNREFUSED: nobody receives there;
                    -ECONNRESET: the peer gave up, or died; -EMSGSIZE: buffer too short;
                    -ECANCELED; -EHOSTUNREACH: no such neighbour; -ESHUTDOWN: the
-                   peer's daemon stopped; -ENOTCONN: our daemon is gone */
+                   peer's daemon stopped; -ECOMM: the path drops data of any size;
+                   -ENOTCONN: our daemon is gone */
     enum sluice_op op;
 };
 

@@ -21,6 +21,7 @@ const char *sluice_status_text(int status)
         {-ECANCELED, "canceled here"},
         {-EHOSTUNREACH, "no host answers at that address: check the address, gateway and cabling"},
         {-ESHUTDOWN, "the peer's daemon stopped: start it again"},
+        {-ECOMM, "the path passes control packets but data of no size: look for a filter on it"},
         {-ENOTCONN, "the connection or our daemon is gone: open again"},
         {-EPIPE, "the peer reads no more, or sending was shut down here"},
         {-EPROTO, "versions or capabilities do not fit: run the same release on both sides"},

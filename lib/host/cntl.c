@@ -5,6 +5,7 @@
 #include "host/station.h"
 
 #define NAK_DOUBLINGS 16u
+#define NAK_DOUBTS    2u
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -95,30 +96,27 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     return c->state != HOST_CLOSED;
 }
 
-/* What had been sent before a CNTL that the peer has seen has arrived by now, or is lost. */
-static void flight_take(struct conn *c, const struct wire_cntl *v)
+/* What had been sent before a CNTL that the peer has seen has arrived by now, or is lost. True if
+ * it has seen the one that was watched. */
+static bool flight_take(struct conn *c, const struct wire_cntl *v)
 {
     uint64_t base = v->received + v->lost;
+    bool seen = c->flight_seq != 0 && !seq32_before(v->cntl_seen, c->flight_seq);
 
-    if (c->flight_seq != 0 && !seq32_before(v->cntl_seen, c->flight_seq)) {
+    if (seen) {
         base = max_u64(base, c->flight_packets);
         c->flight_seq = 0;
     }
     gate_flight(c, base < c->tx.packet ? base : c->tx.packet, v->received);
+    return seen;
 }
 
 static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     uint32_t una = c->tx.una;
-    uint32_t unit = conn_unit_max(h, &c->peer);
 
     c->peer_unit_max = v->unit_max;
-    if (v->unit_max < unit)
-        unit = v->unit_max;
-    if (unit != c->tx.unit_bytes) {
-        vt_sender_set_unit(&c->tx, unit);
-        counter_set(&c->pub.unit_bytes, unit);
-    }
+    unit_apply(h, c);
     c->tx.ahead = h->cfg.ahead;
     if (!vt_sender_control(&c->tx, v, h->now, 2 * conn_wait_tsc(h, c))) {
         host_count(h, COUNT_drop_cntl_ack);
@@ -177,7 +175,8 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = h->now;
     grant_take(h, c, v);
-    flight_take(c, v);
+    bool seen = flight_take(c, v);
+
     sender_take(h, c, v);
     vt_receiver_confirm(&c->rx, v->cntl_seen);
     counter_set(&c->pub.peer_backlog_bytes, v->backlog_bytes);
@@ -185,6 +184,7 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         conn_want(h, c, WANT_CNTL);
     if (!closing_take(h, c, v))
         return;
+    hole_take(h, c, v, seen);
     if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
     timer_update(h, c);
@@ -243,7 +243,9 @@ static void naks_count(struct conn *c)
 
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
-    uint32_t max = (room - cntl_least(c)) / WIRE_SPAN_BYTES;
+    /* where NAKs bring no DATA, the path may drop long packets */
+    uint32_t fits = c->nak_quiet < NAK_DOUBTS ? room : RTE_MIN(room, WIRE_MTU_MIN - CNTL_SPARE);
+    uint32_t max = (fits - cntl_least(c)) / WIRE_SPAN_BYTES;
     uint64_t again = conn_nak_again(h, c);
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
@@ -310,6 +312,7 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     if (c->flight_seq == 0) {
         c->flight_seq = v.seq;
         c->flight_packets = c->tx.packet;
+        vt_hole_asked(&c->hole);
     }
     c->rx_since_cntl = false;
     c->repeat_at = TIME_NEVER;

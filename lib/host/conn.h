@@ -26,6 +26,7 @@
 #include "pace/contract.h"
 #include "pace/credit.h"
 #include "probe/owd.h"
+#include "vt/hole.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"
 #include "vt/rtt.h"
@@ -56,6 +57,7 @@ struct conn_public {
     uint64_t state; /* enum host_state */
     uint64_t tx_rate_Bps, tx_burst_bytes, rx_rate_Bps, rx_burst_bytes, rx_reason;
     uint64_t rtt_ns, unit_bytes;
+    uint64_t dropped_unit_bytes; /* the shortest unit that the path was seen to drop; 0: none */
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
     uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
@@ -129,6 +131,8 @@ struct conn {
     struct rtt rtt;
     uint64_t rtt_min_ns; /* rtt.min_tsc */
     uint32_t peer_unit_max;
+    uint32_t path_unit_max; /* since the path drops longer ones; 0: it has dropped none */
+    struct vt_hole hole;
 
     uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
     uint64_t peak_Bps;                          /* the same; 0: none */

@@ -95,9 +95,8 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
-    vt_sender_set_unit(&c->tx, RTE_MIN(conn_unit_max(h, &c->peer), v->unit_max));
-    counter_set(&c->pub.unit_bytes, c->tx.unit_bytes);
     c->peer_unit_max = v->unit_max;
+    unit_apply(h, c);
     c->peer_time_ns = v->time_ns;
     c->peer_time_at = c->heard_at = c->opened_at = h->now;
     host_count(h, COUNT_conns_accepted);

@@ -140,7 +140,8 @@ struct host_completion {
                          -ECONNRESET aborted by the peer, -EMSGSIZE buffer shorter than the request,
                          -ENODATA RECV after the peer's last request, -ECANCELED closed here,
                          -EHOSTUNREACH no neighbour answered, -EPIPE the peer reads no more,
-                         -EPROTO versions do not fit, -ESHUTDOWN the peer's daemon stops */
+                         -EPROTO versions do not fit, -ESHUTDOWN the peer's daemon stops,
+                         -ECOMM the path carries CNTL, but DATA of no size */
     uint8_t op;       /* enum host_op */
     bool provisional; /* SEND: pieces[0] is free again; another completion follows */
 };
@@ -219,6 +220,8 @@ struct host_conn_info {
     uint64_t owner;
     bool opener, go_back_n;
     uint32_t unit_bytes;
+    uint32_t dropped_unit_bytes;             /* the shortest that the path was seen to drop, for
+                                                which units became smaller; 0: none */
     uint64_t tx_rate_Bps, tx_burst_bytes;    /* what the peer granted us (or the default) */
     uint64_t rx_rate_Bps, rx_burst_bytes;    /* what we granted */
     uint16_t rx_reason;                      /* enum grant_reason: host_reason_name() */

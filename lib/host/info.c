@@ -69,6 +69,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->opener = counter_get(&p->opener) != 0;
     out->go_back_n = counter_get(&p->go_back_n) != 0;
     out->unit_bytes = (uint32_t)counter_get(&p->unit_bytes);
+    out->dropped_unit_bytes = (uint32_t)counter_get(&p->dropped_unit_bytes);
     out->tx_rate_Bps = counter_get(&p->tx_rate_Bps);
     out->tx_burst_bytes = counter_get(&p->tx_burst_bytes);
     out->rx_rate_Bps = counter_get(&p->rx_rate_Bps);

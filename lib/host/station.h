@@ -28,6 +28,7 @@
 #define HOST_EXCEPTIONS_MAX 64u
 #define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
 #define FLIGHT_BYTES        (1u << 18)  /* under way on a path of which nothing is known */
+#define CNTL_SPARE          80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
 #define BURST_UNITS_MAX     64u         /* the longest burst granted by rate alone */
 #define NONE                UINT32_MAX
 
@@ -49,7 +50,7 @@
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full)                                                                             \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
-    X(control_stalls)
+    X(units_cut) X(control_stalls)
 
 enum host_counter_id {
 #define X(name) COUNT_##name,
@@ -255,6 +256,12 @@ uint32_t cntl_least(const struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
 uint32_t first_build(struct host *h, struct conn *c, uint8_t *p);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
+
+/* hole.c: a path that drops packets for their size. hole_take() is told of each new CNTL, whose
+ * effect on the sending half is known; seen: the peer has seen our CNTL that was being watched. */
+void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen);
+/* The unit size to use from now on. */
+void unit_apply(struct host *h, struct conn *c);
 
 /* data.c: DATA in */
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,

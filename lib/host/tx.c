@@ -13,7 +13,6 @@
 #define FEW_BYTES      4096ull
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
-#define CNTL_SPARE     80u    /* Ethernet, VLAN, IPv6 and UDP headers */
 
 void tx_reply(struct host *h, struct rte_mbuf *m)
 {
@@ -294,6 +293,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         }
         gate_sent(h, c, m[n++], at);
         vt_sender_take(&c->tx, &u, h->now, ask);
+        vt_hole_sent(&c->hole, WIRE_DATA_BYTES + u.len);
         credit_update(&c->credit, at);
         credit_take(&c->credit, u.len);
         sent_count(c, &u);

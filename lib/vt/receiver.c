@@ -81,6 +81,14 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
     return 0;
 }
 
+/* Of how many of the unit's size is each of its request's so far? 1: of one. 0: of no number. */
+static uint32_t unit_parts(const struct vt_buffer *b, const struct wire_data *d)
+{
+    if (b->unit_bytes == 0)
+        return 1;
+    return b->unit_bytes % d->unit_bytes == 0 ? b->unit_bytes / d->unit_bytes : 0;
+}
+
 /* Does the unit agree with what is known of its request? */
 static enum vt_verdict check_request(const struct vt_buffer *b, const struct wire_data *d,
                                      uint64_t ack)
@@ -88,13 +96,22 @@ static enum vt_verdict check_request(const struct vt_buffer *b, const struct wir
     if (b->unit_bytes != 0 &&
         (d->request_len != b->request_len || d->unit_bytes != b->unit_bytes)) {
         /* a new attempt with smaller units replaces one of which nothing was taken in order */
-        bool anew = d->request_len == b->request_len && d->unit_bytes < b->unit_bytes &&
-                    !seq64_before(pos_make(d->request, 0), ack);
+        bool anew = d->unit_bytes < b->unit_bytes && !seq64_before(pos_make(d->request, 0), ack);
 
-        if (!anew)
+        if (d->request_len != b->request_len || (!anew && unit_parts(b, d) == 0))
             return VT_MISMATCH;
     }
     return d->request_len > b->len ? VT_TOO_LONG : VT_PLACE;
+}
+
+/* A request's position once each of its units is `parts` smaller ones, and it has `units`. */
+static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_t units)
+{
+    uint64_t unit = (uint64_t)pos_unit(pos) * parts;
+
+    if (pos_request(pos) != number)
+        return pos;
+    return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
 /* Is there room to remember the gaps this unit may leave? */
@@ -129,12 +146,16 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
         return VT_DUPLICATE; /* refused already */
     if (v == VT_MISMATCH)
         return v;
-    if (r->go_back_n && pos != r->edge)
+    uint32_t parts = unit_parts(b, d);
+
+    if (r->go_back_n && (parts == 0 ? pos_make(d->request, 0)
+                                    : pos_split(r->edge, d->request, parts, UINT32_MAX)) != pos)
         return VT_OUT_OF_ORDER;
-    if (seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL &&
-        d->unit_bytes == b->unit_bytes)
+    if (parts > 1) /* the unit that it is a part of: so far those have positions */
+        pos = pos_make(d->request, d->unit / parts);
+    if (parts > 0 && seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL)
         return VT_DUPLICATE;
-    if (!room_for(r, pos))
+    if (!room_for(r, pos) || (parts > 1 && r->gaps.count + 1 >= r->gaps.capacity))
         return VT_NO_ROOM;
     if (v == VT_TOO_LONG)
         return r->refused_count < WIRE_REFUSED_MAX ? VT_TOO_LONG : VT_NO_ROOM;
@@ -263,6 +284,45 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
     refused_forget(r, number);
 }
 
+/*
+ * Units become smaller ones, `parts` each; what came stays. (A gap may end behind the request's
+ * last unit, where its sender, which counts in the smaller ones already, said that it has sent so
+ * far.)
+ */
+static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_bytes)
+{
+    struct vt_buffer *b = buffer_at(r, number);
+    uint32_t parts = b->unit_bytes / unit_bytes;
+    uint32_t units = (uint32_t)wire_units(b->request_len, unit_bytes);
+    uint64_t *const all[] = {&r->edge, &r->announced, &r->asked_end, &r->repeat_pos};
+
+    for (uint32_t i = 0; i < r->gaps.count; i++) {
+        struct span *gap = span_at(&r->gaps, i);
+        uint64_t first = pos_split(gap->first, number, parts, units);
+        uint64_t end = pos_split(gap->end, number, parts, units);
+
+        if (first != end) {
+            gap->first = first;
+            gap->end = end;
+        } else {
+            span_remove(&r->gaps, gap->first, gap->end);
+            i--;
+        }
+    }
+    for (unsigned int i = 0; i < RTE_DIM(all); i++)
+        *all[i] = pos_split(*all[i], number, parts, units);
+    b->unit_bytes = unit_bytes;
+}
+
+/* The unit is smaller than those of its request so far: what becomes of those? */
+static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
+{
+    if (unit_parts(buffer_at(r, d->request), d) > 0)
+        request_split(r, d->request, d->unit_bytes);
+    else
+        request_restart(r, d->request);
+}
+
 /* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. */
 static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end)
 {
@@ -290,7 +350,7 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64
 
     packet_count(r, d->packet);
     if (b->unit_bytes != 0 && d->unit_bytes < b->unit_bytes)
-        request_restart(r, d->request);
+        units_shrink(r, d);
     if (b->unit_bytes == 0) {
         b->unit_bytes = d->unit_bytes;
         b->request_len = d->request_len;
@@ -327,12 +387,28 @@ static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
     return true;
 }
 
+/* Part of a unit that is there says as well that units are smaller now: if only that comes, because
+ * old positions are asked for, the two sides must not go on counting in different units. */
+static void note_duplicate(struct vt_receiver *r, const struct wire_data *d)
+{
+    if (seq32_before(d->request, pos_request(vt_receiver_ack(r))) ||
+        !seq32_before(d->request, r->tail))
+        return;
+    const struct vt_buffer *b = buffer_at(r, d->request);
+
+    if (b->status == 0 && b->request_len == d->request_len && unit_parts(b, d) > 1)
+        request_split(r, d->request, d->unit_bytes);
+}
+
 bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v)
 {
     bool ask = false;
 
     packet_count(r, d->packet);
     switch (v) {
+    case VT_DUPLICATE:
+        note_duplicate(r, d);
+        break;
     case VT_TOO_LONG:
         ask = note_too_long(r, d);
         break;

@@ -10,6 +10,10 @@
  * ack = first gap, or edge without one: everything before it is placed. Requests before
  * done = request of ack are complete, those before base also reported.
  *
+ * A request whose units become smaller in mid-flow keeps what came if the new size divides the old
+ * one: each old unit is so many new ones, and all positions of the request are multiplied. For any
+ * other smaller size the request starts anew, which only one may that is not acknowledged in part.
+ *
  * A unit passes in three steps: vt_receiver_check() says where it goes and changes nothing; the
  * caller copies and verifies; vt_receiver_commit() accounts for it (or vt_receiver_note() for one
  * that cannot be placed). So a corrupt unit leaves no trace but bytes in a place still missing.

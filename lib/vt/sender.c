@@ -96,9 +96,9 @@ int vt_sender_post(struct vt_sender *s, const struct vt_send *op)
 }
 
 /* Fixes a request's unit size as its first unit is about to go. */
-static void request_start(const struct vt_sender *s, struct vt_request *q)
+static void request_start_with(struct vt_request *q, uint32_t unit_bytes)
 {
-    q->unit_bytes = s->unit_bytes;
+    q->unit_bytes = unit_bytes;
     q->units = (uint32_t)wire_units(q->len, q->unit_bytes);
     q->flagged_unit = UNIT_NONE;
     if (q->op.provisional && q->op.pieces[0].len > 0)
@@ -173,7 +173,7 @@ static struct vt_request *next_request(struct vt_sender *s, uint32_t limit)
         struct vt_request *q = request_at(s, pos_request(s->next));
 
         if (q->unit_bytes == 0)
-            request_start(s, q);
+            request_start_with(q, s->unit_bytes);
         if (pos_unit(s->next) < q->units)
             return q;
         s->next = pos_make(pos_request(s->next) + 1, 0);
@@ -238,12 +238,65 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
     ask_arm(s, now, ask_tsc);
 }
 
+/* A request's position once each of its units is `parts` smaller ones, and it has `units`. */
+static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_t units)
+{
+    uint64_t unit = (uint64_t)pos_unit(pos) * parts;
+
+    if (pos_request(pos) != number)
+        return pos;
+    return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
+}
+
+/* The request goes on in units of unit_bytes, which divides its own size. */
+static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_bytes)
+{
+    struct vt_request *q = request_at(s, number);
+    uint64_t start = pos_make(number, 0), end = pos_make(number + 1, 0);
+    uint32_t parts = q->unit_bytes / unit_bytes;
+    uint32_t units = (uint32_t)wire_units(q->len, unit_bytes);
+    uint64_t *const all[] = {&s->ack, &s->next, &s->sent};
+
+    if (!seq64_before(start, s->sent)) {
+        q->unit_bytes = q->units = 0; /* as if it had not started */
+        return;
+    }
+    span_remove(&s->repeat, start, end);
+    for (unsigned int i = 0; i < RTE_DIM(all); i++)
+        *all[i] = pos_split(*all[i], number, parts, units);
+    request_start_with(q, unit_bytes);
+    uint64_t first = seq64_max(start, s->ack), sent = seq64_min(end, s->sent);
+
+    if (s->go_back_n)
+        s->next = seq64_min(s->next, first);
+    else if (seq64_before(first, sent))
+        span_add(&s->repeat, first, sent, 0, 0); /* full: the peer asks for it */
+}
+
+uint32_t vt_sender_awaited(const struct vt_sender *s)
+{
+    if (!seq64_before(s->ack, s->sent))
+        return 0;
+    const struct vt_request *q = request_at(s, pos_request(s->ack));
+    uint64_t start = (uint64_t)pos_unit(s->ack) * q->unit_bytes;
+
+    return WIRE_DATA_BYTES + (uint32_t)RTE_MIN(q->len - start, (uint64_t)q->unit_bytes);
+}
+
 void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
 {
     CHECK(unit_bytes >= WIRE_UNIT_MIN && unit_bytes <= WIRE_UNIT_MAX);
     s->unit_bytes = unit_bytes;
     for (uint32_t r = s->una; r != s->tail; r++) {
-        if (request_at(s, r)->unit_bytes <= unit_bytes || seq64_before(pos_make(r, 0), s->ack))
+        uint32_t old = request_at(s, r)->unit_bytes;
+
+        if (old <= unit_bytes)
+            continue;
+        if (old % unit_bytes == 0) {
+            request_split(s, r, unit_bytes);
+            continue;
+        }
+        if (seq64_before(pos_make(r, 0), s->ack))
             continue; /* what is acknowledged in part stays as it is */
         /* a new attempt of this request and all after it: the peer cannot have taken any */
         uint64_t start = pos_make(r, 0);

@@ -114,9 +114,15 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u);
 /* Takes the unit that was peeked. ask_tsc: how long to wait for news of it. */
 void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, uint64_t ask_tsc);
 
-/* Units for requests that have not started may be at most this large from now on. A request that
- * is under way with larger ones starts anew. */
+/*
+ * Units for requests that have not started may be at most this large from now on. A request that is
+ * under way with larger ones goes on in smaller ones where the size divides its own; what of it is
+ * unacknowledged is sent again. Otherwise it starts anew, with all after it, unless some of it is
+ * acknowledged: then it stays as it is.
+ */
 void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes);
+/* Bytes of the packet with the unit that is to be acknowledged next; 0: it has not been sent. */
+uint32_t vt_sender_awaited(const struct vt_sender *s);
 
 /* Applies posted, ack, refused and NAK spans of a CNTL. ask_tsc as above. False if it acknowledges
  * what was never sent: it is ignored. */

@@ -138,6 +138,24 @@ void Oracle::pace(uint32_t from, uint64_t len, uint64_t now)
               static_cast<long>(used / kSecond), g.rate_Bps, g.burst_bytes);
 }
 
+// What was sent of a request in units that are now of so many smaller ones.
+void Oracle::split(Side &s, const wire_data &d, uint32_t parts)
+{
+    std::vector<uint32_t> units;
+
+    for (auto i = s.positions.begin(); i != s.positions.end();)
+        if (pos_request(*i) == d.request) {
+            units.push_back(pos_unit(*i));
+            i = s.positions.erase(i);
+        } else {
+            ++i;
+        }
+    for (uint32_t u : units)
+        for (uint32_t k = 0; k < parts; k++)
+            if (u * parts + k < wire_units(d.request_len, d.unit_bytes))
+                s.positions.insert(pos_make(d.request, u * parts + k));
+}
+
 void Oracle::data(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now)
 {
     Side &s = side[from];
@@ -158,10 +176,14 @@ void Oracle::data(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now)
     if (d.cntl_seen != 0 && !seq32_before(d.request, peer.posted + rules.ahead))
         fault("host %u: request %u, but only those before %u are posted", from, d.request,
               peer.posted);
-    // a new attempt with smaller units starts over
-    if (d.unit_bytes < s.unit_bytes)
+    uint32_t &unit_bytes = s.unit_bytes.emplace(d.request, d.unit_bytes).first->second;
+    if (d.unit_bytes < unit_bytes && unit_bytes % d.unit_bytes == 0)
+        split(s, d, unit_bytes / d.unit_bytes);
+    else if (d.unit_bytes < unit_bytes) { // a new attempt with smaller units starts over
         s.positions.clear();
-    s.unit_bytes = d.unit_bytes;
+        s.unit_bytes.clear();
+    }
+    s.unit_bytes[d.request] = d.unit_bytes;
     bool again = !s.positions.insert(pos).second;
 
     if (again != ((d.h.flags & WIRE_REPEAT) != 0))

@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -67,7 +68,8 @@ class Oracle
         bool has_cntl = false, has_data = false;
         std::deque<Asked> asked;
         std::unordered_set<uint64_t> positions; // sent so far
-        uint32_t request = 0, unit_bytes = 0;
+        uint32_t request = 0;
+        std::unordered_map<uint32_t, uint32_t> unit_bytes; // of each request
         // pacing: the window that is fullest so far starts where bytes - rate * t was least
         Grant grant = {0, 0};
         __int128 bytes = 0, least = 0; // times 1e9
@@ -75,6 +77,7 @@ class Oracle
     };
 
     void fault(const char *format, ...) __attribute__((format(printf, 2, 3)));
+    static void split(Side &s, const wire_data &d, uint32_t parts);
     void data(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now);
     void cntl(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now);
     void first(uint32_t from, const uint8_t *p, uint32_t len);

@@ -120,6 +120,16 @@ void Watch::pace(const Conn &c, Side &s, uint64_t len, uint64_t now)
             c.talk, s.host, static_cast<long>(used / kSecond), s.rate_Bps, s.burst_bytes);
 }
 
+// A position once each unit of its request is so many smaller ones.
+static uint64_t split(uint64_t pos, const wire_data &d, uint32_t parts)
+{
+    uint64_t unit = uint64_t(pos_unit(pos)) * parts;
+
+    return unit < wire_units(d.request_len, d.unit_bytes)
+               ? pos_make(d.request, static_cast<uint32_t>(unit))
+               : pos_make(d.request + 1, 0);
+}
+
 void Watch::data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now)
 {
     Side &me = c.side[from];
@@ -141,9 +151,11 @@ void Watch::data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now)
     if (d.cntl_seen != 0 && !seq32_before(d.request, peer.posted + ahead))
         verdict->fault(ORACLE_WIRE, "host %u: request %u, but only those before %u are posted",
                        me.host, d.request, peer.posted);
-    if (d.unit_bytes < me.unit_bytes) // a new attempt with smaller units
+    if (d.unit_bytes < me.unit_bytes && me.unit_bytes % d.unit_bytes != 0) // a new attempt
         me.sent_end = seq64_min(me.sent_end, pos_make(d.request, 0));
-    me.unit_bytes = d.unit_bytes;
+    else if (d.request == pos_request(me.sent_end) && me.end_unit_bytes > d.unit_bytes)
+        me.sent_end = split(me.sent_end, d, me.end_unit_bytes / d.unit_bytes);
+    me.unit_bytes = me.end_unit_bytes = d.unit_bytes;
     bool again = seq64_before(pos, me.sent_end),
          last = d.unit + 1 == wire_units(d.request_len, d.unit_bytes);
 

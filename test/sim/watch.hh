@@ -50,7 +50,7 @@ class Watch
         uint64_t packet, sent_end;
         std::set<uint32_t> refused;
         uint64_t passed; // sent, or passed by a refusal of the other side's
-        uint32_t initial, unit_bytes;
+        uint32_t initial, unit_bytes, end_unit_bytes; // the last: where sent_end lies
         // as a receiver
         uint32_t cntl, posted;
         uint64_t ack;

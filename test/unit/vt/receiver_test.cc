@@ -341,6 +341,7 @@ TEST_F(Receiver, UnitsOfARequestMustAgree)
     EXPECT_EQ(unit(0, 1), VT_PLACE);
     EXPECT_EQ(unit(0, 2, 999), VT_MISMATCH);
     EXPECT_EQ(unit(0, 2, 1000, UNIT + 1), VT_MISMATCH);
+    EXPECT_EQ(unit(0, 2, 999, UNIT / 2), VT_MISMATCH);
     EXPECT_EQ(unit(0, 0), VT_PLACE);
     EXPECT_EQ(unit(0, 5, 1000, UNIT - 1), VT_MISMATCH) << "too late for a new attempt";
     EXPECT_EQ(vt_receiver_ack(&r), pos(0, 2));
@@ -373,6 +374,65 @@ TEST_F(Receiver, ANewAttemptMayBeginWithAUnitThatWasThere)
     EXPECT_EQ(unit(0, 3), VT_PLACE);
     EXPECT_EQ(unit(0, 3, 1000, 80), VT_PLACE);
     EXPECT_EQ(unit(0, 3, 1000, 80), VT_DUPLICATE);
+}
+
+/* Half units in mid-request: what came stays, in doubled positions. */
+TEST_F(Receiver, UnitsThatDivideKeepWhatCame)
+{
+    post();
+    post();
+    for (uint32_t u : {0, 1, 4})
+        EXPECT_EQ(unit(0, u), VT_PLACE);
+    EXPECT_EQ(unit(1, 1), VT_PLACE);
+    EXPECT_EQ(naks(1), 2u);
+    EXPECT_EQ(unit(0, 3, 1000, 50), VT_DUPLICATE) << "half of what is there";
+    EXPECT_EQ(vt_receiver_ack(&r), pos(0, 4)) << "but the size is known from it";
+    EXPECT_EQ(unit(0, 6), VT_MISMATCH);
+    EXPECT_EQ(unit(0, 8, 1000, 50), VT_DUPLICATE);
+    EXPECT_EQ(unit(0, 9, 1000, 50), VT_DUPLICATE);
+    ASSERT_EQ(naks(10000), 2u);
+    EXPECT_EQ(nak[0].first, pos(0, 4));
+    EXPECT_EQ(nak[0].end, pos(0, 8));
+    EXPECT_EQ(nak[1].first, pos(0, 10));
+    EXPECT_EQ(nak[1].end, pos(1, 1)) << "another request, whose units are as they were";
+    for (uint32_t u = 4; u < 20; u++)
+        EXPECT_EQ(unit(0, u, 1000, 50), u == 8 || u == 9 ? VT_DUPLICATE : VT_PLACE) << u;
+    EXPECT_EQ(vt_receiver_ack(&r), pos(1, 0));
+    EXPECT_EQ(unit(1, 7, 1000, 50), VT_PLACE);
+    for (uint32_t u = 0; u < 20; u++)
+        EXPECT_EQ(unit(1, u, 1000, 50), u == 2 || u == 3 || u == 7 ? VT_DUPLICATE : VT_PLACE) << u;
+    EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}, {1, 1000, 0}}));
+}
+
+/* The sender counts in the new units before the receiver does: no gap of units that are not. */
+TEST_F(Receiver, UnitsThatDivideMayBeAnnouncedFirst)
+{
+    post();
+    for (uint32_t u = 0; u < 8; u++)
+        EXPECT_EQ(unit(0, u), VT_PLACE);
+    EXPECT_EQ(unit(0, 9), VT_PLACE);
+    EXPECT_FALSE(vt_receiver_heard(&r, pos(0, 20)));
+    start();
+    post();
+    for (uint32_t u = 0; u < 8; u++)
+        EXPECT_EQ(unit(0, u), VT_PLACE);
+    EXPECT_TRUE(vt_receiver_heard(&r, pos(0, 18))) << "of 10 units, as far as it knows";
+    for (uint32_t u = 16; u < 20; u++)
+        EXPECT_EQ(unit(0, u, 1000, 50), VT_PLACE) << u;
+    EXPECT_EQ(vt_receiver_ack(&r), pos(1, 0));
+    EXPECT_TRUE(span_set_empty(&r.gaps));
+}
+
+TEST_F(Receiver, UnitsThatDivideGoingBackN)
+{
+    start(8, 16, true);
+    post();
+    for (uint32_t u = 0; u < 3; u++)
+        EXPECT_EQ(unit(0, u), VT_PLACE);
+    EXPECT_EQ(unit(0, 7, 1000, 50), VT_OUT_OF_ORDER);
+    for (uint32_t u = 6; u < 20; u++)
+        EXPECT_EQ(unit(0, u, 1000, 50), VT_PLACE) << u;
+    EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}}));
 }
 
 /*

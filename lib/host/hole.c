@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A path that drops packets for their size: its MTU is below the configured one and no router says
+ * so, or a filter looks at sizes. Units are halved until they pass. A half can be sent in the place
+ * of a whole in mid-request (vt/sender.h), and at worst leaves half of what the path could carry
+ * unused in each packet: with headers of 98 bytes, a twelfth of the rate where 700 bytes pass.
+ *
+ * What every path of the family carries (RFC 791: 576 bytes; RFC 8200: 1280) is the end of it: if
+ * such packets do not pass, their size is not the reason, and the connection fails with -ECOMM.
+ * Units stay as small as they became until the connection ends.
+ */
+#include <errno.h>
+
+#include "host/station.h"
+
+#define LEAST_MTU_V4  576u
+#define LEAST_MTU_V6  1280u
+/* For at least so long nothing may have come. Routers' queues hold 100 ms or two of that, and five
+ * halvings, from the largest packet to the least, are over within 2 s. */
+#define HOLE_LEAST_NS 250000000ull
+
+/* The longest unit that any path carries. */
+static uint32_t unit_least(const struct addr *peer)
+{
+    uint32_t room = addr_is_v4(peer) ? LEAST_MTU_V4 - 20u : LEAST_MTU_V6 - 40u;
+
+    return room - 8u - WIRE_DATA_BYTES;
+}
+
+void unit_apply(struct host *h, struct conn *c)
+{
+    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer), c->peer_unit_max);
+
+    if (c->path_unit_max != 0)
+        unit = RTE_MIN(unit, c->path_unit_max);
+    if (unit == c->tx.unit_bytes)
+        return;
+    vt_sender_set_unit(&c->tx, unit);
+    counter_set(&c->pub.unit_bytes, unit);
+}
+
+void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen)
+{
+    struct vt_hole_news news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
+
+    if (!vt_hole_take(&c->hole, &news, h->now, clock_cycles(&h->clock, HOLE_LEAST_NS)))
+        return;
+    uint32_t len = news.len_bytes - WIRE_DATA_BYTES, unit = c->tx.unit_bytes;
+
+    if (len <= unit_least(&c->peer)) {
+        conn_over(h, c, -ECOMM, WIRE_END_ABORT, true);
+        return;
+    }
+    while (unit >= len)
+        unit /= 2;
+    c->path_unit_max = unit;
+    unit_apply(h, c);
+    counter_set(&c->pub.dropped_unit_bytes, len);
+    host_count(h, COUNT_units_cut);
+    host_note(h, c, TRACE_UNIT, 0, len, unit);
+    conn_has_data(h, c);
+}

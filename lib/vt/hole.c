@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "vt/hole.h"
+
+void vt_hole_sent(struct vt_hole *h, uint32_t len_bytes)
+{
+    if (len_bytes < h->len_bytes)
+        h->shorter++;
+    else
+        h->as_long++;
+}
+
+void vt_hole_asked(struct vt_hole *h)
+{
+    h->asked = h->as_long;
+}
+
+static void watch(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now)
+{
+    *h = (struct vt_hole){
+        .ack = n->ack, .since_tsc = now, .len_bytes = n->len_bytes, .received = n->received};
+}
+
+bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now, uint64_t least_tsc)
+{
+    bool same = n->ack == h->ack && n->len_bytes == h->len_bytes;
+
+    if (n->len_bytes == 0 || !same || n->received - h->received > h->shorter) {
+        watch(h, n, now);
+        return false;
+    }
+    if (!n->seen || h->asked == h->judged)
+        return false;
+    h->judged = h->asked;
+    h->rounds++;
+    if (h->rounds < HOLE_ROUNDS || h->judged < HOLE_PACKETS || now - h->since_tsc < least_tsc)
+        return false;
+    watch(h, n, now);
+    return true;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paths that drop packets for their size and say nothing (RFC 8899, section 4.3): units become
+// smaller until they pass, in mid-request, too; and a path that carries no DATA at all is named.
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "base/rng.h"
+}
+
+#include "pair.hh"
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000, kS = CLOCK_NS_PER_S;
+
+class Hole : public testing::Test
+{
+  protected:
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
+};
+
+struct host_conn_info info_of(Pair &p, uint32_t side)
+{
+    struct host_conn_info i = {};
+
+    EXPECT_TRUE(host_conn_info(world_host(p.w, side), p.conn[side], &i));
+    return i;
+}
+
+uint64_t counter_of(Pair &p, uint32_t side, const std::string &name)
+{
+    uint64_t v;
+    const char *n;
+
+    for (uint32_t i = 0; (n = host_counter(world_host(p.w, side), i, &v)) != nullptr; i++)
+        if (name == n)
+            return v;
+    return UINT64_MAX;
+}
+
+// Frames longer than this are lost, from a time on, in both directions.
+struct Narrow {
+    uint32_t limit;
+    uint64_t from_ns = 0;
+
+    void operator()(uint32_t, rte_mbuf *m, uint64_t now, world_fate *f) const
+    {
+        if (m->pkt_len > limit && now >= from_ns)
+            f->copies = 0;
+    }
+};
+
+struct Path {
+    uint16_t mtu;
+    uint32_t limit;
+    bool ipv6, go_back_n;
+};
+
+TEST_F(Hole, SmallerUnitsPassWithinTwoSeconds)
+{
+    for (const Path &x : {Path{1500, 1400, false, false}, Path{9000, 4000, false, false},
+                          Path{1500, 1400, true, false}, Path{9000, 4000, true, false},
+                          Path{1500, 1400, false, true}, Path{9000, 1300, false, false},
+                          Path{1500, 700, false, false}})
+        for (uint64_t delay : {50 * kMs / 1000, 10 * kMs}) {
+            SCOPED_TRACE(testing::Message() << x.mtu << " " << x.limit << (x.ipv6 ? " IPv6" : "")
+                                            << (x.go_back_n ? " go back n" : "") << " " << delay);
+            PairOptions o;
+            o.mtu = x.mtu;
+            o.ipv6 = x.ipv6;
+            o.go_back_n = x.go_back_n;
+            o.delay_ns = delay;
+            o.fate = Narrow{x.limit};
+            Pair p(o);
+            p.open();
+            for (uint64_t len : {300000u, 1u, 20000u}) {
+                p.recv(len);
+                p.send(len);
+            }
+            ASSERT_TRUE(p.run([&] { return p.all_done(); }, 2 * kS)) << p.state();
+            struct host_conn_info i = info_of(p, 0);
+            EXPECT_LE(i.unit_bytes, x.limit - 98);
+            EXPECT_GE(i.unit_bytes * 2 + 118, x.limit) << "no smaller than need be";
+            EXPECT_GT(i.dropped_unit_bytes + 118, x.limit);
+            EXPECT_GE(counter_of(p, 0, "units_cut"), 1u);
+            EXPECT_TRUE(p.finish()) << p.state();
+        }
+}
+
+// The path becomes narrower when half of a request has been acknowledged; what was is not sent
+// again, and what a provisional acknowledgement has given back is not looked at.
+TEST_F(Hole, InMidRequest)
+{
+    for (bool go_back_n : {false, true})
+        for (bool provisional : {false, true}) {
+            SCOPED_TRACE(testing::Message() << go_back_n << provisional);
+            PairOptions o;
+            o.go_back_n = go_back_n;
+            o.fate = Narrow{1000, 20 * kMs};
+            Pair p(o);
+            p.open();
+            p.recv(5000000);
+            p.recv(5000000);
+            p.send(5000000, provisional, provisional ? 100000 : 0);
+            p.send(5000000);
+            p.run([&] { return world_now(p.w) >= 20 * kMs; });
+            uint64_t before = info_of(p, 1).rx_bytes;
+            ASSERT_GT(before, 1000000u);
+            ASSERT_LT(before, 5000000u);
+            ASSERT_TRUE(p.run([&] { return p.all_done(); }, 3 * kS)) << p.state();
+            EXPECT_EQ(info_of(p, 0).unit_bytes, 704u);
+            EXPECT_EQ(info_of(p, 1).rx_bytes, 10000000u) << "nothing is placed twice";
+            EXPECT_TRUE(p.finish()) << p.state();
+        }
+}
+
+// A filter drops all DATA, down to sizes that every path carries.
+TEST_F(Hole, APathWithoutDataIsNamed)
+{
+    for (uint64_t len : {0u, 1u, 300000u}) {
+        PairOptions o;
+        o.fate = [](uint32_t, rte_mbuf *m, uint64_t, world_fate *f) {
+            const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+
+            if (m->pkt_len > 43 && p[12] == 8 && p[13] == 0 && (p[42] & 15) == WIRE_DATA)
+                f->copies = 0;
+        };
+        Pair p(o);
+        p.open();
+        p.recv(len);
+        p.recv(len);
+        p.send(len);
+        p.send(len);
+        ASSERT_TRUE(p.run([&] { return p.sends[0][1].done && p.recvs[1][1].done; }, 10 * kS))
+            << p.state();
+        for (int i = 0; i < 2; i++) {
+            EXPECT_EQ(p.sends[0][i].status, -ECOMM);
+            EXPECT_EQ(p.recvs[1][i].status, -ECONNRESET);
+        }
+        for (uint32_t i = 0; i < 2; i++)
+            host_close(world_host(p.w, i), p.conn[i], WIRE_END_ABORT, world_now(p.w));
+        EXPECT_TRUE(p.run([&] { return p.all_free(); }));
+    }
+}
+
+// Losses that do not look at sizes, be they many or in runs, are none.
+TEST_F(Hole, LossAtRandomIsNone)
+{
+    for (uint64_t seed = 0; seed < 20; seed++)
+        for (uint64_t len : {1408u, 100000u}) {
+            struct rng r;
+            uint64_t down_until = 0;
+            PairOptions o;
+
+            rng_init(&r, seed);
+            o.fate = [&](uint32_t, rte_mbuf *, uint64_t now, world_fate *f) {
+                if (now >= down_until && rng_below(&r, 2000) == 0)
+                    down_until = now + rng_below(&r, 400 * kMs);
+                if (now < down_until || rng_below(&r, 4) == 0)
+                    f->copies = 0;
+            };
+            Pair p(o);
+            p.open();
+            for (int i = 0; i < 10; i++) {
+                p.recv(len);
+                p.send(len);
+            }
+            ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+            EXPECT_EQ(counter_of(p, 0, "units_cut"), 0u) << seed;
+            EXPECT_EQ(info_of(p, 0).unit_bytes, 1408u);
+        }
+}
+
+} // namespace

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When is a path taken for one that drops packets for their size, and when not?
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "vt/hole.h"
+}
+
+namespace
+{
+
+constexpr uint64_t LEAST = 1000;
+
+class VtHole : public testing::Test
+{
+  protected:
+    void send(uint32_t n, uint32_t len)
+    {
+        while (n-- > 0)
+            vt_hole_sent(&h, len);
+    }
+
+    bool news(bool seen = true)
+    {
+        struct vt_hole_news n = {ack, len, received, seen};
+
+        return vt_hole_take(&h, &n, now, LEAST);
+    }
+
+    /* A round in which n packets of len are sent and, unless received is changed, lost. */
+    bool round(uint32_t n)
+    {
+        send(n, len);
+        vt_hole_asked(&h);
+        now += 400;
+        return news();
+    }
+
+    struct vt_hole h = {};
+    uint64_t ack = 5, received = 100, now = 50;
+    uint32_t len = 1400;
+};
+
+TEST_F(VtHole, ThreeRoundsOfLongPackets)
+{
+    news(); // begins
+    EXPECT_FALSE(round(4));
+    EXPECT_FALSE(round(4));
+    EXPECT_TRUE(round(4));
+    EXPECT_FALSE(round(4)) << "the watch begins anew";
+}
+
+TEST_F(VtHole, FewPacketsTakeMoreRounds)
+{
+    news();
+    for (int i = 0; i < 7; i++)
+        EXPECT_FALSE(round(1)) << i;
+    EXPECT_TRUE(round(1));
+}
+
+TEST_F(VtHole, AMomentIsNotEnough)
+{
+    news();
+    for (int i = 0; i < 20; i++) {
+        send(4, len);
+        vt_hole_asked(&h);
+        now += 49;
+        EXPECT_FALSE(news()) << i;
+    }
+    EXPECT_TRUE(round(1));
+}
+
+TEST_F(VtHole, OneThatCameIsEnough)
+{
+    news();
+    for (int i = 0; i < 20; i++) {
+        received += i % 3 == 2;
+        EXPECT_FALSE(round(8)) << i;
+    }
+}
+
+TEST_F(VtHole, ShorterOnesMayCome)
+{
+    news();
+    for (int i = 0; i < 2; i++) {
+        send(10, len - 1);
+        received += 10;
+        EXPECT_FALSE(round(4)) << i;
+    }
+    send(10, len - 1);
+    received += 10;
+    EXPECT_TRUE(round(4));
+}
+
+TEST_F(VtHole, ProgressBeginsTheWatchAnew)
+{
+    news();
+    for (int i = 0; i < 20; i++) {
+        ack += i % 3 == 2;
+        EXPECT_FALSE(round(8)) << i;
+    }
+}
+
+TEST_F(VtHole, WhatThePeerHasNotSeenTheEndOfIsNoRound)
+{
+    news();
+    send(10, len);
+    for (int i = 0; i < 10; i++) {
+        now += 1000;
+        EXPECT_FALSE(news(false));
+        EXPECT_FALSE(news(true)) << "it was asked before they were sent";
+    }
+}
+
+TEST_F(VtHole, NothingSentIsNothingLost)
+{
+    len = 0;
+    for (int i = 0; i < 20; i++)
+        EXPECT_FALSE(round(0));
+}
+
+} // namespace
