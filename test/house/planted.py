@@ -200,6 +200,12 @@ FAULTS = [
 
     # ---- test/sim
 
+    Fault("a CNTL whose list of spans is full is not followed at once by the next",
+          "in every test something else asked for a CNTL soon",
+          "lib/host/cntl.c", "if (v->span_count == max && max > 0)",
+          "if (v->span_count == max && max > WIRE_SPANS_MAX)",
+          "build/test/sim/test_sim --gtest_filter='Repair.AFullList*'", r"FAILED", ("build: test/sim/test_sim",)),
+
     # ---- test/lab
 
     # ---- test/bench

@@ -47,7 +47,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.seed = 7;
     c.conns = opt.conns;
     c.depth = 16;
-    c.gaps = 16;
+    c.gaps = opt.gaps;
     c.early = opt.early;
     c.silence_ms = opt.silence_ms;
     c.repeat_us = 2000;

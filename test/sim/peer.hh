@@ -40,6 +40,7 @@ struct PeerOptions {
     uint64_t burst_first = 20000;
     uint32_t early = 4;
     uint32_t conns = 4;
+    uint32_t gaps = 16;
 };
 
 class Peer

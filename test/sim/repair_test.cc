@@ -74,6 +74,42 @@ TEST(Repair, DataWaitForAnMbuf)
     p.close();
 }
 
+// More gaps than one CNTL can name: the next one follows at once with the rest, each named once.
+TEST(Repair, AFullListIsFollowedByTheNext)
+{
+    PeerOptions o;
+    o.gaps = 128;
+    Peer p(o);
+
+    p.open_to_host();
+    p.post_recv(200000, 1);
+    p.run(10 * kMs);
+    p.say(p.state()); // late, so that round trips seem long, and nothing is asked for by a timer
+    p.run(kMs);
+    uint64_t first = p.packet++;
+    for (uint32_t u = 1; u <= 60; u++)
+        p.say_data(p.initial, u, 200000, 1000);
+    p.run(kMs);
+    std::swap(first, p.packet); // this path reorders, so gaps wait for 60 packets
+    p.say_data(p.initial, 0, 200000, 1000);
+    std::swap(first, p.packet);
+    p.run(kMs);
+    size_t from = p.heard.size();
+    for (uint32_t u = 62; u <= 160; u += 2) // 50 gaps
+        p.say_data(p.initial, u, 200000, 1000);
+    p.run(100 * kUs);
+    EXPECT_EQ(asking(p, from), 0u);
+    p.say(p.state(WIRE_SREQ)); // all that may be asked for
+    p.run(20 * kUs);
+    std::vector<uint32_t> asked;
+    for (size_t i = from; i < p.heard.size(); i++)
+        for (uint32_t k = 0; p.heard[i].type == WIRE_CNTL && k < p.heard[i].cntl.span_count; k++)
+            asked.push_back(pos_unit(p.heard[i].cntl.spans[k].first));
+    ASSERT_EQ(asked.size(), 50u);
+    for (uint32_t i = 0; i < 50; i++)
+        EXPECT_EQ(asked[i], 61 + 2 * i);
+}
+
 // CNTL packets with these flags that were heard since the n-th frame.
 size_t told(const Peer &p, size_t from, uint8_t flags)
 {
