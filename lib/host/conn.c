@@ -62,6 +62,8 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
         .depth = h->cfg.depth,
         .spans = tx.spans + h->cfg.gaps,
         .gaps = h->cfg.gaps,
+        .pages = h->pages + (size_t)c->index * h->cfg.gaps,
+        .page_count = h->cfg.gaps,
         .initial_request = (uint32_t)secret_u64(&h->random),
         .go_back_n = c->go_back_n,
     };

@@ -155,6 +155,7 @@ struct host {
     struct vt_request *requests;
     struct vt_buffer *buffers;
     struct span *spans;
+    struct arrived_page *pages;
 };
 
 static inline void host_count(struct host *h, enum host_counter_id id)

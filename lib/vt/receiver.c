@@ -12,8 +12,9 @@
 
 #define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
 #define TOLERANCE_MAX      VT_WINDOW
-#define TOLERANCE_REPAIRS  16u /* RFC 8985, section 6.2: recoveries that a window persists */
-#define MARK_NOW           0u  /* a gap with this mark waits for no further packets */
+#define TOLERANCE_REPAIRS  16u    /* RFC 8985, section 6.2: recoveries that a window persists */
+#define JOIN_RUN_MAX       32768u /* units that came between gaps which are joined */
+#define MARK_NOW           0u     /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
 {
@@ -40,6 +41,7 @@ void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cf
                               .announced = pos_make(cfg->initial_request, 0),
                               .go_back_n = cfg->go_back_n};
     span_set_init(&r->gaps, cfg->spans, cfg->gaps);
+    arrived_init(&r->arrived, cfg->pages, cfg->page_count);
 }
 
 void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request)
@@ -53,6 +55,145 @@ void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request)
     r->edge = r->announced = pos_make(initial_request, 0);
 }
 
+/* ---- gaps that are joined ---------------------------------------------------------------- */
+
+/* Units of a request; 0: not known, since none has come. */
+static uint32_t request_units(const struct vt_receiver *r, uint32_t number)
+{
+    const struct vt_buffer *b = buffer_at(r, number);
+
+    return b->unit_bytes == 0 ? 0 : (uint32_t)wire_units(b->request_len, b->unit_bytes);
+}
+
+/* How many units of its request lie in [pos, end), of which all have come. */
+static uint32_t request_run(const struct vt_receiver *r, uint64_t pos, uint64_t end)
+{
+    uint32_t number = pos_request(pos);
+    uint32_t to = number == pos_request(end) ? pos_unit(end) : request_units(r, number);
+
+    return to > pos_unit(pos) ? to - pos_unit(pos) : 0;
+}
+
+/* Units that came between gap i and the next one, or more than `most`. */
+static uint64_t run_between(const struct vt_receiver *r, uint32_t i, uint64_t most)
+{
+    uint64_t pos = span_at(&r->gaps, i)->end, end = span_at(&r->gaps, i + 1)->first, n = 0;
+
+    for (uint64_t requests = 0; seq64_before(pos, end) && n <= most; requests++) {
+        n += requests > most ? most + 1 : request_run(r, pos, end);
+        pos = pos_make(pos_request(pos) + 1, 0);
+    }
+    return n;
+}
+
+/* Were gap i and the next one asked for, or not, at about the same time? */
+static bool gaps_alike(const struct vt_receiver *r, uint32_t i)
+{
+    uint64_t a = span_at(&r->gaps, i)->stamp, b = span_at(&r->gaps, i + 1)->stamp;
+
+    if (a == 0 || b == 0)
+        return a == b;
+    return (a > b ? a - b : b - a) <= r->again_tsc / 8;
+}
+
+/* Joins gap i and the next one, noting what came between. False if there are not the pages. */
+static bool gap_join(struct vt_receiver *r, uint32_t i)
+{
+    struct span *a = span_at(&r->gaps, i), b = *span_at(&r->gaps, i + 1);
+    struct span joined = {a->first, b.end, RTE_MAX(a->stamp, b.stamp), RTE_MIN(a->mark, b.mark)};
+
+    if (a->stamp == 0) /* the newer one may still be late */
+        joined.mark = RTE_MAX(a->mark, b.mark);
+    for (uint64_t pos = a->end; seq64_before(pos, b.first); pos = pos_make(pos_request(pos) + 1, 0))
+        if (!arrived_add(&r->arrived, pos, request_run(r, pos, b.first))) {
+            arrived_remove(&r->arrived, a->end, b.first);
+            return false;
+        }
+    CHECK(span_remove(&r->gaps, b.first, b.end) >= 0);
+    *span_at(&r->gaps, i) = joined;
+    return true;
+}
+
+/* Is there room for one more gap? Otherwise joins some, those first between which least has come,
+ * until an eighth of the spans is free. */
+static bool gaps_room(struct vt_receiver *r)
+{
+    uint32_t enough = r->gaps.capacity - r->gaps.capacity / 8 - 1;
+    bool pages = r->arrived.capacity > 0;
+
+    if (r->gaps.count + 1 < r->gaps.capacity)
+        return true;
+    for (uint64_t run = 8; pages && run <= JOIN_RUN_MAX && r->gaps.count >= enough; run *= 8)
+        for (uint32_t i = 0; pages && i + 1 < r->gaps.count && r->gaps.count >= enough;)
+            if (!gaps_alike(r, i) || run_between(r, i, run) > run)
+                i++;
+            else
+                pages = gap_join(r, i);
+    return r->gaps.count + 1 < r->gaps.capacity;
+}
+
+/* Might gaps_room() find some? */
+static bool gaps_joinable(const struct vt_receiver *r)
+{
+    if (r->arrived.count == r->arrived.capacity)
+        return false;
+    for (uint32_t i = 0; i + 1 < r->gaps.count; i++)
+        if (gaps_alike(r, i))
+            return true;
+    return false;
+}
+
+/* Has a unit before the edge yet to come? */
+static bool missing(const struct vt_receiver *r, uint64_t pos)
+{
+    return span_find(&r->gaps, pos) != NULL && !arrived_has(&r->arrived, pos);
+}
+
+/* The position behind a run of units that have come, from pos on. */
+static uint64_t arrived_run_end(const struct vt_receiver *r, uint64_t pos, uint64_t end)
+{
+    while (seq64_before(pos, end) && arrived_has(&r->arrived, pos)) {
+        bool last = pos_unit(pos) + 1 == request_units(r, pos_request(pos));
+
+        pos = last ? pos_make(pos_request(pos) + 1, 0) : pos + 1;
+    }
+    return seq64_min(pos, end);
+}
+
+/* The gap that holds pos begins with a unit that is missing again. */
+static void gap_trim(struct vt_receiver *r, uint64_t pos)
+{
+    struct span *gap = span_find(&r->gaps, pos);
+
+    if (gap == NULL || !arrived_has(&r->arrived, gap->first))
+        return;
+    uint64_t first = gap->first, end = arrived_run_end(r, first, gap->end);
+
+    CHECK(span_remove(&r->gaps, first, end) >= 0);
+    arrived_remove(&r->arrived, first, end);
+}
+
+/* Names the missing units of gap i in at most `max` spans; how many. *end: behind what is named. */
+static uint32_t gap_name(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
+                         uint32_t max, uint64_t *end)
+{
+    const struct span *gap = span_at(&r->gaps, i);
+    uint64_t pos = gap->first;
+    uint32_t n = 0;
+
+    while (n < max && seq64_before(pos, gap->end)) {
+        uint64_t stop = arrived_next(&r->arrived, pos, gap->end);
+
+        if (stop != pos)
+            spans[n++] = (struct wire_span){pos, stop};
+        pos = arrived_run_end(r, stop, gap->end);
+    }
+    *end = pos;
+    return n;
+}
+
+/* ---- posting, and where a unit goes -------------------------------------------------------- */
+
 /* Accounts for everything up to `to` (limited to what is posted); the new part is missing. */
 static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
 {
@@ -61,6 +202,7 @@ static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
     to = seq64_min(to, limit);
     if (r->go_back_n || !seq64_before(r->edge, to))
         return false;
+    gaps_room(r); /* the last one is kept for what the peer says it has sent */
     if (span_add(&r->gaps, r->edge, to, 0, mark) != 0)
         return false; /* full: noticed again with the next unit or SREQ */
     r->edge = to;
@@ -117,7 +259,7 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
 /* Is there room to remember the gaps this unit may leave? */
 static bool room_for(const struct vt_receiver *r, uint64_t pos)
 {
-    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
+    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity || gaps_joinable(r))
         return true;
     struct span *gap = span_find(&r->gaps, pos);
 
@@ -153,9 +295,9 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
         return VT_OUT_OF_ORDER;
     if (parts > 1) /* the unit that it is a part of: so far those have positions */
         pos = pos_make(d->request, d->unit / parts);
-    if (parts > 0 && seq64_before(pos, r->edge) && span_find(&r->gaps, pos) == NULL)
+    if (parts > 0 && seq64_before(pos, r->edge) && !missing(r, pos))
         return VT_DUPLICATE;
-    if (!room_for(r, pos) || (parts > 1 && r->gaps.count + 1 >= r->gaps.capacity))
+    if (!room_for(r, pos))
         return VT_NO_ROOM;
     if (v == VT_TOO_LONG)
         return r->refused_count < WIRE_REFUSED_MAX ? VT_TOO_LONG : VT_NO_ROOM;
@@ -274,6 +416,7 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
 
     if (seq64_before(start, r->edge)) {
         span_remove(&r->gaps, start, r->edge);
+        arrived_remove(&r->arrived, start, r->edge);
         r->edge = start;
     }
     r->announced = seq64_min(r->announced, start);
@@ -296,6 +439,8 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     uint32_t units = (uint32_t)wire_units(b->request_len, unit_bytes);
     uint64_t *const all[] = {&r->edge, &r->announced, &r->asked_end, &r->repeat_pos};
 
+    /* what stands there is rare enough to come again */
+    arrived_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
     for (uint32_t i = 0; i < r->gaps.count; i++) {
         struct span *gap = span_at(&r->gaps, i);
         uint64_t first = pos_split(gap->first, number, parts, units);
@@ -323,24 +468,28 @@ static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
         request_restart(r, d->request);
 }
 
-/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. */
-static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end)
+/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it; *gap is set if
+ * that opened one. False: there is no room, and the unit counts as lost. */
+static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end, bool *gap)
 {
-    bool gap = false;
-
+    *gap = false;
     if (seq64_before(r->edge, pos)) {
-        gap = edge_advance(r, pos, r->packet_end);
+        *gap = edge_advance(r, pos, r->packet_end);
         if (r->edge != pos)
-            return false; /* no room: the unit counts as lost */
+            return false;
     }
     if (seq64_before(pos, r->edge)) {
         uint64_t inside = seq64_min(end, r->edge);
 
-        CHECK(span_remove(&r->gaps, pos, inside) >= 0);
+        gaps_room(r);
+        if (span_remove(&r->gaps, pos, inside) < 0)
+            return false;
+        arrived_remove(&r->arrived, pos, inside);
+        gap_trim(r, inside);
     }
     r->edge = seq64_max(r->edge, end);
     r->announced = seq64_max(r->announced, r->edge);
-    return gap;
+    return true;
 }
 
 bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now)
@@ -356,10 +505,12 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64
         b->request_len = d->request_len;
     }
     gap_learn(r, pos, d->packet, now);
-    bool gap = account(r, pos, data_end(d));
+    bool gap;
 
-    r->units++;
-    r->bytes += d->payload_len;
+    if (account(r, pos, data_end(d), &gap)) {
+        r->units++;
+        r->bytes += d->payload_len;
+    }
     recovery_check(r);
     if (d->h.flags & WIRE_WCLOSE)
         vt_receiver_close(r, d->request + 1);
@@ -383,7 +534,9 @@ static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
     b->unit_bytes = d->unit_bytes;
     r->refused[r->refused_count] = (struct wire_refused){d->request, WIRE_REFUSED_TOO_LONG};
     r->refused_seq[r->refused_count++] = 0;
-    account(r, start, pos_make(d->request + 1, 0));
+    bool gap;
+
+    account(r, start, pos_make(d->request + 1, 0), &gap);
     return true;
 }
 
@@ -492,6 +645,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
 {
     uint32_t n = 0;
 
+    r->again_tsc = again_tsc;
     if (r->go_back_n)
         return max > 0 ? nak_go_back(r, now, again_tsc, spans) : 0;
     for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
@@ -501,11 +655,18 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
 
         if (!due)
             continue;
-        gap->stamp = now > 0 ? now : 1;
-        gap->mark = r->packet_end;
-        spans[n++] = (struct wire_span){gap->first, gap->end};
-        r->naks++;
+        uint64_t first = gap->first, end, stamp = now > 0 ? now : 1;
+
+        n += gap_name(r, i, spans + n, max - n, &end);
+        if (end == gap->end || r->gaps.count == r->gaps.capacity) {
+            gap->stamp = stamp;
+            gap->mark = r->packet_end;
+        } else { /* the list is full in the middle of one that was joined */
+            span_remove(&r->gaps, first, end);
+            span_add(&r->gaps, first, end, stamp, r->packet_end);
+        }
     }
+    r->naks += n;
     return n;
 }
 

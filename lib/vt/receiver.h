@@ -23,6 +23,12 @@
  * from before it came, never sooner: repeats come in order, so it is still on its way, or waits for
  * its turn.
  *
+ * Gaps: one span each, as long as there is room for spans. When it runs out, neighbours that were
+ * asked for at about the same time are joined, and what came between them is noted in `arrived`: it
+ * is not thrown away, nor asked for. All of `arrived` lies in gaps; the first unit of a gap does
+ * not. With s spans and p pages, s gaps are kept however far apart they lie, and any number within
+ * p pages of units.
+ *
  * Reordering: `tolerance` grows at once to the distance over which a unit was late. After
  * TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to the longest distance
  * seen meanwhile, 0 if there was none: the persistence of RACK's reordering window (RFC 8985,
@@ -40,6 +46,7 @@
 
 #include "base/seq.h"
 #include "base/span.h"
+#include "vt/arrived.h"
 #include "wire/packet.h"
 
 #define VT_WINDOW 4096u /* packet numbers remembered (512 B): a power of 2 */
@@ -58,7 +65,7 @@ enum vt_verdict {
     VT_DUPLICATE,    /* had it */
     VT_UNPOSTED,     /* no buffer waits for it: discarded, asked for later */
     VT_OUT_OF_ORDER, /* go-back-N: not the next one */
-    VT_NO_ROOM,      /* would need more gaps than are kept: counts as lost */
+    VT_NO_ROOM,      /* would need more gaps, or refusals, than are kept: counts as lost */
     VT_TOO_LONG,     /* the request is longer than its buffer: the request fails */
     VT_MISMATCH,     /* disagrees with earlier units of its request */
     VT_BEYOND,       /* after the last request, or absurdly far ahead */
@@ -71,7 +78,9 @@ struct vt_receiver {
     uint32_t origin; /* request `origin` stands at ring[0] */
     uint32_t base, tail;
     uint64_t edge, announced;
-    struct span_set gaps; /* stamp: when asked for (0: not yet); mark: packet number then */
+    struct span_set gaps;   /* stamp: when asked for (0: not yet); mark: packet number then */
+    struct arrived arrived; /* units in gaps that have come nevertheless */
+    uint64_t again_tsc;     /* as the newest call of vt_receiver_naks() had it */
     bool go_back_n;
     uint64_t asked_at; /* go-back-N: when all before asked_end was asked for; 0: never */
     uint64_t asked_end;
@@ -111,6 +120,8 @@ struct vt_receiver_config {
     uint32_t gaps;
     uint32_t initial_request;
     bool go_back_n;
+    struct arrived_page *pages; /* page_count of them; 0: what needs more than `gaps` is dropped */
+    uint32_t page_count;
 };
 
 void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cfg);

@@ -110,6 +110,38 @@ TEST(Repair, AFullListIsFollowedByTheNext)
         EXPECT_EQ(asked[i], 61 + 2 * i);
 }
 
+// Every second packet of a long flight is lost: far more gaps than the host has spans. What came is
+// kept, and nothing but what was lost is asked for, or sent again.
+TEST(Repair, MoreGapsThanSpansLoseNothingThatCame)
+{
+    PairOptions o;
+    o.gaps = 16;
+    o.rate_first_Bps = 1000000000;
+    o.burst_first = 0;
+    o.delay_ns = 5 * kMs;
+    size_t data = 0, lost = 0;
+    o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *f) {
+        if (from == 0 && m->pkt_len > 1000 && ++data <= 200 && data % 2 == 1) {
+            f->copies = 0;
+            lost++;
+        }
+    };
+    Pair p(o);
+    p.open();
+    p.recv(1408 * 150);
+    p.recv(1408 * 50);
+    p.send(1408 * 150);
+    p.send(1408 * 50);
+    ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+    EXPECT_GT(lost, 80u);
+    struct host_conn_info a = {}, b = {};
+    host_conn_info(p.a(), p.conn[0], &a);
+    host_conn_info(p.b(), p.conn[1], &b);
+    EXPECT_EQ(a.tx_repeats, lost);
+    EXPECT_EQ(b.rx_duplicates, 0u);
+    EXPECT_TRUE(p.finish()) << p.state();
+}
+
 // CNTL packets with these flags that were heard since the n-th frame.
 size_t told(const Peer &p, size_t from, uint8_t flags)
 {

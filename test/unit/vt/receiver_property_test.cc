@@ -27,7 +27,7 @@ struct Packet {
 
 struct Weather {
     bool go_back_n = false;
-    uint32_t gaps = 4096;
+    uint32_t gaps = 4096, pages = 0;
     uint64_t lost_of_64 = 0, doubled_of_64 = 0, shuffle = 1; /* shuffle: how many may overtake */
 };
 
@@ -56,6 +56,7 @@ struct World {
     ReceiverModel m;
     std::vector<struct vt_buffer> ring;
     std::vector<struct span> spans;
+    std::vector<struct arrived_page> pages;
     struct vt_receiver rx;
     std::vector<std::unique_ptr<uint8_t[]>> buffers;
     std::deque<uint64_t> resend;
@@ -66,7 +67,8 @@ struct World {
 
     World(struct rng *rng, const Weather &w, uint32_t first_request)
         : r(rng), weather(w), strict(w.gaps > 100), first(first_request),
-          m(random_lens(rng), UNIT, w.go_back_n), ring(1ull << rng_below(rng, 4)), spans(w.gaps)
+          m(random_lens(rng), UNIT, w.go_back_n), ring(1ull << rng_below(rng, 4)), spans(w.gaps),
+          pages(w.pages)
     {
         uint32_t early = (uint32_t)rng_u64(r);
         struct vt_receiver_config cfg = {};
@@ -75,6 +77,8 @@ struct World {
         cfg.depth = (uint32_t)ring.size();
         cfg.spans = spans.data();
         cfg.gaps = w.gaps;
+        cfg.pages = pages.data();
+        cfg.page_count = w.pages;
         cfg.initial_request = early;
         cfg.go_back_n = w.go_back_n;
         vt_receiver_init(&rx, &cfg);
@@ -418,6 +422,31 @@ TEST(ReceiverProperty, FewGapsAreEnoughInTheEnd)
     });
 
     EXPECT_GT(seen.verdict[VT_NO_ROOM], 1000u);
+}
+
+Weather many_gaps(struct rng *r)
+{
+    Weather w;
+
+    w.gaps = 5;
+    w.lost_of_64 = rng_below(r, 40);
+    w.doubled_of_64 = rng_below(r, 24);
+    w.shuffle = 1 + rng_below(r, 60);
+    return w;
+}
+
+/* With pages, gaps that have no span are joined: nothing that comes is thrown away for them. */
+TEST(ReceiverProperty, JoinedGapsKeepWhatCame)
+{
+    Seen few = worlds(4000, many_gaps);
+    Seen many = worlds(4000, [](struct rng *r) {
+        Weather w = many_gaps(r);
+
+        w.pages = 64;
+        return w;
+    });
+
+    EXPECT_GT(few.verdict[VT_NO_ROOM], 2 * many.verdict[VT_NO_ROOM] + 100);
 }
 
 TEST(ReceiverProperty, GoesBackN)

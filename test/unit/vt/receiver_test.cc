@@ -29,7 +29,8 @@ struct Received {
 class Receiver : public testing::Test
 {
   protected:
-    void start(uint32_t depth = 8, uint32_t gaps = 16, bool go_back_n = false)
+    void start(uint32_t depth = 8, uint32_t gaps = 16, bool go_back_n = false,
+               uint32_t page_count = 0)
     {
         struct vt_receiver_config cfg = {};
 
@@ -39,6 +40,9 @@ class Receiver : public testing::Test
         cfg.depth = depth;
         cfg.spans = spans.data();
         cfg.gaps = gaps;
+        pages.resize(page_count);
+        cfg.pages = pages.data();
+        cfg.page_count = page_count;
         cfg.initial_request = R0;
         cfg.go_back_n = go_back_n;
         vt_receiver_init(&r, &cfg);
@@ -122,6 +126,7 @@ class Receiver : public testing::Test
     uint8_t memory[4096];
     std::vector<struct vt_buffer> ring;
     std::vector<struct span> spans;
+    std::vector<struct arrived_page> pages;
     struct vt_receiver r;
     struct wire_span nak[WIRE_SPANS_MAX];
     uint64_t user = 0, packet = 0;
@@ -461,6 +466,60 @@ TEST_F(Receiver, ADuplicateIsNoLossWhenGapsAreFull)
     EXPECT_EQ(unit(0, 1), VT_PLACE);
     EXPECT_EQ(unit(0, 3), VT_NO_ROOM);
     EXPECT_EQ(unit(0, 1), VT_DUPLICATE);
+}
+
+/* Far more gaps than spans: all that comes is kept, and each missing unit is named once. */
+TEST_F(Receiver, GapsBeyondTheSpansAreJoined)
+{
+    start(8, 16, false, 4);
+    post(4000);
+    post(1000);
+    for (uint32_t u = 0; u < 1000; u++)
+        if (u % 3 == 1) {
+            EXPECT_EQ(unit(0, u, 1000, 1), VT_PLACE) << u;
+        }
+    for (uint32_t u = 1; u < 10; u += 2)
+        EXPECT_EQ(unit(1, u), VT_PLACE);
+    EXPECT_EQ(r.units, 333u + 5);
+    for (uint32_t u = 0; u < 1000; u++)
+        if (u % 3 == 1) {
+            EXPECT_EQ(unit(0, u, 1000, 1), VT_DUPLICATE) << u;
+        }
+    std::vector<uint64_t> named;
+    for (uint32_t n; (n = naks(5000, true)) > 0;)
+        for (uint32_t i = 0; i < n; i++)
+            for (uint64_t p = nak[i].first; p != nak[i].end;
+                 p = pos_request(p) == R0 && pos_unit(p) == 999 ? pos(1, 0) : p + 1)
+                named.push_back(p);
+    ASSERT_EQ(named.size(), 667u + 5);
+    EXPECT_TRUE(std::is_sorted(named.begin(), named.end(),
+                               [](uint64_t a, uint64_t b) { return seq64_before(a, b); }));
+    for (uint32_t i = 0; i < 667; i++)
+        EXPECT_EQ(pos_unit(named[i]), (i / 2) * 3 + (i % 2) * 2) << i;
+    EXPECT_EQ(naks(5999, true), 0u);
+    for (uint64_t p : named)
+        EXPECT_EQ(pos_request(p) == R0 ? unit(0, pos_unit(p), 1000, 1) : unit(1, pos_unit(p)),
+                  VT_PLACE);
+    EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}, {1, 1000, 0}}));
+    EXPECT_EQ(r.arrived.count, 0u);
+    EXPECT_EQ(r.units, 1000u + 10);
+}
+
+/* Spans that were asked for at different times stay apart: each unit is asked for in its time. */
+TEST_F(Receiver, OnlyGapsOfOneTimeAreJoined)
+{
+    start(8, 16, false, 4);
+    post(4000);
+    for (uint32_t u = 1; u < 14; u += 2) { /* 7 gaps, asked for half a round trip apart */
+        unit(0, u, 4000, 1);
+        naks(now += 500, true);
+    }
+    now += 100000;
+    naks(now, true);
+    for (uint32_t u = 15; u < 100; u += 2)
+        EXPECT_EQ(unit(0, u, 4000, 1), VT_PLACE);
+    EXPECT_EQ(naks(now + 10, true), 32u);
+    EXPECT_EQ(nak[0].first, pos(0, 14)) << "not what was asked for just now";
 }
 
 TEST_F(Receiver, TheLastGapIsKeptForWhatTheSenderSays)

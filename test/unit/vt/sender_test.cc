@@ -290,7 +290,7 @@ TEST_F(Sender, RefusedWhileItIsSentIsNoSuccess)
     struct vt_buffer buffer[2];
     struct span gap[8];
     struct vt_receiver r;
-    struct vt_receiver_config cfg = {buffer, 2, gap, 8, R0, false};
+    struct vt_receiver_config cfg = {buffer, 2, gap, 8, R0, false, nullptr, 0};
     bool ask;
 
     vt_receiver_init(&r, &cfg);
