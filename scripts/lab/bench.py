@@ -3,17 +3,19 @@
 import argparse
 import os
 import sys
+import traceback
 
 from . import bench_beside, bench_emu, bench_exception, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
+from . import paired
 from .process import Lab, LabError
-from .table import Results
+from .results import Results
 
 # name -> (module with run(lab, args, results) and options(parser), hugepages in MB, what it measures)
 BENCHES = {
     "memif": (bench_memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
     "pace": (bench_pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (bench_paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
-    "emu": (bench_emu, 6200, "the path emulator on one core against testpmd, and its delay error"),
+    "emu": (bench_emu, 7800, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "exception": (bench_exception, 0, "a transfer beside iperf3 through the exception ports"),
     "idle": (bench_idle, 0, "a daemon at rest: its CPU, and how long the first packet after a pause waits"),
@@ -29,14 +31,33 @@ BENCHES = {
 
 def show_list():
     for name, (_, _, what) in BENCHES.items():
-        print(f"{name:8} {what}")
+        print(f"{name:9} {what}")
+    print(f"\n{paired.STATUS_HELP}")
 
 
 def find(name):
     if name not in BENCHES:
         print(f"bench: there is no \"{name}\"; there are: {', '.join(BENCHES)}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(paired.ERROR)
     return BENCHES[name]
+
+
+def run(name, bench, args):
+    """Exit status. Whatever keeps it from measuring is an ERROR, never a bar that was missed."""
+    results = Results(name)
+    results.seed = getattr(args, "seed", results.seed)
+    try:
+        with Lab("bench", keep_dir=os.path.join(args.out, f"{name}-logs")) as lab:
+            bench.run(lab, args, results)
+    except LabError as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        return paired.ERROR
+    except Exception:  # Python's own status for it, 1, says that a bar was missed
+        traceback.print_exc()
+        return paired.ERROR
+    results.show()
+    print(f"written: {os.path.relpath(results.write(args.out))}")
+    return results.status()
 
 
 def main():
@@ -48,22 +69,14 @@ def main():
         return 0
     name = sys.argv[1]
     bench, _, what = find(name)
-    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=what)
+    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=what,
+                                     epilog=paired.STATUS_HELP,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--out", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--huge", action="store_true", help=argparse.SUPPRESS)
     bench.options(parser)
-    args = parser.parse_args(sys.argv[2:])
-    results = Results(name)
-    try:
-        with Lab("bench", keep_dir=os.path.join(args.out, f"{name}-logs")) as lab:
-            bench.run(lab, args, results)
-    except LabError as problem:
-        print(f"bench: {problem}", file=sys.stderr)
-        return 1
-    results.show()
-    print(f"written: {os.path.relpath(results.write(args.out))}")
-    return 0 if results.holds() else 1
+    return run(name, bench, parser.parse_args(sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -2,29 +2,38 @@
 """A Sluice sender behind a link that nobody told it of, through the emulator, with a queue of one
 bandwidth-delay product: alone, and beside one Linux TCP (cubic). What each gets is read every 100 ms
 and drawn, with the queue's delay as ping finds it while Sluice is alone.
+
+Both need seconds to find their rates, so the windows of a phase follow each other; the reference is
+a number, what the link carries.
 """
 import json
 import os
 import re
 import time
 
+from . import paired
 from .bench_emu import args_build
 from .box import ADDR, element, kernel_box
 from .daemon import Daemon, af_packet
 from .pair import pair_cpus
-from .process import LabError, cpus
+from .process import LabError, cpus, until
+from .telemetry import Telemetry
 
 RTT_S = 0.040
 FRAME, MSS, UNIT = 1514, 1448, 1408
 OURS = {"left": "10.91.0.11", "right": "10.91.0.12"}
-BAR = 0.25
-ALONE_BAR = 0.9
+BAR, ALONE_BAR, BOTH_BAR = 0.25, 0.9, 0.9
+QUEUE_BAR_MS = RTT_S * 1e3 * 0.2
+ALONE, QUEUE, BOTH = "alone: of the link", "alone: queue's delay, of pings", "both"
+OURS_ROW, THEIRS_ROW = "beside {}: Sluice", "beside {}: TCP"
 COLOURS = {"Sluice": "#0072B2", "TCP cubic": "#D55E00"}
 STEP_S = 0.1
 
 
 def options(parser):
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each phase")
+    paired.options(parser, paired.WINDOW_MOST_S)
+    parser.add_argument("--settle", type=float, default=15.0, metavar="SECONDS",
+                        help="of each phase, before its windows")
     parser.add_argument("--rate", type=float, default=100.0, help="of the link, Mbit/s")
     parser.add_argument("--congestion", default="cubic")
 
@@ -33,26 +42,46 @@ def _daemon(lab, args, side, spaces):
     port = af_packet(f"sl{side}", 1500)
     port.keys = {"address": f"{OURS[side]}/24", "mtu": 1500, "silence": "10s"}
     worker, control = pair_cpus()[1]
-    return Daemon(lab, args_build(args), side, [port], [worker], control, ns=spaces[side]).start()
+    return Daemon(lab, args_build(args), side, [port], [worker], control, ns=spaces[side],
+                  telemetry=True).start()
 
 
-def _received(daemon):
-    return sum(c["rx_bytes"] for c in daemon.show("conns") if c["state"] == "open")
+def _received(telemetry):
+    for name in telemetry.ask("/sluice/conns"):
+        conn = telemetry.ask(f"/sluice/conn,{name}")
+        if conn and conn["state"] == "open":
+            return conn["rx_bytes"]
+    raise LabError("there is no transfer, or it has ended")
 
 
-def _watch(daemon, seconds, looks):
-    end = time.monotonic() + seconds
+def _open(telemetry):
+    try:
+        return _received(telemetry) > 0
+    except LabError:
+        return False
+
+
+def _watch(telemetry, seconds):
+    """[(time, bytes received)]"""
+    looks, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
         asked = time.monotonic()
-        received = _received(daemon)
+        received = _received(telemetry)
         looks.append(((asked + time.monotonic()) / 2, received))
         time.sleep(STEP_S)
+    return looks
 
 
-def _rate(looks, share):
-    """Bytes a second in the last part of the looks."""
-    part = looks[int(len(looks) * (1 - share)):]
-    return (part[-1][1] - part[0][1]) / (part[-1][0] - part[0][0])
+def windows(looks, seconds, pairs):
+    """Bytes a second of the last windows, one after the other."""
+    found, last = [], looks[-1]
+    for look in reversed(looks[:-1]):
+        if last[0] - look[0] >= seconds:
+            found.append((last[1] - look[1]) / (last[0] - look[0]))
+            last = look
+    if len(found) < pairs:
+        raise LabError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+    return found[:pairs][::-1]
 
 
 def _ping(lab, ns, seconds):
@@ -60,9 +89,8 @@ def _ping(lab, ns, seconds):
                      ns=ns)
 
 
-def _median_ms(ping):
-    times = sorted(float(x) for x in re.findall(r"time=([\d.]+) ms", ping.check(30)))
-    return times[len(times) // 2]
+def _times_ms(ping):
+    return [float(x) for x in re.findall(r"time=([\d.]+) ms", ping.check(30))]
 
 
 def draw(path, series, marks, link_Bps):
@@ -94,46 +122,65 @@ def _per_step(looks, mean_over=5):
             for a, b in zip(looks[::mean_over], looks[mean_over::mean_over])]
 
 
+def judge_alone(results, rates, pings_ms, link_Bps):
+    results.windows(ALONE, rates, "share", bar=ALONE_BAR, scale=1 / link_Bps)
+    results.windows(QUEUE, [ms - RTT_S * 1e3 for ms in pings_ms], "ms", bar=QUEUE_BAR_MS, at_most=True)
+
+
+def judge_beside(results, congestion, ours, theirs):
+    """Shares of the link, by windows of both at the same time."""
+    results.windows(OURS_ROW.format(congestion), ours, "of the link", bar=BAR)
+    results.windows(THEIRS_ROW.format(congestion), theirs, "of the link", bar=BAR)
+    results.windows(BOTH, [a + b for a, b in zip(ours, theirs)], "of the link", bar=BOTH_BAR)
+
+
+def _beside(lab, args, spaces, telemetry, seconds):
+    """(iperf3's report, looks at Sluice, when iperf3 began)"""
+    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
+    time.sleep(0.5)
+    began = time.monotonic()
+    tcp = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
+                                      "-C", args.congestion, "-J", "-i", f"{args.window:g}"],
+                    ns=spaces["left"], cpus=cpus())
+    looks = _watch(telemetry, seconds)
+    report = json.loads(tcp.check(60))
+    server.stop()
+    if "error" in report:
+        raise LabError(f"iperf3: {report['error']}")
+    return report, looks, began
+
+
 def run(lab, args, results):
+    paired.check_options(args)
+    results.demand(ALONE, QUEUE, BOTH, *(row.format(args.congestion) for row in (OURS_ROW, THEIRS_ROW)))
     rate_bps = args.rate * 1e6
     queue = int(rate_bps / 8 * RTT_S)
     spec = f"rate {args.rate:g}mbit limit {queue}B delay {RTT_S / 2 * 1e3:g}ms"
     spaces, box = kernel_box(lab, args_build(args), spec, f"delay {RTT_S / 2 * 1e3:g}ms")
     left, right = (_daemon(lab, args, side, spaces) for side in ("left", "right"))
-    rest = cpus()
     link = rate_bps / 8 * UNIT / (UNIT + 98)
-    right.sluice("server", "perf", "server", "-q", cpus=rest)
+    measure_s = (args.pairs + 1) * (args.window + STEP_S) + 1
+    right.sluice("server", "perf", "server", "-q", cpus=cpus())
     right.wait_listening()
-    client = left.sluice("client", "perf", "client", "-q", "-t", f"{3 * args.seconds + 10:g}",
-                         "--memory", "16M", OURS["right"], cpus=rest)
-    alone, both = [], []
-    _watch(right, args.seconds / 2, alone)
-    ping = _ping(lab, spaces["left"], args.seconds / 2)
-    _watch(right, args.seconds / 2, alone)
-    results.add("alone: of the link", _rate(alone, 0.5) / link, "share", bar=ALONE_BAR)
-    results.add("alone: queue's delay (median of pings)", _median_ms(ping) - RTT_S * 1e3, "ms",
-                RTT_S * 1e3 * 0.2, 1.0, at_most=True)
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
-    time.sleep(0.5)
-    began = time.monotonic()
-    tcp = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t",
-                                      str(int(2 * args.seconds)), "-C", args.congestion, "-J", "-i",
-                                      "0.5"], ns=spaces["left"], cpus=rest)
-    _watch(right, 2 * args.seconds, both)
-    report = json.loads(tcp.check(60))
-    server.stop()
-    if "error" in report:
-        raise LabError(f"iperf3: {report['error']}")
+    client = left.sluice("client", "perf", "client", "-q", "-t", str(int(4 * (args.settle + measure_s) + 60)),
+                         "--memory", "16M", OURS["right"], cpus=cpus())
+    telemetry = Telemetry(right.telemetry_socket)
+    until(lambda: _open(telemetry), 30, "the transfer begins")
+    alone = _watch(telemetry, args.settle)
+    ping = _ping(lab, spaces["left"], measure_s)
+    alone += _watch(telemetry, measure_s)
+    judge_alone(results, windows(alone, args.window, args.pairs), _times_ms(ping), link)
+    report, both, began = _beside(lab, args, spaces, telemetry, args.settle + measure_s)
     sums = [i["sum"] for i in report["intervals"]]
-    half = [s["bits_per_second"] / 8 for s in sums if s["start"] >= args.seconds]
-    theirs = sum(half) / len(half) / (rate_bps / 8 * MSS / FRAME)
-    ours = _rate(both, 0.5) / link
-    results.add(f"beside {args.congestion}: Sluice", ours, "of the link", bar=BAR)
-    results.add(f"beside {args.congestion}: TCP", theirs, "of the link", bar=BAR)
-    results.add("both", ours + theirs, "of the link", bar=0.9)
+    tcp_link = rate_bps / 8 * MSS / FRAME
+    theirs = [s["bits_per_second"] / 8 / tcp_link for s in sums if s["start"] >= args.settle]
+    if len(theirs) < args.pairs:
+        raise LabError(f"iperf3 tells of {len(theirs)} windows instead of {args.pairs}")
+    ours = [rate / link for rate in windows(both, args.window, args.pairs)]
+    judge_beside(results, args.congestion, ours, theirs[:args.pairs])
     client.stop()
-    dropped = element(box.stop()["forward"], "rate")["dropped"]
-    results.add("frames dropped by the queue", dropped, "frames")
+    results.figure("frames dropped by the queue", element(box.stop()["forward"], "rate")["dropped"],
+                   "frames")
     series = {"Sluice": _per_step(alone) + _per_step(both),
               "TCP cubic": [(began + (s["start"] + s["end"]) / 2, s["bits_per_second"] / 8) for s in sums]}
     path = os.path.join(args.out, "beside.png")

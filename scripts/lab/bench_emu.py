@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The path emulator on one core against testpmd's io forwarding: same vdevs, same generator.
 
-One generator lcore sends frames into the first memif and drains the second; the forwarder in between
-has the other core. Taking turns in one run, medians. "impaired" is 100 ms of delay, 0.1 % of loss and
-a rate limit, with at least 10^6 packets in flight: what the link's queue holds, and what the delay
-does. There is room for more, so that what the machine takes away for a moment does not count.
+A generator on the other core sends frames into the forwarder's first memif and drains the second.
+All forwarders are up, each with a generator of its own, and stand still but in their windows.
+"impaired" is 100 ms of delay, 0.1 % of loss and a rate limit, with at least 10^6 packets in flight:
+what the link's queue holds, and what the delay does. There is room for more, so that what the
+machine takes away for a moment does not count.
 
 The delay error is measured in the box: from the TSC read right after rx_burst to the one read right
 before tx_burst, less the configured delay, at half of the top load. Its 99 % quantile must be below
-5 us, or, where a loop that does nothing is away from its core for longer (spin.c, by turns with the
-box, with another one on the generator's core), below 1.5 times that.
+5 us, or, where a loop that does nothing is away from its core for longer (spin.c, in the same
+round, with another one on the generator's core), below 1.5 times that.
 """
 import json
 import os
 import statistics
+import subprocess
 
+from . import paired
 from .box import Box
+from .daemon import Build
 from .pair import pair_cpus
 from .process import LabError, until
 
@@ -23,11 +27,28 @@ RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
 IN_FLIGHT = 1_000_000
 ROOM = 600_000
+FRAMES = (60, 1496)
+PASS_BAR, IMPAIRED_BAR = 0.8, 0.5
+# The impaired link's rate, of testpmd's: above what the box must carry, below what it can, so that
+# the link is full.
+LINK, FULL = 0.6, 0.95
+WARM_S, FILL_S = 0.1, 1.0  # FILL_S: until an impaired link that stood still is full again
+FIRST_WINDOWS = 5          # by which a load is chosen
+REPORT_S = 0.1
+LATE_NS, AWAY_TIMES = 5000, 1.5
+TESTPMD, WIRE, IMPAIRED, LATE, AWAY = "testpmd", "wire", "impaired", "late", "away"
+
+PASS_ROW = "pass-through, {} B"
+IMPAIRED_ROW, FLIGHT_ROW = "delay 100 ms, loss 0.1 %, rate, 64 B", "packets in flight then"
+EARLY_ROW, MEDIAN_ROW, P99_ROW = ("delay error, {} B: " + x for x in ("earliest", "median", "99 %"))
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    paired.options(parser)
+
+
+def args_build(args):
+    return Build(args.build, args.huge)
 
 
 def _vdevs(lab, role, tag):
@@ -39,50 +60,58 @@ def _memory(args, mb):
     return (["--in-memory"] if args.huge else ["--no-huge", "--no-shconf"]) + ["-m", str(mb)]
 
 
-def _load(lab, args, tag, frame, pps=0, warmup=1.0, seconds=None):
-    """What the generator counted."""
-    cpu = pair_cpus()[1][0]
-    command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
-               *_memory(args, 256), "--no-pci", "--no-telemetry", "--file-prefix",
-               f"sluice-{os.getpid()}-load"]
-    for vdev in _vdevs(lab, "client", tag):
-        command += ["--vdev", vdev]
-    seconds = seconds or args.seconds
-    out = lab.run("load", [*command, "--", str(frame), str(seconds), str(pps), str(warmup)],
-                  60 + 4 * (seconds + warmup))
-    return json.loads(out.strip().splitlines()[-1])
+class Forwarder:
+    """One that is up, with its generator; it runs in windows only."""
+
+    def __init__(self, lab, args, tag, process, settle_s=WARM_S):
+        cpu = pair_cpus()[1][0]
+        command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
+                   *_memory(args, 256), "--no-pci", "--no-telemetry", "--log-level", "error",
+                   "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
+        for vdev in _vdevs(lab, "client", tag):
+            command += ["--vdev", vdev]
+        self.load = paired.Asked(lab.start(f"load-{tag}", command, stdin=subprocess.PIPE))
+        self.load.next_answer()
+        self.process = process
+        self.group = paired.Group(lab, [process], 0)
+        self.settle_s = settle_s
+
+    def send(self, frame, seconds, pps=0):
+        """What the generator counted; the group must run."""
+        warm = 0 if pps else self.settle_s
+        result = json.loads(self.load.ask(f"{frame} {seconds:g} {pps:.0f} {warm:g}"))
+        if result["drained"] == 0:
+            raise LabError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
+        return result
+
+    def pps(self, frame, seconds):
+        with self.group:
+            return self.send(frame, seconds)["drained_pps"]
+
+    def first_pps(self, frame, seconds):
+        return statistics.median(self.pps(frame, seconds) for _ in range(FIRST_WINDOWS))
 
 
-def testpmd(lab, args, tag, frame):
+def _testpmd(lab, args):
     worker, control = pair_cpus()[0]
     command = ["dpdk-testpmd", "--lcores", f"0@{control},1@{worker}", *_memory(args, 512), "--no-pci",
                "--no-telemetry", "--file-prefix", f"sluice-{os.getpid()}-pmd"]
-    vdevs = _vdevs(lab, "server", tag)
-    for vdev in vdevs:
+    for vdev in _vdevs(lab, "server", TESTPMD):
         command += ["--vdev", vdev]
     process = lab.start("testpmd", command + [
         "--", "--forward-mode=io", "--auto-start", "--no-mlockall", "--total-num-mbufs=16384",
-        "--nb-cores=1", "--stats-period=60"])
-    until(lambda: os.path.exists(lab.path(f"{tag}1.sock")), 30, "testpmd makes its memifs")
-    result = _load(lab, args, tag, frame)
-    process.stop()
-    if result["drained"] == 0:
-        raise LabError(f"testpmd forwards nothing\n{process.tail()}")
-    return result["drained_pps"]
+        "--nb-cores=1", "--stats-period=3600"])
+    until(lambda: os.path.exists(lab.path(f"{TESTPMD}1.sock")), 30, "testpmd makes its memifs")
+    return Forwarder(lab, args, TESTPMD, process)
 
 
-def emulator(lab, args, tag, frame, spec, packets=4096, pps=0, warmup=1.0):
-    """(packets a second, report of the forward direction)"""
+def _box(lab, args, tag, spec, packets=4096, settle_s=WARM_S):
+    """(Box, Forwarder)"""
     memory = 256 + (packets + 8192) * (2600 + (250 if packets > 100000 else 0)) // (1 << 20)
+    reports = ("--interval", f"{REPORT_S * 1e3:g}ms") if tag != WIRE else ()
     box = Box(lab, args_build(args), _vdevs(lab, "server", tag), spec, "",
-              ("--packets", f"{packets},64", "--quiet"), memory)
-    result = _load(lab, args, tag, frame, pps, warmup)
-    return result["drained_pps"], box.stop()["forward"]
-
-
-def args_build(args):
-    from .daemon import Build
-    return Build(args.build, args.huge)
+              ("--packets", f"{packets},64", "--quiet", *reports), memory, name=tag)
+    return box, Forwarder(lab, args, tag, box.process, settle_s)
 
 
 def _impaired_spec(rate_pps, frame):
@@ -91,34 +120,49 @@ def _impaired_spec(rate_pps, frame):
     return f"loss 0.1% rate {int(rate_pps * frame * 8)}bit limit {max(waits, 1000)} delay 100ms"
 
 
-def run(lab, args, results):
-    frames = (60, 1496)
-    pmd = {f: [] for f in frames}
-    wire = {f: [] for f in frames}
-    impaired, held = [], []
-    for i in range(args.rounds):
-        for frame in frames:
-            pmd[frame].append(testpmd(lab, args, f"p{i}-{frame}-", frame))
-            wire[frame].append(emulator(lab, args, f"w{i}-{frame}-", frame, "")[0])
-        # a link that is full: below what the box can do, above what it must
-        spec = _impaired_spec(0.51 * pmd[60][-1], 60)
-        pps, report = emulator(lab, args, f"i{i}-", 60, spec, IN_FLIGHT + ROOM + 200_000, warmup=5.0)
-        impaired.append(pps)
-        held.append(report["held_packets"])
-        print(f"round {i + 1}: testpmd " +
-              ", ".join(f"{pmd[f][-1] / 1e6:.2f}" for f in frames) + " Mpps; emulator " +
-              ", ".join(f"{wire[f][-1] / 1e6:.2f}" for f in frames) +
-              f"; impaired {impaired[-1] / 1e6:.2f} with {held[-1]} in flight", flush=True)
-    for frame in frames:
-        results.add(f"pass-through, {frame + 4} B", statistics.median(wire[frame]) / 1e6, "Mpps",
-                    statistics.median(pmd[frame]) / 1e6, 0.8)
-    ratios = [v / p for v, p in zip(impaired, pmd[60])]
-    results.add("delay 100 ms, loss 0.1 %, rate, 64 B", statistics.median(impaired) / 1e6, "Mpps",
-                statistics.median(impaired) / statistics.median(ratios) / 1e6, 0.5)
-    results.add("packets in flight then", statistics.median(held), "packets", bar=IN_FLIGHT)
-    for frame in frames:
-        top = emulator(lab, args, f"t{frame}-", frame, f"delay {DELAY}", 100_000)[0]
-        delay_error(lab, args, results, frame, top / 2)
+def _impaired_window(box, forwarder, frame, seconds):
+    """(packets a second, in flight at the end)"""
+    with forwarder.group:
+        result = forwarder.send(frame, seconds)
+        return result["drained_pps"], box.report()["forward"]["held_packets"]
+
+
+def between(before, after):
+    """{lower end of a bucket in ns: count} of what came to a histogram between two reports."""
+    old = {value: n for value, n in before["buckets"]}
+    grown = {value: n - old.get(value, 0) for value, n in after["buckets"]}
+    return {value: n for value, n in grown.items() if n > 0}
+
+
+def quantile(counts, share):
+    """Lower end of the bucket that has it."""
+    rest = share * sum(counts.values())
+    for value in sorted(counts):
+        rest -= counts[value]
+        if rest <= 0:
+            return value
+    raise LabError("the box sent nothing")
+
+
+def _late_window(box, forwarder, frame, pps, seconds):
+    """(median delay error, its 99 % quantile, median round of the loop) in ns"""
+    with forwarder.group:
+        before = box.report()["forward"]
+        forwarder.send(frame, seconds, pps)
+        after = box.report()["forward"]
+    late = between(before["late_ns"], after["late_ns"])
+    return (quantile(late, 0.5), quantile(late, 0.99),
+            quantile(between(before["round_ns"], after["round_ns"]), 0.5))
+
+
+def _away_ns(lab, args, seconds):
+    """What this core is away from a bare loop while another runs on the generator's: p99, in ns."""
+    spin = [os.path.join(args.build, "test", "bench", "spin"), str(seconds)]
+    (worker, _), (other, _) = pair_cpus()
+    beside = lab.start("beside", spin, cpus=[other])
+    alone = json.loads(lab.run("spin", spin, 60, cpus=[worker]))
+    beside.stop()
+    return alone["p99_ns"]
 
 
 def histogram_show(h):
@@ -130,35 +174,64 @@ def histogram_show(h):
         print(f"  below {1 << bits:>10} ns {n:>10} {'#' * round(60 * n / h['count'])}")
 
 
-def core_away(lab, args):
-    """What this core is away from a bare loop while another runs on the generator's: p99, in ns."""
-    spin = [os.path.join(args.build, "test", "bench", "spin"), str(args.seconds)]
-    (worker, _), (other, _) = pair_cpus()
-    beside = lab.start("beside", spin, cpus=[other])
-    alone = json.loads(lab.run("spin", spin, 60, cpus=[worker]))
-    beside.stop()
-    return alone["p99_ns"]
+def demand(results):
+    results.demand(IMPAIRED_ROW, FLIGHT_ROW)
+    for frame in FRAMES:
+        results.demand(*(row.format(frame + 4) for row in (PASS_ROW, EARLY_ROW, MEDIAN_ROW, P99_ROW)))
 
 
-def delay_error(lab, args, results, frame, pps):
-    """At half of the top load."""
-    late, loop, away = [], [], []
-    for i in range(args.rounds):
-        report = emulator(lab, args, f"d{frame}-{i}-", frame, f"delay {DELAY}", 100_000, pps)[1]
-        if report["late_ns"]["count"] == 0:
-            raise LabError("the box sent nothing")
-        late.append(report["late_ns"])
-        loop.append(report["round_ns"]["p50"])
-        away.append(core_away(lab, args))
-    name = f"delay error, {frame + 4} B, {pps / 1e6:.2f} Mpps"
-    print(f"{name}: histogram of the median run")
-    histogram_show(sorted(late, key=lambda h: h["p50"])[len(late) // 2])
-    median_round, median_away = statistics.median(loop), statistics.median(away)
-    results.add(f"{name}: earliest", min(h["min"] for h in late), "ns", bar=0)
-    results.add(f"{name}: median", statistics.median(h["p50"] for h in late), "ns",
-                bar=min(max(100, 0.6 * median_round), 1000), at_most=True)
-    # 5 us, where the core itself is not away for longer
-    results.add(f"this core away from a bare loop, at {pps / 1e6:.2f} Mpps: 99 %", median_away, "ns")
-    results.add(f"{name}: 99 %", statistics.median(h["p99"] for h in late), "ns",
-                bar=max(5000, 1.5 * median_away), at_most=True)
-    results.add(f"{name}: median round", median_round, "ns")
+def judge(results, values, link_pps):
+    """values: {(contender, frame): values of each round}"""
+    for frame in FRAMES:
+        results.windows(PASS_ROW.format(frame + 4), values[WIRE, frame], "Mpps", values[TESTPMD, frame],
+                        PASS_BAR, scale=1e-6)
+    impaired = values[IMPAIRED, FRAMES[0]]
+    results.windows(IMPAIRED_ROW, [v[0] for v in impaired], "Mpps", values[TESTPMD, FRAMES[0]],
+                    IMPAIRED_BAR, scale=1e-6)
+    held = [v[1] for v in impaired]
+    if statistics.median(v[0] for v in impaired) >= FULL * link_pps:
+        results.windows(FLIGHT_ROW, held, "packets", bar=IN_FLIGHT)
+    else:  # a queue before a link that is not full says nothing
+        results.noisy(FLIGHT_ROW, statistics.median(held), "packets", IN_FLIGHT)
+    away = values[AWAY, 0]
+    results.windows("this core away from a bare loop: 99 %", away, "ns", at_most=True)
+    for frame in FRAMES:
+        median, p99, loop = zip(*values[LATE, frame])
+        results.windows(MEDIAN_ROW.format(frame + 4), median, "ns",
+                        [min(max(100, 0.6 * ns), 1000) for ns in loop], 1.0, at_most=True)
+        results.windows(P99_ROW.format(frame + 4), p99, "ns",
+                        [max(LATE_NS, AWAY_TIMES * ns) for ns in away], 1.0, at_most=True)
+        results.windows(f"a round of the loop, {frame + 4} B: median", loop, "ns", at_most=True)
+
+
+def run(lab, args, results):
+    paired.check_options(args)
+    demand(results)
+    pmd = _testpmd(lab, args)
+    wire = _box(lab, args, WIRE, "")[1]
+    link_pps = LINK * pmd.first_pps(FRAMES[0], args.window)
+    spec = _impaired_spec(link_pps, FRAMES[0])
+    impaired = _box(lab, args, IMPAIRED, spec, IN_FLIGHT + ROOM + 200_000, FILL_S)
+    late = _box(lab, args, LATE, f"delay {DELAY}", 100_000)
+    contenders = {(IMPAIRED, FRAMES[0]): lambda s: _impaired_window(*impaired, FRAMES[0], s),
+                  (AWAY, 0): lambda s: _away_ns(lab, args, s)}
+    for frame in FRAMES:
+        half = late[1].first_pps(frame, args.window) / 2
+        print(f"delay errors of {frame + 4} B: at {half / 1e6:.2f} Mpps", flush=True)
+        contenders[TESTPMD, frame] = lambda s, frame=frame: pmd.pps(frame, s)
+        contenders[WIRE, frame] = lambda s, frame=frame: wire.pps(frame, s)
+        contenders[LATE, frame] = lambda s, frame=frame, half=half: _late_window(*late, frame, half, s)
+
+    def show(i, values):
+        print(f"round {i}: testpmd {values[TESTPMD, 60] / 1e6:.2f}, emulator "
+              f"{values[WIRE, 60] / 1e6:.2f}, impaired {values[IMPAIRED, 60][0] / 1e6:.2f} Mpps with "
+              f"{values[IMPAIRED, 60][1]} in flight; delay error {values[LATE, 60][0]:.0f} ns, 99 % "
+              f"{values[LATE, 60][1]:.0f}", flush=True)
+
+    judge(results, paired.rounds(contenders, args, show), link_pps)
+    late[1].group.release()
+    report = late[0].stop()["forward"]["late_ns"]
+    print("delay errors, also of the first windows, at full load")
+    histogram_show(report)
+    for frame in FRAMES:  # one box for all frames
+        results.exact(EARLY_ROW.format(frame + 4), report["min"], "ns", 0)

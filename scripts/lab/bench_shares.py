@@ -3,55 +3,79 @@
 while one of them is stopped?
 
 Two daemons over a memif, four `sluice perf client` at one of them. What arrives is read from the
-receiving daemon (`sluice show conns`) every 50 ms; shares are taken from the middle of each phase,
-and drawn.
+receiving daemon every 50 ms, and drawn. All four are measured in the same windows, so their shares
+need no turns. Each sender's share, in equal ones, must be within 2 % of 1.
 """
 import os
 import signal
 import time
 
+from . import paired
 from .daemon import Build
 from .pair import ADDR_B, memif_pair
 from .process import LabError, cpus
+from .telemetry import Telemetry
 
 SENDERS = 4
 STEP_S = 0.05
 SETTLE_S = 2.0  # clients first find out how much to send at once
+CHANGE_S = 1.0  # after a change; of how long it takes the picture tells
 BAR = 0.02
+PHASES = (("all four", None), ("one stopped", signal.SIGSTOP), ("it goes on", signal.SIGCONT))
+ROW = "{}: share of sender {}"
 COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7"]  # Okabe and Ito's
 
 
 def options(parser):
-    parser.add_argument("--phase", type=float, default=4.0, help="seconds of each of the three phases")
+    paired.options(parser)
     parser.add_argument("--capacity", default="4Gbit")
 
 
-def _look(daemon):
-    return time.monotonic(), {c["conn"]: c["rx_bytes"] for c in daemon.show("conns")
-                              if c["state"] == "open"}
+def _look(telemetry):
+    """(time, {connection: bytes received})"""
+    asked = time.monotonic()
+    found = {}
+    for name in telemetry.ask("/sluice/conns"):
+        conn = telemetry.ask(f"/sluice/conn,{name}")
+        if conn and conn["state"] == "open":
+            found[name] = conn["rx_bytes"]
+    return (asked + time.monotonic()) / 2, found
 
 
-def _watch(daemon, seconds, looks):
-    end = time.monotonic() + seconds
+def _watch(telemetry, seconds):
+    looks, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
-        looks.append(_look(daemon))
+        looks.append(_look(telemetry))
         time.sleep(STEP_S)
+    return looks
 
 
-def _rates(first, last):
-    return {i: (last[1][i] - first[1][i]) / (last[0] - first[0])
-            for i in last[1] if i in first[1]}
+def windows(looks, seconds, pairs, busy):
+    """[{connection: bytes a second}] of windows one after the other, of those that are busy."""
+    found, first = [], looks[0]
+    for look in looks[1:]:
+        if look[0] - first[0] >= seconds:
+            found.append({i: (look[1][i] - first[1][i]) / (look[0] - first[0]) for i in busy})
+            first = look
+    if len(found) < pairs:
+        raise LabError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+    return found[:pairs]
 
 
-def _phase(results, looks, name, busy, capacity_Bps):
-    """Of the phase's second half; busy: the connections that send."""
-    rates = _rates(looks[len(looks) // 2], looks[-1])
-    used = sum(rates.values())
-    for i, number in enumerate(busy):
-        results.add(f"{name}: share of sender {i + 1}", rates[number] / used, "of all")
-    worst = max(abs(rates[number] / used * len(busy) - 1) for number in busy)
-    results.add(f"{name}: farthest from 1/{len(busy)}", worst, "of it", bar=BAR, at_most=True)
-    results.add(f"{name}: of the capacity used", used / capacity_Bps, "share")
+def shares(rates):
+    """{connection: share of each window, in equal shares}"""
+    for r in rates:
+        if sum(r.values()) == 0:
+            raise LabError("nothing arrived in a window")
+    return {i: [r[i] / sum(r.values()) * len(r) for r in rates] for i in rates[0]}
+
+
+def judge(results, name, rates, capacity_Bps):
+    """rates: of the windows of one phase."""
+    for i, values in enumerate(shares(rates).values(), 1):
+        results.windows(ROW.format(name, i), values, "equal shares", bar=BAR, within=True)
+    results.windows(f"{name}: of the capacity used", [sum(r.values()) for r in rates], "share",
+                    scale=1 / capacity_Bps)
 
 
 def draw(path, looks, marks, capacity_Bps):
@@ -85,35 +109,39 @@ def draw(path, looks, marks, capacity_Bps):
 
 
 def run(lab, args, results):
+    paired.check_options(args)
+    results.demand(*(ROW.format(name, i + 1) for name, sign in PHASES
+                     for i in range(SENDERS - (sign == signal.SIGSTOP))))
     rest = cpus()
-    a, b = memif_pair(lab, Build(args.build, args.huge), b_keys={"capacity": args.capacity})
+    phase_s = CHANGE_S + (args.pairs + 1) * (args.window + STEP_S) + 1
+    a, b = memif_pair(lab, Build(args.build, args.huge), b_keys={"capacity": args.capacity},
+                      telemetry=True)
     b.sluice("server", "perf", "server", "-q", cpus=rest)
     b.wait_listening()
-    clients, numbers, looks, marks = [], [], [], []
+    telemetry = Telemetry(b.telemetry_socket)
+    clients, names, looks, marks = [], [], [], []
     for i in range(SENDERS):
-        clients.append(a.sluice(f"client{i}", "perf", "client", "-q", "-t",
-                                f"{2 * SETTLE_S + 8 * args.phase:g}", "--memory", "32M", ADDR_B,
-                                cpus=rest))
-        for _ in range(100):
-            new = set(_look(b)[1]) - set(numbers)
+        clients.append(a.sluice(f"client{i}", "perf", "client", "-q", "-t", str(int(60 + 8 * phase_s)),
+                                "--memory", "32M", ADDR_B, cpus=rest))
+        for _ in range(200):
+            new = set(_look(telemetry)[1]) - set(names)
             if new:
                 break
             time.sleep(STEP_S)
         else:
             raise LabError(f"sender {i + 1} does not come\n{clients[-1].tail()}")
-        numbers += sorted(new)
+        names += sorted(new)
     time.sleep(SETTLE_S)
     capacity_Bps = b.show("capacity")[0]["capacity_Bps"]
-    phases = [("all four", None), ("one stopped", signal.SIGSTOP), ("it goes on", signal.SIGCONT)]
-    for name, sign in phases:
+    for name, sign in PHASES:
         if sign is not None:
             os.kill(clients[-1].pid, sign)
         marks.append((time.monotonic(), name))
-        here = []
-        _watch(b, args.phase, here)
+        here = _watch(telemetry, phase_s)
         looks += here
-        busy = numbers[:-1] if sign == signal.SIGSTOP else numbers
-        _phase(results, here, name, busy, capacity_Bps)
+        busy = names[:-1] if sign == signal.SIGSTOP else names
+        steady = [x for x in here if x[0] >= here[0][0] + CHANGE_S]
+        judge(results, name, windows(steady, args.window, args.pairs, busy), capacity_Bps)
     path = os.path.join(args.out, "shares.png")
     os.makedirs(args.out, exist_ok=True)
     draw(path, looks, marks, capacity_Bps)

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Linux TCP through the emulator: iperf3 over `rate 100mbit delay 20ms` and a queue of one
-bandwidth-delay product, against the link's rate."""
+bandwidth-delay product, against the link's rate.
+
+A TCP needs seconds to find its window, so its windows of measurement are those of one transfer, one
+after the other, and the reference is a number: what the link carries. The three kinds take turns in
+an order that the seed draws.
+"""
 import json
+import random
 import re
 
+from . import paired
 from .bench_emu import args_build
 from .box import ADDR, element, kernel_box
 from .pair import pair_cpus
@@ -13,29 +20,41 @@ RATE_BPS = 100e6
 RTT_S = 0.040  # 20 ms each way
 QUEUE_BYTES = int(RATE_BPS / 8 * RTT_S)
 FRAME, MSS = 1514, 1448
+LINK_BPS = RATE_BPS * MSS / FRAME  # payload of a full link of full frames
+BEGIN_S = 3  # until the window is found
 BARS = {"cubic": 0.9, "bbr": 0.9, "reno": None}
+# Twice the path: the queue holds as much again; 10 % for this machine's own time.
+LONGEST_S, LONGEST_BAR = 2 * RTT_S, 1.1
+AGAIN_BAR = 0.95  # what is lost in the last round trip is not missed any more
+GOODPUT, SHORTEST, LONGEST, AGAIN = ("{}: " + x for x in (
+    "goodput", "shortest RTT", "RTT", "sent again for each lost"))
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=15.0)
+    paired.options(parser, paired.WINDOW_MOST_S)
 
 
-def iperf(lab, spaces, congestion, seconds):
-    """(goodput without the first 3 s, retransmitted segments, round-trip times in ms)"""
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
-    client = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds)),
-                                         "-O", "3", "-C", congestion, "-J", "-i", "1"],
+def _iperf(lab, args, spaces, congestion):
+    """(client's report, server's)"""
+    seconds = BEGIN_S + args.pairs * args.window + 1
+    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201", "-J", "-i",
+                                         f"{args.window:g}"], ns=spaces["right"])
+    client = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
+                                         "-C", congestion, "-J", "-i", f"{args.window:g}"],
                        ns=spaces["left"], cpus=[pair_cpus()[1][0]])
-    result = json.loads(client.check(60 + 3 * seconds))
-    server.stop()
-    if "error" in result:
-        raise LabError(f"iperf3: {result['error']}")
-    stream = result["end"]["streams"][0]["sender"]
-    # the sums leave out what was before
-    repeats = sum(i["streams"][0]["retransmits"] for i in result["intervals"])
-    return (result["end"]["sum_received"]["bits_per_second"], repeats,
-            (stream["min_rtt"] / 1e3, stream["mean_rtt"] / 1e3, stream["max_rtt"] / 1e3))
+    reports = [json.loads(p.check(60 + 3 * seconds)) for p in (client, server)]
+    for report in reports:
+        if "error" in report:
+            raise LabError(f"iperf3: {report['error']}")
+    return reports
+
+
+def windows(report, pairs, field):
+    """Of a side's report: what each window after the beginning has."""
+    found = [i["streams"][0][field] for i in report["intervals"] if i["sum"]["start"] >= BEGIN_S]
+    if len(found) < pairs:
+        raise LabError(f"iperf3 tells of {len(found)} windows instead of {pairs}")
+    return found[:pairs]
 
 
 def available(lab, ns):
@@ -44,33 +63,38 @@ def available(lab, ns):
     return re.findall(r"\w+", text)
 
 
+def judge(results, congestion, client, server, lost, pairs):
+    """client, server: iperf3's reports; lost: frames that the link's queue dropped."""
+    results.windows(GOODPUT.format(congestion), windows(server, pairs, "bits_per_second"), "Mbit/s",
+                    LINK_BPS, BARS[congestion], scale=1e-6)
+    stream = client["end"]["streams"][0]["sender"]
+    results.exact(SHORTEST.format(congestion), stream["min_rtt"] / 1e3, "ms", RTT_S * 1e3)
+    results.windows(LONGEST.format(congestion), windows(client, pairs, "rtt"), "ms", LONGEST_S * 1e6,
+                    LONGEST_BAR, at_most=True, scale=1e-3)
+    again = sum(i["streams"][0]["retransmits"] for i in client["intervals"])
+    if lost > 0:
+        results.exact(AGAIN.format(congestion), again / lost, "segments", AGAIN_BAR)
+    else:
+        results.figure(f"{congestion}: frames lost in the queue", lost, "frames")
+
+
 def run(lab, args, results):
-    link = RATE_BPS * MSS / FRAME  # payload of a full link of full frames
-    kinds = None
-    measured = {}
-    for i in range(args.rounds):
-        for congestion in BARS:
-            mark = lab.mark()
-            spec = f"rate 100mbit limit {QUEUE_BYTES}B delay 20ms"
-            spaces, box = kernel_box(lab, args_build(args), spec, "delay 20ms")
-            kinds = kinds or available(lab, spaces["left"])
-            if congestion not in kinds:
-                raise LabError(f"this kernel has no TCP {congestion}: it has {', '.join(kinds)}")
-            goodput, repeats, rtt = iperf(lab, spaces, congestion, args.seconds)
-            report = box.stop()["forward"]
-            lost = element(report, "rate")["dropped"]
-            measured.setdefault(congestion, []).append((goodput, repeats, lost, rtt))
-            print(f"round {i + 1}, {congestion}: {goodput / 1e6:.1f} Mbit/s, {lost} frames lost in the "
-                  f"queue, {repeats} segments sent again, RTT {rtt[0]:.1f} / {rtt[1]:.1f} / "
-                  f"{rtt[2]:.1f} ms", flush=True)
-            lab.close_to(mark)
-    for congestion, runs in measured.items():
-        middle = sorted(runs)[len(runs) // 2]
-        results.add(f"{congestion}: goodput", middle[0] / 1e6, "Mbit/s", link / 1e6, BARS[congestion])
-        results.add(f"{congestion}: shortest RTT", middle[3][0], "ms", RTT_S * 1e3, 1.0)
-        # twice the path: the queue holds as much again; 10 % for this machine's own time
-        results.add(f"{congestion}: longest RTT", middle[3][2], "ms", 2 * RTT_S * 1e3, 1.1, at_most=True)
-        if middle[2] > 0:
-            # what is lost in the last round trip is not missed any more
-            results.add(f"{congestion}: sent again for each lost", middle[1], "segments", middle[2],
-                        0.95)
+    paired.check_options(args)
+    for congestion, bar in BARS.items():
+        results.demand(*(row.format(congestion) for row in ((GOODPUT,) if bar else ()) + (SHORTEST, LONGEST)))
+    order = list(BARS)
+    random.Random(args.seed).shuffle(order)
+    for congestion in order:
+        mark = lab.mark()
+        spaces, box = kernel_box(lab, args_build(args), f"rate 100mbit limit {QUEUE_BYTES}B delay 20ms",
+                                 "delay 20ms")
+        kinds = available(lab, spaces["left"])
+        if congestion not in kinds:
+            raise LabError(f"this kernel has no TCP {congestion}: it has {', '.join(kinds)}")
+        client, server = _iperf(lab, args, spaces, congestion)
+        lost = element(box.stop()["forward"], "rate")["dropped"]
+        if lost > 0:
+            results.demand(AGAIN.format(congestion))
+        judge(results, congestion, client, server, lost, args.pairs)
+        print(f"{congestion}: measured, {lost} frames lost in the queue", flush=True)
+        lab.close_to(mark)

@@ -17,15 +17,16 @@ class Box:
     """One sluice-emu; vdevs: two --vdev arguments. forward is from the first to the second."""
 
     def __init__(self, lab, build, vdevs, forward="", reverse="", options=(), memory_mb=256,
-                 worker=None, control=None, ns=None, console=False):
+                 worker=None, control=None, ns=None, console=False, name="box"):
+        """name: tells it from other boxes of the lab."""
         self.lab, self.build = lab, build
         if "--packets" not in options:
             options = ("--packets", "4096", *options)
         if worker is None:
             worker, control = pair_cpus()[0]
-        self.json = lab.path("box.json")
+        self.json = lab.path(f"{name}.json")
         memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
-        prefix = f"sluice-{os.getpid()}-box"
+        prefix = f"sluice-{os.getpid()}-{name}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
         args = [build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}", *memory,
@@ -49,6 +50,19 @@ class Box:
         """To the console."""
         self.process.popen.stdin.write((line + "\n").encode())
         self.process.popen.stdin.flush()
+
+    def report(self, timeout_s=10):
+        """A report that it writes from now on; with the options --interval and --json only."""
+        def latest():
+            try:
+                with open(self.json, encoding="utf-8") as f:
+                    return json.load(f)
+            except FileNotFoundError:
+                return {"time_s": None}
+
+        old = latest()["time_s"]
+        until(lambda: latest()["time_s"] != old, timeout_s, "sluice-emu reports", 0.01)
+        return latest()
 
     def stop(self):
         """A clean stop; what it did, as its JSON says."""

@@ -150,6 +150,10 @@ class Lab:
     def undo(self, function, *args, **kwargs):
         self._undo.append((function, args, kwargs))
 
+    def undo_folder(self, path):
+        """Removes a folder that a child will make, such as EAL's for each --file-prefix."""
+        self.undo(shutil.rmtree, path, ignore_errors=True)
+
     def keep_logs(self, folder):
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(self.dir):

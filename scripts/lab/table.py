@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables for people, rows for machines."""
-import json
-import os
+"""Tables for people."""
 
 
 def rate_text(bps):
@@ -29,38 +27,3 @@ def print_table(header, rows, out=None):
         print("  ".join(cells).rstrip(), file=out)
         if n == 0:
             print("  ".join("-" * w for w in widths), file=out)
-
-
-class Results:
-    """Rows {name, value, unit, reference, ratio, bar, holds} of one benchmark."""
-
-    def __init__(self, name):
-        self.name, self.rows = name, []
-
-    def add(self, name, value, unit, reference=None, bar=None, at_most=False):
-        """bar: what ratio (or, without a reference, value) must reach; at_most: must not exceed."""
-        ratio = value / reference if reference else None
-        judged = ratio if ratio is not None else value
-        holds = bar is None or (judged <= bar if at_most else judged >= bar)
-        self.rows.append({"name": name, "value": value, "unit": unit, "reference": reference,
-                          "ratio": ratio, "bar": bar, "holds": holds})
-
-    def holds(self):
-        return all(row["holds"] for row in self.rows)
-
-    def show(self):
-        def number(x):
-            return "" if x is None else f"{x:.4g}"
-
-        print_table(["name", "value", "unit", "reference", "ratio", "bar", "holds"],
-                    [[r["name"], number(r["value"]), r["unit"], number(r["reference"]),
-                      number(r["ratio"]), number(r["bar"]),
-                      "" if r["bar"] is None else "yes" if r["holds"] else "NO"] for r in self.rows])
-
-    def write(self, folder):
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, f"{self.name}.json")
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(self.rows, f, indent=1)
-            f.write("\n")
-        return path

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One lcore sends frames on the first port and drains the second, as fast as it can or at a rate;
- * for the benchmarks of forwarders. Prints one line of JSON.
+ * for the benchmarks of forwarders.
  *
  * At a rate frames are sent one by one, evenly.
  *
- * load [EAL] -- BYTES SECONDS [PPS [WARMUP_SECONDS]]     BYTES without CRC
+ * load [EAL]
+ * Says {"ready": true} when both links are up. Then each line of input is a window,
+ *     BYTES SECONDS PPS WARMUP_SECONDS      BYTES without CRC; PPS 0: all that goes
+ * and is answered with a line of JSON about SECONDS of it. Ends with its input.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -116,23 +119,39 @@ static void run(struct load *l, double seconds)
     }
 }
 
+static double raw_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void window(struct load *l, double seconds, double warmup)
+{
+    double begin;
+
+    if (warmup > 0)
+        run(l, warmup);
+    begin = raw_s();
+    run(l, seconds);
+    seconds = raw_s() - begin;
+    printf("{\"bytes\": %u, \"seconds\": %.6f, \"sent\": %lu, \"refused\": %lu, \"drained\": %lu, "
+           "\"sent_pps\": %.1f, \"drained_pps\": %.1f, \"drained_bps\": %.1f}\n",
+           l->frame_bytes, seconds, l->sent, l->refused, l->drained, (double)l->sent / seconds,
+           (double)l->drained / seconds, (double)l->bytes * 8 / seconds);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     struct load l = {0};
-    int eal = rte_eal_init(argc, argv);
-    double seconds, warmup;
-    struct timespec a, b;
+    char line[128];
 
-    if (eal < 0)
+    if (rte_eal_init(argc, argv) < 0)
         return 1;
-    argc -= eal;
-    argv += eal;
-    if (argc < 3 || rte_eth_dev_count_avail() != 2)
-        die("usage: load [EAL with two ports] -- BYTES SECONDS [PPS [WARMUP_SECONDS]]");
-    l.frame_bytes = (uint16_t)atoi(argv[1]);
-    seconds = atof(argv[2]);
-    l.pps = argc > 3 ? atof(argv[3]) : 0;
-    warmup = argc > 4 ? atof(argv[4]) : 1;
+    if (rte_eth_dev_count_avail() != 2)
+        die("usage: load [EAL with two ports]; windows are lines of input");
     l.pool = rte_pktmbuf_pool_create("load", 16383, 256, 0, 2176, SOCKET_ID_ANY);
     if (l.pool == NULL)
         die("no memory");
@@ -141,16 +160,18 @@ int main(int argc, char **argv)
     link_wait(0);
     link_wait(1);
     l.hz = rte_get_tsc_hz();
-    run(&l, warmup);
-    clock_gettime(CLOCK_MONOTONIC_RAW, &a);
-    run(&l, seconds);
-    clock_gettime(CLOCK_MONOTONIC_RAW, &b);
-    seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) * 1e-9;
-    printf("{\"bytes\": %u, \"seconds\": %.6f, \"sent\": %lu, \"refused\": %lu, \"drained\": %lu, "
-           "\"sent_pps\": %.1f, \"drained_pps\": %.1f, \"drained_bps\": %.1f}\n",
-           l.frame_bytes, seconds, l.sent, l.refused, l.drained, (double)l.sent / seconds,
-           (double)l.drained / seconds, (double)l.bytes * 8 / seconds);
+    puts("{\"ready\": true}");
     fflush(stdout);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        double seconds, warmup;
+        unsigned int bytes;
+
+        if (sscanf(line, "%u %lf %lf %lf", &bytes, &seconds, &l.pps, &warmup) != 4 || bytes < 60 ||
+            bytes > 2048)
+            die("a window is a line: BYTES SECONDS PPS WARMUP_SECONDS, with 60 to 2048 bytes");
+        l.frame_bytes = (uint16_t)bytes;
+        window(&l, seconds, warmup);
+    }
     for (uint16_t p = 0; p < 2; p++) {
         rte_eth_dev_stop(p);
         rte_eth_dev_close(p);

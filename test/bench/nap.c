@@ -5,7 +5,7 @@
  * CPU, writes a tenth of a second later: how long until it runs. Prints naps a second, the CPU they
  * take in per cent of a core, and the median wait in us.
  *
- * Usage: nap SECONDS CPU OTHER_CPU
+ * Usage: nap SECONDS CPU OTHER_CPU WAKES
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -18,15 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAP_NS   1700000
-#define WAKES    50
-#define PAUSE_NS 100000000
-#define ROUND_NS 10000000 /* of a wait, as a worker's */
+#define NAP_NS    1700000
+#define WAKES_MAX 50
+#define PAUSE_NS  100000000
+#define ROUND_NS  10000000 /* of a wait, as a worker's */
 
 struct waker {
-    int epoll, fd, cpu;
+    int epoll, fd, cpu, wakes;
     double sent_s; /* handed over by the descriptor */
-    double took_s[WAKES];
+    double took_s[WAKES_MAX];
 };
 
 static double now_s(clockid_t clock)
@@ -69,7 +69,7 @@ static void *waiter(void *arg)
     uint64_t count;
 
     pin(w->cpu);
-    for (int n = 0; n < WAKES;) {
+    for (int n = 0; n < w->wakes;) {
         if (epoll_pwait2(w->epoll, &event, 1, &most, NULL) <= 0)
             continue;
         double now = now_s(CLOCK_MONOTONIC);
@@ -87,10 +87,11 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int wakes(int cpu)
+static int wakes(int cpu, int count)
 {
     const struct timespec pause = {0, PAUSE_NS};
-    struct waker w = {.epoll = epoll_create1(0), .fd = eventfd(0, EFD_NONBLOCK), .cpu = cpu};
+    struct waker w = {
+        .epoll = epoll_create1(0), .fd = eventfd(0, EFD_NONBLOCK), .cpu = cpu, .wakes = count};
     struct epoll_event event = {.events = EPOLLIN};
     uint64_t one = 1;
     pthread_t thread;
@@ -98,25 +99,25 @@ static int wakes(int cpu)
     if (epoll_ctl(w.epoll, EPOLL_CTL_ADD, w.fd, &event) != 0 ||
         pthread_create(&thread, NULL, waiter, &w) != 0)
         return 1;
-    for (int n = 0; n < WAKES; n++) {
+    for (int n = 0; n < count; n++) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
         w.sent_s = now_s(CLOCK_MONOTONIC);
         if (write(w.fd, &one, sizeof one) != sizeof one)
             return 1;
     }
     pthread_join(thread, NULL);
-    qsort(w.took_s, WAKES, sizeof *w.took_s, compare);
-    printf("%.1f\n", 1e6 * w.took_s[WAKES / 2]);
+    qsort(w.took_s, (size_t)count, sizeof *w.took_s, compare);
+    printf("%.1f\n", 1e6 * w.took_s[count / 2]);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    double seconds = argc == 4 ? strtod(argv[1], NULL) : 0;
-    int cpu, other;
+    double seconds = argc == 5 ? strtod(argv[1], NULL) : 0;
+    int count = argc == 5 ? atoi(argv[4]) : 0, cpu, other;
 
-    if (seconds <= 0) {
-        fputs("usage: nap SECONDS CPU OTHER_CPU\n", stderr);
+    if (seconds <= 0 || count < 1 || count > WAKES_MAX) {
+        fputs("usage: nap SECONDS CPU OTHER_CPU WAKES\n", stderr);
         return 2;
     }
     cpu = atoi(argv[2]);
@@ -125,5 +126,5 @@ int main(int argc, char **argv)
     pin(cpu);
     naps(seconds);
     pin(other);
-    return wakes(cpu);
+    return wakes(cpu, count);
 }

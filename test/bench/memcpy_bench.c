@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What one core can copy at most with glibc: cold memory into other cold memory, 1 GiB each, in
+ * pieces as long as a unit. The memory is far larger than any cache, so each piece is cold again
+ * when its turn comes.
+ *
+ * Usage: memcpy_bench UNIT_BYTES
+ * Says {"ready": true} when the memory is there. Then each line of input is a time in seconds: it
+ * copies for that long and answers {"bytes": N, "seconds": S}, one line. Ends with its input.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define MEMORY_BYTES (1ull << 30)
+#define LOOK_UNITS   64 /* from one look at the clock to the next */
+
+static char *memory_get(void)
+{
+    const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
+    char *at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how | MAP_HUGETLB, -1, 0);
+
+    if (at == MAP_FAILED)
+        at = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, how, -1, 0);
+    if (at == MAP_FAILED) {
+        fputs("memcpy_bench: no memory for 2 GiB; free some\n", stderr);
+        exit(1);
+    }
+    memset(at, 1, MEMORY_BYTES);
+    return at;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int main(int argc, char **argv)
+{
+    size_t unit = argc == 2 ? strtoul(argv[1], NULL, 10) : 0, units, next = 0;
+    char *from, *to, line[64];
+
+    if (unit == 0 || unit > MEMORY_BYTES / LOOK_UNITS) {
+        fputs("usage: memcpy_bench UNIT_BYTES\n", stderr);
+        return 2;
+    }
+    units = MEMORY_BYTES / unit;
+    from = memory_get();
+    to = memory_get();
+    puts("{\"ready\": true}");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        double begin = now_s(), end = begin + strtod(line, NULL), now;
+        unsigned long long copied = 0;
+
+        do {
+            for (int i = 0; i < LOOK_UNITS; i++) {
+                memcpy(to + next * unit, from + next * unit, unit);
+                next = next + 1 == units ? 0 : next + 1;
+            }
+            copied += LOOK_UNITS * unit;
+            now = now_s();
+        } while (now < end);
+        printf("{\"bytes\": %llu, \"seconds\": %.9f}\n", copied, now - begin);
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,275 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""lab.paired and lab.results on samples that are made here: right verdicts on quiet machines, few
+wrong ones on a machine that swings tenfold, and no verdict out of nothing."""
+import math
+import os
+import random
+import sys
+import tempfile
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from lab import bench, paired  # noqa: E402
+from lab.process import LabError  # noqa: E402
+from lab.results import Results  # noqa: E402
+
+HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
+WINDOW_S, PAUSE_S = 0.3, 0.1
+
+
+class Machine:
+    """Its speed, 0.1 to 1, stays as it is for 2 s on average, then is drawn anew; within a window
+    it is what the window saw of it, and 5 % of other noise."""
+
+    def __init__(self, seed, mode_s=2.0, swing=10.0):
+        self.dice, self.mode_s, self.swing = random.Random(seed), mode_s, swing
+        self.left_s, self.speed = 0.0, 1.0
+
+    def spend(self, seconds):
+        """The mean speed over that long."""
+        done = 0.0
+        rest = seconds
+        while rest > 0:
+            if self.left_s <= 0:
+                self.left_s = self.dice.expovariate(1 / self.mode_s)
+                self.speed = self.swing ** -self.dice.random()
+            step = min(rest, self.left_s)
+            done += step * self.speed
+            rest -= step
+            self.left_s -= step
+        return done / seconds
+
+    def window(self, able):
+        self.spend(PAUSE_S)
+        return able * self.spend(WINDOW_S) * math.exp(self.dice.gauss(0, 0.05))
+
+
+def measured(ratio, seed, pairs=30, **machine):
+    """(ours, reference) of a contender that is `ratio` times as able."""
+    m = Machine(seed, **machine)
+    args = types.SimpleNamespace(pairs=pairs, window=WINDOW_S, seed=seed)
+    values = paired.rounds({"ours": lambda s: m.window(ratio), "reference": lambda s: m.window(1.0)},
+                           args)
+    return values["ours"], values["reference"]
+
+
+def verdicts(ratio, bar, runs=100, at_most=False, **machine):
+    """How many of each verdict; a cost is the inverse of a speed."""
+    found = {HOLDS: 0, MISSED: 0, NOISY: 0}
+    for seed in range(runs):
+        ours, reference = measured(1 / ratio if at_most else ratio, seed, **machine)
+        if at_most:
+            ours, reference = [1 / x for x in ours], [1 / x for x in reference]
+        found[paired.judge(ours, reference, bar, at_most, seed=seed).verdict] += 1
+    return found
+
+
+class FalseVerdicts(unittest.TestCase):
+    """On a machine that swings tenfold, at most 1 in 100 verdicts is wrong; seeds are fixed."""
+
+    def test_above_the_bar_is_not_missed(self):
+        for ratio in (0.62, 0.66, 0.9):
+            self.assertLessEqual(verdicts(ratio, 0.6)[MISSED], 1, ratio)
+
+    def test_below_the_bar_does_not_hold(self):
+        for ratio in (0.58, 0.54, 0.4):
+            self.assertLessEqual(verdicts(ratio, 0.6)[HOLDS], 1, ratio)
+
+    def test_at_the_bar_it_is_too_noisy(self):
+        found = verdicts(0.6, 0.6)
+        self.assertGreaterEqual(found[NOISY], 98, found)
+
+    def test_costs(self):
+        self.assertLessEqual(verdicts(1.05, 1.0, at_most=True)[HOLDS], 1)
+        self.assertLessEqual(verdicts(0.95, 1.0, at_most=True)[MISSED], 1)
+
+    def test_short_and_long_modes(self):
+        for mode_s in (0.3, 10.0):
+            self.assertLessEqual(verdicts(0.54, 0.6, mode_s=mode_s)[HOLDS], 1, mode_s)
+            self.assertLessEqual(verdicts(0.66, 0.6, mode_s=mode_s)[MISSED], 1, mode_s)
+
+    def test_five_runs_do_not_contradict_each_other(self):
+        for able in range(50, 75, 4):
+            found = {paired.judge(*measured(able / 100, seed), bar=0.6).verdict
+                     for seed in range(1000, 1005)}
+            self.assertFalse({HOLDS, MISSED} <= found, able)
+
+
+class Power(unittest.TestCase):
+    """It does judge where the machine lets it."""
+
+    def test_quiet(self):
+        self.assertGreaterEqual(verdicts(0.7, 0.6, runs=50, swing=1.0)[HOLDS], 50)
+        self.assertGreaterEqual(verdicts(0.5, 0.6, runs=50, swing=1.0)[MISSED], 50)
+        self.assertGreaterEqual(verdicts(1.2, 1.0, runs=50, swing=1.0, at_most=True)[MISSED], 50)
+
+    def test_far_from_the_bar_in_long_modes(self):
+        found = verdicts(2.0, 0.6, runs=50, mode_s=4.0)
+        self.assertGreaterEqual(found[HOLDS], 20, found)
+
+
+class Judge(unittest.TestCase):
+    def test_equal_windows_have_no_interval(self):
+        j = paired.judge([6.0] * 30, [10.0] * 30, 0.6)
+        self.assertEqual((j.ratio.value, j.ratio.low, j.ratio.high), (0.6, 0.6, 0.6))
+        self.assertEqual(j.verdict, HOLDS)
+
+    def test_a_number_as_the_reference(self):
+        self.assertEqual(paired.judge([99.0, 101.0] * 15, 100.0, 0.9).verdict, HOLDS)
+        self.assertEqual(paired.judge([99.0, 101.0] * 15, 100.0, 1.2).verdict, MISSED)
+
+    def test_an_interval_wider_than_the_distance_says_nothing(self):
+        self.assertEqual(paired.Estimate(0.7, 0.64, 0.76).side(0.6, False), NOISY)
+        self.assertEqual(paired.Estimate(0.7, 0.66, 0.74).side(0.6, False), HOLDS)
+        self.assertEqual(paired.Estimate(0.7, 0.66, 0.74).side(0.6, True), MISSED)
+
+    def test_statistics_that_contradict_each_other_say_nothing(self):
+        # Three rounds of four fast, but in the best windows of the reference it is ten times faster.
+        ours, reference = [10.0] * 30, [5.0] * 20 + [100.0] * 10
+        j = paired.judge(ours, reference, 1.0)
+        self.assertGreater(j.ratio.value, 1)
+        self.assertLess(j.quartiles.value, 1)
+        self.assertEqual(j.verdict, NOISY)
+
+    def test_within_is_two_bars(self):
+        for value, verdict in ((1.0, HOLDS), (1.01, HOLDS), (1.05, MISSED), (0.95, MISSED)):
+            self.assertEqual(paired.judge([value] * 30, 1.0, 0.02, within=True).verdict, verdict)
+        self.assertEqual(paired.judge([0.9, 1.1] * 15, 1.0, 0.02, within=True).verdict, NOISY)
+
+    def test_the_seed_decides_all(self):
+        ours, reference = measured(0.6, 7)
+        self.assertEqual(paired.judge(ours, reference, 0.6, seed=3),
+                         paired.judge(ours, reference, 0.6, seed=3))
+
+    def test_too_few_or_broken_windows_are_errors(self):
+        for ours, reference in (([1.0] * 29, [1.0] * 29), ([1.0] * 30, [1.0] * 31),
+                                ([1.0] * 29 + [math.nan], 1.0), ([1.0] * 30, [1.0] * 29 + [0.0])):
+            with self.assertRaises(LabError):
+                paired.judge(ours, reference, 0.5)
+
+    def test_lower_is_not_fooled_by_slow_windows(self):
+        quiet, noisy = [81.0] * 30, [18.0] * 15 + [280.0] * 15
+        self.assertEqual(paired.lower({"testpmd": noisy, "memcpy": quiet}), ["memcpy"])
+        self.assertEqual(paired.lower({"testpmd": [50.0] * 30, "memcpy": quiet}), ["testpmd"])
+
+    def test_lower_names_both_where_it_cannot_be_told(self):
+        mixed = [40.0, 160.0] * 15
+        self.assertEqual(sorted(paired.lower({"a": mixed, "b": mixed[::-1]})), ["a", "b"])
+
+
+class Rounds(unittest.TestCase):
+    def test_each_once_a_round_in_an_order_that_a_seed_draws(self):
+        def order(seed):
+            seen = []
+            args = types.SimpleNamespace(pairs=40, window=0.2, seed=seed)
+            paired.rounds({n: lambda s, n=n: seen.append(n) or 1.0 for n in "ab"}, args)
+            return seen
+
+        seen = order(1)
+        self.assertTrue(all(set(seen[i:i + 2]) == {"a", "b"} for i in range(0, 80, 2)))
+        first = seen[::2].count("a")
+        self.assertTrue(8 < first < 32, first)
+        self.assertEqual(seen, order(1))
+        self.assertNotEqual(seen, order(2))
+
+    def test_options_are_checked(self):
+        for pairs, window in ((29, 0.3), (30, 0.1), (30, 1.0)):
+            with self.assertRaises(LabError):
+                paired.check_options(types.SimpleNamespace(pairs=pairs, window=window))
+
+
+class Rows(unittest.TestCase):
+    def test_nothing_measured_is_an_error(self):
+        self.assertEqual(Results("x").status(), ERROR)
+
+    def test_a_missing_row_is_an_error(self):
+        r = Results("x")
+        r.demand("a", "b")
+        r.exact("a", 2, "", 1)
+        self.assertEqual(r.status(), ERROR)
+        r.exact("b", 2, "", 1)
+        self.assertEqual(r.status(), HOLDS)
+
+    def test_a_figure_is_no_verdict(self):
+        r = Results("x")
+        r.demand("a")
+        r.figure("a", 2, "")
+        self.assertIsNone(r.rows[0]["verdict"])
+        self.assertEqual(r.status(), ERROR)
+
+    def test_a_bar_that_nobody_demanded_is_an_error(self):
+        r = Results("x")
+        r.exact("a", 2, "", 1)
+        self.assertEqual(r.status(), ERROR)
+
+    def test_two_rows_of_one_name_are_an_error(self):
+        r = Results("x")
+        r.demand("a")
+        r.exact("a", 0, "", 1)
+        r.exact("a", 2, "", 1)
+        self.assertEqual(r.status(), ERROR)
+
+    def test_the_worst_counts(self):
+        self.assertEqual(paired.overall([HOLDS, NOISY]), NOISY)
+        self.assertEqual(paired.overall([HOLDS, NOISY, MISSED]), MISSED)
+        self.assertEqual(paired.overall([ERROR, NOISY, MISSED]), ERROR)
+        r = Results("x")
+        r.demand("a", "b")
+        r.exact("a", 2, "", 1)
+        r.noisy("b", 2, "", 1)
+        self.assertEqual(r.status(), NOISY)
+
+    def test_windows_scale_and_bars_of_values(self):
+        r = Results("x")
+        r.demand("time")
+        r.windows("time", [2e6, 2.1e6] * 15, "ms", bar=3, at_most=True, scale=1e-6)
+        self.assertEqual(r.status(), HOLDS)
+        self.assertAlmostEqual(r.rows[0]["value"], 2.05)
+        self.assertAlmostEqual(r.rows[0]["ratio"], 2.05)
+
+    def test_each_reference_must_say_the_same(self):
+        r = Results("x")
+        r.demand("goodput")
+        r.windows_each("goodput", [60.0] * 30, "", {"a": [50.0] * 30, "b": [200.0] * 30}, 0.6)
+        self.assertEqual(r.status(), NOISY)
+        self.assertEqual([row["verdict"] for row in r.rows], ["too noisy"] * 2)
+
+
+class Program(unittest.TestCase):
+    """Exit statuses of a bench."""
+
+    def status(self, run):
+        with tempfile.TemporaryDirectory() as out:
+            sys.stdout, sys.stderr = (open(os.devnull, "w", encoding="utf-8") for _ in range(2))
+            try:
+                return bench.run("x", types.SimpleNamespace(run=run), types.SimpleNamespace(out=out))
+            finally:
+                sys.stdout.close()
+                sys.stderr.close()
+                sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+
+    def test_statuses(self):
+        def judged(value):
+            def run(_lab, _args, results):
+                results.demand("a")
+                results.exact("a", value, "", 1)
+            return run
+
+        def broken(_lab, _args, _results):
+            raise LabError("does not start")
+
+        def wrong(_lab, _args, _results):
+            return {}["nonsense"]
+
+        self.assertEqual(self.status(judged(1)), HOLDS)
+        self.assertEqual(self.status(judged(0)), MISSED)
+        self.assertEqual(self.status(broken), ERROR)
+        self.assertEqual(self.status(wrong), ERROR)
+        self.assertEqual(self.status(lambda lab, args, results: None), ERROR)
+
+
+if __name__ == "__main__":
+    unittest.main()
