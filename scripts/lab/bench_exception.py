@@ -1,29 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel's traffic through exception ports takes from a transfer on the same link.
+"""What the kernel's traffic through exception ports takes from a transfer on a link that both want.
 
-Two daemons on a veth, each with a TAP that is alone in its kernel; --link has what A sends pass an
-emulated link. By turns, the transfer from A to B runs alone, and beside iperf3 between the kernels. The bar
-is on what the transfer lost beyond the bandwidth that iperf3 had: at most 5 % of what it has alone.
+Two daemons on a veth, each with a TAP that is alone in its kernel. What A sends passes an emulated
+link, which the transfer from A to B fills when it is alone: the receiver grants more than it
+carries. iperf3 between the kernels (A's to B's) wants a part of the same link, stands still in one
+window and runs in the next. The bar is on what the transfer loses beyond the bandwidth that iperf3
+gets: at most 5 % of what it has alone. Two more bars say that there was something to contend for:
+alone the transfer fills its link, and iperf3 gets at least half of what it wants.
 """
 import json
-import statistics
+import time
 
-from . import net
+from . import net, paired
 from .daemon import Build, Daemon, af_packet
 from .pair import ADDR_B, pair_cpus, station
-from .process import LabError, until
+from .process import LabError, cpus, until
+from .telemetry import Telemetry
 
-FRAME_OF_TCP = 1514 / 1448  # bytes on the link for a byte of iperf3's
-FRAME_OF_UNIT = 1514 / 1408  # and for one of Sluice's, about
-BAR = 0.05
+UNIT, UNIT_FRAME = 1408, 1514  # bytes of a unit, and of its frame on the link
+BAR, FILLS_BAR, KERNEL_BAR = 0.05, 0.9, 0.5
+FILLS = "alone: of the link"
+KERNEL = "iperf3 beside: of what it wants"
+LOST = "lost beyond iperf3's bandwidth"
+# After iperf3 begins or ends, the transfer finds its new rate within this time.
+SETTLE_S = 1.0
 
 
 def options(parser):
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--link", help="rate of an emulated link, as in sluice-path(7)")
-    parser.add_argument("--capacity", default="200Mbit", help="what the receiver grants")
-    parser.add_argument("--tcp", default="20M", help="what iperf3 sends (-b)")
+    paired.options(parser)
+    parser.add_argument("--link", type=float, default=100.0, help="of the emulated link, Mbit/s")
+    parser.add_argument("--capacity", type=float, default=200.0, help="what the receiver grants, Mbit/s")
+    parser.add_argument("--tcp", type=float, default=20.0, help="what iperf3 paces itself to, Mbit/s")
+
+
+def contend(args):
+    """LabError where the options leave both as much as they want."""
+    if args.link <= 0 or args.tcp <= 0 or args.capacity <= args.link:
+        raise LabError(f"nothing contends: {args.capacity:g} Mbit/s granted and {args.tcp:g} of iperf3 "
+                       f"must both be more than nothing, and the grant more than the link's "
+                       f"{args.link:g} Mbit/s")
 
 
 def _daemons(lab, args):
@@ -35,12 +50,12 @@ def _daemons(lab, args):
     daemons, kernels = [], []
     for number, name in enumerate("ab", 1):
         port = af_packet(f"sl{name}", 1500)
-        port.keys = {**station(number), "exception": f"slt{name}", "capacity": args.capacity}
-        if name == "a" and args.link:
-            port.keys |= {"wire_out": f"rate {args.link} limit 128kB", "wire_in": "delay 0ms"}
+        port.keys = {**station(number), "exception": f"slt{name}", "capacity": f"{args.capacity:g}Mbit"}
+        if name == "a":
+            port.keys |= {"wire_out": f"rate {args.link:g}mbit limit 128kB", "wire_in": "delay 0ms"}
         worker, control = pair_cpus()[number - 1]
         daemons.append(Daemon(lab, Build(args.build, args.huge), name, [port], [worker], control,
-                              ns=spaces[number - 1]).start())
+                              ns=spaces[number - 1], telemetry=True).start())
         kernels.append(net.namespace(lab, f"k{name}"))
         net.ip(spaces[number - 1], "link", "set", f"slt{name}", "netns", kernels[-1])
         net.address(kernels[-1], f"slt{name}", f"10.90.0.{number}/24")
@@ -48,55 +63,85 @@ def _daemons(lab, args):
     return (*daemons, *kernels)
 
 
-def _transfer(a, b, seconds):
-    waiting = b.sluice("server", "perf", "server", "-1", "--json")
-    b.wait_listening(process=waiting)
-    return waiting, a.sluice("client", "perf", "client", "--json", "-i", "0", "-t", seconds, ADDR_B)
-
-
-def _goodput(waiting, sending, seconds):
-    result = json.loads(sending.check(60 + 3 * seconds))
-    waiting.check(30)
-    return result["goodput_bps"] / 1e6
-
-
-def _tcp(lab, args, ka, kb, transfer):
-    """(Sluice's, iperf3's) Mbit/s; the transfer covers iperf3's time, and begins first."""
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
+def _tcp(lab, args, ka, kb, seconds):
+    """iperf3's client, paced by the kernel: what it missed while it stood still it does not make up."""
+    lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb, cpus=cpus())
     until(lambda: ":5201" in lab.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
-    pair = transfer()
-    client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", args.seconds, "-b", args.tcp, "-J"],
-                       ns=ka)
-    goodput = _goodput(*pair, args.seconds)
-    result = json.loads(client.check(60 + 5 * args.seconds))
-    server.check(20)
-    if "error" in result:
-        raise LabError(f"iperf3: {result['error']}")
-    return goodput, result["end"]["sum_received"]["bits_per_second"] / 1e6
+    client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", int(seconds), "--fq-rate",
+                                  f"{args.tcp:g}M", "-i", "0"], ns=ka, cpus=cpus())
+    until(lambda: _kernel_bytes(kb) > 100000, 20, "iperf3 sends")
+    return client
+
+
+def _kernel_bytes(ns):
+    """Frames that B's kernel has had from its TAP, in bytes."""
+    return json.loads(net.ip(ns, "-j", "-s", "link", "show", "dev", "sltb"))[0]["stats64"]["rx"]["bytes"]
+
+
+def _transfer(a, b):
+    """read(): payload that has arrived."""
+    b.sluice("server", "perf", "server", "-q", cpus=cpus())
+    b.wait_listening()
+    a.sluice("client", "perf", "client", "-q", "-t", "3600", ADDR_B, cpus=cpus())
+    telemetry = Telemetry(b.telemetry_socket)
+
+    def received():
+        for name in telemetry.ask("/sluice/conns"):
+            conn = telemetry.ask(f"/sluice/conn,{name}")
+            if conn and conn["state"] == "open":
+                return conn["rx_bytes"]
+        raise LabError("the transfer has ended")
+
+    def begun():
+        try:
+            return received() > 0
+        except LabError:
+            return False
+    until(begun, 30, "the transfer begins")
+    return received
+
+
+def judge(results, args, alone, beside, kernel):
+    """Bytes a second of the link, frames included, by rounds."""
+    link, wanted = args.link * 1e6 / 8, args.tcp * 1e6 / 8
+    results.windows(FILLS, alone, "of it", bar=FILLS_BAR, scale=1 / link)
+    results.windows("beside iperf3: of the link", beside, "of it", scale=1 / link)
+    results.windows(KERNEL, kernel, "of it", bar=KERNEL_BAR, scale=1 / wanted)
+    lost = [(a - b - k) / a for a, b, k in zip(alone, beside, kernel)]
+    results.windows(LOST, lost, "of what it has alone", bar=BAR, at_most=True)
 
 
 def run(lab, args, results):
+    contend(args)
+    paired.check_options(args)
+    results.demand(FILLS, KERNEL, LOST)
     a, b, ka, kb = _daemons(lab, args)
+    received = _transfer(a, b)
+    rounds_s = args.pairs * 4 * (args.window + SETTLE_S) + 600
+    tcp = paired.Group(lab, [_tcp(lab, args, ka, kb, rounds_s)], SETTLE_S)
 
-    def transfer():
-        return _transfer(a, b, args.seconds)
+    def both(seconds):
+        """(the transfer's, the kernel's) bytes a second on the link."""
+        rate = paired.growth(lambda: complex(received(), _kernel_bytes(kb)), seconds)
+        return rate.real * UNIT_FRAME / UNIT, rate.imag
 
-    alone, beside, tcp = [], [], []
-    for i in range(args.rounds):
-        alone.append(_goodput(*transfer(), args.seconds))
-        goodput, rate = _tcp(lab, args, ka, kb, transfer)
-        beside.append(goodput)
-        tcp.append(rate)
-        print(f"round {i + 1}: {alone[-1]:.1f} Mbit/s alone, {goodput:.1f} beside iperf3's {rate:.1f}",
-              flush=True)
+    def alone(seconds):
+        time.sleep(SETTLE_S)
+        return both(seconds)
+
+    def beside(seconds):
+        with tcp:
+            return both(seconds)
+
+    def show(i, values):
+        print(f"round {i}: {values['alone'][0] * 8e-6:.1f} Mbit/s alone, {values['beside'][0] * 8e-6:.1f} "
+              f"beside iperf3's {values['beside'][1] * 8e-6:.1f}", flush=True)
+
+    values = paired.rounds({"alone": alone, "beside": beside}, args, show)
     dropped = sum(w["exception"]["to_kernel_full"] for d in (a, b) for w in d.show("ports")[0]["workers"])
+    judge(results, args, [v[0] for v in values["alone"]], [v[0] for v in values["beside"]],
+          [v[1] for v in values["beside"]])
+    results.figure("frames dropped before the kernel", dropped, "frames")
+    tcp.release()
     for daemon in (a, b):
         daemon.stop()
-    one, two, three = (statistics.median(x) for x in (alone, beside, tcp))
-    taken = three * FRAME_OF_TCP / FRAME_OF_UNIT
-    results.add("Sluice alone", one, "Mbit/s")
-    results.add("Sluice beside iperf3", two, "Mbit/s", one)
-    results.add("iperf3 beside Sluice", three, "Mbit/s")
-    results.add("lost beyond iperf3's bandwidth", max(0.0, one - two - taken) / one, "of what it has alone",
-                bar=BAR, at_most=True)
-    results.add("frames dropped before the kernel", dropped, "frames")
