@@ -149,6 +149,7 @@ static size_t footprint_bytes(const void *engine)
 
 const struct pace_engine pace_carousel = {.name = "carousel",
                                           .ahead = true,
+                                          .slotted = true,
                                           .create = create,
                                           .destroy = destroy,
                                           .mark = pace_mark,

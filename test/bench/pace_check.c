@@ -11,6 +11,7 @@
 #define PACKETS_ERROR 2.0 /* where a count begins and ends; and what a late pull holds back */
 #define DRAIN_PERIODS 4   /* and some time, should it be interrupted */
 #define DRAIN_S       0.02
+#define CLIP_US       20 /* a turn counts as so much at most */
 
 struct check {
     struct pace_run run;
@@ -64,7 +65,7 @@ static void clock_advance(struct check *c, uint64_t *last)
     if (r->engine->real_clock)
         r->now = now;
     else
-        r->now += RTE_MIN(cost, r->load.hz / 1000000 * PACE_CLIP_US);
+        r->now += RTE_MIN(cost, r->load.hz / 1000000 * CLIP_US);
 }
 
 /* back: packets are given back. */

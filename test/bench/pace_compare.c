@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How many packets a second can one core pace, and how exactly, by what engine and how many flows?
- * All engines do the same work (pace_engine.h) in the same run and take turns. Prints lines of
- * JSON; scripts/bench pace makes a table of them.
+ * All engines do the same work (pace_engine.h) in the same run and take turns, in an order that a
+ * seed draws for each round. Prints lines of JSON; scripts/bench pace makes a table of them.
  *
  * pace_compare [EAL] -- [OPTION...]
  *   --flows N,...       numbers of flows
  *   --engines NAME,...  which engines; all by default
  *   --rounds N          that the highest load is looked for
  *   --seconds S         of a measurement, at least
- *   --slot CYCLES       how exact engines with slots should be
+ *   --slots CYCLES,...  widths of slots; each engine that has some takes the one with which it
+ *                       paces most, for each number of flows
+ *   --seed N            of the order
  *   --check             only whether the engines do what they should; exit status 1 if not
  */
 #include <getopt.h>
@@ -21,18 +23,19 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
+#include "base/rng.h"
 #include "pace_check.h"
 #include "pace_gap.h"
 #include "pace_lines.h"
 #include "pace_run.h"
 
 #define SIZES_MAX       8
-#define ROUNDS_MAX      32
+#define ROUNDS_MAX      128
+#define SLOTS_MAX       8
+#define SLOT_TRIES      3     /* of each width, of which the best counts: others were interrupted */
 #define GUESS_PPS       200e6 /* the first; of engines that read the clock: */
 #define GUESS_SLOW      20e6
 #define GAP_SHARE       0.5 /* of the slowest engine's top */
-#define GAP_ROUNDS      3
-#define GAP_LONG_S      1.0 /* mean period from which one round has to do */
 #define CHECK_PPS       0.5e6
 /* of more flows rte_sched is only asked once */
 #define SCHED_FLOWS_MAX 500000
@@ -45,7 +48,8 @@ static const struct pace_engine *const engines[] = {
 #define ENGINES RTE_DIM(engines)
 
 struct bench {
-    uint32_t sizes, rounds, slot_tsc;
+    uint32_t sizes, rounds, widths, width_tsc[SLOTS_MAX];
+    struct rng rng;
     bool check;
     double seconds;
     const char *names; /* of engines; NULL: all */
@@ -55,7 +59,8 @@ struct bench {
     struct pace_plan plans[SIZES_MAX];
     double pps[SIZES_MAX][ENGINES][ROUNDS_MAX]; /* tops; 0: does not take it */
     double guess_pps[SIZES_MAX][ENGINES];
-    size_t footprint_bytes; /* of the last engine with the most flows */
+    uint32_t slot_tsc[SIZES_MAX][ENGINES]; /* chosen */
+    size_t footprint_bytes;                /* of Sluice's, or of another, with the most flows */
 };
 
 static void die(const char *what)
@@ -79,20 +84,32 @@ static bool listed(const struct bench *b, uint32_t engine)
     return false;
 }
 
+/* Numbers with commas between; how many. */
+static uint32_t numbers(const char *text, uint32_t *to, uint32_t max)
+{
+    char *at = (char *)(uintptr_t)text;
+    uint32_t n = 0;
+
+    while (*at != 0 && n < max) {
+        to[n++] = (uint32_t)strtoul(at, &at, 10);
+        if (*at != 0 && *at++ != ',')
+            die("numbers stand with commas between");
+    }
+    return n;
+}
+
 static void options(struct bench *b, int argc, char **argv)
 {
-    static const struct option names[] = {{"flows", required_argument, NULL, 'f'},
-                                          {"engines", required_argument, NULL, 'e'},
-                                          {"rounds", required_argument, NULL, 'r'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"slot", required_argument, NULL, 'w'},
-                                          {"check", no_argument, NULL, 'c'},
-                                          {NULL, 0, NULL, 0}};
-    const char *flows = "1,1000,32768,131072,1048576";
-    char *end;
+    static const struct option names[] = {
+        {"flows", required_argument, NULL, 'f'},  {"engines", required_argument, NULL, 'e'},
+        {"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 's'},
+        {"slots", required_argument, NULL, 'w'},  {"seed", required_argument, NULL, 'd'},
+        {"check", no_argument, NULL, 'c'},        {NULL, 0, NULL, 0}};
+    const char *flows = "1,1000,32768,131072,1048576", *slots = "256,1024,4096";
+    uint64_t seed = 1;
     int c;
 
-    *b = (struct bench){.rounds = 5, .slot_tsc = 256, .seconds = 0.2};
+    *b = (struct bench){.rounds = 5, .seconds = 0.2};
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
         switch (c) {
         case 'f':
@@ -108,7 +125,10 @@ static void options(struct bench *b, int argc, char **argv)
             b->seconds = atof(optarg);
             break;
         case 'w':
-            b->slot_tsc = (uint32_t)atoi(optarg);
+            slots = optarg;
+            break;
+        case 'd':
+            seed = strtoull(optarg, NULL, 10);
             break;
         case 'c':
             b->check = true;
@@ -117,8 +137,14 @@ static void options(struct bench *b, int argc, char **argv)
             die("unknown option; see the head of pace_compare.c");
         }
     }
-    for (end = (char *)(uintptr_t)flows; *end != 0 && b->sizes < SIZES_MAX; end += *end == ',')
-        b->flows[b->sizes++] = (uint32_t)strtoul(end, &end, 10);
+    rng_init(&b->rng, seed);
+    b->sizes = numbers(flows, b->flows, SIZES_MAX);
+    b->widths = numbers(slots, b->width_tsc, SLOTS_MAX);
+    for (uint32_t i = 0; i < b->widths; i++)
+        if (b->width_tsc[i] < 2)
+            die("--slots takes numbers of cycles, 2 and more");
+    if (b->widths == 0)
+        die("--slots takes at least one number");
     for (uint32_t i = 0; i < b->sizes; i++)
         if (b->flows[i] == 0 || b->flows[i] > 1u << 24)
             die("--flows takes numbers from 1 to 16777216, with commas between");
@@ -143,7 +169,7 @@ static void packets_create(struct bench *b)
         b->packets[i]->pkt_len = PACE_FRAME_BYTES;
     }
     for (uint32_t i = 0; i < b->sizes; i++)
-        pace_plan_init(&b->plans[i], b->flows[i], b->slot_tsc, b->packets);
+        pace_plan_init(&b->plans[i], b->flows[i], b->width_tsc[0], b->packets);
 }
 
 static int compare(const void *a, const void *b)
@@ -166,10 +192,12 @@ static void top_show(const struct bench *b, uint32_t size, uint32_t engine, uint
                      const struct pace_top *top)
 {
     printf("{\"kind\": \"top\", \"flows\": %u, \"engine\": \"%s\", \"round\": %u, \"pps\": %.0f, "
-           "\"offered_pps\": %.0f, \"schedule\": %.5f, \"clipped\": %lu, \"clipped_share\": %.6f, "
+           "\"offered_pps\": %.0f, \"schedule\": %.5f, \"long_share\": %.6f, \"away_share\": %.6f, "
+           "\"slot_tsc\": %u, "
            "\"footprint_bytes\": %zu}\n",
            b->flows[size], engines[engine]->name, round, top->pps, top->offered_pps, top->schedule,
-           top->clipped, top->clipped_share, top->footprint_bytes);
+           top->long_share, top->away_share,
+           engines[engine]->slotted ? b->slot_tsc[size][engine] : 0, top->footprint_bytes);
     fflush(stdout);
 }
 
@@ -187,6 +215,45 @@ static bool serious(const struct bench *b, uint32_t size, uint32_t engine)
     return engines[engine] != &pace_sched || b->flows[size] <= SCHED_FLOWS_MAX;
 }
 
+/* The load as this engine gets it. */
+static struct pace_plan plan_for(const struct bench *b, uint32_t size, uint32_t engine)
+{
+    struct pace_plan plan = b->plans[size];
+
+    if (b->slot_tsc[size][engine] != 0)
+        plan.slot_tsc = b->slot_tsc[size][engine];
+    return plan;
+}
+
+static bool search(const struct bench *b, uint32_t size, uint32_t engine, double guess_pps,
+                   struct pace_top *top)
+{
+    struct pace_plan plan = plan_for(b, size, engine);
+
+    return pace_run_search(engines[engine], &plan, guess_pps, b->seconds, top);
+}
+
+/*
+ * The width of slots with which it paces most. Narrow ones are exact, and too many for the caches
+ * where flows are many and slow; none is wider than what the widest of --slots allows.
+ */
+static void slot_choose(struct bench *b, uint32_t size, uint32_t engine, double guess_pps)
+{
+    struct pace_top top;
+    double best = 0;
+    uint32_t chosen = b->width_tsc[0];
+
+    for (uint32_t i = 0; i < SLOT_TRIES * b->widths; i++) {
+        b->slot_tsc[size][engine] = b->width_tsc[i % b->widths];
+        if (search(b, size, engine, guess_pps, &top) && top.pps > best) {
+            best = top.pps;
+            guess_pps = top.offered_pps;
+            chosen = b->slot_tsc[size][engine];
+        }
+    }
+    b->slot_tsc[size][engine] = chosen;
+}
+
 /*
  * Round 0 looks from far for where the others look from near; it counts only where there are no
  * others.
@@ -199,16 +266,20 @@ static void top_find(struct bench *b, uint32_t size, uint32_t engine, uint32_t r
 
     if (!listed(b, engine) || (round > 0 && (*guess_pps == 0 || !serious(b, size, engine))))
         return;
-    if (round == 0)
+    if (round == 0) {
         *guess_pps = first_guess(b, size, engine);
-    found = pace_run_search(engines[engine], &b->plans[size], *guess_pps, b->seconds, &top);
+        if (engines[engine]->slotted)
+            slot_choose(b, size, engine, *guess_pps);
+    }
+    found = search(b, size, engine, *guess_pps, &top);
     if (round == 0)
         *guess_pps = found ? top.offered_pps : 0;
     if (!found)
         return;
     if (round > 0)
         b->pps[size][engine][round - 1] = top.pps;
-    if (size == b->sizes - 1 && serious(b, size, engine) && !engines[engine]->unpaced)
+    if (size == b->sizes - 1 && serious(b, size, engine) && !engines[engine]->unpaced &&
+        (engines[engine] == &pace_sluice || b->footprint_bytes == 0))
         b->footprint_bytes = top.footprint_bytes;
     top_show(b, size, engine, round, &top);
 }
@@ -226,14 +297,16 @@ static void stalls_show(const struct pace_stalls *stalls)
     printf("]");
 }
 
-static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps *gaps)
+static void gap_show(uint32_t flows, uint32_t round, const char *engine,
+                     const struct pace_gaps *gaps)
 {
     const struct histogram *h = &gaps->error_ns;
 
-    printf("{\"kind\": \"gap\", \"flows\": %u, \"engine\": \"%s\", \"pps\": %.0f, \"gaps\": %lu, "
+    printf("{\"kind\": \"gap\", \"flows\": %u, \"round\": %u, \"engine\": \"%s\", \"pps\": %.0f, "
+           "\"gaps\": %lu, "
            "\"p50_ns\": %lu, \"p90_ns\": %lu, \"p99_ns\": %lu, \"p999_ns\": %lu, \"max_ns\": %lu, "
            "\"interrupted\": %lu, \"lost_share\": %.6f, ",
-           flows, engine, gaps->pps, histogram_count(h), histogram_quantile(h, 1, 2),
+           flows, round, engine, gaps->pps, histogram_count(h), histogram_quantile(h, 1, 2),
            histogram_quantile(h, 9, 10), histogram_quantile(h, 99, 100),
            histogram_quantile(h, 999, 1000), h->max, gaps->interrupted, gaps->lost_share);
     stalls_show(&gaps->stalls);
@@ -241,11 +314,12 @@ static void gap_show(uint32_t flows, const char *engine, const struct pace_gaps 
     fflush(stdout);
 }
 
-static void spin_show(uint32_t flows, const struct pace_spin *spin)
+static void spin_show(uint32_t flows, uint32_t round, const struct pace_spin *spin)
 {
-    printf("{\"kind\": \"spin\", \"flows\": %u, \"seconds\": %.3f, \"lost_share\": %.6f, "
+    printf("{\"kind\": \"spin\", \"flows\": %u, \"round\": %u, \"seconds\": %.3f, \"lost_share\": "
+           "%.6f, "
            "\"longest_s\": %.6f, \"p50_ns\": %lu, \"p99_ns\": %lu, ",
-           flows, spin->seconds, spin->lost_share, spin->longest_s,
+           flows, round, spin->seconds, spin->lost_share, spin->longest_s,
            histogram_quantile(&spin->error_ns, 1, 2), histogram_quantile(&spin->error_ns, 99, 100));
     stalls_show(&spin->stalls);
     printf("}\n");
@@ -264,11 +338,23 @@ static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
     return n > 0 ? median(found, n) : 0;
 }
 
+/* Indices of engines in an order drawn anew. */
+static void order_draw(struct bench *b, uint32_t order[ENGINES])
+{
+    for (uint32_t i = 0; i < ENGINES; i++) {
+        uint32_t other = (uint32_t)rng_below(&b->rng, i + 1);
+
+        order[i] = order[other];
+        order[other] = i;
+    }
+}
+
 /* At a load that all of them sustain. */
-static void gaps_find(const struct bench *b, uint32_t size)
+static void gaps_find(struct bench *b, uint32_t size, uint32_t round)
 {
     static struct pace_gaps gaps;
     static struct pace_spin spin;
+    uint32_t order[ENGINES];
     double pps = 0;
 
     for (uint32_t i = 0; i < ENGINES; i++)
@@ -276,16 +362,17 @@ static void gaps_find(const struct bench *b, uint32_t size)
             pps = GAP_SHARE * top_pps(b, size, i);
     if (pps == 0)
         return;
-    for (uint32_t round = 0; round < (b->flows[size] / pps < GAP_LONG_S ? GAP_ROUNDS : 1);
-         round++) {
-        for (uint32_t i = 0; i < ENGINES; i++)
-            if (top_pps(b, size, i) > 0 &&
-                pace_gap_measure(engines[i], &b->plans[size], pps, top_pps(b, size, i),
-                                 2 * b->seconds, &gaps))
-                gap_show(b->flows[size], engines[i]->name, &gaps);
-        pace_spin_measure(gaps.seconds, b->flows[size], pps, &spin);
-        spin_show(b->flows[size], &spin);
+    order_draw(b, order);
+    for (uint32_t k = 0; k < ENGINES; k++) {
+        uint32_t i = order[k];
+        struct pace_plan plan = plan_for(b, size, i);
+
+        if (top_pps(b, size, i) > 0 &&
+            pace_gap_measure(engines[i], &plan, pps, top_pps(b, size, i), 2 * b->seconds, &gaps))
+            gap_show(b->flows[size], round, engines[i]->name, &gaps);
     }
+    pace_spin_measure(gaps.seconds, b->flows[size], pps, &spin);
+    spin_show(b->flows[size], round, &spin);
 }
 
 /* Over what the engine with the most flows touches: its state, and the first line of each packet.
@@ -307,15 +394,20 @@ static void lines_find(const struct bench *b, uint32_t round)
 
 static void bench_run(struct bench *b)
 {
+    uint32_t order[ENGINES];
+
     for (uint32_t round = 0; round <= b->rounds; round++) {
-        for (uint32_t size = 0; size < b->sizes; size++)
-            for (uint32_t i = 0; i < ENGINES; i++)
-                top_find(b, size, i, round);
+        for (uint32_t size = 0; size < b->sizes; size++) {
+            order_draw(b, order);
+            for (uint32_t k = 0; k < ENGINES; k++)
+                top_find(b, size, order[k], round);
+        }
         if (round > 0)
             lines_find(b, round);
     }
-    for (uint32_t size = 0; size < b->sizes; size++)
-        gaps_find(b, size);
+    for (uint32_t round = 1; round <= b->rounds; round++)
+        for (uint32_t size = 0; size < b->sizes; size++)
+            gaps_find(b, size, round);
 }
 
 static bool bench_check(const struct bench *b)

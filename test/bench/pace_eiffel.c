@@ -242,6 +242,7 @@ static size_t footprint_bytes(const void *engine)
 
 const struct pace_engine pace_eiffel = {.name = "eiffel",
                                         .ahead = true,
+                                        .slotted = true,
                                         .create = create,
                                         .destroy = destroy,
                                         .mark = pace_mark,

@@ -38,6 +38,7 @@ struct pace_engine {
     const char *name;
     bool real_clock; /* it reads the TSC itself, so time cannot be counted for it */
     bool ahead;      /* push() takes a time to come: a flow's start */
+    bool slotted;    /* pace_load's slot_tsc is for it to heed */
     bool unpaced;    /* it releases what it can, for a limit of what others could: no gaps */
 
     /* NULL, with a word to stderr, where memory or limits are in the way. */

@@ -16,8 +16,9 @@
 #include "base/histogram.h"
 #include "pace_run.h"
 
-#define PACE_STALLS   64u     /* that are kept */
-#define PACE_STALL_NS 1000000 /* from one pull to the next */
+#define PACE_CLIP_TURNS 8
+#define PACE_STALLS     64u     /* that are kept */
+#define PACE_STALL_NS   1000000 /* from one pull to the next */
 
 struct pace_stall {
     double at_s, length_s;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pace_run.h"
 
+#include <time.h>
+
 #include <rte_cycles.h>
 
 #define FEED_FLOWS   16 /* at a time */
@@ -59,18 +61,40 @@ void pace_run_end(struct pace_run *r)
     r->engine->destroy(r->state);
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What another thread had of a turn that took so long, at most all of it. */
+static uint64_t away(struct pace_run *r, uint64_t now, uint64_t cost)
+{
+    uint64_t cpu_ns = thread_cpu_ns(), wall = now - r->look_tsc;
+    double mine = (double)(cpu_ns - r->look_cpu_ns) * 1e-9 * (double)r->load.hz;
+    double lost = (double)wall - mine;
+
+    r->look_tsc = now;
+    r->look_cpu_ns = cpu_ns;
+    return lost <= 0 ? 0 : RTE_MIN((uint64_t)lost, cost);
+}
+
 uint64_t pace_run_until(struct pace_run *r, uint64_t until)
 {
     uint32_t (*pull)(void *, uint64_t, struct rte_mbuf **, uint32_t) = r->engine->pull;
     void (*push)(void *, struct rte_mbuf **, uint32_t, uint64_t) = r->engine->push;
-    const uint64_t clip_most = r->load.hz * PACE_CLIP_US / 1000000, clip_least = clip_most / 10;
+    const uint64_t usual = r->load.hz * PACE_LONG_US / 1000000;
     bool real_clock = r->engine->real_clock;
     struct rte_mbuf *packets[PACE_BURST];
-    uint64_t released = 0, last = rte_rdtsc(), now, cost, clip;
+    uint64_t released = 0, last = rte_rdtsc(), now, cost, lost;
     uint32_t n;
 
     if (real_clock)
         r->now = last;
+    r->look_tsc = last;
+    r->look_cpu_ns = thread_cpu_ns();
     do {
         if (r->now >= r->next_start)
             pace_run_feed(r);
@@ -82,18 +106,15 @@ uint64_t pace_run_until(struct pace_run *r, uint64_t until)
         now = rte_rdtsc();
         cost = now - last;
         last = now;
-        if (real_clock) {
-            r->now = now;
-            continue;
+        if (unlikely(cost > usual)) {
+            lost = away(r, now, cost);
+            cost -= lost;
+            r->long_tsc += cost > usual ? cost : 0;
+            last = rte_rdtsc();
+            r->away_tsc += lost + last - now;
+            now = last;
         }
-        clip = RTE_MIN(RTE_MAX(PACE_CLIP_TURNS * r->turn_tsc, clip_least), clip_most);
-        if (unlikely(cost > clip)) {
-            r->clipped++;
-            r->clipped_tsc += cost - clip;
-            cost = clip;
-        }
-        r->turn_tsc += cost / 16 - r->turn_tsc / 16;
-        r->now += cost;
+        r->now = real_clock ? now : r->now + cost;
     } while (r->now < until);
     return released;
 }
@@ -108,7 +129,7 @@ void pace_run_warm(struct pace_run *r, double seconds)
 bool pace_run_measure(const struct pace_engine *engine, const struct pace_plan *plan, double pps,
                       double seconds, struct pace_top *top)
 {
-    double period_s, elapsed_s;
+    double period_s, elapsed_s, away_s;
     uint64_t begin, released;
     struct pace_run r;
 
@@ -118,15 +139,18 @@ bool pace_run_measure(const struct pace_engine *engine, const struct pace_plan *
     seconds = RTE_MIN(RTE_MAX(seconds, PERIODS * period_s), SECONDS_MAX);
     /* caches are cold and flows late at first: most have had their turn then */
     pace_run_warm(&r, RTE_MAX(seconds / 4, RTE_MIN(PERIODS * period_s, WARM_S_MAX)));
-    r.clipped = r.clipped_tsc = 0;
+    r.long_tsc = r.away_tsc = 0;
     begin = r.now;
     released = pace_run_until(&r, begin + (uint64_t)(seconds * (double)r.load.hz));
     elapsed_s = (double)(r.now - begin) / (double)r.load.hz;
+    away_s = (double)r.away_tsc / (double)r.load.hz;
+    if (engine->real_clock)
+        elapsed_s -= away_s;
     top->offered_pps = pace_load_pps(&r.load);
     top->schedule = (double)released / elapsed_s / top->offered_pps;
     top->pps = RTE_MIN(top->schedule, 1.0) * top->offered_pps;
-    top->clipped = r.clipped;
-    top->clipped_share = (double)r.clipped_tsc / (double)r.load.hz / elapsed_s;
+    top->long_share = (double)r.long_tsc / (double)r.load.hz / elapsed_s;
+    top->away_share = away_s / (elapsed_s + away_s);
     top->footprint_bytes = engine->footprint_bytes(r.state);
     pace_run_end(&r);
     return true;

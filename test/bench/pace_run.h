@@ -3,17 +3,18 @@
  * An engine under load: what it releases it gets back at once, on one lcore.
  *
  * The clock goes forward by what each turn (a pull, and a push of what it gave) took by the TSC,
- * whether it released anything or not. A turn of more than PACE_CLIP_TURNS usual ones, and 2 us, or
- * of more than PACE_CLIP_US, was interrupted by the kernel or the host: it counts as that much, and
- * the rest is added up apart. Engines that read the clock themselves run in real time instead.
+ * whether it released anything or not. Only what the kernel says that another thread had the core
+ * does not count, and for no engine: it is left out of the clock of those that are told the time,
+ * and nothing is asked for that time of those that read the TSC themselves. The kernel is asked
+ * after a turn above PACE_LONG_US, and what asking takes does not count either. A turn that is long
+ * by itself counts in full.
  */
 #ifndef SLUICE_BENCH_PACE_RUN_H
 #define SLUICE_BENCH_PACE_RUN_H
 
 #include "pace_load.h"
 
-#define PACE_CLIP_US    20
-#define PACE_CLIP_TURNS 8
+#define PACE_LONG_US 10
 
 struct pace_run {
     const struct pace_engine *engine;
@@ -25,8 +26,9 @@ struct pace_run {
     uint64_t next_start; /* of the first flow that has not started */
     uint32_t started;
     uint64_t turns;
-    uint64_t turn_tsc;             /* a usual one */
-    uint64_t clipped, clipped_tsc; /* turns, and what they lost */
+    uint64_t long_tsc;              /* of the turns above PACE_LONG_US, away_tsc left out */
+    uint64_t away_tsc;              /* that another thread had the core */
+    uint64_t look_tsc, look_cpu_ns; /* when the kernel was asked last, and what it said */
 };
 
 /* False if the engine does not take the load. Else pace_run_end() it. real_time: for any engine. */
@@ -46,8 +48,8 @@ void pace_run_warm(struct pace_run *r, double seconds);
 struct pace_top {
     double offered_pps, pps; /* of the highest load that kept its schedule */
     double schedule;         /* share of the scheduled packets that were released */
-    uint64_t clipped;
-    double clipped_share; /* of the time */
+    double long_share;       /* of the time, in turns above PACE_LONG_US */
+    double away_share;       /* that was left out, of all the time */
     size_t footprint_bytes;
 };
 
