@@ -157,6 +157,7 @@ SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --h
 PROGRAMS = "build: programs"
 TIDY = "python3 -B scripts/lab/tidy.py build 1 ^lib/base/span.c"
 STAGES = "python3 -B test/house/stages_test.py"
+JUDGE = "/usr/bin/python3 -B test/bench/judge_test.py "
 
 FAULTS = [
     # ---- scripts
@@ -209,6 +210,66 @@ FAULTS = [
     # ---- test/lab
 
     # ---- test/bench
+
+    Fault("bench memif is judged against a testpmd that lost its core",
+          "the lower of testpmd's and memcpy's medians fell with the noisier of the two",
+          "scripts/lab/bench_memif.py",
+          "    references = {name: candidates[name] for name in paired.lower(candidates, results.seed)}\n",
+          "    references = dict([min(((n, testpmd[best] if n == best else copies) for n in (best, MEMCPY)),\n"
+          "                           key=lambda x: sorted(x[1])[15])])\n",
+          JUDGE + "Memif", r"FAIL: test_a_noisy_testpmd_is_not_the_limit"),
+    Fault("a bench says holds though the interval reaches the bar",
+          "a verdict was taken from medians, however noisy the machine",
+          "scripts/lab/paired.py", "        if self.high - self.low > abs(self.value - bar):\n",
+          "        if self.high - self.low < 0:\n",
+          "/usr/bin/python3 -B test/bench/paired_test.py FalseVerdicts.test_at_the_bar_it_is_too_noisy",
+          r"FAIL: test_at_the_bar"),
+    Fault("a row that is missing passes", "all([]) holds, and so does what was not measured",
+          "scripts/lab/results.py", "if not self.rows or self.missing() or", "if not self.rows or",
+          JUDGE + "Paths Pace", r"FAIL: test_a_path_whose_child_crashed"),
+    Fault("a bench that measured nothing passes", "all([]) holds",
+          "scripts/lab/results.py", "if not self.rows or self.missing() or", "if self.missing() or",
+          "/usr/bin/python3 -B test/bench/paired_test.py Rows Program", r"FAIL: test_nothing_measured"),
+    Fault("bench paths --only nonsense passes", "no path at all was a table without a NO",
+          "scripts/lab/bench_paths.py", "    if not chosen:\n", "    if chosen is None:\n",
+          JUDGE + "Paths", r"FAIL: test_a_pattern_of_nothing"),
+    Fault("an engine that is absent from bench pace passes", "its rows were left out of the table",
+          "scripts/lab/bench_pace.py", "            if not figures.tops(flows, engine):\n",
+          "            if figures.tops(flows, engine) is None:\n",
+          JUDGE + "Pace", r"FAIL: test_an_absent_engine"),
+    Fault("a row without a bar holds", "rows without a bar said that they held",
+          "scripts/lab/results.py", "        self._row(name, value, unit)\n",
+          "        self._row(name, value, unit, verdict=paired.HOLDS)\n",
+          "/usr/bin/python3 -B test/bench/paired_test.py Rows", r"FAIL: test_a_figure_is_no_verdict"),
+    Fault("all of bench share's plain passes write", "three passes that write take longer than one that does",
+          "test/bench/share_bench.cc", "            for (const share_flow &f : w.flows)\n                all += flow_read(f);\n",
+          "            for (share_flow &f : w.flows)\n                f.grant_Bps = all += flow_read(f);\n",
+          JUDGE + "Share", r"FAIL: test_one_of_the_passes_writes"),
+    Fault("bench pace cuts slow polls of some engines from the clock",
+          "what was taken for an interruption was cut for the three that are told the time",
+          "test/bench/pace_run.c", "            cost -= lost;\n", "            cost = real_clock ? cost : usual;\n",
+          JUDGE + "Pace", r"FAIL: test_nothing_is_cut_from_one_engine_alone"),
+    Fault("bench pace does not tell what gaps it left out", "the share was in no table",
+          "scripts/lab/bench_pace.py", "        if figures.left_out(flows, SLUICE) > LEFT_OUT_MOST:\n",
+          "        if figures.left_out(flows, SLUICE) > 1:\n",
+          JUDGE + "Pace", r"FAIL: test_gaps_that_are_left_out_count"),
+    Fault("the wheels of bench pace keep narrow slots", "a million flows had slots of 256 cycles",
+          "test/bench/pace_compare.c", "        if (engines[engine]->slotted)\n",
+          "        if (engines[engine]->slotted && b->flows[size] == 0)\n",
+          "build/test/bench/pace_compare --lcores 0@0 --no-huge --no-shconf -m 512 --no-pci --no-telemetry "
+          "--log-level=4 --file-prefix sluice-plant-$$ -- --flows 1000 --engines carousel --rounds 1 "
+          "--seconds 0.02 --slots 1048576 | tee /dev/stderr | grep -q '\"slot_tsc\": 1048576'",
+          r"\"slot_tsc\": 0", ("build: test/bench/pace_compare",)),
+    Fault("bench paced leaves out windows with a stall", "too little was judged only where no stall was seen",
+          "scripts/lab/bench_paced.py", "            least += grant_Bps * self.away.seconds(begin, over)\n",
+          "            least += due * (self.away.seconds(begin, over) > 0)\n",
+          JUDGE + "Paced", r"FAIL: test_(a_core_that|a_short_stall)"),
+    Fault("bench paced judges a sender that is hardly ever there", "the share left out had no bar",
+          "scripts/lab/bench_paced.py", "    if away > AWAY_MOST and", "    if away > 1 and",
+          JUDGE + "Paced", r"FAIL: test_a_core_that_is_mostly_away"),
+    Fault("nothing contends in bench exception", "200 Mbit/s were granted, iperf3 sent 20, the veth takes both",
+          "scripts/lab/bench_exception.py", "args.capacity <= args.link:", "args.capacity <= 0:",
+          JUDGE + "Exception_", r"FAIL: test_something_must_contend"),
 
     # ---- test/system
 

@@ -1,0 +1,359 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How each bench judges, on canned measurements: no verdict without its rows, and bars that are missed
+where they should be."""
+import os
+import sys
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from lab import (bench_beside, bench_emu, bench_exception, bench_idle, bench_memif, bench_pace,  # noqa: E402
+                 bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired)
+from lab.process import LabError  # noqa: E402
+from lab.results import Results  # noqa: E402
+
+HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
+
+
+def rows(results):
+    """{name: verdict}"""
+    return {r["name"]: r["verdict"] for r in results.rows if r["verdict"] is not None}
+
+
+class Memif(unittest.TestCase):
+    """Which reference it takes."""
+
+    def status(self, testpmd, copies, goodputs):
+        r = Results("memif")
+        r.demand(bench_memif.GOODPUT)
+        bench_memif.judge(r, {"small rings": testpmd, "large rings": testpmd}, copies, goodputs, 0.6)
+        return r.status()
+
+    def test_a_noisy_testpmd_is_not_the_limit(self):
+        # What was once seen: 19.6 "held" against 21, while memcpy did 81 and testpmd could do 280.
+        for slow in (15, 18, 21, 27):
+            noisy = [21.0] * slow + [280.0] * (30 - slow)
+            self.assertNotEqual(self.status(noisy, [81.0] * 30, [19.6] * 30), HOLDS, slow)
+        self.assertEqual(self.status([21.0, 280.0] * 15, [81.0] * 30, [19.6] * 30), MISSED)
+
+    def test_a_testpmd_that_is_outrun_is_not_the_limit(self):
+        self.assertEqual(self.status([2.0] * 30, [81.0] * 30, [19.6] * 30), MISSED)
+
+    def test_the_lower_one_is_the_limit(self):
+        self.assertEqual(self.status([107.0] * 30, [54.0] * 30, [62.0] * 30), HOLDS)
+        self.assertEqual(self.status([54.0] * 30, [107.0] * 30, [40.0] * 30), HOLDS)
+        self.assertEqual(self.status([54.0] * 30, [107.0] * 30, [30.0] * 30), MISSED)
+
+
+class Paths(unittest.TestCase):
+    NAMES = ["10M-10us-q1", "1G-1ms-q1"]
+    TEXT = "10M-10us-q1   99.00  98.00  1.00  2.00   99.00  1.00  0.990  holds\n"
+
+    def judged(self, text, names=None, only=""):
+        r = Results("paths")
+        bench_paths.demand(r, names or self.NAMES[:1], only)
+        bench_paths.rows(r, text)
+        return r
+
+    def test_holds_and_misses(self):
+        self.assertEqual(self.judged(self.TEXT).status(), HOLDS)
+        self.assertEqual(self.judged(self.TEXT.replace("0.990", "0.940")).status(), MISSED)
+        self.assertEqual(self.judged(self.TEXT.replace("99.00  98", "97.00  98")).status(), MISSED)
+
+    def test_a_path_whose_child_crashed_is_an_error(self):
+        r = self.judged(self.TEXT, self.NAMES)
+        self.assertEqual(r.status(), ERROR)
+        self.assertEqual(len(r.missing()), 3)
+        self.assertEqual(self.judged("").status(), ERROR)
+
+    def test_a_pattern_of_nothing_is_an_error(self):
+        for only in ("nonsense", "["):
+            with self.assertRaises(LabError):
+                self.judged("", self.NAMES, only)
+
+
+class Share(unittest.TestCase):
+    def status(self, large, passes, small=0.1e6, small_passes=0.02e6):
+        r = Results("share")
+        r.demand(bench_share.PASSES, bench_share.GROWTH)
+        bench_share.judge(r, {"recompute/1000000": [large] * 30, "three_passes/1000000": [passes] * 30,
+                              "recompute/10000": [small] * 30, "three_passes/10000": [small_passes] * 30})
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.status(18e6, 5e6), HOLDS)
+        self.assertEqual(self.status(26e6, 5e6), MISSED)
+        self.assertEqual(self.status(18e6, 5e6, small=0.05e6), MISSED)
+
+    def test_one_of_the_passes_writes(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "share_bench.cc"), encoding="utf-8") as f:
+            text = f.read()
+        passes = text[text.index("void three_passes"):text.index("BENCHMARK(three_passes)")]
+        self.assertIn("pass < 2", passes)
+        self.assertEqual(passes.count("f.grant_Bps ="), 1)
+        self.assertEqual(passes.count("for (const share_flow &f"), 1)
+
+
+class Shares(unittest.TestCase):
+    def status(self, parts):
+        r = Results("shares")
+        r.demand(*(bench_shares.ROW.format("x", i + 1) for i in range(len(parts))))
+        bench_shares.judge(r, "x", [dict(enumerate(parts))] * 30, sum(parts))
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.status([1.0, 1.005, 0.995, 1.0]), HOLDS)
+        self.assertEqual(self.status([1.0, 1.0, 1.0, 1.1]), MISSED)
+        self.assertEqual(self.status([1.0, 1.0, 1.0, 0.9]), MISSED)
+
+    def test_windows(self):
+        looks = [(0.1 * i, {"a": 10.0 * i}) for i in range(150)]
+        found = bench_shares.windows(looks, 0.3, 30, ["a"])
+        self.assertEqual(len(found), 30)
+        self.assertAlmostEqual(found[0]["a"], 100)
+        with self.assertRaises(LabError):
+            bench_shares.windows(looks[:50], 0.3, 30, ["a"])
+
+
+class Exception_(unittest.TestCase):
+    ARGS = types.SimpleNamespace(link=100.0, capacity=200.0, tcp=20.0)
+
+    def judged(self, alone, beside, kernel):
+        r = Results("exception")
+        r.demand(bench_exception.FILLS, bench_exception.KERNEL, bench_exception.LOST)
+        bench_exception.judge(r, self.ARGS, *([x * 1e6 / 8] * 30 for x in (alone, beside, kernel)))
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.judged(98, 78, 19), HOLDS)
+        self.assertEqual(self.judged(98, 60, 19), MISSED)  # more was lost than iperf3 had
+
+    def test_something_must_contend(self):
+        self.assertEqual(self.judged(50, 50, 19), MISSED)  # the link is not full
+        self.assertEqual(self.judged(98, 98, 0.1), MISSED)  # iperf3 is not there
+        bench_exception.contend(self.ARGS)
+        for change in ({"capacity": 90.0}, {"tcp": 0.0}, {"link": 0.0}, {"link": 1000.0}):
+            with self.assertRaises(LabError):
+                bench_exception.contend(types.SimpleNamespace(**{**vars(self.ARGS), **change}))
+
+
+class Paced(unittest.TestCase):
+    """A capture of 1 packet a ms, each of 1 ms of the grant."""
+    GRANT, ENVELOPE = 1e6, 0.11e6
+
+    def status(self, holes=(), stalls=(), more=1.0, verdict_of=None):
+        times = [i * 1e-3 for i in range(11000) if not any(a < i * 1e-3 < b for a, b in holes)]
+        capture = bench_paced.Capture(times, [self.GRANT * 1e-3 * more] * len(times), stalls)
+        r = Results("paced")
+        r.demand(bench_paced.MEAN, bench_paced.MOST, bench_paced.LEAST, bench_paced.ENVELOPE)
+        args = types.SimpleNamespace(pairs=30, window=0.3)
+        bench_paced.judge(r, capture, 0.3, 10.7, self.GRANT, self.ENVELOPE, args)
+        return rows(r)[verdict_of] if verdict_of else r.status()
+
+    def setUp(self):
+        # A packet is 1 % of a window here, and two are at its edges.
+        self.bar, bench_paced.BAR = bench_paced.BAR, 0.025
+
+    def tearDown(self):
+        bench_paced.BAR = self.bar
+
+    def test_even_packets_hold(self):
+        self.assertEqual(self.status(), HOLDS)
+
+    def test_too_much_is_missed(self):
+        self.assertEqual(self.status(more=1.05), MISSED)
+
+    def test_a_hole_is_missed(self):
+        self.assertEqual(self.status([(5.0, 5.02)]), MISSED)
+
+    def test_a_hole_while_the_core_was_away_holds(self):
+        self.assertEqual(self.status([(5.0, 5.02)], [(5.0, 5.02)]), HOLDS)
+
+    def test_a_short_stall_is_no_excuse_for_a_long_hole(self):
+        self.assertEqual(self.status([(5.0, 5.03)], [(5.01, 5.012)]), MISSED)
+
+    def test_a_core_that_is_mostly_away_says_little(self):
+        stalls = [(i * 0.1, i * 0.1 + 0.03) for i in range(110)]
+        holes = [(a, b + 0.005) for a, b in stalls]
+        self.assertEqual(self.status(holes, stalls, verdict_of=bench_paced.LEAST), "too noisy")
+
+    def test_time_away_is_added_up_once(self):
+        away = bench_paced.Away([(1.0, 2.0), (1.5, 3.0), (5.0, 6.0)])
+        self.assertAlmostEqual(away.seconds(0, 10), 3.0)
+        self.assertAlmostEqual(away.seconds(2.5, 5.5), 1.0)
+        self.assertAlmostEqual(away.seconds(3.0, 5.0), 0.0)
+        self.assertAlmostEqual(bench_paced.Away([]).seconds(0, 1), 0.0)
+
+
+class Idle(unittest.TestCase):
+    def status(self, **change):
+        values = {bench_idle.BARE: (1.0, 0.06), "poll": (100.0, 0.06), "pause": (100.0, 0.06),
+                  "sleep": (1.0, 0.2), bench_idle.RUNG: (1.0, 0.09), **change}
+        r = Results("idle")
+        r.demand(*(what.format(kind) for kind in ("sleep", bench_idle.RUNG)
+                   for what in (bench_idle.CPU, bench_idle.WAIT)))
+        bench_idle.judge(r, {kind: [v] * 30 for kind, v in values.items()})
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.status(), HOLDS)
+        self.assertEqual(self.status(sleep=(3.0, 0.2)), MISSED)
+        self.assertEqual(self.status(sleep=(1.0, 1.5)), MISSED)
+        self.assertEqual(self.status(**{bench_idle.RUNG: (1.0, 0.2)}), MISSED)
+
+
+class Emu(unittest.TestCase):
+    LINK = 6e6
+
+    def judged(self, **change):
+        values = {"testpmd": 10e6, "wire": 10e6, "impaired": (6e6, 1600000), "late": (300, 4000, 900),
+                  "away": 5000, **change}
+        by = {(name, frame): [values[name]] * 30 for name in ("testpmd", "wire", "late")
+              for frame in bench_emu.FRAMES}
+        by |= {("impaired", 60): [values["impaired"]] * 30, ("away", 0): [values["away"]] * 30}
+        r = Results("emu")
+        bench_emu.demand(r)
+        bench_emu.judge(r, by, self.LINK)
+        for frame in bench_emu.FRAMES:
+            r.exact(bench_emu.EARLY_ROW.format(frame + 4), 1, "ns", 0)
+        return r
+
+    def test_bars(self):
+        self.assertEqual(self.judged().status(), HOLDS)
+        self.assertEqual(self.judged(wire=7e6).status(), MISSED)
+        self.assertEqual(self.judged(impaired=(4e6, 1600000)).status(), MISSED)
+        self.assertEqual(self.judged(impaired=(6e6, 600000)).status(), MISSED)
+        self.assertEqual(self.judged(late=(800, 4000, 900)).status(), MISSED)
+        self.assertEqual(self.judged(late=(300, 9000, 900)).status(), MISSED)
+
+    def test_a_queue_of_a_link_that_is_not_full_says_nothing(self):
+        self.assertEqual(rows(self.judged(impaired=(5.2e6, 1000)))[bench_emu.FLIGHT_ROW], "too noisy")
+
+    def test_what_came_between_two_reports(self):
+        before, after = {"buckets": [[10, 5], [20, 1]]}, {"buckets": [[10, 5], [20, 3], [40, 2]]}
+        counts = bench_emu.between(before, after)
+        self.assertEqual(counts, {20: 2, 40: 2})
+        self.assertEqual(bench_emu.quantile(counts, 0.5), 20)
+        self.assertEqual(bench_emu.quantile(counts, 0.99), 40)
+        with self.assertRaises(LabError):
+            bench_emu.quantile({}, 0.5)
+
+
+class Tcp(unittest.TestCase):
+    def judged(self, bps=95e6, rtt_us=70000, again=10, lost=10, shortest_us=41000):
+        intervals = [{"sum": {"start": 0.5 * i}, "streams": [{"bits_per_second": bps, "rtt": rtt_us,
+                                                               "retransmits": again if i == 0 else 0}]}
+                     for i in range(40)]
+        report = {"intervals": intervals, "end": {"streams": [{"sender": {"min_rtt": shortest_us}}]}}
+        r = Results("tcp")
+        r.demand(*(row.format("cubic") for row in (bench_tcp.GOODPUT, bench_tcp.SHORTEST,
+                                                   bench_tcp.LONGEST, bench_tcp.AGAIN)))
+        bench_tcp.judge(r, "cubic", report, report, lost, 30)
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.judged(), HOLDS)
+        self.assertEqual(self.judged(bps=70e6), MISSED)
+        self.assertEqual(self.judged(rtt_us=95000), MISSED)
+        self.assertEqual(self.judged(shortest_us=39000), MISSED)
+        self.assertEqual(self.judged(again=5), MISSED)
+
+    def test_too_few_windows_are_an_error(self):
+        with self.assertRaises(LabError):
+            bench_tcp.windows({"intervals": []}, 30, "rtt")
+
+
+class Beside(unittest.TestCase):
+    def status(self, ours, theirs):
+        r = Results("beside")
+        r.demand(bench_beside.BOTH, *(row.format("cubic") for row in (bench_beside.OURS_ROW,
+                                                                      bench_beside.THEIRS_ROW)))
+        bench_beside.judge_beside(r, "cubic", [ours] * 30, [theirs] * 30)
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.status(0.4, 0.55), HOLDS)
+        self.assertEqual(self.status(0.8, 0.15), MISSED)
+        self.assertEqual(self.status(0.15, 0.8), MISSED)
+        self.assertEqual(self.status(0.4, 0.3), MISSED)
+
+
+class Pace(unittest.TestCase):
+    """Figures as pace_compare prints them, for 1000 flows."""
+    TOPS = {"sluice": 170e6, "carousel": 120e6, "eiffel": 110e6, "rte_timer": 9e6, "rte_sched": 7e6,
+            "floor": 280e6}
+    P99 = {"sluice": 200, "carousel": 100, "eiffel": 100, "rte_timer": 900, "rte_sched": 60000}
+    ENGINES = list(TOPS)
+
+    def status(self, tops=None, without=(), interrupted=0, rounds=30, p99=None):
+        lines = []
+        for i in range(1, rounds + 1):
+            for engine, pps in {**self.TOPS, **(tops or {})}.items():
+                if (engine, "top") not in without:
+                    lines.append({"kind": "top", "flows": 1000, "engine": engine, "round": i, "pps": pps,
+                                  "slot_tsc": 256, "long_share": 0.0, "away_share": 0.0})
+            for engine, ns in {**self.P99, **(p99 or {})}.items():
+                if (engine, "gap") not in without:
+                    lines.append({"kind": "gap", "flows": 1000, "engine": engine, "round": i, "pps": 3e6,
+                                  "p50_ns": ns / 2, "p99_ns": ns, "gaps": 1000, "interrupted": interrupted,
+                                  "lost_share": 0.0, "stalls": 0, "trace": []})
+            lines.append({"kind": "spin", "flows": 1000, "round": i, "p99_ns": 20, "lost_share": 0.0,
+                          "seconds": 1.0, "stalls": 0})
+        r = Results("pace")
+        bench_pace.demand(r, [1000], self.ENGINES)
+        try:
+            bench_pace.judge(r, bench_pace.Figures(lines), self.ENGINES)
+        except LabError:
+            return ERROR
+        return r.status()
+
+    def test_bars(self):
+        self.assertEqual(self.status(), HOLDS)
+        self.assertEqual(self.status({"sluice": 110e6}), MISSED)
+        self.assertEqual(self.status({"rte_sched": 9e6}), MISSED)
+        self.assertEqual(self.status({"carousel": 70e6}), MISSED)  # no honest opponent
+        self.assertEqual(self.status(p99={"sluice": 1000}), MISSED)
+
+    def test_an_absent_engine_is_an_error(self):
+        for engine in self.TOPS:
+            self.assertEqual(self.status(without={(engine, "top")}), ERROR, engine)
+        for engine in ("sluice", "rte_timer", "rte_sched"):
+            self.assertEqual(self.status(without={(engine, "gap")}), ERROR, engine)
+
+    def test_too_few_rounds_say_nothing(self):
+        self.assertEqual(self.status(rounds=29), NOISY)
+
+    def test_gaps_that_are_left_out_count(self):
+        self.assertEqual(self.status(interrupted=20), HOLDS)
+        self.assertEqual(self.status(interrupted=200), NOISY)
+
+    def test_the_share_left_out_is_in_the_table(self):
+        r = Results("pace")
+        gap = {"kind": "gap", "flows": 1000, "round": 1, "engine": "sluice", "pps": 1e6, "p50_ns": 1,
+               "p99_ns": 2, "gaps": 75, "interrupted": 25}
+        spin = {"kind": "spin", "flows": 1000, "p99_ns": 1}
+        bench_pace.add_gaps(bench_pace.Figures([gap, spin]), 1000, r)
+        found = [row for row in r.rows if "gaps left out: sluice" in row["name"]]
+        self.assertEqual([row["value"] for row in found], [25.0])
+
+    def test_options(self):
+        for flows, engines in (("nonsense", "sluice"), ("1000", "nonsense")):
+            with self.assertRaises(LabError):
+                bench_pace.numbers(types.SimpleNamespace(flows=flows, engines=engines))
+
+    def test_nothing_is_cut_from_one_engine_alone(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "pace_run.c"), encoding="utf-8") as f:
+            loop = f.read().split("uint64_t pace_run_until")[1].split("\n}\n")[0]
+        # Only away(), which asks the kernel, may shorten a turn, and it is asked for all engines.
+        self.assertEqual(loop.count("cost -="), 1)
+        self.assertIn("cost -= lost;", loop)
+        self.assertNotIn("cost = ", loop.replace("cost = now - last;", ""))
+        self.assertLess(loop.index("away(r"), loop.index("real_clock ?"))
+
+
+if __name__ == "__main__":
+    unittest.main()
