@@ -134,8 +134,8 @@ int worker_main(void *worker)
         }
         now = end;
     }
-    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);
     worker_disarm(w);
+    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST); /* the last of it: see worker_take() */
     grace_loop(false);
     return 0;
 }

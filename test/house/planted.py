@@ -157,6 +157,8 @@ SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --h
 PROGRAMS = "build: programs"
 TIDY = "python3 -B scripts/lab/tidy.py build 1 ^lib/base/span.c"
 LAB = "python3 -B test/lab/lab_test.py build/app/lab/sluice-lab . "
+TSAN = "build-tsan: programs"
+THREADS = "python3 -B test/system/run.py --build build-tsan --tsan-build build-tsan --only ThreadSanitizer"
 STAGES = "python3 -B test/house/stages_test.py"
 JUDGE = "/usr/bin/python3 -B test/bench/judge_test.py "
 
@@ -282,6 +284,16 @@ FAULTS = [
 
     # ---- test/system
 
+    Fault("a worker counts with a plain increment what control reads",
+          "reports with a frame in DPDK's libraries were dropped, and each worker is called by one",
+          "app/sluiced/worker.c", "counter_add(&w->iterations, 1);", "w->iterations++;",
+          THREADS, "data race", (TSAN,)),
+    Fault("a worker says that it has ended before it has",
+          "reports with a frame in DPDK's libraries were dropped, and each worker is called by one",
+          "app/sluiced/worker.c",
+          "    worker_disarm(w);\n    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);",
+          "    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);\n    worker_disarm(w);",
+          THREADS, "data race", (TSAN,)),
     Fault("the daemon crashes on AF_XDP",
           "whatever ended while it spoke of AF_XDP was a machine without it",
           "app/sluiced/port_pool.c", "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n",
