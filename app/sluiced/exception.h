@@ -38,6 +38,7 @@ struct exception_counters {
     uint64_t to_kernel_frames, to_kernel_bytes;
     uint64_t to_kernel_full;    /* frames dropped: EXCEPTION_WAIT waited already */
     uint64_t to_kernel_refused; /* frames dropped: the interface is down, or its MTU smaller */
+    uint64_t to_kernel_summed;  /* frames whose partial checksum was completed */
     uint64_t from_kernel_frames, from_kernel_bytes;
 };
 

@@ -29,6 +29,7 @@
 struct port_driver {
     const char *name;
     bool shared_memory; /* the other end is memory of this machine: nothing to protect by a sum */
+    bool virtio;        /* but it may be a virtual machine's, which has its own rules for sums */
     bool reads_memory;  /* sends by copying with the CPU: any memory of the process will do */
     bool software;      /* no NIC of its own: its "offloads" are the CPU's work */
     bool keeps_buffers; /* does not give back what its rings hold when it is closed */
@@ -55,6 +56,7 @@ struct port {
     uint32_t tx_held;     /* frames that it may hold, sent or not, per queue */
     uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
+    bool rx_unsummed; /* host.h */
     uint64_t rx_offloads, tx_offloads;
     bool timed; /* frames with a time are sent at it: */
     int tx_time_offset;

@@ -24,16 +24,20 @@
 #define XDP_HEADROOM 256u
 
 static const struct port_driver drivers[] = {
-    {"net_memif", true, true, true, false},      {"net_ring", true, true, true, false},
-    {"net_vhost", true, true, true, false},      {"net_virtio_user", true, false, true, false},
-    {"net_af_packet", false, true, true, false}, {"net_tap", false, true, true, false},
-    {"net_af_xdp", false, false, true, true},    {"net_pcap", false, true, true, false},
-    {"net_null", true, true, true, false},
+    {"net_memif", true, false, true, true, false},
+    {"net_ring", true, false, true, true, false},
+    {"net_vhost", true, true, true, true, false},
+    {"net_virtio_user", true, true, false, true, false},
+    {"net_af_packet", false, false, true, true, false},
+    {"net_tap", false, false, true, true, false},
+    {"net_af_xdp", false, false, false, true, true},
+    {"net_pcap", false, false, true, true, false},
+    {"net_null", true, false, true, true, false},
 };
 
 const struct port_driver *port_driver_find(const char *name)
 {
-    static const struct port_driver nic = {"", false, false, false, false};
+    static const struct port_driver nic = {"", false, false, false, false, false};
     size_t i;
 
     for (i = 0; i < RTE_DIM(drivers); i++) {
@@ -72,7 +76,23 @@ static void traits_refine(struct port *p)
     }
     /* With the kernel as its back end frames leave this machine's memory. */
     if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
-        p->traits.shared_memory = false;
+        p->traits.shared_memory = p->traits.virtio = false;
+}
+
+/*
+ * Checksums where nothing is said of them. A virtual machine's driver sends and wants them, as on
+ * any NIC, but leaves them to a device (VIRTIO_NET_F_CSUM), and that costs nobody anything: so do
+ * the ports whose other end may be one.
+ */
+static uint32_t sums_auto(const struct port *p, bool can)
+{
+    if (config_port_wired(p->cfg))
+        return CONFIG_SUM_SOFTWARE; /* which may corrupt */
+    if (p->traits.virtio)
+        return can ? CONFIG_SUM_OFFLOAD : CONFIG_SUM_SOFTWARE;
+    if (p->traits.shared_memory)
+        return CONFIG_SUM_NONE;
+    return can && !p->traits.software ? CONFIG_SUM_OFFLOAD : CONFIG_SUM_SOFTWARE;
 }
 
 static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char *err,
@@ -82,16 +102,8 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
     bool can_rx = (info->rx_offload_capa & SUM_RX) != 0;
     uint32_t want = p->cfg->checksum;
 
-    if (want == CONFIG_SUM_AUTO) {
-        if (config_port_wired(p->cfg))
-            want = CONFIG_SUM_SOFTWARE; /* which may corrupt */
-        else if (p->traits.shared_memory)
-            want = CONFIG_SUM_NONE;
-        else if (can_tx && can_rx && !p->traits.software)
-            want = CONFIG_SUM_OFFLOAD;
-        else
-            want = CONFIG_SUM_SOFTWARE;
-    }
+    if (want == CONFIG_SUM_AUTO)
+        want = sums_auto(p, can_tx && can_rx);
     if (want == CONFIG_SUM_OFFLOAD && !(can_tx && can_rx)) {
         snprintf(err, err_len,
                  "port %s: %s has no UDP checksum offload in %s; set checksum = software",
@@ -104,6 +116,7 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
     p->tx_sum = p->rx_sum = want == CONFIG_SUM_NONE      ? HOST_SUM_NONE
                             : want == CONFIG_SUM_OFFLOAD ? HOST_SUM_OFFLOAD
                                                          : HOST_SUM_SOFTWARE;
+    p->rx_unsummed = p->traits.virtio && !config_port_wired(p->cfg);
     if (want == CONFIG_SUM_OFFLOAD) {
         p->tx_offloads |= SUM_TX;
         p->rx_offloads |= SUM_RX;

@@ -138,6 +138,7 @@ static json_t *exception_json(const struct exception_counters *c)
     put_count(o, "to_kernel_bytes", counter_get(&c->to_kernel_bytes));
     put_count(o, "to_kernel_full", counter_get(&c->to_kernel_full));
     put_count(o, "to_kernel_refused", counter_get(&c->to_kernel_refused));
+    put_count(o, "to_kernel_summed", counter_get(&c->to_kernel_summed));
     put_count(o, "from_kernel_frames", counter_get(&c->from_kernel_frames));
     put_count(o, "from_kernel_bytes", counter_get(&c->from_kernel_bytes));
     return o;

@@ -27,21 +27,6 @@ static enum host_counter_id verdict_counter(enum vt_verdict v)
     }
 }
 
-/* Must the sum be computed here? *ok is false if the port already found it wrong. */
-static bool sum_needed(const struct host *h, const struct rte_mbuf *m, bool *ok)
-{
-    uint64_t nic = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-
-    *ok = true;
-    if (h->cfg.rx_sum == HOST_SUM_NONE)
-        return false;
-    if (h->cfg.rx_sum == HOST_SUM_OFFLOAD) {
-        *ok = nic != RTE_MBUF_F_RX_L4_CKSUM_BAD;
-        return *ok && nic != RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-    }
-    return true;
-}
-
 /* Is the packet's UDP checksum right, payload_sum being that of the unit alone? */
 static bool sum_right(const struct rte_mbuf *m, const struct frame *f, uint64_t payload_sum)
 {
@@ -59,11 +44,11 @@ static bool unit_place(struct host *h, uint8_t *dst, const struct wire_data *d,
 {
     uint32_t off = f->payload_off + WIRE_DATA_BYTES;
     bool stream = d->request_len >= PLACE_STREAM_BYTES;
-    bool ok;
-    bool summing = sum_needed(h, m, &ok);
+    enum sum_state state = sum_state(h, m, f);
+    bool summing = state == SUM_OPEN;
     uint64_t sum = 0;
 
-    if (!ok)
+    if (state == SUM_WRONG)
         return false;
     if (dst != NULL)
         place_mbuf(dst, m, off, d->payload_len, stream, summing ? &sum : NULL);

@@ -94,6 +94,9 @@ struct host_config {
     int tx_time_offset;
     uint64_t tx_time_flag;
     enum host_sum tx_sum, rx_sum;
+    /* Packets without a checksum, or with a partial one (wire/partial.h), are taken like right
+     * ones, whatever the port says of them: they come from memory of this machine. */
+    bool rx_unsummed;
     bool exception; /* what is not Sluice's waits for host_exceptions(); false: it is dropped */
     bool tx_attach; /* payload is attached, not copied: port has MULTI_SEGS and can
                        read application memory */

@@ -160,6 +160,17 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
     return c;
 }
 
+/* Is the checksum of a packet that lies in one piece right, as far as this port wants to know? */
+static bool sum_right(const struct host *h, const struct rte_mbuf *m, const struct frame *f)
+{
+    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+    enum sum_state state = sum_state(h, m, f);
+
+    return state == SUM_TAKEN ||
+           (state == SUM_OPEN &&
+            frame_udp_sum_ok(p, f, frame_sum(p + f->payload_off, f->payload_len)));
+}
+
 /* CNTL, RCNTL and FIRST: small, verified before anything is believed. */
 static void state_take(struct host *h, const struct rte_mbuf *m, const struct frame *f,
                        const struct wire_header *w)
@@ -183,8 +194,7 @@ static void state_take(struct host *h, const struct rte_mbuf *m, const struct fr
         verdict_count(h, v);
         return;
     }
-    if (h->cfg.rx_sum != HOST_SUM_NONE &&
-        !frame_udp_sum_ok(rte_pktmbuf_mtod(m, const uint8_t *), f, frame_sum(p, f->payload_len))) {
+    if (!sum_right(h, m, f)) {
         host_count(h, COUNT_drop_sum);
         return;
     }
@@ -222,7 +232,7 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
     if (!h->given && !(w.flags & WIRE_EARLY) && table_key_worker(w.key) != h->cfg.worker &&
         table_key_worker(w.key) < h->cfg.workers)
         return foreign_keep(h, m, table_key_worker(w.key));
-    if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE) {
+    if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed) {
         host_count(h, COUNT_drop_no_sum);
         return false;
     }

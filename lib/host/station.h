@@ -264,6 +264,14 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
 /* The unit size to use from now on. */
 void unit_apply(struct host *h, struct conn *c);
 
+/* sum.c: what is known of a packet's UDP checksum, before anything is summed up here. */
+enum sum_state {
+    SUM_TAKEN, /* it counts as right */
+    SUM_WRONG,
+    SUM_OPEN, /* to be computed here */
+};
+enum sum_state sum_state(const struct host *h, const struct rte_mbuf *m, const struct frame *f);
+
 /* data.c: DATA in */
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
                const struct frame *f);

@@ -116,13 +116,14 @@ static enum frame_kind ipv4_parse(const uint8_t *p, uint32_t head_len, uint32_t 
     addr_set_v4(&f->src, ip.src_addr);
     addr_set_v4(&f->dst, ip.dst_addr);
     f->l4_off = (uint16_t)(f->l3_off + header_len);
+    f->l4_len = total_len - header_len;
+    f->proto = ip.next_proto_id;
     if (ip.fragment_offset & rte_cpu_to_be_16(FRAGMENT_BITS))
         return FRAME_FRAGMENT;
     if (ip.next_proto_id == IPPROTO_UDP)
-        return udp_parse(p, head_len, total_len - header_len, f);
+        return udp_parse(p, head_len, f->l4_len, f);
     if (ip.next_proto_id == IPPROTO_ICMP)
-        return icmp_parse(head_len, total_len - header_len, sizeof(struct rte_icmp_hdr),
-                          FRAME_ICMP4, f);
+        return icmp_parse(head_len, f->l4_len, sizeof(struct rte_icmp_hdr), FRAME_ICMP4, f);
     return FRAME_OTHER;
 }
 
@@ -130,7 +131,7 @@ static enum frame_kind ipv6_parse(const uint8_t *p, uint32_t head_len, uint32_t 
                                   struct frame *f)
 {
     struct rte_ipv6_hdr ip;
-    uint32_t flow, l4_len;
+    uint32_t flow;
 
     if (head_len < f->l3_off + sizeof ip)
         return FRAME_SHORT;
@@ -138,8 +139,9 @@ static enum frame_kind ipv6_parse(const uint8_t *p, uint32_t head_len, uint32_t 
     flow = rte_be_to_cpu_32(ip.vtc_flow);
     if (flow >> 28 != 6)
         return FRAME_BAD_IP;
-    l4_len = rte_be_to_cpu_16(ip.payload_len);
-    if (frame_len - f->l3_off - sizeof ip < l4_len)
+    f->l4_len = rte_be_to_cpu_16(ip.payload_len);
+    f->proto = ip.proto;
+    if (frame_len - f->l3_off - sizeof ip < f->l4_len)
         return FRAME_SHORT;
     memcpy(f->src.b, &ip.src_addr, sizeof f->src.b);
     memcpy(f->dst.b, &ip.dst_addr, sizeof f->dst.b);
@@ -151,9 +153,9 @@ static enum frame_kind ipv6_parse(const uint8_t *p, uint32_t head_len, uint32_t 
     f->l4_off = (uint16_t)(f->l3_off + sizeof ip);
     switch (ip.proto) {
     case IPPROTO_UDP:
-        return udp_parse(p, head_len, l4_len, f);
+        return udp_parse(p, head_len, f->l4_len, f);
     case IPPROTO_ICMPV6:
-        return icmp_parse(head_len, l4_len, ICMP6_MIN, FRAME_ICMP6, f);
+        return icmp_parse(head_len, f->l4_len, ICMP6_MIN, FRAME_ICMP6, f);
     case IPPROTO_FRAGMENT:
         return FRAME_FRAGMENT;
     default:
@@ -288,9 +290,10 @@ uint64_t frame_sum(const void *data, uint32_t len)
     return (uint64_t)(a & 0xffffffff) + (uint64_t)(a >> 32 & 0xffffffff) + (uint64_t)(a >> 64);
 }
 
-uint64_t frame_pseudo_sum(const struct addr *src, const struct addr *dst, uint32_t udp_len)
+uint64_t frame_pseudo_sum(uint8_t proto, const struct addr *src, const struct addr *dst,
+                          uint32_t l4_len)
 {
-    uint64_t sum = (uint64_t)rte_cpu_to_be_32(udp_len) + rte_cpu_to_be_16(IPPROTO_UDP);
+    uint64_t sum = (uint64_t)rte_cpu_to_be_32(l4_len) + rte_cpu_to_be_16(proto);
     uint32_t a[4], b[4];
 
     memcpy(a, src->b, sizeof a);
@@ -316,7 +319,7 @@ void frame_set_udp_sum(uint8_t *p, const struct frame_route *r, uint32_t payload
     uint16_t sum;
 
     memset(udp + offsetof(struct rte_udp_hdr, dgram_cksum), 0, sizeof sum);
-    sum = frame_sum_fold(frame_pseudo_sum(&r->src, &r->dst, udp_len) + udp_sum(udp) +
+    sum = frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &r->src, &r->dst, udp_len) + udp_sum(udp) +
                          frame_sum_fold(payload_sum));
     sum = sum == 0xffff ? 0xffff : (uint16_t)~sum;
     memcpy(udp + offsetof(struct rte_udp_hdr, dgram_cksum), &sum, sizeof sum);
@@ -328,17 +331,22 @@ bool frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_
 
     if (f->udp_sum == 0)
         return true;
-    return frame_sum_fold(frame_pseudo_sum(&f->src, &f->dst, udp_len) + udp_sum(p + f->l4_off) +
-                          frame_sum_fold(payload_sum)) == 0xffff;
+    return frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &f->src, &f->dst, udp_len) +
+                          udp_sum(p + f->l4_off) + frame_sum_fold(payload_sum)) == 0xffff;
 }
 
 void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len)
 {
     uint8_t *udp = p + frame_header_len(r) - sizeof(struct rte_udp_hdr);
     uint32_t udp_len = payload_len + (uint32_t)sizeof(struct rte_udp_hdr);
-    uint16_t sum = frame_sum_fold(frame_pseudo_sum(&r->src, &r->dst, udp_len));
+    uint16_t sum = frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &r->src, &r->dst, udp_len));
 
     memcpy(udp + offsetof(struct rte_udp_hdr, dgram_cksum), &sum, sizeof sum);
+}
+
+bool frame_udp_sum_partial(const struct frame *f)
+{
+    return f->udp_sum == frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &f->src, &f->dst, f->l4_len));
 }
 
 void frame_change_udp_sum(uint8_t *p, const struct frame *f, uint64_t before, uint64_t after)

@@ -41,7 +41,9 @@ struct frame {
     uint16_t sport, dport; /* UDP only */
     uint16_t udp_sum;      /* UDP checksum field as a raw network-order value; 0: none sent */
     uint16_t l3_off;       /* start of the ARP or IP header, bytes from the frame's start */
-    uint16_t l4_off;       /* start of UDP, ICMP or ICMPv6 */
+    uint16_t l4_off;       /* start of UDP, ICMP or ICMPv6, or of what else IP carries */
+    uint32_t l4_len;       /* bytes from there on that are IP's: without Ethernet's padding */
+    uint8_t proto;         /* what they are: IPv4's protocol, IPv6's next header */
     uint16_t payload_off;  /* FRAME_UDP: first byte after the UDP header */
     uint32_t payload_len;  /* bytes after the UDP header (or of the ICMP message), as IP says:
                               Ethernet padding is not counted */
@@ -81,10 +83,12 @@ uint16_t frame_sum_fold(uint64_t sum);
 uint64_t frame_sum(const void *data, uint32_t len);
 
 /*
- * Sum of the UDP pseudo header (RFC 768, RFC 8200 8.1) for udp_len bytes of UDP header + payload;
- * unfolded, in memory order: add frame_sum() of UDP header and payload, fold, complement.
+ * Sum of the pseudo header of UDP or TCP, as proto says (RFC 768, RFC 9293 3.1, RFC 8200 8.1), for
+ * l4_len bytes of their header + payload; unfolded, in memory order: add frame_sum() of header and
+ * payload, fold, complement.
  */
-uint64_t frame_pseudo_sum(const struct addr *src, const struct addr *dst, uint32_t udp_len);
+uint64_t frame_pseudo_sum(uint8_t proto, const struct addr *src, const struct addr *dst,
+                          uint32_t l4_len);
 
 /*
  * Sets the UDP checksum of headers written by frame_put() at p, given the unfolded sum of the
@@ -93,8 +97,12 @@ uint64_t frame_pseudo_sum(const struct addr *src, const struct addr *dst, uint32
 void frame_set_udp_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len,
                        uint64_t payload_sum);
 
-/* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest. */
+/* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest
+ * (wire/partial.h says what that is called). */
 void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
+
+/* Is the UDP checksum a partial one? */
+bool frame_udp_sum_partial(const struct frame *f);
 
 /* Corrects the UDP checksum of the frame that f was parsed from, if it has one: bytes at an even
  * distance from the UDP header were summed `before`, and are now `after` (unfolded). */

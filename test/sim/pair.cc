@@ -46,12 +46,12 @@ bool Pools::whole() const
 }
 
 Pair::Pair(const PairOptions &options)
-    : opt(options),
-      oracle({options.delay_ns, options.ahead, options.sum != HOST_SUM_NONE, [this](uint32_t from) {
-                  struct host_conn_info i = {};
-                  host_conn_info(world_host(w, from), conn[from], &i);
-                  return Oracle::Grant{i.tx_rate_Bps, i.tx_burst_bytes};
-              }})
+    : opt(options), oracle({options.delay_ns, options.ahead, options.sum == HOST_SUM_SOFTWARE,
+                            [this](uint32_t from) {
+                                struct host_conn_info i = {};
+                                host_conn_info(world_host(w, from), conn[from], &i);
+                                return Oracle::Grant{i.tx_rate_Bps, i.tx_burst_bytes};
+                            }})
 {
     world_config cfg = {};
     cfg.delay_ns = opt.delay_ns;
@@ -62,6 +62,7 @@ Pair::Pair(const PairOptions &options)
     cfg.frames_max = 8000;
     cfg.pool = Pools::get().wire;
     cfg.fate = fate;
+    cfg.rx = rx;
     cfg.app = app;
     cfg.ctx = this;
     w = world_create(&cfg);
@@ -93,6 +94,7 @@ Pair::Pair(const PairOptions &options)
             rte_mbuf_dyn_tx_timestamp_register(&h.tx_time_offset, &h.tx_time_flag) != 0)
             throw std::runtime_error("no room for times in mbufs");
         h.tx_sum = h.rx_sum = opt.sum;
+        h.rx_unsummed = opt.unsummed;
         h.tx_attach = opt.attach;
         h.head_pool = Pools::get().head;
         h.attach_pool = Pools::get().attach;
@@ -237,6 +239,14 @@ void Pair::fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate 
         p->opt.fate(from, m, now, f);
     p->oracle.fate(f->copies);
     trace_frame(from, m, now, *f);
+}
+
+void Pair::rx(void *ctx, uint32_t to, rte_mbuf *const *m, uint16_t n, uint64_t)
+{
+    const Pair *p = static_cast<Pair *>(ctx);
+
+    for (uint16_t i = 0; p->opt.port && i < n; i++)
+        p->opt.port(to, m[i]);
 }
 
 bool Pair::run(const std::function<bool()> &done, uint64_t max_ns)

@@ -39,6 +39,7 @@ struct PairOptions {
     bool go_back_n = false;
     bool attach = true;
     host_sum sum = HOST_SUM_SOFTWARE;
+    bool unsummed = false; // rx_unsummed of both
     uint32_t depth = 16;
     uint32_t gaps = 64;
     uint32_t conns = 4;
@@ -54,6 +55,8 @@ struct PairOptions {
     uint64_t poll_spread_ns = 0;        // polls come late by up to this
     world_spell control_stall = {0, 0}; // of host B's control core
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
+    // What host `to`'s port makes of a frame, before the host is given it.
+    std::function<void(uint32_t to, rte_mbuf *m)> port;
 };
 
 class Pair
@@ -119,6 +122,7 @@ class Pair
     void post_send(uint32_t side, uint64_t len, bool provisional, uint64_t tail);
     void post_recv(uint32_t side, uint64_t len);
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
+    static void rx(void *ctx, uint32_t to, rte_mbuf *const *m, uint16_t n, uint64_t now);
     static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
 };
 

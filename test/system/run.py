@@ -34,6 +34,7 @@ import scenes_threads  # noqa: E402,F401
 import scenes_trace  # noqa: E402,F401
 import scenes_top  # noqa: E402,F401
 import scenes_veth  # noqa: E402,F401
+import scenes_virtio  # noqa: E402,F401
 
 
 def main():

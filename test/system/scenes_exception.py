@@ -200,6 +200,28 @@ else:
 """
 
 
+@scenario("exception port: a kernel on a veth leaves its checksums to a device", netns=True)
+def partial_sums(lab, context):
+    spaces = [net.namespace(lab, name) for name in ("x", "b")]
+    for ns in spaces:
+        net.quiet(ns)
+    net.veth(spaces[0], "slx", spaces[1], "slb", offloads=True)
+    net.address(spaces[0], "slx", f"{OWN['a'][0]}/24")
+    port = af_packet("slb", 1500)
+    port.keys = {**station(2), "exception": TAPS["b"]}
+    worker, control = pair_cpus()[1]
+    daemon = Daemon(lab, context.build, "b", [port], [worker], control, ns=spaces[1]).start()
+    daemon.wait_link()
+    kernel = tap_to(lab, daemon, TAPS["b"], OWN["b"], "kb")
+    echo = lab.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kernel)
+    until(lambda: "listens" in echo.out(), 20, "the echo server listens")
+    lab.run("echo-client", [sys.executable, "-c", ECHO, "client", OWN["b"][0]], ns=spaces[0], timeout_s=60)
+    echo.check(20)
+    if exception(daemon)["to_kernel_summed"] < 100:
+        raise LabError(f"100 lines of TCP were completed: {exception(daemon)}")
+    daemon.stop()
+
+
 def kernel_load(lab, ka, kb, seconds, rate="10M"):
     """iperf3, and keys pressed in a terminal, from kernel A to B: (Mbit/s, median ms of a key)."""
     server = lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)

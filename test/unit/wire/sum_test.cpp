@@ -187,10 +187,11 @@ TEST(Sum, PseudoHeaderAgainstDpdk)
 
     frame_put(p, &r, 1000);
     std::memcpy(&ip4, p + 14, sizeof ip4);
-    EXPECT_EQ(frame_sum_fold(frame_pseudo_sum(&r.src, &r.dst, 1008)), rte_ipv4_phdr_cksum(&ip4, 0));
+    EXPECT_EQ(frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &r.src, &r.dst, 1008)),
+              rte_ipv4_phdr_cksum(&ip4, 0));
     frame_put(p, &r6, 1000);
     std::memcpy(&ip6, p + 14, sizeof ip6);
-    EXPECT_EQ(frame_sum_fold(frame_pseudo_sum(&r6.src, &r6.dst, 1008)),
+    EXPECT_EQ(frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &r6.src, &r6.dst, 1008)),
               rte_ipv6_phdr_cksum(&ip6, 0));
 }
 
@@ -206,7 +207,7 @@ TEST(Sum, PseudoHeaderForOffload)
             before = b;
             frame_set_pseudo_sum(b.data(), &r, 1000);
             std::memcpy(&sum, &b[b.size() - 2], 2);
-            EXPECT_EQ(sum, frame_sum_fold(frame_pseudo_sum(&r.src, &r.dst, 1008)));
+            EXPECT_EQ(sum, frame_sum_fold(frame_pseudo_sum(IPPROTO_UDP, &r.src, &r.dst, 1008)));
             b.resize(b.size() - 2);
             before.resize(b.size());
             EXPECT_EQ(to_hex(b), to_hex(before));

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// UDP checksums between machines that leave them to devices which are not there: virtio between two
+// virtual machines of one host, and vhost. What a port says of a checksum, and what is made of it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "pair.hh"
+
+extern "C" {
+#include "wire/partial.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kSecond = CLOCK_NS_PER_S;
+
+enum class Field { RIGHT, WRONG, PARTIAL, NONE };
+
+struct Packet {
+    uint8_t *p;
+    struct frame f;
+    bool data; // of Sluice
+
+    explicit Packet(rte_mbuf *m) : p(rte_pktmbuf_mtod(m, uint8_t *))
+    {
+        wire_header h;
+
+        data = frame_parse(p, m->data_len, m->pkt_len, &f) == FRAME_UDP &&
+               wire_parse_header(p + f.payload_off, f.payload_len, &h) == WIRE_OK &&
+               h.type == WIRE_DATA;
+    }
+    void set(Field field)
+    {
+        frame_route r = {f.src_mac, f.dst_mac, f.vlan, f.src, f.dst, f.sport, f.dport, 0, 0};
+
+        if (field == Field::NONE)
+            std::memset(p + f.payload_off - 2, 0, 2);
+        else if (field == Field::PARTIAL)
+            frame_set_pseudo_sum(p, &r, f.payload_len);
+        else
+            frame_set_udp_sum(p, &r, f.payload_len, frame_sum(p + f.payload_off, f.payload_len));
+        if (field == Field::WRONG)
+            p[f.payload_off - 1] ^= 0x10;
+    }
+};
+
+uint64_t counter(host *h, const char *wanted)
+{
+    uint64_t v = 0;
+    const char *name;
+
+    for (uint32_t i = 0; (name = host_counter(h, i, &v)) != nullptr; i++)
+        if (std::strcmp(name, wanted) == 0)
+            return v;
+    ADD_FAILURE() << wanted;
+    return 0;
+}
+
+struct Outcome {
+    bool arrived; // a request of three packets, whole
+    uint64_t sum, no_sum;
+};
+
+// A request to a port that says `flags` of DATA whose checksum is like `field`.
+Outcome deliver(host_sum sum, bool unsummed, uint64_t flags, Field field)
+{
+    PairOptions o;
+
+    o.sum = sum;
+    o.unsummed = unsummed;
+    o.port = [=](uint32_t to, rte_mbuf *m) {
+        Packet packet(m);
+
+        if (to == 0 || !packet.data) { // a port that has no trouble with the rest
+            m->ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+            return;
+        }
+        packet.set(field);
+        m->ol_flags = flags;
+    };
+    Pair p(o);
+
+    p.open();
+    p.recv(3000);
+    p.send(3000);
+    bool arrived = p.run([&] { return p.all_done(); }, kSecond);
+
+    return {arrived, counter(p.b(), "drop_sum"), counter(p.b(), "drop_no_sum")};
+}
+
+// rte_mbuf_core.h: NONE says "the L4 checksum is not correct in the packet data, but the integrity
+// of the L4 data is verified".
+TEST(Sum, WhatAPortSaysOfAChecksum)
+{
+    constexpr uint64_t kNone = RTE_MBUF_F_RX_L4_CKSUM_NONE, kBad = RTE_MBUF_F_RX_L4_CKSUM_BAD,
+                       kGood = RTE_MBUF_F_RX_L4_CKSUM_GOOD, kUnknown = 0;
+    const struct {
+        uint64_t flags;
+        Field field;
+        bool taken;
+        const char *why;
+    } rows[] = {
+        {kGood, Field::RIGHT, true, "right"},
+        {kGood, Field::PARTIAL, true, "virtio's DATA_VALID"},
+        {kBad, Field::RIGHT, false, "the port knows better"},
+        {kBad, Field::PARTIAL, false, "bad"},
+        {kUnknown, Field::RIGHT, true, "computed here"},
+        {kUnknown, Field::WRONG, false, "computed here"},
+        {kUnknown, Field::PARTIAL, false, "nobody vouches for the data"},
+        {kNone, Field::RIGHT, true, "computed here"},
+        {kNone, Field::WRONG, false, "a driver that says NONE of what it did not check"},
+        {kNone, Field::PARTIAL, true, "virtio's NEEDS_CSUM"},
+    };
+
+    for (const auto &row : rows) {
+        Outcome got = deliver(HOST_SUM_OFFLOAD, false, row.flags, row.field);
+
+        EXPECT_EQ(got.arrived, row.taken)
+            << row.why << ", flags " << row.flags << ", field " << static_cast<int>(row.field);
+        EXPECT_EQ(got.sum > 0, !row.taken) << row.why;
+        EXPECT_EQ(got.no_sum, 0u);
+    }
+}
+
+TEST(Sum, OnlyAPortOnMemoryOfThisMachineTakesWhatHasNone)
+{
+    for (host_sum sum : {HOST_SUM_SOFTWARE, HOST_SUM_OFFLOAD}) {
+        for (Field field : {Field::NONE, Field::PARTIAL}) {
+            Outcome far = deliver(sum, false, 0, field), near = deliver(sum, true, 0, field);
+
+            EXPECT_FALSE(far.arrived);
+            EXPECT_GT(field == Field::NONE ? far.no_sum : far.sum, 0u);
+            EXPECT_TRUE(near.arrived) << "field " << static_cast<int>(field);
+            EXPECT_EQ(near.no_sum + near.sum, 0u);
+        }
+        Outcome wrong = deliver(sum, true, 0, Field::WRONG);
+
+        EXPECT_FALSE(wrong.arrived) << "what has a checksum is verified there, too";
+        EXPECT_GT(wrong.sum, 0u);
+    }
+}
+
+// Two virtual machines of one host: the sender's virtio says NEEDS_CSUM of what has RTE_MBUF_F_TX_
+// UDP_CKSUM and hands it over as it is (virtqueue_xmit_offload()); the receiver's says NONE of that
+// and nothing of the rest (virtio_rx_offload()).
+TEST(Sum, VirtualMachinesOfOneHost)
+{
+    for (bool ipv6 : {false, true}) {
+        PairOptions o;
+        uint64_t partial = 0;
+
+        o.sum = HOST_SUM_OFFLOAD;
+        o.ipv6 = ipv6;
+        o.port = [&](uint32_t, rte_mbuf *m) {
+            struct partial s;
+            bool found = partial_find(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, m->pkt_len, &s);
+
+            partial += found;
+            m->ol_flags = found ? RTE_MBUF_F_RX_L4_CKSUM_NONE : 0;
+        };
+        Pair p(o);
+
+        p.open();
+        for (int i = 0; i < 12; i++) {
+            p.recv(100000);
+            p.send(100000);
+            p.recv_back(5000);
+            p.send_back(5000);
+        }
+        EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+        EXPECT_GT(partial, 800u) << "DATA are left to the device";
+        for (host *h : {p.a(), p.b()})
+            EXPECT_EQ(counter(h, "drop_sum") + counter(h, "drop_no_sum"), 0u);
+        EXPECT_TRUE(p.finish());
+    }
+}
+
+} // namespace
