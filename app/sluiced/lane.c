@@ -13,8 +13,6 @@
 #include "base/counter.h"
 #include "common/clock.h"
 
-#define QUIET_CLEANUP 32 /* iterations without TX after which a NIC is asked to let go */
-
 static bool lane_active(const struct lane *l)
 {
     return __atomic_load_n(&l->active, __ATOMIC_ACQUIRE);
@@ -180,7 +178,8 @@ static uint32_t kept_offer(struct lane *l, uint64_t now)
     if (sent > 0) {
         counter_add(&l->counters.tx_frames, sent);
         l->kept_since = now;
-        l->quiet = 0;
+        l->clean_wait = l->clean_first;
+        l->clean_due = now + l->clean_wait;
     }
     if (l->kept_n > 0) {
         counter_add(&l->counters.tx_refused, 1);
@@ -191,13 +190,14 @@ static uint32_t kept_offer(struct lane *l, uint64_t now)
 
 /* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. It is
  * asked ever more rarely: a link that is slow or paused may still have some to send. */
-static void lane_cleanup(struct lane *l)
+static void lane_cleanup(struct lane *l, uint64_t now)
 {
-    if (!l->done_cleanup)
+    if (!l->done_cleanup || now < l->clean_due)
         return;
-    l->quiet++;
-    if (l->quiet >= QUIET_CLEANUP && rte_is_power_of_2(l->quiet) && lane_active(l))
+    if (lane_active(l))
         rte_eth_tx_done_cleanup(l->port_id, l->queue, 0);
+    l->clean_wait = RTE_MIN(2 * l->clean_wait, l->clean_most);
+    l->clean_due = now + l->clean_wait;
 }
 
 /* The host's times become the port's. */
@@ -233,7 +233,7 @@ static uint32_t lane_transmit(struct lane *l, bool busy, uint64_t now)
         l->kept_n = (uint16_t)(l->kept_n + exception_take(&l->exception, l->kept + l->kept_n,
                                                           busy || l->kept_n > 0));
     if (l->kept_n == 0) {
-        lane_cleanup(l);
+        lane_cleanup(l, now);
         return 0;
     }
     l->kept_since = now;
@@ -254,7 +254,23 @@ uint32_t lane_run(struct lane *l, uint64_t now)
     return l->exception.on ? did + exception_give(&l->exception, did > 0) : did;
 }
 
+uint64_t lane_next(const struct lane *l, uint64_t now)
+{
+    uint64_t next = l->kept_n > 0 || l->exception.n > 0 ? now : host_next(l->host, now);
+
+    if (l->cable != NULL)
+        next = RTE_MIN(next, cable_next(l->cable));
+    return l->done_cleanup ? RTE_MIN(next, l->clean_due) : next;
+}
+
 /* ---- life -------------------------------------------------------------------------------- */
+
+void lane_set_hz(struct lane *l, uint64_t hz)
+{
+    l->keep_cycles = hz / 1000 * LANE_KEEP_MS;
+    l->clean_first = l->clean_wait = hz / 1000000 * LANE_CLEAN_US;
+    l->clean_most = hz / 1000 * LANE_CLEAN_MOST_MS;
+}
 
 void lane_drain(struct lane *l)
 {

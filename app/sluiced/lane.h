@@ -36,7 +36,12 @@ struct lane_counters {
     uint64_t client_events;   /* things channels_poll() did */
 };
 
-#define LANE_KEEP_MS 20
+#define LANE_KEEP_MS       20
+/* A port that was sent something and then nothing is asked to let go of it: after so long, then in
+ * pauses that double, up to the most. So frames are back after at most twice as long as the port
+ * took to send them, or the most later. */
+#define LANE_CLEAN_US      20
+#define LANE_CLEAN_MOST_MS 10
 
 struct lane {
     struct host *host;
@@ -46,10 +51,11 @@ struct lane {
     uint8_t workers; /* of the port */
     bool active;     /* the port may be polled; written by control, atomic */
     bool done_cleanup;
-    uint32_t quiet;       /* iterations since something was sent */
-    uint64_t keep_cycles; /* LANE_KEEP_MS */
-    uint64_t kept_since;  /* when the port last took a frame, or had none to take */
-    bool timed;           /* the port sends frames at their times, by this clock: */
+    uint64_t clean_first, clean_most; /* cycles: LANE_CLEAN_US, LANE_CLEAN_MOST_MS */
+    uint64_t clean_due, clean_wait;   /* when the port is asked again, and the pause after that */
+    uint64_t keep_cycles;             /* LANE_KEEP_MS */
+    uint64_t kept_since;              /* when the port last took a frame, or had none to take */
+    bool timed;                       /* the port sends frames at their times, by this clock: */
     struct nic_clock clock;
     uint16_t kept_first, kept_n;
     struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
@@ -68,6 +74,10 @@ void lane_set_active(struct lane *l, bool active);
 
 /* One iteration at `now`; returns how many things it did, 0: idle. */
 uint32_t lane_run(struct lane *l, uint64_t now);
+/* When it must run again, if nothing arrives and nobody asks. */
+uint64_t lane_next(const struct lane *l, uint64_t now);
+/* Times that it waits, in cycles. */
+void lane_set_hz(struct lane *l, uint64_t hz);
 /* Frees what is kept and what waits in its rings. After the workers stopped. */
 void lane_drain(struct lane *l);
 /* Rings between the n lanes of one port (lanes[0] is worker 0). 0, or -ENOMEM with a line. */

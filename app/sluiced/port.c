@@ -88,6 +88,25 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
     return 0;
 }
 
+/*
+ * Where the device reads payload from an application's memory, each frame asks to be reported as
+ * sent (tx_rs_thresh), for the last ones must not wait for others. A driver that refuses that is
+ * taken as it is: port_let_go() sees what it does.
+ */
+static int port_tx_queue(const struct port *p, uint16_t q, struct rte_eth_txconf tx)
+{
+    uint16_t thresh = tx.tx_rs_thresh;
+    int rc;
+
+    if (p->dma)
+        tx.tx_rs_thresh = 1;
+    rc = rte_eth_tx_queue_setup(p->id, q, p->tx_desc, (unsigned int)p->socket, &tx);
+    if (rc == 0 || !p->dma)
+        return rc;
+    tx.tx_rs_thresh = thresh;
+    return rte_eth_tx_queue_setup(p->id, q, p->tx_desc, (unsigned int)p->socket, &tx);
+}
+
 static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char *err,
                        size_t err_len)
 {
@@ -102,7 +121,7 @@ static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char
         rc = rte_eth_rx_queue_setup(p->id, q, p->rx_desc, (unsigned int)p->socket, &rx,
                                     p->pools[q].rx);
         if (rc == 0)
-            rc = rte_eth_tx_queue_setup(p->id, q, p->tx_desc, (unsigned int)p->socket, &tx);
+            rc = port_tx_queue(p, q, tx);
         if (rc != 0)
             return port_error(p, err, err_len,
                               "%s cannot set up queue %u (%s); try another queue_size or mtu",
@@ -201,7 +220,9 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
 static int port_let_go(struct port *p, char *err, size_t err_len)
 {
     p->done_cleanup = p->started && rte_eth_tx_done_cleanup(p->id, 0, 0) >= 0;
-    return p->dma && !p->done_cleanup ? port_pools_copy(p, err, err_len) : 0;
+    if (!p->dma || (p->done_cleanup && port_gives_back(p)))
+        return 0;
+    return port_pools_copy(p, err, err_len);
 }
 
 int port_start(struct port *p, char *err, size_t err_len)

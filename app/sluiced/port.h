@@ -2,7 +2,8 @@
 /*
  * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
  * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
- * port_find.c finds or makes the device, port_mtu.c sets the MTU, port.c does the rest.
+ * port_find.c finds or makes the device, port_mtu.c sets the MTU, port_giveback.c looks at what it
+ * keeps, port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -94,6 +95,10 @@ const struct port_driver *port_driver_find(const char *name);
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 /* Arguments that the device was made with, "" if none are known. */
 const char *port_args(const struct port *p);
+
+/* port_giveback.c: of a started port whose driver has rte_eth_tx_done_cleanup(). Takes as long as
+ * its link takes to come up; false if it does not. */
+bool port_gives_back(const struct port *p);
 
 /* port_find.c: p->id, of a port that exists or is made from cfg->vdev. */
 int port_find(struct port *p, char *err, size_t err_len);

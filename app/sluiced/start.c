@@ -134,7 +134,7 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
     l->copies = p->pools[queue].rx;
     l->active = p->started;
     l->done_cleanup = p->done_cleanup && p->attach;
-    l->keep_cycles = d->hz / 1000 * LANE_KEEP_MS;
+    lane_set_hz(l, d->hz);
     if (h.exception)
         exception_lane_init(&l->exception, &d->exceptions[p - d->ports], queue, d->hz);
     d->hosts[number] = l->host;

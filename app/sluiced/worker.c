@@ -20,13 +20,9 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     uint32_t i;
 
     for (i = 0; i < w->n_lanes; i++) {
-        uint64_t t = w->lanes[i]->kept_n > 0 || w->lanes[i]->exception.n > 0
-                         ? now
-                         : host_next(w->lanes[i]->host, now);
+        uint64_t t = lane_next(w->lanes[i], now);
 
         next = RTE_MIN(next, t);
-        if (w->lanes[i]->cable != NULL)
-            next = RTE_MIN(next, cable_next(w->lanes[i]->cable));
     }
     return next;
 }
