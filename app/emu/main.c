@@ -67,11 +67,10 @@ static void box_pass(void *ctx)
     const struct box *b = ctx;
     uint64_t before = __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST);
 
-    /* the first turn seen may be one that had begun before; a runner that was away for 100 ms is
-     * not waited for */
-    for (int i = 0; i < 5000 && __atomic_load_n(&b->running, __ATOMIC_SEQ_CST) &&
-                    __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST) - before < 2;
-         i++)
+    /* the first turn seen may be one that had begun before; a runner that lost its core may be in
+     * the middle of a burst, so it is waited for, however long that takes */
+    while (__atomic_load_n(&b->running, __ATOMIC_SEQ_CST) &&
+           __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST) - before < 2)
         nanosleep(&pause, NULL);
 }
 

@@ -11,6 +11,7 @@
 #define RESTART_DOWN_MS  1000 /* a port must be down for this long */
 #define RESTART_TRY_MS   3000 /* what a started port gets to come up */
 #define RESTART_AGAIN_MS 500  /* after a start that failed */
+#define PASS_MS          10   /* for a worker to let go of its port; then at the next look */
 
 static uint64_t cycles(const struct links *k, uint64_t ms)
 {
@@ -29,20 +30,34 @@ void links_init(struct links *k, struct daemon *d, uint64_t now)
             now + cycles(k, d->ports[i].started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
 }
 
-/* Takes the port away from its workers, starts it anew, and gives it back. */
-static void restart_port(struct links *k, uint32_t index)
+/* Gives a port to its workers, or takes it away: worker_pass() says when they noticed. */
+static void lanes_set_active(struct links *k, uint32_t index, bool active)
+{
+    uint32_t first = k->d->first_lane[index];
+
+    for (uint32_t i = first; i < first + k->d->ports[index].queues; i++)
+        lane_set_active(&k->d->lanes[i], active);
+    k->taken[index] = !active;
+}
+
+/*
+ * Takes the port away from its workers, starts it anew, and gives it back. False: one of them lost
+ * its core and may be in the middle of a burst on the port, whose rings go when it stops. It stays
+ * as it is then, and taken, until the next look.
+ */
+static bool restart_port(struct links *k, uint32_t index)
 {
     struct daemon *d = k->d;
     uint32_t first = d->first_lane[index], last = first + d->ports[index].queues, i;
-    bool started;
 
-    for (i = first; i < last; i++)
-        lane_set_active(&d->lanes[i], false);
-    for (i = first; i < last; i++)
-        worker_pass(d->lane_worker[i]);
-    started = port_restart(&d->ports[index]);
-    for (i = first; started && i < last; i++)
-        lane_set_active(&d->lanes[i], true);
+    lanes_set_active(k, index, false);
+    for (i = first; i < last; i++) {
+        if (!worker_pass(d->lane_worker[i], PASS_MS))
+            return false;
+    }
+    if (port_restart(&d->ports[index]))
+        lanes_set_active(k, index, true);
+    return true;
 }
 
 /* The driver's own clean-up after a lost peer, and its handshake with a new one, run on a thread of
@@ -50,16 +65,18 @@ static void restart_port(struct links *k, uint32_t index)
 static void watch_restart(struct links *k, uint32_t index, uint64_t now)
 {
     struct port *p = &k->d->ports[index];
+    bool started = p->started;
 
     if (!port_needs_restart(p)) {
+        if (k->taken[index]) /* it came up before all let go of it */
+            lanes_set_active(k, index, true);
         k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
         k->tries[index] = 0;
-    } else if (now >= k->restart_due[index]) {
-        if (p->started && ++k->tries[index] == 2)
+    } else if (now >= k->restart_due[index] && restart_port(k, index)) {
+        if (started && ++k->tries[index] == 2)
             say("port %s: its memif server lets nobody in; are workers, id and secret the same at "
                 "both ends?",
                 p->cfg->name);
-        restart_port(k, index);
         k->restart_due[index] = now + cycles(k, p->started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
     }
 }

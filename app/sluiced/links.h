@@ -17,6 +17,7 @@ struct links {
     uint64_t restart_due[CONFIG_PORTS_MAX];
     uint32_t tries[CONFIG_PORTS_MAX]; /* that started, but did not come up */
     bool up[CONFIG_PORTS_MAX];
+    bool taken[CONFIG_PORTS_MAX]; /* from its workers, to be restarted */
     uint64_t sent[DAEMON_LANES_MAX], dropped[DAEMON_LANES_MAX]; /* frames, at the last look */
 };
 

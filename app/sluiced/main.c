@@ -66,13 +66,14 @@ static enum say_exit run_with_thread(struct daemon *d, const cpu_set_t *cpus, st
     return t.rc;
 }
 
-/* What is unmapped must be out of every worker's reach. */
+/* What is unmapped must be out of every worker's reach. One that lost its core is waited for: it
+ * may go on in the middle of a burst. */
 static void workers_pass(void *ctx)
 {
     const struct daemon *d = ctx;
 
     for (uint32_t i = 0; i < d->n_workers; i++)
-        worker_pass(&d->workers[i]);
+        worker_await(&d->workers[i]);
 }
 
 /* Workers on their lcores, control here or in a thread; returns when all have ended. */

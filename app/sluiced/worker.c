@@ -136,21 +136,29 @@ int worker_main(void *worker)
     return 0;
 }
 
-void worker_pass(const struct worker *w)
+bool worker_pass(const struct worker *w, uint32_t most_ms)
 {
     const struct timespec pause = {0, 20000};
-    uint64_t before;
-    int i;
+    uint64_t end = rte_rdtsc() + w->hz / 1000 * most_ms, before;
 
     bell_ring(&w->bell); /* it need not nap to the end */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
-    for (i = 0; i < 5000 && __atomic_load_n(&w->running, __ATOMIC_SEQ_CST); i++) {
+    while (__atomic_load_n(&w->running, __ATOMIC_SEQ_CST)) {
         /* The first end seen may be of an iteration that had begun before. */
         if (__atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST) - before >= 2)
-            return;
+            return true;
+        if (rte_rdtsc() > end)
+            return false;
         nanosleep(&pause, NULL);
     }
+    return true;
+}
+
+void worker_await(const struct worker *w)
+{
+    while (!worker_pass(w, 1000))
+        ;
 }
 
 void worker_set_idle(struct worker *w, enum config_idle idle)

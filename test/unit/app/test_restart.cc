@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker that loses its core in the middle of a burst, for longer than anybody likes to wait: no
+// port is started anew and no memory unmapped under it. The worker's loop and control's watch over
+// the links are the daemon's; its lanes are this test's, and stand still when they are told to.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+extern "C" {
+#include "common/grace.h"
+#include "common/say.h"
+#include "sluiced/links.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kHz = 1000000000;    // about that of the TSC
+constexpr useconds_t kLong_us = 300000; // longer than control ever waits
+
+std::atomic<bool> hold, inside, needs;
+std::atomic<unsigned> restarts, restarts_inside;
+
+} // namespace
+
+// ---- the daemon's other parts, as far as these two ask for them
+// -----------------------------------
+
+uint32_t lane_run(struct lane *l, uint64_t)
+{
+    if (!__atomic_load_n(&l->active, __ATOMIC_ACQUIRE))
+        return 1;
+    inside = true; // of rte_eth_rx_burst()
+    while (hold)
+        usleep(100);
+    inside = false;
+    return 1;
+}
+uint64_t lane_next(const struct lane *, uint64_t now)
+{
+    return now;
+}
+void lane_set_active(struct lane *l, bool active)
+{
+    __atomic_store_n(&l->active, active, __ATOMIC_RELEASE);
+}
+bool port_needs_restart(const struct port *)
+{
+    return needs;
+}
+bool port_restart(struct port *)
+{
+    restarts++;
+    restarts_inside += inside;
+    return true;
+}
+bool port_link_up(const struct port *)
+{
+    return true;
+}
+uint64_t port_link_Bps(const struct port *)
+{
+    return 0;
+}
+void host_control_set_link(struct host_control *, uint64_t)
+{
+}
+bool channels_sleep(struct channels *)
+{
+    return true;
+}
+void channels_awake(struct channels *)
+{
+}
+void bell_ring(const struct bell *)
+{
+}
+void bell_arm(struct bell *)
+{
+}
+void bell_disarm(struct bell *)
+{
+}
+bool bell_wait(struct bell *, uint64_t)
+{
+    return false;
+}
+void grace_loop(bool)
+{
+}
+void say(const char *, ...)
+{
+}
+
+namespace
+{
+
+class Restart : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        hold = inside = needs = false;
+        restarts = restarts_inside = 0;
+        d->hz = kHz;
+        d->n_ports = d->n_lanes = d->n_workers = 1;
+        d->ports[0].cfg = &cfg;
+        d->ports[0].queues = 1;
+        d->ports[0].started = true;
+        d->lanes[0].active = true;
+        d->lanes[0].port = &d->ports[0];
+        d->lane_worker[0] = w = &d->workers[0];
+        w->n_lanes = 1;
+        w->lanes[0] = &d->lanes[0];
+        w->hz = kHz;
+        now = rte_rdtsc();
+        links_init(&k, d.get(), now);
+        runner = std::thread([this] { worker_main(w); });
+        while (!__atomic_load_n(&w->running, __ATOMIC_ACQUIRE))
+            usleep(100);
+    }
+    void TearDown() override
+    {
+        hold = false;
+        worker_stop(w);
+        runner.join();
+    }
+    void lose_core()
+    {
+        hold = true;
+        while (!inside)
+            usleep(100);
+    }
+    void look() // as control does, every so often
+    {
+        links_watch(&k, now += 10 * kHz);
+    }
+    bool active() const
+    {
+        return __atomic_load_n(&d->lanes[0].active, __ATOMIC_ACQUIRE);
+    }
+
+    std::unique_ptr<struct daemon> d = std::make_unique<struct daemon>();
+    config_port cfg = {};
+    links k = {};
+    worker *w = nullptr;
+    uint64_t now = 0;
+    std::thread runner;
+};
+
+TEST_F(Restart, APortIsNotStartedAnewUnderAWorkerThatLostItsCore)
+{
+    lose_core();
+    needs = true;
+    for (int i = 0; i < 3; i++) {
+        look();
+        EXPECT_EQ(restarts, 0u) << "look " << i;
+        EXPECT_FALSE(active()) << "it shall not begin another burst";
+    }
+    hold = false;
+    while (restarts == 0) // it has its core again
+        look();
+    EXPECT_EQ(restarts_inside, 0u);
+    needs = false;
+    look();
+    EXPECT_TRUE(active());
+}
+
+TEST_F(Restart, APortThatCameUpMeanwhileIsGivenBack)
+{
+    lose_core();
+    needs = true;
+    look();
+    needs = false;
+    look();
+    EXPECT_TRUE(active());
+    EXPECT_EQ(restarts, 0u);
+}
+
+TEST_F(Restart, MemoryIsNotUnmappedUnderAWorkerThatLostItsCore)
+{
+    std::atomic<bool> over{false}, inside_then{false};
+
+    lose_core();
+    std::thread waiter([&] {
+        worker_await(w); // what munmap() calls first, by grace.h
+        inside_then = hold.load();
+        over = true;
+    });
+    usleep(kLong_us);
+    EXPECT_FALSE(over);
+    hold = false;
+    waiter.join();
+    EXPECT_FALSE(inside_then);
+}
+
+} // namespace
