@@ -29,6 +29,7 @@ struct old_path {
 struct direction {
     uint16_t rx, tx;
     struct rte_ring *from, *to; /* instead of rx, tx: the other ends of a made port's rings */
+    struct offload *offload;    /* NULL: frames are as a wire has them */
     struct path *path;
     struct path *wanted; /* set by control, taken by the runner */
     uint64_t wanted_at;  /* its beginning, by control's TSC */
@@ -135,6 +136,7 @@ struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err
     }
     for (unsigned int i = 0; i < 2; i++) {
         w->dir[i].rx = w->cfg.port[i];
+        w->dir[i].offload = w->cfg.offload[i];
         w->dir[i].tx = w->cfg.port[1 - i];
         if (w->made[i])
             w->dir[i].from = w->rings[2 * i + 1];
@@ -230,6 +232,23 @@ static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbu
     return kept;
 }
 
+static void path_enter(struct direction *d, struct rte_mbuf **m, uint16_t n, uint64_t now)
+{
+    struct rte_mbuf *made[CABLE_BURST];
+
+    if (d->offload == NULL) {
+        path_push(d->path, m, n, now);
+        return;
+    }
+    for (uint16_t i = 0; i < n; i++) {
+        uint16_t k;
+
+        offload_take(d->offload, m[i]);
+        while ((k = offload_give(d->offload, made, CABLE_BURST)) > 0)
+            path_push(d->path, made, k, now);
+    }
+}
+
 static uint32_t receive(struct cable *w, struct direction *d)
 {
     const struct path_counts *c = path_counts(d->path);
@@ -248,7 +267,7 @@ static uint32_t receive(struct cable *w, struct direction *d)
     if (d->from != NULL)
         n = copies_make(w, d, m, n);
     before = c->in_bytes;
-    path_push(d->path, m, n, now);
+    path_enter(d, m, n, now);
     counter_add(&d->counts.rx_bytes, c->in_bytes - before);
     return n;
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "drivers/offload.h"
 #include "path/path.h"
 
 #define CABLE_BURST   64u
@@ -29,9 +30,11 @@
 struct cable;
 
 struct cable_config {
-    char name[24];            /* made ports are net_ring_NAME0 and net_ring_NAME1 */
-    uint16_t port[2];         /* configured, on queue 0, by the caller; or CABLE_MAKE */
-    const char *spec[2];      /* [i]: of the path from port i to the other */
+    char name[24];       /* made ports are net_ring_NAME0 and net_ring_NAME1 */
+    uint16_t port[2];    /* configured, on queue 0, by the caller; or CABLE_MAKE */
+    const char *spec[2]; /* [i]: of the path from port i to the other */
+    struct offload
+        *offload[2];          /* [i]: what comes from port i goes through this; NULL: it need not */
     uint64_t hz;              /* of the TSC */
     uint64_t seed;            /* of path 0; path 1 has the next */
     uint32_t packets_max[2];  /* in each path */

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "drivers/cable.h"
+#include "emu/interface.h"
 #include "emu/options.h"
 #include "emu/port.h"
 
@@ -20,6 +21,7 @@
 struct box {
     struct options opt;
     struct port port[2];
+    struct interface interface[2]; /* of the ports */
     struct rte_mempool *pool;
     struct cable *cable;
     struct clock clock;

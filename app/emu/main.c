@@ -130,6 +130,8 @@ static enum say_exit control_run(struct box *b, int signals)
         fds[1].fd = prompt_fd(prompt);
     while (rte_rdtsc() < stop_at) {
         control_wait(b, fds, 2, time_min(report_at, stop_at));
+        for (unsigned int i = 0; i < 2; i++)
+            interface_say(&b->interface[i], &b->port[i]);
         if (fds[0].revents != 0 || fds[1].revents != 0)
             break;
         if (rte_rdtsc() >= report_at) {
@@ -256,13 +258,21 @@ static enum say_exit box_make(struct box *b, char *err, size_t err_len)
     if (rc != EXIT_OK)
         return rc;
     cfg.pool = b->pool;
-    for (unsigned int i = 0; i < 2; i++)
+    for (unsigned int i = 0; i < 2; i++) {
+        struct interface *f = &b->interface[i];
+
+        if (interface_make(f, &b->port[i], i, b->opt.mtu, b->pool, err, err_len) != 0)
+            return EXIT_EAL;
         cfg.port[i] = b->port[i].id;
+        cfg.offload[i] = f->is ? &f->offload : NULL;
+    }
     b->cable = cable_create(&cfg, err, err_len);
     if (b->cable == NULL)
         return EXIT_EAL;
     for (unsigned int i = 0; i < 2; i++) {
-        if (port_start(&b->port[i], b->opt.mtu, b->pool, err, err_len) != 0)
+        struct rte_mempool *in = b->interface[i].pool;
+
+        if (port_start(&b->port[i], b->opt.mtu, in != NULL ? in : b->pool, err, err_len) != 0)
             return EXIT_PORT;
         b->started[i] = true;
         snprintf(b->spec[i], sizeof b->spec[i], "%s", b->opt.spec[i]);
@@ -276,6 +286,8 @@ static void box_unmake(struct box *b)
     for (unsigned int i = 0; i < 2; i++)
         if (b->started[i])
             port_stop(&b->port[i]);
+    for (unsigned int i = 0; i < 2; i++)
+        interface_unmake(&b->interface[i]);
     rte_mempool_free(b->pool);
 }
 
@@ -333,6 +345,10 @@ int main(int argc, char **argv)
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
+    if (interface_args(box.opt.eal_argc, argv) != 0) {
+        say("no memory for the EAL's arguments; free some");
+        return EXIT_EAL;
+    }
     sched_getaffinity(0, sizeof box.cpus, &box.cpus); /* the EAL will pin this thread */
     if (box.opt.check)
         rc = eal_start(NULL, 0, (int)RTE_DIM(check_argv), check_argv, err, sizeof err);

@@ -57,18 +57,31 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
     return 0;
 }
 
-/* A number among the arguments that the device was made with. */
-static uint32_t arg_number(const struct port *p, const char *name, uint32_t standard)
+/* What the device was made with; "" if nothing is known. */
+static const char *port_args(const struct port *p)
 {
     struct rte_eth_dev_info info;
     const struct rte_devargs *args;
-    const char *at;
 
     if (rte_eth_dev_info_get(p->id, &info) != 0 || info.device == NULL)
-        return standard;
+        return "";
     args = rte_dev_devargs(info.device);
-    at = args != NULL && args->args != NULL ? strstr(args->args, name) : NULL;
+    return args != NULL && args->args != NULL ? args->args : "";
+}
+
+uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard)
+{
+    const char *at = strstr(port_args(p), name);
+
     return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
+}
+
+void port_arg_text(const struct port *p, const char *name, char *out, size_t out_len)
+{
+    const char *at = strstr(port_args(p), name);
+
+    at = at != NULL ? at + strlen(name) : "";
+    snprintf(out, out_len, "%.*s", (int)strcspn(at, ","), at);
 }
 
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu)
@@ -77,9 +90,7 @@ uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu)
 
     for (unsigned int i = 0; i < 2; i++) {
         if (strcmp(p[i].driver, "net_memif") == 0)
-            frame = RTE_MAX(frame, arg_number(&p[i], "bsize=", 2048));
-        else if (strcmp(p[i].driver, "net_af_packet") == 0)
-            frame = RTE_MAX(frame, arg_number(&p[i], "framesz=", 2048));
+            frame = RTE_MAX(frame, port_arg_number(&p[i], "bsize=", 2048));
         else if (strcmp(p[i].driver, "net_af_xdp") == 0)
             frame = RTE_MAX(frame, (uint32_t)mtu + FRAME_EXTRA + XDP_HEADROOM);
     }
@@ -92,7 +103,7 @@ uint32_t port_held(const struct port *p)
         return XDP_RINGS;
     if (strcmp(p->driver, "net_vmxnet3") == 0) /* two rings to receive */
         return 3 * DESCRIPTORS;
-    return RTE_MAX(2 * DESCRIPTORS, arg_number(p, "framecnt=", 0));
+    return RTE_MAX(2 * DESCRIPTORS, port_arg_number(p, "framecnt=", 0));
 }
 
 static int port_error(const struct port *p, int rc, const char *what, char *err, size_t err_len)

@@ -18,6 +18,9 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
 /* Buffer bytes that both ports need for frames of mtu bytes of IP. */
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len);
+/* A value among the arguments that the device was made with. */
+uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
+void port_arg_text(const struct port *p, const char *name, char *out, size_t out_len);
 /* Frames that may be in the rings of the port. */
 uint32_t port_held(const struct port *p);
 void port_stop(struct port *p);

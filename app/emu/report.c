@@ -52,6 +52,16 @@ static void element_show(const struct box *b, const struct path_element_info *e,
     fputc('\n', out);
 }
 
+/* What a kernel left to do. */
+static void offload_show(const struct offload_counts *c, FILE *out)
+{
+    count_show("checksums completed", c->summed, out);
+    count_show("TCP frames cut", c->cut, out);
+    count_show("beyond --mtu, no TCP", c->drop_large, out);
+    count_show("beyond framesz", c->drop_truncated, out);
+    count_show("no buffer for a part", c->drop_no_mbuf, out);
+}
+
 static void direction_show(const struct box *b, unsigned int i, FILE *out)
 {
     const struct path *p = cable_path(b->cable, i);
@@ -73,6 +83,8 @@ static void direction_show(const struct box *b, unsigned int i, FILE *out)
     count_show("no buffer for a copy", c->drop_no_mbuf, out);
     if (w->tx_dropped > 0)
         fprintf(out, "; refused by %s %" PRIu64, b->port[1 - i].name, w->tx_dropped);
+    if (b->interface[i].is)
+        offload_show(&b->interface[i].offload.counts, out);
     if (histogram_count(&w->late) > 0)
         fprintf(out, "; late %s, %s 99%%", time_text(b, histogram_quantile(&w->late, 1, 2), m),
                 time_text(b, histogram_quantile(&w->late, 99, 100), z));
@@ -160,6 +172,14 @@ static json_t *element_json(const struct box *b, const struct path_element_info 
     return o;
 }
 
+static json_t *offload_json(const struct offload_counts *c)
+{
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "summed", (json_int_t)c->summed, "cut",
+                     (json_int_t)c->cut, "segments", (json_int_t)c->segments, "drop_large",
+                     (json_int_t)c->drop_large, "drop_truncated", (json_int_t)c->drop_truncated,
+                     "drop_no_mbuf", (json_int_t)c->drop_no_mbuf);
+}
+
 static json_t *direction_json(const struct box *b, unsigned int i)
 {
     const struct path *p = cable_path(b->cable, i);
@@ -180,6 +200,8 @@ static json_t *direction_json(const struct box *b, unsigned int i)
     json_object_set_new(o, "drop_no_mbuf",
                         json_integer((json_int_t)c->drop_no_mbuf + (json_int_t)w->drop_no_mbuf));
     json_object_set_new(o, "held_packets", json_integer((json_int_t)c->held_packets));
+    if (b->interface[i].is)
+        json_object_set_new(o, "offload", offload_json(&b->interface[i].offload.counts));
     json_object_set_new(o, "late_ns", histogram_json(b, &w->late, true, true));
     json_object_set_new(o, "round_ns", histogram_json(b, &w->round, true, true));
     for (uint32_t k = 0; path_element(p, k, &e); k++)

@@ -79,15 +79,16 @@ def element(direction, kind):
     return next(e for e in direction["elements"] if e["kind"] == kind)
 
 
-def kernels(lab, mtu=1500):
+def kernels(lab, mtu=1500, offloads=False):
     """Two kernels, each alone with one end of a veth pair in a namespace; the other ends are in the
-    box's. Super-packets and sums left to hardware are off. ({"left": ns, "right": ns}, box's ns)"""
+    box's. Super-packets and sums left to hardware are off, unless they are wanted as Linux has them.
+    ({"left": ns, "right": ns}, box's ns)"""
     box = net.namespace(lab, "box")
     net.quiet(box)
     spaces = {}
     for side in ("left", "right"):
         spaces[side] = net.namespace(lab, side)
-        net.veth(spaces[side], f"sl{side}", box, f"box{side}", mtu)
+        net.veth(spaces[side], f"sl{side}", box, f"box{side}", mtu, offloads)
         for text, length in zip(ADDR[side], (24, 64)):
             net.address(spaces[side], f"sl{side}", f"{text}/{length}")
     return spaces, box

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "emu/interface.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "base/counter.h"
+#include "common/say.h"
+#include "drivers/cable.h"
+
+/*
+ * Frames of a ring as large as an mbuf can be (65535 bytes), in blocks that they fill to the last
+ * byte, for the driver takes frame i to stand at i times their size: 32 of 16 * 4088 bytes in 511
+ * pages. The longest frame that Linux's TCP makes by itself has 65281 bytes (64 KiB less
+ * MAX_TCP_HEADER of 320 and one, and 66 of headers).
+ */
+#define RING_FRAME     65408u
+#define RING_BLOCK     2093056u
+#define RING_FRAMES    256u
+#define RING_PAGE      4096
+/* What stands before a frame's first byte (TPACKET2_HDRLEN and an address, aligned) at most. */
+#define RING_HEADER    80u
+#define FRAMES_AT_ONCE (4 * CABLE_BURST)
+
+static bool is_packet_socket(const char *driver)
+{
+    return strncmp(driver, "net_af_packet", strlen("net_af_packet")) == 0;
+}
+
+/* The same argument with large frames; as it is if it says itself how large they are. */
+static int arg_enlarge(char **arg)
+{
+    const char *value = strncmp(*arg, "--vdev=", 7) == 0 ? *arg + 7 : *arg;
+    char *larger = NULL;
+
+    if (!is_packet_socket(value) || strstr(value, "framesz=") != NULL ||
+        strstr(value, "blocksz=") != NULL || strstr(value, "framecnt=") != NULL)
+        return 0;
+    if (asprintf(&larger, "%s,blocksz=%u,framesz=%u,framecnt=%u", *arg, RING_BLOCK, RING_FRAME,
+                 RING_FRAMES) < 0)
+        return -ENOMEM;
+    *arg = larger; /* for as long as the EAL's devices, which is the program's life */
+    return 0;
+}
+
+int interface_args(int argc, char **argv)
+{
+    int rc = 0;
+
+    if (sysconf(_SC_PAGESIZE) != RING_PAGE) /* then as the driver has them */
+        return 0;
+    for (int i = 1; i < argc && rc == 0; i++)
+        if (strncmp(argv[i], "--vdev=", 7) == 0 || strcmp(argv[i - 1], "--vdev") == 0)
+            rc = arg_enlarge(&argv[i]);
+    return rc;
+}
+
+int interface_make(struct interface *f, const struct port *p, unsigned int n, uint64_t mtu,
+                   struct rte_mempool *pool, char *err, size_t err_len)
+{
+    uint32_t ring = port_arg_number(p, "framesz=", 2048);
+    char name[RTE_MEMPOOL_NAMESIZE];
+
+    f->is = is_packet_socket(p->driver) || strcmp(p->driver, "net_af_xdp") == 0;
+    f->offload = (struct offload){.pool = pool, .mtu_bytes = (uint32_t)mtu};
+    if (!is_packet_socket(p->driver))
+        return 0;
+    f->offload.ring_bytes = ring - RING_HEADER;
+    snprintf(name, sizeof name, "emu_ring%u", n);
+    f->pool = rte_pktmbuf_pool_create(
+        name, FRAMES_AT_ONCE, 0, 0,
+        (uint16_t)RTE_MIN(RTE_PKTMBUF_HEADROOM + ring, (uint32_t)UINT16_MAX),
+        rte_eth_dev_socket_id(p->id));
+    if (f->pool != NULL)
+        return 0;
+    snprintf(err, err_len,
+             "port %s: no memory for %u packet buffers of %u bytes (%s); give more with -m MB "
+             "before --, or a smaller framesz to its --vdev",
+             p->name, FRAMES_AT_ONCE, ring, rte_strerror(rte_errno));
+    return -ENOMEM;
+}
+
+void interface_unmake(struct interface *f)
+{
+    rte_pktmbuf_free(f->offload.m);
+    rte_mempool_free(f->pool);
+}
+
+void interface_say(struct interface *f, const struct port *p)
+{
+    const struct offload_counts *c = &f->offload.counts;
+    const char *where = "where the frames come from (the other end of a veth; the interface itself "
+                        "if it is a NIC's)";
+    char iface[IFNAMSIZ];
+
+    port_arg_text(p, "iface=", iface, sizeof iface);
+    if (!f->said_truncated && counter_get(&c->drop_truncated) > 0) {
+        say("port %s: interface %s gives frames beyond its ring's framesz, which are dropped; "
+            "leave "
+            "framesz, blocksz and framecnt out of its --vdev, or, %s: ethtool -K IF tso off gso "
+            "off "
+            "gro off",
+            p->name, iface, where);
+        f->said_truncated = true;
+    }
+    if (!f->said_large && counter_get(&c->drop_large) > 0) {
+        say("port %s: interface %s gives frames beyond --mtu %u that are no TCP, which are "
+            "dropped; "
+            "raise --mtu, or, %s: ethtool -K IF gso off gro off tx-udp-segmentation off",
+            p->name, iface, f->offload.mtu_bytes, where);
+        f->said_large = true;
+    }
+}
