@@ -47,6 +47,7 @@ static const struct table_column ports[] = {
     {"tx_packets", "TX PACKETS", TABLE_COUNT},
     {"tx_bytes", "TX BYTES", TABLE_BYTES},
     {"mbufs_in_use", "MBUFS", TABLE_COUNT},
+    {"steered_by", "STEERED BY", TABLE_TEXT},
     {NULL, NULL, TABLE_TEXT},
 };
 

@@ -60,6 +60,7 @@ static int port_configure_device(struct port *p, const struct rte_eth_dev_info *
         conf.rxmode.mtu = p->cfg->mtu_bytes;
     if (p->queues > 1)
         conf_rss(&conf, info);
+    p->scaled = conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS;
     conf.intr_conf.rxq = p->interrupts;
     rc = rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
     if (rc == 0 || !p->interrupts)
@@ -239,6 +240,8 @@ int port_start(struct port *p, char *err, size_t err_len)
                           p->driver, rte_strerror(-rc));
     if (rc != 0)
         say("port %s: waits for its memif server", p->cfg->name);
+    if (p->started)
+        port_steer(p);
     return port_let_go(p, err, err_len);
 }
 
@@ -260,6 +263,7 @@ bool port_restart(struct port *p)
 
 void port_stop(struct port *p)
 {
+    port_unsteer(p);
     if (p->started && rte_eth_dev_stop(p->id) != 0)
         say("port %s: %s does not stop; its frames are given up", p->cfg->name, p->driver);
     p->started = false;

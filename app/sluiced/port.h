@@ -3,7 +3,7 @@
  * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
  * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
  * port_find.c finds or makes the device, port_mtu.c sets the MTU, port_giveback.c looks at what it
- * keeps, port.c does the rest.
+ * keeps, port_steer.c makes its rules, port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -52,10 +52,13 @@ struct port {
     struct rte_ether_addr mac;
     int socket; /* NUMA, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
-    bool interrupts;      /* a worker that naps wants them of receive queues */
-    uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
-    uint32_t tx_held;     /* frames that it may hold, sent or not, per queue */
-    uint32_t frame_bytes; /* room for one received frame */
+    bool scaled;               /* receive-side scaling is on */
+    bool steered;              /* what is ours comes to the queues by the NIC's rules: */
+    struct rte_flow *rules[2]; /* for IPv4, IPv6; NULL: it has none */
+    bool interrupts;           /* a worker that naps wants them of receive queues */
+    uint32_t rx_held;          /* receive buffers the driver may hold, per queue */
+    uint32_t tx_held;          /* frames that it may hold, sent or not, per queue */
+    uint32_t frame_bytes;      /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     bool rx_unsummed; /* host.h */
     uint64_t rx_offloads, tx_offloads;
@@ -99,6 +102,11 @@ const char *port_args(const struct port *p);
 /* port_giveback.c: of a started port whose driver has rte_eth_tx_done_cleanup(). Takes as long as
  * its link takes to come up; false if it does not. */
 bool port_gives_back(const struct port *p);
+
+/* port_steer.c: of a started port; what the NIC refuses is not used, without a word. Then before it
+ * is stopped. */
+void port_steer(struct port *p);
+void port_unsteer(struct port *p);
 
 /* port_find.c: p->id, of a port that exists or is made from cfg->vdev. */
 int port_find(struct port *p, char *err, size_t err_len);

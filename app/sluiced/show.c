@@ -213,6 +213,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
         put_text(o, "exception", port->cfg->exception);
     put_text(o, "link", port_link_up(port) ? "up" : "down");
     put_count(o, "queues", port->queues);
+    put_text(o, "steered_by", port->steered ? "rule" : port->scaled ? "rss" : "none");
     put_count(o, "rx_ring", port->rx_desc);
     put_count(o, "tx_ring", port->tx_desc);
     put_text(o, "checksum", sum_name(port->tx_sum));
