@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Counts test cases, shows what failed, and says what was skipped and why.
 
-Usage: cases.py meson BUILD_DIR   from meson-logs/testlog.json of the last `meson test`
-       cases.py tap FILE          from the TAP lines of a file
+Usage: cases.py meson FILE   from a log of `meson test`, BUILD_DIR/meson-logs/testlog.json for one
+       cases.py tap FILE     from the TAP lines of a file
 
 Prints "passed failed skipped" on stdout, then a line "case<TAB>reason" for each case that was skipped;
 the output of what failed goes to stderr. A GoogleTest program counts as its cases, a TAP program as its
 lines, any other as one.
 """
 import json
-import os
 import re
 import sys
 
@@ -77,9 +76,9 @@ def count_test(test):
     return (passed, max(failed, 1), skipped), skips
 
 
-def meson(build):
+def meson(path):
     total, skips = [0, 0, 0], []
-    with open(os.path.join(build, "meson-logs", "testlog.json"), encoding="utf-8") as f:
+    with open(path, encoding="utf-8") as f:
         for line in f:
             test = json.loads(line)
             counts, more = count_test(test)

@@ -26,7 +26,8 @@ TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
 def meson(text, result, end):
     """A meson that has run one program."""
     log = json.dumps({"name": "a", "stdout": text, "result": result})
-    return (f"#!/bin/sh\nmkdir -p \"$3/meson-logs\"\ncat >\"$3/meson-logs/testlog.json\" <<'EOF'\n"
+    return ("#!/bin/sh\nname=$(echo \"$*\" | sed 's/.*--logbase \\([^ ]*\\) .*/\\1/')\n"
+            "mkdir -p \"$3/meson-logs\"\ncat >\"$3/meson-logs/$name.json\" <<'EOF'\n"
             f"{log}\nEOF\n{end}\n")
 
 
@@ -46,6 +47,11 @@ CASES = {
     "a program that skips says why": (
         "unit", {"meson": meson("no device here\n", "SKIP", "exit 0")}, {}, 0,
         r"\nskipped in unit: no device here \(a\)\n0 passed, 0 failed, 1 skipped\n$"),
+    "a suite beside has passed": ("sim", {"meson": meson(PASSED, "OK", "exit 0")}, {}, 0, r"\n1 passed, 0 failed\n$"),
+    "a suite beside is killed between two programs": (
+        "sim", {"meson": meson(PASSED, "OK", "kill -9 $$")}, {}, 1, r"\n1 passed, 1 failed\n$"),
+    "the swarm is killed": (
+        "swarm", {}, {"build/test/sim/swarm": "#!/bin/sh\nkill -9 $$\n"}, 1, r"\n0 passed, 1 failed\n$"),
     "the system tests are killed after the last scene": (
         "system", {}, {"test/system/run.py": TAP_KILLED}, 1, r"\n1 passed, 1 failed\n$"),
     "scenes that skip say why": (
@@ -76,7 +82,7 @@ def run(folder, stage, tools, files):
     for name, text in tools.items():
         write(os.path.join(folder, "bin", name), text, 0o755)
     for name, text in files.items():
-        write(os.path.join(folder, name), text)
+        write(os.path.join(folder, name), text, 0o755)
     path = os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"]
     return subprocess.run([os.path.join(folder, "scripts/test"), stage], env={**os.environ, "PATH": path},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
