@@ -155,7 +155,7 @@ void Watch::data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now)
         me.sent_end = seq64_min(me.sent_end, pos_make(d.request, 0));
     else if (d.request == pos_request(me.sent_end) && me.end_unit_bytes > d.unit_bytes)
         me.sent_end = split(me.sent_end, d, me.end_unit_bytes / d.unit_bytes);
-    me.unit_bytes = me.end_unit_bytes = d.unit_bytes;
+    me.unit_bytes = d.unit_bytes;
     bool again = seq64_before(pos, me.sent_end),
          last = d.unit + 1 == wire_units(d.request_len, d.unit_bytes);
 
@@ -163,6 +163,8 @@ void Watch::data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now)
         verdict->fault(ORACLE_WIRE, "host %u: request %u unit %u %s REPEAT", me.host, d.request,
                        d.unit, again ? "again without" : "new with");
     me.sent_end = seq64_max(me.sent_end, last ? pos_make(d.request + 1, 0) : pos + 1);
+    if (pos_request(me.sent_end) == d.request)
+        me.end_unit_bytes = d.unit_bytes;
     me.passed = seq64_max(me.passed, me.sent_end);
     units++;
     repeats += again;

@@ -23,7 +23,7 @@ TEST(Arrived, IsTheSetOfWhatWasAdded)
     struct rng r;
 
     rng_init(&r, test_seed());
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 20; round++) {
         std::vector<struct arrived_page> pages(PAGES);
         std::set<uint64_t> model; // from zero, so that it does not wrap
         uint64_t zero = pos_make((uint32_t)(UINT32_MAX - rng_below(&r, 3)), 0), refused = 0;
