@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Somebody dies in mid-transfer: the other side hears of it in time, and the survivors go on."""
+import json
 import re
 import signal
 import time
 
 from harness import LabError, data_flow, scenario, transfer_works
 from lab.pair import ADDR_A, ADDR_B, memif_pair
+from lab.process import until
 
 SILENCE_S = 1.0
 # Configured silence, and what noticing, telling and a busy machine may take.
@@ -145,3 +147,38 @@ def give_up(lab, context):
             raise LabError(f"{how}: {got}")
     a.stop()
     b.stop()
+
+
+def _narrow(lab, context, mtu, limit, units):
+    """The wire of A drops frames longer than limit, so units become smaller, as `show` says."""
+    wire = f"match length {limit + 1}-65535 ( loss 100% )"
+    a, b = memif_pair(lab, context.build, mtu=mtu, keys={"checksum": "software"}, a_keys={"wire": wire})
+    receiver = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=receiver)
+    sender = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-t", "4", ADDR_B)
+
+    def cut():
+        return [c for c in a.show("conns") if c["unit_bytes"] == units[-1]]
+
+    until(cut, 20, f"units of {units[-1]} bytes")
+    for conn in cut():
+        if conn["dropped_unit_bytes"] != units[-2]:
+            raise LabError(f"{conn['dropped_unit_bytes']} is said to be dropped, not {units[-2]}")
+    if not any(f"dropped_unit_bytes={units[0]} unit_bytes={units[1]}" in x["text"] for x in a.show("trace")):
+        raise LabError("the trace does not say that units became smaller")
+    result = json.loads(sender.check(90))
+    receiver.check(30)
+    if result["wrong_bytes"] != 0 or result["bytes"] < 1 << 20:
+        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+    a.stop()
+    b.stop()
+
+
+@scenario("the path carries frames of 1400 bytes, `mtu` is 1500: units are halved, and show says so")
+def narrow_path(lab, context):
+    _narrow(lab, context, 1500, 1400, (1408, 704))
+
+
+@scenario("the path carries frames of 4000 bytes, `mtu` is 9000: units are halved twice")
+def narrow_jumbo(lab, context):
+    _narrow(lab, context, 9000, 4000, (8896, 4448, 2224))
