@@ -64,7 +64,9 @@ int sluice_unlisten(struct sluice *s, uint16_t port);
 /*
  * A passive connection that takes the next peer of the service on worker `channel` (0 ..
  * sluice_channels() - 1: submit at least one on each). Receives may be submitted at once, so that
- * data behind the opening packet are placed. Completes with SLUICE_OP_ACCEPT.
+ * data behind the opening packet are placed. Completes with SLUICE_OP_ACCEPT when that packet has
+ * come: its source may be forged. The peer proves its address one round trip later; until then
+ * nothing else on the connection completes, and without the proof all of it fails (-ETIMEDOUT).
  */
 int sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t user,
                   struct sluice_conn **conn);

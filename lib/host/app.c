@@ -214,20 +214,12 @@ bool host_conn_gone(const struct host *h, uint32_t conn)
     return c->state == HOST_FREE || (c->state == HOST_CLOSED && vt_sender_idle(&c->tx));
 }
 
-/* The connection's next completion; false if none is ready. */
-static bool completion_next(const struct host *h, struct conn *c, struct host_completion *out)
+/* A completion of what was sent, received or shut down; false if none is ready. */
+static bool transfer_next(const struct host *h, struct conn *c, struct host_completion *out)
 {
     struct vt_received r;
     struct vt_sent s;
 
-    *out = (struct host_completion){.owner = c->owner, .conn = c->index};
-    if (c->opened.due) {
-        c->opened.due = false;
-        out->op = c->opener ? HOST_CONNECT : HOST_ACCEPT;
-        out->user = c->opened.user;
-        out->status = c->opened.status;
-        return true;
-    }
     if (vt_receiver_complete(&c->rx, &r)) {
         out->op = HOST_RECV;
         out->user = r.user;
@@ -253,6 +245,32 @@ static bool completion_next(const struct host *h, struct conn *c, struct host_co
         return true;
     }
     return false;
+}
+
+/*
+ * The connection's next completion; false if none is ready. Whatever a peer says before it has
+ * proved its address may be forged: it completes nothing, and if the proof never comes, everything
+ * fails, also what was placed or acknowledged.
+ */
+static bool completion_next(const struct host *h, struct conn *c, struct host_completion *out)
+{
+    *out = (struct host_completion){.owner = c->owner, .conn = c->index};
+    if (c->opened.due) {
+        c->opened.due = false;
+        out->op = c->opener ? HOST_CONNECT : HOST_ACCEPT;
+        out->user = c->opened.user;
+        out->status = c->opened.status;
+        return true;
+    }
+    if (!c->proven && c->state == HOST_OPEN)
+        return false;
+    if (!transfer_next(h, c, out))
+        return false;
+    if (!c->proven) {
+        out->len = 0;
+        out->status = c->over_status;
+    }
+    return true;
 }
 
 /* A connection's turn: its completions, as many as fit. */

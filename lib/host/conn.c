@@ -154,6 +154,8 @@ void conn_prove(struct host *h, struct conn *c)
     c->proven = true;
     conn_want(h, c, WANT_CNTL); /* gaps that did not fit into the allowance */
     conn_has_data(h, c);
+    conn_has_completion(h, c); /* of what came with the early data */
+    conn_close_check(h, c);
 }
 
 /*
@@ -305,12 +307,13 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     timer_update(h, c);
 }
 
-/* Is a direction, or all of it, over in order? */
+/* Is a direction, or all of it, over in order? Not on the word of a peer that has yet to prove its
+ * address: conn_prove() looks again. */
 void conn_close_check(struct host *h, struct conn *c)
 {
     bool written = c->tx.closing && vt_sender_all_acked(&c->tx) && c->tx.closed;
 
-    if (c->state != HOST_OPEN)
+    if (c->state != HOST_OPEN || !c->proven)
         return;
     if (written && c->shutdown_asked) {
         c->shutdown_asked = false;

@@ -172,7 +172,9 @@ struct host_connect {
 int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now);
 
 /* A passive connection that waits for the next FIRST of the service; receives may be posted at
- * once. Completes when one came. The number, or -ENOSPC, -ENOENT (nobody called host_listen()). */
+ * once. Completes when one came. The number, or -ENOSPC, -ENOENT (nobody called host_listen()).
+ * The source of FIRST may be forged: nothing else completes before a packet has shown that the peer
+ * knows our key, and everything fails (-ETIMEDOUT) if none does within silence_ms. */
 int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t user);
 
 struct host_piece {

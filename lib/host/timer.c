@@ -76,18 +76,19 @@ void timer_first_sent(struct host *h, struct conn *c)
     timer_at(h, c, c->first_at);
 }
 
-/* A silent peer: ask, send slower, give up. */
+/* A silent peer: ask, send slower, give up. So is one that does not prove its address in time. */
 static void alive_check(struct host *h, struct conn *c)
 {
     uint64_t step = conn_silence_step(h);
-    uint64_t quiet = h->now - c->heard_at;
+    uint64_t since = c->proven ? c->heard_at : c->opened_at; /* a forger may speak for ever */
+    uint64_t quiet = h->now - since;
     uint32_t steps = (uint32_t)(quiet / (step > 0 ? step : 1));
 
     if (steps >= CONN_SILENCE_STEPS) {
         conn_over(h, c, -ETIMEDOUT, WIRE_END_SILENCE, true);
         return;
     }
-    c->alive_at = c->heard_at + (steps + 1) * step;
+    c->alive_at = since + (steps + 1) * step;
     if (steps > 0)
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
     if (steps != c->silent_steps) {

@@ -144,7 +144,8 @@ void Script::expect()
     } else if (script_type(what) != 0)
         expect_frame(script_type(what));
     else
-        fail("expect what? FIRST, DATA, CNTL, completion, free, or no FIRST, DATA, CNTL");
+        fail("expect what? FIRST, DATA, CNTL, completion, free, or no FIRST, DATA, CNTL, "
+             "completion");
 }
 
 void Script::expect_frame(int type)
@@ -173,8 +174,14 @@ void Script::expect_none()
 {
     int type = line->words.size() == 3 ? script_type(line->words[2]) : 0;
 
+    if (line->words.size() == 3 && line->words[2] == "completion") {
+        if (wait([&] { return peer->log.size() > completions; }))
+            fail(std::string("expected no completion; one of ") + kOps[peer->log[completions].op] +
+                 " came");
+        return;
+    }
     if (type == 0)
-        fail("expect no what? FIRST, DATA or CNTL");
+        fail("expect no what? FIRST, DATA, CNTL or completion");
     if (wait([&] { return next_frame(type) < peer->heard.size(); }))
         fail(std::string("expected no ") + kScriptTypes[type] + "; " +
              differs(peer->heard[next_frame(type)]) + " one came");
