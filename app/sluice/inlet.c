@@ -67,6 +67,7 @@ int inlet_accept(struct inlet *in, uint16_t port, uint32_t channel)
     in->head = in->n_ready = in->posted = 0;
     in->at_bytes = in->file = 0;
     in->in_file = in->skipping = false;
+    in->part.made.n = 0;
     in->accepted = in->end_all = in->shutting = in->shut = false;
     in->no_more = in->peer_ended = false;
     in->status = in->code = 0;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,20 +50,24 @@ const char *name_check(const char *name, size_t len)
 }
 
 /* Opens one component, makes it if it is missing. */
-static int name_step(int dir_fd, const char *component)
+static int name_step(int dir_fd, const char *component, struct made *made)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(dir_fd, component, flags);
 
     if (fd < 0 && errno == ENOENT) {
-        if (mkdirat(dir_fd, component, 0777) < 0 && errno != EEXIST)
+        bool new = mkdirat(dir_fd, component, 0777) == 0;
+
+        if (!new &&errno != EEXIST)
             return -errno;
         fd = openat(dir_fd, component, flags);
+        if (fd >= 0 && new)
+            made_add(made, fd);
     }
     return fd < 0 ? -errno : fd;
 }
 
-int name_parent(int root_fd, const char *name, const char **base)
+int name_parent(int root_fd, const char *name, const char **base, struct made *made)
 {
     char component[NAME_MAX + 1];
     int next, fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
@@ -73,7 +78,7 @@ int name_parent(int root_fd, const char *name, const char **base)
     while ((slash = strchr(name, '/')) != NULL) {
         memcpy(component, name, (size_t)(slash - name));
         component[slash - name] = 0;
-        next = name_step(fd, component);
+        next = name_step(fd, component, made);
         close(fd);
         if (next < 0)
             return next;

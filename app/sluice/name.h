@@ -11,14 +11,16 @@
 
 #include <stddef.h>
 
+#include "sluice/made.h"
+
 /* NULL, or why the len bytes at name (no 0 at the end) are refused. */
 const char *name_check(const char *name, size_t len);
 
 /*
- * Opens the directory that holds a checked name, below root_fd; missing ones are made. The
- * descriptor, or a negative errno (-ELOOP, -ENOTDIR: something else is in the way). *base is the
- * last component.
+ * Opens the directory that holds a checked name, below root_fd; missing ones are made, as
+ * the umask says, and added to *made. The descriptor, or a negative errno (-ELOOP, -ENOTDIR:
+ * something else is in the way). *base is the last component.
  */
-int name_parent(int root_fd, const char *name, const char **base);
+int name_parent(int root_fd, const char *name, const char **base, struct made *made);
 
 #endif

@@ -82,22 +82,45 @@ static int part_create(struct part *p)
         if (errno != EEXIST)
             return -errno;
     }
-    return -EEXIST;
+    return -EIO;
 }
 
-/* A directory under the file's name would only be noticed at the end. */
-static bool part_directory_there(const struct part *p)
+/* What has the file's name already would only be noticed at the end. 0 or a negative errno. */
+static int part_vacant(const struct part *p)
 {
     struct stat st;
 
-    return fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    return p->sink->overwrite ? 0 : -EEXIST;
+}
+
+/* Gives the file its name, in one step: 0 or a negative errno, -EEXIST if that may not be. */
+static int part_rename(const struct part *p)
+{
+    const char *from = p->temporary;
+    int fd = p->dir_fd;
+
+    if (p->sink->overwrite)
+        return renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
+    if (renameat2(fd, from, fd, p->base, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    /* A file system that cannot do that, like NFS, can link. */
+    if (linkat(fd, from, fd, p->base, 0) < 0)
+        return -errno;
+    unlinkat(fd, from, 0);
+    return 0;
 }
 
 enum record_code part_open(struct part *p, struct sink *sink, const char *name,
                            const struct record *offer)
 {
     const char *base = sink->base;
-    int err = 0;
+    int err;
 
     p->sink = sink;
     p->offer = *offer;
@@ -114,17 +137,19 @@ enum record_code part_open(struct part *p, struct sink *sink, const char *name,
         return RECORD_OK;
     }
     if (sink->kind == SINK_DIR)
-        p->dir_fd = name_parent(sink->dir_fd, name, &base);
+        p->dir_fd = name_parent(sink->dir_fd, name, &base, &p->made);
     else
         p->dir_fd = fcntl(sink->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (p->dir_fd < 0)
         return part_failed(p, "its directory", sink->kind == SINK_DIR ? -p->dir_fd : errno);
     snprintf(p->base, sizeof p->base, "%s", base);
-    err = part_directory_there(p) ? -EISDIR : part_create(p);
+    err = part_vacant(p);
+    if (err == 0)
+        err = part_create(p);
     if (err < 0) {
         close(p->dir_fd);
         p->dir_fd = -1;
-        return part_failed(p, "cannot be made", -err);
+        return err == -EEXIST ? RECORD_EXISTS : part_failed(p, "cannot be made", -err);
     }
     p->open = true;
     return RECORD_OK;
@@ -194,7 +219,7 @@ static int part_settle(struct part *p)
     /* A hole at the end leaves the file too short. */
     if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
         return -errno;
-    if (fchmod(p->fd, p->offer.mode & PART_MODE) < 0)
+    if (fchmod(p->fd, p->offer.mode & PART_MODE & ~p->sink->mask) < 0)
         return -errno;
     if (futimens(p->fd, times) < 0 && errno != EINVAL) /* a time this disk cannot hold */
         return -errno;
@@ -236,13 +261,15 @@ enum record_code part_finish(struct part *p, const struct record *end)
     else if (err < 0)
         close(p->fd);
     p->fd = -1;
-    if (err == 0 && renameat(p->dir_fd, p->temporary, p->dir_fd, p->base) < 0)
-        err = -errno;
+    if (err == 0)
+        err = part_rename(p);
     if (err == 0 && p->sink->fsync && fsync(p->dir_fd) < 0)
         err = -errno;
     if (err == 0)
         p->temporary[0] = 0;
     part_discard(p);
+    if (err == -EEXIST) /* came while this one was on its way */
+        return RECORD_EXISTS;
     return err < 0 ? part_failed(p, "at its end", -err) : RECORD_OK;
 }
 
@@ -274,10 +301,14 @@ enum record_code part_directory(struct part *p, struct sink *sink, const char *n
         return RECORD_ONE_FILE;
     /* The way to "name/." leads through name, and makes it. */
     snprintf(inside, sizeof inside, "%s/.", name);
-    fd = name_parent(sink->dir_fd, inside, &base);
+    fd = name_parent(sink->dir_fd, inside, &base, &p->made);
     if (fd < 0)
         return part_failed(p, "cannot be made", -fd);
-    if (fchmod(fd, r->mode & PART_MODE) < 0)
+    if (!made_take(&p->made, fd)) {
+        close(fd);
+        return RECORD_OK;
+    }
+    if (fchmod(fd, r->mode & PART_MODE & ~sink->mask) < 0)
         err = errno;
     else if (futimens(fd, times) < 0 && errno != EINVAL)
         err = errno;

@@ -4,8 +4,9 @@
  * checked, then renamed.
  *
  * Invariant: until part_finish() succeeds nothing has the file's name that had it not before; after
- * part_finish() or part_discard() nothing has the temporary one. To a stream, bytes go out as they
- * come: there is nothing to take back.
+ * part_finish() or part_discard() nothing has the temporary one. A file that is there is replaced
+ * only where the sink says so, and a directory that is there is left as it is. To a stream, bytes
+ * go out as they come: there is nothing to take back.
  */
 #ifndef SLUICE_COMMAND_PART_H
 #define SLUICE_COMMAND_PART_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "sluice/digest.h"
+#include "sluice/made.h"
 #include "sluice/record.h"
 #include "sluice/sink.h"
 
@@ -29,6 +31,7 @@ struct part {
     uint64_t at_bytes;      /* position: everything before it is written */
     uint64_t hole_bytes;    /* of those, holes */
     struct digest *digest;  /* of everything before at_bytes */
+    struct made made;       /* for this sender */
     char why[PART_WHY_MAX]; /* last failure */
 };
 
@@ -46,7 +49,7 @@ enum record_code part_finish(struct part *p, const struct record *end);
 /* Removes it, if it is open. */
 void part_discard(struct part *p);
 
-/* Makes a directory or settles its mode and time. */
+/* Makes a directory, and settles mode and time of one that was made for this sender. */
 enum record_code part_directory(struct part *p, struct sink *sink, const char *name,
                                 const struct record *r);
 

@@ -254,7 +254,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
 
     r->options = o;
     progress_init(&r->progress, o->common.quiet || o->common.json);
-    r->code = sink_open(&r->sink, o->output);
+    r->code = sink_open(&r->sink, o->output, o->overwrite);
     r->sink.fsync = o->fsync;
     r->count = r->sink.kind == SINK_DIR ? o->count : 1;
     if (r->code == SAY_OK)

@@ -27,7 +27,7 @@ struct receiver_options {
     uint32_t slots;   /* requests posted per sender */
     uint32_t senders; /* served at the same time */
     uint64_t count;   /* senders until it ends; 0: for ever */
-    bool fsync;
+    bool fsync, overwrite;
 };
 
 struct receiver {

@@ -208,6 +208,8 @@ static const char *const record_texts[RECORD_CODES][2] = {
     [RECORD_ONE_FILE] = {"the receiver takes a single file",
                          "let it receive into a directory (-o DIR)"},
     [RECORD_DROPPED] = {"given up by the sender", "see there why"},
+    [RECORD_EXISTS] = {"a file of this name is there already and was left as it is",
+                       "rename it, or let the receiver replace files (sluice recv --overwrite)"},
 };
 
 const char *record_code_cause(uint32_t code)

@@ -45,6 +45,7 @@ enum record_code {
     RECORD_CORRUPT,    /* size or hash differ */
     RECORD_ONE_FILE,   /* the receiver takes a single file and has one */
     RECORD_DROPPED,    /* as the sender wished */
+    RECORD_EXISTS,     /* a file has the name, and the receiver does not replace files */
     RECORD_CODES,
 };
 

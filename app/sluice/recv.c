@@ -19,6 +19,8 @@ static const char help[] =
     "      --count N       end after N senders\n"
     "      --senders N     serve at most N at the same time (8)\n"
     "      --buffers N     requests of 4 MiB posted per sender, 1 to 64 (8)\n"
+    "      --overwrite     replace files that are there; else they stay, the sender is told, and\n"
+    "                      the exit code is 5\n"
     "      --fsync         to the disk before a file gets its name\n"
     "      --rates FILE    write bytes, granted and momentary rate every 10 ms as CSV\n"
     "      --json          a summary per sender as a line of JSON on standard output\n"
@@ -29,7 +31,7 @@ static const char help[] =
     "Exit: 0 all there, 1 transfer broke, 2 usage, 3 no daemon, 5 file here, 7 port taken, out of\n"
     "memory or quota. See sluice(1).\n";
 
-enum { OPT_ONCE = OPTIONS_OWN, OPT_COUNT, OPT_SENDERS, OPT_BUFFERS, OPT_FSYNC };
+enum { OPT_ONCE = OPTIONS_OWN, OPT_COUNT, OPT_SENDERS, OPT_BUFFERS, OPT_OVERWRITE, OPT_FSYNC };
 
 static const struct option longs[] = {
     OPTIONS_LONG,
@@ -39,6 +41,7 @@ static const struct option longs[] = {
     {"count", required_argument, NULL, OPT_COUNT},
     {"senders", required_argument, NULL, OPT_SENDERS},
     {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"fsync", no_argument, NULL, OPT_FSYNC},
     {NULL, 0, NULL, 0},
 };
@@ -69,6 +72,9 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
     case OPT_BUFFERS:
         code = options_number("--buffers", 1, INLET_SLOTS_MAX, &n);
         o->slots = (uint32_t)n;
+        break;
+    case OPT_OVERWRITE:
+        o->overwrite = true;
         break;
     case OPT_FSYNC:
         o->fsync = true;

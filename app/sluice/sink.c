@@ -51,13 +51,24 @@ static int sink_open_file(struct sink *k, char *path)
     return code;
 }
 
-int sink_open(struct sink *k, const char *path)
+/* The umask can only be read by setting it; this program has one thread. */
+static mode_t sink_umask(void)
+{
+    mode_t mask = umask(0777);
+
+    umask(mask);
+    return mask;
+}
+
+int sink_open(struct sink *k, const char *path, bool overwrite)
 {
     char real[PATH_MAX];
     struct stat st;
 
     memset(k, 0, sizeof *k);
     k->dir_fd = k->stream_fd = -1;
+    k->overwrite = overwrite;
+    k->mask = sink_umask();
     if (strcmp(path, "-") == 0) {
         k->kind = SINK_STREAM;
         k->stream_fd = STDOUT_FILENO;
@@ -76,7 +87,9 @@ int sink_open(struct sink *k, const char *path)
     if (S_ISDIR(st.st_mode))
         return sink_open_dir(k, real);
     if (S_ISREG(st.st_mode))
-        return sink_open_file(k, real);
+        return overwrite
+                   ? sink_open_file(k, real)
+                   : sink_failed(path, EEXIST, "give --overwrite to replace it, or another name");
     k->kind = SINK_STREAM;
     k->stream_fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return k->stream_fd < 0 ? sink_failed(path, errno, "give one that can be written") : SAY_OK;

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum sink_kind {
     SINK_DIR,
@@ -22,10 +23,12 @@ struct sink {
     char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
     bool taken;              /* FILE, STREAM: the one file has come */
     bool fsync;              /* to the disk before a file gets its name */
+    bool overwrite;          /* replace files that are there */
+    mode_t mask;             /* the umask: permission bits that nothing gets */
 };
 
 /* path as given with -o ("-": standard output). An exit code, with the error said. */
-int sink_open(struct sink *k, const char *path);
+int sink_open(struct sink *k, const char *path, bool overwrite);
 void sink_close(struct sink *k);
 
 #endif

@@ -6,8 +6,8 @@ import random
 import signal
 import time
 
-from files_lab import (INTERRUPT, MIB, OK, SEED, TRANSFER, case, feeding, listing, make, parts,
-                       recv, same_file, send, to_folder, wait_for)
+from files_lab import (INTERRUPT, LOCAL, MIB, OK, REMOTE, SEED, SOCK_B, TRANSFER, Run, case, feeding,
+                       listing, make, parts, port, recv, same_file, send, to_folder, wait_for)
 
 
 @case("an empty file")
@@ -174,18 +174,55 @@ def dotted(folder):
     same_tree(root, target)
 
 
-@case("an older file is replaced, mode and time are kept, -o FILE gives another name")
+@case("with --overwrite an older file is replaced, mode and time are kept, -o FILE gives another name")
 def replace(folder):
     path = make(folder, "new", b"new content")
     os.chmod(path, 0o751)
     os.utime(path, ns=(0, 981173106789000000))
     old = make(folder, "old", b"old")
-    receiver, host = recv(old)
+    receiver, host = recv(old, "--overwrite")
     send(path, host).expect(OK)
     receiver.expect(OK)
     assert open(old, "rb").read() == b"new content"
     assert os.stat(old).st_mode & 0o7777 == 0o751
     assert os.stat(old).st_mtime_ns == 981173106789000000
+
+
+@case("a file that is there stays, both sides say so, and the others arrive")
+def stays(folder):
+    root, target = os.path.join(folder, "root"), os.path.join(folder, "home")
+    os.makedirs(os.path.join(root, ".ssh"))
+    os.makedirs(os.path.join(target, ".ssh"), 0o700)
+    make(root, ".ssh/authorized_keys", b"a stranger's")
+    make(root, "other", b"other")
+    os.chmod(os.path.join(root, ".ssh"), 0o777)
+    keys = make(target, ".ssh/authorized_keys", b"mine")
+    receiver, host = recv(target)
+    send("-r", os.path.join(root, "."), host).expect(REMOTE, "there already", "--overwrite")
+    receiver.expect(LOCAL, "authorized_keys", "there already", "--overwrite")
+    assert open(keys, "rb").read() == b"mine"
+    assert os.stat(os.path.dirname(keys)).st_mode & 0o7777 == 0o700
+    assert open(os.path.join(target, "other"), "rb").read() == b"other"
+    Run("recv", "-o", keys, "-p", port(), sock=SOCK_B).expect(LOCAL, "File exists", "--overwrite")
+    receiver, host = recv(target, "--overwrite")
+    send("-r", os.path.join(root, "."), host).expect(OK)
+    receiver.expect(OK)
+    assert open(keys, "rb").read() == b"a stranger's"
+    assert os.stat(os.path.dirname(keys)).st_mode & 0o7777 == 0o700
+
+
+@case("under umask 077 nothing that arrives is for others")
+def masked(folder):
+    root, target = os.path.join(folder, "root"), os.path.join(folder, "in")
+    os.makedirs(os.path.join(root, "d"))
+    os.mkdir(target)
+    os.chmod(make(root, "d/f", b"secret"), 0o664)
+    os.chmod(os.path.join(root, "d"), 0o775)
+    receiver, host = recv(target, umask=0o077)
+    send("-r", os.path.join(root, "d"), host).expect(OK)
+    receiver.expect(OK)
+    assert os.stat(os.path.join(target, "d")).st_mode & 0o7777 == 0o700
+    assert os.stat(os.path.join(target, "d", "f")).st_mode & 0o7777 == 0o600
 
 
 @case("four senders at the same time, then another after a failed one")

@@ -43,14 +43,14 @@ class Run:
     running = []
 
     def __init__(self, *args, stdin=subprocess.DEVNULL, stdout=None, sock=None, prefix=(),
-                 env=None):
+                 env=None, umask=-1):
         self.out_file = tempfile.TemporaryFile() if stdout is None else stdout
         self.err_file = tempfile.TemporaryFile()
         argv = [*prefix, SLUICE, *(str(a) for a in args)]
         if sock is not None:
             argv += ["--socket", sock]
         self.process = subprocess.Popen(argv, stdin=stdin, stdout=self.out_file,
-                                        stderr=self.err_file, env=env)
+                                        stderr=self.err_file, env=env, umask=umask)
         Run.running.append(self)
 
     @classmethod
@@ -114,8 +114,10 @@ class Run:
 
 
 def recv(where, *args, once=True, **more):
-    """A receiver that is ready. Returns it and the host:port to send to."""
+    """A receiver that is ready, and takes all permission bits. Returns it and the host:port to send
+    to."""
     number = port()
+    more.setdefault("umask", 0)
     run = Run("recv", "-v", "-p", number, "-o", where, *(["--once"] if once else []), *args,
               sock=SOCK_B, **more)
     run.ready()

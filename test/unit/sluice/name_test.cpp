@@ -42,19 +42,22 @@ TEST(Name, Hostile)
 
 TEST(Name, ParentsAreMade)
 {
+    struct made made = {};
     Folder f;
     const char *base;
     struct stat a, b;
-    int fd = name_parent(f.fd, "x/y/z", &base);
+    int fd = name_parent(f.fd, "x/y/z", &base, &made);
 
     ASSERT_GE(fd, 0);
     EXPECT_STREQ(base, "z");
     ASSERT_EQ(fstat(fd, &a), 0);
     ASSERT_EQ(stat(f.at("x/y").c_str(), &b), 0);
     EXPECT_EQ(a.st_ino, b.st_ino);
+    EXPECT_EQ(made.n, 2u);
+    EXPECT_TRUE(made_take(&made, fd));
     close(fd);
     EXPECT_EQ(f.count(), 2u);
-    fd = name_parent(f.fd, "plain", &base);
+    fd = name_parent(f.fd, "plain", &base, &made);
     ASSERT_GE(fd, 0);
     ASSERT_EQ(fstat(fd, &a), 0);
     ASSERT_EQ(stat(f.path.c_str(), &b), 0);
@@ -64,6 +67,7 @@ TEST(Name, ParentsAreMade)
 
 TEST(Name, LinksAreNotFollowed)
 {
+    struct made made = {};
     Folder inside, outside;
     const char *base;
 
@@ -72,7 +76,7 @@ TEST(Name, LinksAreNotFollowed)
     ASSERT_EQ(symlink("..", inside.at("d/up").c_str()), 0);
     ASSERT_EQ(symlink(".", inside.at("self").c_str()), 0);
     for (const char *name : {"link/x", "link/a/x", "d/up/x", "d/up/y/x", "self/x"}) {
-        int fd = name_parent(inside.fd, name, &base);
+        int fd = name_parent(inside.fd, name, &base, &made);
 
         EXPECT_TRUE(fd == -ELOOP || fd == -ENOTDIR) << name << " " << fd;
     }
@@ -81,9 +85,10 @@ TEST(Name, LinksAreNotFollowed)
 
 TEST(Name, AFileInTheWay)
 {
+    struct made made = {};
     Folder f;
     const char *base;
 
     f.write("file", "x");
-    EXPECT_EQ(name_parent(f.fd, "file/x", &base), -ENOTDIR);
+    EXPECT_EQ(name_parent(f.fd, "file/x", &base, &made), -ENOTDIR);
 }

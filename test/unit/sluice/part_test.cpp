@@ -93,6 +93,7 @@ TEST_F(Part, AStrangersSetuidIsNotKept)
 TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
 {
     folder.write("x", "old");
+    sink.overwrite = true;
     offer.size = 3;
     ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
@@ -180,11 +181,110 @@ TEST_F(Part, LinkIsReplaced)
     struct stat st;
 
     outside.write("target", "precious");
+    sink.overwrite = true;
     ASSERT_EQ(symlink(outside.at("target").c_str(), folder.at("x").c_str()), 0);
     ASSERT_EQ(put("x", "new"), RECORD_OK);
     EXPECT_EQ(outside.read("target"), "precious");
     ASSERT_EQ(lstat(folder.at("x").c_str(), &st), 0);
     EXPECT_TRUE(S_ISREG(st.st_mode));
+}
+
+TEST_F(Part, AFileThatIsThereStays)
+{
+    folder.write("x", "old");
+    ASSERT_EQ(symlink("nowhere", folder.at("link").c_str()), 0);
+    EXPECT_EQ(put("x", "new"), RECORD_EXISTS);
+    EXPECT_EQ(put("link", "new"), RECORD_EXISTS);
+    EXPECT_EQ(folder.read("x"), "old");
+    EXPECT_EQ(folder.count(), 2u);
+}
+
+/* It comes while the other one is on its way. */
+TEST_F(Part, AFileThatComesMeanwhileStays)
+{
+    offer.size = 3;
+    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    folder.write("x", "old");
+    struct record e = end("new");
+    EXPECT_EQ(part_finish(&part, &e), RECORD_EXISTS);
+    EXPECT_EQ(folder.read("x"), "old");
+    EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(Part, TheUmaskHoldsForFiles)
+{
+    struct stat st;
+
+    sink.mask = 077;
+    offer.mode = 0775;
+    ASSERT_EQ(put("x", "x"), RECORD_OK);
+    ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0700u);
+}
+
+TEST_F(Part, TheUmaskHoldsForDirectories)
+{
+    struct record r = offer;
+    struct stat st;
+    mode_t before = umask(077);
+
+    sink.mask = 077;
+    r.type = RECORD_DIR;
+    r.mode = 0755;
+    EXPECT_EQ(put("a/b/x", "x"), RECORD_OK);
+    EXPECT_EQ(part_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    umask(before);
+    for (const char *name : {"a", "a/b"}) {
+        ASSERT_EQ(stat(folder.at(name).c_str(), &st), 0);
+        EXPECT_EQ(st.st_mode & 07777, 0700u) << name;
+    }
+}
+
+/* Mode and time of a directory that was there are its owner's, also once something was put in it.
+ */
+TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
+{
+    struct record r = offer;
+    struct stat st;
+
+    ASSERT_EQ(mkdir(folder.at(".ssh").c_str(), 0700), 0);
+    r.type = RECORD_DIR;
+    r.mode = 0777;
+    ASSERT_EQ(put(".ssh/new/x", "x"), RECORD_OK);
+    ASSERT_EQ(part_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(part_directory(&part, &sink, ".ssh", &r), RECORD_OK);
+    ASSERT_EQ(stat(folder.at(".ssh").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0700u);
+    EXPECT_NE(st.st_mtim.tv_sec, 981173106);
+    ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0777u) << "made for this sender";
+    r.mode = 0700;
+    ASSERT_EQ(part_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
+    EXPECT_EQ(st.st_mode & 07777, 0777u) << "a second word on it";
+}
+
+/* As deep as a name can lead, each directory gets its mode; more are not remembered. */
+TEST_F(Part, AsManyDirectoriesAsANameHasAreRemembered)
+{
+    struct made m = {};
+    Folder many;
+
+    for (uint32_t i = 0; i < MADE_MAX + 1; i++) {
+        std::string name = many.at(std::to_string(i));
+        ASSERT_EQ(mkdir(name.c_str(), 0777), 0);
+        int fd = open(name.c_str(), O_RDONLY | O_DIRECTORY);
+        made_add(&m, fd);
+        close(fd);
+    }
+    EXPECT_EQ(m.n, MADE_MAX);
+    for (uint32_t i = MADE_MAX + 1; i-- > 0;) {
+        int fd = open(many.at(std::to_string(i)).c_str(), O_RDONLY | O_DIRECTORY);
+        EXPECT_EQ(made_take(&m, fd), i != 0) << i;
+        EXPECT_FALSE(made_take(&m, fd)) << i;
+        close(fd);
+    }
 }
 
 TEST_F(Part, LongestName)
