@@ -67,8 +67,8 @@ int inlet_accept(struct inlet *in, uint16_t port, uint32_t channel)
     in->head = in->n_ready = in->posted = 0;
     in->at_bytes = in->file = 0;
     in->in_file = in->skipping = false;
+    in->proved = in->served = in->end_all = in->shutting = in->shut = false;
     in->part.made.n = 0;
-    in->accepted = in->end_all = in->shutting = in->shut = false;
     in->no_more = in->peer_ended = false;
     in->status = in->code = 0;
     answers_init(&in->answers, in->memory + (uint64_t)in->n_slots * PACK_BYTES);
@@ -96,12 +96,12 @@ void inlet_complete(struct inlet *in, const struct sluice_completion *c)
 {
     switch (c->op) {
     case SLUICE_OP_ACCEPT:
-        in->accepted = c->status == 0;
-        in->state = in->accepted ? INLET_OPEN : INLET_OVER;
+        in->state = c->status == 0 ? INLET_OPEN : INLET_OVER;
         in->summary.start_ns = loop_now();
         break;
     case SLUICE_OP_RECV:
         in->posted--;
+        in->proved |= c->status == 0 || c->status == -ENODATA || c->status == -EMSGSIZE;
         if (c->status == 0) {
             in->len[(in->head + in->n_ready) % in->n_slots] = c->len;
             in->n_ready++;
@@ -227,7 +227,7 @@ static void inlet_mourn(struct inlet *in)
 void inlet_close(struct inlet *in)
 {
     sluice_conn_stats(in->conn, &in->summary.stats);
-    if (in->accepted && !in->end_all)
+    if (in->served && !in->end_all)
         inlet_mourn(in);
     if (in->summary.end_ns == 0)
         in->summary.end_ns = loop_now();

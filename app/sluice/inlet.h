@@ -45,7 +45,9 @@ struct inlet {
     uint64_t file;          /* number of the newest */
     char name[RECORD_NAME_MAX + 1];
 
-    bool accepted, end_all, shutting, shut;
+    bool proved; /* something of it was received: its address is its own */
+    bool served; /* it is one of the senders: the receiver's */
+    bool end_all, shutting, shut;
     bool no_more, peer_ended; /* a receive found no more; and all of them have completed */
     int status;               /* negative errno that broke the connection */
     int code;                 /* exit code for this sender */

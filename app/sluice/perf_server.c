@@ -329,7 +329,8 @@ static void stream_close(struct server *s, struct stream *st)
     struct sluice_stats stats;
 
     sluice_conn_stats(st->pump.conn, &stats);
-    if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_WAITING &&
+    /* One that only opened may be a forged packet. */
+    if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_OPEN &&
         loop_signal() == 0)
         say_error(SAY_TRANSFER, "%s: %s", stats.peer, sluice_status_text(st->status));
     pump_figures(&st->pump, true, &stats, &tx);
@@ -439,8 +440,7 @@ int perf_server(const struct perf_config *config)
     if (s->code == SAY_OK)
         server_loop(s);
     for (i = 0; i < STREAMS_MAX; i++) {
-        if (s->streams[i].state == STREAM_OPEN || s->streams[i].state == STREAM_READY ||
-            s->streams[i].state == STREAM_RUNNING)
+        if (s->streams[i].state == STREAM_READY || s->streams[i].state == STREAM_RUNNING)
             server_failed(s, loop_signal() != 0 ? 128 + loop_signal() : SAY_TRANSFER);
         if (s->streams[i].state != STREAM_IDLE)
             stream_close(s, &s->streams[i]);

@@ -23,12 +23,14 @@ static int receiver_resource(struct receiver *r, int err)
     return say_error(say_code(err, true), "%s", sluice_error(r->loop.session));
 }
 
-static uint32_t receiver_serving(const struct receiver *r)
+/* Accepted peers that are served, or that are not. */
+static uint32_t receiver_peers(const struct receiver *r, bool served)
 {
     uint32_t i, n = 0;
 
     for (i = 0; i < r->n_inlets; i++)
-        n += r->inlets[i]->state == INLET_OPEN || r->inlets[i]->state == INLET_OVER;
+        n += (r->inlets[i]->state == INLET_OPEN || r->inlets[i]->state == INLET_OVER) &&
+             r->inlets[i]->served == served;
     return n;
 }
 
@@ -73,9 +75,13 @@ static struct inlet *receiver_inlet(struct receiver *r)
 /* Waits on every channel that nobody waits on. */
 static void receiver_accept(struct receiver *r)
 {
-    uint32_t channel, channels = sluice_channels(r->loop.session), serving = receiver_serving(r);
+    uint32_t channel, channels = sluice_channels(r->loop.session);
+    uint32_t most = r->options->senders, serving = receiver_peers(r, true);
+    uint32_t others = receiver_peers(r, false);
 
-    for (channel = 0; channel < channels && serving < r->options->senders; channel++) {
+    if (serving >= most || others >= most + channels)
+        return;
+    for (channel = 0; channel < channels; channel++) {
         struct inlet *in;
         int err;
 
@@ -85,19 +91,20 @@ static void receiver_accept(struct receiver *r)
         err = in == NULL ? -ENOMEM : inlet_accept(in, r->options->port, channel);
         if (err == 0)
             continue;
-        if (serving == 0) {
+        if (serving + others == 0) {
             /* Nobody's end would make room. */
             receiver_failed(r, receiver_resource(r, err));
             r->accepting = false;
         } else if (!r->short_of_memory && !r->options->common.quiet) {
-            say_note("no memory for another sender: it waits until one of %u has ended", serving);
+            say_note("no memory for another sender: it waits until one of %u has ended",
+                     serving + others);
         }
         r->short_of_memory = true;
         return;
     }
 }
 
-/* No more senders: the ones that wait are let go. */
+/* No more senders: the ones that wait, and peers that are none yet, are let go. */
 static void receiver_stop_accepting(struct receiver *r)
 {
     uint32_t i;
@@ -105,21 +112,35 @@ static void receiver_stop_accepting(struct receiver *r)
     r->accepting = false;
     sluice_unlisten(r->loop.session, r->options->port);
     for (i = 0; i < r->n_inlets; i++) {
-        if (r->inlets[i]->state == INLET_WAITING) {
+        if (r->inlets[i]->state != INLET_IDLE && !r->inlets[i]->served) {
             inlet_close(r->inlets[i]);
             summary_fini(&r->inlets[i]->summary);
         }
     }
 }
 
-/* A sender has come, or could not. */
-static void receiver_accepted(struct receiver *r, struct inlet *in, int status)
+/* Peers that have proved their address become senders, as far as there is room. */
+static void receiver_admit(struct receiver *r)
 {
-    if (status == 0) {
-        r->accepted++;
-        if (r->count != 0 && r->accepted == r->count)
+    uint32_t i;
+
+    for (i = 0; i < r->n_inlets; i++) {
+        struct inlet *in = r->inlets[i];
+
+        if (in->state != INLET_OPEN || !in->proved || in->served ||
+            receiver_peers(r, true) >= r->options->senders)
+            continue;
+        in->served = true;
+        r->served++;
+        if (r->count != 0 && r->served == r->count)
             receiver_stop_accepting(r);
-    } else if (status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED) {
+    }
+}
+
+/* A peer has come, or could not. */
+static void receiver_accepted(struct receiver *r, int status)
+{
+    if (status != 0 && status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED) {
         if (r->code == SAY_OK)
             r->code = say_error(say_code(status, true), "%s", sluice_status_text(status));
         r->accepting = false;
@@ -127,7 +148,8 @@ static void receiver_accepted(struct receiver *r, struct inlet *in, int status)
     r->short_of_memory = false;
 }
 
-static void receiver_take(struct receiver *r)
+/* True if there was something: an accept that was taken makes room for the next one. */
+static bool receiver_take(struct receiver *r)
 {
     struct sluice_completion c[COMPLETIONS];
     int i, n = sluice_poll(r->loop.session, c, COMPLETIONS, 0);
@@ -146,8 +168,9 @@ static void receiver_take(struct receiver *r)
             continue;
         inlet_complete(r->inlets[k], &c[i]);
         if (c[i].op == SLUICE_OP_ACCEPT)
-            receiver_accepted(r, r->inlets[k], c[i].status);
+            receiver_accepted(r, c[i].status);
     }
+    return n > 0;
 }
 
 /* A sender has ended: what it came to. */
@@ -157,7 +180,7 @@ static void receiver_close(struct receiver *r, struct inlet *in)
     struct flow f = {0};
 
     inlet_close(in);
-    if (in->accepted) {
+    if (in->served) {
         flow_add(&f, &in->summary.stats, false);
         r->past.rx_bytes += f.rx_bytes;
         r->past.tx_bytes += f.tx_bytes;
@@ -214,14 +237,15 @@ static void receiver_loop(struct receiver *r)
     uint32_t i;
 
     while (loop_signal() == 0) {
-        more = false;
         if (r->accepting)
             receiver_accept(r);
-        if (!r->accepting && receiver_serving(r) == 0)
+        if (!r->accepting && receiver_peers(r, true) == 0)
             return;
-        receiver_take(r);
+        more = receiver_take(r);
+        receiver_admit(r);
         for (i = 0; i < r->n_inlets; i++) {
-            more |= inlet_work(r->inlets[i], WORK_BYTES);
+            if (r->inlets[i]->served || r->inlets[i]->n_ready == 0)
+                more |= inlet_work(r->inlets[i], WORK_BYTES);
             if (r->inlets[i]->state == INLET_OVER) {
                 receiver_close(r, r->inlets[i]);
                 more = true;

@@ -2,8 +2,12 @@
 /*
  * A receiver of files: waits on every channel, serves several senders at the same time.
  *
+ * A peer that was accepted may be a forged packet. It becomes a sender once something of it was
+ * received, for that completes only when its address is proved: only then it counts, and is served.
+ *
  * Invariant: while it is accepting, every channel has an inlet that waits, unless as many senders
- * are being served as may be or memory is short.
+ * are being served as may be, as many others have been accepted as that and one a channel, or
+ * memory is short.
  */
 #ifndef SLUICE_COMMAND_RECEIVER_H
 #define SLUICE_COMMAND_RECEIVER_H
@@ -36,8 +40,8 @@ struct receiver {
     struct sink sink;
     struct inlet *inlets[RECEIVER_INLETS_MAX];
     uint32_t n_inlets;
-    uint64_t count; /* as asked for, or 1 where the sink takes one file; 0: for ever */
-    uint64_t accepted;
+    uint64_t count;  /* as asked for, or 1 where the sink takes one file; 0: for ever */
+    uint64_t served; /* senders, the present ones too */
     bool accepting, short_of_memory;
     struct flow past; /* of connections that are closed */
     struct progress progress;

@@ -2,9 +2,13 @@
 """Forged and random frames at a daemon in mid-transfer: none is believed, each is counted."""
 import json
 import os
+import socket
+import struct
+import sys
 
 from harness import LabError, data_flow, scenario
 from lab.pair import ADDR_A, ADDR_B, veth_pair
+from lab.process import until
 
 FRAMES = 1000000
 SECONDS = 25
@@ -57,5 +61,67 @@ def forged(lab, context):
         raise LabError(f"seed {seed}: of {sum(made.values())} forged frames {drops} arrived")
     print(f"#   seed {seed}: {sum(made.values())} forged, {drops} drops counted, "
           f"{result['bytes']} bytes right")
+    a.stop()
+    b.stop()
+
+
+# Sends each frame given as hex on the interface.
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+for frame in sys.argv[2:]:
+    s.send(bytes.fromhex(frame))
+"""
+
+
+def _sum(data):
+    """RFC 1071."""
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xffff:
+        total = (total & 0xffff) + (total >> 16)
+    return total ^ 0xffff
+
+
+def _first(mac, src, dst, key, service):
+    """A whole FIRST (doc/protocol.md, section 4)."""
+    first = struct.pack(">BB6xQIIHHIQQQQII120x", 0x11, 0x40, key, 100, 1400, service, 0, 4, 10 ** 6,
+                        10 ** 4, 1, 0, 3000, 500)
+    addresses = socket.inet_aton(src) + socket.inet_aton(dst)
+    udp = struct.pack(">HHHH", 47800, 47800, 8 + len(first), 0)
+    udp_sum = _sum(addresses + struct.pack(">HH", 17, 8 + len(first)) + udp + first)
+    udp = udp[:6] + struct.pack(">H", udp_sum or 0xffff)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(first), 0, 0x4000, 64, 17, 0) + addresses
+    ip = ip[:10] + struct.pack(">H", _sum(ip)) + ip[12:]
+    return mac + bytes.fromhex("02000000feed0800") + ip + udp + first
+
+
+@scenario("forged openings end no receiver: the sender that comes after them succeeds", netns=True)
+def openings(lab, context):
+    a, b = veth_pair(lab, context.build)
+    mac = bytes.fromhex(b.show("ports")[0]["mac"].replace(":", ""))
+    source = lab.path("source")
+    with open(source, "wb") as f:
+        f.write(os.urandom(3 << 20))
+    want = open(source, "rb").read()
+    folder = lab.path("folder")
+    os.mkdir(folder)
+    ways = (("-o", lab.path("file")), ("-o", "-"), ("-o", folder, "--once"),
+            ("-o", folder, "--overwrite", "--once", "--senders", "1"))
+    for number, way in enumerate(ways):
+        receiver = b.sluice(f"receiver{number}", "recv", "-v", *way)
+        b.wait_listening(process=receiver)
+        before = b.counters("conns_accepted")
+        frames = [_first(mac, OTHER, ADDR_B, 1000 + number * 100 + i, 7000).hex() for i in range(20)]
+        lab.run("send", [sys.executable, "-c", SEND, a.device, *frames], ns=a.ns)
+        until(lambda: b.counters("conns_accepted") > before, 10, "a forged opening that is taken")
+        a.sluice(f"sender{number}", "send", source, ADDR_B).check(30)
+        receiver.check(30)
+        got = lab.path("file") if number == 0 else os.path.join(folder, "source")
+        data = open(receiver.out_path if number == 1 else got, "rb").read()
+        if data != want:
+            raise LabError(f"recv {' '.join(way)}: {len(data)} bytes, not what was sent")
+        if receiver.err().count("sluice: received") != 1:
+            raise LabError(f"recv {' '.join(way)} saw another sender\n{receiver.tail()}")
     a.stop()
     b.stop()
