@@ -34,8 +34,8 @@ struct doctor_port {
 };
 
 struct doctor_conf {
-    char socket[108];
-    bool poll, lock; /* idle = poll or pause, lock = yes */
+    char socket[108], group[64]; /* socket_group; "": none */
+    bool poll, lock;             /* idle = poll or pause, lock = yes */
     uint32_t n_ports;
     struct doctor_port ports[DOCTOR_PORTS];
 };

@@ -38,6 +38,8 @@ static void conf_key(struct doctor_conf *c, struct doctor_port *p, const char *k
 
     if (p == NULL && strcmp(key, "socket") == 0)
         snprintf(c->socket, sizeof c->socket, "%s", value);
+    else if (p == NULL && strcmp(key, "socket_group") == 0)
+        snprintf(c->group, sizeof c->group, "%s", value);
     else if (p == NULL && strcmp(key, "idle") == 0)
         c->poll = strcmp(value, "sleep") != 0;
     else if (p == NULL && strcmp(key, "lock") == 0)

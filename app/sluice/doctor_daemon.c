@@ -12,6 +12,21 @@
 #define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
 #define CAP_IPC_LOCK 14
 
+/* The cure never puts a user into the group root, whose socket it is where none is configured. */
+static void socket_closed(struct doctor *d, const char *path)
+{
+    if (d->conf.group[0] != '\0')
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: you may not open it\nusermod -aG %s $USER   # then log in again", path,
+                    d->conf.group);
+    else
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: you may not open it, and no socket_group is configured\n"
+                    "groupadd --system sluice; write socket_group = sluice below [daemon] in %s; "
+                    "systemctl restart sluiced; usermod -aG sluice $USER   # then log in again",
+                    path, d->config);
+}
+
 void doctor_socket(struct doctor *d)
 {
     const char *path = d->socket != NULL ? d->socket : d->conf.socket;
@@ -35,10 +50,7 @@ void doctor_socket(struct doctor *d)
         return;
     case EACCES:
     case EPERM:
-        doctor_tell(d, "socket", DOCTOR_BAD,
-                    "%s: you may not open it\n"
-                    "usermod -aG $(stat -c %%G %s) $USER   # then log in again",
-                    path, path);
+        socket_closed(d, path);
         return;
     case ECONNREFUSED:
         doctor_tell(d, "socket", DOCTOR_WARNING,

@@ -21,6 +21,7 @@
 #define CONFIG_NAME_MAX       56  /* of a port, with the 0 */
 #define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
 #define CONFIG_SOCKET_MAX     108 /* as sun_path */
+#define CONFIG_GROUP_MAX      64  /* of a group's name, with the 0 */
 #define CONFIG_LCORES_MAX     32
 #define CONFIG_ERROR_MAX      512
 #define CONFIG_FILE_DEFAULT   "/etc/sluice/sluiced.conf"
@@ -63,8 +64,10 @@ enum config_log {
 struct config_daemon {
     char socket[CONFIG_SOCKET_MAX];
     uint64_t control_interval_ns;
-    uint64_t quota_bytes; /* 0: none */
-    uint32_t lock;        /* enum config_lock */
+    char socket_group[CONFIG_GROUP_MAX]; /* "": the daemon's own */
+    uint64_t quota_bytes;                /* of a user; 0: none */
+    uint64_t quota_total_bytes;          /* of all users; 0: none */
+    uint32_t lock;                       /* enum config_lock */
     uint32_t sessions;
     uint32_t idle;          /* enum config_idle */
     uint32_t control_lcore; /* or CONFIG_LCORE_ANY */

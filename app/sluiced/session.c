@@ -3,6 +3,7 @@
 #include "sluiced/session.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,40 @@ static int socket_clear(const struct sockaddr_un *a, char *err, size_t err_len)
         return -1;
     }
     return 0;
+}
+
+/* The group whose users may connect: 0, or -1 with a message. */
+static int socket_group(const struct sessions *s, gid_t *gid, char *err, size_t err_len)
+{
+    const char *name = s->cfg.socket_group;
+    const struct group *g = getgrnam(name);
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    *gid = g != NULL ? g->gr_gid : (gid_t)number;
+    if (g != NULL || (name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < (gid_t)-1))
+        return 0;
+    snprintf(err, err_len,
+             "socket_group: there is no group %s: groupadd --system %s, or name another", name,
+             name);
+    return -1;
+}
+
+/* Lets the group in, before anybody can connect: the socket does not listen yet. */
+static int socket_give(const struct sessions *s, char *err, size_t err_len)
+{
+    gid_t gid;
+
+    if (s->cfg.socket_group == NULL || s->cfg.socket_group[0] == '\0')
+        return 0;
+    if (socket_group(s, &gid, err, err_len) != 0)
+        return -1;
+    if (chown(s->path, (uid_t)-1, gid) == 0)
+        return 0;
+    snprintf(err, err_len,
+             "cannot give %s to the group %s: %s; start sluiced as root or as a member of it",
+             s->path, s->cfg.socket_group, strerror(errno));
+    return -1;
 }
 
 static int socket_listen(struct sessions *s, char *err, size_t err_len)

@@ -22,6 +22,7 @@ struct channels;
 
 struct sessions_config {
     const char *socket_path;
+    const char *socket_group; /* name or number of the socket's group; NULL or "": our own */
     uint32_t max_sessions;
     uint64_t quota_bytes;      /* of client memory per user (uid); 0: none */
     bool unlocked;             /* client memory may be paged out */

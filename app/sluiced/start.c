@@ -274,6 +274,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     const struct sessions_config cfg = {
         .socket_path = d->config.daemon.socket,
         .max_sessions = d->config.daemon.sessions,
+        .socket_group = d->config.daemon.socket_group,
         .quota_bytes = d->config.daemon.quota_bytes,
         .unlocked = d->config.daemon.lock == CONFIG_LOCK_NO,
         .hosts = d->hosts,

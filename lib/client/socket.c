@@ -40,7 +40,9 @@ int client_socket_open(struct sluice *s, const char *path)
         return client_fail(
             s, -err, "no daemon at %s: start sluiced, or name its socket in SLUICE_SOCKET", path);
     if (err == EACCES || err == EPERM)
-        return client_fail(s, -err, "no permission for %s: join the group that owns it", path);
+        return client_fail(s, -err,
+                           "no permission for %s: join the group that sluiced's socket_group names",
+                           path);
     return client_fail(s, -err, "cannot connect to %s: %s", path, strerror(err));
 }
 

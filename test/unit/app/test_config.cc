@@ -74,6 +74,7 @@ const char kEveryKey[] = "# a comment\n"
                          "\n"
                          "[port net_memif0]\n"
                          "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
+                         "socket_group = sluice\n"
                          "exception = tap0\n"
                          "address = 10.0.0.1/24\n"
                          "address6 = fd00::1/64\n"
@@ -122,6 +123,7 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
     EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
     EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
 }
+    EXPECT_STREQ(c.daemon.socket_group, "sluice");
 
 TEST(Config, EveryKeyOfAPortReachesItsField)
 {
