@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cfgfile.h>
 #include <rte_common.h>
@@ -14,6 +15,8 @@
 #include "control/occupancy.h"
 #include "sluiced/config_key.h"
 #include "sluiced/config_scan.h"
+
+#define QUOTA_MOST_BYTES (16ull << 30) /* of a user, by default */
 
 struct load {
     struct config *c;
@@ -440,6 +443,19 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
     return rc;
 }
 
+/*
+ * Locked memory is gone for everybody else, so what applications may have is a part of what there
+ * is: an eighth for a user, which leaves room for others, and half for all of them, which leaves
+ * the machine its own half.
+ */
+static void quota_defaults(struct config_daemon *d)
+{
+    uint64_t memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+    d->quota_bytes = memory_bytes / 8 < QUOTA_MOST_BYTES ? memory_bytes / 8 : QUOTA_MOST_BYTES;
+    d->quota_total_bytes = memory_bytes / 2;
+}
+
 int config_load(struct config *c, const char *path, char *err, size_t err_len)
 {
     const struct rte_cfgfile_parameters params = {.comment_character = '#'};
@@ -450,6 +466,7 @@ int config_load(struct config *c, const char *path, char *err, size_t err_len)
     memset(c, 0, sizeof *c);
     config_key_defaults(config_daemon_keys, &c->daemon);
     c->daemon.control_lcore = CONFIG_LCORE_ANY;
+    quota_defaults(&c->daemon);
     rc = config_scan(&l.map, path, err, err_len);
     if (rc != 0)
         return rc;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Of peers: all. */
-static const char *const live_daemon[] = {"quota", "idle", "log_level", NULL};
+static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
 static const char *const live_port[] = {"capacity", NULL};
 
 bool config_key_live(const struct config_key *keys, const char *name)

@@ -65,7 +65,8 @@ static void apply(struct daemon *d, bool log)
         reload_log_level(d->config.daemon.log_level);
     for (uint32_t i = 0; i < d->n_workers; i++)
         worker_set_idle(&d->workers[i], (enum config_idle)d->config.daemon.idle);
-    sessions_set_quota(d->sessions, d->config.daemon.quota_bytes);
+    sessions_set_quota(d->sessions, d->config.daemon.quota_bytes,
+                       d->config.daemon.quota_total_bytes);
     for (uint32_t i = 0; i < d->n_ports; i++) {
         host_control_set_capacity(d->controls[i], d->config.ports[i].capacity_Bps);
         start_peers(&d->config, d->controls[i]);

@@ -113,6 +113,8 @@ static int socket_listen(struct sessions *s, char *err, size_t err_len)
     memcpy(s->path, a.sun_path, sizeof s->path);
     s->socket_dev = st.st_dev;
     s->socket_ino = st.st_ino;
+    if (socket_give(s, err, err_len) != 0)
+        return -1;
     if (chmod(a.sun_path, 0660) < 0 || listen(s->listen_fd, 64) < 0) {
         snprintf(err, err_len, "cannot listen on %s: %s", a.sun_path, strerror(errno));
         return -1;
@@ -410,9 +412,10 @@ void sessions_stop(struct sessions *s, enum wire_end end)
         session_end(s, &s->all[i], end, -ESHUTDOWN, "sluiced is stopping; start it again");
 }
 
-void sessions_set_quota(struct sessions *s, uint64_t quota_bytes)
+void sessions_set_quota(struct sessions *s, uint64_t quota_bytes, uint64_t quota_total_bytes)
 {
     s->cfg.quota_bytes = quota_bytes;
+    s->cfg.quota_total_bytes = quota_total_bytes;
 }
 
 bool sessions_idle(const struct sessions *s)

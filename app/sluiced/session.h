@@ -24,9 +24,10 @@ struct sessions_config {
     const char *socket_path;
     const char *socket_group; /* name or number of the socket's group; NULL or "": our own */
     uint32_t max_sessions;
-    uint64_t quota_bytes;      /* of client memory per user (uid); 0: none */
-    bool unlocked;             /* client memory may be paged out */
-    struct host *const *hosts; /* channel i of every session belongs to hosts[i] */
+    uint64_t quota_bytes;       /* of client memory per user (uid); 0: none */
+    uint64_t quota_total_bytes; /* of client memory of all users; 0: none */
+    bool unlocked;              /* client memory may be paged out */
+    struct host *const *hosts;  /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;
     /* The daemon's answers; called on the control lcore. route: which channel leads to peer, or
      * negative errno. show: JSON text for "conns", "ports", ...; malloc'ed, NULL if unknown. */
@@ -67,7 +68,7 @@ struct session_info {
 bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info *out);
 uint32_t sessions_limit(const struct sessions *s);
 /* Of client memory that is taken from now on. */
-void sessions_set_quota(struct sessions *s, uint64_t quota_bytes);
+void sessions_set_quota(struct sessions *s, uint64_t quota_bytes, uint64_t quota_total_bytes);
 /* Who is connected: a jansson array; session_info.c. */
 struct json_t;
 struct json_t *sessions_json(const struct sessions *s);

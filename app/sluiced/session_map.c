@@ -52,6 +52,7 @@ __attribute__((format(printf, 3, 4))) static int map_fail(char *text, int status
 static int map_charge(struct sessions *s, struct session *x, uint64_t len_bytes, char *text)
 {
     uint64_t quota = s->cfg.quota_bytes, used = x->user->used_bytes;
+    uint64_t total = s->cfg.quota_total_bytes, all = s->used_bytes;
 
     if (len_bytes > (1ull << 47) - used)
         return map_fail(text, -EINVAL, "%llu bytes are too many", (unsigned long long)len_bytes);
@@ -60,8 +61,20 @@ static int map_charge(struct sessions *s, struct session *x, uint64_t len_bytes,
                         "user %u uses %llu of %llu bytes: free memory, or raise the quota in "
                         "sluiced's configuration",
                         x->uid, (unsigned long long)used, (unsigned long long)quota);
+    if (total > 0 && (all > total || len_bytes > total - all))
+        return map_fail(text, -EDQUOT,
+                        "all users together use %llu of %llu bytes: wait until others free memory, "
+                        "or raise quota_total in sluiced's configuration",
+                        (unsigned long long)all, (unsigned long long)total);
     x->user->used_bytes += len_bytes;
+    s->used_bytes += len_bytes;
     return 0;
+}
+
+static void map_return(struct sessions *s, struct session *x, uint64_t len_bytes)
+{
+    x->user->used_bytes -= len_bytes;
+    s->used_bytes -= len_bytes;
 }
 
 /* ---- the descriptor --------------------------------------------------------------------- */
@@ -168,7 +181,7 @@ int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len
     if (err == 0) {
         err = map_make(fd, len_bytes, !s->cfg.unlocked, m, text);
         if (err < 0)
-            x->user->used_bytes -= len_bytes;
+            map_return(s, x, len_bytes);
     }
     if (err == 0)
         m->fd = fd;
@@ -222,7 +235,7 @@ void session_map_close(struct sessions *s, struct session *x, struct session_map
     munmap(m->base, m->len_bytes);
     if (m->fd >= 0)
         close(m->fd);
-    x->user->used_bytes -= m->len_bytes;
+    map_return(s, x, m->len_bytes);
     *m = (struct session_mapping){.fd = -1};
 }
 

@@ -101,6 +101,7 @@ struct sessions {
     bool stopping;
     bool gate_shut; /* no new clients are taken */
     enum wire_end stop_end;
+    uint64_t used_bytes;                 /* of all users */
     uint64_t slice;                      /* bytes that may still be faulted in by this call */
     uint32_t serve_at;                   /* which session is served first */
     struct channels **channels;          /* by host */

@@ -276,6 +276,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .max_sessions = d->config.daemon.sessions,
         .socket_group = d->config.daemon.socket_group,
         .quota_bytes = d->config.daemon.quota_bytes,
+        .quota_total_bytes = d->config.daemon.quota_total_bytes,
         .unlocked = d->config.daemon.lock == CONFIG_LOCK_NO,
         .hosts = d->hosts,
         .n_hosts = d->n_lanes,

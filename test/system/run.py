@@ -33,6 +33,7 @@ import scenes_telemetry  # noqa: E402,F401
 import scenes_threads  # noqa: E402,F401
 import scenes_trace  # noqa: E402,F401
 import scenes_top  # noqa: E402,F401
+import scenes_users  # noqa: E402,F401
 import scenes_veth  # noqa: E402,F401
 import scenes_virtio  # noqa: E402,F401
 

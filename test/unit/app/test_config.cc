@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 
 #include "load.h"
 
@@ -38,6 +39,12 @@ TEST(Config, Defaults)
     struct config c = load("[port net_memif0]\naddress = 10.0.0.1/24\n");
 
     EXPECT_STREQ(c.daemon.socket, "/run/sluice/sluiced.sock");
+    EXPECT_STREQ(c.daemon.socket_group, "");
+    EXPECT_GT(c.daemon.quota_bytes, 0u);
+    EXPECT_LE(c.daemon.quota_bytes, 16ull << 30);
+    EXPECT_GE(c.daemon.quota_total_bytes, 4 * c.daemon.quota_bytes) << "of the memory, in all";
+    EXPECT_LE(c.daemon.quota_total_bytes,
+              static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2);
     EXPECT_EQ(c.daemon.control_interval_ns, 1000000u);
     EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_POLL);
     EXPECT_EQ(c.daemon.control_lcore, CONFIG_LCORE_ANY);
@@ -67,14 +74,15 @@ const char kEveryKey[] = "# a comment\n"
                          "[daemon]\n"
                          "socket = /tmp/a.sock   # another\n"
                          "control_interval = 2ms\n"
+                         "socket_group = sluice\n"
                          "quota = 4G\n"
+                         "quota_total = 5G\n"
                          "sessions = 16\n"
                          "idle = sleep\n"
                          "control_lcore = 3\n"
                          "\n"
                          "[port net_memif0]\n"
                          "vdev = net_memif0,role=server,id=0,socket=/tmp/m\n"
-                         "socket_group = sluice\n"
                          "exception = tap0\n"
                          "address = 10.0.0.1/24\n"
                          "address6 = fd00::1/64\n"
@@ -115,7 +123,9 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
 
     EXPECT_STREQ(c.daemon.socket, "/tmp/a.sock");
     EXPECT_EQ(c.daemon.control_interval_ns, 2000000u);
+    EXPECT_STREQ(c.daemon.socket_group, "sluice");
     EXPECT_EQ(c.daemon.quota_bytes, 4ull << 30);
+    EXPECT_EQ(c.daemon.quota_total_bytes, 5ull << 30);
     EXPECT_EQ(c.daemon.sessions, 16u);
     EXPECT_EQ(c.daemon.idle, (uint32_t)CONFIG_IDLE_SLEEP);
     EXPECT_EQ(c.daemon.control_lcore, 3u);
@@ -123,7 +133,6 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
     EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
     EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
 }
-    EXPECT_STREQ(c.daemon.socket_group, "sluice");
 
 TEST(Config, EveryKeyOfAPortReachesItsField)
 {

@@ -136,6 +136,8 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
     struct sessions_config s = {.socket_path = cfg->socket_path,
                                 .max_sessions = cfg->max_sessions,
                                 .quota_bytes = cfg->quota_bytes,
+                                .quota_total_bytes = cfg->quota_total_bytes,
+                                .socket_group = cfg->socket_group,
                                 .n_hosts = cfg->channels,
                                 .route = daemon_route,
                                 .show = daemon_show,

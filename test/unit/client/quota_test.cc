@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "unit/client/fixture.h"
 
@@ -27,6 +28,9 @@ class QuotaTest : public DaemonTest
             GTEST_SKIP() << "needs root to be somebody else";
         config.max_sessions = 32;
         config.host.services_most = HOST_SERVICES_MAX;
+        config.quota_bytes = 64 << 20;
+        config.quota_total_bytes = 160 << 20;
+        config.socket_group = "4711";
         start();
         ASSERT_EQ(chmod(path.c_str(), 0666), 0);
     }
@@ -62,6 +66,41 @@ TEST_F(QuotaTest, ConnectionsOfAUser)
     EXPECT_EQ(sluice_poll(other, &d, 1, 100), 0) << "it waits: " << d.status;
     for (struct sluice *x : {s, other, same})
         sluice_close(x);
+}
+
+// Each of three users stays within the quota; together they would have more than there is.
+TEST_F(QuotaTest, MemoryOfAllUsers)
+{
+    constexpr uint64_t kPiece = 4 << 20;
+    struct sluice *s[3];
+    size_t pieces[3] = {0, 0, 0};
+
+    for (uint32_t i = 0; i < 3; i++)
+        s[i] = open_as(12345 + i);
+    for (uint32_t i = 0; i < 3; i++)
+        while (sluice_alloc(s[i], kPiece) != nullptr)
+            pieces[i]++;
+    EXPECT_LE(fake_daemon_mapped_bytes(daemon), config.quota_total_bytes);
+    EXPECT_GE(pieces[0], 13u); // the session itself counts, too
+    EXPECT_EQ(pieces[1], pieces[0]);
+    EXPECT_LT(pieces[2], pieces[0]);
+    EXPECT_GT(pieces[2], 0u);
+    EXPECT_NE(strstr(sluice_error(s[0]), "user 12345"), nullptr) << sluice_error(s[0]);
+    EXPECT_NE(strstr(sluice_error(s[2]), "all users together"), nullptr) << sluice_error(s[2]);
+    EXPECT_NE(strstr(sluice_error(s[2]), "quota_total"), nullptr) << sluice_error(s[2]);
+    sluice_close(s[0]);
+    EXPECT_NE(sluice_alloc(s[2], kPiece), nullptr) << "what the first had is there again";
+    for (uint32_t i = 1; i < 3; i++)
+        sluice_close(s[i]);
+}
+
+TEST_F(QuotaTest, TheSocketIsItsGroups)
+{
+    struct stat st;
+
+    ASSERT_EQ(stat(path.c_str(), &st), 0);
+    EXPECT_EQ(st.st_gid, 4711u);
+    EXPECT_EQ(st.st_uid, geteuid());
 }
 
 TEST_F(QuotaTest, PortsOfAUser)
