@@ -73,7 +73,7 @@ class Forwarder:
         self.load = paired.Asked(lab.start(f"load-{tag}", command, stdin=subprocess.PIPE))
         self.load.next_answer()
         self.process = process
-        self.group = paired.Group(lab, [process], 0)
+        self.group = paired.Group(lab, [process], 0, [process])
         self.settle_s = settle_s
 
     def send(self, frame, seconds, pps=0):
@@ -228,7 +228,9 @@ def run(lab, args, results):
               f"{values[IMPAIRED, 60][1]} in flight; delay error {values[LATE, 60][0]:.0f} ns, 99 % "
               f"{values[LATE, 60][1]:.0f}", flush=True)
 
-    judge(results, paired.rounds(contenders, args, show), link_pps)
+    values = paired.rounds(contenders, args, show)
+    results.disturbed([wire.group, impaired[1].group, late[1].group])
+    judge(results, values, link_pps)
     late[1].group.release()
     report = late[0].stop()["forward"]["late_ns"]
     print("delay errors, also of the first windows, at full load")

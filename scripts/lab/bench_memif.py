@@ -103,7 +103,7 @@ def _memcpy(lab, args, cpu):
 
 
 def _sluice(lab, args):
-    """(f(seconds): bits/s of payload that arrive, what the transfer says of itself)"""
+    """(f(seconds): bits/s of payload that arrive, what the transfer says of itself, its group)"""
     extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
     eal = ("--single-file-segments",) if extra else ()
     a, b = memif_pair(lab, Build(args.build, args.huge), rsize=args.rsize, b_extra=extra, b_eal=eal,
@@ -129,7 +129,8 @@ def _sluice(lab, args):
         return found["rx_bytes"]
 
     until(lambda: (conn() or {"rx_bytes": 0})["rx_bytes"] > 1 << 30, 60, "sluice perf moves 1 GiB", 0.1)
-    group = paired.Group(lab, [a.process, b.process, server, client], SLUICE_SETTLE_S)
+    group = paired.Group(lab, [a.process, b.process, server, client], SLUICE_SETTLE_S,
+                         [a.process, b.process])
 
     def window(seconds):
         with group:
@@ -147,7 +148,7 @@ def _sluice(lab, args):
         for daemon in (a, b):
             daemon.stop()
         return result
-    return window, end
+    return window, end, group
 
 
 def judge(results, testpmd, copies, goodputs, bar):
@@ -171,7 +172,7 @@ def run(lab, args, results):
     names = {config: f"testpmd rsize {config[0]} bsize {config[1]}" for config in TESTPMD}
     contenders = {names[config]: _testpmd(lab, args, config) for config in TESTPMD}
     contenders[MEMCPY] = _memcpy(lab, args, pair_cpus()[1][0])
-    contenders[SLUICE], end = _sluice(lab, args)
+    contenders[SLUICE], end, group = _sluice(lab, args)
 
     def show(i, values):
         print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
@@ -181,4 +182,5 @@ def run(lab, args, results):
     if result["config"]["memory_bytes"] < 1 << 30:
         raise LabError(f"perf did not use 1 GiB: {result['config']}")
     results.figure("packets sent again", result["repeats"], "packets")
+    results.disturbed([group])
     judge(results, {n: values[n] for n in names.values()}, values[MEMCPY], values[SLUICE], args.bar)

@@ -35,6 +35,8 @@ Exit status:
 PAIRS_LEAST = 30
 WINDOW_S, WINDOW_LEAST_S, WINDOW_MOST_S = 0.3, 0.2, 0.5
 CONFIDENCE = 0.95
+# A poller that waits for its core for more than this share of its time does not show what it can.
+WAITS_MOST = 0.1
 # With fewer the ends of a 95 % interval themselves vary by a tenth of its width.
 RESAMPLES = 2000
 BEST = 0.9
@@ -64,11 +66,13 @@ class Group:
 
     So contenders whose start would take longer than a window stay ready, and no two of them poll
     on one core at the same time. Make it when they are ready; they stand still from then on.
-    settle_s: they run for so long before the window begins.
+    settle_s: they run for so long before the window begins. pollers: those of them whose threads
+    should have a core all the time; waits: of each window, the share for which one waited for it.
     """
 
-    def __init__(self, lab, processes, settle_s=0.1):
+    def __init__(self, lab, processes, settle_s=0.1, pollers=()):
         self.processes, self.settle_s = list(processes), settle_s
+        self.pollers, self.waits, self.before = list(pollers), [], {}
         lab.undo(self.release)  # so that they can end
         self._signal(signal.SIGSTOP)
 
@@ -87,10 +91,19 @@ class Group:
                                f"{process.wait(1)}\n{process.tail()}")
         self._signal(signal.SIGCONT)
         time.sleep(self.settle_s)
+        self.before = self._times()
         return self
 
     def __exit__(self, *_):
+        times = self._times()
         self._signal(signal.SIGSTOP)
+        if self.pollers:
+            self.waits.append(waited(self.before, times))
+
+    def _times(self):
+        """{thread: (ns that it ran, ns that it waited for its core)}"""
+        return {tid: t for process in self.pollers if process.running()
+                for tid, t in thread_times_ns(process.pid).items()}
 
 
 class Asked:
@@ -279,13 +292,30 @@ def overall(verdicts):
     return HOLDS
 
 
-def cpu_ns(pid):
-    """ns of CPU that the threads of a process have had, to the ns."""
-    total = 0
+def thread_times_ns(pid):
+    """{thread: (ns that it ran, ns that it waited for its core)} of a process."""
+    times = {}
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as f:
-                total += int(f.read().split()[0])
+                times[int(tid)] = tuple(int(x) for x in f.read().split()[:2])
         except FileNotFoundError:
             continue  # it has ended
-    return total
+    return times
+
+
+def cpu_ns(pid):
+    """ns of CPU that the threads of a process have had."""
+    return sum(ran for ran, _ in thread_times_ns(pid).values())
+
+
+def waited(before, after):
+    """The largest share of its time for which a poller waited for its core, between two times.
+
+    Pollers are those threads that ran or waited for at least half of what the busiest one did.
+    """
+    grown = {tid: (ran - before[tid][0], wait - before[tid][1])
+             for tid, (ran, wait) in after.items() if tid in before}
+    most = max((sum(t) for t in grown.values()), default=0)
+    return max((wait / (ran + wait) for ran, wait in grown.values() if 2 * (ran + wait) >= most > 0),
+               default=0.0)

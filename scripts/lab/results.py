@@ -4,8 +4,10 @@
 Invariant: a bench first names the rows that must get a verdict (demand()). If one of them has none
 at the end, the status is ERROR, so what was not measured is never taken for what holds.
 """
+import dataclasses
 import json
 import os
+import statistics
 import sys
 
 from . import paired
@@ -19,7 +21,7 @@ class Results:
 
     def __init__(self, name):
         self.name, self.rows, self.demanded = name, [], []
-        self.seed = 1
+        self.seed, self.waits = 1, 0.0
 
     def demand(self, *names):
         """These rows must be there at the end, each with a verdict."""
@@ -33,6 +35,13 @@ class Results:
                           "within" if within else "most" if at_most else "least",
                           "verdict": None if verdict is None else paired.WORDS[verdict]})
         return verdict
+
+    def disturbed(self, groups):
+        """Pollers of these paired.Group waited for their cores. Where they did for long, a bar that
+        is missed afterwards says nothing: others had the cores."""
+        shares = [share for group in groups for share in group.waits]
+        self.waits = statistics.median(shares) if shares else 0.0
+        self.figure("time for which a poller waited for its core", 100 * self.waits, "%")
 
     def figure(self, name, value, unit):
         """A number to know; nothing is asked of it."""
@@ -55,6 +64,8 @@ class Results:
         alone = reference is None
         j = paired.judge(ours, 1.0 / scale if alone else reference, bar, at_most, self.seed, name,
                          within)
+        if j.verdict == paired.MISSED and self.waits > paired.WAITS_MOST:
+            j = dataclasses.replace(j, verdict=paired.NOISY)
         self._row(name, j.ours * scale, unit, bar, at_most, j.verdict, within,
                   reference=None if alone else j.reference * scale, ratio=j.ratio.value,
                   ratio_low=j.ratio.low, ratio_high=j.ratio.high, quartiles=j.quartiles.value,

@@ -222,6 +222,19 @@ class Rows(unittest.TestCase):
         r.noisy("b", 2, "", 1)
         self.assertEqual(r.status(), NOISY)
 
+    def test_a_miss_of_pollers_that_waited_says_nothing(self):
+        for share, value, verdict in ((0.02, 0.5, MISSED), (0.3, 0.5, NOISY), (0.3, 0.7, HOLDS)):
+            r = Results("x")
+            r.demand("a")
+            r.disturbed([types.SimpleNamespace(waits=[share] * 30)])
+            r.windows("a", [value] * 30, "", 1.0, 0.6)
+            self.assertEqual(r.status(), verdict)
+
+    def test_waits_of_pollers(self):
+        before = {1: (0, 0), 2: (0, 0), 3: (0, 0)}
+        self.assertAlmostEqual(paired.waited(before, {1: (90, 10), 2: (60, 40), 3: (1, 9)}), 0.4)
+        self.assertEqual(paired.waited({}, {}), 0.0)
+
     def test_windows_scale_and_bars_of_values(self):
         r = Results("x")
         r.demand("time")
