@@ -19,8 +19,8 @@ const struct occupancy_law occupancy_triple = {
     .n = 3,
     .zero = 1,
     .level = {1, 2, 7},
-    .alpha_per_us = {1e-5, 5 * 1e-5},
-    .beta = {1.003, 1.2 * 1.003},
+    .alpha_per_us = {2.5e-6, 5 * 2.5e-6},
+    .beta = {1.0045, 1.2 * 1.0045},
 };
 
 static uint32_t zones_above(const struct occupancy_law *law)
@@ -82,7 +82,7 @@ bool occupancy_update(struct occupancy *o, uint64_t level)
 
 static void interval_apply(struct occupancy_pace *p)
 {
-    double us = p->interval_us;
+    double us = p->before_us;
 
     us = p->zone >= 0 ? p->law->beta[p->zone] * us
                       : 1 / (p->law->alpha_per_us[-1 - p->zone] + 1 / us);
@@ -97,6 +97,7 @@ void occupancy_pace_init(struct occupancy_pace *p, const struct occupancy_law *l
         .law = law,
         .zone = zone_of(law, 0),
         .interval_us = (double)interval_ns / NS_PER_US,
+        .before_us = (double)interval_ns / NS_PER_US,
         .least_us = (double)least_ns / NS_PER_US,
         .most_us = (double)most_ns / NS_PER_US,
     };
@@ -105,6 +106,7 @@ void occupancy_pace_init(struct occupancy_pace *p, const struct occupancy_law *l
 void occupancy_pace_sent(struct occupancy_pace *p, uint64_t now_ns)
 {
     p->sent_ns = now_ns;
+    p->before_us = p->interval_us;
     interval_apply(p);
 }
 

@@ -37,7 +37,8 @@ struct occupancy_law {
 };
 
 /* The paper's, in packets, for 20 Mbit/s of packets of 3 kB: Th0 = 1; Th0 = 1, Th1 = 7;
- * Th-1 = 1, Th0 = 2, Th1 = 7. */
+ * Th-1 = 1, Th0 = 2, Th1 = 7. Of the last it does not print alpha_0 and beta_0, but says how it
+ * chose them: so that power is largest at load 2 for 1 s. These were found so (doc/lab.md). */
 extern const struct occupancy_law occupancy_single, occupancy_dual, occupancy_triple;
 
 /* Is it one, by the rules above? */
@@ -63,11 +64,11 @@ void occupancy_init(struct occupancy *o, const struct occupancy_law *law);
 /* The level changed. True if a control packet is due, which says o->zone. */
 bool occupancy_update(struct occupancy *o, uint64_t level);
 
-/* The sender's half: the pending interval began at sent_ns. */
+/* The sender's half: the pending interval, I_j, began at sent_ns; before_us is I_{j-1}. */
 struct occupancy_pace {
     const struct occupancy_law *law;
     int8_t zone;
-    double interval_us, least_us, most_us; /* least <= interval <= most */
+    double interval_us, before_us, least_us, most_us; /* least <= interval <= most */
     uint64_t sent_ns;
 };
 
@@ -76,8 +77,9 @@ void occupancy_pace_init(struct occupancy_pace *p, const struct occupancy_law *l
                          uint64_t interval_ns, uint64_t least_ns, uint64_t most_ns);
 /* A packet leaves now. */
 void occupancy_pace_sent(struct occupancy_pace *p, uint64_t now_ns);
-/* A control packet has come: if it says anything new, the pending interval changes at once. A zone
- * that the law has not is taken as the nearest that it has. */
+/* A control packet has come: if it says anything new, the pending interval is worked out again at
+ * once, from the one before (the paper's footnote to figure 2). A zone that the law has not is
+ * taken as the nearest that it has. */
 void occupancy_pace_told(struct occupancy_pace *p, int8_t zone);
 /* When the next packet may leave; may have passed. */
 uint64_t occupancy_pace_next(const struct occupancy_pace *p);

@@ -47,10 +47,9 @@ bool occupied_watch(struct host *h, struct conn *c, uint64_t increment_ns)
     uint64_t before = c->pace_Bps;
 
     pace_bound(c);
+    occupancy_pace_sent(&c->pace, host_now_ns(h));
     if (occupancy_update(&c->occupancy, level_of(h, c, increment_ns)))
         occupancy_pace_told(&c->pace, c->occupancy.zone);
-    else
-        occupancy_pace_sent(&c->pace, host_now_ns(h));
     c->pace_Bps = (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->pace.interval_us);
     return c->pace_Bps != before;
 }

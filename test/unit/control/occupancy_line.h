@@ -31,6 +31,7 @@ class OccupancyLine
     /* Of the time observed. */
     uint64_t processed = 0, entered = 0, delay_ns = 0; /* of those that came into the buffer */
     uint64_t controls = 0, overflows = 0;
+    uint64_t controls_late = 0; /* from 2.2 s on */
     uint64_t grown_ns =
         0; /* when the interval stopped growing, longer than the loaded host needs */
 
@@ -142,6 +143,7 @@ class OccupancyLine
     {
         if (occupancy_update(&buffer, waiting)) {
             controls += seen();
+            controls_late += now >= 2200 * MS;
             at(now + DELAY_NS, TOLD, static_cast<uint64_t>(buffer.zone));
         }
     }

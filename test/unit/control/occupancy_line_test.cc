@@ -15,7 +15,7 @@ constexpr int PHASES = 100;
 struct Means {
     double grown_s = 0; // after the step
     double power = 0, power_deviation = 0;
-    double controls = 0, overflows = 0;
+    double controls = 0, controls_late = 0, overflows = 0;
 };
 
 Means mean(const struct occupancy_law &law, uint64_t load, uint64_t load_ns = SECOND)
@@ -35,6 +35,7 @@ Means mean(const struct occupancy_law &law, uint64_t load, uint64_t load_ns = SE
         m.power += l.power() / PHASES;
         squares += l.power() * l.power() / PHASES;
         m.controls += (double)l.controls / PHASES;
+        m.controls_late += (double)l.controls_late / PHASES;
         m.overflows += (double)l.overflows / PHASES;
     }
     m.power_deviation = std::sqrt(std::max(0.0, squares - m.power * m.power));
@@ -73,7 +74,8 @@ TEST(OccupancyLine, TwoThresholdsSayAndLoseLess)
     }
 }
 
-// Power, for both times that the load lasts; three thresholds are not clearly better than two.
+// Power, for both times that the load lasts; three thresholds are not clearly better than two, and
+// better than one.
 TEST(OccupancyLine, TwoThresholdsHaveMorePower)
 {
     for (uint64_t load_ns : {SECOND, SECOND / 2}) {
@@ -91,6 +93,7 @@ TEST(OccupancyLine, TwoThresholdsHaveMorePower)
         }
         EXPECT_GE(dual, single) << load_ns;
         EXPECT_LE(triple, 1.05 * dual) << load_ns;
+        EXPECT_GE(triple, single) << load_ns;
         EXPECT_LT(dual_deviation, single_deviation) << "it depends less on the phase";
     }
 }
@@ -106,4 +109,13 @@ TEST(OccupancyLine, ASmallSingleThresholdIsBetter)
     }
     EXPECT_GT(one, five);
     EXPECT_GT(five, eight);
+}
+
+// From 2.2 s on, after the load's end, one threshold needs about twice the control packets of two.
+TEST(OccupancyLine, TwoThresholdsSayHalfAsMuchInTheEnd)
+{
+    Means single = mean(occupancy_single, 5), dual = mean(occupancy_dual, 5);
+
+    EXPECT_NEAR(dual.controls_late / single.controls_late, 0.5, 0.3 * 0.5);
+    EXPECT_GT(single.controls_late - dual.controls_late, 0.5 * (single.controls - dual.controls));
 }

@@ -69,7 +69,8 @@ TEST(Occupancy, WhatIsNoLaw)
     EXPECT_TRUE(wrong([](struct occupancy_law *law) { law->beta[0] = 1; }));
     EXPECT_TRUE(wrong([](struct occupancy_law *law) { law->beta[1] = law->beta[0]; }));
     EXPECT_TRUE(wrong([](struct occupancy_law *law) { law->alpha_per_us[0] = 0; }));
-    EXPECT_TRUE(wrong([](struct occupancy_law *law) { law->alpha_per_us[1] = 1e-5; }));
+    EXPECT_TRUE(
+        wrong([](struct occupancy_law *law) { law->alpha_per_us[1] = law->alpha_per_us[0]; }));
 }
 
 TEST(Occupancy, SaysWhatItCrossed)
@@ -105,24 +106,31 @@ TEST(Occupancy, EveryPacketChangesTheInterval)
     EXPECT_EQ(occupancy_pace_next(&p), 5 * MS + (uint64_t)(p.interval_us * 1000));
     occupancy_pace_told(&p, 1);
     occupancy_pace_sent(&p, 6 * MS);
-    EXPECT_NEAR(p.interval_us, 1.2036 * 1.2036 / (1e-5 + 1e-3), 1e-6);
+    EXPECT_NEAR(p.interval_us, 1.2036 * 1.2036 * 1000, 1e-6);
 }
 
-// The interval that is pending is changed at once; what was said before changes nothing again.
-TEST(Occupancy, APendingIntervalIsRecomputed)
+// The interval that is pending is worked out again at once, from the one before it, as if the
+// sender had known what it is told now (the paper: I_{j+1} had been found by (2), and is found anew
+// by (1)); what was said before changes nothing again.
+TEST(Occupancy, APendingIntervalIsRecomputedFromTheOneBefore)
 {
     struct occupancy_pace p = pace_make(&occupancy_single);
 
     occupancy_pace_sent(&p, 0);
-    double pending = p.interval_us;
+    double before = p.interval_us;
 
+    occupancy_pace_sent(&p, 0);
+    EXPECT_DOUBLE_EQ(p.interval_us, 1 / (2e-5 + 1 / before));
     occupancy_pace_told(&p, 0);
-    EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * pending);
-    EXPECT_EQ(occupancy_pace_next(&p), (uint64_t)(1020 * pending));
+    EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * before);
+    EXPECT_EQ(occupancy_pace_next(&p), (uint64_t)(1020 * before));
     occupancy_pace_told(&p, 0);
-    EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * pending);
+    EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * before);
     occupancy_pace_told(&p, -1);
-    EXPECT_DOUBLE_EQ(p.interval_us, 1 / (2e-5 + 1 / (1.02 * pending)));
+    EXPECT_DOUBLE_EQ(p.interval_us, 1 / (2e-5 + 1 / before));
+    occupancy_pace_told(&p, 0);
+    occupancy_pace_sent(&p, 0);
+    EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * 1.02 * before);
 }
 
 TEST(Occupancy, ForeignZonesAndBounds)
