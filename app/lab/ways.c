@@ -20,6 +20,17 @@ static struct way_sums sums_of(const struct path *p)
     return s;
 }
 
+/* Of those that have dropped packets by now the first one on the way; 0: none has. */
+static uint32_t dropping(const struct path *p)
+{
+    struct path_element_info e;
+
+    for (uint32_t i = 0; path_element(p, i, &e); i++)
+        if (e.counts->dropped > 0)
+            return i + 1;
+    return 0;
+}
+
 static void way_add(struct ways *w, const struct path *p, const char *host, const char *direction)
 {
     if (p != NULL)
@@ -49,6 +60,8 @@ void ways_sample(struct ways *w, struct result *r, uint64_t now)
         if (y->queued == NULL)
             y->queued = result_series(r, "bytes", "queued.%s.%s", y->host, y->direction);
         result_point(y->queued, now, (double)sums_of(y->path).queued_bytes);
+        if (y->first_drop == 0)
+            y->first_drop = dropping(y->path);
     }
 }
 
@@ -77,6 +90,7 @@ void ways_tell(const struct ways *w, struct result *r)
                      y->host, y->direction);
         result_value(r, (double)now.dropped, "packets", "dropped_ever.%s.%s", y->host,
                      y->direction);
+        result_value(r, (double)y->first_drop, "", "first_drop.%s.%s", y->host, y->direction);
         result_value(r, (double)(now.cells - y->before.cells), "cells", "cells.%s.%s", y->host,
                      y->direction);
         result_value(r, (double)(now.excess - y->before.excess), "cells", "cells_excess.%s.%s",

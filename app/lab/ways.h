@@ -20,6 +20,7 @@ struct way {
     const char *host, *direction;
     struct way_sums before;
     json_t *queued;
+    uint32_t first_drop; /* the element that dropped first, from 1 on, as the path lists them */
 };
 
 struct ways {

@@ -18,7 +18,8 @@ from . import LabError, expr
 
 FIGURE_KEYS = ("title", "caption", "kind", "sweep", "where", "x", "y", "z", "series", "by", "x scale", "y scale",
                "x label", "y label", "z label", "x range", "y range", "x per", "y per", "mark x", "mark y", "names", "since")
-FINDING_KEYS = ("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "quick")
+FINDING_KEYS = ("says", "paper", "unit", "ours", "tolerance", "holds", "note", "differs", "known",
+                "quick")
 OURS = ("experiment", "parameters", "case", "sweep", "quick", "finding", "figure", "live")
 LIVE = ("memif", "tcp")
 
@@ -138,6 +139,9 @@ class Experiment:
         for s in self.all("finding"):
             s.only(*FINDING_KEYS)
             s.need("says"), s.need("ours")
+            if ("differs" in s.keys) != ("known" in s.keys):
+                s.error("differs" if "differs" in s.keys else "known", "a reason and the range that it is for go together; "
+                        "write both, for example known = 0.7 <= ours <= 0.8")
 
     def one(self, kind):
         return next((s for s in self.sections if s.kind == kind), None)

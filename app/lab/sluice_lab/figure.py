@@ -3,7 +3,7 @@
 
   title, caption    texts
   kind              lines (default), surface, course (a series over time), cumulated (of a series)
-  sweep, where      which rows: a sweep's name; PARAMETER=VALUE[,VALUE...] ...
+  sweep, where      which rows: sweeps' names; PARAMETER=VALUE[,VALUE...] ...
   x, y              parameter, measures; surface: z is a measure over the parameters x and y
   series            of a course: its name, or several
   by                a line for each value of this parameter
@@ -60,7 +60,7 @@ class Drawing:
         self.section, self.plt = section, plt
         self.table = Table(rows)
         try:
-            self.rows = self.table.select(section.get("sweep"), **filters_of(section))
+            self.rows = self.table.select(section.get("sweep", "").split() or None, **filters_of(section))
         except ValueError as e:
             section.error("where", f"{e}; correct it")
         if not self.rows:

@@ -77,7 +77,7 @@ def tell(e, findings, args):
         print(f"{e.name}: {e.title}")
         finding.show(findings, sys.stdout)
         print(f"written: {os.path.join(args.out, e.name)}/", file=sys.stderr)
-    return 0 if all(f["holds"] for f in findings) else 1
+    return finding.status(findings)
 
 
 def on_run(places, args):
@@ -131,7 +131,7 @@ def write_report(places, args):
     path = os.path.join(args.out, "report.html")
     store.write_text(path, report.page(chapters))
     print(f"written: {path}", file=sys.stderr)
-    return 0 if all(f["holds"] for c in chapters for f in c[3]) else 1
+    return finding.status([f for c in chapters for f in c[3]])
 
 
 def on_report(places, args):
@@ -159,9 +159,10 @@ def on_all(places, args):
         print(f"{e.name}: {e.title}")
         finding.show(findings, sys.stdout)
         sys.stdout.flush()
-    good = sum(f["holds"] for f in everything)
-    print(f"{good} of {len(everything)} findings hold")
-    failed = write_report(places, args) if not args.no_figures else int(good < len(everything))
+    good, judged = sum(f["holds"] is True for f in everything), finding.judged(everything)
+    print(f"{good} of {len(judged)} findings hold" +
+          (f", {len(everything) - len(judged)} were not judged" if len(judged) < len(everything) else ""))
+    failed = write_report(places, args) if not args.no_figures else finding.status(everything)
     return 1 if broken else failed
 
 
@@ -190,7 +191,8 @@ def parser_make(places):
             c.add_argument("--json", action="store_true", help="the findings as JSON on standard output")
 
     command("list", on_list, "Lists the experiments.")
-    c = command("run", on_run, "Runs one experiment, prints its findings; exit status 1 if one does not hold.")
+    c = command("run", on_run, "Runs one experiment, prints its findings; exit status 1 if one does not hold, 3 if "
+                "one could not be judged.")
     c.add_argument("name", metavar="NAME", help="of \"sluice-lab list\", or a file")
     running(c), writing(c)
     c = command("sweep", on_sweep, "Runs a grid over parameters, or the experiment's own sweeps; writes rows only.")

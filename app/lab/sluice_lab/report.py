@@ -34,6 +34,8 @@ def esc(text):
 
 
 def verdict(holds):
+    if holds is None:
+        return '<span class="soft">not judged</span>'
     return '<span class="holds">✓ holds</span>' if holds else '<span class="fails">✗ does not hold</span>'
 
 
@@ -42,7 +44,10 @@ def table_of(findings):
     for f in findings:
         unit = f" {f['unit']}" if f["unit"] else ""
         paper = "" if f["paper"] is None else finding.text(f["paper"]) + unit
-        why = f'<div class="note"><b>Why not:</b> {esc(f["differs"])}</div>' if f["differs"] else ""
+        why = f'<div class="note"><b>Why not</b> ({esc(f["known"])})<b>:</b> {esc(f["differs"])}</div>' if f["differs"] else ""
+        why += f'<div class="note">Not judged: {esc(f["why"])}</div>' if f["why"] else ""
+        if f["known"] and not f["differs"]:
+            why += f'<div class="note"><b>Not as it is known to differ</b> ({esc(f["known"])})</div>'
         note = f'<div class="note">{esc(f["note"])}</div>' if f["note"] else ""
         rows.append(f'<tr><td>{esc(f["says"])}{note}{why}</td><td class="n">{esc(paper)}</td>'
                     f'<td class="n">{esc(finding.text(f["ours"]) + unit)}</td><td class="soft">{esc(f["wanted"])}</td>'
@@ -78,10 +83,10 @@ def chapter(e, folder, head, findings):
 def page(chapters):
     """chapters: [(experiment, folder, head, findings)]"""
     every = [f for _, _, _, findings in chapters for f in findings]
-    good = sum(f["holds"] for f in every)
+    good = sum(f["holds"] is True for f in every)
     rows = "".join(
-        f'<tr><td><a href="#{esc(e.name)}">{esc(e.title)}</a></td><td class="n">{sum(f["holds"] for f in fs)} of '
-        f'{len(fs)}</td></tr>' for e, _, _, fs in chapters)
+        f'<tr><td><a href="#{esc(e.name)}">{esc(e.title)}</a></td><td class="n">{sum(f["holds"] is True for f in fs)} of '
+        f'{len(finding.judged(fs))}</td></tr>' for e, _, _, fs in chapters)
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>The lab: five papers on rate-based transport, reproduced</title><style>{STYLE}</style></head><body>
@@ -89,7 +94,7 @@ def page(chapters):
 <p class="soft">Five papers on rate-based transport (1992–1996), reproduced with Sluice: in virtual time, and live where it says so</p>
 <p>Every figure below is drawn from runs of the product's own code: its hosts, its paths, its control. What the
 papers' peers were is modelled, and named so. Beside each finding of a paper stands what came out here, and a verdict:
-<b>{good} of {len(every)}</b> findings hold.</p>
+<b>{good} of {len(finding.judged(every))}</b> findings hold.</p>
 <nav><table><tr><th>Experiment</th><th class="n">Findings that hold</th></tr>{rows}</table></nav>
 {"".join(chapter(*c) for c in chapters)}
 <footer><p>Written by sluice-lab, {time.strftime("%Y-%m-%d", time.gmtime())}.</p></footer>
