@@ -35,19 +35,17 @@ inline double fair_sum(const std::vector<double> &v)
     return std::accumulate(v.begin(), v.end(), 0.0);
 }
 
-// The largest distance of those that have a share, as a part of it; but for the outliers, and for
-// what a packet more or less makes.
+// The largest distance of those that have a share, as a part of it; but for what packets more or
+// less make by chance.
 inline double fair_error(const std::vector<double> &has, const std::vector<double> &share,
-                         double outliers, double packets_Bps)
+                         double packets_Bps)
 {
-    std::vector<double> off(1, 0.0);
+    double worst = 0;
 
     for (size_t i = 0; i < has.size(); i++)
         if (share[i] > 0)
-            off.push_back(std::max(0.0, std::fabs(has[i] - share[i]) - packets_Bps) / share[i]);
-    std::sort(off.begin(), off.end());
-    return off[off.size() - 1 -
-               static_cast<size_t>(outliers * static_cast<double>(off.size() - 1))];
+            worst = std::max(worst, (std::fabs(has[i] - share[i]) - packets_Bps) / share[i]);
+    return worst;
 }
 
 // Jain's index of fairness of has[i] / share[i]: 1 where all have the same part of their shares.

@@ -2,8 +2,9 @@
 // Steps: a host that many send to, with unequal weights and demands, becomes half as fast and fast
 // again; half of them pause and come back. Steps come at several phases of the control interval.
 //
-// What is wanted after three intervals and a round trip: within 5 % of weighted max-min, nothing
-// dropped, 95 % used.
+// Wanted, from so many intervals and a round trip after a step, in each of the windows that follow:
+// every sender within 5 % of weighted max-min, nothing dropped, 95 % used. A window is four
+// intervals long, or as long as it takes for 40 packets of one sender.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -19,14 +20,18 @@ namespace
 constexpr uint64_t kUs = 1000, kMs = 1000000;
 constexpr uint64_t kRtt = 100 * kUs;
 constexpr uint64_t kAll = UINT64_MAX;
+// Intervals until all is settled: when senders come and go; and when the host's own speed changes,
+// which has to be measured while its backlog goes.
+constexpr uint32_t kOfSenders = 8, kOfSpeed = 32;
 
 struct Scale {
     uint32_t senders, conns;
     uint64_t service_Bps;
     uint32_t ring;
-    uint64_t window_ns; // in which rates are counted
+    uint64_t window_ns; // in which rates are counted,
+    uint32_t windows;   // so many times
     uint64_t interval_ns;
-    double outliers; // so many of them may be further off: they sent 60 packets in the window
+    double packets; // more or fewer in a window, by chance
 };
 
 class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
@@ -81,34 +86,46 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         return fair_shares(u, capacity);
     }
 
-    // Something has just changed, and is to be settled after three intervals and a round trip.
-    void judge(const char *what)
-    {
-        c.run(3 * scale.interval_ns + kRtt);
-        uint64_t drops = c.overruns();
+    struct Found {
+        double error = 0, most = 0, jain = 1, busy = 1;
+    };
 
+    // One window; adds the worst to what was found before.
+    void look(Found *f)
+    {
         c.rates();
         c.busy();
         c.run(scale.window_ns);
         std::vector<double> r = c.rates();
-        double busy = c.busy();
+        double busy = c.busy(), by_chance = scale.packets * 1408 * 1e9 / (double)scale.window_ns;
         std::vector<double> want = ideal(fair_sum(r) / busy);
-        uint64_t lost = c.overruns() - drops;
-        double burst = 2 * 1408 * 1e9 / (double)scale.window_ns; // one more or less
-        double error = fair_error(r, want, scale.outliers, burst), jain = fair_jain(r, want);
 
-        bool limited = fair_sum(want) >= 0.99 * fair_sum(r) / busy; // else all have what they want
-        bool met = error <= 0.05 && lost == 0 && (busy >= 0.95 || !limited);
+        f->error = std::max(f->error, fair_error(r, want, by_chance));
+        f->most = std::max(f->most, fair_error(r, want, 0));
+        f->jain = std::min(f->jain, fair_jain(r, want));
+        if (fair_sum(want) >= 0.99 * fair_sum(r) / busy) // else all have what they want
+            f->busy = std::min(f->busy, busy);
+    }
+
+    // Something has just changed, and is to be settled after so many intervals and a round trip.
+    void judge(const char *what, uint32_t intervals)
+    {
+        c.run(intervals * scale.interval_ns + kRtt);
+        uint64_t drops = c.overruns();
+        Found f;
+
+        for (uint32_t i = 0; i < scale.windows; i++)
+            look(&f);
+        uint64_t lost = c.overruns() - drops;
+        bool met = f.error <= 0.05 && f.jain >= 0.99 && lost == 0 && f.busy >= 0.95;
 
         std::printf("  %5u  %4.2f   %-12s %8.2f %8.2f %9.4f %8lu %8.1f  %s\n", c.size(), phase,
-                    what, 100 * error, 100 * fair_error(r, want, 0, 0), jain, lost, 100 * busy,
+                    what, 100 * f.error, 100 * f.most, f.jain, lost, 100 * f.busy,
                     met ? "met" : "MISSED");
-        EXPECT_LE(error, 0.05) << what;
-        EXPECT_GE(jain, 0.99) << what;
+        EXPECT_LE(f.error, 0.05) << what;
+        EXPECT_GE(f.jain, 0.99) << what;
         EXPECT_EQ(lost, 0u) << what;
-        if (limited) {
-            EXPECT_GE(busy, 0.95) << what;
-        }
+        EXPECT_GE(f.busy, 0.95) << what;
     }
 
     const Scale scale;
@@ -124,35 +141,35 @@ TEST_P(StepWorld, IsSharedAnew)
 {
     std::printf("senders  phase  step          error %%  most %%    Jain    drops   used %%\n");
     c.run(25 * scale.interval_ns);
-    judge("start");
+    judge("start", kOfSenders);
     c.run((uint64_t)((double)scale.interval_ns * phase));
     world_service(c.w, 0, scale.service_Bps / 2);
-    judge("half speed");
+    judge("half speed", kOfSpeed);
     c.run((uint64_t)((double)scale.interval_ns * phase));
     world_service(c.w, 0, scale.service_Bps);
-    judge("full speed");
+    judge("full speed", kOfSpeed);
     for (uint32_t i = 0; i < c.size(); i += 2) {
         on[i] = false;
         c.demand(i, 0);
     }
     c.run(4 * scale.interval_ns); // of requests that were under way
-    judge("half pause");
+    judge("half pause", kOfSenders);
     for (uint32_t i = 0; i < c.size(); i += 2) {
         on[i] = true;
         begin(i);
     }
-    judge("all again");
+    judge("all again", kOfSenders);
 }
 INSTANTIATE_TEST_SUITE_P(
     Senders, StepWorld,
-    testing::Combine(testing::Values(Scale{2, 1, 1250000000, 1024, 40 * kMs, kMs, 0},
-                                     Scale{16, 1, 1250000000, 1024, 40 * kMs, kMs, 0}),
+    testing::Combine(testing::Values(Scale{2, 1, 1250000000, 1024, 4 * kMs, 10, kMs, 2},
+                                     Scale{16, 1, 1250000000, 1024, 4 * kMs, 10, kMs, 2}),
                      testing::Range(1u, 20u)));
 INSTANTIATE_TEST_SUITE_P(Hundreds, StepWorld,
-                         testing::Combine(testing::Values(Scale{128, 2, 1250000000, 1024, 120 * kMs,
-                                                                kMs, 0}),
+                         testing::Combine(testing::Values(Scale{128, 2, 1250000000, 1024, 12 * kMs,
+                                                                10, kMs, 2}),
                                           testing::Values(1, 7, 10, 16, 19)));
 INSTANTIATE_TEST_SUITE_P(Thousands, StepWorld,
                          testing::Combine(testing::Values(Scale{128, 32, 12500000000, 4096,
-                                                                48 * kMs, 4 * kMs, 0.02}),
+                                                                48 * kMs, 1, 4 * kMs, 3}),
                                           testing::Values(1, 16)));
