@@ -50,6 +50,12 @@ enum config_lock {
     CONFIG_LOCK_NO,
 };
 
+/* Words of `ecn`, in their order. */
+enum config_switch {
+    CONFIG_YES,
+    CONFIG_NO,
+};
+
 /* Words of `log_level`, in their order. */
 enum config_log {
     CONFIG_LOG_DEFAULT, /* as the command line says, else warnings of libraries, errors of drivers
@@ -104,6 +110,7 @@ struct config_port {
     uint32_t queue_size; /* descriptors a queue and direction */
     struct config_lcores lcores;
     uint32_t checksum;     /* enum config_sum */
+    uint32_t ecn;          /* enum config_switch */
     uint64_t capacity_Bps; /* 0: not known */
     uint64_t burst_bytes;  /* 0: chosen from the rate */
     uint64_t first_rate_Bps;

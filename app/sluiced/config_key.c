@@ -17,7 +17,7 @@
 static const char *const idle_words[] = {"poll", "pause", "sleep", NULL};
 static const char *const log_words[] = {"default", "error", "warning", "notice",
                                         "info",    "debug", NULL};
-static const char *const lock_words[] = {"yes", "no", NULL};
+static const char *const yes_words[] = {"yes", "no", NULL};
 static const char *const occupancy_words[] = {"off", "buffers", "delay", NULL};
 static const char *const sum_words[] = {"auto", "none", "software", "offload", NULL};
 
@@ -35,7 +35,7 @@ const struct config_key config_daemon_keys[] = {
     {"quota", CONFIG_SIZE, DAEMON(quota_bytes), 1 << 20, 1ull << 46, true, NULL, "4G", NULL},
     {"quota_total", CONFIG_SIZE, DAEMON(quota_total_bytes), 1 << 20, 1ull << 46, true, NULL, "32G",
      NULL},
-    {"lock", CONFIG_WORD, DAEMON(lock), 0, 0, false, "yes", "no", lock_words},
+    {"lock", CONFIG_WORD, DAEMON(lock), 0, 0, false, "yes", "no", yes_words},
     {"sessions", CONFIG_NUMBER, DAEMON(sessions), 1, 4096, false, "64", "16", NULL},
     {"idle", CONFIG_WORD, DAEMON(idle), 0, 0, false, "poll", "sleep", idle_words},
     {"control_lcore", CONFIG_NUMBER, DAEMON(control_lcore), 0, 1023, false, NULL, "0", NULL},
@@ -60,6 +60,7 @@ const struct config_key config_port_keys[] = {
     {"lcores", CONFIG_LCORES, PORT(lcores), 0, 1023, false, NULL, "1,3-5", NULL},
     {"queue_size", CONFIG_NUMBER, PORT(queue_size), 64, 32768, false, "1024", "2048", NULL},
     {"checksum", CONFIG_WORD, PORT(checksum), 0, 0, false, "auto", "software", sum_words},
+    {"ecn", CONFIG_WORD, PORT(ecn), 0, 0, false, "yes", "no", yes_words},
     {"capacity", CONFIG_RATE, PORT(capacity_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "1Gbit",
      NULL},
     {"burst", CONFIG_SIZE, PORT(burst_bytes), 1, WIRE_BURST_MAX_BYTES, true, "0", "64k", NULL},

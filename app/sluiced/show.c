@@ -82,6 +82,7 @@ json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_
     put_count(o, "rx_duplicates", c->rx_duplicates);
     put_count(o, "rx_unposted", c->rx_unposted);
     put_count(o, "rx_lost", c->rx_lost);
+    put_count(o, "rx_ce", c->rx_ce);
     put_count(o, "rx_loss_runs", c->rx_loss_runs);
     put_count(o, "rx_clean", c->rx_clean);
     put_count(o, "rx_momentary_Bps", c->rx_momentary_Bps);

@@ -63,6 +63,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                            .scr_Bps = cfg->scr_Bps,
                                            .mbs_bytes = cfg->mbs_bytes,
                                            .cdvt_ns = cfg->cdvt_ns};
+    h->ecn_off = cfg->ecn == CONFIG_NO;
     h->occupancy = (enum host_occupancy)cfg->occupancy; /* in the same order */
     if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has looked at it */
         CHECK(occupancy_law_parse(cfg->occupancy_law, h->occupancy == HOST_OCCUPANCY_DELAY,

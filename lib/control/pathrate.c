@@ -25,6 +25,7 @@
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
 #define BESIDE_CUT         0.7
+#define MARK_CUT           0.85        /* RFC 8511, section 3 */
 #define BESIDE_RISE        (1.0 / 128) /* each round trip, and a packet */
 #define BESIDE_RISE_MOST   (1.0 / 8)   /* each trial */
 #define USUAL_RISE         (1.0 / 16)
@@ -246,7 +247,7 @@ static bool hold_update(struct pathrate *p, const struct finding *f)
     bool more = p->held > HOLD_TRIALS; /* was sent than is held */
     bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
 
-    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->rival > 0) {
+    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked || p->rival > 0) {
         p->held = 0;
     } else if (!f->used) {
         return p->held > 0;
@@ -346,8 +347,8 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
-    } else if (t->lost > 0) {
-        ceiling_set(p, BESIDE_CUT * min_of(f->arrived_Bps, ceiling));
+    } else if (t->lost > 0 || p->marked) {
+        ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->arrived_Bps, ceiling));
     } else if (f->used) {
         double rise = packet * NS_PER_S / rtt + ceiling * BESIDE_RISE;
 
@@ -364,7 +365,7 @@ static bool alarming(const struct pathrate *p, const struct trial_result *t,
 {
     bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->arrived_Bps;
 
-    return f->lossy ||
+    return f->lossy || t->marked > 0 ||
            (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
 }
 
@@ -377,6 +378,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
         return false;
     target_find(p, t, &f);
     p->lossy = f.lossy;
+    p->marked = t->marked > 0;
     if (!alarming(p, t, &f)) {
         p->part_Bps -= p->part_Bps / 8;
         return false;
@@ -396,6 +398,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
+    p->marked = t->marked > 0;
     p->rising = false;
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
@@ -412,9 +415,14 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         burst_find(p, &f, grant_Bps);
         usual_find(p, &f, grant_Bps);
     }
-    if (p->mode == PATHRATE_QUEUE)
+    /* of a grant that limited nothing, what arrived is all that is known */
+    double last_Bps = before == PATHRATE_MAX_BPS ? f.arrived_Bps : (double)before;
+
+    if (p->mode == PATHRATE_QUEUE) {
         queue_update(p, &f, grant_Bps);
-    else if (p->mode == PATHRATE_BESIDE)
+        if (p->marked)
+            ceiling_set(p, min_of((double)p->ceiling_Bps, MARK_CUT * last_Bps));
+    } else if (p->mode == PATHRATE_BESIDE)
         beside_update(p, t, &f);
     return p->ceiling_Bps != before;
 }

@@ -49,6 +49,12 @@
  * such trial alone may be chance: if it found no long queue, and the next one none, its grant
  * counts as if it had not been.
  *
+ * Marks: a router that marks packets (RFC 3168) says in place of a loss that its queue grows. A
+ * trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in QUEUE and
+ * in BESIDE (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues are short,
+ * so that less than a loss's cut empties them). One grant comes of a trial, and each trial sees
+ * packets sent under the grant before, so that this happens at most once a round trip.
+ *
  * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */
 #ifndef SLUICE_CONTROL_PATHRATE_H
@@ -67,6 +73,7 @@ struct pathrate {
     enum pathrate_mode mode;
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
     bool lossy;             /* the last trial lost more than fitted in */
+    bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
     uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
     uint64_t waver_ns;      /* by how much delays waver without a queue */

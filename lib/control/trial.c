@@ -26,6 +26,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
     *out = (struct trial_result){
         .packets = t->packets,
         .bytes = t->bytes,
+        .marked = t->marked,
         .lost = numbers > t->packets ? numbers - t->packets : 0,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
@@ -56,6 +57,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     }
     t->packets++;
     t->bytes += p->bytes;
+    t->marked += p->marked;
     t->sum_ns += p->increment_ns;
     t->late = t->late ||
               (t->packets > TRIAL_PACKETS / 2 && p->arrived_ns - t->first.arrived_ns > min_ns / 2);

@@ -22,11 +22,13 @@ struct trial_packet {
     uint64_t bytes;  /* of the user */
     uint64_t sent_ns, arrived_ns;
     uint64_t increment_ns; /* probe/owd.h: how long it was in queues */
+    bool marked;           /* by a router that met congestion (RFC 3168) */
 };
 
 struct trial_result {
     uint64_t packets, bytes;      /* that came after the first */
     uint64_t lost;                /* between the first and the last */
+    uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t early_ns, late_ns;   /* the least increments of its two halves, */
     uint64_t mean_ns, most_ns;    /* and of all */
@@ -34,7 +36,7 @@ struct trial_result {
 
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
-    uint64_t packets, bytes;         /* after the first */
+    uint64_t packets, bytes, marked; /* after the first */
     uint64_t early_ns, late_ns, most_ns, sum_ns;
     bool open, late; /* late: in its second half */
 };

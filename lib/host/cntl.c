@@ -53,6 +53,8 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
 
         hop_limits_take(&c->hops, &limit);
     }
+    if (ecn_validate(&c->ecn, v))
+        host_count(h, COUNT_conns_ecn_off);
     conn_rate_apply(h, c);
     if (v->peak_Bps != c->peak_Bps) {
         c->peak_Bps = v->peak_Bps;
@@ -263,6 +265,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->posted = c->rx.tail;
     v->received = c->told_packets = c->rx.packets;
     v->lost = c->rx.lost;
+    v->ecn_ce = c->ecn.ce;
+    v->ecn_ect = c->ecn.ect;
     v->rate_Bps = counter_get(&c->pub.rx_rate_Bps);
     v->burst_bytes =
         (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);

@@ -71,6 +71,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     vt_sender_init(&c->tx, &tx);
     vt_receiver_init(&c->rx, &rx);
     rtt_init(&c->rtt);
+    c->ecn.state = h->cfg.ecn_off ? ECN_OFF : ECN_TESTING;
     c->grant_rate_Bps = first_rate_Bps;
     c->grant_burst_bytes = first_burst_bytes;
     credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);

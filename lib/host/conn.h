@@ -21,6 +21,7 @@
 
 #include "control/occupancy.h"
 #include "control/pathrate.h"
+#include "host/ecn.h"
 #include "host/hop.h"
 #include "host/host.h"
 #include "pace/contract.h"
@@ -61,6 +62,7 @@ struct conn_public {
     uint64_t tx_bytes, tx_units, tx_repeats, tx_acked_bytes;
     uint64_t rx_bytes, rx_units, rx_arrived, rx_duplicates, rx_unposted, rx_lost, rx_momentary_Bps;
     uint64_t rx_loss_runs, rx_clean; /* vt/receiver.h */
+    uint64_t rx_ce;                  /* DATA that routers had marked */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
     uint64_t rx_at, woken_at; /* when DATA last came, and when it was last a newcomer; 0: never */
@@ -137,7 +139,8 @@ struct conn {
     uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
     uint64_t peak_Bps;                          /* the same; 0: none */
     struct hop_limits hops;                     /* from routers */
-    uint32_t silent_steps;                      /* rate is halved so often, for a silent peer */
+    struct ecn ecn;
+    uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
     uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
     uint64_t told_packets;                   /* that had come when it was made */

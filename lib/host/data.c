@@ -154,6 +154,18 @@ static bool flight_told(const struct conn *c)
            untold < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
 }
 
+/* Had a router marked it? */
+static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
+{
+    bool marked = ecn_count(&c->ecn, f->ecn);
+
+    if (marked) {
+        host_count(h, COUNT_rx_ce);
+        counter_add(&c->pub.rx_ce, 1);
+    }
+    return marked;
+}
+
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
                const struct frame *f)
 {
@@ -179,7 +191,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     c->heard_at = h->now;
     conn_nak_anew(h, c);
-    way_watch(h, c, d);
+    way_watch(h, c, d, marked_count(h, c, f));
     c->peer_time_ns = d->time_ns;
     c->peer_time_at = h->now;
     bool ask;

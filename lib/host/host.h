@@ -97,6 +97,7 @@ struct host_config {
     /* Packets without a checksum, or with a partial one (wire/partial.h), are taken like right
      * ones, whatever the port says of them: they come from memory of this machine. */
     bool rx_unsummed;
+    bool ecn_off;   /* DATA are sent as not ECN-capable: host/ecn.h */
     bool exception; /* what is not Sluice's waits for host_exceptions(); false: it is dropped */
     bool tx_attach; /* payload is attached, not copied: port has MULTI_SEGS and can
                        read application memory */
@@ -238,6 +239,7 @@ struct host_conn_info {
     uint64_t rx_bytes, rx_units;             /* payload placed, units placed */
     uint64_t rx_duplicates, rx_unposted, rx_lost;
     uint64_t rx_loss_runs, rx_clean; /* error-recovery runs; packets received outside of them */
+    uint64_t rx_ce;                  /* packets that a router on the path had marked (RFC 3168) */
     uint64_t rx_momentary_Bps;       /* five-frame momentary rate at the newest unit */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes; /* handed over, not sent once */

@@ -36,6 +36,7 @@ const char *host_reason_name(uint16_t reason)
         [GRANT_LOSS] = "loss",       [GRANT_PROBE] = "probe",       [GRANT_IDLE] = "idle",
         [GRANT_CEILING] = "ceiling", [GRANT_MINIMUM] = "minimum",   [GRANT_DEMAND] = "demand",
         [GRANT_QUEUE] = "queue",     [GRANT_BESIDE] = "beside",     [GRANT_OCCUPANCY] = "occupancy",
+        [GRANT_ECN] = "ecn",
     };
 
     return reason < RTE_DIM(name) ? name[reason] : "unknown";
@@ -87,6 +88,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->rx_lost = counter_get(&p->rx_lost);
     out->rx_loss_runs = counter_get(&p->rx_loss_runs);
     out->rx_clean = counter_get(&p->rx_clean);
+    out->rx_ce = counter_get(&p->rx_ce);
     out->rx_momentary_Bps = counter_get(&p->rx_momentary_Bps);
     out->cntl_tx = counter_get(&p->cntl_tx);
     out->cntl_rx = counter_get(&p->cntl_rx);

@@ -36,7 +36,7 @@
 /* clang-format off */
 #define HOST_COUNTERS(X)                                                                           \
     X(rx_frames) X(rx_bytes) X(rx_arp) X(rx_echo) X(rx_neighbor) X(rx_first) X(rx_data)            \
-    X(rx_cntl) X(rx_rcntl) X(rx_foreign) X(rx_exception)                                           \
+    X(rx_cntl) X(rx_rcntl) X(rx_ce) X(rx_foreign) X(rx_exception)                                           \
     X(drop_other) X(drop_short) X(drop_ip) X(drop_fragment) X(drop_udp) X(drop_vlan)               \
     X(drop_not_ours) X(drop_source) X(drop_port) X(drop_no_sum) X(drop_sum) X(drop_icmp)           \
     X(drop_wire_short)                                                                             \
@@ -48,7 +48,7 @@
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
     X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full) X(drop_exception_full)                  \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
-    X(tx_replies_full)                                                                             \
+    X(tx_replies_full) X(conns_ecn_off)                                                                             \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
     X(units_cut) X(control_stalls)
 
@@ -96,6 +96,7 @@ enum grant_reason {
     GRANT_QUEUE = 9,      /* the path's, whose queue is kept short */
     GRANT_BESIDE = 10,    /* a part of the path's, beside others who keep its queue long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
+    GRANT_ECN = 12,       /* less than arrived: a router marked packets */
 };
 
 struct host_service {
@@ -314,7 +315,8 @@ void grant_wake(struct host *h, struct conn *c);
  * allow. */
 bool way_join(struct conn *c);
 void way_start(struct conn *c);
-void way_watch(struct host *h, struct conn *c, const struct wire_data *d);
+/* A DATA packet came; marked: with CE. */
+void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked);
 
 /* occupied.c: or no more than thresholds allow. True after a packet that changed that. */
 void occupied_start(const struct host *h, struct conn *c);

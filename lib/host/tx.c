@@ -207,6 +207,7 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + (attach ? 0 : u->len)));
 
     CHECK(p != NULL);
+    c->route.ecn = ecn_of(&c->ecn, u->flags);
     frame_put(p, &c->route, WIRE_DATA_BYTES + u->len);
     data_header(h, c, u, p + head - WIRE_DATA_BYTES);
     if (!attach) {
@@ -356,6 +357,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
             c->end_sent = true;
         len = cntl_build(h, c, bytes, room);
     }
+    c->route.ecn = FRAME_ECN_NOT;
     packet_fill(h, m, &c->route, bytes, len);
     return m;
 }

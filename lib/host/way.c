@@ -23,7 +23,11 @@
 
 static enum grant_reason way_reason(const struct pathrate *p)
 {
-    return p->lossy ? GRANT_LOSS : p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
+    if (p->lossy)
+        return GRANT_LOSS;
+    if (p->marked)
+        return GRANT_ECN;
+    return p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
 }
 
 bool way_join(struct conn *c)
@@ -68,7 +72,7 @@ void way_start(struct conn *c)
 /*
  * Does the path look bad, and did it a moment ago, so that control has looked at the host twice
  * meanwhile? Delays must last: packets wait, too, for a process that had not its core. What gets
- * lost may come and go.
+ * lost or marked may come and go.
  */
 static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 {
@@ -82,7 +86,7 @@ static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
     if (!a->on)
         *a = (struct conn_alarm){.on = true, .clear_run = clear};
     a->age = 0;
-    a->lossy = a->lossy || c->path.lossy;
+    a->lossy = a->lossy || c->path.lossy || c->path.marked;
     return clear - a->clear_run >= CLEAR_RUNS;
 }
 
@@ -149,7 +153,7 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
  * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
  * unit: it came this way.
  */
-void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
+void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
     uint64_t now_ns = host_now_ns(h);
     struct trial_packet p = {
@@ -158,6 +162,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d)
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
         .increment_ns = increment_find(c, d, now_ns),
+        .marked = marked,
     };
     struct trial_result out;
 

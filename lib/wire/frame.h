@@ -17,6 +17,14 @@
 
 #define FRAME_VLAN_NONE 0xffff
 
+/* The two bits of ECN (RFC 3168, section 5). */
+enum frame_ecn {
+    FRAME_ECN_NOT = 0,  /* the transport does not understand marks */
+    FRAME_ECN_ECT1 = 1, /* it does */
+    FRAME_ECN_ECT0 = 2, /* it does */
+    FRAME_ECN_CE = 3,   /* a router met congestion */
+};
+
 /* What a parsed frame is, or why it is dropped: each value has its own counter. */
 enum frame_kind {
     FRAME_UDP,
@@ -35,7 +43,7 @@ struct frame {
     enum frame_kind kind;
     struct rte_ether_addr src_mac, dst_mac;
     uint16_t vlan;     /* VLAN id 0-4095, or FRAME_VLAN_NONE */
-    uint8_t ecn;       /* IP ECN bits (RFC 3168), 0-3 */
+    uint8_t ecn;       /* enum frame_ecn */
     uint8_t hop_limit; /* IPv4 TTL or IPv6 hop limit */
     struct addr src, dst;
     uint16_t sport, dport; /* UDP only */
@@ -64,7 +72,7 @@ struct frame_route {
     struct addr src, dst; /* both of one family */
     uint16_t sport, dport;
     uint8_t dscp; /* 0-63 */
-    uint8_t ecn;  /* 0-3 */
+    uint8_t ecn;  /* enum frame_ecn */
 };
 
 /* Header bytes (Ethernet .. UDP) for a route: 42, 46, 62 or 66. */

@@ -260,3 +260,32 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
     EXPECT_GT(alarms, 100);
     EXPECT_GT(quiet, 100);
 }
+
+// RFC 8511: a mark takes 0.15, whatever the queue is; of a path that limited nothing, of what came.
+TEST(Pathrate, AMarkSlowsDownBeforeALoss)
+{
+    trial_result t = steady(kGBps, kGBps, 0);
+    pathrate p = fresh();
+
+    t.marked = 1;
+    EXPECT_TRUE(pathrate_alarm(&p, &t, 4 * kGBps, kRtt));
+    EXPECT_TRUE(update(&p, t, 4 * kGBps));
+    EXPECT_TRUE(p.marked);
+    EXPECT_FALSE(p.lossy);
+    EXPECT_EQ(p.mode, PATHRATE_QUEUE);
+    EXPECT_NEAR((double)p.ceiling_Bps, 0.85 * kGBps, 0.01 * kGBps);
+    for (int i = 2; i <= 4; i++) {
+        double before = (double)p.ceiling_Bps;
+        trial_result again = steady(p.ceiling_Bps, p.ceiling_Bps, 0);
+
+        again.marked = again.packets;
+        update(&p, again, p.ceiling_Bps);
+        EXPECT_NEAR((double)p.ceiling_Bps, 0.85 * before, 0.01 * before) << i;
+    }
+    double low = (double)p.ceiling_Bps;
+
+    for (int i = 0; i < 8; i++)
+        update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, 0), p.ceiling_Bps);
+    EXPECT_GT((double)p.ceiling_Bps, low) << "without marks it rises again";
+    EXPECT_FALSE(p.marked);
+}

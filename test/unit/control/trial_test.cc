@@ -29,9 +29,9 @@ struct Watch {
     }
 
     bool add(uint64_t number, uint64_t sent_ns, uint64_t arrived_ns, uint64_t increment_ns = 0,
-             uint64_t bytes = kBytes)
+             uint64_t bytes = kBytes, bool marked = false)
     {
-        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns};
+        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns, marked};
         trial_result out;
 
         if (!trial_add(&t, &p, min_ns, &out))
@@ -308,4 +308,18 @@ TEST(Trial, EmptyPackets)
     EXPECT_FALSE(w.add(100, 100 * kUs, 100 * kUs + 500)); // ends no trial, but belongs to this one
     EXPECT_TRUE(w.add(101, 101 * kUs, 101 * kUs + 500));
     EXPECT_EQ(w.results[0].bytes, kBytes);
+}
+
+// Marks count like the packets that carry them: not that of the trial's first one.
+TEST(Trial, MarkedPacketsAreCounted)
+{
+    Watch w;
+
+    for (uint64_t n = 0; n < 20; n++)
+        w.add(n, n * kUs, n * kUs + 500, 0, kBytes, n % 2 == 0);
+    ASSERT_EQ(w.results.size(), 2u);
+    for (const trial_result &r : w.results) {
+        EXPECT_GE(r.marked, r.packets / 2);
+        EXPECT_LE(r.marked, (r.packets + 1) / 2);
+    }
 }
