@@ -239,7 +239,7 @@ def several(folder):
     assert len(receiver.out.splitlines()) == 4
     for path in paths:
         assert same_file(path, os.path.join(target, os.path.basename(path)))
-    receiver, host = recv(target, once=False)
+    receiver, host = recv(target, "--overwrite", once=False)
     sender, pipe = feeding("-", host)
     os.write(pipe, b"x" * 70000)
     wait_for("a part", lambda: parts(target))
