@@ -5,73 +5,201 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define GRAVE_THREADS 16u
-#define GRAVE_STACK   65536
-#define GRAVE_CROWD   256u  /* waiting: no new clients */
-#define GRAVE_MAX     1024u /* beyond it, who buries waits */
+#define GRAVE_STACK 65536
+#define MESSAGE_FDS 253 /* SCM_MAX_FD of the kernel: as many as a message can carry */
+
+struct grave {
+    struct grave *next;
+    uid_t uid;
+    uint32_t threads, waiting, room;
+    int *fds; /* waiting; room for `room` */
+};
 
 static struct {
     pthread_mutex_t lock;
-    uint32_t threads, waiting;
-    int fds[GRAVE_MAX];
-} grave = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct grave *all;
+} graves = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Under the lock. False: no memory. */
+static bool grave_push(struct grave *g, int fd)
+{
+    if (g->waiting == g->room) {
+        uint32_t room = g->room > 0 ? 2 * g->room : 16;
+        int *fds = realloc(g->fds, room * sizeof *fds);
+
+        if (fds == NULL)
+            return false;
+        g->fds = fds;
+        g->room = room;
+    }
+    g->fds[g->waiting++] = fd;
+    return true;
+}
+
+static bool is_unix(int fd)
+{
+    int domain = 0;
+    socklen_t len = sizeof domain;
+
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
+}
+
+/* Takes the descriptors of one unread message. Those that may hold such messages themselves wait.
+ */
+static void message_empty(struct grave *g, struct msghdr *m)
+{
+    static const struct linger none = {0};
+
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h != NULL; h = CMSG_NXTHDR(m, h)) {
+        size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            bool kept = false;
+            int fd;
+
+            memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
+            if (is_unix(fd)) {
+                pthread_mutex_lock(&graves.lock);
+                kept = grave_push(g, fd);
+                pthread_mutex_unlock(&graves.lock);
+            }
+            if (kept)
+                continue;
+            setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+            close(fd);
+        }
+    }
+}
+
+/* Messages that wait in a socket hold descriptors, which the kernel would close with it. */
+static void socket_empty(struct grave *g, int fd)
+{
+    union {
+        char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct msghdr m;
+    ssize_t n;
+
+    shutdown(fd, SHUT_RD); /* no more can come */
+    do {
+        m = (struct msghdr){.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+        if (n >= 0)
+            message_empty(g, &m);
+    } while (n > 0 || (n == 0 && m.msg_controllen > 0));
+}
+
+static void descriptor_close(struct grave *g, int fd)
+{
+    static const struct linger none = {0};
+
+    if (is_unix(fd))
+        socket_empty(g, fd);
+    else
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    close(fd);
+}
 
 /* Closes what waits, then ends. */
-static void *grave_dig(void *unused)
+static void *grave_dig(void *grave)
 {
-    (void)unused;
-    pthread_mutex_lock(&grave.lock);
-    while (grave.waiting > 0) {
-        int fd = grave.fds[--grave.waiting];
+    struct grave *g = grave;
 
-        pthread_mutex_unlock(&grave.lock);
-        close(fd);
-        pthread_mutex_lock(&grave.lock);
+    pthread_mutex_lock(&graves.lock);
+    while (g->waiting > 0) {
+        int fd = g->fds[--g->waiting];
+
+        pthread_mutex_unlock(&graves.lock);
+        descriptor_close(g, fd);
+        pthread_mutex_lock(&graves.lock);
     }
-    grave.threads--;
-    pthread_mutex_unlock(&grave.lock);
+    g->threads--;
+    pthread_mutex_unlock(&graves.lock);
     return NULL;
 }
 
-static int thread_start(void)
+/* Under the lock: one more thread, if there is use for it. If none is to be had, grave_tend() tries
+ * again. */
+static void grave_man(struct grave *g)
 {
     pthread_attr_t apart;
     pthread_t t;
-    int err;
 
+    if (g->waiting == 0 || g->threads == GRAVE_THREADS)
+        return;
     pthread_attr_init(&apart);
     pthread_attr_setdetachstate(&apart, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&apart, GRAVE_STACK);
-    err = pthread_create(&t, &apart, grave_dig, NULL);
+    if (pthread_create(&t, &apart, grave_dig, g) == 0)
+        g->threads++;
     pthread_attr_destroy(&apart);
-    return err;
 }
 
-void grave_bury(int fd)
+/* Under the lock. */
+static struct grave *grave_find(uid_t uid)
 {
-    bool full, more;
+    struct grave *g = graves.all;
 
-    pthread_mutex_lock(&grave.lock);
-    full = grave.waiting == GRAVE_MAX;
-    if (!full)
-        grave.fds[grave.waiting++] = fd;
-    more = !full && grave.threads < GRAVE_THREADS;
-    grave.threads += more;
-    pthread_mutex_unlock(&grave.lock);
-    if (full)
-        close(fd);
-    if (more && thread_start() != 0)
-        grave_dig(NULL); /* no thread to be had: here, then */
+    while (g != NULL && g->uid != uid)
+        g = g->next;
+    return g;
 }
 
-bool grave_crowded(void)
+void grave_bury(int fd, uid_t uid)
 {
+    struct grave *g;
+
+    pthread_mutex_lock(&graves.lock);
+    g = grave_find(uid);
+    if (g == NULL) {
+        g = calloc(1, sizeof *g);
+        if (g != NULL) {
+            *g = (struct grave){.next = graves.all, .uid = uid};
+            graves.all = g;
+        }
+    }
+    /* Without memory for a number, the descriptor stays open: better than a daemon that stands. */
+    if (g != NULL && grave_push(g, fd))
+        grave_man(g);
+    pthread_mutex_unlock(&graves.lock);
+}
+
+bool grave_crowded(uid_t uid)
+{
+    const struct grave *g;
     bool crowded;
 
-    pthread_mutex_lock(&grave.lock);
-    crowded = grave.waiting >= GRAVE_CROWD;
-    pthread_mutex_unlock(&grave.lock);
+    pthread_mutex_lock(&graves.lock);
+    g = grave_find(uid);
+    crowded = g != NULL && g->waiting >= GRAVE_CROWD;
+    pthread_mutex_unlock(&graves.lock);
     return crowded;
+}
+
+void grave_tend(void)
+{
+    struct grave **at = &graves.all, *g;
+
+    if (__atomic_load_n(&graves.all, __ATOMIC_RELAXED) == NULL)
+        return;
+    pthread_mutex_lock(&graves.lock);
+    while ((g = *at) != NULL) {
+        grave_man(g);
+        if (g->waiting > 0 || g->threads > 0) {
+            at = &g->next;
+            continue;
+        }
+        *at = g->next;
+        free(g->fds);
+        free(g);
+    }
+    pthread_mutex_unlock(&graves.lock);
 }

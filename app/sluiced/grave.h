@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors that came from clients, or hold what clients sent, are closed apart from control:
- * close() may wait for as long as whoever made them likes (SO_LINGER, FUSE).
+ * Descriptors that came from clients, or hold what clients sent, are closed in threads apart from
+ * control: close() may wait for as long as whoever made them likes (FUSE, a socket that lingers).
  *
- * A few threads do it; what they cannot take yet waits. A daemon whose grave is crowded should take
- * no new clients.
+ * Each user has a grave of its own, with at most GRAVE_THREADS threads: what one user's descriptors
+ * hold up is that user's. What can be done to make close() short is done: sockets do not linger,
+ * and messages that nobody has read give up their descriptors one by one, so that each of these is
+ * looked at, too.
+ *
+ * A user whose grave is crowded has descriptors that will not close: it should get no new session,
+ * and send no more of them.
  */
 #ifndef SLUICED_GRAVE_H
 #define SLUICED_GRAVE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* Closes fd soon. */
-void grave_bury(int fd);
-/* So much waits that no more should come. */
-bool grave_crowded(void);
+#define GRAVE_THREADS 4u  /* of each user */
+#define GRAVE_CROWD   64u /* descriptors that wait */
+
+/* Closes fd soon, at the expense of the user; never in the calling thread. */
+void grave_bury(int fd, uid_t uid);
+/* So much of the user's waits that no more should come. */
+bool grave_crowded(uid_t uid);
+/* Now and then: starts threads that could not be started when they were needed, and forgets users
+ * of whom nothing waits. */
+void grave_tend(void);
 
 #endif

@@ -262,14 +262,14 @@ static bool session_allowed(const struct sessions *s, const struct session_user 
     return u->uid == 0 || u->sessions < most;
 }
 
-static void session_turn_away(int fd, const char *text)
+static void session_turn_away(int fd, uid_t uid, const char *text)
 {
     struct protocol_reply a = {.type = PROTOCOL_BYE, .status = -EUSERS};
     struct session x = {.fd = fd};
 
     snprintf(a.text, sizeof a.text, "%s", text);
     session_say(&x, &a, NULL, 0, -1);
-    grave_bury(fd);
+    grave_bury(fd, uid);
 }
 
 static void session_welcome(struct sessions *s, int fd)
@@ -284,17 +284,23 @@ static void session_welcome(struct sessions *s, int fd)
         if (s->all[i].state == SESSION_FREE)
             x = &s->all[i];
     }
-    if (x == NULL || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
-        session_turn_away(fd, "sluiced serves as many clients as it can: raise max_sessions");
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || x == NULL) {
+        session_turn_away(fd, who.uid,
+                          "sluiced serves as many clients as it can: raise max_sessions");
+        return;
+    }
+    if (grave_crowded(who.uid)) {
+        session_turn_away(
+            fd, who.uid, "descriptors that this user sent do not close: end whoever holds them up");
         return;
     }
     u = session_user_get(s, who.uid);
     if (!session_allowed(s, u)) {
-        session_turn_away(fd, "this user has three quarters of all sessions: close some");
+        session_turn_away(fd, who.uid, "this user has three quarters of all sessions: close some");
         return;
     }
     if (sessions_watch(s, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, x->slot) < 0) {
-        session_turn_away(fd, "sluiced cannot watch another socket");
+        session_turn_away(fd, who.uid, "sluiced cannot watch another socket");
         return;
     }
     u->sessions++;
@@ -307,19 +313,6 @@ static void session_welcome(struct sessions *s, int fd)
                           .wake_fd = -1,
                           .user = u,
                           .memory.fd = -1};
-}
-
-/* Nobody new while too much of former clients is still to be closed. */
-static void sessions_gate(struct sessions *s)
-{
-    struct epoll_event e = {.data.u32 = SESSION_NONE};
-    bool shut = grave_crowded();
-
-    if (shut == s->gate_shut || s->stopping)
-        return;
-    s->gate_shut = shut;
-    e.events = shut ? 0 : EPOLLIN;
-    epoll_ctl(s->epoll_fd, EPOLL_CTL_MOD, s->listen_fd, &e);
 }
 
 static void sessions_accept(struct sessions *s)
@@ -353,6 +346,7 @@ void session_end(struct sessions *s, struct session *x, enum wire_end end, int s
 /* Nothing of it is at the workers any more. */
 static void session_free(struct sessions *s, struct session *x)
 {
+    uid_t uid = x->uid;
     uint32_t i;
     int fd;
 
@@ -373,7 +367,7 @@ static void session_free(struct sessions *s, struct session *x)
     fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
     epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    grave_bury(fd); /* last: who waits for this finds everything returned */
+    grave_bury(fd, uid); /* last: who waits for this finds everything returned */
 }
 
 /* Ends what was asked to end, as far as possible now. */
@@ -475,7 +469,7 @@ void sessions_poll(struct sessions *s)
         else
             s->all[events[i].data.u32].readable = true;
     }
-    sessions_gate(s);
+    grave_tend();
     sessions_hear(s);
     s->slice = SESSION_SLICE;
     for (k = 0; k < s->cfg.max_sessions; k++) {

@@ -174,7 +174,7 @@ static void session_ask_session(struct sessions *s, struct session *x,
         p->len_bytes != protocol_layout_for(p->channels, p->sq_entries, p->cq_entries, p->handles)
                             .total_bytes) {
         if (fd >= 0)
-            grave_bury(fd);
+            grave_bury(fd, x->uid);
         session_reply(x, q->type, -EINVAL, "the session's sizes are not within the limits");
         return;
     }
@@ -345,12 +345,13 @@ static const struct session_request {
     [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
 };
 
-/* Reads one request, and what follows it: 1, 0 if there is none, or -1 if nobody is there. */
+/* Reads one request, and what follows it: 1, 0 if there is none, or -1 if nobody is there. *fds is
+ * how many descriptors came with it, *fd the first of them; the others are closed. */
 static int session_read(struct sessions *s, struct session *x, struct protocol_request *q,
-                        ssize_t *len, int *fd)
+                        ssize_t *len, int *fd, uint32_t *fds)
 {
     union {
-        /* As many as the kernel passes: what does not fit is closed within recvmsg(). */
+        /* As many as the kernel passes: what does not fit is closed within recvmsg(), here. */
         char bytes[CMSG_SPACE(253 * sizeof(int))];
         struct cmsghdr align;
     } control;
@@ -364,6 +365,7 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
 
     memset(q, 0, sizeof *q);
     *fd = -1;
+    *fds = 0;
     *len = recvmsg(x->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (*len < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -376,10 +378,10 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
             int one;
 
             memcpy(&one, CMSG_DATA(h) + i * sizeof one, sizeof one);
-            if (*fd < 0)
+            if ((*fds)++ == 0)
                 *fd = one;
             else
-                grave_bury(one);
+                grave_bury(one, x->uid);
         }
     }
     return *len > 0 ? 1 : -1;
@@ -393,9 +395,23 @@ static bool request_whole(const struct protocol_request *q, ssize_t len)
     return more <= PROTOCOL_COMMAND_MAX && len == (ssize_t)(sizeof *q + more);
 }
 
-static void session_dispatch(struct sessions *s, struct session *x,
-                             const struct protocol_request *q, ssize_t len, int fd)
+/* Why descriptors that came with a request end the session; NULL: they do not. */
+static const char *descriptors_fault(const struct session *x, const struct session_request *r,
+                                     uint32_t fds)
 {
+    if (fds == 0)
+        return NULL;
+    if (fds > 1 || r == NULL || !r->takes_fd)
+        return "protocol error: descriptors that nobody asked for";
+    if (grave_crowded(x->uid))
+        return "descriptors that this user sent do not close: end whoever holds them up";
+    return NULL;
+}
+
+static void session_dispatch(struct sessions *s, struct session *x,
+                             const struct protocol_request *q, ssize_t len, int fd, uint32_t fds)
+{
+    const char *fault;
     const struct session_request *r = NULL;
     char text[SESSION_TEXT_MAX] = "protocol error: that is not libsluice";
     bool sane = q->magic == PROTOCOL_MAGIC && request_whole(q, len);
@@ -407,11 +423,14 @@ static void session_dispatch(struct sessions *s, struct session *x,
         snprintf(text, sizeof text,
                  "sluiced speaks version %u, the client %u: install the same release",
                  PROTOCOL_VERSION, q->version);
-    if (fd >= 0 && (r == NULL || !r->takes_fd || (r->needs_open && x->state != SESSION_OPEN))) {
-        grave_bury(fd);
+    fault = descriptors_fault(x, r, fds);
+    if (fd >= 0 && (r == NULL || fault != NULL || (r->needs_open && x->state != SESSION_OPEN))) {
+        grave_bury(fd, x->uid);
         fd = -1;
     }
-    if (r == NULL)
+    if (r != NULL && fault != NULL)
+        session_end(s, x, WIRE_END_ABORT, -EPROTO, fault);
+    else if (r == NULL)
         session_end(s, x, WIRE_END_ABORT, -EPROTO, text);
     else if (r->needs_open && x->state != SESSION_OPEN)
         session_reply(x, q->type, -EINVAL, "that needs a session: send its memory first");
@@ -433,14 +452,15 @@ void session_serve(struct sessions *s, struct session *x)
     for (n = 0; n < SESSION_REQUESTS && x->readable && x->pending.type == 0 && !x->end_asked; n++) {
         struct protocol_request q;
         ssize_t len;
-        int fd, r = session_read(s, x, &q, &len, &fd);
+        uint32_t fds;
+        int fd, r = session_read(s, x, &q, &len, &fd, &fds);
 
         if (r == 0)
             x->readable = false;
         else if (r < 0)
             session_end(s, x, WIRE_END_ABORT, 0, NULL);
         else
-            session_dispatch(s, x, &q, len, fd);
+            session_dispatch(s, x, &q, len, fd, fds);
         session_go(s, x);
     }
     if (x->hung_up)

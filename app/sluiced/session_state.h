@@ -99,7 +99,6 @@ struct sessions {
     int listen_fd, epoll_fd;
     uint32_t depth, handles;
     bool stopping;
-    bool gate_shut; /* no new clients are taken */
     enum wire_end stop_end;
     uint64_t used_bytes;                 /* of all users */
     uint64_t slice;                      /* bytes that may still be faulted in by this call */

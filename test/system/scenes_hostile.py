@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A client that lies in its rings, at a daemon under AddressSanitizer that serves another one."""
 import os
+import pwd
 import re
+import subprocess
+import sys
 
 from harness import LabError, Skip, perf, scenario
 from lab.pair import ADDR_A, memif_pair
@@ -40,6 +43,72 @@ def hostile(lab, context):
     for daemon in (a, b):
         daemon.stop()
         report(daemon, seed)
+
+
+# Sends sockets that linger on data which nobody reads, as many as a message takes.
+LINGERING = r"""
+import os, socket, struct, sys
+path, uid, gid, messages, each = sys.argv[1], *map(int, sys.argv[2:])
+os.setgroups([])
+os.setgid(gid)
+os.setuid(uid)
+sink = socket.socket()
+sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+sink.bind(("127.0.0.1", 0))
+sink.listen(1024)
+def lingering():
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    s.connect(sink.getsockname())
+    s.setblocking(False)
+    try:
+        while True:
+            s.send(bytes(65536))
+    except BlockingIOError:
+        pass
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+    return s
+sent = 0
+for i in range(messages):
+    sockets = [lingering() for _ in range(each)]
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.settimeout(5)
+    try:
+        client.connect(path)
+        socket.send_fds(client, [b"x"], [s.fileno() for s in sockets])
+        sent += each
+    except OSError as e:
+        print("refused:", e, flush=True)
+    client.close()
+    for s in sockets:
+        s.close()
+print("sent", sent, flush=True)
+sys.stdin.read()
+"""
+
+
+@scenario("hostile descriptors: another user's sockets that linger hold up no session", memory_gb=2)
+def descriptors(lab, context):
+    a, b = memif_pair(lab, context.build)
+    nobody = pwd.getpwnam("nobody")
+    os.chown(b.socket, -1, nobody.pw_gid)
+    os.chmod(os.path.dirname(b.socket), 0o711)
+    attacker = subprocess.Popen([sys.executable, "-c", LINGERING, b.socket, str(nobody.pw_uid),
+                                 str(nobody.pw_gid), "20", "50"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        line = attacker.stdout.readline()
+        if line.strip() != "sent 1000":
+            raise LabError(f"the hostile client: {line}")
+        for i in range(3):  # each is a new session at both
+            result = perf(a, b, ADDR_A, "-t", "1", "--bidir", "--memory", "4M", name=f"honest{i}")
+            if result["tx"]["bytes"] == 0 or result["rx"]["bytes"] == 0:
+                raise LabError(f"the honest client moved nothing: {result}")
+    finally:
+        attacker.stdin.close()
+        attacker.wait(10)
+    for daemon in (a, b):
+        daemon.stop()
 
 
 def report(daemon, seed):

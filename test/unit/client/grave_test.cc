@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <vector>
 
 #include "unit/client/fixture.h"
 #include "unit/client/raw_client.h"
@@ -18,13 +19,17 @@ class GraveTest : public DaemonTest
 };
 
 // A TCP socket with unsent data, which close() lingers on.
-int lingering(int *keep)
+int lingering(int *keep, int buffer_bytes = 0)
 {
     int l = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in a = {};
     socklen_t n = sizeof a;
     a.sin_family = AF_INET;
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (buffer_bytes > 0) {
+        setsockopt(l, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+        setsockopt(c, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    }
     bind(l, (struct sockaddr *)&a, sizeof a);
     listen(l, 1);
     getsockname(l, (struct sockaddr *)&a, &n);
@@ -34,7 +39,7 @@ int lingering(int *keep)
     std::string junk(65536, 'x');
     while (send(c, junk.data(), junk.size(), MSG_NOSIGNAL) > 0)
         ;
-    struct linger x = {1, 4};
+    struct linger x = {1, buffer_bytes > 0 ? 60 : 4};
     setsockopt(c, SOL_SOCKET, SO_LINGER, &x, sizeof x);
     return c;
 }
@@ -81,6 +86,37 @@ TEST_F(GraveTest, UnreadMessage)
 {
     start();
     check(path, 0, false);
+}
+
+// More of them than threads could wait for, as many as a message takes: their user holds up only
+// itself, and new clients are served.
+TEST_F(GraveTest, HundredsOfDescriptors)
+{
+    const struct linger none = {};
+    std::vector<int> held;
+
+    start();
+    for (int i = 0; i < 100; i++) {
+        RawClient bad;
+        int fds[4], keep;
+
+        ASSERT_TRUE(bad.connect(path));
+        for (int &fd : fds) {
+            fd = lingering(&keep, 4096);
+            held.push_back(keep);
+        }
+        bool sent = bad.send("x", 1, fds, 4);
+        for (int fd : fds) {
+            if (!sent) // it is the last, and this test's own
+                setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+            close(fd);
+        }
+    }
+    RawClient good;
+    ASSERT_TRUE(good.connect(path));
+    EXPECT_EQ(good.ask(PROTOCOL_HELLO).status, 0) << "the other client waited";
+    for (int fd : held)
+        close(fd);
 }
 
 } // namespace
