@@ -90,6 +90,10 @@ struct config_lcores {
     uint32_t id[CONFIG_LCORES_MAX];
 };
 
+struct config_range {
+    uint32_t first, last; /* first <= last */
+};
+
 struct config_mac {
     bool set;
     uint8_t b[6];
@@ -106,6 +110,7 @@ struct config_port {
     uint32_t mtu_bytes;
     uint32_t vlan; /* 1-4094, or 0: untagged */
     uint32_t udp_port;
+    struct config_range source_ports; /* UDP, that connections are opened from */
     uint32_t workers;
     uint32_t queue_size; /* descriptors a queue and direction */
     struct config_lcores lcores;

@@ -25,6 +25,7 @@ enum config_kind {
     CONFIG_ADDR4, /* struct addr */
     CONFIG_ADDR6,
     CONFIG_LCORES, /* struct config_lcores */
+    CONFIG_RANGE,  /* struct config_range */
 };
 
 struct config_key {

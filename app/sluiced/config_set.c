@@ -208,6 +208,29 @@ static int set_lcores(const struct set *s, struct config_lcores *out)
     }
 }
 
+static int set_range(const struct set *s, struct config_range *out)
+{
+    char text[CONFIG_VALUE_MAX];
+    uint64_t first, last;
+    char *dash;
+
+    snprintf(text, sizeof text, "%s", s->text);
+    dash = strchr(text, '-');
+    if (dash != NULL)
+        *dash = '\0';
+    if (value_number(text, &first) != NULL ||
+        value_number(dash != NULL ? dash + 1 : text, &last) != NULL)
+        return set_error(s, "it is not a range of numbers", "FIRST-LAST");
+    if (first > last)
+        return set_error(s, "a range that runs backwards", "FIRST-LAST");
+    if (first < s->key->min)
+        return set_limit_error(s, true);
+    if (last > s->key->max)
+        return set_limit_error(s, false);
+    *out = (struct config_range){(uint32_t)first, (uint32_t)last};
+    return 0;
+}
+
 static int set_text(const struct set *s, char *out)
 {
     char cause[64];
@@ -254,6 +277,8 @@ int config_key_set(const struct config_key *key, const char *text, void *base, c
         return set_addr(&s, text, key->kind == CONFIG_ADDR4, field);
     case CONFIG_LCORES:
         return set_lcores(&s, field);
+    case CONFIG_RANGE:
+        return set_range(&s, field);
     }
     return -EINVAL;
 }

@@ -101,14 +101,17 @@ static void lane_give_foreign(struct lane *l)
 {
     struct rte_mbuf *m[PORT_BURST];
     uint8_t worker[PORT_BURST];
-    uint16_t i, n = host_foreign(l->host, m, worker, PORT_BURST);
+    uint16_t i, n;
 
-    for (i = 0; i < n; i++) {
-        if (worker[i] == HOST_WORKER_ALL)
-            foreign_copy(l, m[i]);
-        else
-            foreign_put(l, m[i], worker[i]);
-    }
+    do {
+        n = host_foreign(l->host, m, worker, PORT_BURST);
+        for (i = 0; i < n; i++) {
+            if (worker[i] == HOST_WORKER_ALL)
+                foreign_copy(l, m[i]);
+            else
+                foreign_put(l, m[i], worker[i]);
+        }
+    } while (n == PORT_BURST);
 }
 
 /* The kernel has what comes from other workers already. */
@@ -150,8 +153,10 @@ static uint32_t lane_exchange_foreign(struct lane *l, uint64_t now)
 {
     if (l->workers == 1)
         return 0;
-    lane_give_foreign(l);
-    return lane_take_foreign(l, now);
+    uint32_t did = lane_take_foreign(l, now);
+
+    lane_give_foreign(l); /* behind it, for a FIRST may be handed on */
+    return did;
 }
 
 /* ---- sending ----------------------------------------------------------------------------- */

@@ -29,19 +29,6 @@ __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p
     return -EIO;
 }
 
-/* Receive-side scaling over addresses and UDP ports, as far as the device has it. */
-static void conf_rss(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info)
-{
-    uint64_t want = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |
-                    RTE_ETH_RSS_NONFRAG_IPV6_UDP;
-
-    want &= info->flow_type_rss_offloads;
-    if (want == 0)
-        return;
-    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-    conf->rx_adv_conf.rss_conf.rss_hf = want;
-}
-
 /* The device as it is to be, with receive interrupts if they are wanted and it takes that. */
 static int port_configure_device(struct port *p, const struct rte_eth_dev_info *info)
 {
@@ -58,8 +45,7 @@ static int port_configure_device(struct port *p, const struct rte_eth_dev_info *
      * their default. */
     if (p->cfg->mtu_bytes <= info->max_mtu && p->cfg->mtu_bytes + overhead <= info->max_rx_pktlen)
         conf.rxmode.mtu = p->cfg->mtu_bytes;
-    if (p->queues > 1)
-        conf_rss(&conf, info);
+    port_rss_want(p, info, &conf);
     p->scaled = conf.rxmode.mq_mode == RTE_ETH_MQ_RX_RSS;
     conf.intr_conf.rxq = p->interrupts;
     rc = rte_eth_dev_configure(p->id, p->queues, p->queues, &conf);
@@ -242,6 +228,7 @@ int port_start(struct port *p, char *err, size_t err_len)
         say("port %s: waits for its memif server", p->cfg->name);
     if (p->started)
         port_steer(p);
+    port_rss_ask(p);
     return port_let_go(p, err, err_len);
 }
 

@@ -68,6 +68,7 @@ struct port {
     bool attach;       /* payload is attached, not copied */
     bool dma;          /* what is attached must be mapped for the device first */
     bool done_cleanup; /* rte_eth_tx_done_cleanup() works */
+    struct host_rss rss;
     struct port_pools pools[HOST_WORKERS_MAX];
 };
 
@@ -110,6 +111,12 @@ void port_unsteer(struct port *p);
 
 /* port_find.c: p->id, of a port that exists or is made from cfg->vdev. */
 int port_find(struct port *p, char *err, size_t err_len);
+
+/* port_rss.c: what the port is asked for when it is configured, and, once it is started, how it
+ * chooses queues, into p->rss. */
+void port_rss_want(const struct port *p, const struct rte_eth_dev_info *info,
+                   struct rte_eth_conf *conf);
+void port_rss_ask(struct port *p);
 
 /* port_mtu.c: makes frames of cfg->mtu_bytes pass, or says why they cannot. */
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,

@@ -44,6 +44,9 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     h->vlan = cfg->vlan != 0 ? (uint16_t)cfg->vlan : FRAME_VLAN_NONE;
     h->mtu = (uint16_t)cfg->mtu_bytes;
     h->udp_port = (uint16_t)cfg->udp_port;
+    h->source_first = (uint16_t)cfg->source_ports.first;
+    h->source_last = (uint16_t)cfg->source_ports.last;
+    h->rss = &p->rss;
     h->worker = (uint8_t)queue;
     h->workers = (uint8_t)p->queues;
     h->hz = d->hz;
@@ -221,6 +224,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
         rc = lane_join(&d->lanes[first], p->queues, err, err_len);
     if (rc != 0)
         return rc;
+    host_join(&d->hosts[first], p->queues);
     d->controls[index] =
         host_control_create(&d->hosts[first], p->queues, clock_now(), err, err_len);
     if (d->controls[index] == NULL)

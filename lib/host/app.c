@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "host/source.h"
 #include "host/station.h"
 
 #define LINGER_LOOKS 8u /* two cache lines each: less than a microsecond a poll */
@@ -18,7 +19,8 @@ int host_listen(struct host *h, uint16_t service)
 
     if (s == NULL)
         return -ENOSPC;
-    *s = (struct host_service){service, NONE, NONE, 0};
+    s->head = s->tail = NONE;
+    counter_set(&s->number, service);
     return 0;
 }
 
@@ -34,7 +36,7 @@ void host_unlisten(struct host *h, uint16_t service)
         table_service_remove(h, c);
         conn_over(h, c, -ECANCELED, WIRE_END_ABORT, false);
     }
-    s->number = 0;
+    counter_set(&s->number, 0);
 }
 
 /* Which of our addresses talks to the peer; -1 if none of its family. */
@@ -74,9 +76,9 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
         .vlan = h->cfg.vlan,
         .src = h->cfg.address[family],
         .dst = op->peer,
-        .sport = h->cfg.udp_port,
         .dport = op->peer_port != 0 ? op->peer_port : WIRE_UDP_PORT,
     };
+    source_choose(h, &c->route);
     conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,
                op->first_burst_bytes != 0 ? op->first_burst_bytes : h->cfg.first_burst_bytes);
     conn_publish(c);
@@ -107,7 +109,7 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
     else
         h->conns[s->tail].service_next = c->index;
     s->tail = c->index;
-    s->waiting++;
+    counter_add(&s->waiting, 1);
     return c->index;
 }
 

@@ -71,6 +71,8 @@ static const char *config_fault(const struct host_config *cfg)
         return "workers must be 1 to 32";
     if (cfg->hz == 0 || cfg->silence_ms == 0 || cfg->repeat_us == 0 || cfg->udp_port == 0)
         return "hz, silence, repeat and udp_port must not be 0";
+    if (cfg->source_first > cfg->source_last)
+        return "source_first must not be beyond source_last";
     if (cfg->head_pool == NULL || (cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool) == NULL)
         return "mbuf pools are missing";
     if (cfg->tx_lead_ns > LEAD_MAX_NS || (cfg->tx_lead_ns > 0 && cfg->tx_time_flag == 0))
@@ -173,6 +175,9 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     secret_init(&h->random, cfg->seed, cfg->worker);
     secret_init(&h->cookies, ~cfg->seed, cfg->worker);
+    if (cfg->source_first != 0) /* not known to a stranger, nor the same after a restart */
+        h->source_next =
+            (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);

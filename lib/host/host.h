@@ -31,6 +31,7 @@
 
 #include "base/spread.h"
 #include "control/occupancy.h"
+#include "host/rss.h"
 #include "pace/contract.h"
 #include "wire/addr.h"
 #include "wire/packet.h"
@@ -65,8 +66,11 @@ struct host_config {
     uint16_t vlan;          /* 1-4094, or FRAME_VLAN_NONE */
     uint16_t mtu;           /* bytes of an IP packet */
     uint16_t udp_port;
-    uint8_t worker, workers; /* which of how many hosts of this port this is */
-    uint64_t hz;             /* of `now` */
+    uint16_t source_first, source_last; /* UDP ports that connections are opened from:
+                                           host/source.h. 0: udp_port */
+    const struct host_rss *rss;         /* of the port, and its; NULL: not known */
+    uint8_t worker, workers;            /* which of how many hosts of this port this is */
+    uint64_t hz;                        /* of `now` */
     uint64_t seed;           /* for keys: from the kernel's entropy in app/, fixed in lib/sim */
     uint32_t conns;          /* connections, 1 .. 2^20 */
     uint32_t depth;          /* requests outstanding per connection and direction, power of 2 */
@@ -122,6 +126,10 @@ void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now
 uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now);
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
 uint64_t host_next(const struct host *h, uint64_t now);
+
+/* The n hosts of one port, each worker's at its number, learn of each other before they run: a
+ * FIRST finds the worker that has a connection waiting. They are destroyed together. */
+void host_join(struct host *const *hosts, uint32_t n);
 
 /* Packets that belong to another worker of the same port: up to max are taken out, worker[i] says
  * whose (HOST_WORKER_ALL: everybody else's, a neighbour's answer). The caller owns them. */

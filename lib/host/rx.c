@@ -7,6 +7,7 @@
 
 #include <rte_prefetch.h>
 
+#include "host/source.h"
 #include "host/station.h"
 #include "vt/place.h"
 
@@ -149,7 +150,7 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
         return NULL;
     }
     if (c->state == HOST_WAITING || !addr_equal(&c->peer, &f->src) || c->route.dport != f->sport ||
-        !addr_equal(&c->route.src, &f->dst)) {
+        c->route.sport != f->dport || !addr_equal(&c->route.src, &f->dst)) {
         host_count(h, COUNT_drop_address);
         return NULL;
     }
@@ -171,8 +172,9 @@ static bool sum_right(const struct host *h, const struct rte_mbuf *m, const stru
             frame_udp_sum_ok(p, f, frame_sum(p + f->payload_off, f->payload_len)));
 }
 
-/* CNTL, RCNTL and FIRST: small, verified before anything is believed. */
-static void state_take(struct host *h, const struct rte_mbuf *m, const struct frame *f,
+/* CNTL, RCNTL and FIRST: small, verified before anything is believed. True if the mbuf was taken
+ * over. */
+static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                        const struct wire_header *w)
 {
     const uint8_t *p = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
@@ -192,20 +194,24 @@ static void state_take(struct host *h, const struct rte_mbuf *m, const struct fr
         v = wire_parse_rcntl(p, f->payload_len, &u.rcntl);
     if (v != WIRE_OK) {
         verdict_count(h, v);
-        return;
+        return false;
     }
     if (!sum_right(h, m, f)) {
         host_count(h, COUNT_drop_sum);
-        return;
+        return false;
     }
     if (w->type == WIRE_FIRST) {
         host_count(h, COUNT_rx_first);
+        uint8_t worker = handover_first(h, f, &u.first);
+
+        if (worker != h->cfg.worker)
+            return foreign_keep(h, m, worker);
         first_take(h, f, &u.first);
-        return;
+        return false;
     }
     c = conn_find(h, f, w);
     if (c == NULL)
-        return;
+        return false;
     if (w->type == WIRE_CNTL) {
         host_count(h, COUNT_rx_cntl);
         c->route.dst_mac = f->src_mac;
@@ -215,6 +221,7 @@ static void state_take(struct host *h, const struct rte_mbuf *m, const struct fr
         host_count(h, COUNT_rx_rcntl);
         rcntl_take(h, c, &u.rcntl);
     }
+    return false;
 }
 
 /* True if the mbuf was taken over. */
@@ -225,22 +232,24 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
     struct wire_header w;
     enum wire_verdict v = wire_parse_header(p, head, &w);
 
+    if (f->dport != h->cfg.udp_port && (v != WIRE_OK || !source_takes(h, f, &w)))
+        return other_take(h, m, f, COUNT_drop_port);
     if (v != WIRE_OK) {
         verdict_count(h, v);
         return false;
     }
-    if (!h->given && !(w.flags & WIRE_EARLY) && table_key_worker(w.key) != h->cfg.worker &&
-        table_key_worker(w.key) < h->cfg.workers)
-        return foreign_keep(h, m, table_key_worker(w.key));
+    uint8_t worker = handover_worker(h, f, &w);
+
+    if (worker != h->cfg.worker)
+        return foreign_keep(h, m, worker);
     if (f->udp_sum == 0 && h->cfg.rx_sum != HOST_SUM_NONE && !h->cfg.rx_unsummed) {
         host_count(h, COUNT_drop_no_sum);
         return false;
     }
     if (w.type != WIRE_DATA) {
         if (head == f->payload_len || rte_pktmbuf_linearize(m) == 0)
-            state_take(h, m, f, &w);
-        else
-            host_count(h, COUNT_drop_short);
+            return state_take(h, m, f, &w);
+        host_count(h, COUNT_drop_short);
         return false;
     }
     if ((w.flags & WIRE_EARLY) && h->cfg.early == 0) {
@@ -318,8 +327,6 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         return other_take(h, m, &f, COUNT_drop_source);
     if (!is_ours(h, &f.dst))
         return other_take(h, m, &f, COUNT_drop_not_ours);
-    if (f.dport != h->cfg.udp_port)
-        return other_take(h, m, &f, COUNT_drop_port);
     return packet_take(h, m, &f);
 }
 

@@ -16,6 +16,7 @@
 #include "base/counter.h"
 #include "base/rng.h"
 #include "host/conn.h"
+#include "host/handover.h"
 #include "host/host.h"
 #include "host/neighbor.h"
 #include "host/trace.h"
@@ -100,9 +101,9 @@ enum grant_reason {
 };
 
 struct host_service {
-    uint16_t number;     /* 0: free */
+    uint64_t number;     /* 0: free; other workers read this, by base/counter.h */
     uint32_t head, tail; /* waiting connections, first come first served */
-    uint32_t waiting;
+    uint64_t waiting;    /* the same */
 };
 
 struct conn_list {
@@ -114,6 +115,7 @@ struct host {
     struct clock clock;
     struct secret random;  /* keys and first request numbers */
     struct secret cookies; /* keyed only */
+    uint32_t source_next;  /* of the source ports, which is next */
     uint32_t on_trial;     /* accepted connections whose peer has yet to show our key */
     uint64_t now;
     uint64_t now_ns, now_ns_of; /* host_now_ns(): the newest answer, and to which now */
@@ -134,6 +136,8 @@ struct host {
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
+    struct host *workers[HOST_WORKERS_MAX]; /* of the port, ours too; NULL: not joined */
+    struct handover handovers[HANDOVER_SETS][HANDOVER_WAYS];
     bool given; /* what is being received was handed over by another worker */
     struct rte_mbuf *exceptions[HOST_EXCEPTIONS_MAX];
     uint32_t exception_count;

@@ -135,5 +135,5 @@ void table_service_remove(struct host *h, struct conn *c)
     if (s->tail == c->index)
         s->tail = before;
     c->service_next = NONE;
-    s->waiting--;
+    counter_set(&s->waiting, s->waiting - 1);
 }

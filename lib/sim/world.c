@@ -81,16 +81,18 @@ static void trouble_schedule(struct world *w, uint32_t i, enum world_trouble t)
                  w->now + port_trouble_wait(&w->port[i], t));
 }
 
-/* Control for all hosts of a port, of which `first` is the first. False with a message in err. */
+/* The hosts of a port know each other, and control has them all; the first one of them is `first`
+ * is the first. False with a message in err. */
 static bool control_build(struct world *w, uint32_t first, char *err, size_t err_len)
 {
     struct port *p = &w->port[first];
     struct host *hosts[HOST_WORKERS_MAX];
 
-    if (w->cfg.control_ns == 0)
-        return true;
     for (uint32_t q = 0; q < p->queues; q++)
         hosts[q] = w->port[first + q].host;
+    host_join(hosts, p->queues);
+    if (w->cfg.control_ns == 0)
+        return true;
     host_control_destroy(p->control);
     p->control = host_control_create(hosts, p->queues, w->now, err, err_len);
     schedule_set(&w->schedule, EVENT_CONTROL + first, w->now + w->cfg.control_ns);
@@ -498,12 +500,12 @@ static void foreign_exchange(struct world *w, uint32_t i)
 
     if (w->port[p->first].queues == 1)
         return;
-    while ((n = host_foreign(p->host, m, worker, PORT_BURST)) > 0)
-        for (uint16_t k = 0; k < n; k++)
-            foreign_put(w, i, m[k], worker[k]);
     n = port_take_given(p, m, PORT_BURST);
     if (n > 0)
         host_rx_given(p->host, m, n, w->now);
+    while ((n = host_foreign(p->host, m, worker, PORT_BURST)) > 0)
+        for (uint16_t k = 0; k < n; k++)
+            foreign_put(w, i, m[k], worker[k]);
 }
 
 static void host_poll(struct world *w, uint32_t i)

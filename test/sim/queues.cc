@@ -98,23 +98,32 @@ Queues::~Queues()
     world_destroy(w);
 }
 
-// Each worker hears who has the other side's address, as if another worker had told it.
+// Each worker asks for the other side's address, for a connection that is given up at once, and
+// gets the answer as if another worker had handed it over. No frame of this is on the wire.
 void Queues::introduce(uint32_t side)
 {
     rte_ether_addr own = mac_of(side), other = mac_of(1 - side);
     addr target = address(opt.ipv6, 1 - side), to = address(opt.ipv6, side);
+    struct host_connect op = {};
 
+    op.peer = target;
+    op.service = kService;
+    op.owner = kNobody;
     for (uint32_t k = 0; k < opt.workers; k++) {
         uint8_t bytes[NEIGH_FRAME_MAX];
-        uint16_t len = neigh_put_request(bytes, &other, &target, &to, FRAME_VLAN_NONE);
-        rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire), *answer;
+        uint16_t len = neigh_put_reply(bytes, &other, &target, &own, &to, FRAME_VLAN_NONE);
+        rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire), *out;
+        int64_t conn = host_connect(h(side, k), &op, world_now(w));
+        auto drain = [&] {
+            while (host_tx(h(side, k), &out, 1, world_now(w)) == 1)
+                rte_pktmbuf_free(out);
+        };
 
-        // asked by it, the worker learns the asker's address
-        std::memcpy(bytes, &own, sizeof own);
+        drain();
         std::memcpy(rte_pktmbuf_append(m, len), bytes, len);
         host_rx_given(h(side, k), &m, 1, world_now(w));
-        while (host_tx(h(side, k), &answer, 1, world_now(w)) == 1)
-            rte_pktmbuf_free(answer);
+        host_close(h(side, k), static_cast<uint32_t>(conn), WIRE_END_ABORT, world_now(w));
+        drain();
     }
 }
 
@@ -162,6 +171,8 @@ void Queues::app(void *ctx, uint32_t, host *h, uint64_t)
 
     while ((n = host_completions(h, c, 16)) > 0)
         for (uint32_t k = 0; k < n; k++) {
+            if (c[k].owner == kNobody)
+                continue;
             Conn &conn = *q->conns.at(c[k].owner);
 
             if (c[k].op == HOST_CONNECT || c[k].op == HOST_ACCEPT)

@@ -30,6 +30,7 @@ class Queues
 {
   public:
     static constexpr uint16_t kService = 7;
+    static constexpr uint64_t kNobody = UINT64_MAX; // owner of what is not in conns
 
     struct Conn {
         uint32_t side, worker, number;
@@ -55,7 +56,7 @@ class Queues
     uint64_t counter(uint32_t side, const char *name) const;
     // Both directions of all connections are over: how many, by the worker of this side.
     std::vector<uint32_t> done(uint32_t side) const;
-    // The connections of the other side that received what c sent.
+    // Drops and hand-overs of all workers.
     std::string counters() const;
 
     std::vector<std::unique_ptr<Conn>> conns;

@@ -2,6 +2,9 @@
 // Ports with several queues: which worker gets what, and how the others get what is theirs.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <string>
+
 #include "queues.hh"
 
 namespace
@@ -14,6 +17,108 @@ uint32_t sum(const std::vector<uint32_t> &v)
     for (uint32_t i : v)
         n += i;
     return n;
+}
+
+// As app/ asks a port for it.
+host_rss known(const rss &r)
+{
+    host_rss k = {};
+
+    std::memcpy(k.key, r.key, sizeof r.key);
+    k.udp4 = r.udp4;
+    k.udp6 = r.udp6;
+    k.reta_size = r.reta_size;
+    std::memcpy(k.reta, r.reta, sizeof r.reta);
+    return k;
+}
+
+class Spread : public testing::TestWithParam<bool>
+{
+  protected:
+    Spread() : ipv6(GetParam())
+    {
+        rss r;
+
+        rss_init(&r, 4);
+        scaling = known(r);
+        o.ipv6 = ipv6;
+        o.config = [this](host_config *c) {
+            c->rss = &scaling;
+            c->source_first = 61440;
+            c->source_last = 65535;
+        };
+    }
+
+    bool ipv6;
+    host_rss scaling;
+    QueuesOptions o;
+};
+
+// 64 connections between one pair of hosts, 16 opened by each of four workers, while applications
+// accept on all of the other side: all work, both ways, spread over all workers of both sides, and
+// no frame comes to a worker that has to hand it over.
+TEST_P(Spread, SixtyFourConnectionsOverFourWorkers)
+{
+    Queues q(o);
+
+    for (uint32_t i = 0; i < 256; i++)
+        q.accept(i % 4, 20000);
+    for (uint32_t i = 0; i < 64; i++) {
+        q.connect(i % 4, 20000);
+        q.run([] { return false; }, 1000000); // one after the other
+    }
+    EXPECT_TRUE(q.run([&] { return sum(q.done(0)) == 64 && sum(q.done(1)) == 64; }))
+        << q.counters();
+    for (uint32_t side = 0; side < 2; side++) {
+        EXPECT_EQ(q.counter(side, "rx_foreign"), 0u) << q.counters();
+        for (uint32_t n : q.done(side)) {
+            EXPECT_GE(n, 12u) << "side " << side;
+            EXPECT_LE(n, 20u) << "side " << side;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Spread, testing::Bool(),
+                         [](const testing::TestParamInfo<bool> &i) {
+                             return std::string(i.param ? "IPv6" : "IPv4");
+                         });
+
+// An application that accepts on one worker only is reached by every peer, wherever scaling brings
+// its FIRST: that goes to the worker, with the early data behind it and what is said of the
+// connection until the peer knows its key.
+TEST_P(Spread, OneWorkerAcceptsForAll)
+{
+    Queues q(o);
+
+    for (uint32_t i = 0; i < 64; i++) // so many that no cookie is asked for
+        q.accept(2, 20000);
+    for (uint32_t i = 0; i < 16; i++)
+        q.connect(i % 4, 20000);
+    EXPECT_TRUE(q.run([&] { return sum(q.done(0)) == 16 && sum(q.done(1)) == 16; }, 1000000000))
+        << q.counters();
+    EXPECT_EQ(q.done(1)[2], 16u);
+    EXPECT_EQ(q.counter(0, "rx_foreign"), 0u) << q.counters();
+    EXPECT_EQ(q.counter(1, "drop_no_accept"), 0u) << q.counters();
+    EXPECT_EQ(q.counter(1, "drop_unknown_early"), 0u) << q.counters();
+}
+
+// The same where a FIRST comes twice, since the answer got lost: no second connection is taken.
+TEST_P(Spread, ARepeatedFirstFindsTheSameWorker)
+{
+    uint32_t answers = 0;
+
+    o.fate = [&](uint32_t from, rte_mbuf *, world_fate *f) {
+        if (from != 0 && answers++ < 4)
+            f->copies = 0;
+    };
+    Queues q(o);
+    for (uint32_t k = 0; k < 4; k++)
+        q.accept(k, 1000);
+    for (uint32_t i = 0; i < 4; i++)
+        q.connect(1, 1000);
+    EXPECT_TRUE(q.run([&] { return sum(q.done(0)) == 4 && sum(q.done(1)) == 4; }, 2000000000))
+        << q.counters();
+    EXPECT_EQ(q.counter(1, "conns_accepted"), 4u) << q.counters();
 }
 
 // A port without receive-side scaling, as memif has none: everything comes to the first worker,

@@ -60,6 +60,8 @@ TEST(Config, Defaults)
     EXPECT_EQ(p.mtu_bytes, 1500u);
     EXPECT_EQ(p.vlan, 0u);
     EXPECT_EQ(p.udp_port, 47800u);
+    EXPECT_EQ(p.source_ports.first, 61440u);
+    EXPECT_EQ(p.source_ports.last, 65535u);
     EXPECT_EQ(p.workers, 1u);
     EXPECT_EQ(p.lcores.n, 0u);
     EXPECT_EQ(p.checksum, (uint32_t)CONFIG_SUM_AUTO);
@@ -92,6 +94,7 @@ const char kEveryKey[] = "# a comment\n"
                          "mtu = 9000\n"
                          "vlan = 100\n"
                          "udp_port = 4000\n"
+                         "source_ports = 4000\n"
                          "workers = 4\n"
                          "lcores = 1, 4-6\n"
                          "queue_size = 512\n"
@@ -152,6 +155,8 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.mtu_bytes, 9000u);
     EXPECT_EQ(p.vlan, 100u);
     EXPECT_EQ(p.udp_port, 4000u);
+    EXPECT_EQ(p.source_ports.first, 4000u);
+    EXPECT_EQ(p.source_ports.last, 4000u);
     EXPECT_EQ(p.workers, 4u);
     ASSERT_EQ(p.lcores.n, 4u);
     EXPECT_EQ(p.lcores.id[0], 1u);

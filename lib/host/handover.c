@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "host/handover.h"
+
+#include <string.h>
+
+#include "host/station.h"
+
+static uint64_t key_hash(const struct host *h, const struct conn_early_key *key)
+{
+    uint64_t words[sizeof *key / sizeof(uint64_t)];
+
+    memcpy(words, key, sizeof words);
+    return secret_hash(&h->cookies, words, RTE_DIM(words));
+}
+
+/* NULL: not remembered. */
+static const struct handover *handover_find(const struct host *h, const struct conn_early_key *key)
+{
+    const struct handover *set = h->handovers[key_hash(h, key) % HANDOVER_SETS];
+
+    for (uint32_t i = 0; i < HANDOVER_WAYS; i++)
+        if (set[i].key.key != 0 && memcmp(&set[i].key, key, sizeof *key) == 0)
+            return &set[i];
+    return NULL;
+}
+
+static void handover_remember(struct host *h, const struct conn_early_key *key, uint8_t worker)
+{
+    struct handover *set = h->handovers[key_hash(h, key) % HANDOVER_SETS], *oldest = &set[0];
+
+    for (uint32_t i = 0; i < HANDOVER_WAYS; i++) {
+        if (set[i].key.key != 0 && memcmp(&set[i].key, key, sizeof *key) == 0) {
+            oldest = &set[i];
+            break;
+        }
+        if (set[i].at < oldest->at)
+            oldest = &set[i];
+    }
+    *oldest = (struct handover){*key, h->now, worker};
+}
+
+static bool service_waits(const struct host *h, uint16_t service)
+{
+    for (uint32_t i = 0; i < HOST_SERVICES_MAX; i++)
+        if (counter_get(&h->services[i].number) == service)
+            return counter_get(&h->services[i].waiting) > 0;
+    return false;
+}
+
+/* Another worker with a connection that waits for the service, the same for the same key as long as
+ * the same ones have; our own if there is none. */
+static uint8_t service_elsewhere(const struct host *h, uint16_t service,
+                                 const struct conn_early_key *key)
+{
+    uint32_t start = (uint32_t)(key_hash(h, key) / HANDOVER_SETS % h->cfg.workers);
+
+    for (uint32_t i = 0; i < h->cfg.workers; i++) {
+        const struct host *other = h->workers[(start + i) % h->cfg.workers];
+
+        if (other != NULL && other != h && service_waits(other, service))
+            return other->cfg.worker;
+    }
+    return h->cfg.worker;
+}
+
+uint8_t handover_worker(const struct host *h, const struct frame *f, const struct wire_header *w)
+{
+    const struct handover *e;
+
+    if (h->given || h->cfg.workers == 1 || w->type == WIRE_FIRST)
+        return h->cfg.worker;
+    if (!(w->flags & WIRE_EARLY))
+        return table_key_worker(w->key) < h->cfg.workers ? table_key_worker(w->key) : h->cfg.worker;
+    e = handover_find(h, &(struct conn_early_key){f->src, w->key, f->sport});
+    return e != NULL ? e->worker : h->cfg.worker;
+}
+
+uint8_t handover_first(struct host *h, const struct frame *f, const struct wire_first *v)
+{
+    const struct conn_early_key key = {f->src, v->h.key, f->sport};
+    uint8_t worker = h->cfg.worker;
+
+    if (h->cfg.workers == 1 || table_early_find(h, &key) != NULL)
+        return worker;
+    const struct handover *e = handover_find(h, &key);
+
+    if (!h->given && e != NULL && e->worker != worker)
+        return e->worker; /* which may have accepted it, and answers */
+    const struct host_service *s = table_service(h, v->service);
+
+    if (s != NULL && s->head == NONE)
+        worker = service_elsewhere(h, v->service, &key);
+    if (worker != h->cfg.worker || e != NULL)
+        handover_remember(h, &key, worker);
+    return worker;
+}
+
+void host_join(struct host *const *hosts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(hosts[i]->workers, hosts, n * sizeof hosts[0]);
+}
