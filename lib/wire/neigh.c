@@ -78,7 +78,8 @@ struct rte_ether_addr neigh_multicast_mac(const struct addr *a)
     return mac;
 }
 
-static enum neigh_kind arp_parse(const uint8_t *p, uint32_t len, struct neigh *n)
+static enum neigh_kind arp_parse(const uint8_t *p, uint32_t len, const struct frame *f,
+                                 struct neigh *n)
 {
     struct rte_arp_hdr arp;
 
@@ -96,6 +97,8 @@ static enum neigh_kind arp_parse(const uint8_t *p, uint32_t len, struct neigh *n
         return addr_is_host(&n->target) ? NEIGH_REQUEST : NEIGH_NONE;
     case RTE_ARP_OP_REPLY:
         n->target = n->sender;
+        n->solicited = !rte_is_multicast_ether_addr(&f->dst_mac);
+        n->override = true;
         return addr_is_host(&n->sender) ? NEIGH_REPLY : NEIGH_NONE;
     default:
         return NEIGH_NONE;
@@ -138,12 +141,14 @@ static enum neigh_kind nd_solicit_parse(const struct frame *f, const struct neig
 }
 
 /* RFC 4861 7.1.2. */
-static enum neigh_kind nd_advert_parse(const uint8_t *p, const struct frame *f)
+static enum neigh_kind nd_advert_parse(const uint8_t *p, const struct frame *f, struct neigh *n)
 {
     if (!addr_is_host(&f->src))
         return NEIGH_NONE;
     if (addr_is_multicast(&f->dst) && p[ND_FLAGS_OFF] & ND_SOLICITED)
         return NEIGH_NONE;
+    n->solicited = p[ND_FLAGS_OFF] & ND_SOLICITED;
+    n->override = p[ND_FLAGS_OFF] & ND_OVERRIDE;
     return NEIGH_REPLY;
 }
 
@@ -164,7 +169,7 @@ static enum neigh_kind nd_parse(const uint8_t *p, const struct frame *f, struct 
     if (!nd_options_ok(p + ND_BYTES, len - ND_BYTES, solicit ? ND_OPTION_SOURCE : ND_OPTION_TARGET,
                        n))
         return NEIGH_NONE;
-    return solicit ? nd_solicit_parse(f, n) : nd_advert_parse(p, f);
+    return solicit ? nd_solicit_parse(f, n) : nd_advert_parse(p, f, n);
 }
 
 enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct frame *f,
@@ -172,7 +177,7 @@ enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct f
 {
     memset(n, 0, sizeof *n);
     if (f->kind == FRAME_ARP && f->l3_off <= frame_len)
-        n->kind = arp_parse(p + f->l3_off, frame_len - f->l3_off, n);
+        n->kind = arp_parse(p + f->l3_off, frame_len - f->l3_off, f, n);
     else if (f->kind == FRAME_ICMP6 && (uint64_t)f->l4_off + f->payload_len <= frame_len)
         n->kind = nd_parse(p + f->l4_off, f, n);
     return n->kind;
@@ -240,6 +245,29 @@ uint16_t neigh_put_request(uint8_t *p, const struct rte_ether_addr *mac, const s
     nd_message(message, ND_SOLICIT, 0, target, ND_OPTION_SOURCE, mac);
     return nd_put(p, mac, &group_mac, sender, &group, vlan, message,
                   addr_is_unset(sender) ? ND_BYTES : sizeof message);
+}
+
+uint16_t neigh_put_poll(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *sender,
+                        const struct addr *target, const struct rte_ether_addr *dst_mac,
+                        uint16_t vlan)
+{
+    static const struct rte_ether_addr unknown_mac;
+    uint8_t message[ND_BYTES + ND_OPTION_BYTES];
+
+    if (addr_is_v4(target))
+        return arp_put(p, RTE_ARP_OP_REQUEST, mac, sender, dst_mac, &unknown_mac, target, vlan);
+    nd_message(message, ND_SOLICIT, 0, target, ND_OPTION_SOURCE, mac);
+    return nd_put(p, mac, dst_mac, sender, target, vlan, message, sizeof message);
+}
+
+uint16_t neigh_put_announce(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *own,
+                            uint16_t vlan)
+{
+    static const struct addr everybody;
+
+    if (addr_is_v4(own))
+        return neigh_put_request(p, mac, own, own, vlan);
+    return neigh_put_reply(p, mac, own, &all_nodes_mac, &everybody, vlan);
 }
 
 uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *target,

@@ -28,6 +28,8 @@ struct neigh {
     struct addr target;        /* REQUEST: whom it looks for; REPLY: whom mac belongs to */
     struct rte_ether_addr mac; /* the speaker's (REQUEST) or the target's (REPLY) */
     bool has_mac;              /* ND may leave the option out */
+    bool solicited;            /* REPLY: said to one who asked, not to everybody */
+    bool override;             /* REPLY: replaces what is known (RFC 4861 7.2.5); ARP always does */
 };
 
 /*
@@ -37,10 +39,22 @@ struct neigh {
 enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct frame *f,
                             struct neigh *n);
 
-/* Who has target? Broadcast ARP, or a solicitation to its solicited-node multicast group.
+/* Who has target? Broadcast ARP, or a solicitation to its solicited-node multicast group. With
+ * sender unset it is a probe whether anybody has it (RFC 5227 2.1.1, RFC 4862 5.4.2).
  * Returns the frame's length (>= 60 without FCS is not padded: ports pad). */
 uint16_t neigh_put_request(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *sender,
                            const struct addr *target, uint16_t vlan);
+
+/* Has the station at dst_mac still target? Asked of that station alone (RFC 1122 2.3.2.1, RFC 4861
+ * 7.3.3). */
+uint16_t neigh_put_poll(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *sender,
+                        const struct addr *target, const struct rte_ether_addr *dst_mac,
+                        uint16_t vlan);
+
+/* own is at mac, said to everybody: an ARP announcement (RFC 5227 2.3), or an unsolicited
+ * advertisement with the override flag (RFC 4861 7.2.6). */
+uint16_t neigh_put_announce(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *own,
+                            uint16_t vlan);
 
 /* target (ours) is at mac, said to dst at dst_mac. */
 uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *target,
