@@ -39,27 +39,18 @@ void host_unlisten(struct host *h, uint16_t service)
     counter_set(&s->number, 0);
 }
 
-/* Which of our addresses talks to the peer; -1 if none of its family. */
-static int own_family(const struct host *h, const struct addr *peer)
-{
-    for (int i = 0; i < 2; i++)
-        if (!addr_is_unset(&h->cfg.address[i]) &&
-            addr_is_v4(&h->cfg.address[i]) == addr_is_v4(peer))
-            return i;
-    return -1;
-}
-
 int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now)
 {
-    int family = own_family(h, &op->peer);
+    int family = route_family(h, &op->peer);
 
     host_clock(h, now);
     if (addr_is_unset(&op->peer) || addr_is_multicast(&op->peer) || family < 0 ||
         op->service == 0 || addr_equal(&op->peer, &h->cfg.address[family]))
         return -EINVAL;
-    if (!addr_same_prefix(&op->peer, &h->cfg.address[family], h->cfg.prefix_len[family]) &&
-        !addr_is_link_local(&op->peer) && addr_is_unset(&h->cfg.gateway[family]))
+    if (route_hop(h, family, &op->peer) == NULL)
         return -EHOSTUNREACH;
+    if (claim_yields(h, &h->cfg.address[family]))
+        return -EADDRNOTAVAIL;
     struct conn *c = table_new(h);
 
     if (c == NULL)
@@ -79,6 +70,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
         .dport = op->peer_port != 0 ? op->peer_port : WIRE_UDP_PORT,
     };
     source_choose(h, &c->route);
+    route_start(h, c);
     conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,
                op->first_burst_bytes != 0 ? op->first_burst_bytes : h->cfg.first_burst_bytes);
     conn_publish(c);

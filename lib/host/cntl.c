@@ -136,7 +136,7 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
     conn_has_data(h, c);
 }
 
-void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
+bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     if (c->state == HOST_CLOSED) {
         if (v->h.flags & WIRE_END)
@@ -144,22 +144,23 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         else
             conn_want(h, c, WANT_CNTL);
         timer_update(h, c);
-        return;
+        return false;
     }
     c->heard_at = h->now;
     if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
         c->cookie = v->cookie; /* and nothing else: the acceptor has forgotten us already */
         conn_want(h, c, WANT_FIRST);
-        return;
+        return false;
     }
     if (c->cntl_seen != 0 && !seq32_before(c->cntl_seen, v->seq)) {
         host_count(h, COUNT_drop_cntl_old);
         if (v->h.flags & WIRE_SREQ)
             conn_want(h, c, WANT_CNTL | WANT_FORCE);
-        return;
+        return false;
     }
     c->cntl_seen = v->seq;
     counter_add(&c->pub.cntl_rx, 1);
+    route_seen(h, c, v->cntl_seen, v->received);
     echo_take(h, c, v->echo_ns, v->echo_held_ns);
     if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {
         host_count(h, COUNT_conns_opened);
@@ -185,11 +186,12 @@ void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     if (vt_receiver_heard(&c->rx, v->sent))
         conn_want(h, c, WANT_CNTL);
     if (!closing_take(h, c, v))
-        return;
+        return true;
     hole_take(h, c, v, seen);
     if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
     timer_update(h, c);
+    return true;
 }
 
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v)

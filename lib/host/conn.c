@@ -82,6 +82,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     gate_flight(c, 0, 0);
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
+    c->doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
     way_start(c);
     occupied_start(h, c);
@@ -292,7 +293,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     conn_publish(c);
     counter_set(&c->pub.backlog_bytes, 0);
     c->end = end;
-    c->first_at = c->nak_at = c->repeat_at = c->alive_at = TIME_NEVER;
+    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->doubt_at = TIME_NEVER;
     uint64_t linger = time_min(LINGER_WAITS * conn_wait_tsc(h, c),
                                clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull));
     uint64_t least = clock_cycles(&h->clock, LINGER_MIN_NS);

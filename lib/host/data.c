@@ -81,6 +81,7 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     c->data_at = h->now;
     if (seen != 0)
         c->first_at = TIME_NEVER;
+    route_seen(h, c, seen, 0);
     if (seen == 0 || !seq32_before(c->peer_seen, seen) || seq32_before(c->cntl_seq, seen))
         return;
     c->peer_seen = seen;

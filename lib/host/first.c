@@ -62,7 +62,7 @@ static void first_answer(struct host *h, const struct frame *f, const struct wir
     a.posted = v->initial_request;
     a.initial_request = a.close_request = v->answer_request;
     a.echo_ns = v->time_ns;
-    tx_reply(h, tx_packet(h, &route, bytes, wire_put_cntl(bytes, &a)));
+    reply_other(h, tx_packet(h, &route, bytes, wire_put_cntl(bytes, &a)));
 }
 
 /*
@@ -88,7 +88,7 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     c->peer_key = v->h.key;
     c->go_back_n = v->capabilities & WIRE_CAP_GO_BACK_N;
     c->route = route_back(h, f);
-    c->route_known = true;
+    route_accept(h, c, &f->src_mac);
     c->allowance = WIRE_FIRST_BYTES;
     c->on_trial = true;
     h->on_trial++;

@@ -179,6 +179,8 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         h->source_next =
             (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));
+    reply_init(h);
+    claim_init(h);
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);
     wheel_init(h->pacing, cfg->conns, 0, now);
     h->control_stall_tsc = clock_cycles(&h->clock, HOST_CONTROL_INTERVALS * cfg->control_ns);
@@ -203,7 +205,7 @@ void host_destroy(struct host *h)
 {
     if (h == NULL)
         return;
-    rte_pktmbuf_free_bulk(h->replies, h->reply_count);
+    reply_drop(h);
     rte_pktmbuf_free_bulk(h->foreign, h->foreign_count);
     rte_pktmbuf_free_bulk(h->exceptions, h->exception_count);
     for (uint32_t i = 0; i < h->cfg.conns; i++)
@@ -223,7 +225,7 @@ const struct host_config *host_get_config(const struct host *h)
 
 uint64_t host_next(const struct host *h, uint64_t now)
 {
-    if (h->reply_count > 0 || h->cntl_list.head != NONE || h->data_list.head != NONE ||
+    if (reply_waits(h) || h->cntl_list.head != NONE || h->data_list.head != NONE ||
         __atomic_load_n(&h->grants_any, __ATOMIC_RELAXED) != 0)
         return now;
     uint64_t paced = wheel_next(h->pacing);
@@ -231,6 +233,7 @@ uint64_t host_next(const struct host *h, uint64_t now)
         time_min(wheel_next(h->timers),
                  paced > h->tx_lead_tsc && paced != TIME_NEVER ? paced - h->tx_lead_tsc : paced);
 
+    next = time_min(next, time_min(neighbor_next(&h->neighbors), claim_next(h)));
     return time_before(next, now) ? now : next;
 }
 

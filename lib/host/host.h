@@ -132,7 +132,7 @@ uint64_t host_next(const struct host *h, uint64_t now);
 void host_join(struct host *const *hosts, uint32_t n);
 
 /* Packets that belong to another worker of the same port: up to max are taken out, worker[i] says
- * whose (HOST_WORKER_ALL: everybody else's, a neighbour's answer). The caller owns them. */
+ * whose (HOST_WORKER_ALL: everybody else's, news of a neighbour). The caller owns them. */
 uint16_t host_foreign(struct host *h, struct rte_mbuf **m, uint8_t *worker, uint16_t max);
 
 /* Frames that are not Sluice's, for the kernel: up to max are taken out, in the order they came.
@@ -177,7 +177,8 @@ struct host_connect {
 };
 
 /* The connection's number (>= 0), or -ENOSPC, -EINVAL (peer unset, of a family we have not, or
- * ourselves), -EHOSTUNREACH (off-link and no gateway). Sends and receives may be posted at once. */
+ * ourselves), -EHOSTUNREACH (off-link and no gateway), -EADDRNOTAVAIL (another station has our
+ * address: host_claim()). Sends and receives may be posted at once. */
 int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now);
 
 /* A passive connection that waits for the next FIRST of the service; receives may be posted at
@@ -285,6 +286,22 @@ struct host_neighbor {
 /* [any] Neighbours: index from 0 to HOST_NEIGHBORS_MAX - 1; false if there is none. */
 #define HOST_NEIGHBORS_MAX 256u
 bool host_neighbor(const struct host *h, uint32_t index, struct host_neighbor *out);
+
+/*
+ * [any] Makes sure that our addresses are ours alone, and tells the link that they are here
+ * (host/claim.h). To be called for each host of a port when its link has come up; without it, they
+ * are taken to be ours, and only defended.
+ */
+void host_claim(struct host *h);
+
+struct host_address {
+    struct addr address;
+    bool used;                   /* false: another station has it, and had it first */
+    uint64_t conflicts;          /* messages of another station that uses it, so far */
+    struct rte_ether_addr other; /* whose the newest of them was */
+};
+/* [any] Our address i, 0 or 1; false if there is none. */
+bool host_address(const struct host *h, uint32_t i, struct host_address *out);
 
 /* ---- control ---------------------------------------------------------------------------- */
 

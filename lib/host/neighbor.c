@@ -9,7 +9,7 @@
 
 void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc)
 {
-    *t = (struct neighbor_table){.ask_tsc = ask_tsc};
+    *t = (struct neighbor_table){.ask_tsc = ask_tsc, .probe_tsc = TIME_NEVER};
 }
 
 static struct neighbor *find(struct neighbor_table *t, const struct addr *a)
@@ -76,7 +76,7 @@ static struct neighbor *make(struct neighbor_table *t, const struct addr *a, uin
             if (t->entries[i].used_tsc < n->used_tsc)
                 n = &t->entries[i];
     }
-    *n = (struct neighbor){.addr = *a, .used_tsc = now};
+    *n = (struct neighbor){.addr = *a, .used_tsc = now, .probe_tsc = TIME_NEVER};
     publish(t, n);
     return n;
 }
@@ -114,33 +114,127 @@ bool neighbor_was_lost(struct neighbor_table *t, const struct addr *a, uint64_t 
     return n != NULL && n->lost && now - n->learnt_tsc < t->ask_tsc / NEIGHBOR_SOON;
 }
 
-void neighbor_doubt(struct neighbor_table *t, const struct addr *a)
+uint16_t neighbor_slot(const struct neighbor_table *t, const struct addr *a)
 {
-    struct neighbor *n = find(t, a);
-
-    if (n != NULL) {
-        n->known = false;
-        publish(t, n);
-    }
+    for (uint32_t i = 0; i < t->count; i++)
+        if (addr_equal(&t->entries[i].addr, a))
+            return (uint16_t)i;
+    return 0;
 }
 
-bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
-                    const struct rte_ether_addr *mac, bool create, uint64_t now)
+bool neighbor_at(struct neighbor_table *t, uint16_t slot, const struct addr *a, uint64_t now,
+                 struct rte_ether_addr *mac)
+{
+    struct neighbor *n = &t->entries[slot];
+
+    if (!n->known || !addr_equal(&n->addr, a))
+        return false;
+    n->used_tsc = now;
+    *mac = n->mac;
+    return true;
+}
+
+static void doubt(struct neighbor_table *t, struct neighbor *n, uint64_t at)
+{
+    if (n->probe_tsc != TIME_NEVER)
+        return;
+    n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* whom to ask alone? */
+    n->probe_tsc = at;
+    t->probe_tsc = time_min(t->probe_tsc, at);
+}
+
+void neighbor_doubt(struct neighbor_table *t, const struct addr *a,
+                    const struct rte_ether_addr *mac, uint64_t now)
 {
     struct neighbor *n = find(t, a);
+    uint64_t at = now;
 
     if (n == NULL) {
-        if (!create)
-            return false;
         n = make(t, a, now);
+        n->known = mac != NULL;
+        if (n->known) {
+            n->mac = *mac;
+            n->learnt_tsc = now;
+            publish(t, n);
+        }
+    } else if (n->known && now - n->learnt_tsc < t->ask_tsc / NEIGHBOR_CALM) {
+        at = n->learnt_tsc + t->ask_tsc / NEIGHBOR_CALM;
     }
-    bool news = !n->known;
+    n->used_tsc = now;
+    doubt(t, n, at);
+}
 
+static void accept(struct neighbor_table *t, struct neighbor *n, const struct rte_ether_addr *mac,
+                   uint64_t now)
+{
     n->mac = *mac;
     n->known = true;
     n->lost = n->asks > 1 && now - n->asked_tsc < t->ask_tsc / NEIGHBOR_SOON;
     n->asks = 0;
+    n->probe_tsc = TIME_NEVER;
     n->used_tsc = n->learnt_tsc = now;
     publish(t, n);
-    return news;
+}
+
+bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
+                    const struct rte_ether_addr *mac, enum neighbor_word word, uint64_t now)
+{
+    struct neighbor *n = find(t, a);
+
+    if (n == NULL) {
+        if (word != NEIGHBOR_PROOF)
+            return false;
+        n = make(t, a, now);
+    }
+    bool was_known = n->known, doubted = n->probe_tsc != TIME_NEVER;
+
+    if (!was_known || word == NEIGHBOR_PROOF) {
+        accept(t, n, mac, now);
+        return !was_known;
+    }
+    if (rte_is_same_ether_addr(&n->mac, mac)) {
+        if (word != NEIGHBOR_CLAIM && doubted)
+            accept(t, n, mac, now);
+    } else if (word == NEIGHBOR_ANSWER && doubted && n->probes > NEIGHBOR_UNICASTS) {
+        accept(t, n, mac, now);
+    } else {
+        neighbor_doubt(t, a, mac, now);
+    }
+    return false;
+}
+
+/* The question of one whose time has come; false: there was no answer to all of them. */
+static bool ask(const struct neighbor_table *t, struct neighbor *n, uint64_t now,
+                struct neighbor_question *q)
+{
+    uint32_t doubled = n->probes < NEIGHBOR_UNICASTS ? 0 : n->probes - NEIGHBOR_UNICASTS + 1;
+
+    if (n->probes == NEIGHBOR_PROBES)
+        return false;
+    *q = (struct neighbor_question){n->addr, n->mac, n->probes >= NEIGHBOR_UNICASTS};
+    n->probe_tsc = now + (neighbor_quick(t) << doubled);
+    n->probes++;
+    return true;
+}
+
+bool neighbor_ask(struct neighbor_table *t, uint64_t now, struct neighbor_question *q)
+{
+    uint64_t next = TIME_NEVER;
+
+    if (time_before(now, t->probe_tsc))
+        return false;
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct neighbor *n = &t->entries[i];
+
+        if (n->probe_tsc != TIME_NEVER && !time_before(now, n->probe_tsc)) {
+            if (ask(t, n, now, q))
+                return true;
+            n->probe_tsc = TIME_NEVER;
+            n->known = false;
+            publish(t, n);
+        }
+        next = time_min(next, n->probe_tsc);
+    }
+    t->probe_tsc = next;
+    return false;
 }

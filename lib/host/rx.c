@@ -15,12 +15,6 @@
 #define BURST_MAX     64u
 #define ALLOWANCE_MAX (1u << 30)
 
-static bool is_ours(const struct host *h, const struct addr *a)
-{
-    return !addr_is_unset(a) &&
-           (addr_equal(a, &h->cfg.address[0]) || addr_equal(a, &h->cfg.address[1]));
-}
-
 /* Keeps a packet for another worker to take. True if it was taken over. */
 static bool foreign_keep(struct host *h, struct rte_mbuf *m, uint8_t worker)
 {
@@ -56,75 +50,24 @@ static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f
     return false;
 }
 
-/* Connections that wait for a neighbour try again now. */
-static void waiting_wake(struct host *h)
-{
-    for (uint32_t i = 0; i < h->cfg.conns; i++) {
-        struct conn *c = &h->conns[i];
-
-        if (c->state != HOST_OPENING || c->route_known)
-            continue;
-        conn_want(h, c, WANT_FIRST);
-    }
-}
-
-static bool neighbor_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
-{
-    struct neigh n;
-    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
-
-    switch (neigh_parse(p, m->pkt_len, f, &n)) {
-    case NEIGH_REQUEST:
-        host_count(h, COUNT_rx_neighbor);
-        if (n.has_mac && !addr_is_unset(&n.sender) &&
-            neighbor_learn(&h->neighbors, &n.sender, &n.mac, false, h->now))
-            waiting_wake(h);
-        if (is_ours(h, &n.target)) {
-            uint8_t bytes[NEIGH_FRAME_MAX];
-            struct rte_ether_addr to = n.has_mac ? n.mac : f->src_mac;
-            struct rte_mbuf *reply = rte_pktmbuf_alloc(h->cfg.head_pool);
-
-            if (reply == NULL) {
-                host_count(h, COUNT_tx_no_mbuf);
-                return false;
-            }
-            uint16_t len =
-                neigh_put_reply(bytes, &h->cfg.mac, &n.target, &to, &n.sender, h->cfg.vlan);
-
-            memcpy(rte_pktmbuf_append(reply, len), bytes, len);
-            tx_reply(h, reply);
-            return false;
-        }
-        return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
-    case NEIGH_REPLY:
-        host_count(h, COUNT_rx_neighbor);
-        if (n.has_mac && neighbor_learn(&h->neighbors, &n.target, &n.mac, false, h->now))
-            waiting_wake(h);
-        /* where queues are not paired with the peer's, answers come to the first one */
-        if (!h->given && h->cfg.workers > 1 && h->cfg.worker == 0 &&
-            foreign_keep(h, m, HOST_WORKER_ALL))
-            return true;
-        return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
-    default:
-        return other_take(h, m, f, COUNT_drop_icmp);
-    }
-}
-
 /* ARP, ND, echo: who is asked for our addresses answers here, and the kernel does not hear of it.
  * True if the mbuf was taken over. */
 static bool station_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
-    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
-
-    if (f->kind == FRAME_ARP)
-        host_count(h, COUNT_rx_arp);
-    else if (is_ours(h, &f->dst) && neigh_echo(p, m->pkt_len, f, &h->cfg.mac)) {
-        host_count(h, COUNT_rx_echo);
-        m->ol_flags = 0;
-        tx_reply(h, m);
+    switch (link_hear(h, m, f)) {
+    case LINK_TAKEN:
         return true;
+    case LINK_SHARE:
+        if (foreign_keep(h, m, HOST_WORKER_ALL))
+            return true;
+        /* fall through */
+    case LINK_KERNEL:
+        return exception_is(h, f) && other_take(h, m, f, COUNT_drop_exception_full);
+    case LINK_OTHER:
+        return other_take(h, m, f, COUNT_drop_icmp);
+    default:
+        return false;
     }
-    return neighbor_take(h, m, f);
 }
 
 static void verdict_count(struct host *h, enum wire_verdict v)
@@ -214,9 +157,8 @@ static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f
         return false;
     if (w->type == WIRE_CNTL) {
         host_count(h, COUNT_rx_cntl);
-        c->route.dst_mac = f->src_mac;
-        c->route_known = true;
-        cntl_take(h, c, &u.cntl);
+        if (cntl_take(h, c, &u.cntl) && !(w->flags & WIRE_EARLY))
+            route_heard(h, c, &f->src_mac);
     } else {
         host_count(h, COUNT_rx_rcntl);
         rcntl_take(h, c, &u.rcntl);
@@ -325,7 +267,7 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
     }
     if (addr_is_multicast(&f.src) || addr_is_unset(&f.src))
         return other_take(h, m, &f, COUNT_drop_source);
-    if (!is_ours(h, &f.dst))
+    if (!link_is_ours(h, &f.dst))
         return other_take(h, m, &f, COUNT_drop_not_ours);
     return packet_take(h, m, &f);
 }

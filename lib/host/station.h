@@ -15,23 +15,26 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "base/rng.h"
+#include "host/claim.h"
 #include "host/conn.h"
 #include "host/handover.h"
 #include "host/host.h"
 #include "host/neighbor.h"
 #include "host/trace.h"
+#include "pace/credit.h"
 #include "pace/wheel.h"
 #include "wire/frame.h"
 #include "wire/neigh.h"
 
-#define HOST_REPLIES_MAX    64u
-#define HOST_FOREIGN_MAX    64u
-#define HOST_EXCEPTIONS_MAX 64u
-#define HOST_UNKNOWN_RTT_NS 50000000ull /* until measured */
-#define FLIGHT_BYTES        (1u << 18)  /* under way on a path of which nothing is known */
-#define CNTL_SPARE          80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
-#define BURST_UNITS_MAX     64u         /* the longest burst granted by rate alone */
-#define NONE                UINT32_MAX
+#define HOST_REPLIES_MAX       32u /* of each kind */
+#define HOST_FOREIGN_MAX       64u
+#define HOST_ROUTE_WAITING_MAX 64u
+#define HOST_EXCEPTIONS_MAX    64u
+#define HOST_UNKNOWN_RTT_NS    50000000ull /* until measured */
+#define FLIGHT_BYTES           (1u << 18)  /* under way on a path of which nothing is known */
+#define CNTL_SPARE             80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
+#define BURST_UNITS_MAX        64u         /* the longest burst granted by rate alone */
+#define NONE                   UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
 /* clang-format off */
@@ -47,9 +50,10 @@
     X(drop_no_cookie)                                                                              \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
     X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
-    X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full) X(drop_exception_full)                  \
+    X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full)                       \
+    X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)                       \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
-    X(tx_replies_full) X(conns_ecn_off)                                                                             \
+    X(tx_replies_full) X(tx_replies_limited) X(conns_ecn_off)                                      \
     X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
     X(units_cut) X(control_stalls)
 
@@ -106,6 +110,23 @@ struct host_service {
     uint64_t waiting;    /* the same */
 };
 
+enum reply_kind { REPLY_NEIGHBORS, REPLY_OTHERS, REPLY_KINDS };
+
+struct reply_queue {
+    struct rte_mbuf *m[HOST_REPLIES_MAX];
+    uint32_t n;
+    struct credit credit; /* of bytes */
+};
+
+/* What becomes of a frame that is not UDP. */
+enum link_verdict {
+    LINK_TAKEN,  /* the mbuf was taken over */
+    LINK_DONE,   /* answered */
+    LINK_SHARE,  /* the port's other workers hear of it, then the kernel */
+    LINK_KERNEL, /* the kernel hears of it, too */
+    LINK_OTHER,  /* not understood */
+};
+
 struct conn_list {
     uint32_t head, tail;
 };
@@ -131,8 +152,12 @@ struct host {
     uint64_t conns_used;          /* not FREE; base/counter.h */
     struct host_service services[HOST_SERVICES_MAX];
     struct neighbor_table neighbors;
-    struct rte_mbuf *replies[HOST_REPLIES_MAX];
-    uint32_t reply_count;
+    uint32_t route_waiting[HOST_ROUTE_WAITING_MAX]; /* connections that wait for a neighbour */
+    uint32_t route_waiting_count;
+    struct claim claims[2];              /* of address[i] */
+    uint64_t claims_asked, claims_begun; /* how often host_claim() was called, and was obeyed */
+    struct reply_queue replies[REPLY_KINDS];
+    struct credit share_credit; /* bytes of neighbours' news that other workers may be told */
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
@@ -256,7 +281,8 @@ void timer_update(struct host *h, struct conn *c);
 void timer_first_sent(struct host *h, struct conn *c);
 
 /* cntl.c: CNTL both ways, FIRST */
-void cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
+/* True if it was newer than all before, and the connection could use it. */
+bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
 uint32_t cntl_least(const struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
@@ -282,12 +308,54 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
                const struct frame *f);
 
 /* tx.c */
-void tx_reply(struct host *h, struct rte_mbuf *m);
-void tx_ask_neighbor(struct host *h, const struct addr *target);
 struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
                            uint32_t len);
-bool tx_route(struct host *h, struct conn *c);
-void tx_route_doubt(struct host *h, struct conn *c);
+
+/* route.c: where packets to a peer go */
+int route_family(const struct host *h, const struct addr *a); /* which address[] talks to a; -1 */
+const struct addr *route_hop(const struct host *h, int family, const struct addr *peer);
+void route_start(struct host *h, struct conn *c);
+void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac);
+/* Is it known? It is asked for otherwise. */
+bool route_resolve(struct host *h, struct conn *c);
+/* It may have moved since the connection last sent. */
+void route_refresh(struct host *h, struct conn *c);
+/* A packet came from mac that only the peer can have sent, newer than all before. */
+void route_heard(struct host *h, struct conn *c, const struct rte_ether_addr *mac);
+/* Nobody may be there any more: it is asked anew, and meanwhile nothing changes. */
+void route_doubt(struct host *h, struct conn *c);
+void route_again(struct host *h, struct conn *c);
+/* Signs of silence. A packet goes out, which demands an answer or not; one has come, which shows
+ * that the peer has that CNTL (0: it says nothing) and so many packets of ours. What shows no news
+ * for longer than two round trips and pauses between CNTL raises a doubt. */
+void route_say(struct host *h, struct conn *c, bool asks);
+void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets);
+void route_learn(struct host *h, const struct addr *a, const struct rte_ether_addr *mac,
+                 enum neighbor_word word);
+/* Asks about neighbours in doubt. */
+void route_run(struct host *h);
+
+/* link.c: ARP, neighbour discovery, echo */
+bool link_is_ours(const struct host *h, const struct addr *a);
+enum link_verdict link_hear(struct host *h, struct rte_mbuf *m, const struct frame *f);
+
+/* claim.c: are our addresses ours alone? */
+void claim_init(struct host *h);
+void claim_run(struct host *h);
+uint64_t claim_next(const struct host *h);
+/* It is one of ours, and another station's. */
+bool claim_yields(const struct host *h, const struct addr *a);
+/* True if another station has said an address of ours: not to be answered, and no news of a
+ * neighbour. */
+bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f);
+
+/* reply.c: what is said before DATA, within limits */
+void reply_init(struct host *h);
+void reply_neighbor(struct host *h, const uint8_t *frame, uint16_t len, bool answer);
+void reply_other(struct host *h, struct rte_mbuf *m); /* takes m; NULL: nothing */
+uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max);
+bool reply_waits(const struct host *h);
+void reply_drop(struct host *h);
 
 /* gate.c: pacing. gate_data() and gate_state() are true where a packet may be given now, to leave
  * at *at; else the connection waits in the pacing wheel, for another rate if need be. */

@@ -10,6 +10,7 @@
  *   repeat_at  data came since the last CNTL: repeat grant and ACK
  *   alive_at   every silence / 8: lower the rate, ask, and at `silence` give up
  *   hops       a router's limit expires
+ *   doubt_at   its next hop is in doubt: has it another MAC address by now?
  *   linger_at  CLOSED: late packets are no longer expected
  */
 #include <errno.h>
@@ -26,7 +27,7 @@ static uint64_t earliest(const struct conn *c)
 {
     uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
 
-    t = time_min(t, c->linger_at);
+    t = time_min(t, time_min(c->linger_at, c->doubt_at));
     if (c->state == HOST_OPEN)
         t = time_min(t, c->tx.ask_at);
     return time_min(t, hop_limits_next(&c->hops));
@@ -60,7 +61,7 @@ static void first_again(struct host *h, struct conn *c)
         return;
     }
     if (c->route_known && c->first_tries == FIRST_DOUBT)
-        tx_route_doubt(h, c);
+        route_doubt(h, c);
     conn_want(h, c, WANT_FIRST);
     c->first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
 }
@@ -116,6 +117,8 @@ static void conn_expire(struct host *h, struct conn *c)
     }
     if (!time_before(now, c->alive_at))
         alive_check(h, c);
+    if (!time_before(now, c->doubt_at))
+        route_again(h, c);
     if (hop_limits_expire(&c->hops, now))
         conn_rate_apply(h, c);
     if (!time_before(now, c->linger_at)) {

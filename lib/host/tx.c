@@ -14,68 +14,6 @@
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
 
-void tx_reply(struct host *h, struct rte_mbuf *m)
-{
-    if (m == NULL)
-        return;
-    if (h->reply_count == HOST_REPLIES_MAX) {
-        host_count(h, COUNT_tx_replies_full);
-        rte_pktmbuf_free(m);
-        return;
-    }
-    h->replies[h->reply_count++] = m;
-}
-
-void tx_ask_neighbor(struct host *h, const struct addr *target)
-{
-    const struct addr *own =
-        &h->cfg.address[addr_is_v4(target) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1];
-    struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
-    uint8_t bytes[NEIGH_FRAME_MAX];
-
-    if (m == NULL) {
-        host_count(h, COUNT_tx_no_mbuf);
-        return;
-    }
-    uint16_t len = neigh_put_request(bytes, &h->cfg.mac, own, target, h->cfg.vlan);
-
-    memcpy(rte_pktmbuf_append(m, len), bytes, len);
-    host_count(h, COUNT_tx_arp);
-    tx_reply(h, m);
-}
-
-static const struct addr *next_hop(const struct host *h, const struct conn *c)
-{
-    unsigned int family = addr_is_v4(&c->peer) == addr_is_v4(&h->cfg.address[0]) ? 0 : 1;
-
-    if (addr_same_prefix(&c->peer, &h->cfg.address[family], h->cfg.prefix_len[family]) ||
-        addr_is_link_local(&c->peer))
-        return &c->peer;
-    return &h->cfg.gateway[family];
-}
-
-/* Is the next hop's MAC known? Asks for it otherwise. */
-bool tx_route(struct host *h, struct conn *c)
-{
-    if (c->route_known)
-        return true;
-    const struct addr *hop = next_hop(h, c);
-    bool ask;
-
-    c->route_known = neighbor_find(&h->neighbors, hop, h->now, &c->route.dst_mac, &ask);
-    if (ask)
-        tx_ask_neighbor(h, hop);
-    c->crowded = c->route_known && neighbor_was_lost(&h->neighbors, hop, h->now);
-    return c->route_known;
-}
-
-/* Nobody answers at the next hop's MAC: ask for it anew. */
-void tx_route_doubt(struct host *h, struct conn *c)
-{
-    neighbor_doubt(&h->neighbors, next_hop(h, c));
-    c->route_known = false;
-}
-
 /* An mbuf for a small packet; NULL, counted, if there is none. */
 static struct rte_mbuf *head_alloc(struct host *h)
 {
@@ -276,6 +214,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
     uint16_t n = 0;
     uint64_t at;
 
+    route_refresh(h, c);
     while (may_send(c) && vt_sender_peek(&c->tx, &u)) {
         if (!gate_data(h, c, &at))
             break;
@@ -300,8 +239,10 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         sent_count(c, &u);
         host_count(h, COUNT_tx_data);
     }
-    if (n > 0)
+    if (n > 0) {
         timer_at(h, c, c->tx.ask_at);
+        route_say(h, c, true);
+    }
     return n;
 }
 
@@ -329,10 +270,11 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     uint8_t bytes[WIRE_CNTL_MAX_BYTES];
     uint32_t len;
 
-    if (c->state == HOST_OPENING && !tx_route(h, c))
+    if (c->state == HOST_OPENING && !route_resolve(h, c))
         return NULL;
     bool first = c->want & WANT_FIRST;
 
+    route_refresh(h, c);
     if (!first && (c->want == 0 || !c->route_known || !allowance_take(c, cntl_least(c)))) {
         c->want = 0;
         return NULL;
@@ -355,6 +297,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 
         if (c->state == HOST_CLOSED)
             c->end_sent = true;
+        route_say(h, c, c->want & WANT_SREQ);
         len = cntl_build(h, c, bytes, room);
     }
     c->route.ecn = FRAME_ECN_NOT;
@@ -384,16 +327,6 @@ static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
     return n;
 }
 
-static uint16_t tx_replies(struct host *h, struct rte_mbuf **m, uint16_t max)
-{
-    uint16_t n = (uint16_t)RTE_MIN((uint32_t)max, h->reply_count);
-
-    memcpy(m, h->replies, n * sizeof *m);
-    memmove(h->replies, h->replies + n, (h->reply_count - n) * sizeof *m);
-    h->reply_count -= n;
-    return n;
-}
-
 uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now)
 {
     uint64_t bytes = 0;
@@ -402,9 +335,11 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
     control_watch(h);
     grants_apply(h);
     timer_run(h);
+    route_run(h);
+    claim_run(h);
     uint16_t n = tx_state(h, m, max);
 
-    n += tx_replies(h, m + n, max - n);
+    n += reply_take(h, m + n, max - n);
     n += tx_data(h, m + n, max - n);
     for (uint16_t i = 0; i < n; i++)
         bytes += m[i]->pkt_len;

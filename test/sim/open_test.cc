@@ -270,7 +270,8 @@ TEST_F(Open, ThroughTheGateway)
         ASSERT_EQ(neigh_parse(p.heard[0].bytes.data(), uint32_t(p.heard[0].bytes.size()),
                               &p.heard[0].frame, &n),
                   NEIGH_REQUEST);
-        EXPECT_TRUE(addr_equal(&n.target, &host_get_config(p.h())->gateway[0]));
+        EXPECT_TRUE(addr_equal(&n.target, &host_get_config(p.h())->gateway[ipv6]));
+        EXPECT_TRUE(addr_equal(&n.sender, &p.route.dst)) << "an unset one would be a probe";
     }
     Peer none;
     struct host_connect op = {};

@@ -104,6 +104,8 @@ Pair::Pair(const PairOptions &options)
         port.seed = i;
         if (i == 1)
             port.spell[WORLD_CONTROL_STALL] = opt.control_stall;
+        if (opt.config)
+            opt.config(i, &h);
         if (world_add(w, &h, &port, err, sizeof err) < 0)
             throw std::runtime_error(err);
     }
@@ -124,7 +126,7 @@ void Pair::open()
         throw std::runtime_error("listen");
     conn[1] = static_cast<uint32_t>(host_accept(b(), kService, 1, 0));
     struct host_connect op = {};
-    op.peer = address(opt.ipv6, 1);
+    op.peer = host_get_config(b())->address[opt.ipv6];
     op.service = kService;
     op.go_back_n = opt.go_back_n;
     conn[0] = static_cast<uint32_t>(host_connect(a(), &op, world_now(w)));

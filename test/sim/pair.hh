@@ -57,6 +57,7 @@ struct PairOptions {
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
     // What host `to`'s port makes of a frame, before the host is given it.
     std::function<void(uint32_t to, rte_mbuf *m)> port;
+    std::function<void(uint32_t i, host_config *h)> config; // has the last word
 };
 
 class Pair

@@ -36,10 +36,10 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     w = world_create(&cfg);
     std::snprintf(c.name, sizeof c.name, "host");
     c.mac = {{2, 0, 0, 0, 0, 1}};
-    c.address[0] = address(opt.ipv6 ? "fd00::1" : "10.0.0.1");
-    c.prefix_len[0] = opt.ipv6 ? 64 : 24;
+    c.address[opt.ipv6] = address(opt.ipv6 ? "fd00::1" : "10.0.0.1");
+    c.prefix_len[opt.ipv6] = opt.ipv6 ? 64 : 24;
     if (opt.gateway)
-        c.gateway[0] = address(opt.ipv6 ? "fd00::fe" : "10.0.0.254");
+        c.gateway[opt.ipv6] = address(opt.ipv6 ? "fd00::fe" : "10.0.0.254");
     c.vlan = FRAME_VLAN_NONE;
     c.mtu = opt.mtu;
     c.udp_port = WIRE_UDP_PORT;
@@ -66,7 +66,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     route.src = address(opt.gateway ? opt.ipv6 ? "fd01::2" : "10.0.9.2"
                         : opt.ipv6  ? "fd00::2"
                                     : "10.0.0.2");
-    route.dst = c.address[0];
+    route.dst = c.address[opt.ipv6];
     route.sport = 40000;
     route.dport = WIRE_UDP_PORT;
     posted = host_initial;

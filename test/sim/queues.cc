@@ -152,7 +152,7 @@ Queues::Conn &Queues::connect(uint32_t worker, size_t bytes)
 {
     struct host_connect op = {};
 
-    op.peer = address(opt.ipv6, 1);
+    op.peer = host_get_config(h(1, 0))->address[opt.ipv6];
     op.service = kService;
     op.owner = conns.size();
     return begin(0, worker, host_connect(h(0, worker), &op, world_now(w)), bytes);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <map>
+#include <string>
 
 #include "../base/seed.h"
 
@@ -16,6 +17,7 @@ namespace
 {
 constexpr uint64_t ASK = 1000;
 constexpr uint64_t KEEP = NEIGHBOR_KEEP_ASKS * ASK;
+constexpr uint64_t QUICK = ASK / 16, CALM = ASK / NEIGHBOR_CALM;
 
 struct addr address(uint32_t n)
 {
@@ -46,19 +48,36 @@ class Neighbor : public testing::Test
         return neighbor_find(&t, &a, now, &mac, &ask);
     }
 
-    bool learn(uint32_t n, uint64_t m, bool create, uint64_t now)
+    bool learn(uint32_t n, uint64_t m, neighbor_word word, uint64_t now)
     {
         struct addr a = address(n);
         struct rte_ether_addr e = ether(m);
 
-        return neighbor_learn(&t, &a, &e, create, now);
+        return neighbor_learn(&t, &a, &e, word, now);
     }
 
-    void doubt(uint32_t n)
+    void doubt(uint32_t n, uint64_t now)
     {
         struct addr a = address(n);
 
-        neighbor_doubt(&t, &a);
+        neighbor_doubt(&t, &a, nullptr, now);
+    }
+
+    // Questions due until then, as "n@time to mac", or "to all".
+    std::string asked(uint64_t from, uint64_t until)
+    {
+        struct neighbor_question q;
+        std::string s;
+
+        for (uint64_t now = from; now <= until; now++)
+            while (neighbor_ask(&t, now, &q)) {
+                uint64_t m = 0;
+                for (int i = 5; i >= 0; i--)
+                    m = m << 8 | q.mac.addr_bytes[i];
+                s += std::to_string((addr_to_v4(&q.addr) & 0xffffff)) + "@" +
+                     std::to_string(now - from) + (q.all ? " all" : " " + std::to_string(m)) + "; ";
+            }
+        return s;
     }
 
     bool mac_is(uint64_t m) const
@@ -78,6 +97,8 @@ struct Entry {
     uint64_t mac = 0, used = 0, asked = 0, learnt = 0;
     uint32_t asks = 0; // in vain
     bool known = false;
+    int probes = -1; // -1: not in doubt
+    uint64_t due = 0;
 };
 
 struct Model {
@@ -111,18 +132,71 @@ struct Model {
         return e.known;
     }
 
-    bool learn(uint32_t n, uint64_t mac, bool create, uint64_t now)
+    bool at(uint32_t n, uint64_t now, uint64_t *mac)
     {
-        if (entries.count(n) == 0 && !create)
+        if (entries.count(n) == 0 || !entries[n].known)
+            return false;
+        entries[n].used = now;
+        *mac = entries[n].mac;
+        return true;
+    }
+
+    void doubt(uint32_t n, const uint64_t *mac, uint64_t now)
+    {
+        bool there = entries.count(n) != 0;
+        Entry &e = make(n);
+
+        e.used = now;
+        if (!there && mac != nullptr) {
+            e.known = true;
+            e.mac = *mac;
+            e.learnt = now;
+        }
+        if (e.probes >= 0)
+            return;
+        e.probes = e.known ? 0 : 2;
+        e.due = there && e.known ? std::max(now, e.learnt + CALM) : now;
+    }
+
+    bool learn(uint32_t n, uint64_t mac, neighbor_word word, uint64_t now)
+    {
+        if (entries.count(n) == 0 && word != NEIGHBOR_PROOF)
             return false;
         Entry &e = make(n);
-        bool news = !e.known;
+        bool news = !e.known, same = e.mac == mac;
 
-        e.mac = mac;
-        e.known = true;
-        e.asks = 0;
-        e.used = e.learnt = now;
+        if (news || word == NEIGHBOR_PROOF || (same && word != NEIGHBOR_CLAIM && e.probes >= 0) ||
+            (!same && word == NEIGHBOR_ANSWER && e.probes > 2)) {
+            e.mac = mac;
+            e.known = true;
+            e.asks = 0;
+            e.probes = -1;
+            e.used = e.learnt = now;
+        } else if (!same) {
+            doubt(n, nullptr, now);
+        }
         return news;
+    }
+
+    // Whom to ask now, and whether everybody is asked.
+    std::map<uint32_t, bool> ask(uint64_t now)
+    {
+        std::map<uint32_t, bool> out;
+
+        for (auto &i : entries) {
+            Entry &e = i.second;
+            if (e.probes < 0 || e.due > now)
+                continue;
+            if (e.probes == 5) {
+                e.probes = -1;
+                e.known = false;
+                continue;
+            }
+            static const uint64_t waits[] = {1, 1, 2, 4, 8};
+            out[i.first] = e.probes >= 2;
+            e.due = now + waits[e.probes++] * QUICK;
+        }
+        return out;
     }
 };
 } // namespace
@@ -142,9 +216,8 @@ TEST_F(Neighbor, IsAskedForEverLessOftenUntilOnceAnInterval)
     }
     EXPECT_FALSE(find(2, now + 1));
     EXPECT_TRUE(ask) << "each address has its own interval";
-    learn(1, 77, false, now);
-    doubt(1);
-    EXPECT_FALSE(find(1, now + ASK / 16));
+    learn(1, 77, NEIGHBOR_ANSWER, now);
+    EXPECT_FALSE(find(1, now + KEEP + 1));
     EXPECT_TRUE(ask) << "it had answered";
 }
 
@@ -169,12 +242,12 @@ TEST_F(Neighbor, ALostQuestionIsKnownByTheAnswerToTheNext)
 
     for (uint32_t n = 1; n <= 3; n++)
         find(n, 1);
-    learn(1, 1, false, 2);
+    learn(1, 1, NEIGHBOR_ANSWER, 2);
     EXPECT_FALSE(lost(1, 2)) << "the first was answered";
     find(2, kNext);
     find(3, kNext);
-    learn(2, 2, false, kNext + kSoon - 1);
-    learn(3, 3, false, kNext + kSoon);
+    learn(2, 2, NEIGHBOR_ANSWER, kNext + kSoon - 1);
+    learn(3, 3, NEIGHBOR_ANSWER, kNext + kSoon);
     EXPECT_TRUE(lost(2, kNext + kSoon));
     EXPECT_FALSE(lost(3, kNext + kSoon)) << "it may be to the first";
     EXPECT_FALSE(lost(2, kNext + 2 * kSoon)) << "of long ago";
@@ -183,44 +256,122 @@ TEST_F(Neighbor, ALostQuestionIsKnownByTheAnswerToTheNext)
 
 TEST_F(Neighbor, WhoWasNotLookedUpIsNotLearnt)
 {
-    EXPECT_FALSE(learn(1, 77, false, 100));
+    EXPECT_FALSE(learn(1, 77, NEIGHBOR_ANSWER, 100));
     EXPECT_EQ(t.count, 0u) << "anybody can say where he is";
     EXPECT_FALSE(find(1, 100));
-    EXPECT_TRUE(learn(1, 77, false, 101));
+    EXPECT_TRUE(learn(1, 77, NEIGHBOR_CLAIM, 101));
     EXPECT_TRUE(find(1, 102));
     EXPECT_TRUE(mac_is(77));
     EXPECT_FALSE(ask);
-    EXPECT_FALSE(learn(1, 78, false, 103)) << "was known";
+    EXPECT_FALSE(learn(1, 78, NEIGHBOR_PROOF, 103)) << "was known";
     EXPECT_TRUE(find(1, 104));
     EXPECT_TRUE(mac_is(78)) << "moved";
 }
 
-TEST_F(Neighbor, IsForgottenWhenNotHeardOfForLong)
+// The known address is asked before anybody is believed, and as long as it answers, nobody is.
+TEST_F(Neighbor, AClaimIsNotBelievedWhileTheKnownOneAnswers)
 {
-    learn(1, 77, true, 100);
-    EXPECT_TRUE(find(1, 100 + KEEP));
-    EXPECT_FALSE(find(1, 101 + KEEP)) << "looking it up is no confirmation";
-    EXPECT_TRUE(ask);
-    EXPECT_TRUE(learn(1, 77, false, 102 + KEEP));
-    EXPECT_TRUE(find(1, 102 + 2 * KEEP));
+    uint64_t now = 10 * ASK;
+
+    learn(1, 77, NEIGHBOR_PROOF, 1);
+    for (neighbor_word word : {NEIGHBOR_CLAIM, NEIGHBOR_CONFIRM, NEIGHBOR_ANSWER}) {
+        learn(1, 66, word, now);
+        EXPECT_TRUE(find(1, now));
+        EXPECT_TRUE(mac_is(77));
+        EXPECT_EQ(asked(now, now + 5), "1@0 77; ") << word;
+        learn(1, 66, word, now + 5);
+        EXPECT_TRUE(find(1, now + 5));
+        EXPECT_TRUE(mac_is(77)) << "and a second time";
+        learn(1, 77, NEIGHBOR_ANSWER, now + 6);
+        EXPECT_EQ(asked(now + 6, now + 9 * ASK), "") << word;
+        EXPECT_EQ(neighbor_next(&t), TIME_NEVER);
+        now += 10 * ASK;
+    }
+    // a flood of claims brings one question each CALM
+    std::string questions;
+    for (uint64_t k = 0; k < 10 * CALM; k++) {
+        learn(1, 66, NEIGHBOR_CLAIM, now + k);
+        std::string q = asked(now + k, now + k);
+        if (q != "")
+            learn(1, 77, NEIGHBOR_ANSWER, now + k);
+        questions += q;
+    }
+    EXPECT_EQ(questions.size() / std::string("1@0 77; ").size(), 10u);
+    EXPECT_TRUE(find(1, now + 10 * CALM));
+    EXPECT_TRUE(mac_is(77));
 }
 
-TEST_F(Neighbor, DoubtAsksAnew)
+// It is gone, and everybody is asked: the first answer counts, a claim never does.
+TEST_F(Neighbor, WhoDoesNotAnswerHasAnHeir)
 {
-    learn(1, 77, true, 100);
-    doubt(1);
-    doubt(2);
-    EXPECT_EQ(t.count, 1u);
-    EXPECT_FALSE(find(1, 101));
+    uint64_t now = 10 * ASK;
+
+    learn(1, 77, NEIGHBOR_PROOF, 1);
+    doubt(1, now);
+    EXPECT_EQ(asked(now, now + 2 * QUICK - 1), "1@0 77; 1@" + std::to_string(QUICK) + " 77; ");
+    learn(1, 88, NEIGHBOR_ANSWER, now + 2 * QUICK - 1);
+    EXPECT_TRUE(find(1, now + 2 * QUICK - 1));
+    EXPECT_TRUE(mac_is(77)) << "88 was not asked";
+    EXPECT_EQ(asked(now + 2 * QUICK, now + 2 * QUICK), "1@0 all; ");
+    for (neighbor_word word : {NEIGHBOR_CLAIM, NEIGHBOR_CONFIRM}) {
+        learn(1, 66, word, now + 2 * QUICK + 1);
+        EXPECT_TRUE(find(1, now + 2 * QUICK + 1));
+        EXPECT_TRUE(mac_is(77)) << word;
+    }
+    EXPECT_FALSE(learn(1, 88, NEIGHBOR_ANSWER, now + 2 * QUICK + 2));
+    EXPECT_TRUE(find(1, now + 2 * QUICK + 3));
+    EXPECT_TRUE(mac_is(88));
+    learn(1, 66, NEIGHBOR_ANSWER, now + 2 * QUICK + 4);
+    EXPECT_TRUE(find(1, now + 2 * QUICK + 5));
+    EXPECT_TRUE(mac_is(88)) << "the second answer is a claim";
+}
+
+TEST_F(Neighbor, NobodyAnswersForLongAndItIsUnknown)
+{
+    uint64_t now = 10 * ASK;
+
+    learn(1, 77, NEIGHBOR_PROOF, 1);
+    doubt(1, now);
+    EXPECT_EQ(asked(now, now + 16 * QUICK - 1),
+              "1@0 77; 1@62 77; 1@124 all; 1@248 all; 1@496 all; ");
+    EXPECT_TRUE(find(1, now + 16 * QUICK - 1));
+    EXPECT_EQ(asked(now + 16 * QUICK, now + 16 * QUICK), "");
+    EXPECT_FALSE(find(1, now + 16 * QUICK));
     EXPECT_TRUE(ask);
-    EXPECT_TRUE(learn(1, 77, false, 102));
-    EXPECT_TRUE(find(1, 103));
+    doubt(1, now + 16 * QUICK + 1);
+    EXPECT_EQ(asked(now + 16 * QUICK + 1, now + 16 * QUICK + 1), "1@0 all; ");
+    EXPECT_TRUE(learn(1, 88, NEIGHBOR_CLAIM, now + 17 * QUICK)) << "better than nobody";
+}
+
+// The own table of a connection: what it knows of one that the table has no entry of.
+TEST_F(Neighbor, DoubtOfOneWithoutEntry)
+{
+    struct addr a = address(1);
+    struct rte_ether_addr e = ether(77);
+
+    neighbor_doubt(&t, &a, &e, 100);
+    EXPECT_EQ(asked(100, 101), "1@0 77; ");
+    EXPECT_TRUE(neighbor_at(&t, neighbor_slot(&t, &a), &a, 101, &mac));
+    EXPECT_TRUE(mac_is(77));
+    doubt(2, 200);
+    EXPECT_EQ(asked(200, 200).substr(0, 16), "1@0 77; 2@0 all;");
+}
+
+TEST_F(Neighbor, IsForgottenWhenNotHeardOfForLong)
+{
+    learn(1, 77, NEIGHBOR_PROOF, 100);
+    EXPECT_TRUE(find(1, 100 + KEEP));
+    learn(1, 77, NEIGHBOR_CLAIM, 100 + KEEP);
+    EXPECT_FALSE(find(1, 101 + KEEP)) << "looking it up is no confirmation";
+    EXPECT_TRUE(ask);
+    EXPECT_TRUE(learn(1, 77, NEIGHBOR_ANSWER, 102 + KEEP));
+    EXPECT_TRUE(find(1, 102 + 2 * KEEP));
 }
 
 TEST_F(Neighbor, TheLongestUnusedMakesRoom)
 {
     for (uint32_t n = 0; n < NEIGHBOR_MAX; n++)
-        learn(n, n, true, 100 + n);
+        learn(n, n, NEIGHBOR_PROOF, 100 + n);
     EXPECT_TRUE(find(0, 1000));
     EXPECT_FALSE(find(1000, 1001));
     EXPECT_EQ(t.count, NEIGHBOR_MAX);
@@ -233,7 +384,7 @@ TEST_F(Neighbor, BothFamiliesAndEveryByteCount)
 {
     struct addr v6 = {};
 
-    learn(1, 77, true, 1);
+    learn(1, 77, NEIGHBOR_PROOF, 1);
     for (int i = 0; i < 16; i++) {
         v6 = address(1);
         v6.b[i] ^= 1;
@@ -257,54 +408,97 @@ static void shown_as_they_are(const struct neighbor_table &t, uint64_t k)
     ASSERT_EQ(n.learnt_tsc, t.entries[i].learnt_tsc);
 }
 
+struct Seen {
+    uint64_t known = 0, asked = 0, full = 0, probed = 0;
+};
+
+/* Questions that are due, by both. */
+static void asks_alike(struct neighbor_table &t, Model &m, uint64_t now, bool look, Seen &seen)
+{
+    std::map<uint32_t, bool> ours, expect;
+    struct neighbor_question q;
+
+    if (neighbor_next(&t) <= now || look)
+        expect = m.ask(now);
+    while (neighbor_ask(&t, now, &q))
+        ours[addr_to_v4(&q.addr) & 0xffffff] = q.all;
+    ASSERT_EQ(ours, expect);
+    seen.probed += ours.size();
+}
+
+static void finds_alike(struct neighbor_table &t, Model &m, uint32_t n, uint64_t now, Seen &seen)
+{
+    struct addr a = address(n);
+    struct rte_ether_addr mac = {};
+    bool ask, expect_ask;
+    uint64_t expect_mac;
+    bool expect = m.find(n, now, &expect_mac, &expect_ask);
+
+    ASSERT_EQ(neighbor_find(&t, &a, now, &mac, &ask), expect);
+    ASSERT_EQ(ask, expect_ask);
+    struct rte_ether_addr e = ether(expect_mac);
+    ASSERT_TRUE(!expect || memcmp(&mac, &e, sizeof e) == 0);
+    seen.known += expect;
+    seen.asked += ask;
+}
+
+/* Something happens to neighbour n, the same in both. */
+static void step(struct neighbor_table &t, Model &m, struct rng &r, uint32_t n, uint64_t now,
+                 Seen &seen)
+{
+    struct addr a = address(n);
+    uint64_t expect_mac, is = rng_u64(&r) >> 16;
+    neighbor_word word = (neighbor_word)rng_below(&r, 4);
+    bool with_mac = rng_below(&r, 2) != 0;
+
+    if (m.entries.count(n) != 0 && rng_below(&r, 2) != 0)
+        is = m.entries[n].mac; // what is known already
+    struct rte_ether_addr mac = {}, e = ether(is);
+
+    switch (rng_below(&r, 9)) {
+    case 0:
+        neighbor_doubt(&t, &a, with_mac ? &e : nullptr, now);
+        m.doubt(n, with_mac ? &is : nullptr, now);
+        break;
+    case 1:
+    case 2:
+        ASSERT_EQ(neighbor_learn(&t, &a, &e, word, now), m.learn(n, is, word, now));
+        break;
+    case 3:
+        ASSERT_EQ(neighbor_at(&t, neighbor_slot(&t, &a), &a, now, &mac), m.at(n, now, &expect_mac));
+        break;
+    case 4:
+    case 5:
+        asks_alike(t, m, now, with_mac, seen);
+        break;
+    default:
+        finds_alike(t, m, n, now, seen);
+    }
+}
+
 TEST(NeighborProperty, MatchesAMap)
 {
     struct rng r;
-    uint64_t known = 0, asked = 0, full = 0;
+    Seen seen;
 
     rng_init(&r, test_seed());
-    for (int world = 0; world < 60; world++) {
+    for (int world = 0; world < 60 && !testing::Test::HasFatalFailure(); world++) {
         struct neighbor_table t;
         Model m;
         uint64_t now = rng_below(&r, 3), people = 1 + rng_below(&r, rng_below(&r, 2) ? 20 : 600);
         uint64_t pace = rng_below(&r, 2) ? ASK / 4 : KEEP / 100;
 
         neighbor_init(&t, ASK);
-        for (int k = 0; k < 3000; k++) {
-            uint32_t n = (uint32_t)rng_below(&r, people);
-            struct addr a = address(n);
-            struct rte_ether_addr mac = {};
-            uint64_t expect_mac, is = rng_u64(&r) >> 16;
-            struct rte_ether_addr e = ether(is);
-            bool ask, expect_ask, create = rng_below(&r, 4) == 0;
-
+        for (int k = 0; k < 3000 && !testing::Test::HasFatalFailure(); k++) {
             now += 1 + rng_below(&r, pace);
-            switch (rng_below(&r, 8)) {
-            case 0:
-                neighbor_doubt(&t, &a);
-                if (m.entries.count(n) != 0)
-                    m.entries[n].known = false;
-                break;
-            case 1:
-            case 2:
-                ASSERT_EQ(neighbor_learn(&t, &a, &e, create, now), m.learn(n, is, create, now));
-                break;
-            default:
-                bool expect = m.find(n, now, &expect_mac, &expect_ask);
-
-                ASSERT_EQ(neighbor_find(&t, &a, now, &mac, &ask), expect) << world << " " << k;
-                ASSERT_EQ(ask, expect_ask);
-                e = ether(expect_mac);
-                ASSERT_TRUE(!expect || memcmp(&mac, &e, sizeof e) == 0);
-                known += expect;
-                asked += ask;
-            }
-            ASSERT_EQ(t.count, m.entries.size());
+            step(t, m, r, (uint32_t)rng_below(&r, people), now, seen);
+            ASSERT_EQ(t.count, m.entries.size()) << world << " " << k;
             shown_as_they_are(t, k);
-            full += t.count == NEIGHBOR_MAX;
+            seen.full += t.count == NEIGHBOR_MAX;
         }
     }
-    EXPECT_GT(known, 1000u);
-    EXPECT_GT(asked, 1000u);
-    EXPECT_GT(full, 1000u);
+    EXPECT_GT(seen.known, 1000u);
+    EXPECT_GT(seen.asked, 1000u);
+    EXPECT_GT(seen.full, 1000u);
+    EXPECT_GT(seen.probed, 1000u);
 }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The next hop of a connection: its peer, where that is on the link, else the gateway of the
+ * family. The neighbour table says which MAC address that is, and a connection looks there each
+ * time that it sends, so that news of a neighbour reaches every connection.
+ *
+ * A frame's source MAC address is believed only where it says something: in a packet that shows our
+ * key and is newer than all before (a replayed one is not), and only of a peer on the link. What
+ * comes through a gateway has the MAC address of some router's interface, which need not be the one
+ * to send to (VRRP, RFC 5798 8.1.2; two routers). Where no gateway is configured, packets go back
+ * where they came from: nothing else is known.
+ */
+#include <string.h>
+
+#include "host/station.h"
+
+int route_family(const struct host *h, const struct addr *a)
+{
+    for (int i = 0; i < 2; i++)
+        if (!addr_is_unset(&h->cfg.address[i]) && addr_is_v4(&h->cfg.address[i]) == addr_is_v4(a))
+            return i;
+    return -1;
+}
+
+/* family: as route_family() said of the peer. NULL: it is off the link, and there is no gateway. */
+const struct addr *route_hop(const struct host *h, int family, const struct addr *peer)
+{
+    if (addr_same_prefix(peer, &h->cfg.address[family], h->cfg.prefix_len[family]) ||
+        addr_is_link_local(peer))
+        return peer;
+    return addr_is_unset(&h->cfg.gateway[family]) ? NULL : &h->cfg.gateway[family];
+}
+
+/* mac NULL: everybody is asked. */
+static void route_ask(struct host *h, const struct addr *target, const struct rte_ether_addr *mac)
+{
+    int family = route_family(h, target);
+    uint8_t bytes[NEIGH_FRAME_MAX];
+
+    if (family < 0 || claim_yields(h, &h->cfg.address[family]))
+        return;
+    const struct addr *own = &h->cfg.address[family];
+    uint16_t len = mac != NULL ? neigh_put_poll(bytes, &h->cfg.mac, own, target, mac, h->cfg.vlan)
+                               : neigh_put_request(bytes, &h->cfg.mac, own, target, h->cfg.vlan);
+
+    host_count(h, COUNT_tx_arp);
+    reply_neighbor(h, bytes, len, false);
+}
+
+void route_start(struct host *h, struct conn *c)
+{
+    const struct addr *hop = route_hop(h, route_family(h, &c->peer), &c->peer);
+
+    c->next_hop = hop != NULL && hop != &c->peer ? hop : &c->peer;
+    c->direct = hop == NULL || hop == &c->peer;
+}
+
+/* The frame that opens the connection came from mac, which answers at once; a gateway may be
+ * another station, which is asked for meanwhile. */
+void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
+{
+    route_start(h, c);
+    c->route.dst_mac = *mac;
+    c->route_known = true;
+    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    if (!c->direct &&
+        !neighbor_at(&h->neighbors, c->neighbor, c->next_hop, h->now, &c->route.dst_mac)) {
+        neighbor_doubt(&h->neighbors, c->next_hop, NULL, h->now);
+        c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    }
+}
+
+/* It looks again as soon as any neighbour becomes known; those for whom there is no room look again
+ * by their timers. */
+static void route_wait(struct host *h, struct conn *c)
+{
+    if (c->route_waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
+        return;
+    c->route_waits = true;
+    h->route_waiting[h->route_waiting_count++] = c->index;
+}
+
+bool route_resolve(struct host *h, struct conn *c)
+{
+    bool ask;
+
+    if (c->route_known)
+        return true;
+    c->route_known = neighbor_find(&h->neighbors, c->next_hop, h->now, &c->route.dst_mac, &ask);
+    if (ask)
+        route_ask(h, c->next_hop, NULL);
+    if (!c->route_known) {
+        route_wait(h, c);
+        return false;
+    }
+    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    c->crowded = neighbor_was_lost(&h->neighbors, c->next_hop, h->now);
+    return true;
+}
+
+void route_refresh(struct host *h, struct conn *c)
+{
+    if (c->route_known)
+        neighbor_at(&h->neighbors, c->neighbor, c->next_hop, h->now, &c->route.dst_mac);
+}
+
+void route_heard(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
+{
+    if (!c->direct || (c->route_proved && rte_is_same_ether_addr(&c->route.dst_mac, mac)))
+        return;
+    c->route_proved = true;
+    c->route.dst_mac = *mac;
+    c->route_known = true;
+    route_learn(h, c->next_hop, mac, NEIGHBOR_PROOF);
+    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+}
+
+void route_doubt(struct host *h, struct conn *c)
+{
+    if (!c->route_known)
+        return;
+    route_refresh(h, c);
+    neighbor_doubt(&h->neighbors, c->next_hop, &c->route.dst_mac, h->now);
+    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    c->doubt_at = h->now + neighbor_quick(&h->neighbors);
+    timer_at(h, c, c->doubt_at);
+}
+
+/* Whoever waits for answers has waited ever longer; from a new MAC address on it begins anew. */
+void route_again(struct host *h, struct conn *c)
+{
+    struct rte_ether_addr before = c->route.dst_mac;
+
+    c->doubt_at = TIME_NEVER;
+    route_refresh(h, c);
+    if (!rte_is_same_ether_addr(&before, &c->route.dst_mac)) {
+        c->asked_at = c->told_at = 0;
+        conn_want(h, c, c->state == HOST_OPENING ? WANT_FIRST : WANT_CNTL | WANT_SREQ | WANT_FORCE);
+        conn_has_data(h, c);
+    } else if (neighbor_doubted(&h->neighbors, c->neighbor)) {
+        c->doubt_at = h->now + neighbor_quick(&h->neighbors);
+    }
+}
+
+/* Was it said too long ago to have no answer yet? While DATA flow, a peer may leave repeat_us
+ * between two CNTL; ours stands for its own, which it does not tell. */
+static bool overdue(const struct host *h, const struct conn *c, uint64_t at)
+{
+    if (at == 0 || h->now - at <= neighbor_quick(&h->neighbors))
+        return false;
+    uint64_t repeat = clock_cycles(&h->clock, h->cfg.repeat_us * 1000ull);
+
+    return h->now - at > 2 * (conn_wait_tsc(h, c) + repeat);
+}
+
+void route_say(struct host *h, struct conn *c, bool asks)
+{
+    if (overdue(h, c, c->asked_at))
+        route_doubt(h, c);
+    if (asks && c->asked_at == 0)
+        c->asked_at = h->now;
+    if (c->told_at == 0)
+        c->told_at = h->now;
+}
+
+void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
+{
+    bool newer = cntl != 0 && seq32_before(c->seen_cntl, cntl);
+
+    if (!newer && packets <= c->seen_packets) {
+        if (overdue(h, c, c->told_at))
+            route_doubt(h, c);
+        return;
+    }
+    c->seen_cntl = newer ? cntl : c->seen_cntl;
+    c->seen_packets = RTE_MAX(c->seen_packets, packets);
+    c->asked_at = c->told_at = 0;
+}
+
+void route_learn(struct host *h, const struct addr *a, const struct rte_ether_addr *mac,
+                 enum neighbor_word word)
+{
+    uint32_t n = h->route_waiting_count;
+
+    if (!neighbor_learn(&h->neighbors, a, mac, word, h->now))
+        return;
+    h->route_waiting_count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct conn *c = &h->conns[h->route_waiting[i]];
+
+        c->route_waits = false;
+        if (c->state == HOST_OPENING && !c->route_known)
+            conn_want(h, c, WANT_FIRST);
+    }
+}
+
+void route_run(struct host *h)
+{
+    struct neighbor_question q;
+
+    while (neighbor_ask(&h->neighbors, h->now, &q))
+        route_ask(h, &q.addr, q.all ? NULL : &q.mac);
+}
