@@ -48,6 +48,7 @@ static const struct table_column ports[] = {
     {"tx_bytes", "TX BYTES", TABLE_BYTES},
     {"mbufs_in_use", "MBUFS", TABLE_COUNT},
     {"steered_by", "STEERED BY", TABLE_TEXT},
+    {"conflict", "CONFLICT", TABLE_TEXT},
     {NULL, NULL, TABLE_TEXT},
 };
 

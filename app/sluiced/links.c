@@ -2,6 +2,7 @@
 /* See links.h. */
 #include "sluiced/links.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/counter.h"
@@ -12,6 +13,7 @@
 #define RESTART_TRY_MS   3000 /* what a started port gets to come up */
 #define RESTART_AGAIN_MS 500  /* after a start that failed */
 #define PASS_MS          10   /* for a worker to let go of its port; then at the next look */
+#define CONFLICT_MS      60000
 
 static uint64_t cycles(const struct links *k, uint64_t ms)
 {
@@ -101,6 +103,42 @@ static void watch_lane(struct links *k, const struct lane *l, bool up)
     k->dropped[l->number] = dropped;
 }
 
+/* Of the first worker, which hears what all hear. */
+static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t now)
+{
+    const char *name = k->d->ports[index].cfg->name;
+    char address[ADDR_TEXT_MAX], mac[18];
+    struct host_address a;
+    const uint8_t *b = a.other.addr_bytes;
+
+    if (!host_address(k->d->hosts[k->d->first_lane[index]], i, &a))
+        return;
+    addr_format(&a.address, address);
+    snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
+    if (!a.used && !k->unused[index][i]) {
+        say("port %s: %s is not used: the station at %s has this address, too; give one of them "
+            "another (sluice show ports)",
+            name, address, mac);
+    } else if (a.used && k->unused[index][i]) {
+        say("port %s: %s is used from now on: no other station has it any more", name, address);
+    } else if (a.used && a.conflicts != k->conflicts[index][i] && now >= k->conflict_due[index]) {
+        say("port %s: the station at %s uses %s, too, which is this port's address: connections "
+            "may fail; give one of them another",
+            name, mac, address);
+        k->conflict_due[index] = now + cycles(k, CONFLICT_MS);
+    }
+    k->unused[index][i] = !a.used;
+    k->conflicts[index][i] = a.conflicts;
+}
+
+static void claim(struct links *k, uint32_t index)
+{
+    uint32_t first = k->d->first_lane[index];
+
+    for (uint32_t i = 0; i < k->d->ports[index].queues; i++)
+        host_claim(k->d->hosts[first + i]);
+}
+
 static void watch_port(struct links *k, uint32_t index, uint64_t now)
 {
     const struct port *p = &k->d->ports[index];
@@ -112,6 +150,10 @@ static void watch_port(struct links *k, uint32_t index, uint64_t now)
         say("port %s: link %s", p->cfg->name, up ? "up" : "down");
     for (q = 0; q < p->queues; q++)
         watch_lane(k, &k->d->lanes[k->d->first_lane[index] + q], up && k->up[index]);
+    if (up && !k->up[index])
+        claim(k, index);
+    for (uint32_t i = 0; i < 2; i++)
+        watch_address(k, index, i, now);
     k->up[index] = up;
     watch_restart(k, index, now);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches the ports' links on the control lcore: says when they go up and down, starts a memif
- * client anew whose server is gone, and tells of queues whose frames nobody takes.
+ * client anew whose server is gone, and tells of queues whose frames nobody takes. When a link
+ * comes up, the port's addresses are claimed (host/claim.h); of another station that has one it
+ * tells.
  */
 #ifndef SLUICED_LINKS_H
 #define SLUICED_LINKS_H
@@ -17,7 +19,10 @@ struct links {
     uint64_t restart_due[CONFIG_PORTS_MAX];
     uint32_t tries[CONFIG_PORTS_MAX]; /* that started, but did not come up */
     bool up[CONFIG_PORTS_MAX];
-    bool taken[CONFIG_PORTS_MAX]; /* from its workers, to be restarted */
+    bool taken[CONFIG_PORTS_MAX];            /* from its workers, to be restarted */
+    bool unused[CONFIG_PORTS_MAX][2];        /* address[i], for another station has it */
+    uint64_t conflicts[CONFIG_PORTS_MAX][2]; /* with address[i], at the last look */
+    uint64_t conflict_due[CONFIG_PORTS_MAX]; /* not said again before this */
     uint64_t sent[DAEMON_LANES_MAX], dropped[DAEMON_LANES_MAX]; /* frames, at the last look */
 };
 

@@ -184,6 +184,28 @@ static void put_addresses(json_t *o, const struct config_port *cfg)
     }
 }
 
+/* "": every address is this port's alone. */
+static void put_conflict(json_t *o, const struct host *h)
+{
+    char text[2 * (ADDR_TEXT_MAX + 48)] = "";
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        char addr[ADDR_TEXT_MAX], mac[18];
+        struct host_address a;
+        const uint8_t *b = a.other.addr_bytes;
+
+        if (!host_address(h, i, &a) || a.conflicts == 0)
+            continue;
+        snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4],
+                 b[5]);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s %s %s", len > 0 ? ", " : "",
+                                addr_format(&a.address, addr),
+                                a.used ? "was claimed by" : "not used, it is at", mac);
+    }
+    put_text(o, "conflict", text);
+}
+
 static const char *sum_name(enum host_sum s)
 {
     return s == HOST_SUM_NONE ? "none" : s == HOST_SUM_OFFLOAD ? "offload" : "software";
@@ -206,6 +228,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     put_text(o, "driver", port->driver);
     put_text(o, "mac", mac);
     put_addresses(o, port->cfg);
+    put_conflict(o, d->hosts[d->first_lane[p]]);
     put_count(o, "mtu_bytes", port->cfg->mtu_bytes);
     put_text(o, "paced_by", d->lanes[d->first_lane[p]].timed ? "nic" : "software");
     put_count(o, "vlan", port->cfg->vlan);
@@ -354,7 +377,7 @@ static json_t *neigh_json(const struct daemon *d)
     for (uint32_t i = 0; i < d->n_lanes; i++)
         for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++) {
             struct host_neighbor n;
-            char text[ADDR_TEXT_MAX], mac[RTE_ETHER_ADDR_FMT_SIZE] = "";
+            char text[ADDR_TEXT_MAX], mac[18] = "";
             json_t *o;
 
             if (!host_neighbor(d->hosts[i], k, &n))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ports on Linux interfaces, and Linux as a neighbour: who answers ping, what a stranger sees."""
+import json
 import os
 import re
 import time
 
-from harness import LabError, Skip, need, perf, scenario, sh
+from harness import LabError, Skip, data_flow, need, perf, scenario, sh
 from lab import net
 from lab.daemon import Daemon, af_packet
 from lab.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
@@ -130,5 +131,79 @@ def captured(lab, context):
         raise LabError(f"{frames} frames, {tagged} in VLAN 100, {dont} with DF")
     if re.search(r"bad udp cksum", text) and not os.environ.get("SLUICE_SNAP"):
         raise LabError("a UDP checksum is wrong")
+    a.stop()
+    b.stop()
+
+
+@scenario("an address that Linux has is not used before Linux gives it up", netns=True)
+def duplicate_address(lab, context):
+    ns, b = _kernel_neighbour(lab, context)
+    b.stop()
+    for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
+        net.address(ns, "slk", text)
+    b.start()
+
+    def conflict():
+        return b.show("ports")[0]["conflict"]
+
+    until(lambda: ADDR_B in conflict() and ADDR6_B in conflict(), 20, "both addresses are disputed")
+    if conflict().count("not used, it is at " + net.mac(ns, "slk")) != 2:
+        raise LabError(conflict())
+    until(lambda: b.process.err().count("is not used: the station at") >= 2, 10, "the daemon says so")
+    for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
+        net.ip(ns, "address", "del", text, "dev", "slk")
+    until(lambda: "not used" not in conflict(), 40, "the addresses are used")
+    for address in (ADDR_B, ADDR6_B):
+        _ping(ns, address)
+    b.stop()
+
+
+def _routed(lab, context):
+    """Daemons A and B in networks of their own, the kernel as a router between them."""
+    router, daemons = net.namespace(lab, "router"), []
+    for i, name in enumerate(("a", "b")):
+        ns = net.namespace(lab, name)
+        net.quiet(ns)
+        net.veth(router, f"slr{name}", ns, f"sl{name}")
+        net.address(router, f"slr{name}", f"10.91.{i}.254/24")
+        port = af_packet(f"sl{name}", 1500)
+        port.keys = {"address": f"10.91.{i}.1/24", "gateway": f"10.91.{i}.254",
+                     "capacity": "320Mbit"}
+        worker, control = pair_cpus()[i]
+        daemons.append(Daemon(lab, context.build, name, [port], [worker], control, ns=ns).start())
+    sh("ip", "netns", "exec", router, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+    return router, daemons
+
+
+@scenario("a gateway's MAC addresses change in mid-transfer, on both sides", netns=True)
+def gateway_moves(lab, context):
+    router, (a, b) = _routed(lab, context)
+    path = lab.path("routed.pcap")
+    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", "slrb", "-s", "64", "-U", "-w", path,
+                                    "src 10.91.0.1 and greater 1000"], ns=router)
+    until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
+    waiting = b.sluice("server", "perf", "server", "-1", "--json")
+    b.wait_listening(process=waiting)
+    sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-t", "12",
+                       "10.91.1.1")
+    data_flow(a)
+    moves = []
+    for i in range(4):
+        time.sleep(1.5)
+        for name in ("a", "b"):
+            net.ip(router, "link", "set", f"slr{name}", "address", f"02:00:00:91:{i:02x}:0{name}")
+        moves.append(time.time())
+    result = json.loads(sending.check(60))
+    waiting.check(30)
+    tcpdump.stop()
+    if result["wrong_bytes"] != 0 or result["bytes"] == 0:
+        raise LabError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
+    # What B was sent: the longest pause around each move. A busy machine makes some longer, never
+    # all of them shorter.
+    times = [float(x.split(" ", 1)[0]) for x in sh("tcpdump", "-tt", "-n", "-r", path).splitlines()]
+    pauses = [max(later - earlier for earlier, later in zip(times, times[1:])
+                  if move - 0.5 < later and earlier < move + 0.2) for move in moves]
+    if min(pauses) > 0.3 or max(pauses) > 1.4:
+        raise LabError(f"pauses of {[round(x, 3) for x in pauses]} s; 0.3 s is the bar")
     a.stop()
     b.stop()
