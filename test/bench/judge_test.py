@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How each bench judges, on canned measurements: no verdict without its rows, and bars that are missed
 where they should be."""
+import argparse
 import os
 import sys
 import types
@@ -49,12 +50,14 @@ class Memif(unittest.TestCase):
 
 class Paths(unittest.TestCase):
     NAMES = ["10M-10us-q1", "1G-1ms-q1"]
-    TEXT = "10M-10us-q1   99.00  98.00  1.00  2.00   99.00  1.00  0.990  holds\n"
+    TEXT = "10M-10us-q1   99.00  98.00  1.00  2.00   99.00  1.00  0.970 0.990  holds\n"
 
-    def judged(self, text, names=None, only=""):
+    def judged(self, text, names=None, only="", later=()):
+        """text: of the first seed; later: of those after it."""
         r = Results("paths")
-        bench_paths.demand(r, names or self.NAMES[:1], only)
-        bench_paths.rows(r, text)
+        bench_paths.demand(r, names or self.NAMES[:1], only, range(1, 2 + len(later)))
+        for seed, printed in enumerate((text, *later), 1):
+            bench_paths.rows(r, printed, seed)
         return r
 
     def test_holds_and_misses(self):
@@ -67,6 +70,19 @@ class Paths(unittest.TestCase):
         self.assertEqual(r.status(), ERROR)
         self.assertEqual(len(r.missing()), 3)
         self.assertEqual(self.judged("").status(), ERROR)
+
+    def test_each_seed_counts(self):
+        self.assertEqual(self.judged(self.TEXT, later=[self.TEXT]).status(), HOLDS)
+        self.assertEqual(self.judged(self.TEXT, later=[self.TEXT.replace("0.990", "0.940")]).status(), MISSED)
+        self.assertEqual(self.judged(self.TEXT, later=[""]).status(), ERROR)
+
+    def test_seeds_are_fresh_unless_told(self):
+        told = argparse.Namespace(seed=7, seeds=3)
+        self.assertEqual(list(bench_paths.seeds_of(told)), [7, 8, 9])
+        fresh = argparse.Namespace(seed=0, seeds=2)
+        self.assertGreater(len({bench_paths.seeds_of(fresh)[0] for _ in range(20)}), 1)
+        with self.assertRaises(LabError):
+            bench_paths.seeds_of(argparse.Namespace(seed=1, seeds=0))
 
     def test_a_pattern_of_nothing_is_an_error(self):
         for only in ("nonsense", "["):
