@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 
@@ -16,6 +17,7 @@ extern "C" {
 #include "common/clock.h"
 #include "common/grace.h"
 #include "common/say.h"
+#include "host/station.h"
 #include "sluiced/links.h"
 }
 
@@ -25,7 +27,7 @@ namespace
 constexpr uint64_t kHz = 1000000000;    // about that of the TSC
 constexpr useconds_t kLong_us = 300000; // longer than control ever waits
 
-std::atomic<bool> hold, inside, needs;
+std::atomic<bool> hold, held, inside, needs;
 std::atomic<unsigned> restarts, restarts_inside;
 
 } // namespace
@@ -38,9 +40,11 @@ uint32_t lane_run(struct lane *l, uint64_t)
     if (!__atomic_load_n(&l->active, __ATOMIC_ACQUIRE))
         return 1;
     inside = true; // of rte_eth_rx_burst()
-    while (hold)
+    while (hold) {
+        held = true; // a round that had looked at hold before ends without
         usleep(100);
-    inside = false;
+    }
+    held = inside = false;
     return 1;
 }
 uint64_t lane_next(const struct lane *, uint64_t now)
@@ -111,7 +115,7 @@ class Restart : public testing::Test
   protected:
     void SetUp() override
     {
-        hold = inside = needs = false;
+        hold = held = inside = needs = false;
         restarts = restarts_inside = 0;
         d->hz = kHz;
         d->n_ports = d->n_lanes = d->n_workers = 1;
@@ -119,6 +123,7 @@ class Restart : public testing::Test
         d->ports[0].queues = 1;
         d->ports[0].started = true;
         d->lanes[0].active = true;
+        d->hosts[0] = static_cast<struct host *>(calloc(1, sizeof *d->hosts[0]));
         d->lanes[0].port = &d->ports[0];
         d->lane_worker[0] = w = &d->workers[0];
         w->n_lanes = 1;
@@ -135,11 +140,12 @@ class Restart : public testing::Test
         hold = false;
         worker_stop(w);
         runner.join();
+        free(d->hosts[0]);
     }
     void lose_core()
     {
         hold = true;
-        while (!inside)
+        while (!held)
             usleep(100);
     }
     void look() // as control does, every so often
