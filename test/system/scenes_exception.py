@@ -86,11 +86,14 @@ def link_local(ns, device):
 
 
 def answers(path):
-    """(questions, answers) for neighbours in a capture: of ARP, of ND for ordinary addresses."""
+    """(questions, answers) for neighbours in a capture: of ARP, of ND for ordinary addresses. What a
+    station asks and says to claim its own address is neither: from no address, from the address that
+    it is about, or to all nodes."""
     text = sh("tcpdump", "-nn", "-r", path, "arp or icmp6")
-    return {"arp": (text.count("ARP, Request"), text.count("ARP, Reply")),
-            "nd": (len(re.findall(r"neighbor solicitation, who has fd90", text)),
-                   len(re.findall(r"neighbor advertisement, tgt is fd90", text)))}
+    asked = re.findall(r"ARP, Request who-has (\S+)(?: \S+)? tell (\S+),", text)
+    return {"arp": (sum(sender not in ("0.0.0.0", target) for target, sender in asked), text.count("ARP, Reply")),
+            "nd": (len(re.findall(r"IP6 (?!:: )\S+ > \S+ ICMP6, neighbor solicitation, who has fd90", text)),
+                   len(re.findall(r"IP6 \S+ > (?!ff02)\S+ ICMP6, neighbor advertisement, tgt is fd90", text)))}
 
 
 def settled(kernels):

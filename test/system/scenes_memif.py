@@ -90,7 +90,7 @@ def vlan_apart(lab, context):
 
 @scenario("one request of 4 GiB", memory_gb=11)
 def huge_request(lab, context):
-    daemons, before = _pair(lab, context)
+    daemons, before = _pair(lab, context, daemon_keys={"quota": "6G", "quota_total": "6G"})
     a, b = daemons
     result = perf(b, a, ADDR_B, "-n", "4G", "-l", "4G", "--memory", "4G", "--outstanding", "1",
                   server_args=("--memory", "4G"), timeout_s=200)
