@@ -132,17 +132,6 @@ static bool gaps_room(struct vt_receiver *r)
     return r->gaps.count + 1 < r->gaps.capacity;
 }
 
-/* Might gaps_room() find some? */
-static bool gaps_joinable(const struct vt_receiver *r)
-{
-    if (r->arrived.count == r->arrived.capacity)
-        return false;
-    for (uint32_t i = 0; i + 1 < r->gaps.count; i++)
-        if (gaps_alike(r, i))
-            return true;
-    return false;
-}
-
 /* Has a unit before the edge yet to come? */
 static bool missing(const struct vt_receiver *r, uint64_t pos)
 {
@@ -256,10 +245,12 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
     return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
-/* Is there room to remember the gaps this unit may leave? */
+/* Is there room to remember the gaps this unit may leave? It must not be found missing once the
+ * unit has been placed: that would be written again. So it is made behind each change: gaps_room().
+ */
 static bool room_for(const struct vt_receiver *r, uint64_t pos)
 {
-    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity || gaps_joinable(r))
+    if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
         return true;
     struct span *gap = span_find(&r->gaps, pos);
 
@@ -511,6 +502,7 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64
         r->units++;
         r->bytes += d->payload_len;
     }
+    gaps_room(r);
     recovery_check(r);
     if (d->h.flags & WIRE_WCLOSE)
         vt_receiver_close(r, d->request + 1);
@@ -666,6 +658,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
             span_add(&r->gaps, first, end, stamp, r->packet_end);
         }
     }
+    gaps_room(r); /* more are alike now */
     r->naks += n;
     return n;
 }
