@@ -43,11 +43,16 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
 {
     struct vt_hole_news news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
 
-    if (!vt_hole_take(&c->hole, &news, h->now, clock_cycles(&h->clock, HOLE_LEAST_NS)))
+    /* packets that any path carries may be lost for long, for other reasons: like a silent peer */
+    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_least(&c->peer);
+    uint64_t least =
+        last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_LEAST_NS);
+
+    if (!vt_hole_take(&c->hole, &news, h->now, least))
         return;
     uint32_t len = news.len_bytes - WIRE_DATA_BYTES, unit = c->tx.unit_bytes;
 
-    if (len <= unit_least(&c->peer)) {
+    if (last) {
         conn_over(h, c, -ECOMM, WIRE_END_ABORT, true);
         return;
     }
