@@ -658,7 +658,6 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
             span_add(&r->gaps, first, end, stamp, r->packet_end);
         }
     }
-    gaps_room(r); /* more are alike now */
     r->naks += n;
     return n;
 }
