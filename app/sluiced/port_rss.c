@@ -40,7 +40,7 @@ static bool table_ask(const struct port *p, const struct rte_eth_dev_info *info,
                       struct host_rss *rss)
 {
     struct rte_eth_rss_reta_entry64 groups[HOST_RSS_RETA_MAX / RTE_ETH_RETA_GROUP_SIZE];
-    uint16_t i;
+    uint32_t i;
 
     if (info->reta_size == 0 || info->reta_size > HOST_RSS_RETA_MAX)
         return false;

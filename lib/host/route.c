@@ -22,11 +22,16 @@ int route_family(const struct host *h, const struct addr *a)
     return -1;
 }
 
+static bool on_link(const struct host *h, int family, const struct addr *peer)
+{
+    return addr_same_prefix(peer, &h->cfg.address[family], h->cfg.prefix_len[family]) ||
+           addr_is_link_local(peer);
+}
+
 /* family: as route_family() said of the peer. NULL: it is off the link, and there is no gateway. */
 const struct addr *route_hop(const struct host *h, int family, const struct addr *peer)
 {
-    if (addr_same_prefix(peer, &h->cfg.address[family], h->cfg.prefix_len[family]) ||
-        addr_is_link_local(peer))
+    if (on_link(h, family, peer))
         return peer;
     return addr_is_unset(&h->cfg.gateway[family]) ? NULL : &h->cfg.gateway[family];
 }
@@ -49,10 +54,11 @@ static void route_ask(struct host *h, const struct addr *target, const struct rt
 
 void route_start(struct host *h, struct conn *c)
 {
-    const struct addr *hop = route_hop(h, route_family(h, &c->peer), &c->peer);
+    int family = route_family(h, &c->peer);
+    const struct addr *gateway = &h->cfg.gateway[family];
 
-    c->next_hop = hop != NULL && hop != &c->peer ? hop : &c->peer;
-    c->direct = hop == NULL || hop == &c->peer;
+    c->direct = on_link(h, family, &c->peer) || addr_is_unset(gateway);
+    c->next_hop = c->direct ? &c->peer : gateway;
 }
 
 /* The frame that opens the connection came from mac, which answers at once; a gateway may be
