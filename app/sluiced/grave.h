@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Descriptors that came from clients, or hold what clients sent, are closed in threads apart from
- * control: close() may wait for as long as whoever made them likes (FUSE, a socket that lingers).
+ * control: a close() may take any time (FUSE, a socket that lingers).
  *
  * Each user has a grave of its own, with at most GRAVE_THREADS threads: what one user's descriptors
  * hold up is that user's. What can be done to make close() short is done: sockets do not linger,

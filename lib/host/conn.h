@@ -129,11 +129,11 @@ struct conn {
     uint16_t neighbor;           /* where the neighbour table had it: neighbor_at() */
     bool direct;                 /* packets of the peer come from the next hop: it is the peer, or
                                     there is no gateway */
-    bool route_proved,
-        route_waits;            /* the peer has shown where it is; it is in host.route_waiting */
-    uint64_t asked_at, told_at; /* the oldest packet that demands an answer, and the oldest of all,
-                                   of which the peer has shown nothing; 0: none */
-    uint64_t doubt_at;          /* when to look whether the next hop has moved */
+    bool route_proved;           /* the peer has shown where it is */
+    bool route_waits;            /* it is in host.route_waiting */
+    uint64_t asked_at, told_at;  /* the oldest packet that demands an answer, and the oldest of all,
+                                    of which the peer has shown nothing; 0: none */
+    uint64_t doubt_at;           /* when to look whether the next hop has moved */
     uint32_t seen_cntl;    /* the newest of our CNTL, and how many packets, that the peer has */
     uint64_t seen_packets; /* shown to have */
 
