@@ -19,6 +19,9 @@ SKIPPED = "".join(f"[ RUN      ] A.{c}\n../a.cc:27: Skipped\nneeds a device\n\n[
 # Between it and the shell that makes things beside is timeout(1).
 KILL_SHELL = ("import os\nwith open(f'/proc/{os.getppid()}/stat') as f:\n"
               "    os.kill(int(f.read().split()[3]), 9)\n")
+GIVES_WAY = ("import os\npath = '/proc/self/autogroup'\n"
+             "if os.sched_getscheduler(0) != os.SCHED_IDLE and os.getpriority(os.PRIO_PROCESS, 0) != 19:\n    exit(4)\n"
+             "if os.path.exists(path) and 'nice 19' not in open(path).read():\n    exit(3)\n")
 TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
 TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
 
@@ -59,6 +62,11 @@ CASES = {
         r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),
     "what is made beside is killed": (
         "tidy", {}, {"scripts/lab/tidy.py": KILL_SHELL}, 1, r"\n0 passed, 1 failed\n$"),
+    "what is made beside gives way to all sessions": (
+        "tidy", {}, {"scripts/lab/tidy.py": GIVES_WAY}, 0, r"\n1 passed, 0 failed\n$"),
+    "a test that runs beside gives way to all sessions": (
+        "sim", {"meson": meson(PASSED, "OK", "case \"$*\" in *--wrapper*/background*) exit 0 ;; esac; exit 1")}, {}, 0,
+        r"\n1 passed, 0 failed\n$"),
     "what is made beside fails": ("tidy", {}, {"scripts/lab/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
 }
 
@@ -72,7 +80,7 @@ def write(path, text, mode=0o644):
 
 def run(folder, stage, tools, files):
     """What scripts/test says of one stage."""
-    for name in ("test", "lib.sh", "lab/cases.py"):
+    for name in ("test", "lib.sh", "lab/background", "lab/cases.py"):
         target = os.path.join(folder, "scripts", name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, "scripts", name), target)
