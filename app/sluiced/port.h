@@ -24,6 +24,7 @@
 
 #define PORT_BURST     32  /* frames per RX and TX call */
 #define PORT_FOREIGN   256 /* frames on their way from one worker to another */
+#define PORT_BLOCKS    31  /* udp_port, and 30 blocks that any range of 16 bits falls into */
 #define EXCEPTION_WAIT 256 /* frames that wait for the kernel: exception.h */
 
 /* What a driver is, where ethdev cannot say. */
@@ -52,13 +53,13 @@ struct port {
     struct rte_ether_addr mac;
     int socket; /* NUMA, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
-    bool scaled;               /* receive-side scaling is on */
-    bool steered;              /* what is ours comes to the queues by the NIC's rules: */
-    struct rte_flow *rules[2]; /* for IPv4, IPv6; NULL: it has none */
-    bool interrupts;           /* a worker that naps wants them of receive queues */
-    uint32_t rx_held;          /* receive buffers the driver may hold, per queue */
-    uint32_t tx_held;          /* frames that it may hold, sent or not, per queue */
-    uint32_t frame_bytes;      /* room for one received frame */
+    bool scaled;  /* receive-side scaling is on */
+    bool steered; /* what is ours comes to the queues by the NIC's rules: */
+    struct rte_flow *rules[2][PORT_BLOCKS]; /* for IPv4, IPv6; NULL: it has none */
+    bool interrupts;                        /* a worker that naps wants them of receive queues */
+    uint32_t rx_held;                       /* receive buffers the driver may hold, per queue */
+    uint32_t tx_held;                       /* frames that it may hold, sent or not, per queue */
+    uint32_t frame_bytes;                   /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
     bool rx_unsummed; /* host.h */
     uint64_t rx_offloads, tx_offloads;

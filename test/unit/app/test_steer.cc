@@ -25,7 +25,7 @@ constexpr uint64_t kFields = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | R
 
 struct Rule {
     std::vector<rte_flow_item_type> types;
-    uint16_t port; // of UDP; 0: any
+    uint16_t port, mask; // of UDP
     std::vector<uint16_t> queues;
     uint64_t hashed;
     std::vector<uint8_t> key;
@@ -47,8 +47,8 @@ Rule read(const rte_flow_item *items, const rte_flow_action *actions)
             auto spec = static_cast<const rte_flow_item_udp *>(items->spec);
             auto mask = static_cast<const rte_flow_item_udp *>(items->mask);
 
-            EXPECT_EQ(mask->hdr.dst_port, 0xffff);
             EXPECT_EQ(mask->hdr.src_port, 0) << "whoever sends";
+            r.mask = rte_be_to_cpu_16(mask->hdr.dst_port);
             r.port = rte_be_to_cpu_16(spec->hdr.dst_port);
         } else {
             EXPECT_EQ(items->spec, nullptr);
@@ -84,7 +84,7 @@ std::vector<const Rule *> met(bool ipv6, bool vlan, uint16_t dport)
     layers.push_back(ipv6 ? RTE_FLOW_ITEM_TYPE_IPV6 : RTE_FLOW_ITEM_TYPE_IPV4);
     layers.push_back(RTE_FLOW_ITEM_TYPE_UDP);
     for (const Rule &r : nic.rules)
-        if (r.types == layers && r.port == dport)
+        if (r.types == layers && ((r.port ^ dport) & r.mask) == 0)
             found.push_back(&r);
     return found;
 }
@@ -138,6 +138,7 @@ class Steer : public testing::Test
     {
         nic = Nic();
         cfg.udp_port = 47800;
+        cfg.source_ports = {61440, 65535};
         cfg.address[0].addr = addr_from_v4(0x0a000001);
         EXPECT_EQ(addr_parse("fd00::1", &cfg.address[1].addr), 0);
         p.cfg = &cfg;
@@ -167,6 +168,37 @@ TEST_F(Steer, OurUdpPortIsSpreadOverAllQueues)
     EXPECT_TRUE(nic.rules.empty());
 }
 
+// Answers to connections that were opened here come to the ports that they were opened from.
+TEST_F(Steer, AnswersAreSpreadToo)
+{
+    port_steer(&p);
+    for (bool ipv6 : {false, true}) {
+        for (unsigned at = 61440; at <= 65535; at++)
+            ASSERT_EQ(met(ipv6, false, static_cast<uint16_t>(at)).size(), 1u) << at;
+        EXPECT_TRUE(met(ipv6, false, 61439).empty());
+    }
+    EXPECT_EQ(nic.rules.size(), 4u) << "one for udp_port, one for the range, for each family";
+}
+
+// Any range, of which each port meets one rule and no other port does.
+TEST_F(Steer, AnyRangeIsCutIntoBlocks)
+{
+    cfg.udp_port = 0;
+    for (config_range range :
+         {config_range{1, 65535}, config_range{1, 65534}, config_range{5, 5},
+          config_range{49152, 65535}, config_range{32767, 32768}, config_range{40001, 50001}}) {
+        nic.rules.clear();
+        cfg.source_ports = range;
+        port_steer(&p);
+        for (unsigned at = 1; at <= 65535; at++)
+            ASSERT_EQ(met(false, false, static_cast<uint16_t>(at)).size(),
+                      at >= range.first && at <= range.last ? 1u : 0u)
+                << at << " of " << range.first << "-" << range.last;
+        port_unsteer(&p);
+        ASSERT_TRUE(nic.rules.empty());
+    }
+}
+
 TEST_F(Steer, FramesOfAVlanMeetThemToo)
 {
     cfg.vlan = 9;
@@ -181,7 +213,7 @@ TEST_F(Steer, OnlyFamiliesThatThePortHas)
     cfg.address[0].addr = {};
     port_steer(&p);
     EXPECT_TRUE(p.steered);
-    EXPECT_EQ(nic.rules.size(), 1u);
+    EXPECT_EQ(nic.rules.size(), 2u);
 }
 
 TEST_F(Steer, WhatIsRefusedIsNotUsed)
@@ -189,7 +221,7 @@ TEST_F(Steer, WhatIsRefusedIsNotUsed)
     nic.has_ipv6 = false;
     port_steer(&p);
     EXPECT_FALSE(p.steered) << "not all of it";
-    EXPECT_EQ(nic.rules.size(), 1u);
+    EXPECT_EQ(nic.rules.size(), 2u);
     port_unsteer(&p);
     nic.has_rules = false;
     port_steer(&p);
