@@ -265,7 +265,9 @@ static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_by
     for (unsigned int i = 0; i < RTE_DIM(all); i++)
         *all[i] = pos_split(*all[i], number, parts, units);
     request_start_with(q, unit_bytes);
-    uint64_t first = seq64_max(start, s->ack), sent = seq64_min(end, s->sent);
+    /* what went early, and has no buffer yet, is asked for when it has one */
+    uint64_t limit = seq64_min(s->sent, pos_make(send_limit(s), 0));
+    uint64_t first = seq64_max(start, s->ack), sent = seq64_min(end, limit);
 
     if (s->go_back_n)
         s->next = seq64_min(s->next, first);

@@ -524,3 +524,27 @@ TEST_F(Sender, AnOddPartOfAUnitLastsToTheRequestsEnd)
     EXPECT_EQ(s.sent, pos(2, 0));
     EXPECT_EQ(send_all(), 6 + 1) << "the second request's unit, too: it was begun with large ones";
 }
+
+/* Two requests went early; the peer turned out to have a buffer for the first one only. */
+TEST_F(Sender, SmallerUnitsRepeatOnlyWhatHasABuffer)
+{
+    for (bool go_back_n : {false, true}) {
+        uint64_t where;
+
+        start(4, go_back_n);
+        vt_sender_set_unit(&s, 200);
+        post(400);
+        post(400);
+        EXPECT_EQ(send_all(), 4);
+        s.ahead = 0;
+        control(pos(0, 0), {}, 1);
+        vt_sender_set_unit(&s, 100);
+        for (uint32_t unit = 0; unit < 4; unit++) {
+            EXPECT_NE(send(&where), -1);
+            EXPECT_EQ(where, pos(0, unit));
+        }
+        EXPECT_EQ(send(), -1) << "nobody can take it yet";
+        control(pos(1, 0), {{pos(1, 0), pos(2, 0)}}, 2);
+        EXPECT_EQ(send_all(), 4);
+    }
+}
