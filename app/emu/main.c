@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,9 @@ static int box_run(void *arg)
 {
     struct box *b = arg;
 
+    /* For the doctor, as that of a daemon's workers. The main thread's name is the process's. */
+    if (rte_lcore_id() != rte_get_main_lcore())
+        prctl(PR_SET_NAME, "sl-worker-box", 0, 0, 0);
     grace_loop(true);
     __atomic_store_n(&b->running, true, __ATOMIC_SEQ_CST);
     while (!__atomic_load_n(&b->stop, __ATOMIC_RELAXED)) {

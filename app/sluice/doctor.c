@@ -15,13 +15,15 @@
 #include "sluice/say.h"
 #include "sluice/table.h"
 #include "sluice/text.h"
+#include "sluice/view.h"
 
 static const char help[] =
     "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
     "                     [--daemon PROGRAM] [--root DIR]\n"
     "Looks at the configuration, the daemon's socket, hugepages, the ports with their\n"
-    "drivers and MTUs, rights, memory locking, clock and CPUs; says what is wrong and the\n"
-    "command that cures it. Changes nothing.\n"
+    "drivers and MTUs, rights, memory locking, clock and CPUs, whether workers of this\n"
+    "machine share a CPU, and whether another station has an address of the daemon's; says\n"
+    "what is wrong and the command that cures it. Changes nothing.\n"
     "\n"
     "      --config FILE     the daemon's (/etc/sluice/sluiced.conf)\n"
     "      --json            all findings as JSON\n"
@@ -50,8 +52,9 @@ static const struct option longs[] = {
 void doctor_run(struct doctor *d)
 {
     static void (*const checks[])(struct doctor * d) = {
-        doctor_conf_read, doctor_config,  doctor_socket, doctor_hugepages, doctor_ports,
-        doctor_rights,    doctor_locking, doctor_clock,  doctor_cpus,
+        doctor_conf_read, doctor_config,  doctor_socket,    doctor_hugepages,
+        doctor_ports,     doctor_rights,  doctor_locking,   doctor_clock,
+        doctor_cpus,      doctor_workers, doctor_addresses,
     };
     size_t i;
 
@@ -111,6 +114,22 @@ static int report_end(struct report *r, bool as_json)
     return r->bad > 0 ? SAY_TRANSFER : SAY_OK;
 }
 
+static json_t *daemon_ports(const char *socket)
+{
+    char err[512];
+    struct sluice *s = NULL;
+    json_t *rows = NULL, *top;
+    int status;
+
+    if (sluice_open(&s, socket, err, sizeof err) < 0)
+        return NULL;
+    top = view_list(s, "ports", &rows, &status, err, sizeof err);
+    json_incref(rows);
+    json_decref(top);
+    sluice_close(s);
+    return rows;
+}
+
 int command_doctor(int argc, char **argv)
 {
     struct options o = {0};
@@ -140,6 +159,8 @@ int command_doctor(int argc, char **argv)
     if (d.daemon == NULL)
         d.daemon = program_find("sluiced", found, sizeof found);
     d.socket = options_socket(&o);
+    if (d.root[0] == 0)
+        d.ports = daemon_ports;
     d.ctx = &r;
     r.quiet = o.quiet;
     r.json = o.json ? json_array() : NULL;

@@ -7,9 +7,12 @@
 #define SLUICE_COMMAND_DOCTOR_H
 
 #include <glob.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <jansson.h>
 
 #define DOCTOR_TEXT  512
 #define DOCTOR_PATH  1024
@@ -48,6 +51,9 @@ struct doctor {
     struct doctor_conf conf;
     bool conf_there;
     int pid; /* of the daemon that answers; 0: none */
+    /* What a daemon says of the addresses of its ports: an array of objects with name and conflict,
+     * to json_decref(); NULL: it says nothing. */
+    json_t *(*ports)(const char *socket);
     void (*tell)(void *ctx, const struct doctor_finding *finding);
     void *ctx;
 };
@@ -79,6 +85,11 @@ __attribute__((format(printf, 2, 3))) bool doctor_there(const struct doctor *d, 
 __attribute__((format(printf, 4, 5))) bool doctor_link(const struct doctor *d, char *out,
                                                        size_t out_len, const char *format, ...);
 
+/* Value of a line "NAME: ..." in a text of such lines; NULL: it is not there. */
+const char *doctor_value(const char *text, const char *name);
+/* CPUs that a list as "0-3,7" names. */
+void doctor_cpu_list(const char *list, cpu_set_t *out);
+
 /* doctor_conf.c: fills d->conf as far as it can be read. */
 void doctor_conf_read(struct doctor *d);
 void doctor_config(struct doctor *d);
@@ -86,10 +97,13 @@ void doctor_config(struct doctor *d);
 void doctor_socket(struct doctor *d);
 void doctor_locking(struct doctor *d);
 void doctor_rights(struct doctor *d);
+void doctor_addresses(struct doctor *d);
 /* doctor_machine.c */
 void doctor_hugepages(struct doctor *d);
 void doctor_clock(struct doctor *d);
 void doctor_cpus(struct doctor *d);
+/* doctor_workers.c */
+void doctor_workers(struct doctor *d);
 /* doctor_port.c */
 void doctor_ports(struct doctor *d);
 

@@ -73,17 +73,6 @@ void doctor_socket(struct doctor *d)
     }
 }
 
-/* Value of "Name: ..." in a file of such lines; NULL: it is not there. */
-static const char *line_value(const char *text, const char *name)
-{
-    const char *at = strstr(text, name);
-
-    if (at == NULL)
-        return NULL;
-    at += strlen(name);
-    return at + strspn(at, ": \t");
-}
-
 /* Of the daemon, if one answers; else of a process that is started from here. */
 void doctor_locking(struct doctor *d)
 {
@@ -95,9 +84,9 @@ void doctor_locking(struct doctor *d)
         snprintf(who, sizeof who, "%d", d->pid);
     if (!doctor_read(d, limits, sizeof limits, "/proc/%s/limits", who) ||
         !doctor_read(d, status, sizeof status, "/proc/%s/status", who) ||
-        (soft = line_value(limits, "Max locked memory")) == NULL)
+        (soft = doctor_value(limits, "Max locked memory")) == NULL)
         return;
-    caps = line_value(status, "CapEff");
+    caps = doctor_value(status, "CapEff");
     limit = strncmp(soft, "unlimited", 9) == 0 ? UINT64_MAX : strtoull(soft, NULL, 10);
     if (caps != NULL && (strtoull(caps, NULL, 16) >> CAP_IPC_LOCK & 1) != 0)
         doctor_tell(d, "locking", DOCTOR_GOOD,
@@ -122,7 +111,8 @@ void doctor_rights(struct doctor *d)
     unsigned real = 0, effective = 0;
 
     if (d->pid > 0 || !doctor_read(d, status, sizeof status, "/proc/self/status") ||
-        (uid = line_value(status, "\nUid")) == NULL || sscanf(uid, "%u %u", &real, &effective) != 2)
+        (uid = doctor_value(status, "\nUid")) == NULL ||
+        sscanf(uid, "%u %u", &real, &effective) != 2)
         return;
     if (effective == 0)
         doctor_tell(d, "rights", DOCTOR_GOOD,
@@ -133,4 +123,32 @@ void doctor_rights(struct doctor *d)
             "user %u can have no NIC, no AF_PACKET, no AF_XDP and mostly no hugepages\n"
             "sudo sluiced ...   # or systemctl start sluiced; memif with --no-huge needs none",
             effective);
+}
+
+/* Another station with an address of ours: the daemon found it when the port's link came up, or
+ * later. */
+void doctor_addresses(struct doctor *d)
+{
+    const char *path = d->socket != NULL ? d->socket : d->conf.socket;
+    json_t *ports = d->pid > 0 && d->ports != NULL ? d->ports(path) : NULL, *port;
+    size_t i, disputed = 0;
+
+    json_array_foreach(ports, i, port)
+    {
+        const char *name = json_string_value(json_object_get(port, "name")),
+                   *conflict = json_string_value(json_object_get(port, "conflict"));
+
+        if (name == NULL || conflict == NULL || *conflict == 0)
+            continue;
+        disputed++;
+        doctor_tell(d, "addresses",
+                    strstr(conflict, "not used") != NULL ? DOCTOR_BAD : DOCTOR_WARNING,
+                    "%s: another station has an address of ours: %s\n"
+                    "give one of the two another: address in [port %s] of %s, then systemctl "
+                    "restart sluiced; ours is used 10 s after the other has gone",
+                    name, conflict, name, d->config);
+    }
+    if (json_array_size(ports) > 0 && disputed == 0)
+        doctor_tell(d, "addresses", DOCTOR_GOOD, "no other station has those of the ports");
+    json_decref(ports);
 }

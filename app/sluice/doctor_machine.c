@@ -133,23 +133,12 @@ void doctor_clock(struct doctor *d)
 
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
-/* How many a list as "0-3,7" names. */
 static unsigned list_count(const char *list)
 {
-    unsigned n = 0;
+    cpu_set_t cpus;
 
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        unsigned long first = strtoul(list, &end, 10), last = first;
-
-        if (*end == '-')
-            last = strtoul(end + 1, &end, 10);
-        n += last >= first ? (unsigned)(last - first + 1) : 0;
-        list = *end == ',' ? end + 1 : end;
-        if (*end != ',')
-            break;
-    }
-    return n;
+    doctor_cpu_list(list, &cpus);
+    return (unsigned)CPU_COUNT(&cpus);
 }
 
 static void cpu_governor(const struct doctor *d)

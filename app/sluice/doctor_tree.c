@@ -90,6 +90,33 @@ long doctor_number(const struct doctor *d, const char *format, ...)
     return end == text ? -1 : n;
 }
 
+const char *doctor_value(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    if (at == NULL)
+        return NULL;
+    at += strlen(name);
+    return at + strspn(at, ": \t");
+}
+
+void doctor_cpu_list(const char *list, cpu_set_t *out)
+{
+    CPU_ZERO(out);
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        unsigned long first = strtoul(list, &end, 10), last = first;
+
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (; first <= last && first < CPU_SETSIZE; first++)
+            CPU_SET(first, out);
+        if (*end != ',')
+            break;
+        list = end + 1;
+    }
+}
+
 bool doctor_there(const struct doctor *d, const char *format, ...)
 {
     char path[DOCTOR_PATH];

@@ -2,9 +2,11 @@
 /* See worker.h. No locks, no heap; the only system call is the nap, where it is allowed. */
 #include "sluiced/worker.h"
 
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
 
+#include <rte_lcore.h>
 #include <rte_pause.h>
 
 #include "base/clock.h"
@@ -97,6 +99,18 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
     }
 }
 
+/* So that the doctor tells who works from lcores that have nothing to do. The main thread's name is
+ * that of the process. */
+static void worker_name(const struct worker *w)
+{
+    char name[16];
+
+    if (w->lcore == rte_get_main_lcore())
+        return;
+    snprintf(name, sizeof name, "sl-worker-%u", w->lcore % 10000);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
 int worker_main(void *worker)
 {
     struct worker *w = worker;
@@ -106,6 +120,7 @@ int worker_main(void *worker)
     grace_loop(true);
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* of naps; 50 us otherwise */
+    worker_name(w);
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         uint32_t i, did = 0;
 

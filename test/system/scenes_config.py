@@ -3,12 +3,14 @@
 import glob
 import json
 import os
+import shlex
 import signal
 import subprocess
 
-from harness import ROOT, LabError, one_line, scenario
+from harness import ROOT, LabError, need, one_line, perf, scenario
+from lab.daemon import Daemon, locking
 from lab.pair import ADDR_B, memif_pair
-from lab.process import until
+from lab.process import cpus, until
 
 GOOD, USAGE, CONFIG = 0, 2, 3
 
@@ -170,3 +172,61 @@ def doctor(lab, context):
             "no daemon runs" not in found["socket"]["text"]:
         raise LabError(f"a mistake, and no daemon: {found}")
     one_line(lab.start("usage", [context.build.program("sluice"), "doctor", "now"]), 20, USAGE)
+
+
+class _Example(Daemon):
+    """One of the two daemons of config/memif-*.conf, with the lcores that its comment gives it."""
+
+    def __init__(self, lab, build, name):
+        super().__init__(lab, build, name, [], [], 0)
+        with open(os.path.join(ROOT, "config", f"memif-{name}.conf"), encoding="utf-8") as f:
+            self.text = f.read()
+        line = next(x for x in self.text.splitlines() if x.startswith("#   sluiced "))
+        words = shlex.split(line[1:])
+        self.lcores = words[1:words.index("--in-memory")]
+
+    def config_text(self):
+        more = "".join(f"{key} = {value}\n" for key, value in locking().items())
+        return self.text.replace("/run/sluice/", self.lab.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
+
+    def args(self):
+        words = super().args()
+        at = words.index("--lcores")
+        return words[:at] + self.lcores + words[at + 2:]
+
+    def worker_cpus_now(self):
+        """{list of CPUs} of its threads that work."""
+        found = set()
+        for task in glob.glob(f"/proc/{self.pid()}/task/*"):
+            with open(f"{task}/comm", encoding="utf-8") as f:
+                if not f.read().startswith("sl-worker-"):
+                    continue
+            with open(f"{task}/status", encoding="utf-8") as f:
+                found |= {line.split()[1] for line in f if line.startswith("Cpus_allowed_list:")}
+        return found
+
+
+@scenario("the memif example as it stands: each worker has a CPU, and the doctor sees when they have not")
+def memif_example(lab, context):
+    need(None if {0, 1} <= set(cpus()) else "the example is for CPUs 0 and 1")
+    a, b = (_Example(lab, context.build, name).start() for name in "ab")
+
+    def told():
+        """What the doctor says of these two together."""
+        done = lab.start("doctor", b.command("doctor", "--json", "--config", b.config))
+        done.wait(30)
+        return [f for f in json.loads(done.out())["findings"]
+                if f["check"] == "workers" and str(a.pid()) in f["text"] and str(b.pid()) in f["text"]]
+
+    if len(a.worker_cpus_now()) != 1 or a.worker_cpus_now() == b.worker_cpus_now() or told():
+        raise LabError(f"workers on CPUs {a.worker_cpus_now()} and {b.worker_cpus_now()}: {told()}")
+    for daemon in (a, b):
+        daemon.wait_link()
+    perf(b, a, ADDR_B, "-n", "64M")
+    b.stop()
+    b.lcores = a.lcores
+    b.start()
+    if [f["level"] for f in told()] != ["warning"]:
+        raise LabError(f"both on CPU {b.worker_cpus_now()}, and the doctor says {told()}")
+    for daemon in (a, b):
+        daemon.stop()

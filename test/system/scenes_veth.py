@@ -150,6 +150,11 @@ def duplicate_address(lab, context):
     if conflict().count("not used, it is at " + net.mac(ns, "slk")) != 2:
         raise LabError(conflict())
     until(lambda: b.process.err().count("is not used: the station at") >= 2, 10, "the daemon says so")
+    doctor = lab.start("doctor", b.command("doctor", "--config", b.config))
+    doctor.wait(30)
+    if not re.search(rf"^bad +addresses: .*{re.escape(ADDR_B)} not used, it is at .*\n +cure: .*address",
+                     doctor.out(), re.MULTILINE):
+        raise LabError(f"the doctor does not tell of it\n{doctor.tail()}")
     for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
         net.ip(ns, "address", "del", text, "dev", "slk")
     until(lambda: "not used" not in conflict(), 40, "the addresses are used")

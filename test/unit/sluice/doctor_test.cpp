@@ -122,6 +122,25 @@ class Machine
         dies();
         gone("run/sluice/sluiced.sock");
     }
+    /* A thread of a process; the one with the number of the process is its main thread. */
+    void thread(int pid, int tid, const std::string &name, const std::string &cpus) const
+    {
+        std::string process = "proc/" + std::to_string(pid) + "/",
+                    task = process + "task/" + std::to_string(tid) + "/";
+
+        if (pid == tid)
+            file(process + "comm", name + "\n");
+        file(task + "comm", name + "\n");
+        file(task + "status",
+             "Name:\t" + name + "\nCpus_allowed:\tff\nCpus_allowed_list:\t" + cpus + "\nx:\t1\n");
+    }
+    /* A daemon with one worker. */
+    void sluiced(int pid, const std::string &cpus) const
+    {
+        thread(pid, pid, "sluiced", "0-7");
+        thread(pid, pid + 1, "sl-worker-1", cpus);
+        thread(pid, pid + 2, "rte-worker-2", "1");
+    }
     std::vector<struct doctor_finding> look(const char *program = nullptr) const
     {
         std::vector<struct doctor_finding> all;
@@ -130,6 +149,7 @@ class Machine
         d.root = root.path.c_str();
         d.config = "/etc/sluice/sluiced.conf";
         d.daemon = program;
+        d.ports = ports;
         d.tell = [](void *ctx, const struct doctor_finding *f) {
             static_cast<std::vector<struct doctor_finding> *>(ctx)->push_back(*f);
         };
@@ -140,7 +160,14 @@ class Machine
 
     Folder root;
     int fd = -1;
+    json_t *(*ports)(const char *socket) = nullptr;
 };
+
+json_t *disputed(const char *conflict)
+{
+    return json_pack("[{ss ss} {ss ss}]", "name", "p0", "conflict", "", "name", "p1", "conflict",
+                     conflict);
+}
 
 std::string said(const std::vector<struct doctor_finding> &all)
 {
@@ -163,6 +190,17 @@ TEST(Doctor, AHealthyMachine)
     for (const char *check : {"socket", "hugepages", "ports", "locking", "clock", "cpus"})
         EXPECT_NE(said(all).find(std::string("0 ") + check + ": "), std::string::npos) << check;
     EXPECT_NE(said(all).find("1024 of 2048 MB are free"), std::string::npos) << said(all);
+}
+
+TEST(Doctor, SaysThatWorkersHaveCpusAndAddressesAreOurs)
+{
+    Machine m;
+
+    m.sluiced(4000, "1");
+    m.sluiced(5000, "0");
+    m.ports = [](const char *) { return disputed(""); };
+    EXPECT_NE(said(m.look()).find("0 workers: of 2 on this machine"), std::string::npos);
+    EXPECT_NE(said(m.look()).find("0 addresses: no other station"), std::string::npos);
 }
 
 struct Ailment {
@@ -245,6 +283,40 @@ const Ailment ailments[] = {
      "there is one", "idle = sleep"},
     {[](Machine &m) { m.governor(3, "powersave"); }, "cpus", DOCTOR_WARNING,
      "1 of 8 change their speed (governor powersave)", "cpupower frequency-set -g performance"},
+    {[](Machine &m) {
+         m.sluiced(4000, "1");
+         m.sluiced(5000, "1");
+     },
+     "workers", DOCTOR_WARNING, "2 share CPU 1 (process 4000, 5000)", "--lcores 0@1,1@0"},
+    {[](Machine &m) {
+         m.sluiced(4000, "2");
+         m.thread(4000, 4009, "sl-worker-9", "2");
+     },
+     "workers", DOCTOR_WARNING, "2 share CPU 2 (process 4000)", "--lcores 0@2,1@0"},
+    {[](Machine &m) { // the main thread of the second one works
+         m.sluiced(4000, "0");
+         m.thread(5000, 5000, "sluiced", "0");
+         m.thread(5000, 5001, "sluiced-control", "1");
+     },
+     "workers", DOCTOR_WARNING, "2 share CPU 0 (process 4000, 5000)", "--lcores 0@0,1@1"},
+    {[](Machine &m) {
+         m.file("sys/devices/system/cpu/online", "0-1\n");
+         m.file("sys/devices/system/cpu/isolated", "1\n");
+         m.sluiced(4000, "0-1");
+         m.sluiced(5000, "0-1");
+         m.thread(6000, 6000, "sluice-emu", "0-1");
+         m.thread(6000, 6001, "sl-worker-box", "0-1");
+     },
+     "workers", DOCTOR_WARNING, "3 share CPU 0-1 (process 4000, 5000, 6000)", "fewer daemons"},
+    {[](Machine &m) {
+         m.ports = [](const char *) { return disputed("10.0.0.1 not used, it is at 02::1"); };
+     },
+     "addresses", DOCTOR_BAD, "p1: another station has an address of ours: 10.0.0.1 not used",
+     "address in [port p1]"},
+    {[](Machine &m) {
+         m.ports = [](const char *) { return disputed("10.0.0.1 was claimed by 02::1"); };
+     },
+     "addresses", DOCTOR_WARNING, "10.0.0.1 was claimed by", "another"},
     {[](Machine &m) { m.ends(); }, "socket", DOCTOR_WARNING, "no daemon runs",
      "systemctl start sluiced"},
     {[](Machine &m) { m.dies(); }, "socket", DOCTOR_WARNING, "left behind", "systemctl start"},
@@ -299,6 +371,19 @@ TEST(Doctor, WhatIsAllRightInOtherWays)
         }, // the daemon has them
         [](Machine &m) { m.gone("sys/devices/system/cpu/cpu0"); },
         [](Machine &m) { m.file("proc/cpuinfo", "Features\t: fp asimd\n"); },
+        [](Machine &m) { // an lcore without work, control and another program share a worker's CPU
+            m.sluiced(4000, "1");
+            m.sluiced(5000, "0");
+            m.thread(4000, 4003, "sluiced-console", "1");
+            m.thread(6000, 6000, "other", "1");
+            m.thread(6000, 6001, "sl-worker-1", "1");
+        },
+        [](Machine &m) { // two that may have either of two CPUs
+            m.sluiced(4000, "2-3");
+            m.sluiced(5000, "2-3");
+        },
+        [](Machine &m) { m.ports = [](const char *) { return disputed(""); }; },
+        [](Machine &m) { m.ports = [](const char *) -> json_t * { return nullptr; }; },
     };
     for (auto make : ways) {
         Machine m;
