@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 
-from . import bench_beside, bench_emu, bench_exception, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
+from . import bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
 from . import paired
 from .process import Lab, LabError
 from .results import Results
@@ -18,6 +18,7 @@ BENCHES = {
     "emu": (bench_emu, 7800, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (bench_tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "exception": (bench_exception, 0, "a transfer beside iperf3 through the exception ports"),
+    "files": (bench_files, 1800, "files and memory over memif, AF_XDP and AF_PACKET, against cp and iperf3 -F"),
     "idle": (bench_idle, 0, "a daemon at rest: its CPU, and how long the first packet after a pause waits"),
     "share": (bench_share, 0, "sharing the capacity among a million connections, against plain passes"),
     "shares": (bench_shares, 1800, "four senders into one daemon, one of which pauses: who gets what"),

@@ -53,9 +53,9 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
 
 
 def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
-              memory_mb=512, plan=None, tapped=False):
+              memory_mb=512, plan=None, tapped=False, daemon_keys=None, telemetry=False):
     """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP.
-    Each has .ns and .device. a_daemon: keys of A's [daemon]; plan: as pair_cpus(); tapped: packet
+    Each has .ns and .device. daemon_keys: of both [daemon] sections, a_daemon: of A's besides; plan: as pair_cpus(); tapped: packet
     sockets see what the daemons send through AF_PACKET."""
     (wa, ca), (wb, cb) = plan or pair_cpus()
     spaces = [net.namespace(lab, name) for name in ("a", "b")]
@@ -70,7 +70,8 @@ def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=No
         port = af_xdp(device) if xdp else af_packet(device, mtu, extra=extra)
         port.keys = {**station(number), "mtu": mtu, **(keys or {}), **(own or {})}
         daemon = Daemon(lab, build, "ab"[number - 1], [port], [worker], control, ns=ns,
-                        daemon_keys=a_daemon if number == 1 else None, memory_mb=memory_mb)
+                        daemon_keys={**(daemon_keys or {}), **((a_daemon or {}) if number == 1 else {})},
+                        memory_mb=memory_mb, telemetry=telemetry)
         daemon.device = device
         daemons.append(daemon)
     for daemon in daemons:

@@ -11,6 +11,7 @@ the ratio of the better quartiles, which is what both reach while the machine le
 An interval that is wider than the distance from its statistic to the bar says nothing; where one
 says nothing, or the two contradict each other, the verdict is "too noisy".
 """
+import functools
 import os
 import random
 import signal
@@ -155,15 +156,22 @@ def rounds(contenders, args, show=None):
     show(round, values of this round): called after each.
     """
     check_options(args)
-    dice = random.Random(args.seed)
+    return turns({name: functools.partial(f, args.window) for name, f in contenders.items()}, args.pairs,
+                 args.seed, show)
+
+
+def turns(contenders, count, seed, show=None, fewer=None):
+    """{name: [value of each round]} of contenders {name: f()}, in an order that is drawn anew for each of
+    count rounds. fewer: {name: in so many of the first rounds only}."""
+    dice = random.Random(seed)
     values = {name: [] for name in contenders}
-    for i in range(args.pairs):
-        order = list(contenders)
+    for i in range(count):
+        order = [name for name in contenders if i < (fewer or {}).get(name, count)]
         dice.shuffle(order)
         for name in order:
-            values[name].append(contenders[name](args.window))
+            values[name].append(contenders[name]())
         if show is not None:
-            show(i + 1, {name: v[-1] for name, v in values.items()})
+            show(i + 1, {name: values[name][-1] for name in contenders if name in order})
     return values
 
 
@@ -201,10 +209,10 @@ class Judgement:
     verdict: int
 
 
-def _numbers(values, what):
+def _numbers(values, what, least=PAIRS_LEAST):
     numbers = numpy.asarray(values, dtype=float)
-    if len(numbers) < PAIRS_LEAST:
-        raise LabError(f"{what} has {len(numbers)} windows; {PAIRS_LEAST} are needed to judge")
+    if len(numbers) < least:
+        raise LabError(f"{what} has {len(numbers)} windows; {least} are needed to judge")
     if not numpy.isfinite(numbers).all():
         raise LabError(f"{what} has a window without a number")
     return numbers
@@ -218,17 +226,19 @@ def _estimate(statistic, samples, seed):
     return Estimate(float(statistic(*samples, axis=-1)), float(interval.low), float(interval.high))
 
 
-def judge(ours, reference, bar=None, at_most=False, seed=1, name="a row", within=False):
-    """ours / reference against the bar, from windows of the same rounds in the same order.
+def judge(ours, reference, bar=None, at_most=False, seed=1, name="a row", within=False,
+          least=PAIRS_LEAST):
+    """ours / reference against the bar, from windows of the same rounds in the same order, so many at
+    least.
 
     reference: a sequence as long as ours, or a number where it is known and not measured. at_most:
     less is better, as of times, so the better quartile is the lower one. within: the ratio may be
     so far from 1; as no quartile is the better one then, only the median is judged.
     """
-    ours = _numbers(ours, name)
+    ours = _numbers(ours, name, least)
     if numpy.ndim(reference) == 0:
         reference = numpy.full(len(ours), float(reference))
-    reference = _numbers(reference, f"the reference of {name}")
+    reference = _numbers(reference, f"the reference of {name}", least)
     if len(reference) != len(ours):
         raise LabError(f"{name} has {len(ours)} windows, its reference {len(reference)}")
     if (reference <= 0).any():

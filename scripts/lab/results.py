@@ -57,13 +57,13 @@ class Results:
         return self._row(name, value, unit, bar, at_most, paired.NOISY)
 
     def windows(self, name, ours, unit, reference=None, bar=None, at_most=False, scale=1.0,
-                within=False):
+                within=False, least=paired.PAIRS_LEAST):
         """Windows against those of the reference in the same rounds (or against a number), with
         paired.judge(). Without a reference the bar is for the values themselves. scale: makes the
         unit of the values. Returns the Judgement."""
         alone = reference is None
         j = paired.judge(ours, 1.0 / scale if alone else reference, bar, at_most, self.seed, name,
-                         within)
+                         within, least)
         if j.verdict == paired.MISSED and self.waits > paired.WAITS_MOST:
             j = dataclasses.replace(j, verdict=paired.NOISY)
         self._row(name, j.ours * scale, unit, bar, at_most, j.verdict, within,

@@ -3,16 +3,20 @@
 """How each bench judges, on canned measurements: no verdict without its rows, and bars that are missed
 where they should be."""
 import argparse
+import collections
+import contextlib
+import io
 import os
 import sys
+import time
 import types
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
-from lab import (bench_beside, bench_emu, bench_exception, bench_idle, bench_memif, bench_pace,  # noqa: E402
-                 bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired)
-from lab.process import LabError  # noqa: E402
+from lab import (bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif,  # noqa: E402
+                 bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired)
+from lab.process import Lab, LabError  # noqa: E402
 from lab.results import Results  # noqa: E402
 
 HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
@@ -88,6 +92,74 @@ class Paths(unittest.TestCase):
         for only in ("nonsense", "["):
             with self.assertRaises(LabError):
                 self.judged("", self.NAMES, only)
+
+
+class Files(unittest.TestCase):
+    """Seconds of transfers and of their references."""
+
+    def judged(self, ours, reference=(1.0,) * 20, link="memif", whys=None, **seen):
+        case, r = bench_files.Case(link, "sleep", "busy", "file"), Results("files")
+        bench_files.demand(r, [case])
+        whys = collections.Counter({"probe": 100} if whys is None else whys)
+        with contextlib.redirect_stdout(io.StringIO()):
+            bench_files.judge(r, case, list(ours), list(reference), bench_files.Seen(whys=whys, **seen))
+        return r
+
+    def status(self, *args, **kwargs):
+        return self.judged(*args, **kwargs).status()
+
+    def test_bars(self):
+        self.assertEqual(self.status([0.7] * 20), HOLDS)
+        self.assertEqual(self.status([1.3] * 20), MISSED)
+        for link, bar in (("memif", 2.0), ("packet", 1.5), ("xdp", 1.5)):
+            more = {"packets": 1000, "repeats": 4, "link": link}
+            self.assertEqual(self.status([0.7] * 19 + [bar - 0.1], **more), HOLDS, link)
+            self.assertEqual(self.status([0.7] * 19 + [bar + 0.1], **more), MISSED, link)
+
+    def test_queue_is_no_reason_on_a_memif(self):
+        self.assertEqual(self.status([0.7] * 20, whys={"probe": 999, "queue": 1}), MISSED)
+        self.assertEqual(self.status([0.7] * 20, whys={"probe": 999, "queue": 1}, link="xdp"), HOLDS)
+
+    def test_where_nobody_looked_nothing_is_said_of_why(self):
+        self.assertEqual(self.status([0.7] * 20, whys={}), NOISY)
+
+    def test_units_sent_again_count_on_a_veth(self):
+        self.assertEqual(self.status([0.7] * 20, link="packet", packets=1000, repeats=6), MISSED)
+        self.assertEqual(self.status([0.7] * 20, packets=1000, repeats=6), HOLDS)
+
+    def test_a_transfer_that_failed_is_missed(self):
+        self.assertEqual(self.status([0.7] * 20, failed=["status 1"]), MISSED)
+
+    def test_few_runs_may_miss_but_not_hold(self):
+        self.assertEqual(self.status([0.7] * 3, [1.0] * 3), NOISY)
+        self.assertNotIn("holds", rows(self.judged([0.7] * 3, [1.0] * 3)).values())
+        self.assertEqual(self.status([0.7] * 2 + [2.1], [1.0] * 3), MISSED)
+        self.assertEqual(self.status([0.7] * 3, [1.0] * 3, failed=["status 1"]), MISSED)
+
+    def test_the_longest_says_little_where_the_reference_swings(self):
+        swings = [1.0] * 19 + [3.0]
+        self.assertEqual(self.status([0.7] * 19 + [5.0], swings), NOISY)
+        self.assertEqual(self.status([0.7] * 19 + [6.5], swings), MISSED)
+
+    def test_a_transfer_beyond_the_limit_takes_the_limit(self):
+        seen, args = bench_files.Seen(), types.SimpleNamespace(limit=0.3)
+        case = bench_files.Case("memif", "poll", "quiet", "file")
+        with Lab("test") as lab, contextlib.redirect_stdout(io.StringIO()):
+            for command, took in ((["sleep", "60"], 0.3), (["false"], 0.3), (["true"], None)):
+                process = lab.start("transfer", command)
+                seconds, whole = bench_files.timed(case, seen, args, [process], time.monotonic())
+                self.assertEqual(whole, took is None)
+                self.assertFalse(process.running())
+                if took is not None:
+                    self.assertEqual(seconds, took)
+        self.assertEqual(len(seen.failed), 2)
+
+    def test_names(self):
+        self.assertEqual(len(bench_files.cases("")), 24)
+        self.assertEqual([c.name for c in bench_files.cases("xdp-poll-busy-f")], ["xdp-poll-busy-file"])
+        for only in ("nonsense", "["):
+            with self.assertRaises(LabError):
+                bench_files.cases(only)
 
 
 class Share(unittest.TestCase):

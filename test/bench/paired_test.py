@@ -175,6 +175,13 @@ class Rounds(unittest.TestCase):
         self.assertEqual(seen, order(1))
         self.assertNotEqual(seen, order(2))
 
+    def test_some_have_fewer_turns(self):
+        seen = []
+        values = paired.turns({n: lambda n=n: seen.append(n) or len(seen) for n in "abc"}, 5, 1,
+                              fewer={"c": 2})
+        self.assertEqual([len(values[n]) for n in "abc"], [5, 5, 2])
+        self.assertNotIn("c", seen[6:])
+
     def test_options_are_checked(self):
         for pairs, window in ((29, 0.3), (30, 0.1), (30, 1.0)):
             with self.assertRaises(LabError):

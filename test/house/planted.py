@@ -330,6 +330,19 @@ FAULTS = [
           "scripts/lab/bench_exception.py", "args.capacity <= args.link:", "args.capacity <= 0:",
           JUDGE + "Exception_", r"FAIL: test_something_must_contend"),
 
+    Fault("bench files does not count a transfer beyond its limit", "a crash of the bench, or a time left out",
+          "scripts/lab/bench_files.py", "    seen.failed.append(why)\n    print(", "    print(",
+          JUDGE + "Files", r"FAIL: test_a_transfer_beyond_the_limit"),
+    Fault("bench files says that WHY was never queue where nobody looked", "all([]) holds",
+          "scripts/lab/bench_files.py", "else paired.HOLDS if looks > 0 else paired.NOISY", "else paired.HOLDS",
+          JUDGE + "Files", r"FAIL: test_where_nobody_looked"),
+    Fault("a few runs of bench files hold", "a verdict was taken from a single run",
+          "scripts/lab/bench_files.py", "(verdict == paired.HOLDS and not enough)", "(verdict is None and not enough)",
+          JUDGE + "Files", r"FAIL: test_few_runs"),
+    Fault("bench files excuses any longest time where the reference swings", "a noisy machine excused everything",
+          "scripts/lab/bench_files.py", " and max(ours_s) <= bar * max(reference_s)\n", "\n",
+          JUDGE + "Files", r"FAIL: test_the_longest_says_little"),
+
     # ---- test/system
 
     Fault("a worker counts with a plain increment what control reads",

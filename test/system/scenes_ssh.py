@@ -3,37 +3,16 @@
 import hashlib
 import json
 import os
-import pwd
 import shutil
 import threading
 
 from harness import LabError, Skip, scenario
 from lab.pair import ADDR_B
 from lab.process import until
+from lab.rivals import PORT, ssh_key, ssh_server
 from scenes_exception import VETH, pair
 
-PORT = 2222
 SESSION_BYTES = 2 << 20
-# The server looks for keys at home: one of its own is put over root's, which it alone sees.
-SERVER = """
-exec 3<"$2" 4<"$3"
-mount -t tmpfs -o mode=700 none "$1" && mkdir "$1/.ssh" && cat <&3 >"$1/.ssh/authorized_keys" &&
-    cat <&4 >"$1/host" || exit
-exec dropbear -F -E -m -s -j -k -r "$1/host" -P "$1/pid" -p "$4"
-"""
-
-
-def _key(lab, name):
-    """A new key: its file, and one with its public half."""
-    path = lab.path(name)
-    text = lab.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
-    with open(path + ".pub", "w", encoding="utf-8") as f:
-        f.write(next(line for line in text.splitlines() if line.startswith("ssh-")) + "\n")
-    return path, path + ".pub"
-
-
-def _listens(lab, ns):
-    return f":{PORT}" in lab.run("ss", ["ss", "-Hltn"], ns=ns)
 
 
 def _login(lab, ns, key):
@@ -57,10 +36,8 @@ def ssh_beside_transfer(lab, context):
         if shutil.which(tool) is None:
             raise Skip(f"no {tool} here; scripts/setup installs it")
     (a, b), (ka, kb) = pair(lab, context, VETH, keys={"capacity": "40Mbit"})
-    (mine, public), (host, _) = _key(lab, "mine"), _key(lab, "host")
-    server = lab.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
-                                    pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=kb)
-    until(lambda: _listens(lab, kb) or not server.running(), 20, "dropbear listens")
+    (mine, public), (host, _) = ssh_key(lab, "mine"), ssh_key(lab, "host")
+    ssh_server(lab, kb, public, host)
     ssh, pipe = _login(lab, ka, mine)
     waiting = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=waiting)

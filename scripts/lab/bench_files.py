@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Transfers as people make them: a file from tmpfs to tmpfs (`sluice send`, `sluice recv`), and as much from
+memory to memory (`sluice perf`), over a memif, AF_XDP and AF_PACKET on a veth pair; workers that poll and
+that sleep; on a quiet machine and beside a busy process on each core.
+
+Ours and the reference take turns: `cp` of the file where it is a memif; `iperf3 -F` (from memory: iperf3
+without it), whose veth pair has no offloads either, where it is a veth. rsync and scp have turns in the first
+rounds where they are installed. Each time is from the start of the command to the end of the last process of
+it; of transfers from memory, which first make their memory, what the program itself says. A transfer that fails
+or takes longer than --limit counts as having taken that long, and is missed.
+"""
+import json
+import os
+import re
+import shutil
+import statistics
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from . import net, paired, rivals
+from .daemon import Build
+from .demo import noise_write, size_bytes
+from .pair import ADDR_B, memif_pair, veth_pair
+from .process import LabError, cpus
+from .whys import Whys, words
+
+LINKS = {"memif": "cp", "xdp": "iperf3", "packet": "iperf3"}
+IDLES, LOADS, WHATS = ("poll", "sleep"), ("quiet", "busy"), ("file", "memory")
+OURS = "sluice"
+RUNS_LEAST = 20
+MEDIAN_BAR, WORST_BAR, AGAIN_BAR = 1.0, {"memif": 2.0, "xdp": 1.5, "packet": 1.5}, 0.5
+LOOK_S = 0.02
+TIME, WORST, FAILED, QUEUE, AGAIN = ("{}: " + x for x in (
+    "time", "longest, to the reference's median", "failed, or beyond the limit", "looks that saw WHY queue",
+    "units sent again"))
+
+
+@dataclass(frozen=True)
+class Case:
+    link: str
+    idle: str
+    load: str
+    what: str
+
+    @property
+    def name(self):
+        return f"{self.link}-{self.idle}-{self.load}-{self.what}"
+
+
+@dataclass
+class Seen:
+    """What the transfers of a case told of themselves."""
+    failed: list = field(default_factory=list)  # why each
+    whys: Counter = field(default_factory=Counter)
+    packets: int = 0
+    repeats: int = 0
+
+
+def options(parser):
+    parser.add_argument("--runs", type=int, default=RUNS_LEAST,
+                        help=f"rounds of each case; fewer than {RUNS_LEAST} are not enough to say that a bar "
+                        "holds")
+    parser.add_argument("--size", type=size_bytes, default=2 << 30, help="of a transfer; 2G")
+    parser.add_argument("--only", default="", metavar="PATTERN",
+                        help="of names, which are LINK-IDLE-LOAD-WHAT such as memif-sleep-busy-file "
+                        "(memif, xdp, packet; poll, sleep; quiet, busy; file, memory)")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of one transfer")
+    parser.add_argument("--rivals", type=int, default=3, metavar="N",
+                        help="rounds in which rsync and scp have a turn, where they are installed")
+    parser.add_argument("--congestion", default="cubic", help="of iperf3's TCP")
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for the file three times")
+    parser.add_argument("--seed", type=int, default=1, help="draws the order within each round")
+
+
+def cases(only):
+    """Those whose names match."""
+    every = [Case(link, idle, load, what) for link in LINKS for idle in IDLES for load in LOADS
+             for what in WHATS]
+    try:
+        chosen = [c for c in every if re.search(only, c.name)]
+    except re.error as problem:
+        raise LabError(f"--only {only} is no regular expression: {problem}") from None
+    if not chosen:
+        raise LabError(f"nothing matches --only {only}; names are such as {every[0].name}")
+    return chosen
+
+
+def check_options(args):
+    if args.runs < 1 or args.limit <= 0 or args.size < 1 << 20 or args.rivals < 0:
+        raise LabError("--runs is 1 or more, --limit above 0, --size 1M or more, --rivals 0 or more")
+    free, need = shutil.disk_usage(args.folder).free, 3 * args.size
+    if free < need:
+        raise LabError(f"{args.folder} has room for {free >> 20} MiB, and {need >> 20} are needed; give a "
+                       "smaller --size, or another tmpfs with --folder")
+
+
+# ---- measuring ------------------------------------------------------------------------------
+
+
+def timed(case, seen, args, processes, began, look=None):
+    """Of our transfer: seconds, the limit where it failed; whether it is whole."""
+    seconds = rivals.wait_all(processes, args.limit, began, look, LOOK_S)
+    why = f"not within {args.limit:g} s" if seconds is None else rivals.ended_well(processes)
+    if why is None:
+        return seconds, True
+    seen.failed.append(why)
+    print(f"{case.name}: {why}", flush=True)
+    for process in processes:
+        process.stop()
+    return args.limit, False
+
+
+class Ours:
+    """Our side of a case: two daemons that stand still outside of their transfers."""
+
+    def __init__(self, lab, args, case, source, target):
+        self.args, self.case, self.source, self.target = args, case, source, target
+        self.lab, self.seen = lab, Seen()
+        build, keys = Build(args.build, args.huge), {"idle": case.idle}
+        if case.link == "memif":
+            self.a, self.b = memif_pair(lab, build, daemon_keys=keys, telemetry=True)
+        else:
+            self.a, self.b = veth_pair(lab, build, xdp=case.link == "xdp", daemon_keys=keys, telemetry=True)
+            for daemon in (self.a, self.b):
+                daemon.wait_link()
+        self.whys = Whys(self.b)
+        self.group = paired.Group(lab, [self.a.process, self.b.process])
+
+    def transfer(self):
+        """Seconds that it took."""
+        with self.group:
+            if self.case.what == "file":
+                return self._file()
+            return self._memory()
+
+    def end(self):
+        """Both daemons stop, and as they should."""
+        self.whys.close()
+        self.group.release()
+        for daemon in (self.a, self.b):
+            try:
+                daemon.stop()
+            except LabError as problem:
+                self.seen.failed.append(str(problem).split("\n", 1)[0])
+                print(f"{self.case.name}: {self.seen.failed[-1]}", flush=True)
+
+    def _took(self, sender, processes, began):
+        seconds, whole = timed(self.case, self.seen, self.args, processes, began, self._look)
+        self.seen.whys, self.whys.seen = self.seen.whys + self.whys.seen, Counter()
+        if not whole:
+            return seconds, None
+        said = json.loads(sender.out())
+        self.seen.packets += said["packets"]
+        self.seen.repeats += said["repeats"]
+        return seconds, said
+
+    def _look(self):
+        try:
+            self.whys.look()
+        except TimeoutError:
+            pass  # the daemon had no time for it
+
+    def _file(self):
+        receiver = self.b.sluice("recv", "recv", "-o", self.target, "--once", "--json")
+        self.b.wait_listening(process=receiver)
+        began = time.monotonic()
+        sender = self.a.sluice("send", "send", "--json", self.source, ADDR_B)
+        seconds, said = self._took(sender, [sender, receiver], began)
+        if said is not None and os.path.getsize(self.target) != self.args.size:
+            raise LabError(f"{self.target} is not whole")
+        return seconds
+
+    def _memory(self):
+        receiver = self.b.sluice("server", "perf", "server", "-1", "--json")
+        self.b.wait_listening(process=receiver)
+        began = time.monotonic()
+        sender = self.a.sluice("client", "perf", "client", "--json", "-i", "0", "-n", str(self.args.size),
+                               ADDR_B)
+        seconds, said = self._took(sender, [sender, receiver], began)
+        return seconds if said is None else said["seconds"]
+
+
+def rival_turn(lab, args, rival, source, target):
+    """Seconds; of one that takes longer, the limit."""
+    try:
+        return rival.run(lab, source, target, args.limit)
+    except LabError as problem:
+        print(problem, flush=True)
+        return args.limit
+
+
+def contenders(lab, args, case, source, target):
+    """({name: f()} with ours first and the reference second, Ours)"""
+    ours, spaces = Ours(lab, args, case, source, target), None
+    patience_s = 10 * args.limit  # a reference that fails is no reference
+    found = {OURS: ours.transfer}
+    if case.link == "memif":
+        found["cp"] = lambda: rivals.copy(lab, source, target, patience_s)
+    else:
+        spaces = rivals.kernel_pair(lab)
+        work = rivals.Iperf(args.size, source if case.what == "file" else None, target, args.congestion)
+        found["iperf3"] = lambda: work.run(lab, spaces, patience_s)
+    if case.what == "file" and args.rivals > 0:
+        rival = rivals.scp_over(lab, spaces, ADDR_B) if spaces else rivals.local_rsync()
+        if rival is not None:
+            found[rival.name] = lambda: rival_turn(lab, args, rival, source, target)
+
+    def clean(f):
+        def alone():
+            try:
+                return f()
+            finally:
+                if os.path.exists(target):
+                    os.unlink(target)
+        return alone
+    return {name: clean(f) for name, f in found.items()}, ours
+
+
+def busy_cores(lab):
+    for cpu in cpus():
+        lab.start(f"busy-{cpu}", ["/usr/bin/python3", "-c", "while True: pass"], cpus=[cpu])
+
+
+# ---- judging --------------------------------------------------------------------------------
+
+
+def demand(results, chosen):
+    for case in chosen:
+        results.demand(*(row.format(case.name) for row in (TIME, WORST, FAILED)),
+                       (QUEUE if case.link == "memif" else AGAIN).format(case.name))
+
+
+def worst_verdict(ours_s, reference_s, bar):
+    """(longest of ours to the reference's median, verdict). That ours took too long says nothing where the
+    reference, too, was once beyond the bar, and ours keeps to the bar beside that."""
+    median = statistics.median(reference_s)
+    ratio = max(ours_s) / median
+    if ratio <= bar:
+        return ratio, paired.HOLDS
+    swings = max(reference_s) / median > bar and max(ours_s) <= bar * max(reference_s)
+    return ratio, paired.NOISY if swings else paired.MISSED
+
+
+def judge(results, case, ours_s, reference_s, seen):
+    """ours_s, reference_s: seconds, of the same rounds."""
+    enough = len(ours_s) >= RUNS_LEAST
+    name = TIME.format(case.name)
+    if enough:
+        results.windows(name, ours_s, "s", reference_s, MEDIAN_BAR, at_most=True, least=RUNS_LEAST)
+    else:
+        results.noisy(name, statistics.median(ours_s), "s", MEDIAN_BAR, at_most=True)
+
+    def most(row, value, unit, bar, verdict):
+        """Few runs show that a bar is missed, but not that it holds."""
+        row = row.format(case.name)
+        if verdict == paired.NOISY or (verdict == paired.HOLDS and not enough):
+            results.noisy(row, value, unit, bar, at_most=True)
+        else:
+            results.exact(row, value, unit, bar, at_most=True)
+
+    bar = WORST_BAR[case.link]
+    ratio, verdict = worst_verdict(ours_s, reference_s, bar)
+    most(WORST, ratio, "", bar, verdict)
+    most(FAILED, len(seen.failed), "transfers", 0, paired.MISSED if seen.failed else paired.HOLDS)
+    looks, again = sum(seen.whys.values()), 100 * seen.repeats / max(seen.packets, 1)
+    queue = 100 * seen.whys["queue"] / max(looks, 1)
+    if case.link == "memif":
+        # Nobody has looked: that says nothing of why.
+        verdict = paired.MISSED if queue > 0 else paired.HOLDS if looks > 0 else paired.NOISY
+        most(QUEUE, queue, "%", 0, verdict)
+        results.figure(AGAIN.format(case.name), again, "%")
+    else:
+        most(AGAIN, again, "%", AGAIN_BAR, paired.HOLDS if again <= AGAIN_BAR else paired.MISSED)
+        results.figure(QUEUE.format(case.name), queue, "%")
+
+
+def run_case(lab, args, results, case, source, target):
+    """{name: seconds of each round}"""
+    reference = LINKS[case.link]
+    if case.load == "busy":
+        busy_cores(lab)
+    found, ours = contenders(lab, args, case, source, target)
+
+    def show(i, values):
+        print(f"{case.name} {i}: " + ", ".join(f"{n} {v:.2f} s" for n, v in values.items()), flush=True)
+
+    others = {name: args.rivals for name in found if name not in (OURS, reference)}
+    values = paired.turns(found, args.runs, args.seed, show, others)
+    ours.end()
+    print(f"{case.name}: WHY {words(ours.seen.whys)}", flush=True)
+    judge(results, case, values[OURS], values[reference], ours.seen)
+    for name in others:
+        results.figure(f"{case.name}: {name}", statistics.median(values[name]), "s")
+    return {"seconds": values, "whys": ours.seen.whys, "failed": ours.seen.failed,
+            "packets": ours.seen.packets, "repeats": ours.seen.repeats}
+
+
+def run(lab, args, results):
+    check_options(args)
+    chosen = cases(args.only)
+    if any(case.link != "memif" for case in chosen):
+        lack = net.can_netns() or (net.lack_xdp() if any(c.link == "xdp" for c in chosen) else None)
+        if lack is not None:
+            raise LabError(f"{lack}; choose others with --only")
+    demand(results, chosen)
+    folder = tempfile.mkdtemp(prefix="sluice-files.", dir=args.folder)
+    lab.undo(shutil.rmtree, folder, ignore_errors=True)
+    source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+    noise_write(source, args.size)
+    runs = {}
+    for case in chosen:
+        mark = lab.mark()
+        runs[case.name] = run_case(lab, args, results, case, source, target)
+        lab.close_to(mark)
+    os.makedirs(args.out, exist_ok=True)
+    with open(os.path.join(args.out, "files-runs.json"), "w", encoding="utf-8") as f:
+        json.dump(runs, f, indent=1)
