@@ -22,8 +22,9 @@ class LabError(Exception):
     """Something that must work did not; the message names cause and cure."""
 
 
-def _die_with_parent():
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def set_death_signal(number):
+    """This process gets this signal when its parent ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, number)
 
 
 def _on_signal(number, _frame):
@@ -45,7 +46,7 @@ class Process:
             command = ["ip", "netns", "exec", ns] + command
 
         def before():
-            _die_with_parent()
+            set_death_signal(signal.SIGKILL)
             if cpus:
                 os.sched_setaffinity(0, cpus)
 

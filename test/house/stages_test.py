@@ -24,6 +24,52 @@ GIVES_WAY = ("import os\npath = '/proc/self/autogroup'\n"
              "if os.path.exists(path) and 'nice 19' not in open(path).read():\n    exit(3)\n")
 TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
 TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
+# A run.py of four scenes: a and b are at the same time, or else one waits in vain; c and d find nobody beside.
+SCENES = """
+import os, sys, time
+import harness
+
+HERE = os.path.dirname(__file__)
+
+
+def meet(mine, other):
+    open(os.path.join(HERE, mine), "w").close()
+    harness.until(lambda: os.path.exists(os.path.join(HERE, other)), 20, "the other")
+    os.unlink(os.path.join(HERE, other))
+
+
+@harness.scenario("a", company=True)
+def a(lab, context):
+    meet("a", "b")
+    FIRST
+
+
+def lonely(*_):
+    if os.path.exists(os.path.join(HERE, "beside")):
+        raise harness.LabError("another one is there")
+    with_beside()
+
+
+def with_beside():
+    open(os.path.join(HERE, "beside"), "w").close()
+    time.sleep(0.5)
+    os.unlink(os.path.join(HERE, "beside"))
+
+
+harness.scenario("c")(lonely)
+
+
+@harness.scenario("b", company=True)
+def b(lab, context):
+    meet("b", "a")
+    with_beside()
+
+
+harness.scenario("d")(lonely)
+if "--lane" in sys.argv:
+    sys.exit(harness.run_lane(None))
+sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], 2))
+"""
 
 
 def meson(text, result, end):
@@ -57,6 +103,14 @@ CASES = {
         "swarm", {}, {"build/test/sim/swarm": "#!/bin/sh\nkill -9 $$\n"}, 1, r"\n0 passed, 1 failed\n$"),
     "the system tests are killed after the last scene": (
         "system", {}, {"test/system/run.py": TAP_KILLED}, 1, r"\n1 passed, 1 failed\n$"),
+    "scenes that bear company run at once, the others alone": (
+        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "pass")}, 0, r"\n4 passed, 0 failed\n$"),
+    "the process of a scene is killed": (
+        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "os.kill(os.getpid(), 9)")}, 1,
+        r"not ok \d - a[^\n]*\n(.*\n)*3 passed, 1 failed\n$"),
+    "a scene fails beside another": (
+        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "raise harness.LabError('one\\ntwo')")}, 1,
+        r"not ok \d - a[^\n]*\n +#   run.py:[^\n]*\n +#   one\n +#   two\n(.*\n)*3 passed, 1 failed\n$"),
     "scenes that skip say why": (
         "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
         r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),
@@ -80,10 +134,12 @@ def write(path, text, mode=0o644):
 
 def run(folder, stage, tools, files):
     """What scripts/test says of one stage."""
-    for name in ("test", "lib.sh", "lab/background", "lab/cases.py"):
-        target = os.path.join(folder, "scripts", name)
+    for name in ("scripts/test", "scripts/lib.sh", "scripts/lab/background",
+                 *(f"scripts/lab/{x}.py" for x in ("cases", "daemon", "net", "process")),
+                 "test/system/harness.py", "test/system/lanes.py"):
+        target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copy(os.path.join(ROOT, "scripts", name), target)
+        shutil.copy(os.path.join(ROOT, name), target)
     with open(os.path.join(folder, "scripts/lib.sh"), "a", encoding="utf-8") as f:
         f.write("hugepages_want() { false; }\n")  # not for a test of this kind
     write(os.path.join(folder, "build/build.ninja"), "")

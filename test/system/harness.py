@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios: registration, what they need, and running them one after the other with TAP lines.
+"""Scenarios: registration, what they need, and running them with TAP lines.
 
 A scenario is a function of (lab, context) that raises what went wrong, or Skip. Everything that it
 starts goes through the lab, so it leaves nothing behind.
@@ -21,7 +21,18 @@ from lab.daemon import Build  # noqa: E402 (after the path is set)
 from lab.net import can_netns  # noqa: E402
 from lab.process import Lab, LabError, until  # noqa: E402
 
+import lanes  # noqa: E402
+
 SCENARIOS = []
+
+
+@dataclass
+class Scenario:
+    name: str
+    function: object
+    netns: bool
+    memory_gb: float
+    company: bool
 
 
 class Skip(Exception):
@@ -52,10 +63,12 @@ class Context:
         raise LabError(f"{name} is missing; build it: ninja -C {self.build.dir}")
 
 
-def scenario(name, netns=False, memory_gb=0):
-    """Decorator; netns: needs namespaces; memory_gb: of available memory."""
+def scenario(name, netns=False, memory_gb=0, company=False):
+    """Decorator; netns: needs namespaces; memory_gb: of available memory. company: another scenario may
+    run beside it. It may not where speed, time or sleep is judged with less room than a busy machine
+    takes, where both cores are wanted, or where something is looked at that all processes share."""
     def add(function):
-        SCENARIOS.append((name, function, netns, memory_gb))
+        SCENARIOS.append(Scenario(name, function, netns, memory_gb, company))
         return function
     return add
 
@@ -68,18 +81,18 @@ def available_gb():
     return 0
 
 
-def _run_one(name, function, netns, memory_gb, context, logs):
+def _run_one(scene, context, logs):
     """("ok" | "skip" | "not ok", lines)"""
-    if netns:
+    if scene.netns:
         lack = can_netns()
         if lack is not None:
             return "skip", [lack]
-    if available_gb() < memory_gb:
-        return "skip", [f"needs {memory_gb} GB of free memory"]
-    folder = logs and os.path.join(logs, re.sub(r"[^A-Za-z0-9]+", "-", name))
+    if available_gb() < scene.memory_gb:
+        return "skip", [f"needs {scene.memory_gb} GB of free memory"]
+    folder = logs and os.path.join(logs, re.sub(r"[^A-Za-z0-9]+", "-", scene.name))
     try:
         with Lab("test", keep_dir=folder) as lab:
-            function(lab, context)
+            scene.function(lab, context)
     except Skip as why:
         return "skip", [str(why)]
     except (LabError, AssertionError) as problem:
@@ -92,23 +105,34 @@ def _run_one(name, function, netns, memory_gb, context, logs):
     return "ok", []
 
 
-def run_all(context, only=None, logs=None):
-    """Exit status."""
-    chosen = [s for s in SCENARIOS if only is None or re.search(only, s[0])]
-    print(f"1..{len(chosen)}", flush=True)
-    bad = 0
-    for i, (name, function, netns, memory_gb) in enumerate(chosen, 1):
+def run_lane(context, logs=None):
+    """Exit status of a process that runs what it is given (lanes.py)."""
+    def run(number):
         start = time.monotonic()
-        state, lines = _run_one(name, function, netns, memory_gb, context, logs)
-        took = f"({time.monotonic() - start:.1f} s)"
-        if state == "skip":
-            print(f"ok {i} - {name} # SKIP {lines[0]}", flush=True)
-            continue
-        bad += state != "ok"
-        print(f"{state} {i} - {name} {took}", flush=True)
-        for line in lines:
-            print(f"#   {line}", flush=True)
-    return 1 if bad else 0
+        state, lines = _run_one(SCENARIOS[number], context, logs)
+        return {"state": state, "lines": lines, "took": time.monotonic() - start}
+
+    return lanes.serve(run)
+
+
+def run_all(command, jobs, only=None):
+    """Exit status; command: what starts a lane. In TAP the scenarios are numbered as they end."""
+    chosen = [i for i, s in enumerate(SCENARIOS) if only is None or re.search(only, s.name)]
+    states = []
+    print(f"1..{len(chosen)}", flush=True)
+
+    def tell(number, result):
+        states.append(result["state"])
+        name, lines = SCENARIOS[number].name, result["said"] + [f"#   {x}" for x in result["lines"]]
+        if result["state"] == "skip":
+            lines = [f"ok {len(states)} - {name} # SKIP {result['lines'][0]}", *result["said"]]
+        else:
+            lines.insert(0, f"{result['state']} {len(states)} - {name} ({result['took']:.1f} s)")
+        print("\n".join(lines), flush=True)
+
+    bears = [i for i in chosen if SCENARIOS[i].company]
+    lanes.run_all(command, jobs, bears, [i for i in chosen if i not in bears], tell)
+    return 1 if "not ok" in states or len(states) < len(chosen) else 0
 
 
 # ---- what scenarios have in common --------------------------------------------------------------

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """System tests: real daemons, real clients, over memif and veth.
 
-Usage: run.py --build DIR [--asan-build DIR] [--huge] [--seconds N] [--only REGEX] [--logs DIR]
+Usage: run.py --build DIR [--asan-build DIR] [--tsan-build DIR] [--huge] [--seconds N] [--jobs N]
+              [--only REGEX] [--logs DIR]
        run.py --list
 
 TAP on stdout; exit status 1 if a scenario failed. Needs root for what runs in namespaces; without
-hugepages the daemons run with --no-huge. --seconds: duration of the long scenarios (10).
+hugepages the daemons run with --no-huge. --seconds: duration of the long scenarios (10). --jobs: how
+many of those that bear company run at a time (1).
 """
 import argparse
+import signal
 import sys
 
 sys.dont_write_bytecode = True
@@ -47,18 +50,27 @@ def main():
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--only", help="scenarios whose name matches")
     parser.add_argument("--logs", help="folder for the logs of what failed")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--lane", action="store_true", help="for this program's own use")
     args = parser.parse_args()
     if args.list:
-        for name, *_ in harness.SCENARIOS:
-            print(name)
+        for scene in harness.SCENARIOS:
+            print(scene.name)
         return 0
     if args.build is None:
         parser.error("--build is missing")
-    asan = args.asan_build and harness.Build(args.asan_build, False)
-    tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
-    context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
-    return harness.run_all(context, args.only, args.logs)
+    if args.lane:
+        asan = args.asan_build and harness.Build(args.asan_build, False)
+        tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
+        context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
+        return harness.run_lane(context, args.logs)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
+    try:
+        return harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], args.jobs, args.only)
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

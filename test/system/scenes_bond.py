@@ -14,7 +14,7 @@ def _member(build):
     return "member" if (int(year), int(month)) >= (23, 11) else "slave"
 
 
-@scenario("a port of two bonded devices", netns=True)
+@scenario("a port of two bonded devices", netns=True, company=True)
 def bonded(lab, context):
     (wa, ca), (wb, cb) = pair_cpus()
     spaces = [net.namespace(lab, name) for name in ("a", "b")]
@@ -46,7 +46,7 @@ def bonded(lab, context):
         daemon.stop()
 
 
-@scenario("a port of two bonded devices that take buffers in advance", netns=True)
+@scenario("a port of two bonded devices that take buffers in advance", netns=True, company=True)
 def bonded_taps(lab, context):
     (wa, ca), (wb, cb) = pair_cpus()
     ns, one = net.namespace(lab, "ab"), _member(context.build)

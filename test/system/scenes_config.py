@@ -22,7 +22,7 @@ def _check(context, *args):
     return done.returncode, done.stdout, done.stderr
 
 
-@scenario("sluiced --check: every file of config/, and what is wrong")
+@scenario("sluiced --check: every file of config/, and what is wrong", company=True)
 def check(lab, context):
     files = sorted(glob.glob(os.path.join(ROOT, "config", "*.conf")))
     uses = [os.path.basename(f) for f in files]
@@ -124,7 +124,7 @@ def reload_live(lab, context):
         daemon.stop()
 
 
-@scenario("reload: by whom, and without a daemon")
+@scenario("reload: by whom, and without a daemon", company=True)
 def reload_refused(lab, context):
     a, b = memif_pair(lab, context.build)
     program = b.build.program("sluice")
@@ -142,7 +142,7 @@ def reload_refused(lab, context):
         daemon.stop()
 
 
-@scenario("doctor: a daemon that runs, and one that does not")
+@scenario("doctor: a daemon that runs, and one that does not", company=True)
 def doctor(lab, context):
     a, b = memif_pair(lab, context.build)
 

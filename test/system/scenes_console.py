@@ -78,7 +78,7 @@ def left(t, daemon, status=0):
     daemon.stop()
 
 
-@scenario("console: every command on a terminal, completion, history, wrong words")
+@scenario("console: every command on a terminal, completion, history, wrong words", company=True)
 def terminal(lab, context):
     daemon, t = at_console(lab, context)
     all_lines = [line for p in patterns(daemon) for line in lines_of(p) if line != "quit"]
@@ -118,7 +118,7 @@ def terminal(lab, context):
     left(t, daemon)
 
 
-@scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back")
+@scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back", company=True)
 def keys(lab, context):
     daemon, t = at_console(lab, context)
 
@@ -152,7 +152,7 @@ def keys(lab, context):
     left(t, daemon, -signal.SIGTERM)
 
 
-@scenario("console: 50,000 random keys on a terminal")
+@scenario("console: 50,000 random keys on a terminal", company=True)
 def random_keys(lab, context):
     daemon, t = at_console(lab, context, columns=80)
     draw = seeded()
@@ -169,7 +169,7 @@ def random_keys(lab, context):
     left(t, daemon)
 
 
-@scenario("console: one-shot commands, pipes, files: what they show, do, and return")
+@scenario("console: one-shot commands, pipes, files: what they show, do, and return", company=True)
 def shots(lab, context):
     daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
     say(daemon, "show prt info all", 2, 'did you mean "port"?')
@@ -289,7 +289,7 @@ def paths(daemon):
             raise LabError(f"what decides? {p}")
 
 
-@scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it")
+@scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it", company=True)
 def background(lab, context):
     a, b = memif_pair(lab, context.build)
     here, there = (Terminal(lab, x.command("console")) for x in (a, b))
@@ -357,7 +357,7 @@ def background(lab, context):
     b.stop()
 
 
-@scenario("console: the daemon's own, and its file of commands")
+@scenario("console: the daemon's own, and its file of commands", company=True)
 def own(lab, context):
     daemon = alone(lab, context)
     good, bad, late = (lab.path(n) for n in ("good.cmd", "bad.cmd", "late.cmd"))
@@ -398,7 +398,7 @@ def own(lab, context):
             raise LabError(f"{process.popen.returncode}\n{process.tail()}")
 
 
-@scenario("console: 100,000 random lines, and the daemon lives")
+@scenario("console: 100,000 random lines, and the daemon lives", company=True)
 def lines(lab, context):
     daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
     draw = seeded()
@@ -422,7 +422,7 @@ def lines(lab, context):
     daemon.stop()
 
 
-@scenario("console: long output comes whole, on a terminal and through a pipe")
+@scenario("console: long output comes whole, on a terminal and through a pipe", company=True)
 def long(lab, context):
     daemon = alone(lab, context, keys={"connections": 1024}).start()
     listener = daemon.sluice("listener", "perf", "server")
@@ -447,7 +447,7 @@ def long(lab, context):
     daemon.stop()
 
 
-@scenario("console: the emulator's own, on a terminal")
+@scenario("console: the emulator's own, on a terminal", company=True)
 def emulator(lab, context):
     (worker, control), _ = pair_cpus()
     t = Terminal(lab, [context.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}",

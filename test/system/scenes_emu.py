@@ -59,7 +59,7 @@ def expected(amount):
     return hashlib.sha256(random.Random(7).randbytes(amount)).hexdigest()
 
 
-@scenario("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True)
+@scenario("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True, company=True)
 def tcp(lab, context):
     amount = 6_000_000
     spaces, box = kernel_box(lab, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
@@ -94,7 +94,7 @@ def ping_times(ns, address, count=20, size=56):
     return [float(x) for x in re.findall(r"time=([\d.]+) ms", text)]
 
 
-@scenario("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True)
+@scenario("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True, company=True)
 def delay(lab, context):
     spaces, box = kernel_box(lab, context.build, "delay 20ms", "delay 10ms", mtu=9000)
     for address in ADDR["right"]:
@@ -115,7 +115,7 @@ def delay(lab, context):
     box.stop()
 
 
-@scenario("losses as listed, duplicates, and the report of them", netns=True)
+@scenario("losses as listed, duplicates, and the report of them", netns=True, company=True)
 def counted(lab, context):
     # ARP goes first both ways; the pings are counted from a change on
     spaces, box = kernel_box(lab, context.build, "match proto icmp ( loss list 3,5-6 duplicate 100% )")
@@ -129,7 +129,7 @@ def counted(lab, context):
         raise LabError(json.dumps(report["elements"], indent=1))
 
 
-@scenario("the console changes a live path, and refuses a wrong one", netns=True)
+@scenario("the console changes a live path, and refuses a wrong one", netns=True, company=True)
 def console(lab, context):
     spaces, box = kernel_box(lab, context.build, "delay 5ms", console=True)
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 5:
@@ -155,7 +155,7 @@ def console(lab, context):
         raise LabError(box.process.tail())
 
 
-@scenario("changes at a time, without a console", netns=True)
+@scenario("changes at a time, without a console", netns=True, company=True)
 def schedule(lab, context):
     spaces, box = kernel_box(lab, context.build, "delay 1ms at 1s delay 50ms")
 
@@ -186,7 +186,7 @@ def iperf3(lab, spaces, congestion, address):
     return result["end"]["sum_received"]["bits_per_second"] / 1e6
 
 
-@scenario("README's example between two namespaces, with the offloads that Linux gives them", netns=True)
+@scenario("README's example between two namespaces, with the offloads that Linux gives them", netns=True, company=True)
 def readme(lab, context):
     spaces, ns = kernels(lab, offloads=True)
     for side, device in ((spaces["left"], "slleft"), (ns, "boxleft")):
@@ -230,7 +230,7 @@ s.sendto(bytes(20000), (sys.argv[1], 9))
 """
 
 
-@scenario("what the box cannot cut is told, with the interface and the cure", netns=True)
+@scenario("what the box cannot cut is told, with the interface and the cure", netns=True, company=True)
 def refused(lab, context):
     for devices, program, words in (
             (["net_af_packet0,iface=boxleft", "net_af_packet1,iface=boxright"], DATAGRAMS,
@@ -253,7 +253,7 @@ def refused(lab, context):
         lab.close_to(mark)
 
 
-@scenario("the box on AF_XDP", netns=True)
+@scenario("the box on AF_XDP", netns=True, company=True)
 def xdp(lab, context):
     need(net.lack_xdp())
     spaces, ns = kernels(lab)
@@ -265,7 +265,7 @@ def xdp(lab, context):
     box.stop()
 
 
-@scenario("the box on TAP devices", netns=True)
+@scenario("the box on TAP devices", netns=True, company=True)
 def tap(lab, context):
     need(net.lack_tap())
     ns = net.namespace(lab, "box")
@@ -360,7 +360,7 @@ def wired(lab, context):
     b.stop()
 
 
-@scenario("what the box says to bad input")
+@scenario("what the box says to bad input", company=True)
 def bad_input(lab, context):
     program = context.build.program("sluice-emu")
     memory = ["--no-huge", "--no-shconf", "-m", "64", "--no-pci", "--no-telemetry"]

@@ -119,7 +119,7 @@ def nothing_lost(daemon, refused):
     return got
 
 
-@scenario("exception port: kernels ping through it, each question answered once", netns=True)
+@scenario("exception port: kernels ping through it, each question answered once", netns=True, company=True)
 def ping_kernels(lab, context):
     (a, b), (ka, kb) = pair(lab, context, VETH)
     settled((ka, kb))
@@ -160,7 +160,7 @@ for i in range(8):
 """
 
 
-@scenario("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True)
+@scenario("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True, company=True)
 def other_frames(lab, context):
     # not over packet sockets: those put the fragments of IPv4 together
     (a, b), (ka, kb) = pair(lab, context, memif_ports(lab), workers=2)

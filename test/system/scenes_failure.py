@@ -133,7 +133,7 @@ def stopped_client(lab, context):
     _survive(daemons, before)
 
 
-@scenario("a sender gives up: the peer's receives end with the reason, not as after an orderly end")
+@scenario("a sender gives up: the peer's receives end with the reason, not as after an orderly end", company=True)
 def give_up(lab, context):
     a, b = memif_pair(lab, context.build)
     program = context.tool("giveup")

@@ -26,7 +26,7 @@ def _refused(lab, daemon, status, *words, edit=None):
     one_line(process, 30, status, *words)
 
 
-@scenario("two daemons on one socket")
+@scenario("two daemons on one socket", company=True)
 def one_socket(lab, context):
     first = _daemon(lab, context, "a").start()
     second = _daemon(lab, context, "b")
@@ -46,7 +46,7 @@ def one_socket(lab, context):
         raise LabError("the socket is left behind")
 
 
-@scenario("a stale socket is replaced")
+@scenario("a stale socket is replaced", company=True)
 def stale_socket(lab, context):
     daemon = _daemon(lab, context).start()
     daemon.kill()
@@ -55,7 +55,7 @@ def stale_socket(lab, context):
     daemon.start().stop()
 
 
-@scenario("configuration: unknown key, section, bad value, no file")
+@scenario("configuration: unknown key, section, bad value, no file", company=True)
 def wrong_config(lab, context):
     edits = [
         (lambda t: t.replace("mtu =", "mtv ="), "mtv", "did you mean|mtu"),
@@ -105,7 +105,7 @@ def daemon_resources(lab, context):
     one_line(lab.start("argument", [program, "--", "--sokcet", "x"]), 10, USAGE, "--socket")
 
 
-@scenario("command: no daemon, unknown host, nobody there, nobody receiving, port taken")
+@scenario("command: no daemon, unknown host, nobody there, nobody receiving, port taken", company=True)
 def command_peers(lab, context):
     a, b = memif_pair(lab, context.build, keys={"silence": "1s"})
     source = lab.path("source")
@@ -135,7 +135,7 @@ def command_peers(lab, context):
     b.stop()
 
 
-@scenario("full disk: an error on both sides, no half-written file", netns=True)
+@scenario("full disk: an error on both sides, no half-written file", netns=True, company=True)
 def full_disk(lab, context):
     a, b = memif_pair(lab, context.build)
     disk = lab.path("disk")

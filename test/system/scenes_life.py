@@ -42,7 +42,7 @@ def link_down(lab, context):
         daemon.stop()
 
 
-@scenario("the service manager hears of ready and stopping, and pings only while workers go on")
+@scenario("the service manager hears of ready and stopping, and pings only while workers go on", company=True)
 def notify(lab, context):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     manager.bind(lab.path("notify"))
@@ -85,7 +85,7 @@ def unit_capabilities():
         return re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE).group(1).split()
 
 
-@scenario("the unit's capabilities are enough for packet sockets and a TAP", netns=True)
+@scenario("the unit's capabilities are enough for packet sockets and a TAP", netns=True, company=True)
 def capabilities(lab, context):
     names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
     only = ["setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{names}"]

@@ -74,7 +74,7 @@ def vlan(lab, context):
     _stop((a, b))
 
 
-@scenario("hosts in different VLANs do not hear each other")
+@scenario("hosts in different VLANs do not hear each other", company=True)
 def vlan_apart(lab, context):
     a, b = memif_pair(lab, context.build, a_keys={"vlan": 100}, b_keys={"vlan": 101},
                       keys={"silence": "1s"})
@@ -175,6 +175,6 @@ if script_exists("files_test"):
 
 
 if script_exists("dissector_test"):
-    @scenario("Wireshark's dissector names every byte")
+    @scenario("Wireshark's dissector names every byte", company=True)
     def dissector(lab, context):
         run_script(lab, "dissector_test", dict(os.environ, TMPDIR=lab.dir))

@@ -193,7 +193,7 @@ def _board_queries(node):
             yield from _board_queries(value)
 
 
-@scenario("Grafana's board names what the exporter tells, with its labels")
+@scenario("Grafana's board names what the exporter tells, with its labels", company=True)
 def board_names(lab, context):
     _exporter()
     told = {}

@@ -40,7 +40,7 @@ def _moves(page):
     return len(rows) == 3 and all(x.count("Mb/s") == 2 and "capacity" in x for x in rows)
 
 
-@scenario("top: a page of 80 x 24, keys, another size")
+@scenario("top: a page of 80 x 24, keys, another size", company=True)
 def top_keys(lab, context):
     _, b = _transfer(lab, context)
     screen = _top(lab, b)
@@ -76,7 +76,7 @@ def top_keys(lab, context):
     screen.check_restored("q")
 
 
-@scenario("top: the terminal is put back however it ends")
+@scenario("top: the terminal is put back however it ends", company=True)
 def top_ends(lab, context):
     a, b = memif_pair(lab, context.build)
     for name, status in (("INT", 130), ("TERM", 143), ("HUP", 129), ("SEGV", -signal.SIGSEGV),
@@ -101,7 +101,7 @@ def top_ends(lab, context):
         raise LabError(f"--once, and the daemon is gone: {once.tail()}")
 
 
-@scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours")
+@scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours", company=True)
 def top_stop(lab, context):
     a, b = memif_pair(lab, context.build)
     command = shlex.join(b.command("top", "-i", "250ms"))

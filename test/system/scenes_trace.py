@@ -47,7 +47,7 @@ def trace_tells(lab, context):
     b.stop()
 
 
-@scenario("a daemon that dies says what happened before, and leaves it in a file")
+@scenario("a daemon that dies says what happened before, and leaves it in a file", company=True)
 def trace_of_a_crash(lab, context):
     a, b = memif_pair(lab, context.build)
     resource.prlimit(b.pid(), resource.RLIMIT_CORE, (0, 0))
@@ -72,7 +72,7 @@ def trace_of_a_crash(lab, context):
     b.stop()
 
 
-@scenario("a daemon that dies writes to no file but its own")
+@scenario("a daemon that dies writes to no file but its own", company=True)
 def crash_file_of_others(lab, context):
     _, b = memif_pair(lab, context.build)
     path = b.socket + ".crash"

@@ -13,7 +13,7 @@ MIB = 1 << 20
 RESOURCE = 7
 
 
-@scenario("ordinary users: socket_group lets them in, three share quota_total", memory_gb=1)
+@scenario("ordinary users: socket_group lets them in, three share quota_total", memory_gb=1, company=True)
 def users(lab, context):
     if os.geteuid() != 0:
         raise Skip("needs root to be somebody else")

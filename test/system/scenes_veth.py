@@ -74,7 +74,7 @@ def _ping(ns, address, *args, count=5):
         raise LabError(text)
 
 
-@scenario("Linux pings a host: ARP, ND, echo of all sizes", netns=True)
+@scenario("Linux pings a host: ARP, ND, echo of all sizes", netns=True, company=True)
 def ping(lab, context):
     ns, b = _kernel_neighbour(lab, context)
     for address in (ADDR_B, ADDR6_B):
@@ -94,7 +94,7 @@ def ping(lab, context):
     b.stop()
 
 
-@scenario("Linux pings a host in a VLAN", netns=True)
+@scenario("Linux pings a host in a VLAN", netns=True, company=True)
 def ping_vlan(lab, context):
     ns, b = _kernel_neighbour(lab, context, vlan=77)
     for address in (ADDR_B, ADDR6_B):
@@ -102,7 +102,7 @@ def ping_vlan(lab, context):
     b.stop()
 
 
-@scenario("a host does not answer packets for others, nor floods", netns=True)
+@scenario("a host does not answer packets for others, nor floods", netns=True, company=True)
 def ping_flood(lab, context):
     ns, b = _kernel_neighbour(lab, context)
     before = b.holdings()
@@ -135,7 +135,7 @@ def captured(lab, context):
     b.stop()
 
 
-@scenario("an address that Linux has is not used before Linux gives it up", netns=True)
+@scenario("an address that Linux has is not used before Linux gives it up", netns=True, company=True)
 def duplicate_address(lab, context):
     ns, b = _kernel_neighbour(lab, context)
     b.stop()

@@ -59,7 +59,7 @@ def _file(lab, sender, receiver, address):
             raise LabError("the file is not the same")
 
 
-@scenario("virtio: files between a host and a machine, both ways, with defaults")
+@scenario("virtio: files between a host and a machine, both ways, with defaults", company=True)
 def defaults(lab, context):
     host, machine = _host_and_machine(lab, context)
     for daemon in (host, machine):
@@ -74,7 +74,7 @@ def defaults(lab, context):
         daemon.stop()
 
 
-@scenario("virtio: machines that leave checksums to the device, compute them, and send none")
+@scenario("virtio: machines that leave checksums to the device, compute them, and send none", company=True)
 def machines(lab, context):
     for checksum in ("offload", "software", "none"):
         host, machine = _host_and_machine(lab, context, keys_b={"checksum": checksum})
