@@ -11,16 +11,19 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
-from . import net
+from . import net, rivals
 from .daemon import Build
 from .pair import ADDR_B, memif_pair, veth_pair
 from .process import Lab, LabError, cpu_seconds
 from .table import bytes_text, print_table, rate_text
+from .whys import Whys
 
 SMALL_FILES = 300
 MEMORY, MEMORY_S = "512M", 3
 LIMIT_MEMIF, LIMIT_VETH = 10, 1  # Gb/s that the receiver is then told to take
+PATIENCE_S = 900
 HOLES = ((0.20, 0.04), (0.55, 0.02), (0.90, 0.01))  # (where, how long) as parts of the file
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -102,19 +105,45 @@ class Side:
         self.cores = used / (time.monotonic() - self.start_s)
 
 
-def transfer(lab, name, sources, target, a, b, rates=None, timeout_s=900):
-    """One send and one recv; (send's JSON, recv's JSON, (Side of A, Side of B))."""
+@dataclass
+class Done:
+    """A transfer: what send (or perf client) and recv say of it in JSON, the sides A and B, and why the
+    receiver granted what it did."""
+    sent: dict
+    received: dict
+    sides: tuple
+    whys: Whys
+
+    def data_bytes(self):
+        return self.sent["bytes"] - self.sent.get("hole_bytes", 0)
+
+    def row(self, name, reference):
+        seconds = self.received["seconds"] or self.sent["seconds"]
+        return [name, f"{seconds:.2f} s", rate_text(self.data_bytes() * 8 / seconds), reference,
+                self.sent["packets"], self.sent["repeats"], rate_text(8 * self.sent["rate_grant_Bps"]),
+                *(f"{100 * side.cores:.0f} %" for side in self.sides)]
+
+
+def ended(sender, receiver, a, b, cpu_seconds_of, timeout_s):
+    """Waits for both; cpu_seconds_of(JSON): what the client used."""
+    sides, whys = (Side(a), Side(b)), Whys(b)
+    rivals.wait_all([sender], timeout_s, time.monotonic(), whys.look)
+    sent = json.loads(sender.check(1))
+    received = json.loads(receiver.check(60))
+    whys.close()
+    for side, end in zip(sides, (sent, received)):
+        side.stop(cpu_seconds_of(end))
+    return Done(sent, received, sides, whys)
+
+
+def transfer(lab, name, sources, target, a, b, rates=None):
+    """One send and one recv."""
     extra = ["--rates", rates] if rates else []
     recursive = ["-r"] if os.path.isdir(sources) else []
     receiver = b.sluice(f"{name}-recv", "recv", "-o", target, "--once", "--json", *extra)
     b.wait_listening(process=receiver)
-    sides = Side(a), Side(b)
     sender = a.sluice(f"{name}-send", "send", "--json", *recursive, sources, ADDR_B)
-    sent = json.loads(sender.check(timeout_s))
-    received = json.loads(receiver.check(60))
-    for side, end in zip(sides, (sent, received)):
-        side.stop(end["cpu_seconds"])
-    return sent, received, sides
+    return ended(sender, receiver, a, b, lambda end: end["cpu_seconds"], PATIENCE_S)
 
 
 def from_memory(lab, name, a, b, rates):
@@ -122,14 +151,9 @@ def from_memory(lab, name, a, b, rates):
     receiver = b.sluice(f"{name}-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
                         "--rates", rates)
     b.wait_listening(process=receiver)
-    sides = Side(a), Side(b)
     sender = a.sluice(f"{name}-client", "perf", "client", "--json", "-i", "0", "-t", f"{MEMORY_S}",
                       "--memory", MEMORY, ADDR_B)
-    sent = json.loads(sender.check(60))
-    received = json.loads(receiver.check(60))
-    for side, end in zip(sides, (sent, received)):
-        side.stop(end["cpu"]["user_s"] + end["cpu"]["system_s"])
-    return sent, received, sides
+    return ended(sender, receiver, a, b, lambda end: end["cpu"]["user_s"] + end["cpu"]["system_s"], 60)
 
 
 def capacity_set(a, b, capacity):
@@ -141,18 +165,52 @@ def capacity_set(a, b, capacity):
         daemon.wait_link()
 
 
-def row(name, sent, received, sides):
-    seconds = received["seconds"] or sent["seconds"]
-    data = sent["bytes"] - sent.get("hole_bytes", 0)
-    return [name, f"{seconds:.2f} s", rate_text(data * 8 / seconds), sent["packets"], sent["repeats"],
-            rate_text(8 * sent["rate_grant_Bps"]), *(f"{100 * side.cores:.0f} %" for side in sides)]
+NO_REFERENCE = "-"
+
+
+def references(lab, args, source, folder, big, few):
+    """What others make of the same work, for the rows of the large file, the small files and memory: cp
+    where it is a memif, iperf3 over a veth of the kernel's. NO_REFERENCE where there is none."""
+    target = lab.path("reference")
+
+    def text(nbytes, seconds, name):
+        return f"{rate_text(8 * nbytes / seconds)} ({name})"
+
+    if not args.veth:
+        file_s = rivals.copy(lab, source, target, PATIENCE_S)
+        os.unlink(target)
+        tree_s = rivals.copy(lab, folder, target, PATIENCE_S)
+        return text(big.data_bytes(), file_s, "cp"), text(few.data_bytes(), tree_s, "cp -r"), NO_REFERENCE
+    if rivals.missing("iperf3"):
+        return (NO_REFERENCE,) * 3
+    spaces = rivals.kernel_pair(lab)
+    file_s = rivals.Iperf(args.size, source, target).run(lab, spaces, PATIENCE_S)
+    os.unlink(target)
+    memory_s = rivals.Iperf(args.size).run(lab, spaces, PATIENCE_S)
+    return text(args.size, file_s, "iperf3 -F"), NO_REFERENCE, text(args.size, memory_s, "iperf3")
 
 
 def room_check(folder, size):
-    free = shutil.disk_usage(folder).free
-    if free < 2 * size + (64 << 20):
+    free, need = shutil.disk_usage(folder).free, 3 * size + (64 << 20)
+    if free < need:
         raise LabError(f"{folder} has room for {bytes_text(free)}, the demo needs "
-                       f"{bytes_text(2 * size)}; set TMPDIR to another place, or use --size")
+                       f"{bytes_text(need)}; set TMPDIR to another place, or use --size")
+
+
+def show(args, transfers, others, limit):
+    """transfers: the large file, the small ones, memory, the same with a limit."""
+    big, few, memory, limited = transfers
+    names = (f"1 file, {bytes_text(args.size)}", f"{SMALL_FILES} files, {bytes_text(few.sent['bytes'])}",
+             f"memory to memory, {MEMORY_S} s", f"the same, capacity {limit} Gb/s")
+    print_table(["transfer", "time", "goodput", "reference", "packets", "retransmitted", "grant",
+                 "CPU sender", "CPU receiver"],
+                [done.row(name, other) for name, done, other in
+                 zip(names, (big, few, memory, limited), (*others, NO_REFERENCE))])
+    print("(CPU: daemon and client of that side together, 100 % is one core; reference: goodput of another "
+          "program at the same work)")
+    print("why not faster (WHY in sluice show path, in so many of all looks at the receiver):")
+    for name, done in zip(names, transfers):
+        print(f"  {name}: {done.whys.explain()}")
 
 
 def run(lab, args):
@@ -166,10 +224,10 @@ def run(lab, args):
     noise_write(source, args.size, HOLES)
     small_files_write(folder, 1)
     if args.veth:
-        a, b = veth_pair(lab, build, xdp=args.af_xdp)
+        a, b = veth_pair(lab, build, xdp=args.af_xdp, telemetry=True)
         way = "two namespaces, veth, " + ("AF_XDP" if args.af_xdp else "AF_PACKET")
     else:
-        a, b = memif_pair(lab, build)
+        a, b = memif_pair(lab, build, telemetry=True)
         way = "two daemons, memif, MTU 9000"
     print(f"demo: sends them ({way})", flush=True)
     large, small = lab.path("received"), lab.path("received-folder")
@@ -187,15 +245,11 @@ def run(lab, args):
     same_tree = tree_hash(folder) == tree_hash(os.path.join(small, "folder"))
     for daemon in (a, b):
         daemon.stop()
-
+    os.unlink(large)
+    print("demo: does the same with other programs", flush=True)
+    others = references(lab, args, source, folder, big, few)
     print()
-    print_table(["transfer", "time", "goodput", "packets", "retransmitted", "grant", "CPU sender",
-                 "CPU receiver"],
-                [row(f"1 file, {bytes_text(args.size)}", *big),
-                 row(f"{SMALL_FILES} files, {bytes_text(few[0]['bytes'])}", *few),
-                 row(f"memory to memory, {MEMORY_S} s", *memory),
-                 row(f"the same, capacity {limit} Gb/s", *limited)])
-    print("(CPU: daemon and client of that side together, 100 % is one core)")
+    show(args, (big, few, memory, limited), others, limit)
     picture = os.path.join(out, "rate.png")
     subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "plot-rate"), csv, csv_memory,
                     csv_limited, picture, "--title", f"File of {bytes_text(args.size)}, disk to disk",

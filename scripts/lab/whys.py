@@ -3,21 +3,22 @@
 again and again through the telemetry socket, which costs a daemon less than a command each time."""
 from collections import Counter
 
+from .table import rate_text
 from .telemetry import Telemetry
 
 # What people are told of a reason (doc/control.md).
 MEANS = {
     "default": "nothing was known of path and host yet",
     "newcomer": "an equal part, for it had just begun",
-    "capacity": "the receiving host takes no more, as far as it has measured",
+    "capacity": "the receiving host takes no more, as it was told or has measured",
     "loss": "packets got lost",
-    "probe": "the receiver was trying out more",
-    "idle": "the sender had nothing to send",
+    "probe": "more was granted than ever came: the hosts were the limit, not the grant",
+    "idle": "nothing came for a while: a source or a target was waited for",
     "ceiling": "the configuration allows no more",
     "minimum": "the configuration reserves it",
-    "demand": "the sender sent no more: its source or its target is slow, not the path",
-    "queue": "packets came late, as from a queue of a slow link",
-    "beside": "packets came late, as from a queue that others fill",
+    "demand": "the sender sent no more: a source or a target was slow, not the path",
+    "queue": "packets came late, which path control took for a queue on a slow link",
+    "beside": "packets came late, which path control took for a queue that others fill",
     "occupancy": "buffers or delay came to their thresholds",
     "ecn": "a router marked packets",
 }
@@ -29,7 +30,6 @@ class Whys:
     def __init__(self, daemon):
         self.telemetry = Telemetry(daemon.telemetry_socket)
         self.seen, self.granted_Bps = Counter(), Counter()
-        self.delay_ns = 0  # 99 % of packets came so late at most, as last seen
 
     def look(self):
         """Once, of the connection that has received most."""
@@ -40,6 +40,14 @@ class Whys:
             return
         self.seen[most["rx_why"]] += 1
         self.granted_Bps[most["rx_why"]] += most["rx_rate_Bps"]
+
+    def explain(self):
+        """In a line, with the reasons that were seen in a tenth of the looks at least."""
+        if not self.seen:
+            return "was over before anybody looked"
+        parts = [f"{why} {100 * share:.0f} % (granted {rate_text(8 * self.granted_Bps[why] / self.seen[why])}; "
+                 f"{MEANS.get(why, 'see doc/control.md')})" for why, share in shares(self.seen) if share >= 0.1]
+        return ", ".join(parts)
 
     def close(self):
         self.telemetry.close()

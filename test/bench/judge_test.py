@@ -7,6 +7,7 @@ import collections
 import contextlib
 import io
 import os
+import re
 import sys
 import time
 import types
@@ -15,7 +16,8 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 from lab import (bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif,  # noqa: E402
-                 bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired)
+                 bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired,
+                 whys)
 from lab.process import Lab, LabError  # noqa: E402
 from lab.results import Results  # noqa: E402
 
@@ -97,12 +99,12 @@ class Paths(unittest.TestCase):
 class Files(unittest.TestCase):
     """Seconds of transfers and of their references."""
 
-    def judged(self, ours, reference=(1.0,) * 20, link="memif", whys=None, **seen):
+    def judged(self, ours, reference=(1.0,) * 20, link="memif", reasons=None, **seen):
         case, r = bench_files.Case(link, "sleep", "busy", "file"), Results("files")
         bench_files.demand(r, [case])
-        whys = collections.Counter({"probe": 100} if whys is None else whys)
+        reasons = collections.Counter({"probe": 100} if reasons is None else reasons)
         with contextlib.redirect_stdout(io.StringIO()):
-            bench_files.judge(r, case, list(ours), list(reference), bench_files.Seen(whys=whys, **seen))
+            bench_files.judge(r, case, list(ours), list(reference), bench_files.Seen(whys=reasons, **seen))
         return r
 
     def status(self, *args, **kwargs):
@@ -117,11 +119,11 @@ class Files(unittest.TestCase):
             self.assertEqual(self.status([0.7] * 19 + [bar + 0.1], **more), MISSED, link)
 
     def test_queue_is_no_reason_on_a_memif(self):
-        self.assertEqual(self.status([0.7] * 20, whys={"probe": 999, "queue": 1}), MISSED)
-        self.assertEqual(self.status([0.7] * 20, whys={"probe": 999, "queue": 1}, link="xdp"), HOLDS)
+        self.assertEqual(self.status([0.7] * 20, reasons={"probe": 999, "queue": 1}), MISSED)
+        self.assertEqual(self.status([0.7] * 20, reasons={"probe": 999, "queue": 1}, link="xdp"), HOLDS)
 
     def test_where_nobody_looked_nothing_is_said_of_why(self):
-        self.assertEqual(self.status([0.7] * 20, whys={}), NOISY)
+        self.assertEqual(self.status([0.7] * 20, reasons={}), NOISY)
 
     def test_units_sent_again_count_on_a_veth(self):
         self.assertEqual(self.status([0.7] * 20, link="packet", packets=1000, repeats=6), MISSED)
@@ -160,6 +162,25 @@ class Files(unittest.TestCase):
         for only in ("nonsense", "["):
             with self.assertRaises(LabError):
                 bench_files.cases(only)
+
+
+class Why(unittest.TestCase):
+    """Reasons of grants, as the demo tells them."""
+
+    def test_each_reason_is_explained(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        with open(os.path.join(root, "doc", "control.md"), encoding="utf-8") as f:
+            known = re.findall(r"^\| \d+ \| `(\w+)` \|", f.read(), re.MULTILINE)
+        self.assertGreater(len(known), 10)
+        self.assertEqual(sorted(whys.MEANS), sorted(known))
+
+    def test_the_most_frequent_first_and_rare_ones_not(self):
+        w = whys.Whys.__new__(whys.Whys)
+        w.seen = collections.Counter(idle=15, queue=80, probe=5)
+        w.granted_Bps = collections.Counter(idle=15e9, queue=80e6, probe=5e9)
+        self.assertRegex(w.explain(), r"^queue 80 % \(granted 8 Mb/s; .*\), idle 15 % \(granted 8 Gb/s; [^,]*\)$")
+        w.seen.clear()
+        self.assertEqual(w.explain(), "was over before anybody looked")
 
 
 class Share(unittest.TestCase):
