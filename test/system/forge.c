@@ -8,6 +8,9 @@
  * not use the connection's key together with the connection's address and a good checksum, for
  * version 1 has no secret but the key. Written against doc/protocol.md, without lib/wire.
  *
+ * After each WINDOW frames it asks DST_IP for an ICMP echo (RFC 792) and waits for the answer, so
+ * that no more frames than that wait in the receiver's ring, whenever its worker gets a core.
+ *
  * Prints "KIND COUNT" lines. Exit status: 0 all sent, 1 not, 2 usage.
  */
 #include <arpa/inet.h>
@@ -29,6 +32,9 @@
 #define FRAME_MAX    1514
 #define TEMPLATES    64
 #define BATCH        32
+#define WINDOW       256
+#define ECHO_TRIES   100
+#define ECHO_WAIT_S  0.1
 #define SLUICE_PORT  47800
 #define HEADER_BYTES 16 /* of every Sluice packet */
 #define FIRST_BYTES  192
@@ -44,6 +50,8 @@ struct forge {
     uint32_t src, dst, other; /* network order */
     uint32_t templates, newest;
     struct frame seen[TEMPLATES]; /* real frames from src to dst, the newest ones */
+    uint32_t asked;               /* the sequence number of the last echo request */
+    bool answered;
 };
 
 static uint64_t rng_next(struct forge *g)
@@ -135,8 +143,7 @@ static bool kind_ip_noise(struct forge *g, struct frame *f)
 {
     rng_fill(g, f->b + ETH_BYTES, f->len - ETH_BYTES);
     f->b[ETH_BYTES] = 0x45;
-    if (rng_below(g, 2)) /* most noise is a fragment, and the kernel keeps those */
-        put16(f->b + ETH_BYTES + 6, 0);
+    put16(f->b + ETH_BYTES + 6, 0); /* not a fragment: the kernel keeps those */
     return true;
 }
 
@@ -350,8 +357,18 @@ static bool is_template(const struct forge *g, const struct frame *f)
            get16(f->b + ETH_BYTES + 22) == SLUICE_PORT;
 }
 
-/* Looks at what is going out, a little at a time; our own frames do not come back to us. */
-static void templates_see(struct forge *g)
+/* Whether this is dst's answer to the last echo request. */
+static bool is_answer(const struct forge *g, const struct frame *f)
+{
+    const uint8_t *icmp = f->b + ETH_BYTES + 20;
+
+    return f->len >= ETH_BYTES + 28 && get16(f->b + 12) == ETH_P_IP && f->b[ETH_BYTES] == 0x45 &&
+           f->b[ETH_BYTES + 9] == 1 && memcmp(f->b + ETH_BYTES + 12, &g->dst, 4) == 0 &&
+           icmp[0] == 0 && get16(icmp + 6) == (g->asked & 0xffff);
+}
+
+/* Looks at what goes by, a little at a time; our own frames do not come back to us. */
+static void frames_see(struct forge *g)
 {
     for (int i = 0; i < 8; i++) {
         struct frame f;
@@ -360,6 +377,7 @@ static void templates_see(struct forge *g)
         if (n < 0)
             return;
         f.len = (uint32_t)n;
+        g->answered |= is_answer(g, &f);
         if (!is_template(g, &f))
             continue;
         g->newest = (g->newest + 1) % TEMPLATES;
@@ -402,14 +420,57 @@ static uint32_t batch_send(struct forge *g, struct frame *f, uint32_t n)
     return done;
 }
 
+/* An ICMP echo request from the third address, in the Ethernet header of a frame that was seen. */
+static struct frame echo_request(struct forge *g)
+{
+    struct frame f = g->seen[g->newest];
+    uint8_t *ip = f.b + ETH_BYTES, *icmp = ip + 20;
+
+    f.len = ETH_BYTES + 20 + 8 + 18; /* fills an Ethernet frame */
+    f.b[6] = 2;                      /* the third host's own address */
+    rng_fill(g, f.b + 7, 5);
+    put16(ip + 2, f.len - ETH_BYTES);
+    ip[8] = 64;
+    ip[9] = 1;
+    memcpy(ip + 12, &g->other, 4);
+    memcpy(ip + 16, &g->dst, 4);
+    ip_seal(&f);
+    memset(icmp, 0, f.len - ETH_BYTES - 20);
+    icmp[0] = 8;
+    put16(icmp + 6, ++g->asked & 0xffff);
+    put16(icmp + 2, sum_fold(sum_add(0, icmp, f.len - ETH_BYTES - 20)));
+    return f;
+}
+
+/* Waits until dst has read what was sent. */
+static bool window_wait(struct forge *g)
+{
+    for (int i = 0; i < ECHO_TRIES; i++) {
+        struct frame f = echo_request(g);
+        double until = now_s() + ECHO_WAIT_S;
+
+        g->answered = false;
+        if (batch_send(g, &f, 1) != 1)
+            break;
+        while (now_s() < until) {
+            frames_see(g);
+            if (g->answered)
+                return true;
+            usleep(50);
+        }
+    }
+    fprintf(stderr, "forge: no answer to %d echo requests\n", ECHO_TRIES);
+    return false;
+}
+
 static bool forge_run(struct forge *g, uint64_t count, double seconds, uint64_t *made)
 {
     static struct frame batch[BATCH];
     double start = now_s();
-    uint64_t sent = 0;
+    uint64_t sent = 0, read = 0; /* frames, and those that dst has read for sure */
 
     while (g->templates < 8) {
-        templates_see(g);
+        frames_see(g);
         if (now_s() > start + 10) {
             fprintf(stderr, "forge: sees no frames of a transfer; start one first\n");
             return false;
@@ -419,7 +480,7 @@ static bool forge_run(struct forge *g, uint64_t count, double seconds, uint64_t 
     while (sent < count) {
         uint32_t n = 0, want = count - sent < BATCH ? (uint32_t)(count - sent) : BATCH;
 
-        templates_see(g);
+        frames_see(g);
         while (n < want) {
             uint32_t kind = rng_below(g, KINDS);
 
@@ -434,6 +495,11 @@ static bool forge_run(struct forge *g, uint64_t count, double seconds, uint64_t 
             return false;
         }
         sent += n;
+        if (sent - read >= WINDOW) {
+            if (!window_wait(g))
+                return false;
+            read = sent;
+        }
         while ((double)sent / (double)count * seconds > now_s() - start)
             usleep(200);
     }

@@ -12,9 +12,14 @@ from lab.process import until
 
 FRAMES = 1000000
 SECONDS = 25
+# The transfer's own bursts must not fill the ring that the forged frames wait in.
+TRANSFER = "200Mbit"
+# Of the forged frames: what a ring that overflowed while its worker was away may have lost, and noise
+# that happens to be an ARP message or the like, which is counted as what it is.
+MISSING_MOST = 0.01
 OTHER = "10.90.0.66"
 # What must have been counted, by the kinds of forge.c. Not drop_fragment: the kernel keeps fragments
-# from packet sockets (the test in virtual time counts them).
+# from AF_PACKET's sockets, to reassemble them (the test in virtual time counts them).
 COUNTERS = ("drop_other", "drop_ip", "drop_udp", "drop_vlan", "drop_not_ours",
             "drop_port", "drop_no_sum", "drop_sum", "drop_wire_short", "drop_wire_version",
             "drop_wire_type", "drop_wire_security", "drop_wire_flags", "drop_wire_field",
@@ -28,7 +33,7 @@ def _counters(daemon):
 
 @scenario("a million forged frames in mid-transfer", netns=True)
 def forged(lab, context):
-    a, b = veth_pair(lab, context.build, tapped=True)
+    a, b = veth_pair(lab, context.build, tapped=True, b_keys={"capacity": TRANSFER})
     before = _counters(b)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening()
@@ -57,9 +62,10 @@ def forged(lab, context):
     counted = drops + sum(gained[k] for k in KINDS)
     if counted < gained["rx_frames"]:
         raise LabError(f"seed {seed}: {gained['rx_frames']} frames came, {counted} were counted")
-    if drops < sum(made.values()) // 2:
-        raise LabError(f"seed {seed}: of {sum(made.values())} forged frames {drops} arrived")
-    print(f"#   seed {seed}: {sum(made.values())} forged, {drops} drops counted, "
+    due = sum(made.values()) - made["fragment"]  # AF_PACKET's fanout has the kernel reassemble those
+    if drops < due * (1 - MISSING_MOST):
+        raise LabError(f"seed {seed}: of {due} forged frames that are no fragments {drops} were counted")
+    print(f"#   seed {seed}: {sum(made.values())} forged, {due} no fragments, {drops} drops counted, "
           f"{result['bytes']} bytes right")
     a.stop()
     b.stop()
