@@ -111,6 +111,10 @@ CASES = {
     "a scene fails beside another": (
         "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "raise harness.LabError('one\\ntwo')")}, 1,
         r"not ok \d - a[^\n]*\n +#   run.py:[^\n]*\n +#   one\n +#   two\n(.*\n)*3 passed, 1 failed\n$"),
+    "a scene that hangs is ended, says where it stood, and the others run": (
+        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "time.sleep(999)").replace("], 2", "], 2, limit_s=2")},
+        1, r"File \"[^\n]*run.py\", line \d+ in a\n(.*\n)*.*not ok \d - a[^\n]*\n +#   does not end within 2 s[^\n]*\n"
+        r"(.*\n)*3 passed, 1 failed\n$"),
     "scenes that skip say why": (
         "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
         r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),

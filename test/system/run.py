@@ -3,12 +3,12 @@
 """System tests: real daemons, real clients, over memif and veth.
 
 Usage: run.py --build DIR [--asan-build DIR] [--tsan-build DIR] [--huge] [--seconds N] [--jobs N]
-              [--only REGEX] [--logs DIR]
+              [--limit S] [--only REGEX] [--logs DIR]
        run.py --list
 
 TAP on stdout; exit status 1 if a scenario failed. Needs root for what runs in namespaces; without
 hugepages the daemons run with --no-huge. --seconds: duration of the long scenarios (10). --jobs: how
-many of those that bear company run at a time (1).
+many of those that bear company run at a time (1). --limit: how long one may take, in seconds (600).
 """
 import argparse
 import signal
@@ -51,6 +51,7 @@ def main():
     parser.add_argument("--only", help="scenarios whose name matches")
     parser.add_argument("--logs", help="folder for the logs of what failed")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=harness.SCENE_S)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--lane", action="store_true", help="for this program's own use")
     args = parser.parse_args()
@@ -68,7 +69,8 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda n, _: sys.exit(128 + n))
     try:
-        return harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], args.jobs, args.only)
+        return harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], args.jobs, args.only,
+                               args.limit)
     except KeyboardInterrupt:
         return 130
 
