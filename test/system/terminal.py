@@ -67,14 +67,16 @@ class Terminal:
         self.raw += os.read(self.fd, 65536).decode("utf-8", "replace")
         return True
 
-    def type(self, text):
-        """Reads meanwhile: a program that cannot write does not read, either."""
-        left = text.encode()
+    def type(self, text, timeout_s=30):
+        """Reads meanwhile: a program that cannot write does not read, either. Nobody may read: the program
+        has ended, or stands still; then this raises LabError once the terminal holds no more."""
+        left, end = text.encode(), time.monotonic() + timeout_s
         while left:
             if select.select([], [self.fd], [], 0.1)[1]:
                 left = left[os.write(self.fd, left):]
-            else:
-                self.read(0)
+                end = time.monotonic() + timeout_s
+            elif not self.read(0) and (self.popen.poll() is not None or time.monotonic() > end):
+                raise LabError(f"nobody reads {left[:80]!r}; the terminal:\n{self.shown()}")
 
     def skip(self):
         """Reads what has come, and looks at it no more."""
