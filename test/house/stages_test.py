@@ -73,9 +73,11 @@ sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], 2))
 
 
 def meson(text, result, end):
-    """A meson that has run one program."""
+    """A meson that has run one program; it names its log as the real one does, if there is a wrapper."""
     log = json.dumps({"name": "a", "stdout": text, "result": result})
     return ("#!/bin/sh\nname=$(echo \"$*\" | sed 's/.*--logbase \\([^ ]*\\) .*/\\1/')\n"
+            "wrapper=$(echo \"$*\" | sed -n 's/.*--wrapper *\\([^ ]*\\).*/\\1/p')\n"
+            "[ -z \"$wrapper\" ] || name=$name-$(basename \"$wrapper\")\n"
             "mkdir -p \"$3/meson-logs\"\ncat >\"$3/meson-logs/$name.json\" <<'EOF'\n"
             f"{log}\nEOF\n{end}\n")
 
