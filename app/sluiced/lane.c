@@ -41,15 +41,21 @@ static uint32_t lane_except(struct lane *l)
 }
 
 /* Frames have come when they are here, not before: who loses his core between looking at the clock
- * and at the port must not take them for earlier ones. */
+ * and at the port must not take them for earlier ones. They may have come at any time since the
+ * port was found empty. */
 static uint32_t lane_receive(struct lane *l, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
+    uint64_t looked_at;
     uint16_t i, n;
 
     if (!lane_active(l))
         return 0;
+    looked_at = *now;
     n = rte_eth_rx_burst(l->port_id, l->queue, m, PORT_BURST);
+    host_looked(l->host, l->looked_at != 0 ? l->looked_at : looked_at);
+    if (n < PORT_BURST)
+        l->looked_at = looked_at;
     if (n == 0)
         return 0;
     *now = clock_now();
@@ -223,7 +229,12 @@ static void kept_times(struct lane *l, uint64_t now)
 static uint32_t lane_transmit(struct lane *l, bool busy, uint64_t now)
 {
     if (l->kept_n > 0) {
-        uint32_t sent = kept_offer(l, now);
+        uint32_t sent;
+
+        if (l->kept_first < l->kept_own)
+            host_stamp(l->host, l->kept + l->kept_first, (uint16_t)(l->kept_own - l->kept_first),
+                       now);
+        sent = kept_offer(l, now);
 
         if (l->kept_n > 0) {
             /* Timers run, whatever the port does. */
@@ -231,7 +242,7 @@ static uint32_t lane_transmit(struct lane *l, bool busy, uint64_t now)
             return sent;
         }
     }
-    l->kept_n = host_tx(l->host, l->kept, PORT_BURST, now);
+    l->kept_own = l->kept_n = host_tx(l->host, l->kept, PORT_BURST, now);
     if (l->timed)
         kept_times(l, now);
     if (l->exception.on) /* behind the host's, so that they are on time */
@@ -255,7 +266,7 @@ uint32_t lane_run(struct lane *l, uint64_t now)
     if (events > 0)
         counter_add(&l->counters.client_events, events);
     did += events;
-    did += lane_transmit(l, did > 0, now);
+    did += lane_transmit(l, did > 0, did > 0 ? clock_now() : now); /* as packets are stamped */
     return l->exception.on ? did + exception_give(&l->exception, did > 0) : did;
 }
 

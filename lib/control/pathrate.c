@@ -20,7 +20,7 @@
 #define LEAN_AFTER         3u   /* trials since it was made empty */
 #define LEAN_PACKETS       1024 /* a round trip, at least */
 #define FALL_MOST          0.5
-#define RISE_MOST          1.0
+#define RISE_TIMES         2 /* what comes, as in slow start, whose senders double in a round trip */
 #define STEP_MOST          1e6
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
@@ -54,6 +54,9 @@
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
+    double came_Bps;  /* at most: as if nothing had come while the host was away */
+    double most_Bps;  /* that the path may carry */
+    uint64_t lost;    /* on the path, at least */
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
     double queue_ns;          /* as it will be when the next grant is in force */
@@ -97,14 +100,19 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
-    struct finding f = {.lossy = t->lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT)};
+    double sent = (double)(t->packets + t->lost), away = min_of((double)t->away_ns, span);
+    uint64_t ours = (uint64_t)(sent * away / (double)t->sent_ns); /* may have found no room */
+    struct finding f = {.lost = t->lost > ours ? t->lost - ours : 0};
 
+    f.lossy = f.lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
     f.arrived_Bps = (f.lossy ? bytes : all) * NS_PER_S / span;
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
     f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
     f.rtt_ns = (double)rtt_ns;
     f.turn_ns = span + f.rtt_ns;
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
+    f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
+    f.most_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
     double early = (double)t->early_ns, late = (double)t->late_ns;
     double growth = min_of((late - early) / (span / 2), 1);
 
@@ -172,7 +180,8 @@ static void free_set(struct pathrate *p)
  * had. */
 static void usual_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    double usual = (double)p->usual_Bps, came = f->arrived_Bps;
+    double usual = (double)p->usual_Bps;
+    double came = max_of(f->arrived_Bps, min_of(usual, f->most_Bps));
     bool rival = p->rival > 0 && p->mode == PATHRATE_QUEUE;
 
     if (rival)
@@ -196,6 +205,12 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
     return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
 }
 
+/* What the path carries, by this trial: more than it was granted, or less, or it does not tell. */
+static double carries(const struct finding *f, uint64_t grant_Bps)
+{
+    return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->most_Bps);
+}
+
 /* What the next grant starts from: our part of the link, as far as it is known. */
 static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
@@ -203,9 +218,9 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
 
     p->part_Bps = 0;
     if (f->queue_ns > (double)p->target_ns / 2)
-        p->part_Bps = (uint64_t)f->arrived_Bps;
+        p->part_Bps = (uint64_t)carries(f, grant_Bps);
     if (f->queue_ns > (double)p->target_ns)
-        return f->arrived_Bps;
+        return carries(f, grant_Bps);
     return max_of((double)grant_Bps, part);
 }
 
@@ -223,11 +238,13 @@ static double lean_find(struct pathrate *p, const struct finding *f, double lack
 }
 
 /* Our part of the link is known: the queue goes in a turn, and a little less is held then. */
-static void hold_begin(struct pathrate *p, const struct finding *f)
+static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
+    double part = carries(f, grant_Bps);
+
     p->held = 1;
-    p->held_Bps = (uint64_t)f->arrived_Bps;
-    ceiling_set(p, f->arrived_Bps * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MOST)));
+    p->held_Bps = (uint64_t)part;
+    ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MOST)));
 }
 
 /* Somebody else is there: his part and ours are found by the queue. Each time it takes longer until
@@ -242,7 +259,7 @@ static void hold_part(struct pathrate *p)
 }
 
 /* True if the rate is held, or begins to be. */
-static bool hold_update(struct pathrate *p, const struct finding *f)
+static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     bool more = p->held > HOLD_TRIALS; /* was sent than is held */
     bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
@@ -254,10 +271,10 @@ static bool hold_update(struct pathrate *p, const struct finding *f)
     } else if (p->held == 0) {
         p->apart -= p->apart > 0;
         if (p->apart == 0 && f->queue_ns >= (double)p->target_ns)
-            hold_begin(p, f);
+            hold_begin(p, f, grant_Bps);
     } else if (more && waits) {
         p->apart_next = 0;
-        hold_begin(p, f);
+        hold_begin(p, f, grant_Bps);
     } else if (more) {
         p->held = 0; /* it carries more */
     } else if (waits && p->held > HOLD_SETTLE) {
@@ -279,6 +296,12 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
     ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 
+/* Would twice what comes be more than he has? */
+static bool may_rise(const struct finding *f, uint64_t grant_Bps)
+{
+    return RISE_TIMES * f->arrived_Bps > (double)grant_Bps;
+}
+
 /* The queue is brought to target, or made empty. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
@@ -287,7 +310,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 
     if (!limits) {
         p->held = 0;
-    } else if (hold_update(p, f)) {
+    } else if (hold_update(p, f, grant_Bps)) {
         p->trials = p->easy = p->stuck = 0;
         p->step = 1;
         return;
@@ -307,17 +330,17 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     /* it may be chance: if there is no queue next time, all is as it was */
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
-    if (max_of(f->queue_ns, f->least_ns) < target / 2 && f->used && !f->lossy)
+    if (max_of(f->queue_ns, f->least_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
         p->step = p->rival > 0 ? 1 : min_of(2 * p->step, STEP_MOST); /* a TCP comes back slowly */
     else
         p->step = 1;
     if (f->lossy)
-        ceiling_set(p, f->arrived_Bps * (1 + max_of(min_of(change, 0), -FALL_MOST)));
+        ceiling_set(p, f->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MOST)));
     else if (change <= 0)
         ceiling_set(p, base * (1 + max_of(change, -FALL_MOST)));
-    else if (f->used)
-        ceiling_set(
-            p, max_of((double)p->ceiling_Bps, base * (1 + min_of(change * p->step, RISE_MOST))));
+    else
+        ceiling_set(p, max_of((double)p->ceiling_Bps,
+                              min_of(base * (1 + change * p->step), RISE_TIMES * f->arrived_Bps)));
     if (p->rival > 0 && !f->lossy && !empty)
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of((double)grant_Bps, BESIDE_CUT * (double)p->usual_Bps)));
@@ -347,8 +370,8 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
-    } else if (t->lost > 0 || p->marked) {
-        ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->arrived_Bps, ceiling));
+    } else if (f->lost > 0 || p->marked) {
+        ceiling_set(p, (f->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {
         double rise = packet * NS_PER_S / rtt + ceiling * BESIDE_RISE;
 
@@ -363,10 +386,10 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
 static bool alarming(const struct pathrate *p, const struct trial_result *t,
                      const struct finding *f)
 {
-    bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->arrived_Bps;
+    bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->came_Bps;
 
     return f->lossy || t->marked > 0 ||
-           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
+           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (f->lost > 0 || grows));
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -405,6 +428,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->trials = p->stuck = p->easy = 0;
         /* a sender that begins sends bursts, and this trial may have seen one's end only */
         f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
+        /* a grant that limited nothing says nothing of what the path carries */
+        f.most_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
         p->part_Bps = 0;
         p->waver_ns = p->usual_Bps = 0;
         p->lean = 0;
@@ -432,7 +457,7 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
     struct finding f = trial_judge(t, grant_Bps, 0);
 
     p->rising = false;
-    if (p->mode == PATHRATE_FREE || !f.used || grant_Bps < p->ceiling_Bps)
+    if (p->mode == PATHRATE_FREE || !may_rise(&f, grant_Bps) || grant_Bps < p->ceiling_Bps)
         return false;
     ceiling_set(p, (double)p->ceiling_Bps * (1 + BLIND_RISE));
     return true;

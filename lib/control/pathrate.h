@@ -49,6 +49,19 @@
  * such trial alone may be chance: if it found no long queue, and the next one none, its grant
  * counts as if it had not been.
  *
+ * Whose fault: a receiver that was away does not see what came meanwhile, nor when; a sender that
+ * does not use its grant, since it was away, its port had no room, or its application nothing to
+ * send, does not show what the path carries. So a trial says of the path's rate
+ *
+ *   least = bytes / arrived_ns
+ *   most  = bytes / (arrived_ns - away_ns);  any, if less than 3/4 of the grant was sent
+ *
+ * and the grant is only lowered to most, only raised to least, before the queue is looked at (RFC
+ * 9438, section 5.8, and BBR do the same about senders that are limited by their application). Of
+ * what got lost, as much as was sent in away_ns may have found our own ring full: that is no loss
+ * of the path. How long packets waited is given as the least that they may have waited on the path.
+ * Whoever finds no queue may rise up to twice what comes, however much of his grant he uses.
+ *
  * Marks: a router that marks packets (RFC 3168) says in place of a loss that its queue grows. A
  * trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in QUEUE and
  * in BESIDE (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues are short,

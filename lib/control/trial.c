@@ -16,7 +16,8 @@ static void trial_begin(struct trial *t, const struct trial_packet *p)
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
 {
     return t->late && t->bytes > 0 && t->last.number - t->first.number >= TRIAL_PACKETS &&
-           t->last.arrived_ns - t->first.arrived_ns >= min_ns && t->last.sent_ns > t->first.sent_ns;
+           t->last.arrived_ns - t->first.arrived_ns >= min_ns &&
+           (t->late_packets == 1 || t->spread) && t->last.sent_ns > t->first.sent_ns;
 }
 
 static void trial_result(const struct trial *t, struct trial_result *out)
@@ -32,6 +33,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
         .early_ns = t->early_ns,
         .late_ns = t->late_ns,
+        .away_ns = t->away_ns,
         .mean_ns = t->sum_ns / t->packets,
         .most_ns = t->most_ns,
     };
@@ -55,12 +57,17 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         trial_begin(t, &last);
         complete = true;
     }
+    if (p->arrived_ns != t->last.arrived_ns)
+        t->away_ns += p->away_ns;
     t->packets++;
     t->bytes += p->bytes;
     t->marked += p->marked;
     t->sum_ns += p->increment_ns;
     t->late = t->late ||
               (t->packets > TRIAL_PACKETS / 2 && p->arrived_ns - t->first.arrived_ns > min_ns / 2);
+    if (t->late && t->late_packets++ == 0)
+        t->late_sent_ns = p->sent_ns;
+    t->spread = t->spread || (t->late && p->sent_ns != t->late_sent_ns);
     uint64_t *least = t->late ? &t->late_ns : &t->early_ns;
 
     *least = p->increment_ns < *least ? p->increment_ns : *least;

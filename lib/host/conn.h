@@ -175,6 +175,11 @@ struct conn {
     struct owd owd;
     uint32_t longest_bytes; /* of DATA's payload, lately */
     uint64_t increment_ns;  /* of the last packet about as long */
+    struct {
+        uint64_t looked_at, now; /* the host's, at our newest packet */
+        uint64_t usual_ns;       /* from look to look, on average */
+        uint64_t away_ns;        /* how much longer it was this time */
+    } look;
     struct trial trial;
     struct pathrate path;
     uint64_t bursts_ns; /* what two bursts take at the rate in pub */

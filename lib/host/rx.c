@@ -286,9 +286,17 @@ static void burst_take(struct host *h, struct rte_mbuf **m, uint16_t n)
     rte_pktmbuf_free_bulk(used, done);
 }
 
+void host_looked(struct host *h, uint64_t since)
+{
+    h->looked_at = since;
+}
+
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
 {
     host_clock(h, now);
+    h->unseen_ns = h->looked_at != 0 && time_before(h->looked_at, h->now)
+                       ? clock_ns(&h->clock, h->now - h->looked_at)
+                       : 0;
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)
         burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));

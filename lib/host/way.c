@@ -4,6 +4,8 @@
  * packet, so that what it carries is followed from one round trip to the next, whatever control's
  * interval is; and the peer is granted no more.
  */
+#include <string.h>
+
 #include "host/station.h"
 
 #define WINDOW_RTTS       64u /* of one-way delay; time to see the queue empty (pathrate.h) */
@@ -20,6 +22,7 @@
 #define LONG_FADES        32u /* of which each such packet takes so much */
 #define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
 #define PATH_SHIFT        16u /* but those of a path that limits matter */
+#define LOOK_SHARE        8u  /* the newest pause between looks counts so much: as in RFC 6298 */
 
 static enum grant_reason way_reason(const struct pathrate *p)
 {
@@ -63,6 +66,7 @@ void way_start(struct conn *c)
     owd_init(&c->owd);
     c->longest_bytes = 0;
     c->increment_ns = 0;
+    memset(&c->look, 0, sizeof c->look);
     trial_reset(&c->trial);
     pathrate_init(&c->path);
     c->trial_mark = 1;
@@ -133,8 +137,29 @@ static uint64_t trial_ns(const struct conn *c)
 }
 
 /*
- * How long a packet waited. Each link takes longer for a longer one, queue or not, so only those
- * that are about as long as the longest ones lately say something new.
+ * By how much longer than usual the host did not look at its port before it found this packet: it
+ * was away, and the packet may have come at any time meanwhile. What is usual does not matter: over
+ * some polls there are packets that came just before one. Where the port was not empty after the
+ * last look, since as much was taken as is taken at once, this pause is longer than that from look
+ * to look, and does not say what is usual.
+ */
+static void look_update(struct host *h, struct conn *c)
+{
+    if (c->look.now == h->now)
+        return;
+    int64_t more = (int64_t)(h->unseen_ns - c->look.usual_ns);
+
+    c->look.away_ns = more > 0 ? (uint64_t)more : 0;
+    if (c->look.looked_at != h->looked_at) /* rounded up, so that who is regular is never away */
+        c->look.usual_ns =
+            ((LOOK_SHARE - 1) * c->look.usual_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
+    c->look.looked_at = h->looked_at;
+    c->look.now = h->now;
+}
+
+/*
+ * How long a packet waited on its path, at least. Each link takes longer for a longer one, queue or
+ * not, so only those that are about as long as the longest ones lately say something new.
  */
 static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64_t now_ns)
 {
@@ -144,7 +169,9 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
         c->longest_bytes -= longest / LONG_FADES + 1;
     } else {
         c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
-        c->increment_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
+        uint64_t most_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
+
+        c->increment_ns = most_ns > c->look.away_ns ? most_ns - c->look.away_ns : 0;
     }
     return c->increment_ns;
 }
@@ -156,12 +183,15 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
 void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
     uint64_t now_ns = host_now_ns(h);
+
+    look_update(h, c);
     struct trial_packet p = {
         .number = d->packet,
         .bytes = d->payload_len,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
         .increment_ns = increment_find(c, d, now_ns),
+        .away_ns = c->look.away_ns,
         .marked = marked,
     };
     struct trial_result out;

@@ -70,6 +70,18 @@ void port_destroy(struct port *p)
     }
 }
 
+/* Whoever polls all the time has seen an empty ring up to a poll ago, or until a stall began. */
+static void port_look(struct port *p, uint64_t now)
+{
+    uint64_t until = p->trouble[WORLD_STALL] ? p->stalled_at : now;
+
+    if (until <= p->free_at)
+        return;
+    until = until > p->cfg.poll_ns ? until - p->cfg.poll_ns : 0;
+    until = until > p->free_at ? until : p->free_at;
+    p->looked_at = until > p->looked_at ? until : p->looked_at;
+}
+
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
 {
     if (p->trouble[WORLD_RX_NO_MBUF]) {
@@ -82,6 +94,8 @@ bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
         rte_pktmbuf_free(m);
         return false;
     }
+    if (p->ring.count == 0)
+        port_look(p, now);
     if (p->ring.count == 0 && p->cfg.turn_ns != 0 && p->free_at < now + p->cfg.turn_ns)
         p->free_at = now + p->cfg.turn_ns;
     frames_push(&p->ring, m);

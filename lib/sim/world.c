@@ -379,16 +379,6 @@ static void wire_run(struct world *w, uint32_t i, bool up)
     schedule_set(&w->schedule, (up ? EVENT_UP : EVENT_DOWN) + i, wire_next(l, w->now));
 }
 
-static void trouble_turn(struct world *w, uint32_t i, enum world_trouble t)
-{
-    struct port *p = &w->port[i];
-
-    port_trouble(p, t, !p->trouble[t]);
-    w->counts.spells[t] += p->trouble[t];
-    trouble_schedule(w, i, t);
-    poll_schedule(w, i);
-}
-
 /* Of the port that begins with host i. */
 static void control_run(struct world *w, uint32_t i)
 {
@@ -433,6 +423,7 @@ static void kept_offer(struct world *w, uint32_t i)
     struct port *p = &w->port[i];
     uint16_t take = p->kept_n;
 
+    p->caught = false;
     if (p->trouble[WORLD_TX_REFUSED]) {
         take = rng_below(&p->rng, PARTLY) == 0 ? 1 : 0;
         w->counts.refused++;
@@ -455,6 +446,8 @@ static void host_transmit(struct world *w, uint32_t i)
     struct port *p = &w->port[i];
 
     if (p->kept_n > 0) {
+        if (!p->caught)
+            host_stamp(p->host, p->kept + p->kept_first, p->kept_n, w->now);
         kept_offer(w, i);
         if (p->kept_n > 0) {
             host_tx(p->host, p->kept, 0, w->now);
@@ -469,7 +462,8 @@ static void host_transmit(struct world *w, uint32_t i)
         return;
     if (w->cfg.made != NULL)
         w->cfg.made(w->cfg.ctx, i, p->kept, p->kept_n, w->now);
-    kept_offer(w, i);
+    if (!p->caught)
+        kept_offer(w, i);
 }
 
 /* A frame for another worker of the port, or for all of them. */
@@ -516,6 +510,9 @@ static void host_poll(struct world *w, uint32_t i)
 
     w->counts.polls++;
     port_polled(p, w->now);
+    host_looked(p->host, p->looked_at);
+    if (n < p->cfg.burst)
+        p->looked_at = w->now;
     if (n > 0) {
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
@@ -528,6 +525,33 @@ static void host_poll(struct world *w, uint32_t i)
     port_worked(p, n, w->now);
     if (w->cfg.app != NULL)
         w->cfg.app(w->cfg.ctx, i, p->host, w->now);
+    poll_schedule(w, i);
+}
+
+/* A loop that is stopped has made frames, maybe, that its port has yet to take. */
+static void stall_turn(struct world *w, uint32_t i)
+{
+    struct port *p = &w->port[i];
+
+    if (p->trouble[WORLD_STALL]) {
+        w->counts.stalled_ns += w->now - p->stalled_at;
+        return;
+    }
+    p->caught = p->cfg.caught && p->kept_n == 0 && p->free_at <= w->now;
+    if (p->caught)
+        host_poll(w, i);
+    p->stalled_at = w->now;
+}
+
+static void trouble_turn(struct world *w, uint32_t i, enum world_trouble t)
+{
+    struct port *p = &w->port[i];
+
+    if (t == WORLD_STALL)
+        stall_turn(w, i);
+    port_trouble(p, t, !p->trouble[t]);
+    w->counts.spells[t] += p->trouble[t];
+    trouble_schedule(w, i, t);
     poll_schedule(w, i);
 }
 

@@ -33,7 +33,7 @@ Street::Street(const StreetOptions &options, const StreetPools &pools)
     uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.tcp_starts_ns.size());
 
     cfg.delay_ns = static_cast<uint64_t>(opt.rtt_ns / 4);
-    cfg.poll_ns = 100;
+    cfg.poll_ns = static_cast<uint64_t>(opt.poll_ns);
     cfg.control_ns = 1000000;
     cfg.frames_max = rte_mempool_avail_count(pool.wire);
     cfg.pool = pool.wire;
@@ -60,6 +60,8 @@ void Street::add_host(uint32_t i)
     world_port port = {};
     char err[200];
 
+    if (opt.host_limits)
+        down = text("delay %.0fns", opt.rtt_ns / 2);
     if (opt.loss > 0)
         down += text(" loss %g%%", opt.loss * 100);
     std::snprintf(h.name, sizeof h.name, "host%u", i);
@@ -75,6 +77,7 @@ void Street::add_host(uint32_t i)
     h.depth = 2 * kDepth;
     h.gaps = static_cast<uint32_t>(64 + 4 * opt.loss * packets);
     h.early = 4;
+    h.capacity_Bps = opt.host_limits ? static_cast<uint64_t>(opt.rate_bps / 8) : 0;
     h.silence_ms = 10000;
     h.repeat_us = 2000;
     h.first_rate_Bps = 12500000;
@@ -91,6 +94,9 @@ void Street::add_host(uint32_t i)
             throw std::runtime_error(err);
     }
     port.seed = opt.seed * 1000 + i;
+    port.spell[WORLD_STALL] = opt.stall[i > 0];
+    port.caught = true;
+    port.ring = i == 0 ? opt.ring : 0;
     if (i == 0)
         port.down = down.c_str();
     if (world_add(w, &h, &port, err, sizeof err) < 0)
@@ -127,6 +133,7 @@ void Street::add_tcp(uint32_t i)
 Street::~Street()
 {
     over = true;
+    world_calm(w);
     for (uint32_t i = 0; i <= opt.senders; i++)
         for (uint32_t c = 0; c < host_conn_limit(world_host(w, i)); c++)
             host_close(world_host(w, i), c, WIRE_END_ABORT, world_now(w));

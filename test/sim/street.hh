@@ -28,6 +28,7 @@ struct StreetPools {
 
 struct StreetOptions {
     double rate_bps = 100e6;
+    bool host_limits = false; // the receiver, not a link on the way
     double rtt_ns = 10e6;
     double queue_bytes = 125000;
     double loss = 0; // behind the link
@@ -38,7 +39,10 @@ struct StreetOptions {
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
-    double consume_Bps = 0; // buffers are posted again at this rate; 0: at once
+    double poll_ns = 100;
+    world_spell stall[2] = {}; // of the receiver, of each sender
+    uint32_t ring = 0;         // of the receiver's port
+    double consume_Bps = 0;    // buffers are posted again at this rate; 0: at once
 };
 
 class Street
@@ -68,6 +72,11 @@ class Street
     const tcp_counts &tcp_sent(uint32_t i) const
     {
         return tcps[i]->sender.counts;
+    }
+    // Time that stalls have taken so far, of all hosts together.
+    double stalled_ns() const
+    {
+        return static_cast<double>(world_counts(w)->stalled_ns);
     }
     // Buffers that wait to be consumed.
     size_t in_use() const

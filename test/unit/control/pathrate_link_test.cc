@@ -86,7 +86,7 @@ struct Link {
     void receive(const Packet &k)
     {
         Sender *s = &senders[(size_t)k.flow];
-        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, k.queue_ns, false};
+        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, k.queue_ns, 0, false};
         trial_result out;
         double burst =
             s->p.mode == PATHRATE_FREE

@@ -29,9 +29,9 @@ struct Watch {
     }
 
     bool add(uint64_t number, uint64_t sent_ns, uint64_t arrived_ns, uint64_t increment_ns = 0,
-             uint64_t bytes = kBytes, bool marked = false)
+             uint64_t bytes = kBytes, bool marked = false, uint64_t away_ns = 0)
     {
-        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns, marked};
+        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns, away_ns, marked};
         trial_result out;
 
         if (!trial_add(&t, &p, min_ns, &out))
@@ -322,4 +322,37 @@ TEST(Trial, MarkedPacketsAreCounted)
         EXPECT_GE(r.marked, r.packets / 2);
         EXPECT_LE(r.marked, (r.packets + 1) / 2);
     }
+}
+
+// A sender without its core: a burst that was stamped before and left after is no trial.
+TEST(Trial, ALateBurstIsNoneByItself)
+{
+    constexpr uint64_t kLate = 4000 * kUs;
+    Watch w;
+
+    w.min_ns = 100 * kUs;
+    for (uint64_t n = 1; n <= 10; n++)
+        w.add(n, n * kUs, n * kUs + 500);
+    for (uint64_t n = 11; n <= 42; n++) // stamped alike
+        EXPECT_FALSE(w.add(n, 11 * kUs, 11 * kUs + kLate, kLate));
+    for (uint64_t n = 43; w.results.empty(); n++)
+        w.add(n, 11 * kUs + kLate + (n - 42) * kUs, 11 * kUs + kLate + (n - 42) * kUs + 500);
+    EXPECT_EQ(w.results[0].late_ns, 0u);
+    EXPECT_EQ(w.results[0].most_ns, kLate);
+}
+
+// Each poll's absence counts once, that of the first poll not at all.
+TEST(Trial, AbsencesAddUp)
+{
+    Watch w;
+
+    w.min_ns = 30 * kUs;
+    for (uint64_t n = 1; w.results.empty() && n < 100; n++)
+        w.add(n, n * kUs, n / 4 * 4 * kUs + 9 * kUs, 0, kBytes, false, n / 4 * 100);
+    ASSERT_EQ(w.results.size(), 1u);
+    uint64_t polls = w.results[0].arrived_ns / (4 * kUs), sum = 0;
+
+    for (uint64_t i = 1; i <= polls; i++)
+        sum += i * 100;
+    EXPECT_EQ(w.results[0].away_ns, sum);
 }

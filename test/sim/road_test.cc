@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hosts that are now and then without their core: what one flow makes of a link meanwhile, and that
+// nobody takes that for a queue on the path.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "../unit/base/seed.h"
+#include "pair.hh"
+#include "street.hh"
+
+namespace
+{
+
+constexpr double kMs = 1e6, kS = 1e9, G = 1e9;
+constexpr double kFrame = 1514, kPayload = 1408; // of a full packet
+constexpr double kSettle = 20 * kMs, kLook = 0.5 * kS, kStep = kMs / 4;
+
+enum Side { RECEIVER, SENDER, BOTH };
+
+struct Road {
+    bool link; // limits, with a queue of a bandwidth-delay product; else the receiver does
+    Side side;
+    double stall_ns, gap_ns; // on average
+};
+
+class RoadWorld : public testing::TestWithParam<Road>
+{
+  protected:
+    void TearDown() override
+    {
+        EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
+    }
+};
+
+struct Outcome {
+    double used; // of what the link carries while both run
+    std::map<std::string, int> why;
+};
+
+Outcome drive(const Road &r, uint64_t seed)
+{
+    const Pools &pools = Pools::get();
+    StreetOptions o;
+    Outcome out;
+
+    o.rate_bps = 10 * G;
+    o.rtt_ns = 100e3;
+    o.queue_bytes = 125000;
+    o.host_limits = !r.link;
+    o.seed = seed;
+    world_spell spell = {static_cast<uint64_t>(r.gap_ns), static_cast<uint64_t>(r.stall_ns)};
+    if (r.side != SENDER)
+        o.stall[0] = spell;
+    if (r.side != RECEIVER)
+        o.stall[1] = spell;
+    Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+    s.start(0);
+    s.run(kSettle);
+    double stalled = s.stalled_ns();
+    uint64_t bytes = s.info(0).rx_bytes;
+    for (double t = 0; t < kLook; t += kStep) {
+        s.run(kStep);
+        out.why[host_reason_name(s.info(0).rx_reason)]++;
+    }
+    double could_ns = kLook - (s.stalled_ns() - stalled);
+    double came = static_cast<double>(s.info(0).rx_bytes - bytes);
+    out.used = came * 8e9 / could_ns / o.rate_bps * (r.link ? kFrame / kPayload : 1);
+    return out;
+}
+
+} // namespace
+
+TEST_P(RoadWorld, StallsAreNoQueue)
+{
+    const Road &r = GetParam();
+    uint64_t first = test_seed();
+
+    for (uint64_t seed = first; seed < first + 2; seed++) {
+        Outcome o = drive(r, seed % 1000000);
+        std::string why;
+
+        for (const auto &[word, times] : o.why)
+            why += " " + word + " " + std::to_string(times);
+        std::printf(
+            "  %s limits, %-8s stalls of %4.0f ms each %4.0f ms: %5.1f %% of what they could;%s\n",
+            r.link ? "link" : "host",
+            r.side == RECEIVER ? "receiver"
+            : r.side == SENDER ? "sender"
+                               : "both",
+            r.stall_ns / kMs, r.gap_ns / kMs, 100 * o.used, why.c_str());
+        EXPECT_GE(o.used, 0.9) << "seed " << seed;
+        if (!r.link) {
+            EXPECT_EQ(o.why.count("queue") + o.why.count("loss") + o.why.count("beside"), 0u)
+                << "seed " << seed << why;
+        }
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Host, RoadWorld,
+                         testing::Values(Road{false, RECEIVER, 1 * kMs, 5 * kMs},
+                                         Road{false, RECEIVER, 4 * kMs, 10 * kMs},
+                                         Road{false, RECEIVER, 20 * kMs, 40 * kMs},
+                                         Road{false, SENDER, 1 * kMs, 5 * kMs},
+                                         Road{false, SENDER, 4 * kMs, 10 * kMs},
+                                         Road{false, SENDER, 20 * kMs, 40 * kMs},
+                                         Road{false, BOTH, 1 * kMs, 5 * kMs},
+                                         Road{false, BOTH, 4 * kMs, 10 * kMs}));
+INSTANTIATE_TEST_SUITE_P(Link, RoadWorld,
+                         testing::Values(Road{true, RECEIVER, 1 * kMs, 5 * kMs},
+                                         Road{true, RECEIVER, 4 * kMs, 10 * kMs},
+                                         Road{true, SENDER, 1 * kMs, 5 * kMs},
+                                         Road{true, SENDER, 4 * kMs, 10 * kMs}));

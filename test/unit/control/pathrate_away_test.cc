@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rate law of a path, and hosts that are away, late, or have little to send.
+#include <gtest/gtest.h>
+
+#include "trials.hh"
+
+namespace
+{
+
+// It knows a path of so much, with no queue.
+pathrate settled(uint64_t *rate)
+{
+    pathrate p = limited();
+
+    *rate = p.ceiling_Bps;
+    for (int i = 0; i < 8; i++) {
+        update(&p, steady(*rate, *rate, p.target_ns), *rate);
+        *rate = p.ceiling_Bps;
+    }
+    return p;
+}
+
+} // namespace
+
+// What came in half of the time, the other half being our own: the grant stays.
+TEST(PathrateAway, AnAbsenceLowersNothing)
+{
+    for (bool away : {false, true}) {
+        uint64_t rate;
+        pathrate p = settled(&rate);
+        trial_result t = steady(rate / 2, rate, p.target_ns + kMs / 10);
+
+        t.sent_ns = t.arrived_ns;
+        t.bytes = t.packets * kUnit;
+        t.packets = t.packets / 2 * 2;
+        t.away_ns = away ? kSpan / 2 : 0;
+        t.sent_ns = kSpan / 2;
+        update(&p, t, rate);
+        if (away)
+            EXPECT_GE(p.ceiling_Bps, rate - rate / 32);
+        else
+            EXPECT_LT(p.ceiling_Bps, rate * 6 / 10);
+    }
+}
+
+// Who has sent little shows a queue, but not what the path carries.
+TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
+{
+    uint64_t rate;
+    pathrate p = settled(&rate);
+
+    update(&p, steady(rate / 10, rate / 10, p.target_ns + kMs / 10), rate);
+    EXPECT_GE(p.ceiling_Bps, rate - rate / 32);
+    EXPECT_LE(p.ceiling_Bps, rate);
+}
+
+// And may have up to twice what came, where nothing waits.
+TEST(PathrateAway, RisesWithWhatComes)
+{
+    for (int used : {30, 60}) {
+        uint64_t rate;
+        pathrate p = settled(&rate);
+
+        for (int i = 0; i < 12; i++)
+            update(&p, steady(rate / 100 * used, rate / 100 * used, 0), rate);
+        if (used < 50)
+            EXPECT_EQ(p.ceiling_Bps, rate);
+        else
+            EXPECT_NEAR((double)p.ceiling_Bps, (double)rate / 100 * used * 2, (double)rate / 50);
+    }
+}
+
+// As many as were sent while we were away found our own ring full; more did not.
+TEST(PathrateAway, LossesOfAnAbsenceAreOurs)
+{
+    for (bool away : {false, true}) {
+        trial_result t = steady(kGBps, kGBps, 0, 3000); // of 10000
+
+        t.away_ns = away ? 3 * kMs : 0;
+        pathrate p = fresh();
+
+        EXPECT_EQ(pathrate_alarm(&p, &t, 2 * kGBps, kRtt), !away);
+        EXPECT_EQ(update(&p, t, 2 * kGBps), !away);
+        EXPECT_EQ(p.mode, away ? PATHRATE_FREE : PATHRATE_QUEUE);
+        t.lost *= 2;
+        EXPECT_TRUE(pathrate_alarm(&p, &t, 2 * kGBps, kRtt) || p.mode == PATHRATE_QUEUE);
+    }
+}
