@@ -101,11 +101,11 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
     double sent = (double)(t->packets + t->lost), away = min_of((double)t->away_ns, span);
-    uint64_t ours = (uint64_t)(sent * away / (double)t->sent_ns); /* may have found no room */
-    struct finding f = {.lost = t->lost > ours ? t->lost - ours : 0};
+    double ours = sent * away / (double)t->sent_ns; /* may have found no room */
+    struct finding f = {.lost = ours < (double)t->lost ? t->lost - (uint64_t)ours : 0};
 
     f.lossy = f.lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
-    f.arrived_Bps = (f.lossy ? bytes : all) * NS_PER_S / span;
+    f.arrived_Bps = min_of((f.lossy ? bytes : all) * NS_PER_S / span, PATHRATE_MAX_BPS);
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
     f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
     f.rtt_ns = (double)rtt_ns;

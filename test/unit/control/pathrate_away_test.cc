@@ -86,3 +86,19 @@ TEST(PathrateAway, LossesOfAnAbsenceAreOurs)
         EXPECT_TRUE(pathrate_alarm(&p, &t, 2 * kGBps, kRtt) || p.mode == PATHRATE_QUEUE);
     }
 }
+
+// Numbers and times of packets are the peer's: whatever it says, a rate has bounds.
+TEST(PathrateAway, TimesAndNumbersThatLieHaveBounds)
+{
+    uint64_t rate;
+    pathrate p = settled(&rate);
+    trial_result t = steady(rate, rate, p.target_ns * 3 / 4);
+
+    t.lost = 1ull << 62;
+    t.sent_ns = 1;
+    t.away_ns = kSpan / 2;
+    EXPECT_FALSE(pathrate_alarm(&p, &t, rate, kRtt)) << "all was sent while we were away";
+    update(&p, t, rate);
+    EXPECT_EQ(p.part_Bps, PATHRATE_MAX_BPS);
+    EXPECT_LE(p.ceiling_Bps, PATHRATE_MAX_BPS);
+}
