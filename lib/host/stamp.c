@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When DATA were sent, for those that had to wait for room in the port: their path is not to blame
- * for that.
+ * DATA that had to wait for room in the port say anew when they were sent: the wait was not on
+ * their path.
  */
 #include "host/station.h"
-
-#include "wire/bytes.h"
-
-#define TIME_OFFSET 24u /* in DATA: doc/protocol.md, section 5 */
 
 static void data_stamp(struct host *h, struct rte_mbuf *m)
 {
@@ -19,12 +15,12 @@ static void data_stamp(struct host *h, struct rte_mbuf *m)
         wire_parse_header(p + f.payload_off, m->data_len - f.payload_off, &w) != WIRE_OK ||
         w.type != WIRE_DATA)
         return;
-    uint8_t *at = p + f.payload_off + TIME_OFFSET;
-    uint64_t before = frame_sum(at, 8);
+    uint8_t *data = p + f.payload_off;
+    uint64_t before = frame_sum(data, WIRE_DATA_BYTES);
 
-    bytes_put_u64(at, host_now_ns(h));
+    wire_stamp_data(data, host_now_ns(h));
     if (h->cfg.tx_sum == HOST_SUM_SOFTWARE)
-        frame_change_udp_sum(p, &f, before, frame_sum(at, 8));
+        frame_change_udp_sum(p, &f, before, frame_sum(data, WIRE_DATA_BYTES));
 }
 
 void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t now)

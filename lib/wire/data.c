@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DATA: one unit of one request. Both functions run once per packet of a bulk transfer: straight
+ * DATA: one unit of one request. Parse and put run once per packet of a bulk transfer: straight
  * loads and stores, no division, no loop.
  *
  * What a parse accepts names bytes [unit * unit_bytes, unit * unit_bytes + payload_len) that lie
@@ -57,4 +57,9 @@ uint32_t wire_put_data(uint8_t *p, const struct wire_data *v)
     bytes_put_u32(p + 48, v->unit_bytes);
     bytes_put_u32(p + 52, v->cntl_seen);
     return WIRE_DATA_BYTES;
+}
+
+void wire_stamp_data(uint8_t *p, uint64_t time_ns)
+{
+    bytes_put_u64(p + 24, time_ns);
 }

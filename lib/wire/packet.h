@@ -228,6 +228,9 @@ enum wire_verdict wire_parse_rcntl(const uint8_t *p, uint32_t len, struct wire_r
  * lower of what is there and its own limits; burst 0: none. The checksum of UDP is the caller's. */
 void wire_lower_cntl(uint8_t *p, uint64_t rate_Bps, uint32_t burst_bytes, uint16_t expiry_ms);
 
+/* Writes another time of sending into a DATA packet. The checksum of UDP is the caller's. */
+void wire_stamp_data(uint8_t *p, uint64_t time_ns);
+
 /* Each writes one packet (header.type is ignored: the function knows it) and returns its bytes. */
 uint32_t wire_put_first(uint8_t *p, const struct wire_first *v);
 uint32_t wire_put_data(uint8_t *p, const struct wire_data *v);

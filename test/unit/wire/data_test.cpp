@@ -99,6 +99,17 @@ TEST(Data, Golden)
     expect_equal(out, view());
 }
 
+/* The other time is the only difference, and no byte behind the header is touched. */
+TEST(Data, StampedAnew)
+{
+    struct wire_data v = view();
+    Exact e(put(v));
+
+    wire_stamp_data(e.data(), 0xf1f2f3f4f5f6f7f8);
+    v.time_ns = 0xf1f2f3f4f5f6f7f8;
+    EXPECT_EQ(Bytes(e.data(), e.data() + WIRE_DATA_BYTES), put(v));
+}
+
 TEST(Data, EachFlagAlone)
 {
     for (uint8_t flag : {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80}) {
