@@ -46,16 +46,15 @@ static uint32_t lane_except(struct lane *l)
 static uint32_t lane_receive(struct lane *l, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
-    uint64_t looked_at;
+    uint64_t looking_at = *now;
     uint16_t i, n;
 
     if (!lane_active(l))
         return 0;
-    looked_at = *now;
     n = rte_eth_rx_burst(l->port_id, l->queue, m, PORT_BURST);
-    host_looked(l->host, l->looked_at != 0 ? l->looked_at : looked_at);
+    host_looked(l->host, l->looked_at);
     if (n < PORT_BURST)
-        l->looked_at = looked_at;
+        l->looked_at = looking_at;
     if (n == 0)
         return 0;
     *now = clock_now();

@@ -214,13 +214,11 @@ static double carries(const struct finding *f, uint64_t grant_Bps)
 /* What the next grant starts from: our part of the link, as far as it is known. */
 static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    double part = (double)p->part_Bps;
+    double part = (double)p->part_Bps, now = carries(f, grant_Bps);
 
-    p->part_Bps = 0;
-    if (f->queue_ns > (double)p->target_ns / 2)
-        p->part_Bps = (uint64_t)carries(f, grant_Bps);
+    p->part_Bps = f->queue_ns > (double)p->target_ns / 2 ? (uint64_t)now : 0;
     if (f->queue_ns > (double)p->target_ns)
-        return carries(f, grant_Bps);
+        return now;
     return max_of((double)grant_Bps, part);
 }
 

@@ -3,7 +3,6 @@
 // nobody takes that for a queue on the path.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 

@@ -33,7 +33,7 @@ Street::Street(const StreetOptions &options, const StreetPools &pools)
     uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.tcp_starts_ns.size());
 
     cfg.delay_ns = static_cast<uint64_t>(opt.rtt_ns / 4);
-    cfg.poll_ns = static_cast<uint64_t>(opt.poll_ns);
+    cfg.poll_ns = 100;
     cfg.control_ns = 1000000;
     cfg.frames_max = rte_mempool_avail_count(pool.wire);
     cfg.pool = pool.wire;
@@ -96,7 +96,6 @@ void Street::add_host(uint32_t i)
     port.seed = opt.seed * 1000 + i;
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
-    port.ring = i == 0 ? opt.ring : 0;
     if (i == 0)
         port.down = down.c_str();
     if (world_add(w, &h, &port, err, sizeof err) < 0)

@@ -39,9 +39,7 @@ struct StreetOptions {
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
-    double poll_ns = 100;
     world_spell stall[2] = {}; // of the receiver, of each sender
-    uint32_t ring = 0;         // of the receiver's port
     double consume_Bps = 0;    // buffers are posted again at this rate; 0: at once
 };
 
