@@ -40,9 +40,8 @@ static uint32_t lane_except(struct lane *l)
     return did;
 }
 
-/* Frames have come when they are here, not before: who loses his core between looking at the clock
- * and at the port must not take them for earlier ones. They may have come at any time since the
- * port was found empty. */
+/* The clock is read again after the port: a worker that lost its core between the two would take
+ * late frames for early ones. Frames may have come at any time since the port was found empty. */
 static uint32_t lane_receive(struct lane *l, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -265,7 +264,8 @@ uint32_t lane_run(struct lane *l, uint64_t now)
     if (events > 0)
         counter_add(&l->counters.client_events, events);
     did += events;
-    did += lane_transmit(l, did > 0, did > 0 ? clock_now() : now); /* as packets are stamped */
+    did +=
+        lane_transmit(l, did > 0, did > 0 ? clock_now() : now); /* by which packets are stamped */
     return l->exception.on ? did + exception_give(&l->exception, did > 0) : did;
 }
 

@@ -59,7 +59,8 @@ struct lane {
     struct nic_clock clock;
     uint64_t looked_at; /* when the port was last found empty */
     uint16_t kept_first, kept_n;
-    uint16_t kept_own; /* of kept, from its begin: the host's, not the kernel's */
+    uint16_t
+        kept_own; /* the first so many of kept came from the host, the others from the kernel */
     struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
     struct rte_mempool *copies;             /* for frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */

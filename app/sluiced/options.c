@@ -27,7 +27,7 @@ const char options_help[] =
     "\n"
     "Frequent EAL arguments:\n"
     "  -l 0,1         lcores: the first runs control, the others work\n"
-    "  --lcores 0@1,1@0  as LCORE@CPU: daemons of one machine need workers apart\n"
+    "  --lcores 0@1,1@0  as LCORE@CPU: gives each daemon's worker a CPU of its own\n"
     "  --in-memory    hugepages without files\n"
     "  --no-huge --no-shconf -m 512\n"
     "                 no hugepages: 512 MB of ordinary memory\n"

@@ -20,7 +20,7 @@
 #define LEAN_AFTER         3u   /* trials since it was made empty */
 #define LEAN_PACKETS       1024 /* a round trip, at least */
 #define FALL_MOST          0.5
-#define RISE_TIMES         2 /* what comes, as in slow start, whose senders double in a round trip */
+#define RISE_TIMES         2 /* the rate of arrival, as slow start doubles in a round trip */
 #define STEP_MOST          1e6
 #define LEAST_BYTES        1e3 /* or a packet, each round trip */
 #define LEAST_NS           5e7 /* or in so long */
@@ -54,9 +54,9 @@
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
-    double came_Bps;  /* at most: as if nothing had come while the host was away */
-    double most_Bps;  /* that the path may carry */
-    uint64_t lost;    /* on the path, at least */
+    double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
+    double most_Bps;  /* upper bound of what the path carries */
+    uint64_t lost;    /* on the path; the rest may have found our own ring full */
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
     double queue_ns;          /* as it will be when the next grant is in force */
@@ -101,7 +101,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
     double sent = (double)(t->packets + t->lost), away = min_of((double)t->away_ns, span);
-    double ours = sent * away / (double)t->sent_ns; /* may have found no room */
+    double ours = sent * away / (double)t->sent_ns; /* our ring may have refused so many */
     struct finding f = {.lost = ours < (double)t->lost ? t->lost - (uint64_t)ours : 0};
 
     f.lossy = f.lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
@@ -205,7 +205,8 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
     return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
 }
 
-/* What the path carries, by this trial: more than it was granted, or less, or it does not tell. */
+/* What the path carries, by this trial: the grant, raised to the rate of arrival and lowered to the
+ * upper bound. A trial that bounds it on neither side leaves the grant. */
 static double carries(const struct finding *f, uint64_t grant_Bps)
 {
     return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->most_Bps);
@@ -294,7 +295,7 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
     ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 
-/* Would twice what comes be more than he has? */
+/* True if twice the rate of arrival is above the grant. */
 static bool may_rise(const struct finding *f, uint64_t grant_Bps)
 {
     return RISE_TIMES * f->arrived_Bps > (double)grant_Bps;
@@ -426,7 +427,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->trials = p->stuck = p->easy = 0;
         /* a sender that begins sends bursts, and this trial may have seen one's end only */
         f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
-        /* a grant that limited nothing says nothing of what the path carries */
+        /* a grant that did not limit the sender does not bound what the path carries */
         f.most_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
         p->part_Bps = 0;
         p->waver_ns = p->usual_Bps = 0;

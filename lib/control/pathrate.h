@@ -49,18 +49,19 @@
  * such trial alone may be chance: if it found no long queue, and the next one none, its grant
  * counts as if it had not been.
  *
- * Whose fault: a receiver that was away does not see what came meanwhile, nor when; a sender that
- * does not use its grant, since it was away, its port had no room, or its application nothing to
- * send, does not show what the path carries. So a trial says of the path's rate
+ * Absent hosts: a receiver that was away from its port does not know when a packet came in that
+ * time, and its ring may have overflowed. A sender may leave its grant unused: it was away, its
+ * port had no room, or its application had nothing to send. Such a trial does not show what the
+ * path carries. A trial bounds the path's rate on both sides:
  *
  *   least = bytes / arrived_ns
- *   most  = bytes / (arrived_ns - away_ns);  any, if less than 3/4 of the grant was sent
+ *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
  *
- * and the grant is only lowered to most, only raised to least, before the queue is looked at (RFC
- * 9438, section 5.8, and BBR do the same about senders that are limited by their application). Of
- * what got lost, as much as was sent in away_ns may have found our own ring full: that is no loss
- * of the path. How long packets waited is given as the least that they may have waited on the path.
- * Whoever finds no queue may rise up to twice what comes, however much of his grant he uses.
+ * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
+ * 5.8, and BBR treat a sender that its application limits in the same way. Our own ring may have
+ * refused as many packets as were sent in away_ns; so many losses are not the path's. Each wait is
+ * given as the least time that the packet may have waited on the path. While no queue is seen, a
+ * flow's grant may rise up to twice its rate of arrival, however much of the grant it uses.
  *
  * Marks: a router that marks packets (RFC 3168) says in place of a loss that its queue grows. A
  * trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in QUEUE and

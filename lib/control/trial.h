@@ -10,9 +10,9 @@
  * trials, pathrate.h judges them. Owned by one worker.
  *
  * A sender that loses its core between stamping packets and giving them to its port makes that
- * burst late, and nothing else: all of it has one time. So the second half of a trial, of which the
- * least increment decides, is never one such burst. What the receiver was away for is told beside:
- * pathrate.h.
+ * burst late, and nothing else. All packets of such a burst have one time of sending. The least
+ * increment of a trial's second half decides, so that half never consists of one such burst.
+ * away_ns is kept apart, and pathrate.h uses it.
  */
 #ifndef SLUICE_CONTROL_TRIAL_H
 #define SLUICE_CONTROL_TRIAL_H
@@ -27,8 +27,8 @@ struct trial_packet {
     uint64_t bytes;  /* of the user */
     uint64_t sent_ns, arrived_ns;
     uint64_t increment_ns; /* probe/owd.h: how long it was in queues, at least */
-    uint64_t away_ns;      /* how long before arrived_ns the receiver did not look */
-    bool marked;           /* by a router that met congestion (RFC 3168) */
+    uint64_t away_ns; /* before arrived_ns, in which the receiver did not look, beyond the usual */
+    bool marked;      /* by a router that met congestion (RFC 3168) */
 };
 
 struct trial_result {
@@ -36,19 +36,19 @@ struct trial_result {
     uint64_t lost;                /* between the first and the last */
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
-    uint64_t away_ns;             /* of arrived_ns, in which the receiver did not look */
-    uint64_t early_ns, late_ns;   /* the least increments of its two halves, */
-    uint64_t mean_ns, most_ns;    /* and of all */
+    uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
+    uint64_t early_ns, late_ns; /* the least increments of its two halves, */
+    uint64_t mean_ns, most_ns;  /* and of all */
 };
 
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
     uint64_t early_ns, late_ns, most_ns, sum_ns, away_ns;
-    uint64_t late_sent_ns; /* of the first of its second half */
+    uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
     bool open, late; /* late: in its second half */
-    bool spread;     /* packets of which were sent at more than one time */
+    bool spread;     /* the second half was sent at more than one time */
 };
 
 /* Another grant is in force: what was seen so far does not count. */

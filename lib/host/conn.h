@@ -176,9 +176,9 @@ struct conn {
     uint32_t longest_bytes; /* of DATA's payload, lately */
     uint64_t increment_ns;  /* of the last packet about as long */
     struct {
-        uint64_t looked_at, now; /* the host's, at our newest packet */
-        uint64_t usual_ns;       /* from look to look, on average */
-        uint64_t away_ns;        /* how much longer it was this time */
+        uint64_t looked_at, now; /* the host's values at the newest packet */
+        uint64_t usual_ns;       /* between two looks, on average */
+        uint64_t away_ns;        /* by which the last pause was longer */
     } look;
     struct trial trial;
     struct pathrate path;

@@ -120,16 +120,16 @@ const struct host_config *host_get_config(const struct host *h); /* [any] */
 
 /* Takes ownership of n mbufs that the port received. */
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
-/* Frames that host_rx() is given from now on came to the port after `since`, for it was found empty
- * then. So a host that was kept from its core knows that they may have waited for it, and not on
- * their path. If this is never called, they came when they were given. */
+/* The port was found empty at `since` (TSC; 0: not known), so what host_rx() is given next came to
+ * the port after that. A host that lost its core knows by this that frames may have waited in its
+ * port, and not on their path. Without this call, each frame counts as come when it is given. */
 void host_looked(struct host *h, uint64_t since);
 /* The same for frames that another worker of the port handed over: they go no further. */
 void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
 /* Runs due timers, gives at most max frames to send now; the caller owns them. */
 uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now);
-/* Frames that host_tx() gave leave only now, for the port had no room: what they say of when they
- * were sent is put right. */
+/* The port had no room for these n frames that host_tx() gave, and they are offered again now: DATA
+ * say anew when they were sent. The frames stay the caller's. */
 void host_stamp(struct host *h, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
 /* When host_tx() must be called next: `now` if it has work, TIME_NEVER if nothing waits. */
 uint64_t host_next(const struct host *h, uint64_t now);

@@ -144,8 +144,8 @@ struct host {
     uint64_t unknown_rtt_tsc;   /* HOST_UNKNOWN_RTT_NS */
     uint64_t silence_step_tsc;  /* a peer's silence is noticed in steps of this */
     uint64_t tx_time;           /* the latest that a packet was given with */
-    uint64_t looked_at;         /* host_looked(); 0: nobody tells */
-    uint64_t unseen_ns;         /* how long before `now` what is received may have come */
+    uint64_t looked_at;         /* host_looked(); 0: not known */
+    uint64_t unseen_ns;         /* a received frame may have come so long before `now` */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */

@@ -137,11 +137,11 @@ static uint64_t trial_ns(const struct conn *c)
 }
 
 /*
- * By how much longer than usual the host did not look at its port before it found this packet: it
- * was away, and the packet may have come at any time meanwhile. What is usual does not matter: over
- * some polls there are packets that came just before one. Where the port was not empty after the
- * last look, since as much was taken as is taken at once, this pause is longer than that from look
- * to look, and does not say what is usual.
+ * Finds for how much longer than usual the host did not look at its port before it found this
+ * packet. The packet may have come at any time meanwhile. The usual pause is not subtracted from a
+ * packet's delay: among the packets of several polls, some came just before their poll. A full
+ * burst may leave packets in the port; the time to the next burst then spans several looks, and it
+ * does not count into the usual pause.
  */
 static void look_update(struct host *h, struct conn *c)
 {
@@ -150,7 +150,8 @@ static void look_update(struct host *h, struct conn *c)
     int64_t more = (int64_t)(h->unseen_ns - c->look.usual_ns);
 
     c->look.away_ns = more > 0 ? (uint64_t)more : 0;
-    if (c->look.looked_at != h->looked_at) /* rounded up, so that who is regular is never away */
+    /* rounded up, so that a host that looks at equal intervals is never away */
+    if (c->look.looked_at != h->looked_at)
         c->look.usual_ns =
             ((LOOK_SHARE - 1) * c->look.usual_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
     c->look.looked_at = h->looked_at;
@@ -158,8 +159,8 @@ static void look_update(struct host *h, struct conn *c)
 }
 
 /*
- * How long a packet waited on its path, at least. Each link takes longer for a longer one, queue or
- * not, so only those that are about as long as the longest ones lately say something new.
+ * Finds the least time that a packet waited on its path. A longer packet takes longer on each link,
+ * with a queue or without, so only packets about as long as the longest recent ones tell of queues.
  */
 static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64_t now_ns)
 {

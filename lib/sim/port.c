@@ -70,7 +70,7 @@ void port_destroy(struct port *p)
     }
 }
 
-/* Whoever polls all the time has seen an empty ring up to a poll ago, or until a stall began. */
+/* A port that polls all the time saw an empty ring one poll ago, or one poll before its stall. */
 static void port_look(struct port *p, uint64_t now)
 {
     uint64_t until = p->trouble[WORLD_STALL] ? p->stalled_at : now;

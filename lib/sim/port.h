@@ -41,8 +41,8 @@ struct port {
     struct rte_mbuf *kept[PORT_BURST]; /* given by the host, not taken yet */
     uint16_t kept_first, kept_n;
     uint64_t kept_since;
-    bool caught;                    /* a stall began when they were made */
-    uint64_t free_at;               /* no poll before this */
+    bool caught;      /* a stall began after they were made, before they were offered */
+    uint64_t free_at; /* no poll before this */
     uint64_t looked_at, stalled_at; /* when the ring was last seen empty; when a stall began */
     uint64_t user_at;               /* when the host's user wants to be called; TIME_NEVER */
     uint64_t link_free;

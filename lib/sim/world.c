@@ -528,7 +528,7 @@ static void host_poll(struct world *w, uint32_t i)
     poll_schedule(w, i);
 }
 
-/* A loop that is stopped has made frames, maybe, that its port has yet to take. */
+/* A stall may stop a loop that has made frames and not yet offered them to its port. */
 static void stall_turn(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];

@@ -64,8 +64,8 @@ struct world_port {
                                 it is taken: the machine turns from sending to receiving */
     uint64_t keep_ns;        /* frames refused for so long are given up */
     uint64_t seed;           /* of what is random about the port and its paths */
-    bool caught; /* stalls catch the loop with frames made that the port has yet to take */
-    const struct rss *rss; /* which queue a frame comes to; NULL: the first. Outlives the world */
+    bool caught;             /* a stall may begin between making frames and offering them */
+    const struct rss *rss;   /* which queue a frame comes to; NULL: the first. Outlives the world */
     struct world_spell spell[WORLD_TROUBLES];
 };
 
@@ -132,7 +132,7 @@ struct world_counts {
     uint64_t given_up;   /* frames that were refused for too long */
     uint64_t polls;
     uint64_t spells[WORLD_TROUBLES];
-    uint64_t stalled_ns; /* in which somebody did not run */
+    uint64_t stalled_ns; /* that stalls took, of all hosts together */
 };
 const struct world_counts *world_counts(const struct world *w);
 /* The path of host i up to the switch or down from it; NULL on a plain link. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that are now and then without their core: what one flow makes of a link meanwhile, and that
-// nobody takes that for a queue on the path.
+// Hosts that lose their core now and then: how much of a link one flow uses meanwhile, and that
+// path control does not take the stalls for a queue.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ constexpr double kSettle = 20 * kMs, kLook = 0.5 * kS, kStep = kMs / 4;
 enum Side { RECEIVER, SENDER, BOTH };
 
 struct Road {
-    bool link; // limits, with a queue of a bandwidth-delay product; else the receiver does
+    bool link; // a link limits, with a queue of a bandwidth-delay product; else the receiver
     Side side;
     double stall_ns, gap_ns; // on average
 };
@@ -35,7 +35,7 @@ class RoadWorld : public testing::TestWithParam<Road>
 };
 
 struct Outcome {
-    double used; // of what the link carries while both run
+    double used; // share of what the link carries while both hosts run
     std::map<std::string, int> why;
 };
 

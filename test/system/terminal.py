@@ -68,8 +68,8 @@ class Terminal:
         return True
 
     def type(self, text, timeout_s=30):
-        """Reads meanwhile: a program that cannot write does not read, either. Nobody may read: the program
-        has ended, or stands still; then this raises LabError once the terminal holds no more."""
+        """Reads meanwhile: a program that cannot write does not read, either. A program that has ended, or
+        stands still, reads nothing: this raises LabError once the terminal holds no more."""
         left, end = text.encode(), time.monotonic() + timeout_s
         while left:
             if select.select([], [self.fd], [], 0.1)[1]:

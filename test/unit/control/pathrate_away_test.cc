@@ -7,7 +7,7 @@
 namespace
 {
 
-// It knows a path of so much, with no queue.
+// It has found the rate of its path, and there is no queue.
 pathrate settled(uint64_t *rate)
 {
     pathrate p = limited();
@@ -22,7 +22,7 @@ pathrate settled(uint64_t *rate)
 
 } // namespace
 
-// What came in half of the time, the other half being our own: the grant stays.
+// Packets came in one half of the time; the receiver was away in the other: the grant stays.
 TEST(PathrateAway, AnAbsenceLowersNothing)
 {
     for (bool away : {false, true}) {
@@ -43,7 +43,7 @@ TEST(PathrateAway, AnAbsenceLowersNothing)
     }
 }
 
-// Who has sent little shows a queue, but not what the path carries.
+// A sender that uses little of its grant may meet a queue; it does not show what the path carries.
 TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
 {
     uint64_t rate;
@@ -54,7 +54,7 @@ TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
     EXPECT_LE(p.ceiling_Bps, rate);
 }
 
-// And may have up to twice what came, where nothing waits.
+// Where nothing waits, the grant rises up to twice the rate of arrival.
 TEST(PathrateAway, RisesWithWhatComes)
 {
     for (int used : {30, 60}) {
@@ -70,7 +70,7 @@ TEST(PathrateAway, RisesWithWhatComes)
     }
 }
 
-// As many as were sent while we were away found our own ring full; more did not.
+// Our ring may have refused as many packets as were sent while we were away, and no more.
 TEST(PathrateAway, LossesOfAnAbsenceAreOurs)
 {
     for (bool away : {false, true}) {

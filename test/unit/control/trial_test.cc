@@ -324,7 +324,7 @@ TEST(Trial, MarkedPacketsAreCounted)
     }
 }
 
-// A sender without its core: a burst that was stamped before and left after is no trial.
+// A sender lost its core after it stamped a burst and before it sent it: the burst is no trial.
 TEST(Trial, ALateBurstIsNoneByItself)
 {
     constexpr uint64_t kLate = 4000 * kUs;
@@ -341,7 +341,7 @@ TEST(Trial, ALateBurstIsNoneByItself)
     EXPECT_EQ(w.results[0].most_ns, kLate);
 }
 
-// Each poll's absence counts once, that of the first poll not at all.
+// The absence before each poll counts once; that before the first poll does not count.
 TEST(Trial, AbsencesAddUp)
 {
     Watch w;
