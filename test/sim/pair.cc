@@ -102,8 +102,11 @@ Pair::Pair(const PairOptions &options)
         struct world_port port = {};
         port.poll_spread_ns = opt.poll_spread_ns;
         port.seed = i;
+        port.keep_ns = opt.tx_refused.gap_ns != 0 ? CLOCK_NS_PER_S : 0;
         if (i == 1)
             port.spell[WORLD_CONTROL_STALL] = opt.control_stall;
+        else
+            port.spell[WORLD_TX_REFUSED] = opt.tx_refused;
         if (opt.config)
             opt.config(i, &h);
         if (world_add(w, &h, &port, err, sizeof err) < 0)

@@ -54,6 +54,7 @@ struct PairOptions {
     uint64_t lead_ns = 0;               // ports keep frames until their time
     uint64_t poll_spread_ns = 0;        // polls come late by up to this
     world_spell control_stall = {0, 0}; // of host B's control core
+    world_spell tx_refused = {0, 0};    // of host A's port
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
     // What host `to`'s port makes of a frame, before the host is given it.
     std::function<void(uint32_t to, rte_mbuf *m)> port;
