@@ -7,6 +7,7 @@
 #define EMPTY_SHARE        (1.0 / 64) /* of target: who finds less has seen it empty */
 #define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
 #define STUCK_SHARE        0.125
+#define STUCK_PACKETS      3   /* one of us wants as many that has a sixth of what we had */
 #define ALARM_NS           1e6 /* a process may be without its core for so long */
 #define ALARM_GROWTH       1.1 /* more is sent than comes */
 #define EASY_TRIALS        64u /* in which less than half was granted */
@@ -194,15 +195,19 @@ static void usual_find(struct pathrate *p, const struct finding *f, uint64_t gra
 }
 
 /* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
- * what we had lately; or less, if somebody else was there, who comes back little by little. */
+ * what we had lately; or less, if somebody else was there, who comes back little by little. Where
+ * few packets are under way, half a packet of a flow that has less than we is most of its target:
+ * there a queue of STUCK_PACKETS may still be its. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
-    double depth = depth_of(min_of(usual_ns, f->packet_ns), f->rtt_ns);
+    double packet_ns = min_of(usual_ns, f->packet_ns);
+    double depth = depth_of(packet_ns, f->rtt_ns);
 
     if (pathrate_rival(p))
         depth *= RIVAL_DEPTH;
-    return 2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns);
+    return max_of(2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns),
+                  STUCK_PACKETS * packet_ns);
 }
 
 /* What the path carries, by this trial: the grant, raised to the rate of arrival and lowered to the

@@ -37,12 +37,13 @@
  *
  * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
  * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
- * and BESIDE begins with that rate. That there was somebody else is remembered for 32 times as long
- * as he was there, 512 trials at most (rival). Meanwhile 3/4 of that D makes a queue long, since a
- * TCP that gave way comes back little by little, and whoever waits until his queue is long leaves
- * him the link; rises are by one share, for what he left is his again soon; a queue is no reason to
- * fall below 7/10 of that rate, for he will not yield; and whoever measures delays should know the
- * shortest of a longer time, for others' queue may not be empty for long.
+ * and than three of its packets, and BESIDE begins with that rate. That there was somebody else is
+ * remembered for 32 times as long as he was there, 512 trials at most (rival). Meanwhile 3/4 of
+ * that D makes a queue long, since a TCP that gave way comes back little by little, and whoever
+ * waits until his queue is long leaves him the link; rises are by one share, for what he left is
+ * his again soon; a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
+ * whoever measures delays should know the shortest of a longer time, for others' queue may not be
+ * empty for long.
  *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
  * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
