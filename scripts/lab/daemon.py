@@ -199,19 +199,20 @@ class Daemon:
 
     def holdings(self):
         """What a daemon at rest holds."""
-        maps = 0
+        maps = files = 0
         with open(f"/proc/{self.pid()}/maps", encoding="utf-8") as f:
-            for _ in f:
+            for line in f:
                 maps += 1
+                files += len(line.split(maxsplit=5)) == 6 and "/" in line
         return {"mbufs": sum(p["mbufs_in_use"] for p in self.show("ports")),
                 "fds": len(os.listdir(f"/proc/{self.pid()}/fd")),
                 "conns": sum(c["state"] != "free" for c in self.show("conns")),
                 "locked_kB": status_kb(self.pid(), "VmLck"), "maps": maps,
-                "rss_kB": status_kb(self.pid(), "VmRSS")}
+                "file_maps": files, "rss_kB": status_kb(self.pid(), "VmRSS")}
 
     def check_holdings(self, before, timeout_s=8.0, rss_slack_kb=16384, maps_slack=40):
         """Everything is as it was: mbufs, descriptors, connections, locked memory, mappings."""
-        exact = ("mbufs", "fds", "conns", "locked_kB", "maps")
+        exact = ("mbufs", "fds", "conns", "locked_kB", "file_maps", "maps")
 
         def same():
             now = self.holdings()
