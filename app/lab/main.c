@@ -2,28 +2,31 @@
 /*
  * The engine of sluice-lab: worlds in, results out. On standard input, as often as wanted:
  *   run BYTES SEED FILE\n   and BYTES bytes of text (FILE: its name, for messages)
- * and for each a line of JSON on standard output (result.h), or {"error": message}. It ends when
- * its input does. sluice-lab(1) starts it; people need not.
+ *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
+ * and for each a line of JSON on standard output: of run, result.h; of size, {"used_bytes": N,
+ * "reserved_bytes": N} (scene.h); of both, {"error": message} if the text is wrong. It ends when
+ * its input does. Its argument is the memory that it may use, in MB (512). sluice-lab(1) starts it;
+ * people need not.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_eal.h>
-#include <rte_mbuf.h>
 
 #include "common/eal.h"
 #include "common/say.h"
 #include "lab/buffer.h"
 #include "lab/policed.h"
+#include "lab/pools.h"
 #include "lab/result.h"
 #include "lab/scene.h"
 #include "lab/text.h"
 
-#define TEXT_BYTES_MAX  (1u << 20)
-#define FRAME_BYTES_MAX 16640u /* of the largest mtu, with its headers */
+#define TEXT_BYTES_MAX (1u << 20)
+#define MEMORY_MB      "512" /* enough for a world that says nothing of frames */
 
-static void world_text_run(struct text *t, uint64_t seed, const struct scene_pools *pools,
+static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *pools,
                            struct result *r)
 {
     const char *buffer = text_section(t, "buffer", 0);
@@ -33,8 +36,10 @@ static void world_text_run(struct text *t, uint64_t seed, const struct scene_poo
         return;
     if (buffer != NULL)
         buffer_run(t, buffer, r);
-    else if (stream != NULL)
+    else if (stream != NULL && pools_want(pools, POOLS_FRAMES, POOLS_FRAME_BYTES))
         policed_run(t, stream, seed, pools->wire, r);
+    else if (stream != NULL)
+        text_wrong(t, stream, NULL, "no memory for packet buffers; free some memory");
     else if (text_section(t, "host", 0) != NULL)
         scene_run(t, seed, pools, r);
     else
@@ -43,31 +48,47 @@ static void world_text_run(struct text *t, uint64_t seed, const struct scene_poo
                  t->file);
 }
 
-static void run(const char *file, char *buffer, uint64_t seed, const struct scene_pools *pools)
+static void run(struct text *t, uint64_t seed, struct scene_pools *pools)
 {
-    static struct text t;
     struct result r;
 
     result_init(&r);
-    text_read(&t, file, buffer);
-    world_text_run(&t, seed, pools, &r);
-    if (text_right(&t))
+    world_text_run(t, seed, pools, &r);
+    if (text_right(t))
         result_print(&r, stdout);
     else
-        result_print_error(t.err, stdout);
+        result_print_error(t->err, stdout);
     result_free(&r);
 }
 
-static int serve(const struct scene_pools *pools)
+/* What is wrong with the text besides is said when it is run. */
+static void size(struct text *t)
 {
-    char head[512], file[400];
+    uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
+    struct scene_memory m = {usual, usual};
+
+    if (t->err[0] == '\0' && text_section(t, "host", 0) != NULL)
+        m = scene_size(t);
+    if (t->err[0] != '\0') {
+        result_print_error(t->err, stdout);
+        return;
+    }
+    printf("{\"used_bytes\": %llu, \"reserved_bytes\": %llu}\n", (unsigned long long)m.used_bytes,
+           (unsigned long long)m.reserved_bytes);
+    fflush(stdout);
+}
+
+static int serve(struct scene_pools *pools)
+{
+    static struct text t;
+    char head[512], word[8], file[400];
     unsigned long bytes;
     unsigned long long seed;
 
     while (fgets(head, sizeof head, stdin) != NULL) {
-        if (sscanf(head, "run %lu %llu %399[^\n]", &bytes, &seed, file) != 3 ||
-            bytes > TEXT_BYTES_MAX) {
-            say("\"%.60s\": not understood; write run BYTES SEED FILE", head);
+        if (sscanf(head, "%7s %lu %llu %399[^\n]", word, &bytes, &seed, file) != 4 ||
+            bytes > TEXT_BYTES_MAX || (strcmp(word, "run") != 0 && strcmp(word, "size") != 0)) {
+            say("\"%.60s\": not understood; write run BYTES SEED FILE, or size for run", head);
             return EXIT_USAGE;
         }
         char *buffer = malloc(bytes + 1);
@@ -78,32 +99,28 @@ static int serve(const struct scene_pools *pools)
             return EXIT_FAULT;
         }
         buffer[bytes] = '\0';
-        run(file, buffer, seed, pools);
+        text_read(&t, file, buffer);
+        if (word[0] == 's')
+            size(&t);
+        else
+            run(&t, seed, pools);
         free(buffer);
     }
     return EXIT_OK;
 }
 
-static struct rte_mempool *pool_make(const char *name, unsigned int n, unsigned int room)
-{
-    struct rte_mempool *p = rte_pktmbuf_pool_create(name, n, 0, 0, (uint16_t)room, SOCKET_ID_ANY);
-
-    if (p == NULL)
-        say("no memory for %u packet buffers; free some memory", n);
-    return p;
-}
-
 int main(int argc, char **argv)
 {
-    const char *eal[] = {argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   "512",
+    const char *memory = argc > 1 ? argv[1] : MEMORY_MB;
+    const char *eal[] = {argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   memory,
                          "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
-    struct scene_pools pools;
+    struct scene_pools pools = {0};
     char err[256];
     int rc;
 
     say_as("sluice-lab-engine");
-    if (argc > 1) {
-        say("%s: no arguments are known; use sluice-lab", argv[1]);
+    if (argc > 2 || memory[strspn(memory, "0123456789")] != '\0') {
+        say("%s: not a number of MB, or too much; use sluice-lab", argv[argc - 1]);
         return EXIT_USAGE;
     }
     if (eal_start(NULL, 0, (int)(sizeof eal / sizeof eal[0]), (char **)(uintptr_t)eal, err,
@@ -111,12 +128,8 @@ int main(int argc, char **argv)
         say("%s", err);
         return EXIT_EAL;
     }
-    pools = (struct scene_pools){pool_make("head", 8191, RTE_PKTMBUF_HEADROOM + 1024),
-                                 pool_make("attach", 8191, 0),
-                                 pool_make("wire", 8191, RTE_PKTMBUF_HEADROOM + FRAME_BYTES_MAX)};
-    if (pools.head == NULL || pools.attach == NULL || pools.wire == NULL)
-        return EXIT_EAL;
     rc = serve(&pools);
+    pools_free(&pools);
     rte_eal_cleanup();
     return rc;
 }

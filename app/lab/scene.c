@@ -14,26 +14,29 @@
 #include "lab/probes.h"
 #include "lab/tcp93.h"
 #include "lab/ways.h"
+#include "path/fifo.h"
 #include "sim/nodes.h"
+#include "sim/wire.h"
 #include "sim/workstation.h"
 #include "sim/world.h"
 
-#define HOSTS_MAX  64u
-#define LOADS_MAX  128u
-#define PROBES_MAX 4u
-#define TCPS_MAX   8u
-#define FRAMES_MAX 4000u
-#define PORT_FIRST 20000u /* UDP, of nodes */
-#define CLOSE_S    90u    /* until everything must have come back */
+#define HOSTS_MAX      WORLD_HOSTS_MAX
+#define LOADS_MAX      1024u
+#define PROBES_MAX     4u
+#define TCPS_MAX       8u
+#define FRAME_OVER_MTU 128u   /* headers in front of IP, and to spare */
+#define PORT_FIRST     20000u /* UDP, of nodes */
+#define CLOSE_S        90u    /* until everything must have come back */
 
 struct scene {
     struct text *t;
     struct result *r;
-    const struct scene_pools *pools;
+    struct scene_pools *pools;
     struct world *w;
     uint64_t until_ns, from_ns, sample_ns, control_ns, poll_ns, seed;
     const char *host_section[HOSTS_MAX], *host_name[HOSTS_MAX];
     struct frame_route station[HOSTS_MAX]; /* src: the host's addresses */
+    uint32_t conns[HOSTS_MAX], depth[HOSTS_MAX], frames, frame_bytes;
     uint32_t n_hosts, n_loads, n_probes, n_tcps;
     struct load load[LOADS_MAX];
     struct probes probes[PROBES_MAX];
@@ -157,20 +160,18 @@ static void host_read(struct scene *s, const char *section, struct host_config *
     machine_read(t, section, h->mtu, port);
 }
 
-static void host_make(struct scene *s, uint32_t i)
+static struct host_config host_config_of(struct scene *s, uint32_t i, struct world_port *port)
 {
-    const char *section = s->host_section[i];
-    struct world_port port = {.seed = s->seed * 1000 + i};
-    char err[256], name[20];
     struct host_config h = {
-        .mac = {{2, 0, 0, 0, 0, (uint8_t)(i + 1)}},
-        .prefix_len = {24},
+        .mac = s->station[i].src_mac,
+        .address = {s->station[i].src},
+        .prefix_len = {16},
         .vlan = FRAME_VLAN_NONE,
         .udp_port = WIRE_UDP_PORT,
         .workers = 1,
         .seed = s->seed * 1000 + i,
-        .conns = LOADS_MAX,
-        .depth = 1024,
+        .conns = s->conns[i],
+        .depth = rte_align32pow2(s->depth[i]),
         .gaps = 1024,
         .head_pool = s->pools->head,
         .attach_pool = s->pools->attach,
@@ -179,11 +180,17 @@ static void host_make(struct scene *s, uint32_t i)
     };
 
     snprintf(h.name, sizeof h.name, "%.15s", s->host_name[i]);
-    snprintf(name, sizeof name, "10.0.0.%u", i + 1);
-    CHECK(addr_parse(name, &h.address[0]) == 0);
-    host_read(s, section, &h, &port);
-    s->station[i] =
-        (struct frame_route){.src_mac = h.mac, .src = h.address[0], .vlan = FRAME_VLAN_NONE};
+    host_read(s, s->host_section[i], &h, port);
+    return h;
+}
+
+static void host_make(struct scene *s, uint32_t i)
+{
+    const char *section = s->host_section[i];
+    struct world_port port = {.seed = s->seed * 1000 + i};
+    struct host_config h = host_config_of(s, i, &port);
+    char err[256];
+
     if (s->t->err[0] == '\0' && world_add(s->w, &h, &port, err, sizeof err) < 0)
         text_wrong(s->t, section,
                    port.down == NULL ? "up"
@@ -220,16 +227,27 @@ static const char *section_next(struct scene *s, const char *kind, uint32_t n, u
     return n < max ? section : NULL;
 }
 
+static void station_set(struct scene *s, uint32_t i)
+{
+    struct frame_route *r = &s->station[i];
+    uint32_t n = i + 1;
+    char address[20];
+
+    *r = (struct frame_route){.src_mac = {{2, 0, 0, 0, (uint8_t)(n >> 8), (uint8_t)n}},
+                              .vlan = FRAME_VLAN_NONE};
+    snprintf(address, sizeof address, "10.0.%u.%u", n >> 8, n & 0xff);
+    CHECK(addr_parse(address, &r->src) == 0);
+}
+
 static void hosts_read(struct scene *s)
 {
     const char *section;
 
     while ((section = section_next(s, "host", s->n_hosts, HOSTS_MAX)) != NULL) {
         s->host_section[s->n_hosts] = section;
-        s->host_name[s->n_hosts++] = text_name(section);
+        s->host_name[s->n_hosts] = text_name(section);
+        station_set(s, s->n_hosts++);
     }
-    for (uint32_t i = 0; i < s->n_hosts; i++)
-        host_make(s, i);
 }
 
 /* What they measure goes by name, whatever their kind. */
@@ -251,8 +269,17 @@ static void names_check(struct scene *s)
         }
 }
 
+/* A host has as many connections as there are loads at it, and room for their requests. */
+static void load_place(struct scene *s, uint32_t i, const struct load_config *c)
+{
+    s->conns[i]++;
+    s->depth[i] = RTE_MAX(s->depth[i], RTE_MAX(c->depth, c->posted));
+}
+
 static void loads_read(struct scene *s)
 {
+    for (uint32_t i = 0; i < s->n_hosts; i++)
+        s->depth[i] = 1;
     const char *section;
 
     while ((section = section_next(s, "load", s->n_loads, LOADS_MAX)) != NULL) {
@@ -261,6 +288,8 @@ static void loads_read(struct scene *s)
         load_read(l, s->t, section, s->host_name, s->n_hosts, s->until_ns);
         l->cfg.service = (uint16_t)s->n_loads;
         l->cfg.peer = s->station[l->cfg.to].src;
+        load_place(s, l->cfg.from, &l->cfg);
+        load_place(s, l->cfg.to, &l->cfg);
     }
     while ((section = section_next(s, "owd", s->n_probes, PROBES_MAX)) != NULL)
         probes_read(&s->probes[s->n_probes++], s->t, section, s->host_name, s->n_hosts,
@@ -367,10 +396,11 @@ static void shortage_tell(struct scene *s)
     for (uint32_t i = 0; i < s->n_tcps; i++)
         lost += s->tcp[i].tcp.counts.no_mbuf + s->tcp[i].receiver.counts.no_mbuf;
     if (lost != 0)
-        text_wrong(s->t, "world", NULL,
-                   "%llu frames were lost, for more were under way than there are buffers "
-                   "(%u, and %u for each way); shorten delays and queues, or lower rates",
-                   (unsigned long long)lost, s->pools->wire->size, FRAMES_MAX);
+        text_wrong(
+            s->t, "world", NULL,
+            "%llu frames were lost, for more were under way than there are buffers "
+            "(%u, and %u for each way); raise frames, shorten delays and queues, or lower rates",
+            (unsigned long long)lost, s->pools->wire->size, s->frames);
 }
 
 /* Everything must come back before hosts may go. */
@@ -394,23 +424,108 @@ static void scene_close(struct scene *s)
     }
 }
 
-void scene_run(struct text *t, uint64_t seed, const struct scene_pools *pools, struct result *r)
+/* What is written about the world: its hosts, their users, and how much memory they need. */
+static void scene_read(struct scene *s)
 {
-    struct scene *s = calloc(1, sizeof *s);
-    struct world_config cfg = {.frames_max = FRAMES_MAX, .pool = pools->wire, .ctx = s};
+    const char *world = text_section(s->t, "world", 0);
 
-    CHECK(s != NULL);
-    *s = (struct scene){.t = t, .r = r, .pools = pools, .seed = seed};
     times_read(s);
-    cfg.poll_ns = s->poll_ns != 0 ? s->poll_ns : 1;
-    cfg.control_ns = s->control_ns;
-    cfg.app = on_app;
-    cfg.rx = on_rx;
-    s->w = world_create(&cfg);
     hosts_read(s);
     loads_read(s);
-    if (text_right(t))
+    for (uint32_t i = 0; i < s->n_hosts; i++)
+        s->conns[i] = RTE_MAX(s->conns[i], 1u);
+    s->frames = (uint32_t)text_number(s->t, world == NULL ? "world" : world, "frames", "4000", 1,
+                                      POOLS_FRAMES_MAX);
+    s->frame_bytes = POOLS_FRAME_BYTES;
+    if (s->frames <= POOLS_FRAMES) {
+        s->frames = POOLS_FRAMES;
+        return;
+    }
+    /* So many of the largest would take memory that none of them fills. */
+    s->frame_bytes = 0;
+    for (uint32_t i = 0; i < s->n_hosts; i++) {
+        uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", 576, 16384);
+
+        s->frame_bytes = RTE_MAX(s->frame_bytes, mtu + FRAME_OVER_MTU);
+    }
+}
+
+static struct scene *scene_create(struct text *t, uint64_t seed, struct scene_pools *pools)
+{
+    struct scene *s = calloc(1, sizeof *s);
+
+    CHECK(s != NULL);
+    s->t = t;
+    s->seed = seed;
+    s->pools = pools;
+    scene_read(s);
+    return s;
+}
+
+/* Each of a path's queues, at most one a word and two more, has room for all frames. */
+static uint64_t path_bytes(const char *spec, uint32_t frames)
+{
+    uint64_t queues = 3;
+
+    if (spec == NULL)
+        return 0;
+    for (; *spec != '\0'; spec++)
+        queues += *spec == ' ';
+    return queues * 2 * rte_align32pow2(frames) * sizeof(struct path_packet);
+}
+
+struct scene_memory scene_size(struct text *t)
+{
+    struct scene_pools none = {0};
+    struct scene *s = scene_create(t, 0, &none);
+    struct scene_memory m = {.used_bytes = pools_bytes(s->frames, s->frame_bytes) +
+                                           s->frames * sizeof(struct flight)};
+
+    for (uint32_t i = 0; i < s->n_hosts; i++) {
+        struct world_port port = {0};
+        struct host_config h = host_config_of(s, i, &port);
+
+        m.used_bytes += host_memory_bytes(&h);
+        m.reserved_bytes += path_bytes(port.up, s->frames) + path_bytes(port.down, s->frames);
+    }
+    m.reserved_bytes += m.used_bytes;
+    for (uint32_t i = 0; i < s->n_loads; i++)
+        m.used_bytes += s->load[i].cfg.request_bytes;
+    free(s);
+    return m;
+}
+
+static void scene_make(struct scene *s)
+{
+    struct world_config cfg = {.frames_max = s->frames,
+                               .pool = s->pools->wire,
+                               .poll_ns = s->poll_ns != 0 ? s->poll_ns : 1,
+                               .control_ns = s->control_ns,
+                               .app = on_app,
+                               .rx = on_rx,
+                               .ctx = s};
+
+    s->w = world_create(&cfg);
+    for (uint32_t i = 0; i < s->n_hosts; i++)
+        host_make(s, i);
+    if (text_right(s->t))
         scene_open(s);
+}
+
+void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r)
+{
+    struct scene *s = scene_create(t, seed, pools);
+
+    s->r = r;
+    if (!pools_want(pools, s->frames, s->frame_bytes)) {
+        text_wrong(t, "world", "frames",
+                   "no memory for the buffers of %u frames, which take %llu MB; lower it, or free "
+                   "some memory",
+                   s->frames, (unsigned long long)(pools_bytes(s->frames, s->frame_bytes) >> 20));
+        free(s);
+        return;
+    }
+    scene_make(s);
     if (t->err[0] == '\0') {
         scene_play(s);
         scene_tell(s);

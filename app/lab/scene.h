@@ -2,7 +2,7 @@
 /*
  * A scene: hosts of a world (sim/world.h), what their users do (load.h), and what is measured:
  *
- *   [world]      until, from (observation begins), sample, control, poll
+ *   [world]      until, from (observation begins), sample, control, poll, frames (under way)
  *   [host NAME]  mtu, up, down (specs of paths, path/path.h), and what host_config has
  *   [load NAME]  what hosts' users do (load.h)
  *   [owd NAME]   probes of delay (probes.h); [tcp93 NAME]: a TCP of 1993 (tcp93.h)
@@ -14,17 +14,17 @@
 
 #include <stdint.h>
 
+#include "lab/pools.h"
 #include "lab/result.h"
 #include "lab/text.h"
 
-struct rte_mempool;
-
-/* Shared by all scenes of the process. */
-struct scene_pools {
-    struct rte_mempool *head, *attach, *wire;
+/* Runs the world that the text describes, if t is right so far. The pools become those it needs. */
+void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r);
+/* The memory that it takes, if t is right so far: used at most, by buffers, hosts and requests; and
+ * what EAL must have for it, where each path has room for all frames, though they are in one. */
+struct scene_memory {
+    uint64_t used_bytes, reserved_bytes;
 };
-
-/* Runs the world that the text describes, if t is right so far. */
-void scene_run(struct text *t, uint64_t seed, const struct scene_pools *pools, struct result *r);
+struct scene_memory scene_size(struct text *t);
 
 #endif

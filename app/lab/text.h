@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TEXT_LINES_MAX 512u
+#define TEXT_LINES_MAX 8192u
 #define TEXT_ERR_MAX   512u
 
 struct text_line {

@@ -142,6 +142,16 @@ static uint64_t ask_neighbor_ns(const struct host *h)
     return ASK_NEIGHBOR_NS + secret_hash(&h->cookies, &word, 1) % ASK_NEIGHBOR_NS;
 }
 
+uint64_t host_memory_bytes(const struct host_config *cfg)
+{
+    const struct host *h = NULL;
+    uint64_t request = sizeof *h->requests + sizeof *h->buffers;
+    uint64_t gap = 2 * sizeof *h->spans + sizeof *h->pages;
+
+    return sizeof *h + 2 * wheel_storage_bytes(cfg->conns) +
+           cfg->conns * (sizeof *h->conns + cfg->depth * request + cfg->gaps * gap);
+}
+
 struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len)
 {
     const char *fault = config_fault(cfg);

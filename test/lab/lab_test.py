@@ -347,6 +347,43 @@ def check_mistakes(folder):
         need(len(done.stderr.strip().splitlines()) == 1, f"{name}: more than a line: {done.stderr}")
 
 
+def check_hosts(folder):
+    """256 hosts, 255 of which send to one: each has what its loads need, and no more."""
+    path = os.path.join(folder, "many.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("[experiment]\ntitle = Many\n[world]\nuntil = 2ms\nframes = 150000\n[host sink]\n")
+        for i in range(255):
+            f.write(f"[host s{i}]\nup = rate 10gbit\n[load l{i}]\nfrom = s{i}\nto = sink\ndepth = 4\nposted = 4\n")
+    done = lab("run", path, "--out", folder, "--no-figures")
+    need(done.returncode == 0, done.stderr)
+    need(re.search(r"many.conf: a run takes \d+ MB of memory; 1 at a time, of \d+ MB that are free", done.stderr), done.stderr)
+    row = json.loads(read(folder, "many", "rows.jsonl").splitlines()[1])["values"]
+    need(all(row[f"status.l{i}"] == 0 and row[f"in.s{i}.up"] > 0 for i in range(255)), row)
+
+
+def check_frames(folder):
+    """Buffers for a million frames are there, and change no bit."""
+    rows = {}
+    for frames in (None, 1000000):
+        path = small(folder, lambda t, n=frames: t if n is None else t.replace("[world]", f"[world]\nframes = {n}"))
+        done = lab("run", path, "--out", folder, "--no-figures", "--jobs", "2")
+        need(done.returncode == 0, done.stderr)
+        need(("MB of memory" in done.stderr) == (frames is not None), done.stderr)
+        rows[frames] = read(folder, "small", "rows.jsonl")
+    need(rows[None] == rows[1000000], "other results with other buffers")
+
+
+def check_memory(folder):
+    """More memory than there is: said before anything runs."""
+    path = small(folder, lambda t: t.replace("[world]", "[world]\nframes = 4000000", 1).replace("[host a]", "[host a]\nmtu = 16384"))
+    with open("/proc/meminfo", encoding="ascii") as f:
+        if int(f.readline().split()[1]) > 70 << 20:
+            return  # of kB: such a machine may have it
+    done = lab("run", path, "--out", folder)
+    need(done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1, done.stderr)
+    need(re.search(r"a run takes \d+ MB of memory, and \d+ MB are free; lower frames", done.stderr), done.stderr)
+
+
 def check_unknown(folder):
     for args, text in ((("run", "nothing"), "there is no experiment"), (("run", small(folder), "--set", "x=1"), "no parameter x"),
                        (("sweep", small(folder), "--shard", "3/3"), "--shard 3/3"), (("report", "--out", folder), "no results"),
@@ -516,7 +553,7 @@ def main():
     checks = {f.__name__[6:].replace("_", " "): f for f in
               (check_list, check_papers, check_run, check_same_seed, check_finding_fails, check_known, check_quantiles,
                check_set, check_set_instead_of_sweep, check_readme, check_signs, check_engine_dies, check_shards, check_grid,
-               check_report, check_far, check_mistakes, check_unknown, check_example,
+               check_report, check_far, check_mistakes, check_hosts, check_frames, check_memory, check_unknown, check_example,
                check_live_mistakes, check_live_lacks, check_live_parts)}
     checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
     checks.update({f"findings of {name} that want a whole run": check_not_judged(name, findings)

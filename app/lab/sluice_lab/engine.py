@@ -1,25 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Engines that run worlds, several at a time, each fed from one queue."""
+"""Engines that run worlds, several at a time, each fed from one queue, as many as memory is there for."""
 import json
 import os
 import queue
 import subprocess
+import sys
 import threading
 
 from . import LabError
 
 
+USUAL_MB = 512  # what an engine is given at least
+EAL_MB = 64  # its own, and what lies between
+
+
 class Engine:
-    def __init__(self, program):
+    def __init__(self, program, memory_mb=USUAL_MB):
         try:
-            self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.process = subprocess.Popen([program, str(memory_mb)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as e:
             raise LabError(f"{program}: cannot be started: {e.strerror}; build it, or reinstall") from e
 
     def run(self, text, seed, file):
+        return self._ask("run", text, seed, file)
+
+    def size_mb(self, text, file):
+        """(MB that a run of the world uses at most, MB that its engine must be given)"""
+        answer = self._ask("size", text, 0, file)
+        return tuple(-(-answer[key] // (1 << 20)) for key in ("used_bytes", "reserved_bytes"))
+
+    def _ask(self, what, text, seed, file):
         body = text.encode()
         try:
-            self.process.stdin.write(f"run {len(body)} {seed} {file}\n".encode() + body)
+            self.process.stdin.write(f"{what} {len(body)} {seed} {file}\n".encode() + body)
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except OSError:
@@ -44,14 +57,41 @@ class Engine:
         self.process.kill()
 
 
+def free_mb():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("MemAvailable:")) >> 10
+
+
+def fit(program, tasks, jobs):
+    """(runs at a time, MB that each may use): what memory is there for, said before it is taken."""
+    sizer, need, reserved, file = Engine(program), 0, 0, ""
+    try:
+        for _, text, _, file in tasks:
+            sizes = sizer.size_mb(text, file)
+            need, reserved = max(need, sizes[0]), max(reserved, sizes[1])
+    finally:
+        sizer.close()
+    reserved += reserved // 8 + EAL_MB
+    if reserved <= USUAL_MB:
+        return jobs, USUAL_MB
+    free = free_mb()
+    if need > free:
+        raise LabError(f"{file}: a run takes {need} MB of memory, and {free} MB are free; "
+                       f"lower frames in [world], or the number of hosts and loads, or free some memory")
+    jobs = min(jobs, free // need)
+    print(f"sluice-lab: {file}: a run takes {need} MB of memory; {jobs} at a time, of {free} MB that are free",
+          file=sys.stderr)
+    return jobs, reserved
+
+
 def run_all(program, tasks, jobs, done):
     """Runs (key, text, seed, file); done(key, answer) for each, in the caller's thread, in order of
     completion. The first error stops all."""
     todo, results = queue.SimpleQueue(), queue.SimpleQueue()
     for task in tasks:
         todo.put(task)
-    jobs = max(1, min(jobs, len(tasks)))
-    engines = [Engine(program) for _ in range(jobs)]
+    jobs, memory_mb = fit(program, tasks, max(1, min(jobs, len(tasks))))
+    engines = [Engine(program, memory_mb) for _ in range(jobs)]
 
     def work(engine):
         try:

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See pools.h. */
+#include "lab/pools.h"
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#define PAGE_BYTES 4096u
+#define BESIDE     4191u /* in hosts' rings and applications' hands, while all others are under way */
+#define HEAD_BYTES (RTE_PKTMBUF_HEADROOM + 1024)
+
+static uint32_t buffers(uint32_t frames)
+{
+    return frames + BESIDE;
+}
+
+/* Without hugepages no buffer crosses pages that it need not, lest a card could not read it. */
+static uint64_t bytes_of(uint32_t n, uint32_t room)
+{
+    uint32_t one = rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + room, 0, NULL);
+
+    if (one > PAGE_BYTES)
+        return (uint64_t)n * RTE_ALIGN_CEIL(one, PAGE_BYTES);
+    return ((uint64_t)n / (PAGE_BYTES / one) + 1) * PAGE_BYTES;
+}
+
+uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes)
+{
+    uint32_t n = buffers(frames);
+
+    return bytes_of(n, HEAD_BYTES) + bytes_of(n, 0) +
+           bytes_of(n, RTE_PKTMBUF_HEADROOM + frame_bytes);
+}
+
+void pools_free(struct scene_pools *p)
+{
+    rte_mempool_free(p->head);
+    rte_mempool_free(p->attach);
+    rte_mempool_free(p->wire);
+    *p = (struct scene_pools){0};
+}
+
+static struct rte_mempool *make(const char *name, uint32_t n, uint32_t room)
+{
+    return rte_pktmbuf_pool_create(name, n, 0, 0, (uint16_t)room, SOCKET_ID_ANY);
+}
+
+bool pools_want(struct scene_pools *p, uint32_t frames, uint32_t frame_bytes)
+{
+    uint32_t n = buffers(frames);
+
+    if (p->frames == frames && p->frame_bytes == frame_bytes)
+        return true;
+    pools_free(p);
+    p->head = make("head", n, HEAD_BYTES);
+    p->attach = make("attach", n, 0);
+    p->wire = make("wire", n, RTE_PKTMBUF_HEADROOM + frame_bytes);
+    if (p->head == NULL || p->attach == NULL || p->wire == NULL) {
+        pools_free(p);
+        return false;
+    }
+    p->frames = frames;
+    p->frame_bytes = frame_bytes;
+    return true;
+}
