@@ -73,12 +73,15 @@ static bool steady(const struct capacity *c, const struct capacity_sample *s)
     return rate * 4 >= (u128)c->could_Bps[0] * 3;
 }
 
-/* Work that was begun in one interval and ends in the next is in both, as long as it took. */
+/* Work that was begun in one interval and ends in the next is in both, as long as it took. A poll
+ * may count as full in one and as a poll in the other: its worker counts on while counters are
+ * read. */
 static struct capacity_sample settled(struct capacity *c, const struct capacity_sample *s)
 {
     struct capacity_sample own = *s;
     uint64_t most, over;
 
+    own.full = own.full < own.bursts ? own.full : own.bursts;
     own.busy += c->ahead;
     own.rx_bytes += c->ahead_bytes;
     c->ahead = c->ahead_bytes = 0;

@@ -154,6 +154,20 @@ TEST(Capacity, ABacklogIsNotGoneForOneBurst)
     EXPECT_GT(capacity_grant(&after), kGBps * 9 / 10);
 }
 
+// A worker counts a poll, and then that it was full, while control reads the two.
+TEST(Capacity, APollThatIsFullMayCountLater)
+{
+    capacity_sample s = sample(kGBps, 950);
+
+    s.bursts = 0;
+    s.full = 1;
+    EXPECT_EQ(run(fresh(), s, CAPACITY_RECENT).why, CAPACITY_UNKNOWN);
+    s.bursts = 12;
+    s.full = 13;
+    s.busy = 1000;
+    EXPECT_EQ(run(fresh(), s, CAPACITY_RECENT).why, CAPACITY_SATURATED);
+}
+
 // A burst overran the port although its worker was idle for half of the time.
 TEST(Capacity, IdleTimeCounts)
 {
