@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * DATA that had to wait for room in the port say anew when they were sent: the wait was not on
- * their path.
+ * their path. Their checksum is partial while their mbuf asks the port for the rest. A driver that
+ * computes it itself may have done so before it found no room: net_vhost then takes the request
+ * away (vhost_dev_tx_sw_csum() in DPDK's rte_eth_vhost.c).
  */
 #include "host/station.h"
 
@@ -19,7 +21,7 @@ static void data_stamp(struct host *h, struct rte_mbuf *m)
     uint64_t before = frame_sum(data, WIRE_DATA_BYTES);
 
     wire_stamp_data(data, host_now_ns(h));
-    if (h->cfg.tx_sum == HOST_SUM_SOFTWARE)
+    if ((m->ol_flags & RTE_MBUF_F_TX_L4_MASK) != RTE_MBUF_F_TX_UDP_CKSUM)
         frame_change_udp_sum(p, &f, before, frame_sum(data, WIRE_DATA_BYTES));
 }
 

@@ -220,4 +220,47 @@ TEST(Sum, DataThatWaitedAreStampedAndSummedAnew)
     }
 }
 
+// A driver may complete a checksum before it finds no room for the frame, and say so in the mbuf.
+TEST(Sum, WhatAPortCompletedBeforeItRefusedStaysRight)
+{
+    for (host_sum sum : {HOST_SUM_OFFLOAD, HOST_SUM_SOFTWARE, HOST_SUM_NONE}) {
+        PairOptions o;
+        rte_mbuf *data = nullptr;
+
+        o.config = [&](uint32_t, host_config *h) { h->tx_sum = h->rx_sum = sum; };
+        o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *) {
+            if (data == nullptr && from == 0 && Packet(m).data)
+                data = rte_pktmbuf_copy(m, Pools::get().wire, 0, UINT32_MAX);
+        };
+        Pair p(o);
+
+        p.open();
+        p.recv(1000);
+        p.send(1000);
+        EXPECT_TRUE(p.run([&] { return data != nullptr; })) << p.state();
+        ASSERT_NE(data, nullptr);
+        for (Field field : {Field::RIGHT, Field::PARTIAL, Field::NONE}) {
+            uint64_t now = world_now(p.w) + kSecond * (1 + (uint64_t)field);
+
+            data->ol_flags = field == Field::PARTIAL ? RTE_MBUF_F_TX_UDP_CKSUM : 0;
+            Packet(data).set(field);
+            host_stamp(p.a(), &data, 1, now);
+            Packet after(data);
+            uint8_t *payload = after.p + after.f.payload_off;
+            wire_data d;
+
+            ASSERT_EQ(wire_parse_data(payload, after.f.payload_len, after.f.payload_len, &d),
+                      WIRE_OK);
+            EXPECT_EQ(d.time_ns, now);
+            EXPECT_EQ(after.f.udp_sum == 0, field == Field::NONE);
+            EXPECT_EQ(frame_udp_sum_partial(&after.f), field == Field::PARTIAL);
+            EXPECT_TRUE(
+                field == Field::PARTIAL ||
+                frame_udp_sum_ok(after.p, &after.f, frame_sum(payload, after.f.payload_len)));
+        }
+        rte_pktmbuf_free(data);
+        world_calm(p.w);
+    }
+}
+
 } // namespace
