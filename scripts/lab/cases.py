@@ -14,6 +14,7 @@ import re
 import sys
 
 LINES_SHOWN = 60
+CASES_SHOWN = 4
 
 
 def tap_skips(text):
@@ -52,11 +53,19 @@ def count_gtest(text):
     return passed, begun - passed - skipped, skipped
 
 
+def gtest_failures(text):
+    """What was said in each case that failed, or did not end."""
+    said = re.split(r"^(?=\[ RUN      \] )", text, flags=re.MULTILINE)[1:]
+    return [x for x in said if not re.search(r"^\[(       OK|  SKIPPED) \] ", x, re.MULTILINE)]
+
+
 def show_failure(name, text, out=sys.stderr):
-    lines = [x for x in text.splitlines() if not x.startswith(("[ RUN", "[       OK", "ok "))]
+    """The ends of the first cases that failed: a program may say much after them. Else the end of all."""
     print(f"---- {name}", file=out)
-    for line in lines[-LINES_SHOWN:]:
-        print(f"     {line}", file=out)
+    for said in gtest_failures(text)[:CASES_SHOWN] or [text]:
+        lines = [x for x in said.splitlines() if not x.startswith(("[       OK", "ok "))]
+        for line in lines[-LINES_SHOWN:]:
+            print(f"     {line}", file=out)
 
 
 def count_test(test):
@@ -85,8 +94,10 @@ def meson(path):
             total = [a + b for a, b in zip(total, counts)]
             skips += more
             if counts[1]:
-                show_failure(f"{test['name']} ({test['result']})",
-                             test.get("stdout", "") + "\n" + test.get("stderr", ""))
+                text = test.get("stdout", "")
+                if not gtest_failures(text):
+                    text += "\n" + test.get("stderr", "")
+                show_failure(f"{test['name']} ({test['result']})", text)
     return total, skips
 
 

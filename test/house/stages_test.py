@@ -87,6 +87,10 @@ CASES = {
     "all passed": ("unit", {"meson": meson(PASSED, "OK", "exit 0")}, {}, 0, r"\n1 passed, 0 failed\n$"),
     "a case failed": ("unit", {"meson": meson(PASSED + "[ RUN      ] A.e\n", "FAIL", "exit 1")}, {}, 1,
                       r"\n1 passed, 1 failed\n$"),
+    "what a failed case said is shown, however much others say after it": (
+        "unit", {"meson": meson("[ RUN      ] A.e\na.cc:1: Failure\nactual: 3\n[  FAILED  ] A.e (0 ms)\n" +
+                                PASSED + "noise\n" * 200, "FAIL", "exit 1")}, {}, 1,
+        r"\n +a.cc:1: Failure\n +actual: 3\n(.*\n)*1 passed, 1 failed\n$"),
     "meson test is killed between two programs": (
         "unit", {"meson": meson(PASSED, "OK", "kill -9 $$")}, {}, 1, r"\n1 passed, 1 failed\n$"),
     "meson test is killed before the first": (
