@@ -8,6 +8,7 @@
  * its input does. Its argument is the memory that it may use, in MB (512). sluice-lab(1) starts it;
  * people need not.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 
 #define TEXT_BYTES_MAX (1u << 20)
 #define MEMORY_MB      "512" /* enough for a world that says nothing of frames */
+#define LCORES_MAX     8192u /* of text: each second of CPU_SETSIZE processors by itself fits */
 
 static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *pools,
                            struct result *r)
@@ -109,11 +111,36 @@ static int serve(struct scene_pools *pools)
     return EXIT_OK;
 }
 
+/* "0@(0,2-5)": one lcore, on all the processors that we were started on. EAL binds lcore 0 to
+ * processor 0 otherwise, so that engines share one, or take one that is not theirs. */
+static void lcores_tell(char *out, size_t len)
+{
+    size_t n = (size_t)snprintf(out, len, "0@(");
+    const char *comma = "";
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) == 0) {
+        snprintf(out, len, "0");
+        return;
+    }
+    for (int first = 0, last; first < CPU_SETSIZE; first = last + 1) {
+        last = first;
+        if (!CPU_ISSET(first, &set))
+            continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
+            last++;
+        n += (size_t)snprintf(out + n, len - n, "%s%d-%d", comma, first, last);
+        comma = ",";
+    }
+    snprintf(out + n, len - n, ")");
+}
+
 int main(int argc, char **argv)
 {
+    static char lcores[LCORES_MAX];
     const char *memory = argc > 1 ? argv[1] : MEMORY_MB;
     const char *eal[] = {argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   memory,
-                         "--lcores", "0",         "--no-telemetry", "--log-level", "error"};
+                         "--lcores", lcores,      "--no-telemetry", "--log-level", "error"};
     struct scene_pools pools = {0};
     char err[256];
     int rc;
@@ -123,6 +150,7 @@ int main(int argc, char **argv)
         say("%s: not a number of MB, or too much; use sluice-lab", argv[argc - 1]);
         return EXIT_USAGE;
     }
+    lcores_tell(lcores, sizeof lcores);
     if (eal_start(NULL, 0, (int)(sizeof eal / sizeof eal[0]), (char **)(uintptr_t)eal, err,
                   sizeof err) < 0) {
         say("%s", err);

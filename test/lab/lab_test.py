@@ -260,6 +260,23 @@ def check_engine_dies(folder):
     dead.close()
 
 
+def check_processors(folder):
+    """An engine runs on all the processors that it was started on, and on no other."""
+    sys.path.insert(0, os.path.join(ROOT, "app", "lab"))
+    from sluice_lab import engine
+    ours = os.sched_getaffinity(0)
+    for allowed in (ours, {max(ours)}):
+        os.sched_setaffinity(0, allowed)
+        started = engine.Engine(os.path.join(os.path.dirname(LAB), "sluice-lab-engine"))
+        try:
+            started.size_mb("[host a]\n[host b]\n", folder)
+            found = os.sched_getaffinity(started.process.pid)
+        finally:
+            started.close()
+            os.sched_setaffinity(0, ours)
+        need(found == allowed, f"started on {allowed}, it runs on {found}")
+
+
 def check_shards(folder):
     path = small(folder)
     whole, parts = os.path.join(folder, "whole"), os.path.join(folder, "parts")
@@ -552,9 +569,9 @@ def not_judged():
 def main():
     checks = {f.__name__[6:].replace("_", " "): f for f in
               (check_list, check_papers, check_run, check_same_seed, check_finding_fails, check_known, check_quantiles,
-               check_set, check_set_instead_of_sweep, check_readme, check_signs, check_engine_dies, check_shards, check_grid,
-               check_report, check_far, check_mistakes, check_hosts, check_frames, check_memory, check_unknown, check_example,
-               check_live_mistakes, check_live_lacks, check_live_parts)}
+               check_set, check_set_instead_of_sweep, check_readme, check_signs, check_engine_dies, check_processors,
+               check_shards, check_grid, check_report, check_far, check_mistakes, check_hosts, check_frames, check_memory,
+               check_unknown, check_example, check_live_mistakes, check_live_lacks, check_live_parts)}
     checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
     checks.update({f"findings of {name} that want a whole run": check_not_judged(name, findings)
                    for name, findings in not_judged().items()})
