@@ -5,32 +5,78 @@
 
 #include "base/check.h"
 
-#define CWND_FIRST  10.0
-#define DUPLICATES  3u
-#define RTO_MIN_NS  200000000ull
-#define RTO_MOST_NS 60000000000ull
-#define RTO_FIRST   1000000000ull
-#define BACKOFF_MAX 12u
+#define DUPLICATES   3u
+#define RTO_MIN_NS   200000000ull
+#define RTO_MOST_NS  60000000000ull
+#define RTO_FIRST    1000000000ull
+#define BACKOFF_MAX  12u
+#define WINDOW_LEAST 1024u
+#define NO_SLOT      UINT32_MAX
+#define LATE_NS      1e6
+#define LATE_BYTES   65536.0
+
+uint32_t tcp_window(uint64_t segments)
+{
+    return rte_align32pow2((uint32_t)RTE_MAX(RTE_MIN(2 * segments, 1ull << 31), WINDOW_LEAST));
+}
 
 void tcp_init(struct tcp *t, const struct tcp_config *cfg)
 {
+    struct tcp_law_config law = {
+        .cwnd_first = TCP_CWND_FIRST, .seed = cfg->seed, .no_hystart = cfg->no_hystart};
+
     CHECK(cfg->hz > 0 && cfg->mss_bytes > 0 && cfg->mss_bytes <= SEGMENT_DATA_MAX &&
-          cfg->window_segments <= TCP_WINDOW);
+          cfg->flight != NULL && rte_is_power_of_2(cfg->window_segments));
     *t = (struct tcp){.cfg = *cfg, .clock = {cfg->hz}, .expires = TIME_NEVER};
-    if (cfg->window_segments == 0)
-        t->cfg.window_segments = TCP_WINDOW;
     t->least_rtt_ns = UINT64_MAX;
-    cubic_init(&t->law, CWND_FIRST, !cfg->no_hystart);
+    t->again_head = t->again_tail = NO_SLOT;
+    law.now_ns = clock_ns(&t->clock, cfg->start);
+    tcp_law_init(&t->law, cfg->law, &law);
+}
+
+static uint32_t slot_of(const struct tcp *t, uint64_t segment)
+{
+    return (uint32_t)segment & (t->cfg.window_segments - 1);
 }
 
 static struct tcp_flight *flight_of(struct tcp *t, uint64_t segment)
 {
-    return &t->flight[segment % TCP_WINDOW];
+    return &t->cfg.flight[slot_of(t, segment)];
 }
 
 static uint64_t in_flight(const struct tcp *t)
 {
     return t->nxt - t->una - t->sacked - t->lost;
+}
+
+/* ---- the list of those sent again that are in flight -------------------------------------------
+ */
+
+static void again_add(struct tcp *t, uint32_t slot)
+{
+    struct tcp_flight *f = &t->cfg.flight[slot];
+
+    f->before = t->again_tail;
+    f->after = NO_SLOT;
+    if (t->again_tail != NO_SLOT)
+        t->cfg.flight[t->again_tail].after = slot;
+    else
+        t->again_head = slot;
+    t->again_tail = slot;
+}
+
+static void again_remove(struct tcp *t, uint32_t slot)
+{
+    struct tcp_flight *f = &t->cfg.flight[slot];
+
+    if (f->before != NO_SLOT)
+        t->cfg.flight[f->before].after = f->after;
+    else
+        t->again_head = f->after;
+    if (f->after != NO_SLOT)
+        t->cfg.flight[f->after].before = f->before;
+    else
+        t->again_tail = f->before;
 }
 
 /* ---- timer ------------------------------------------------------------------------------------
@@ -44,8 +90,9 @@ static void timer_set(struct tcp *t, uint64_t now)
     t->expires = t->una == t->nxt ? TIME_NEVER : now + clock_cycles(&t->clock, rto);
 }
 
-static void rtt_add(struct tcp *t, uint64_t rtt_ns)
+static void rtt_add(struct tcp *t, uint64_t rtt_ns, uint64_t now_ns)
 {
+    struct tcp_timed timed = {now_ns, rtt_ns, t->una, t->nxt};
     int64_t error = (int64_t)(rtt_ns - t->srtt_ns);
 
     t->least_rtt_ns = RTE_MIN(t->least_rtt_ns, rtt_ns);
@@ -58,28 +105,35 @@ static void rtt_add(struct tcp *t, uint64_t rtt_ns)
         t->srtt_ns = (uint64_t)((int64_t)t->srtt_ns + error / 8);
         t->rttvar_ns += (uint64_t)((int64_t)(off - t->rttvar_ns) / 4);
     }
-    cubic_rtt(&t->law, rtt_ns, t->una, t->nxt);
+    t->law.ops->rtt(&t->law, &timed);
 }
 
-static void lost_set(struct tcp *t, uint64_t segment)
+static void lost_set(struct tcp *t, uint64_t segment, uint64_t now_ns)
 {
-    flight_of(t, segment)->lost = true;
+    struct tcp_flight *f = flight_of(t, segment);
+    struct tcp_lost lost = {segment, now_ns, &f->mark, &t->delivery};
+
+    if (f->again)
+        again_remove(t, slot_of(t, segment));
+    f->lost = true;
     t->lost++;
     t->lost_from = RTE_MIN(t->lost_from, segment);
+    t->delivery.lost++;
+    t->law.ops->lost(&t->law, &lost);
 }
 
 static void timed_out(struct tcp *t, uint64_t now)
 {
+    enum tcp_state from = t->state;
+
     t->counts.timeouts++;
     t->backoff = RTE_MIN(t->backoff + 1, BACKOFF_MAX);
-    if (t->state == TCP_OPEN)
-        cubic_loss(&t->law);
     for (uint64_t s = t->una; s < t->nxt; s++)
         if (!flight_of(t, s)->sacked && !flight_of(t, s)->lost)
-            lost_set(t, s);
-    t->law.cwnd = 1;
+            lost_set(t, s, clock_ns(&t->clock, now));
     t->state = TCP_TIMED_OUT;
     t->recover = t->nxt;
+    t->law.ops->timeout(&t->law, from);
     timer_set(t, now);
 }
 
@@ -87,119 +141,143 @@ static void timed_out(struct tcp *t, uint64_t now)
  */
 
 /* A segment has come: true if that is news. */
-static bool came(struct tcp *t, uint64_t segment, uint64_t now_ns)
+static bool came(struct tcp *t, uint64_t segment, struct tcp_ack *ack)
 {
     struct tcp_flight *f = flight_of(t, segment);
+    uint64_t sent_ns = f->mark.sent_ns, rtt_ns = ack->now_ns - sent_ns;
 
     if (f->sacked)
         return false;
+    if (f->again && !f->lost)
+        again_remove(t, slot_of(t, segment));
     t->lost -= f->lost;
     f->lost = false;
-    if (f->again && now_ns - f->sent_ns < t->least_rtt_ns)
-        return true; /* it was the first one that came */
-    if (!f->again)
-        rtt_add(t, now_ns - f->sent_ns);
-    if (f->sent_ns > t->newest.sent_ns ||
-        (f->sent_ns == t->newest.sent_ns && segment > t->newest.segment)) {
-        t->newest.sent_ns = f->sent_ns;
+    if (f->again && rtt_ns < t->least_rtt_ns) { /* it was the first one that came */
+        delivery_came(&t->delivery, &ack->sample, segment, NULL, ack->now_ns);
+        return true;
+    }
+    if (!f->again) {
+        rtt_add(t, rtt_ns, ack->now_ns);
+        ack->rtt_ns = RTE_MIN(ack->rtt_ns, rtt_ns);
+    }
+    if (sent_ns > t->newest.sent_ns ||
+        (sent_ns == t->newest.sent_ns && segment > t->newest.segment)) {
+        t->newest.sent_ns = sent_ns;
         t->newest.segment = segment;
     }
+    delivery_came(&t->delivery, &ack->sample, segment, &f->mark, ack->now_ns);
     return true;
 }
 
+/* The segment was sent before the newest one that came. */
+static bool overtaken(const struct tcp *t, uint64_t segment, const struct tcp_flight *f)
+{
+    return f->mark.sent_ns < t->newest.sent_ns ||
+           (f->mark.sent_ns == t->newest.sent_ns && segment < t->newest.segment);
+}
+
 /* What was sent before one that came is lost. */
-static void losses_find(struct tcp *t)
+static void losses_find(struct tcp *t, uint64_t now_ns)
 {
     if (t->sacked == 0 || (t->state == TCP_OPEN && t->sacked < DUPLICATES))
         return;
-    for (uint64_t s = t->una; s < t->nxt; s++) {
-        const struct tcp_flight *f = flight_of(t, s);
+    for (t->judged = RTE_MAX(t->judged, t->una); t->judged < t->nxt; t->judged++) {
+        const struct tcp_flight *f = flight_of(t, t->judged);
 
-        if (!f->sacked && !f->lost &&
-            (f->sent_ns < t->newest.sent_ns ||
-             (f->sent_ns == t->newest.sent_ns && s < t->newest.segment)))
-            lost_set(t, s);
+        if (f->again || f->sacked || f->lost)
+            continue;
+        if (!overtaken(t, t->judged, f))
+            break;
+        lost_set(t, t->judged, now_ns);
+    }
+    while (t->again_head != NO_SLOT) {
+        uint32_t at = (t->again_head - (uint32_t)t->una) & (t->cfg.window_segments - 1);
+
+        if (!overtaken(t, t->una + at, &t->cfg.flight[t->again_head]))
+            break;
+        lost_set(t, t->una + at, now_ns);
     }
 }
 
-/* What cwnd is while losses are repaired (RFC 6937). */
-static void window_reduce(struct tcp *t, uint32_t delivered)
+/* One span of those that came beyond una. */
+static void sack_take(struct tcp *t, uint64_t first, uint64_t end, struct tcp_ack *ack)
 {
-    double flying = (double)in_flight(t), ssthresh = t->law.ssthresh, more;
+    for (uint64_t s = first; s < end;) {
+        struct tcp_flight *f = flight_of(t, s);
 
-    t->reduction.delivered += delivered;
-    if (flying > ssthresh) {
-        more = (double)t->reduction.delivered * ssthresh / (double)t->reduction.in_flight -
-               (double)t->reduction.sent;
-    } else {
-        double limit = (double)t->reduction.delivered - (double)t->reduction.sent;
-
-        limit = RTE_MAX(limit, (double)delivered) + 1;
-        more = RTE_MIN(ssthresh - flying, limit);
+        if (came(t, s, ack)) {
+            f->sacked = true;
+            f->run = 1;
+            t->sacked++;
+            ack->delivered++;
+        }
+        s += f->run;
     }
-    /* the first one that is sent again does not wait */
-    t->law.cwnd = flying + RTE_MAX(more, t->reduction.sent == 0 ? 1.0 : 0.0);
+    flight_of(t, first)->run = (uint32_t)RTE_MAX(end - first, flight_of(t, first)->run);
 }
 
-static void recovery_begin(struct tcp *t)
+static void sacks_take(struct tcp *t, const struct segment_spans *spans, struct tcp_ack *ack)
 {
-    t->counts.recoveries++;
-    t->state = TCP_RECOVERY;
-    t->recover = t->nxt;
-    t->reduction.delivered = t->reduction.sent = 0;
-    t->reduction.in_flight = RTE_MAX(t->nxt - t->una, 1ull);
-    cubic_loss(&t->law);
-}
-
-static uint32_t sacks_take(struct tcp *t, const struct segment_spans *spans, uint64_t now_ns)
-{
-    uint32_t delivered = 0;
-
     for (uint32_t i = 0; i < spans->n; i++) {
         uint64_t first = t->una + (uint32_t)(spans->first[i] - (uint32_t)t->una);
         uint64_t end = first + (uint32_t)(spans->end[i] - spans->first[i]);
 
-        if (end > t->nxt)
-            continue; /* below una, or never sent */
-        for (uint64_t s = first; s < end; s++)
-            if (came(t, s, now_ns)) {
-                flight_of(t, s)->sacked = true;
-                t->sacked++;
-                delivered++;
-            }
+        if (end <= t->nxt && first < end) /* else below una, or never sent */
+            sack_take(t, first, end, ack);
     }
-    return delivered;
+}
+
+/* Repaired, or to be repaired from now on. */
+static void state_turn(struct tcp *t, const struct tcp_ack *ack)
+{
+    if (t->state != TCP_OPEN && t->una >= t->recover) {
+        enum tcp_state from = t->state;
+
+        t->state = TCP_OPEN;
+        t->law.ops->recovered(&t->law, from);
+    }
+    if (t->state == TCP_OPEN && t->lost > 0) {
+        t->counts.recoveries++;
+        t->state = TCP_RECOVERY;
+        t->recover = t->nxt;
+        t->law.ops->recovery(&t->law, ack);
+    }
 }
 
 static void ack_take(struct tcp *t, uint32_t answer, const struct segment_spans *spans,
                      uint64_t now)
 {
-    uint64_t ack = t->una + (uint32_t)(answer - (uint32_t)t->una), una = t->una;
-    uint64_t now_ns = clock_ns(&t->clock, now);
-    uint32_t delivered = 0;
+    uint64_t number = t->una + (uint32_t)(answer - (uint32_t)t->una), una = t->una;
+    uint64_t lost_before = t->delivery.lost;
+    struct tcp_ack ack = {.now_ns = clock_ns(&t->clock, now), .rtt_ns = UINT64_MAX};
 
-    if (ack > t->nxt)
+    if (number > t->nxt)
         return; /* an old one */
-    for (; t->una < ack; t->una++) {
-        delivered += came(t, t->una, now_ns);
+    delivery_begin(&ack.sample);
+    for (; t->una < number; t->una++) {
+        ack.delivered += came(t, t->una, &ack);
         t->sacked -= flight_of(t, t->una)->sacked;
     }
-    delivered += sacks_take(t, spans, now_ns);
-    losses_find(t);
+    sacks_take(t, spans, &ack);
+    delivery_end(&t->delivery, &ack.sample, t->least_rtt_ns);
+    losses_find(t, ack.now_ns);
     if (t->una > una) {
         t->backoff = 0;
         timer_set(t, now);
     }
-    if (t->state != TCP_OPEN && t->una >= t->recover) {
-        t->law.cwnd = t->state == TCP_RECOVERY ? t->law.ssthresh : t->law.cwnd;
-        t->state = TCP_OPEN;
-    }
-    if (t->state == TCP_OPEN && t->lost > 0)
-        recovery_begin(t);
-    if (t->state == TCP_RECOVERY)
-        window_reduce(t, delivered);
-    else if (delivered > 0)
-        cubic_ack(&t->law, delivered, (double)t->srtt_ns * 1e-9, (double)now_ns * 1e-9);
+    ack.una = t->una;
+    ack.nxt = t->nxt;
+    ack.lost = (uint32_t)(t->delivery.lost - lost_before);
+    ack.in_flight = in_flight(t);
+    ack.delivered_ever = t->delivery.delivered;
+    ack.srtt_ns = t->srtt_ns;
+    ack.cwnd_limited = t->cwnd_limited;
+    t->cwnd_limited = false;
+    state_turn(t, &ack);
+    ack.state = t->state;
+    t->law.ops->ack(&t->law, &ack);
+    if (t->law.restrained)
+        delivery_limit(&t->delivery, in_flight(t));
 }
 
 static void timer_run(struct tcp *t, uint64_t now)
@@ -224,10 +302,30 @@ void tcp_rx(struct tcp *t, struct rte_mbuf **m, uint16_t n, uint64_t now)
 /* ---- segments ---------------------------------------------------------------------------------
  */
 
+static bool cwnd_full(const struct tcp *t)
+{
+    return (double)in_flight(t) + 1 > t->law.cwnd;
+}
+
 static bool segment_due(const struct tcp *t)
 {
-    return (double)in_flight(t) + 1 <= t->law.cwnd &&
-           (t->lost > 0 || t->nxt - t->una < t->cfg.window_segments);
+    return !cwnd_full(t) && (t->lost > 0 || t->nxt - t->una < t->cfg.window_segments);
+}
+
+static bool paced_out(const struct tcp *t, uint64_t now)
+{
+    return t->law.pace_sps > 0 && (double)clock_ns(&t->clock, now) < t->pace_ns;
+}
+
+static void pace_take(struct tcp *t, uint64_t now_ns)
+{
+    double late_ns, step_ns;
+
+    if (t->law.pace_sps <= 0)
+        return;
+    step_ns = 1e9 / t->law.pace_sps;
+    late_ns = RTE_MIN(LATE_NS, LATE_BYTES / t->cfg.mss_bytes * step_ns);
+    t->pace_ns = RTE_MAX(t->pace_ns, (double)now_ns - late_ns) + step_ns;
 }
 
 /* Which one goes next: lost ones first. */
@@ -244,38 +342,49 @@ static uint64_t segment_choose(struct tcp *t)
     t->lost--;
     flight_of(t, t->lost_from)->lost = false;
     flight_of(t, t->lost_from)->again = true;
+    again_add(t, slot_of(t, t->lost_from));
     t->counts.retransmitted++;
     return t->lost_from;
 }
 
 uint16_t tcp_tx(struct tcp *t, struct rte_mbuf **m, uint16_t max, uint64_t now)
 {
+    uint64_t now_ns = clock_ns(&t->clock, now);
     uint16_t n = 0;
 
     timer_run(t, now);
     if (now < t->cfg.start)
         return 0;
-    while (n < max && segment_due(t)) {
-        uint64_t number = segment_choose(t);
+    while (n < max && segment_due(t) && !paced_out(t, now)) {
+        uint64_t flying = in_flight(t), number = segment_choose(t);
         struct segment s = {(uint32_t)number, 0, 0, t->cfg.mss_bytes};
 
-        flight_of(t, number)->sent_ns = clock_ns(&t->clock, now);
+        delivery_sent(&t->delivery, &flight_of(t, number)->mark, now_ns, flying);
+        pace_take(t, now_ns);
         t->counts.segments++;
-        t->reduction.sent++;
+        t->law.ops->sent(&t->law);
         if (t->expires == TIME_NEVER)
             timer_set(t, now);
         m[n] = segment_build(t->cfg.pool, &t->cfg.route, &s);
         t->counts.no_mbuf += m[n] == NULL;
         n += m[n] != NULL;
     }
+    t->cwnd_limited |= cwnd_full(t);
     return n;
 }
 
 uint64_t tcp_next(const struct tcp *t, uint64_t now)
 {
+    uint64_t at;
+
     if (now < t->cfg.start)
         return t->cfg.start;
-    return segment_due(t) ? now : t->expires;
+    if (!segment_due(t))
+        return t->expires;
+    if (!paced_out(t, now))
+        return now;
+    at = clock_cycles(&t->clock, (uint64_t)t->pace_ns + 1);
+    return time_min(RTE_MAX(at, now + 1), t->expires);
 }
 
 static void node_rx(void *self, struct rte_mbuf **m, uint16_t n, uint64_t now)

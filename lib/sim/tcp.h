@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A TCP sender of today, with data without end: CUBIC (cubic.h), selective acknowledgements (RFC
- * 2018), losses found by the time of sending (RACK, RFC 8985, on a path that keeps the order),
- * proportional rate reduction (RFC 6937), and a retransmission timer (RFC 6298) of 200 ms at least.
- * The connection is open from the beginning; all segments are whole.
+ * A TCP sender of today, with data without end: selective acknowledgements (RFC 2018), losses found
+ * by the time of sending (RACK, RFC 8985, on a path that keeps the order), a retransmission timer
+ * (RFC 6298) of 200 ms at least, delivery-rate samples (delivery.h), pacing if the law wants it,
+ * and a congestion law (tcp_law.h): CUBIC, BBRv3. The connection is open from the beginning; all
+ * segments are whole.
  *
  *   in flight = nxt - una - sacked - lost <= cwnd when a segment is sent
+ *   nxt - una <= window_segments
  *   sacked, lost: of segments una .. nxt; one that is sent again is not lost any more
+ *
+ * What is lost is found without looking at all that is in flight. Segments sent once are in the
+ * order of their numbers: all below `judged` have been judged. Those sent again are a list in the
+ * order of time. Runs of segments that came are stepped over.
+ *
+ * Paced segments that go late, for whoever runs the node looks at it now and then, may catch up
+ * by at most 1 ms or 64 kB: the send quantum of draft-ietf-ccwg-bbr-06, section 5.6.3.
  *
  * Segments are counted from 0. Time: cycles of `hz`. Owned by one thread.
  */
@@ -19,26 +28,35 @@
 #include <rte_mbuf.h>
 
 #include "base/clock.h"
-#include "sim/cubic.h"
+#include "sim/delivery.h"
 #include "sim/node.h"
 #include "sim/segment.h"
+#include "sim/tcp_law.h"
 #include "wire/frame.h"
 
-#define TCP_WINDOW 16384u /* segments */
+#define TCP_CWND_FIRST 10u /* segments (RFC 6928) */
+
+/* What the sender knows of a segment between una and nxt. */
+struct tcp_flight {
+    struct delivery_mark mark; /* of its last transmission */
+    uint32_t run;              /* sacked: so many from it on are, itself included; at least 1 */
+    uint32_t before, after;    /* again and in flight: its neighbours in the list, as slots */
+    bool sacked, lost, again;
+};
 
 struct tcp_config {
     struct frame_route route; /* IPv4 */
     uint64_t hz;
     uint64_t start; /* the first segment is sent then */
     uint16_t mss_bytes;
-    uint32_t window_segments; /* the receiver's buffer; 0: TCP_WINDOW */
-    bool no_hystart;
+    /* The receiver's buffer, a power of two, and what the sender keeps of each segment in it:
+     * the caller's memory, which need not be clear and must outlive the tcp. */
+    uint32_t window_segments;
+    struct tcp_flight *flight;
+    enum tcp_law_kind law;
+    bool no_hystart; /* CUBIC */
+    uint64_t seed;   /* of what the law draws */
     struct rte_mempool *pool;
-};
-
-struct tcp_flight {
-    uint64_t sent_ns;
-    bool sacked, lost, again;
 };
 
 struct tcp_counts {
@@ -51,24 +69,29 @@ struct tcp_counts {
 struct tcp {
     struct tcp_config cfg;
     struct clock clock;
-    struct cubic law;
+    struct tcp_law law;
+    struct delivery delivery;
     uint64_t una, nxt;
-    struct tcp_flight flight[TCP_WINDOW]; /* of segment n: n % TCP_WINDOW */
     uint32_t sacked, lost;
-    uint64_t lost_from; /* none below is lost */
+    uint64_t lost_from;              /* none below is lost */
+    uint64_t judged;                 /* segments sent once: none from here on is lost */
+    uint32_t again_head, again_tail; /* slots; of those sent again that are in flight */
     struct {
         uint64_t sent_ns, segment;
     } newest;                                  /* of those that came, the one sent last */
     uint64_t srtt_ns, rttvar_ns, least_rtt_ns; /* srtt 0: none timed */
+    double pace_ns;                            /* paced: no segment before this */
+    bool cwnd_limited;                         /* since the last acknowledgement */
     uint64_t expires;                          /* of the timer; TIME_NEVER */
     uint32_t backoff;
-    enum { TCP_OPEN, TCP_RECOVERY, TCP_TIMED_OUT } state;
+    enum tcp_state state;
     uint64_t recover; /* una there: all is repaired */
-    struct {
-        uint64_t delivered, sent, in_flight;
-    } reduction;
     struct tcp_counts counts;
 };
+
+/* Slots for a path with so many segments under way: the least power of two that leaves room for
+ * recovery, twice as many, and at least 1024. */
+uint32_t tcp_window(uint64_t segments);
 
 void tcp_init(struct tcp *t, const struct tcp_config *cfg);
 /* Acknowledgements; takes ownership. */

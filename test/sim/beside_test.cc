@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One flow beside one TCP (CUBIC), with a queue of about a bandwidth-delay product: what each gets.
+// Rivals on a street, and one flow beside one TCP (CUBIC), with a queue of about a bandwidth-delay
+// product: what each gets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
     o.rate_bps = p.rate_bps;
     o.rtt_ns = p.rtt_ns;
     o.queue_bytes = p.rate_bps / 8 * p.rtt_ns / kS * p.queue;
-    o.tcp_starts_ns = {order.tcp_s * kS + (double)seed * 7.3 * kMs};
+    o.rivals = {{order.tcp_s * kS + (double)seed * 7.3 * kMs}};
     o.hystart = p.hystart;
     o.seed = seed;
     Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
@@ -63,6 +64,29 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
 }
 
 } // namespace
+
+// A rival of each law, alone on the street: it has the link, whatever the law.
+TEST(Street, RivalsOfEachLaw)
+{
+    const Pools &pools = Pools::get();
+
+    for (uint32_t law = 0; law < TCP_LAWS; law++) {
+        StreetOptions o;
+
+        o.rate_bps = 300 * M;
+        o.rtt_ns = 10 * kMs;
+        o.queue_bytes = 375000;
+        o.rivals = {{0.1 * kS, static_cast<tcp_law_kind>(law)}};
+        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        s.run(0.1 * kS);
+        EXPECT_EQ(s.tcp_bytes(0), 0u);
+        s.run(2 * kS);
+        uint64_t bytes = s.tcp_bytes(0);
+        s.run(2 * kS);
+        EXPECT_GE((double)(s.tcp_bytes(0) - bytes) * 8 * 1514 / 1460 / 2, 0.9 * o.rate_bps)
+            << tcp_law_name((tcp_law_kind)law);
+    }
+}
 
 TEST_P(Beside, EachGetsAQuarter)
 {

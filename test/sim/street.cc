@@ -30,14 +30,14 @@ Street::Street(const StreetOptions &options, const StreetPools &pools)
     : opt(options), pool(pools), memory(request_bytes(options)), out(options.senders)
 {
     world_config cfg = {};
-    uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.tcp_starts_ns.size());
+    uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.rivals.size());
 
     cfg.delay_ns = static_cast<uint64_t>(opt.rtt_ns / 4);
     cfg.poll_ns = 100;
     cfg.control_ns = 1000000;
     cfg.frames_max = rte_mempool_avail_count(pool.wire);
     cfg.pool = pool.wire;
-    cfg.rx = opt.tcp_starts_ns.empty() ? nullptr : rx;
+    cfg.rx = opt.rivals.empty() ? nullptr : rx;
     cfg.app = app;
     cfg.ctx = this;
     w = world_create(&cfg);
@@ -105,6 +105,8 @@ void Street::add_host(uint32_t i)
 // From host i to the receiver.
 void Street::add_tcp(uint32_t i)
 {
+    const StreetRival &rival = opt.rivals[tcps.size()];
+    double way_bytes = opt.rate_bps / 8 * opt.rtt_ns / 1e9 + opt.queue_bytes;
     tcp_config t = {};
     tcp_receiver_config r = {};
 
@@ -116,7 +118,9 @@ void Street::add_tcp(uint32_t i)
     t.route.sport = static_cast<uint16_t>(kTcpPort + i);
     t.route.dport = t.route.sport;
     t.hz = WORLD_HZ;
-    t.start = world_now(w) + static_cast<uint64_t>(opt.tcp_starts_ns[tcps.size()]);
+    t.start = world_now(w) + static_cast<uint64_t>(rival.start_ns);
+    t.law = rival.law;
+    t.seed = opt.seed * 1000 + i;
     t.mss_bytes = static_cast<uint16_t>(opt.mtu - SEGMENT_IP_BYTES);
     t.no_hystart = !opt.hystart;
     r.route = t.route;
@@ -125,6 +129,9 @@ void Street::add_tcp(uint32_t i)
     r.hz = WORLD_HZ;
     t.pool = r.pool = pool.wire;
     tcps.push_back(std::make_unique<Tcp>());
+    t.window_segments = tcp_window(static_cast<uint64_t>(2 * way_bytes / t.mss_bytes));
+    tcps.back()->flight.resize(t.window_segments);
+    t.flight = tcps.back()->flight.data();
     tcp_init(&tcps.back()->sender, &t);
     tcp_receiver_init(&tcps.back()->receiver, &r);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that send without end to one host, whose way is one link with a queue, and TCPs (CUBIC)
+// Hosts that send without end to one host, whose way is one link with a queue, and TCPs of any law
 // that share it: what each gets of it, and how long the queue is.
 #ifndef SLUICE_TEST_SIM_STREET_HH
 #define SLUICE_TEST_SIM_STREET_HH
@@ -26,6 +26,12 @@ struct StreetPools {
     rte_mempool *head, *attach, *copy, *wire;
 };
 
+// A TCP beside the hosts: when it begins, after the street was made, and by which law it sends.
+struct StreetRival {
+    double start_ns;
+    tcp_law_kind law = TCP_CUBIC;
+};
+
 struct StreetOptions {
     double rate_bps = 100e6;
     bool host_limits = false; // the receiver, not a link on the way
@@ -34,8 +40,8 @@ struct StreetOptions {
     double loss = 0; // behind the link
     uint16_t mtu = 1500;
     uint32_t senders = 1;
-    std::vector<double> tcp_starts_ns; // a TCP each, which begins then
-    bool hystart = true;               // in their slow start
+    std::vector<StreetRival> rivals;
+    bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
@@ -62,7 +68,7 @@ class Street
     // Bytes that wait for the link, on average over so long from now.
     double queue_bytes(double ns);
     const struct path_element_counts *link();
-    // User bytes that TCP i's receiver has read.
+    // User bytes that rival i's receiver has read.
     uint64_t tcp_bytes(uint32_t i) const
     {
         return tcps[i]->receiver.data_bytes;
@@ -90,6 +96,7 @@ class Street
         bool begun;
     };
     struct Tcp {
+        std::vector<tcp_flight> flight;
         struct tcp sender;
         struct tcp_receiver receiver;
     };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "findings.hh"
+#include "flows.hh"
 
 extern "C" {
 #include "base/clock.h"
@@ -20,6 +21,7 @@ namespace
 
 constexpr uint64_t kHz = 1000000000, kMs = 1000000;
 constexpr uint16_t kMss = 1460;
+constexpr uint32_t kWindow = 4096; // segments
 
 using List = std::vector<uint32_t>;
 
@@ -35,9 +37,15 @@ frame_route route(uint16_t sport, uint16_t dport)
     return r;
 }
 
-tcp_config config()
+using Flight = std::vector<tcp_flight>;
+
+tcp_config config(Flight &flight)
 {
     tcp_config c = {};
+
+    flight.resize(kWindow);
+    c.flight = flight.data();
+    c.window_segments = kWindow;
 
     c.route = route(1, 2);
     c.hz = kHz;
@@ -49,7 +57,7 @@ tcp_config config()
 struct Sender {
     Sender() : t(std::make_unique<tcp>())
     {
-        tcp_config c = config();
+        tcp_config c = config(flight);
 
         tcp_init(t.get(), &c);
     }
@@ -84,6 +92,7 @@ struct Sender {
         segment_spans_put(m, &spans);
         tcp_rx(t.get(), &m, 1, now);
     }
+    Flight flight;
     std::unique_ptr<tcp> t;
 };
 
@@ -197,12 +206,12 @@ TEST(Tcp, OneGapIsRepairedInARoundTrip)
     more = s.sends(41 * kMs);
     ASSERT_FALSE(more.empty());
     EXPECT_EQ(more[0], 2u);
-    double ssthresh = s.t->law.ssthresh;
+    double ssthresh = s.t->law.cubic.window.ssthresh;
     EXPECT_NEAR(ssthresh, 0.7 * 14, 0.71);
     s.ack(2, {{3, 10}}, 42 * kMs);
     EXPECT_EQ(s.t->counts.retransmitted, 1u) << "once";
     s.ack((uint32_t)s.t->nxt, {}, 80 * kMs);
-    EXPECT_EQ(s.t->state, tcp::TCP_OPEN);
+    EXPECT_EQ(s.t->state, TCP_OPEN);
     EXPECT_NEAR(s.t->law.cwnd, ssthresh, 2);
     EXPECT_EQ(s.t->counts.recoveries, 1u);
     EXPECT_EQ(s.t->lost + s.t->sacked, 0u);
@@ -273,6 +282,109 @@ TEST(TcpReceiver, TellsWhatCameBeyondTheNewestFirst)
     EXPECT_EQ(r.takes({2}, 6)[0].received, 5u);
 }
 
+// Looked for among all that is in flight, as the sender does not: what is taken for lost is what
+// was overtaken, and the counters say how many there are.
+TEST(Tcp, WhatIsLostIsWhatWasOvertaken)
+{
+    uint64_t lost_again = 0;
+
+    for (tcp_law_kind law : {TCP_CUBIC, TCP_BBR}) {
+        FlowsOptions o;
+
+        o.loss = 0.1; // one in a hundred is lost twice
+        o.rate_bps = 20e6;
+        o.flows = {{law}};
+        Flows f(o);
+        f.watch(20, 0.0007, [&](double now_s) {
+            const tcp &t = f.sender(0);
+            uint32_t sacked = 0, lost = 0;
+
+            for (uint64_t s = t.una; s < t.nxt; s++) {
+                const tcp_flight &flight = t.cfg.flight[s % t.cfg.window_segments];
+                bool overtaken = std::make_pair(flight.mark.sent_ns, s) <
+                                 std::make_pair(t.newest.sent_ns, t.newest.segment);
+
+                sacked += flight.sacked;
+                lost += flight.lost;
+                lost_again += flight.lost && flight.again;
+                if (t.sacked >= 3 && t.state != TCP_OPEN && !flight.sacked) {
+                    ASSERT_TRUE(flight.lost || !overtaken) << s << " at " << now_s << " s";
+                }
+            }
+            ASSERT_EQ(sacked, t.sacked) << "at " << now_s << " s";
+            ASSERT_EQ(lost, t.lost) << "at " << now_s << " s";
+        });
+        EXPECT_GT(f.delivered(0), 0.1e6);
+    }
+    EXPECT_GT(lost_again, 0u);
+}
+
+// 100 000 segments in flight, each hundredth of which is lost. A search through all of them for
+// each acknowledgement would take minutes.
+TEST(Tcp, AWindowAsLargeAsTheCallerWants)
+{
+    const uint32_t window = tcp_window(100000);
+    const uint64_t rtt = 100 * kMs, sent_of = 100000;
+    Flight flight(window);
+    tcp_config c = {};
+    auto t = std::make_unique<tcp>();
+
+    EXPECT_GE(window, 200000u);
+    c.route = route(1, 2);
+    c.hz = kHz;
+    c.mss_bytes = 64;
+    c.pool = test_pool;
+    c.flight = flight.data();
+    c.window_segments = window;
+    tcp_init(t.get(), &c);
+    t->law.cwnd = t->law.cubic.window.cwnd = sent_of;
+    t->law.cubic.window.ssthresh = 1;
+    auto send = [&](uint64_t now) {
+        rte_mbuf *m[64];
+        uint64_t n = 0;
+
+        for (uint16_t got; (got = tcp_tx(t.get(), m, 64, now)) > 0; n += got)
+            rte_pktmbuf_free_bulk(m, got);
+        return n;
+    };
+    auto ack = [&](uint32_t received, uint32_t first, uint32_t end, uint64_t now) {
+        segment_spans spans = {};
+        frame_route r = route(2, 1);
+
+        spans.n = end > first;
+        spans.first[0] = first;
+        spans.end[0] = end;
+        segment s = {0, received, 0, (uint16_t)segment_spans_bytes(&spans)};
+        rte_mbuf *m = segment_build(test_pool, &r, &s);
+        segment_spans_put(m, &spans);
+        tcp_rx(t.get(), &m, 1, now);
+    };
+    EXPECT_EQ(send(0), sent_of);
+    // each hundredth is missing; the answers tell the newest span
+    for (uint32_t s = 0; s < sent_of; s += 2)
+        ack(0, s / 100 * 100 + 1, s + 2, rtt + s);
+    EXPECT_EQ(t->lost, sent_of / 100);
+    EXPECT_GE(send(rtt + sent_of), sent_of / 100);
+    EXPECT_EQ(t->counts.retransmitted, sent_of / 100);
+    ack((uint32_t)t->nxt, 0, 0, 2 * rtt + sent_of);
+    EXPECT_EQ(t->lost + t->sacked, 0u);
+    EXPECT_EQ(t->state, TCP_OPEN);
+    EXPECT_EQ(t->counts.timeouts, 0u);
+}
+
+TEST(Tcp, LawsHaveNames)
+{
+    for (uint32_t i = 0; i < TCP_LAWS; i++) {
+        tcp_law_kind kind = TCP_LAWS;
+
+        EXPECT_TRUE(tcp_law_find(tcp_law_name((tcp_law_kind)i), &kind));
+        EXPECT_EQ(kind, (tcp_law_kind)i);
+    }
+    tcp_law_kind kind;
+    EXPECT_FALSE(tcp_law_find("reno", &kind));
+    EXPECT_FALSE(tcp_law_find("", &kind));
+}
+
 // One alone, with a queue of a bandwidth-delay product: the link is full, all is repaired without a
 // time-out, and the same again is the same.
 TEST(Tcp, FillsALink)
@@ -283,7 +395,8 @@ TEST(Tcp, FillsALink)
         line_config cfg = {
             {"rate 10mbit limit 25000B delay 10ms", "delay 10ms"}, kHz, 1, 4000, test_pool};
         tcp_receiver_config rc = {route(2, 1), kHz, test_pool};
-        tcp_config tc = config();
+        Flight flight;
+        tcp_config tc = config(flight);
         auto sender = std::make_unique<tcp>();
         auto receiver = std::make_unique<tcp_receiver>();
         char err[300];
