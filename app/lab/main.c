@@ -5,15 +5,19 @@
  *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
  * and for each a line of JSON on standard output: of run, result.h; of size, {"used_bytes": N,
  * "reserved_bytes": N} (scene.h); of both, {"error": message} if the text is wrong. It ends when
- * its input does. Its argument is the memory that it may use, in MB (512). sluice-lab(1) starts it;
+ * its input does, or whoever started it: that one may be killed in the middle of a run. Its
+ * argument is the memory that it may use, in MB (512), or --version. sluice-lab(1) starts it;
  * people need not.
  */
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <rte_eal.h>
+#include <rte_version.h>
 
 #include "common/eal.h"
 #include "common/say.h"
@@ -146,6 +150,11 @@ int main(int argc, char **argv)
     int rc;
 
     say_as("sluice-lab-engine");
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("sluice-lab-engine %s, %s\n", SLUICE_VERSION, rte_version());
+        return EXIT_OK;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (argc > 2 || memory[strspn(memory, "0123456789")] != '\0') {
         say("%s: not a number of MB, or too much; use sluice-lab", argv[argc - 1]);
         return EXIT_USAGE;

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of sluice-lab. Manual: sluice-lab(1)."""
 import argparse
+import contextlib
 import glob
 import json
 import os
 import sys
 
-from . import LabError, conf, engine, figure, finding, live, progress, report, store, sweep
+from . import LabError, cluster, conf, engine, figure, finding, live, progress, report, store, sweep
 
 
 def experiment_paths(places):
@@ -37,6 +38,19 @@ def settings(words, option):
     return found
 
 
+@contextlib.contextmanager
+def pool_of(places, args):
+    """Where runs are run: here, or by a cluster."""
+    if args.jobs is not None and args.jobs < 1:
+        raise LabError(f"--jobs {args.jobs}: not a number of runs; write for example --jobs 2")
+    pool = (cluster.Cluster(args.dask, places.engine, args.jobs) if args.dask else
+            engine.Pool(places.engine, args.jobs or engine.jobs_default()))
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
 def head_of(e, args, given, points):
     return {"experiment": e.name, "file": os.path.abspath(e.path), "seed": args.seed, "given": given,
             "quick": bool(getattr(args, "quick", False)), "grid": getattr(args, "grid", None), "points": points,
@@ -55,11 +69,11 @@ def finish(e, head, rows, args):
     return findings
 
 
-def run_experiment(places, name, args):
+def run_experiment(places, name, args, pool):
     e = open_experiment(places, name)
     given = settings(args.set, "--set")
     chosen = sweep.points(e, given, args.seed, args.quick)
-    rows = sweep.run(e, chosen, places, args.jobs, progress.Progress(args.quiet))
+    rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
     return e, finish(e, head_of(e, args, given, len(chosen)), rows, args)
 
 
@@ -81,7 +95,9 @@ def tell(e, findings, args):
 
 
 def on_run(places, args):
-    return tell(*run_experiment(places, args.name, args), args)
+    with pool_of(places, args) as pool:
+        done = run_experiment(places, args.name, args, pool)
+    return tell(*done, args)
 
 
 def on_sweep(places, args):
@@ -95,7 +111,8 @@ def on_sweep(places, args):
             grid[key] = conf.axis(e.parameters, key, values.replace(",", " "))
     points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat)
     chosen = sweep.shard_of(points, args.shard)
-    rows = sweep.run(e, chosen, places, args.jobs, progress.Progress(args.quiet))
+    with pool_of(places, args) as pool:
+        rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
     folder = store.folder_make(args.out, e.name)
     store.write_rows(folder, head_of(e, args, given, len(points)), rows, args.shard)
     print(f"{len(rows)} of {len(points)} runs written: {os.path.join(folder, store.rows_file(args.shard))}",
@@ -138,16 +155,17 @@ def on_report(places, args):
     return write_report(places, args)
 
 
-def on_all(places, args):
+def run_all(places, args, pool):
+    """(findings, whether one was broken off) of all experiments, told as they are done."""
     everything, broken = [], False
     for name in experiment_paths(places):
         e = open_experiment(places, name)
-        why = e.live and ("--no-live" if args.no_live else live.lack(e))
+        why = e.live and ("--no-live" if args.no_live else live.lack(e) if pool.here else sweep.live_refused(e))
         if why:
             print(f"{name}: left out: {why}")
             continue
         try:
-            e, findings = run_experiment(places, name, args)
+            e, findings = run_experiment(places, name, args, pool)
         except LabError as problem:
             if not e.live:
                 raise
@@ -159,6 +177,12 @@ def on_all(places, args):
         print(f"{e.name}: {e.title}")
         finding.show(findings, sys.stdout)
         sys.stdout.flush()
+    return everything, broken
+
+
+def on_all(places, args):
+    with pool_of(places, args) as pool:
+        everything, broken = run_all(places, args, pool)
     good, judged = sum(f["holds"] is True for f in everything), finding.judged(everything)
     print(f"{good} of {len(judged)} findings hold" +
           (f", {len(everything) - len(judged)} were not judged" if len(judged) < len(everything) else ""))
@@ -181,7 +205,8 @@ def parser_make(places):
         c.add_argument("--set", action="append", metavar="KEY=VALUE", help="a parameter; may be repeated")
         c.add_argument("--seed", type=int, default=1, help="of all that is random (default 1)")
         c.add_argument("--quick", action="store_true", help="the short form that the tests run")
-        c.add_argument("--jobs", type=int, default=engine.jobs_default(), help="runs at a time (default: all cores)")
+        c.add_argument("--jobs", type=int, help="runs at a time (default: all cores, here or the cluster's)")
+        c.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler, tcp://HOST:PORT")
         c.add_argument("--quiet", action="store_true", help="no progress")
 
     def writing(c, json_too=True):

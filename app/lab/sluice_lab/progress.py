@@ -12,6 +12,7 @@ class Progress:
     def begin(self, name, total, at_once=False):
         """at_once: all runs go at the same time, so that those done tell nothing of the others."""
         self.name, self.total, self.n, self.at_once = name, total, 0, at_once
+        self.where = ""
         self.start = self.told = time.monotonic()
 
     def step(self):
@@ -25,7 +26,14 @@ class Progress:
         line = f"{self.name}: {self.n} of {self.total} runs, {spent:.0f} s"
         if not self.at_once:
             line += f", about {left:.0f} s more"
+        line += self.where
         self.out.write(f"\r\033[K{line}" if self.terminal else line + "\n")
+        self.out.flush()
+
+    def tell(self, text):
+        """A line of its own, which people shall see even where they want no progress."""
+        self.end()
+        self.out.write(f"sluice-lab: {text}\n")
         self.out.flush()
 
     def end(self):

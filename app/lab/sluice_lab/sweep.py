@@ -82,13 +82,25 @@ def kept(series, wanted):
     return {k: v for k, v in series.items() if any(k == w or k.startswith(w + ".") for w in wanted)}
 
 
-def run(experiment, chosen, places, jobs, progress):
+def name_of(point):
+    """For messages: which of the runs it is."""
+    words = [f"{k}={v}" for k, v in point.given.items() if k not in ("replica", "replicas")]
+    return f"run {point.index} of sweep {point.sweep} ({', '.join(words + [f'replica {point.replica}'])})"
+
+
+def live_refused(experiment):
+    return f"{experiment.name} is run live, with processes of this machine, and not by a cluster; leave out --dask"
+
+
+def run(experiment, chosen, places, pool, progress):
     """Rows in the order of the points."""
+    if experiment.live and not pool.here:
+        raise LabError(live_refused(experiment))
     tasks, rows = [], {}
     for p in chosen:
         values = experiment.resolve(p.given)
         tasks.append((p.index, experiment.live_keys(values), p.seed) if experiment.live else
-                     (p.index, experiment.world(values), p.seed, experiment.path))
+                     engine.Task(p.index, experiment.world(values), p.seed, experiment.path, name_of(p)))
         rows[p.index] = {"index": p.index, "sweep": p.sweep, "replica": p.replica, "seed": p.seed, "set": values}
 
     by_index = {p.index: p for p in chosen}
@@ -102,6 +114,6 @@ def run(experiment, chosen, places, jobs, progress):
     if experiment.live:
         live.run_all(experiment, places, tasks, done)
     else:
-        engine.run_all(places.engine, tasks, jobs, done)
+        pool.run_all(tasks, done, progress)
     progress.end()
     return [rows[p.index] for p in chosen]
