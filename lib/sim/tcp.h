@@ -3,8 +3,8 @@
  * A TCP sender of today, with data without end: selective acknowledgements (RFC 2018), losses found
  * by the time of sending (RACK, RFC 8985, on a path that keeps the order), a retransmission timer
  * (RFC 6298) of 200 ms at least, delivery-rate samples (delivery.h), pacing if the law wants it,
- * and a congestion law (tcp_law.h): CUBIC, BBRv3. The connection is open from the beginning; all
- * segments are whole.
+ * and a congestion law (tcp_law.h): CUBIC, BBRv3, Copa. The connection is open from the beginning;
+ * all segments are whole.
  *
  *   in flight = nxt - una - sacked - lost <= cwnd when a segment is sent
  *   nxt - una <= window_segments

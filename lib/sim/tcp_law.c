@@ -8,6 +8,7 @@
 static const struct tcp_law_ops *const laws[TCP_LAWS] = {
     [TCP_CUBIC] = &cubic_law,
     [TCP_BBR] = &bbr_law,
+    [TCP_COPA] = &copa_law,
 };
 
 void tcp_law_init(struct tcp_law *l, enum tcp_law_kind kind, const struct tcp_law_config *cfg)

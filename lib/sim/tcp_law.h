@@ -23,12 +23,13 @@
 #include <stdint.h>
 
 #include "sim/bbr.h"
+#include "sim/copa.h"
 #include "sim/cubic.h"
 #include "sim/delivery.h"
 
 enum tcp_state { TCP_OPEN, TCP_RECOVERY, TCP_TIMED_OUT };
 
-enum tcp_law_kind { TCP_CUBIC, TCP_BBR, TCP_LAWS };
+enum tcp_law_kind { TCP_CUBIC, TCP_BBR, TCP_COPA, TCP_LAWS };
 
 struct tcp_law_config {
     double cwnd_first; /* segments */
@@ -94,13 +95,14 @@ struct tcp_law {
     union {
         struct cubic_tcp cubic;
         struct bbr bbr;
+        struct copa copa;
     };
 };
 
 extern const struct tcp_law_ops cubic_law;
 
 void tcp_law_init(struct tcp_law *l, enum tcp_law_kind kind, const struct tcp_law_config *cfg);
-/* "cubic", "bbr". */
+/* "cubic", "bbr", "copa". */
 const char *tcp_law_name(enum tcp_law_kind kind);
 /* False if no law has that name. */
 bool tcp_law_find(const char *name, enum tcp_law_kind *kind);

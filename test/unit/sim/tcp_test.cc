@@ -2,6 +2,7 @@
 // The model of a TCP of today: its window, what it does with each acknowledgement, and what a link
 // carries of it.
 #include <cmath>
+#include <ctime>
 #include <memory>
 #include <vector>
 
@@ -370,6 +371,15 @@ TEST(Tcp, AWindowAsLargeAsTheCallerWants)
     EXPECT_EQ(t->lost + t->sacked, 0u);
     EXPECT_EQ(t->state, TCP_OPEN);
     EXPECT_EQ(t->counts.timeouts, 0u);
+
+    uint32_t una = (uint32_t)t->una;
+    t->law.cwnd = t->law.cubic.window.cwnd = sent_of;
+    EXPECT_GE(send(3 * rtt), sent_of - 1);
+    std::clock_t begun = std::clock();
+    for (uint32_t s = 2; s <= sent_of; s += 2)
+        ack(una, una + 1, una + s, 4 * rtt + s);
+    EXPECT_EQ(t->lost, 1u);
+    EXPECT_LT((double)(std::clock() - begun) / CLOCKS_PER_SEC, 1) << "s of this processor";
 }
 
 TEST(Tcp, LawsHaveNames)
