@@ -11,7 +11,7 @@
 namespace
 {
 
-constexpr double kMs = 1e6, kS = 1e9;
+constexpr double kS = 1e9;
 
 class Occupied : public testing::Test
 {
