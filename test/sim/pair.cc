@@ -6,6 +6,7 @@
 
 #include <rte_mbuf_dyn.h>
 
+#include "pool.hh"
 #include "text.hh"
 #include "trace.hh"
 
@@ -13,14 +14,6 @@ namespace
 {
 
 constexpr uint16_t kService = 7;
-
-rte_mempool *pool(const char *name, unsigned n, uint16_t room)
-{
-    rte_mempool *p = rte_pktmbuf_pool_create(name, n, 0, 0, room, SOCKET_ID_ANY);
-    if (p == nullptr)
-        throw std::runtime_error("no memory for mbufs");
-    return p;
-}
 
 addr address(bool ipv6, uint32_t i)
 {
@@ -33,9 +26,10 @@ addr address(bool ipv6, uint32_t i)
 
 const Pools &Pools::get()
 {
-    static Pools p = {pool("head", 4095, RTE_PKTMBUF_HEADROOM + 1024), pool("attach", 8191, 0),
-                      pool("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
-                      pool("wire", 8191, RTE_PKTMBUF_HEADROOM + 9600)};
+    static Pools p = {pool_make("head", 4095, RTE_PKTMBUF_HEADROOM + 1024),
+                      pool_make("attach", 8191, 0),
+                      pool_make("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
+                      pool_make("wire", 8191, RTE_PKTMBUF_HEADROOM + 9600)};
     return p;
 }
 

@@ -13,6 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "eal.hh"
+#include "pool.hh"
 #include "street.hh"
 #include "text.hh"
 
@@ -74,17 +75,6 @@ std::string name(const Point &p)
     return s + (p.mtu > 1500 ? "-jumbo" : "");
 }
 
-rte_mempool *pool(const char *pool_name, unsigned n, uint16_t room)
-{
-    rte_mempool *p = rte_pktmbuf_pool_create(pool_name, n, 0, 0, room, SOCKET_ID_ANY);
-
-    if (p == nullptr) {
-        std::fprintf(stderr, "streets: no memory for %u mbufs of %u bytes\n", n, room);
-        std::exit(1);
-    }
-    return p;
-}
-
 struct Measure {
     double used, queue_bytes, jain;
 };
@@ -111,10 +101,10 @@ class Run
     bool print()
     {
         unsigned frames = static_cast<unsigned>((bdp + queue_bytes) / frame * 1.3) + 16384;
-        StreetPools pools = {pool("head", 8191, RTE_PKTMBUF_HEADROOM + 1024),
-                             pool("attach", 16383, 0),
-                             pool("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
-                             pool("wire", frames, (uint16_t)(RTE_PKTMBUF_HEADROOM + frame + 80))};
+        StreetPools pools = {
+            pool_make("head", 8191, RTE_PKTMBUF_HEADROOM + 1024), pool_make("attach", 16383, 0),
+            pool_make("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
+            pool_make("wire", frames, (uint16_t)(RTE_PKTMBUF_HEADROOM + frame + 80))};
         Measure one, two;
 
         if (large) {

@@ -4,8 +4,11 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 
 #include <rte_malloc.h>
+
+#include "pool.hh"
 
 extern "C" {
 #include "base/clock.h"
@@ -18,18 +21,6 @@ constexpr uint64_t kMs = 1000000, kSecond = 1000000000;
 constexpr uint64_t kStep = 20 * kMs;
 constexpr uint64_t kLongest = 900 * kSecond; // of a world
 constexpr uint32_t kFrames = 8000;           // in flight
-
-rte_mempool *pool(const char *name, uint32_t i, unsigned n, uint16_t room)
-{
-    char full[32];
-
-    std::snprintf(full, sizeof full, "%s%u", name, i);
-    rte_mempool *p = rte_pktmbuf_pool_create(full, n, 0, 0, room, SOCKET_ID_ANY);
-
-    if (p == nullptr)
-        throw std::runtime_error("no memory for mbufs");
-    return p;
-}
 
 size_t heap_in_use()
 {
@@ -47,12 +38,14 @@ const SwarmPools &SwarmPools::get()
         SwarmPools q = {};
 
         for (uint32_t i = 0; i < kSwarmHosts; i++) {
-            q.head[i] = pool("swarm_head", i, 511, RTE_PKTMBUF_HEADROOM + 1024);
-            q.attach[i] = pool("swarm_attach", i, 511, 0);
-            q.copy[i] = pool("swarm_copy", i, 127, RTE_PKTMBUF_HEADROOM + 9600);
+            q.head[i] =
+                pool_make("swarm_head" + std::to_string(i), 511, RTE_PKTMBUF_HEADROOM + 1024);
+            q.attach[i] = pool_make("swarm_attach" + std::to_string(i), 511, 0);
+            q.copy[i] =
+                pool_make("swarm_copy" + std::to_string(i), 127, RTE_PKTMBUF_HEADROOM + 9600);
         }
-        q.small = pool("swarm_small", 0, 16383, RTE_PKTMBUF_HEADROOM + 1600);
-        q.large = pool("swarm_large", 0, 8191, RTE_PKTMBUF_HEADROOM + 9600);
+        q.small = pool_make("swarm_small", 16383, RTE_PKTMBUF_HEADROOM + 1600);
+        q.large = pool_make("swarm_large", 8191, RTE_PKTMBUF_HEADROOM + 9600);
         return q;
     }();
     return p;

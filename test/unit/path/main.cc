@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "eal.hh"
+#include "pool.hh"
 #include "support.h"
 
 int main(int argc, char **argv)
@@ -13,11 +14,7 @@ int main(int argc, char **argv)
     testing::InitGoogleTest(&argc, argv);
     if (!eal_start(argv[0], "512"))
         return 1;
-    test_pool = rte_pktmbuf_pool_create("test", 32767, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, 0);
-    if (test_pool == nullptr) {
-        std::fprintf(stderr, "no memory for packets\n");
-        return 1;
-    }
+    test_pool = pool_make("test", 32767, RTE_MBUF_DEFAULT_BUF_SIZE);
     size_t heap = heap_objects();
     int rc = RUN_ALL_TESTS();
 

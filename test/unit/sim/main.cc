@@ -7,6 +7,7 @@
 
 #include "eal.hh"
 #include "findings.hh"
+#include "pool.hh"
 
 rte_mempool *test_pool, *test_heads, *test_attach;
 
@@ -15,13 +16,9 @@ int main(int argc, char **argv)
     testing::InitGoogleTest(&argc, argv);
     if (!eal_start(argv[0], "512"))
         return 1;
-    test_pool = rte_pktmbuf_pool_create("test", 8191, 0, 0, 10240 + RTE_PKTMBUF_HEADROOM, 0);
-    test_heads = rte_pktmbuf_pool_create("heads", 8191, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, 0);
-    test_attach = rte_pktmbuf_pool_create("attach", 8191, 0, 0, 0, 0);
-    if (test_pool == nullptr || test_heads == nullptr || test_attach == nullptr) {
-        std::fprintf(stderr, "no memory for packets\n");
-        return 1;
-    }
+    test_pool = pool_make("test", 8191, 10240 + RTE_PKTMBUF_HEADROOM);
+    test_heads = pool_make("heads", 8191, RTE_PKTMBUF_HEADROOM + 2048);
+    test_attach = pool_make("attach", 8191, 0);
     int rc = RUN_ALL_TESTS();
 
     Findings::get().print();
