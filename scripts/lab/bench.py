@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 
-from . import bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp
+from . import bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif, bench_micro, bench_pace, bench_paced, bench_paths, bench_roads, bench_share, bench_shares, bench_tcp
 from . import paired
 from .process import Lab, LabError
 from .results import Results
@@ -23,6 +23,7 @@ BENCHES = {
     "share": (bench_share, 0, "sharing the capacity among a million connections, against plain passes"),
     "shares": (bench_shares, 1800, "four senders into one daemon, one of which pauses: who gets what"),
     "paths": (bench_paths, 0, "60 paths that nobody described, one flow and two, in virtual time"),
+    "roads": (bench_roads, 0, "roads drawn at random, each with bars that follow from it, in virtual time"),
     "beside": (bench_beside, 1800, "a link of which nothing is known: alone, and beside one TCP cubic"),
     "path": (bench_micro.Micro("path"), 1200, "lib/path alone: ns a burst of 32 packets"),
     "credit": (bench_micro.Micro("credit"), 0, "the credit rule: ns per decision"),

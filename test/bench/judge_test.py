@@ -16,8 +16,8 @@ import unittest
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 from lab import (bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif,  # noqa: E402
-                 bench_pace, bench_paced, bench_paths, bench_share, bench_shares, bench_tcp, paired,
-                 whys)
+                 bench_pace, bench_paced, bench_paths, bench_roads, bench_share, bench_shares, bench_tcp,
+                 paired, whys)
 from lab.process import Lab, LabError  # noqa: E402
 from lab.results import Results  # noqa: E402
 
@@ -94,6 +94,41 @@ class Paths(unittest.TestCase):
         for only in ("nonsense", "["):
             with self.assertRaises(LabError):
                 self.judged("", self.NAMES, only)
+
+
+class Roads(unittest.TestCase):
+    LISTED = "seed 1\n   0 plain: seed=5 rate_bps=1000000\n   1 loss jitter: seed=6 rate_bps=2000000 loss=0.1\n"
+    HOLDS_0 = "   0 holds  plain                            used  99.9 %  queue  0.024 BDP\n"
+    HOLDS_1 = "   1 holds  loss jitter                      used  99.9 %  queue  0.024 BDP  Jain 0.990\n"
+    MISSES_1 = ("   1 NO     loss jitter                      used  29.1 %  queue  0.420 BDP\n"
+                "          used@first 0.2905 (bar 0.8011)  rise@step inf (bar 10)\n"
+                "          --replay \"seed=6 rate_bps=2000000 loss=0.1\"\n")
+    BROKEN_1 = "   1 broken loss jitter                      used   0.0 %  queue  0.000 BDP\n          ended with signal 9\n"
+
+    def judged(self, text, listed=LISTED):
+        r = Results("roads")
+        bench_roads.demand(r, listed, "")
+        bench_roads.rows(r, text)
+        return r
+
+    def test_holds_and_misses(self):
+        self.assertEqual(self.judged(self.HOLDS_0 + self.HOLDS_1).status(), HOLDS)
+        missed = self.judged(self.HOLDS_0 + self.MISSES_1)
+        self.assertEqual(missed.status(), MISSED)
+        self.assertEqual(missed.rows[1]["value"], 2)
+
+    def test_a_road_that_does_not_end_is_an_error(self):
+        self.assertEqual(self.judged(self.HOLDS_0).status(), ERROR)
+        self.assertEqual(self.judged(self.HOLDS_0 + self.BROKEN_1).status(), ERROR)
+
+    def test_no_road_at_all_is_an_error(self):
+        with self.assertRaises(LabError):
+            self.judged("", "seed 1\n")
+
+    def test_a_failing_road_is_replayed_by_its_line(self):
+        road = bench_roads.roads_of(self.HOLDS_0 + self.MISSES_1)[1]
+        self.assertEqual(road["replay"], "seed=6 rate_bps=2000000 loss=0.1")
+        self.assertEqual(road["missed"], [("used@first", "0.2905", "0.8011"), ("rise@step", "inf", "10")])
 
 
 class Files(unittest.TestCase):
