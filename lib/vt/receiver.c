@@ -432,18 +432,18 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
 
     /* what stands there is rare enough to come again */
     arrived_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
+    /* What becomes empty is removed before any gap moves: the set is searched in its order. */
+    for (uint32_t i = r->gaps.count; i-- > 0;) {
+        struct span gap = *span_at(&r->gaps, i);
+
+        if (pos_split(gap.first, number, parts, units) == pos_split(gap.end, number, parts, units))
+            span_remove(&r->gaps, gap.first, gap.end);
+    }
     for (uint32_t i = 0; i < r->gaps.count; i++) {
         struct span *gap = span_at(&r->gaps, i);
-        uint64_t first = pos_split(gap->first, number, parts, units);
-        uint64_t end = pos_split(gap->end, number, parts, units);
 
-        if (first != end) {
-            gap->first = first;
-            gap->end = end;
-        } else {
-            span_remove(&r->gaps, gap->first, gap->end);
-            i--;
-        }
+        gap->first = pos_split(gap->first, number, parts, units);
+        gap->end = pos_split(gap->end, number, parts, units);
     }
     for (unsigned int i = 0; i < RTE_DIM(all); i++)
         *all[i] = pos_split(*all[i], number, parts, units);

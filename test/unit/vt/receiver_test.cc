@@ -197,6 +197,25 @@ TEST_F(Receiver, ToleranceGrowsToTheDistanceSeen)
 }
 
 /* RFC 8985, section 6.2: what was learnt of reordering is kept for 16 recoveries. */
+// What the sender, which counts in the smaller units already, says that it has sent may lie behind
+// the last of the larger ones: none of it is a gap any more, once all are counted in smaller ones.
+TEST_F(Receiver, GapsBehindTheLastUnitGoWhenUnitsShrink)
+{
+    post();
+    EXPECT_EQ(unit(0, 0, 1000, 200), VT_PLACE);
+    for (uint32_t sent : {7u, 8u, 9u}) {
+        vt_receiver_heard(&r, pos(0, sent));
+        now += 10;
+        naks(now, true);
+    }
+    EXPECT_EQ(r.gaps.count, 3u) << "each asked for at another time";
+    EXPECT_EQ(unit(0, 9, 1000, 100), VT_PLACE);
+    EXPECT_EQ(r.gaps.count, 1u);
+    for (uint32_t u = 2; u < 9; u++)
+        EXPECT_EQ(unit(0, u, 1000, 100), VT_PLACE);
+    EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}}));
+}
+
 TEST_F(Receiver, ToleranceShrinksOnceRepeatsFillGaps)
 {
     uint32_t next = 0;
