@@ -288,9 +288,10 @@ class Session:
                 answer = future.result(timeout=FETCH_S)
             except Exception:  # whatever Dask makes of a worker that died before it was asked
                 answer = None
+        elif status == "error":
+            problem = future.exception(timeout=FETCH_S)  # before land(), which lets go of it
         run, worker = self.land(future.key)
         if status == "error":
-            problem = future.exception(timeout=FETCH_S)
             if not isinstance(problem, self.dead):
                 raise LabError(f"worker {worker.address}: {run.task.name}: {type(problem).__name__}: {reason(problem)}")
             # Workers that come back under the same address are run again by the scheduler, unseen by us.
