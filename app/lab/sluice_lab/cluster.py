@@ -11,6 +11,7 @@ Invariant: a run is in exactly one of: todo, suspects, flying (and its worker's 
 """
 import asyncio
 import collections
+import importlib.metadata
 import importlib.util
 import logging
 import queue
@@ -26,6 +27,7 @@ CONNECT_S = 5
 LOOK_S = 1  # between looks at which workers there are
 FETCH_S = 60  # for an answer that its worker says it has
 LOSSES_MAX = 3
+RELEASES_BEFORE = 2024  # 2024.12, of Debian 13, does not run what we send by value; 2022.12, of Debian 12, does
 GONE = (OSError, RuntimeError, asyncio.TimeoutError)  # what Dask makes of a scheduler that does not answer
 
 
@@ -34,6 +36,10 @@ def check_package():
     for name in ("distributed", "cloudpickle"):
         if importlib.util.find_spec(name) is None:
             raise LabError(f"--dask needs Dask's package for Python, {name}, which is not here; install python3-distributed")
+    release = importlib.metadata.version("distributed")
+    if int(release.split(".")[0]) >= RELEASES_BEFORE:
+        raise LabError(f"--dask does not work with Dask {release} yet; "
+                       f"it needs a release before {RELEASES_BEFORE}, such as Debian 12's")
 
 
 def modules():
