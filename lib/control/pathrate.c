@@ -100,8 +100,9 @@ static double root(double x)
 static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
-    double all = bytes * (double)(t->packets + t->lost) / (double)t->packets;
-    double sent = (double)(t->packets + t->lost), away = min_of((double)t->away_ns, span);
+    double sent = (double)(t->packets + t->lost + t->late);
+    double all = bytes * sent / (double)t->packets;
+    double away = min_of((double)t->away_ns, span);
     double ours = sent * away / (double)t->sent_ns; /* our ring may have refused so many */
     struct finding f = {.lost = ours < (double)t->lost ? t->lost - (uint64_t)ours : 0};
 

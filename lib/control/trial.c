@@ -6,6 +6,11 @@ void trial_reset(struct trial *t)
     t->open = false;
 }
 
+void trial_older(struct trial *t)
+{
+    t->older += t->open;
+}
+
 /* The trial begins with the last packet of a poll. */
 static void trial_begin(struct trial *t, const struct trial_packet *p)
 {
@@ -23,12 +28,15 @@ static bool trial_complete(const struct trial *t, uint64_t min_ns)
 static void trial_result(const struct trial *t, struct trial_result *out)
 {
     uint64_t numbers = t->last.number - t->first.number;
+    uint64_t missing = numbers > t->packets ? numbers - t->packets : 0;
+    uint64_t late = t->older < missing ? t->older : missing;
 
     *out = (struct trial_result){
         .packets = t->packets,
         .bytes = t->bytes,
         .marked = t->marked,
-        .lost = numbers > t->packets ? numbers - t->packets : 0,
+        .lost = missing - late,
+        .late = late,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
         .early_ns = t->early_ns,

@@ -13,6 +13,11 @@
  * burst late, and nothing else. All packets of such a burst have one time of sending. The least
  * increment of a trial's second half decides, so that half never consists of one such burst.
  * away_ns is kept apart, and pathrate.h uses it.
+ *
+ * A path that reorders packets leaves some of a trial's numbers on their way when the trial ends.
+ * As many of those sent before were on their way when it began, and come meanwhile. So these are
+ * not lost (RFC 3550, appendix A.3: lost = numbers expected - packets received, whichever these
+ * are).
  */
 #ifndef SLUICE_CONTROL_TRIAL_H
 #define SLUICE_CONTROL_TRIAL_H
@@ -33,7 +38,8 @@ struct trial_packet {
 
 struct trial_result {
     uint64_t packets, bytes;      /* that came after the first */
-    uint64_t lost;                /* between the first and the last */
+    uint64_t lost;                /* between the first and the last, but for: */
+    uint64_t late;                /* as many came meanwhile that were sent before */
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
@@ -44,6 +50,7 @@ struct trial_result {
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
+    uint64_t older;                  /* sent before, and came after the first */
     uint64_t early_ns, late_ns, most_ns, sum_ns, away_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
@@ -53,6 +60,9 @@ struct trial {
 
 /* Another grant is in force: what was seen so far does not count. */
 void trial_reset(struct trial *t);
+
+/* A packet of an earlier grant came. */
+void trial_older(struct trial *t);
 
 /* The next packet. True if a trial that took at least min_ns is complete; *out is its result, and
  * the next trial begins. */

@@ -203,7 +203,11 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool m
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return;
-    if (seq32_before(d->cntl_seen, c->trial_mark) || !trial_add(&c->trial, &p, trial_ns(c), &out))
+    if (seq32_before(d->cntl_seen, c->trial_mark)) {
+        trial_older(&c->trial);
+        return;
+    }
+    if (!trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
     if (!trial_judged(h, c, &out) || !way_join(c))
         return;

@@ -2,7 +2,9 @@
 // Trials of a path: what is counted between two boundaries of polls, and when that is enough.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "../base/seed.h"
@@ -355,4 +357,65 @@ TEST(Trial, AbsencesAddUp)
     for (uint64_t i = 1; i <= polls; i++)
         sum += i * 100;
     EXPECT_EQ(w.results[0].away_ns, sum);
+}
+
+namespace
+{
+
+struct Reordering {
+    double lossy, lost; // share of the trials in which more than an eighth got lost; of the packets
+};
+
+// A packet each 100 us, each for itself 10 to 30 ms under way, and trials of 15 ms that begin with
+// what was sent 5 ms after the one before ended.
+Reordering reorder(double loss, uint64_t seed)
+{
+    constexpr uint64_t kNumbers = 200000, kMs = 1000 * kUs;
+    std::vector<std::pair<uint64_t, uint64_t>> arrivals; // when, and which
+    uint64_t mark = 0, trials = 0, lossy = 0, lost = 0, numbers = 0;
+    rng g;
+    Watch w;
+
+    rng_init(&g, seed);
+    for (uint64_t n = 0; n < kNumbers; n++)
+        if (rng_below(&g, 1000) >= loss * 1000)
+            arrivals.emplace_back(n * 100 * kUs + 10 * kMs + rng_below(&g, 20 * kMs), n);
+    std::sort(arrivals.begin(), arrivals.end());
+    w.min_ns = 15 * kMs;
+    for (auto [when, n] : arrivals) {
+        if (n < mark) {
+            trial_older(&w.t);
+            continue;
+        }
+        if (!w.add(n, n * 100 * kUs, when))
+            continue;
+        const trial_result &r = w.results.back();
+        uint64_t all = r.packets + r.lost + r.late;
+
+        trials++;
+        lossy += r.lost > 2 + all / 8;
+        lost += r.lost;
+        numbers += all;
+        trial_reset(&w.t);
+        mark = (when + 5 * kMs) / (100 * kUs) + 1;
+    }
+    EXPECT_GT(trials, 200u);
+    return {(double)lossy / (double)trials, (double)lost / (double)numbers};
+}
+
+} // namespace
+
+// What is still on its way when a trial ends is as much as came of what was sent before it.
+TEST(Trial, WhatIsReorderedIsNotLost)
+{
+    uint64_t seed = test_seed();
+
+    for (uint64_t i = 0; i < 5; i++) {
+        EXPECT_LT(reorder(0, seed + i).lossy, 0.02) << "seed " << seed + i;
+        // A trial begins with a packet that came early, so that more than usual are late meanwhile.
+        double lost = reorder(0.2, seed + i).lost;
+
+        EXPECT_GT(lost, 1.0 / 8) << "seed " << seed + i;
+        EXPECT_LT(lost, 0.21) << "seed " << seed + i;
+    }
 }
