@@ -21,7 +21,7 @@ class Occupied : public testing::Test
         EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
     }
 
-    static StreetPools pools()
+    static BulkPools pools()
     {
         const Pools &p = Pools::get();
 

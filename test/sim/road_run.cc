@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include "again.hh"
+#include "pool.hh"
 #include "text.hh"
 
 extern "C" {
@@ -21,8 +23,7 @@ extern "C" {
 namespace
 {
 
-constexpr uint16_t kService = 9, kNobodysPort = 7;
-constexpr uint32_t kDepth = 32; // requests under way
+constexpr uint16_t kNobodysPort = 7;
 constexpr double kTraceBytes = 1500;
 constexpr double kS = 1e9;
 
@@ -33,30 +34,21 @@ size_t request_bytes(const Road &r)
     double away_ns = r.read_ns + r.stall_rx_ns + r.stall_tx_ns;
     double all = 4 * (r.way_bytes() + r.queue_bytes + r.most_bps() / 8 * away_ns / kS);
 
-    return static_cast<size_t>(std::clamp(all / kDepth, 65536.0, 256e6));
-}
-
-rte_mempool *pool_make(const char *name, double n, uint16_t room)
-{
-    rte_mempool *p =
-        rte_pktmbuf_pool_create(name, static_cast<unsigned>(n), 0, 0, room, SOCKET_ID_ANY);
-
-    if (p == nullptr)
-        throw std::runtime_error(text("no memory for %.0f mbufs of %u bytes", n, room));
-    return p;
+    return static_cast<size_t>(std::clamp(all / kBulkDepth, 65536.0, 256e6));
 }
 
 } // namespace
 
-RoadPools road_pools(const Road &road)
+BulkPools road_pools(const Road &road)
 {
     double held = road.way_bytes() + road.queue_bytes +
                   road.most_bps() / 8 * (4 * road.stall_rx_ns + road.poll_rx_ns) / kS;
     double frames = held / road.frame_bytes() * 1.5 + 512 * road.flows + 16384;
 
-    return {pool_make("head", 8191 + 256 * road.flows, RTE_PKTMBUF_HEADROOM + 1024),
+    return {pool_make("head", 8191 + 256 * static_cast<unsigned>(road.flows),
+                      RTE_PKTMBUF_HEADROOM + 1024),
             pool_make("attach", 16383, 0), pool_make("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
-            pool_make("wire", frames,
+            pool_make("wire", static_cast<unsigned>(frames),
                       static_cast<uint16_t>(RTE_PKTMBUF_HEADROOM + road.frame_bytes() + 80))};
 }
 
@@ -68,7 +60,7 @@ const RoadSample &RoadRecord::at(double ns) const
     return after == samples.begin() ? *after : *std::prev(after);
 }
 
-RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const RoadPools &pools, bool sluice)
+RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &pools, bool sluice)
     : r(road), plan(road_plan), pool(pools), sends(sluice),
       flows(static_cast<uint32_t>(road.flows)), conns(flows), memory(request_bytes(road))
 {
@@ -96,15 +88,28 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const RoadPools &p
     if (r.tcp != ROAD_NO_TCP) {
         tcp_host = 1 + flows;
         add_host(tcp_host, "", "", 64);
-        // half of a settling later than Sluice, or before it, as the seed says
-        bool first = std::fmod(r.seed, 2) != 0;
-        rival = std::make_unique<RoadTcpPair>(w, pool.wire, r, tcp_host, 0,
-                                              time(first ? 0 : plan.phases[0].look_from_ns / 3));
+        rival = std::make_unique<TcpPair>(w, pool.wire, rival_options());
     }
     clock_host = 1 + flows + (r.tcp != ROAD_NO_TCP);
     add_host(clock_host, "", "", 64);
-    if (host_listen(world_host(w, 0), kService) != 0)
+    if (host_listen(world_host(w, 0), kBulkService) != 0)
         throw std::runtime_error("listen");
+}
+
+// Half of a settling later than Sluice, or before it, as the seed says.
+TcpPairOptions RoadRun::rival_options() const
+{
+    static const tcp_law_kind laws[] = {TCP_LAWS, TCP_CUBIC, TCP_BBR, TCP_COPA};
+    bool first = std::fmod(r.seed, 2) != 0;
+    TcpPairOptions o = {};
+
+    o.from = tcp_host;
+    o.start = time(first ? 0 : plan.phases[0].look_from_ns / 3);
+    o.law = laws[static_cast<int>(r.tcp)];
+    o.seed = static_cast<uint64_t>(r.seed);
+    o.mtu = r.mtu;
+    o.way_bytes = r.way_bytes() + r.queue_bytes;
+    return o;
 }
 
 RoadRun::~RoadRun()
@@ -112,12 +117,7 @@ RoadRun::~RoadRun()
     over = true;
     if (rival)
         rival->stop();
-    world_calm(w);
-    for (uint32_t i = 0; i <= flows; i++)
-        for (uint32_t c = 0; c < host_conn_limit(world_host(w, i)); c++)
-            host_close(world_host(w, i), c, WIRE_END_ABORT, world_now(w));
-    world_run(w, world_now(w) + 40 * CLOCK_NS_PER_S);
-    world_destroy(w);
+    bulk_end(w, flows);
 }
 
 std::string RoadRun::link_text(double bps) const
@@ -205,34 +205,15 @@ void RoadRun::add_sender(uint32_t i, double gaps)
 // Of the world, with the next number.
 void RoadRun::add_host(uint32_t i, const char *up, const char *down, double gaps)
 {
-    host_config h = {};
+    host_config h = bulk_host(i, static_cast<uint64_t>(r.seed), pool);
     world_port port = {};
     char err[200];
     bool receives = i == 0, sender = i > 0 && i <= flows;
 
-    std::snprintf(h.name, sizeof h.name, "host%u", i);
-    h.mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(i)}};
-    addr_parse(text("10.0.0.%u", i + 1).c_str(), &h.address[0]);
-    h.prefix_len[0] = 24;
-    h.vlan = FRAME_VLAN_NONE;
     h.mtu = static_cast<uint16_t>(r.mtu);
-    h.udp_port = WIRE_UDP_PORT;
-    h.workers = 1;
-    h.seed = static_cast<uint64_t>(r.seed) * 1000 + i;
     h.conns = receives ? flows : 1;
-    h.depth = 2 * kDepth;
     h.gaps = static_cast<uint32_t>(gaps);
-    h.early = 4;
     h.capacity_Bps = receives ? static_cast<uint64_t>(r.host_bps / 8) : 0;
-    h.silence_ms = 10000;
-    h.repeat_us = 2000;
-    h.first_rate_Bps = 12500000;
-    h.first_burst_bytes = 20000;
-    h.head_pool = pool.head;
-    h.attach_pool = pool.attach;
-    h.copy_pool = pool.copy;
-    h.tx_attach = true;
-    h.tx_sum = h.rx_sum = HOST_SUM_NONE;
     port.seed = static_cast<uint64_t>(r.seed) * 1000 + i;
     port.caught = true;
     port.up = up;
@@ -274,16 +255,7 @@ void RoadRun::app(void *ctx, uint32_t i, host *h, uint64_t now)
 
 void RoadRun::start(uint32_t i)
 {
-    host *receiver = world_host(w, 0);
-    struct host_connect op = {};
-
-    addr_parse("10.0.0.1", &op.peer);
-    op.service = kService;
-    op.owner = op.user = i;
-    conns[i].own = static_cast<uint32_t>(host_connect(world_host(w, i + 1), &op, world_now(w)));
-    conns[i].peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
-    for (uint32_t k = 0; k < kDepth; k++)
-        host_recv(receiver, conns[i].peer, memory.data(), memory.size(), i, world_now(w));
+    static_cast<BulkConn &>(conns[i]) = bulk_open(w, i, memory);
     conns[i].begun = true;
     conns[i].write_at = world_now(w);
     world_wake(w, i + 1, world_now(w));
@@ -302,7 +274,7 @@ void RoadRun::send(uint32_t i, host *h, uint64_t now)
             c.out -= done[k].op == HOST_SEND && done[k].status == 0;
     if (!c.begun || over)
         return;
-    for (; c.out < kDepth && (!in_bursts || now >= c.write_at); c.out++) {
+    for (; c.out < kBulkDepth && (!in_bursts || now >= c.write_at); c.out++) {
         struct host_send op = {};
 
         op.pieces[0] = {memory.data(), in_bursts ? write_bytes : memory.size()};
@@ -321,19 +293,13 @@ void RoadRun::send(uint32_t i, host *h, uint64_t now)
 // Buffers are posted again at once, or each read_ns.
 void RoadRun::receive(host *h, uint64_t now)
 {
-    host_completion done[64];
-    uint32_t n;
-
     if (r.read_ns > 0 && !over) {
         if (now < read_at)
             return;
         read_at = now + static_cast<uint64_t>(r.read_ns);
         world_wake(w, 0, read_at);
     }
-    while ((n = host_completions(h, done, 64)) > 0)
-        for (uint32_t k = 0; k < n; k++)
-            if (done[k].op == HOST_RECV && done[k].status == 0 && !over)
-                host_recv(h, done[k].conn, memory.data(), memory.size(), done[k].user, now);
+    receive_again(h, memory, now);
 }
 
 // Others' frames, evenly spaced while they are on.
@@ -396,7 +362,9 @@ void RoadRun::sample()
             std::max(0.0, static_cast<double>(info.counts->queued_bytes) - r.frame_bytes());
     }
     s.stalled_ns = static_cast<double>(world_counts(w)->stalled_ns);
-    s.tcp_bytes = rival ? rival->wire_bytes() : 0;
+    if (rival)
+        s.tcp_bytes =
+            static_cast<double>(rival->data_bytes()) * r.frame_bytes() / (r.mtu - SEGMENT_IP_BYTES);
     for (const Conn &c : conns) {
         struct host_conn_info f = {};
 

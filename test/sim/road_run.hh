@@ -12,16 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "bulk.hh"
 #include "road.hh"
 #include "road_plan.hh"
-#include "road_tcp.hh"
-
-struct RoadPools {
-    rte_mempool *head, *attach, *copy, *wire;
-};
+#include "tcp_pair.hh"
 
 // Throws std::runtime_error if there is no memory.
-RoadPools road_pools(const Road &road);
+BulkPools road_pools(const Road &road);
 
 // Sums are since the beginning.
 struct RoadFlowSample {
@@ -51,15 +48,15 @@ class RoadRun
 {
   public:
     // With sluice false only the TCP and the others send.
-    RoadRun(const Road &road, const RoadPlan &plan, const RoadPools &pools, bool sluice = true);
+    RoadRun(const Road &road, const RoadPlan &plan, const BulkPools &pools, bool sluice = true);
     ~RoadRun();
     RoadRun(const RoadRun &) = delete;
 
     const RoadRecord &run();
 
   private:
-    struct Conn {
-        uint32_t own, peer, out;
+    struct Conn : BulkConn {
+        uint32_t out;
         bool begun;
         uint64_t write_at;
         double offered;
@@ -67,6 +64,7 @@ class RoadRun
 
     void add_host(uint32_t i, const char *up, const char *down, double gaps);
     void add_receiver(double gaps);
+    TcpPairOptions rival_options() const;
     void add_sender(uint32_t i, double gaps);
     std::string link_text(double bps) const;
     std::string trace_file();
@@ -85,13 +83,13 @@ class RoadRun
 
     Road r;
     const RoadPlan &plan;
-    RoadPools pool;
+    BulkPools pool;
     bool sends;
     uint32_t flows, tcp_host = 0, clock_host = 0;
     world *w;
     uint64_t began;
     std::vector<Conn> conns;
-    std::unique_ptr<RoadTcpPair> rival;
+    std::unique_ptr<TcpPair> rival;
     std::vector<uint8_t> memory;
     size_t write_bytes = 0;
     uint64_t read_at = 0;

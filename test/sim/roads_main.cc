@@ -158,7 +158,7 @@ void write_trace(const std::string &path, const RoadPlan &plan, const RoadRecord
 void drive(const Job &job, const Options &o)
 {
     RoadPlan plan = road_plan(job.road, o.packets);
-    RoadPools pools = road_pools(job.road);
+    BulkPools pools = road_pools(job.road);
     double alone = 0;
 
     if (job.road.tcp != ROAD_NO_TCP) {

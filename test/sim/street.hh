@@ -15,16 +15,12 @@ extern "C" {
 #include "host/host.h"
 #include "wire/frame.h"
 #include "path/path.h"
-#include "sim/tcp.h"
-#include "sim/tcp_receiver.h"
+#include "sim/tcp_law.h"
 #include "sim/world.h"
 }
 
-struct rte_mempool;
-
-struct StreetPools {
-    rte_mempool *head, *attach, *copy, *wire;
-};
+#include "bulk.hh"
+#include "tcp_pair.hh"
 
 // A TCP beside the hosts: when it begins, after the street was made, and by which law it sends.
 struct StreetRival {
@@ -56,7 +52,7 @@ class Street
         uint64_t bytes, units, frame_bytes;
     };
 
-    Street(const StreetOptions &options, const StreetPools &pools);
+    Street(const StreetOptions &options, const BulkPools &pools);
     ~Street();
     Street(const Street &) = delete;
 
@@ -71,11 +67,11 @@ class Street
     // User bytes that rival i's receiver has read.
     uint64_t tcp_bytes(uint32_t i) const
     {
-        return tcps[i]->receiver.data_bytes;
+        return tcps[i]->data_bytes();
     }
     const tcp_counts &tcp_sent(uint32_t i) const
     {
-        return tcps[i]->sender.counts;
+        return tcps[i]->sent();
     }
     // Time that stalls have taken so far, of all hosts together.
     double stalled_ns() const
@@ -91,28 +87,21 @@ class Street
     world *w;
 
   private:
-    struct Conn {
-        uint32_t own, peer;
+    struct Conn : BulkConn {
         bool begun;
-    };
-    struct Tcp {
-        std::vector<tcp_flight> flight;
-        struct tcp sender;
-        struct tcp_receiver receiver;
     };
 
     void add_host(uint32_t i);
     void add_tcp(uint32_t i);
     static void rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now);
-    void turn(const node &at, uint32_t i, uint64_t now);
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     void send(uint32_t i, host *h, uint64_t now);
     void consume(host *h, uint64_t now);
 
     StreetOptions opt;
-    StreetPools pool;
+    BulkPools pool;
     std::vector<Conn> conns;
-    std::vector<std::unique_ptr<Tcp>> tcps; // on hosts of their own, behind the senders
+    std::vector<std::unique_ptr<TcpPair>> tcps; // on hosts of their own, behind the senders
     bool over = false;
     std::vector<uint8_t> memory;
     std::vector<uint32_t> out;

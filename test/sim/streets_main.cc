@@ -101,7 +101,7 @@ class Run
     bool print()
     {
         unsigned frames = static_cast<unsigned>((bdp + queue_bytes) / frame * 1.3) + 16384;
-        StreetPools pools = {
+        BulkPools pools = {
             pool_make("head", 8191, RTE_PKTMBUF_HEADROOM + 1024), pool_make("attach", 16383, 0),
             pool_make("copy", 1023, RTE_PKTMBUF_HEADROOM + 9600),
             pool_make("wire", frames, (uint16_t)(RTE_PKTMBUF_HEADROOM + frame + 80))};

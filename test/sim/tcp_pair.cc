@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "road_tcp.hh"
+#include "tcp_pair.hh"
 
 #include <stdexcept>
 #include <utility>
@@ -9,31 +9,30 @@
 namespace
 {
 
-constexpr uint16_t kTcpPort = 40000;
+constexpr uint16_t kTcpPort = 40000; // and the number of the sender's host
 
 } // namespace
 
-RoadTcpPair::RoadTcpPair(world *in, rte_mempool *frames, const Road &road, uint32_t from,
-                         uint32_t to, uint64_t start)
-    : w(in), pool(frames), sender_at(from), receiver_at(to), mss(road.mtu - SEGMENT_IP_BYTES),
-      frame_bytes(road.frame_bytes()), ends(std::make_unique<Ends>())
+TcpPair::TcpPair(world *in, rte_mempool *frames, const TcpPairOptions &o)
+    : w(in), pool(frames), sender_at(o.from), receiver_at(o.to),
+      port(static_cast<uint16_t>(kTcpPort + o.from)), ends(std::make_unique<Ends>())
 {
     tcp_config t = {};
     tcp_receiver_config r = {};
 
-    t.route.src_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(from)}};
-    t.route.dst_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(to)}};
-    addr_parse(text("10.0.0.%u", from + 1).c_str(), &t.route.src);
-    addr_parse(text("10.0.0.%u", to + 1).c_str(), &t.route.dst);
+    t.route.src_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(o.from)}};
+    t.route.dst_mac = {{2, 0, 0, 0, 0, static_cast<uint8_t>(o.to)}};
+    addr_parse(text("10.0.0.%u", o.from + 1).c_str(), &t.route.src);
+    addr_parse(text("10.0.0.%u", o.to + 1).c_str(), &t.route.dst);
     t.route.vlan = FRAME_VLAN_NONE;
-    t.route.sport = t.route.dport = kTcpPort;
+    t.route.sport = t.route.dport = port;
     t.hz = WORLD_HZ;
-    t.start = start;
-    t.mss_bytes = static_cast<uint16_t>(mss);
-    t.law = road.tcp == ROAD_CUBIC ? TCP_CUBIC : road.tcp == ROAD_BBR ? TCP_BBR : TCP_COPA;
-    t.seed = static_cast<uint64_t>(road.seed) * 1000 + from;
-    t.window_segments =
-        tcp_window(static_cast<uint64_t>(2 * (road.way_bytes() + road.queue_bytes) / mss));
+    t.start = o.start;
+    t.mss_bytes = static_cast<uint16_t>(o.mtu - SEGMENT_IP_BYTES);
+    t.law = o.law;
+    t.no_hystart = !o.hystart;
+    t.seed = o.seed * 1000 + o.from;
+    t.window_segments = tcp_window(static_cast<uint64_t>(2 * o.way_bytes / t.mss_bytes));
     ends->flight.resize(t.window_segments);
     t.flight = ends->flight.data();
     r.route = t.route;
@@ -45,7 +44,7 @@ RoadTcpPair::RoadTcpPair(world *in, rte_mempool *frames, const Road &road, uint3
     tcp_receiver_init(&ends->receiver, &r);
 }
 
-void RoadTcpPair::rx(uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
+void TcpPair::rx(uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
     if (over || (i != sender_at && i != receiver_at))
         return;
@@ -53,8 +52,7 @@ void RoadTcpPair::rx(uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
         const uint8_t *bytes = rte_pktmbuf_mtod(m[k], const uint8_t *);
         frame f;
 
-        if (frame_parse(bytes, m[k]->data_len, m[k]->pkt_len, &f) != FRAME_UDP ||
-            f.dport != kTcpPort)
+        if (frame_parse(bytes, m[k]->data_len, m[k]->pkt_len, &f) != FRAME_UDP || f.dport != port)
             continue;
         rte_mbuf *copy = rte_pktmbuf_copy(m[k], pool, 0, UINT32_MAX);
 
@@ -67,7 +65,7 @@ void RoadTcpPair::rx(uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
     }
 }
 
-void RoadTcpPair::turn(uint32_t i, uint64_t now)
+void TcpPair::turn(uint32_t i, uint64_t now)
 {
     rte_mbuf *m[32];
 
@@ -80,9 +78,4 @@ void RoadTcpPair::turn(uint32_t i, uint64_t now)
             world_emit(w, i, m[k]);
     if (at.next(at.self, now) != TIME_NEVER)
         world_wake(w, i, at.next(at.self, now));
-}
-
-double RoadTcpPair::wire_bytes() const
-{
-    return static_cast<double>(ends->receiver.data_bytes) * frame_bytes / mss;
 }
