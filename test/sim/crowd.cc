@@ -7,6 +7,7 @@
 
 #include "again.hh"
 #include "pair.hh"
+#include "unit.hh"
 
 namespace
 {
@@ -129,7 +130,7 @@ void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *, uint64_t, world_fate *f)
     Crowd *c = static_cast<Crowd *>(ctx);
 
     if (from != 0 && c->loss > 0)
-        f->copies = static_cast<double>(rng_u64(&c->random) >> 11) * 0x1p-53 >= c->loss;
+        f->copies = rng_unit(&c->random) >= c->loss;
 }
 
 void Crowd::more(Conn &c, host *h, uint64_t now)

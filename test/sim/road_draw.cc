@@ -7,10 +7,7 @@
 #include <stdexcept>
 
 #include "text.hh"
-
-extern "C" {
-#include "base/rng.h"
-}
+#include "unit.hh"
 
 namespace
 {
@@ -74,7 +71,7 @@ class Draw
     }
     double unit()
     {
-        return static_cast<double>(rng_u64(&g) >> 11) * 0x1p-53;
+        return rng_unit(&g);
     }
     double uniform(double least, double most)
     {
@@ -127,7 +124,7 @@ uint32_t features(Draw &d)
     return has;
 }
 
-// In parts of the rate, the round trip and the queue, so that these can be drawn anew.
+// Relative to rate, round trip and queue, which may be drawn again after these.
 struct Parts {
     double queue, police, police_bdp, jitter, back, aqm_interval, red_min, cross_on, cross_off,
         host;

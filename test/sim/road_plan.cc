@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-extern "C" {
-#include "base/rng.h"
-}
+#include "unit.hh"
 
 namespace
 {
@@ -18,7 +16,7 @@ constexpr double kControlOfPacket = 10; // control intervals of a host cost as m
 
 double uniform(rng *g, double least, double most)
 {
-    return least + (most - least) * static_cast<double>(rng_u64(g) >> 11) * 0x1p-53;
+    return least + (most - least) * rng_unit(g);
 }
 
 double mean(const std::vector<RoadLevel> &levels, double from, double to)
