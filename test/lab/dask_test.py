@@ -21,46 +21,16 @@ import tempfile
 import time
 import traceback
 
-LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
-ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import common  # noqa: E402
+from common import LAB, Skip, lab, need  # noqa: E402
+
 ENGINE = os.path.join(os.path.dirname(LAB), "sluice-lab-engine")
 PATIENCE_S = 60
 PR_SET_PDEATHSIG = 1
-SMALL = """[experiment]
-title = Small
-
-[parameters]
-rate = 10
-until = 0.2
-
-[world]
-until = ${until}s
-frames = 4000
-
-[host a]
-up = rate ${rate}mbit limit 64kB delay 1ms 1ms
-[host b]
-
-[load bulk]
-from = a
-to = b
-
-[sweep rates]
-rate = 5 10 20
-repeat = 2
-series = throughput
-
-[finding carries]
-says = What the path carries
-ours = mean(throughput.bulk, rate=10) / 1e6
-unit = Mbit/s
-holds = 0 < ours <= 10
-"""
-
-
-def need(condition, what):
-    if not condition:
-        raise AssertionError(what)
+# Of common.SMALL: shorter, with delays that are drawn.
+SHORT = (("until = 2\n", "until = 0.2\n"), ("from = 1s", "frames = 4000"), ("delay 1ms", "delay 1ms 1ms"),
+         ("holds = 8 <= ours", "holds = 0 < ours"))
 
 
 def wait_for(what, condition):
@@ -184,10 +154,6 @@ def cluster(folder):
         made.close()
 
 
-def lab(*args):
-    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=120, check=False)
-
-
 @contextlib.contextmanager
 def started(*args):
     """sluice-lab while it runs; killed if it still does in the end."""
@@ -205,13 +171,13 @@ def ended(process):
 
 
 def small(folder, *changes):
-    path, text = os.path.join(folder, "small.conf"), SMALL
-    for old, new in changes:
-        need(old in text, f"the test does not fit its file: {old}")
-        text = text.replace(old, new)
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text)
-    return path
+    def change(text):
+        for old, new in SHORT + changes:
+            need(old in text, f"the test does not fit its file: {old}")
+            text = text.replace(old, new)
+        return text
+
+    return common.small(folder, change)
 
 
 def rows(out):
@@ -248,7 +214,7 @@ def check_no_package(folder):
 
 
 def check_no_scheduler(folder):
-    """Nobody listens; somebody does who is no scheduler; the address is none; what is live is run here only."""
+    """No process listens; one listens that is no scheduler; the address is malformed; the experiment is live."""
     with socket.socket() as closed, socket.socket() as silent:
         closed.bind(("127.0.0.1", 0)), silent.bind(("127.0.0.1", 0)), silent.listen()
         for port in (closed.getsockname()[1], silent.getsockname()[1]):
@@ -383,11 +349,6 @@ def check_interrupted(folder):
     need(not os.path.exists(os.path.join(folder, "small", "rows.jsonl")), "rows were written")
 
 
-def run_check(check):
-    with tempfile.TemporaryDirectory(prefix="sluice-dask-test.") as folder:
-        check(folder)
-
-
 def unusable():
     """Why Dask cannot be tried here, as sluice-lab itself says."""
     with tempfile.TemporaryDirectory() as folder:
@@ -396,28 +357,20 @@ def unusable():
     return found and found.group()
 
 
+def skipped(why):
+    def check(_folder):
+        raise Skip(why)
+
+    return check
+
+
 def main():
     checks = {f.__name__[6:].replace("_", " "): f for f in
               (check_no_package, check_no_scheduler, check_engines, check_killed, check_killer, check_interrupted)}
-    checks = {name: check for name, check in checks.items() if re.search(ONLY, name)}
-    if not checks:
-        sys.exit(f"{ONLY}: no check has such a name")
-    failed, why = 0, unusable()
-    for i, (name, check) in enumerate(checks.items(), 1):
-        if why and check is not check_no_package:
-            print(f"ok {i} - {name} # SKIP {why}")
-            continue
-        try:
-            run_check(check)
-            print(f"ok {i} - {name}")
-        except (AssertionError, OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as e:
-            failed += 1
-            print(f"not ok {i} - {name}")
-            text = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
-            print("\n".join("# " + line for line in text.splitlines()[-30:]))
-        sys.stdout.flush()
-    print(f"1..{len(checks)}")
-    return 1 if failed else 0
+    why = unusable()
+    if why:
+        checks = {name: check if check is check_no_package else skipped(why) for name, check in checks.items()}
+    return common.run(checks)
 
 
 if __name__ == "__main__":

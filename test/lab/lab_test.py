@@ -11,66 +11,12 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import traceback
 
-LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
-ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
-SMALL = """# SPDX-License-Identifier: BSD-3-Clause
-[experiment]
-title = Small
-
-[parameters]
-rate = 10
-until = 2
-
-[world]
-until = ${until}s
-from = 1s
-
-[host a]
-up = rate ${rate}mbit limit 64kB delay 1ms
-[host b]
-
-[load bulk]
-from = a
-to = b
-
-[sweep rates]
-rate = 5 10 20
-repeat = 2
-series = throughput
-
-[finding carries]
-says = What the path carries
-ours = mean(throughput.bulk, rate=10) / 1e6
-unit = Mbit/s
-holds = 8 <= ours <= 10
-
-[figure rate]
-title = Rate
-x = rate
-y = throughput.bulk granted.bulk
-y per = 1e6
-"""
-
-
-def lab(*args, cwd=None):
-    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, cwd=cwd, check=False)
-
-
-def need(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def small(folder, change=lambda text: text):
-    path = os.path.join(folder, "small.conf")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(change(SMALL))
-    return path
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import common  # noqa: E402
+from common import LAB, ROOT, SMALL, Skip, lab, need, small  # noqa: E402
 
 
 def read(*parts):
@@ -81,7 +27,6 @@ def read(*parts):
 def experiments():
     """{name: whether it is run live}"""
     return {line.split()[0]: line.endswith(" (live)") for line in lab("list").stdout.splitlines()}
-
 
 
 def check_list(folder):
@@ -493,10 +438,6 @@ def live_lack(name):
     return live.lack(conf.Experiment(os.path.join(ROOT, "config/lab", name + ".conf")))
 
 
-class Skip(Exception):
-    """This machine cannot run the check; says why."""
-
-
 class Witness:
     """A thread that only sleeps, 10 ms at a time: how late it woke at worst is how long the machine stood
     still, whatever the experiment did. It shares two cores with pollers, and wakes before they go on."""
@@ -575,26 +516,7 @@ def main():
     checks.update({f"experiment {name}": check_quick(name) for name in experiments()})
     checks.update({f"findings of {name} that want a whole run": check_not_judged(name, findings)
                    for name, findings in not_judged().items()})
-    checks = {name: check for name, check in checks.items() if re.search(ONLY, name)}
-    if not checks:
-        sys.exit(f"{ONLY}: no check has such a name")
-    failed = 0
-    for i, (name, check) in enumerate(checks.items(), 1):
-        with tempfile.TemporaryDirectory(prefix="sluice-lab-test.") as folder:
-            try:
-                check(folder)
-                print(f"ok {i} - {name}")
-            except Skip as why:
-                print(f"ok {i} - {name} # SKIP {why}")
-            except (AssertionError, OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as e:
-                failed += 1
-                print(f"not ok {i} - {name}")
-                text = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
-                print("\n".join("# " + line for line in text.splitlines()[-30:]))
-        sys.stdout.flush()
-    print(f"1..{len(checks)}")
-    return 1 if failed else 0
-
+    return common.run(checks)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of sluice-lab share. Each is called as TEST SLUICE-LAB SOURCE_ROOT [REGEX]."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
+ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
+SMALL = """# SPDX-License-Identifier: BSD-3-Clause
+[experiment]
+title = Small
+
+[parameters]
+rate = 10
+until = 2
+
+[world]
+until = ${until}s
+from = 1s
+
+[host a]
+up = rate ${rate}mbit limit 64kB delay 1ms
+[host b]
+
+[load bulk]
+from = a
+to = b
+
+[sweep rates]
+rate = 5 10 20
+repeat = 2
+series = throughput
+
+[finding carries]
+says = What the path carries
+ours = mean(throughput.bulk, rate=10) / 1e6
+unit = Mbit/s
+holds = 8 <= ours <= 10
+
+[figure rate]
+title = Rate
+x = rate
+y = throughput.bulk granted.bulk
+y per = 1e6
+"""
+
+
+class Skip(Exception):
+    """This machine cannot run the check; says why."""
+
+
+def lab(*args, cwd=None):
+    return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, cwd=cwd, check=False)
+
+
+def need(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def small(folder, change=lambda text: text):
+    path = os.path.join(folder, "small.conf")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(change(SMALL))
+    return path
+
+
+def run(checks):
+    """Runs {name: check}, each with a folder of its own. TAP on standard output; the exit status."""
+    checks = {name: check for name, check in checks.items() if re.search(ONLY, name)}
+    if not checks:
+        sys.exit(f"{ONLY}: no check has such a name")
+    failed = 0
+    for i, (name, check) in enumerate(checks.items(), 1):
+        with tempfile.TemporaryDirectory(prefix="sluice-lab-test.") as folder:
+            try:
+                check(folder)
+                print(f"ok {i} - {name}")
+            except Skip as why:
+                print(f"ok {i} - {name} # SKIP {why}")
+            except (AssertionError, OSError, ValueError, KeyError, AttributeError, subprocess.SubprocessError) as e:
+                failed += 1
+                print(f"not ok {i} - {name}")
+                text = str(e) if isinstance(e, AssertionError) else traceback.format_exc()
+                print("\n".join("# " + line for line in text.splitlines()[-30:]))
+        sys.stdout.flush()
+    print(f"1..{len(checks)}")
+    return 1 if failed else 0
