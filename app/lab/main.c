@@ -5,7 +5,7 @@
  *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
  * and for each a line of JSON on standard output: of run, result.h; of size, {"used_bytes": N,
  * "reserved_bytes": N} (scene.h); of both, {"error": message} if the text is wrong. It ends when
- * its input does, or whoever started it: that one may be killed in the middle of a run. Its
+ * its input does, or when the process that started it ends, which may be killed during a run. Its
  * argument is the memory that it may use, in MB (512), or --version. sluice-lab(1) starts it;
  * people need not.
  */

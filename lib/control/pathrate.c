@@ -100,7 +100,7 @@ static double root(double x)
 static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
-    double sent = (double)(t->packets + t->lost + t->late);
+    double sent = (double)(t->packets + t->lost + t->reordered);
     double all = bytes * sent / (double)t->packets;
     double away = min_of((double)t->away_ns, span);
     double ours = sent * away / (double)t->sent_ns; /* our ring may have refused so many */

@@ -29,14 +29,14 @@ static void trial_result(const struct trial *t, struct trial_result *out)
 {
     uint64_t numbers = t->last.number - t->first.number;
     uint64_t missing = numbers > t->packets ? numbers - t->packets : 0;
-    uint64_t late = t->older < missing ? t->older : missing;
+    uint64_t reordered = t->older < missing ? t->older : missing;
 
     *out = (struct trial_result){
         .packets = t->packets,
         .bytes = t->bytes,
         .marked = t->marked,
-        .lost = missing - late,
-        .late = late,
+        .lost = missing - reordered,
+        .reordered = reordered,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
         .early_ns = t->early_ns,

@@ -14,10 +14,9 @@
  * increment of a trial's second half decides, so that half never consists of one such burst.
  * away_ns is kept apart, and pathrate.h uses it.
  *
- * A path that reorders packets leaves some of a trial's numbers on their way when the trial ends.
- * As many of those sent before were on their way when it began, and come meanwhile. So these are
- * not lost (RFC 3550, appendix A.3: lost = numbers expected - packets received, whichever these
- * are).
+ * On a path that reorders, some packets of a trial are still under way when it ends. About as many
+ * packets of the earlier grant were under way when it began, and arrive during it. The two cancel
+ * (RFC 3550, appendix A.3: lost = numbers expected - packets received, of whichever number).
  */
 #ifndef SLUICE_CONTROL_TRIAL_H
 #define SLUICE_CONTROL_TRIAL_H
@@ -38,8 +37,8 @@ struct trial_packet {
 
 struct trial_result {
     uint64_t packets, bytes;      /* that came after the first */
-    uint64_t lost;                /* between the first and the last, but for: */
-    uint64_t late;                /* as many came meanwhile that were sent before */
+    uint64_t lost;                /* between the first and the last */
+    uint64_t reordered;           /* did not come either, but as many sent earlier came meanwhile */
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
@@ -50,7 +49,7 @@ struct trial_result {
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
-    uint64_t older;                  /* sent before, and came after the first */
+    uint64_t older;                  /* of an earlier grant, that came after the first */
     uint64_t early_ns, late_ns, most_ns, sum_ns, away_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;

@@ -50,7 +50,7 @@ static void delays_update(struct copa *c, const struct tcp_ack *ack)
     c->standing_ns = RTE_MAX(c->standing_ns, c->least_ns);
 }
 
-/* Who fills the queue: only flows that let it run empty, or others, too [2.2]. */
+/* A queue that was not nearly empty for EMPTY_ROUNDS has flows in it that never empty it [2.2]. */
 static void mode_turn(struct copa *c, uint64_t now_ns)
 {
     uint64_t least, most, queueing_ns = c->standing_ns - c->least_ns;

@@ -14,8 +14,8 @@
  * order of their numbers: all below `judged` have been judged. Those sent again are a list in the
  * order of time. Runs of segments that came are stepped over.
  *
- * Paced segments that go late, for whoever runs the node looks at it now and then, may catch up
- * by at most 1 ms or 64 kB: the send quantum of draft-ietf-ccwg-bbr-06, section 5.6.3.
+ * The world polls a node now and then, so that paced segments go late. They may catch up by at
+ * most 1 ms or 64 kB: the send quantum of draft-ietf-ccwg-bbr-06, section 5.6.3.
  *
  * Segments are counted from 0. Time: cycles of `hz`. Owned by one thread.
  */

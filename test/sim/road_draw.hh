@@ -11,8 +11,8 @@
 //   loss 5         log 0.01 .. 30 %, independent, or (0.5) in runs of log 2 .. 50 packets
 //                  (Gilbert-Elliott)
 //   jitter 4       0 .. 50 % of the round trip; uniform, normal or Pareto; (0.5) out of order, but
-//   beside a TCP aqm 3          CoDel (interval log 1 .. 10 round trips, 1 ms at least; target a
-//   twentieth) or
+//                  not beside a TCP
+//   aqm 3          CoDel (interval log 1 .. 10 round trips, 1 ms at least; target a twentieth) or
 //                  RED (min log 0.05 .. 0.3 of the queue); (0.5) marks instead of dropping
 //   policer 1      0.1 .. 0.9 of the rate, a bucket of log 0.05 .. 4 bandwidth-delay products
 //   flows 6        2 (0.5), or log 2 .. 64; (0.5) round trips log 1:1 .. 10:1; (0.4) up to three
@@ -32,9 +32,9 @@
 //                  both
 //   host 1         the receiver is said to take 0.2 .. 0.8 of the rate
 //
-// A road that would take more than so many packets is run for a shorter time, if one flow is alone
-// on it; if that is still too long, its rate and its round trip are drawn anew, all else being as
-// it was. So large bandwidth-delay products are rarer than the distributions say.
+// A road of one flow that would take more packets than allowed runs for a shorter time. If that is
+// still too long, its rate and its round trip are drawn again, and nothing else. So large
+// bandwidth-delay products are rarer than the distributions say.
 #ifndef SLUICE_TEST_SIM_ROAD_DRAW_HH
 #define SLUICE_TEST_SIM_ROAD_DRAW_HH
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Roads that nobody drew: those on which path control was known to fail.
+// Fixed roads, on which path control was known to fail.
 #ifndef SLUICE_TEST_SIM_ROAD_ISSUE_HH
 #define SLUICE_TEST_SIM_ROAD_ISSUE_HH
 

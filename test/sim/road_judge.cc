@@ -37,7 +37,7 @@ class Judge
                 late();
             if (p.name == "step")
                 step();
-            if (names_nobody())
+            if (only_receiver_limits())
                 why();
         }
         double failed = 0;
@@ -259,8 +259,8 @@ class Judge
         return (since - phase->event_ns) / round;
     }
 
-    // Nobody but the receiver limits, and nobody loses anything.
-    bool names_nobody() const
+    // Only the receiver limits, and nothing is lost: no path may be named.
+    bool only_receiver_limits() const
     {
         return r.host_bps > 0 && r.loss == 0 && r.aqm == ROAD_TAIL_DROP;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a road demands of those who drive on it. Each bar follows from what the road is:
+// What a road asks of the flows on it. Each bar follows from what the road is:
 //
 //   used     of what is left to us (of the link: without others' packets, what a policer or the
 //            receiver's capacity keep from us, and the time for which hosts stand still):
@@ -18,9 +18,8 @@
 //            (fall: share of the new rate during the first 10 rounds)
 //   drain    rounds until the queue is below half a (new) bandwidth-delay product: 5, or a quarter
 //            more than it takes if nothing at all is sent; drain-old: below half an old one: 5
-//   lost     after a step, in queues: 1; or a quarter more than what the old rate brings beyond a
-//   queue
-//            in a round trip after a step down
+//   lost     after a step, in queues: 1; or, after a step down, a quarter more than what the old
+//            rate brings in a round trip beyond a queue
 //   twice    units that came twice: 1 %
 //   sluice, tcp   a quarter of the link each; the TCP's: half of what it has alone, if that is less
 //   why      looks at which a path was named where the receiver limits: none

@@ -2,8 +2,8 @@
 """Runs on the workers of a Dask cluster, with the same rows as on this machine.
 
 The queue is ours, not the scheduler's: each run is sent to one worker when that has a thread free, so that it is
-known which runs a worker had when it died. Those run again elsewhere, each as the only one of its worker, so that
-whichever kills workers is known by LOSSES_MAX of them. A worker is asked what it has before it gets a run
+known which runs a worker had when it died. Those run again elsewhere, each as the only one of its worker. So a run
+that kills workers is known after LOSSES_MAX of them. A worker is asked what it has before it gets a run
 (worker.py); one that lacks something is told and left alone. Only text goes there and only the engine's line
 comes back, so nothing depends on a file system that machines share.
 
@@ -32,7 +32,7 @@ GONE = (OSError, RuntimeError, asyncio.TimeoutError)  # what Dask makes of a sch
 
 
 def check_package():
-    """Dask's, which nobody needs without --dask; it is loaded later, for that takes half a second."""
+    """Looks for Dask without loading it, which takes half a second. Only --dask needs it."""
     for name in ("distributed", "cloudpickle"):
         if importlib.util.find_spec(name) is None:
             raise LabError(f"--dask needs Dask's package for Python, {name}, which is not here; install python3-distributed")
@@ -157,7 +157,7 @@ class Session:
         try:
             self.client.cancel(futures, force=True)
         except GONE:
-            pass  # without a scheduler there is nobody to tell; the workers see that, too
+            pass  # the scheduler is gone; its workers notice that themselves
 
     # ---- which workers there are ----
 

@@ -2,8 +2,8 @@
 """What a worker of a Dask cluster does for sluice-lab. Its functions are sent to it by value (cluster.py), so of
 this package it need have nothing; of Sluice it needs the engine, the same file as here.
 
-An engine is killed within WATCH_S if its run is no longer wanted (cancelled, or whoever wanted it is gone); it
-waits for its session's next run for KEEP_S and then ends; and it dies with its worker.
+A worker kills an engine within WATCH_S after its run was cancelled or its client went away. An idle engine waits
+KEEP_S for the session's next run and then ends. An engine ends with its worker.
 """
 import hashlib
 import os
@@ -30,7 +30,7 @@ def version(path):
         said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout
     except (OSError, subprocess.SubprocessError, ValueError):
         said = ""
-    return " ".join(said.split()[:2]) or "of no known version"
+    return " ".join(said.split()[:2]).rstrip(",") or "of no known version"
 
 
 def identity(path):

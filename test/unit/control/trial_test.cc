@@ -390,7 +390,7 @@ Reordering reorder(double loss, uint64_t seed)
         if (!w.add(n, n * 100 * kUs, when))
             continue;
         const trial_result &r = w.results.back();
-        uint64_t all = r.packets + r.lost + r.late;
+        uint64_t all = r.packets + r.lost + r.reordered;
 
         trials++;
         lossy += r.lost > 2 + all / 8;

@@ -319,7 +319,7 @@ TEST(Bbr, AShallowQueueBoundsWhatIsInFlight)
     EXPECT_EQ(f.sender(0).counts.timeouts, 0u);
 }
 
-// [5.3.3.1] 0.90 in DOWN against 1.25 in UP lets bandwidths converge; who comes second is not last.
+// [5.3.3.1] 0.90 in DOWN against 1.25 in UP lets bandwidths converge; the second flow catches up.
 TEST(Bbr, TwoFlowsShareInTheLongRun)
 {
     double worst = 1;
