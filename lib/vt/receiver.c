@@ -11,10 +11,10 @@
 #include "base/clock.h"
 
 #define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
-#define TOLERANCE_MAX      VT_WINDOW
-#define TOLERANCE_REPAIRS  16u    /* RFC 8985, section 6.2: recoveries that a window persists */
-#define JOIN_RUN_MAX       32768u /* units that came between gaps which are joined */
-#define MARK_NOW           0u     /* a gap with this mark waits for no further packets */
+#define TOLERANCE_MAX      (1u << 24) /* five seconds of full frames at 40 Gbit/s */
+#define TOLERANCE_REPAIRS  16u        /* RFC 8985, section 6.2: recoveries that a window persists */
+#define JOIN_RUN_MAX       32768u     /* units that came between gaps which are joined */
+#define MARK_NOW           0u         /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
 {
@@ -632,6 +632,18 @@ static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
     return behind ? r->repeat_at : gap->stamp;
 }
 
+/* Which gaps have waited long enough for units that are only late? All, where nothing is late. */
+static void settled_update(struct vt_receiver *r, uint64_t now, uint64_t again_tsc)
+{
+    if (now - r->settles_at >= again_tsc) {
+        r->settled = r->settles;
+        r->settles = r->packet_end;
+        r->settles_at = now;
+    }
+    if (r->tolerance == 0)
+        r->settled = r->settles = r->packet_end;
+}
+
 uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
                           struct wire_span *spans, uint32_t max)
 {
@@ -640,10 +652,12 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
     r->again_tsc = again_tsc;
     if (r->go_back_n)
         return max > 0 ? nak_go_back(r, now, again_tsc, spans) : 0;
+    settled_update(r, now, again_tsc);
     for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
         struct span *gap = span_at(&r->gaps, i);
         bool due = gap->stamp != 0 ? now - late_since(r, gap) >= again_tsc
-                                   : force || r->packet_end >= gap->mark + r->tolerance;
+                                   : (force && gap->mark <= r->settled) ||
+                                         r->packet_end >= gap->mark + r->tolerance;
 
         if (!due)
             continue;
@@ -672,6 +686,8 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
             return TIME_NEVER;
         return go_back_asked(r) ? r->asked_at + again_tsc : now + wait_tsc;
     }
+    if (r->tolerance > 0)
+        wait_tsc = again_tsc;
     for (uint32_t i = 0; i < r->gaps.count; i++) {
         const struct span *gap = span_at(&r->gaps, i);
 

@@ -32,7 +32,9 @@
  * Reordering: `tolerance` grows at once to the distance over which a unit was late. After
  * TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to the longest distance
  * seen meanwhile, 0 if there was none: the persistence of RACK's reordering window (RFC 8985,
- * section 6.2, step 4).
+ * section 6.2, step 4). While it is above 0, no gap is asked for earlier than a round trip and its
+ * spread after it was found, unless so many packets have come since: not for a timer or a question
+ * of the peer, either. That is the largest window that RACK allows.
  *
  * Losses are counted by packet number: packets + lost = packet_end. A number that comes twice (the
  * network doubled it) counts once; one that is more than VT_WINDOW numbers late stays lost. Owned
@@ -102,6 +104,9 @@ struct vt_receiver {
     uint32_t reached;    /* the longest such distance since it was last set anew, */
     uint32_t repairs;    /* and round trips since then in which repeats filled gaps; */
     uint64_t repair_end; /* a gap asked for before this packet number is of the newest of them */
+    uint64_t settled;    /* gaps found before this packet number have waited for a round trip, */
+    uint64_t settles;    /* before this one: they have at settles_at + again_tsc */
+    uint64_t settles_at;
     struct wire_refused refused[WIRE_REFUSED_MAX];
     uint32_t refused_seq[WIRE_REFUSED_MAX]; /* CNTL that first said so; 0: none yet */
     uint32_t refused_count;
@@ -154,12 +159,14 @@ uint64_t vt_receiver_ack(const struct vt_receiver *r);
 bool vt_receiver_all_done(const struct vt_receiver *r);
 
 /*
- * Fills spans with gaps that are due, and marks them asked for at now. force: also those that wait
- * out reordering. Returns their number, at most max.
+ * Fills spans with gaps that are due, and marks them asked for at now. force: also those that
+ * were found at least again_tsc ago, or any while nothing is reordered. Returns their number, at
+ * most max.
  */
 uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
                           struct wire_span *spans, uint32_t max);
-/* When is the next gap due (TIME_NEVER: none)? Gaps never asked for: after wait_tsc from now. */
+/* When is the next gap due (TIME_NEVER: none)? Gaps never asked for: after wait_tsc from now,
+ * or again_tsc where units are reordered. */
 uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                           uint64_t wait_tsc);
 

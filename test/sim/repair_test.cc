@@ -82,24 +82,28 @@ TEST(Repair, AFullListIsFollowedByTheNext)
     Peer p(o);
 
     p.open_to_host();
-    p.post_recv(200000, 1);
+    p.post_recv(300000, 1);
     p.run(10 * kMs);
     p.say(p.state()); // late, so that round trips seem long, and nothing is asked for by a timer
     p.run(kMs);
     uint64_t first = p.packet++;
     for (uint32_t u = 1; u <= 60; u++)
-        p.say_data(p.initial, u, 200000, 1000);
+        p.say_data(p.initial, u, 300000, 1000);
     p.run(kMs);
     std::swap(first, p.packet); // this path reorders, so gaps wait for 60 packets
-    p.say_data(p.initial, 0, 200000, 1000);
+    p.say_data(p.initial, 0, 300000, 1000);
     std::swap(first, p.packet);
     p.run(kMs);
     size_t from = p.heard.size();
     for (uint32_t u = 62; u <= 160; u += 2) // 50 gaps
-        p.say_data(p.initial, u, 200000, 1000);
+        p.say_data(p.initial, u, 300000, 1000);
     p.run(100 * kUs);
-    EXPECT_EQ(asking(p, from), 0u);
-    p.say(p.state(WIRE_SREQ)); // all that may be asked for
+    p.say(p.state(WIRE_SREQ));
+    p.run(100 * kUs);
+    EXPECT_EQ(asking(p, from), 0u) << "they may be on their way";
+    for (uint32_t u = 161; u <= 230; u++)
+        p.say_data(p.initial, u, 300000, 1000);
+    p.say(p.state(WIRE_SREQ)); // more than 60 packets came after each gap
     p.run(20 * kUs);
     std::vector<uint32_t> asked;
     for (size_t i = from; i < p.heard.size(); i++)

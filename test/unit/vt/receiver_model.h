@@ -40,6 +40,7 @@ struct ReceiverModel {
     std::vector<uint32_t> refusals; /* each by the CNTL that said so first; 0: none yet */
     uint64_t edge = 0, announced = 0, packet_end = 0, tolerance = 0;
     uint64_t reached = 0, repairs = 0, repair_end = 0; /* what lets it shrink */
+    uint64_t settled = 0, settles = 0, settles_at = 0; /* what came so long ago that it is late */
     uint64_t asked_at = 0, asked_end = 0;              /* go-back-N */
     uint64_t repeat_pos = 0, repeat_at = 0;
     uint64_t bytes = 0, placed = 0;
@@ -232,9 +233,17 @@ struct ReceiverModel {
 
         if (go_back_n && asked_at != 0 && edge < asked_end && now - asked_at < again)
             return out;
+        if (now - settles_at >= again) {
+            settled = settles;
+            settles = packet_end;
+            settles_at = now;
+        }
+        if (tolerance == 0)
+            settled = settles = packet_end;
         each(go_back_n ? edge : 0, go_back_n ? end : edge, [&](uint64_t pos, ModelUnit &u) {
-            bool is = u.asked != 0 ? now - late_since(pos, u) >= again
-                                   : force || packet_end >= u.mark + tolerance;
+            bool is = u.asked != 0
+                          ? now - late_since(pos, u) >= again
+                          : (force && u.mark <= settled) || packet_end >= u.mark + tolerance;
 
             if (go_back_n || (u.known && !u.got && is))
                 out.push_back(pos);
@@ -263,6 +272,7 @@ struct ReceiverModel {
                 return TIME_NEVER;
             return asked_at != 0 && edge < asked_end ? asked_at + again : now + wait;
         }
+        wait = tolerance > 0 ? again : wait;
         each(0, edge, [&](uint64_t pos, ModelUnit &u) {
             if (u.known && !u.got)
                 when = std::min(when, u.asked != 0 ? late_since(pos, u) + again : now + wait);
