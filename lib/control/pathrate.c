@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/pathrate.h"
 
+#include "control/root.h"
+
 #define NS_PER_S 1000000000ull
 
 #define EMPTY_TRIALS       24u        /* the queue is made empty once in so many */
@@ -40,7 +42,8 @@
 #define BURST_PACKETS_MOST 32u
 #define BURST_LEAST_NS     1000000ull
 #define BURST_PARTS        8u
-#define WAVER_SHARE        0.4 /* of the spread of delays: less is no growth */
+#define WAVER_RISE         0.5 /* of the way to what delays waver by in a trial */
+#define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
 
 #define HOLD_PACKETS 4   /* a round trip, at most */
@@ -62,6 +65,7 @@ struct finding {
     double rtt_ns, turn_ns;
     double queue_ns;          /* as it will be when the next grant is in force */
     double least_ns, mean_ns; /* as it was */
+    double noise_ns;          /* by how much delays wavered */
     double growth;            /* of the queue, in times of ours */
     bool lossy, used;
     bool once; /* lossy, but the trial before was not */
@@ -83,20 +87,6 @@ static double min_of(double a, double b)
     return a < b ? a : b;
 }
 
-static double root(double x)
-{
-    double y = max_of(x, 1);
-
-    for (int i = 0; i < 64; i++) {
-        double next = (y + x / y) / 2;
-
-        if (next >= y)
-            break;
-        y = next;
-    }
-    return y;
-}
-
 static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
@@ -115,18 +105,17 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
     f.most_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
-    double early = (double)t->early_ns, late = (double)t->late_ns;
-    double growth = min_of((late - early) / (span / 2), 1);
+    /* least squares, shrunk as Wiener's filter does it: half of what is as large as its error */
+    double growth = t->growth, power = growth * growth;
 
-    /* what wavers does not grow */
-    if ((growth < 0 ? -growth : growth) * span / 2 <
-        WAVER_SHARE * ((double)t->mean_ns - min_of(early, late)))
-        growth = 0;
-
-    f.least_ns = min_of(early, late);
+    if (power > 0)
+        growth *= power / (power + t->error * t->error);
+    growth = min_of(growth, 1);
+    f.noise_ns = t->noise_ns;
+    f.least_ns = min_of((double)t->early_ns, (double)t->late_ns);
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->most_ns
-                         : max_of(0, late + max_of(growth, 0) * span / 2 + growth * f.rtt_ns);
+                         : max_of(0, f.least_ns + max_of(growth, 0) * span + growth * f.rtt_ns);
     f.growth = growth;
     return f;
 }
@@ -139,12 +128,14 @@ static double depth_of(double packet_ns, double rtt_ns)
     return rtt / DEPTH * root(root(10 * packet_ns / rtt));
 }
 
-static void target_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+static void target_find(struct pathrate *p, const struct finding *f)
 {
     double target = f->packet_ns / 2 + depth_of(f->packet_ns, f->rtt_ns);
 
-    if (f->growth == 0)
-        p->waver_ns += (max_of(0, (double)t->mean_ns - f->least_ns) - p->waver_ns) / 8;
+    double waver = (double)p->waver_ns;
+
+    waver += (f->noise_ns > waver ? WAVER_RISE : WAVER_FALL) * (f->noise_ns - waver);
+    p->waver_ns = (uint64_t)waver;
     p->target_ns = (uint64_t)max_of(target, p->waver_ns) + 1;
 }
 
@@ -404,7 +395,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 
     if (p->mode != PATHRATE_FREE)
         return false;
-    target_find(p, t, &f);
+    target_find(p, &f);
     p->lossy = f.lossy;
     p->marked = t->marked > 0;
     if (!alarming(p, t, &f)) {
@@ -421,7 +412,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     struct finding f = trial_judge(t, grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
 
-    target_find(p, t, &f);
+    target_find(p, &f);
     p->least_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, LEAST_BYTES) *
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     f.once = f.lossy && !p->lossy;

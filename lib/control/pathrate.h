@@ -45,6 +45,13 @@
  * whoever measures delays should know the shortest of a longer time, for others' queue may not be
  * empty for long.
  *
+ * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
+ * queue grows is known no better than the slope's standard error allows, so a slope b with error e
+ * counts as b * b^2 / (b^2 + e^2). A trial lasts at least eight times what delays wavered by
+ * lately, since the rate of arrival is wrong by about the share that this is of the trial. The
+ * queue is the least delay of a trial: jitter lengthens the mean and the longest, a queue that
+ * stands all of them.
+ *
  * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
  * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
  * such trial alone may be chance: if it found no long queue, and the next one none, its grant
@@ -91,7 +98,7 @@ struct pathrate {
     bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
     uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
-    uint64_t waver_ns;      /* by how much delays waver without a queue */
+    uint64_t waver_ns;      /* by how much delays waver: the standard deviation, lately */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */
     uint32_t timely;        /* trials in which it used all of it */

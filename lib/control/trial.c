@@ -1,6 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/trial.h"
 
+#include "control/root.h"
+
+#define CORRELATION_MOST 0.999 /* a thousandth of the packets still counts */
+
+/* The line through the increments, over the times of sending. */
+static void line_find(const struct trial *t, struct trial_result *out)
+{
+    double n = (double)t->packets, mean_t = t->sum_t / n, mean_d = t->sum_d / n;
+    double tt = t->sum_tt - n * mean_t * mean_t, td = t->sum_td - n * mean_t * mean_d;
+
+    if (tt <= 0 || n < 3)
+        return;
+    double slope = td / tt, rest = t->sum_dd - n * mean_d * mean_d - slope * td;
+
+    out->growth = slope;
+    if (rest <= 0)
+        return;
+    double r = (t->sum_next - n * mean_d * mean_d - slope * td) / rest;
+
+    r = r < 0 ? 0 : r > CORRELATION_MOST ? CORRELATION_MOST : r;
+    out->noise_ns = root(rest / n);
+    out->error = root(rest / (n - 2) / tt * (1 + r) / (1 - r));
+}
+
+static void line_add(struct trial *t, const struct trial_packet *p)
+{
+    double at = (double)(int64_t)(p->sent_ns - t->first.sent_ns), d = (double)p->increment_ns;
+
+    t->sum_t += at;
+    t->sum_tt += at * at;
+    t->sum_d += d;
+    t->sum_dd += d * d;
+    t->sum_td += at * d;
+    t->sum_next += d * (t->packets > 1 ? t->last_d : d);
+    t->last_d = d;
+}
+
 void trial_reset(struct trial *t)
 {
     t->open = false;
@@ -45,6 +82,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .mean_ns = t->sum_ns / t->packets,
         .most_ns = t->most_ns,
     };
+    line_find(t, out);
 }
 
 bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
@@ -71,6 +109,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     t->bytes += p->bytes;
     t->marked += p->marked;
     t->sum_ns += p->increment_ns;
+    line_add(t, p);
     t->late = t->late ||
               (t->packets > TRIAL_PACKETS / 2 && p->arrived_ns - t->first.arrived_ns > min_ns / 2);
     if (t->late && t->late_packets++ == 0)

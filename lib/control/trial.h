@@ -14,6 +14,14 @@
  * increment of a trial's second half decides, so that half never consists of one such burst.
  * away_ns is kept apart, and pathrate.h uses it.
  *
+ * Growth is the slope b of a line through the increments, by least squares. Its standard error is
+ *
+ *   s / sqrt(var(t) n_eff),   n_eff = n (1 - r) / (1 + r)
+ *
+ * where s is the standard deviation from the line and r the correlation of each deviation with the
+ * one before, since increments of packets that wait for the same thing are no independent samples
+ * (Zwiers, von Storch: Taking serial correlation into account in tests of the mean, 1995).
+ *
  * On a path that reorders, some packets of a trial are still under way when it ends. About as many
  * packets of the earlier grant were under way when it began, and arrive during it. The two cancel
  * (RFC 3550, appendix A.3: lost = numbers expected - packets received, of whichever number).
@@ -43,6 +51,9 @@ struct trial_result {
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
     uint64_t early_ns, late_ns; /* the least increments of its two halves, */
+    double growth;              /* of the increments, in ns for each ns in which they were sent, */
+    double error;               /* its standard error, */
+    double noise_ns;            /* and the standard deviation of the increments from that line */
     uint64_t mean_ns, most_ns;  /* and of all */
 };
 
@@ -53,8 +64,10 @@ struct trial {
     uint64_t early_ns, late_ns, most_ns, sum_ns, away_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
-    bool open, late; /* late: in its second half */
-    bool spread;     /* the second half was sent at more than one time */
+    double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* of times of sending and of increments */
+    double sum_next, last_d;                     /* of each increment times the one before it */
+    bool open, late;                             /* late: in its second half */
+    bool spread; /* the second half was sent at more than one time */
 };
 
 /* Another grant is in force: what was seen so far does not count. */

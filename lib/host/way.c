@@ -18,6 +18,7 @@
 #define CLEAR_RUNS        2u
 #define TRIAL_SHARE       4u                    /* of a round trip, and up to half as much again */
 #define TRIAL_MIX         0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
+#define TRIAL_WAVERS      8u                    /* so that rates are known to an eighth */
 #define LONG_SHARE        8u  /* a packet shorter by that part is not compared with the longest */
 #define LONG_FADES        32u /* of which each such packet takes so much */
 #define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
@@ -126,11 +127,15 @@ static uint64_t window_of(const struct conn *c)
 /*
  * How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
  * waits for that burst. No two are alike: of two flows that took turns, one would always look when
- * the other has just done something about their queue.
+ * the other has just done something about their queue. Where delays waver it is longer
+ * (pathrate.h).
  */
 static uint64_t trial_ns(const struct conn *c)
 {
     uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
+
+    if (c->path.mode != PATHRATE_FREE)
+        ns = RTE_MAX(ns, TRIAL_WAVERS * c->path.waver_ns);
     uint64_t mixed = (c->own_key + c->cntl_seq) * TRIAL_MIX;
 
     return ns + (ns / 2 * (mixed >> 48) >> 16);

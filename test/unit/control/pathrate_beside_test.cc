@@ -29,7 +29,7 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
         << "of what was granted, though a burst came";
     rate = p.ceiling_Bps;
     trial_result falls = steady(rate, rate, 30 * kMs);
-    falls.early_ns = 50 * kMs;
+    change(&falls, 50 * kMs, 30 * kMs);
     update(&p, falls, rate);
     EXPECT_EQ(p.mode, PATHRATE_BESIDE) << "it will be short, and is not yet";
     rate = p.ceiling_Bps;
@@ -51,8 +51,8 @@ TEST(Pathrate, AShortQueueThatFallsIsOurs)
             trial_result t = steady(rate, rate, (uint64_t)queue);
 
             // so much of it goes in a round trip, and as steadily during the trial
-            t.early_ns = (uint64_t)(queue * (1 + part * (double)kSpan / 2 / (double)kRtt));
-            t.mean_ns = (t.early_ns + t.late_ns) / 2;
+            change(&t, (uint64_t)(queue * (1 + part * (double)kSpan / 2 / (double)kRtt)),
+                   (uint64_t)queue);
             update(&p, t, rate);
         }
         EXPECT_EQ(p.mode, part > 0.125 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << part;
@@ -190,7 +190,7 @@ TEST(Pathrate, AQueueThatFallsIsOurs)
     for (uint64_t queue = 45 * kMs; queue > 5 * kMs; queue -= 5 * kMs) {
         trial_result t = steady(kGBps, kGBps / 2, queue);
 
-        t.early_ns = queue + kSpan / 4;
+        change(&t, queue + kSpan / 4, queue);
         t.mean_ns = queue + kSpan / 8;
         update(&p, t, kGBps / 2);
         ASSERT_EQ(p.mode, PATHRATE_QUEUE) << queue;

@@ -29,6 +29,7 @@ trial_result seen(uint64_t rate_Bps, uint64_t early_ns, uint64_t late_ns)
     t.late_ns = late_ns;
     t.mean_ns = (early_ns + late_ns) / 2;
     t.most_ns = early_ns > late_ns ? early_ns : late_ns;
+    t.growth = 2 * ((double)late_ns - (double)early_ns) / (double)t.arrived_ns;
     return t;
 }
 

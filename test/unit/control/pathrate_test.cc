@@ -238,7 +238,10 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
             trial_result t = steady(rate, rate + rng_below(&r, rate), queue, rng_below(&r, 3));
 
             t.late_ns = rng_below(&r, 2) == 0 ? queue : rng_below(&r, 12 * kMs);
+            change(&t, t.early_ns, t.late_ns);
             t.mean_ns += rng_below(&r, 20 * kMs); // delays waver
+            t.error = (double)rng_below(&r, 1000) / 1000;
+            t.noise_ns = (double)rng_below(&r, 10 * kMs);
             t.most_ns = t.mean_ns + kMs;
             if (rng_below(&r, 10) == 0)
                 t.lost = rng_below(&r, t.packets / 4);
@@ -288,4 +291,49 @@ TEST(Pathrate, AMarkSlowsDownBeforeALoss)
         update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, 0), p.ceiling_Bps);
     EXPECT_GT((double)p.ceiling_Bps, low) << "without marks it rises again";
     EXPECT_FALSE(p.marked);
+}
+
+// A slope that is no more than chance moves the grant little; what is sure, as ever.
+TEST(Pathrate, ASlopeCountsByHowSureItIs)
+{
+    double fell[3], *out = fell;
+
+    for (double error : {0.0, 0.2, 20.0}) {
+        pathrate p = limited();
+
+        for (int i = 0; i < 40; i++) { // until the queue is what is wanted
+            uint64_t rate = p.ceiling_Bps;
+
+            update(&p, steady(rate, rate, p.target_ns), rate);
+        }
+        uint64_t rate = p.ceiling_Bps;
+        trial_result t = steady(rate, rate, p.target_ns);
+
+        change(&t, p.target_ns, p.target_ns + kMs);
+        t.error = error;
+        update(&p, t, rate);
+        *out++ = 1 - (double)p.ceiling_Bps / (double)rate;
+    }
+    EXPECT_GT(fell[0], 0.05);
+    EXPECT_NEAR(fell[1], fell[0] / 2, fell[0] / 8) << "as large as its error";
+    EXPECT_LT(fell[2], 0.001);
+}
+
+// Where delays waver, a queue of as much is wanted, at once; the quiet is believed later.
+TEST(Pathrate, TargetIsNoLessThanDelaysWaver)
+{
+    pathrate p = limited();
+    uint64_t rate = p.ceiling_Bps;
+    trial_result t = steady(rate, rate, 0);
+
+    t.noise_ns = 30 * kMs;
+    for (int i = 0; i < 4; i++)
+        update(&p, t, rate);
+    EXPECT_GT(p.target_ns, 28 * kMs);
+    t.noise_ns = 0;
+    update(&p, t, rate);
+    EXPECT_GT(p.target_ns, 24 * kMs);
+    for (int i = 0; i < 60; i++)
+        update(&p, t, rate);
+    EXPECT_LT(p.target_ns, 10 * kMs);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 #include <vector>
@@ -418,5 +419,65 @@ TEST(Trial, WhatIsReorderedIsNotLost)
 
         EXPECT_GT(lost, 1.0 / 8) << "seed " << seed + i;
         EXPECT_LT(lost, 0.21) << "seed " << seed + i;
+    }
+}
+
+namespace
+{
+
+// A trial of 200 packets, one each 100 us, whose delays rise by slope and have this noise about
+// that line: each run of them the same one.
+trial_result noisy(double slope, uint64_t noise_ns, uint32_t run, rng *g)
+{
+    Watch w;
+    uint64_t noise = 0;
+
+    w.min_ns = 20000 * kUs;
+    for (uint64_t n = 0; w.results.empty(); n++) {
+        if (n % run == 0)
+            noise = noise_ns > 0 ? rng_below(g, noise_ns) : 0;
+        w.add(n, n * 100 * kUs, n * 100 * kUs + 500,
+              50000 * kUs + (uint64_t)(slope * (double)(n * 100 * kUs)) + noise);
+    }
+    return w.results[0];
+}
+
+} // namespace
+
+TEST(Trial, GrowthIsTheSlopeOfItsDelays)
+{
+    rng g;
+
+    rng_init(&g, 1);
+    for (double slope : {0.0, 0.25, -0.1}) {
+        trial_result r = noisy(slope, 0, 1, &g);
+
+        EXPECT_NEAR(r.growth, slope, 1e-6);
+        EXPECT_LT(r.noise_ns, 10);
+        EXPECT_LT(r.error, 1e-6);
+    }
+}
+
+// The slope is off by its standard error, be delays independent or alike for a while. Of long runs,
+// of which a trial has few, more is said than is true: neighbours are alike, but not their runs.
+TEST(Trial, ItsErrorIsHowFarTheSlopeIsOff)
+{
+    uint64_t seed = test_seed();
+    rng g;
+
+    rng_init(&g, seed);
+    for (uint32_t run : {1u, 4u, 16u}) {
+        constexpr int kTrials = 2000;
+        double off = 0, said = 0;
+
+        for (int i = 0; i < kTrials; i++) {
+            trial_result r = noisy(0.25, 10000 * kUs, run, &g);
+
+            EXPECT_NEAR(r.noise_ns, 10e6 / std::sqrt(12), 2.5e6) << "seed " << seed;
+            off += (r.growth - 0.25) * (r.growth - 0.25);
+            said += r.error * r.error;
+        }
+        EXPECT_GT(std::sqrt(off / said), run < 16 ? 0.7 : 0.3) << run << " alike, seed " << seed;
+        EXPECT_LT(std::sqrt(off / said), 1.4) << run << " alike, seed " << seed;
     }
 }

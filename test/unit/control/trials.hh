@@ -29,6 +29,16 @@ inline trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t que
     return t;
 }
 
+// Its delays change steadily between these.
+inline void change(trial_result *t, uint64_t early_ns, uint64_t late_ns)
+{
+    t->early_ns = early_ns;
+    t->late_ns = late_ns;
+    t->mean_ns = (early_ns + late_ns) / 2;
+    t->most_ns = early_ns > late_ns ? early_ns : late_ns;
+    t->growth = 2 * ((double)late_ns - (double)early_ns) / (double)t->arrived_ns;
+}
+
 inline pathrate fresh()
 {
     pathrate p;
