@@ -136,7 +136,7 @@ static void target_find(struct pathrate *p, const struct finding *f)
 
     waver += (f->noise_ns > waver ? WAVER_RISE : WAVER_FALL) * (f->noise_ns - waver);
     p->waver_ns = (uint64_t)waver;
-    p->target_ns = (uint64_t)max_of(target, p->waver_ns) + 1;
+    p->target_ns = (uint64_t)target + 1;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */

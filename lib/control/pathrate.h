@@ -26,7 +26,7 @@
  *
  * is shorter for who has more, he gives way until all have the same, and the faster, the longer it
  * has been so: what is wrong for all is right soon, but who has more finds the queue too long each
- * time; where delays waver by more, as between processes that share cores, it is that. While the
+ * time. While the
  * queue is shorter than half of target, each trial rises by twice the share of the one before. One
  * trial in 24 aims below nothing, unless one found it empty anyway, so that the queue is empty and
  * all who share it know how long it is.

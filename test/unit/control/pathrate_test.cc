@@ -319,21 +319,25 @@ TEST(Pathrate, ASlopeCountsByHowSureItIs)
     EXPECT_LT(fell[2], 0.001);
 }
 
-// Where delays waver, a queue of as much is wanted, at once; the quiet is believed later.
-TEST(Pathrate, TargetIsNoLessThanDelaysWaver)
+// Where delays begin to waver, that is known at once; the quiet is believed later. A queue is long
+// from twice as much on, but no more of it is wanted: what our own queue wavers by would add up.
+TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
 {
     pathrate p = limited();
     uint64_t rate = p.ceiling_Bps;
     trial_result t = steady(rate, rate, 0);
 
+    update(&p, t, rate);
+    uint64_t target_ns = p.target_ns;
     t.noise_ns = 30 * kMs;
     for (int i = 0; i < 4; i++)
         update(&p, t, rate);
-    EXPECT_GT(p.target_ns, 28 * kMs);
+    EXPECT_GT(p.waver_ns, 28 * kMs);
+    EXPECT_EQ(p.target_ns, target_ns);
     t.noise_ns = 0;
     update(&p, t, rate);
-    EXPECT_GT(p.target_ns, 24 * kMs);
+    EXPECT_GT(p.waver_ns, 24 * kMs);
     for (int i = 0; i < 60; i++)
         update(&p, t, rate);
-    EXPECT_LT(p.target_ns, 10 * kMs);
+    EXPECT_LT(p.waver_ns, kMs);
 }

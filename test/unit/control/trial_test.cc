@@ -437,7 +437,7 @@ trial_result noisy(double slope, uint64_t noise_ns, uint32_t run, rng *g)
         if (n % run == 0)
             noise = noise_ns > 0 ? rng_below(g, noise_ns) : 0;
         w.add(n, n * 100 * kUs, n * 100 * kUs + 500,
-              50000 * kUs + (uint64_t)(slope * (double)(n * 100 * kUs)) + noise);
+              (uint64_t)(50e6 + slope * (double)(n * 100 * kUs)) + noise);
     }
     return w.results[0];
 }
