@@ -303,8 +303,9 @@ def _memif_box(lab, context, forward, reverse, options=()):
 @scenario("two daemons through a bad path: loss, duplicates, corruption, reordering")
 def bad_path(lab, context):
     bad = "loss 1% duplicate 1% corrupt 0.5% delay 200us 100us"
-    a, b, box = _memif_box(lab, context, bad, bad)
-    perf(b, a, ADDR_B, "-n", "20M")
+    few = "loss 5% duplicate 5% corrupt 5% delay 200us 100us"  # hundreds of frames go back
+    a, b, box = _memif_box(lab, context, bad, few)
+    perf(b, a, ADDR_B, "-n", "100M")
     report = box.stop()
     for direction in ("forward", "reverse"):
         for kind, counter in (("loss", "dropped"), ("duplicate", "copied"), ("corrupt", "changed"),
