@@ -112,7 +112,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
     f.noise_ns = t->noise_ns;
-    f.least_ns = min_of((double)t->early_ns, (double)t->late_ns);
+    f.least_ns = (double)t->least_ns;
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->most_ns
                          : max_of(0, f.least_ns + max_of(growth, 0) * span + growth * f.rtt_ns);

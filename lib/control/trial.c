@@ -8,7 +8,7 @@
 /* The line through the increments, over the times of sending. */
 static void line_find(const struct trial *t, struct trial_result *out)
 {
-    double n = (double)t->packets, mean_t = t->sum_t / n, mean_d = t->sum_d / n;
+    double n = (double)t->packets, mean_t = t->sum_t / n, mean_d = (double)t->sum_ns / n;
     double tt = t->sum_tt - n * mean_t * mean_t, td = t->sum_td - n * mean_t * mean_d;
 
     if (tt <= 0 || n < 3)
@@ -31,7 +31,6 @@ static void line_add(struct trial *t, const struct trial_packet *p)
 
     t->sum_t += at;
     t->sum_tt += at * at;
-    t->sum_d += d;
     t->sum_dd += d * d;
     t->sum_td += at * d;
     t->sum_next += d * (t->packets > 1 ? t->last_d : d);
@@ -52,7 +51,7 @@ void trial_older(struct trial *t)
 static void trial_begin(struct trial *t, const struct trial_packet *p)
 {
     *t = (struct trial){.first = *p, .last = *p, .open = true};
-    t->early_ns = t->late_ns = UINT64_MAX;
+    t->least_ns = UINT64_MAX;
 }
 
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
@@ -76,8 +75,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .reordered = reordered,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
-        .early_ns = t->early_ns,
-        .late_ns = t->late_ns,
+        .least_ns = t->least_ns,
         .away_ns = t->away_ns,
         .mean_ns = t->sum_ns / t->packets,
         .most_ns = t->most_ns,
@@ -115,9 +113,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     if (t->late && t->late_packets++ == 0)
         t->late_sent_ns = p->sent_ns;
     t->spread = t->spread || (t->late && p->sent_ns != t->late_sent_ns);
-    uint64_t *least = t->late ? &t->late_ns : &t->early_ns;
-
-    *least = p->increment_ns < *least ? p->increment_ns : *least;
+    t->least_ns = p->increment_ns < t->least_ns ? p->increment_ns : t->least_ns;
     t->most_ns = p->increment_ns > t->most_ns ? p->increment_ns : t->most_ns;
     if (p->number > t->last.number) {
         t->last.number = p->number;

@@ -10,8 +10,8 @@
  * trials, pathrate.h judges them. Owned by one worker.
  *
  * A sender that loses its core between stamping packets and giving them to its port makes that
- * burst late, and nothing else. All packets of such a burst have one time of sending. The least
- * increment of a trial's second half decides, so that half never consists of one such burst.
+ * burst late, and nothing else. All packets of such a burst have one time of sending. A trial whose
+ * second half has a single time of sending goes on, so that its line does not end in such a burst.
  * away_ns is kept apart, and pathrate.h uses it.
  *
  * Growth is the slope b of a line through the increments, by least squares. Its standard error is
@@ -50,24 +50,23 @@ struct trial_result {
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
-    uint64_t early_ns, late_ns; /* the least increments of its two halves, */
-    double growth;              /* of the increments, in ns for each ns in which they were sent, */
-    double error;               /* its standard error, */
-    double noise_ns;            /* and the standard deviation of the increments from that line */
-    uint64_t mean_ns, most_ns;  /* and of all */
+    double growth;    /* of the increments, in ns for each ns in which they were sent, */
+    double error;     /* its standard error, */
+    double noise_ns;  /* and the standard deviation of the increments from that line */
+    uint64_t least_ns, mean_ns, most_ns; /* of the increments */
 };
 
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
     uint64_t older;                  /* of an earlier grant, that came after the first */
-    uint64_t early_ns, late_ns, most_ns, sum_ns, away_ns;
+    uint64_t least_ns, most_ns, sum_ns, away_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
-    double sum_t, sum_tt, sum_d, sum_dd, sum_td; /* of times of sending and of increments */
-    double sum_next, last_d;                     /* of each increment times the one before it */
-    bool open, late;                             /* late: in its second half */
-    bool spread; /* the second half was sent at more than one time */
+    double sum_t, sum_tt, sum_dd, sum_td; /* of times of sending and of increments */
+    double sum_next, last_d;              /* of each increment times the one before it */
+    bool open, late;                      /* late: in its second half */
+    bool spread;                          /* the second half was sent at more than one time */
 };
 
 /* Another grant is in force: what was seen so far does not count. */

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-extern "C" {
-#include "control/pathrate.h"
-}
+#include "delays.hh"
 
 namespace
 {
@@ -25,11 +23,7 @@ trial_result seen(uint64_t rate_Bps, uint64_t early_ns, uint64_t late_ns)
     t.bytes = 8 * kUnit;
     t.arrived_ns = t.bytes * kS / rate_Bps;
     t.sent_ns = t.arrived_ns + early_ns - late_ns;
-    t.early_ns = early_ns;
-    t.late_ns = late_ns;
-    t.mean_ns = (early_ns + late_ns) / 2;
-    t.most_ns = early_ns > late_ns ? early_ns : late_ns;
-    t.growth = 2 * ((double)late_ns - (double)early_ns) / (double)t.arrived_ns;
+    change(&t, early_ns, late_ns);
     return t;
 }
 

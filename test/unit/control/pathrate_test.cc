@@ -237,8 +237,7 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
             uint64_t rate = kGBps / 100 + rng_below(&r, kGBps), queue = rng_below(&r, 12 * kMs);
             trial_result t = steady(rate, rate + rng_below(&r, rate), queue, rng_below(&r, 3));
 
-            t.late_ns = rng_below(&r, 2) == 0 ? queue : rng_below(&r, 12 * kMs);
-            change(&t, t.early_ns, t.late_ns);
+            change(&t, queue, rng_below(&r, 2) == 0 ? queue : rng_below(&r, 12 * kMs));
             t.mean_ns += rng_below(&r, 20 * kMs); // delays waver
             t.error = (double)rng_below(&r, 1000) / 1000;
             t.noise_ns = (double)rng_below(&r, 10 * kMs);

@@ -225,7 +225,7 @@ TEST(Trial, ResetForgets)
     EXPECT_EQ(w.results[0].sent_ns, TRIAL_PACKETS * kUs);
 }
 
-TEST(Trial, IncrementsOfTwoHalves)
+TEST(Trial, IncrementsOfItsPackets)
 {
     const uint64_t increments[] = {1, 50, 40, 45, 60, 30, 90, 20, 10};
     Watch w;
@@ -234,15 +234,13 @@ TEST(Trial, IncrementsOfTwoHalves)
     for (uint64_t i = 0; i < 9; i++)
         EXPECT_FALSE(w.add(i, i * kUs, i * kUs + 500, increments[i]));
     EXPECT_TRUE(w.add(9, 9 * kUs, 9 * kUs + 500, 5));
-    EXPECT_EQ(w.results[0].early_ns, 40u) << "of numbers 1 to 4: the first packet does not count";
-    EXPECT_EQ(w.results[0].late_ns, 10u) << "nor does the one that ends it";
+    EXPECT_EQ(w.results[0].least_ns, 10u) << "neither the first one nor the one that ends it";
     EXPECT_EQ(w.results[0].most_ns, 90u);
     EXPECT_EQ(w.results[0].mean_ns, (50u + 40 + 45 + 60 + 30 + 90 + 20 + 10) / 8);
     for (uint64_t i = 10; i < 20; i++)
         w.add(i, i * kUs, i * kUs + 500, 70);
     ASSERT_EQ(w.results.size(), 2u);
-    EXPECT_EQ(w.results[1].early_ns, 5u) << "it is the next trial's";
-    EXPECT_EQ(w.results[1].late_ns, 70u);
+    EXPECT_EQ(w.results[1].least_ns, 5u) << "it is the next trial's";
     EXPECT_EQ(w.results[1].most_ns, 70u);
 }
 
@@ -340,7 +338,8 @@ TEST(Trial, ALateBurstIsNoneByItself)
         EXPECT_FALSE(w.add(n, 11 * kUs, 11 * kUs + kLate, kLate));
     for (uint64_t n = 43; w.results.empty(); n++)
         w.add(n, 11 * kUs + kLate + (n - 42) * kUs, 11 * kUs + kLate + (n - 42) * kUs + 500);
-    EXPECT_EQ(w.results[0].late_ns, 0u);
+    EXPECT_GT(w.results[0].packets, 41u) << "behind the burst, too";
+    EXPECT_EQ(w.results[0].least_ns, 0u);
     EXPECT_EQ(w.results[0].most_ns, kLate);
 }
 
@@ -412,8 +411,12 @@ TEST(Trial, WhatIsReorderedIsNotLost)
 {
     uint64_t seed = test_seed();
 
+    double lossy = 0;
+
+    for (uint64_t i = 0; i < 20; i++)
+        lossy += reorder(0, seed + i).lossy / 20;
+    EXPECT_LT(lossy, 0.02) << "seeds from " << seed;
     for (uint64_t i = 0; i < 5; i++) {
-        EXPECT_LT(reorder(0, seed + i).lossy, 0.06) << "seed " << seed + i;
         // A trial begins with a packet that came early, so that more than usual are late meanwhile.
         double lost = reorder(0.2, seed + i).lost;
 

@@ -6,9 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-extern "C" {
-#include "control/pathrate.h"
-}
+#include "delays.hh"
 
 constexpr uint64_t kMs = 1000000, kS = 1000000000;
 constexpr uint64_t kRtt = 40 * kMs, kSpan = 10 * kMs, kGBps = 1000000000;
@@ -25,18 +23,8 @@ inline trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t que
     t.lost = lost;
     t.arrived_ns = kSpan;
     t.sent_ns = (uint64_t)((double)(t.packets + lost) * kUnit * 1e9 / (double)sent_Bps);
-    t.early_ns = t.late_ns = t.mean_ns = t.most_ns = queue_ns;
+    t.least_ns = t.mean_ns = t.most_ns = queue_ns;
     return t;
-}
-
-// Its delays change steadily between these.
-inline void change(trial_result *t, uint64_t early_ns, uint64_t late_ns)
-{
-    t->early_ns = early_ns;
-    t->late_ns = late_ns;
-    t->mean_ns = (early_ns + late_ns) / 2;
-    t->most_ns = early_ns > late_ns ? early_ns : late_ns;
-    t->growth = 2 * ((double)late_ns - (double)early_ns) / (double)t->arrived_ns;
 }
 
 inline pathrate fresh()
