@@ -111,7 +111,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     if (power > 0)
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
-    f.noise_ns = t->noise_ns;
+    f.noise_ns = min_of(t->noise_ns, span); /* more cannot be told in so short a time */
     f.least_ns = (double)t->least_ns;
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->most_ns

@@ -135,7 +135,7 @@ static uint64_t trial_ns(const struct conn *c)
     uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
 
     if (c->path.mode != PATHRATE_FREE)
-        ns = RTE_MAX(ns, TRIAL_WAVERS * c->path.waver_ns);
+        ns = RTE_MAX(ns, RTE_MIN(TRIAL_WAVERS * c->path.waver_ns, TRIAL_MAX_NS));
     uint64_t mixed = (c->own_key + c->cntl_seq) * TRIAL_MIX;
 
     return ns + (ns / 2 * (mixed >> 48) >> 16);

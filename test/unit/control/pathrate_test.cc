@@ -326,6 +326,10 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
     uint64_t rate = p.ceiling_Bps;
     trial_result t = steady(rate, rate, 0);
 
+    t.packets *= 4;
+    t.bytes *= 4;
+    t.arrived_ns *= 4;
+    t.sent_ns *= 4;
     update(&p, t, rate);
     uint64_t target_ns = p.target_ns;
     t.noise_ns = 30 * kMs;
@@ -339,4 +343,18 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
     for (int i = 0; i < 60; i++)
         update(&p, t, rate);
     EXPECT_LT(p.waver_ns, kMs);
+}
+
+// A sender's clock that steps by an hour, or lies, makes no trial last for hours.
+TEST(Pathrate, ATrialShowsNoMoreWaveringThanItLasts)
+{
+    pathrate p = limited();
+    uint64_t rate = p.ceiling_Bps;
+    trial_result t = steady(rate, rate, 0);
+
+    t.noise_ns = 1e19;
+    for (int i = 0; i < 10; i++)
+        update(&p, t, rate);
+    EXPECT_GT(p.waver_ns, kSpan / 2);
+    EXPECT_LE(p.waver_ns, kSpan);
 }
