@@ -3,8 +3,6 @@
 
 #include "control/root.h"
 
-#define CORRELATION_MOST 0.999 /* a thousandth of the packets still counts */
-
 /* The line through the increments, over the times of sending. */
 static void line_find(const struct trial *t, struct trial_result *out)
 {
@@ -20,9 +18,13 @@ static void line_find(const struct trial *t, struct trial_result *out)
         return;
     double r = (t->sum_next - n * mean_d * mean_d - slope * td) / rest;
 
-    r = r < 0 ? 0 : r > CORRELATION_MOST ? CORRELATION_MOST : r;
+    r = r < 0 ? 0 : r > 1 ? 1 : r;
     out->noise_ns = root(rest / n);
-    out->error = root(rest / (n - 2) / tt * (1 + r) / (1 - r));
+    double independent = n * (1 - r) / (1 + r); /* packets */
+
+    if (independent < 1)
+        independent = 1;
+    out->error = root(rest / (n - 2) / tt * n / independent);
 }
 
 static void line_add(struct trial *t, const struct trial_packet *p)

@@ -16,7 +16,7 @@
  *
  * Growth is the slope b of a line through the increments, by least squares. Its standard error is
  *
- *   s / sqrt(var(t) n_eff),   n_eff = n (1 - r) / (1 + r)
+ *   s / sqrt(var(t) n_eff),   n_eff = n (1 - r) / (1 + r), at least 1
  *
  * where s is the standard deviation from the line and r the correlation of each deviation with the
  * one before, since increments of packets that wait for the same thing are no independent samples

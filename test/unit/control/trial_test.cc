@@ -484,3 +484,26 @@ TEST(Trial, ItsErrorIsHowFarTheSlopeIsOff)
         EXPECT_LT(std::sqrt(off / said), 1.4) << run << " alike, seed " << seed;
     }
 }
+
+// However alike neighbours are, all packets of a trial are at least one sample.
+TEST(Trial, ItsErrorIsAtMostThatOfOneSample)
+{
+    uint64_t seed = test_seed();
+    rng g;
+
+    rng_init(&g, seed);
+    for (int i = 0; i < 2000; i++) {
+        Watch w;
+
+        for (uint64_t n = 0; w.results.empty(); n++) {
+            uint64_t most = n == 1 ? 20000 * kUs : 2000 * kUs; // what came first waited longest
+
+            w.add(n, n * 100 * kUs, n * 100 * kUs + 500, rng_below(&g, most));
+        }
+        const trial_result &r = w.results[0];
+        double n = (double)r.packets, deviation_ns = 100e3 * std::sqrt((n * n - 1) / 12);
+
+        ASSERT_LE(r.error, 1.001 * r.noise_ns * std::sqrt(n / (n - 2)) / deviation_ns)
+            << "seed " << seed << " trial " << i;
+    }
+}
