@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the capacity is shared: connections become flows of control/share.h, and flows grants. */
+#include <string.h>
+
 #include "base/check.h"
 #include "host/record.h"
 
@@ -89,22 +91,24 @@ static struct share_flow flow_of(const struct host_control *c, struct conn_recor
     return f;
 }
 
-/* Places for flows by priority, and by peers within one. */
+/* Places for flows by priority, and by peers within one: below SHARE_PRIORITIES * (n_peers + 1). */
 static uint32_t place_of(const struct host_control *c, const struct conn_record *r)
 {
     if (r->peers == SHARE_NO_PEER)
         return 0;
-    return c->peers[r->peers].priority * (HOST_PEERS_MAX + 1) + 1 + r->peers;
+    return c->peers[r->peers].priority * (c->n_peers + 1) + 1 + r->peers;
 }
 
 /* The active connections become flows, in the order that share_run() wants: by counting. */
 static void flows_make(struct host_control *c)
 {
-    uint32_t starts[SHARE_PRIORITIES * (HOST_PEERS_MAX + 1) + 1] = {0};
+    uint32_t starts[SHARE_PRIORITIES * (HOST_PEERS_MAX + 1) + 1];
+    const uint32_t places = SHARE_PRIORITIES * (c->n_peers + 1);
 
+    memset(starts, 0, (places + 1) * sizeof starts[0]);
     for (uint32_t i = 0; i < c->n_active; i++)
         starts[place_of(c, c->owners[i]) + 1]++;
-    for (uint32_t k = 1; k < RTE_DIM(starts); k++)
+    for (uint32_t k = 1; k <= places; k++)
         starts[k] += starts[k - 1];
     for (uint32_t i = 0; i < c->n_active; i++) {
         struct conn_record *r = c->owners[i];

@@ -485,9 +485,9 @@ uint32_t wheel_poll(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32
 
 uint64_t wheel_next(struct wheel *w)
 {
-    uint64_t start, time;
+    uint64_t from = w->near > w->now ? time_min(w->near, w->near_end) : w->now, start, time;
 
-    start = wheel_near_start(w, w->now, w->near_end);
+    start = wheel_near_start(w, from, w->near_end);
     time = start < w->near_end ? start : TIME_NEVER;
     if (start >= w->front[1])
         far_start(w, &time);

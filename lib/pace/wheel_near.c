@@ -10,7 +10,23 @@
 #define PEEK_SLOTS 4u  /* that wheel_peek() looks at */
 #define GROUP      16u /* words that are taken together: a slot has room for some of these */
 
+#define LINE 64u /* counts in a cache line */
+
+static_assert(WHEEL_NEAR_SLOTS_MIN % LINE == 0, "the ring is whole lines");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight bytes is the lowest");
+
+typedef uint64_t eight_counts __attribute__((may_alias, aligned(8)));
+
+/* No slot of this line is in use. */
+static inline bool line_empty(const uint8_t *count)
+{
+    const eight_counts *words = (const eight_counts *)count;
+    uint64_t any = 0;
+
+    for (uint32_t i = 0; i < LINE / 8; i++)
+        any |= words[i];
+    return any == 0;
+}
 
 /* The first slot in use, counted from time 0 on, from `at` on; end if there is none before. */
 static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t end)
@@ -28,6 +44,9 @@ static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t en
             return time_min(at, end);
         }
         passed += 8;
+        while ((at - skip + passed) % LINE == 0 && passed <= slots && at - skip + passed < end &&
+               line_empty(w->count + ((at - skip + passed) & w->near_mask)))
+            passed += LINE;
     } while (passed <= slots && at - skip + passed < end);
     return end;
 }
