@@ -109,9 +109,11 @@ def _run_one(scene, context, logs):
 def run_lane(context, logs=None):
     """Exit status of a process that runs what it is given (lanes.py)."""
     def run(number):
-        start = time.monotonic()
+        start, before = time.monotonic(), os.times()
         state, lines = _run_one(SCENARIOS[number], context, logs)
-        return {"state": state, "lines": lines, "took": time.monotonic() - start}
+        after = os.times()
+        cpu_s = sum(after[:4]) - sum(before[:4])
+        return {"state": state, "lines": lines, "took": time.monotonic() - start, "cpu_s": cpu_s}
 
     return lanes.serve(run)
 
@@ -128,7 +130,8 @@ def run_all(command, jobs, only=None, limit_s=SCENE_S):
         if result["state"] == "skip":
             lines = [f"ok {len(states)} - {name} # SKIP {result['lines'][0]}", *result["said"]]
         else:
-            lines.insert(0, f"{result['state']} {len(states)} - {name} ({result['took']:.1f} s)")
+            lines.insert(0, f"{result['state']} {len(states)} - {name} ({result['took']:.1f} s, "
+                         f"{result['cpu_s']:.1f} s of processor time)")
         print("\n".join(lines), flush=True)
 
     bears = [i for i in chosen if SCENARIOS[i].company]

@@ -61,14 +61,14 @@ class _Lane:
         if part:
             return None
         status = self.popen.wait()
-        return {"state": "not ok", "said": [], "took": 0,
+        return {"state": "not ok", "said": [], "took": 0, "cpu_s": 0,
                 "lines": [f"the process that ran it ended with status {status}"]}
 
     def give_up(self, limit_s):
         """Ends a lane whose scenario does not end; its result."""
         self.popen.send_signal(signal.SIGUSR1)
         self.end()
-        return {"state": "not ok", "said": [], "took": time.monotonic() - self.since,
+        return {"state": "not ok", "said": [], "took": time.monotonic() - self.since, "cpu_s": 0,
                 "lines": [f"does not end within {limit_s:g} s; where it stood is said above"]}
 
     def end(self):

@@ -11,7 +11,7 @@ from lab.pair import ADDR_A, ADDR_B, veth_pair
 from lab.process import until
 
 FRAMES = 1000000
-SECONDS = 25
+SECONDS = 15
 # The transfer's own bursts must not fill the ring that the forged frames wait in.
 TRANSFER = "200Mbit"
 # Of the forged frames: what a ring that overflowed while its worker was away may have lost, and noise
@@ -37,7 +37,7 @@ def forged(lab, context):
     before = _counters(b)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening()
-    client = a.sluice("client", "perf", "client", "--check", "-i", "0", "-t", SECONDS + 15, "--json",
+    client = a.sluice("client", "perf", "client", "--check", "-i", "0", "-t", SECONDS + 10, "--json",
                       ADDR_B)
     data_flow(a)
     seed = os.environ.get("SLUICE_SEED", str(int.from_bytes(os.urandom(4), "little")))
