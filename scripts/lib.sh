@@ -133,7 +133,7 @@ build_variant() {
     build) build_dir "$1" ;;
     # With clang, for a second compiler's opinion, and for libFuzzer; it takes half of gcc's time for it.
     build-asan)
-        CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
+        CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=2 \
             -Ddebug=false -Dc_args=-g1
         ;;
     # The other variant of DPDK's rings is made of atomics that ThreadSanitizer understands.

@@ -22,7 +22,7 @@ struct World {
     uint32_t entries; /* that are used, of capacity */
     uint32_t capacity, shift;
     uint64_t now;
-    WheelStorage storage;
+    WheelStorage storage, spare; /* spare: for chase() */
     struct wheel &w;
     std::multimap<uint64_t, uint32_t> due; /* unit -> entry */
     std::vector<std::multimap<uint64_t, uint32_t>::iterator> where;
@@ -31,7 +31,7 @@ struct World {
 
     World(struct rng *rng, uint32_t entries_, uint32_t capacity_, uint32_t shift_, uint64_t start)
         : r(rng), entries(entries_), capacity(capacity_), shift(shift_), now(start),
-          storage(wheel_storage_bytes(capacity_)),
+          storage(wheel_storage_bytes(capacity_)), spare(storage.size),
           w(*wheel_init(storage.memory.get(), capacity_, shift_, start)),
           where(capacity_, due.end())
     {
@@ -230,12 +230,12 @@ struct World {
     /* Polling at wheel_next() on a copy reaches the first entry soon, whatever the distance. */
     void chase()
     {
-        WheelStorage storage_copy(storage);
-        struct wheel *copy = static_cast<struct wheel *>(storage_copy.memory.get());
+        struct wheel *copy = static_cast<struct wheel *>(spare.memory.get());
         uint32_t got = 0, one = UINT32_MAX;
 
         if (due.empty())
             return;
+        spare.copy(storage);
         chased++;
         for (int step = 1; got == 0; step++) {
             uint64_t next = wheel_next(copy);

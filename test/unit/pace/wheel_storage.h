@@ -19,8 +19,13 @@ struct WheelStorage {
         std::memset(memory.get(), 0xa5, size); /* whatever was there */
     }
 
-    /* A wheel's storage points into itself. */
     WheelStorage(const WheelStorage &from) : WheelStorage(from.size)
+    {
+        copy(from);
+    }
+
+    /* From one of the same size. A wheel's storage points into itself. */
+    void copy(const WheelStorage &from)
     {
         std::memcpy(memory.get(), from.memory.get(), size);
         struct wheel *w = static_cast<struct wheel *>(memory.get());
