@@ -147,6 +147,8 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
         p->usage = 1;
         return;
     }
+    if (!f->used)
+        return; /* it had nothing to send, or waits to be told what has come */
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_LEAST && p->burst_packets < BURST_PACKETS_MOST) {

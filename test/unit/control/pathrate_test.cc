@@ -199,6 +199,9 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     for (int i = 0; i < 4 * 64; i++)
         update(&p, steady(grant, grant, queue), grant);
     EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit);
+    for (int i = 0; i < 100; i++)
+        update(&p, steady(grant / 2, grant / 2, queue), grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "it had nothing to send";
 }
 
 TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
