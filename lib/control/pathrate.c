@@ -101,7 +101,9 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
     f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
     f.rtt_ns = (double)rtt_ns;
-    f.turn_ns = span + f.rtt_ns;
+    double answer_ns = f.rtt_ns + (double)t->late_ns; /* until the next grant is in force */
+
+    f.turn_ns = span + answer_ns;
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
     f.most_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
@@ -115,7 +117,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     f.least_ns = (double)t->least_ns;
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->most_ns
-                         : max_of(0, f.least_ns + max_of(growth, 0) * span + growth * f.rtt_ns);
+                         : max_of(0, f.least_ns + max_of(growth, 0) * span + growth * answer_ns);
     f.growth = growth;
     return f;
 }

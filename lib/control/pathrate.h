@@ -16,7 +16,8 @@
  * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
  * next grant is in force it will be q, and a grant of
  *
- *   R (1 + (target - q) / T)      T: from grant to grant, a round trip and a trial
+ *   R (1 + (target - q) / T)      T: from grant to grant, a round trip, a trial, and what the
+ *                                 grant waits on a thin way back (late_ns)
  *
  * brings it to target; half of that is done, for others do the same. All who share the link see the
  * same queue; since

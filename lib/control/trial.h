@@ -50,6 +50,8 @@ struct trial_result {
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
     uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
+    uint64_t late_ns; /* by which a grant lately came into force later than after the shortest
+                         round trip and the queue, while CNTL were held for a thin way back */
     double growth;    /* of the increments, in ns for each ns in which they were sent, */
     double error;     /* its standard error, */
     double noise_ns;  /* and the standard deviation of the increments from that line */

@@ -6,6 +6,7 @@
 
 #define NAK_DOUBLINGS 16u
 #define NAK_DOUBTS    2u
+#define WAITING_MOST  2u /* CNTL on the way back: one that is sent, and the next one */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -282,8 +283,51 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     counter_set(&c->pub.naks_tx, c->rx.naks);
     c->nak_at =
         c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
-    if (v->span_count == max && max > 0)
+    c->naks_left = v->span_count == max && max > 0;
+    if (c->naks_left)
         c->nak_at = time_min(c->nak_at, h->now);
+}
+
+/*
+ * How many CNTL wait on the way back: those under way, times the part of the round trip by which it
+ * is longer than the shortest one and the queue on the way here (J. D. C. Little: A proof for the
+ * queuing formula L = lambda W, 1961; TCP Vegas counts its own packets so). A round trip takes at
+ * least until the last DATA that does not answer the CNTL which measures it: who sends seldom also
+ * answers late.
+ */
+static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
+{
+    uint64_t under_way = c->cntl_seq - c->seen_cntl;
+    uint64_t trip_ns = c->trip_ns, least_ns = c->rtt_min_ns + c->increment_ns;
+
+    if (c->echo_seq != 0 && c->data_at > c->echo_at)
+        trip_ns = max_u64(trip_ns, clock_ns(&h->clock, c->data_at - c->echo_at));
+    return trip_ns > least_ns ? under_way * (trip_ns - least_ns) / trip_ns : 0;
+}
+
+bool cntl_waits(struct host *h, struct conn *c)
+{
+    bool urgent = c->state != HOST_OPEN || (c->want & (WANT_SREQ | WANT_FIRST)) != 0;
+
+    if (urgent || c->naks_left || c->rtt_min_ns == 0 || cntl_waiting(h, c) < WAITING_MOST)
+        return false;
+    uint64_t until = c->cntl_at + conn_wait_tsc(h, c);
+
+    if (!time_before(h->now, until))
+        return false;
+    c->held_at = until;
+    c->cntl_held = true;
+    timer_at(h, c, until);
+    return true;
+}
+
+void cntl_release(struct host *h, struct conn *c)
+{
+    if (c->held_at == TIME_NEVER)
+        return;
+    c->held_at = TIME_NEVER;
+    if (c->want != 0)
+        conn_want(h, c, c->want);
 }
 
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
@@ -321,7 +365,8 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
         vt_hole_asked(&c->hole);
     }
     c->rx_since_cntl = false;
-    c->repeat_at = TIME_NEVER;
+    c->cntl_at = h->now;
+    c->held_at = c->repeat_at = TIME_NEVER;
     c->want = 0;
     counter_add(&c->pub.cntl_tx, 1);
     host_count(h, COUNT_tx_cntl);

@@ -82,6 +82,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     gate_flight(c, 0, 0);
     c->heard_at = c->opened_at = h->now;
     c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
+    c->held_at = TIME_NEVER;
     c->doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
     way_start(c);

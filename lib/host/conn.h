@@ -158,8 +158,13 @@ struct conn {
     uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
     uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
     uint64_t echo_at;                        /* when it was sent */
-    uint64_t peer_time_ns, peer_time_at;     /* newest time_ns of the peer, and when it came */
-    uint64_t data_at;                        /* when the newest DATA came */
+    uint64_t trip_ns;                        /* what the newest round trip took at least */
+    uint64_t cntl_at;                        /* when the newest CNTL was sent */
+    uint64_t held_at; /* until when one waits for room on the way back; TIME_NEVER: none does */
+    bool cntl_held;   /* one did so since the last trial */
+    bool naks_left;   /* there were more gaps than the newest CNTL had room for */
+    uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
+    uint64_t data_at;                    /* when the newest DATA came */
     struct conn_asked dreq, pack;
     bool rx_since_cntl;
 

@@ -94,6 +94,7 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     c->echo_seq = 0;
     if (!exact)
         return;
+    c->trip_ns = clock_ns(&h->clock, sample > pause ? sample - pause : 0);
     conn_round_trip(h, c, sample, pause > sample / PAUSE_SHARE);
 }
 

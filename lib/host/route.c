@@ -178,7 +178,10 @@ void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
             route_doubt(h, c);
         return;
     }
-    c->seen_cntl = newer ? cntl : c->seen_cntl;
+    if (newer) {
+        c->seen_cntl = cntl;
+        cntl_release(h, c);
+    }
     c->seen_packets = RTE_MAX(c->seen_packets, packets);
     c->asked_at = c->told_at = 0;
 }

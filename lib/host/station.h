@@ -287,6 +287,15 @@ void timer_first_sent(struct host *h, struct conn *c);
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
 uint32_t cntl_least(const struct conn *c);
+/*
+ * On a thin way back CNTL queue. Each is news that the next one replaces, so what waits there only
+ * makes news old. True if so many wait that the next one is held: until one more has arrived, or a
+ * round trip is over (conn_wait_tsc()). What asks for more gaps than the last one had room for is
+ * not held, since the units that it asks for are longer than itself.
+ */
+bool cntl_waits(struct host *h, struct conn *c);
+/* One more has arrived, or time is over: what is held goes out. */
+void cntl_release(struct host *h, struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
 uint32_t first_build(struct host *h, struct conn *c, uint8_t *p);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);

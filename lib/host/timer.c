@@ -27,7 +27,7 @@ static uint64_t earliest(const struct conn *c)
 {
     uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
 
-    t = time_min(t, time_min(c->linger_at, c->doubt_at));
+    t = time_min(t, time_min(time_min(c->linger_at, c->doubt_at), c->held_at));
     if (c->state == HOST_OPEN)
         t = time_min(t, c->tx.ask_at);
     return time_min(t, hop_limits_next(&c->hops));
@@ -115,6 +115,8 @@ static void conn_expire(struct host *h, struct conn *c)
         c->repeat_at = TIME_NEVER;
         conn_want(h, c, WANT_CNTL);
     }
+    if (!time_before(now, c->held_at))
+        cntl_release(h, c);
     if (!time_before(now, c->alive_at))
         alive_check(h, c);
     if (!time_before(now, c->doubt_at))

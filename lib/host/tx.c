@@ -315,6 +315,8 @@ static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
     while (n < max && !stuck && (c = LIST_POP(h, cntl_list, cntl_link)) != NULL) {
         struct rte_mbuf *p = NULL;
 
+        if (cntl_waits(h, c))
+            continue;
         if (gate_state(h, c, &at))
             p = state_build(h, c, &stuck);
         if (p != NULL) {

@@ -74,8 +74,12 @@ void Street::add_host(uint32_t i)
     port.seed = opt.seed * 1000 + i;
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
+    std::string up = text("rate %.0fbit limit 100", opt.back_bps);
+
     if (i == 0)
         port.down = down.c_str();
+    if (i == 0 && opt.back_bps > 0)
+        port.up = up.c_str();
     if (world_add(w, &h, &port, err, sizeof err) < 0)
         throw std::runtime_error(err);
 }

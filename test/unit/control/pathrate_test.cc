@@ -204,6 +204,21 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "it had nothing to send";
 }
 
+// Of a queue that is too long less is done at a time where a grant comes into force late.
+TEST(Pathrate, AThinWayBackLengthensATurn)
+{
+    for (uint64_t late_ns : {0 * kMs, 50 * kMs, 150 * kMs}) {
+        trial_result t = steady(kGBps, kGBps, 20 * kMs);
+        pathrate p = limited();
+        double turn_ns = (double)(kSpan + kRtt + late_ns);
+        double excess_ns = 20e6 - target_of(1000, (double)kRtt);
+
+        t.late_ns = late_ns;
+        update(&p, t, kGBps);
+        EXPECT_NEAR((double)p.ceiling_Bps, 1e9 * (1 - 0.5 * excess_ns / turn_ns), 1e6) << late_ns;
+    }
+}
+
 TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
 {
     pathrate p = fresh();
