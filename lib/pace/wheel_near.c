@@ -31,23 +31,20 @@ static inline bool line_empty(const uint8_t *count)
 /* The first slot in use, counted from time 0 on, from `at` on; end if there is none before. */
 static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t end)
 {
-    const uint32_t slots = w->near_mask + 1;
-    uint32_t skip = (uint32_t)at % 8, passed = 0; /* counts are looked at by eights */
-    uint64_t counts;
+    const uint32_t skip = (uint32_t)at % 8; /* counts are looked at by eights */
+    uint64_t next = at - skip, last = next + w->near_mask + 1, counts;
 
     do {
-        memcpy(&counts, w->count + ((at - skip + passed) & w->near_mask), 8);
-        if (passed == 0)
+        memcpy(&counts, w->count + (next & w->near_mask), 8);
+        if (next < at)
             counts &= ~0ull << skip * 8;
-        if (counts != 0) {
-            at += passed + (uint32_t)__builtin_ctzll(counts) / 8 - skip;
-            return time_min(at, end);
-        }
-        passed += 8;
-        while ((at - skip + passed) % LINE == 0 && passed <= slots && at - skip + passed < end &&
-               line_empty(w->count + ((at - skip + passed) & w->near_mask)))
-            passed += LINE;
-    } while (passed <= slots && at - skip + passed < end);
+        if (counts != 0)
+            return time_min(next + (uint32_t)__builtin_ctzll(counts) / 8, end);
+        next += 8;
+        while (next % LINE == 0 && next <= last && next < end &&
+               line_empty(w->count + (next & w->near_mask)))
+            next += LINE;
+    } while (next <= last && next < end);
     return end;
 }
 

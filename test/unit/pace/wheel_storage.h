@@ -19,11 +19,6 @@ struct WheelStorage {
         std::memset(memory.get(), 0xa5, size); /* whatever was there */
     }
 
-    WheelStorage(const WheelStorage &from) : WheelStorage(from.size)
-    {
-        copy(from);
-    }
-
     /* From one of the same size. A wheel's storage points into itself. */
     void copy(const WheelStorage &from)
     {
