@@ -289,25 +289,26 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
 }
 
 /*
- * How many CNTL wait on the way back: those under way, times the part of the round trip by which it
- * is longer than the shortest one and the queue on the way here (J. D. C. Little: A proof for the
- * queuing formula L = lambda W, 1961; TCP Vegas counts its own packets so). A round trip takes at
- * least until the last DATA that does not answer the CNTL which measures it: who sends seldom also
- * answers late.
+ * How many CNTL wait on the way back: those under way, times the share of the round trip that one
+ * waits there (J. D. C. Little: A proof for the queuing formula L = lambda W, 1961). TCP Vegas
+ * counts its own packets in the same way. A CNTL that is measured, and is not answered by the
+ * newest DATA, takes at least until that DATA came. A peer that sends seldom answers late, so time
+ * without DATA does not count. A peer that claims to have seen what was never sent is treated like
+ * one that has seen nothing.
  */
 static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 {
-    uint64_t under_way = c->cntl_seq - c->seen_cntl;
-    uint64_t trip_ns = c->trip_ns, least_ns = c->rtt_min_ns + c->increment_ns;
+    uint64_t under_way = c->cntl_seq - c->seen_cntl, trip_ns = c->trip_ns, late_ns;
 
     if (c->echo_seq != 0 && c->data_at > c->echo_at)
         trip_ns = max_u64(trip_ns, clock_ns(&h->clock, c->data_at - c->echo_at));
-    return trip_ns > least_ns ? under_way * (trip_ns - least_ns) / trip_ns : 0;
+    late_ns = cntl_late_ns(c, trip_ns);
+    return late_ns > 0 ? under_way * late_ns / trip_ns : 0;
 }
 
 bool cntl_waits(struct host *h, struct conn *c)
 {
-    bool urgent = c->state != HOST_OPEN || (c->want & (WANT_SREQ | WANT_FIRST)) != 0;
+    bool urgent = c->state != HOST_OPEN || (c->want & WANT_SREQ) != 0;
 
     if (urgent || c->naks_left || c->rtt_min_ns == 0 || cntl_waiting(h, c) < WAITING_MOST)
         return false;

@@ -96,6 +96,7 @@ static uint32_t place_of(const struct host_control *c, const struct conn_record 
 {
     if (r->peers == SHARE_NO_PEER)
         return 0;
+    CHECK(r->peers < c->n_peers);
     return c->peers[r->peers].priority * (c->n_peers + 1) + 1 + r->peers;
 }
 

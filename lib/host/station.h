@@ -287,6 +287,15 @@ void timer_first_sent(struct host *h, struct conn *c);
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
 uint32_t cntl_least(const struct conn *c);
+/* By how much longer a round trip took than the shortest one and the queue on the way here: so long
+ * a CNTL waited on the way back. */
+static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
+{
+    uint64_t least_ns = c->rtt_min_ns + c->increment_ns;
+
+    return trip_ns > least_ns ? trip_ns - least_ns : 0;
+}
+
 /*
  * On a thin way back CNTL queue. Each is news that the next one replaces, so what waits there only
  * makes news old. True if so many wait that the next one is held: until one more has arrived, or a

@@ -214,9 +214,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool m
     }
     if (!trial_add(&c->trial, &p, trial_ns(c), &out))
         return;
-    uint64_t least_ns = c->rtt_min_ns + c->increment_ns;
-
-    out.late_ns = c->cntl_held && c->trip_ns > least_ns ? c->trip_ns - least_ns : 0;
+    out.late_ns = c->cntl_held ? cntl_late_ns(c, c->trip_ns) : 0;
     c->cntl_held = false;
     if (!trial_judged(h, c, &out) || !way_join(c))
         return;
