@@ -5,28 +5,18 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
 #include "pair.hh"
 #include "street.hh"
-
-extern "C" {
-#include "base/rng.h"
-}
 
 namespace
 {
 
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
-constexpr double kFrame = 1514, kPayload = 1408; // of a full packet
-constexpr double kCntlBits = 8 * 250;            // a CNTL's frame, and some gaps
-constexpr double kThinnest = 500;                // parts of the rate
+constexpr double kCntlBits = 8 * 250; // a CNTL's frame, and some gaps
+constexpr double kThinnest = 500;     // parts of the rate
 constexpr uint32_t kWorlds = 8; // of 480 four used 83 to 95 %, or had a longer queue: means count
-
-// low times 2^0 .. 2^octaves
-double draw(rng *r, double low, double octaves)
-{
-    return low * std::exp2(octaves * static_cast<double>(rng_below(r, 1000001)) / 1e6);
-}
 
 // So that a CNTL takes one to four round trips to be sent.
 StreetOptions thin(rng *r)
@@ -35,7 +25,7 @@ StreetOptions thin(rng *r)
 
     o.rate_bps = draw(r, 5 * kM, 3);
     o.rtt_ns = draw(r, 5 * kMs, 3);
-    o.queue_bytes = std::fmax(4 * kFrame, draw(r, 0.5, 3) * o.rate_bps / 8 * o.rtt_ns / kS);
+    o.queue_bytes = std::fmax(4 * Street::kFrame, draw(r, 0.5, 3) * o.rate_bps / 8 * o.rtt_ns / kS);
     o.back_bps = std::fmax(kCntlBits * kS / o.rtt_ns / draw(r, 1, 2), o.rate_bps / kThinnest);
     o.seed = rng_below(r, 1000000);
     return o;
@@ -61,7 +51,7 @@ TEST(ThinBack, NewsDoNotQueue)
         double queue = s.queue_bytes(look_ns) * 8e9 / o.rate_bps;
         double used = static_cast<double>(s.info(0).rx_bytes - bytes) * 8e9 / look_ns / o.rate_bps;
 
-        used *= kFrame / kPayload;
+        used *= Street::kFrame / Street::kPayload;
         std::printf("  %4.1f Mbit/s, %5.1f ms, %5.1f kbit/s back: %5.1f %%, queue %4.2f trips\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, o.back_bps / 1e3, 100 * used, queue / trip_ns);
         used_sum += used;

@@ -14,7 +14,6 @@ namespace
 {
 
 constexpr double kMs = 1e6, kS = 1e9, G = 1e9;
-constexpr double kFrame = 1514, kPayload = 1408; // of a full packet
 constexpr double kSettle = 20 * kMs, kLook = 0.5 * kS, kStep = kMs / 4;
 
 enum Side { RECEIVER, SENDER, BOTH };
@@ -66,7 +65,8 @@ Outcome drive(const Road &r, uint64_t seed)
     }
     double could_ns = kLook - (s.stalled_ns() - stalled);
     double came = static_cast<double>(s.info(0).rx_bytes - bytes);
-    out.used = came * 8e9 / could_ns / o.rate_bps * (r.link ? kFrame / kPayload : 1);
+    out.used =
+        came * 8e9 / could_ns / o.rate_bps * (r.link ? Street::kFrame / Street::kPayload : 1);
     return out;
 }
 

@@ -53,6 +53,7 @@ void Street::add_host(uint32_t i)
     double packets = opt.rate_bps / 8 * opt.rtt_ns / 1e9 / opt.mtu;
     std::string down = text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes,
                             opt.rtt_ns / 2);
+    std::string up = text("rate %.0fbit limit 100", opt.back_bps);
     host_config h = bulk_host(i, opt.seed, pool);
     world_port port = {};
     char err[200];
@@ -74,8 +75,6 @@ void Street::add_host(uint32_t i)
     port.seed = opt.seed * 1000 + i;
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
-    std::string up = text("rate %.0fbit limit 100", opt.back_bps);
-
     if (i == 0)
         port.down = down.c_str();
     if (i == 0 && opt.back_bps > 0)

@@ -49,6 +49,8 @@ struct StreetOptions {
 class Street
 {
   public:
+    static constexpr double kFrame = 1514, kPayload = 1408; // of a full packet with an MTU of 1500
+
     struct Flow {
         uint64_t bytes, units, frame_bytes;
     };

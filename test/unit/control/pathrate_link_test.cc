@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/draw.hh"
 #include "../base/seed.h"
 #include "trials.hh"
 
@@ -146,12 +147,6 @@ double middle(const std::vector<double> &v, size_t n)
 double most(const std::vector<double> &v, size_t n)
 {
     return *std::max_element(v.end() - (long)std::min(n, v.size()), v.end());
-}
-
-// low times 2^0 .. 2^octaves
-double draw(rng *r, double low, double octaves)
-{
-    return low * std::exp2(octaves * (double)rng_below(r, 1000001) / 1e6);
 }
 
 Link random_link(rng *r)
