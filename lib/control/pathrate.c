@@ -150,7 +150,7 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
         return;
     }
     if (!f->used)
-        return; /* it had nothing to send, or waits to be told what has come */
+        return; /* the sender had nothing to send, or waits to hear what has come */
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_LEAST && p->burst_packets < BURST_PACKETS_MOST) {

@@ -19,7 +19,7 @@ def _texts(daemon, event):
 def trace_tells(lab, context):
     a, b = memif_pair(lab, context.build, a_keys={"wire": "loss 1%"},
                       b_keys={"capacity": "200Mbit", "checksum": "software"})
-    # What is noted of losses is the first NAK of a while, and that may be of a last packet: of no gap yet.
+    # Of losses the first NAK of a while is noted. It may ask for a last packet: then no loss is counted yet.
     for _ in range(5):
         transfer_works(a, b, ADDR_B)
         if any(re.search(r"lost=[1-9]", text) for text in _texts(b, "nak-sent")):
