@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef XXHASH_DISPATCH
+#include <xxh_x86dispatch.h> /* XXH3_*() choose the widest vectors that this CPU has */
+#else
 #include <xxhash.h>
+#endif
 
 struct digest {
     XXH3_state_t *state;

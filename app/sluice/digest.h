@@ -7,7 +7,10 @@
 
 #include "sluice/record.h"
 
-#define DIGEST_HEX_BYTES (2 * RECORD_HASH_BYTES + 1)
+#define DIGEST_HEX_BYTES   (2 * RECORD_HASH_BYTES + 1)
+/* Data are read or written, and hashed, in pieces of this size: what one of the two has brought
+ * into a core's cache is still there for the other. */
+#define DIGEST_PIECE_BYTES (128u << 10)
 
 struct digest;
 

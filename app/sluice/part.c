@@ -176,10 +176,14 @@ static int part_put(struct part *p, const uint8_t *data, uint64_t len)
 
 enum record_code part_write(struct part *p, const uint8_t *data, uint32_t len_bytes)
 {
-    int err;
+    uint32_t n;
+    int err = 0;
 
-    digest_update(p->digest, data, len_bytes);
-    err = part_put(p, data, len_bytes);
+    for (; len_bytes > 0 && err == 0; data += n, len_bytes -= n) {
+        n = len_bytes < DIGEST_PIECE_BYTES ? len_bytes : DIGEST_PIECE_BYTES;
+        digest_update(p->digest, data, n);
+        err = part_put(p, data, n);
+    }
     if (err == -EPIPE) {
         snprintf(p->why, sizeof p->why, "who reads it has gone");
         return RECORD_IO;

@@ -87,6 +87,7 @@ int64_t source_read(struct source *s, void *to, size_t len)
     size_t done = 0;
 
     while (done < len) {
+        size_t piece = len - done < DIGEST_PIECE_BYTES ? len - done : DIGEST_PIECE_BYTES;
         ssize_t n;
 
         if (s->stream && poll(&p, 1, 0) == 0) {
@@ -94,20 +95,22 @@ int64_t source_read(struct source *s, void *to, size_t len)
                 return -EAGAIN;
             break;
         }
-        n = s->stream ? read(s->fd, (char *)to + done, len - done)
-                      : pread(s->fd, (char *)to + done, len - done, (off_t)(s->at_bytes + done));
+        n = s->stream ? read(s->fd, (char *)to + done, piece)
+                      : pread(s->fd, (char *)to + done, piece, (off_t)s->at_bytes);
         if (n < 0 && errno == EINTR && loop_signal() == 0)
             continue;
+        if (n < 0 && errno == EAGAIN && done > 0)
+            break; /* somebody else has read what poll() saw */
         if (n < 0)
             return -errno;
         if (n == 0 && !s->stream)
             return -ENODATA;
         if (n == 0)
             break;
+        digest_update(s->digest, (char *)to + done, (size_t)n);
+        s->at_bytes += (uint64_t)n;
         done += (size_t)n;
     }
-    digest_update(s->digest, to, done);
-    s->at_bytes += done;
     return (int64_t)done;
 }
 

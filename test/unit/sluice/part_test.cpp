@@ -2,9 +2,11 @@
 /* Files on their way in: whole with mode, time and holes, or not there at all. */
 #include <csignal>
 #include <cstring>
+#include <random>
 #include <string>
 #include <sys/resource.h>
 
+#include "unit/base/seed.h"
 #include "unit/sluice/folder.h"
 
 extern "C" {
@@ -71,6 +73,17 @@ TEST_F(Part, WholeFile)
     EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
     EXPECT_EQ(st.st_mtim.tv_nsec, 789000000);
     EXPECT_FALSE(part.open);
+}
+
+TEST_F(Part, SeveralPieces)
+{
+    std::mt19937_64 rng(test_seed());
+    std::string content(3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES, 0);
+
+    for (auto &byte : content)
+        byte = (char)rng();
+    ASSERT_EQ(put("file", content), RECORD_OK);
+    EXPECT_TRUE(folder.read("file") == content);
 }
 
 TEST_F(Part, EmptyFile)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files on their way out: every byte once, in order, and the digest of exactly those. */
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "unit/base/seed.h"
+#include "unit/sluice/folder.h"
+
+extern "C" {
+#include "sluice/source.h"
+}
+
+class Source : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        ASSERT_EQ(source_init(&source), 0);
+        content.resize(3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES);
+        for (auto &byte : content)
+            byte = (char)rng();
+    }
+    void TearDown() override
+    {
+        source_fini(&source);
+    }
+    /* Reads with room for up to `most` bytes until nothing comes any more. */
+    std::string read_all(size_t most)
+    {
+        std::string all;
+        std::vector<char> room(most);
+        uint64_t len;
+        bool hole;
+
+        while (source_next(&source, &len, &hole) == 0 && len > 0) {
+            int64_t n = source_read(&source, room.data(), std::min<uint64_t>(len, most));
+
+            if (n == -EAGAIN)
+                continue;
+            if (n <= 0)
+                break;
+            all.append(room.data(), (size_t)n);
+        }
+        return all;
+    }
+    /* Of all of `content`, and of nothing else. */
+    void expect_digest()
+    {
+        uint8_t expected[RECORD_HASH_BYTES], hash[RECORD_HASH_BYTES];
+        struct digest *d = digest_create();
+
+        digest_update(d, content.data(), content.size());
+        digest_value(d, expected);
+        digest_destroy(d);
+        digest_value(source.digest, hash);
+        EXPECT_TRUE(std::equal(hash, hash + sizeof hash, expected));
+        EXPECT_EQ(source.at_bytes, content.size());
+    }
+
+    Folder folder;
+    std::mt19937_64 rng{test_seed()};
+    std::string content;
+    struct source source = {};
+};
+
+TEST_F(Source, AFileWhateverTheRoom)
+{
+    folder.write("file", content);
+    for (size_t room : {4u << 20, DIGEST_PIECE_BYTES, 2 * DIGEST_PIECE_BYTES + 1, 4097u}) {
+        ASSERT_EQ(source_open(&source, folder.at("file").c_str(), false), 0);
+        EXPECT_TRUE(read_all(room) == content) << room;
+        expect_digest();
+    }
+}
+
+TEST_F(Source, AFileThatShrinks)
+{
+    char room[4096];
+
+    folder.write("file", content);
+    ASSERT_EQ(source_open(&source, folder.at("file").c_str(), false), 0);
+    ASSERT_EQ(truncate(folder.at("file").c_str(), 100), 0);
+    EXPECT_EQ(source_read(&source, room, sizeof room), -ENODATA);
+}
+
+TEST_F(Source, APipeEndsWhereItEnds)
+{
+    std::string path = folder.at("pipe");
+
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    std::thread writer([&] { folder.write("pipe", content); });
+    ASSERT_EQ(source_open(&source, path.c_str(), false), 0);
+    EXPECT_TRUE(read_all(1u << 20) == content);
+    writer.join();
+    expect_digest();
+}
