@@ -39,6 +39,13 @@ static bool measured(const struct capacity_sample *s)
     return s->time > 0 && s->busy > 0 && s->busy <= s->time;
 }
 
+/* Nothing was received: there was nothing, or no worker had its core. That shows nothing of how
+ * much could have been. */
+static bool received_none(const struct capacity_sample *s)
+{
+    return s->time > 0 && s->rx_bytes == 0;
+}
+
 static bool spent(const struct capacity_sample *s)
 {
     return measured(s) && s->time - s->busy < s->time / SPENT_SHARE;
@@ -81,6 +88,8 @@ static struct capacity_sample settled(struct capacity *c, const struct capacity_
     struct capacity_sample own = *s;
     uint64_t most, over;
 
+    own.overruns += c->missed;
+    c->missed = 0;
     own.full = own.full < own.bursts ? own.full : own.bursts;
     own.busy += c->ahead;
     own.rx_bytes += c->ahead_bytes;
@@ -161,13 +170,26 @@ static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
     c->why = why;
 }
 
+/* What was dropped counts for the next interval in which something is received. */
+static void put_off(struct capacity *c, const struct capacity_sample *s)
+{
+    c->missed += s->overruns;
+    c->drain -= c->drain > 0 && c->missed == 0;
+}
+
 void capacity_update(struct capacity *c, const struct capacity_sample *sample)
 {
-    const struct capacity_sample own = settled(c, sample), *s = &own;
+    struct capacity_sample own;
+    const struct capacity_sample *s = &own;
 
+    c->hold -= c->hold > 0;
+    if (received_none(sample)) {
+        put_off(c, sample);
+        return;
+    }
+    own = settled(c, sample);
     recent_add(c, s);
     c->drain -= c->drain > 1 || (c->drain == 1 && !filled(s));
-    c->hold -= c->hold > 0;
     if (s->overruns > 0) {
         c->overruns++;
         backlog(c, DRAIN_SHIFT);

@@ -211,7 +211,7 @@ TEST(Capacity, RisesInTwoIntervalsWhereTimeIsLeft)
 // From the bottom, where work is hardly to be seen, it is up again soon.
 TEST(Capacity, ComesBackFromNothing)
 {
-    capacity c = run(fresh(), sample(0, 1000, 5), 2);
+    capacity c = run(fresh(), sample(1000, 1000, 5), 2);
     int intervals = 0;
 
     EXPECT_EQ(c.capacity_Bps, CAPACITY_MIN_BPS);
@@ -221,6 +221,40 @@ TEST(Capacity, ComesBackFromNothing)
         c = run(c, sample(rate, 1 + rate / (kGBps / 1000)));
     }
     EXPECT_LE(intervals, 12);
+}
+
+// It was away for two intervals, and the port dropped packets in both. It is no slower for that.
+TEST(Capacity, WhoWasNotThereIsNoSlower)
+{
+    for (int away = 1; away <= 40; away++) {
+        capacity c = run(run(fresh(), sample(kGBps, 1000, 5), 2), sample(kGBps, 1000), 50);
+
+        c = run(c, sample(0, 0, 5), away);
+        EXPECT_EQ(c.capacity_Bps, kGBps) << away;
+        c = run(c, sample(kGBps / 100, 1000), 1); // the burst that it was at
+        EXPECT_EQ(c.why, CAPACITY_OVERRUN) << "what was dropped meanwhile counts now";
+        EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "and the backlog is to go";
+        c = run(c, sample(kGBps, 1000), 3);
+        EXPECT_EQ(c.capacity_Bps, kGBps) << away;
+    }
+}
+
+// Of a grant of a packet in 11 ms most intervals see nothing.
+TEST(Capacity, ComesBackThoughHardlyAnythingComes)
+{
+    capacity c = run(fresh(), sample(1000, 1000, 5), 2);
+    int intervals = 0;
+
+    EXPECT_EQ(c.capacity_Bps, CAPACITY_MIN_BPS);
+    for (double owed = 0; c.capacity_Bps < kGBps / 10 * 9 && intervals < 1000; intervals++) {
+        owed += (double)capacity_grant(&c) / 1000;
+        uint64_t packets = (uint64_t)(owed / 1400);
+
+        owed -= (double)packets * 1400;
+        // There is always a little else to do.
+        c = run(c, sample(packets * 1400 * 1000, 1 + packets * 1400 * 1000 / kGBps));
+    }
+    EXPECT_LE(intervals, 40);
 }
 
 TEST(Capacity, SaturationShowsInFullBursts)
