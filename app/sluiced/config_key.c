@@ -60,7 +60,7 @@ const struct config_key config_port_keys[] = {
      "61440-65535", NULL},
     {"workers", CONFIG_NUMBER, PORT(workers), 1, CONFIG_LCORES_MAX, false, "1", "2", NULL},
     {"lcores", CONFIG_LCORES, PORT(lcores), 0, 1023, false, NULL, "1,3-5", NULL},
-    {"queue_size", CONFIG_NUMBER, PORT(queue_size), 64, 32768, false, "1024", "2048", NULL},
+    {"queue_size", CONFIG_NUMBER, PORT(queue_size), 64, 32768, false, "2048", "4096", NULL},
     {"checksum", CONFIG_WORD, PORT(checksum), 0, 0, false, "auto", "software", sum_words},
     {"ecn", CONFIG_WORD, PORT(ecn), 0, 0, false, "yes", "no", yes_words},
     {"capacity", CONFIG_RATE, PORT(capacity_Bps), 1000, WIRE_RATE_MAX_BPS, true, "0", "1Gbit",
