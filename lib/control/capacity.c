@@ -39,11 +39,11 @@ static bool measured(const struct capacity_sample *s)
     return s->time > 0 && s->busy > 0 && s->busy <= s->time;
 }
 
-/* Nothing was received: there was nothing, or no worker had its core. That shows nothing of how
- * much could have been. */
-static bool received_none(const struct capacity_sample *s)
+/* Nothing was received, or not yet: there was nothing, or no worker had its core, or a poll has
+ * not ended. That shows nothing of how much could have been. */
+static bool shows_nothing(const struct capacity_sample *s)
 {
-    return s->time > 0 && s->rx_bytes == 0;
+    return s->time > 0 && (s->rx_bytes == 0 || s->busy == 0);
 }
 
 static bool spent(const struct capacity_sample *s)
@@ -170,10 +170,11 @@ static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
     c->why = why;
 }
 
-/* What was dropped counts for the next interval in which something is received. */
+/* What was dropped and begun counts for the next interval that shows something. */
 static void put_off(struct capacity *c, const struct capacity_sample *s)
 {
     c->missed += s->overruns;
+    c->ahead_bytes += s->rx_bytes;
     c->drain -= c->drain > 0 && c->missed == 0;
 }
 
@@ -183,7 +184,7 @@ void capacity_update(struct capacity *c, const struct capacity_sample *sample)
     const struct capacity_sample *s = &own;
 
     c->hold -= c->hold > 0;
-    if (received_none(sample)) {
+    if (shows_nothing(sample)) {
         put_off(c, sample);
         return;
     }

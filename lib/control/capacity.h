@@ -8,9 +8,9 @@
  *
  *   could = received + (received + sent) (1 - b) / b
  *
- * That is a lower bound, for larger bursts cost less a packet. An interval in which nothing was
- * received shows nothing: there was nothing, or the workers had lost their cores. Packets that the
- * port dropped meanwhile count for the next interval that received. Once an interval:
+ * That is a lower bound, for larger bursts cost less a packet. An interval in which no poll that
+ * received has ended shows nothing: nothing came, or the workers had lost their cores. What the
+ * port dropped meanwhile counts for the next interval that shows something. Once an interval:
  * - overrun, packets that the port dropped because nobody took them: capacity = could, now or an
  *   interval ago (a worker that lost its core for a moment is no slower for that), or now, if that
  *   is the second interval with one, and less is granted until the backlog is gone;
@@ -57,7 +57,7 @@ struct capacity_sample {
 };
 
 struct capacity {
-    uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals that received; [0] the last */
+    uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals that showed some; [0] the last */
     uint64_t ahead, ahead_bytes;         /* time and bytes that count for the next one */
     uint64_t missed;                     /* overruns that do */
     uint32_t saturated, overran;         /* intervals in a row */
