@@ -89,6 +89,7 @@ def reload_live(lab, context):
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
     until(lambda: len(_grants(b)) == 2 and 90e6 < sum(_grants(b)) <= 100e6, 30, "a share of 800 Mbit/s")
+    ring = b.show("ports")[0]["rx_ring"]
 
     said, _ = _reload(b, {}, {}, "")
     _expect(said, [], [])
@@ -97,7 +98,7 @@ def reload_live(lab, context):
     _expect(said, ["[daemon] idle", "[daemon] log_level", "[port net_memif0] capacity"],
             ["[daemon] sessions", "[port net_memif0] queue_size"])
     until(lambda: 45e6 < sum(_grants(b)) <= 50e6, 30, "a share of 400 Mbit/s")
-    if [w["idle"] for w in b.show("workers")] != ["poll"] or b.show("ports")[0]["rx_ring"] != 1024:
+    if [w["idle"] for w in b.show("workers")] != ["poll"] or b.show("ports")[0]["rx_ring"] != ring:
         raise LabError(f"idle, or the ring: {b.show('workers')} {b.show('ports')}")
     until(lambda: "reload: [daemon] sessions: needs a restart" in b.process.err(), 5, "a line")
 
