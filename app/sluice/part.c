@@ -14,9 +14,8 @@
 #include "sluice/loop.h"
 #include "sluice/name.h"
 
-#define PART_MODE       0777         /* a stranger's setuid is not wanted */
-#define PART_SUFFIX     (1 + 6 + 8)  /* ".", ".part-", digits */
-#define PART_WRITE_MOST (256u << 10) /* bytes to a stream at once: signals get their turn */
+#define PART_MODE   0777        /* a stranger's setuid is not wanted */
+#define PART_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
 
 int part_init(struct part *p)
 {
@@ -155,13 +154,13 @@ enum record_code part_open(struct part *p, struct sink *sink, const char *name,
     return RECORD_OK;
 }
 
-/* All len bytes, or a negative errno; -EINTR: a signal asked to stop. */
+/* All len bytes, or a negative errno; -EINTR: a signal asked to stop. No more than a piece at once:
+ * signals get their turn. */
 static int part_put(struct part *p, const uint8_t *data, uint64_t len)
 {
     while (len > 0) {
-        size_t most = p->fd < 0 && len > PART_WRITE_MOST ? PART_WRITE_MOST : len;
-        ssize_t n = p->fd < 0 ? write(p->sink->stream_fd, data, most)
-                              : pwrite(p->fd, data, most, (off_t)p->at_bytes);
+        ssize_t n = p->fd < 0 ? write(p->sink->stream_fd, data, len)
+                              : pwrite(p->fd, data, len, (off_t)p->at_bytes);
 
         if (n < 0 && errno == EINTR && loop_signal() == 0)
             continue;
