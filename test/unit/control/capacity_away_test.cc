@@ -17,14 +17,14 @@ extern "C" {
 namespace
 {
 
-constexpr double kFrame = 1400; // user bytes
-constexpr double kStep = 1e-6;  // s
-constexpr double kControl = 1e-3;
+constexpr double kFrame = 1400;   // user bytes
+constexpr double kStep = 1e-6;    // s
+constexpr double kControl = 1e-3; // s
 constexpr int kBurst = 32;
 
-// One worker and its port, and one sender that always sends what it is granted. As in sluiced: a
-// poll and its bytes count when it begins, the time that it took when it ends; grants leave when
-// the worker is there.
+// One worker and its port, and one sender that sends what it is granted. As in sluiced: a poll and
+// its bytes count when it begins, the time that it took when it ends; what the port dropped is read
+// once in look_every intervals; grants leave when the worker is there.
 class Host
 {
   public:
@@ -118,11 +118,9 @@ class Host
 TEST(CapacityAway, TheRestOfTheTimeIsUsed)
 {
     constexpr double kSettling = 0.1, kAll = 0.4; // s, there
-
     rng r;
 
     rng_init(&r, test_seed());
-
     for (int round = 0; round < 300; round++) {
         double service = draw(&r, 20e6, 6.6), link = service * draw(&r, 1.2, 2.8);
         double away_most = draw(&r, 100e-6, 7.6), there_mean = draw(&r, 500e-6, 5.3);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "unit/base/seed.h"
+#include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
 
 extern "C" {
@@ -56,11 +57,8 @@ class Inlet : public testing::Test
     struct record end(uint64_t file, const std::string &content)
     {
         struct record r = make(RECORD_END_FILE, file, content.size());
-        struct digest *d = digest_create();
 
-        digest_update(d, content.data(), content.size());
-        digest_value(d, r.hash);
-        digest_destroy(d);
+        content_hash(content, r.hash);
         return r;
     }
     /* The RESULT codes queued so far. */

@@ -2,11 +2,11 @@
 /* Files on their way in: whole with mode, time and holes, or not there at all. */
 #include <csignal>
 #include <cstring>
-#include <random>
 #include <string>
 #include <sys/resource.h>
 
 #include "unit/base/seed.h"
+#include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
 
 extern "C" {
@@ -36,11 +36,8 @@ class Part : public testing::Test
     struct record end(const std::string &content)
     {
         struct record r = {};
-        struct digest *d = digest_create();
 
-        digest_update(d, content.data(), content.size());
-        digest_value(d, r.hash);
-        digest_destroy(d);
+        content_hash(content, r.hash);
         r.type = RECORD_END_FILE;
         r.size = content.size();
         return r;
@@ -78,10 +75,9 @@ TEST_F(Part, WholeFile)
 TEST_F(Part, SeveralPieces)
 {
     std::mt19937_64 rng(test_seed());
-    std::string content(3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES, 0);
+    size_t len = 3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES;
+    std::string content = content_random(rng, len);
 
-    for (auto &byte : content)
-        byte = (char)rng();
     ASSERT_EQ(put("file", content), RECORD_OK);
     EXPECT_TRUE(folder.read("file") == content);
 }

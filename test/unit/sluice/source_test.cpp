@@ -2,12 +2,12 @@
 /* Files on their way out: every byte once, in order, and the digest of exactly those. */
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "unit/base/seed.h"
+#include "unit/sluice/content.h"
 #include "unit/sluice/folder.h"
 
 extern "C" {
@@ -20,9 +20,7 @@ class Source : public testing::Test
     void SetUp() override
     {
         ASSERT_EQ(source_init(&source), 0);
-        content.resize(3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES);
-        for (auto &byte : content)
-            byte = (char)rng();
+        content = content_random(rng, 3 * DIGEST_PIECE_BYTES + rng() % DIGEST_PIECE_BYTES);
     }
     void TearDown() override
     {
@@ -51,11 +49,8 @@ class Source : public testing::Test
     void expect_digest()
     {
         uint8_t expected[RECORD_HASH_BYTES], hash[RECORD_HASH_BYTES];
-        struct digest *d = digest_create();
 
-        digest_update(d, content.data(), content.size());
-        digest_value(d, expected);
-        digest_destroy(d);
+        content_hash(content, expected);
         digest_value(source.digest, hash);
         EXPECT_TRUE(std::equal(hash, hash + sizeof hash, expected));
         EXPECT_EQ(source.at_bytes, content.size());

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contents of files: random ones, and what a sender says of their hash. */
+#ifndef SLUICE_TEST_CONTENT_H
+#define SLUICE_TEST_CONTENT_H
+
+#include <random>
+#include <string>
+
+extern "C" {
+#include "sluice/digest.h"
+}
+
+static inline std::string content_random(std::mt19937_64 &rng, size_t len_bytes)
+{
+    std::string content(len_bytes, 0);
+
+    for (auto &byte : content)
+        byte = (char)rng();
+    return content;
+}
+
+static inline void content_hash(const std::string &content, uint8_t hash[RECORD_HASH_BYTES])
+{
+    struct digest *d = digest_create();
+
+    digest_update(d, content.data(), content.size());
+    digest_value(d, hash);
+    digest_destroy(d);
+}
+
+#endif
