@@ -46,6 +46,8 @@
 #define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
 
+#define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
+
 #define HOLD_PACKETS 4   /* a round trip, at most */
 #define HOLD_TRIALS  16u /* of a rate that is held, until one with more */
 #define HOLD_SETTLE  3u  /* its queue may take so many to go */
@@ -359,6 +361,16 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->rival -= p->rival > 0;
 }
 
+/* Toward its part of a link that others of our host share: they come toward theirs. */
+static void fair_update(struct pathrate *p)
+{
+    double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
+
+    if (p->fair_Bps == 0)
+        return;
+    ceiling_set(p, now + min_of(GAIN * lack, FAIR_MOST * now));
+}
+
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     double rtt = f->rtt_ns + (double)t->mean_ns;
@@ -421,6 +433,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
+    p->used = f.used;
     p->marked = t->marked > 0;
     p->rising = false;
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
@@ -449,6 +462,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
             ceiling_set(p, min_of((double)p->ceiling_Bps, MARK_CUT * last_Bps));
     } else if (p->mode == PATHRATE_BESIDE)
         beside_update(p, t, &f);
+    if (p->mode != PATHRATE_FREE)
+        fair_update(p);
     return p->ceiling_Bps != before;
 }
 

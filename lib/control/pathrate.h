@@ -96,6 +96,7 @@ struct pathrate {
     enum pathrate_mode mode;
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
     bool lossy;             /* the last trial lost more than fitted in */
+    bool used;              /* 3/4 of the grant was sent in it */
     bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
     uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
@@ -108,17 +109,19 @@ struct pathrate {
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
-    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
-                               FREE: the most that came in a trial that alarmed, fading */
-    uint64_t usual_Bps;     /* what came lately, which falls slowly */
-    uint32_t spell;         /* trials since BESIDE began */
-    uint32_t rival;         /* trials until somebody else is forgotten */
-    bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
-                               this one at once, so that whatever gets lost is seen */
-    uint32_t held;          /* trials for which a rate was held; 0: none is */
-    uint64_t held_Bps;      /* a little more than it: our part of the link */
-    uint32_t apart;         /* trials until one is held again, */
-    uint32_t apart_next;    /* and how many the next time, if others are found once more */
+    uint64_t fair_Bps;   /* its part of a link that others of our host share, as its owner sets it
+                            before each trial (control/bottleneck.h); 0: none is known */
+    uint64_t part_Bps;   /* our part of the link in the last trial that told it; 0: it did not;
+                            FREE: the most that came in a trial that alarmed, fading */
+    uint64_t usual_Bps;  /* what came lately, which falls slowly */
+    uint32_t spell;      /* trials since BESIDE began */
+    uint32_t rival;      /* trials until somebody else is forgotten */
+    bool rising;         /* BESIDE, and a little more is granted: the next trial should follow
+                            this one at once, so that whatever gets lost is seen */
+    uint32_t held;       /* trials for which a rate was held; 0: none is */
+    uint64_t held_Bps;   /* a little more than it: our part of the link */
+    uint32_t apart;      /* trials until one is held again, */
+    uint32_t apart_next; /* and how many the next time, if others are found once more */
 };
 
 void pathrate_init(struct pathrate *p);

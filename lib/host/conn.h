@@ -34,6 +34,7 @@
 #include "vt/sender.h"
 #include "wire/frame.h"
 
+#define CONN_NO_WAIT       UINT64_MAX
 #define CONN_SILENCE_STEPS 8u /* a silent peer is asked, and sent to slower, so often */
 
 /* Why a CNTL is due. */
@@ -68,6 +69,9 @@ struct conn_public {
     uint64_t rx_at, woken_at; /* when DATA last came, and when it was last a newcomer; 0: never */
     uint64_t rx_ended;        /* all has come that the peer could send when it sent the last DATA */
     uint64_t path_Bps;        /* what its path to us carries; 0: more than was ever tried */
+    uint64_t path_wait_ns;    /* how long its packets waited there at least, in the newest trial;
+                                 CONN_NO_WAIT: nothing is known */
+    uint64_t path_lost_ppm;   /* and which of them it lost */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
     /* whom it joins to what, as it stands in struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;

@@ -303,6 +303,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     c->most_Bps = RTE_MIN(c->most_Bps, c->link_Bps);
     c->others_Bps = (7 * c->others_Bps + others_Bps) / 8;
     sharing_run(c);
+    sharing_bottleneck(c, interval_ns);
     grants_write(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
     for (uint32_t k = 0; k < c->n; k++)
         counter_set(&c->hosts[k]->control_at, now);

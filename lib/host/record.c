@@ -194,6 +194,8 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
 
         *r = (struct conn_record){
             .epoch = epoch,
+            .host = h,
+            .index = i,
             .peers = sharing_peers(c, &peer),
             .free_Bps = START_BPS,
             .rest = REST_INTERVALS,

@@ -74,20 +74,26 @@ static uint64_t record_room(const struct host_control *c, const struct conn_reco
     return RTE_MIN(r->way_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
 }
 
+/* What the operator gave it, or its peer. */
+static uint16_t weight_of(const struct host_control *c, const struct conn_record *r)
+{
+    if (r->tune.weight != 0)
+        return r->tune.weight;
+    if (r->peers != SHARE_NO_PEER && c->peers[r->peers].weight != 0)
+        return c->peers[r->peers].weight;
+    return 1;
+}
+
 static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
 {
     struct share_flow f = {.demand_Bps = record_demand(c, r),
                            .min_Bps = tune_min(c, r),
                            .ceiling_Bps = tune_ceiling(c, r),
                            .peer = r->peers,
-                           .weight = 1};
+                           .weight = weight_of(c, r)};
 
-    if (r->peers != SHARE_NO_PEER) {
-        f.weight = c->peers[r->peers].weight;
+    if (r->peers != SHARE_NO_PEER)
         f.priority = c->peers[r->peers].priority;
-    }
-    if (r->tune.weight != 0)
-        f.weight = r->tune.weight;
     return f;
 }
 
@@ -180,4 +186,37 @@ void sharing_run(struct host_control *c)
     flows_make(c);
     share_run(c->share, c->flows, c->n_active, c->sums, c->n_peers, most);
     spare_find(c);
+}
+
+/* False: its path does not limit it, or it does not use what that carries. */
+static bool bottleneck_sample(const struct host_control *c, const struct conn_record *r,
+                              struct bottleneck_sample *s)
+{
+    const struct conn_public *p = &r->host->conns[r->index].pub;
+
+    *s = (struct bottleneck_sample){
+        .wait_ns = counter_get(&p->path_wait_ns),
+        .lost_ppm = counter_get(&p->path_lost_ppm),
+        .rtt_ns = counter_get(&p->rtt_ns),
+        .rate_Bps = r->way_Bps,
+        .unit_bytes = counter_get(&p->unit_bytes),
+        .weight = weight_of(c, r),
+    };
+    return r->path_limited && s->wait_ns != CONN_NO_WAIT && r->grant_Bps >= r->way_Bps;
+}
+
+void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
+{
+    struct bottleneck *b = &c->bottleneck;
+    struct bottleneck_sample s;
+
+    bottleneck_begin(b, interval_ns);
+    for (uint32_t i = 0; i < c->n_active; i++)
+        if (bottleneck_sample(c, c->owners[i], &s))
+            bottleneck_look(b, &c->owners[i]->bottleneck, &s);
+    for (uint32_t i = 0; i < c->n_active; i++) {
+        struct conn_record *r = c->owners[i];
+
+        counter_set(&r->host->grants[r->index].fair_Bps, bottleneck_fair(b, &r->bottleneck));
+    }
 }

@@ -70,7 +70,8 @@ enum host_counter_id {
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
-    uint64_t most_Bps; /* whenever it begins; no dirty bit is needed for this */
+    uint64_t most_Bps; /* whenever it begins; no dirty bit is needed for this, */
+    uint64_t fair_Bps; /* nor for its part of a link that others share (control/bottleneck.h) */
 };
 
 /* And of who begins or is idle; base/counter.h. */

@@ -69,6 +69,7 @@ void way_start(struct conn *c)
     c->increment_ns = 0;
     memset(&c->look, 0, sizeof c->look);
     trial_reset(&c->trial);
+    counter_set(&c->pub.path_wait_ns, CONN_NO_WAIT);
     pathrate_init(&c->path);
     c->trial_mark = 1;
     c->alarm = (struct conn_alarm){0};
@@ -110,7 +111,16 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     if (c->path.mode == PATHRATE_FREE &&
         !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, c->rtt_min_ns), clear))
         return false;
-    return pathrate_update(&c->path, t, rate, c->rtt_min_ns);
+    const struct grant *g = &h->grants[c->index];
+    bool ours = counter_get(&g->epoch) == c->pub.epoch;
+
+    c->path.fair_Bps = ours ? counter_get(&g->fair_Bps) : 0;
+    bool changed = pathrate_update(&c->path, t, rate, c->rtt_min_ns);
+
+    counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));
+    counter_set(&c->pub.path_wait_ns,
+                c->path.mode != PATHRATE_FREE && c->path.used ? t->least_ns : CONN_NO_WAIT);
+    return changed;
 }
 
 /* A round trip that is not known yet may be long; and who shares the path with a TCP does not see

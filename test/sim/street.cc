@@ -54,6 +54,7 @@ void Street::add_host(uint32_t i)
     std::string down = text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes,
                             opt.rtt_ns / 2);
     std::string up = text("rate %.0fbit limit 100", opt.back_bps);
+    std::string own_up, own_down;
     host_config h = bulk_host(i, opt.seed, pool);
     world_port port = {};
     char err[200];
@@ -79,6 +80,20 @@ void Street::add_host(uint32_t i)
         port.down = down.c_str();
     if (i == 0 && opt.back_bps > 0)
         port.up = up.c_str();
+    if (i > 0 && i <= opt.access.size()) {
+        const StreetAccess &a = opt.access[i - 1];
+        double queue_bytes = 4 * opt.mtu + a.rate_bps / 8 * (opt.rtt_ns + a.rtt_ns) / 1e9;
+
+        if (a.policed)
+            own_up = text("police pcr %.0fbit cdvt %.0fns drop ", a.rate_bps,
+                          queue_bytes * 8e9 / a.rate_bps);
+        else if (a.rate_bps > 0)
+            own_up = text("rate %.0fbit limit %.0fB ", a.rate_bps, queue_bytes);
+        own_up += text("delay %.0fns", a.rtt_ns / 2);
+        own_down = text("delay %.0fns", a.rtt_ns / 2);
+        port.up = own_up.c_str();
+        port.down = own_down.c_str();
+    }
     if (world_add(w, &h, &port, err, sizeof err) < 0)
         throw std::runtime_error(err);
 }

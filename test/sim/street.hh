@@ -28,6 +28,13 @@ struct StreetRival {
     tcp_law_kind law = TCP_CUBIC;
 };
 
+// A sender's own way to the link.
+struct StreetAccess {
+    double rate_bps;      // 0: as wide as needed
+    double rtt_ns;        // more than the street's
+    bool policed = false; // what is more than that rate is dropped
+};
+
 struct StreetOptions {
     double rate_bps = 100e6;
     bool host_limits = false; // the receiver, not a link on the way
@@ -37,6 +44,7 @@ struct StreetOptions {
     double back_bps = 0; // of the way back, which has a queue of 100 packets; 0: as wide as needed
     uint16_t mtu = 1500;
     uint32_t senders = 1;
+    std::vector<StreetAccess> access; // of the first senders
     std::vector<StreetRival> rivals;
     bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/bottleneck.h"
+
+#include "base/clock.h"
+
+#define AVERAGE_RTTS 32 /* of the longest */
+#define AVERAGE_MIN  8  /* intervals */
+#define APART        16 /* averages */
+#define APART_MOST   1024
+#define LESS         0.9 /* than what others have */
+#define MORE         2.0 /* than what others wait, or lose */
+#define LOSS_LEAST                                                                                 \
+    (1.0 / 16) /* of packets: who comes when the queue is full loses more by chance */
+
+void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns)
+{
+    double average = AVERAGE_RTTS * b->longest_rtt_ns, least = AVERAGE_MIN * (double)interval_ns;
+
+    *b = (struct bottleneck){
+        .time_ns = b->time_ns + interval_ns,
+        .interval_ns = interval_ns,
+        .average_ns = average > least ? average : least,
+        .last = b->sum,
+    };
+}
+
+static void sum_add(struct bottleneck_sum *s, const struct bottleneck_flow *f, double times)
+{
+    s->members += times;
+    s->wait_ns += times * f->wait_ns;
+    s->loss += times * f->loss;
+    s->unit_bytes += times * f->unit_bytes;
+    s->rate_Bps += times * f->rate_Bps;
+    s->weight += times * f->weight;
+}
+
+/* Does it have less than the others, though it waits longer or loses more? */
+static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
+                    const struct bottleneck_sum *others)
+{
+    if ((double)f->since_ns < b->average_ns || others->members < 1)
+        return false;
+    double packets_ns = others->unit_bytes * CLOCK_NS_PER_S / (others->rate_Bps + 1);
+    double wait_ns = others->wait_ns / others->members;
+    double part_Bps = f->weight * others->rate_Bps / others->weight;
+
+    double loss = others->loss / others->members;
+
+    return f->rate_Bps < LESS * part_Bps &&
+           (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_LEAST);
+}
+
+static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
+{
+    uint64_t average = (uint64_t)b->average_ns;
+
+    if (f->next_ns < APART * average)
+        f->next_ns = APART * average;
+    f->apart_ns = b->time_ns + f->next_ns;
+    if (f->next_ns < APART_MOST * average)
+        f->next_ns *= 2;
+    f->since_ns = 0;
+}
+
+/* Averages of what was seen since it was last unknown for as long as they last. */
+static void average(const struct bottleneck *b, struct bottleneck_flow *f,
+                    const struct bottleneck_sample *s)
+{
+    if ((double)(b->time_ns - f->looked_at_ns) > b->average_ns)
+        f->since_ns = 0;
+    f->looked_at_ns = b->time_ns;
+    f->since_ns += b->interval_ns;
+    double over = (double)f->since_ns < b->average_ns ? (double)f->since_ns : b->average_ns;
+    double part = (double)b->interval_ns / over;
+
+    f->wait_ns += ((double)s->wait_ns - f->wait_ns) * part;
+    f->loss += ((double)s->lost_ppm / 1e6 - f->loss) * part;
+    f->rate_Bps += ((double)s->rate_Bps - f->rate_Bps) * part;
+    f->unit_bytes = (double)s->unit_bytes;
+    f->weight = s->weight;
+}
+
+void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
+                     const struct bottleneck_sample *s)
+{
+    struct bottleneck_sum others = b->last;
+
+    if (f->member && f->looked_at_ns + b->interval_ns == b->time_ns)
+        sum_add(&others, f, -1);
+    f->member = false;
+    if (f->apart_ns > b->time_ns)
+        return;
+    average(b, f, s);
+    if (differs(b, f, &others)) {
+        leave(b, f);
+        return;
+    }
+    f->member = true;
+    sum_add(&b->sum, f, 1);
+    b->granted_Bps += (double)s->rate_Bps;
+    if ((double)s->rtt_ns > b->longest_rtt_ns)
+        b->longest_rtt_ns = (double)s->rtt_ns;
+}
+
+uint64_t bottleneck_fair(const struct bottleneck *b, const struct bottleneck_flow *f)
+{
+    if (!f->member || f->looked_at_ns != b->time_ns || b->sum.members < 2)
+        return 0;
+    return (uint64_t)(b->granted_Bps / b->sum.weight * f->weight) + 1;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who shares a link, by rates and waits that are made up here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+extern "C" {
+#include "control/bottleneck.h"
+}
+
+namespace
+{
+
+constexpr uint64_t kMs = 1000000;
+constexpr double kRtt = 10 * kMs, kAverage = 32 * kRtt;
+
+struct Conn {
+    uint64_t rate_Bps, wait_ns;
+    uint32_t weight = 1;
+    uint64_t lost_ppm = 0;
+    bool looked_at = true;
+    bottleneck_flow kept = {};
+};
+
+class BottleneckRule : public testing::Test
+{
+  protected:
+    // So many intervals of a millisecond.
+    void run(double ns)
+    {
+        for (double t = 0; t < ns; t += kMs) {
+            bottleneck_begin(&b, kMs);
+            for (Conn &c : conns) {
+                bottleneck_sample s = {};
+
+                s.wait_ns = c.wait_ns;
+                s.lost_ppm = c.lost_ppm;
+                s.rtt_ns = static_cast<uint64_t>(kRtt);
+                s.rate_Bps = c.rate_Bps;
+                s.unit_bytes = 1400;
+                s.weight = c.weight;
+                if (c.looked_at)
+                    bottleneck_look(&b, &c.kept, &s);
+            }
+        }
+    }
+    uint64_t fair(size_t i)
+    {
+        return bottleneck_fair(&b, &conns[i].kept);
+    }
+
+    bottleneck b = {};
+    std::vector<Conn> conns;
+};
+
+} // namespace
+
+TEST_F(BottleneckRule, PartsAreByWeightAndTheirSumIsThatOfRates)
+{
+    conns = {{1000000, kMs, 1}, {5000000, kMs, 2}, {3000000, kMs, 3}};
+    run(kMs);
+    EXPECT_EQ(fair(0), 1500001u);
+    EXPECT_EQ(fair(1), 3000001u);
+    EXPECT_EQ(fair(2), 4500001u);
+    run(10 * kAverage);
+    EXPECT_EQ(fair(0), 1500001u) << "one that has less waits as long as the others";
+}
+
+TEST_F(BottleneckRule, NobodySharesAlone)
+{
+    conns = {{1000000, kMs}};
+    run(kMs);
+    EXPECT_EQ(fair(0), 0u);
+    conns.push_back({1000000, kMs, 1, 0, false});
+    run(kMs);
+    EXPECT_EQ(fair(0), 0u) << "the other one is not limited by a path";
+    EXPECT_EQ(fair(1), 0u);
+}
+
+TEST_F(BottleneckRule, WhoHasLessAndWaitsLongerHasALinkOfItsOwn)
+{
+    conns = {{1000000, 3 * kMs}, {5000000, kMs}, {5000000, kMs}};
+    run(kAverage - 2 * kMs);
+    EXPECT_GT(fair(0), 0u) << "not an average yet";
+    run(4 * kMs);
+    EXPECT_EQ(fair(0), 0u);
+    EXPECT_EQ(fair(1), 5000001u);
+}
+
+TEST_F(BottleneckRule, WhoHasMoreOrWaitsForLessStays)
+{
+    conns = {{9000000, 3 * kMs}, {5000000, kMs}, {5000000, kMs}};
+    run(10 * kAverage);
+    EXPECT_GT(fair(0), 0u) << "it has more: it is lowered anyway";
+    conns = {{1000000, 0}, {5000000, kMs}, {5000000, kMs}};
+    run(10 * kAverage);
+    EXPECT_GT(fair(0), 0u) << "it may not know all of the queue";
+    // A packet of each of the others takes 0.7 ms.
+    conns = {{1000000, 1690000}, {2000000, 500000}, {2000000, 500000}};
+    run(10 * kAverage);
+    EXPECT_GT(fair(0), 0u) << "twice as long and two packets";
+    conns[0].wait_ns = 1720000;
+    run(10 * kAverage);
+    EXPECT_EQ(fair(0), 0u);
+}
+
+TEST_F(BottleneckRule, WhoHasLessAndLosesMoreHasAPolicerOfItsOwn)
+{
+    conns = {{1000000, 0, 1, 200000}, {5000000, 0, 1, 60000}};
+    run(kAverage + 2 * kMs);
+    EXPECT_EQ(fair(0), 0u);
+    conns = {{1000000, 0, 1, 180000}, {5000000, 0, 1, 60000}};
+    run(10 * kAverage);
+    EXPECT_GT(fair(0), 0u) << "by chance";
+    conns = {{5000000, 0, 1, 500000}, {1000000, 0, 1, 0}};
+    run(10 * kAverage);
+    EXPECT_GT(fair(0), 0u) << "it has more: it is lowered anyway";
+}
+
+// It is tried for an average each time.
+TEST_F(BottleneckRule, WhoLeftIsTriedAgainAndEachTimeLater)
+{
+    std::vector<double> apart;
+
+    conns = {{1000000, 3 * kMs}, {5000000, kMs}};
+    for (int k = 0; k < 10; k++) {
+        double n = 0;
+
+        run(kAverage + 2 * kMs);
+        for (; fair(0) == 0; n += kMs)
+            run(kMs);
+        apart.push_back(n / kAverage);
+    }
+    for (double x = 16, *a = apart.data(); a < apart.data() + apart.size(); a++, x *= 2)
+        EXPECT_NEAR(*a, std::min(x, 1024.0), 0.1);
+}
+
+// What was known of a connection that paused for longer says nothing now.
+TEST_F(BottleneckRule, WhatIsOldDoesNotCount)
+{
+    conns = {{1000000, 3 * kMs}, {5000000, kMs}};
+    run(kAverage / 2);
+    conns[0].looked_at = false;
+    run(kAverage + 2 * kMs);
+    EXPECT_EQ(fair(0), 0u);
+    EXPECT_EQ(fair(1), 0u) << "nobody shares with it meanwhile";
+    conns[0].looked_at = true;
+    conns[0].wait_ns = kMs;
+    run(2 * kAverage);
+    EXPECT_EQ(fair(0), 3000001u);
+    conns[0].looked_at = false;
+    run(kMs);
+    conns[0].looked_at = true;
+    run(kMs);
+    EXPECT_EQ(fair(0), 3000001u) << "one interval is no pause";
+}
