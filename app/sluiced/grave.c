@@ -2,6 +2,7 @@
 /* See grave.h. */
 #include "sluiced/grave.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,23 +79,31 @@ static void message_empty(struct grave *g, struct msghdr *m)
     }
 }
 
-/* Messages that wait in a socket hold descriptors, which the kernel would close with it. */
+/* Messages that wait in a socket hold descriptors, which the kernel would close with it. If the
+ * peer has closed its end with an unread message of ours, ECONNRESET is told before what still
+ * waits. A stream gives the next message's descriptors only when the bytes before them have been
+ * read. */
 static void socket_empty(struct grave *g, int fd)
 {
     union {
         char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
         struct cmsghdr align;
     } control;
+    char bytes[4096];
+    struct iovec v = {.iov_base = bytes, .iov_len = sizeof bytes};
     struct msghdr m;
     ssize_t n;
 
     shutdown(fd, SHUT_RD); /* no more can come */
     do {
-        m = (struct msghdr){.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+        m = (struct msghdr){.msg_iov = &v,
+                            .msg_iovlen = 1,
+                            .msg_control = control.bytes,
+                            .msg_controllen = sizeof control.bytes};
+        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n >= 0)
             message_empty(g, &m);
-    } while (n > 0 || (n == 0 && m.msg_controllen > 0));
+    } while (n > 0 || (n == 0 && m.msg_controllen > 0) || (n < 0 && errno == ECONNRESET));
 }
 
 static void descriptor_close(struct grave *g, int fd)

@@ -4,11 +4,17 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <vector>
+
+extern "C" {
+#include "sluiced/grave.h"
+}
 
 #include "unit/client/fixture.h"
 #include "unit/client/raw_client.h"
@@ -88,6 +94,59 @@ TEST_F(GraveTest, UnreadMessage)
 {
     start();
     check(path, 0, false);
+}
+
+// So many threads has this process.
+size_t threads()
+{
+    size_t n = 0;
+
+    for (const auto &t : std::filesystem::directory_iterator("/proc/self/task"))
+        n += !t.path().empty();
+    return n;
+}
+
+// Sends one byte and a descriptor that close() lingers on, which is closed here.
+void send_lingering(int to, int *keep)
+{
+    alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    int fd = lingering(keep, 4096);
+    char byte = 'x';
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {};
+
+    m.msg_iov = &v;
+    m.msg_iovlen = 1;
+    m.msg_control = control;
+    m.msg_controllen = sizeof control;
+    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+    h->cmsg_level = SOL_SOCKET;
+    h->cmsg_type = SCM_RIGHTS;
+    h->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(h), &fd, sizeof fd);
+    ASSERT_EQ(sendmsg(to, &m, MSG_NOSIGNAL), 1);
+    close(fd);
+}
+
+// What waits in a socket is taken out of it, whatever its type, and whatever its peer did last.
+TEST(Grave, MessagesOfAPeerThatHasGone)
+{
+    for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
+        int s[2], keep[3];
+        size_t before = threads();
+
+        ASSERT_EQ(socketpair(AF_UNIX, type, 0, s), 0);
+        for (int &k : keep)
+            send_lingering(s[1], &k);
+        ASSERT_EQ(send(s[0], "unread", 6, 0), 6);
+        close(s[1]);
+        grave_bury(s[0], 12345);
+        for (int i = 0; i < 3000 && threads() > before; i++)
+            usleep(10000);
+        EXPECT_EQ(threads(), before) << "one of them waits a minute: type " << type;
+        for (int k : keep)
+            close(k);
+    }
 }
 
 // More of them than threads could wait for, as many as a message takes: their user holds up only
