@@ -30,7 +30,9 @@
  * time. While the
  * queue is shorter than half of target, each trial rises by twice the share of the one before. One
  * trial in 24 aims below nothing, unless one found it empty anyway, so that the queue is empty and
- * all who share it know how long it is.
+ * all who share it know how long it is. That is how connections of several hosts become equal.
+ * Those of one host are told their parts (fair_Bps, control/bottleneck.h): each moves half of the
+ * way there in a trial, and rises by a quarter of its grant at most.
  *
  * Where less than four packets are under way, half of one is a long queue. Who is alone there holds
  * what he knows to be his part, less 1/100, so that there is none, and sends 1/16 more in one trial
@@ -109,7 +111,7 @@ struct pathrate {
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
-    uint64_t fair_Bps;   /* its part of a link that others of our host share, as its owner sets it
+    uint64_t fair_Bps;   /* our part of a link that others of our host share, as the owner sets it
                             before each trial (control/bottleneck.h); 0: none is known */
     uint64_t part_Bps;   /* our part of the link in the last trial that told it; 0: it did not;
                             FREE: the most that came in a trial that alarmed, fading */
