@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/bottleneck.h"
 
+#include <stdbool.h>
+
 #include "base/clock.h"
 
 #define AVERAGE_RTTS 32 /* of the longest */
 #define AVERAGE_MIN  8  /* intervals */
 #define APART        16 /* averages */
 #define APART_MOST   1024
-#define LESS         0.9 /* than what others have */
-#define MORE         2.0 /* than what others wait, or lose */
-#define LOSS_LEAST                                                                                 \
-    (1.0 / 16) /* of packets: who comes when the queue is full loses more by chance */
+#define LESS         0.9        /* than what others have */
+#define MORE         2.0        /* than what others wait, or lose */
+#define LOSS_LEAST   (1.0 / 16) /* of packets; a full queue drops more of one flow by chance */
 
 void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns)
 {
@@ -43,11 +44,16 @@ static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
     double packets_ns = others->unit_bytes * CLOCK_NS_PER_S / (others->rate_Bps + 1);
     double wait_ns = others->wait_ns / others->members;
     double part_Bps = f->weight * others->rate_Bps / others->weight;
-
     double loss = others->loss / others->members;
 
     return f->rate_Bps < LESS * part_Bps &&
            (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_LEAST);
+}
+
+/* Was it a member in the interval that ended then? Whoever leaves is looked at anew. */
+static bool member_at(const struct bottleneck_flow *f, uint64_t time_ns)
+{
+    return f->since_ns > 0 && f->looked_at_ns == time_ns;
 }
 
 static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
@@ -62,7 +68,7 @@ static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
     f->since_ns = 0;
 }
 
-/* Averages of what was seen since it was last unknown for as long as they last. */
+/* A pause longer than an average ends what is averaged. */
 static void average(const struct bottleneck *b, struct bottleneck_flow *f,
                     const struct bottleneck_sample *s)
 {
@@ -85,9 +91,8 @@ void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
 {
     struct bottleneck_sum others = b->last;
 
-    if (f->member && f->looked_at_ns + b->interval_ns == b->time_ns)
+    if (member_at(f, b->time_ns - b->interval_ns))
         sum_add(&others, f, -1);
-    f->member = false;
     if (f->apart_ns > b->time_ns)
         return;
     average(b, f, s);
@@ -95,7 +100,6 @@ void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
         leave(b, f);
         return;
     }
-    f->member = true;
     sum_add(&b->sum, f, 1);
     b->granted_Bps += (double)s->rate_Bps;
     if ((double)s->rtt_ns > b->longest_rtt_ns)
@@ -104,7 +108,7 @@ void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
 
 uint64_t bottleneck_fair(const struct bottleneck *b, const struct bottleneck_flow *f)
 {
-    if (!f->member || f->looked_at_ns != b->time_ns || b->sum.members < 2)
+    if (!member_at(f, b->time_ns) || b->sum.members < 2)
         return 0;
     return (uint64_t)(b->granted_Bps / b->sum.weight * f->weight) + 1;
 }

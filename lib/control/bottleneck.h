@@ -25,9 +25,9 @@
  * (probe/owd.h). RFC 8382 compares delays, too, but it needs many seconds of them, since it may not
  * move rates.
  *
- * Rates and waits are averages of 32 of the longest round trip among members: a rate is moved in a
- * few, and its queue follows. Who has left is tried again after 16 averages, and each time after
- * twice as many, up to 1024.
+ * Rates, waits and losses are averages over 32 times the longest round trip among members, since a
+ * rate takes several round trips to move, and its queue follows. A connection that was left out is
+ * tried again after 16 averages. Each time it waits for twice as many, up to 1024.
  *
  * Rates in bytes a second; doubles inside, and no libm. O(1) for each connection and interval.
  * Owned by the control lcore.
@@ -35,7 +35,6 @@
 #ifndef SLUICE_CONTROL_BOTTLENECK_H
 #define SLUICE_CONTROL_BOTTLENECK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* What is kept of a connection; all zero at first. */
@@ -43,10 +42,9 @@ struct bottleneck_flow {
     double wait_ns, loss, rate_Bps; /* on average; loss: of packets */
     double unit_bytes, weight;
     uint64_t looked_at_ns; /* time_ns, the last time */
-    uint64_t since_ns;     /* for how long it has been looked at */
-    uint64_t apart_ns;     /* time_ns until which it is none; 0: it is not apart */
-    uint64_t next_ns;      /* for how long it is apart, the next time; 0: it never was */
-    bool member;           /* when it was looked at */
+    uint64_t since_ns;     /* for how long it has been a member; 0: it is none */
+    uint64_t apart_ns;     /* time_ns until which it is left out; 0: it never was */
+    uint64_t next_ns;      /* for how long the next time; 0: it never was */
 };
 
 struct bottleneck_sample {

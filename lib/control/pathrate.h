@@ -30,9 +30,10 @@
  * time. While the
  * queue is shorter than half of target, each trial rises by twice the share of the one before. One
  * trial in 24 aims below nothing, unless one found it empty anyway, so that the queue is empty and
- * all who share it know how long it is. That is how connections of several hosts become equal.
- * Those of one host are told their parts (fair_Bps, control/bottleneck.h): each moves half of the
- * way there in a trial, and rises by a quarter of its grant at most.
+ * all who share it know how long it is. Connections that end at different hosts become equal by
+ * this rule. Connections that end at one host are told their parts (fair_Bps,
+ * control/bottleneck.h). In a trial, each moves half of the way to its part, and rises by a quarter
+ * of its grant at most.
  *
  * Where less than four packets are under way, half of one is a long queue. Who is alone there holds
  * what he knows to be his part, less 1/100, so that there is none, and sends 1/16 more in one trial
@@ -111,19 +112,19 @@ struct pathrate {
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
-    uint64_t fair_Bps;   /* our part of a link that others of our host share, as the owner sets it
-                            before each trial (control/bottleneck.h); 0: none is known */
-    uint64_t part_Bps;   /* our part of the link in the last trial that told it; 0: it did not;
-                            FREE: the most that came in a trial that alarmed, fading */
-    uint64_t usual_Bps;  /* what came lately, which falls slowly */
-    uint32_t spell;      /* trials since BESIDE began */
-    uint32_t rival;      /* trials until somebody else is forgotten */
-    bool rising;         /* BESIDE, and a little more is granted: the next trial should follow
-                            this one at once, so that whatever gets lost is seen */
-    uint32_t held;       /* trials for which a rate was held; 0: none is */
-    uint64_t held_Bps;   /* a little more than it: our part of the link */
-    uint32_t apart;      /* trials until one is held again, */
-    uint32_t apart_next; /* and how many the next time, if others are found once more */
+    uint64_t fair_Bps;      /* our part of a link that others of our host share; 0: none is known.
+                               Its owner sets it before a trial (control/bottleneck.h) */
+    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
+                               FREE: the most that came in a trial that alarmed, fading */
+    uint64_t usual_Bps;     /* what came lately, which falls slowly */
+    uint32_t spell;         /* trials since BESIDE began */
+    uint32_t rival;         /* trials until somebody else is forgotten */
+    bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
+                               this one at once, so that whatever gets lost is seen */
+    uint32_t held;          /* trials for which a rate was held; 0: none is */
+    uint64_t held_Bps;      /* a little more than it: our part of the link */
+    uint32_t apart;         /* trials until one is held again, */
+    uint32_t apart_next;    /* and how many the next time, if others are found once more */
 };
 
 void pathrate_init(struct pathrate *p);

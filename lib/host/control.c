@@ -159,6 +159,8 @@ static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t
     uint64_t burst = burst_of(h, r, rate, unit, idle);
 
     counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
+    if (r->active) /* a part outlasts the pauses between a slow connection's packets */
+        counter_set(&h->grants[i].fair_Bps, bottleneck_fair(&c->bottleneck, &r->bottleneck));
     counter_set(&h->grants[i].epoch, r->epoch);
     if (reason == counter_get(&p->share_reason) &&
         !rate_differs(rate, counter_get(&p->share_Bps), idle ? IDLE_SHIFT : CHANGE_SHIFT) &&

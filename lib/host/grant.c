@@ -67,7 +67,7 @@ void grant_idle(struct host *h, struct conn *c)
 static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
 {
     const struct grant *g = &h->grants[c->index];
-    uint64_t most = counter_get(&g->epoch) == c->pub.epoch ? counter_get(&g->most_Bps) : 0;
+    uint64_t most = grant_holds(h, c) ? counter_get(&g->most_Bps) : 0;
     uint64_t rate = most != 0 && most < part_Bps ? most : part_Bps;
     uint64_t unit = counter_get(&c->pub.unit_bytes);
     uint64_t least = c->path.mode == PATHRATE_FREE ? START_UNITS_MIN : BURST_UNITS_MAX;
@@ -133,7 +133,7 @@ static void grant_apply(struct host *h, uint32_t i)
     struct conn *c = &h->conns[i];
     const struct grant *g = &h->grants[i];
 
-    if (c->state != HOST_OPEN || c->pub.epoch != counter_get(&g->epoch))
+    if (c->state != HOST_OPEN || !grant_holds(h, c))
         return;
     if (grant_set(c, counter_get(&g->rate_Bps), counter_get(&g->burst_bytes),
                   (enum grant_reason)counter_get(&g->reason)))

@@ -71,6 +71,13 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
     r->way_Bps = path_Bps != 0 ? path_Bps : r->free_Bps;
     if (c->ceiling_Bps != 0)
         r->way_Bps = RTE_MIN(r->way_Bps, c->ceiling_Bps);
+    r->path = (struct bottleneck_sample){
+        .wait_ns = counter_get(&p->path_wait_ns),
+        .lost_ppm = counter_get(&p->path_lost_ppm),
+        .rtt_ns = counter_get(&p->rtt_ns),
+        .rate_Bps = r->way_Bps,
+        .unit_bytes = counter_get(&p->unit_bytes),
+    };
 }
 
 /* Does the host drop packets because bursts are too large? */
@@ -194,8 +201,6 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
 
         *r = (struct conn_record){
             .epoch = epoch,
-            .host = h,
-            .index = i,
             .peers = sharing_peers(c, &peer),
             .free_Bps = START_BPS,
             .rest = REST_INTERVALS,

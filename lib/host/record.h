@@ -31,11 +31,10 @@ struct conn_record {
     uint64_t grant_Bps, burst_bytes;
     struct burst burst; /* what the host can take of it back to back */
     struct bottleneck_flow bottleneck;
+    struct bottleneck_sample path; /* what its worker says of it */
     uint64_t loss_runs, clean;
     uint32_t peers;        /* whose connection it is, or SHARE_NO_PEER */
     struct host_tune tune; /* what the operator said of it */
-    struct host *host;     /* whose it is, */
-    uint32_t index;        /* and its number there */
     uint64_t rate_Bps;     /* received in the last interval */
     uint64_t pace_Bps;     /* at which it comes while it comes; 0: nothing has */
     uint32_t slack;        /* intervals since all of the grant was used */
@@ -100,7 +99,7 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
 /* Rate and reason of one connection after sharing_run(); idle_Bps: of those that are quiet. */
 uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
                        enum grant_reason *why);
-/* Finds which of the owners share a queue, and tells their workers each one's part. */
+/* Finds which of the owners share a queue: bottleneck_fair() knows their parts then. */
 void sharing_bottleneck(struct host_control *c, uint64_t interval_ns);
 /* The most that it may have whatever others do; UINT64_MAX: no limit is known. */
 uint64_t sharing_most(const struct host_control *c, const struct conn_record *r);

@@ -188,35 +188,15 @@ void sharing_run(struct host_control *c)
     spare_find(c);
 }
 
-/* False: its path does not limit it, or it does not use what that carries. */
-static bool bottleneck_sample(const struct host_control *c, const struct conn_record *r,
-                              struct bottleneck_sample *s)
-{
-    const struct conn_public *p = &r->host->conns[r->index].pub;
-
-    *s = (struct bottleneck_sample){
-        .wait_ns = counter_get(&p->path_wait_ns),
-        .lost_ppm = counter_get(&p->path_lost_ppm),
-        .rtt_ns = counter_get(&p->rtt_ns),
-        .rate_Bps = r->way_Bps,
-        .unit_bytes = counter_get(&p->unit_bytes),
-        .weight = weight_of(c, r),
-    };
-    return r->path_limited && s->wait_ns != CONN_NO_WAIT && r->grant_Bps >= r->way_Bps;
-}
-
 void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
 {
-    struct bottleneck *b = &c->bottleneck;
-    struct bottleneck_sample s;
-
-    bottleneck_begin(b, interval_ns);
-    for (uint32_t i = 0; i < c->n_active; i++)
-        if (bottleneck_sample(c, c->owners[i], &s))
-            bottleneck_look(b, &c->owners[i]->bottleneck, &s);
+    bottleneck_begin(&c->bottleneck, interval_ns);
     for (uint32_t i = 0; i < c->n_active; i++) {
         struct conn_record *r = c->owners[i];
 
-        counter_set(&r->host->grants[r->index].fair_Bps, bottleneck_fair(b, &r->bottleneck));
+        if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->way_Bps)
+            continue; /* its path does not limit it, or it does not use what that carries */
+        r->path.weight = weight_of(c, r);
+        bottleneck_look(&c->bottleneck, &r->bottleneck, &r->path);
     }
 }

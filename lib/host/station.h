@@ -191,6 +191,12 @@ struct host {
     struct arrived_page *pages;
 };
 
+/* Is what control last said of this number said of this connection? */
+static inline bool grant_holds(const struct host *h, const struct conn *c)
+{
+    return counter_get(&h->grants[c->index].epoch) == c->pub.epoch;
+}
+
 static inline void host_count(struct host *h, enum host_counter_id id)
 {
     counter_add(&h->count[id], 1);

@@ -111,10 +111,8 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     if (c->path.mode == PATHRATE_FREE &&
         !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, c->rtt_min_ns), clear))
         return false;
-    const struct grant *g = &h->grants[c->index];
-    bool ours = counter_get(&g->epoch) == c->pub.epoch;
 
-    c->path.fair_Bps = ours ? counter_get(&g->fair_Bps) : 0;
+    c->path.fair_Bps = grant_holds(h, c) ? counter_get(&h->grants[c->index].fair_Bps) : 0;
     bool changed = pathrate_update(&c->path, t, rate, c->rtt_min_ns);
 
     counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
+#include "fair.hh"
 #include "pair.hh"
 #include "street.hh"
 
@@ -51,20 +53,7 @@ std::vector<double> rates(const StreetOptions &o)
 
 double sum_of(const std::vector<double> &had)
 {
-    double sum = 0;
-
-    for (double x : had)
-        sum += x;
-    return sum;
-}
-
-double jain(const std::vector<double> &had)
-{
-    double squares = 0;
-
-    for (double x : had)
-        squares += x * x;
-    return sum_of(had) * sum_of(had) / static_cast<double>(had.size()) / squares;
+    return std::accumulate(had.begin(), had.end(), 0.0);
 }
 
 StreetOptions street(rng *r)
@@ -108,8 +97,8 @@ TEST_F(Bottleneck, IsSharedWhateverTheRoundTrips)
 
         std::printf("  %5.1f Mbit/s, %4.1f to %5.1f ms, %u senders: %5.1f %%, Jain %.3f\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, longest_ns(o) / kMs, o.senders,
-                    100 * sum_of(had) / o.rate_bps, jain(had));
-        index += jain(had) / kWorlds;
+                    100 * sum_of(had) / o.rate_bps, fair_jain(had));
+        index += fair_jain(had) / kWorlds;
         used += sum_of(had) / o.rate_bps / kWorlds;
     }
     EXPECT_GE(index, 0.95);
@@ -144,7 +133,7 @@ TEST_F(Bottleneck, IsNotSeenWhereEachHasItsOwn)
     EXPECT_GE(least, 0.85);
 }
 
-// A policer shows no queue. What it lets through of a path does not hold back who has another.
+// A policer shows no queue. The rate of one connection behind it does not hold back another one.
 TEST_F(Bottleneck, IsNoPolicerOfAnother)
 {
     double used = 0, own = 0;
@@ -167,8 +156,8 @@ TEST_F(Bottleneck, IsNoPolicerOfAnother)
     EXPECT_GE(used, 0.95);
 }
 
-// One has less than its part because of a link of its own: it has all of that, and the others share
-// the rest.
+// One connection has less than its part because of a link of its own. It uses all of that link, and
+// the others share the rest.
 TEST_F(Bottleneck, LeavesOutWhoIsLimitedElsewhere)
 {
     double index = 0, used = 0, own = 0;
@@ -183,8 +172,8 @@ TEST_F(Bottleneck, LeavesOutWhoIsLimitedElsewhere)
 
         std::printf("  %5.1f Mbit/s, one has %4.1f: it uses %5.1f %%, all %5.1f %%, Jain %.3f\n",
                     o.rate_bps / kM, narrow / kM, 100 * had[0] / narrow,
-                    100 * sum_of(had) / o.rate_bps, jain(others));
-        index += jain(others) / kWorlds;
+                    100 * sum_of(had) / o.rate_bps, fair_jain(others));
+        index += fair_jain(others) / kWorlds;
         used += sum_of(had) / o.rate_bps / kWorlds;
         own += had[0] / narrow / kWorlds;
     }

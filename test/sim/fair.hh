@@ -63,4 +63,10 @@ inline double fair_jain(const std::vector<double> &has, const std::vector<double
     return n > 0 ? sum * sum / (n * squares) : 1;
 }
 
+// The same where all should have the same.
+inline double fair_jain(const std::vector<double> &has)
+{
+    return fair_jain(has, std::vector<double>(has.size(), 1.0));
+}
+
 #endif

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <netinet/in.h>
@@ -96,7 +95,7 @@ TEST_F(GraveTest, UnreadMessage)
     check(path, 0, false);
 }
 
-// So many threads has this process.
+// The threads of this process.
 size_t threads()
 {
     size_t n = 0;
@@ -106,40 +105,24 @@ size_t threads()
     return n;
 }
 
-// Sends one byte and a descriptor that close() lingers on, which is closed here.
-void send_lingering(int to, int *keep)
-{
-    alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    int fd = lingering(keep, 4096);
-    char byte = 'x';
-    struct iovec v = {&byte, 1};
-    struct msghdr m = {};
-
-    m.msg_iov = &v;
-    m.msg_iovlen = 1;
-    m.msg_control = control;
-    m.msg_controllen = sizeof control;
-    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-    h->cmsg_level = SOL_SOCKET;
-    h->cmsg_type = SCM_RIGHTS;
-    h->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(h), &fd, sizeof fd);
-    ASSERT_EQ(sendmsg(to, &m, MSG_NOSIGNAL), 1);
-    close(fd);
-}
-
 // What waits in a socket is taken out of it, whatever its type, and whatever its peer did last.
 TEST(Grave, MessagesOfAPeerThatHasGone)
 {
     for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
+        RawClient peer;
         int s[2], keep[3];
         size_t before = threads();
 
         ASSERT_EQ(socketpair(AF_UNIX, type, 0, s), 0);
-        for (int &k : keep)
-            send_lingering(s[1], &k);
+        peer.sock = s[1];
+        for (int &k : keep) {
+            int fd = lingering(&k, 4096);
+
+            ASSERT_TRUE(peer.send("x", 1, &fd, 1));
+            close(fd);
+        }
         ASSERT_EQ(send(s[0], "unread", 6, 0), 6);
-        close(s[1]);
+        peer.hang_up();
         grave_bury(s[0], 12345);
         for (int i = 0; i < 3000 && threads() > before; i++)
             usleep(10000);

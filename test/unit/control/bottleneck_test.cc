@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who shares a link, by rates and waits that are made up here.
+// Which connections share a link, for rates, waits and losses that each test states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -132,8 +132,8 @@ TEST_F(BottleneckRule, WhoLeftIsTriedAgainAndEachTimeLater)
             run(kMs);
         apart.push_back(n / kAverage);
     }
-    for (double x = 16, *a = apart.data(); a < apart.data() + apart.size(); a++, x *= 2)
-        EXPECT_NEAR(*a, std::min(x, 1024.0), 0.1);
+    for (size_t k = 0; k < apart.size(); k++)
+        EXPECT_NEAR(apart[k], static_cast<double>(std::min(16 << k, 1024)), 0.1);
 }
 
 // What was known of a connection that paused for longer says nothing now.
