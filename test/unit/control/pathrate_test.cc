@@ -363,6 +363,33 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
     EXPECT_LT(p.waver_ns, kMs);
 }
 
+// Who shares a link with others of its host moves half of the way to its part in a trial, and rises
+// by a quarter at most; while it has no limit, or knows no part, nothing moves it.
+TEST(Pathrate, HalfOfTheWayToItsPart)
+{
+    pathrate alone = limited(), p = alone;
+    uint64_t rate = p.ceiling_Bps;
+
+    update(&alone, steady(rate, rate, p.target_ns), rate);
+    double kept = static_cast<double>(alone.ceiling_Bps);
+    struct {
+        double part, granted;
+    } cases[] = {{0.5, 0.75}, {0.9, 0.95}, {1, 1}, {1.2, 1.1}, {1.5, 1.25}, {4, 1.25}};
+
+    for (auto [part, granted] : cases) {
+        pathrate q = p;
+
+        q.fair_Bps = static_cast<uint64_t>(part * kept);
+        update(&q, steady(rate, rate, p.target_ns), rate);
+        EXPECT_NEAR(static_cast<double>(q.ceiling_Bps), granted * kept, 1e-3 * kept) << part;
+    }
+    pathrate unlimited = fresh();
+
+    unlimited.fair_Bps = kGBps / 10;
+    update(&unlimited, steady(kGBps, kGBps, 0), kGBps);
+    EXPECT_EQ(unlimited.ceiling_Bps, PATHRATE_MAX_BPS);
+}
+
 // A sender's clock that steps by an hour, or lies, makes no trial last for hours.
 TEST(Pathrate, ATrialShowsNoMoreWaveringThanItLasts)
 {
