@@ -63,5 +63,4 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
     counter_set(&c->pub.dropped_unit_bytes, len);
     host_count(h, COUNT_units_cut);
     host_note(h, c, TRACE_UNIT, 0, len, unit);
-    conn_has_data(h, c);
 }
