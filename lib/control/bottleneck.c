@@ -50,7 +50,8 @@ static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
            (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_LEAST);
 }
 
-/* Was it a member in the interval that ended then? Whoever leaves is looked at anew. */
+/* Was the connection a member in the interval that ended at time_ns? One that leaves counts its
+ * time as a member from 0 again. */
 static bool member_at(const struct bottleneck_flow *f, uint64_t time_ns)
 {
     return f->since_ns > 0 && f->looked_at_ns == time_ns;
@@ -89,12 +90,12 @@ static void average(const struct bottleneck *b, struct bottleneck_flow *f,
 void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
                      const struct bottleneck_sample *s)
 {
+    if (f->apart_ns > b->time_ns)
+        return;
     struct bottleneck_sum others = b->last;
 
     if (member_at(f, b->time_ns - b->interval_ns))
         sum_add(&others, f, -1);
-    if (f->apart_ns > b->time_ns)
-        return;
     average(b, f, s);
     if (differs(b, f, &others)) {
         leave(b, f);

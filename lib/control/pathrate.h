@@ -25,13 +25,13 @@
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * is shorter for who has more, he gives way until all have the same, and the faster, the longer it
- * has been so: what is wrong for all is right soon, but who has more finds the queue too long each
- * time. While the
- * queue is shorter than half of target, each trial rises by twice the share of the one before. One
- * trial in 24 aims below nothing, unless one found it empty anyway, so that the queue is empty and
- * all who share it know how long it is. Connections that end at different hosts become equal by
- * this rule. Connections that end at one host are told their parts (fair_Bps,
+ * is shorter for a flow that has more, that flow gives way until all have the same. It gives way
+ * the faster, the longer it has done so: what is wrong for all flows is right soon, but a flow that
+ * has more finds the queue too long each time. While the queue is shorter than half of target, each
+ * trial rises by twice the share of the one before. One trial in 24 aims below nothing and makes
+ * the queue empty, unless an earlier one found it empty. From an empty queue, all flows that share
+ * it learn how long it is otherwise. Connections that end at different hosts become equal by the
+ * shorter target. Connections that end at one host are told their parts (fair_Bps,
  * control/bottleneck.h). In a trial, each moves half of the way to its part, and rises by a quarter
  * of its grant at most.
  *
