@@ -363,8 +363,9 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
     EXPECT_LT(p.waver_ns, kMs);
 }
 
-// Who shares a link with others of its host moves half of the way to its part in a trial, and rises
-// by a quarter at most; while it has no limit, or knows no part, nothing moves it.
+// A connection that shares a link with others of its host moves half of the way to its part in a
+// trial. It rises by a quarter of its grant at most. Its part does not limit a path without a
+// limit.
 TEST(Pathrate, HalfOfTheWayToItsPart)
 {
     pathrate alone = limited(), p = alone;
