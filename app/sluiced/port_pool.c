@@ -16,6 +16,7 @@
 #include "wire/packet.h"
 
 #define POOL_CACHE   128
+#define TAP_QUEUE    500 /* TUN_READQ_SIZE in the kernel's drivers/net/tun.c */
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
 
 /* Of how many devices this one is made; each has rings of its own. */
@@ -33,6 +34,21 @@ static uint32_t members(const struct port *p)
     return RTE_MAX(n, 1u);
 }
 
+/* Some drivers have a size of their own, whatever they are asked for. A queue that refuses a frame
+ * holds at least half of it: drivers keep descriptors back until enough of them can be filled. */
+static uint32_t rx_least(const struct port *p)
+{
+    uint32_t size = p->rx_desc;
+
+    if (p->is_memif)
+        size = 1u << RTE_MIN(port_arg_number(p, "rsize=", 10), 14u);
+    if (strcmp(p->driver, "net_af_packet") == 0)
+        size = port_arg_number(p, "framecnt=", 512);
+    if (strcmp(p->driver, "net_tap") == 0)
+        size = TAP_QUEUE;
+    return RTE_MAX(size / 2, 1u);
+}
+
 void port_hold(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
@@ -43,6 +59,7 @@ void port_hold(struct port *p, const struct rte_eth_dev_info *info)
     if (strcmp(p->driver, "net_vmxnet3") == 0)
         p->rx_held *= 2;
     p->rx_held *= members(p);
+    p->rx_least = rx_least(p);
     p->tx_held = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) * members(p);
 }
 

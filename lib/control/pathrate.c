@@ -60,9 +60,9 @@
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
-    double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
-    double most_Bps;  /* upper bound of what the path carries */
-    uint64_t lost;    /* on the path; the rest may have found our own ring full */
+    double came_Bps; /* arrived_Bps over the time in which the host looked at its port */
+    double most_Bps; /* upper bound of what the path carries */
+    uint64_t lost;
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
     double queue_ns;          /* as it will be when the next grant is in force */
@@ -92,11 +92,10 @@ static double min_of(double a, double b)
 static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
-    double sent = (double)(t->packets + t->lost + t->reordered);
+    double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
     double all = bytes * sent / (double)t->packets;
     double away = min_of((double)t->away_ns, span);
-    double ours = sent * away / (double)t->sent_ns; /* our ring may have refused so many */
-    struct finding f = {.lost = ours < (double)t->lost ? t->lost - (uint64_t)ours : 0};
+    struct finding f = {.lost = t->lost};
 
     f.lossy = f.lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
     f.arrived_Bps = min_of((f.lossy ? bytes : all) * NS_PER_S / span, PATHRATE_MAX_BPS);

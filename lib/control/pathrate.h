@@ -62,16 +62,16 @@
  * counts as if it had not been.
  *
  * Absent hosts: a receiver that was away from its port does not know when a packet came in that
- * time, and its ring may have overflowed. A sender may leave its grant unused: it was away, its
- * port had no room, or its application had nothing to send. Such a trial does not show what the
- * path carries. A trial bounds the path's rate on both sides:
+ * time. A sender may leave its grant unused: it was away, its port had no room, or its application
+ * had nothing to send. Such a trial does not show what the path carries. A trial bounds the path's
+ * rate on both sides:
  *
  *   least = bytes / arrived_ns
  *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
  *
  * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
- * 5.8, and BBR treat a sender that its application limits in the same way. Our own ring may have
- * refused as many packets as were sent in away_ns; so many losses are not the path's. Each wait is
+ * 5.8, and BBR treat a sender that its application limits in the same way. A port that was full
+ * when the receiver came back may have refused packets; the path did not lose them. Each wait is
  * given as the least time that the packet may have waited on the path. While no queue is seen, a
  * flow's grant may rise up to twice its rate of arrival, however much of the grant it uses.
  *

@@ -68,12 +68,14 @@ static void trial_result(const struct trial *t, struct trial_result *out)
     uint64_t numbers = t->last.number - t->first.number;
     uint64_t missing = numbers > t->packets ? numbers - t->packets : 0;
     uint64_t reordered = t->older < missing ? t->older : missing;
+    uint64_t lost = missing - reordered, refused = t->refused < lost ? t->refused : lost;
 
     *out = (struct trial_result){
         .packets = t->packets,
         .bytes = t->bytes,
         .marked = t->marked,
-        .lost = missing - reordered,
+        .lost = lost - refused,
+        .refused = refused,
         .reordered = reordered,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
@@ -118,6 +120,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     t->least_ns = p->increment_ns < t->least_ns ? p->increment_ns : t->least_ns;
     t->most_ns = p->increment_ns > t->most_ns ? p->increment_ns : t->most_ns;
     if (p->number > t->last.number) {
+        t->refused += p->refused ? p->number - t->last.number - 1 : 0;
         t->last.number = p->number;
         t->last.sent_ns = p->sent_ns;
     }

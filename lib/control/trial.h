@@ -40,12 +40,14 @@ struct trial_packet {
     uint64_t sent_ns, arrived_ns;
     uint64_t increment_ns; /* probe/owd.h: how long it was in queues, at least */
     uint64_t away_ns; /* before arrived_ns, in which the receiver did not look, beyond the usual */
+    bool refused;     /* our port may have been full, and refused packets since the last one came */
     bool marked;      /* by a router that met congestion (RFC 3168) */
 };
 
 struct trial_result {
     uint64_t packets, bytes;      /* that came after the first */
-    uint64_t lost;                /* between the first and the last */
+    uint64_t lost;                /* between the first and the last, */
+    uint64_t refused;             /* and those that our port may have refused */
     uint64_t reordered;           /* did not come either, but as many sent earlier came meanwhile */
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
@@ -61,6 +63,7 @@ struct trial_result {
 struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
+    uint64_t refused;                /* as far as it may have been */
     uint64_t older;                  /* of an earlier grant, that came after the first */
     uint64_t least_ns, most_ns, sum_ns, away_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */

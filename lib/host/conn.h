@@ -188,6 +188,8 @@ struct conn {
         uint64_t looked_at, now; /* the host's values at the newest packet */
         uint64_t usual_ns;       /* between two looks, on average */
         uint64_t away_ns;        /* by which the last pause was longer */
+        uint32_t full_looks;     /* the host's, too */
+        bool refused;            /* the port may have been full since the packet before */
     } look;
     struct trial trial;
     struct pathrate path;

@@ -286,9 +286,10 @@ static void burst_take(struct host *h, struct rte_mbuf **m, uint16_t n)
     rte_pktmbuf_free_bulk(used, done);
 }
 
-void host_looked(struct host *h, uint64_t since)
+void host_looked(struct host *h, uint64_t since, uint32_t taken)
 {
     h->looked_at = since;
+    h->taken = taken;
 }
 
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
@@ -297,9 +298,12 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
     h->unseen_ns = h->looked_at != 0 && time_before(h->looked_at, h->now)
                        ? clock_ns(&h->clock, h->now - h->looked_at)
                        : 0;
+    /* a port that was full held what is taken until it is empty */
+    h->full = !h->given && h->cfg.rx_frames != 0 && h->taken + n >= h->cfg.rx_frames;
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)
         burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));
+    h->full_looks += h->full;
 }
 
 void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)

@@ -147,6 +147,9 @@ struct host {
     uint64_t tx_time;           /* the latest that a packet was given with */
     uint64_t looked_at;         /* host_looked(); 0: not known */
     uint64_t unseen_ns;         /* a received frame may have come so long before `now` */
+    uint32_t taken;             /* host_looked() */
+    bool full;                  /* the port may have been, before this burst was taken from it */
+    uint32_t full_looks;        /* bursts of which that is true, before this one */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */

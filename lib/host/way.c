@@ -167,6 +167,8 @@ static void look_update(struct host *h, struct conn *c)
     if (c->look.looked_at != h->looked_at)
         c->look.usual_ns =
             ((LOOK_SHARE - 1) * c->look.usual_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
+    c->look.refused = h->full || h->full_looks != c->look.full_looks;
+    c->look.full_looks = h->full_looks;
     c->look.looked_at = h->looked_at;
     c->look.now = h->now;
 }
@@ -206,6 +208,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool m
         .arrived_ns = now_ns,
         .increment_ns = increment_find(c, d, now_ns),
         .away_ns = c->look.away_ns,
+        .refused = c->look.refused,
         .marked = marked,
     };
     struct trial_result out;

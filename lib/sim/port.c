@@ -80,6 +80,7 @@ static void port_look(struct port *p, uint64_t now)
     until = until > p->cfg.poll_ns ? until - p->cfg.poll_ns : 0;
     until = until > p->free_at ? until : p->free_at;
     p->looked_at = until > p->looked_at ? until : p->looked_at;
+    p->taken = 0;
 }
 
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
@@ -90,7 +91,7 @@ bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)
         return false;
     }
     if (p->cfg.ring != 0 && p->ring.count == p->cfg.ring) {
-        p->seen.imissed++;
+        p->seen.imissed += !p->cfg.uncounted;
         rte_pktmbuf_free(m);
         return false;
     }

@@ -9,7 +9,7 @@
  * address, the links of the first one, and the rules by which frames find their queue.
  *
  * Invariant: ring.count <= cfg.ring, unless that is 0; received + overrun + no_mbuf = frames that
- * came to the port.
+ * came to the port, if it counts overruns.
  */
 #ifndef SLUICE_SIM_PORT_H
 #define SLUICE_SIM_PORT_H
@@ -44,6 +44,7 @@ struct port {
     bool caught;      /* a stall began after they were made, before they were offered */
     uint64_t free_at; /* no poll before this */
     uint64_t looked_at, stalled_at; /* when the ring was last seen empty; when a stall began */
+    uint32_t taken;                 /* frames, since it was */
     uint64_t user_at;               /* when the host's user wants to be called; TIME_NEVER */
     uint64_t link_free;
     uint64_t work_bytes; /* of the poll that is going on */

@@ -119,6 +119,7 @@ static int host_build(struct world *w, struct host_config *cfg, uint32_t first, 
     CHECK(i < WORLD_HOSTS_MAX);
     cfg->hz = WORLD_HZ;
     cfg->control_ns = w->cfg.control_ns;
+    cfg->rx_frames = p->cfg.ring;
     p->first = first;
     p->user_at = TIME_NEVER;
     rng_init(&p->rng, p->cfg.seed + (i - first));
@@ -510,9 +511,12 @@ static void host_poll(struct world *w, uint32_t i)
 
     w->counts.polls++;
     port_polled(p, w->now);
-    host_looked(p->host, p->looked_at);
-    if (n < p->cfg.burst)
+    host_looked(p->host, p->looked_at, p->taken);
+    p->taken += n;
+    if (n < p->cfg.burst) {
         p->looked_at = w->now;
+        p->taken = 0;
+    }
     if (n > 0) {
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, m, n, w->now);

@@ -55,6 +55,7 @@ struct world_spell {
 struct world_port {
     const char *up, *down;   /* specs of paths (path/path.h); NULL: the world's plain link */
     uint32_t ring;           /* frames that wait for the host at most; 0: no limit */
+    bool uncounted;          /* the port does not count what its ring refuses, as net_tap */
     uint16_t burst;          /* of each poll, 1 .. 32; 0: 32 */
     uint64_t poll_ns;        /* least time between polls; 0: the world's */
     uint64_t poll_spread_ns; /* and up to so much more, at random */

@@ -22,6 +22,7 @@ struct Road {
     bool link; // a link limits, with a queue of a bandwidth-delay product; else the receiver
     Side side;
     double stall_ns, gap_ns; // on average
+    uint32_t ring = 0;       // frames that the receiver's port holds; 0: any number
 };
 
 class RoadWorld : public testing::TestWithParam<Road>
@@ -49,6 +50,7 @@ Outcome drive(const Road &r, uint64_t seed)
     o.queue_bytes = 125000;
     o.host_limits = !r.link;
     o.seed = seed;
+    o.ring = r.ring;
     world_spell spell = {static_cast<uint64_t>(r.gap_ns), static_cast<uint64_t>(r.stall_ns)};
     if (r.side != SENDER)
         o.stall[0] = spell;
@@ -83,14 +85,18 @@ TEST_P(RoadWorld, StallsAreNoQueue)
 
         for (const auto &[word, times] : o.why)
             why += " " + word + " " + std::to_string(times);
-        std::printf(
-            "  %s limits, %-8s stalls of %4.0f ms each %4.0f ms: %5.1f %% of what they could;%s\n",
-            r.link ? "link" : "host",
-            r.side == RECEIVER ? "receiver"
-            : r.side == SENDER ? "sender"
-                               : "both",
-            r.stall_ns / kMs, r.gap_ns / kMs, 100 * o.used, why.c_str());
+        std::printf("  %s limits, %-8s stalls of %4.0f ms each %4.0f ms: %5.1f %% of what they "
+                    "could;%s%s\n",
+                    r.link ? "link" : "host",
+                    r.side == RECEIVER ? "receiver"
+                    : r.side == SENDER ? "sender"
+                                       : "both",
+                    r.stall_ns / kMs, r.gap_ns / kMs, 100 * o.used,
+                    r.ring > 0 ? " ring overflows," : "", why.c_str());
         EXPECT_GE(o.used, 0.9) << "seed " << seed;
+        if (r.ring > 0) {
+            EXPECT_LT(o.why["loss"], kLook / kStep / 50) << "seed " << seed;
+        }
         if (!r.link) {
             EXPECT_EQ(o.why.count("queue") + o.why.count("loss") + o.why.count("beside"), 0u)
                 << "seed " << seed << why;
@@ -106,6 +112,10 @@ INSTANTIATE_TEST_SUITE_P(Host, RoadWorld,
                                          Road{false, SENDER, 20 * kMs, 40 * kMs},
                                          Road{false, BOTH, 1 * kMs, 5 * kMs},
                                          Road{false, BOTH, 4 * kMs, 10 * kMs}));
+// The receiver's port refuses what comes in most of each stall.
+INSTANTIATE_TEST_SUITE_P(Ring, RoadWorld,
+                         testing::Values(Road{true, RECEIVER, 1 * kMs, 5 * kMs, 128},
+                                         Road{true, RECEIVER, 4 * kMs, 10 * kMs, 256}));
 INSTANTIATE_TEST_SUITE_P(Link, RoadWorld,
                          testing::Values(Road{true, RECEIVER, 1 * kMs, 5 * kMs},
                                          Road{true, RECEIVER, 4 * kMs, 10 * kMs},

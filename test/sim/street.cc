@@ -76,6 +76,9 @@ void Street::add_host(uint32_t i)
     port.seed = opt.seed * 1000 + i;
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
+    port.poll_spread_ns = static_cast<uint64_t>(opt.poll_spread_ns);
+    if (i == 0)
+        port.ring = opt.ring, port.uncounted = true;
     if (i == 0)
         port.down = down.c_str();
     if (i == 0 && opt.back_bps > 0)

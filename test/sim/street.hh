@@ -51,7 +51,10 @@ struct StreetOptions {
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
     world_spell stall[2] = {}; // of the receiver, of each sender
-    double consume_Bps = 0;    // buffers are posted again at this rate; 0: at once
+    double poll_spread_ns = 0; // hosts look at their ports after pauses of up to so long
+    uint32_t ring =
+        0; // frames that the receiver's port holds, and does not count more; 0: any number
+    double consume_Bps = 0; // buffers are posted again at this rate; 0: at once
 };
 
 class Street

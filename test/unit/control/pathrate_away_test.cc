@@ -2,6 +2,8 @@
 // The rate law of a path, and hosts that are away, late, or have little to send.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "trials.hh"
 
 namespace
@@ -70,21 +72,34 @@ TEST(PathrateAway, RisesWithWhatComes)
     }
 }
 
-// Our ring may have refused as many packets as were sent while we were away, and no more.
-TEST(PathrateAway, LossesOfAnAbsenceAreOurs)
+// What our port refused came over the path, and was not lost there.
+TEST(PathrateAway, WhatOurPortRefusedIsNotLost)
 {
-    for (bool away : {false, true}) {
+    for (bool ours : {false, true}) {
         trial_result t = steady(kGBps, kGBps, 0, 3000); // of 10000
 
-        t.away_ns = away ? 3 * kMs : 0;
+        if (ours)
+            std::swap(t.lost, t.refused);
         pathrate p = fresh();
 
-        EXPECT_EQ(pathrate_alarm(&p, &t, 2 * kGBps, kRtt), !away);
-        EXPECT_EQ(update(&p, t, 2 * kGBps), !away);
-        EXPECT_EQ(p.mode, away ? PATHRATE_FREE : PATHRATE_QUEUE);
-        t.lost *= 2;
-        EXPECT_TRUE(pathrate_alarm(&p, &t, 2 * kGBps, kRtt) || p.mode == PATHRATE_QUEUE);
+        EXPECT_EQ(pathrate_alarm(&p, &t, 2 * kGBps, kRtt), !ours);
+        EXPECT_EQ(update(&p, t, 2 * kGBps), !ours);
+        EXPECT_EQ(p.mode, ours ? PATHRATE_FREE : PATHRATE_QUEUE);
     }
+}
+
+// Pauses that a full port does not explain excuse no loss: beside a TCP that is when we give way.
+TEST(PathrateAway, PausesExcuseNoLoss)
+{
+    uint64_t rate;
+    pathrate p = settled(&rate);
+
+    p.mode = PATHRATE_BESIDE;
+    p.usual_Bps = rate;
+    trial_result t = steady(rate, rate, kRtt, 1);
+    t.away_ns = kSpan / 4;
+    update(&p, t, rate);
+    EXPECT_LE(p.ceiling_Bps, rate * 3 / 4);
 }
 
 // Numbers and times of packets are the peer's: whatever it says, a rate has bounds.
@@ -94,10 +109,9 @@ TEST(PathrateAway, TimesAndNumbersThatLieHaveBounds)
     pathrate p = settled(&rate);
     trial_result t = steady(rate, rate, p.target_ns * 3 / 4);
 
-    t.lost = 1ull << 62;
+    t.refused = 1ull << 62;
     t.sent_ns = 1;
     t.away_ns = kSpan / 2;
-    EXPECT_FALSE(pathrate_alarm(&p, &t, rate, kRtt)) << "all was sent while we were away";
     update(&p, t, rate);
     EXPECT_EQ(p.part_Bps, PATHRATE_MAX_BPS);
     EXPECT_LE(p.ceiling_Bps, PATHRATE_MAX_BPS);

@@ -32,9 +32,11 @@ struct Watch {
     }
 
     bool add(uint64_t number, uint64_t sent_ns, uint64_t arrived_ns, uint64_t increment_ns = 0,
-             uint64_t bytes = kBytes, bool marked = false, uint64_t away_ns = 0)
+             uint64_t bytes = kBytes, bool marked = false, uint64_t away_ns = 0,
+             bool refused = false)
     {
-        trial_packet p = {number, bytes, sent_ns, arrived_ns, increment_ns, away_ns, marked};
+        trial_packet p = {number,       bytes,   sent_ns, arrived_ns,
+                          increment_ns, away_ns, refused, marked};
         trial_result out;
 
         if (!trial_add(&t, &p, min_ns, &out))
@@ -357,6 +359,39 @@ TEST(Trial, AbsencesAddUp)
     for (uint64_t i = 1; i <= polls; i++)
         sum += i * 100;
     EXPECT_EQ(w.results[0].away_ns, sum);
+}
+
+// Of each gap its first packet tells whether our port may have been full meanwhile.
+TEST(Trial, WhatOurPortRefusedIsNotLost)
+{
+    Watch w;
+    uint64_t sent = 0;
+
+    w.min_ns = 30 * kUs;
+    for (uint64_t n = 1; w.results.empty() && n < 100; n++) {
+        sent += n == 6 ? 4 : n == 20 ? 8 : 1; // 3 numbers do not come, and 7
+        w.add(sent, sent * kUs, sent * kUs, 0, kBytes, false, 0, n >= 20);
+    }
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].lost, 3u);
+    EXPECT_EQ(w.results[0].refused, 7u);
+}
+
+// What comes late was not refused.
+TEST(Trial, NoMoreIsRefusedThanIsMissing)
+{
+    Watch w;
+
+    w.min_ns = 40 * kUs;
+    for (uint64_t n = 1; w.results.empty() && n < 100; n++)
+        if (n < 10 || n >= 15) {
+            w.add(n, n * kUs, n * kUs, 0, kBytes, false, 0, true);
+            for (uint64_t late = 10; n == 20 && late < 13; late++)
+                w.add(late, late * kUs, n * kUs, 0, kBytes, false, 0, true);
+        }
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].lost, 0u);
+    EXPECT_EQ(w.results[0].refused, 2u);
 }
 
 namespace
