@@ -69,6 +69,7 @@
  *   least = bytes / arrived_ns
  *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
  *
+ * where away_ns is the pause before the last packet was read, beyond the usual.
  * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
  * 5.8, and BBR treat a sender that its application limits in the same way. A port that was full
  * when the receiver came back may have refused packets; the path did not lose them. Each wait is

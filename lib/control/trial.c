@@ -106,7 +106,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         complete = true;
     }
     if (p->arrived_ns != t->last.arrived_ns)
-        t->away_ns += p->away_ns;
+        t->away_ns = p->away_ns;
     t->packets++;
     t->bytes += p->bytes;
     t->marked += p->marked;

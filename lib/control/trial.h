@@ -12,7 +12,8 @@
  * A sender that loses its core between stamping packets and giving them to its port makes that
  * burst late, and nothing else. All packets of such a burst have one time of sending. A trial whose
  * second half has a single time of sending goes on, so that its line does not end in such a burst.
- * away_ns is kept apart, and pathrate.h uses it.
+ * A receiver that was away may have read the last packet late; pathrate.h uses that time. What came
+ * in earlier pauses of a trial lies between its first and its last packet anyway.
  *
  * Growth is the slope b of a line through the increments, by least squares. Its standard error is
  *
@@ -51,7 +52,7 @@ struct trial_result {
     uint64_t reordered;           /* did not come either, but as many sent earlier came meanwhile */
     uint64_t marked;              /* of packets */
     uint64_t arrived_ns, sent_ns; /* between these two */
-    uint64_t away_ns; /* of arrived_ns, in which the receiver did not look, beyond the usual */
+    uint64_t away_ns; /* by which the last packet may have come earlier: the receiver was away */
     uint64_t late_ns; /* by which a grant lately came into force later than after the shortest
                          round trip and the queue, while CNTL were held for a thin way back */
     double growth;    /* of the increments, in ns for each ns in which they were sent, */
