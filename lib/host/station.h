@@ -191,7 +191,7 @@ struct host {
     struct vt_request *requests;
     struct vt_buffer *buffers;
     struct span *spans;
-    struct arrived_page *pages;
+    struct unit_set_page *pages;
 };
 
 /* Is what control last said of this number said of this connection? */

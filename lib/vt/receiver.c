@@ -41,7 +41,7 @@ void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cf
                               .announced = pos_make(cfg->initial_request, 0),
                               .go_back_n = cfg->go_back_n};
     span_set_init(&r->gaps, cfg->spans, cfg->gaps);
-    arrived_init(&r->arrived, cfg->pages, cfg->page_count);
+    unit_set_init(&r->arrived, cfg->pages, cfg->page_count);
 }
 
 void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request)
@@ -105,8 +105,8 @@ static bool gap_join(struct vt_receiver *r, uint32_t i)
     if (a->stamp == 0) /* the newer one may still be late */
         joined.mark = RTE_MAX(a->mark, b.mark);
     for (uint64_t pos = a->end; seq64_before(pos, b.first); pos = pos_make(pos_request(pos) + 1, 0))
-        if (!arrived_add(&r->arrived, pos, request_run(r, pos, b.first))) {
-            arrived_remove(&r->arrived, a->end, b.first);
+        if (!unit_set_add(&r->arrived, pos, request_run(r, pos, b.first))) {
+            unit_set_remove(&r->arrived, a->end, b.first);
             return false;
         }
     CHECK(span_remove(&r->gaps, b.first, b.end) > 0); /* no gap is empty */
@@ -135,13 +135,13 @@ static bool gaps_room(struct vt_receiver *r)
 /* Has a unit before the edge yet to come? */
 static bool missing(const struct vt_receiver *r, uint64_t pos)
 {
-    return span_find(&r->gaps, pos) != NULL && !arrived_has(&r->arrived, pos);
+    return span_find(&r->gaps, pos) != NULL && !unit_set_has(&r->arrived, pos);
 }
 
 /* The position behind a run of units that have come, from pos on. */
 static uint64_t arrived_run_end(const struct vt_receiver *r, uint64_t pos, uint64_t end)
 {
-    while (seq64_before(pos, end) && arrived_has(&r->arrived, pos)) {
+    while (seq64_before(pos, end) && unit_set_has(&r->arrived, pos)) {
         bool last = pos_unit(pos) + 1 == request_units(r, pos_request(pos));
 
         pos = last ? pos_make(pos_request(pos) + 1, 0) : pos + 1;
@@ -154,12 +154,12 @@ static void gap_trim(struct vt_receiver *r, uint64_t pos)
 {
     struct span *gap = span_find(&r->gaps, pos);
 
-    if (gap == NULL || !arrived_has(&r->arrived, gap->first))
+    if (gap == NULL || !unit_set_has(&r->arrived, gap->first))
         return;
     uint64_t first = gap->first, end = arrived_run_end(r, first, gap->end);
 
     CHECK(span_remove(&r->gaps, first, end) >= 0);
-    arrived_remove(&r->arrived, first, end);
+    unit_set_remove(&r->arrived, first, end);
 }
 
 /* Names the missing units of gap i in at most `max` spans; how many. *end: behind what is named. */
@@ -171,7 +171,7 @@ static uint32_t gap_name(const struct vt_receiver *r, uint32_t i, struct wire_sp
     uint32_t n = 0;
 
     while (n < max && seq64_before(pos, gap->end)) {
-        uint64_t stop = arrived_next(&r->arrived, pos, gap->end);
+        uint64_t stop = unit_set_next(&r->arrived, pos, gap->end);
 
         if (stop != pos)
             spans[n++] = (struct wire_span){pos, stop};
@@ -407,7 +407,7 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
 
     if (seq64_before(start, r->edge)) {
         span_remove(&r->gaps, start, r->edge);
-        arrived_remove(&r->arrived, start, r->edge);
+        unit_set_remove(&r->arrived, start, r->edge);
         r->edge = start;
     }
     r->announced = seq64_min(r->announced, start);
@@ -431,7 +431,7 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     uint64_t *const all[] = {&r->edge, &r->announced, &r->asked_end, &r->repeat_pos};
 
     /* what stands there is rare enough to come again */
-    arrived_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
+    unit_set_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
     /* What becomes empty is removed before any gap moves: the set is searched in its order. */
     for (uint32_t i = r->gaps.count; i-- > 0;) {
         struct span gap = *span_at(&r->gaps, i);
@@ -475,7 +475,7 @@ static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end, bool *gap
         gaps_room(r);
         if (span_remove(&r->gaps, pos, inside) < 0)
             return false;
-        arrived_remove(&r->arrived, pos, inside);
+        unit_set_remove(&r->arrived, pos, inside);
         gap_trim(r, inside);
     }
     r->edge = seq64_max(r->edge, end);

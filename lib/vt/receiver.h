@@ -48,7 +48,7 @@
 
 #include "base/seq.h"
 #include "base/span.h"
-#include "vt/arrived.h"
+#include "vt/unit_set.h"
 #include "wire/packet.h"
 
 #define VT_WINDOW 4096u /* packet numbers remembered (512 B): a power of 2 */
@@ -80,9 +80,9 @@ struct vt_receiver {
     uint32_t origin; /* request `origin` stands at ring[0] */
     uint32_t base, tail;
     uint64_t edge, announced;
-    struct span_set gaps;   /* stamp: when asked for (0: not yet); mark: packet number then */
-    struct arrived arrived; /* units in gaps that have come nevertheless */
-    uint64_t again_tsc;     /* as the newest call of vt_receiver_naks() had it */
+    struct span_set gaps;    /* stamp: when asked for (0: not yet); mark: packet number then */
+    struct unit_set arrived; /* units in gaps that have come nevertheless */
+    uint64_t again_tsc;      /* as the newest call of vt_receiver_naks() had it */
     bool go_back_n;
     uint64_t asked_at; /* go-back-N: when all before asked_end was asked for; 0: never */
     uint64_t asked_end;
@@ -125,7 +125,7 @@ struct vt_receiver_config {
     uint32_t gaps;
     uint32_t initial_request;
     bool go_back_n;
-    struct arrived_page *pages; /* page_count of them; 0: what needs more than `gaps` is dropped */
+    struct unit_set_page *pages; /* page_count of them; 0: what needs more than `gaps` is dropped */
     uint32_t page_count;
 };
 

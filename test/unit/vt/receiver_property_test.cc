@@ -56,7 +56,7 @@ struct World {
     ReceiverModel m;
     std::vector<struct vt_buffer> ring;
     std::vector<struct span> spans;
-    std::vector<struct arrived_page> pages;
+    std::vector<struct unit_set_page> pages;
     struct vt_receiver rx;
     std::vector<std::unique_ptr<uint8_t[]>> buffers;
     std::deque<uint64_t> resend;

@@ -126,7 +126,7 @@ class Receiver : public testing::Test
     uint8_t memory[4096];
     std::vector<struct vt_buffer> ring;
     std::vector<struct span> spans;
-    std::vector<struct arrived_page> pages;
+    std::vector<struct unit_set_page> pages;
     struct vt_receiver r;
     struct wire_span nak[WIRE_SPANS_MAX];
     uint64_t user = 0, packet = 0;

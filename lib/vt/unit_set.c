@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "vt/arrived.h"
+#include "vt/unit_set.h"
 
 #include <string.h>
 
 #include "base/seq.h"
 
-void arrived_init(struct arrived *a, struct arrived_page *pages, uint32_t capacity)
+void unit_set_init(struct unit_set *a, struct unit_set_page *pages, uint32_t capacity)
 {
-    *a = (struct arrived){.pages = pages, .capacity = capacity};
+    *a = (struct unit_set){.pages = pages, .capacity = capacity};
 }
 
 static uint64_t page_of(uint64_t pos)
 {
-    return pos & ~(uint64_t)(ARRIVED_PAGE_UNITS - 1);
+    return pos & ~(uint64_t)(UNIT_SET_PAGE_UNITS - 1);
 }
 
 /* Index of the first page that begins at `first` or behind it. */
-static uint32_t page_index(const struct arrived *a, uint64_t first)
+static uint32_t page_index(const struct unit_set *a, uint64_t first)
 {
     uint32_t low = 0, high = a->count;
 
@@ -31,23 +31,23 @@ static uint32_t page_index(const struct arrived *a, uint64_t first)
     return low;
 }
 
-static bool page_is(const struct arrived *a, uint32_t i, uint64_t first)
+static bool page_is(const struct unit_set *a, uint32_t i, uint64_t first)
 {
     return i < a->count && a->pages[i].first == first;
 }
 
-bool arrived_has(const struct arrived *a, uint64_t pos)
+bool unit_set_has(const struct unit_set *a, uint64_t pos)
 {
-    uint32_t i = page_index(a, page_of(pos)), bit = pos % ARRIVED_PAGE_UNITS;
+    uint32_t i = page_index(a, page_of(pos)), bit = pos % UNIT_SET_PAGE_UNITS;
 
     return page_is(a, i, page_of(pos)) && (a->pages[i].bits[bit / 64] >> bit % 64 & 1) != 0;
 }
 
-static bool room_for(const struct arrived *a, uint64_t first, uint64_t last)
+static bool room_for(const struct unit_set *a, uint64_t first, uint64_t last)
 {
     uint32_t need = 0;
 
-    for (uint64_t p = first;; p += ARRIVED_PAGE_UNITS) {
+    for (uint64_t p = first;; p += UNIT_SET_PAGE_UNITS) {
         need += !page_is(a, page_index(a, p), p);
         if (need > a->capacity - a->count)
             return false;
@@ -56,18 +56,18 @@ static bool room_for(const struct arrived *a, uint64_t first, uint64_t last)
     }
 }
 
-bool arrived_add(struct arrived *a, uint64_t pos, uint32_t units)
+bool unit_set_add(struct unit_set *a, uint64_t pos, uint32_t units)
 {
     if (units == 0)
         return true;
     if (!room_for(a, page_of(pos), page_of(pos + units - 1)))
         return false;
     for (uint64_t p = pos; p != pos + units; p++) {
-        uint32_t i = page_index(a, page_of(p)), bit = p % ARRIVED_PAGE_UNITS;
+        uint32_t i = page_index(a, page_of(p)), bit = p % UNIT_SET_PAGE_UNITS;
 
         if (!page_is(a, i, page_of(p))) {
             memmove(&a->pages[i + 1], &a->pages[i], (a->count - i) * sizeof *a->pages);
-            a->pages[i] = (struct arrived_page){.first = page_of(p)};
+            a->pages[i] = (struct unit_set_page){.first = page_of(p)};
             a->count++;
         }
         a->pages[i].bits[bit / 64] |= 1ull << bit % 64;
@@ -76,11 +76,11 @@ bool arrived_add(struct arrived *a, uint64_t pos, uint32_t units)
 }
 
 /* Clears the page's bits in [first, end); true if none is left. */
-static bool page_clear(struct arrived_page *p, uint64_t first, uint64_t end)
+static bool page_clear(struct unit_set_page *p, uint64_t first, uint64_t end)
 {
     uint64_t all = 0;
 
-    for (uint32_t k = 0; k < ARRIVED_PAGE_UNITS / 64; k++) {
+    for (uint32_t k = 0; k < UNIT_SET_PAGE_UNITS / 64; k++) {
         for (uint32_t bit = 0; bit < 64 && p->bits[k] != 0; bit++) {
             uint64_t pos = p->first + k * 64 + bit;
 
@@ -92,14 +92,14 @@ static bool page_clear(struct arrived_page *p, uint64_t first, uint64_t end)
     return all == 0;
 }
 
-void arrived_remove(struct arrived *a, uint64_t first, uint64_t end)
+void unit_set_remove(struct unit_set *a, uint64_t first, uint64_t end)
 {
     uint32_t i = page_index(a, page_of(first)), kept = i;
 
     if (i == a->count || !seq64_before(first, end) || !seq64_before(a->pages[i].first, end))
         return;
     for (; i < a->count; i++) {
-        struct arrived_page *p = &a->pages[i];
+        struct unit_set_page *p = &a->pages[i];
 
         if (!seq64_before(p->first, end) || !page_clear(p, first, end)) {
             if (kept != i)
@@ -110,13 +110,13 @@ void arrived_remove(struct arrived *a, uint64_t first, uint64_t end)
     a->count = kept;
 }
 
-uint64_t arrived_next(const struct arrived *a, uint64_t pos, uint64_t end)
+uint64_t unit_set_next(const struct unit_set *a, uint64_t pos, uint64_t end)
 {
     for (uint32_t i = page_index(a, page_of(pos)); i < a->count; i++) {
-        const struct arrived_page *p = &a->pages[i];
-        uint32_t bit = p->first == page_of(pos) ? pos % ARRIVED_PAGE_UNITS : 0;
+        const struct unit_set_page *p = &a->pages[i];
+        uint32_t bit = p->first == page_of(pos) ? pos % UNIT_SET_PAGE_UNITS : 0;
 
-        for (uint32_t k = bit / 64; k < ARRIVED_PAGE_UNITS / 64; k++, bit = 0) {
+        for (uint32_t k = bit / 64; k < UNIT_SET_PAGE_UNITS / 64; k++, bit = 0) {
             uint64_t word = p->bits[k] >> bit % 64 << bit % 64;
 
             if (word != 0)
