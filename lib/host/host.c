@@ -103,7 +103,7 @@ static int storage_create(struct host *h)
     h->requests = rte_zmalloc("requests", n * cfg->depth * sizeof *h->requests, 64);
     h->buffers = rte_zmalloc("buffers", n * cfg->depth * sizeof *h->buffers, 64);
     h->spans = rte_zmalloc("spans", 2 * n * cfg->gaps * sizeof *h->spans, 64);
-    h->pages = rte_zmalloc("pages", n * cfg->gaps * sizeof *h->pages, 64);
+    h->pages = rte_zmalloc("pages", 2 * n * cfg->gaps * sizeof *h->pages, 64);
     h->grants = rte_zmalloc("grants", n * sizeof *h->grants, 64);
     h->grants_dirty = rte_zmalloc("grants", (n + 63) / 64 * sizeof *h->grants_dirty, 64);
     h->grants_words = rte_zmalloc("grants", (n + 4095) / 4096 * sizeof *h->grants_words, 64);
@@ -146,7 +146,7 @@ uint64_t host_memory_bytes(const struct host_config *cfg)
 {
     const struct host *h = NULL;
     uint64_t request = sizeof *h->requests + sizeof *h->buffers;
-    uint64_t gap = 2 * sizeof *h->spans + sizeof *h->pages;
+    uint64_t gap = 2 * sizeof *h->spans + 2 * sizeof *h->pages;
 
     return sizeof *h + 2 * wheel_storage_bytes(cfg->conns) +
            cfg->conns * (sizeof *h->conns + cfg->depth * request + cfg->gaps * gap);

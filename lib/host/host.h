@@ -76,7 +76,7 @@ struct host_config {
     uint32_t depth;          /* requests outstanding per connection and direction, power of 2 */
     uint32_t gaps;           /* runs of missing units that each have a span, per connection and
                                 direction; received ones are joined where there are more, with so
-                                many pages of vt/unit_set.h: 136 bytes each in all */
+                                many pages of vt/unit_set.h: 208 bytes each in all */
     uint32_t ahead;          /* requests sent ahead of posted ones after the first CNTL */
     uint32_t early;          /* requests sent before the first CNTL; 0 switches early data off */
     uint32_t silence_ms;     /* a peer not heard for this long is dead */

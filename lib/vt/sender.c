@@ -49,6 +49,7 @@ void vt_sender_init(struct vt_sender *s, const struct vt_sender_config *cfg)
                             .ask_at = TIME_NEVER,
                             .ask_max_tsc = cfg->ask_max_tsc};
     span_set_init(&s->repeat, cfg->spans, cfg->gaps);
+    unit_set_init(&s->more, cfg->pages, cfg->page_count);
 }
 
 void vt_sender_set_initial(struct vt_sender *s, uint32_t initial_request)
@@ -141,24 +142,69 @@ static uint64_t pos_after(const struct vt_request *q, uint64_t pos)
     return pos_unit(pos) + 1 == q->units ? pos_make(pos_request(pos) + 1, 0) : pos + 1;
 }
 
+/* ---- units to repeat --------------------------------------------------------------------- */
+
+/*
+ * A peer that finds thousands of gaps at once asks for them in successive CNTL, faster than they
+ * can be sent. What the spans have no room for is noted unit by unit. False if there is no room for
+ * all of it: the peer asks for it again.
+ */
+static bool repeat_add(struct vt_sender *s, uint64_t first, uint64_t end)
+{
+    if (span_add(&s->repeat, first, end, 0, 0) == 0)
+        return true;
+    for (uint64_t pos = first; seq64_before(pos, end); pos = pos_make(pos_request(pos) + 1, 0)) {
+        bool last = pos_request(pos) == pos_request(end);
+        uint32_t to = last ? pos_unit(end) : request_at(s, pos_request(pos))->units;
+
+        if (to > pos_unit(pos) && !unit_set_add(&s->more, pos, to - pos_unit(pos)))
+            return false;
+    }
+    return true;
+}
+
+static void repeat_remove(struct vt_sender *s, uint64_t first, uint64_t end)
+{
+    span_remove(&s->repeat, first, end);
+    unit_set_remove(&s->more, first, end);
+}
+
+/* The lowest position from pos on that is noted beyond the spans; s->sent: none. */
+static uint64_t repeat_more(const struct vt_sender *s, uint64_t pos)
+{
+    return s->more.count == 0 ? s->sent : unit_set_next(&s->more, pos, s->sent);
+}
+
+/* The lowest position to be repeated; s->sent: none. */
+static uint64_t repeat_lowest(const struct vt_sender *s)
+{
+    uint64_t more = s->more.count == 0 ? s->sent : repeat_more(s, s->more.pages[0].first);
+
+    return span_set_empty(&s->repeat) ? more : seq64_min(more, span_at(&s->repeat, 0)->first);
+}
+
+/* Is nothing to be repeated from pos on? */
+static bool repeat_ends(const struct vt_sender *s, uint64_t pos)
+{
+    return span_index(&s->repeat, pos) == s->repeat.count && repeat_more(s, pos) == s->sent;
+}
+
 /* The first position that waits to be repeated; drops what has become void. */
 static bool repeat_first(struct vt_sender *s, uint64_t *pos)
 {
-    while (!span_set_empty(&s->repeat)) {
-        uint64_t p = span_at(&s->repeat, 0)->first;
+    uint64_t p;
 
-        if (seq64_before(p, s->ack)) {
-            span_remove(&s->repeat, p, s->ack);
-            continue;
-        }
+    while ((p = repeat_lowest(s)) != s->sent) {
         struct vt_request *q = request_at(s, pos_request(p));
 
-        if (q->units == 0 || pos_unit(p) >= q->units) {
-            span_remove(&s->repeat, p, pos_make(pos_request(p) + 1, 0));
-            continue;
+        if (seq64_before(p, s->ack)) {
+            repeat_remove(s, p, s->ack);
+        } else if (q->units == 0 || pos_unit(p) >= q->units) {
+            repeat_remove(s, p, pos_make(pos_request(p) + 1, 0));
+        } else {
+            *pos = p;
+            return true;
         }
-        *pos = p;
-        return true;
     }
     return false;
 }
@@ -191,11 +237,8 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
 
         unit_describe(q, pos, u);
         u->flags |= WIRE_REPEAT;
-        struct span *first = span_at(&s->repeat, 0);
-
         /* the last thing we have to say asks for an answer */
-        if (s->repeat.count == 1 && !seq64_before(pos_after(q, pos), first->end) &&
-            !seq32_before(pos_request(s->next), limit))
+        if (repeat_ends(s, pos_after(q, pos)) && !seq32_before(pos_request(s->next), limit))
             u->flags |= WIRE_DREQ;
         if (s->closing && pos_after(q, pos) == pos_make(s->tail, 0))
             u->flags |= WIRE_WCLOSE;
@@ -221,8 +264,8 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
 {
     uint64_t after = pos_after(u->request, u->pos);
 
-    if (!span_set_empty(&s->repeat) && span_at(&s->repeat, 0)->first == u->pos) {
-        span_remove(&s->repeat, u->pos, after);
+    if (u->pos != s->sent && repeat_lowest(s) == u->pos) {
+        repeat_remove(s, u->pos, after);
         s->repeats++;
     } else {
         CHECK(u->pos == s->next);
@@ -261,7 +304,7 @@ static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_by
         q->unit_bytes = q->units = 0; /* as if it had not started */
         return;
     }
-    span_remove(&s->repeat, start, end);
+    repeat_remove(s, start, end);
     for (unsigned int i = 0; i < RTE_DIM(all); i++)
         *all[i] = pos_split(*all[i], number, parts, units);
     request_start_with(q, unit_bytes);
@@ -272,7 +315,7 @@ static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_by
     if (s->go_back_n)
         s->next = seq64_min(s->next, first);
     else if (seq64_before(first, sent))
-        span_add(&s->repeat, first, sent, 0, 0); /* full: the peer asks for it */
+        repeat_add(s, first, sent);
 }
 
 uint32_t vt_sender_awaited(const struct vt_sender *s)
@@ -311,7 +354,7 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
             anew += request_at(s, i)->len;
         }
         if (seq64_before(start, s->sent)) {
-            span_remove(&s->repeat, start, s->sent);
+            repeat_remove(s, start, s->sent);
             s->sent = start;
             s->backlog_bytes = anew;
         }
@@ -381,8 +424,7 @@ static void apply_naks(struct vt_sender *s, const struct wire_cntl *c)
                 s->next = first;
             break;
         }
-        /* full: what is not remembered now is asked for again */
-        if (span_add(&s->repeat, first, end, 0, 0) != 0)
+        if (!repeat_add(s, first, end))
             break;
     }
     if (c->span_count > 0)
@@ -442,6 +484,7 @@ void vt_sender_abort(struct vt_sender *s, int status)
         if (request_at(s, s->una)->status == 0)
             request_at(s, s->una)->status = status;
     span_set_clear(&s->repeat);
+    s->more.count = 0;
     s->ack = s->next = s->sent = pos_make(s->tail, 0);
     s->aborted = true;
     s->backlog_bytes = 0;

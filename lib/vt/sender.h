@@ -23,6 +23,7 @@
 #include "base/seq.h"
 #include "base/span.h"
 #include "vt/rtt.h"
+#include "vt/unit_set.h"
 #include "wire/packet.h"
 
 struct vt_piece {
@@ -54,7 +55,8 @@ struct vt_sender {
     uint32_t origin; /* request `origin` stands at ring[0] */
     uint32_t base, una, tail;
     uint64_t next, sent, ack;
-    struct span_set repeat; /* positions to send again */
+    struct span_set repeat; /* positions to send again, */
+    struct unit_set more;   /* and those that did not fit there */
     uint32_t posted;        /* the peer has buffers for requests before this */
     uint32_t ahead;         /* how many further ones we may send */
     uint32_t unit_bytes;    /* for requests that start now */
@@ -93,6 +95,9 @@ struct vt_sender_config {
     uint32_t depth;          /* power of two */
     struct span *spans;      /* gaps of them */
     uint32_t gaps;
+    struct unit_set_page *pages; /* page_count of them; 0: what needs more than `gaps` waits to be
+                                    asked for again */
+    uint32_t page_count;
     uint32_t initial_request;
     uint32_t unit_bytes;
     uint32_t early;       /* requests that may go before the first CNTL */

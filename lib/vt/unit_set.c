@@ -56,21 +56,34 @@ static bool room_for(const struct unit_set *a, uint64_t first, uint64_t last)
     }
 }
 
+/* Which of the 64 positions from `word` on lie in [first, end). */
+static uint64_t word_mask(uint64_t word, uint64_t first, uint64_t end)
+{
+    int64_t from = (int64_t)(first - word), to = (int64_t)(end - word);
+    uint64_t not_before = from <= 0 ? UINT64_MAX : from < 64 ? UINT64_MAX << from : 0;
+    uint64_t not_after = to >= 64 ? UINT64_MAX : to > 0 ? ~(UINT64_MAX << to) : 0;
+
+    return not_before & not_after;
+}
+
 bool unit_set_add(struct unit_set *a, uint64_t pos, uint32_t units)
 {
+    uint64_t end = pos + units;
+
     if (units == 0)
         return true;
-    if (!room_for(a, page_of(pos), page_of(pos + units - 1)))
+    if (!room_for(a, page_of(pos), page_of(end - 1)))
         return false;
-    for (uint64_t p = pos; p != pos + units; p++) {
-        uint32_t i = page_index(a, page_of(p)), bit = p % UNIT_SET_PAGE_UNITS;
+    for (uint64_t p = page_of(pos); seq64_before(p, end); p += UNIT_SET_PAGE_UNITS) {
+        uint32_t i = page_index(a, p);
 
-        if (!page_is(a, i, page_of(p))) {
+        if (!page_is(a, i, p)) {
             memmove(&a->pages[i + 1], &a->pages[i], (a->count - i) * sizeof *a->pages);
-            a->pages[i] = (struct unit_set_page){.first = page_of(p)};
+            a->pages[i] = (struct unit_set_page){.first = p};
             a->count++;
         }
-        a->pages[i].bits[bit / 64] |= 1ull << bit % 64;
+        for (uint32_t k = 0; k < UNIT_SET_PAGE_UNITS / 64; k++)
+            a->pages[i].bits[k] |= word_mask(p + k * 64, pos, end);
     }
     return true;
 }
@@ -81,12 +94,7 @@ static bool page_clear(struct unit_set_page *p, uint64_t first, uint64_t end)
     uint64_t all = 0;
 
     for (uint32_t k = 0; k < UNIT_SET_PAGE_UNITS / 64; k++) {
-        for (uint32_t bit = 0; bit < 64 && p->bits[k] != 0; bit++) {
-            uint64_t pos = p->first + k * 64 + bit;
-
-            if (!seq64_before(pos, first) && seq64_before(pos, end))
-                p->bits[k] &= ~(1ull << bit);
-        }
+        p->bits[k] &= ~word_mask(p->first + k * 64, first, end);
         all |= p->bits[k];
     }
     return all == 0;
@@ -101,6 +109,8 @@ void unit_set_remove(struct unit_set *a, uint64_t first, uint64_t end)
     for (; i < a->count; i++) {
         struct unit_set_page *p = &a->pages[i];
 
+        if (kept == i && !seq64_before(p->first, end))
+            return;
         if (!seq64_before(p->first, end) || !page_clear(p, first, end)) {
             if (kept != i)
                 a->pages[kept] = *p;

@@ -38,7 +38,8 @@ struct World : SenderModel {
     Kind kind;
     std::vector<uint8_t> memory = std::vector<uint8_t>(1 << 16);
     std::vector<struct vt_request> ring;
-    std::vector<struct span> spans = std::vector<struct span>(4096);
+    std::vector<struct span> spans;
+    std::vector<struct unit_set_page> pages = std::vector<struct unit_set_page>(4096);
     struct vt_sender s;
     uint64_t now = 1, ask_at = TIME_NEVER;
     uint32_t backoff = 0, wanted;
@@ -51,6 +52,9 @@ struct World : SenderModel {
     {
         struct vt_sender_config cfg = {};
 
+        spans.resize(rng_below(r, 2) ? 4096 : 2 + rng_below(r, 8));
+        cfg.pages = pages.data();
+        cfg.page_count = (uint32_t)pages.size();
         cfg.ring = ring.data();
         cfg.depth = (uint32_t)ring.size();
         cfg.spans = spans.data();

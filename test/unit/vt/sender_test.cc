@@ -26,16 +26,19 @@ uint64_t pos(uint32_t request, uint32_t unit)
 class Sender : public testing::Test
 {
   protected:
-    void start(uint32_t early, bool go_back_n = false, uint32_t depth = 4)
+    void start(uint32_t early, bool go_back_n = false, uint32_t depth = 4, uint32_t gaps = 16)
     {
         struct vt_sender_config cfg = {};
 
         ring.resize(depth);
-        spans.resize(16);
+        spans.resize(gaps);
+        pages.resize(4);
         cfg.ring = ring.data();
         cfg.depth = depth;
         cfg.spans = spans.data();
         cfg.gaps = (uint32_t)spans.size();
+        cfg.pages = pages.data();
+        cfg.page_count = (uint32_t)pages.size();
         cfg.initial_request = R0;
         cfg.unit_bytes = UNIT;
         cfg.early = early;
@@ -103,6 +106,7 @@ class Sender : public testing::Test
     uint8_t memory[2000];
     std::vector<struct vt_request> ring;
     std::vector<struct span> spans;
+    std::vector<struct unit_set_page> pages;
     struct vt_sender s;
     struct vt_unit u;
     struct vt_sent done;
@@ -182,6 +186,54 @@ TEST_F(Sender, RepeatsGoFirst)
     EXPECT_EQ(s.repeats, 3u);
     EXPECT_EQ(s.naks, 2u);
     EXPECT_EQ(s.recoveries, 2u);
+}
+
+/* What its spans have no room for is repeated, too, once, and in order. */
+TEST_F(Sender, RepeatsMoreThanItHasSpansFor)
+{
+    uint64_t where;
+
+    start(4, false, 4, 2);
+    post(1000);
+    post(1000);
+    send_all();
+    control(pos(0, 1), {{pos(0, 3), pos(0, 4)},
+                        {pos(0, 5), pos(0, 6)},
+                        {pos(0, 7), pos(1, 1)},
+                        {pos(1, 3), pos(1, 4)},
+                        {pos(1, 9), pos(2, 0)}});
+    control(pos(0, 1), {{pos(0, 1), pos(0, 2)}, {pos(0, 8), pos(0, 9)}});
+    for (uint64_t p :
+         {pos(0, 1), pos(0, 3), pos(0, 5), pos(0, 7), pos(0, 8), pos(0, 9), pos(1, 0), pos(1, 3)}) {
+        EXPECT_EQ(send(&where), WIRE_REPEAT);
+        EXPECT_EQ(where, p);
+    }
+    EXPECT_EQ(send(&where), WIRE_REPEAT | WIRE_DREQ);
+    EXPECT_EQ(where, pos(1, 9));
+    EXPECT_EQ(send(), -1);
+    EXPECT_EQ(s.repeats, 9u);
+    EXPECT_EQ(s.more.count, 0u);
+}
+
+/* What was acknowledged meanwhile is not, nor what ends with the connection. */
+TEST_F(Sender, ForgetsWhatWasAcknowledged)
+{
+    uint64_t where;
+
+    start(4, false, 4, 2);
+    post(1000);
+    send_all();
+    std::vector<struct wire_span> naks;
+    for (uint32_t unit = 0; unit < 10; unit += 2)
+        naks.push_back({pos(0, unit), pos(0, unit + 1)});
+    control(pos(0, 0), naks);
+    control(pos(0, 7));
+    EXPECT_EQ(send(&where), WIRE_REPEAT | WIRE_DREQ);
+    EXPECT_EQ(where, pos(0, 8));
+    control(pos(0, 7), naks);
+    vt_sender_abort(&s, -ECONNABORTED);
+    EXPECT_EQ(send(), -1);
+    EXPECT_EQ(s.more.count, 0u);
 }
 
 /* A receiver names the end of a request as the start of the next. */
