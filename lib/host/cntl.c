@@ -241,7 +241,8 @@ uint32_t cntl_least(const struct conn *c)
 
 static void naks_count(struct conn *c)
 {
-    if (c->nak_data == c->data_at && c->nak_quiet < NAK_DOUBLINGS)
+    /* one CNTL after the other, until all gaps are named, ask once */
+    if (!c->naks_left && c->nak_data == c->data_at && c->nak_quiet < NAK_DOUBLINGS)
         c->nak_quiet++;
     c->nak_data = c->data_at;
 }
