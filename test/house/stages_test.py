@@ -158,7 +158,10 @@ def run(folder, stage, tools, files):
     for name, text in files.items():
         write(os.path.join(folder, name), text, 0o755)
     path = os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"]
-    return subprocess.run([os.path.join(folder, "scripts/test"), stage], env={**os.environ, "PATH": path},
+    scratch = os.path.join(folder, "tmp")  # what is killed leaves a folder there
+    os.mkdir(scratch)
+    return subprocess.run([os.path.join(folder, "scripts/test"), stage],
+                          env={**os.environ, "PATH": path, "TMPDIR": scratch},
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=60, start_new_session=True, check=False)
 
