@@ -51,12 +51,9 @@ static uint32_t lane_receive(struct lane *l, uint64_t *now)
     if (!lane_active(l))
         return 0;
     n = rte_eth_rx_burst(l->port_id, l->queue, m, PORT_BURST);
-    host_looked(l->host, l->looked_at, l->taken);
-    l->taken += n;
-    if (n < PORT_BURST) {
+    host_looked(l->host, l->looked_at);
+    if (n < PORT_BURST)
         l->looked_at = looking_at;
-        l->taken = 0;
-    }
     if (n == 0)
         return 0;
     *now = clock_now();

@@ -58,7 +58,6 @@ struct lane {
     bool timed;                       /* the port sends frames at their times, by this clock: */
     struct nic_clock clock;
     uint64_t looked_at; /* when the port was last found empty */
-    uint32_t taken;     /* frames, since it was */
     uint16_t kept_first, kept_n;
     uint16_t
         kept_own; /* the first so many of kept came from the host, the others from the kernel */

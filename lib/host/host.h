@@ -125,9 +125,9 @@ const struct host_config *host_get_config(const struct host *h); /* [any] */
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
 /* The port was found empty at `since` (TSC; 0: not known), so what host_rx() is given next came to
  * the port after that. A host that lost its core knows by this that frames may have waited in its
- * port, and not on their path; `taken` frames were there since, before the next. Without this call,
- * each frame counts as come when it is given, and none as refused by the port. */
-void host_looked(struct host *h, uint64_t since, uint32_t taken);
+ * port, and not on their path, and how many it has taken since. Without this call, each frame
+ * counts as come when it is given. */
+void host_looked(struct host *h, uint64_t since);
 /* The same for frames that another worker of the port handed over: they go no further. */
 void host_rx_given(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now);
 /* Runs due timers, gives at most max frames to send now; the caller owns them. */

@@ -286,10 +286,11 @@ static void burst_take(struct host *h, struct rte_mbuf **m, uint16_t n)
     rte_pktmbuf_free_bulk(used, done);
 }
 
-void host_looked(struct host *h, uint64_t since, uint32_t taken)
+void host_looked(struct host *h, uint64_t since)
 {
+    if (since != h->looked_at)
+        h->taken = 0;
     h->looked_at = since;
-    h->taken = taken;
 }
 
 void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
@@ -299,7 +300,8 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
                        ? clock_ns(&h->clock, h->now - h->looked_at)
                        : 0;
     /* a port that was full held what is taken until it is empty */
-    h->full = !h->given && h->cfg.rx_frames != 0 && h->taken + n >= h->cfg.rx_frames;
+    h->taken += h->given ? 0 : n;
+    h->full = !h->given && h->cfg.rx_frames != 0 && h->taken >= h->cfg.rx_frames;
     counter_add(&h->count[COUNT_rx_frames], n);
     for (uint16_t i = 0; i < n; i += BURST_MAX)
         burst_take(h, m + i, RTE_MIN((uint16_t)(n - i), (uint16_t)BURST_MAX));

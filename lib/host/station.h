@@ -147,7 +147,7 @@ struct host {
     uint64_t tx_time;           /* the latest that a packet was given with */
     uint64_t looked_at;         /* host_looked(); 0: not known */
     uint64_t unseen_ns;         /* a received frame may have come so long before `now` */
-    uint32_t taken;             /* host_looked() */
+    uint32_t taken;             /* frames from the port since looked_at */
     bool full;                  /* the port may have been, before this burst was taken from it */
     uint32_t full_looks;        /* bursts of which that is true, before this one */
     struct conn *conns;

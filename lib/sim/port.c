@@ -80,7 +80,6 @@ static void port_look(struct port *p, uint64_t now)
     until = until > p->cfg.poll_ns ? until - p->cfg.poll_ns : 0;
     until = until > p->free_at ? until : p->free_at;
     p->looked_at = until > p->looked_at ? until : p->looked_at;
-    p->taken = 0;
 }
 
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now)

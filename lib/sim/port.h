@@ -44,7 +44,6 @@ struct port {
     bool caught;      /* a stall began after they were made, before they were offered */
     uint64_t free_at; /* no poll before this */
     uint64_t looked_at, stalled_at; /* when the ring was last seen empty; when a stall began */
-    uint32_t taken;                 /* frames, since it was */
     uint64_t user_at;               /* when the host's user wants to be called; TIME_NEVER */
     uint64_t link_free;
     uint64_t work_bytes; /* of the poll that is going on */

@@ -511,12 +511,9 @@ static void host_poll(struct world *w, uint32_t i)
 
     w->counts.polls++;
     port_polled(p, w->now);
-    host_looked(p->host, p->looked_at, p->taken);
-    p->taken += n;
-    if (n < p->cfg.burst) {
+    host_looked(p->host, p->looked_at);
+    if (n < p->cfg.burst)
         p->looked_at = w->now;
-        p->taken = 0;
-    }
     if (n > 0) {
         if (w->cfg.rx != NULL)
             w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
