@@ -60,9 +60,8 @@
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
-    double came_Bps; /* arrived_Bps over the time in which the host looked at its port */
-    double most_Bps; /* upper bound of what the path carries */
-    uint64_t lost;
+    double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
+    double most_Bps;  /* upper bound of what the path carries */
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
     double queue_ns;          /* as it will be when the next grant is in force */
@@ -95,9 +94,9 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
     double all = bytes * sent / (double)t->packets;
     double away = min_of((double)t->away_ns, span);
-    struct finding f = {.lost = t->lost};
+    struct finding f = {0};
 
-    f.lossy = f.lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
+    f.lossy = t->lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
     f.arrived_Bps = min_of((f.lossy ? bytes : all) * NS_PER_S / span, PATHRATE_MAX_BPS);
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
     f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
@@ -381,8 +380,8 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
-    } else if (f->lost > 0 || p->marked) {
-        ceiling_set(p, (f->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
+    } else if (t->lost > 0 || p->marked) {
+        ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {
         double rise = packet * NS_PER_S / rtt + ceiling * BESIDE_RISE;
 
@@ -400,7 +399,7 @@ static bool alarming(const struct pathrate *p, const struct trial_result *t,
     bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->came_Bps;
 
     return f->lossy || t->marked > 0 ||
-           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (f->lost > 0 || grows));
+           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,

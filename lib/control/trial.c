@@ -80,7 +80,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
         .least_ns = t->least_ns,
-        .away_ns = t->away_ns,
+        .away_ns = t->last.away_ns,
         .mean_ns = t->sum_ns / t->packets,
         .most_ns = t->most_ns,
     };
@@ -105,8 +105,6 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         trial_begin(t, &last);
         complete = true;
     }
-    if (p->arrived_ns != t->last.arrived_ns)
-        t->away_ns = p->away_ns;
     t->packets++;
     t->bytes += p->bytes;
     t->marked += p->marked;
@@ -125,5 +123,6 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         t->last.sent_ns = p->sent_ns;
     }
     t->last.arrived_ns = p->arrived_ns;
+    t->last.away_ns = p->away_ns;
     return complete;
 }

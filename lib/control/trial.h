@@ -66,7 +66,7 @@ struct trial {
     uint64_t packets, bytes, marked; /* after the first */
     uint64_t refused;                /* as far as it may have been */
     uint64_t older;                  /* of an earlier grant, that came after the first */
-    uint64_t least_ns, most_ns, sum_ns, away_ns;
+    uint64_t least_ns, most_ns, sum_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
     double sum_t, sum_tt, sum_dd, sum_td; /* of times of sending and of increments */
