@@ -178,7 +178,7 @@ static uint64_t repeat_more(const struct vt_sender *s, uint64_t pos)
 /* The lowest position to be repeated; s->sent: none. */
 static uint64_t repeat_lowest(const struct vt_sender *s)
 {
-    uint64_t more = s->more.count == 0 ? s->sent : repeat_more(s, s->more.pages[0].first);
+    uint64_t more = repeat_more(s, s->ack);
 
     return span_set_empty(&s->repeat) ? more : seq64_min(more, span_at(&s->repeat, 0)->first);
 }
@@ -399,6 +399,7 @@ static bool pass_refused(struct vt_sender *s, const struct wire_cntl *c)
 /* Takes the cumulative acknowledgement. */
 static void apply_ack(struct vt_sender *s, uint64_t ack)
 {
+    unit_set_remove(&s->more, s->ack, ack);
     s->ack = ack;
     s->next = seq64_max(s->next, ack);
     while (s->una != pos_request(ack)) {
@@ -484,7 +485,7 @@ void vt_sender_abort(struct vt_sender *s, int status)
         if (request_at(s, s->una)->status == 0)
             request_at(s, s->una)->status = status;
     span_set_clear(&s->repeat);
-    s->more.count = 0;
+    unit_set_remove(&s->more, s->ack, s->sent);
     s->ack = s->next = s->sent = pos_make(s->tail, 0);
     s->aborted = true;
     s->backlog_bytes = 0;

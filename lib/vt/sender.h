@@ -4,7 +4,7 @@
  * into units. No payload is held or copied here: a unit is a pointer into the application's buffer.
  *
  * Numbers, all wrap-safe:    base <= una <= tail           (requests)
- *                            ack <= next <= sent, repeat within [ack, sent)   (positions)
+ *                            ack <= next <= sent, more within [ack, sent)   (positions)
  * Requests before `una` are acknowledged (or failed), those before `base` also reported. Positions
  * before `ack` are placed at the peer; `next` is the next unit of the main walk, `sent` the end of
  * what was sent at least once (next < sent only while going back n).
