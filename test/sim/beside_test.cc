@@ -98,12 +98,12 @@ TEST_P(Beside, EachGetsAQuarter)
         for (uint64_t seed = 1; seed <= 2; seed++) {
             Shares s = share(p, o, seed);
 
-            std::printf("  %4.0f Mbit/s %4.0f ms  queue %3.1f  %-7s  polls %3.1f ms  TCP from "
-                        "%3.1f s, Sluice %3.1f "
-                        "s: Sluice %5.1f %%, TCP %5.1f %%, at worst %5.1f %%: %s\n",
-                        p.rate_bps / M, p.rtt_ns / kMs, p.queue, p.hystart ? "hystart" : "",
-                        p.poll_spread_ns / kMs, o.tcp_s, o.sluice_s, 100 * s.sluice, 100 * s.tcp,
-                        100 * s.worst, std::min(s.sluice, s.tcp) >= 0.25 ? "met" : "MISSED");
+            std::printf(
+                "  %4.0f Mbit/s %4.0f ms  queue %3.1f  %-7s  polls %3.1f ms  TCP from "
+                "%3.1f s, Sluice %3.1f s: Sluice %5.1f %%, TCP %5.1f %%, at worst %5.1f %%: %s\n",
+                p.rate_bps / M, p.rtt_ns / kMs, p.queue, p.hystart ? "hystart" : "",
+                p.poll_spread_ns / kMs, o.tcp_s, o.sluice_s, 100 * s.sluice, 100 * s.tcp,
+                100 * s.worst, std::min(s.sluice, s.tcp) >= 0.25 ? "met" : "MISSED");
             EXPECT_GE(s.sluice, 0.25);
             EXPECT_GE(s.tcp, 0.25);
             EXPECT_GE(s.sluice + s.tcp, 0.9);

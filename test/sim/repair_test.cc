@@ -113,15 +113,23 @@ TEST(Repair, AFullListIsFollowedByTheNext)
         EXPECT_EQ(asked[i], 61 + 2 * i);
 }
 
+// A round trip of 10 ms, and no bursts.
+PairOptions paced(uint32_t gaps, uint64_t rate_Bps)
+{
+    PairOptions o;
+
+    o.gaps = gaps;
+    o.rate_first_Bps = rate_Bps;
+    o.burst_first = 0;
+    o.delay_ns = 5 * kMs;
+    return o;
+}
+
 // Every second packet of a long flight is lost: far more gaps than the host has spans. What came is
 // kept, and nothing but what was lost is asked for, or sent again.
 TEST(Repair, MoreGapsThanSpansLoseNothingThatCame)
 {
-    PairOptions o;
-    o.gaps = 16;
-    o.rate_first_Bps = 1000000000;
-    o.burst_first = 0;
-    o.delay_ns = 5 * kMs;
+    PairOptions o = paced(16, 1000000000);
     size_t data = 0, lost = 0;
     o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *f) {
         if (from == 0 && m->pkt_len > 1000 && ++data <= 200 && data % 2 == 1) {
@@ -162,11 +170,7 @@ bool repeats(const rte_mbuf *m)
 TEST(Repair, ManyGapsAtTheEndTakeAFewRoundTrips)
 {
     constexpr size_t kFirst = 8000, kLast = 12000, kAll = 16000;
-    PairOptions o;
-    o.gaps = 64;
-    o.rate_first_Bps = 400000000;
-    o.burst_first = 0;
-    o.delay_ns = 5 * kMs;
+    PairOptions o = paced(64, 400000000);
     size_t data = 0, lost = 0;
     o.fate = [&](uint32_t from, rte_mbuf *m, uint64_t, world_fate *f) {
         if (from != 0 || m->pkt_len <= 1000)

@@ -77,10 +77,11 @@ void Street::add_host(uint32_t i)
     port.spell[WORLD_STALL] = opt.stall[i > 0];
     port.caught = true;
     port.poll_spread_ns = static_cast<uint64_t>(opt.poll_spread_ns);
-    if (i == 0)
-        port.ring = opt.ring, port.uncounted = true;
-    if (i == 0)
+    if (i == 0) {
+        port.ring = opt.ring;
+        port.uncounted = true;
         port.down = down.c_str();
+    }
     if (i == 0 && opt.back_bps > 0)
         port.up = up.c_str();
     if (i > 0 && i <= opt.access.size()) {

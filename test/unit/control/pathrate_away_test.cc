@@ -112,6 +112,7 @@ TEST(PathrateAway, TimesAndNumbersThatLieHaveBounds)
     t.refused = 1ull << 62;
     t.sent_ns = 1;
     t.away_ns = kSpan / 2;
+    EXPECT_FALSE(pathrate_alarm(&p, &t, rate, kRtt)) << "our port refused them all";
     update(&p, t, rate);
     EXPECT_EQ(p.part_Bps, PATHRATE_MAX_BPS);
     EXPECT_LE(p.ceiling_Bps, PATHRATE_MAX_BPS);
