@@ -73,6 +73,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     vt_sender_init(&c->tx, &tx);
     vt_receiver_init(&c->rx, &rx);
     rtt_init(&c->rtt);
+    rtt_init(&c->answer);
     c->ecn.state = h->cfg.ecn_off ? ECN_OFF : ECN_TESTING;
     c->grant_rate_Bps = first_rate_Bps;
     c->grant_burst_bytes = first_burst_bytes;
@@ -163,14 +164,30 @@ void conn_prove(struct host *h, struct conn *c)
     conn_close_check(h, c);
 }
 
+/* How long the peer may have to wait until it may send again, at the rate that it was told. */
+static uint64_t turn_tsc(const struct host *h, const struct conn *c)
+{
+    unsigned __int128 tsc = (unsigned __int128)c->longest_bytes * h->clock.hz / (c->told_Bps + 1);
+    uint64_t most = conn_silence_step(h);
+
+    return tsc < most ? (uint64_t)tsc : most;
+}
+
 /*
- * How long until a gap may be asked for again: a round trip, doubling as long as no DATA comes at
- * all. For then the peer is not there, or may send little: asking more often brings nothing.
+ * How long until a gap may be asked for again: as long as DATA take that answer a CNTL, doubling as
+ * long as no DATA comes at all. For then the peer is not there, or may send little: asking more
+ * often brings nothing. Where few packets are under way, an answer takes longer than a round trip:
+ * the peer waits until it may send, and a long packet takes longer on each link. Going back n, a
+ * round trip is enough: until a lost repeat is asked for again, all that follows it is useless.
  */
 uint64_t conn_nak_again(const struct host *h, const struct conn *c)
 {
     uint64_t wait = conn_wait_tsc(h, c), most = conn_silence_step(h);
 
+    if (!c->go_back_n) {
+        wait += turn_tsc(h, c);
+        wait = RTE_MAX(wait, rtt_wait(&c->answer, wait));
+    }
     return time_min(wait << c->nak_quiet, wait > most ? wait : most);
 }
 

@@ -146,6 +146,7 @@ struct conn {
     struct credit credit;
     struct contract contract; /* peak_cost 0: none */
     struct rtt rtt;
+    struct rtt answer;   /* from a CNTL to the DATA that has seen it */
     uint64_t rtt_min_ns; /* rtt.min_tsc */
     uint32_t peer_unit_max;
     uint32_t path_unit_max; /* since the path drops longer ones; 0: it has dropped none */

@@ -72,7 +72,8 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 /*
  * The first DATA that has seen a CNTL of ours closes a round trip, if the peer was sending without
  * a pause: it saw the CNTL after the DATA before this one. One CNTL at a time is watched; if it got
- * lost, a newer one will do.
+ * lost, a newer one will do. What is asked for takes as long, with that pause, unless the peer had
+ * nothing to send.
  */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {
@@ -95,6 +96,8 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     if (!exact)
         return;
     c->trip_ns = clock_ns(&h->clock, sample > pause ? sample - pause : 0);
+    if (counter_get(&c->pub.rx_ended) == 0 && !c->dreq.due)
+        rtt_sample(&c->answer, sample);
     conn_round_trip(h, c, sample, pause > sample / PAUSE_SHARE);
 }
 

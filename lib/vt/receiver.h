@@ -19,9 +19,9 @@
  * that cannot be placed). So a corrupt unit leaves no trace but bytes in a place still missing.
  *
  * NAK: a gap is asked for at once, or, once reordering was seen, when packets that many later have
- * arrived; again `again_tsc` (a round trip and its spread) after that, or after the newest repeat
- * from before it came, never sooner: repeats come in order, so it is still on its way, or waits for
- * its turn.
+ * arrived; again `again_tsc` (what an answer takes, and its spread) after that, or after the newest
+ * repeat from before it came, never sooner: repeats come in order, so it is still on its way, or
+ * waits for its turn.
  *
  * Gaps: one span each, as long as there is room for spans. When it runs out, neighbours that were
  * asked for at about the same time are joined, and what came between them is noted in `arrived`: it

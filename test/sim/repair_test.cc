@@ -2,7 +2,12 @@
 // What the swarm has found, each in its smallest form.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
+#include "../unit/base/draw.hh"
+#include "../unit/base/seed.h"
 #include "peer.hh"
+#include "street.hh"
 
 namespace
 {
@@ -195,6 +200,44 @@ TEST(Repair, ManyGapsAtTheEndTakeAFewRoundTrips)
     EXPECT_EQ(a.tx_repeats, lost);
     EXPECT_LT(took, 250);
     EXPECT_TRUE(p.finish()) << p.state();
+}
+
+// Several senders share a link on which few packets are under way. A repeat takes much longer than
+// a CNTL's echo there: its sender waits until it may send, and it waits behind others. Nothing is
+// sent again while the first repeat may be under way.
+TEST(Repair, FewPacketsUnderWayAreRepeatedOnce)
+{
+    const Pools &pools = Pools::get();
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 8; i++) {
+        StreetOptions o;
+
+        o.senders = 2 + static_cast<uint32_t>(rng_below(&r, 15));
+        o.rate_bps = draw(&r, 1e6, 10);
+        double packet_ns = Street::kFrame * 8e9 / o.rate_bps;
+        o.rtt_ns = packet_ns * draw(&r, 0.125, 6);
+        o.queue_bytes = draw(&r, 4, 2) * Street::kFrame;
+        o.loss = draw(&r, 0.005, 4);
+        o.seed = rng_below(&r, 1000000);
+        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        for (uint32_t k = 0; k < o.senders; k++)
+            s.start(k);
+        s.run(1000 * o.senders * packet_ns);
+        double units = 0, duplicates = 0;
+        for (uint32_t k = 0; k < o.senders; k++) {
+            struct host_conn_info seen = s.info(k);
+
+            units += static_cast<double>(seen.rx_units);
+            duplicates += static_cast<double>(seen.rx_duplicates);
+        }
+        std::printf("  %2u senders, %6.1f Mbit/s, %7.1f us, %4.1f %% lost: %4.1f %% came twice\n",
+                    o.senders, o.rate_bps / 1e6, o.rtt_ns / 1e3, 100 * o.loss,
+                    100 * duplicates / units);
+        EXPECT_LE(duplicates / units, 0.01);
+    }
+    EXPECT_TRUE(pools.whole()) << "mbufs leak";
 }
 
 // CNTL packets with these flags that were heard since the n-th frame.
