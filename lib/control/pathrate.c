@@ -13,8 +13,8 @@
 #define ALARM_NS           1e6 /* a process may be without its core for so long */
 #define ALARM_GROWTH       1.1 /* more is sent than comes */
 #define EASY_TRIALS        64u /* in which less than half was granted */
-#define LOST_LEAST         2u  /* more than so many, and an eighth, are too many */
-#define LOST_SHIFT         3u
+#define CALM_MORE          (1.0 / 8)
+#define CUTS_LEAST         2u
 #define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
 #define GAIN               0.5 /* of the way to target in a trial */
 #define LEAN_TRIALS        8
@@ -88,7 +88,8 @@ static double min_of(double a, double b)
     return a < b ? a : b;
 }
 
-static struct finding trial_judge(const struct trial_result *t, uint64_t grant_Bps, uint64_t rtt_ns)
+static struct finding trial_judge(const struct trial_result *t, bool lossy, uint64_t grant_Bps,
+                                  uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
@@ -96,7 +97,7 @@ static struct finding trial_judge(const struct trial_result *t, uint64_t grant_B
     double away = min_of((double)t->away_ns, span);
     struct finding f = {0};
 
-    f.lossy = t->lost > LOST_LEAST + ((t->packets + t->lost) >> LOST_SHIFT);
+    f.lossy = lossy;
     f.arrived_Bps = min_of((f.lossy ? bytes : all) * NS_PER_S / span, PATHRATE_MAX_BPS);
     f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
     f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
@@ -139,6 +140,28 @@ static void target_find(struct pathrate *p, const struct finding *f)
     waver += (f->noise_ns > waver ? WAVER_RISE : WAVER_FALL) * (f->noise_ns - waver);
     p->waver_ns = (uint64_t)waver;
     p->target_ns = (uint64_t)target + 1;
+}
+
+static bool too_many(struct pathrate *p, const struct trial_result *t)
+{
+    return loss_exceeds(&p->loss, &(struct loss_sum){t->packets, t->lost, t->runs});
+}
+
+/*
+ * Packets that met no queue tell what the path loses anyway, if no more were sent than came when
+ * too many were lost, and giving way twice did not help. Where others of our host share the path,
+ * they may send more than it carries.
+ */
+static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+{
+    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
+
+    p->cuts = f->lossy ? p->cuts + 1 : 0;
+    if (calm && p->alone && f->mean_ns <= (double)p->target_ns / 2 &&
+        (!f->lossy || p->cuts > CUTS_LEAST))
+        loss_add(&p->loss, &(struct loss_sum){t->packets, t->lost, t->runs});
+    if (f->lossy)
+        p->narrow_Bps = (uint64_t)f->came_Bps;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
@@ -405,10 +428,10 @@ static bool alarming(const struct pathrate *p, const struct trial_result *t,
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns)
 {
-    struct finding f = trial_judge(t, grant_Bps, rtt_ns);
-
     if (p->mode != PATHRATE_FREE)
         return false;
+    struct finding f = trial_judge(t, too_many(p, t), grant_Bps, rtt_ns);
+
     target_find(p, &f);
     p->lossy = f.lossy;
     p->marked = t->marked > 0;
@@ -423,10 +446,12 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns)
 {
-    struct finding f = trial_judge(t, grant_Bps, rtt_ns);
+    bool known = p->mode == PATHRATE_FREE && p->lossy; /* by pathrate_alarm() */
+    struct finding f = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
 
     target_find(p, &f);
+    loss_find(p, t, &f);
     p->least_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, LEAST_BYTES) *
                               NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
     f.once = f.lossy && !p->lossy;
@@ -467,7 +492,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
 {
-    struct finding f = trial_judge(t, grant_Bps, 0);
+    struct finding f = trial_judge(t, false, grant_Bps, 0);
 
     p->rising = false;
     if (p->mode == PATHRATE_FREE || !may_rise(&f, grant_Bps) || grant_Bps < p->ceiling_Bps)

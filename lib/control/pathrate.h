@@ -56,10 +56,14 @@
  * queue is the least delay of a trial: jitter lengthens the mean and the longest, a queue that
  * stands all of them.
  *
- * Losses: a path that loses packets anyway lost them behind the queue (the rate is that of packet
- * numbers, lost ones included), unless more than an eighth got lost: then those did not fit in. One
- * such trial alone may be chance: if it found no long queue, and the next one none, its grant
- * counts as if it had not been.
+ * Losses: a path that loses packets anyway lost them behind the queue, so the rate is that of
+ * packet numbers, lost ones included; unless more got lost than it loses anyway (control/loss.h):
+ * then those did not fit in. One such trial alone may be chance: if it found no long queue, and the
+ * next one none, its grant counts as if it had not been. What a path loses anyway is learnt while
+ * no more is sent than came (and 1/8) when too much was lost, from packets that met no queue:
+ * trials without such a loss, or the third with one in a row, since giving way twice did not help.
+ * It is learnt only by a connection that is its host's only one. Several on a link with a short
+ * queue would each take the others' losses for the path's, and send ever more.
  *
  * Absent hosts: a receiver that was away from its port does not know when a packet came in that
  * time. A sender may leave its grant unused: it was away, its port had no room, or its application
@@ -90,6 +94,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/loss.h"
 #include "control/trial.h"
 
 #define PATHRATE_MAX_BPS (1ull << 47)
@@ -99,6 +104,9 @@ enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_BESIDE };
 struct pathrate {
     enum pathrate_mode mode;
     uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
+    struct loss loss;       /* what the path loses anyway */
+    uint64_t narrow_Bps;    /* what came when the path lost too much, the last time; 0: never */
+    uint32_t cuts;          /* trials in a row that did */
     bool lossy;             /* the last trial lost more than fitted in */
     bool used;              /* 3/4 of the grant was sent in it */
     bool marked;            /* packets of the last trial were marked by a router */
@@ -115,6 +123,7 @@ struct pathrate {
     uint32_t easy;          /* trials in which less was granted than the path carries */
     uint64_t fair_Bps;      /* our part of a link that others of our host share; 0: none is known.
                                Its owner sets it before a trial (control/bottleneck.h) */
+    bool alone;             /* no other connection of our host is active; set as fair_Bps is */
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */

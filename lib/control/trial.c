@@ -75,6 +75,7 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .bytes = t->bytes,
         .marked = t->marked,
         .lost = lost - refused,
+        .runs = t->runs < lost - refused ? t->runs : lost - refused,
         .refused = refused,
         .reordered = reordered,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
@@ -118,7 +119,10 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     t->least_ns = p->increment_ns < t->least_ns ? p->increment_ns : t->least_ns;
     t->most_ns = p->increment_ns > t->most_ns ? p->increment_ns : t->most_ns;
     if (p->number > t->last.number) {
-        t->refused += p->refused ? p->number - t->last.number - 1 : 0;
+        uint64_t passed = p->number - t->last.number - 1;
+
+        t->refused += p->refused ? passed : 0;
+        t->runs += passed > 0 && !p->refused;
         t->last.number = p->number;
         t->last.sent_ns = p->sent_ns;
     }

@@ -48,6 +48,7 @@ struct trial_packet {
 struct trial_result {
     uint64_t packets, bytes;      /* that came after the first */
     uint64_t lost;                /* between the first and the last, */
+    uint64_t runs;                /* in so many runs, one packet or more each, */
     uint64_t refused;             /* and those that our port may have refused */
     uint64_t reordered;           /* did not come either, but as many sent earlier came meanwhile */
     uint64_t marked;              /* of packets */
@@ -65,6 +66,7 @@ struct trial {
     struct trial_packet first, last; /* the last by number, and when the newest came */
     uint64_t packets, bytes, marked; /* after the first */
     uint64_t refused;                /* as far as it may have been */
+    uint64_t runs;                   /* of packets that were passed over, not refused */
     uint64_t older;                  /* of an earlier grant, that came after the first */
     uint64_t least_ns, most_ns, sum_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */

@@ -113,6 +113,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
         return false;
 
     c->path.fair_Bps = grant_holds(h, c) ? counter_get(&h->grants[c->index].fair_Bps) : 0;
+    c->path.alone = counter_get(&h->start.active) <= 1;
     bool changed = pathrate_update(&c->path, t, rate, c->rtt_min_ns);
 
     counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));

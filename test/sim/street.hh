@@ -40,7 +40,8 @@ struct StreetOptions {
     bool host_limits = false; // the receiver, not a link on the way
     double rtt_ns = 10e6;
     double queue_bytes = 125000;
-    double loss = 0;     // behind the link
+    double loss = 0;     // behind the link,
+    double loss_run = 0; // in runs of so many on average (0: independent)
     double back_bps = 0; // of the way back, which has a queue of 100 packets; 0: as wide as needed
     uint16_t mtu = 1500;
     uint32_t senders = 1;

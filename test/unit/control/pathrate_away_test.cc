@@ -79,7 +79,7 @@ TEST(PathrateAway, WhatOurPortRefusedIsNotLost)
         trial_result t = steady(kGBps, kGBps, 0, 3000); // of 10000
 
         if (ours)
-            std::swap(t.lost, t.refused);
+            t.runs = 0, std::swap(t.lost, t.refused);
         pathrate p = fresh();
 
         EXPECT_EQ(pathrate_alarm(&p, &t, 2 * kGBps, kRtt), !ours);

@@ -39,7 +39,7 @@ pathrate limited(uint64_t rtt_ns = kRtt)
     trial_result t = seen(kRate, kPacket, kPacket);
 
     pathrate_init(&p);
-    t.lost = 20;
+    t.lost = t.runs = 20;
     t.most_ns = 4 * kPacket;
     update(&p, t, rtt_ns);
     EXPECT_EQ(p.mode, PATHRATE_QUEUE);

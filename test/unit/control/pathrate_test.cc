@@ -21,7 +21,7 @@ TEST(Pathrate, FreeWithoutAQueue)
         uint64_t rate = kGBps / 100 + rng_below(&r, 10 * kGBps);
         trial_result t = steady(rate, rate + rng_below(&r, rate), rng_below(&r, 5 * kMs));
 
-        t.lost = rng_below(&r, 3) == 0 ? rng_below(&r, t.packets / 8) : 0;
+        t.lost = t.runs = rng_below(&r, 3) == 0 ? rng_below(&r, t.packets / 8) : 0;
         t.most_ns = rng_below(&r, kS); // one packet tells nothing
         ASSERT_FALSE(update(&p, t, rate + rng_below(&r, rate))) << i;
         ASSERT_EQ(p.mode, PATHRATE_FREE) << i;
@@ -78,7 +78,7 @@ TEST(Pathrate, NeverBelowAPacketARoundTrip)
 
         t.packets = 8;
         t.bytes = 8 * kUnit;
-        t.lost = 20;
+        t.lost = t.runs = 20;
         t.arrived_ns = t.sent_ns = kS;
         pathrate_update(&p, &t, p.ceiling_Bps, rtt);
         EXPECT_EQ(p.ceiling_Bps, kUnit * kS / std::max(rtt, 50 * kMs));
@@ -160,7 +160,7 @@ TEST(Pathrate, OneBadTrialMayBeChance)
         for (int i = 0; i < bad; i++) {
             trial_result t = steady(rate * 3 / 4, rate, kMs / 4);
 
-            t.lost = t.packets / 3;
+            t.lost = t.runs = t.packets / 3;
             update(&p, t, rate);
             EXPECT_LT(p.ceiling_Bps, before * 4 / 5);
             rate = p.ceiling_Bps;
@@ -261,7 +261,7 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
             t.noise_ns = (double)rng_below(&r, 10 * kMs);
             t.most_ns = t.mean_ns + kMs;
             if (rng_below(&r, 10) == 0)
-                t.lost = rng_below(&r, t.packets / 4);
+                t.lost = t.runs = rng_below(&r, t.packets / 4);
             pathrate asked = p;
             bool alarm = pathrate_alarm(&asked, &t, rate, kRtt);
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "control/loss.h"
+
+#include <stddef.h>
+
+#include "control/root.h"
+
+#define BLOCK_RUNS    8u
+#define BLOCK_PACKETS 512u
+#define RUNS_LEAST    3u
+#define LOST_LEAST    2u /* so few may be chance */
+#define SHARE_MORE    (1.0 / 8)
+#define SHARE_MOST    (1.0 / 3)
+#define DEVIATIONS    2
+
+static double share_of(const struct loss_sum *s)
+{
+    return (double)s->lost / (double)(s->packets + s->lost);
+}
+
+static void sum_add(struct loss_sum *sum, const struct loss_sum *s)
+{
+    sum->packets += s->packets;
+    sum->lost += s->lost;
+    sum->runs += s->runs;
+}
+
+void loss_add(struct loss *l, const struct loss_sum *s)
+{
+    sum_add(&l->block, s);
+    if (l->block.runs < BLOCK_RUNS && l->block.packets < BLOCK_PACKETS)
+        return;
+    l->blocks[l->count++ % LOSS_BLOCKS] = l->block;
+    l->block = (struct loss_sum){0};
+}
+
+/* The block that lost least; NULL: none is complete. */
+static const struct loss_sum *least_block(const struct loss *l)
+{
+    const struct loss_sum *least = NULL;
+
+    for (uint32_t i = 0; i < l->count && i < LOSS_BLOCKS; i++)
+        if (least == NULL || share_of(&l->blocks[i]) < share_of(least))
+            least = &l->blocks[i];
+    return least;
+}
+
+static bool exceeds(const struct loss *l, const struct loss_sum *s)
+{
+    const struct loss_sum *least = least_block(l);
+    double n = (double)(s->packets + s->lost), expected = 0, deviation = 0;
+
+    if (least != NULL && least->runs > 0) {
+        double share = share_of(least);
+
+        expected = n * (share < SHARE_MOST ? share : SHARE_MOST);
+        deviation = root(2 * expected * (double)least->lost / (double)least->runs);
+    }
+    return (double)s->lost > LOST_LEAST + expected + DEVIATIONS * deviation + n * SHARE_MORE;
+}
+
+bool loss_exceeds(struct loss *l, const struct loss_sum *s)
+{
+    sum_add(&l->doubt, s);
+    bool many = exceeds(l, &l->doubt), sure = many && l->doubt.runs >= RUNS_LEAST;
+
+    if (!many || sure)
+        l->doubt = (struct loss_sum){0};
+    return sure;
+}

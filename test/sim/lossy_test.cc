@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A path that loses packets whatever is sent: radio, a satellite, a bad cable.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "../unit/base/draw.hh"
+#include "../unit/base/seed.h"
+#include "pair.hh"
+#include "street.hh"
+
+namespace
+{
+
+constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
+constexpr uint32_t kWorlds = 6;
+
+StreetOptions lossy(rng *r)
+{
+    StreetOptions o;
+
+    o.rate_bps = draw(r, 10 * kM, 5);
+    o.rtt_ns = draw(r, 40, 4) * Street::kFrame * 8 * kS / o.rate_bps; // packets under way
+    o.queue_bytes = draw(r, 0.25, 3) * o.rate_bps / 8 * o.rtt_ns / kS;
+    o.loss = draw(r, 0.02, 3.7);
+    o.loss_run = draw(r, 1.25, 3);
+    o.seed = rng_below(r, 1000000);
+    return o;
+}
+
+} // namespace
+
+// Nobody is slowed down by what the path loses anyway, a packet at a time or ten.
+TEST(LossyPath, IsUsed)
+{
+    const Pools &pools = Pools::get();
+    double sum = 0;
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (uint32_t i = 0; i < kWorlds; i++) {
+        StreetOptions o = lossy(&r);
+        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+
+        s.start(0);
+        s.run(100 * o.rtt_ns + 200 * kMs);
+        double look_ns = 200 * o.rtt_ns + 200 * kMs;
+        uint64_t bytes = s.info(0).rx_bytes;
+        s.run(look_ns);
+        double used = static_cast<double>(s.info(0).rx_bytes - bytes) * 8e9 / look_ns / o.rate_bps;
+
+        used *= Street::kFrame / Street::kPayload;
+        std::printf("  %5.1f Mbit/s, %6.2f ms, %4.1f %% lost in runs of %4.1f: %5.1f %%\n",
+                    o.rate_bps / kM, o.rtt_ns / kMs, 100 * o.loss, o.loss_run, 100 * used);
+        EXPECT_GE(used, 0.75 * (1 - o.loss));
+        sum += used / (1 - o.loss);
+    }
+    EXPECT_GE(sum / kWorlds, 0.93) << "of 246 one used 86 %, the others 91 % or more";
+    EXPECT_TRUE(pools.whole()) << "mbufs leak";
+}

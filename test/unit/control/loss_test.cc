@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a path loses anyway is told from what was too much for it, on paths drawn at random.
+#include <gtest/gtest.h>
+
+#include "../base/draw.hh"
+#include "../base/seed.h"
+
+extern "C" {
+#include "control/loss.h"
+}
+
+namespace
+{
+
+constexpr int kTrials = 400;
+
+// Loses packets in runs: a Gilbert model.
+struct Path {
+    double share, run;
+    bool bad = false;
+
+    bool lose(rng *r)
+    {
+        double turn = bad ? 1 / run : share / (1 - share) / run;
+
+        if ((double)rng_below(r, 1000000) < turn * 1e6)
+            bad = !bad;
+        return bad;
+    }
+};
+
+// So many packets are sent; of those that the path leaves, the first of each `each` fit into it.
+loss_sum send(rng *r, Path *path, uint64_t packets, uint64_t each = 1)
+{
+    loss_sum s = {};
+    bool lost = false;
+
+    for (uint64_t i = 0; i < packets; i++) {
+        bool now = i % each != 0 || path->lose(r);
+
+        s.runs += now && !lost;
+        s.lost += now;
+        s.packets += !now;
+        lost = now;
+    }
+    return s;
+}
+
+// How many of these trials were found to have lost too much.
+int found(rng *r, loss *l, Path *path, uint64_t each, bool alone)
+{
+    int n = 0;
+
+    for (int i = 0; i < kTrials; i++) {
+        loss_sum s = send(r, path, 16 + rng_below(r, 200), each);
+
+        n += loss_exceeds(l, &s);
+        if (alone)
+            loss_add(l, &s);
+    }
+    return n;
+}
+
+} // namespace
+
+// Whatever a path loses, a few trials tell that it does so anyway.
+TEST(Loss, OfThePathIsLearnt)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 50; i++) {
+        Path path = {draw(&r, 0.001, 8), draw(&r, 1, 4)};
+        loss l = {};
+
+        found(&r, &l, &path, 1, true);
+        EXPECT_LE(found(&r, &l, &path, 1, true), kTrials / 10)
+            << path.share << " in runs of " << path.run;
+    }
+}
+
+// Half as much again, or more, is too much, though the path loses packets anyway.
+TEST(Loss, OfTooManyIsFound)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 50; i++) {
+        Path path = {draw(&r, 0.001, 6), draw(&r, 1, 2)};
+        loss l = {};
+
+        found(&r, &l, &path, 1, true);
+        EXPECT_GE(found(&r, &l, &path, 2 + rng_below(&r, 10), false), kTrials / 10)
+            << path.share << " in runs of " << path.run;
+    }
+}
+
+// A sender that grows until too much is lost, and gives way, takes that for no habit of the path,
+// though it may have sent an eighth too much when it looked.
+TEST(Loss, OfOurOwnIsNotLearnt)
+{
+    rng r;
+
+    rng_init(&r, test_seed());
+    for (int i = 0; i < 50; i++) {
+        double sent = 1, fits = draw(&r, 1, 6), most = 0;
+        loss l = {};
+
+        for (int k = 0; k < kTrials; k++) {
+            uint64_t n = 16 + rng_below(&r, 200), lost = 0;
+
+            if (sent > fits)
+                lost = (uint64_t)((double)n * (1 - fits / sent));
+            loss_sum s = {n - lost, lost, lost};
+            most = k > kTrials / 2 ? std::max(most, sent / fits) : most;
+            bool many = loss_exceeds(&l, &s);
+            if (sent <= fits * 9 / 8)
+                loss_add(&l, &s);
+            sent = many ? std::min(sent, fits) : sent * 1.1;
+        }
+        EXPECT_LE(most, 2);
+    }
+}
+
+// A path that lost less a moment ago does not lose more anyway.
+TEST(Loss, OfTheLeastBlockCounts)
+{
+    loss_sum quiet = {490, 10, 10}, storm = {70, 30, 30}, s = {75, 25, 25};
+    loss l = {}, other = {};
+
+    for (int i = 0; i < 8; i++) {
+        loss_add(&l, i == 3 ? &quiet : &storm);
+        loss_add(&other, &storm);
+    }
+    EXPECT_TRUE(loss_exceeds(&l, &s));
+    EXPECT_FALSE(loss_exceeds(&other, &s));
+    loss_add(&l, &storm);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_TRUE(loss_exceeds(&l, &s)) << "the block is one of the last eight";
+        loss_add(&l, &storm);
+    }
+    EXPECT_FALSE(loss_exceeds(&l, &s)) << "it is no more";
+}
+
+// One run may be an accident, however long.
+TEST(Loss, OfOneRunProvesNothing)
+{
+    loss l = {};
+    loss_sum accident = {50, 200, 1}, none = {2000, 0, 0};
+
+    EXPECT_FALSE(loss_exceeds(&l, &accident));
+    EXPECT_FALSE(loss_exceeds(&l, &none));
+    EXPECT_FALSE(loss_exceeds(&l, &accident));
+    EXPECT_FALSE(loss_exceeds(&l, &accident));
+    EXPECT_TRUE(loss_exceeds(&l, &accident)) << "the third in a row";
+}
