@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "again.hh"
+#include "loss_text.hh"
 #include "pool.hh"
 #include "text.hh"
 
@@ -177,18 +178,13 @@ void RoadRun::add_receiver(double gaps)
     if (r.jitter_ns > 0)
         down += text(" %.0fns distribution %s%s", r.jitter_ns, laws[static_cast<int>(r.law)],
                      r.reorders > 0 ? "" : " order");
-    if (r.loss > 0 && r.loss_run > 0)
-        down += text(" loss gemodel %.9g%% %.9g%%", 100 * r.loss / (1 - r.loss) / r.loss_run,
-                     100 / r.loss_run);
-    else if (r.loss > 0)
-        down += text(" loss %.9g%%", 100 * r.loss);
+    down += loss_text(r.loss, r.loss_run);
     if (r.step > 0)
         down += text(" at %.0fns ", plan.phases.back().event_ns) + link_text(r.rate_bps * r.step);
     if (r.back_bps > 0)
         up += text("rate %.0fbit limit 100 ", r.back_bps);
     up += text("delay %.0fns", r.rtt_ns / 2);
-    if (r.back_loss > 0)
-        up += text(" loss %.9g%%", 100 * r.back_loss);
+    up += loss_text(r.back_loss, 0);
     add_host(0, up.c_str(), down.c_str(), gaps);
     if (!trace_path.empty())
         unlink(trace_path.c_str());

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "again.hh"
+#include "loss_text.hh"
 #include "text.hh"
 
 namespace
@@ -61,11 +62,7 @@ void Street::add_host(uint32_t i)
 
     if (opt.host_limits)
         down = text("delay %.0fns", opt.rtt_ns / 2);
-    if (opt.loss > 0 && opt.loss_run > 0)
-        down += text(" loss gemodel %.9g%% %.9g%%", 100 * opt.loss / (1 - opt.loss) / opt.loss_run,
-                     100 / opt.loss_run);
-    else if (opt.loss > 0)
-        down += text(" loss %g%%", opt.loss * 100);
+    down += loss_text(opt.loss, opt.loss_run);
     h.mtu = opt.mtu;
     h.conns = opt.senders;
     h.gaps = static_cast<uint32_t>(64 + 4 * opt.loss * packets);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The path element that loses a share of the packets, in runs of so many on average (0: each by
+// itself), with a blank before it; nothing, if none is lost.
+#ifndef SLUICE_TEST_SIM_LOSS_TEXT_HH
+#define SLUICE_TEST_SIM_LOSS_TEXT_HH
+
+#include <string>
+
+#include "text.hh"
+
+inline std::string loss_text(double share, double run)
+{
+    if (share <= 0)
+        return "";
+    if (run <= 0)
+        return text(" loss %.9g%%", 100 * share);
+    return text(" loss gemodel %.9g%% %.9g%%", 100 * share / (1 - share) / run, 100 / run);
+}
+
+#endif
