@@ -5,13 +5,13 @@
 
 #include "control/root.h"
 
-#define BLOCK_RUNS    8u
+#define BLOCK_RUNS    8u /* tell a share to about a third of it */
 #define BLOCK_PACKETS 512u
-#define RUNS_LEAST    3u
-#define LOST_LEAST    2u /* so few may be chance */
-#define SHARE_MORE    (1.0 / 8)
-#define SHARE_MOST    (1.0 / 3)
-#define DEVIATIONS    2
+#define RUNS_LEAST    3u        /* fewer are a doubt */
+#define LOST_LEAST    2u        /* so few may be chance */
+#define SHARE_MORE    (1.0 / 8) /* of what is sent */
+#define SHARE_MOST    (1.0 / 3) /* that a path may lose anyway */
+#define DEVIATIONS    2         /* by which chance may exceed that */
 
 static double share_of(const struct loss_sum *s)
 {

@@ -8,9 +8,9 @@
  *
  *   n p + 2 sqrt(2 n p L) + n / 8 + 2
  *
- * were too many for it. An eighth is what a sender may send too much before it is told. Whoever
- * sends more than a link carries loses packets all the time, with others between them that get
- * through; one run is an accident. Before three runs have shown it, too many losses are a doubt,
+ * were too many for it. The eighth is how far a sender may exceed what a link carries before its
+ * losses tell so. A sender that exceeds it loses packets in many runs, since some get through
+ * between them; a single run is an accident. Too many losses in fewer than three runs are a doubt,
  * and the next packets count together with these.
  *
  * p is the least share that was lost in one of the last eight blocks, a third at most. A block ends

@@ -142,9 +142,16 @@ static void target_find(struct pathrate *p, const struct finding *f)
     p->target_ns = (uint64_t)target + 1;
 }
 
+static struct loss_sum losses_of(const struct trial_result *t)
+{
+    return (struct loss_sum){t->packets, t->lost, t->runs};
+}
+
 static bool too_many(struct pathrate *p, const struct trial_result *t)
 {
-    return loss_exceeds(&p->loss, &(struct loss_sum){t->packets, t->lost, t->runs});
+    struct loss_sum s = losses_of(t);
+
+    return loss_exceeds(&p->loss, &s);
 }
 
 /*
@@ -155,11 +162,12 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
+    struct loss_sum s = losses_of(t);
 
     p->cuts = f->lossy ? p->cuts + 1 : 0;
     if (calm && p->alone && f->mean_ns <= (double)p->target_ns / 2 &&
         (!f->lossy || p->cuts > CUTS_LEAST))
-        loss_add(&p->loss, &(struct loss_sum){t->packets, t->lost, t->runs});
+        loss_add(&p->loss, &s);
     if (f->lossy)
         p->narrow_Bps = (uint64_t)f->came_Bps;
 }

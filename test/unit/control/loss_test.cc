@@ -2,6 +2,8 @@
 // What a path loses anyway is told from what was too much for it, on paths drawn at random.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "../base/draw.hh"
 #include "../base/seed.h"
 
@@ -29,7 +31,7 @@ struct Path {
     }
 };
 
-// So many packets are sent; of those that the path leaves, the first of each `each` fit into it.
+// So many packets are sent; one of every `each` fits into the link, and the path may lose that one.
 loss_sum send(rng *r, Path *path, uint64_t packets, uint64_t each = 1)
 {
     loss_sum s = {};
@@ -47,7 +49,7 @@ loss_sum send(rng *r, Path *path, uint64_t packets, uint64_t each = 1)
 }
 
 // How many of these trials were found to have lost too much.
-int found(rng *r, loss *l, Path *path, uint64_t each, bool alone)
+int found(rng *r, loss *l, Path *path, uint64_t each, bool learns)
 {
     int n = 0;
 
@@ -55,11 +57,23 @@ int found(rng *r, loss *l, Path *path, uint64_t each, bool alone)
         loss_sum s = send(r, path, 16 + rng_below(r, 200), each);
 
         n += loss_exceeds(l, &s);
-        if (alone)
+        if (learns)
             loss_add(l, &s);
     }
     return n;
 }
+
+// A path drawn at random, and what a connection that is alone there has learnt of it.
+struct Learnt {
+    Path path;
+    loss l = {};
+
+    Learnt(rng *r, double share_octaves, double run_octaves)
+        : path{draw(r, 0.001, share_octaves), draw(r, 1, run_octaves)}
+    {
+        found(r, &l, &path, 1, true);
+    }
+};
 
 } // namespace
 
@@ -70,12 +84,10 @@ TEST(Loss, OfThePathIsLearnt)
 
     rng_init(&r, test_seed());
     for (int i = 0; i < 50; i++) {
-        Path path = {draw(&r, 0.001, 8), draw(&r, 1, 4)};
-        loss l = {};
+        Learnt x(&r, 8, 4);
 
-        found(&r, &l, &path, 1, true);
-        EXPECT_LE(found(&r, &l, &path, 1, true), kTrials / 10)
-            << path.share << " in runs of " << path.run;
+        EXPECT_LE(found(&r, &x.l, &x.path, 1, true), kTrials / 10)
+            << x.path.share << " in runs of " << x.path.run;
     }
 }
 
@@ -86,12 +98,10 @@ TEST(Loss, OfTooManyIsFound)
 
     rng_init(&r, test_seed());
     for (int i = 0; i < 50; i++) {
-        Path path = {draw(&r, 0.001, 6), draw(&r, 1, 2)};
-        loss l = {};
+        Learnt x(&r, 6, 2);
 
-        found(&r, &l, &path, 1, true);
-        EXPECT_GE(found(&r, &l, &path, 2 + rng_below(&r, 10), false), kTrials / 10)
-            << path.share << " in runs of " << path.run;
+        EXPECT_GE(found(&r, &x.l, &x.path, 2 + rng_below(&r, 10), false), kTrials / 10)
+            << x.path.share << " in runs of " << x.path.run;
     }
 }
 

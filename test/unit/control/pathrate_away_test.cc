@@ -78,8 +78,10 @@ TEST(PathrateAway, WhatOurPortRefusedIsNotLost)
     for (bool ours : {false, true}) {
         trial_result t = steady(kGBps, kGBps, 0, 3000); // of 10000
 
-        if (ours)
-            t.runs = 0, std::swap(t.lost, t.refused);
+        if (ours) {
+            t.runs = 0;
+            std::swap(t.lost, t.refused);
+        }
         pathrate p = fresh();
 
         EXPECT_EQ(pathrate_alarm(&p, &t, 2 * kGBps, kRtt), !ours);
