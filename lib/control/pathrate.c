@@ -46,6 +46,9 @@
 #define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
 
+#define MORE_LEAST (1.0 / 8) /* rates are known to so much */
+#define ALONE_MOST (1.0 / 8) /* of a rise comes, if others have less than that of the link */
+
 #define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
 #define HOLD_PACKETS 4   /* a round trip, at most */
@@ -323,6 +326,7 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
 
     p->mode = PATHRATE_BESIDE;
     p->spell = 0;
+    p->stuck_Bps = (uint64_t)f->arrived_Bps;
     /* if he was there before, what came meanwhile is what he had not come back for yet */
     ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
@@ -400,6 +404,14 @@ static void fair_update(struct pathrate *p)
     ceiling_set(p, now + min_of(GAIN * lack, FAIR_MOST * now));
 }
 
+/* BESIDE begins with more than what came of late. Is all the rest ours (pathrate.h)? */
+static bool alone(const struct pathrate *p, const struct finding *f)
+{
+    double stuck = max_of((double)p->stuck_Bps, 1), more = f->sent_Bps / stuck - 1;
+
+    return p->spell == 1 && more >= MORE_LEAST && f->arrived_Bps < stuck * (1 + ALONE_MOST * more);
+}
+
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     double rtt = f->rtt_ns + (double)t->mean_ns;
@@ -411,6 +423,9 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
+    } else if (alone(p, f)) {
+        p->mode = PATHRATE_QUEUE;
+        p->stuck = 0;
     } else if (t->lost > 0 || p->marked) {
         ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {

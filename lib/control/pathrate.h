@@ -10,7 +10,7 @@
  *           which is as soon back where much is under way (RFC 5681, RFC 9438)
  *
  *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
- *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
+ *   BESIDE -(short again, or nobody is there)-> QUEUE -(more than is granted, for 64 trials)-> FREE
  *
  * QUEUE: let R be the rate at which packets came, S that at which they were sent. With a queue that
  * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
@@ -48,6 +48,11 @@
  * his again soon; a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
  * whoever measures delays should know the shortest of a longer time, for others' queue may not be
  * empty for long.
+ *
+ * The first trial of BESIDE tells whether anybody else is there, since it sends more than what came
+ * before. Of a full link with the rate C we get R = C S / (S + X), where others send X. As S rises
+ * by a small share m, R rises by m (1 - R / C), and the rest, m R / C, waits. A flow of which less
+ * than an eighth of m comes is alone, and QUEUE goes on.
  *
  * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
  * queue grows is known no better than the slope's standard error allows, so a slope b with error e
@@ -127,7 +132,8 @@ struct pathrate {
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
-    uint32_t spell;         /* trials since BESIDE began */
+    uint32_t spell;         /* trials since BESIDE began, */
+    uint64_t stuck_Bps;     /* and what came then */
     uint32_t rival;         /* trials until somebody else is forgotten */
     bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
                                this one at once, so that whatever gets lost is seen */

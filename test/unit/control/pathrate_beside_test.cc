@@ -38,6 +38,22 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     EXPECT_EQ(p.ceiling_Bps, rate);
 }
 
+// A flow sends a fifth more than what came. Of a link that others share, a part of that comes, and
+// nothing if the flow fills the link alone.
+TEST(Pathrate, MoreShowsWhetherSomebodyElseIsThere)
+{
+    for (double arrived : {1.0, 1.02, 1.05, 1.15, 1.2}) {
+        pathrate p = limited();
+        uint64_t rate = kGBps * 6 / 5;
+
+        p.mode = PATHRATE_BESIDE;
+        p.ceiling_Bps = p.usual_Bps = rate;
+        p.stuck_Bps = kGBps;
+        update(&p, steady((uint64_t)(arrived * kGBps), rate, 50 * kMs), rate);
+        EXPECT_EQ(p.mode, arrived < 1.025 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << arrived;
+    }
+}
+
 // A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
 // little of a round trip: those who yield are like us.
 TEST(Pathrate, AShortQueueThatFallsIsOurs)
