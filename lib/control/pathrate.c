@@ -9,11 +9,11 @@
 #define EMPTY_SHARE        (1.0 / 64) /* of target: who finds less has seen it empty */
 #define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
 #define STUCK_SHARE        0.125
-#define STUCK_PACKETS      3   /* one of us wants as many that has a sixth of what we had */
-#define ALARM_NS           1e6 /* a process may be without its core for so long */
-#define ALARM_GROWTH       1.1 /* more is sent than comes */
-#define EASY_TRIALS        64u /* in which less than half was granted */
-#define CALM_MORE          (1.0 / 8)
+#define STUCK_PACKETS      3         /* one of us wants as many that has a sixth of what we had */
+#define ALARM_NS           1e6       /* a process may be without its core for so long */
+#define ALARM_GROWTH       1.1       /* more is sent than comes */
+#define EASY_TRIALS        64u       /* in which less than half was granted */
+#define RATE_ERROR         (1.0 / 8) /* as long as a trial is, its rates are known to that */
 #define CUTS_LEAST         2u
 #define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
 #define GAIN               0.5 /* of the way to target in a trial */
@@ -46,8 +46,7 @@
 #define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
 
-#define MORE_LEAST (1.0 / 8) /* rates are known to so much */
-#define ALONE_MOST (1.0 / 8) /* of a rise comes, if others have less than that of the link */
+#define ALONE_MOST (1.0 / 8) /* of a rise arrives, if others have less than that of the link */
 
 #define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
@@ -164,7 +163,7 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
  */
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
-    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
+    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + RATE_ERROR);
     struct loss_sum s = losses_of(t);
 
     p->cuts = f->lossy ? p->cuts + 1 : 0;
@@ -404,12 +403,12 @@ static void fair_update(struct pathrate *p)
     ceiling_set(p, now + min_of(GAIN * lack, FAIR_MOST * now));
 }
 
-/* BESIDE begins with more than what came of late. Is all the rest ours (pathrate.h)? */
-static bool alone(const struct pathrate *p, const struct finding *f)
+/* Does the first trial of BESIDE show that nobody else fills the link (pathrate.h)? */
+static bool fills_alone(const struct pathrate *p, const struct finding *f)
 {
     double stuck = max_of((double)p->stuck_Bps, 1), more = f->sent_Bps / stuck - 1;
 
-    return p->spell == 1 && more >= MORE_LEAST && f->arrived_Bps < stuck * (1 + ALONE_MOST * more);
+    return p->spell == 1 && more >= RATE_ERROR && f->arrived_Bps < stuck * (1 + ALONE_MOST * more);
 }
 
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
@@ -423,7 +422,7 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
-    } else if (alone(p, f)) {
+    } else if (fills_alone(p, f)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
     } else if (t->lost > 0 || p->marked) {

@@ -49,10 +49,10 @@
  * whoever measures delays should know the shortest of a longer time, for others' queue may not be
  * empty for long.
  *
- * The first trial of BESIDE tells whether anybody else is there, since it sends more than what came
- * before. Of a full link with the rate C we get R = C S / (S + X), where others send X. As S rises
- * by a small share m, R rises by m (1 - R / C), and the rest, m R / C, waits. A flow of which less
- * than an eighth of m comes is alone, and QUEUE goes on.
+ * A flow sends more in the first trial of BESIDE than arrived before, and so that trial tells
+ * whether others are there. On a full link of rate C on which others send X, R = C S / (S + X). If
+ * S rises by a small share m, R rises by m (1 - R / C), and the queue takes the rest. If less than
+ * an eighth of m arrives, no one else fills the link, and the flow goes back to QUEUE.
  *
  * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
  * queue grows is known no better than the slope's standard error allows, so a slope b with error e
@@ -132,8 +132,8 @@ struct pathrate {
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
-    uint32_t spell;         /* trials since BESIDE began, */
-    uint64_t stuck_Bps;     /* and what came then */
+    uint32_t spell;         /* trials since BESIDE began */
+    uint64_t stuck_Bps;     /* what arrived in the trial before it began */
     uint32_t rival;         /* trials until somebody else is forgotten */
     bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
                                this one at once, so that whatever gets lost is seen */
