@@ -46,7 +46,7 @@
 #define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
 
-#define ALONE_MOST (1.0 / 8) /* of a rise arrives, if others have less than that of the link */
+#define OTHERS_LEAST (1.0 / 8) /* of a link, so that others are there */
 
 #define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
@@ -406,9 +406,11 @@ static void fair_update(struct pathrate *p)
 /* Does the first trial of BESIDE show that nobody else fills the link (pathrate.h)? */
 static bool fills_alone(const struct pathrate *p, const struct finding *f)
 {
-    double stuck = max_of((double)p->stuck_Bps, 1), more = f->sent_Bps / stuck - 1;
+    double stuck = (double)p->stuck_Bps, sent = f->sent_Bps, arrived = f->arrived_Bps;
 
-    return p->spell == 1 && more >= RATE_ERROR && f->arrived_Bps < stuck * (1 + ALONE_MOST * more);
+    if (p->spell != 1 || sent < stuck * (1 + RATE_ERROR) || arrived >= sent)
+        return false;
+    return stuck > (1 - OTHERS_LEAST) * arrived * (sent - stuck) / (sent - arrived);
 }
 
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)

@@ -50,9 +50,10 @@
  * empty for long.
  *
  * A flow sends more in the first trial of BESIDE than arrived before, and so that trial tells
- * whether others are there. On a full link of rate C on which others send X, R = C S / (S + X). If
- * S rises by a small share m, R rises by m (1 - R / C), and the queue takes the rest. If less than
- * an eighth of m arrives, no one else fills the link, and the flow goes back to QUEUE.
+ * whether others are there. On a full link of rate C on which others send X, R = C S / (S + X).
+ * Before, the queue kept its length: S = R = R0, and X = C - R0. With the R and S of the first
+ * trial, C = R (S - R0) / (S - R). If R0 is more than 7/8 of that, no one else fills the link, and
+ * the flow goes back to QUEUE.
  *
  * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
  * queue grows is known no better than the slope's standard error allows, so a slope b with error e
