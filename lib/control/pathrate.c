@@ -9,11 +9,11 @@
 #define EMPTY_SHARE        (1.0 / 64) /* of target: who finds less has seen it empty */
 #define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
 #define STUCK_SHARE        0.125
-#define STUCK_PACKETS      3         /* one of us wants as many that has a sixth of what we had */
-#define ALARM_NS           1e6       /* a process may be without its core for so long */
-#define ALARM_GROWTH       1.1       /* more is sent than comes */
-#define EASY_TRIALS        64u       /* in which less than half was granted */
-#define RATE_ERROR         (1.0 / 8) /* as long as a trial is, its rates are known to that */
+#define STUCK_PACKETS      3   /* one of us wants as many that has a sixth of what we had */
+#define ALARM_NS           1e6 /* a process may be without its core for so long */
+#define ALARM_GROWTH       1.1 /* more is sent than comes */
+#define EASY_TRIALS        64u /* in which less than half was granted */
+#define CALM_MORE          (1.0 / 8)
 #define CUTS_LEAST         2u
 #define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
 #define GAIN               0.5 /* of the way to target in a trial */
@@ -45,8 +45,6 @@
 #define WAVER_RISE         0.5 /* of the way to what delays waver by in a trial */
 #define WAVER_FALL         (1.0 / 8)
 #define BLIND_RISE         (1.0 / 32)
-
-#define OTHERS_LEAST (1.0 / 8) /* of a link, so that others are there */
 
 #define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
@@ -163,7 +161,7 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
  */
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
-    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + RATE_ERROR);
+    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
     struct loss_sum s = losses_of(t);
 
     p->cuts = f->lossy ? p->cuts + 1 : 0;
@@ -325,7 +323,6 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
 
     p->mode = PATHRATE_BESIDE;
     p->spell = 0;
-    p->stuck_Bps = (uint64_t)f->arrived_Bps;
     /* if he was there before, what came meanwhile is what he had not come back for yet */
     ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
@@ -403,16 +400,6 @@ static void fair_update(struct pathrate *p)
     ceiling_set(p, now + min_of(GAIN * lack, FAIR_MOST * now));
 }
 
-/* Does the first trial of BESIDE show that nobody else fills the link (pathrate.h)? */
-static bool fills_alone(const struct pathrate *p, const struct finding *f)
-{
-    double stuck = (double)p->stuck_Bps, sent = f->sent_Bps, arrived = f->arrived_Bps;
-
-    if (p->spell != 1 || sent < stuck * (1 + RATE_ERROR) || arrived >= sent)
-        return false;
-    return stuck > (1 - OTHERS_LEAST) * arrived * (sent - stuck) / (sent - arrived);
-}
-
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
     double rtt = f->rtt_ns + (double)t->mean_ns;
@@ -424,9 +411,6 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
         p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
-    } else if (fills_alone(p, f)) {
-        p->mode = PATHRATE_QUEUE;
-        p->stuck = 0;
     } else if (t->lost > 0 || p->marked) {
         ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {

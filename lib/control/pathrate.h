@@ -10,7 +10,7 @@
  *           which is as soon back where much is under way (RFC 5681, RFC 9438)
  *
  *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
- *   BESIDE -(short again, or nobody is there)-> QUEUE -(more than is granted, for 64 trials)-> FREE
+ *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
  *
  * QUEUE: let R be the rate at which packets came, S that at which they were sent. With a queue that
  * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
@@ -48,12 +48,6 @@
  * his again soon; a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
  * whoever measures delays should know the shortest of a longer time, for others' queue may not be
  * empty for long.
- *
- * A flow sends more in the first trial of BESIDE than arrived before, and so that trial tells
- * whether others are there. On a full link of rate C on which others send X, R = C S / (S + X).
- * Before, the queue kept its length: S = R = R0, and X = C - R0. With the R and S of the first
- * trial, C = R (S - R0) / (S - R). If R0 is more than 7/8 of that, no one else fills the link, and
- * the flow goes back to QUEUE.
  *
  * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
  * queue grows is known no better than the slope's standard error allows, so a slope b with error e
@@ -134,7 +128,6 @@ struct pathrate {
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
     uint32_t spell;         /* trials since BESIDE began */
-    uint64_t stuck_Bps;     /* what arrived in the trial before it began */
     uint32_t rival;         /* trials until somebody else is forgotten */
     bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
                                this one at once, so that whatever gets lost is seen */

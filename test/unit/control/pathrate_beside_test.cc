@@ -38,40 +38,6 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     EXPECT_EQ(p.ceiling_Bps, rate);
 }
 
-// A flow sends a fifth more than what came. Of a link that others share, a part of that comes, and
-// nothing if the flow fills the link alone.
-TEST(Pathrate, MoreShowsWhetherSomebodyElseIsThere)
-{
-    for (double arrived : {1.0, 1.02, 1.05, 1.15, 1.2}) {
-        pathrate p = limited();
-        uint64_t rate = kGBps * 6 / 5;
-
-        p.mode = PATHRATE_BESIDE;
-        p.ceiling_Bps = p.usual_Bps = rate;
-        p.stuck_Bps = kGBps;
-        update(&p, steady((uint64_t)(arrived * kGBps), rate, 50 * kMs), rate);
-        EXPECT_EQ(p.mode, arrived < 1.025 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << arrived;
-    }
-}
-
-// However much more a flow sends, the link carries of all that is sent a part in proportion.
-TEST(Pathrate, HowMuchMoreIsSentDoesNotMatter)
-{
-    for (double others : {0.0, 0.1, 0.15, 0.3, 0.5, 0.8})
-        for (double more : {0.2, 1.0, 4.0, 7.0}) {
-            pathrate p = limited();
-            double before = (1 - others) * (double)kGBps, sent = before * (1 + more);
-            double arrived = (double)kGBps * sent / (sent + others * (double)kGBps);
-
-            p.mode = PATHRATE_BESIDE;
-            p.ceiling_Bps = p.usual_Bps = (uint64_t)sent;
-            p.stuck_Bps = (uint64_t)before;
-            update(&p, steady((uint64_t)arrived, (uint64_t)sent, 50 * kMs), (uint64_t)sent);
-            EXPECT_EQ(p.mode, others < 0.125 ? PATHRATE_QUEUE : PATHRATE_BESIDE)
-                << others << " of the link are others', " << more << " more is sent";
-        }
-}
-
 // A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
 // little of a round trip: those who yield are like us.
 TEST(Pathrate, AShortQueueThatFallsIsOurs)
