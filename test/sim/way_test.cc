@@ -108,6 +108,7 @@ TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
     ASSERT_GT(had, 2000u);
     ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
     p.wait(500 * kMs);
+    p.wait(kMs + kMs / 2 - world_now(p.w) % kMs); // control's next look is not too soon to see it
     exchange(&p, 1, kRequest);
     ASSERT_TRUE(p.run([&] {
         host_conn_info(p.b(), p.conn[1], &info);
