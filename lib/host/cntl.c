@@ -266,7 +266,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     }
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
-    v->posted = c->rx.tail;
+    v->posted = c->told_posted = c->rx.tail;
     v->received = c->told_packets = c->rx.packets;
     v->lost = c->rx.lost;
     v->ecn_ce = c->ecn.ce;
@@ -307,18 +307,29 @@ static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
     return late_ns > 0 ? under_way * late_ns / trip_ns : 0;
 }
 
+/* Does the next CNTL say more than how far the units have come? */
+static bool says_more(const struct conn *c)
+{
+    return (c->want & (WANT_FORCE | WANT_PACK | WANT_DONE)) != 0 || c->told_posted != c->rx.tail ||
+           c->told_Bps != counter_get(&c->pub.rx_rate_Bps) || vt_receiver_unasked(&c->rx);
+}
+
 bool cntl_waits(struct host *h, struct conn *c)
 {
     bool urgent = c->state != HOST_OPEN || (c->want & WANT_SREQ) != 0;
 
-    if (urgent || c->naks_left || c->rtt_min_ns == 0 || cntl_waiting(h, c) < WAITING_MOST)
+    if (urgent || c->naks_left || c->rtt_min_ns == 0)
         return false;
-    uint64_t until = c->cntl_at + conn_wait_tsc(h, c);
+    bool many = cntl_waiting(h, c) >= WAITING_MOST;
+    uint64_t wait = many ? conn_wait_tsc(h, c) : c->rtt.min_tsc / WAITING_MOST;
+    uint64_t until = c->cntl_at + wait;
 
     if (!time_before(h->now, until))
         return false;
+    if (!many && says_more(c))
+        return false;
     c->held_at = until;
-    c->cntl_held = true;
+    c->cntl_held = c->cntl_held || many;
     timer_at(h, c, until);
     return true;
 }

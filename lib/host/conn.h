@@ -44,6 +44,7 @@ enum conn_want {
     WANT_FORCE = 4,  /* answer completely: also gaps that wait out reordering */
     WANT_PACK = 8,   /* provisional ACK */
     WANT_FIRST = 16, /* say (again) who we are */
+    WANT_DONE = 32,  /* a request is complete, or nothing follows */
 };
 
 /* How a packet names a connection before its receiver's key is known. */
@@ -160,6 +161,7 @@ struct conn {
 
     uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
     uint64_t told_packets;                   /* that had come when it was made */
+    uint32_t told_posted;                    /* requests for which it said that buffers are there */
     uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
     uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
     uint64_t echo_at;                        /* when it was sent */

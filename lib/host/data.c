@@ -223,7 +223,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
         want |= WANT_CNTL;
     if (done != pos_request(vt_receiver_ack(&c->rx)) || (d->h.flags & WIRE_WCLOSE)) {
         conn_has_completion(h, c);
-        want |= WANT_CNTL;
+        want |= WANT_CNTL | WANT_DONE;
     }
     if (want != 0) {
         conn_want(h, c, want);

@@ -307,10 +307,19 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
 }
 
 /*
- * On a thin way back CNTL queue. Each is news that the next one replaces, so what waits there only
- * makes news old. True if so many wait that the next one is held: until one more has arrived, or a
- * round trip is over (conn_wait_tsc()). What asks for more gaps than the last one had room for is
- * not held, since the units that it asks for are longer than itself.
+ * On a thin way back CNTL queue. Each is news that the next one replaces, so a queue there only
+ * makes news old. cntl_waits() is true if the next CNTL is held back, for one of two reasons:
+ *
+ * - So many wait on the way that it would queue. It is held until one more has arrived, or a round
+ *   trip is over (conn_wait_tsc()).
+ * - It says only how far the units have come, and the one before was sent less than half of the
+ *   shortest round trip ago. A queue is seen a round trip late, and dozens may wait by then. The
+ *   shortest round trip has the time in which one CNTL is sent, so that at most every second one
+ *   queues.
+ *
+ * A CNTL that goes on where the last one had no room for more gaps is not held, since the units
+ * that it asks for are longer than itself. One that has a new grant or buffers, says that a request
+ * is complete, or asks for a gap the first time is held for the first reason only.
  */
 bool cntl_waits(struct host *h, struct conn *c);
 /* One more has arrived, or time is over: what is held goes out. */

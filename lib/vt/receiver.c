@@ -676,6 +676,20 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
     return n;
 }
 
+bool vt_receiver_unasked(const struct vt_receiver *r)
+{
+    bool found = false;
+
+    if (r->go_back_n)
+        return vt_receiver_next(r, 0, 0, 0) != TIME_NEVER && !go_back_asked(r);
+    for (uint32_t i = 0; i < r->gaps.count && !found; i++) {
+        const struct span *gap = span_at(&r->gaps, i);
+
+        found = gap->stamp == 0 && r->packet_end >= gap->mark + r->tolerance;
+    }
+    return found;
+}
+
 uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                           uint64_t wait_tsc)
 {

@@ -165,6 +165,8 @@ bool vt_receiver_all_done(const struct vt_receiver *r);
  */
 uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
                           struct wire_span *spans, uint32_t max);
+/* Is there a gap that was never asked for, and that reordering does not explain? */
+bool vt_receiver_unasked(const struct vt_receiver *r);
 /* When is the next gap due (TIME_NEVER: none)? Gaps never asked for: after wait_tsc from now,
  * or again_tsc where units are reordered. */
 uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,

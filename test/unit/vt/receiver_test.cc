@@ -162,6 +162,22 @@ TEST_F(Receiver, AGapIsNamedAtOnceAndAgainOnlyAfterARoundTrip)
     EXPECT_EQ(r.naks, 2u);
 }
 
+TEST_F(Receiver, AGapIsUnaskedUntilItIsNamed)
+{
+    for (bool go_back_n : {false, true}) {
+        start(8, 16, go_back_n);
+        post();
+        EXPECT_EQ(unit(0, 0), VT_PLACE);
+        EXPECT_FALSE(vt_receiver_unasked(&r)) << "there is none";
+        unit(0, 3);
+        EXPECT_TRUE(vt_receiver_unasked(&r));
+        ASSERT_EQ(naks(5000), 1u);
+        EXPECT_FALSE(vt_receiver_unasked(&r)) << "also when it may be asked for again";
+        unit(0, 5);
+        EXPECT_EQ(vt_receiver_unasked(&r), !go_back_n) << "going back, all was asked for";
+    }
+}
+
 TEST_F(Receiver, AskedForAtTimeZeroIsStillAsked)
 {
     for (bool go_back_n : {false, true}) {
