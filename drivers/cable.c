@@ -215,7 +215,7 @@ static void path_take(struct cable *w, struct direction *d)
     }
 }
 
-/* Frames of a user in this process may share memory with him, and belong to his pools. */
+/* Frames of a user in this process may share memory with it, and belong to its pools. */
 static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbuf **m, uint16_t n)
 {
     uint16_t kept = 0;

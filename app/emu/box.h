@@ -27,7 +27,7 @@ struct box {
     struct clock clock;
     cpu_set_t cpus;             /* that were ours before the EAL took some */
     uint64_t start;             /* TSC */
-    pthread_mutex_t lock;       /* of the paths: who sets them, or reads what they did */
+    pthread_mutex_t lock;       /* of the paths: to set them, or to read what they did */
     char spec[2][BOX_SPEC_MAX]; /* as they are now */
     uint64_t turns;             /* atomic: of the runner */
     bool running, stop;         /* atomic: the runner ends */

@@ -78,7 +78,7 @@ void doctor_conf_read(struct doctor *d)
 
 /* ---- what sluiced says of it --------------------------------------------------------------- */
 
-/* All that comes, so that who says it need not stop; the first bytes are kept. */
+/* All that comes, so that its writer need not stop; the first bytes are kept. */
 static void pipe_take(int fd, char *said, size_t said_len)
 {
     char more[512];

@@ -22,7 +22,7 @@ struct workers {
     struct worker list[WORKERS_MAX];
 };
 
-/* ---- who works ------------------------------------------------------------------------------*/
+/* ---- workers --------------------------------------------------------------------------------*/
 
 static void worker_found(const struct doctor *d, struct workers *all, unsigned long pid,
                          unsigned long tid)
@@ -77,7 +77,7 @@ static void workers_look(const struct doctor *d, struct workers *all)
     globfree(&g);
 }
 
-/* ---- who shares -----------------------------------------------------------------------------*/
+/* ---- shared cores ---------------------------------------------------------------------------*/
 
 static bool within(const cpu_set_t *a, const cpu_set_t *b)
 {

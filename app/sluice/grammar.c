@@ -240,7 +240,7 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The value at word l->n of who is alive takes the rest of the line. */
+/* Does the value at word l->n of a command that is alive take the rest of the line? */
 static bool takes_rest(const struct grammar *g, const bool *alive, unsigned i, const char *word)
 {
     for (unsigned k = 0; g->commands[k].pattern != NULL; k++) {

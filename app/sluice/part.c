@@ -184,7 +184,7 @@ enum record_code part_write(struct part *p, const uint8_t *data, uint32_t len_by
         err = part_put(p, data, n);
     }
     if (err == -EPIPE) {
-        snprintf(p->why, sizeof p->why, "who reads it has gone");
+        snprintf(p->why, sizeof p->why, "its reader has gone");
         return RECORD_IO;
     }
     return err < 0 ? part_failed(p, "writing", -err) : RECORD_OK;

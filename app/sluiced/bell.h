@@ -4,7 +4,7 @@
  * a driver has them (NICs, virtio, TAP), or a packet socket on the kernel's interface that a port
  * takes its frames from; and control, for itself and for clients.
  *
- * Invariant: who waits has looked at its queues once more since interrupts were switched on, so
+ * Invariant: a waiter has looked at its queues once more since interrupts were switched on, so
  * none is missed.
  *
  * Made by control before the worker runs, then the worker's, but that control rings.

@@ -186,7 +186,7 @@ uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t n
 void channel_handle_close(struct channels *c, struct channel_session *cs, uint32_t handle,
                           enum wire_end end, uint64_t now);
 bool channel_handle_gone(const struct channels *c, const struct channel_handle *h);
-/* Shows what was delivered, wakes who asked. */
+/* Shows what was delivered, wakes a client that asked. */
 void channel_publish(struct channel_session *cs);
 void channel_status(struct channels *c, struct channel_session *cs, uint64_t now);
 void channel_status_write(struct channels *c, struct channel_session *cs, uint32_t handle);

@@ -82,7 +82,7 @@ static void complete_one(struct channels *c, const struct host_completion *from)
         complete_release(cs, channel_cookie_region(from->user, 1));
     if (from->op == HOST_SEND && from->status < 0 && from->status != -EMSGSIZE)
         h->failed = true;
-    /* Who learns of a change of state finds it in the status, too. */
+    /* A client that learns of a change of state finds it in the status, too. */
     if ((from->op != HOST_SEND && from->op != HOST_RECV) || from->status < 0)
         channel_status_write(c, cs, handle);
     channel_deliver(cs, &e);
@@ -139,7 +139,7 @@ void channel_handle_close(struct channels *c, struct channel_session *cs, uint32
     cs->n_closing++;
     if (h->conn != HOST_CONN_NONE)
         host_close(c->host, h->conn, end, now);
-    /* At once if possible: the host may give the number to the next one who asks. */
+    /* At once if possible: the host may give the number to the next asker. */
     close_finish(c, cs, handle);
 }
 

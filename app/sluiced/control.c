@@ -141,8 +141,8 @@ static int timer_set(const struct control *c, bool rests)
     return timerfd_settime(c->timer, 0, &spec, NULL);
 }
 
-/* Waking up is what a daemon at rest costs. Who begins then need not wait for control: workers
- * grant at once, and clients' messages wake it. */
+/* Waking up is what a daemon at rest costs. A connection that begins then does not wait for it:
+ * workers grant at once, and clients' messages wake it. */
 static void control_rest(struct control *c)
 {
     bool sleeps = c->d->config.daemon.idle == CONFIG_IDLE_SLEEP, rests; /* a reload may change it */

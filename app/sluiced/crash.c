@@ -131,7 +131,7 @@ static void on_fatal(int number)
     raise(number); /* once this handler has returned */
 }
 
-/* Leaves alone who else handles a signal: a sanitizer. */
+/* Leaves alone any other handler of a signal, such as that of a sanitizer. */
 static void handlers_change(void (*from)(int), void (*to)(int))
 {
     struct sigaction act = {.sa_handler = to}, old;

@@ -43,7 +43,7 @@ struct daemon {
     uint32_t n_lanes;
     struct worker workers[DAEMON_WORKERS_MAX];
     uint32_t n_workers;
-    struct worker *lane_worker[DAEMON_LANES_MAX]; /* who runs lanes[i] */
+    struct worker *lane_worker[DAEMON_LANES_MAX]; /* which worker runs lanes[i] */
     bool stuck[DAEMON_LANES_MAX]; /* nobody takes what lanes[i] sends; written by links.c */
     bool main_works;              /* the main lcore is a worker: control has a thread of its own */
     struct sessions *sessions;

@@ -13,7 +13,7 @@
 enum errand_state {
     ERRAND_CLOSED,
     ERRAND_NONE,
-    ERRAND_ASKED, /* work and arg are there; whoever changes this has them */
+    ERRAND_ASKED, /* work and arg are there; the thread that changes this owns them */
     ERRAND_RUNS,
 };
 

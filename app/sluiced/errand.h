@@ -9,7 +9,7 @@
 #ifndef SLUICED_ERRAND_H
 #define SLUICED_ERRAND_H
 
-/* By control: from here on, and no more. After errands_close() whoever asks is refused. */
+/* By control: from here on, and no more. After errands_close() every asker is refused. */
 void errands_open(void);
 void errands_close(void);
 /* By control, once an interval. */

@@ -25,7 +25,7 @@ void grave_bury(int fd, uid_t uid);
 /* So much of the user's waits that no more should come. */
 bool grave_crowded(uid_t uid);
 /* Now and then: starts threads that could not be started when they were needed, and forgets users
- * of whom nothing waits. */
+ * of which nothing waits. */
 void grave_tend(void);
 
 #endif

@@ -64,7 +64,7 @@ struct lane {
     struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
     struct rte_mempool *copies;             /* for frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */
-    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, his in[] */
+    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, its in[] */
     struct exception_lane exception;        /* what is not Sluice's, from and to the kernel */
     struct lane_counters counters __rte_cache_aligned;
     struct port *port;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who runs where. Lanes go to the lcores their port names, else in order to the EAL's worker lcores
- * that no port names and control does not have; if there are fewer lcores than lanes, they share.
- * With no worker lcore at all, the main lcore works and control gets a thread.
+ * Which worker runs where. Lanes go to the lcores their port names, else in order to the EAL's
+ * worker lcores that no port names and control does not have; if there are fewer lcores than lanes,
+ * they share. With no worker lcore at all, the main lcore works and control gets a thread.
  */
 #include <errno.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See session.h: the socket, who comes and goes, the control lcore's round over its sessions. */
+/* See session.h: the socket, clients that come and go, the round of the control lcore over them. */
 #include "sluiced/session.h"
 
 #include <errno.h>
@@ -291,7 +291,8 @@ static void session_welcome(struct sessions *s, int fd)
     }
     if (grave_crowded(who.uid)) {
         session_turn_away(
-            fd, who.uid, "descriptors that this user sent do not close: end whoever holds them up");
+            fd, who.uid,
+            "descriptors that this user sent do not close: end the process that holds them up");
         return;
     }
     u = session_user_get(s, who.uid);
@@ -367,7 +368,7 @@ static void session_free(struct sessions *s, struct session *x)
     fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
     epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    grave_bury(fd, uid); /* last: who waits for this finds everything returned */
+    grave_bury(fd, uid); /* last: a waiter for this finds everything returned */
 }
 
 /* Ends what was asked to end, as far as possible now. */

@@ -69,7 +69,7 @@ bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info 
 uint32_t sessions_limit(const struct sessions *s);
 /* Of client memory that is taken from now on. */
 void sessions_set_quota(struct sessions *s, uint64_t quota_bytes, uint64_t quota_total_bytes);
-/* Who is connected: a jansson array; session_info.c. */
+/* The connected clients: a jansson array; session_info.c. */
 struct json_t;
 struct json_t *sessions_json(const struct sessions *s);
 /* After the workers stopped. Removes the socket. */
@@ -82,8 +82,8 @@ struct channels *sessions_channels(struct sessions *s, uint32_t i);
 /* Serves control's messages, takes submissions, delivers completions, wakes sleeping clients.
  * Returns how many things it did (0: idle). Worker only. */
 uint32_t channels_poll(struct channels *c, uint64_t now);
-/* The worker is about to sleep until it is rung: who submits from here on rings. False: there is a
- * submission already, or something has to be looked at again and again. Worker only. */
+/* The worker is about to sleep until it is rung: a client that submits from here on rings. False:
+ * there is a submission already, or something has to be looked at again and again. Worker only. */
 bool channels_sleep(struct channels *c);
 /* It does not sleep any more. Worker only. */
 void channels_awake(struct channels *c);

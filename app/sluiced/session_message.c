@@ -302,7 +302,7 @@ static void session_ask_ring(struct sessions *s, struct session *x,
         channels_ring(s->channels[q->u.channel]);
 }
 
-/* Who may change what concerns everybody. */
+/* May this user change what concerns everybody? */
 static bool session_privileged(const struct session *x)
 {
     return x->uid == 0 || x->uid == geteuid();
@@ -404,7 +404,7 @@ static const char *descriptors_fault(const struct session *x, const struct sessi
     if (fds > 1 || r == NULL || !r->takes_fd)
         return "protocol error: descriptors that nobody asked for";
     if (grave_crowded(x->uid))
-        return "descriptors that this user sent do not close: end whoever holds them up";
+        return "descriptors that this user sent do not close: end the process that holds them up";
     return NULL;
 }
 

@@ -2,7 +2,7 @@
 /*
  * net_tap has the kernel send a signal for each frame, to save looks at an empty queue. Signals
  * interrupt whatever thread they hit; beyond the limit of queued ones a signal comes that kills;
- * and who is woken by a frame finds none as long as the signal's handler has not run. It goes
+ * and a reader woken by a frame finds none as long as the signal's handler has not run. It goes
  * without where it finds no signal that is free; we look seldom enough.
  */
 #ifndef SLUICED_TAP_H

@@ -62,7 +62,7 @@ static void worker_sleep(struct worker *w, uint64_t ns)
 
 /* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
  * before, as the pause so far is, so that a short pause is not made much longer, and a long one
- * costs few wake-ups. By naps, not by the clock: who was kept from his core has seen no pause. */
+ * costs few wake-ups. By naps, not by the clock: a worker kept from its core has seen no pause. */
 static void worker_nap(struct worker *w, uint64_t now)
 {
     uint64_t next = worker_next(w, now), most;
@@ -99,8 +99,8 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
     }
 }
 
-/* So that the doctor tells who works from lcores that have nothing to do. The main thread's name is
- * that of the process. */
+/* So that the doctor tells workers from lcores that have nothing to do. The main thread has the
+ * name of the process. */
 static void worker_name(const struct worker *w)
 {
     char name[16];

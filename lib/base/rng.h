@@ -38,7 +38,7 @@ static inline uint64_t rng_u64(struct rng *r)
 /* Uniform over [0, bound), without bias; bound > 0. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
 
-/* Numbers that who sees some of them cannot go on: SipHash-2-4 of a count, under a secret key. */
+/* Numbers of which some do not give away the others: SipHash-2-4 of a count, with a secret key. */
 struct secret {
     uint64_t key[2];
     uint64_t count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions: from the rings to who waits for them, and sleeping until there are some.
+ * Completions: from the rings to their waiters, and sleeping until there are some.
  *
  * Invariant when sluice_fd() is in use: on return from every call that takes completions either
  * wake_fd is readable or every ring is empty and armed.

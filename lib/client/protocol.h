@@ -18,9 +18,9 @@
  *
  * Sleeping: the daemon writes its eventfd only if the client armed `wake`; see protocol_arm(). The
  * client gets an epoll descriptor that watches this eventfd edge-triggered, not the eventfd itself:
- * whoever holds an eventfd can fill it and make it blocking, and so stop a worker that writes it.
- * A worker that sleeps says so (`asleep`); who submits something then tells control (RING), which
- * wakes it.
+ * the holder of an eventfd can fill it and make it blocking, and so stop a worker that writes it.
+ * A worker that sleeps says so (`asleep`). A client that submits something then tells control
+ * (RING), which wakes it.
  */
 #ifndef SLUICE_CLIENT_PROTOCOL_H
 #define SLUICE_CLIENT_PROTOCOL_H
@@ -302,7 +302,7 @@ static inline void protocol_status_write(struct protocol_status *s, uint64_t *se
     uint64_t n = *seq + 2;
     int i;
 
-    /* Each word is released after the odd seq, so who reads a new word sees that seq at least. */
+    /* Each word is released after the odd seq, so a reader of a new word sees that seq at least. */
     __atomic_store_n(&s->seq, n - 1, __ATOMIC_RELAXED);
     for (i = 0; i < PROTOCOL_WORDS; i++)
         __atomic_store_n(&s->words[i], words[i], __ATOMIC_RELEASE);

@@ -147,7 +147,7 @@ int sluice_open(struct sluice **session, const char *socket_path, char *err, siz
     return 0;
 }
 
-/* Until the daemon has unmapped everything, so that its quota is free for who opens next. */
+/* Until the daemon has unmapped everything, so that its quota is free for the next session. */
 static void session_wait_end(struct sluice *s)
 {
     struct pollfd p = {.fd = s->sock, .events = POLLIN};

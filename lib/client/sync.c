@@ -89,7 +89,8 @@ static int sync_submit(struct sluice_conn *c, struct client_request *r)
     return err;
 }
 
-/* Waits until the caller's data may be reused. `wait` is on a stack: whoever sets it forgets it. */
+/* Waits until the caller's data may be reused. `wait` is on a stack: the function that sets it
+ * clears it. */
 static int sync_wait(struct sluice_conn *c, const struct client_wait *wait)
 {
     while (!wait->free)

@@ -6,8 +6,8 @@
  *
  *   packets back to back = packets received / error-recovery runs      of the same time
  *
- * A run begins when a packet is found missing; it ends when nothing is missing any more, or packets
- * come that were sent by who knows of it. Packets received meanwhile do not count, nor does a run
+ * A run begins when a packet is found missing. It ends when nothing is missing any more, or when
+ * packets come whose sender knew of it. Packets received meanwhile do not count, nor does a run
  * soon after another, before 1/4 of the usual number of packets: the buffers are still full then.
  *
  * It is believed when so many runs on end were alike, the host dropped the packets itself, and all

@@ -72,7 +72,7 @@ static bool filled(const struct capacity_sample *s)
     return (spent(s) || border) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
 }
 
-/* Was as much done in its time as in the one before? Who lost his core was not at work. */
+/* Was as much done in its time as in the one before? A worker without its core was not at work. */
 static bool steady(const struct capacity *c, const struct capacity_sample *s)
 {
     u128 rate = (u128)s->rx_bytes * CLOCK_NS_PER_S / s->interval_ns * s->time / s->busy;

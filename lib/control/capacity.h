@@ -53,7 +53,7 @@ struct capacity_sample {
                                   * still at may be in it: more than time counts for the next */
     uint64_t bursts, full;       /* polls that found packets; as many as they could take */
     uint64_t link_Bps;           /* user bytes that can come at most; 0: not known */
-    bool hungry;                 /* somebody would send more than he may */
+    bool hungry;                 /* a sender would send more than it may */
 };
 
 struct capacity {

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define LEVEL_MAX 0x1p60 /* bytes/s a unit of weight: everybody gets his high */
+#define LEVEL_MAX 0x1p60 /* bytes/s a unit of weight: each item gets its high */
 
 struct level_item {
     double low, high; /* bytes/s, low <= high */

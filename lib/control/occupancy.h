@@ -27,7 +27,7 @@
 
 #define OCCUPANCY_THRESHOLDS_MAX 8u
 
-/* Owned by whoever fills it; both halves refer to it for as long as they live. */
+/* The caller owns and fills it. Both halves refer to it as long as they live. */
 struct occupancy_law {
     uint32_t n;                                    /* thresholds, 1 .. */
     uint32_t zero;                                 /* which of them is Th0 */

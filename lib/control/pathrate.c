@@ -6,7 +6,7 @@
 #define NS_PER_S 1000000000ull
 
 #define EMPTY_TRIALS       24u        /* the queue is made empty once in so many */
-#define EMPTY_SHARE        (1.0 / 64) /* of target: who finds less has seen it empty */
+#define EMPTY_SHARE        (1.0 / 64) /* of target: less than that is empty */
 #define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
 #define STUCK_SHARE        0.125
 #define STUCK_PACKETS      3   /* one of us wants as many that has a sixth of what we had */
@@ -35,8 +35,8 @@
 #define USUAL_FALL         (1.0 / 64)
 #define RIVAL_TRIALS       512u /* in which it was not seen */
 #define RIVAL_DEPTH        0.75
-#define RIVAL_TIMES        32u  /* as many trials as he was there */
-#define USAGE_LEAST        0.94 /* of a grant: who uses less is late */
+#define RIVAL_TIMES        32u  /* as many trials as it was there */
+#define USAGE_LEAST        0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
 #define BURST_PACKETS_MOST 32u
@@ -204,8 +204,8 @@ static void free_set(struct pathrate *p)
     p->ceiling_Bps = PATHRATE_MAX_BPS;
 }
 
-/* What came lately: it falls slowly, so that who gave way to somebody who does not, knows what he
- * had. */
+/* What came lately. It falls slowly, so that a flow that gave way to one that does not still knows
+ * what it had. */
 static void usual_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double usual = (double)p->usual_Bps;
@@ -215,16 +215,16 @@ static void usual_find(struct pathrate *p, const struct finding *f, uint64_t gra
     if (rival)
         came = min_of(came, (double)grant_Bps);
     if (rival && came < usual)
-        return; /* who yields to a TCP has nothing in the end */
+        return; /* a flow that yields to a TCP has nothing in the end */
     double gain = usual == 0 ? 1 : came > usual ? USUAL_RISE : USUAL_FALL;
 
     p->usual_Bps = (uint64_t)(usual + gain * (came - usual));
 }
 
-/* A queue that is longer is none of those who keep to this rule: twice what we wanted when we had
- * what we had lately; or less, if somebody else was there, who comes back little by little. Where
- * few packets are under way, half a packet of a flow that has less than we is most of its target:
- * there a queue of STUCK_PACKETS may still be its. */
+/* A longer queue is not kept by flows of this rule: twice the target of the rate that we had
+ * lately, or less if there was a competitor, which comes back little by little. Where few packets
+ * are under way, half a packet of a flow that has less than we is most of its target: there a queue
+ * of STUCK_PACKETS may still be its. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
@@ -278,7 +278,7 @@ static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t gra
     ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MOST)));
 }
 
-/* Somebody else is there: his part and ours are found by the queue. Each time it takes longer until
+/* Somebody else is there: its part and ours are found by the queue. Each time it takes longer until
  * a rate is held again. */
 static void hold_part(struct pathrate *p)
 {
@@ -323,7 +323,7 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
 
     p->mode = PATHRATE_BESIDE;
     p->spell = 0;
-    /* if he was there before, what came meanwhile is what he had not come back for yet */
+    /* if it was there before, what came meanwhile is what it had not come back for yet */
     ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 

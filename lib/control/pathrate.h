@@ -1,69 +1,77 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a path can carry, for one connection: sender, links and queues on the way, found by trial
- * (control/trial.h) and without being told anything.
+ * How much a path can carry for one connection, found by trials (control/trial.h) at the receiver.
+ * The path is all of it: sender, links, and queues. Nothing about it is configured.
  *
- *   FREE    nothing was ever too much for the path: no limit
- *   QUEUE   the path is the bottleneck: a queue of about `target` is kept on it
- *   BESIDE  somebody else keeps a queue there whatever we do: more by a packet and 1/128 each round
- *           trip (an eighth a trial at most), 3/10 less when packets get lost: as TCP does it,
- *           which is as soon back where much is under way (RFC 5681, RFC 9438)
+ * States
  *
- *   FREE -(much lost, or a long queue that grows)-> QUEUE -(long, and does not fall)-> BESIDE
- *   BESIDE -(short again)-> QUEUE -(more than is granted, for 64 trials)-> FREE
+ *   FREE    the path never limited: no ceiling
+ *   QUEUE   the path limits: the flow keeps a queue of about `target` there
+ *   BESIDE  somebody else keeps the queue long: the flow takes its part as a TCP does
  *
- * QUEUE: let R be the rate at which packets came, S that at which they were sent. With a queue that
- * is never empty R is our part of the link, and the queue grows by (S - R) / R. By the time the
- * next grant is in force it will be q, and a grant of
+ *   FREE   -> QUEUE   too much was lost, or a long queue grows
+ *   QUEUE  -> BESIDE  a long queue does not fall while we send less
+ *   BESIDE -> QUEUE   the queue is short again
+ *   QUEUE  -> FREE    the grant was less than half of the ceiling, for 64 trials
  *
- *   R (1 + (target - q) / T)      T: from grant to grant, a round trip, a trial, and what the
- *                                 grant waits on a thin way back (late_ns)
+ * QUEUE. Let R be the rate at which packets came, and S that at which they were sent. While the
+ * queue is never empty, R is our part of the link, and the queue grows by (S - R) / R. Let q be its
+ * length when the next grant is in force. The grant
  *
- * brings it to target; half of that is done, for others do the same. All who share the link see the
- * same queue; since
+ *   R (1 + (target - q) / T)      T: from grant to grant: a round trip, a trial, and what a grant
+ *                                 waits on a thin way back (late_ns)
+ *
+ * brings it to target. The flow does half of that, for others that share the link do the same.
+ *
+ * Fairness. All flows on a link see one queue, and a flow with more has a shorter target:
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * is shorter for a flow that has more, that flow gives way until all have the same. It gives way
- * the faster, the longer it has done so: what is wrong for all flows is right soon, but a flow that
- * has more finds the queue too long each time. While the queue is shorter than half of target, each
- * trial rises by twice the share of the one before. One trial in 24 aims below nothing and makes
- * the queue empty, unless an earlier one found it empty. From an empty queue, all flows that share
- * it learn how long it is otherwise. Connections that end at different hosts become equal by the
- * shorter target. Connections that end at one host are told their parts (fair_Bps,
- * control/bottleneck.h). In a trial, each moves half of the way to its part, and rises by a quarter
+ * So it gives way until all have the same, as Swift's and Copa's targets fall with the rate. It
+ * gives way faster the longer it has done so: what is wrong for all flows is soon right, but a flow
+ * with too much finds the queue too long each time. While the queue is shorter than target / 2,
+ * each trial rises by twice the share of the one before. One trial in 24 aims below zero and
+ * empties the queue, unless it was found empty since. All flows on the link learn from an empty
+ * queue how long it is otherwise. Connections that end at one host are told their parts (fair_Bps,
+ * control/bottleneck.h). In a trial each moves half of the way to its part, and rises by a quarter
  * of its grant at most.
  *
- * Where less than four packets are under way, half of one is a long queue. Who is alone there holds
- * what he knows to be his part, less 1/100, so that there is none, and sends 1/16 more in one trial
- * of 16, to see whether a queue begins. Who finds packets waiting meanwhile is not alone.
+ * Few packets. Where less than four packets are under way, half of one is a long queue. A flow that
+ * is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
+ * queue. In one trial of 16 it sends 1/16 more, to see whether a queue begins. If packets wait
+ * meanwhile, it is not alone.
  *
- * A queue is long, and somebody else's, if it is longer than twice the target of what we had lately
- * (usual_Bps: it falls slowly, since who yields to a TCP would else yield until nothing is left),
- * and than three of its packets, and BESIDE begins with that rate. That there was somebody else is
- * remembered for 32 times as long as he was there, 512 trials at most (rival). Meanwhile 3/4 of
- * that D makes a queue long, since a TCP that gave way comes back little by little, and whoever
- * waits until his queue is long leaves him the link; rises are by one share, for what he left is
- * his again soon; a queue is no reason to fall below 7/10 of that rate, for he will not yield; and
- * whoever measures delays should know the shortest of a longer time, for others' queue may not be
- * empty for long.
+ * BESIDE. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most, and
+ * falls by 3/10 when packets get lost: as TCP does, and as soon back where much is under way
+ * (RFC 5681, RFC 9438). A queue is long, and somebody else's, if it is longer than three of our
+ * packets and than twice the target of the rate that we had lately, usual_Bps. That rate falls
+ * slowly, since a flow that yields to a TCP would else yield until nothing is left. BESIDE begins
+ * with it.
  *
- * Jitter: delays waver about the line through those of a trial (control/trial.h). How fast the
- * queue grows is known no better than the slope's standard error allows, so a slope b with error e
- * counts as b * b^2 / (b^2 + e^2). A trial lasts at least eight times what delays wavered by
- * lately, since the rate of arrival is wrong by about the share that this is of the trial. The
- * queue is the least delay of a trial: jitter lengthens the mean and the longest, a queue that
- * stands all of them.
+ * The competitor is remembered for 32 times as long as it was there, 512 trials at most (rival).
+ * Until then
+ *   - 3/4 of D makes a queue long: a TCP that gave way comes back little by little, and a flow that
+ *     waits until the TCP's queue is long leaves it the link;
+ *   - a rise is by one share, for the TCP soon takes back what it left;
+ *   - a queue is no reason to fall below 7/10 of usual_Bps, for the TCP does not yield to one;
+ *   - the owner keeps the shortest delay of a longer time, since the queue may not be empty for
+ *     long.
+ *
+ * Jitter. Delays waver about the line through those of a trial (control/trial.h). The growth of the
+ * queue is known no better than the slope's standard error allows, so a slope b with error e counts
+ * as b * b^2 / (b^2 + e^2). A trial lasts at least eight times as long as delays wavered by lately,
+ * since the rate of arrival is wrong by about that share of the trial. The queue is the least delay
+ * of a trial: jitter lengthens the mean and the longest delay, a queue that stands all of them.
  *
  * Losses: a path that loses packets anyway lost them behind the queue, so the rate is that of
  * packet numbers, lost ones included; unless more got lost than it loses anyway (control/loss.h):
- * then those did not fit in. One such trial alone may be chance: if it found no long queue, and the
- * next one none, its grant counts as if it had not been. What a path loses anyway is learnt while
- * no more is sent than came (and 1/8) when too much was lost, from packets that met no queue:
- * trials without such a loss, or the third with one in a row, since giving way twice did not help.
- * It is learnt only by a connection that is its host's only one. Several on a link with a short
- * queue would each take the others' losses for the path's, and send ever more.
+ * then those did not fit in. One such trial alone may be chance: if neither it nor the next one
+ * found a long queue, its grant is taken back. What a path loses anyway is learnt from packets that
+ * met no queue, while no more is sent than came (and 1/8) when too much was lost: from trials
+ * without such a loss, or from the third in a row with one, since giving way twice did not help.
+ * Only a connection that is its host's only one learns it. Several on a link with a short queue
+ * would each take the others' losses for the path's, and send ever more.
  *
  * Absent hosts: a receiver that was away from its port does not know when a packet came in that
  * time. A sender may leave its grant unused: it was away, its port had no room, or its application
@@ -139,7 +147,7 @@ struct pathrate {
 
 void pathrate_init(struct pathrate *p);
 
-/* Is somebody there who keeps the queue long, or was he lately? */
+/* Is there a competitor that keeps the queue long, or was there one lately? */
 static inline bool pathrate_rival(const struct pathrate *p)
 {
     return p->mode == PATHRATE_BESIDE || p->rival > 0;
@@ -150,8 +158,8 @@ static inline bool pathrate_rival(const struct pathrate *p)
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns);
 
-/* The next trial where packets may have waited for the host, or been lost there: whoever is limited
- * by his path, and uses all of that, may use a little more. True as above. */
+/* The next trial where packets may have waited for the host, or been lost there: a flow that its
+ * path limits, and that uses all of its grant, may use a little more. True as above. */
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps);
 
 /* Would pathrate_update() take this trial of a FREE path as a sign that it limits? */
@@ -159,7 +167,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
                     uint64_t rtt_ns);
 
 /* The longest burst that does not lengthen the queue much, or that the sender needs, for the credit
- * rule takes from who is late; UINT64_MAX: any. */
+ * rule takes from a late sender; UINT64_MAX: any. */
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Weighted max-min fair sharing (spec "XTP rate control", host-wide capacity, steps 1-4): nobody
- * gets more than it can use, and what is left is shared by weight among those who could use more.
+ * gets more than it can use, and what is left is shared by weight among those that could use more.
  *
  *   grant = weight * L, but not below the reserved minimum, nor above demand or ceiling
  *

@@ -71,7 +71,7 @@ static void held(struct host *h, struct claim *c)
     counter_set(&c->yields, 0);
 }
 
-/* While it yields: whoever has the address is asked again, until nobody answers for long. */
+/* While it yields: the address is asked for again, until no station has answered for long. */
 static void claim_wait(struct host *h, int i)
 {
     struct claim *c = &h->claims[i];

@@ -13,7 +13,7 @@
  * While it yields, an address is as good as not configured: no packet is taken for it, no question
  * answered or asked from it, no connection begun. It is probed for, and used again once nobody has
  * said it for 10 s. An address that was held once is never given up (RFC 5227 2.4 c): connections
- * depend on it, and who comes later has to yield; it is defended by an announcement, at most once
+ * depend on it, and a later station has to yield; it is defended by an announcement, at most once
  * in 10 s. Of two stations that probe at the same time the one with the lower MAC address goes on.
  *
  * Only the first worker of a port speaks; all hear the same (link.c), so all decide the same.

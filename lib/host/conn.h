@@ -43,7 +43,7 @@ enum conn_want {
     WANT_SREQ = 2,   /* ask the peer for its state */
     WANT_FORCE = 4,  /* answer completely: also gaps that wait out reordering */
     WANT_PACK = 8,   /* provisional ACK */
-    WANT_FIRST = 16, /* say (again) who we are */
+    WANT_FIRST = 16, /* introduce ourselves (again) */
     WANT_DONE = 32,  /* a request is complete, or nothing follows */
 };
 
@@ -74,7 +74,7 @@ struct conn_public {
                                  CONN_NO_WAIT: nothing is known */
     uint64_t path_lost_ppm;   /* and which of them it lost */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
-    /* whom it joins to what, as it stands in struct conn when the state changes: conn_publish() */
+    /* what it joins, as it stands in struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
     struct host_conn_spread spread;
 } __attribute__((aligned(64)));

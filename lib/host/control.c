@@ -204,7 +204,7 @@ static void capacity_note(struct host_control *c)
                              });
 }
 
-/* What is kept ready for who sends nothing: all of them may begin at once. */
+/* The rate kept ready for idle connections: all of them may begin at once. */
 static uint64_t idle_rate(const struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t least = grant_start_burst(c->hosts[0], 0, c->hosts[0]->cfg.mtu) *

@@ -68,7 +68,7 @@ static void first_answer(struct host *h, const struct frame *f, const struct wir
 /*
  * What a peer must repeat to show that it is where it says it is, once as many connections as wait
  * here have been taken by peers that have not shown it yet: FIRST packets with forged sources
- * cannot use up all who wait.
+ * cannot use up all that wait.
  */
 static uint64_t cookie_make(const struct host *h, const struct conn_early_key *key)
 {

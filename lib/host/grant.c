@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Grants on the worker's side: what control has decided is applied, and who begins is not kept
- * waiting for control. It gets, at once,
+ * Grants on the worker's side. The worker applies what control has decided. A connection that
+ * begins does not wait for control. It gets, at once,
  *
  *   pool / (active + newcomers of this interval)
  *
@@ -13,7 +13,7 @@
 
 #define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN 2u
-#define START_UNITS_MIN 1u /* of who begins or may: many may do so at once */
+#define START_UNITS_MIN 1u /* of a connection that may begin: many may do so at once */
 
 static uint64_t burst_at(uint64_t rate_Bps)
 {
@@ -62,8 +62,8 @@ void grant_idle(struct host *h, struct conn *c)
               alone ? GRANT_NEWCOMER : GRANT_IDLE);
 }
 
-/* An equal part, but not more than control says this one may ever have. Who comes by a path that
- * limits has the burst that he needs there: who sends in long bursts pauses between any two. */
+/* An equal part, but not more than control says this one may ever have. Where the path limits, the
+ * connection keeps the burst that it needs there: a sender of long bursts pauses between them. */
 static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
 {
     const struct grant *g = &h->grants[c->index];
@@ -101,7 +101,7 @@ void grant_newcomer(struct host *h, struct conn *c)
         *new = (struct newcomers){.conns = new->conns, .interval = interval};
     if (new->n == new->parts &&new->n < h->cfg.conns) /* another would be one too many */
         new->parts = new->parts == 0 ? 1 : 2 * new->parts;
-    /* several have half of it: those who were told a larger part have yet to hear */
+    /* several have half of it: those that were told a larger part have yet to hear */
     parts = new->parts == 1 ? 1 : 2 * new->parts;
     part_Bps = counter_get(&h->start.pool_Bps) / (counter_get(&h->start.active) + parts);
     if (new->n == new->parts / 2)

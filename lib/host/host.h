@@ -171,7 +171,7 @@ struct host_completion {
     bool provisional; /* SEND: pieces[0] is free again; another completion follows */
 };
 
-/* Services: who is told of what arrives. -EADDRINUSE, -ENOSPC. */
+/* Services: which application an arriving connection is for. -EADDRINUSE, -ENOSPC. */
 int host_listen(struct host *h, uint16_t service);
 /* Idle passive connections of the service complete with -ECANCELED. */
 void host_unlisten(struct host *h, uint16_t service);

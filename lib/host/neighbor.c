@@ -29,7 +29,7 @@ static void publish(struct neighbor_table *t, const struct neighbor *n)
     memcpy(addr, n->addr.b, sizeof addr);
     for (uint32_t i = 0; i < RTE_ETHER_ADDR_LEN; i++)
         mac |= (uint64_t)n->mac.addr_bytes[i] << (40 - 8 * i);
-    /* each word is released after the odd seq, so who reads a new word sees that seq at least */
+    /* each word is released after the odd seq, so a reader of a new word sees that seq at least */
     __atomic_store_n(&p->seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&p->addr[0], addr[0], __ATOMIC_RELEASE);
     __atomic_store_n(&p->addr[1], addr[1], __ATOMIC_RELEASE);
@@ -138,7 +138,7 @@ static void doubt(struct neighbor_table *t, struct neighbor *n, uint64_t at)
 {
     if (n->probe_tsc != TIME_NEVER)
         return;
-    n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* whom to ask alone? */
+    n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* is there one to ask alone? */
     n->probe_tsc = at;
     t->probe_tsc = time_min(t->probe_tsc, at);
 }

@@ -11,8 +11,8 @@
  * address alone, as the RFC and Linux do, the others to everybody. Doubt begins where a connection
  * hears nothing (host/route.c), or where somebody claims another MAC address for a known neighbour
  * (gratuitous ARP, an unsolicited advertisement, the sender of a question). A claim is never
- * believed: if the known address still answers, nothing changes, so a stranger who cannot silence a
- * neighbour cannot take its place; if it does not, its heir answers the question to everybody.
+ * believed: if the known address still answers, nothing changes, so a stranger that cannot silence
+ * a neighbour cannot take its place; if it does not, its heir answers the question to everybody.
  *
  * With T the ASK interval: a doubted neighbour is asked at 0, T/16, T/8 (everybody), T/4, T/2, and
  * is unknown at T. It is not asked again sooner than T/8 after it answered; a doubt in that time
@@ -107,7 +107,7 @@ static inline bool neighbor_doubted(const struct neighbor_table *t, uint16_t slo
 }
 
 struct neighbor_question {
-    struct addr addr;          /* who has it? */
+    struct addr addr;          /* that is asked for */
     struct rte_ether_addr mac; /* asked there */
     bool all;                  /* everybody is asked */
 };
@@ -120,7 +120,7 @@ static inline uint64_t neighbor_next(const struct neighbor_table *t)
     return t->probe_tsc;
 }
 
-/* The shortest time between two questions, T/16: who hears nothing for longer may doubt. */
+/* The shortest time between two questions, T/16: a host that hears nothing for longer may doubt. */
 static inline uint64_t neighbor_quick(const struct neighbor_table *t)
 {
     return t->ask_tsc >> NEIGHBOR_DOUBLINGS;

@@ -2,15 +2,15 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u           /* and a round trip: of who said that he has more, or begins */
-#define QUIET_MOST      64u          /* of who sends a packet now and then */
+#define QUIET_INTERVALS 2u           /* and a round trip: if it has more to send, or begins */
+#define QUIET_MOST      64u          /* if it sends a packet now and then */
 #define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
 #define QUIET_SHARE     16u          /* of an interval: packets come late by this */
 #define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
 #define ENDED_SHARE     8u           /* and then of an interval; at most two round trips */
 #define SINCE_MOST      7u           /* the weight of one interval in throughput_Bps is 1/8 then */
 #define FEW_UNITS       16u          /* packets in an interval: fewer are few */
-#define REST_INTERVALS  4u           /* who sends nothing for so long, and then does, begins */
+#define REST_INTERVALS  4u           /* without a packet: the next one begins anew */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
 
 static bool uses_grant(const struct conn_record *r)
@@ -139,8 +139,8 @@ static bool record_active(const struct host_control *c, const struct host *h,
 
     r->ended = counter_get(&p->rx_ended) != 0;
 
-    /* who had all he was granted, and then no more to send, has ended; others have little to send
-     * at any time */
+    /* a sender that used all of its grant, and then had no more to send, has ended; others have
+     * little to send at any time */
     if (r->pace_Bps != 0 && !record_slack(r) && r->ended) {
         uint64_t late_ns = interval_ns / ENDED_SHARE;
 

@@ -18,9 +18,9 @@
 #include "host/station.h"
 
 #define START_BPS       12500000000ull /* 100 Gbit/s until something is known */
-#define SLACK_INTERVALS 4u             /* until who uses less than he may counts with that, */
+#define SLACK_INTERVALS 4u             /* until a sender that uses less counts with that, */
 #define SLACK_FEW       8u             /* or where few packets come */
-#define FULL_INTERVALS  2u             /* until who uses all that he may counts with more */
+#define FULL_INTERVALS  2u             /* until one that uses all of it counts with more */
 
 struct conn_record {
     uint64_t free_Bps; /* what its way may carry if its path limits nothing, */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Small frames that belong to no connection, on their way to the transmit walk, which sends them
- * before DATA. Who makes us send them may be anybody, so neither slots nor the rate are without
- * limit, and no kind can take what another needs:
+ * before DATA. Anybody may make us send them, so slots and rate are limited, and no kind can
+ * take what another needs:
  *
  *   neighbours   questions of ours, and answers to ARP and ND: without these nobody reaches us.
  *                Questions are few (neighbor.h) and have slots that answers leave.

@@ -76,8 +76,8 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
     }
 }
 
-/* It looks again as soon as any neighbour becomes known; those for whom there is no room look again
- * by their timers. */
+/* It looks again as soon as any neighbour becomes known; those for which there is no room look
+ * again by their timers. */
 static void route_wait(struct host *h, struct conn *c)
 {
     if (c->route_waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
@@ -132,7 +132,7 @@ void route_doubt(struct host *h, struct conn *c)
     timer_at(h, c, c->doubt_at);
 }
 
-/* Whoever waits for answers has waited ever longer; from a new MAC address on it begins anew. */
+/* Waits for answers have grown ever longer; with a new MAC address they begin anew. */
 void route_again(struct host *h, struct conn *c)
 {
     struct rte_ether_addr before = c->route.dst_mac;

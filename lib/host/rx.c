@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receive walk: frame -> who is it for -> Sluice packet -> connection. Each stage returns or
+ * The receive walk: frame -> its addressee -> Sluice packet -> connection. Each stage returns or
  * counts; nothing below calls back up.
  */
 #include <string.h>
@@ -50,8 +50,8 @@ static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f
     return false;
 }
 
-/* ARP, ND, echo: who is asked for our addresses answers here, and the kernel does not hear of it.
- * True if the mbuf was taken over. */
+/* ARP, ND, echo: questions about our addresses are answered here, and the kernel does not hear
+ * them. True if the mbuf was taken over. */
 static bool station_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
     switch (link_hear(h, m, f)) {

@@ -66,7 +66,8 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
     return RTE_MIN(r->way_Bps, used + used / 64 + STEP_BPS);
 }
 
-/* Who has all he uses may use more, until that is seen: his part of what is left over, too. */
+/* A connection that is granted all it uses may use more, until that is seen: it also gets its part
+ * of what is left over. */
 static uint64_t record_room(const struct host_control *c, const struct conn_record *r)
 {
     uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
@@ -161,12 +162,12 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
     if (record_slack(r) && c->most_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
-    if (r->path_limited) /* room for its worker, who knows better and sooner */
+    if (r->path_limited) /* room for its worker, which knows better and sooner */
         return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
     return f->grant_Bps;
 }
 
-/* Several have begun, and as many may in this interval, whom workers give pool / (active + 2 n)
+/* Several have begun, and as many may in this interval; workers give them pool / (active + 2 n)
  * each: there is room for them. */
 static uint64_t newcomers_room(const struct host_control *c, uint64_t most_Bps)
 {

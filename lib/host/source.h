@@ -25,7 +25,7 @@ struct wire_header;
 void source_choose(struct host *h, struct frame_route *r);
 /*
  * Is a packet with header w, which came to another port than the host's own, that of a connection
- * opened from there, or may it be another worker's? If not, it is for whoever has that port.
+ * opened from there, or may it be another worker's? If not, it is for the owner of that port.
  */
 bool source_takes(struct host *h, const struct frame *f, const struct wire_header *w);
 

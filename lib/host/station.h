@@ -74,7 +74,7 @@ struct grant {
     uint64_t fair_Bps; /* nor for its part of a link that others share (control/bottleneck.h) */
 };
 
-/* And of who begins or is idle; base/counter.h. */
+/* The same of connections that begin or are idle; base/counter.h. */
 struct start {
     uint64_t interval; /* counts control's intervals; 0: there was none */
     uint64_t pool_Bps; /* what all have in sum */
@@ -82,7 +82,7 @@ struct start {
     uint64_t idle_Bps, idle_burst_bytes;
 };
 
-/* The worker's: who began in this interval. */
+/* The worker's: connections that began in this interval. */
 struct newcomers {
     uint32_t *conns;
     uint32_t n, parts; /* n <= parts, a power of 2: so many parts of the pool are made for them */
@@ -100,7 +100,7 @@ enum grant_reason {
     GRANT_MINIMUM = 7,    /* what is reserved for it */
     GRANT_DEMAND = 8,     /* a little more than it uses */
     GRANT_QUEUE = 9,      /* the path's, whose queue is kept short */
-    GRANT_BESIDE = 10,    /* a part of the path's, beside others who keep its queue long */
+    GRANT_BESIDE = 10,    /* a part of the path's, beside others that keep its queue long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
     GRANT_ECN = 12,       /* less than arrived: a router marked packets */
 };

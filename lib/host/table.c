@@ -3,7 +3,7 @@
  * Finding connections: by key in O(1), by the opener's key while its peer's is unknown, and by
  * service for those that wait.
  *
- * Key: worker:8 | index:20 | random:36, never 0; unguessable to whoever does not see packets.
+ * Key: worker:8 | index:20 | random:36, never 0; unguessable without seeing packets.
  */
 #include <errno.h>
 #include <string.h>

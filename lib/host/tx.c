@@ -162,8 +162,8 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
-/* Nobody may have heard of us: one burst or a few packets, and then it is the peer's turn. Who had
- * to ask for the way again is not the only one who begins: fewer. */
+/* The peer may not know us yet: one burst or a few packets, and then it is the peer's turn. If the
+ * route had to be asked for again, others begin as well: fewer. */
 static bool early_left(const struct conn *c)
 {
     uint64_t most = RTE_MAX(c->grant_burst_bytes, EARLY_BYTES);

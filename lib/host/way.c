@@ -122,8 +122,8 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     return changed;
 }
 
-/* A round trip that is not known yet may be long; and who shares the path with a TCP does not see
- * the queue empty by himself. */
+/* A round trip that is not known yet may be long. A flow that shares the path with a TCP may not
+ * see the queue empty. */
 static uint64_t window_of(const struct conn *c)
 {
     uint64_t rtts = pathrate_rival(&c->path) ? WINDOW_RIVAL_RTTS : WINDOW_RTTS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many queues of 64-bit words in one pool of cache lines, 8 to a line. Whoever walks a queue reads
+ * Many queues of 64-bit words in one pool of cache lines, 8 to a line. A walk of a queue reads
  * lines one after the other, not a word here and a word there.
  *
  * A position names a word: line * 8 + 0 .. 7; there is no line 0, and position 0 is none.
@@ -27,7 +27,7 @@ struct chunk_queue {
     uint32_t first, last;
 };
 
-/* Of a line, but not in it: who walks a queue can ask for lines ahead. */
+/* Of a line, but not in it, so that a walk of a queue can prefetch the next lines. */
 struct chunk_link {
     uint64_t next : 24;
     uint64_t prev : 24;
@@ -50,7 +50,7 @@ static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t
     p->words = (uint64_t *)storage;
     p->links = (struct chunk_link *)(p->words + (size_t)lines * CHUNK_WORDS);
     p->lines = lines;
-    p->links[0] = (struct chunk_link){0, 0, CHUNK_NO_OWNER}; /* who looks ahead stays there */
+    p->links[0] = (struct chunk_link){0, 0, CHUNK_NO_OWNER}; /* a look ahead stays there */
     p->fresh = 1;
     p->free = p->taken = 0;
 }

@@ -132,7 +132,7 @@ static void count(uint64_t *tat, uint32_t *fraction, uint64_t now, uint64_t cost
 {
     u128 next;
 
-    /* who goes in the first cycle after a fraction is in time: else each packet would lose it */
+    /* a packet in the first cycle after a fraction is in time: else each one would lose it */
     if (now > *tat + (*fraction > 0)) {
         *tat = now;
         *fraction = 0;

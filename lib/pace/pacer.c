@@ -2,8 +2,8 @@
 /*
  * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
  *
- * What is due is taken off the wheel for more than one poll: whole slots are less work, and who
- * knows whose turn comes next can ask for their memory.
+ * What is due is taken off the wheel for more than one poll: whole slots are less work, and
+ * the memory of the flows whose turn comes next can be prefetched.
  *
  * Invariant: a flow is in the wheel, among p->due from due_at to due_end, or is p->alone, if and
  * only if packets of it wait and its rate will let them go some time; if one is alone, none is

@@ -9,8 +9,8 @@
  * a poll has more to do than it may: see wheel_poll().
  *
  * A time further away than WHEEL_HORIZON units (7 minutes at shift 0 and 2.5 GHz) counts as that:
- * the entry is returned then, and whoever takes it sees that its time has not come and queues it
- * once more.
+ * the entry is returned then, and its taker sees that its time has not come and queues it once
+ * more.
  *
  * Insert, move and cancel are O(1). Entries come out in the order of their slots, which are 512
  * units wide; within a slot first in, first out, but that of those further away the last takes the
@@ -20,14 +20,14 @@
  * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
  * returns nothing.
  *
- * The design: three rings of slots. The entries of a slot lie together in cache lines: whoever
- * takes them, or moves them down a ring, reads lines one after the other and not an entry here and
- * there. In the first ring a slot is two lines with 30 entries of 32 bits (four with 62, if there
- * are few: wide slots are few to append to, and the lines where they end stay in the first-level
- * cache), each its number and its time in the slot; what comes when these are full, and what is
- * further away, lies in lines of 8 with all of its time, which are from one pool (chunk.h). What
- * will be due soon goes down a ring well before, a few entries a poll; what its owner has is not
- * touched for that, but asked for.
+ * The design: three rings of slots. The entries of a slot lie together in cache lines: to
+ * take them, or to move them down a ring, lines are read one after the other and not an entry here
+ * and there. In the first ring a slot is two lines with 30 entries of 32 bits (four with 62, if
+ * there are few: wide slots are few to append to, and the lines where they end stay in the
+ * first-level cache), each its number and its time in the slot; what comes when these are full, and
+ * what is further away, lies in lines of 8 with all of its time, which are from one pool (chunk.h).
+ * What will be due soon goes down a ring well before, a few entries a poll; what its owner has is
+ * not touched for that, but asked for.
  *
  * Sources: G. Varghese and T. Lauck, "Hashed and hierarchical timing wheels", SOSP 1987; A. Saeed
  * et al., "Carousel", SIGCOMM 2017 and "Eiffel", NSDI 2019 (find-first-set over slots).

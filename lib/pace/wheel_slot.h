@@ -122,7 +122,7 @@ uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until);
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max);
 
 /* WHEEL_AHEAD entries, of which the first ones are those that will be taken next, unless others
- * come before; the rest is 0. Who asks for their lines of memory now has them then. */
+ * come before; the rest is 0. If the caller prefetches their memory now, it is there by then. */
 void wheel_peek(const struct wheel *w, uint32_t *entries);
 
 /* Takes up to max entries that are due of the slot in which now, in units, is. What is not due

@@ -6,7 +6,8 @@
  * they are wanted: what is cold is read in sequence. Mbufs stay few and warm.
  *
  * What stands for such a frame is a pointer that is odd: its first line's number, twice, and one.
- * All of a path passes it on as it passes mbufs; who wants to see bytes makes an mbuf of it first.
+ * All of a path passes it on as it passes mbufs. An element that reads bytes makes an mbuf of it
+ * first.
  *
  * Invariant: used[i] iff some odd pointer names line i or the one before, and needs it.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who has which MAC address: a table of open addresses, at most a quarter full. */
+/* Which port has which MAC address: a table of open addresses, at most a quarter full. */
 #ifndef SLUICE_SIM_BRIDGE_H
 #define SLUICE_SIM_BRIDGE_H
 

@@ -23,7 +23,7 @@
 
 #define PROBE_HELD_MAX 1024u
 
-/* Who is told of a frame: its number, its IP length, and how long it was under way. */
+/* A callback for each frame: its number, its IP length, and how long it was under way. */
 struct probe_hook {
     void (*seen)(void *ctx, uint32_t number, uint16_t ip_len, uint64_t cycles, uint64_t now);
     void *ctx;

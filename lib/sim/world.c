@@ -325,7 +325,7 @@ static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
     schedule_set(&w->schedule, EVENT_DOWN + i, wire_next(&w->down[i], w->now));
 }
 
-/* The switch: to whom it is addressed, or to all but the one it came from. */
+/* The switch: to its addressee, or to all but the sender. */
 static void frame_forward(struct world *w, uint32_t from, struct rte_mbuf *m)
 {
     const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);

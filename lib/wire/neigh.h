@@ -18,17 +18,17 @@
 
 enum neigh_kind {
     NEIGH_NONE,    /* not one of these, or malformed: ignore and count */
-    NEIGH_REQUEST, /* who has target? (ARP request, neighbour solicitation) */
+    NEIGH_REQUEST, /* where is target? (ARP request, neighbour solicitation) */
     NEIGH_REPLY,   /* target is at mac (ARP reply, neighbour advertisement) */
 };
 
 struct neigh {
     enum neigh_kind kind;
-    struct addr sender;        /* who speaks; unset for an address probe */
-    struct addr target;        /* REQUEST: whom it looks for; REPLY: whom mac belongs to */
+    struct addr sender;        /* the speaker; unset for an address probe */
+    struct addr target;        /* REQUEST: what is looked for; REPLY: the owner of mac */
     struct rte_ether_addr mac; /* the speaker's (REQUEST) or the target's (REPLY) */
     bool has_mac;              /* ND may leave the option out */
-    bool solicited;            /* REPLY: said to one who asked, not to everybody */
+    bool solicited;            /* REPLY: sent to the asker alone, not to all */
     bool override;             /* REPLY: replaces what is known (RFC 4861 7.2.5); ARP always does */
 };
 
@@ -39,7 +39,7 @@ struct neigh {
 enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct frame *f,
                             struct neigh *n);
 
-/* Who has target? Broadcast ARP, or a solicitation to its solicited-node multicast group. With
+/* Where is target? Broadcast ARP, or a solicitation to its solicited-node multicast group. With
  * sender unset it is a probe whether anybody has it (RFC 5227 2.1.1, RFC 4862 5.4.2).
  * Returns the frame's length (>= 60 without FCS is not padded: ports pad). */
 uint16_t neigh_put_request(uint8_t *p, const struct rte_ether_addr *mac, const struct addr *sender,

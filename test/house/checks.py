@@ -208,6 +208,19 @@ def check_paths(tree):
     return bad
 
 
+def check_words(tree):
+    """In comments of the product flows, threads and hosts are "it": no "who", no "he"."""
+    bad = []
+    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
+        for line, text in source.comments(tree.text(path)):
+            for i, words in enumerate(text.split("\n")):
+                m = re.search(rules.PERSONS, words, re.IGNORECASE)
+                if m:
+                    bad.append(f'{path}:{line + i}: "{m.group(0)}" in a comment; a flow, thread or host is "it": '
+                               "name it, or say \"one that\"")
+    return bad
+
+
 def _cflags():
     out = subprocess.run(["pkg-config", "--cflags", "libdpdk"], capture_output=True, text=True,
                          check=True).stdout
@@ -273,6 +286,7 @@ ALL = {
     "files and functions are small": check_sizes,
     "licence comes first": check_spdx,
     "no path of one machine": check_paths,
+    "things are no persons": check_words,
     "headers compile alone": check_headers_alone,
     "man pages exist and lint": check_man_pages,
 }

@@ -96,3 +96,6 @@ MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-pat
 
 # Headers for others' programs: they compile as C++ too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
+
+# Words for persons: comments of the product use none of a flow, a thread or a host.
+PERSONS = r"\b(?:who|whom|whoever|he|him|his|himself)\b"

@@ -53,6 +53,12 @@ def strip_c(text):
     return _TOKEN.sub(_blank, text)
 
 
+def comments(text):
+    """[(line, text)] of the comments of C or C++; line from 1."""
+    return [(text.count("\n", 0, m.start()) + 1, m.group(0)) for m in _TOKEN.finditer(text)
+            if m.group(0).startswith("/")]
+
+
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
