@@ -608,10 +608,16 @@ bool vt_receiver_all_done(const struct vt_receiver *r)
 }
 
 /* Go-back-N asks for everything from the edge on, once a round trip. */
+/* Going back: all before this has been sent, and has a buffer. */
+static uint64_t go_back_end(const struct vt_receiver *r)
+{
+    return seq64_min(r->announced, pos_make(r->tail, 0));
+}
+
 static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                             struct wire_span *span)
 {
-    uint64_t end = seq64_min(r->announced, pos_make(r->tail, 0));
+    uint64_t end = go_back_end(r);
 
     if (!seq64_before(r->edge, end))
         return 0;
@@ -622,6 +628,12 @@ static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_
     r->naks++;
     *span = (struct wire_span){r->edge, end};
     return 1;
+}
+
+/* Have more packets come behind the gap than reordering lets overtake? */
+static bool overtaken(const struct vt_receiver *r, const struct span *gap)
+{
+    return r->packet_end >= gap->mark + r->tolerance;
 }
 
 /* Since when the gap, which was asked for, is late. */
@@ -656,8 +668,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
     for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
         struct span *gap = span_at(&r->gaps, i);
         bool due = gap->stamp != 0 ? now - late_since(r, gap) >= again_tsc
-                                   : (force && gap->mark <= r->settled) ||
-                                         r->packet_end >= gap->mark + r->tolerance;
+                                   : (force && gap->mark <= r->settled) || overtaken(r, gap);
 
         if (!due)
             continue;
@@ -678,16 +689,15 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
 
 bool vt_receiver_unasked(const struct vt_receiver *r)
 {
-    bool found = false;
-
     if (r->go_back_n)
-        return vt_receiver_next(r, 0, 0, 0) != TIME_NEVER && !go_back_asked(r);
-    for (uint32_t i = 0; i < r->gaps.count && !found; i++) {
+        return seq64_before(r->edge, go_back_end(r)) && !go_back_asked(r);
+    for (uint32_t i = 0; i < r->gaps.count; i++) {
         const struct span *gap = span_at(&r->gaps, i);
 
-        found = gap->stamp == 0 && r->packet_end >= gap->mark + r->tolerance;
+        if (gap->stamp == 0 && overtaken(r, gap))
+            return true;
     }
-    return found;
+    return false;
 }
 
 uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
@@ -696,7 +706,7 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
     uint64_t next = TIME_NEVER;
 
     if (r->go_back_n) {
-        if (!seq64_before(r->edge, seq64_min(r->announced, pos_make(r->tail, 0))))
+        if (!seq64_before(r->edge, go_back_end(r)))
             return TIME_NEVER;
         return go_back_asked(r) ? r->asked_at + again_tsc : now + wait_tsc;
     }
