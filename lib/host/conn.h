@@ -74,7 +74,7 @@ struct conn_public {
                                  CONN_NO_WAIT: nothing is known */
     uint64_t path_lost_ppm;   /* and which of them it lost */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* without a look at the path */
-    /* what it joins, as it stands in struct conn when the state changes: conn_publish() */
+    /* the two ends, as they stand in struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
     struct host_conn_spread spread;
 } __attribute__((aligned(64)));

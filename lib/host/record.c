@@ -2,15 +2,15 @@
 /* What control knows of one connection, brought up to date once an interval. */
 #include "host/record.h"
 
-#define QUIET_INTERVALS 2u           /* and a round trip: if it has more to send, or begins */
-#define QUIET_MOST      64u          /* if it sends a packet now and then */
+#define QUIET_INTERVALS 2u           /* and a round trip, if more was to come, or it just began */
+#define QUIET_MOST      64u          /* if a packet comes now and then */
 #define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
 #define QUIET_SHARE     16u          /* of an interval: packets come late by this */
 #define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
 #define ENDED_SHARE     8u           /* and then of an interval; at most two round trips */
 #define SINCE_MOST      7u           /* the weight of one interval in throughput_Bps is 1/8 then */
 #define FEW_UNITS       16u          /* packets in an interval: fewer are few */
-#define REST_INTERVALS  4u           /* without a packet: the next one begins anew */
+#define REST_INTERVALS  4u           /* without a packet; with the next one it begins anew */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
 
 static bool uses_grant(const struct conn_record *r)

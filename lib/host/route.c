@@ -132,7 +132,7 @@ void route_doubt(struct host *h, struct conn *c)
     timer_at(h, c, c->doubt_at);
 }
 
-/* Waits for answers have grown ever longer; with a new MAC address they begin anew. */
+/* Each wait for an answer is longer than the last one. A new MAC address makes them short again. */
 void route_again(struct host *h, struct conn *c)
 {
     struct rte_ether_addr before = c->route.dst_mac;

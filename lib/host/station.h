@@ -313,13 +313,13 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
  * - So many wait on the way that it would queue. It is held until one more has arrived, or a round
  *   trip is over (conn_wait_tsc()).
  * - It says only how far the units have come, and the one before was sent less than half of the
- *   shortest round trip ago. A queue is seen a round trip late, and dozens may wait by then. The
- *   shortest round trip has the time in which one CNTL is sent, so that at most every second one
- *   queues.
+ *   shortest round trip ago. A queue is seen a round trip late, and dozens may wait by then. Even
+ *   the shortest round trip includes the time in which the way back sends one CNTL, so two in it
+ *   are at most twice what the way back carries.
  *
  * A CNTL that goes on where the last one had no room for more gaps is not held, since the units
- * that it asks for are longer than itself. One that has a new grant or buffers, says that a request
- * is complete, or asks for a gap the first time is held for the first reason only.
+ * that it asks for are longer than itself. One that grants another rate, has new buffers, says
+ * that a request is complete, or asks for a gap the first time is held for the first reason only.
  */
 bool cntl_waits(struct host *h, struct conn *c);
 /* One more has arrived, or time is over: what is held goes out. */

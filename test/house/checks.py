@@ -209,7 +209,7 @@ def check_paths(tree):
 
 
 def check_words(tree):
-    """In comments of the product flows, threads and hosts are "it": no "who", no "he"."""
+    """Comments of the product call a flow, a thread or a host "it", not "who" or "he"."""
     bad = []
     for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
         for line, text in source.comments(tree.text(path)):

@@ -97,5 +97,5 @@ MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-pat
 # Headers for others' programs: they compile as C++ too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
 
-# Words for persons: comments of the product use none of a flow, a thread or a host.
+# Words for persons. Comments of the product are about flows, threads and hosts.
 PERSONS = r"\b(?:who|whom|whoever|he|him|his|himself)\b"

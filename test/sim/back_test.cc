@@ -16,7 +16,7 @@ namespace
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr double kCntlBits = 8 * 250; // a CNTL's frame, and some gaps
 constexpr double kThinnest = 500;     // parts of the rate
-constexpr uint32_t kWorlds = 8;       // of 960 two used less than 95 %, and 89 % at least
+constexpr uint32_t kWorlds = 8;       // of 960 one used less than 95 %, and 94 % at least
 
 // So that a CNTL takes one to four round trips to be sent.
 StreetOptions thin(rng *r)
