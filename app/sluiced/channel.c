@@ -10,7 +10,7 @@
 #include <rte_ring_elem.h>
 
 #include "base/check.h"
-#include "sluiced/bell.h"
+#include "sluiced/wakeup.h"
 #include "sluiced/session.h"
 
 /* ---- control side ----------------------------------------------------------------------- */
@@ -67,13 +67,13 @@ void channels_tell(struct channels *c, const struct channel_message *m)
 
 void channels_ring(struct channels *c)
 {
-    if (c->bell != NULL)
-        bell_ring(c->bell);
+    if (c->wakeup != NULL)
+        wakeup_signal(c->wakeup);
 }
 
-void channels_set_bell(struct channels *c, const struct bell *bell)
+void channels_set_wakeup(struct channels *c, const struct wakeup *wakeup)
 {
-    c->bell = bell;
+    c->wakeup = wakeup;
 }
 
 bool channels_hear(struct channels *c, struct channel_message *m)

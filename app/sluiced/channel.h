@@ -128,7 +128,7 @@ struct channels {
     struct rte_ring *in, *out; /* of struct channel_message; from and to control */
     uint32_t n_attached;
     uint32_t max_sessions;
-    const struct bell *bell;           /* of the worker, for control */
+    const struct wakeup *wakeup;       /* of the worker, for control */
     struct channel_session **attached; /* dense, n_attached */
     struct channel_session **slots;    /* by slot, NULL: not attached */
     struct host_completion batch[CHANNEL_COMPLETIONS];

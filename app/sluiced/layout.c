@@ -68,8 +68,8 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->idle = (enum config_idle)d->config.daemon.idle;
     w->quiet_cycles = d->hz / 5000;     /* 200 us */
     w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms, of which half is the median wait */
-    w->rung_cycles = d->hz / 100;       /* 10 ms: what does not ring can wait */
-    bell_init(&w->bell);
+    w->armed_nap_cycles = d->hz / 100;  /* 10 ms: what does not wake it can wait */
+    wakeup_init(&w->wakeup);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;
     return w;
@@ -183,7 +183,7 @@ void layout_say(const struct daemon *d)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
                             k > 0 ? ", " : "", w->lanes[k]->port->cfg->name, w->lanes[k]->queue);
         say("lcore %u (CPU %d) works: %s%s", w->lcore, layout_pin(w->lcore), text,
-            w->bell.n > 0 ? "; what comes wakes it" : "");
+            w->wakeup.n > 0 ? "; what comes wakes it" : "");
     }
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
         say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,

@@ -269,7 +269,7 @@ uint32_t port_close(struct port *p)
     return lost;
 }
 
-bool port_add_bell(const struct port *p, uint16_t queue, struct bell *b)
+bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b)
 {
     struct rte_eth_dev_info info;
 
@@ -279,8 +279,8 @@ bool port_add_bell(const struct port *p, uint16_t queue, struct bell *b)
     if (strcmp(p->driver, "net_af_packet") ==
         0) /* it has none, but its interface is the kernel's */
         return p->queues == 1 && rte_eth_dev_info_get(p->id, &info) == 0 && info.if_index != 0 &&
-               bell_add_interface(b, info.if_index);
-    return bell_add(b, p->id, queue);
+               wakeup_add_interface(b, info.if_index);
+    return wakeup_add(b, p->id, queue);
 }
 
 uint64_t port_link_Bps(const struct port *p)

@@ -18,7 +18,7 @@
 #include <rte_mempool.h>
 
 #include "host/host.h"
-#include "sluiced/bell.h"
+#include "sluiced/wakeup.h"
 #include "sluiced/config.h"
 #include "sluiced/memif.h"
 
@@ -89,8 +89,9 @@ void port_stop(struct port *p);
 /* Closes the port and frees its pools; returns how many of their mbufs somebody still had: 0. */
 uint32_t port_close(struct port *p);
 bool port_link_up(const struct port *p);
-/* Once started: has what comes to this queue ring, if interrupts are wanted. False: it cannot. */
-bool port_add_bell(const struct port *p, uint16_t queue, struct bell *b);
+/* Once started: what comes to this queue wakes its worker, if interrupts are wanted. False: it
+ * cannot. */
+bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b);
 /* Bytes a second on its link; 0: not known, or nothing that a driver in software keeps to. */
 uint64_t port_link_Bps(const struct port *p);
 

@@ -75,19 +75,20 @@ struct json_t *sessions_json(const struct sessions *s);
 /* After the workers stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 
-struct bell;
+struct wakeup;
 
 /* The worker half for hosts[i]. */
 struct channels *sessions_channels(struct sessions *s, uint32_t i);
 /* Serves control's messages, takes submissions, delivers completions, wakes sleeping clients.
  * Returns how many things it did (0: idle). Worker only. */
 uint32_t channels_poll(struct channels *c, uint64_t now);
-/* The worker is about to sleep until it is rung: a client that submits from here on rings. False:
- * there is a submission already, or something has to be looked at again and again. Worker only. */
+/* The worker is about to sleep until something wakes it: a client that submits from here on does.
+ * False: there is a submission already, or something has to be looked at again and again. Worker
+ * only. */
 bool channels_sleep(struct channels *c);
 /* It does not sleep any more. Worker only. */
 void channels_awake(struct channels *c);
 /* What control and clients wake the worker with, before it runs. */
-void channels_set_bell(struct channels *c, const struct bell *bell);
+void channels_set_wakeup(struct channels *c, const struct wakeup *wakeup);
 
 #endif

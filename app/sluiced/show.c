@@ -295,7 +295,7 @@ json_t *show_worker(const struct daemon *d, uint32_t i)
     put_count(o, "idle_ns", show_cycles_ns(d, counter_get(&w->idle_cycles)));
     put_count(o, "naps", counter_get(&w->naps));
     put_count(o, "nap_ns", show_cycles_ns(d, counter_get(&w->nap_total_cycles)));
-    put_count(o, "rung", counter_get(&w->rung));
+    put_count(o, "wakeups", counter_get(&w->wakeups));
     put_count(o, "control_stalls", control_stalls(w));
     for (uint32_t k = 0; k < w->n_lanes; k++)
         json_array_append_new(lanes, show_lane(w->lanes[k]));

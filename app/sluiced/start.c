@@ -309,18 +309,19 @@ static void bells_make(struct daemon *d)
     for (uint32_t i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
 
-        w->rings = true;
+        w->all_wake = true;
         for (uint32_t k = 0; k < w->n_lanes; k++) {
             const struct lane *l = w->lanes[k];
-            bool rings = port_add_bell(l->port, l->queue, &w->bell);
+            bool wakes = port_add_wakeup(l->port, l->queue, &w->wakeup);
 
-            if (rings && l->exception.on) /* a TAP */
-                rings = bell_add(&w->bell, l->exception.port_id, l->exception.queue);
-            w->rings = w->rings && rings && l->workers == 1; /* frames of others do not ring */
+            if (wakes && l->exception.on) /* a TAP */
+                wakes = wakeup_add(&w->wakeup, l->exception.port_id, l->exception.queue);
+            w->all_wake =
+                w->all_wake && wakes && l->workers == 1; /* frames of others do not wake it */
         }
-        w->rings = w->rings && bell_add_hand(&w->bell);
-        for (uint32_t k = 0; k < w->n_lanes && w->rings; k++)
-            channels_set_bell(w->lanes[k]->channels, &w->bell);
+        w->all_wake = w->all_wake && wakeup_add_eventfd(&w->wakeup);
+        for (uint32_t k = 0; k < w->n_lanes && w->all_wake; k++)
+            channels_set_wakeup(w->lanes[k]->channels, &w->wakeup);
     }
 }
 
@@ -355,7 +356,7 @@ enum say_exit start_undo(struct daemon *d)
     uint32_t i;
 
     for (i = 0; i < d->n_workers; i++)
-        bell_close(&d->workers[i].bell);
+        wakeup_close(&d->workers[i].wakeup);
     for (i = 0; i < d->n_ports; i++)
         port_stop(&d->ports[i]);
     for (i = 0; i < d->n_lanes; i++) {

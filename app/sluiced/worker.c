@@ -29,22 +29,22 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-/* Whatever comes from here on rings; if all that may come can, naps may be long. */
+/* Whatever comes from here on wakes the worker; if all that may come can, naps may be long. */
 static void worker_arm(struct worker *w)
 {
-    w->rung_all = w->rings;
-    for (uint32_t i = 0; i < w->n_lanes && w->rings; i++)
-        w->rung_all = channels_sleep(w->lanes[i]->channels) && w->rung_all;
-    bell_arm(&w->bell);
+    w->all_armed = w->all_wake;
+    for (uint32_t i = 0; i < w->n_lanes && w->all_wake; i++)
+        w->all_armed = channels_sleep(w->lanes[i]->channels) && w->all_armed;
+    wakeup_arm(&w->wakeup);
 }
 
 /* There is work, and looking for more is no waste. */
 static void worker_disarm(struct worker *w)
 {
-    if (!w->bell.armed)
+    if (!w->wakeup.armed)
         return;
-    bell_disarm(&w->bell);
-    for (uint32_t i = 0; i < w->n_lanes && w->rings; i++)
+    wakeup_disarm(&w->wakeup);
+    for (uint32_t i = 0; i < w->n_lanes && w->all_wake; i++)
         channels_awake(w->lanes[i]->channels);
 }
 
@@ -52,10 +52,10 @@ static void worker_sleep(struct worker *w, uint64_t ns)
 {
     struct timespec ts = {0, (long)ns};
 
-    if (w->bell.n == 0) {
+    if (w->wakeup.n == 0) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
-    } else if (bell_wait(&w->bell, ns)) {
-        counter_add(&w->rung, 1);
+    } else if (wakeup_wait(&w->wakeup, ns)) {
+        counter_add(&w->wakeups, 1);
         worker_disarm(w);
     }
 }
@@ -69,11 +69,11 @@ static void worker_nap(struct worker *w, uint64_t now)
 
     if (next <= now)
         return;
-    if (w->bell.n > 0 && !w->bell.armed) {
+    if (w->wakeup.n > 0 && !w->wakeup.armed) {
         worker_arm(w);
         return; /* to look once more */
     }
-    most = w->bell.armed && w->rung_all ? w->rung_cycles : w->nap_cycles;
+    most = w->wakeup.armed && w->all_armed ? w->armed_nap_cycles : w->nap_cycles;
     w->nap = RTE_MIN(w->nap, most);
     worker_sleep(w, clock_ns(&(struct clock){w->hz}, RTE_MIN(next - now, w->nap)));
     w->nap += w->nap / 8;
@@ -156,7 +156,7 @@ bool worker_pass(const struct worker *w, uint32_t most_ms)
     const struct timespec pause = {0, 20000};
     uint64_t end = rte_rdtsc() + w->hz / 1000 * most_ms, before;
 
-    bell_ring(&w->bell); /* it need not nap to the end */
+    wakeup_signal(&w->wakeup); /* it need not nap to the end */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&w->running, __ATOMIC_SEQ_CST)) {
@@ -189,7 +189,7 @@ void worker_give(struct worker *w)
 void worker_stop(struct worker *w)
 {
     __atomic_store_n(&w->stop, true, __ATOMIC_RELEASE);
-    bell_ring(&w->bell);
+    wakeup_signal(&w->wakeup);
 }
 
 void worker_take(const struct worker *w)

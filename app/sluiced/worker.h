@@ -12,7 +12,7 @@
 
 #include <rte_common.h>
 
-#include "sluiced/bell.h"
+#include "sluiced/wakeup.h"
 #include "sluiced/config.h"
 #include "sluiced/lane.h"
 
@@ -22,22 +22,22 @@ struct worker {
     uint32_t lcore;
     uint32_t n_lanes;
     struct lane *lanes[WORKER_LANES_MAX];
-    enum config_idle idle; /* written by control, atomic */
-    uint64_t quiet_cycles; /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
-    uint64_t nap_cycles;   /* longest nap */
-    uint64_t rung_cycles;  /* the same where all that can come rings */
-    uint64_t nap;          /* the next one, cycles; the worker's */
+    enum config_idle idle;     /* written by control, atomic */
+    uint64_t quiet_cycles;     /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
+    uint64_t nap_cycles;       /* longest nap */
+    uint64_t armed_nap_cycles; /* the same where all that can come wakes it */
+    uint64_t nap;              /* the next one, cycles; the worker's */
     uint64_t hz;
-    struct bell bell;
-    bool rings;    /* every queue of its lanes, and nothing comes to them in another way */
-    bool rung_all; /* and every client, as long as the bell is armed; the worker's */
-    bool stop;     /* written by control, atomic */
-    bool running;  /* written by the worker, atomic */
+    struct wakeup wakeup;
+    bool all_wake;  /* every queue of its lanes, and nothing comes to them in another way */
+    bool all_armed; /* and every client, as long as the wakeup is armed; the worker's */
+    bool stop;      /* written by control, atomic */
+    bool running;   /* written by the worker, atomic */
     /* Written by the worker, read by control. */
     uint64_t iterations __rte_cache_aligned;
     uint64_t busy_cycles, idle_cycles; /* of iterations that did something, or nothing */
     uint64_t naps, nap_total_cycles;
-    uint64_t rung; /* naps that something put an end to */
+    uint64_t wakeups; /* naps that something put an end to */
 };
 
 /* Runs until w->stop; for rte_eal_remote_launch(). */

@@ -21,8 +21,8 @@ from .process import LabError
 
 CPU_BAR, WAIT_BAR_MS, RUNG_BAR_MS = 2.0, 1.0, 0.1
 KERNEL = "10.90.0.9/24"
-POLL, SLEEP, RUNG = "poll", "sleep", "sleep, on a port that interrupts"
-KINDS = (POLL, "pause", SLEEP, RUNG)
+POLL, SLEEP, WOKEN = "poll", "sleep", "sleep, on a port that interrupts"
+KINDS = (POLL, "pause", SLEEP, WOKEN)
 BARE = "a thread that only naps"
 PINGS = 3  # of a window
 # After it stood still a worker that sleeps needs this long until its naps are as long as they get.
@@ -47,7 +47,7 @@ def _resting(lab, args, idle, number):
                              ns=spaces[1], daemon_keys={"idle": idle}, memory_mb=256).start()
 
 
-def _ringing(lab, args, number):
+def _interrupting(lab, args, number):
     """The same on a TAP."""
     space = net.namespace(lab, f"kernel{number}")
     net.quiet(space)
@@ -71,7 +71,7 @@ def _wait_ms(lab, ns):
 
 def _contender(lab, args, kind, number):
     """f(seconds): (% of a core, ms that a packet waits)"""
-    ns, daemon = _ringing(lab, args, number) if kind == RUNG else _resting(lab, args, kind, number)
+    ns, daemon = _interrupting(lab, args, number) if kind == WOKEN else _resting(lab, args, kind, number)
     group = paired.Group(lab, [daemon.process], SETTLE_S)
 
     def window(seconds):
@@ -99,10 +99,10 @@ def judge(results, values):
     results.windows(f"{BARE}: CPU", cpu[BARE], "% of a core", at_most=True)
     results.windows("a thread that only waits: runs after", wait[BARE], "ms", at_most=True)
     for kind in KINDS:
-        rests = kind in (SLEEP, RUNG)
+        rests = kind in (SLEEP, WOKEN)
         results.windows(CPU.format(kind), cpu[kind], "% of a core", bar=CPU_BAR if rests else None,
                         at_most=True)
-        if kind == RUNG:
+        if kind == WOKEN:
             most = [max(RUNG_BAR_MS, a + b) for a, b in zip(wait[POLL], wait[BARE])]
             results.windows(WAIT.format(kind), wait[kind], "ms", most, 1.0, at_most=True)
         else:
@@ -112,7 +112,7 @@ def judge(results, values):
 
 def run(lab, args, results):
     paired.check_options(args)
-    results.demand(*(what.format(kind) for kind in (SLEEP, RUNG) for what in (CPU, WAIT)))
+    results.demand(*(what.format(kind) for kind in (SLEEP, WOKEN) for what in (CPU, WAIT)))
     contenders = {BARE: _bare(lab, args)}
     for number, kind in enumerate(KINDS):
         contenders[kind] = _contender(lab, args, kind, number)

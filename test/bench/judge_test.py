@@ -335,9 +335,9 @@ class Paced(unittest.TestCase):
 class Idle(unittest.TestCase):
     def status(self, **change):
         values = {bench_idle.BARE: (1.0, 0.06), "poll": (100.0, 0.06), "pause": (100.0, 0.06),
-                  "sleep": (1.0, 0.2), bench_idle.RUNG: (1.0, 0.09), **change}
+                  "sleep": (1.0, 0.2), bench_idle.WOKEN: (1.0, 0.09), **change}
         r = Results("idle")
-        r.demand(*(what.format(kind) for kind in ("sleep", bench_idle.RUNG)
+        r.demand(*(what.format(kind) for kind in ("sleep", bench_idle.WOKEN)
                    for what in (bench_idle.CPU, bench_idle.WAIT)))
         bench_idle.judge(r, {kind: [v] * 30 for kind, v in values.items()})
         return r.status()
@@ -346,7 +346,7 @@ class Idle(unittest.TestCase):
         self.assertEqual(self.status(), HOLDS)
         self.assertEqual(self.status(sleep=(3.0, 0.2)), MISSED)
         self.assertEqual(self.status(sleep=(1.0, 1.5)), MISSED)
-        self.assertEqual(self.status(**{bench_idle.RUNG: (1.0, 0.2)}), MISSED)
+        self.assertEqual(self.status(**{bench_idle.WOKEN: (1.0, 0.2)}), MISSED)
 
 
 class Emu(unittest.TestCase):

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What resting costs on this machine: one thread that only naps, as long as an idle worker's
- * longest nap where nothing rings; then one that waits for a descriptor, which another, on another
- * CPU, writes a tenth of a second later: how long until it runs. Prints naps a second, the CPU they
- * take in per cent of a core, and the median wait in us.
+ * longest nap where nothing wakes it; then one that waits for a descriptor, which another, on
+ * another CPU, writes a tenth of a second later: how long until it runs. Prints naps a second, the
+ * CPU they take in per cent of a core, and the median wait in us.
  *
  * Usage: nap SECONDS CPU OTHER_CPU WAKES
  */

@@ -133,9 +133,9 @@ def _wakes(lab, daemon, space):
     """The kernel of that namespace does, with echo requests."""
     before = daemon.show("workers")[0]
     lab.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
-    rung = daemon.show("workers")[0]["rung"] - before["rung"]
-    if rung < 15:
-        raise LabError(f"20 echo requests, a tenth of a second apart, woke it {rung} times")
+    wakeups = daemon.show("workers")[0]["wakeups"] - before["wakeups"]
+    if wakeups < 15:
+        raise LabError(f"20 echo requests, a tenth of a second apart, woke it {wakeups} times")
     before = daemon.show("workers")[0]["naps"]
     time.sleep(2)
     naps = daemon.show("workers")[0]["naps"] - before

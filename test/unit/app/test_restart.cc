@@ -83,16 +83,16 @@ bool channels_sleep(struct channels *)
 void channels_awake(struct channels *)
 {
 }
-void bell_ring(const struct bell *)
+void wakeup_signal(const struct wakeup *)
 {
 }
-void bell_arm(struct bell *)
+void wakeup_arm(struct wakeup *)
 {
 }
-void bell_disarm(struct bell *)
+void wakeup_disarm(struct wakeup *)
 {
 }
-bool bell_wait(struct bell *, uint64_t)
+bool wakeup_wait(struct wakeup *, uint64_t)
 {
     return false;
 }

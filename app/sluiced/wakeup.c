@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See bell.h. */
-#include "sluiced/bell.h"
+/* See wakeup.h. */
+#include "sluiced/wakeup.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,9 +21,9 @@
 #define EVENTS_MAX 16
 #define DRAIN_MAX  16 /* frames of a socket, which has room for few */
 
-void bell_init(struct bell *b)
+void wakeup_init(struct wakeup *b)
 {
-    *b = (struct bell){.epoll = -1, .interrupts = -1, .hand = -1};
+    *b = (struct wakeup){.epoll = -1, .interrupts = -1, .eventfd = -1};
 }
 
 /* ethdev tells of each queue without interrupts as of an error. */
@@ -37,7 +37,7 @@ static int queue_watch(int epoll, uint16_t port, uint16_t queue)
     return rc;
 }
 
-static bool bell_watch(struct bell *b, int fd)
+static bool wakeup_watch(struct wakeup *b, int fd)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
@@ -46,25 +46,25 @@ static bool bell_watch(struct bell *b, int fd)
     return b->epoll >= 0 && epoll_ctl(b->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
-static bool interrupts_open(struct bell *b)
+static bool interrupts_open(struct wakeup *b)
 {
     if (b->interrupts >= 0)
         return true;
     b->interrupts = epoll_create1(EPOLL_CLOEXEC);
-    return b->interrupts >= 0 && bell_watch(b, b->interrupts);
+    return b->interrupts >= 0 && wakeup_watch(b, b->interrupts);
 }
 
-bool bell_add(struct bell *b, uint16_t port, uint16_t queue)
+bool wakeup_add(struct wakeup *b, uint16_t port, uint16_t queue)
 {
     int rc;
 
-    if (b->n == BELL_QUEUES_MAX || !interrupts_open(b) ||
+    if (b->n == WAKEUP_QUEUES_MAX || !interrupts_open(b) ||
         queue_watch(b->interrupts, port, queue) != 0)
         return false;
     rc = rte_eth_dev_rx_intr_disable(port, queue);
     if (rc != 0 && rc != -ENOTSUP)
         return false;
-    b->queues[b->n++] = (struct bell_queue){port, queue, rc == 0, -1};
+    b->queues[b->n++] = (struct wakeup_queue){port, queue, rc == 0, -1};
     return true;
 }
 
@@ -99,49 +99,49 @@ static bool socket_open(int fd, uint32_t index)
            bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
 }
 
-bool bell_add_interface(struct bell *b, uint32_t index)
+bool wakeup_add_interface(struct wakeup *b, uint32_t index)
 {
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return false;
-    if (b->n == BELL_QUEUES_MAX || !socket_open(fd, index) || !bell_watch(b, fd)) {
+    if (b->n == WAKEUP_QUEUES_MAX || !socket_open(fd, index) || !wakeup_watch(b, fd)) {
         close(fd);
         return false;
     }
-    b->queues[b->n++] = (struct bell_queue){.switched = true, .socket = fd};
+    b->queues[b->n++] = (struct wakeup_queue){.switched = true, .socket = fd};
     return true;
 }
 
 /* ---- control ------------------------------------------------------------------------------ */
 
-bool bell_add_hand(struct bell *b)
+bool wakeup_add_eventfd(struct wakeup *b)
 {
-    b->hand = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (b->hand >= 0 && bell_watch(b, b->hand))
+    b->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (b->eventfd >= 0 && wakeup_watch(b, b->eventfd))
         return true;
-    if (b->hand >= 0)
-        close(b->hand);
-    b->hand = -1;
+    if (b->eventfd >= 0)
+        close(b->eventfd);
+    b->eventfd = -1;
     return false;
 }
 
-void bell_ring(const struct bell *b)
+void wakeup_signal(const struct wakeup *b)
 {
     uint64_t one = 1;
 
-    if (b->hand >= 0) /* full: it has been rung */
-        (void)!write(b->hand, &one, sizeof one);
+    if (b->eventfd >= 0) /* full: it has been signalled */
+        (void)!write(b->eventfd, &one, sizeof one);
 }
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
-static void bell_switch(struct bell *b, bool on)
+static void wakeup_switch(struct wakeup *b, bool on)
 {
-    uint64_t rung;
+    uint64_t count;
 
     for (uint32_t i = 0; i < b->n; i++) {
-        const struct bell_queue *q = &b->queues[i];
+        const struct wakeup_queue *q = &b->queues[i];
 
         if (q->socket >= 0)
             socket_switch(q->socket, on);
@@ -152,22 +152,22 @@ static void bell_switch(struct bell *b, bool on)
         if (q->socket >= 0 && !on)
             socket_drain(q->socket);
     }
-    if (b->hand >= 0 && !on)
-        (void)!read(b->hand, &rung, sizeof rung);
+    if (b->eventfd >= 0 && !on)
+        (void)!read(b->eventfd, &count, sizeof count);
     b->armed = on;
 }
 
-void bell_arm(struct bell *b)
+void wakeup_arm(struct wakeup *b)
 {
-    bell_switch(b, true);
+    wakeup_switch(b, true);
 }
 
-void bell_disarm(struct bell *b)
+void wakeup_disarm(struct wakeup *b)
 {
-    bell_switch(b, false);
+    wakeup_switch(b, false);
 }
 
-bool bell_wait(struct bell *b, uint64_t most_ns)
+bool wakeup_wait(struct wakeup *b, uint64_t most_ns)
 {
     const struct timespec most = {(time_t)(most_ns / CLOCK_NS_PER_S),
                                   (long)(most_ns % CLOCK_NS_PER_S)};
@@ -181,18 +181,18 @@ bool bell_wait(struct bell *b, uint64_t most_ns)
     return true;
 }
 
-void bell_close(struct bell *b)
+void wakeup_close(struct wakeup *b)
 {
     if (b->armed)
-        bell_disarm(b);
+        wakeup_disarm(b);
     for (uint32_t i = 0; i < b->n; i++)
         if (b->queues[i].socket >= 0)
             close(b->queues[i].socket);
-    if (b->hand >= 0)
-        close(b->hand);
+    if (b->eventfd >= 0)
+        close(b->eventfd);
     if (b->interrupts >= 0)
         close(b->interrupts);
     if (b->epoll >= 0)
         close(b->epoll);
-    bell_init(b);
+    wakeup_init(b);
 }
