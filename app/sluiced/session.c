@@ -16,7 +16,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
-#include "sluiced/grave.h"
+#include "sluiced/fd_closer.h"
 #include "sluiced/session_state.h"
 
 #define SESSION_EVENTS 64
@@ -269,7 +269,7 @@ static void session_turn_away(int fd, uid_t uid, const char *text)
 
     snprintf(a.text, sizeof a.text, "%s", text);
     session_say(&x, &a, NULL, 0, -1);
-    grave_bury(fd, uid);
+    fd_closer_add(fd, uid);
 }
 
 static void session_welcome(struct sessions *s, int fd)
@@ -289,7 +289,7 @@ static void session_welcome(struct sessions *s, int fd)
                           "sluiced serves as many clients as it can: raise max_sessions");
         return;
     }
-    if (grave_crowded(who.uid)) {
+    if (fd_closer_crowded(who.uid)) {
         session_turn_away(
             fd, who.uid,
             "descriptors that this user sent do not close: end the process that holds them up");
@@ -368,7 +368,7 @@ static void session_free(struct sessions *s, struct session *x)
     fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
     epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    grave_bury(fd, uid); /* last: a waiter for this finds everything returned */
+    fd_closer_add(fd, uid); /* last: a waiter for this finds everything returned */
 }
 
 /* Ends what was asked to end, as far as possible now. */
@@ -470,7 +470,7 @@ void sessions_poll(struct sessions *s)
         else
             s->all[events[i].data.u32].readable = true;
     }
-    grave_tend();
+    fd_closer_tend();
     sessions_hear(s);
     s->slice = SESSION_SLICE;
     for (k = 0; k < s->cfg.max_sessions; k++) {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "sluiced/grave.h"
+#include "sluiced/fd_closer.h"
 #include "sluiced/session_state.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -186,7 +186,7 @@ int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len
     if (err == 0)
         m->fd = fd;
     else
-        grave_bury(fd, x->uid);
+        fd_closer_add(fd, x->uid);
     return err;
 }
 
@@ -251,7 +251,7 @@ void session_ask_region(struct sessions *s, struct session *x, const struct prot
         id++;
     if (id == PROTOCOL_REGIONS_MAX) {
         if (fd >= 0)
-            grave_bury(fd, x->uid);
+            fd_closer_add(fd, x->uid);
         session_reply(x, q->type, -ENOSPC, "too many pieces of memory: use fewer, larger ones");
         return;
     }

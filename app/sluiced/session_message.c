@@ -15,7 +15,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
-#include "sluiced/grave.h"
+#include "sluiced/fd_closer.h"
 #include "sluiced/session_state.h"
 
 /* ---- answers ---------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static void session_ask_session(struct sessions *s, struct session *x,
         p->len_bytes != protocol_layout_for(p->channels, p->sq_entries, p->cq_entries, p->handles)
                             .total_bytes) {
         if (fd >= 0)
-            grave_bury(fd, x->uid);
+            fd_closer_add(fd, x->uid);
         session_reply(x, q->type, -EINVAL, "the session's sizes are not within the limits");
         return;
     }
@@ -381,7 +381,7 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
             if ((*fds)++ == 0)
                 *fd = one;
             else
-                grave_bury(one, x->uid);
+                fd_closer_add(one, x->uid);
         }
     }
     return *len > 0 ? 1 : -1;
@@ -403,7 +403,7 @@ static const char *descriptors_fault(const struct session *x, const struct sessi
         return NULL;
     if (fds > 1 || r == NULL || !r->takes_fd)
         return "protocol error: descriptors that nobody asked for";
-    if (grave_crowded(x->uid))
+    if (fd_closer_crowded(x->uid))
         return "descriptors that this user sent do not close: end the process that holds them up";
     return NULL;
 }
@@ -425,7 +425,7 @@ static void session_dispatch(struct sessions *s, struct session *x,
                  PROTOCOL_VERSION, q->version);
     fault = descriptors_fault(x, r, fds);
     if (fd >= 0 && (r == NULL || fault != NULL || (r->needs_open && x->state != SESSION_OPEN))) {
-        grave_bury(fd, x->uid);
+        fd_closer_add(fd, x->uid);
         fd = -1;
     }
     if (r != NULL && fault != NULL)

@@ -216,7 +216,7 @@ class Daemon:
 
         def same():
             now = self.holdings()
-            # malloc may keep an arena more than before, and libc the stacks of 16 threads (grave.c).
+            # malloc may keep an arena more than before, and libc the stacks of 16 threads (fd_closer.c).
             return (all(now[k] <= before[k] + (maps_slack if k == "maps" else 0) for k in exact) and
                     now["rss_kB"] <= before["rss_kB"] + rss_slack_kb)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See grave.h. */
-#include "sluiced/grave.h"
+/* See fd_closer.h. */
+#include "sluiced/fd_closer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,11 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define GRAVE_STACK 65536
-#define MESSAGE_FDS 253 /* SCM_MAX_FD of the kernel: as many as a message can carry */
+#define FD_CLOSER_STACK 65536
+#define MESSAGE_FDS     253 /* SCM_MAX_FD of the kernel: as many as a message can carry */
 
-struct grave {
-    struct grave *next;
+struct fd_closer {
+    struct fd_closer *next;
     uid_t uid;
     uint32_t threads, waiting, room;
     int *fds; /* waiting; room for `room` */
@@ -23,11 +23,11 @@ struct grave {
 
 static struct {
     pthread_mutex_t lock;
-    struct grave *all;
-} graves = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct fd_closer *all;
+} closers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Under the lock. False: no memory. */
-static bool grave_push(struct grave *g, int fd)
+static bool fd_closer_push(struct fd_closer *g, int fd)
 {
     if (g->waiting == g->room) {
         uint32_t room = g->room > 0 ? 2 * g->room : 16;
@@ -52,7 +52,7 @@ static bool is_unix(int fd)
 
 /* Takes the descriptors of one unread message. Those that may hold such messages themselves wait.
  */
-static void message_empty(struct grave *g, struct msghdr *m)
+static void message_empty(struct fd_closer *g, struct msghdr *m)
 {
     static const struct linger none = {0};
 
@@ -67,9 +67,9 @@ static void message_empty(struct grave *g, struct msghdr *m)
 
             memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
             if (is_unix(fd)) {
-                pthread_mutex_lock(&graves.lock);
-                kept = grave_push(g, fd);
-                pthread_mutex_unlock(&graves.lock);
+                pthread_mutex_lock(&closers.lock);
+                kept = fd_closer_push(g, fd);
+                pthread_mutex_unlock(&closers.lock);
             }
             if (kept)
                 continue;
@@ -83,7 +83,7 @@ static void message_empty(struct grave *g, struct msghdr *m)
  * peer has closed its end with an unread message of ours, ECONNRESET is told before what still
  * waits. A stream gives the next message's descriptors only when the bytes before them have been
  * read. */
-static void socket_empty(struct grave *g, int fd)
+static void socket_empty(struct fd_closer *g, int fd)
 {
     union {
         char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
@@ -106,7 +106,7 @@ static void socket_empty(struct grave *g, int fd)
     } while (n > 0 || (n == 0 && m.msg_controllen > 0) || (n < 0 && errno == ECONNRESET));
 }
 
-static void descriptor_close(struct grave *g, int fd)
+static void descriptor_close(struct fd_closer *g, int fd)
 {
     static const struct linger none = {0};
 
@@ -118,90 +118,90 @@ static void descriptor_close(struct grave *g, int fd)
 }
 
 /* Closes what waits, then ends. */
-static void *grave_dig(void *grave)
+static void *fd_closer_main(void *closer)
 {
-    struct grave *g = grave;
+    struct fd_closer *g = closer;
 
-    pthread_mutex_lock(&graves.lock);
+    pthread_mutex_lock(&closers.lock);
     while (g->waiting > 0) {
         int fd = g->fds[--g->waiting];
 
-        pthread_mutex_unlock(&graves.lock);
+        pthread_mutex_unlock(&closers.lock);
         descriptor_close(g, fd);
-        pthread_mutex_lock(&graves.lock);
+        pthread_mutex_lock(&closers.lock);
     }
     g->threads--;
-    pthread_mutex_unlock(&graves.lock);
+    pthread_mutex_unlock(&closers.lock);
     return NULL;
 }
 
-/* Under the lock: one more thread, if there is use for it. If none is to be had, grave_tend() tries
- * again. */
-static void grave_man(struct grave *g)
+/* Under the lock: one more thread, if there is use for it. If none is to be had, fd_closer_tend()
+ * tries again. */
+static void fd_closer_start(struct fd_closer *g)
 {
     pthread_attr_t apart;
     pthread_t t;
 
-    if (g->waiting == 0 || g->threads == GRAVE_THREADS)
+    if (g->waiting == 0 || g->threads == FD_CLOSER_THREADS)
         return;
     pthread_attr_init(&apart);
     pthread_attr_setdetachstate(&apart, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&apart, GRAVE_STACK);
-    if (pthread_create(&t, &apart, grave_dig, g) == 0)
+    pthread_attr_setstacksize(&apart, FD_CLOSER_STACK);
+    if (pthread_create(&t, &apart, fd_closer_main, g) == 0)
         g->threads++;
     pthread_attr_destroy(&apart);
 }
 
 /* Under the lock. */
-static struct grave *grave_find(uid_t uid)
+static struct fd_closer *fd_closer_find(uid_t uid)
 {
-    struct grave *g = graves.all;
+    struct fd_closer *g = closers.all;
 
     while (g != NULL && g->uid != uid)
         g = g->next;
     return g;
 }
 
-void grave_bury(int fd, uid_t uid)
+void fd_closer_add(int fd, uid_t uid)
 {
-    struct grave *g;
+    struct fd_closer *g;
 
-    pthread_mutex_lock(&graves.lock);
-    g = grave_find(uid);
+    pthread_mutex_lock(&closers.lock);
+    g = fd_closer_find(uid);
     if (g == NULL) {
         g = calloc(1, sizeof *g);
         if (g != NULL) {
-            *g = (struct grave){.next = graves.all, .uid = uid};
-            graves.all = g;
+            *g = (struct fd_closer){.next = closers.all, .uid = uid};
+            closers.all = g;
         }
     }
     /* Without memory for a number, the descriptor stays open: better than a daemon that stands. */
-    if (g != NULL && grave_push(g, fd))
-        grave_man(g);
-    pthread_mutex_unlock(&graves.lock);
+    if (g != NULL && fd_closer_push(g, fd))
+        fd_closer_start(g);
+    pthread_mutex_unlock(&closers.lock);
 }
 
-bool grave_crowded(uid_t uid)
+bool fd_closer_crowded(uid_t uid)
 {
-    const struct grave *g;
+    const struct fd_closer *g;
     bool crowded;
 
-    pthread_mutex_lock(&graves.lock);
-    g = grave_find(uid);
-    crowded = g != NULL && g->waiting >= GRAVE_CROWD;
-    pthread_mutex_unlock(&graves.lock);
+    pthread_mutex_lock(&closers.lock);
+    g = fd_closer_find(uid);
+    crowded = g != NULL && g->waiting >= FD_CLOSER_CROWD;
+    pthread_mutex_unlock(&closers.lock);
     return crowded;
 }
 
-void grave_tend(void)
+void fd_closer_tend(void)
 {
-    struct grave **at = &graves.all, *g;
+    struct fd_closer **at = &closers.all, *g;
 
-    if (__atomic_load_n(&graves.all, __ATOMIC_RELAXED) == NULL)
+    if (__atomic_load_n(&closers.all, __ATOMIC_RELAXED) == NULL)
         return;
-    pthread_mutex_lock(&graves.lock);
+    pthread_mutex_lock(&closers.lock);
     while ((g = *at) != NULL) {
-        grave_man(g);
+        fd_closer_start(g);
         if (g->waiting > 0 || g->threads > 0) {
             at = &g->next;
             continue;
@@ -210,5 +210,5 @@ void grave_tend(void)
         free(g->fds);
         free(g);
     }
-    pthread_mutex_unlock(&graves.lock);
+    pthread_mutex_unlock(&closers.lock);
 }

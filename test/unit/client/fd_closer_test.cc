@@ -14,7 +14,7 @@
 #include <vector>
 
 extern "C" {
-#include "sluiced/grave.h"
+#include "sluiced/fd_closer.h"
 }
 
 #include "unit/client/fixture.h"
@@ -23,7 +23,7 @@ extern "C" {
 namespace
 {
 
-class GraveTest : public DaemonTest
+class FdCloserTest : public DaemonTest
 {
 };
 
@@ -79,19 +79,19 @@ void check(const std::string &path, int extra, bool hello)
     close(keep);
 }
 
-TEST_F(GraveTest, OneDescriptor)
+TEST_F(FdCloserTest, OneDescriptor)
 {
     start();
     check(path, 0, true);
 }
 
-TEST_F(GraveTest, FourDescriptors)
+TEST_F(FdCloserTest, FourDescriptors)
 {
     start();
     check(path, 3, true);
 }
 
-TEST_F(GraveTest, UnreadMessage)
+TEST_F(FdCloserTest, UnreadMessage)
 {
     start();
     check(path, 0, false);
@@ -118,7 +118,7 @@ size_t threads_since(const std::set<std::string> &before)
 }
 
 // What waits in a socket is taken out of it, whatever its type, and whatever its peer did last.
-TEST(Grave, MessagesOfAPeerThatHasGone)
+TEST(FdCloser, MessagesOfAPeerThatHasGone)
 {
     for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
         RawClient peer;
@@ -135,7 +135,7 @@ TEST(Grave, MessagesOfAPeerThatHasGone)
         }
         ASSERT_EQ(send(s[0], "unread", 6, 0), 6);
         peer.hang_up();
-        grave_bury(s[0], 12345);
+        fd_closer_add(s[0], 12345);
         for (int i = 0; i < 3000 && threads_since(before) > 0; i++)
             usleep(10000);
         EXPECT_EQ(threads_since(before), 0) << "one of them waits a minute: type " << type;
@@ -146,7 +146,7 @@ TEST(Grave, MessagesOfAPeerThatHasGone)
 
 // More of them than threads could wait for, as many as a message takes: their user holds up only
 // itself, and is served again once they are closed.
-TEST_F(GraveTest, HundredsOfDescriptors)
+TEST_F(FdCloserTest, HundredsOfDescriptors)
 {
     const struct linger none = {};
     std::vector<int> held;
