@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "common/clock.h"
-#include "sluiced/errand.h"
+#include "sluiced/control_call.h"
 #include "sluiced/links.h"
 #include "sluiced/notify.h"
 #include "sluiced/reload.h"
@@ -175,7 +175,7 @@ static void control_tick(struct control *c)
         host_control(c->d->controls[i], &c->counters[i], c->now);
     }
     sessions_poll(c->d->sessions);
-    errands_serve();
+    control_calls_serve();
     links_watch(&c->links, c->now);
     tell_alive(c);
     control_rest(c);
@@ -283,9 +283,9 @@ enum say_exit control_run(struct daemon *d)
     } else {
         say("ready");
         notify_ready();
-        errands_open();
+        control_calls_open();
         control_loop(&c, &rc);
-        errands_close();
+        control_calls_close();
     }
     for (i = 0; i < d->n_workers; i++)
         worker_stop(&d->workers[i]);

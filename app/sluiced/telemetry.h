@@ -2,7 +2,7 @@
 /*
  * The daemon on DPDK's telemetry socket: commands /sluice/..., as in doc/telemetry.md. Threads of
  * the EAL answer them, several at a time, from what workers publish; what is control's, control
- * fetches (errand.h). Only the asker waits for them.
+ * fetches (control_call.h). Only the asker waits for them.
  */
 #ifndef SLUICED_TELEMETRY_H
 #define SLUICED_TELEMETRY_H

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "sluiced/errand.h"
+#include "sluiced/control_call.h"
 #include "sluiced/names.h"
 #include "sluiced/put.h"
 #include "sluiced/show.h"
@@ -28,14 +28,14 @@ int64_t telemetry_number(const char *text, uint64_t limit)
     return errno == 0 && *end == '\0' && n < limit ? (int64_t)n : -1;
 }
 
-struct capacity_errand {
+struct capacity_call {
     const struct host_control *control;
     struct host_capacity capacity;
 };
 
 static void capacity_fetch(void *arg)
 {
-    struct capacity_errand *e = arg;
+    struct capacity_call *e = arg;
 
     host_control_capacity(e->control, &e->capacity);
 }
@@ -43,17 +43,17 @@ static void capacity_fetch(void *arg)
 int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     int p = arg != NULL ? port_by_name(d, arg) : -1;
-    struct capacity_errand e;
+    struct capacity_call e;
 
     if (p < 0)
         return -ENOENT;
     e.control = d->controls[p];
-    if (errand_run(capacity_fetch, &e) != 0)
+    if (control_call(capacity_fetch, &e) != 0)
         return -EAGAIN;
     return telemetry_object(to, show_capacity(d, (uint32_t)p, &e.capacity));
 }
 
-struct history_errand {
+struct history_call {
     const struct host_control *control;
     uint64_t from;
     bool newest;
@@ -63,7 +63,7 @@ struct history_errand {
 
 static void history_fetch(void *arg)
 {
-    struct history_errand *e = arg;
+    struct history_call *e = arg;
 
     if (e->newest)
         e->from = host_control_decisions(e->control);
@@ -84,7 +84,7 @@ static json_t *decision_json(const struct daemon *d, const char *port,
 }
 
 /* By number: a list of objects is more than DPDK 22.11 can say. */
-static int put_decisions(const struct daemon *d, const char *name, const struct history_errand *e,
+static int put_decisions(const struct daemon *d, const char *name, const struct history_call *e,
                          struct rte_tel_data *to)
 {
     char *port = put_quoted(name);
@@ -106,7 +106,7 @@ static int put_decisions(const struct daemon *d, const char *name, const struct 
 
 int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    struct history_errand e = {.newest = true};
+    struct history_call e = {.newest = true};
     char name[CONFIG_NAME_MAX];
     const char *comma;
     int64_t from;
@@ -129,12 +129,12 @@ int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_da
         e.newest = false;
     }
     e.control = d->controls[p];
-    if (errand_run(history_fetch, &e) != 0)
+    if (control_call(history_fetch, &e) != 0)
         return -EAGAIN;
     return put_decisions(d, name, &e, to);
 }
 
-struct client_errand {
+struct client_call {
     const struct sessions *sessions;
     uint32_t slot; /* the first that is looked at */
     uint32_t n, most;
@@ -143,7 +143,7 @@ struct client_errand {
 
 static void client_fetch(void *arg)
 {
-    struct client_errand *e = arg;
+    struct client_call *e = arg;
 
     for (uint32_t i = e->slot; e->n < e->most && i < sessions_limit(e->sessions); i++)
         e->n += sessions_info(e->sessions, i, &e->found[e->n]);
@@ -151,13 +151,13 @@ static void client_fetch(void *arg)
 
 int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    struct client_errand e = {.sessions = d->sessions, .most = TELEMETRY_LIST};
+    struct client_call e = {.sessions = d->sessions, .most = TELEMETRY_LIST};
     int64_t first = arg != NULL && *arg != '\0' ? telemetry_number(arg, UINT32_MAX) : 0;
 
     if (first < 0)
         return -EINVAL;
     e.slot = (uint32_t)first;
-    if (errand_run(client_fetch, &e) != 0)
+    if (control_call(client_fetch, &e) != 0)
         return -EAGAIN;
     rte_tel_data_start_array(to, TELEMETRY_UINT);
     for (uint32_t i = 0; i < e.n; i++)
@@ -168,12 +168,12 @@ int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_da
 int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     int64_t slot = telemetry_number(arg, sessions_limit(d->sessions));
-    struct client_errand e = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
+    struct client_call e = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
     const struct session_info *x = &e.found[0];
 
     if (slot < 0)
         return -ENOENT;
-    if (errand_run(client_fetch, &e) != 0)
+    if (control_call(client_fetch, &e) != 0)
         return -EAGAIN;
     if (e.n == 0 || x->slot != slot)
         return -ENOENT;

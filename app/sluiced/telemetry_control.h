@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telemetry of what only control may touch, which control fetches (errand.h); and the names of
- * things. arg: what stands behind the command, or NULL. Each: 0, or negative errno.
+ * Telemetry of what only control may touch, which control fetches (control_call.h); and the names
+ * of things. arg: what stands behind the command, or NULL. Each: 0, or negative errno.
  */
 #ifndef SLUICED_TELEMETRY_CONTROL_H
 #define SLUICED_TELEMETRY_CONTROL_H

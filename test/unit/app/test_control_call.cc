@@ -9,13 +9,13 @@
 #include <vector>
 
 extern "C" {
-#include "sluiced/errand.h"
+#include "sluiced/control_call.h"
 }
 
 namespace
 {
 
-struct Errand {
+struct ControlCall {
     std::thread::id where;
     uint64_t *sum; // control's: no atomic, so that ThreadSanitizer sees who touches it
     uint64_t add;
@@ -23,43 +23,43 @@ struct Errand {
 
 void add(void *arg)
 {
-    auto *e = static_cast<Errand *>(arg);
+    auto *e = static_cast<ControlCall *>(arg);
 
     e->where = std::this_thread::get_id();
     *e->sum += e->add;
 }
 
-TEST(Errand, NobodyServesBeforeOpenAndAfterClose)
+TEST(ControlCall, NobodyServesBeforeOpenAndAfterClose)
 {
     uint64_t sum = 0;
-    Errand e = {{}, &sum, 1};
+    ControlCall e = {{}, &sum, 1};
 
-    EXPECT_EQ(errand_run(add, &e), -ESHUTDOWN);
-    errands_open();
-    errands_close();
-    EXPECT_EQ(errand_run(add, &e), -ESHUTDOWN);
+    EXPECT_EQ(control_call(add, &e), -ESHUTDOWN);
+    control_calls_open();
+    control_calls_close();
+    EXPECT_EQ(control_call(add, &e), -ESHUTDOWN);
     EXPECT_EQ(sum, 0u);
 }
 
-TEST(Errand, EachIsDoneOnceByControl)
+TEST(ControlCall, EachIsDoneOnceByControl)
 {
     constexpr uint64_t threads = 4, each = 500;
     std::atomic<bool> over{false};
     uint64_t sum = 0;
     std::vector<std::thread> askers;
 
-    errands_open();
+    control_calls_open();
     std::thread control([&] {
         while (!over)
-            errands_serve();
-        errands_close();
+            control_calls_serve();
+        control_calls_close();
     });
     for (uint64_t t = 0; t < threads; t++)
         askers.emplace_back([&, t] {
             for (uint64_t i = 0; i < each; i++) {
-                Errand e = {{}, &sum, t * each + i};
+                ControlCall e = {{}, &sum, t * each + i};
 
-                ASSERT_EQ(errand_run(add, &e), 0);
+                ASSERT_EQ(control_call(add, &e), 0);
                 ASSERT_EQ(e.where, control.get_id());
             }
         });
@@ -70,36 +70,36 @@ TEST(Errand, EachIsDoneOnceByControl)
     EXPECT_EQ(sum, threads * each * (threads * each - 1) / 2);
 }
 
-TEST(Errand, ControlThatStandsStillIsNotWaitedFor)
+TEST(ControlCall, ControlThatStandsStillIsNotWaitedFor)
 {
     uint64_t sum = 0;
-    Errand e = {{}, &sum, 1};
+    ControlCall e = {{}, &sum, 1};
 
-    errands_open();
-    EXPECT_EQ(errand_run(add, &e), -ETIMEDOUT);
-    errands_serve(); // too late: it was taken back
+    control_calls_open();
+    EXPECT_EQ(control_call(add, &e), -ETIMEDOUT);
+    control_calls_serve(); // too late: it was taken back
     EXPECT_EQ(sum, 0u);
-    std::thread asker([&] { EXPECT_EQ(errand_run(add, &e), 0); });
+    std::thread asker([&] { EXPECT_EQ(control_call(add, &e), 0); });
     while (e.where == std::thread::id() && sum == 0)
-        errands_serve();
+        control_calls_serve();
     asker.join();
     EXPECT_EQ(sum, 1u);
-    errands_close();
+    control_calls_close();
 }
 
 // Who asks while control goes away is either served or refused, and never left waiting.
-TEST(Errand, ClosedWhileOthersAsk)
+TEST(ControlCall, ClosedWhileOthersAsk)
 {
     for (int round = 0; round < 200; round++) {
         uint64_t sum = 0;
-        Errand e = {{}, &sum, 1};
+        ControlCall e = {{}, &sum, 1};
         int rc = 1;
 
-        errands_open();
-        std::thread asker([&] { rc = errand_run(add, &e); });
+        control_calls_open();
+        std::thread asker([&] { rc = control_call(add, &e); });
         if (round % 2)
             std::this_thread::yield();
-        errands_close();
+        control_calls_close();
         asker.join();
         EXPECT_TRUE((rc == 0 && sum == 1) || (rc == -ESHUTDOWN && sum == 0)) << rc << " " << sum;
     }
