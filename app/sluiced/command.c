@@ -90,12 +90,12 @@ static int path_run(const struct command *c)
 {
     const char *name = c->l->word[2], *direction = c->l->word[3], *spec = c->l->word[4];
     int port = port_named(c->d, name);
-    struct lane *l;
+    struct port_queue *l;
     char err[512];
 
     if (port < 0)
         return port_unknown(c, name);
-    l = &c->d->lanes[c->d->first_lane[port]];
+    l = &c->d->queues[c->d->first_queue[port]];
     if (l->cable == NULL)
         return refuse(c, -ENODEV, "port %.64s is behind no emulated wire; give it one: wire = SPEC",
                       c->d->ports[port].cfg->name);
@@ -120,13 +120,13 @@ static int path_run(const struct command *c)
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* The lane on which it is open, or -1 with why in *status. */
+/* The queue on which it is open, or -1 with why in *status. */
 static int conn_find(const struct command *c, const struct words_conn *conn, int *status)
 {
     int found = -1;
 
-    for (uint32_t i = 0; i < c->d->n_lanes; i++) {
-        const struct lane *l = &c->d->lanes[i];
+    for (uint32_t i = 0; i < c->d->n_queues; i++) {
+        const struct port_queue *l = &c->d->queues[i];
         struct host_conn_info info;
 
         if ((conn->port[0] != 0 && port_named(c->d, conn->port) != (int)(l->port - c->d->ports)) ||
@@ -184,10 +184,10 @@ static int conn_run(const struct command *c)
     i = conn_find(c, &conn, &status);
     if (i < 0)
         return status;
-    p = (uint32_t)(c->d->lanes[i].port - c->d->ports);
-    host_control_tuned(c->d->controls[p], c->d->lanes[i].queue, conn.number, &tune);
+    p = (uint32_t)(c->d->queues[i].port - c->d->ports);
+    host_control_tuned(c->d->controls[p], c->d->queues[i].queue, conn.number, &tune);
     tune_set(&tune, c->l->word[3], c->l->word[4]);
-    status = host_control_tune(c->d->controls[p], c->d->lanes[i].queue, conn.number, &tune);
+    status = host_control_tune(c->d->controls[p], c->d->queues[i].queue, conn.number, &tune);
     if (status == -ENOSPC)
         return refuse(c, status,
                       "with what others have reserved, that is more than the port's capacity; "

@@ -98,16 +98,16 @@ static void read_port_stats(struct control *c)
 static void read_workers(struct control *c, uint32_t p)
 {
     struct host_port_counters *sum = &c->counters[p];
-    uint32_t first = c->d->first_lane[p], i;
+    uint32_t first = c->d->first_queue[p], i;
 
     sum->ring_full = sum->busy = sum->time = sum->bursts = sum->full = 0;
     for (i = first; i < first + c->d->ports[p].queues; i++) {
-        const struct lane_counters *l = &c->d->lanes[i].counters;
+        const struct port_queue_counters *l = &c->d->queues[i].counters;
 
         sum->ring_full += counter_get(&l->foreign_dropped);
         sum->bursts += counter_get(&l->rx_bursts);
         sum->full += counter_get(&l->rx_full_bursts);
-        sum->busy += counter_get(&c->d->lane_worker[i]->busy_cycles);
+        sum->busy += counter_get(&c->d->queue_worker[i]->busy_cycles);
         sum->time += c->now;
     }
 }
@@ -150,8 +150,8 @@ static void control_rest(struct control *c)
 
     if (!sleeps && !c->rests)
         return;
-    for (uint32_t i = 0; i < c->d->n_lanes; i++) {
-        const struct lane_counters *l = &c->d->lanes[i].counters;
+    for (uint32_t i = 0; i < c->d->n_queues; i++) {
+        const struct port_queue_counters *l = &c->d->queues[i].counters;
 
         work += counter_get(&l->rx_frames) + counter_get(&l->tx_frames) +
                 counter_get(&l->client_events);

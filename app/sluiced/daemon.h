@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Everything a running daemon has. main.c builds and takes it down, in this order: ports, hosts and
- * lanes, sessions, workers; control.c runs it; route.c and show.c read it on the control lcore.
+ * queues, sessions, workers; control.c runs it; route.c and show.c read it on the control lcore.
  *
- * Invariant: lane i's host is hosts[i] and its clients' channel is i; the lanes of ports[p] stand
- * together, from first_lane[p], by worker number.
+ * Invariant: queue i's host is hosts[i] and its clients' channel is i; the queues of ports[p] stand
+ * together, from first_queue[p], by worker number.
  */
 #ifndef SLUICED_DAEMON_H
 #define SLUICED_DAEMON_H
@@ -15,12 +15,12 @@
 
 #include "sluiced/config.h"
 #include "sluiced/count.h"
-#include "sluiced/lane.h"
+#include "sluiced/port_queue.h"
 #include "sluiced/port.h"
 #include "sluiced/session.h"
 #include "sluiced/worker.h"
 
-#define DAEMON_LANES_MAX   CONFIG_WORKERS_MAX
+#define DAEMON_QUEUES_MAX  CONFIG_WORKERS_MAX
 #define DAEMON_WORKERS_MAX CONFIG_WORKERS_MAX
 
 struct reload;
@@ -35,22 +35,22 @@ struct daemon {
     struct port ports[CONFIG_PORTS_MAX];
     struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], where it is configured */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
-    uint32_t first_lane[CONFIG_PORTS_MAX];
+    uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
     uint32_t n_ports;
-    struct lane lanes[DAEMON_LANES_MAX];
-    struct host *hosts[DAEMON_LANES_MAX];
-    uint32_t n_lanes;
+    struct port_queue queues[DAEMON_QUEUES_MAX];
+    struct host *hosts[DAEMON_QUEUES_MAX];
+    uint32_t n_queues;
     struct worker workers[DAEMON_WORKERS_MAX];
     uint32_t n_workers;
-    struct worker *lane_worker[DAEMON_LANES_MAX]; /* which worker runs lanes[i] */
-    bool stuck[DAEMON_LANES_MAX]; /* nobody takes what lanes[i] sends; written by links.c */
-    bool main_works;              /* the main lcore is a worker: control has a thread of its own */
+    struct worker *queue_worker[DAEMON_QUEUES_MAX]; /* which worker runs queues[i] */
+    bool stuck[DAEMON_QUEUES_MAX]; /* nobody takes what queues[i] sends; written by links.c */
+    bool main_works;               /* the main lcore is a worker: control has a thread of its own */
     struct sessions *sessions;
     uint32_t next_worker; /* where route() starts looking */
 };
 
-/* layout.c: which lcore runs which lanes. 0, or negative errno with a line. */
+/* layout.c: which lcore runs which queues. 0, or negative errno with a line. */
 int layout_make(struct daemon *d, char *err, size_t err_len);
 /* One line for each worker and for control, and what is wrong with where they are. */
 void layout_say(const struct daemon *d);

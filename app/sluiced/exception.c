@@ -154,8 +154,8 @@ int exception_open(struct exception *x, const struct port *p, char *err, size_t 
     return rc;
 }
 
-void exception_lane_init(struct exception_lane *e, const struct exception *x, uint16_t queue,
-                         uint64_t hz)
+void exception_queue_init(struct exception_queue *e, const struct exception *x, uint16_t queue,
+                          uint64_t hz)
 {
     memset(e, 0, sizeof *e);
     e->on = true;
@@ -164,7 +164,7 @@ void exception_lane_init(struct exception_lane *e, const struct exception *x, ui
     e->gap_cycles = hz / 1000000 * EXCEPTION_GAP_US;
 }
 
-void exception_drain(struct exception_lane *e)
+void exception_drain(struct exception_queue *e)
 {
     for (; e->n > 0; e->n--)
         rte_pktmbuf_free(e->waiting[e->first++ % EXCEPTION_WAIT]);
@@ -188,7 +188,7 @@ void exception_free(struct exception *x)
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
-void exception_put(struct exception_lane *e, struct rte_mbuf **m, uint32_t n)
+void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n)
 {
     uint32_t fit = RTE_MIN(n, EXCEPTION_WAIT - e->n);
 
@@ -201,7 +201,7 @@ void exception_put(struct exception_lane *e, struct rte_mbuf **m, uint32_t n)
 }
 
 /* So that all of this takes its part of the time, and no more. */
-static uint64_t next_due(const struct exception_lane *e, uint64_t began, uint64_t n)
+static uint64_t next_due(const struct exception_queue *e, uint64_t began, uint64_t n)
 {
     uint64_t now = clock_now();
 
@@ -213,7 +213,7 @@ static uint64_t next_due(const struct exception_lane *e, uint64_t began, uint64_
  * came to (between virtual machines, or on a veth) gets that here. The port's word NONE says that
  * (RTE_MBUF_F_RX_L4_CKSUM_NONE), but a packet socket has no word for it.
  */
-static void sum_complete(struct exception_lane *e, struct rte_mbuf *m)
+static void sum_complete(struct exception_queue *e, struct rte_mbuf *m)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
     struct partial s;
@@ -225,7 +225,7 @@ static void sum_complete(struct exception_lane *e, struct rte_mbuf *m)
     counter_add(&e->counters.to_kernel_summed, 1);
 }
 
-uint32_t exception_give(struct exception_lane *e, bool busy)
+uint32_t exception_give(struct exception_queue *e, bool busy)
 {
     struct rte_mbuf *m[EXCEPTION_BURST];
     uint32_t n = RTE_MIN(e->n, (uint32_t)EXCEPTION_BURST), done = 0;
@@ -261,7 +261,7 @@ uint32_t exception_give(struct exception_lane *e, bool busy)
     return n;
 }
 
-uint16_t exception_take(struct exception_lane *e, struct rte_mbuf **m, bool busy)
+uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool busy)
 {
     uint64_t began = clock_now(), bytes = 0;
     uint16_t n;

@@ -2,10 +2,10 @@
 /*
  * The exception port: what a port receives that is not Sluice's goes to the kernel through a device
  * of its own (a TAP), and what the kernel sends there leaves through the port. Its queues are the
- * port's: a lane has one of each, so no worker waits for another.
+ * port's: a queue has one of each, so no worker waits for another.
  *
  * Invariants: frames for the kernel wait in waiting[first .. first + n), modulo EXCEPTION_WAIT, and
- * leave in that order. While a lane has work of Sluice's, its worker spends at most one part in
+ * leave in that order. While a queue has work of Sluice's, its worker spends at most one part in
  * EXCEPTION_PART of its time on each direction, and at most EXCEPTION_BURST frames at a time: a
  * frame costs a system call, and pacing must not wait for many.
  */
@@ -42,8 +42,8 @@ struct exception_counters {
     uint64_t from_kernel_frames, from_kernel_bytes;
 };
 
-/* Of a lane; its worker's, but for the counters. */
-struct exception_lane {
+/* Of a queue; its worker's, but for the counters. */
+struct exception_queue {
     bool on;
     uint16_t port_id, queue;
     uint64_t gap_cycles;
@@ -57,9 +57,9 @@ struct exception_lane {
 
 /* Makes and starts the device of a port that is open. 0, or negative errno with a line in err. */
 int exception_open(struct exception *x, const struct port *p, char *err, size_t err_len);
-void exception_lane_init(struct exception_lane *e, const struct exception *x, uint16_t queue,
-                         uint64_t hz);
-void exception_drain(struct exception_lane *e);
+void exception_queue_init(struct exception_queue *e, const struct exception *x, uint16_t queue,
+                          uint64_t hz);
+void exception_drain(struct exception_queue *e);
 /* The device goes first: it holds the port's frames. Then the port; then the pools, whose frames
  * that one held. */
 void exception_close(struct exception *x);
@@ -68,10 +68,10 @@ void exception_free(struct exception *x);
 /* ---- the worker --------------------------------------------------------------------------- */
 
 /* Takes ownership of n frames for the kernel. */
-void exception_put(struct exception_lane *e, struct rte_mbuf **m, uint32_t n);
+void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n);
 /* Gives the kernel some of those that wait; busy: this worker has other work. How many. */
-uint32_t exception_give(struct exception_lane *e, bool busy);
+uint32_t exception_give(struct exception_queue *e, bool busy);
 /* Frames from the kernel to send, at most EXCEPTION_BURST. The caller owns them. */
-uint16_t exception_take(struct exception_lane *e, struct rte_mbuf **m, bool busy);
+uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool busy);
 
 #endif

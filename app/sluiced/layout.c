@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which worker runs where. Lanes go to the lcores their port names, else in order to the EAL's
- * worker lcores that no port names and control does not have; if there are fewer lcores than lanes,
- * they share. With no worker lcore at all, the main lcore works and control gets a thread.
+ * Which worker runs where. Queues go to the lcores their port names, else in order to the EAL's
+ * worker lcores that no port names and control does not have; if there are fewer lcores than
+ * queues, they share. With no worker lcore at all, the main lcore works and control gets a thread.
  */
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include "common/say.h"
 #include "sluiced/daemon.h"
 
-/* Lcores that may get lanes whose port names none. */
+/* Lcores that may get queues whose port names none. */
 struct pool {
     uint32_t n, next;
     uint32_t id[RTE_MAX_LCORE];
@@ -89,8 +89,8 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
         return -EINVAL;
     }
     pool_fill(d, &pool);
-    for (i = 0; i < d->n_lanes; i++) {
-        struct lane *l = &d->lanes[i];
+    for (i = 0; i < d->n_queues; i++) {
+        struct port_queue *l = &d->queues[i];
         const struct config_port *cfg = l->port->cfg;
         uint32_t lcore;
         struct worker *w;
@@ -107,8 +107,8 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
             return -EINVAL;
         }
         w = worker_of(d, lcore);
-        w->lanes[w->n_lanes++] = l;
-        d->lane_worker[i] = w;
+        w->queues[w->n_queues++] = l;
+        d->queue_worker[i] = w;
     }
     return 0;
 }
@@ -131,15 +131,15 @@ int layout_pin(uint32_t lcore)
 /* A worker far from its NIC's memory goes through another socket for each packet. */
 static void warn_numa(const struct daemon *d)
 {
-    for (uint32_t i = 0; i < d->n_lanes; i++) {
-        const struct port *p = d->lanes[i].port;
-        uint32_t lcore = d->lane_worker[i]->lcore, node = rte_lcore_to_socket_id(lcore);
+    for (uint32_t i = 0; i < d->n_queues; i++) {
+        const struct port *p = d->queues[i].port;
+        uint32_t lcore = d->queue_worker[i]->lcore, node = rte_lcore_to_socket_id(lcore);
 
         if (p->socket >= 0 && node != (uint32_t)p->socket)
             say("warning: port %s is on NUMA node %d, its worker %u on node %u (lcore %u), which "
                 "is "
                 "slower; set lcores to some of node %d",
-                p->cfg->name, p->socket, d->lanes[i].queue, node, lcore, p->socket);
+                p->cfg->name, p->socket, d->queues[i].queue, node, lcore, p->socket);
     }
 }
 
@@ -164,9 +164,9 @@ static void warn_shared(const struct daemon *d)
             say("warning: the worker on lcore %u polls the CPU that control runs on, %d; give "
                 "control another (control_lcore), or set idle = sleep",
                 d->workers[i].lcore, cpu);
-        if (d->workers[i].n_lanes > 1)
+        if (d->workers[i].n_queues > 1)
             say("warning: lcore %u works for %u queues in turn; give more lcores with -l before --",
-                d->workers[i].lcore, d->workers[i].n_lanes);
+                d->workers[i].lcore, d->workers[i].n_queues);
     }
 }
 
@@ -179,9 +179,9 @@ void layout_say(const struct daemon *d)
         char text[512];
         int len = 0;
 
-        for (k = 0; k < w->n_lanes && len < (int)sizeof text - 80; k++)
+        for (k = 0; k < w->n_queues && len < (int)sizeof text - 80; k++)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
-                            k > 0 ? ", " : "", w->lanes[k]->port->cfg->name, w->lanes[k]->queue);
+                            k > 0 ? ", " : "", w->queues[k]->port->cfg->name, w->queues[k]->queue);
         say("lcore %u (CPU %d) works: %s%s", w->lcore, layout_pin(w->lcore), text,
             w->wakeup.n > 0 ? "; what comes wakes it" : "");
     }

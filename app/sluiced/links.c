@@ -33,12 +33,12 @@ void links_init(struct links *k, struct daemon *d, uint64_t now)
 }
 
 /* Gives a port to its workers, or takes it away: worker_pass() says when they noticed. */
-static void lanes_set_active(struct links *k, uint32_t index, bool active)
+static void queues_set_active(struct links *k, uint32_t index, bool active)
 {
-    uint32_t first = k->d->first_lane[index];
+    uint32_t first = k->d->first_queue[index];
 
     for (uint32_t i = first; i < first + k->d->ports[index].queues; i++)
-        lane_set_active(&k->d->lanes[i], active);
+        port_queue_set_active(&k->d->queues[i], active);
     k->taken[index] = !active;
 }
 
@@ -50,15 +50,15 @@ static void lanes_set_active(struct links *k, uint32_t index, bool active)
 static bool restart_port(struct links *k, uint32_t index)
 {
     struct daemon *d = k->d;
-    uint32_t first = d->first_lane[index], last = first + d->ports[index].queues, i;
+    uint32_t first = d->first_queue[index], last = first + d->ports[index].queues, i;
 
-    lanes_set_active(k, index, false);
+    queues_set_active(k, index, false);
     for (i = first; i < last; i++) {
-        if (!worker_pass(d->lane_worker[i], PASS_MS))
+        if (!worker_pass(d->queue_worker[i], PASS_MS))
             return false;
     }
     if (port_restart(&d->ports[index]))
-        lanes_set_active(k, index, true);
+        queues_set_active(k, index, true);
     return true;
 }
 
@@ -71,7 +71,7 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
 
     if (!port_needs_restart(p)) {
         if (k->taken[index]) /* it came up before all let go of it */
-            lanes_set_active(k, index, true);
+            queues_set_active(k, index, true);
         k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
         k->tries[index] = 0;
     } else if (now >= k->restart_due[index] && restart_port(k, index)) {
@@ -83,9 +83,9 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
     }
 }
 
-/* A lane that only gives up frames, although the link is up: the other end of a memif has fewer
+/* A queue that only gives up frames, although the link is up: the other end of a memif has fewer
  * queues, or sleeps. */
-static void watch_lane(struct links *k, const struct lane *l, bool up)
+static void watch_queue(struct links *k, const struct port_queue *l, bool up)
 {
     uint64_t sent = counter_get(&l->counters.tx_frames);
     uint64_t dropped = counter_get(&l->counters.tx_dropped);
@@ -111,7 +111,7 @@ static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t 
     struct host_address a;
     const uint8_t *b = a.other.addr_bytes;
 
-    if (!host_address(k->d->hosts[k->d->first_lane[index]], i, &a))
+    if (!host_address(k->d->hosts[k->d->first_queue[index]], i, &a))
         return;
     addr_format(&a.address, address);
     snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
@@ -133,7 +133,7 @@ static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t 
 
 static void claim(struct links *k, uint32_t index)
 {
-    uint32_t first = k->d->first_lane[index];
+    uint32_t first = k->d->first_queue[index];
 
     for (uint32_t i = 0; i < k->d->ports[index].queues; i++)
         host_claim(k->d->hosts[first + i]);
@@ -149,7 +149,7 @@ static void watch_port(struct links *k, uint32_t index, uint64_t now)
     if (up != k->up[index])
         say("port %s: link %s", p->cfg->name, up ? "up" : "down");
     for (q = 0; q < p->queues; q++)
-        watch_lane(k, &k->d->lanes[k->d->first_lane[index] + q], up && k->up[index]);
+        watch_queue(k, &k->d->queues[k->d->first_queue[index] + q], up && k->up[index]);
     if (up && !k->up[index])
         claim(k, index);
     for (uint32_t i = 0; i < 2; i++)

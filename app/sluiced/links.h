@@ -23,7 +23,7 @@ struct links {
     bool unused[CONFIG_PORTS_MAX][2];        /* address[i], for another station has it */
     uint64_t conflicts[CONFIG_PORTS_MAX][2]; /* with address[i], at the last look */
     uint64_t conflict_due[CONFIG_PORTS_MAX]; /* not said again before this */
-    uint64_t sent[DAEMON_LANES_MAX], dropped[DAEMON_LANES_MAX]; /* frames, at the last look */
+    uint64_t sent[DAEMON_QUEUES_MAX], dropped[DAEMON_QUEUES_MAX]; /* frames, at the last look */
 };
 
 void links_init(struct links *k, struct daemon *d, uint64_t now);

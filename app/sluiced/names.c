@@ -12,18 +12,18 @@ int port_by_name(const struct daemon *d, const char *name)
     return -1;
 }
 
-const char *lane_name(const struct lane *l, char name[LANE_NAME_MAX])
+const char *port_queue_name(const struct port_queue *l, char name[PORT_QUEUE_NAME_MAX])
 {
-    snprintf(name, LANE_NAME_MAX, "%s/%u", l->port->cfg->name, l->queue);
+    snprintf(name, PORT_QUEUE_NAME_MAX, "%s/%u", l->port->cfg->name, l->queue);
     return name;
 }
 
-const struct lane *lane_by_name(const struct daemon *d, const char *wanted)
+const struct port_queue *port_queue_by_name(const struct daemon *d, const char *wanted)
 {
-    char name[LANE_NAME_MAX];
+    char name[PORT_QUEUE_NAME_MAX];
 
-    for (uint32_t i = 0; wanted != NULL && i < d->n_lanes; i++)
-        if (strcmp(lane_name(&d->lanes[i], name), wanted) == 0)
-            return &d->lanes[i];
+    for (uint32_t i = 0; wanted != NULL && i < d->n_queues; i++)
+        if (strcmp(port_queue_name(&d->queues[i], name), wanted) == 0)
+            return &d->queues[i];
     return NULL;
 }

@@ -5,15 +5,15 @@
 
 #include "sluiced/daemon.h"
 
-#define LANE_NAME_MAX (CONFIG_NAME_MAX + 24)
+#define PORT_QUEUE_NAME_MAX (CONFIG_NAME_MAX + 24)
 
 /* The port's index, or -1. */
 int port_by_name(const struct daemon *d, const char *name);
 
 /* "PORT/WORKER"; returns name. */
-const char *lane_name(const struct lane *l, char name[LANE_NAME_MAX]);
+const char *port_queue_name(const struct port_queue *l, char name[PORT_QUEUE_NAME_MAX]);
 
 /* NULL: none has that name, or it is NULL. */
-const struct lane *lane_by_name(const struct daemon *d, const char *wanted);
+const struct port_queue *port_queue_by_name(const struct daemon *d, const char *wanted);
 
 #endif

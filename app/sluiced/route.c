@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which lane leads to an address: of the ports whose network holds it, the one with the longest
+ * Which queue leads to an address: of the ports whose network holds it, the one with the longest
  * prefix; else a port with a gateway; then the worker of that port with the fewest connections.
  */
 #include <errno.h>
@@ -52,8 +52,8 @@ static int port_with_gateway(const struct daemon *d, const struct addr *peer)
     return -1;
 }
 
-/* Connections in use, 0 .. limit; beyond the limit if nobody takes what the lane sends. */
-static uint32_t lane_load(const struct daemon *d, const struct lane *l)
+/* Connections in use, 0 .. limit; beyond the limit if nobody takes what the queue sends. */
+static uint32_t port_queue_load(const struct daemon *d, const struct port_queue *l)
 {
     return d->stuck[l->number] ? host_conn_limit(l->host) + 1 : host_conn_count(l->host);
 }
@@ -73,16 +73,16 @@ int route_find(void *daemon, const struct addr *peer)
         return -EHOSTUNREACH;
     workers = d->ports[p].queues;
     if (workers == 1)
-        return (int)d->first_lane[p];
+        return (int)d->first_queue[p];
     d->next_worker++; /* among equals, take turns */
     for (w = 0; w < workers; w++) {
         uint32_t i = (d->next_worker + w) % workers;
-        uint32_t load = lane_load(d, &d->lanes[d->first_lane[p] + i]);
+        uint32_t load = port_queue_load(d, &d->queues[d->first_queue[p] + i]);
 
         if (load < best_load) {
             best = i;
             best_load = load;
         }
     }
-    return (int)(d->first_lane[p] + best);
+    return (int)(d->first_queue[p] + best);
 }

@@ -33,7 +33,7 @@ static const char *state_name(enum host_state s)
 }
 
 /* What an operator said of it. */
-static void put_tune(json_t *o, const struct daemon *d, const struct lane *l, uint32_t number)
+static void put_tune(json_t *o, const struct daemon *d, const struct port_queue *l, uint32_t number)
 {
     struct host_tune t;
 
@@ -48,7 +48,7 @@ static void put_tune(json_t *o, const struct daemon *d, const struct lane *l, ui
         put_count(o, "set_weight", t.weight);
 }
 
-json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_info *c)
+json_t *show_conn(const struct port_queue *l, uint32_t number, const struct host_conn_info *c)
 {
     json_t *o = json_object();
     char peer[ADDR_TEXT_MAX];
@@ -100,16 +100,16 @@ static json_t *conns_json(const struct daemon *d)
     json_t *list = json_array();
     uint32_t i, k;
 
-    for (i = 0; i < d->n_lanes; i++) {
+    for (i = 0; i < d->n_queues; i++) {
         uint32_t limit = host_conn_limit(d->hosts[i]);
 
         for (k = 0; k < limit; k++) {
             struct host_conn_info info;
 
             if (host_conn_info(d->hosts[i], k, &info)) {
-                json_t *o = show_conn(&d->lanes[i], k, &info);
+                json_t *o = show_conn(&d->queues[i], k, &info);
 
-                put_tune(o, d, &d->lanes[i], k);
+                put_tune(o, d, &d->queues[i], k);
                 json_array_append_new(list, o);
             }
         }
@@ -145,9 +145,9 @@ static json_t *exception_json(const struct exception_counters *c)
     return o;
 }
 
-json_t *show_lane(const struct lane *l)
+json_t *show_port_queue(const struct port_queue *l)
 {
-    const struct lane_counters *c = &l->counters;
+    const struct port_queue_counters *c = &l->counters;
     json_t *o = json_object();
 
     put_text(o, "port", l->port->cfg->name);
@@ -215,7 +215,7 @@ json_t *show_port(const struct daemon *d, uint32_t p)
 {
     const struct port *port = &d->ports[p];
     const uint8_t *b = port->mac.addr_bytes;
-    json_t *o = json_object(), *lanes = json_array();
+    json_t *o = json_object(), *queues = json_array();
     struct rte_eth_stats stats, zero;
     char mac[18];
     uint16_t q;
@@ -228,9 +228,9 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     put_text(o, "driver", port->driver);
     put_text(o, "mac", mac);
     put_addresses(o, port->cfg);
-    put_conflict(o, d->hosts[d->first_lane[p]]);
+    put_conflict(o, d->hosts[d->first_queue[p]]);
     put_count(o, "mtu_bytes", port->cfg->mtu_bytes);
-    put_text(o, "paced_by", d->lanes[d->first_lane[p]].timed ? "nic" : "software");
+    put_text(o, "paced_by", d->queues[d->first_queue[p]].timed ? "nic" : "software");
     put_count(o, "vlan", port->cfg->vlan);
     put_count(o, "udp_port", port->cfg->udp_port);
     if (config_port_excepted(port->cfg))
@@ -247,8 +247,8 @@ json_t *show_port(const struct daemon *d, uint32_t p)
     if (rte_eth_stats_get(port->id, &stats) == 0)
         count_stats_put(o, &stats, &zero);
     for (q = 0; q < port->queues; q++)
-        json_array_append_new(lanes, show_lane(&d->lanes[d->first_lane[p] + q]));
-    json_object_set_new(o, "workers", lanes);
+        json_array_append_new(queues, show_port_queue(&d->queues[d->first_queue[p] + q]));
+    json_object_set_new(o, "workers", queues);
     return o;
 }
 
@@ -275,8 +275,8 @@ static uint64_t control_stalls(const struct worker *w)
     uint64_t most = 0, value;
     const char *name;
 
-    for (uint32_t k = 0; k < w->n_lanes; k++)
-        for (uint32_t i = 0; (name = host_counter(w->lanes[k]->host, i, &value)) != NULL; i++)
+    for (uint32_t k = 0; k < w->n_queues; k++)
+        for (uint32_t i = 0; (name = host_counter(w->queues[k]->host, i, &value)) != NULL; i++)
             if (strcmp(name, "control_stalls") == 0)
                 most = RTE_MAX(most, value);
     return most;
@@ -285,7 +285,7 @@ static uint64_t control_stalls(const struct worker *w)
 json_t *show_worker(const struct daemon *d, uint32_t i)
 {
     const struct worker *w = &d->workers[i];
-    json_t *o = json_object(), *lanes = json_array();
+    json_t *o = json_object(), *queues = json_array();
 
     put_count(o, "lcore", w->lcore);
     put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
@@ -297,9 +297,9 @@ json_t *show_worker(const struct daemon *d, uint32_t i)
     put_count(o, "nap_ns", show_cycles_ns(d, counter_get(&w->nap_total_cycles)));
     put_count(o, "wakeups", counter_get(&w->wakeups));
     put_count(o, "control_stalls", control_stalls(w));
-    for (uint32_t k = 0; k < w->n_lanes; k++)
-        json_array_append_new(lanes, show_lane(w->lanes[k]));
-    json_object_set_new(o, "lanes", lanes);
+    for (uint32_t k = 0; k < w->n_queues; k++)
+        json_array_append_new(queues, show_port_queue(w->queues[k]));
+    json_object_set_new(o, "queues", queues);
     return o;
 }
 
@@ -320,7 +320,7 @@ json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capa
     uint32_t i, k;
 
     for (i = 0; i < d->ports[p].queues; i++) {
-        const struct host *h = d->hosts[d->first_lane[p] + i];
+        const struct host *h = d->hosts[d->first_queue[p] + i];
 
         for (k = 0; k < host_conn_limit(h); k++) {
             struct host_conn_info info;
@@ -374,7 +374,7 @@ static json_t *neigh_json(const struct daemon *d)
     json_t *list = json_array();
     uint64_t now = clock_now();
 
-    for (uint32_t i = 0; i < d->n_lanes; i++)
+    for (uint32_t i = 0; i < d->n_queues; i++)
         for (uint32_t k = 0; k < HOST_NEIGHBORS_MAX; k++) {
             struct host_neighbor n;
             char text[ADDR_TEXT_MAX], mac[18] = "";
@@ -385,8 +385,8 @@ static json_t *neigh_json(const struct daemon *d)
             o = json_object();
             if (n.known)
                 rte_ether_format_addr(mac, sizeof mac, &n.mac);
-            put_text(o, "port", d->lanes[i].port->cfg->name);
-            put_count(o, "worker", d->lanes[i].queue);
+            put_text(o, "port", d->queues[i].port->cfg->name);
+            put_count(o, "worker", d->queues[i].queue);
             put_text(o, "address", addr_format(&n.addr, text));
             put_text(o, "mac", mac);
             if (n.learnt != 0)

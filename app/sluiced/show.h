@@ -13,12 +13,12 @@
 
 #include "sluiced/daemon.h"
 
-json_t *show_conn(const struct lane *l, uint32_t number, const struct host_conn_info *c);
-/* With an array "workers", of show_lane(). */
+json_t *show_conn(const struct port_queue *l, uint32_t number, const struct host_conn_info *c);
+/* With an array "workers", of show_port_queue(). */
 json_t *show_port(const struct daemon *d, uint32_t p);
 /* With an object "host": the host's counters. */
-json_t *show_lane(const struct lane *l);
-/* With an array "lanes", of show_lane(). */
+json_t *show_port_queue(const struct port_queue *l);
+/* With an array "queues", of show_port_queue(). */
 json_t *show_worker(const struct daemon *d, uint32_t i);
 /* capacity: host_control_capacity() of port p, by control. */
 json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capacity *capacity);

@@ -21,7 +21,7 @@ static void put_spread(FILE *f, const char *what, const char *unit, const struct
     putc(']', f);
 }
 
-bool show_spread(FILE *f, const char *before, const struct lane *l, uint32_t number)
+bool show_spread(FILE *f, const char *before, const struct port_queue *l, uint32_t number)
 {
     struct host_conn_info info;
     struct host_conn_spread s;
@@ -50,9 +50,9 @@ char *show_spreads(const struct daemon *d, uint64_t uptime_ns)
     if (!put_file_open(&text))
         return NULL;
     fprintf(text.f, "{\"uptime_ns\":%" PRIu64 ",\"spread\":[", uptime_ns);
-    for (uint32_t i = 0; i < d->n_lanes; i++)
+    for (uint32_t i = 0; i < d->n_queues; i++)
         for (uint32_t k = 0; k < host_conn_limit(d->hosts[i]); k++)
-            if (show_spread(text.f, between, &d->lanes[i], k))
+            if (show_spread(text.f, between, &d->queues[i], k))
                 between = ",";
     fputs("]}", text.f);
     return put_file_text(&text);

@@ -10,7 +10,7 @@
 
 /* `before`, and one connection's histograms as the text of a JSON object; false, and nothing, if it
  * is free. [any] */
-bool show_spread(FILE *f, const char *before, const struct lane *l, uint32_t number);
+bool show_spread(FILE *f, const char *before, const struct port_queue *l, uint32_t number);
 /* {"uptime_ns": ..., "spread": [...]} of all connections, to free(), or NULL. [any] */
 char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
 

@@ -83,8 +83,8 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     return getrandom(&h->seed, sizeof h->seed, 0) == sizeof h->seed ? 0 : -EIO;
 }
 
-/* The lane's port becomes the near end of an emulated wire, whose far end is the device. */
-static int lane_wire(struct daemon *d, struct lane *l, char *err, size_t err_len)
+/* The queue's port becomes the near end of an emulated wire, whose far end is the device. */
+static int port_queue_wire(struct daemon *d, struct port_queue *l, char *err, size_t err_len)
 {
     const struct config_port *cfg = l->port->cfg;
     struct cable_config c = {
@@ -109,10 +109,11 @@ static int lane_wire(struct daemon *d, struct lane *l, char *err, size_t err_len
     return 0;
 }
 
-static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *err, size_t err_len)
+static int port_queue_create(struct daemon *d, struct port *p, uint16_t queue, char *err,
+                             size_t err_len)
 {
-    uint32_t number = d->n_lanes;
-    struct lane *l = &d->lanes[number];
+    uint32_t number = d->n_queues;
+    struct port_queue *l = &d->queues[number];
     struct host_config h;
     char why[CONFIG_ERROR_MAX];
 
@@ -139,12 +140,12 @@ static int lane_create(struct daemon *d, struct port *p, uint16_t queue, char *e
     l->copies = p->pools[queue].rx;
     l->active = p->started;
     l->done_cleanup = p->done_cleanup && p->attach;
-    lane_set_hz(l, d->hz);
+    port_queue_set_hz(l, d->hz);
     if (h.exception)
-        exception_lane_init(&l->exception, &d->exceptions[p - d->ports], queue, d->hz);
+        exception_queue_init(&l->exception, &d->exceptions[p - d->ports], queue, d->hz);
     d->hosts[number] = l->host;
-    d->n_lanes++;
-    return config_port_wired(p->cfg) ? lane_wire(d, l, err, err_len) : 0;
+    d->n_queues++;
+    return config_port_wired(p->cfg) ? port_queue_wire(d, l, err, err_len) : 0;
 }
 
 /* The folder of the socket, if only it is missing; others may be needed by drivers too. */
@@ -207,12 +208,12 @@ void start_peers(const struct config *cfg, struct host_control *control)
 static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len)
 {
     struct port *p = &d->ports[index];
-    uint32_t first = d->n_lanes;
+    uint32_t first = d->n_queues;
     uint16_t q;
     int rc;
 
     d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
-    d->first_lane[index] = first;
+    d->first_queue[index] = first;
     rc = port_open(p, &d->config.ports[index], d->config.daemon.idle == CONFIG_IDLE_SLEEP, err,
                    err_len);
     if (rc == 0 && config_port_excepted(p->cfg))
@@ -220,9 +221,9 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     if (rc == 0)
         rc = port_start(p, err, err_len);
     for (q = 0; rc == 0 && q < p->queues; q++)
-        rc = lane_create(d, p, q, err, err_len);
+        rc = port_queue_create(d, p, q, err, err_len);
     if (rc == 0)
-        rc = lane_join(&d->lanes[first], p->queues, err, err_len);
+        rc = port_queue_join(&d->queues[first], p->queues, err, err_len);
     if (rc != 0)
         return rc;
     host_join(&d->hosts[first], p->queues);
@@ -253,7 +254,7 @@ static void port_say(const struct daemon *d, const struct port *p)
         p->tx_sum == HOST_SUM_NONE      ? "none"
         : p->tx_sum == HOST_SUM_OFFLOAD ? "offload"
                                         : "software",
-        d->lanes[d->first_lane[p - d->ports]].timed ? "the NIC" : "software");
+        d->queues[d->first_queue[p - d->ports]].timed ? "the NIC" : "software");
     if (config_port_excepted(cfg))
         say("port %s: what is not Sluice's goes to the kernel through %s", cfg->name,
             cfg->exception);
@@ -285,7 +286,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
         .quota_total_bytes = d->config.daemon.quota_total_bytes,
         .unlocked = d->config.daemon.lock == CONFIG_LOCK_NO,
         .hosts = d->hosts,
-        .n_hosts = d->n_lanes,
+        .n_hosts = d->n_queues,
         .route = route_find,
         .show = show_text,
         .command = command_run,
@@ -298,8 +299,8 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     d->sessions = sessions_create(&cfg, err, err_len);
     if (d->sessions == NULL)
         return -1;
-    for (i = 0; i < d->n_lanes; i++)
-        d->lanes[i].channels = sessions_channels(d->sessions, i);
+    for (i = 0; i < d->n_queues; i++)
+        d->queues[i].channels = sessions_channels(d->sessions, i);
     return 0;
 }
 
@@ -310,8 +311,8 @@ static void bells_make(struct daemon *d)
         struct worker *w = &d->workers[i];
 
         w->all_wake = true;
-        for (uint32_t k = 0; k < w->n_lanes; k++) {
-            const struct lane *l = w->lanes[k];
+        for (uint32_t k = 0; k < w->n_queues; k++) {
+            const struct port_queue *l = w->queues[k];
             bool wakes = port_add_wakeup(l->port, l->queue, &w->wakeup);
 
             if (wakes && l->exception.on) /* a TAP */
@@ -320,8 +321,8 @@ static void bells_make(struct daemon *d)
                 w->all_wake && wakes && l->workers == 1; /* frames of others do not wake it */
         }
         w->all_wake = w->all_wake && wakeup_add_eventfd(&w->wakeup);
-        for (uint32_t k = 0; k < w->n_lanes && w->all_wake; k++)
-            channels_set_wakeup(w->lanes[k]->channels, &w->wakeup);
+        for (uint32_t k = 0; k < w->n_queues && w->all_wake; k++)
+            channels_set_wakeup(w->queues[k]->channels, &w->wakeup);
     }
 }
 
@@ -359,18 +360,18 @@ enum say_exit start_undo(struct daemon *d)
         wakeup_close(&d->workers[i].wakeup);
     for (i = 0; i < d->n_ports; i++)
         port_stop(&d->ports[i]);
-    for (i = 0; i < d->n_lanes; i++) {
-        lane_drain(&d->lanes[i]);
-        cable_destroy(d->lanes[i].cable);
+    for (i = 0; i < d->n_queues; i++) {
+        port_queue_drain(&d->queues[i]);
+        cable_destroy(d->queues[i].cable);
     }
     if (d->sessions != NULL)
         sessions_destroy(d->sessions);
     for (i = 0; i < d->n_ports; i++) {
         if (d->controls[i] != NULL)
             host_control_destroy(d->controls[i]);
-        lane_part(&d->lanes[d->first_lane[i]], d->ports[i].queues);
+        port_queue_part(&d->queues[d->first_queue[i]], d->ports[i].queues);
     }
-    for (i = 0; i < d->n_lanes; i++)
+    for (i = 0; i < d->n_queues; i++)
         host_destroy(d->hosts[i]);
     count_free(d);
     for (i = 0; i < d->n_ports; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds a daemon from its configuration, and takes it down: ports, hosts and lanes, control
+ * Builds a daemon from its configuration, and takes it down: ports, hosts and queues, control
  * halves, sessions. Between the two, workers and control run.
  */
 #ifndef SLUICED_START_H

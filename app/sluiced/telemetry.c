@@ -21,7 +21,7 @@
 #include "sluiced/telemetry_control.h"
 #include "sluiced/telemetry_data.h"
 
-#define CONN_NAME (LANE_NAME_MAX + 16)
+#define CONN_NAME (PORT_QUEUE_NAME_MAX + 16)
 
 static struct telemetry {
     pthread_rwlock_t lock; /* of d: answers read */
@@ -31,17 +31,18 @@ static struct telemetry {
 /* ---- names ------------------------------------------------------------------------------- */
 
 /* "PORT/WORKER/NUMBER"; the number is below its limit, free or not. */
-static const struct lane *conn_find(const struct daemon *d, const char *wanted, uint32_t *number)
+static const struct port_queue *conn_find(const struct daemon *d, const char *wanted,
+                                          uint32_t *number)
 {
-    char name[LANE_NAME_MAX];
+    char name[PORT_QUEUE_NAME_MAX];
     const char *slash = wanted != NULL ? strrchr(wanted, '/') : NULL;
-    const struct lane *l;
+    const struct port_queue *l;
     int64_t n;
 
     if (slash == NULL || (size_t)(slash - wanted) >= sizeof name)
         return NULL;
     snprintf(name, sizeof name, "%.*s", (int)(slash - wanted), wanted);
-    l = lane_by_name(d, name);
+    l = port_queue_by_name(d, name);
     n = l != NULL ? telemetry_number(slash + 1, host_conn_limit(l->host)) : -1;
     *number = (uint32_t)n;
     return n >= 0 ? l : NULL;
@@ -57,13 +58,13 @@ static int list_ports(const struct daemon *d, const char *arg, struct rte_tel_da
     return 0;
 }
 
-static int list_lanes(const struct daemon *d, struct rte_tel_data *to)
+static int list_port_queues(const struct daemon *d, struct rte_tel_data *to)
 {
-    char name[LANE_NAME_MAX];
+    char name[PORT_QUEUE_NAME_MAX];
 
     rte_tel_data_start_array(to, RTE_TEL_STRING_VAL);
-    for (uint32_t i = 0; i < d->n_lanes; i++)
-        rte_tel_data_add_array_string(to, lane_name(&d->lanes[i], name));
+    for (uint32_t i = 0; i < d->n_queues; i++)
+        rte_tel_data_add_array_string(to, port_queue_name(&d->queues[i], name));
     return 0;
 }
 
@@ -78,11 +79,11 @@ static int list_workers(const struct daemon *d, const char *arg, struct rte_tel_
 /* All that are not free; after the one that is named, if more than an answer can hold. */
 static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    char lane[LANE_NAME_MAX], name[CONN_NAME];
+    char queue[PORT_QUEUE_NAME_MAX], name[CONN_NAME];
     uint32_t first = 0, k = 0, n = 0;
 
     if (arg != NULL && *arg != '\0') {
-        const struct lane *l = conn_find(d, arg, &k);
+        const struct port_queue *l = conn_find(d, arg, &k);
 
         if (l == NULL)
             return -ENOENT;
@@ -90,8 +91,8 @@ static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_da
         k++;
     }
     rte_tel_data_start_array(to, RTE_TEL_STRING_VAL);
-    for (uint32_t i = first; i < d->n_lanes; i++, k = 0) {
-        lane_name(&d->lanes[i], lane);
+    for (uint32_t i = first; i < d->n_queues; i++, k = 0) {
+        port_queue_name(&d->queues[i], queue);
         for (; k < host_conn_limit(d->hosts[i]); k++) {
             struct host_conn_info info;
 
@@ -99,7 +100,7 @@ static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_da
                 continue;
             if (n++ == TELEMETRY_LIST)
                 return 0;
-            snprintf(name, sizeof name, "%s/%u", lane, k);
+            snprintf(name, sizeof name, "%s/%u", queue, k);
             rte_tel_data_add_array_string(to, name);
         }
     }
@@ -129,11 +130,11 @@ static int put_port(const struct daemon *d, const char *arg, struct rte_tel_data
 
 static int put_counters(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    const struct lane *l = lane_by_name(d, arg);
+    const struct port_queue *l = port_queue_by_name(d, arg);
 
     if (arg == NULL || *arg == '\0')
-        return list_lanes(d, to);
-    return telemetry_object(to, l != NULL ? show_lane(l) : NULL);
+        return list_port_queues(d, to);
+    return telemetry_object(to, l != NULL ? show_port_queue(l) : NULL);
 }
 
 static int put_worker(const struct daemon *d, const char *arg, struct rte_tel_data *to)
@@ -150,14 +151,14 @@ static int put_conn(const struct daemon *d, const char *arg, struct rte_tel_data
 {
     struct host_conn_info info;
     uint32_t number;
-    const struct lane *l = conn_find(d, arg, &number);
+    const struct port_queue *l = conn_find(d, arg, &number);
 
     if (l == NULL || !host_conn_info(l->host, number, &info))
         return -ENOENT;
     return telemetry_object(to, show_conn(l, number, &info));
 }
 
-static json_t *spread_json(const struct lane *l, uint32_t number)
+static json_t *spread_json(const struct port_queue *l, uint32_t number)
 {
     struct put_file text;
 
@@ -170,7 +171,7 @@ static json_t *spread_json(const struct lane *l, uint32_t number)
 static int put_spread(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     uint32_t number;
-    const struct lane *l = conn_find(d, arg, &number);
+    const struct port_queue *l = conn_find(d, arg, &number);
 
     return telemetry_histograms(to, l != NULL ? spread_json(l, number) : NULL);
 }

@@ -57,8 +57,8 @@ char *trace_show(const struct daemon *d, uint64_t uptime_ns)
         return NULL;
     r.f = text.f;
     fprintf(r.f, "{\"uptime_ns\":%" PRIu64 ",\"trace\":[", uptime_ns);
-    for (uint32_t i = 0; i < d->n_lanes; i++)
-        ring_put(&r, d->lanes[i].port->cfg->name, d->lanes[i].queue, host_trace(d->hosts[i]));
+    for (uint32_t i = 0; i < d->n_queues; i++)
+        ring_put(&r, d->queues[i].port->cfg->name, d->queues[i].queue, host_trace(d->hosts[i]));
     for (uint32_t p = 0; p < d->n_ports; p++)
         ring_put(&r, d->ports[p].cfg->name, -1, host_control_trace(d->controls[p]));
     fputs("]}", r.f);
@@ -67,10 +67,10 @@ char *trace_show(const struct daemon *d, uint64_t uptime_ns)
 
 void trace_guard(const struct daemon *d)
 {
-    char text[CONFIG_SOCKET_MAX + 16], name[LANE_NAME_MAX];
+    char text[CONFIG_SOCKET_MAX + 16], name[PORT_QUEUE_NAME_MAX];
 
-    for (uint32_t i = 0; i < d->n_lanes; i++)
-        crash_add(lane_name(&d->lanes[i], name), host_trace(d->hosts[i]));
+    for (uint32_t i = 0; i < d->n_queues; i++)
+        crash_add(port_queue_name(&d->queues[i], name), host_trace(d->hosts[i]));
     for (uint32_t p = 0; p < d->n_ports; p++) {
         snprintf(text, sizeof text, "%s/control", d->ports[p].cfg->name);
         crash_add(text, host_control_trace(d->controls[p]));

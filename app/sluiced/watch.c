@@ -26,7 +26,7 @@ static struct watch {
 
 static bool control_stands(const struct daemon *d)
 {
-    for (uint32_t i = 0; i < d->n_lanes; i++)
+    for (uint32_t i = 0; i < d->n_queues; i++)
         if (host_control_stands(d->hosts[i]))
             return true;
     return false;

@@ -15,14 +15,14 @@
 #include "common/grace.h"
 #include "sluiced/session.h"
 
-/* When a lane must run again, if nothing arrives. */
+/* When a queue must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
     uint32_t i;
 
-    for (i = 0; i < w->n_lanes; i++) {
-        uint64_t t = lane_next(w->lanes[i], now);
+    for (i = 0; i < w->n_queues; i++) {
+        uint64_t t = port_queue_next(w->queues[i], now);
 
         next = RTE_MIN(next, t);
     }
@@ -33,8 +33,8 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
 static void worker_arm(struct worker *w)
 {
     w->all_armed = w->all_wake;
-    for (uint32_t i = 0; i < w->n_lanes && w->all_wake; i++)
-        w->all_armed = channels_sleep(w->lanes[i]->channels) && w->all_armed;
+    for (uint32_t i = 0; i < w->n_queues && w->all_wake; i++)
+        w->all_armed = channels_sleep(w->queues[i]->channels) && w->all_armed;
     wakeup_arm(&w->wakeup);
 }
 
@@ -44,8 +44,8 @@ static void worker_disarm(struct worker *w)
     if (!w->wakeup.armed)
         return;
     wakeup_disarm(&w->wakeup);
-    for (uint32_t i = 0; i < w->n_lanes && w->all_wake; i++)
-        channels_awake(w->lanes[i]->channels);
+    for (uint32_t i = 0; i < w->n_queues && w->all_wake; i++)
+        channels_awake(w->queues[i]->channels);
 }
 
 static void worker_sleep(struct worker *w, uint64_t ns)
@@ -124,8 +124,8 @@ int worker_main(void *worker)
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         uint32_t i, did = 0;
 
-        for (i = 0; i < w->n_lanes; i++)
-            did += lane_run(w->lanes[i], i == 0 ? now : clock_now());
+        for (i = 0; i < w->n_queues; i++)
+            did += port_queue_run(w->queues[i], i == 0 ? now : clock_now());
         end = clock_now();
         counter_add(&w->iterations, 1);
         if (did > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker: one lcore that runs lanes for ever. The only place, besides control, that reads the
+ * A worker: one lcore that runs queues for ever. The only place, besides control, that reads the
  * TSC.
  */
 #ifndef SLUICED_WORKER_H
@@ -14,14 +14,14 @@
 
 #include "sluiced/wakeup.h"
 #include "sluiced/config.h"
-#include "sluiced/lane.h"
+#include "sluiced/port_queue.h"
 
-#define WORKER_LANES_MAX 64
+#define WORKER_QUEUES_MAX 64
 
 struct worker {
     uint32_t lcore;
-    uint32_t n_lanes;
-    struct lane *lanes[WORKER_LANES_MAX];
+    uint32_t n_queues;
+    struct port_queue *queues[WORKER_QUEUES_MAX];
     enum config_idle idle;     /* written by control, atomic */
     uint64_t quiet_cycles;     /* CONFIG_IDLE_SLEEP: nothing for this long, then naps */
     uint64_t nap_cycles;       /* longest nap */
@@ -29,7 +29,7 @@ struct worker {
     uint64_t nap;              /* the next one, cycles; the worker's */
     uint64_t hz;
     struct wakeup wakeup;
-    bool all_wake;  /* every queue of its lanes, and nothing comes to them in another way */
+    bool all_wake;  /* every queue of its queues, and nothing comes to them in another way */
     bool all_armed; /* and every client, as long as the wakeup is armed; the worker's */
     bool stop;      /* written by control, atomic */
     bool running;   /* written by the worker, atomic */

@@ -2,8 +2,8 @@
 /*
  * The port and the loop of one host, as the simulator models them: an RX ring that may overflow, a
  * TX that may refuse, frames that the loop keeps until they are taken, polls that come late. The
- * loop is app/sluiced's lane: receive, transmit what was kept before anything new, give up what was
- * refused for too long.
+ * loop is app/sluiced's port queue: receive, transmit what was kept before anything new, give up
+ * what was refused for too long.
  *
  * Where a port has several queues, each has a struct port and a host of its own; they share a MAC
  * address, the links of the first one, and the rules by which frames find their queue.

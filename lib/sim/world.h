@@ -100,8 +100,9 @@ void world_destroy(struct world *w); /* and its hosts */
 int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
               size_t err_len);
 /* Adds another worker with a queue of its own to the port of the newest host: the next one of
- * cfg->workers. cfg as before but for cfg->worker. Workers hand frames over as app/sluiced's lanes
- * do. fate() and link are those of the port, told by its first host; all else is by worker. */
+ * cfg->workers. cfg as before but for cfg->worker. Workers hand frames over as app/sluiced's port
+ * queue do. fate() and link are those of the port, told by its first host; all else is by worker.
+ */
 int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
 /* The control half of its port; NULL without a control core. */

@@ -40,7 +40,7 @@ void place_copy(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream)
     memcpy(dst + (len & ~(LINE - 1)), src + (len & ~(LINE - 1)), len & (LINE - 1));
 }
 
-/* Adds the eight 32-bit words of two vectors to two accumulators of 64-bit lanes. */
+/* Adds the eight 32-bit words of two vectors to two accumulators of 64-bit words. */
 static inline void sum_add(__m128i *lo, __m128i *hi, __m128i v)
 {
     const __m128i zero = _mm_setzero_si128();
@@ -49,15 +49,15 @@ static inline void sum_add(__m128i *lo, __m128i *hi, __m128i v)
     *hi = _mm_add_epi64(*hi, _mm_unpackhi_epi32(v, zero));
 }
 
-/* Sums lanes of 32-bit words: 2^32 = 1 (mod 2^16 - 1), so they fold like 16-bit words. */
-static uint64_t sum_lanes(__m128i lo, __m128i hi)
+/* Sums accumulators of 32-bit words: 2^32 = 1 (mod 2^16 - 1), so they fold like 16-bit words. */
+static uint64_t sum_words(__m128i lo, __m128i hi)
 {
-    uint64_t lane[2];
+    uint64_t half[2];
 
-    _mm_storeu_si128((__m128i *)lane, _mm_add_epi64(lo, hi));
-    uint64_t sum = (lane[0] & 0xffffffff) + (lane[0] >> 32);
+    _mm_storeu_si128((__m128i *)half, _mm_add_epi64(lo, hi));
+    uint64_t sum = (half[0] & 0xffffffff) + (half[0] >> 32);
 
-    return sum + (lane[1] & 0xffffffff) + (lane[1] >> 32);
+    return sum + (half[1] & 0xffffffff) + (half[1] >> 32);
 }
 
 /* Copies whole lines (destination aligned if streamed) and sums them. */
@@ -77,7 +77,7 @@ static uint64_t copy_sum_lines(uint8_t *dst, const uint8_t *src, uint32_t lines,
                 _mm_storeu_si128((__m128i *)(dst + i), v);
         }
     }
-    return sum_lanes(lo, hi);
+    return sum_words(lo, hi);
 }
 
 /* A sum of bytes that start at an odd offset: the bytes of each word are swapped (RFC 1071, 2B). */

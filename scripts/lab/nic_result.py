@@ -47,14 +47,14 @@ def counts_agree(name, packets, size_bytes, frames, frame_bytes):
 def check_ports(found):
     a, b = port(found, "a"), port(found, "b")
     for name, p in (("a", a), ("b", b)):
-        lane = p["workers"][0]
+        queue = p["workers"][0]
         must(p["link"] == "up", f"port {name}: link {p['link']} after the transfer")
         must(p["rx_errors"] == p["tx_errors"] == 0, f"port {name}: errors {p}")
-        counts_agree(f"port {name}, rx", p["rx_packets"], p["rx_bytes"], lane["rx_frames"],
-                     lane["host"]["rx_bytes"])
-        counts_agree(f"port {name}, tx", p["tx_packets"], p["tx_bytes"], lane["tx_frames"],
-                     lane["host"]["tx_bytes"])
-        bad = {k: v for k, v in lane["host"].items() if v and k in DROPS}
+        counts_agree(f"port {name}, rx", p["rx_packets"], p["rx_bytes"], queue["rx_frames"],
+                     queue["host"]["rx_bytes"])
+        counts_agree(f"port {name}, tx", p["tx_packets"], p["tx_bytes"], queue["tx_frames"],
+                     queue["host"]["tx_bytes"])
+        bad = {k: v for k, v in queue["host"].items() if v and k in DROPS}
         must(not bad, f"port {name}: frames that nobody else could have sent: {bad}")
     for one, other in ((a, b), (b, a)):
         lost = one["tx_packets"] - other["rx_packets"] - other["rx_missed"]

@@ -66,9 +66,9 @@ def b(lab, context):
 
 
 harness.scenario("d")(lonely)
-if "--lane" in sys.argv:
-    sys.exit(harness.run_lane(None))
-sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], 2))
+if "--runner" in sys.argv:
+    sys.exit(harness.run_runner(None))
+sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--runner"], 2))
 """
 
 
@@ -146,7 +146,7 @@ def run(folder, stage, tools, files):
     """What scripts/test says of one stage."""
     for name in ("scripts/test", "scripts/lib.sh", "scripts/lab/background",
                  *(f"scripts/lab/{x}.py" for x in ("cases", "daemon", "net", "process")),
-                 "test/system/harness.py", "test/system/lanes.py"):
+                 "test/system/harness.py", "test/system/runners.py"):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), target)

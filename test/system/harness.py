@@ -21,7 +21,7 @@ from lab.daemon import Build  # noqa: E402 (after the path is set)
 from lab.net import can_netns  # noqa: E402
 from lab.process import Lab, LabError, until  # noqa: E402
 
-import lanes  # noqa: E402
+import runners  # noqa: E402
 
 SCENARIOS = []
 SCENE_S = 600  # one that takes longer hangs: the slowest takes a tenth of it
@@ -106,8 +106,8 @@ def _run_one(scene, context, logs):
     return "ok", []
 
 
-def run_lane(context, logs=None):
-    """Exit status of a process that runs what it is given (lanes.py)."""
+def run_runner(context, logs=None):
+    """Exit status of a process that runs what it is given (runners.py)."""
     def run(number):
         start, before = time.monotonic(), os.times()
         state, lines = _run_one(SCENARIOS[number], context, logs)
@@ -115,11 +115,11 @@ def run_lane(context, logs=None):
         cpu_s = sum(after[:4]) - sum(before[:4])
         return {"state": state, "lines": lines, "took": time.monotonic() - start, "cpu_s": cpu_s}
 
-    return lanes.serve(run)
+    return runners.serve(run)
 
 
 def run_all(command, jobs, only=None, limit_s=SCENE_S):
-    """Exit status; command: what starts a lane. In TAP the scenarios are numbered as they end."""
+    """Exit status; command: what starts a runner. In TAP the scenarios are numbered as they end."""
     chosen = [i for i, s in enumerate(SCENARIOS) if only is None or re.search(only, s.name)]
     states = []
     print(f"1..{len(chosen)}", flush=True)
@@ -135,7 +135,7 @@ def run_all(command, jobs, only=None, limit_s=SCENE_S):
         print("\n".join(lines), flush=True)
 
     bears = [i for i in chosen if SCENARIOS[i].company]
-    lanes.run_all(command, jobs, bears, [i for i in chosen if i not in bears], tell, limit_s)
+    runners.run_all(command, jobs, bears, [i for i in chosen if i not in bears], tell, limit_s)
     return 1 if "not ok" in states or len(states) < len(chosen) else 0
 
 

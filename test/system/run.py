@@ -53,7 +53,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=harness.SCENE_S)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--lane", action="store_true", help="for this program's own use")
+    parser.add_argument("--runner", action="store_true", help="for this program's own use")
     args = parser.parse_args()
     if args.list:
         for scene in harness.SCENARIOS:
@@ -61,15 +61,15 @@ def main():
         return 0
     if args.build is None:
         parser.error("--build is missing")
-    if args.lane:
+    if args.runner:
         asan = args.asan_build and harness.Build(args.asan_build, False)
         tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
         context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
-        return harness.run_lane(context, args.logs)
+        return harness.run_runner(context, args.logs)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda n, _: sys.exit(128 + n))
     try:
-        return harness.run_all([sys.executable, "-B", *sys.argv, "--lane"], args.jobs, args.only,
+        return harness.run_all([sys.executable, "-B", *sys.argv, "--runner"], args.jobs, args.only,
                                args.limit)
     except KeyboardInterrupt:
         return 130

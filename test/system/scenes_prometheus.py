@@ -102,15 +102,15 @@ def _shown(daemon, module):
 
     for port in daemon.show("ports"):
         put(module.PORTS, [port["name"]], port)
-        for lane in port["workers"]:
-            labels = [lane["port"], lane["worker"]]
-            put(module.LANES, labels, lane)
-            put(module.HOSTS, labels, lane["host"])
-            for name in lane["host"]:
+        for queue in port["workers"]:
+            labels = [queue["port"], queue["worker"]]
+            put(module.QUEUES, labels, queue)
+            put(module.HOSTS, labels, queue["host"])
+            for name in queue["host"]:
                 if name.startswith("drop_"):
                     key = tuple(sorted({**dict(zip(module.QUEUE, map(str, labels))),
                                         "reason": name[5:]}.items()))
-                    found["sluice_host_dropped_frames_total", key] = (lane["host"][name], "counter")
+                    found["sluice_host_dropped_frames_total", key] = (queue["host"][name], "counter")
     for worker in daemon.show("workers"):
         put(module.WORKERS, [worker["lcore"]], worker)
     for port in daemon.show("capacity"):

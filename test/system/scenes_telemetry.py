@@ -44,9 +44,9 @@ def _compare(daemon, telemetry):
     def show():
         for port in daemon.show("ports"):
             shown.setdefault(f"/sluice/port,{port['name']}", []).append(port)
-            for lane in port["workers"]:
-                name = f"/sluice/counters,{lane['port']}/{lane['worker']}"
-                shown.setdefault(name, []).append(lane)
+            for queue in port["workers"]:
+                name = f"/sluice/counters,{queue['port']}/{queue['worker']}"
+                shown.setdefault(name, []).append(queue)
         for worker in daemon.show("workers"):
             shown.setdefault(f"/sluice/worker,{worker['lcore']}", []).append(worker)
         for port in daemon.show("capacity"):

@@ -16,12 +16,12 @@
 
 extern "C" {
 #include "common/clock.h"
-#include "sluiced/lane.h"
+#include "sluiced/port_queue.h"
 #include "wire/frame.h"
 uint32_t channels_poll(struct channels *c, uint64_t now);
 }
 
-// The lanes here have no clients.
+// The queues here have no clients.
 uint32_t channels_poll(struct channels *, uint64_t)
 {
     return 0;
@@ -68,11 +68,11 @@ config_port station(const std::string &name, unsigned int number)
     return c;
 }
 
-// A port as start.c makes it, with a lane and a host.
+// A port as start.c makes it, with a queue and a host.
 struct Machine {
     config_port cfg;
     port p;
-    std::unique_ptr<lane> l;
+    std::unique_ptr<port_queue> l;
     char err[512] = "";
 
     Machine(const std::string &name, unsigned int number) : cfg(station(name, number)), p()
@@ -85,7 +85,7 @@ struct Machine {
     {
         port_stop(&p);
         if (l) {
-            lane_drain(l.get());
+            port_queue_drain(l.get());
             host_destroy(l->host);
         }
         EXPECT_EQ(port_close(&p), 0u) << "mbufs are lost";
@@ -117,13 +117,13 @@ struct Machine {
         h.head_pool = p.pools[0].head;
         h.attach_pool = p.pools[0].attach;
         h.copy_pool = p.pools[0].copy;
-        l = std::make_unique<lane>();
+        l = std::make_unique<port_queue>();
         l->port = &p;
         l->port_id = p.id;
         l->workers = 1;
         l->active = true;
         l->done_cleanup = p.done_cleanup && p.attach;
-        lane_set_hz(l.get(), h.hz);
+        port_queue_set_hz(l.get(), h.hz);
         l->host = host_create(&h, rte_rdtsc(), err, sizeof err);
         ASSERT_NE(l->host, nullptr) << err;
     }
@@ -132,7 +132,7 @@ struct Machine {
     {
         host_completion c[16];
 
-        lane_run(l.get(), rte_rdtsc());
+        port_queue_run(l.get(), rte_rdtsc());
         for (uint32_t i = host_completions(l->host, c, 16); i-- > 0;) {
             EXPECT_EQ(c[i].status, 0) << "operation " << int(c[i].op);
             done[c[i].op]++;
@@ -257,24 +257,24 @@ TEST_F(Giveback, AQuietPortIsAskedByTheClockHoweverSeldomItIsPolled)
     Machine a(nic->name, 1);
 
     ASSERT_TRUE(a.l) << a.err;
-    lane *l = a.l.get();
+    port_queue *l = a.l.get();
     uint64_t hz = rte_get_tsc_hz(), now = rte_rdtsc(), us = hz / 1000000;
 
-    lane_run(l, now);
+    port_queue_run(l, now);
     /* as a worker that naps for a millisecond would */
     uint64_t before = nic->cleanups;
 
     l->clean_wait = l->clean_first;
     l->clean_due = now + l->clean_wait;
-    EXPECT_EQ(lane_next(l, now), now + LANE_CLEAN_US * us) << "a nap ends by then";
-    lane_run(l, now += 1000 * us);
+    EXPECT_EQ(port_queue_next(l, now), now + PORT_QUEUE_CLEAN_US * us) << "a nap ends by then";
+    port_queue_run(l, now += 1000 * us);
     EXPECT_EQ(nic->cleanups, before + 1) << "in the next round";
     /* later ever more rarely, but for no longer than a nap lasts */
     for (int i = 0; i < 100; i++)
-        lane_run(l, now += 1000 * us);
-    EXPECT_GE(nic->cleanups, before + 100 / LANE_CLEAN_MOST_MS);
+        port_queue_run(l, now += 1000 * us);
+    EXPECT_GE(nic->cleanups, before + 100 / PORT_QUEUE_CLEAN_MOST_MS);
     EXPECT_LE(nic->cleanups, before + 25);
-    EXPECT_LE(lane_next(l, now), now + LANE_CLEAN_MOST_MS * 1000 * us);
+    EXPECT_LE(port_queue_next(l, now), now + PORT_QUEUE_CLEAN_MOST_MS * 1000 * us);
 }
 
 } // namespace

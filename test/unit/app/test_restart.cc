@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker that loses its core in the middle of a burst, for longer than anybody likes to wait: no
 // port is started anew and no memory unmapped under it. The worker's loop and control's watch over
-// the links are the daemon's; its lanes are this test's, and stand still when they are told to.
+// the links are the daemon's; its queues are this test's, and stand still when they are told to.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -35,7 +35,7 @@ std::atomic<unsigned> restarts, restarts_inside;
 // ---- the daemon's other parts, as far as these two ask for them
 // -----------------------------------
 
-uint32_t lane_run(struct lane *l, uint64_t)
+uint32_t port_queue_run(struct port_queue *l, uint64_t)
 {
     if (!__atomic_load_n(&l->active, __ATOMIC_ACQUIRE))
         return 1;
@@ -47,11 +47,11 @@ uint32_t lane_run(struct lane *l, uint64_t)
     held = inside = false;
     return 1;
 }
-uint64_t lane_next(const struct lane *, uint64_t now)
+uint64_t port_queue_next(const struct port_queue *, uint64_t now)
 {
     return now;
 }
-void lane_set_active(struct lane *l, bool active)
+void port_queue_set_active(struct port_queue *l, bool active)
 {
     __atomic_store_n(&l->active, active, __ATOMIC_RELEASE);
 }
@@ -118,16 +118,16 @@ class Restart : public testing::Test
         hold = held = inside = needs = false;
         restarts = restarts_inside = 0;
         d->hz = kHz;
-        d->n_ports = d->n_lanes = d->n_workers = 1;
+        d->n_ports = d->n_queues = d->n_workers = 1;
         d->ports[0].cfg = &cfg;
         d->ports[0].queues = 1;
         d->ports[0].started = true;
-        d->lanes[0].active = true;
+        d->queues[0].active = true;
         d->hosts[0] = static_cast<struct host *>(calloc(1, sizeof *d->hosts[0]));
-        d->lanes[0].port = &d->ports[0];
-        d->lane_worker[0] = w = &d->workers[0];
-        w->n_lanes = 1;
-        w->lanes[0] = &d->lanes[0];
+        d->queues[0].port = &d->ports[0];
+        d->queue_worker[0] = w = &d->workers[0];
+        w->n_queues = 1;
+        w->queues[0] = &d->queues[0];
         w->hz = kHz;
         now = rte_rdtsc();
         links_init(&k, d.get(), now);
@@ -154,7 +154,7 @@ class Restart : public testing::Test
     }
     bool active() const
     {
-        return __atomic_load_n(&d->lanes[0].active, __ATOMIC_ACQUIRE);
+        return __atomic_load_n(&d->queues[0].active, __ATOMIC_ACQUIRE);
     }
 
     std::unique_ptr<struct daemon> d = std::make_unique<struct daemon>();
