@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paths that nobody described to the hosts, in virtual time: what one flow makes of each, and two
-(test/sim/streets_main.cc). Virtual time has no noise, so each path is judged exactly, but losses, keys
+(test/sim/path_grid_main.cc). Virtual time has no noise, so each path is judged exactly, but losses, keys
 and the length of trials come from a seed: each path is run with several, and the first is a fresh one."""
 import os
 import re
@@ -40,7 +40,7 @@ def demand(results, names, only, seeds):
 
 
 def rows(results, text, seed):
-    """Of what streets printed."""
+    """Of what grid printed."""
     for line in text.splitlines():
         row = ROW.match(line)
         if row is None:
@@ -55,14 +55,14 @@ def rows(results, text, seed):
 
 
 def run(lab, args, results):
-    program = os.path.join(args.build, "test/sim/streets")
+    program = os.path.join(args.build, "test/sim/path_grid")
     seeds = seeds_of(args)
-    demand(results, lab.run("streets-list", [program, "--list"]).split(), args.only, seeds)
+    demand(results, lab.run("path-grid-list", [program, "--list"]).split(), args.only, seeds)
     for seed in seeds:
-        streets = lab.start(f"streets-{seed}", [program, "--jobs", str(len(cpus())), "--only", args.only,
+        grid = lab.start(f"path-grid-{seed}", [program, "--jobs", str(len(cpus())), "--only", args.only,
                                                 "--seed", str(seed)])
-        status = streets.wait(3600)
-        print(streets.out())
+        status = grid.wait(3600)
+        print(grid.out())
         if status not in (0, 1):
-            raise LabError(f"streets ended with status {status}\n{streets.tail()}")
-        rows(results, streets.out(), seed)
+            raise LabError(f"path_grid ended with status {status}\n{grid.tail()}")
+        rows(results, grid.out(), seed)

@@ -8,7 +8,7 @@
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -19,13 +19,14 @@ constexpr double kThinnest = 500;     // parts of the rate
 constexpr uint32_t kWorlds = 8;       // of 960 one used less than 95 %, and 94 % at least
 
 // So that a CNTL takes one to four round trips to be sent.
-StreetOptions thin(rng *r)
+DumbbellOptions thin(rng *r)
 {
-    StreetOptions o;
+    DumbbellOptions o;
 
     o.rate_bps = draw(r, 5 * kM, 3);
     o.rtt_ns = draw(r, 5 * kMs, 3);
-    o.queue_bytes = std::fmax(4 * Street::kFrame, draw(r, 0.5, 3) * o.rate_bps / 8 * o.rtt_ns / kS);
+    o.queue_bytes =
+        std::fmax(4 * Dumbbell::kFrame, draw(r, 0.5, 3) * o.rate_bps / 8 * o.rtt_ns / kS);
     o.back_bps = std::fmax(kCntlBits * kS / o.rtt_ns / draw(r, 1, 2), o.rate_bps / kThinnest);
     o.seed = rng_below(r, 1000000);
     return o;
@@ -41,9 +42,9 @@ TEST(ThinBack, NewsDoNotQueue)
 
     rng_init(&r, test_seed());
     for (uint32_t i = 0; i < kWorlds; i++) {
-        StreetOptions o = thin(&r);
+        DumbbellOptions o = thin(&r);
         double trip_ns = o.rtt_ns + kCntlBits * kS / o.back_bps, look_ns = 100 * trip_ns;
-        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
 
         s.start(0);
         s.run(100 * trip_ns);
@@ -51,7 +52,7 @@ TEST(ThinBack, NewsDoNotQueue)
         double queue = s.queue_bytes(look_ns) * 8e9 / o.rate_bps;
         double used = static_cast<double>(s.info(0).rx_bytes - bytes) * 8e9 / look_ns / o.rate_bps;
 
-        used *= Street::kFrame / Street::kPayload;
+        used *= Dumbbell::kFrame / Dumbbell::kPayload;
         std::printf("  %4.1f Mbit/s, %5.1f ms, %5.1f kbit/s back: %5.1f %%, queue %4.2f trips\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, o.back_bps / 1e3, 100 * used, queue / trip_ns);
         EXPECT_GE(used, 0.8);
@@ -73,14 +74,14 @@ TEST(ThinBack, FirstRoundTripHasFewNews)
 
     rng_init(&r, test_seed());
     for (uint32_t i = 0; i < kWorlds; i++) {
-        StreetOptions o;
+        DumbbellOptions o;
 
         o.rtt_ns = draw(&r, 20 * kMs, 2);
         o.back_bps = kCntlBits * kS / o.rtt_ns;
         o.rate_bps = kThinnest * o.back_bps;
         o.queue_bytes = draw(&r, 1, 1) * o.rate_bps / 8 * o.rtt_ns / kS;
         o.seed = rng_below(&r, 1000000);
-        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
 
         s.start(0);
         s.run(40 * o.rtt_ns);

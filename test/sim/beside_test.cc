@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rivals on a street, and one flow beside one TCP (CUBIC), with a queue of about a bandwidth-delay
-// product: what each gets.
+// Competitors on a dumbbell, and one flow beside one TCP (CUBIC), with a queue of about a
+// bandwidth-delay product: what each gets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -37,7 +37,7 @@ struct Shares {
 Shares share(const Place &p, const Order &order, uint64_t seed)
 {
     const Pools &pools = Pools::get();
-    StreetOptions o;
+    DumbbellOptions o;
     Shares out = {0, 0, 1};
 
     o.rate_bps = p.rate_bps;
@@ -47,7 +47,7 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
     o.hystart = p.hystart;
     o.poll_spread_ns = p.poll_spread_ns;
     o.seed = seed;
-    Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+    Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
     s.run(order.sluice_s * kS);
     s.start(0);
     s.run(p.settle_s * kS);
@@ -67,19 +67,19 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
 
 } // namespace
 
-// A rival of each law, alone on the street: it has the link, whatever the law.
-TEST(Street, RivalsOfEachLaw)
+// A rival of each law, alone on the link: it has the link, whatever the law.
+TEST(Dumbbell, RivalsOfEachLaw)
 {
     const Pools &pools = Pools::get();
 
     for (uint32_t law = 0; law < TCP_LAWS; law++) {
-        StreetOptions o;
+        DumbbellOptions o;
 
         o.rate_bps = 300 * M;
         o.rtt_ns = 10 * kMs;
         o.queue_bytes = 375000;
         o.rivals = {{0.1 * kS, static_cast<tcp_law_kind>(law)}};
-        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
         s.run(0.1 * kS);
         EXPECT_EQ(s.tcp_bytes(0), 0u);
         s.run(2 * kS);

@@ -12,7 +12,7 @@
 #include "../unit/base/seed.h"
 #include "fair.hh"
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -21,20 +21,20 @@ constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr double kSettle = 200, kLook = 150; // of the longest round trips
 constexpr uint32_t kWorlds = 6;
 
-double longest_ns(const StreetOptions &o)
+double longest_ns(const DumbbellOptions &o)
 {
     double most = 0;
 
-    for (const StreetAccess &a : o.access)
+    for (const DumbbellAccess &a : o.access)
         most = std::max(most, a.rtt_ns);
     return std::max(o.rtt_ns + most, 5 * kMs);
 }
 
 // What each sender had in the end, bits a second of full frames.
-std::vector<double> rates(const StreetOptions &o)
+std::vector<double> rates(const DumbbellOptions &o)
 {
     const Pools &pools = Pools::get();
-    Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+    Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
     std::vector<double> had;
 
     for (uint32_t i = 0; i < o.senders; i++) {
@@ -47,7 +47,7 @@ std::vector<double> rates(const StreetOptions &o)
     s.run(kLook * longest_ns(o));
     for (uint32_t i = 0; i < o.senders; i++)
         had[i] = (static_cast<double>(s.info(i).rx_bytes) - had[i]) * 8e9 /
-                 (kLook * longest_ns(o)) * Street::kFrame / Street::kPayload;
+                 (kLook * longest_ns(o)) * Dumbbell::kFrame / Dumbbell::kPayload;
     return had;
 }
 
@@ -56,13 +56,13 @@ double sum_of(const std::vector<double> &had)
     return std::accumulate(had.begin(), had.end(), 0.0);
 }
 
-StreetOptions street(rng *r)
+DumbbellOptions dumbbell(rng *r)
 {
-    StreetOptions o;
+    DumbbellOptions o;
 
     o.rate_bps = draw(r, 20 * kM, 3);
     o.rtt_ns = draw(r, 2 * kMs, 3);
-    o.queue_bytes = std::max(8 * Street::kFrame, draw(r, 1, 2) * o.rate_bps / 8 * o.rtt_ns / kS);
+    o.queue_bytes = std::max(8 * Dumbbell::kFrame, draw(r, 1, 2) * o.rate_bps / 8 * o.rtt_ns / kS);
     o.seed = rng_below(r, 1000000);
     return o;
 }
@@ -88,7 +88,7 @@ TEST_F(Bottleneck, IsSharedWhateverTheRoundTrips)
     double index = 0, used = 0;
 
     for (uint32_t k = 0; k < kWorlds; k++) {
-        StreetOptions o = street(&r);
+        DumbbellOptions o = dumbbell(&r);
 
         o.senders = 2 + static_cast<uint32_t>(rng_below(&r, 5));
         for (uint32_t i = 0; i < o.senders; i++)
@@ -111,7 +111,7 @@ TEST_F(Bottleneck, IsNotSeenWhereEachHasItsOwn)
     double used = 0, least = 1;
 
     for (uint32_t k = 0; k < kWorlds; k++) {
-        StreetOptions o = street(&r);
+        DumbbellOptions o = dumbbell(&r);
 
         o.senders = 2 + static_cast<uint32_t>(rng_below(&r, 3));
         for (uint32_t i = 0; i < o.senders; i++)
@@ -139,7 +139,7 @@ TEST_F(Bottleneck, IsNoPolicerOfAnother)
     double used = 0, own = 0;
 
     for (uint32_t k = 0; k < kWorlds; k++) {
-        StreetOptions o = street(&r);
+        DumbbellOptions o = dumbbell(&r);
 
         o.senders = 2;
         o.access = {{draw(&r, 1 * kM, 2), o.rtt_ns, true}, {o.rate_bps, o.rtt_ns}};
@@ -163,7 +163,7 @@ TEST_F(Bottleneck, LeavesOutWhoIsLimitedElsewhere)
     double index = 0, used = 0, own = 0;
 
     for (uint32_t k = 0; k < kWorlds; k++) {
-        StreetOptions o = street(&r);
+        DumbbellOptions o = dumbbell(&r);
         double narrow = o.rate_bps * draw(&r, 0.14, 1.4);
 
         o.senders = 3;

@@ -7,7 +7,7 @@
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -15,12 +15,12 @@ namespace
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr uint32_t kWorlds = 6;
 
-StreetOptions lossy(rng *r)
+DumbbellOptions lossy(rng *r)
 {
-    StreetOptions o;
+    DumbbellOptions o;
 
     o.rate_bps = draw(r, 10 * kM, 5);
-    o.rtt_ns = draw(r, 40, 4) * Street::kFrame * 8 * kS / o.rate_bps; // packets under way
+    o.rtt_ns = draw(r, 40, 4) * Dumbbell::kFrame * 8 * kS / o.rate_bps; // packets under way
     o.queue_bytes = draw(r, 0.25, 3) * o.rate_bps / 8 * o.rtt_ns / kS;
     o.loss = draw(r, 0.02, 3.7);
     o.loss_run = draw(r, 1.25, 3);
@@ -39,8 +39,8 @@ TEST(LossyPath, IsUsed)
 
     rng_init(&r, test_seed());
     for (uint32_t i = 0; i < kWorlds; i++) {
-        StreetOptions o = lossy(&r);
-        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        DumbbellOptions o = lossy(&r);
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
 
         s.start(0);
         s.run(100 * o.rtt_ns + 200 * kMs);
@@ -49,7 +49,7 @@ TEST(LossyPath, IsUsed)
         s.run(look_ns);
         double used = static_cast<double>(s.info(0).rx_bytes - bytes) * 8e9 / look_ns / o.rate_bps;
 
-        used *= Street::kFrame / Street::kPayload;
+        used *= Dumbbell::kFrame / Dumbbell::kPayload;
         std::printf("  %5.1f Mbit/s, %6.2f ms, %4.1f %% lost in runs of %4.1f: %5.1f %%\n",
                     o.rate_bps / kM, o.rtt_ns / kMs, 100 * o.loss, o.loss_run, 100 * used);
         EXPECT_GE(used, 0.75 * (1 - o.loss));

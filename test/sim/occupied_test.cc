@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -29,7 +29,7 @@ class Occupied : public testing::Test
     }
 
     // Payload a second that connection 0 receives from now on.
-    static double rate_Bps(Street &s, double ns)
+    static double rate_Bps(Dumbbell &s, double ns)
     {
         uint64_t before = s.info(0).rx_bytes;
 
@@ -38,7 +38,7 @@ class Occupied : public testing::Test
     }
 
     // Buffers that are in use, of the most that were posted, on average.
-    static double in_use(Street &s, double ns)
+    static double in_use(Dumbbell &s, double ns)
     {
         double sum = 0;
 
@@ -56,11 +56,11 @@ class Occupied : public testing::Test
 // lost once that is found, and the grant says why.
 TEST_F(Occupied, DelayOnAPath)
 {
-    StreetOptions o;
+    DumbbellOptions o;
 
     o.occupancy = HOST_OCCUPANCY_DELAY;
     o.law = "2ms,6ms/1e-6/1.0005,1.005";
-    Street s(o, pools());
+    Dumbbell s(o, pools());
     s.start(0);
     s.run(3 * kS);
     uint64_t dropped = s.link()->dropped;
@@ -82,12 +82,12 @@ TEST_F(Occupied, BuffersOfASlowApplication)
     double used[2];
 
     for (int on = 0; on < 2; on++) {
-        StreetOptions o;
+        DumbbellOptions o;
 
         o.consume_Bps = 4e6;
         o.occupancy = on ? HOST_OCCUPANCY_BUFFERS : HOST_OCCUPANCY_OFF;
         o.law = "dual 4,8";
-        Street s(o, pools());
+        Dumbbell s(o, pools());
         s.start(0);
         s.run(5 * kS);
         double rate = rate_Bps(s, 5 * kS);
@@ -105,12 +105,12 @@ TEST_F(Occupied, BuffersOfASlowApplication)
 // Without anything that is slow, thresholds cost nothing.
 TEST_F(Occupied, NothingIsSlow)
 {
-    StreetOptions o;
+    DumbbellOptions o;
 
     o.occupancy = HOST_OCCUPANCY_BUFFERS;
     o.law = "dual";
     o.rate_bps = 1e9;
-    Street s(o, pools());
+    Dumbbell s(o, pools());
     s.start(0);
     s.run(1 * kS);
     EXPECT_GE(rate_Bps(s, 1 * kS) * 8, 0.93 * o.rate_bps * 1416 / 1514);

@@ -7,7 +7,7 @@
 #include "../unit/base/draw.hh"
 #include "../unit/base/seed.h"
 #include "peer.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -212,16 +212,16 @@ TEST(Repair, FewPacketsUnderWayAreRepeatedOnce)
 
     rng_init(&r, test_seed());
     for (int i = 0; i < 8; i++) {
-        StreetOptions o;
+        DumbbellOptions o;
 
         o.senders = 2 + static_cast<uint32_t>(rng_below(&r, 15));
         o.rate_bps = draw(&r, 1e6, 10);
-        double packet_ns = Street::kFrame * 8e9 / o.rate_bps;
+        double packet_ns = Dumbbell::kFrame * 8e9 / o.rate_bps;
         o.rtt_ns = packet_ns * draw(&r, 0.125, 6);
-        o.queue_bytes = draw(&r, 4, 2) * Street::kFrame;
+        o.queue_bytes = draw(&r, 4, 2) * Dumbbell::kFrame;
         o.loss = draw(&r, 0.005, 4);
         o.seed = rng_below(&r, 1000000);
-        Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+        Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
         for (uint32_t k = 0; k < o.senders; k++)
             s.start(k);
         s.run(3000 * o.senders * packet_ns); // the start counts, too

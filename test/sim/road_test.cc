@@ -8,7 +8,7 @@
 
 #include "../unit/base/seed.h"
 #include "pair.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 
 namespace
 {
@@ -42,7 +42,7 @@ struct Outcome {
 Outcome drive(const Road &r, uint64_t seed)
 {
     const Pools &pools = Pools::get();
-    StreetOptions o;
+    DumbbellOptions o;
     Outcome out;
 
     o.rate_bps = 10 * G;
@@ -56,7 +56,7 @@ Outcome drive(const Road &r, uint64_t seed)
         o.stall[0] = spell;
     if (r.side != RECEIVER)
         o.stall[1] = spell;
-    Street s(o, {pools.head, pools.attach, pools.copy, pools.wire});
+    Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
     s.start(0);
     s.run(kSettle);
     double stalled = s.stalled_ns();
@@ -68,7 +68,7 @@ Outcome drive(const Road &r, uint64_t seed)
     double could_ns = kLook - (s.stalled_ns() - stalled);
     double came = static_cast<double>(s.info(0).rx_bytes - bytes);
     out.used =
-        came * 8e9 / could_ns / o.rate_bps * (r.link ? Street::kFrame / Street::kPayload : 1);
+        came * 8e9 / could_ns / o.rate_bps * (r.link ? Dumbbell::kFrame / Dumbbell::kPayload : 1);
     return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "street.hh"
+#include "dumbbell.hh"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace
 constexpr uint32_t kSamples = 1000;
 
 // All requests under way together hold what is on the way, four times.
-size_t request_bytes(const StreetOptions &o)
+size_t request_bytes(const DumbbellOptions &o)
 {
     double bdp = o.rate_bps / 8 * o.rtt_ns / 1e9 + o.queue_bytes;
 
@@ -24,7 +24,7 @@ size_t request_bytes(const StreetOptions &o)
 
 } // namespace
 
-Street::Street(const StreetOptions &options, const BulkPools &pools)
+Dumbbell::Dumbbell(const DumbbellOptions &options, const BulkPools &pools)
     : opt(options), pool(pools), memory(request_bytes(options)), out(options.senders)
 {
     world_config cfg = {};
@@ -49,7 +49,7 @@ Street::Street(const StreetOptions &options, const BulkPools &pools)
 }
 
 // The first one receives.
-void Street::add_host(uint32_t i)
+void Dumbbell::add_host(uint32_t i)
 {
     double packets = opt.rate_bps / 8 * opt.rtt_ns / 1e9 / opt.mtu;
     std::string down = text("rate %.0fbit limit %.0fB delay %.0fns", opt.rate_bps, opt.queue_bytes,
@@ -85,7 +85,7 @@ void Street::add_host(uint32_t i)
     if (i == 0 && opt.back_bps > 0)
         port.up = up.c_str();
     if (i > 0 && i <= opt.access.size()) {
-        const StreetAccess &a = opt.access[i - 1];
+        const DumbbellAccess &a = opt.access[i - 1];
         double queue_bytes = 4 * opt.mtu + a.rate_bps / 8 * (opt.rtt_ns + a.rtt_ns) / 1e9;
 
         if (a.policed)
@@ -103,9 +103,9 @@ void Street::add_host(uint32_t i)
 }
 
 // From host i to the receiver.
-void Street::add_tcp(uint32_t i)
+void Dumbbell::add_tcp(uint32_t i)
 {
-    const StreetRival &rival = opt.rivals[tcps.size()];
+    const DumbbellCompetitor &rival = opt.rivals[tcps.size()];
     TcpPairOptions o = {};
 
     o.from = i;
@@ -118,7 +118,7 @@ void Street::add_tcp(uint32_t i)
     tcps.push_back(std::make_unique<TcpPair>(w, pool.wire, o));
 }
 
-Street::~Street()
+Dumbbell::~Dumbbell()
 {
     over = true;
     for (auto &t : tcps)
@@ -126,20 +126,20 @@ Street::~Street()
     bulk_end(w, opt.senders);
 }
 
-void Street::rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
+void Dumbbell::rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
-    for (auto &t : static_cast<Street *>(ctx)->tcps)
+    for (auto &t : static_cast<Dumbbell *>(ctx)->tcps)
         t->rx(i, m, n, now);
 }
 
-void Street::start(uint32_t i)
+void Dumbbell::start(uint32_t i)
 {
     static_cast<BulkConn &>(conns[i]) = bulk_open(w, i, memory);
     conns[i].begun = true;
     world_wake(w, i + 1, world_now(w));
 }
 
-void Street::send(uint32_t i, host *h, uint64_t now)
+void Dumbbell::send(uint32_t i, host *h, uint64_t now)
 {
     host_completion done[64];
     uint32_t n;
@@ -156,9 +156,9 @@ void Street::send(uint32_t i, host *h, uint64_t now)
     }
 }
 
-void Street::app(void *ctx, uint32_t i, host *h, uint64_t now)
+void Dumbbell::app(void *ctx, uint32_t i, host *h, uint64_t now)
 {
-    Street *s = static_cast<Street *>(ctx);
+    Dumbbell *s = static_cast<Dumbbell *>(ctx);
 
     if (i == 0 && s->opt.consume_Bps > 0)
         s->consume(h, now);
@@ -173,7 +173,7 @@ void Street::app(void *ctx, uint32_t i, host *h, uint64_t now)
 }
 
 // One buffer after the other takes its time, and is then posted again.
-void Street::consume(host *h, uint64_t now)
+void Dumbbell::consume(host *h, uint64_t now)
 {
     uint64_t each =
         static_cast<uint64_t>(static_cast<double>(memory.size()) * 1e9 / opt.consume_Bps);
@@ -194,12 +194,12 @@ void Street::consume(host *h, uint64_t now)
         world_wake(w, 0, consumed_at);
 }
 
-void Street::run(double ns)
+void Dumbbell::run(double ns)
 {
     world_run(w, world_now(w) + static_cast<uint64_t>(ns));
 }
 
-struct host_conn_info Street::info(uint32_t i)
+struct host_conn_info Dumbbell::info(uint32_t i)
 {
     struct host_conn_info out_info = {};
 
@@ -207,7 +207,7 @@ struct host_conn_info Street::info(uint32_t i)
     return out_info;
 }
 
-const struct path_element_counts *Street::link()
+const struct path_element_counts *Dumbbell::link()
 {
     static struct path_element_info info;
 
@@ -215,7 +215,7 @@ const struct path_element_counts *Street::link()
     return info.counts;
 }
 
-double Street::queue_bytes(double ns)
+double Dumbbell::queue_bytes(double ns)
 {
     double sum = 0;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that send without end to one host, whose way is one link with a queue, and TCPs of any law
-// that share it: what each gets of it, and how long the queue is.
-#ifndef SLUICE_TEST_SIM_STREET_HH
-#define SLUICE_TEST_SIM_STREET_HH
+// Hosts that send without end to one host, whose packets share one link with a queue, and TCPs of
+// any law that share it: what each gets of it, and how long the queue is.
+#ifndef SLUICE_TEST_SIM_DUMBBELL_HH
+#define SLUICE_TEST_SIM_DUMBBELL_HH
 
 #include <cstdint>
 #include <deque>
@@ -22,20 +22,20 @@ extern "C" {
 #include "bulk.hh"
 #include "tcp_pair.hh"
 
-// A TCP beside the hosts: when it begins, after the street was made, and by which law it sends.
-struct StreetRival {
+// A TCP beside the hosts: when it begins, after the dumbbell was made, and by which law it sends.
+struct DumbbellCompetitor {
     double start_ns;
     tcp_law_kind law = TCP_CUBIC;
 };
 
 // A sender's own way to the link.
-struct StreetAccess {
+struct DumbbellAccess {
     double rate_bps;      // 0: as wide as needed
-    double rtt_ns;        // more than the street's
+    double rtt_ns;        // more than the dumbbell's
     bool policed = false; // what is more than that rate is dropped
 };
 
-struct StreetOptions {
+struct DumbbellOptions {
     double rate_bps = 100e6;
     bool host_limits = false; // the receiver, not a link on the way
     double rtt_ns = 10e6;
@@ -45,8 +45,8 @@ struct StreetOptions {
     double back_bps = 0; // of the way back, which has a queue of 100 packets; 0: as wide as needed
     uint16_t mtu = 1500;
     uint32_t senders = 1;
-    std::vector<StreetAccess> access; // of the first senders
-    std::vector<StreetRival> rivals;
+    std::vector<DumbbellAccess> access; // of the first senders
+    std::vector<DumbbellCompetitor> rivals;
     bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
@@ -58,7 +58,7 @@ struct StreetOptions {
     double consume_Bps = 0; // buffers are posted again at this rate; 0: at once
 };
 
-class Street
+class Dumbbell
 {
   public:
     static constexpr double kFrame = 1514, kPayload = 1408; // of a full packet with an MTU of 1500
@@ -67,9 +67,9 @@ class Street
         uint64_t bytes, units, frame_bytes;
     };
 
-    Street(const StreetOptions &options, const BulkPools &pools);
-    ~Street();
-    Street(const Street &) = delete;
+    Dumbbell(const DumbbellOptions &options, const BulkPools &pools);
+    ~Dumbbell();
+    Dumbbell(const Dumbbell &) = delete;
 
     // The next sender begins.
     void start(uint32_t i);
@@ -113,7 +113,7 @@ class Street
     void send(uint32_t i, host *h, uint64_t now);
     void consume(host *h, uint64_t now);
 
-    StreetOptions opt;
+    DumbbellOptions opt;
     BulkPools pool;
     std::vector<Conn> conns;
     std::vector<std::unique_ptr<TcpPair>> tcps; // on hosts of their own, behind the senders

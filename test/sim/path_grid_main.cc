@@ -14,7 +14,7 @@
 
 #include "eal.hh"
 #include "pool.hh"
-#include "street.hh"
+#include "dumbbell.hh"
 #include "text.hh"
 
 namespace
@@ -109,19 +109,19 @@ class Run
 
         if (large) {
             {
-                Street alone(options(1), pools);
+                Dumbbell alone(options(1), pools);
 
                 alone.start(0);
                 settle(alone, 30);
                 one = look(alone, 1, 20);
             }
-            Street both(options(2), pools);
+            Dumbbell both(options(2), pools);
 
             both.start(0);
             both.start(1);
             two = look_at_two(both, 40);
         } else {
-            Street s(options(2), pools);
+            Dumbbell s(options(2), pools);
 
             s.start(0);
             settle(s, kAlone);
@@ -137,9 +137,9 @@ class Run
     static constexpr double kAlone = 80, kLook = 100, kLookAtTwo = 400; // turns
     static constexpr double kPacketsAtTwo = 16384;
 
-    StreetOptions options(uint32_t senders) const
+    DumbbellOptions options(uint32_t senders) const
     {
-        StreetOptions o;
+        DumbbellOptions o;
 
         o.rate_bps = p.rate_bps;
         o.rtt_ns = p.rtt_ns;
@@ -151,7 +151,7 @@ class Run
         return o;
     }
 
-    void settle(Street &s, double turns)
+    void settle(Dumbbell &s, double turns)
     {
         double ns = std::max(turns * turn, 30 * kMs);
 
@@ -177,7 +177,7 @@ class Run
         }
     }
 
-    Measure look_at_two(Street &s, double turns)
+    Measure look_at_two(Dumbbell &s, double turns)
     {
         settle(s, kSoon);
         soon = look(s, 2, 40).jain;
@@ -186,7 +186,7 @@ class Run
     }
 
     // Of so many flows, from now on.
-    Measure look(Street &s, uint32_t flows, double turns)
+    Measure look(Dumbbell &s, uint32_t flows, double turns)
     {
         double ns = std::max(turns * turn, std::min(5 * turns * turn, 500 * kMs));
         double sum = 0, squares = 0, wire = 0;
