@@ -33,9 +33,9 @@
 #define BESIDE_RISE_MOST   (1.0 / 8)   /* each trial */
 #define USUAL_RISE         (1.0 / 16)
 #define USUAL_FALL         (1.0 / 64)
-#define RIVAL_TRIALS       512u /* in which it was not seen */
-#define RIVAL_DEPTH        0.75
-#define RIVAL_TIMES        32u  /* as many trials as it was there */
+#define COMPETITOR_TRIALS  512u /* in which it was not seen */
+#define COMPETITOR_DEPTH   0.75
+#define COMPETITOR_TIMES   32u  /* as many trials as it was there */
 #define USAGE_LEAST        0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL         0.98
 #define TIMELY_TRIALS      64u
@@ -210,11 +210,11 @@ static void usual_find(struct pathrate *p, const struct finding *f, uint64_t gra
 {
     double usual = (double)p->usual_Bps;
     double came = max_of(f->arrived_Bps, min_of(usual, f->most_Bps));
-    bool rival = p->rival > 0 && p->mode == PATHRATE_QUEUE;
+    bool competitor = p->competitor_trials > 0 && p->mode == PATHRATE_QUEUE;
 
-    if (rival)
+    if (competitor)
         came = min_of(came, (double)grant_Bps);
-    if (rival && came < usual)
+    if (competitor && came < usual)
         return; /* a flow that yields to a TCP has nothing in the end */
     double gain = usual == 0 ? 1 : came > usual ? USUAL_RISE : USUAL_FALL;
 
@@ -231,8 +231,8 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
     double packet_ns = min_of(usual_ns, f->packet_ns);
     double depth = depth_of(packet_ns, f->rtt_ns);
 
-    if (pathrate_rival(p))
-        depth *= RIVAL_DEPTH;
+    if (pathrate_competes(p))
+        depth *= COMPETITOR_DEPTH;
     return max_of(2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns),
                   STUCK_PACKETS * packet_ns);
 }
@@ -295,7 +295,8 @@ static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t gr
     bool more = p->held > HOLD_TRIALS; /* was sent than is held */
     bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
 
-    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked || p->rival > 0) {
+    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked ||
+        p->competitor_trials > 0) {
         p->held = 0;
     } else if (!f->used) {
         return p->held > 0;
@@ -324,7 +325,9 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
     p->mode = PATHRATE_BESIDE;
     p->spell = 0;
     /* if it was there before, what came meanwhile is what it had not come back for yet */
-    ceiling_set(p, p->rival > 0 ? usual : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
+    ceiling_set(p, p->competitor_trials > 0
+                       ? usual
+                       : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 
 /* True if twice the rate of arrival is above the grant. */
@@ -362,7 +365,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
     if (max_of(f->queue_ns, f->least_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
-        p->step = p->rival > 0 ? 1 : min_of(2 * p->step, STEP_MOST); /* a TCP comes back slowly */
+        p->step = p->competitor_trials > 0
+                      ? 1
+                      : min_of(2 * p->step, STEP_MOST); /* a TCP comes back slowly */
     else
         p->step = 1;
     if (f->lossy)
@@ -372,7 +377,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     else
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of(base * (1 + change * p->step), RISE_TIMES * f->arrived_Bps)));
-    if (p->rival > 0 && !f->lossy && !empty)
+    if (p->competitor_trials > 0 && !f->lossy && !empty)
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of((double)grant_Bps, BESIDE_CUT * (double)p->usual_Bps)));
     p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
@@ -387,7 +392,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->stuck > STUCK_TRIALS)
         beside_begin(p, f, grant_Bps);
     else
-        p->rival -= p->rival > 0;
+        p->competitor_trials -= p->competitor_trials > 0;
 }
 
 /* Toward its part of a link that others of our host share: they come toward theirs. */
@@ -410,7 +415,8 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
         p->usual_Bps = p->ceiling_Bps;
-        p->rival = (uint32_t)min_of(RIVAL_TRIALS, p->rival + RIVAL_TIMES * (double)p->spell);
+        p->competitor_trials = (uint32_t)min_of(
+            COMPETITOR_TRIALS, p->competitor_trials + COMPETITOR_TIMES * (double)p->spell);
     } else if (t->lost > 0 || p->marked) {
         ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {

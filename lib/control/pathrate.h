@@ -49,8 +49,8 @@
  * slowly, since a flow that yields to a TCP would else yield until nothing is left. BESIDE begins
  * with it.
  *
- * The competitor is remembered for 32 times as long as it was there, 512 trials at most (rival).
- * Until then
+ * The competitor is remembered for 32 times as long as it was there, 512 trials at most
+ * (competitor_trials). Until then
  *   - 3/4 of D makes a queue long: a TCP that gave way comes back little by little, and a flow that
  *     waits until the TCP's queue is long leaves it the link;
  *   - a rise is by one share, for the TCP soon takes back what it left;
@@ -136,21 +136,21 @@ struct pathrate {
                                FREE: the most that came in a trial that alarmed, fading */
     uint64_t usual_Bps;     /* what came lately, which falls slowly */
     uint32_t spell;         /* trials since BESIDE began */
-    uint32_t rival;         /* trials until somebody else is forgotten */
-    bool rising;            /* BESIDE, and a little more is granted: the next trial should follow
-                               this one at once, so that whatever gets lost is seen */
-    uint32_t held;          /* trials for which a rate was held; 0: none is */
-    uint64_t held_Bps;      /* a little more than it: our part of the link */
-    uint32_t apart;         /* trials until one is held again, */
-    uint32_t apart_next;    /* and how many the next time, if others are found once more */
+    uint32_t competitor_trials; /* trials until somebody else is forgotten */
+    bool rising;         /* BESIDE, and a little more is granted: the next trial should follow
+                            this one at once, so that whatever gets lost is seen */
+    uint32_t held;       /* trials for which a rate was held; 0: none is */
+    uint64_t held_Bps;   /* a little more than it: our part of the link */
+    uint32_t apart;      /* trials until one is held again, */
+    uint32_t apart_next; /* and how many the next time, if others are found once more */
 };
 
 void pathrate_init(struct pathrate *p);
 
 /* Is there a competitor that keeps the queue long, or was there one lately? */
-static inline bool pathrate_rival(const struct pathrate *p)
+static inline bool pathrate_competes(const struct pathrate *p)
 {
-    return p->mode == PATHRATE_BESIDE || p->rival > 0;
+    return p->mode == PATHRATE_BESIDE || p->competitor_trials > 0;
 }
 
 /* The next trial, under a grant; rtt_ns: the shortest round trip known. True if what it may be sent

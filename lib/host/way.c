@@ -8,22 +8,22 @@
 
 #include "host/station.h"
 
-#define WINDOW_RTTS       64u /* of one-way delay; time to see the queue empty (pathrate.h) */
-#define WINDOW_RIVAL_RTTS 1024u
-#define WINDOW_MIN_NS     100000000ull
-#define WINDOW_MAX_NS     30000000000ull
-#define TRIAL_MIN_NS      100000ull
-#define TRIAL_MAX_NS      10000000000ull
-#define LOSSY_TRIALS      8u /* without a loss, until the one before is forgotten */
-#define CLEAR_RUNS        2u
-#define TRIAL_SHARE       4u                    /* of a round trip, and up to half as much again */
-#define TRIAL_MIX         0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
-#define TRIAL_WAVERS      8u                    /* so that rates are known to an eighth */
-#define LONG_SHARE        8u  /* a packet shorter by that part is not compared with the longest */
-#define LONG_FADES        32u /* of which each such packet takes so much */
-#define SHARE_SHIFT       6u  /* changes below 1/64 wait for the next CNTL, */
-#define PATH_SHIFT        16u /* but those of a path that limits matter */
-#define LOOK_SHARE        8u  /* the newest pause between looks counts so much: as in RFC 6298 */
+#define WINDOW_RTTS           64u /* of one-way delay; time to see the queue empty (pathrate.h) */
+#define WINDOW_COMPETING_RTTS 1024u
+#define WINDOW_MIN_NS         100000000ull
+#define WINDOW_MAX_NS         30000000000ull
+#define TRIAL_MIN_NS          100000ull
+#define TRIAL_MAX_NS          10000000000ull
+#define LOSSY_TRIALS          8u /* without a loss, until the one before is forgotten */
+#define CLEAR_RUNS            2u
+#define TRIAL_SHARE           4u /* of a round trip, and up to half as much again */
+#define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
+#define TRIAL_WAVERS          8u                    /* so that rates are known to an eighth */
+#define LONG_SHARE            8u /* a packet shorter by that part is not compared with the longest */
+#define LONG_FADES            32u /* of which each such packet takes so much */
+#define SHARE_SHIFT           6u  /* changes below 1/64 wait for the next CNTL, */
+#define PATH_SHIFT            16u /* but those of a path that limits matter */
+#define LOOK_SHARE            8u /* the newest pause between looks counts so much: as in RFC 6298 */
 
 static enum grant_reason way_reason(const struct pathrate *p)
 {
@@ -126,7 +126,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
  * see the queue empty. */
 static uint64_t window_of(const struct conn *c)
 {
-    uint64_t rtts = pathrate_rival(&c->path) ? WINDOW_RIVAL_RTTS : WINDOW_RTTS;
+    uint64_t rtts = pathrate_competes(&c->path) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
 
     if (c->rtt_min_ns == 0)
         return WINDOW_MAX_NS;

@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import net, paired, rivals
+from . import net, paired, baselines
 from .daemon import Build
 from .demo import noise_write, size_bytes
 from .pair import ADDR_B, memif_pair, veth_pair
@@ -67,7 +67,7 @@ def options(parser):
                         help="of names, which are LINK-IDLE-LOAD-WHAT such as memif-sleep-busy-file "
                         "(memif, xdp, packet; poll, sleep; quiet, busy; file, memory)")
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of one transfer")
-    parser.add_argument("--rivals", type=int, default=3, metavar="N",
+    parser.add_argument("--baselines", type=int, default=3, metavar="N",
                         help="rounds in which rsync and scp have a turn, where they are installed")
     parser.add_argument("--congestion", default="cubic", help="of iperf3's TCP")
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for the file three times")
@@ -88,8 +88,8 @@ def cases(only):
 
 
 def check_options(args):
-    if args.runs < 1 or args.limit <= 0 or args.size < 1 << 20 or args.rivals < 0:
-        raise LabError("--runs is 1 or more, --limit above 0, --size 1M or more, --rivals 0 or more")
+    if args.runs < 1 or args.limit <= 0 or args.size < 1 << 20 or args.baselines < 0:
+        raise LabError("--runs is 1 or more, --limit above 0, --size 1M or more, --baselines 0 or more")
     free, need = shutil.disk_usage(args.folder).free, 3 * args.size
     if free < need:
         raise LabError(f"{args.folder} has room for {free >> 20} MiB, and {need >> 20} are needed; give a "
@@ -101,8 +101,8 @@ def check_options(args):
 
 def timed(case, seen, args, processes, began, look=None):
     """Of our transfer: seconds, the limit where it failed; whether it is whole."""
-    seconds = rivals.wait_all(processes, args.limit, began, look, LOOK_S)
-    why = f"not within {args.limit:g} s" if seconds is None else rivals.ended_well(processes)
+    seconds = baselines.wait_all(processes, args.limit, began, look, LOOK_S)
+    why = f"not within {args.limit:g} s" if seconds is None else baselines.ended_well(processes)
     if why is None:
         return seconds, True
     seen.failed.append(why)
@@ -182,10 +182,10 @@ class Ours:
         return seconds if said is None else said["seconds"]
 
 
-def rival_turn(lab, args, rival, source, target):
+def baseline_turn(lab, args, baseline, source, target):
     """Seconds; of one that takes longer, the limit."""
     try:
-        return rival.run(lab, source, target, args.limit)
+        return baseline.run(lab, source, target, args.limit)
     except LabError as problem:
         print(problem, flush=True)
         return args.limit
@@ -197,15 +197,15 @@ def contenders(lab, args, case, source, target):
     patience_s = 10 * args.limit  # a reference that fails is no reference
     found = {OURS: ours.transfer}
     if case.link == "memif":
-        found["cp"] = lambda: rivals.copy(lab, source, target, patience_s)
+        found["cp"] = lambda: baselines.copy(lab, source, target, patience_s)
     else:
-        spaces = rivals.kernel_pair(lab)
-        work = rivals.Iperf(args.size, source if case.what == "file" else None, target, args.congestion)
+        spaces = baselines.kernel_pair(lab)
+        work = baselines.Iperf(args.size, source if case.what == "file" else None, target, args.congestion)
         found["iperf3"] = lambda: work.run(lab, spaces, patience_s)
-    if case.what == "file" and args.rivals > 0:
-        rival = rivals.scp_over(lab, spaces, ADDR_B) if spaces else rivals.local_rsync()
-        if rival is not None:
-            found[rival.name] = lambda: rival_turn(lab, args, rival, source, target)
+    if case.what == "file" and args.baselines > 0:
+        baseline = baselines.scp_over(lab, spaces, ADDR_B) if spaces else baselines.local_rsync()
+        if baseline is not None:
+            found[baseline.name] = lambda: baseline_turn(lab, args, baseline, source, target)
 
     def clean(f):
         def alone():
@@ -286,7 +286,7 @@ def run_case(lab, args, results, case, source, target):
     def show(i, values):
         print(f"{case.name} {i}: " + ", ".join(f"{n} {v:.2f} s" for n, v in values.items()), flush=True)
 
-    others = {name: args.rivals for name in found if name not in (OURS, reference)}
+    others = {name: args.baselines for name in found if name not in (OURS, reference)}
     values = paired.turns(found, args.runs, args.seed, show, others)
     ours.end()
     print(f"{case.name}: WHY {words(ours.seen.whys)}", flush=True)

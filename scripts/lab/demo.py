@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from . import net, rivals
+from . import net, baselines
 from .daemon import Build
 from .pair import ADDR_B, memif_pair, veth_pair
 from .process import Lab, LabError, cpu_seconds
@@ -127,7 +127,7 @@ class Done:
 def ended(sender, receiver, a, b, cpu_seconds_of, timeout_s):
     """Waits for both; cpu_seconds_of(JSON): what the client used."""
     sides, whys = (Side(a), Side(b)), Whys(b)
-    rivals.wait_all([sender], timeout_s, time.monotonic(), whys.look)
+    baselines.wait_all([sender], timeout_s, time.monotonic(), whys.look)
     sent = json.loads(sender.check(1))
     received = json.loads(receiver.check(60))
     whys.close()
@@ -177,16 +177,16 @@ def references(lab, args, source, folder, big, few):
         return f"{rate_text(8 * nbytes / seconds)} ({name})"
 
     if not args.veth:
-        file_s = rivals.copy(lab, source, target, PATIENCE_S)
+        file_s = baselines.copy(lab, source, target, PATIENCE_S)
         os.unlink(target)
-        tree_s = rivals.copy(lab, folder, target, PATIENCE_S)
+        tree_s = baselines.copy(lab, folder, target, PATIENCE_S)
         return text(big.data_bytes(), file_s, "cp"), text(few.data_bytes(), tree_s, "cp -r"), NO_REFERENCE
-    if rivals.missing("iperf3"):
+    if baselines.missing("iperf3"):
         return (NO_REFERENCE,) * 3
-    spaces = rivals.kernel_pair(lab)
-    file_s = rivals.Iperf(args.size, source, target).run(lab, spaces, PATIENCE_S)
+    spaces = baselines.kernel_pair(lab)
+    file_s = baselines.Iperf(args.size, source, target).run(lab, spaces, PATIENCE_S)
     os.unlink(target)
-    memory_s = rivals.Iperf(args.size).run(lab, spaces, PATIENCE_S)
+    memory_s = baselines.Iperf(args.size).run(lab, spaces, PATIENCE_S)
     return text(args.size, file_s, "iperf3 -F"), NO_REFERENCE, text(args.size, memory_s, "iperf3")
 
 

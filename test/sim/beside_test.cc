@@ -43,7 +43,7 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
     o.rate_bps = p.rate_bps;
     o.rtt_ns = p.rtt_ns;
     o.queue_bytes = p.rate_bps / 8 * p.rtt_ns / kS * p.queue;
-    o.rivals = {{order.tcp_s * kS + (double)seed * 7.3 * kMs}};
+    o.competitors = {{order.tcp_s * kS + (double)seed * 7.3 * kMs}};
     o.hystart = p.hystart;
     o.poll_spread_ns = p.poll_spread_ns;
     o.seed = seed;
@@ -67,8 +67,8 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
 
 } // namespace
 
-// A rival of each law, alone on the link: it has the link, whatever the law.
-TEST(Dumbbell, RivalsOfEachLaw)
+// A competitor of each law, alone on the link: it has the link, whatever the law.
+TEST(Dumbbell, CompetitorsOfEachLaw)
 {
     const Pools &pools = Pools::get();
 
@@ -78,7 +78,7 @@ TEST(Dumbbell, RivalsOfEachLaw)
         o.rate_bps = 300 * M;
         o.rtt_ns = 10 * kMs;
         o.queue_bytes = 375000;
-        o.rivals = {{0.1 * kS, static_cast<tcp_law_kind>(law)}};
+        o.competitors = {{0.1 * kS, static_cast<tcp_law_kind>(law)}};
         Dumbbell s(o, {pools.head, pools.attach, pools.copy, pools.wire});
         s.run(0.1 * kS);
         EXPECT_EQ(s.tcp_bytes(0), 0u);

@@ -28,14 +28,14 @@ Dumbbell::Dumbbell(const DumbbellOptions &options, const BulkPools &pools)
     : opt(options), pool(pools), memory(request_bytes(options)), out(options.senders)
 {
     world_config cfg = {};
-    uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.rivals.size());
+    uint32_t hosts = 1 + opt.senders + static_cast<uint32_t>(opt.competitors.size());
 
     cfg.delay_ns = static_cast<uint64_t>(opt.rtt_ns / 4);
     cfg.poll_ns = 100;
     cfg.control_ns = 1000000;
     cfg.frames_max = rte_mempool_avail_count(pool.wire);
     cfg.pool = pool.wire;
-    cfg.rx = opt.rivals.empty() ? nullptr : rx;
+    cfg.rx = opt.competitors.empty() ? nullptr : rx;
     cfg.app = app;
     cfg.ctx = this;
     w = world_create(&cfg);
@@ -105,12 +105,12 @@ void Dumbbell::add_host(uint32_t i)
 // From host i to the receiver.
 void Dumbbell::add_tcp(uint32_t i)
 {
-    const DumbbellCompetitor &rival = opt.rivals[tcps.size()];
+    const DumbbellCompetitor &competitor = opt.competitors[tcps.size()];
     TcpPairOptions o = {};
 
     o.from = i;
-    o.start = world_now(w) + static_cast<uint64_t>(rival.start_ns);
-    o.law = rival.law;
+    o.start = world_now(w) + static_cast<uint64_t>(competitor.start_ns);
+    o.law = competitor.law;
     o.hystart = opt.hystart;
     o.seed = opt.seed;
     o.mtu = opt.mtu;

@@ -46,7 +46,7 @@ struct DumbbellOptions {
     uint16_t mtu = 1500;
     uint32_t senders = 1;
     std::vector<DumbbellAccess> access; // of the first senders
-    std::vector<DumbbellCompetitor> rivals;
+    std::vector<DumbbellCompetitor> competitors;
     bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
@@ -79,7 +79,7 @@ class Dumbbell
     // Bytes that wait for the link, on average over so long from now.
     double queue_bytes(double ns);
     const struct path_element_counts *link();
-    // User bytes that rival i's receiver has read.
+    // User bytes that competitor i's receiver has read.
     uint64_t tcp_bytes(uint32_t i) const
     {
         return tcps[i]->data_bytes();

@@ -89,7 +89,7 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &p
     if (r.tcp != ROAD_NO_TCP) {
         tcp_host = 1 + flows;
         add_host(tcp_host, "", "", 64);
-        rival = std::make_unique<TcpPair>(w, pool.wire, rival_options());
+        competitor = std::make_unique<TcpPair>(w, pool.wire, competitor_options());
     }
     clock_host = 1 + flows + (r.tcp != ROAD_NO_TCP);
     add_host(clock_host, "", "", 64);
@@ -98,7 +98,7 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &p
 }
 
 // Half of a settling later than Sluice, or before it, as the seed says.
-TcpPairOptions RoadRun::rival_options() const
+TcpPairOptions RoadRun::competitor_options() const
 {
     static const tcp_law_kind laws[] = {TCP_LAWS, TCP_CUBIC, TCP_BBR, TCP_COPA};
     bool first = std::fmod(r.seed, 2) != 0;
@@ -116,8 +116,8 @@ TcpPairOptions RoadRun::rival_options() const
 RoadRun::~RoadRun()
 {
     over = true;
-    if (rival)
-        rival->stop();
+    if (competitor)
+        competitor->stop();
     bulk_end(w, flows);
 }
 
@@ -230,7 +230,7 @@ void RoadRun::add_host(uint32_t i, const char *up, const char *down, double gaps
 
 void RoadRun::rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
-    static_cast<RoadRun *>(ctx)->rival->rx(i, m, n, now);
+    static_cast<RoadRun *>(ctx)->competitor->rx(i, m, n, now);
 }
 
 void RoadRun::app(void *ctx, uint32_t i, host *h, uint64_t now)
@@ -243,8 +243,8 @@ void RoadRun::app(void *ctx, uint32_t i, host *h, uint64_t now)
         s->send(i - 1, h, now);
     if (s->over)
         return;
-    if (s->rival)
-        s->rival->turn(i, now);
+    if (s->competitor)
+        s->competitor->turn(i, now);
     if (i == s->clock_host)
         s->look(now);
 }
@@ -358,9 +358,9 @@ void RoadRun::sample()
             std::max(0.0, static_cast<double>(info.counts->queued_bytes) - r.frame_bytes());
     }
     s.stalled_ns = static_cast<double>(world_counts(w)->stalled_ns);
-    if (rival)
-        s.tcp_bytes =
-            static_cast<double>(rival->data_bytes()) * r.frame_bytes() / (r.mtu - SEGMENT_IP_BYTES);
+    if (competitor)
+        s.tcp_bytes = static_cast<double>(competitor->data_bytes()) * r.frame_bytes() /
+                      (r.mtu - SEGMENT_IP_BYTES);
     for (const Conn &c : conns) {
         struct host_conn_info f = {};
 

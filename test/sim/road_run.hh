@@ -64,7 +64,7 @@ class RoadRun
 
     void add_host(uint32_t i, const char *up, const char *down, double gaps);
     void add_receiver(double gaps);
-    TcpPairOptions rival_options() const;
+    TcpPairOptions competitor_options() const;
     void add_sender(uint32_t i, double gaps);
     std::string link_text(double bps) const;
     std::string trace_file();
@@ -89,7 +89,7 @@ class RoadRun
     world *w;
     uint64_t began;
     std::vector<Conn> conns;
-    std::unique_ptr<TcpPair> rival;
+    std::unique_ptr<TcpPair> competitor;
     std::vector<uint8_t> memory;
     size_t write_bytes = 0;
     uint64_t read_at = 0;

@@ -9,7 +9,7 @@ import threading
 from harness import LabError, Skip, scenario
 from lab.pair import ADDR_B
 from lab.process import until
-from lab.rivals import PORT, ssh_key, ssh_server
+from lab.baselines import PORT, ssh_key, ssh_server
 from scenes_exception import VETH, pair
 
 SESSION_BYTES = 2 << 20

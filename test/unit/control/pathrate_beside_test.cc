@@ -61,16 +61,16 @@ TEST(Pathrate, AShortQueueThatFallsIsOurs)
 
 // Who was beside somebody else, and finds the queue long again, gives way no more than he would for
 // a loss until he is sure; then he has again what he had.
-TEST(Pathrate, ARivalIsRemembered)
+TEST(Pathrate, ACompetitorIsRemembered)
 {
     pathrate p = after_stuck(4);
     uint64_t rate = p.ceiling_Bps;
 
     ASSERT_EQ(p.mode, PATHRATE_BESIDE);
-    EXPECT_EQ(p.rival, 0u);
+    EXPECT_EQ(p.competitor_trials, 0u);
     update(&p, steady(rate, rate, kMs / 4), rate);
     ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-    EXPECT_GT(p.rival, 0u);
+    EXPECT_GT(p.competitor_trials, 0u);
     uint64_t had = p.ceiling_Bps, least = had;
     for (int i = 0; i < 4; i++) {
         rate = p.ceiling_Bps;
@@ -84,7 +84,7 @@ TEST(Pathrate, ARivalIsRemembered)
 
 // A TCP comes back little by little: a queue that may be that of one like us is his when he was
 // seen lately.
-TEST(Pathrate, NearARivalLessIsLong)
+TEST(Pathrate, NearACompetitorLessIsLong)
 {
     for (bool near : {false, true}) {
         pathrate p = near ? after_stuck(4) : limited();
@@ -92,7 +92,7 @@ TEST(Pathrate, NearARivalLessIsLong)
 
         for (int i = 0; i < 2; i++)
             update(&p, steady(rate, rate, kMs / 4), rate);
-        EXPECT_EQ(p.rival > 0, near);
+        EXPECT_EQ(p.competitor_trials > 0, near);
         double wanted_ns = target_of((double)kUnit * 1e9 / (double)p.usual_Bps, (double)kRtt);
         for (int i = 0; i < 4; i++)
             update(&p, steady(rate, rate, (uint64_t)(1.75 * wanted_ns)), rate);
@@ -113,7 +113,7 @@ TEST(Pathrate, WhoWasThereLongIsRememberedLong)
         ASSERT_EQ(p.mode, PATHRATE_BESIDE);
         update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, kMs / 4), p.ceiling_Bps);
         ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-        *out++ = p.rival;
+        *out++ = p.competitor_trials;
     }
     EXPECT_EQ(remembered[0], 32u);
     EXPECT_EQ(remembered[1], 4 * 32u);
@@ -134,8 +134,9 @@ TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
     EXPECT_EQ(p.ceiling_Bps, rate + rate / 8);
 }
 
-// Without a queue each rise is twice the one before; but not when it is a rival who just gave way.
-TEST(Pathrate, WhatARivalLeavesIsNotTakenAtOnce)
+// Without a queue each rise is twice the one before; but not when it is a competitor that just gave
+// way.
+TEST(Pathrate, WhatACompetitorLeavesIsNotTakenAtOnce)
 {
     for (bool near : {false, true}) {
         pathrate p = near ? after_stuck(4) : limited();
@@ -155,7 +156,7 @@ TEST(Pathrate, WhatARivalLeavesIsNotTakenAtOnce)
 }
 
 // For a moment more comes than was granted, since somebody else has just given way.
-TEST(Pathrate, WhatARivalLeavesIsNotUsual)
+TEST(Pathrate, WhatACompetitorLeavesIsNotUsual)
 {
     pathrate p = after_stuck(4);
     uint64_t rate = p.ceiling_Bps;
@@ -165,12 +166,12 @@ TEST(Pathrate, WhatARivalLeavesIsNotUsual)
     uint64_t had = p.usual_Bps;
     for (int i = 0; i < 20; i++)
         update(&p, steady(rate / 10 * 13, rate / 10 * 13, 0), rate);
-    EXPECT_GT(p.rival, 0u);
+    EXPECT_GT(p.competitor_trials, 0u);
     EXPECT_LE(p.usual_Bps, std::max(had, rate));
     EXPECT_GE(p.usual_Bps, had);
 }
 
-TEST(Pathrate, ARivalIsForgotten)
+TEST(Pathrate, ACompetitorIsForgotten)
 {
     pathrate p = after_stuck(4);
 
@@ -179,7 +180,7 @@ TEST(Pathrate, ARivalIsForgotten)
 
         update(&p, steady(rate, rate, kMs / 4), rate);
     }
-    EXPECT_EQ(p.rival, 0u);
+    EXPECT_EQ(p.competitor_trials, 0u);
 }
 
 // Falls as we send less: it is ours.

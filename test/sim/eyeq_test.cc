@@ -134,7 +134,7 @@ Course course(Who who, size_t phase)
         c.demand(i, UINT64_MAX);
     double capacity = kFull * (double)o.service_Bps;
     const double link = capacity;
-    Eyeq rival(c, capacity);
+    Eyeq eyeq(c, capacity);
     uint64_t next = world_now(c.w) + kMs;
 
     for (size_t i = 0; i < 4 * kLong; i++) {
@@ -144,7 +144,7 @@ Course course(Who who, size_t phase)
         }
         c.run(kStep);
         if (eyeq && world_now(c.w) >= next) {
-            rival.interval(who == EYEQ_TOLD ? capacity : 0, link);
+            eyeq.interval(who == EYEQ_TOLD ? capacity : 0, link);
             next += kMs;
         }
         double sum = 0;
@@ -157,7 +157,7 @@ Course course(Who who, size_t phase)
 
 } // namespace
 
-TEST(Rival, StepsAreFollowedSooner)
+TEST(Eyeq, StepsAreFollowedSooner)
 {
     constexpr size_t kPhases = 5; // of an interval's 20 steps
     double down[3] = {}, up[3] = {};

@@ -83,7 +83,7 @@ def took(processes, limit_s, began):
 # ---- within the machine ---------------------------------------------------------------------
 
 
-class Rival:
+class Baseline:
     """A command that copies {source} to {target}."""
 
     def __init__(self, name, args, **kwargs):
@@ -97,7 +97,7 @@ class Rival:
 
 def copy(lab, source, target, limit_s):
     """Seconds of `cp -r`, which for a file is `cp`."""
-    return Rival("cp", ["cp", "-r", "{source}", "{target}"]).run(lab, source, target, limit_s)
+    return Baseline("cp", ["cp", "-r", "{source}", "{target}"]).run(lab, source, target, limit_s)
 
 
 def missing(*tools):
@@ -106,7 +106,7 @@ def missing(*tools):
 
 def local_rsync():
     """None: there is no rsync."""
-    return None if missing("rsync") else Rival("rsync", ["rsync", "{source}", "{target}"])
+    return None if missing("rsync") else Baseline("rsync", ["rsync", "{source}", "{target}"])
 
 
 # ---- through the kernel, from one namespace to another --------------------------------------
@@ -177,5 +177,5 @@ def scp_over(lab, spaces, address):
     with open(shell, "w", encoding="utf-8") as f:
         f.write(SHELL.format(key=key, port=PORT, address=address))
     os.chmod(shell, 0o700)
-    return Rival("scp", ["scp", "-q", "-O", "-S", shell, "{source}", f"root@{address}:{{target}}"],
+    return Baseline("scp", ["scp", "-q", "-O", "-S", shell, "{source}", f"root@{address}:{{target}}"],
                  ns=spaces[0], env={"HOME": lab.dir})
