@@ -13,7 +13,7 @@
 #include "lab/load.h"
 #include "lab/probes.h"
 #include "lab/tcp93.h"
-#include "lab/ways.h"
+#include "lab/paths.h"
 #include "path/fifo.h"
 #include "sim/nodes.h"
 #include "sim/wire.h"
@@ -42,7 +42,7 @@ struct scene {
     struct probes probes[PROBES_MAX];
     struct tcp93 tcp[TCPS_MAX];
     struct nodes nodes; /* places: hosts */
-    struct ways ways;
+    struct paths paths;
     bool over;
     uint64_t no_mbuf; /* frames that models did not get for want of buffers */
 };
@@ -334,7 +334,7 @@ static void scene_open(struct scene *s)
                        "no memory for a request; make it smaller, or free some memory");
     }
     nodes_open(s);
-    ways_open(&s->ways, s->w, s->host_name, s->n_hosts);
+    paths_open(&s->paths, s->w, s->host_name, s->n_hosts);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ static void scene_begin(struct scene *s)
         load_begin(&s->load[i]);
     for (uint32_t i = 0; i < s->n_tcps; i++)
         tcp93_begin(&s->tcp[i]);
-    ways_begin(&s->ways);
+    paths_begin(&s->paths);
 }
 
 static void scene_play(struct scene *s)
@@ -368,7 +368,7 @@ static void scene_play(struct scene *s)
             load_sample(&s->load[i], s->r, sample_at, s->sample_ns);
         for (uint32_t i = 0; i < s->n_tcps; i++)
             tcp93_sample(&s->tcp[i], s->r, sample_at, s->sample_ns);
-        ways_sample(&s->ways, s->r, sample_at);
+        paths_sample(&s->paths, s->r, sample_at);
         sample_at += s->sample_ns;
     }
     world_run(s->w, s->until_ns);
@@ -383,13 +383,13 @@ static void scene_tell(struct scene *s)
         probes_tell(&s->probes[i], s->r);
     for (uint32_t i = 0; i < s->n_tcps; i++)
         tcp93_tell(&s->tcp[i], s->r, s->until_ns - s->from_ns);
-    ways_tell(&s->ways, s->r);
+    paths_tell(&s->paths, s->r);
 }
 
 /* A world that lost frames for want of our own memory is not the one that was described. */
 static void shortage_tell(struct scene *s)
 {
-    uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + ways_short(&s->ways);
+    uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + paths_short(&s->paths);
 
     for (uint32_t i = 0; i < s->n_probes; i++)
         lost += s->probes[i].mirror.full;

@@ -88,8 +88,8 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->held_at = TIME_NEVER;
     c->doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
-    way_start(c);
-    occupied_start(h, c);
+    path_grant_start(c);
+    occupancy_grant_start(h, c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
     grant_idle(h, c);
 }

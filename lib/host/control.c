@@ -238,7 +238,7 @@ static void grants_write(struct host_control *c, uint64_t pool_Bps)
             enum grant_reason why;
             uint64_t rate;
 
-            if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->way_Bps == 0)
+            if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->path_limit_Bps == 0)
                 continue;
             rate = sharing_grant(c, r, idle_Bps, &why);
             grant_write(c, k, i, rate, why);

@@ -196,7 +196,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     }
     c->heard_at = h->now;
     conn_nak_anew(h, c);
-    way_watch(h, c, d, marked_count(h, c, f));
+    path_grant_watch(h, c, d, marked_count(h, c, f));
     c->peer_time_ns = d->time_ns;
     c->peer_time_at = h->now;
     bool ask;

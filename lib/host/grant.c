@@ -51,7 +51,7 @@ static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
     counter_set(&c->pub.share_Bps, rate_Bps);
     counter_set(&c->pub.share_burst_bytes, burst_bytes);
     counter_set(&c->pub.share_reason, why);
-    return way_join(c);
+    return path_grant_join(c);
 }
 
 void grant_idle(struct host *h, struct conn *c)

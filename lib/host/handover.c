@@ -18,7 +18,7 @@ static const struct handover *handover_find(const struct host *h, const struct c
 {
     const struct handover *set = h->handovers[key_hash(h, key) % HANDOVER_SETS];
 
-    for (uint32_t i = 0; i < HANDOVER_WAYS; i++)
+    for (uint32_t i = 0; i < HANDOVER_SET_SIZE; i++)
         if (set[i].key.key != 0 && memcmp(&set[i].key, key, sizeof *key) == 0)
             return &set[i];
     return NULL;
@@ -28,7 +28,7 @@ static void handover_remember(struct host *h, const struct conn_early_key *key, 
 {
     struct handover *set = h->handovers[key_hash(h, key) % HANDOVER_SETS], *oldest = &set[0];
 
-    for (uint32_t i = 0; i < HANDOVER_WAYS; i++) {
+    for (uint32_t i = 0; i < HANDOVER_SET_SIZE; i++) {
         if (set[i].key.key != 0 && memcmp(&set[i].key, key, sizeof *key) == 0) {
             oldest = &set[i];
             break;

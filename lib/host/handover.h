@@ -6,8 +6,9 @@
  * goes to a worker that has a connection waiting for the service, if the worker that received it
  * has none, so that an application which accepts on one worker is reached by every peer. What
  * follows FIRST goes the same way: the receiving worker remembers the newest that it handed over,
- * in sets of HANDOVER_WAYS, of which the oldest is forgotten. A connection that was forgotten loses
- * early data, which are repeated once the peer knows the key, and its FIRST is looked at anew.
+ * in sets of HANDOVER_SET_SIZE, of which the oldest is forgotten. A connection that was forgotten
+ * loses early data, which are repeated once the peer knows the key, and its FIRST is looked at
+ * anew.
  *
  * Workers read of each other which services they have and how many connections wait; each writes
  * its own (base/counter.h). What was read may be old by the time the FIRST arrives: a worker that
@@ -20,8 +21,8 @@
 
 #include "host/conn.h"
 
-#define HANDOVER_SETS 64u /* a power of 2 */
-#define HANDOVER_WAYS 4u
+#define HANDOVER_SETS     64u /* a power of 2 */
+#define HANDOVER_SET_SIZE 4u
 
 struct frame;
 struct host;

@@ -23,8 +23,8 @@
 #define FULL_INTERVALS  2u             /* until one that uses all of it counts with more */
 
 struct conn_record {
-    uint64_t free_Bps; /* what its way may carry if its path limits nothing, */
-    uint64_t way_Bps;  /* and as it is */
+    uint64_t free_Bps;       /* what its way may carry if its path limits nothing, */
+    uint64_t path_limit_Bps; /* and as it is */
     bool path_limited;
     uint64_t throughput_Bps; /* of all intervals since it became active, then of about 8 */
     uint64_t epoch, bytes, lost, tx_bytes;

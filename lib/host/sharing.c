@@ -62,8 +62,8 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
     else
         r->slack++;
     if (!record_slack(r) || c->most_Bps == UINT64_MAX)
-        return r->way_Bps;
-    return RTE_MIN(r->way_Bps, used + used / 64 + STEP_BPS);
+        return r->path_limit_Bps;
+    return RTE_MIN(r->path_limit_Bps, used + used / 64 + STEP_BPS);
 }
 
 /* A connection that is granted all it uses may use more, until that is seen: it also gets its part
@@ -72,7 +72,7 @@ static uint64_t record_room(const struct host_control *c, const struct conn_reco
 {
     uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
 
-    return RTE_MIN(r->way_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
+    return RTE_MIN(r->path_limit_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
 }
 
 /* What the operator gave it, or its peer. */
@@ -137,7 +137,7 @@ static void spare_find(struct host_control *c)
 
 uint64_t sharing_most(const struct host_control *c, const struct conn_record *r)
 {
-    uint64_t rate = RTE_MIN(r->way_Bps, tune_ceiling(c, r));
+    uint64_t rate = RTE_MIN(r->path_limit_Bps, tune_ceiling(c, r));
 
     return r->peers == SHARE_NO_PEER ? rate : RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
@@ -195,7 +195,7 @@ void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
     for (uint32_t i = 0; i < c->n_active; i++) {
         struct conn_record *r = c->owners[i];
 
-        if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->way_Bps)
+        if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
             continue; /* its path does not limit it, or it does not use what that carries */
         r->path.weight = weight_of(c, r);
         bottleneck_look(&c->bottleneck, &r->bottleneck, &r->path);

@@ -168,7 +168,7 @@ struct host {
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
     struct host *workers[HOST_WORKERS_MAX]; /* of the port, ours too; NULL: not joined */
-    struct handover handovers[HANDOVER_SETS][HANDOVER_WAYS];
+    struct handover handovers[HANDOVER_SETS][HANDOVER_SET_SIZE];
     bool given; /* what is being received was handed over by another worker */
     struct rte_mbuf *exceptions[HOST_EXCEPTIONS_MAX];
     uint32_t exception_count;
@@ -422,16 +422,16 @@ void grant_idle(struct host *h, struct conn *c);
 void grant_newcomer(struct host *h, struct conn *c);
 void grant_wake(struct host *h, struct conn *c);
 
-/* way.c: and no more than its path carries. True if the peer should know at once of what both
- * allow. */
-bool way_join(struct conn *c);
-void way_start(struct conn *c);
+/* path_grant.c: and no more than its path carries. True if the peer should know at once of what
+ * both allow. */
+bool path_grant_join(struct conn *c);
+void path_grant_start(struct conn *c);
 /* A DATA packet came; marked: with CE. */
-void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked);
+void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked);
 
-/* occupied.c: or no more than thresholds allow. True after a packet that changed that. */
-void occupied_start(const struct host *h, struct conn *c);
-bool occupied_watch(struct host *h, struct conn *c, uint64_t increment_ns);
+/* occupancy_grant.c: or no more than thresholds allow. True after a packet that changed that. */
+void occupancy_grant_start(const struct host *h, struct conn *c);
+bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns);
 
 /* control.c */
 void control_watch(struct host *h);

@@ -114,7 +114,7 @@ void Dumbbell::add_tcp(uint32_t i)
     o.hystart = opt.hystart;
     o.seed = opt.seed;
     o.mtu = opt.mtu;
-    o.way_bytes = opt.rate_bps / 8 * opt.rtt_ns / 1e9 + opt.queue_bytes;
+    o.pipe_bytes = opt.rate_bps / 8 * opt.rtt_ns / 1e9 + opt.queue_bytes;
     tcps.push_back(std::make_unique<TcpPair>(w, pool.wire, o));
 }
 

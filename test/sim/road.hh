@@ -65,7 +65,7 @@ struct Road {
         return rate_bps * (step > 1 ? step : 1);
     }
     // Under way at most, without what waits for the link.
-    double way_bytes() const
+    double pipe_bytes() const
     {
         return most_bps() / 8 * (longest_rtt_ns() + jitter_ns) / 1e9;
     }

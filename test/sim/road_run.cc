@@ -33,7 +33,7 @@ constexpr double kS = 1e9;
 size_t request_bytes(const Road &r)
 {
     double away_ns = r.read_ns + r.stall_rx_ns + r.stall_tx_ns;
-    double all = 4 * (r.way_bytes() + r.queue_bytes + r.most_bps() / 8 * away_ns / kS);
+    double all = 4 * (r.pipe_bytes() + r.queue_bytes + r.most_bps() / 8 * away_ns / kS);
 
     return static_cast<size_t>(std::clamp(all / kBulkDepth, 65536.0, 256e6));
 }
@@ -42,7 +42,7 @@ size_t request_bytes(const Road &r)
 
 BulkPools road_pools(const Road &road)
 {
-    double held = road.way_bytes() + road.queue_bytes +
+    double held = road.pipe_bytes() + road.queue_bytes +
                   road.most_bps() / 8 * (4 * road.stall_rx_ns + road.poll_rx_ns) / kS;
     double frames = held / road.frame_bytes() * 1.5 + 512 * road.flows + 16384;
 
@@ -66,7 +66,7 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &p
       flows(static_cast<uint32_t>(road.flows)), conns(flows), memory(request_bytes(road))
 {
     world_config cfg = {};
-    double packets = r.way_bytes() / r.frame_bytes();
+    double packets = r.pipe_bytes() / r.frame_bytes();
     double gaps =
         64 + (4 * r.loss * packets + 2 * r.most_bps() / 8 * r.jitter_ns / kS / r.frame_bytes()) *
                  std::min(1.0, 2 / r.flows);
@@ -109,7 +109,7 @@ TcpPairOptions RoadRun::competitor_options() const
     o.law = laws[static_cast<int>(r.tcp)];
     o.seed = static_cast<uint64_t>(r.seed);
     o.mtu = r.mtu;
-    o.way_bytes = r.way_bytes() + r.queue_bytes;
+    o.pipe_bytes = r.pipe_bytes() + r.queue_bytes;
     return o;
 }
 

@@ -32,7 +32,7 @@ TcpPair::TcpPair(world *in, rte_mempool *frames, const TcpPairOptions &o)
     t.law = o.law;
     t.no_hystart = !o.hystart;
     t.seed = o.seed * 1000 + o.from;
-    t.window_segments = tcp_window(static_cast<uint64_t>(2 * o.way_bytes / t.mss_bytes));
+    t.window_segments = tcp_window(static_cast<uint64_t>(2 * o.pipe_bytes / t.mss_bytes));
     ends->flight.resize(t.window_segments);
     t.flight = ends->flight.data();
     r.route = t.route;

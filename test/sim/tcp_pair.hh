@@ -21,7 +21,7 @@ struct TcpPairOptions {
     bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;
     double mtu = 1500;
-    double way_bytes; // that may be under way, with what waits
+    double pipe_bytes; // that may be under way, with what waits
 };
 
 class TcpPair

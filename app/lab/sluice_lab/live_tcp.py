@@ -75,12 +75,12 @@ def address(group, i):
 
 def specs(paths):
     """(forward, reverse) of the box: for each group its path, of which every address gets one of its own."""
-    ways = []
+    rules = []
     for side, which in (("dst", 0), ("src", 1)):
         parts = [f"{side} 10.91.0.{64 * (g + 1)}/26 ( each {side} max {ADDRESSES} ( {path[which]} ) )"
                  for g, path in enumerate(paths)]
-        ways.append("match " + " or ".join(parts))
-    return ways
+        rules.append("match " + " or ".join(parts))
+    return rules
 
 
 def drops(direction):

@@ -3,38 +3,38 @@
  * What the paths of a scene's hosts did: frames dropped and bytes waiting on the way up from a host
  * and down to it, cells for a contract's policeman.
  */
-#ifndef LAB_WAYS_H
-#define LAB_WAYS_H
+#ifndef LAB_PATHS_H
+#define LAB_PATHS_H
 
 #include <stdint.h>
 
 #include "lab/result.h"
 #include "sim/world.h"
 
-struct way_sums {
+struct path_sums {
     uint64_t in, out, out_bytes, dropped, cells, excess, queued_bytes;
 };
 
 struct way {
     const struct path *path; /* NULL: a plain link */
     const char *host, *direction;
-    struct way_sums before;
+    struct path_sums before;
     json_t *queued;
     uint32_t first_drop; /* the element that dropped first, from 1 on, as the path lists them */
 };
 
-struct ways {
+struct paths {
     struct way way[2 * WORLD_HOSTS_MAX];
     uint32_t n;
 };
 
-void ways_open(struct ways *w, const struct world *world, const char *const *hosts,
-               uint32_t n_hosts);
+void paths_open(struct paths *w, const struct world *world, const char *const *hosts,
+                uint32_t n_hosts);
 /* Observation begins. */
-void ways_begin(struct ways *w);
-void ways_sample(struct ways *w, struct result *r, uint64_t now);
+void paths_begin(struct paths *w);
+void paths_sample(struct paths *w, struct result *r, uint64_t now);
 /* Frames that paths dropped only because they hold no more than the scene gave them room for. */
-uint64_t ways_short(const struct ways *w);
-void ways_tell(const struct ways *w, struct result *r);
+uint64_t paths_short(const struct paths *w);
+void paths_tell(const struct paths *w, struct result *r);
 
 #endif

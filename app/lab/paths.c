@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See ways.h. */
-#include "lab/ways.h"
+/* See paths.h. */
+#include "lab/paths.h"
 
 #include "path/path.h"
 
-static struct way_sums sums_of(const struct path *p)
+static struct path_sums sums_of(const struct path *p)
 {
     const struct path_counts *c = path_counts(p);
-    struct way_sums s = {.in = c->in_packets, .out = c->out_packets, .out_bytes = c->out_bytes};
+    struct path_sums s = {.in = c->in_packets, .out = c->out_packets, .out_bytes = c->out_bytes};
     struct path_element_info e;
 
     s.dropped = c->drop_full + c->drop_no_mbuf;
@@ -31,28 +31,29 @@ static uint32_t dropping(const struct path *p)
     return 0;
 }
 
-static void way_add(struct ways *w, const struct path *p, const char *host, const char *direction)
+static void paths_add(struct paths *w, const struct path *p, const char *host,
+                      const char *direction)
 {
     if (p != NULL)
         w->way[w->n++] = (struct way){.path = p, .host = host, .direction = direction};
 }
 
-void ways_open(struct ways *w, const struct world *world, const char *const *hosts,
-               uint32_t n_hosts)
+void paths_open(struct paths *w, const struct world *world, const char *const *hosts,
+                uint32_t n_hosts)
 {
     for (uint32_t i = 0; i < n_hosts; i++) {
-        way_add(w, world_path(world, i, true), hosts[i], "up");
-        way_add(w, world_path(world, i, false), hosts[i], "down");
+        paths_add(w, world_path(world, i, true), hosts[i], "up");
+        paths_add(w, world_path(world, i, false), hosts[i], "down");
     }
 }
 
-void ways_begin(struct ways *w)
+void paths_begin(struct paths *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
         w->way[i].before = sums_of(w->way[i].path);
 }
 
-void ways_sample(struct ways *w, struct result *r, uint64_t now)
+void paths_sample(struct paths *w, struct result *r, uint64_t now)
 {
     for (uint32_t i = 0; i < w->n; i++) {
         struct way *y = &w->way[i];
@@ -65,7 +66,7 @@ void ways_sample(struct ways *w, struct result *r, uint64_t now)
     }
 }
 
-uint64_t ways_short(const struct ways *w)
+uint64_t paths_short(const struct paths *w)
 {
     uint64_t n = 0;
 
@@ -74,11 +75,11 @@ uint64_t ways_short(const struct ways *w)
     return n;
 }
 
-void ways_tell(const struct ways *w, struct result *r)
+void paths_tell(const struct paths *w, struct result *r)
 {
     for (uint32_t i = 0; i < w->n; i++) {
         const struct way *y = &w->way[i];
-        struct way_sums now = sums_of(y->path);
+        struct path_sums now = sums_of(y->path);
 
         result_value(r, (double)(now.in - y->before.in), "packets", "in.%s.%s", y->host,
                      y->direction);

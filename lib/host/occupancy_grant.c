@@ -20,7 +20,7 @@ static void pace_bound(struct conn *c)
     c->pace.most_us = RTE_MAX(c->pace.least_us, LEAST_NS / 1e3);
 }
 
-void occupied_start(const struct host *h, struct conn *c)
+void occupancy_grant_start(const struct host *h, struct conn *c)
 {
     uint64_t first_ns = c->tx.unit_bytes * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
 
@@ -42,7 +42,7 @@ static uint64_t level_of(const struct host *h, struct conn *c, uint64_t incremen
     return c->posted_most - posted;
 }
 
-bool occupied_watch(struct host *h, struct conn *c, uint64_t increment_ns)
+bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns)
 {
     uint64_t before = c->pace_Bps;
 

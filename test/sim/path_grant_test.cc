@@ -60,7 +60,7 @@ struct Policer {
 
 // Each interval of control another share, now above what the path carries, now below: more often
 // than a trial of the path takes. Its limit is found all the same.
-TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
+TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
 {
     PairOptions o = options(30, 10);
     Policer policer;
@@ -94,7 +94,7 @@ TEST(Way, ControlThatChangesItsMindDoesNotHideThePath)
 
 // Who sends in bursts pauses between them, and begins anew each time: not with less of a burst than
 // his path wants.
-TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
+TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)
 {
     struct host_conn_info info;
     uint64_t least = UINT64_MAX;
@@ -125,7 +125,7 @@ TEST(Way, WhoWakesKeepsTheBurstOfHisPath)
 
 // Beside somebody who keeps the queue long, each packet that gets lost tells, as it does to a TCP:
 // also one that was sent while the last rise was on its way.
-TEST(Way, BesideOthersEachLossIsSeen)
+TEST(PathGrant, BesideOthersEachLossIsSeen)
 {
     PairOptions o = options(60, 20);
     struct host_conn_info info;

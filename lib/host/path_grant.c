@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The way that a connection's packets take to us, on the worker: its path is watched packet by
- * packet, so that what it carries is followed from one round trip to the next, whatever control's
- * interval is; and the peer is granted no more.
+ * What the path to us carries, on the worker: it watches the path packet by packet, so that it
+ * follows what the path carries from one round trip to the next, whatever control's interval is;
+ * and it grants the peer no more.
  */
 #include <string.h>
 
@@ -25,7 +25,7 @@
 #define PATH_SHIFT            16u /* but those of a path that limits matter */
 #define LOOK_SHARE            8u /* the newest pause between looks counts so much: as in RFC 6298 */
 
-static enum grant_reason way_reason(const struct pathrate *p)
+static enum grant_reason path_grant_reason(const struct pathrate *p)
 {
     if (p->lossy)
         return GRANT_LOSS;
@@ -34,7 +34,7 @@ static enum grant_reason way_reason(const struct pathrate *p)
     return p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
 }
 
-bool way_join(struct conn *c)
+bool path_grant_join(struct conn *c)
 {
     const struct pathrate *p = &c->path;
     uint64_t rate = counter_get(&c->pub.share_Bps), reason = counter_get(&c->pub.share_reason);
@@ -43,7 +43,7 @@ bool way_join(struct conn *c)
 
     if (limits) {
         rate = p->ceiling_Bps;
-        reason = (uint64_t)way_reason(p);
+        reason = (uint64_t)path_grant_reason(p);
     }
     if (c->pace_Bps < rate) {
         rate = c->pace_Bps;
@@ -62,7 +62,7 @@ bool way_join(struct conn *c)
            rate_differs(burst, c->told_burst_bytes, SHARE_SHIFT);
 }
 
-void way_start(struct conn *c)
+void path_grant_start(struct conn *c)
 {
     owd_init(&c->owd);
     c->longest_bytes = 0;
@@ -197,7 +197,7 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
  * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
  * unit: it came this way.
  */
-void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
+void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
     uint64_t now_ns = host_now_ns(h);
 
@@ -215,8 +215,8 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool m
     struct trial_result out;
 
     spread_add(&c->pub.spread.increment_ns, p.increment_ns);
-    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupied_watch(h, c, p.increment_ns) &&
-        way_join(c))
+    if (h->cfg.occupancy != HOST_OCCUPANCY_OFF && occupancy_grant_watch(h, c, p.increment_ns) &&
+        path_grant_join(c))
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return;
@@ -228,7 +228,7 @@ void way_watch(struct host *h, struct conn *c, const struct wire_data *d, bool m
         return;
     out.late_ns = c->cntl_held ? cntl_late_ns(c, c->trip_ns) : 0;
     c->cntl_held = false;
-    if (!trial_judged(h, c, &out) || !way_join(c))
+    if (!trial_judged(h, c, &out) || !path_grant_join(c))
         return;
     conn_want(h, c, WANT_CNTL);
     if (c->path.rising)
