@@ -26,7 +26,7 @@ static json_t *share(json_int_t part, json_int_t whole)
 /* Why a grant is what it is, where the path is the reason: doc/control.md. */
 static bool path_decides(const char *why)
 {
-    return strcmp(why, "loss") == 0 || strcmp(why, "queue") == 0 || strcmp(why, "beside") == 0 ||
+    return strcmp(why, "loss") == 0 || strcmp(why, "queue") == 0 || strcmp(why, "competing") == 0 ||
            strcmp(why, "ecn") == 0;
 }
 

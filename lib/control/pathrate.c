@@ -5,46 +5,46 @@
 
 #define NS_PER_S 1000000000ull
 
-#define EMPTY_TRIALS       24u        /* the queue is made empty once in so many */
-#define EMPTY_SHARE        (1.0 / 64) /* of target: less than that is empty */
-#define STUCK_TRIALS       3u         /* in which it does not fall, until it is others' */
-#define STUCK_SHARE        0.125
-#define STUCK_PACKETS      3   /* one of us wants as many that has a sixth of what we had */
-#define ALARM_NS           1e6 /* a process may be without its core for so long */
-#define ALARM_GROWTH       1.1 /* more is sent than comes */
-#define EASY_TRIALS        64u /* in which less than half was granted */
-#define CALM_MORE          (1.0 / 8)
-#define CUTS_LEAST         2u
-#define DEPTH              12  /* parts of a round trip; the shortest queues hold a tenth */
-#define GAIN               0.5 /* of the way to target in a trial */
-#define LEAN_TRIALS        8
-#define LEAN_LEAST         0.25
-#define LEAN_MOST          8    /* times as much, where it was wrong in the same way each time */
-#define LEAN_AFTER         3u   /* trials since it was made empty */
-#define LEAN_PACKETS       1024 /* a round trip, at least */
-#define FALL_MOST          0.5
-#define RISE_TIMES         2 /* the rate of arrival, as slow start doubles in a round trip */
-#define STEP_MOST          1e6
-#define LEAST_BYTES        1e3 /* or a packet, each round trip */
-#define LEAST_NS           5e7 /* or in so long */
-#define BESIDE_CUT         0.7
-#define MARK_CUT           0.85        /* RFC 8511, section 3 */
-#define BESIDE_RISE        (1.0 / 128) /* each round trip, and a packet */
-#define BESIDE_RISE_MOST   (1.0 / 8)   /* each trial */
-#define USUAL_RISE         (1.0 / 16)
-#define USUAL_FALL         (1.0 / 64)
-#define COMPETITOR_TRIALS  512u /* in which it was not seen */
-#define COMPETITOR_DEPTH   0.75
-#define COMPETITOR_TIMES   32u  /* as many trials as it was there */
-#define USAGE_LEAST        0.94 /* of a grant: a sender that uses less is late */
-#define USAGE_FULL         0.98
-#define TIMELY_TRIALS      64u
-#define BURST_PACKETS_MOST 32u
-#define BURST_LEAST_NS     1000000ull
-#define BURST_PARTS        8u
-#define WAVER_RISE         0.5 /* of the way to what delays waver by in a trial */
-#define WAVER_FALL         (1.0 / 8)
-#define BLIND_RISE         (1.0 / 32)
+#define EMPTY_TRIALS        24u        /* the queue is made empty once in so many */
+#define EMPTY_SHARE         (1.0 / 64) /* of target: less than that is empty */
+#define STUCK_TRIALS        3u         /* in which it does not fall, until it is others' */
+#define STUCK_SHARE         0.125
+#define STUCK_PACKETS       3   /* one of us wants as many that has a sixth of what we had */
+#define ALARM_NS            1e6 /* a process may be without its core for so long */
+#define ALARM_GROWTH        1.1 /* more is sent than comes */
+#define EASY_TRIALS         64u /* in which less than half was granted */
+#define CALM_MORE           (1.0 / 8)
+#define CUTS_LEAST          2u
+#define DEPTH               12  /* parts of a round trip; the shortest queues hold a tenth */
+#define GAIN                0.5 /* of the way to target in a trial */
+#define PERSISTENCE_TRIALS  8
+#define PERSISTENCE_LEAST   0.25
+#define PERSISTENCE_MOST    8    /* times as much, where it was wrong in the same way each time */
+#define PERSISTENCE_AFTER   3u   /* trials since it was made empty */
+#define PERSISTENCE_PACKETS 1024 /* a round trip, at least */
+#define FALL_MOST           0.5
+#define RISE_TIMES          2 /* the rate of arrival, as slow start doubles in a round trip */
+#define STEP_MOST           1e6
+#define LEAST_BYTES         1e3 /* or a packet, each round trip */
+#define LEAST_NS            5e7 /* or in so long */
+#define COMPETING_CUT       0.7
+#define MARK_CUT            0.85        /* RFC 8511, section 3 */
+#define COMPETING_RISE      (1.0 / 128) /* each round trip, and a packet */
+#define COMPETING_RISE_MOST (1.0 / 8)   /* each trial */
+#define REFERENCE_RISE      (1.0 / 16)
+#define REFERENCE_FALL      (1.0 / 64)
+#define COMPETITOR_TRIALS   512u /* in which it was not seen */
+#define COMPETITOR_DEPTH    0.75
+#define COMPETITOR_TIMES    32u  /* as many trials as it was there */
+#define USAGE_LEAST         0.94 /* of a grant: a sender that uses less is late */
+#define USAGE_FULL          0.98
+#define TIMELY_TRIALS       64u
+#define BURST_PACKETS_MOST  32u
+#define BURST_LEAST_NS      1000000ull
+#define BURST_PARTS         8u
+#define JITTER_RISE         0.5 /* of the way to what delays jitter by in a trial */
+#define JITTER_FALL         (1.0 / 8)
+#define BLIND_RISE          (1.0 / 32)
 
 #define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
@@ -135,10 +135,10 @@ static void target_find(struct pathrate *p, const struct finding *f)
 {
     double target = f->packet_ns / 2 + depth_of(f->packet_ns, f->rtt_ns);
 
-    double waver = (double)p->waver_ns;
+    double jitter = (double)p->jitter_ns;
 
-    waver += (f->noise_ns > waver ? WAVER_RISE : WAVER_FALL) * (f->noise_ns - waver);
-    p->waver_ns = (uint64_t)waver;
+    jitter += (f->noise_ns > jitter ? JITTER_RISE : JITTER_FALL) * (f->noise_ns - jitter);
+    p->jitter_ns = (uint64_t)jitter;
     p->target_ns = (uint64_t)target + 1;
 }
 
@@ -206,19 +206,19 @@ static void free_set(struct pathrate *p)
 
 /* What came lately. It falls slowly, so that a flow that gave way to one that does not still knows
  * what it had. */
-static void usual_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void reference_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    double usual = (double)p->usual_Bps;
-    double came = max_of(f->arrived_Bps, min_of(usual, f->most_Bps));
+    double reference = (double)p->reference_Bps;
+    double came = max_of(f->arrived_Bps, min_of(reference, f->most_Bps));
     bool competitor = p->competitor_trials > 0 && p->mode == PATHRATE_QUEUE;
 
     if (competitor)
         came = min_of(came, (double)grant_Bps);
-    if (competitor && came < usual)
+    if (competitor && came < reference)
         return; /* a flow that yields to a TCP has nothing in the end */
-    double gain = usual == 0 ? 1 : came > usual ? USUAL_RISE : USUAL_FALL;
+    double gain = reference == 0 ? 1 : came > usual ? REFERENCE_RISE : REFERENCE_FALL;
 
-    p->usual_Bps = (uint64_t)(usual + gain * (came - usual));
+    p->reference_Bps = (uint64_t)(reference + gain * (came - reference));
 }
 
 /* A longer queue is not kept by flows of this rule: twice the target of the rate that we had
@@ -227,13 +227,13 @@ static void usual_find(struct pathrate *p, const struct finding *f, uint64_t gra
  * of STUCK_PACKETS may still be its. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
-    double usual_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->usual_Bps, 1);
-    double packet_ns = min_of(usual_ns, f->packet_ns);
+    double reference_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->reference_Bps, 1);
+    double packet_ns = min_of(reference_ns, f->packet_ns);
     double depth = depth_of(packet_ns, f->rtt_ns);
 
     if (pathrate_competes(p))
         depth *= COMPETITOR_DEPTH;
-    return max_of(2 * max_of(f->packet_ns / 2 + depth, (double)p->waver_ns),
+    return max_of(2 * max_of(f->packet_ns / 2 + depth, (double)p->jitter_ns),
                   STUCK_PACKETS * packet_ns);
 }
 
@@ -257,15 +257,16 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
 
 /* How many times as much as usual is done about a queue that is wrong by so much. Where few packets
  * are under way, chance may be steady, and all is soon equal. */
-static double lean_find(struct pathrate *p, const struct finding *f, double lack_ns)
+static double persistence_find(struct pathrate *p, const struct finding *f, double lack_ns)
 {
-    double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->lean;
+    double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->persistence;
 
-    if (p->trials >= LEAN_AFTER)
-        p->lean += (sign - p->lean) / LEAN_TRIALS;
-    if (f->rtt_ns < LEAN_PACKETS * f->packet_ns)
+    if (p->trials >= PERSISTENCE_AFTER)
+        p->persistence += (sign - p->persistence) / PERSISTENCE_TRIALS;
+    if (f->rtt_ns < PERSISTENCE_PACKETS * f->packet_ns)
         return 1;
-    return 1 + (LEAN_MOST - 1) * max_of(0, (steady - LEAN_LEAST) / (1 - LEAN_LEAST));
+    return 1 + (PERSISTENCE_MOST - 1) *
+                   max_of(0, (steady - PERSISTENCE_LEAST) / (1 - PERSISTENCE_LEAST));
 }
 
 /* Our part of the link is known: the queue goes in a turn, and a little less is held then. */
@@ -320,14 +321,14 @@ static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t gr
 
 static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    double usual = (double)p->usual_Bps;
+    double reference = (double)p->reference_Bps;
 
-    p->mode = PATHRATE_BESIDE;
+    p->mode = PATHRATE_COMPETING;
     p->spell = 0;
     /* if it was there before, what came meanwhile is what it had not come back for yet */
     ceiling_set(p, p->competitor_trials > 0
                        ? usual
-                       : max_of(usual, min_of(f->arrived_Bps, (double)grant_Bps)));
+                       : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 
 /* True if twice the rate of arrival is above the grant. */
@@ -354,7 +355,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
     double change =
-        (empty ? -target - f->queue_ns : GAIN * lean_find(p, f, lack) * lack) / f->turn_ns;
+        (empty ? -target - f->queue_ns : GAIN * persistence_find(p, f, lack) * lack) / f->turn_ns;
     double base = base_find(p, f, grant_Bps);
 
     if (empty) {
@@ -379,7 +380,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
                               min_of(base * (1 + change * p->step), RISE_TIMES * f->arrived_Bps)));
     if (p->competitor_trials > 0 && !f->lossy && !empty)
         ceiling_set(p, max_of((double)p->ceiling_Bps,
-                              min_of((double)grant_Bps, BESIDE_CUT * (double)p->usual_Bps)));
+                              min_of((double)grant_Bps, COMPETING_CUT * (double)p->reference_Bps)));
     p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
     if (p->easy >= EASY_TRIALS)
         free_set(p);
@@ -414,16 +415,16 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     if (max_of(f->queue_ns, f->least_ns) <= limit_of(p, f)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
-        p->usual_Bps = p->ceiling_Bps;
+        p->reference_Bps = p->ceiling_Bps;
         p->competitor_trials = (uint32_t)min_of(
             COMPETITOR_TRIALS, p->competitor_trials + COMPETITOR_TIMES * (double)p->spell);
     } else if (t->lost > 0 || p->marked) {
-        ceiling_set(p, (t->lost > 0 ? BESIDE_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
+        ceiling_set(p, (t->lost > 0 ? COMPETING_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {
-        double rise = packet * NS_PER_S / rtt + ceiling * BESIDE_RISE;
+        double rise = packet * NS_PER_S / rtt + ceiling * COMPETING_RISE;
 
         rise *= (double)t->arrived_ns / rtt;
-        ceiling_set(p, ceiling + min_of(rise, ceiling * BESIDE_RISE_MOST));
+        ceiling_set(p, ceiling + min_of(rise, ceiling * COMPETING_RISE_MOST));
         p->rising = true;
     }
 }
@@ -481,14 +482,14 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         /* a grant that did not limit the sender does not bound what the path carries */
         f.most_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
         p->part_Bps = 0;
-        p->waver_ns = p->usual_Bps = 0;
-        p->lean = 0;
+        p->jitter_ns = p->reference_Bps = 0;
+        p->persistence = 0;
         p->held = p->apart = p->apart_next = 0;
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE) {
         burst_find(p, &f, grant_Bps);
-        usual_find(p, &f, grant_Bps);
+        reference_find(p, &f, grant_Bps);
     }
     /* of a grant that limited nothing, what arrived is all that is known */
     double last_Bps = before == PATHRATE_MAX_BPS ? f.arrived_Bps : (double)before;
@@ -497,7 +498,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         queue_update(p, &f, grant_Bps);
         if (p->marked)
             ceiling_set(p, min_of((double)p->ceiling_Bps, MARK_CUT * last_Bps));
-    } else if (p->mode == PATHRATE_BESIDE)
+    } else if (p->mode == PATHRATE_COMPETING)
         beside_update(p, t, &f);
     if (p->mode != PATHRATE_FREE)
         fair_update(p);

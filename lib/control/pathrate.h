@@ -7,11 +7,11 @@
  *
  *   FREE    the path never limited: no ceiling
  *   QUEUE   the path limits: the flow keeps a queue of about `target` there
- *   BESIDE  somebody else keeps the queue long: the flow takes its part as a TCP does
+ *   COMPETING  somebody else keeps the queue long: the flow takes its part as a TCP does
  *
  *   FREE   -> QUEUE   too much was lost, or a long queue grows
- *   QUEUE  -> BESIDE  a long queue does not fall while we send less
- *   BESIDE -> QUEUE   the queue is short again
+ *   QUEUE  -> COMPETING  a long queue does not fall while we send less
+ *   COMPETING -> QUEUE   the queue is short again
  *   QUEUE  -> FREE    the grant was less than half of the ceiling, for 64 trials
  *
  * QUEUE. Let R be the rate at which packets came, and S that at which they were sent. While the
@@ -42,19 +42,19 @@
  * queue. In one trial of 16 it sends 1/16 more, to see whether a queue begins. If packets wait
  * meanwhile, it is not alone.
  *
- * BESIDE. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most, and
- * falls by 3/10 when packets get lost: as TCP does, and as soon back where much is under way
+ * COMPETING. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most,
+ * and falls by 3/10 when packets get lost: as TCP does, and as soon back where much is under way
  * (RFC 5681, RFC 9438). A queue is long, and somebody else's, if it is longer than three of our
- * packets and than twice the target of the rate that we had lately, usual_Bps. That rate falls
- * slowly, since a flow that yields to a TCP would else yield until nothing is left. BESIDE begins
- * with it.
+ * packets and than twice the target of the rate that we had lately, reference_Bps. That rate falls
+ * slowly, since a flow that yields to a TCP would else yield until nothing is left. COMPETING
+ * begins with it.
  *
  * The competitor is remembered for 32 times as long as it was there, 512 trials at most
  * (competitor_trials). Until then
  *   - 3/4 of D makes a queue long: a TCP that gave way comes back little by little, and a flow that
  *     waits until the TCP's queue is long leaves it the link;
  *   - a rise is by one share, for the TCP soon takes back what it left;
- *   - a queue is no reason to fall below 7/10 of usual_Bps, for the TCP does not yield to one;
+ *   - a queue is no reason to fall below 7/10 of reference_Bps, for the TCP does not yield to one;
  *   - the owner keeps the shortest delay of a longer time, since the queue may not be empty for
  *     long.
  *
@@ -90,9 +90,9 @@
  *
  * Marks: a router that marks packets (RFC 3168) says in place of a loss that its queue grows. A
  * trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in QUEUE and
- * in BESIDE (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues are short,
- * so that less than a loss's cut empties them). One grant comes of a trial, and each trial sees
- * packets sent under the grant before, so that this happens at most once a round trip.
+ * in COMPETING (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues are
+ * short, so that less than a loss's cut empties them). One grant comes of a trial, and each trial
+ * sees packets sent under the grant before, so that this happens at most once a round trip.
  *
  * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */
@@ -107,7 +107,7 @@
 
 #define PATHRATE_MAX_BPS (1ull << 47)
 
-enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_BESIDE };
+enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_COMPETING };
 
 struct pathrate {
     enum pathrate_mode mode;
@@ -120,12 +120,12 @@ struct pathrate {
     bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
     uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
-    uint64_t waver_ns;      /* by how much delays waver: the standard deviation, lately */
+    uint64_t jitter_ns;     /* by how much delays waver: the standard deviation, lately */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */
     uint32_t timely;        /* trials in which it used all of it */
     double step;            /* how many times the usual share it may rise */
-    double lean;            /* how steadily the queue was too long (1), or too short (-1) */
+    double persistence;     /* how steadily the queue was too long (1), or too short (-1) */
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
     uint32_t easy;          /* trials in which less was granted than the path carries */
@@ -134,10 +134,10 @@ struct pathrate {
     bool alone;             /* no other connection of our host is active; set as fair_Bps is */
     uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
                                FREE: the most that came in a trial that alarmed, fading */
-    uint64_t usual_Bps;     /* what came lately, which falls slowly */
-    uint32_t spell;         /* trials since BESIDE began */
+    uint64_t reference_Bps; /* what came lately, which falls slowly */
+    uint32_t spell;         /* trials since COMPETING began */
     uint32_t competitor_trials; /* trials until somebody else is forgotten */
-    bool rising;         /* BESIDE, and a little more is granted: the next trial should follow
+    bool rising;         /* COMPETING, and a little more is granted: the next trial should follow
                             this one at once, so that whatever gets lost is seen */
     uint32_t held;       /* trials for which a rate was held; 0: none is */
     uint64_t held_Bps;   /* a little more than it: our part of the link */
@@ -150,7 +150,7 @@ void pathrate_init(struct pathrate *p);
 /* Is there a competitor that keeps the queue long, or was there one lately? */
 static inline bool pathrate_competes(const struct pathrate *p)
 {
-    return p->mode == PATHRATE_BESIDE || p->competitor_trials > 0;
+    return p->mode == PATHRATE_COMPETING || p->competitor_trials > 0;
 }
 
 /* The next trial, under a grant; rtt_ns: the shortest round trip known. True if what it may be sent

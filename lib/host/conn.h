@@ -189,7 +189,7 @@ struct conn {
     uint64_t increment_ns;  /* of the last packet about as long */
     struct {
         uint64_t looked_at, now; /* the host's values at the newest packet */
-        uint64_t usual_ns;       /* between two looks, on average */
+        uint64_t mean_ns;        /* between two looks, on average */
         uint64_t away_ns;        /* by which the last pause was longer */
         uint32_t full_looks;     /* the host's, too */
         bool refused;            /* the port may have been full since the packet before */

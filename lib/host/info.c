@@ -32,10 +32,18 @@ bool host_neighbor(const struct host *h, uint32_t index, struct host_neighbor *o
 const char *host_reason_name(uint16_t reason)
 {
     static const char *const name[] = {
-        [GRANT_DEFAULT] = "default", [GRANT_NEWCOMER] = "newcomer", [GRANT_CAPACITY] = "capacity",
-        [GRANT_LOSS] = "loss",       [GRANT_PROBE] = "probe",       [GRANT_IDLE] = "idle",
-        [GRANT_CEILING] = "ceiling", [GRANT_MINIMUM] = "minimum",   [GRANT_DEMAND] = "demand",
-        [GRANT_QUEUE] = "queue",     [GRANT_BESIDE] = "beside",     [GRANT_OCCUPANCY] = "occupancy",
+        [GRANT_DEFAULT] = "default",
+        [GRANT_NEWCOMER] = "newcomer",
+        [GRANT_CAPACITY] = "capacity",
+        [GRANT_LOSS] = "loss",
+        [GRANT_PROBE] = "probe",
+        [GRANT_IDLE] = "idle",
+        [GRANT_CEILING] = "ceiling",
+        [GRANT_MINIMUM] = "minimum",
+        [GRANT_DEMAND] = "demand",
+        [GRANT_QUEUE] = "queue",
+        [GRANT_COMPETING] = "competing",
+        [GRANT_OCCUPANCY] = "occupancy",
         [GRANT_ECN] = "ecn",
     };
 

@@ -18,7 +18,7 @@
 #define CLEAR_RUNS            2u
 #define TRIAL_SHARE           4u /* of a round trip, and up to half as much again */
 #define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
-#define TRIAL_WAVERS          8u                    /* so that rates are known to an eighth */
+#define TRIAL_JITTERS         8u                    /* so that rates are known to an eighth */
 #define LONG_SHARE            8u /* a packet shorter by that part is not compared with the longest */
 #define LONG_FADES            32u /* of which each such packet takes so much */
 #define SHARE_SHIFT           6u  /* changes below 1/64 wait for the next CNTL, */
@@ -31,7 +31,7 @@ static enum grant_reason path_grant_reason(const struct pathrate *p)
         return GRANT_LOSS;
     if (p->marked)
         return GRANT_ECN;
-    return p->mode == PATHRATE_BESIDE ? GRANT_BESIDE : GRANT_QUEUE;
+    return p->mode == PATHRATE_COMPETING ? GRANT_COMPETING : GRANT_QUEUE;
 }
 
 bool path_grant_join(struct conn *c)
@@ -144,7 +144,7 @@ static uint64_t trial_ns(const struct conn *c)
     uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
 
     if (c->path.mode != PATHRATE_FREE)
-        ns = RTE_MAX(ns, RTE_MIN(TRIAL_WAVERS * c->path.waver_ns, TRIAL_MAX_NS));
+        ns = RTE_MAX(ns, RTE_MIN(TRIAL_JITTERS * c->path.jitter_ns, TRIAL_MAX_NS));
     uint64_t mixed = (c->own_key + c->cntl_seq) * TRIAL_MIX;
 
     return ns + (ns / 2 * (mixed >> 48) >> 16);
@@ -161,13 +161,13 @@ static void look_update(struct host *h, struct conn *c)
 {
     if (c->look.now == h->now)
         return;
-    int64_t more = (int64_t)(h->unseen_ns - c->look.usual_ns);
+    int64_t more = (int64_t)(h->unseen_ns - c->look.mean_ns);
 
     c->look.away_ns = more > 0 ? (uint64_t)more : 0;
     /* rounded up, so that a host that looks at equal intervals is never away */
     if (c->look.looked_at != h->looked_at)
-        c->look.usual_ns =
-            ((LOOK_SHARE - 1) * c->look.usual_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
+        c->look.mean_ns =
+            ((LOOK_SHARE - 1) * c->look.mean_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
     c->look.refused = h->full || h->full_looks != c->look.full_looks;
     c->look.full_looks = h->full_looks;
     c->look.looked_at = h->looked_at;

@@ -100,7 +100,7 @@ enum grant_reason {
     GRANT_MINIMUM = 7,    /* what is reserved for it */
     GRANT_DEMAND = 8,     /* a little more than it uses */
     GRANT_QUEUE = 9,      /* the path's, whose queue is kept short */
-    GRANT_BESIDE = 10,    /* a part of the path's, beside others that keep its queue long */
+    GRANT_COMPETING = 10, /* a part of the path's, beside others that keep its queue long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
     GRANT_ECN = 12,       /* less than arrived: a router marked packets */
 };

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "wire/frame.h"
 
-#define RETA_USUAL 128u
+#define RETA_DEFAULT 128u
 
 void rss_init(struct rss *r, uint16_t queues)
 {
@@ -18,7 +18,7 @@ void rss_init(struct rss *r, uint16_t queues)
 
     *r = (struct rss){.udp4 = true, .udp6 = true, .ip4 = true, .ip6 = true};
     memcpy(r->key, usual, sizeof usual);
-    r->reta_size = RETA_USUAL;
+    r->reta_size = RETA_DEFAULT;
     for (uint16_t i = 0; i < r->reta_size; i++)
         r->reta[i] = (uint16_t)(i % queues);
 }

@@ -6,7 +6,7 @@ import sys
 
 # Okabe and Ito's colours, which also differ for colour-blind eyes.
 FLOW, SUM, TCP, LEFT, QUEUE = "#56B4E9", "#0072B2", "#D55E00", "#555555", "#009E73"
-WHY = {"queue": "#0072B2", "beside": "#CC79A7", "loss": "#D55E00", "ecn": "#E69F00", "capacity": "#009E73"}
+WHY = {"queue": "#0072B2", "competing": "#CC79A7", "loss": "#D55E00", "ecn": "#E69F00", "capacity": "#009E73"}
 OTHER = "#cccccc"
 BINS = 400
 FLOWS_SHOWN = 16

@@ -18,7 +18,7 @@ MEANS = {
     "minimum": "the configuration reserves it",
     "demand": "the sender sent no more: a source or a target was slow, not the path",
     "queue": "packets came late, which path control took for a queue on a slow link",
-    "beside": "packets came late, which path control took for a queue that others fill",
+    "competing": "packets came late, which path control took for a queue that others fill",
     "occupancy": "buffers or delay came to their thresholds",
     "ecn": "a router marked packets",
 }

@@ -153,7 +153,7 @@ TEST(PathGrant, BesideOthersEachLossIsSeen)
     p.wait(1000 * kMs);
     for (int i = 0; i < kLosses; i++) {
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
-        ASSERT_STREQ(host_reason_name(info.rx_reason), "beside");
+        ASSERT_STREQ(host_reason_name(info.rx_reason), "competing");
         uint64_t before = info.rx_rate_Bps;
         drop = true;
         // each time at another place between two rises

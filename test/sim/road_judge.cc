@@ -274,7 +274,7 @@ class Judge
                 const char *word = host_reason_name(s.flows[i].why);
 
                 named += strcmp(word, "queue") == 0 || strcmp(word, "loss") == 0 ||
-                         strcmp(word, "beside") == 0 || strcmp(word, "ecn") == 0;
+                         strcmp(word, "competing") == 0 || strcmp(word, "ecn") == 0;
                 n++;
             }
         add("why", n > 0 ? named / n : 1, 0, true);

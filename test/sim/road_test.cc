@@ -98,7 +98,7 @@ TEST_P(RoadWorld, StallsAreNoQueue)
             EXPECT_LT(o.why["loss"], kLook / kStep / 50) << "seed " << seed;
         }
         if (!r.link) {
-            EXPECT_EQ(o.why.count("queue") + o.why.count("loss") + o.why.count("beside"), 0u)
+            EXPECT_EQ(o.why.count("queue") + o.why.count("loss") + o.why.count("competing"), 0u)
                 << "seed " << seed << why;
         }
     }

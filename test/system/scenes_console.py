@@ -285,7 +285,7 @@ def paths(daemon):
         if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or \
                 not 0 < p["unit_bytes"] <= shown[p["conn"]]["unit_bytes"]:
             raise LabError(f"the path of {shown[p['conn']]} is {p}")
-        if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "beside", "ecn")) or p["rx_lost_ppm"] > 1e6:
+        if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "competing", "ecn")) or p["rx_lost_ppm"] > 1e6:
             raise LabError(f"what decides? {p}")
 
 

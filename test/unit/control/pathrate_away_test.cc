@@ -96,8 +96,8 @@ TEST(PathrateAway, PausesExcuseNoLoss)
     uint64_t rate;
     pathrate p = settled(&rate);
 
-    p.mode = PATHRATE_BESIDE;
-    p.usual_Bps = rate;
+    p.mode = PATHRATE_COMPETING;
+    p.reference_Bps = rate;
     trial_result t = steady(rate, rate, kRtt, 1);
     t.away_ns = kSpan / 4;
     update(&p, t, rate);

@@ -353,14 +353,14 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
     t.noise_ns = 30 * kMs;
     for (int i = 0; i < 4; i++)
         update(&p, t, rate);
-    EXPECT_GT(p.waver_ns, 28 * kMs);
+    EXPECT_GT(p.jitter_ns, 28 * kMs);
     EXPECT_EQ(p.target_ns, target_ns);
     t.noise_ns = 0;
     update(&p, t, rate);
-    EXPECT_GT(p.waver_ns, 24 * kMs);
+    EXPECT_GT(p.jitter_ns, 24 * kMs);
     for (int i = 0; i < 60; i++)
         update(&p, t, rate);
-    EXPECT_LT(p.waver_ns, kMs);
+    EXPECT_LT(p.jitter_ns, kMs);
 }
 
 // A connection that shares a link with others of its host moves half of the way to its part in a
@@ -401,6 +401,6 @@ TEST(Pathrate, ATrialShowsNoMoreWaveringThanItLasts)
     t.noise_ns = 1e19;
     for (int i = 0; i < 10; i++)
         update(&p, t, rate);
-    EXPECT_GT(p.waver_ns, kSpan / 2);
-    EXPECT_LE(p.waver_ns, kSpan);
+    EXPECT_GT(p.jitter_ns, kSpan / 2);
+    EXPECT_LE(p.jitter_ns, kSpan);
 }

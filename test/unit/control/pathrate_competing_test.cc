@@ -11,12 +11,12 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     EXPECT_EQ(after_stuck(3).mode, PATHRATE_QUEUE) << "a little patience";
     pathrate p = after_stuck(4);
 
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING);
     EXPECT_NEAR((double)p.ceiling_Bps, 0.97e9, 0.01e9) << "what came lately, not what comes now";
     uint64_t rate = p.ceiling_Bps;
 
     EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs), rate));
-    ASSERT_EQ(p.mode, PATHRATE_BESIDE) << "as long as it is long";
+    ASSERT_EQ(p.mode, PATHRATE_COMPETING) << "as long as it is long";
     // a packet a round trip of 90 ms, and 1/128 more of what it is, for 10 ms
     EXPECT_NEAR((double)(p.ceiling_Bps - rate),
                 ((double)kUnit / 0.09 + (double)rate / 128) * 10 / 90, 2);
@@ -31,7 +31,7 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     trial_result falls = steady(rate, rate, 30 * kMs);
     change(&falls, 50 * kMs, 30 * kMs);
     update(&p, falls, rate);
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE) << "it will be short, and is not yet";
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING) << "it will be short, and is not yet";
     rate = p.ceiling_Bps;
     update(&p, steady(rate, rate, kMs / 4), rate);
     EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "short again";
@@ -55,7 +55,7 @@ TEST(Pathrate, AShortQueueThatFallsIsOurs)
                    (uint64_t)queue);
             update(&p, t, rate);
         }
-        EXPECT_EQ(p.mode, part > 0.125 ? PATHRATE_QUEUE : PATHRATE_BESIDE) << part;
+        EXPECT_EQ(p.mode, part > 0.125 ? PATHRATE_QUEUE : PATHRATE_COMPETING) << part;
     }
 }
 
@@ -66,7 +66,7 @@ TEST(Pathrate, ACompetitorIsRemembered)
     pathrate p = after_stuck(4);
     uint64_t rate = p.ceiling_Bps;
 
-    ASSERT_EQ(p.mode, PATHRATE_BESIDE);
+    ASSERT_EQ(p.mode, PATHRATE_COMPETING);
     EXPECT_EQ(p.competitor_trials, 0u);
     update(&p, steady(rate, rate, kMs / 4), rate);
     ASSERT_EQ(p.mode, PATHRATE_QUEUE);
@@ -77,7 +77,7 @@ TEST(Pathrate, ACompetitorIsRemembered)
         least = std::min(least, rate);
         update(&p, steady(rate, rate, 50 * kMs), rate);
     }
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING);
     EXPECT_NEAR((double)least, 0.7 * (double)had, 0.01 * (double)had);
     EXPECT_GT(p.ceiling_Bps, had * 19 / 20);
 }
@@ -93,10 +93,10 @@ TEST(Pathrate, NearACompetitorLessIsLong)
         for (int i = 0; i < 2; i++)
             update(&p, steady(rate, rate, kMs / 4), rate);
         EXPECT_EQ(p.competitor_trials > 0, near);
-        double wanted_ns = target_of((double)kUnit * 1e9 / (double)p.usual_Bps, (double)kRtt);
+        double wanted_ns = target_of((double)kUnit * 1e9 / (double)p.reference_Bps, (double)kRtt);
         for (int i = 0; i < 4; i++)
             update(&p, steady(rate, rate, (uint64_t)(1.75 * wanted_ns)), rate);
-        EXPECT_EQ(p.mode, near ? PATHRATE_BESIDE : PATHRATE_QUEUE);
+        EXPECT_EQ(p.mode, near ? PATHRATE_COMPETING : PATHRATE_QUEUE);
     }
 }
 
@@ -110,7 +110,7 @@ TEST(Pathrate, WhoWasThereLongIsRememberedLong)
 
         for (int i = 1; i < there; i++)
             update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, 50 * kMs), p.ceiling_Bps);
-        ASSERT_EQ(p.mode, PATHRATE_BESIDE);
+        ASSERT_EQ(p.mode, PATHRATE_COMPETING);
         update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, kMs / 4), p.ceiling_Bps);
         ASSERT_EQ(p.mode, PATHRATE_QUEUE);
         *out++ = p.competitor_trials;
@@ -127,10 +127,10 @@ TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
     uint64_t rate = kGBps / 125;
     trial_result t = steady(rate, rate, kMs);
 
-    p.mode = PATHRATE_BESIDE;
-    p.ceiling_Bps = p.usual_Bps = rate;
+    p.mode = PATHRATE_COMPETING;
+    p.ceiling_Bps = p.reference_Bps = rate;
     EXPECT_TRUE(pathrate_update(&p, &t, rate, kMs / 100));
-    EXPECT_EQ(p.mode, PATHRATE_BESIDE);
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING);
     EXPECT_EQ(p.ceiling_Bps, rate + rate / 8);
 }
 
@@ -163,12 +163,12 @@ TEST(Pathrate, WhatACompetitorLeavesIsNotUsual)
 
     update(&p, steady(rate, rate, kMs / 4), rate);
     ASSERT_EQ(p.mode, PATHRATE_QUEUE);
-    uint64_t had = p.usual_Bps;
+    uint64_t had = p.reference_Bps;
     for (int i = 0; i < 20; i++)
         update(&p, steady(rate / 10 * 13, rate / 10 * 13, 0), rate);
     EXPECT_GT(p.competitor_trials, 0u);
-    EXPECT_LE(p.usual_Bps, std::max(had, rate));
-    EXPECT_GE(p.usual_Bps, had);
+    EXPECT_LE(p.reference_Bps, std::max(had, rate));
+    EXPECT_GE(p.reference_Bps, had);
 }
 
 TEST(Pathrate, ACompetitorIsForgotten)
