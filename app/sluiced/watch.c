@@ -24,10 +24,10 @@ static struct watch {
     uint64_t since; /* TSC of the first of them */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
-static bool control_stands(const struct daemon *d)
+static bool control_stalled(const struct daemon *d)
 {
     for (uint32_t i = 0; i < d->n_queues; i++)
-        if (host_control_stands(d->hosts[i]))
+        if (host_control_stalled(d->hosts[i]))
             return true;
     return false;
 }
@@ -37,7 +37,7 @@ static void watch_look(struct watch *w)
 {
     uint64_t now = clock_now();
 
-    if (control_stands(w->d)) {
+    if (control_stalled(w->d)) {
         if (w->looks++ == 0)
             w->since = now;
         if (w->looks == 2)

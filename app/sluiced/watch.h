@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Watches control, which cannot say itself that it stands still: workers notice
- * (host_control_stands()), and a thread that sleeps nearly all the time says so. Clients get no
+ * (host_control_stalled()), and a thread that sleeps nearly all the time says so. Clients get no
  * answer meanwhile.
  */
 #ifndef SLUICED_WATCH_H

@@ -315,19 +315,19 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
 void control_watch(struct host *h)
 {
     uint64_t at = counter_get(&h->control_at);
-    bool stands =
+    bool stalled =
         at != 0 && h->control_stall_tsc != 0 && time_before(at + h->control_stall_tsc, h->now);
 
-    if (stands == (h->control_stands != 0))
+    if (stalled == (h->control_stalled != 0))
         return;
-    counter_set(&h->control_stands, stands);
-    trace_add(&h->trace, h->now, stands ? TRACE_STALL : TRACE_RUNS, TRACE_NO_CONN, 0,
-              stands ? clock_ns(&h->clock, h->now - at) : 0, 0);
-    if (stands)
+    counter_set(&h->control_stalled, stalled);
+    trace_add(&h->trace, h->now, stalled ? TRACE_STALL : TRACE_RUNS, TRACE_NO_CONN, 0,
+              stalled ? clock_ns(&h->clock, h->now - at) : 0, 0);
+    if (stalled)
         host_count(h, COUNT_control_stalls);
 }
 
-bool host_control_stands(const struct host *h)
+bool host_control_stalled(const struct host *h)
 {
-    return counter_get(&h->control_stands) != 0;
+    return counter_get(&h->control_stalled) != 0;
 }

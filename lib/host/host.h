@@ -336,7 +336,7 @@ void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
 /* [any] It was not called for HOST_CONTROL_INTERVALS: grants stay as they are. Seen by the worker,
  * as long as it runs; each time counts in `control_stalls`. */
-bool host_control_stands(const struct host *h);
+bool host_control_stalled(const struct host *h);
 #define HOST_CONTROL_INTERVALS 16
 
 /* The rest is for the thread that calls host_control(). Live change of the hard ceiling; 0: none.

@@ -184,8 +184,8 @@ struct host {
                             waited or got lost did so on their paths */
     uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
     /* the worker's again */
-    uint64_t control_stands, control_stall_tsc; /* for that long: stands; 0: nobody watches */
-    uint64_t trace_pause_tsc;                   /* TRACE_PAUSE_NS */
+    uint64_t control_stalled, control_stall_tsc; /* for that long: stands; 0: nobody watches */
+    uint64_t trace_pause_tsc;                    /* TRACE_PAUSE_NS */
     struct trace trace;
     /* storage */
     struct vt_request *requests;

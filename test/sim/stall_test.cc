@@ -54,20 +54,20 @@ TEST(Stall, DataFlowsOnAndItIsSeen)
     for (int i = 0; i < 950; i++) {
         p.wait(kMs);
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
-        bool stands = host_control_stands(p.b());
+        bool stalled = host_control_stalled(p.b());
 
-        if (stands && !stood) {
+        if (stalled && !stood) {
             seen++;
             before = info;
             began = world_now(p.w);
-        } else if (stands) {
+        } else if (stalled) {
             EXPECT_EQ(info.rx_rate_Bps, before.rx_rate_Bps);
             moved = info.rx_bytes - before.rx_bytes;
             longest = std::max(longest, world_now(p.w) - began);
         } else if (stood) {
             EXPECT_GE((double)moved, 0.9 * (double)(world_now(p.w) - began - 2 * kMs) / 8);
         }
-        stood = stands;
+        stood = stalled;
     }
     EXPECT_GE(seen, 2u);
     EXPECT_EQ(stalls(p.b()), seen);
@@ -76,7 +76,7 @@ TEST(Stall, DataFlowsOnAndItIsSeen)
     EXPECT_EQ(stalls(p.a()), 0u);
     world_calm(p.w);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
-    EXPECT_FALSE(host_control_stands(p.b()));
+    EXPECT_FALSE(host_control_stalled(p.b()));
     EXPECT_TRUE(p.finish()) << p.state();
 }
 

@@ -12,7 +12,7 @@ STALL_S = 2.0
 
 
 @scenario("control stands still: data flow on, and it is said")
-def control_stands(lab, context):
+def control_stalls(lab, context):
     a, b = memif_pair(lab, context.build, keys={"silence": "1s"})
     transfer_works(a, b, ADDR_B)
     receiver = b.sluice("receiver", "perf", "server", "-1")

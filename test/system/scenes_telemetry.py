@@ -112,7 +112,7 @@ WRONG = ["", ",", ",x", ",net_memif0/0/", ",net_memif0/99", ",net_memif0/0/-1", 
 
 
 @scenario("telemetry: wrong words, control that stands still, a daemon that stops")
-def telemetry_stands(lab, context):
+def telemetry_while_stalled(lab, context):
     build = context.asan or context.build
     a, b = memif_pair(lab, build, telemetry=True)
     failed = []

@@ -70,7 +70,7 @@ TEST(ControlCall, EachIsDoneOnceByControl)
     EXPECT_EQ(sum, threads * each * (threads * each - 1) / 2);
 }
 
-TEST(ControlCall, ControlThatStandsStillIsNotWaitedFor)
+TEST(ControlCall, StalledControlIsNotWaitedFor)
 {
     uint64_t sum = 0;
     ControlCall e = {{}, &sum, 1};
