@@ -36,7 +36,7 @@ struct buffer {
     uint32_t waiting;
     uint64_t *first; /* when each packet was sent first */
     uint64_t sent, sent_max;
-    struct flights arrive, told, asked;
+    struct flights arrive, signalled, asked;
     struct flights again; /* packets asked for, to be sent next */
     uint64_t ideal_ns;    /* perfect: when the next packet is to arrive */
     /* While observed: */
@@ -126,7 +126,7 @@ static void level_changed(struct buffer *l)
 {
     if (!l->cfg.perfect && occupancy_update(&l->buffer, l->waiting)) {
         l->controls += seen(l);
-        fly(&l->told, l->now + l->cfg.delay_ns, (uint64_t)(int64_t)l->buffer.zone);
+        fly(&l->signalled, l->now + l->cfg.delay_ns, (uint64_t)(int64_t)l->buffer.zone);
     }
 }
 
@@ -155,12 +155,12 @@ static void served(struct buffer *l)
 
 /* The interval has stopped growing where it is told to shrink and longer than the loaded host
  * needs. */
-static void told(struct buffer *l, int8_t zone)
+static void zone_signalled(struct buffer *l, int8_t zone)
 {
     if (l->grown_ns == 0 && l->now >= l->cfg.load_from_ns && zone < 0 &&
         l->pace.interval_us * 1000 > (double)l->cfg.service_ns * l->cfg.load)
         l->grown_ns = l->now;
-    occupancy_pace_told(&l->pace, zone);
+    occupancy_pace_signal(&l->pace, zone);
     plan(l);
     note_interval(l);
 }
@@ -168,7 +168,7 @@ static void told(struct buffer *l, int8_t zone)
 static void buffer_work(struct buffer *l)
 {
     for (;;) {
-        uint64_t at[WHATS] = {l->served_at, flights_next(&l->arrive), flights_next(&l->told),
+        uint64_t at[WHATS] = {l->served_at, flights_next(&l->arrive), flights_next(&l->signalled),
                               flights_next(&l->asked), l->send_at};
         enum what w = SERVED;
 
@@ -182,7 +182,7 @@ static void buffer_work(struct buffer *l)
         else if (w == ARRIVE)
             arrive(l, land(&l->arrive));
         else if (w == TOLD)
-            told(l, (int8_t)land(&l->told));
+            zone_signalled(l, (int8_t)land(&l->signalled));
         else if (w == ASKED)
             fly(&l->again, l->now, land(&l->asked));
         else
@@ -258,7 +258,7 @@ void buffer_run(struct text *t, const char *section, struct result *r)
     }
     free(l->first);
     free(l->arrive.ring);
-    free(l->told.ring);
+    free(l->signalled.ring);
     free(l->asked.ring);
     free(l->again.ring);
     free(l);

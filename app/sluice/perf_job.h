@@ -21,7 +21,7 @@ struct perf_job {
     pid_t pid;     /* 0: none */
     bool running;  /* else it has ended, with status */
     bool asked_to; /* it was stopped by us */
-    bool told;     /* somebody was told that it has ended: the console's */
+    bool reported; /* somebody was told that it has ended: the console's */
     int status;    /* as an exit code: sluice(1) */
     int said_fd;
     uint64_t begun_ns, ended_ns; /* loop_now() */

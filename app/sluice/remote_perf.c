@@ -205,7 +205,7 @@ int remote_perf_show(struct remote *r, char *err, size_t err_len)
 
     if (r->perf.pid == 0)
         return none(err, err_len);
-    r->perf.told = perf_job_ended(&r->perf);
+    r->perf.reported = perf_job_ended(&r->perf);
     conns = conns_of(r);
     if (r->json) {
         json_show(&r->perf, conns);
@@ -229,9 +229,9 @@ int remote_perf_stop(struct remote *r, char *err, size_t err_len)
 
 void remote_perf_notice(struct remote *r)
 {
-    if (r->perf.pid == 0 || r->perf.told || !perf_job_ended(&r->perf))
+    if (r->perf.pid == 0 || r->perf.reported || !perf_job_ended(&r->perf))
         return;
-    r->perf.told = true;
+    r->perf.reported = true;
     fprintf(stderr, "perf %s has ended, status %d; stop perf shows what it came to\n", r->perf.whom,
             r->perf.status);
 }

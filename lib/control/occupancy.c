@@ -110,7 +110,7 @@ void occupancy_pace_sent(struct occupancy_pace *p, uint64_t now_ns)
     interval_apply(p);
 }
 
-void occupancy_pace_told(struct occupancy_pace *p, int8_t zone)
+void occupancy_pace_signal(struct occupancy_pace *p, int8_t zone)
 {
     int32_t top = (int32_t)zones_above(p->law) - 1, bottom = -(int32_t)zones_below(p->law);
 

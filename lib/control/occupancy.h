@@ -80,7 +80,7 @@ void occupancy_pace_sent(struct occupancy_pace *p, uint64_t now_ns);
 /* A control packet has come: if it says anything new, the pending interval is worked out again at
  * once, from the one before (the paper's footnote to figure 2). A zone that the law has not is
  * taken as the nearest that it has. */
-void occupancy_pace_told(struct occupancy_pace *p, int8_t zone);
+void occupancy_pace_signal(struct occupancy_pace *p, int8_t zone);
 /* When the next packet may leave; may have passed. */
 uint64_t occupancy_pace_next(const struct occupancy_pace *p);
 

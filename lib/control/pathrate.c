@@ -216,7 +216,7 @@ static void reference_find(struct pathrate *p, const struct finding *f, uint64_t
         came = min_of(came, (double)grant_Bps);
     if (competitor && came < reference)
         return; /* a flow that yields to a TCP has nothing in the end */
-    double gain = reference == 0 ? 1 : came > usual ? REFERENCE_RISE : REFERENCE_FALL;
+    double gain = reference == 0 ? 1 : came > reference ? REFERENCE_RISE : REFERENCE_FALL;
 
     p->reference_Bps = (uint64_t)(reference + gain * (came - reference));
 }
@@ -327,7 +327,7 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
     p->spell = 0;
     /* if it was there before, what came meanwhile is what it had not come back for yet */
     ceiling_set(p, p->competitor_trials > 0
-                       ? usual
+                       ? reference
                        : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 

@@ -266,8 +266,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     }
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
-    v->posted = c->told_posted = c->rx.tail;
-    v->received = c->told_packets = c->rx.packets;
+    v->posted = c->advertised_posted = c->rx.tail;
+    v->received = c->advertised_packets = c->rx.packets;
     v->lost = c->rx.lost;
     v->ecn_ce = c->ecn.ce;
     v->ecn_ect = c->ecn.ect;
@@ -275,8 +275,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->burst_bytes =
         (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
-    c->told_Bps = v->rate_Bps;
-    c->told_burst_bytes = v->burst_bytes;
+    c->advertised_Bps = v->rate_Bps;
+    c->advertised_burst_bytes = v->burst_bytes;
     grant_note(h, c, &c->traced.grant, TRACE_GRANT, v);
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
@@ -310,8 +310,9 @@ static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 /* Does the next CNTL say more than how far the units have come? */
 static bool says_more(const struct conn *c)
 {
-    return (c->want & (WANT_FORCE | WANT_PACK | WANT_DONE)) != 0 || c->told_posted != c->rx.tail ||
-           c->told_Bps != counter_get(&c->pub.rx_rate_Bps) || vt_receiver_unasked(&c->rx);
+    return (c->want & (WANT_FORCE | WANT_PACK | WANT_DONE)) != 0 ||
+           c->advertised_posted != c->rx.tail ||
+           c->advertised_Bps != counter_get(&c->pub.rx_rate_Bps) || vt_receiver_unasked(&c->rx);
 }
 
 bool cntl_waits(struct host *h, struct conn *c)

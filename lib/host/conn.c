@@ -167,7 +167,7 @@ void conn_prove(struct host *h, struct conn *c)
 /* How long the peer may have to wait until it may send again, at the rate that it was told. */
 static uint64_t turn_tsc(const struct host *h, const struct conn *c)
 {
-    return time_min(c->longest_bytes * h->clock.hz / (c->told_Bps + 1), conn_silence_step(h));
+    return time_min(c->longest_bytes * h->clock.hz / (c->advertised_Bps + 1), conn_silence_step(h));
 }
 
 /*

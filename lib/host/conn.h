@@ -136,9 +136,9 @@ struct conn {
                                     there is no gateway */
     bool route_proved;           /* the peer has shown where it is */
     bool route_waits;            /* it is in host.route_waiting */
-    uint64_t asked_at, told_at;  /* the oldest packet that demands an answer, and the oldest of all,
-                                    of which the peer has shown nothing; 0: none */
-    uint64_t doubt_at;           /* when to look whether the next hop has moved */
+    uint64_t unanswered_at, unseen_at; /* the oldest packet that demands an answer, and the oldest
+                                   of all, of which the peer has shown nothing; 0: none */
+    uint64_t doubt_at;                 /* when to look whether the next hop has moved */
     uint32_t seen_cntl;    /* the newest of our CNTL, and how many packets, that the peer has */
     uint64_t seen_packets; /* shown to have */
 
@@ -159,9 +159,9 @@ struct conn {
     struct ecn ecn;
     uint32_t silent_steps; /* rate is halved so often, for a silent peer */
 
-    uint64_t told_Bps, told_burst_bytes;     /* the grant in our newest CNTL */
-    uint64_t told_packets;                   /* that had come when it was made */
-    uint32_t told_posted;                    /* requests for which it said that buffers are there */
+    uint64_t advertised_Bps, advertised_burst_bytes; /* the grant in our newest CNTL */
+    uint64_t advertised_packets;                     /* that had come when it was made */
+    uint32_t advertised_posted;              /* requests for which it said that buffers are there */
     uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
     uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
     uint64_t echo_at;                        /* when it was sent */

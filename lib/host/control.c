@@ -189,10 +189,10 @@ static void capacity_note(struct host_control *c)
 {
     const struct capacity *k = &c->capacity;
 
-    if (k->why == c->told_why && !rate_differs(k->capacity_Bps, c->told_Bps, CHANGE_SHIFT))
+    if (k->why == c->noted_why && !rate_differs(k->capacity_Bps, c->noted_Bps, CHANGE_SHIFT))
         return;
-    c->told_why = k->why;
-    c->told_Bps = k->capacity_Bps;
+    c->noted_why = k->why;
+    c->noted_Bps = k->capacity_Bps;
     history_add(&c->history, (struct host_decision){
                                  .time = c->last,
                                  .why = why_name(k->why),

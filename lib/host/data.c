@@ -151,12 +151,12 @@ static void publish(struct conn *c)
 }
 
 /* Early on its sender has no more under way than we told it has come (gate_flight()). */
-static bool flight_told(const struct conn *c)
+static bool flight_advertised(const struct conn *c)
 {
-    uint64_t untold = c->rx.packets - c->told_packets;
+    uint64_t unadvertised = c->rx.packets - c->advertised_packets;
 
-    return untold < c->rx.packets / FLIGHT_PARTS ||
-           untold < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
+    return unadvertised < c->rx.packets / FLIGHT_PARTS ||
+           unadvertised < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
 }
 
 /* Had a router marked it? */
@@ -216,7 +216,7 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
 
     counter_set(&c->pub.rx_ended, last && !c->dreq.due);
-    if (!flight_told(c))
+    if (!flight_advertised(c))
         want |= WANT_CNTL;
     grant_wake(h, c);
     if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))

@@ -49,7 +49,7 @@ bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns
     pace_bound(c);
     occupancy_pace_sent(&c->pace, host_now_ns(h));
     if (occupancy_update(&c->occupancy, level_of(h, c, increment_ns)))
-        occupancy_pace_told(&c->pace, c->occupancy.zone);
+        occupancy_pace_signal(&c->pace, c->occupancy.zone);
     c->pace_Bps = (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->pace.interval_us);
     return c->pace_Bps != before;
 }

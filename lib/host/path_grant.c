@@ -58,8 +58,8 @@ bool path_grant_join(struct conn *c)
     counter_set(&c->pub.rx_reason, reason);
     c->bursts_ns = (uint64_t)RTE_MIN((unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1),
                                      (unsigned __int128)TRIAL_MAX_NS);
-    return rate_differs(rate, c->told_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
-           rate_differs(burst, c->told_burst_bytes, SHARE_SHIFT);
+    return rate_differs(rate, c->advertised_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
+           rate_differs(burst, c->advertised_burst_bytes, SHARE_SHIFT);
 }
 
 void path_grant_start(struct conn *c)

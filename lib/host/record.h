@@ -73,8 +73,8 @@ struct host_control {
     struct capacity_sample sample; /* of this interval */
     struct history history;
     struct trace trace;
-    uint64_t told_Bps; /* capacity and why, as they stand in the history */
-    enum capacity_why told_why;
+    uint64_t noted_Bps; /* capacity and why, as they stand in the history */
+    enum capacity_why noted_why;
     struct host_port_counters seen;
     uint64_t rx_bytes, time_ns; /* of all intervals so far: received, their length */
     uint64_t overrun_ns;        /* time_ns of the last overrun */

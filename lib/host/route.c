@@ -140,7 +140,7 @@ void route_again(struct host *h, struct conn *c)
     c->doubt_at = TIME_NEVER;
     route_refresh(h, c);
     if (!rte_is_same_ether_addr(&before, &c->route.dst_mac)) {
-        c->asked_at = c->told_at = 0;
+        c->unanswered_at = c->unseen_at = 0;
         conn_want(h, c, c->state == HOST_OPENING ? WANT_FIRST : WANT_CNTL | WANT_SREQ | WANT_FORCE);
         conn_has_data(h, c);
     } else if (neighbor_doubted(&h->neighbors, c->neighbor)) {
@@ -161,12 +161,12 @@ static bool overdue(const struct host *h, const struct conn *c, uint64_t at)
 
 void route_say(struct host *h, struct conn *c, bool asks)
 {
-    if (overdue(h, c, c->asked_at))
+    if (overdue(h, c, c->unanswered_at))
         route_doubt(h, c);
-    if (asks && c->asked_at == 0)
-        c->asked_at = h->now;
-    if (c->told_at == 0)
-        c->told_at = h->now;
+    if (asks && c->unanswered_at == 0)
+        c->unanswered_at = h->now;
+    if (c->unseen_at == 0)
+        c->unseen_at = h->now;
 }
 
 void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
@@ -174,7 +174,7 @@ void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
     bool newer = cntl != 0 && seq32_before(c->seen_cntl, cntl);
 
     if (!newer && packets <= c->seen_packets) {
-        if (overdue(h, c, c->told_at))
+        if (overdue(h, c, c->unseen_at))
             route_doubt(h, c);
         return;
     }
@@ -183,7 +183,7 @@ void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
         cntl_release(h, c);
     }
     c->seen_packets = RTE_MAX(c->seen_packets, packets);
-    c->asked_at = c->told_at = 0;
+    c->unanswered_at = c->unseen_at = 0;
 }
 
 void route_learn(struct host *h, const struct addr *a, const struct rte_ether_addr *mac,

@@ -226,7 +226,7 @@ struct host_conn_info Crowd::info(uint32_t i)
     return out;
 }
 
-uint64_t Crowd::told(uint32_t i)
+uint64_t Crowd::sender_rate_Bps(uint32_t i)
 {
     struct host_conn_info out = {};
 

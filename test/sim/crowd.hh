@@ -68,7 +68,7 @@ class Crowd
     // Payload that has arrived since the last call, in bytes a second of the time since then.
     std::vector<double> rates();
     struct host_conn_info info(uint32_t i); // the receiver's view
-    uint64_t told(uint32_t i);              // at what rate its sender sends
+    uint64_t sender_rate_Bps(uint32_t i);   // at what rate its sender sends
     uint64_t overruns() const
     {
         return world_port_counters(w, 0)->imissed;

@@ -38,14 +38,14 @@ class Eyeq
 
         h->start.interval = 0; // no control core: nobody is idle, nobody a newcomer
     }
-    // told: C; 0: it is measured.
-    void interval(double told, double link)
+    // known: C; 0: it is measured.
+    void interval(double known, double link)
     {
         double bytes = 0;
 
         for (uint32_t i = 0; i < c.size(); i++)
             bytes += (double)c.info(i).rx_bytes;
-        double capacity = told != 0 ? told : measure(bytes, link), target = 0.9 * capacity;
+        double capacity = known != 0 ? known : measure(bytes, link), target = 0.9 * capacity;
 
         bytes += 1408.0 * (double)c.overruns(); // they arrived, too
         double y = bytes - seen, full = target * 1e-3;
@@ -100,24 +100,26 @@ constexpr size_t kLong = 60 * kMs / kStep; // between steps
 
 // What senders may send in sum, every 50 us, over steps down and up.
 struct Course {
-    std::vector<double> told;
+    std::vector<double> sender_rates;
     // Until it is never again more than 5 % beyond (up: below) where it ends, the median of the
     // second half. (Who lets a backlog go is below for a while: that counts for nobody.)
     double settled_ms(size_t from, size_t to, bool up) const
     {
-        std::vector<double> late(told.begin() + (long)(from + to) / 2, told.begin() + (long)to);
+        std::vector<double> late(sender_rates.begin() + (long)(from + to) / 2,
+                                 sender_rates.begin() + (long)to);
         size_t last = from;
 
         std::nth_element(late.begin(), late.begin() + (long)late.size() / 2, late.end());
         double end = late[late.size() / 2];
         for (size_t i = from; i < to; i++)
-            if (i < from + kLong / 3 && (up ? told[i] < 0.95 * end : told[i] > 1.05 * end))
+            if (i < from + kLong / 3 &&
+                (up ? sender_rates[i] < 0.95 * end : sender_rates[i] > 1.05 * end))
                 last = i + 1;
         return (double)((last - from) * kStep) * 1e-6;
     }
 };
 
-enum Who { OURS, EYEQ, EYEQ_TOLD };
+enum Who { OURS, EYEQ, EYEQ_INFORMED };
 
 Course course(Who who, size_t phase)
 {
@@ -134,7 +136,7 @@ Course course(Who who, size_t phase)
         c.demand(i, UINT64_MAX);
     double capacity = kFull * (double)o.service_Bps;
     const double link = capacity;
-    Eyeq eyeq(c, capacity);
+    Eyeq other(c, capacity);
     uint64_t next = world_now(c.w) + kMs;
 
     for (size_t i = 0; i < 4 * kLong; i++) {
@@ -144,13 +146,13 @@ Course course(Who who, size_t phase)
         }
         c.run(kStep);
         if (eyeq && world_now(c.w) >= next) {
-            eyeq.interval(who == EYEQ_TOLD ? capacity : 0, link);
+            other.interval(who == EYEQ_INFORMED ? capacity : 0, link);
             next += kMs;
         }
         double sum = 0;
         for (uint32_t k = 0; k < c.size(); k++)
-            sum += (double)c.told(k);
-        out.told.push_back(sum);
+            sum += (double)c.sender_rate_Bps(k);
+        out.sender_rates.push_back(sum);
     }
     return out;
 }

@@ -163,7 +163,7 @@ struct Pause {
 bool rates_are(Crowd &c, const std::vector<double> &want, bool at_senders)
 {
     for (uint32_t i = 0; i < want.size(); i++) {
-        double rate = (double)(at_senders ? c.told(i) : c.info(i).rx_rate_Bps);
+        double rate = (double)(at_senders ? c.sender_rate_Bps(i) : c.info(i).rx_rate_Bps);
 
         if (rate < 0.95 * want[i] || rate > 1.05 * want[i])
             return false;

@@ -241,7 +241,7 @@ TEST(Repair, FewPacketsUnderWayAreRepeatedOnce)
 }
 
 // CNTL packets with these flags that were heard since the n-th frame.
-size_t told(const Peer &p, size_t from, uint8_t flags)
+size_t sent_with(const Peer &p, size_t from, uint8_t flags)
 {
     size_t n = 0;
 
@@ -265,18 +265,18 @@ TEST(Repair, EachProvisionalAckIsGiven)
     for (uint32_t u : {0, 2})
         p.say_data(p.initial + 1, u, 5000, 1000, u == 2 ? WIRE_PACK : 0);
     p.run(200 * kUs);
-    EXPECT_EQ(told(p, 0, WIRE_PACK), 0u);
+    EXPECT_EQ(sent_with(p, 0, WIRE_PACK), 0u);
     size_t from = p.heard.size();
     p.say_data(p.initial, 1, 5000, 1000);
     p.run(20 * kUs);
-    EXPECT_EQ(told(p, from, WIRE_PACK), 1u);
+    EXPECT_EQ(sent_with(p, from, WIRE_PACK), 1u);
     for (uint32_t u : {3, 4})
         p.say_data(p.initial, u, 5000, 1000);
     p.run(200 * kUs);
     from = p.heard.size();
     p.say_data(p.initial + 1, 1, 5000, 1000);
     p.run(20 * kUs);
-    EXPECT_EQ(told(p, from, WIRE_PACK), 1u);
+    EXPECT_EQ(sent_with(p, from, WIRE_PACK), 1u);
 }
 
 // A DREQ that was overtaken by a later one does not take its place.
@@ -294,11 +294,11 @@ TEST(Repair, ALaterDreqOutlivesAnEarlierOne)
     size_t from = p.heard.size();
     p.say_data(p.initial, 2, 9000, 1000, WIRE_DREQ);
     p.run(20 * kUs);
-    EXPECT_EQ(told(p, from, 0), 1u);
+    EXPECT_EQ(sent_with(p, from, 0), 1u);
     from = p.heard.size();
     p.say_data(p.initial, 3, 9000, 1000);
     p.run(20 * kUs);
-    EXPECT_EQ(told(p, from, 0), 1u) << "all before the later one has come, too";
+    EXPECT_EQ(sent_with(p, from, 0), 1u) << "all before the later one has come, too";
 }
 
 // A peer that sends nothing is asked for what is missing less and less often, however short the

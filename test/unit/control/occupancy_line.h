@@ -112,7 +112,7 @@ class OccupancyLine
         if (grown_ns == 0 && now >= SECOND && zone < 0 &&
             pace.interval_us * 1000 > (double)(load * SERVICE_NS))
             grown_ns = now;
-        occupancy_pace_told(&pace, zone);
+        occupancy_pace_signal(&pace, zone);
         plan();
     }
 

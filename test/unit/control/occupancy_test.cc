@@ -104,7 +104,7 @@ TEST(Occupancy, EveryPacketChangesTheInterval)
     occupancy_pace_sent(&p, 5 * MS);
     EXPECT_NEAR(p.interval_us, 1 / (1e-5 + 1e-3), 1e-9);
     EXPECT_EQ(occupancy_pace_next(&p), 5 * MS + (uint64_t)(p.interval_us * 1000));
-    occupancy_pace_told(&p, 1);
+    occupancy_pace_signal(&p, 1);
     occupancy_pace_sent(&p, 6 * MS);
     EXPECT_NEAR(p.interval_us, 1.2036 * 1.2036 * 1000, 1e-6);
 }
@@ -121,14 +121,14 @@ TEST(Occupancy, APendingIntervalIsRecomputedFromTheOneBefore)
 
     occupancy_pace_sent(&p, 0);
     EXPECT_DOUBLE_EQ(p.interval_us, 1 / (2e-5 + 1 / before));
-    occupancy_pace_told(&p, 0);
+    occupancy_pace_signal(&p, 0);
     EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * before);
     EXPECT_EQ(occupancy_pace_next(&p), (uint64_t)(1020 * before));
-    occupancy_pace_told(&p, 0);
+    occupancy_pace_signal(&p, 0);
     EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * before);
-    occupancy_pace_told(&p, -1);
+    occupancy_pace_signal(&p, -1);
     EXPECT_DOUBLE_EQ(p.interval_us, 1 / (2e-5 + 1 / before));
-    occupancy_pace_told(&p, 0);
+    occupancy_pace_signal(&p, 0);
     occupancy_pace_sent(&p, 0);
     EXPECT_DOUBLE_EQ(p.interval_us, 1.02 * 1.02 * before);
 }
@@ -137,12 +137,12 @@ TEST(Occupancy, ForeignZonesAndBounds)
 {
     struct occupancy_pace p = pace_make(&occupancy_dual);
 
-    occupancy_pace_told(&p, 127);
+    occupancy_pace_signal(&p, 127);
     EXPECT_EQ(p.zone, 1);
     for (int i = 0; i < 1000; i++)
         occupancy_pace_sent(&p, 0);
     EXPECT_EQ(occupancy_pace_next(&p), 1000 * MS);
-    occupancy_pace_told(&p, -128);
+    occupancy_pace_signal(&p, -128);
     EXPECT_EQ(p.zone, -1);
     for (int i = 0; i < 20000; i++)
         occupancy_pace_sent(&p, 0);
@@ -180,7 +180,7 @@ TEST(Occupancy, AnyLaw)
             ASSERT_EQ(due, o.zone != before);
             said += due;
             if (due)
-                occupancy_pace_told(&p, o.zone);
+                occupancy_pace_signal(&p, o.zone);
             ASSERT_EQ(p.zone, o.zone);
 
             double was = p.interval_us;
