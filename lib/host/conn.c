@@ -147,8 +147,8 @@ void conn_want(struct host *h, struct conn *c, uint8_t want)
 /* Its peer has shown that it is where it says it is, or never will. */
 static void trial_end(struct host *h, struct conn *c)
 {
-    h->on_trial -= c->on_trial;
-    c->on_trial = false;
+    h->unproven -= c->unproven;
+    c->unproven = false;
 }
 
 /* The peer has answered to our own key. */

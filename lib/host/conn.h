@@ -116,7 +116,7 @@ struct conn {
     enum host_state state;
     bool opener, go_back_n, released, route_known;
     bool crowded;       /* as it began: our question for the way had been lost */
-    bool on_trial;      /* counted in host.on_trial */
+    bool unproven;      /* counted in host.unproven */
     bool proven;        /* the peer knows our key: it is where it says it is */
     uint32_t allowance; /* until then, bytes that may still be said to it: no more than it said */
     bool end_sent, end_seen, shutdown_asked;

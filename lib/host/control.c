@@ -148,8 +148,8 @@ static uint64_t burst_of(const struct host *h, const struct conn_record *r, uint
 }
 
 /* Tells the worker of connection i of host k, if it differs enough to be worth a packet. */
-static void grant_write(struct host_control *c, uint32_t k, uint32_t i, uint64_t rate,
-                        enum grant_reason reason)
+static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint64_t rate,
+                            enum grant_reason reason)
 {
     struct host *h = c->hosts[k];
     struct conn_record *r = &c->records[k][i];
@@ -224,7 +224,7 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
     counter_add(&h->start.interval, 1);
 }
 
-static void grants_write(struct host_control *c, uint64_t pool_Bps)
+static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t idle_Bps = idle_rate(c, pool_Bps);
     /* packets wait, and get lost, because of ourselves: no path is to blame */
@@ -241,7 +241,7 @@ static void grants_write(struct host_control *c, uint64_t pool_Bps)
             if (counter_get(&h->conns[i].pub.state) != HOST_OPEN || r->path_limit_Bps == 0)
                 continue;
             rate = sharing_grant(c, r, idle_Bps, &why);
-            grant_write(c, k, i, rate, why);
+            grant_write_one(c, k, i, rate, why);
         }
         counter_set(&h->clear_runs, blind ? 0 : h->clear_runs + 1);
         start_write(c, h, pool_Bps, idle_Bps);
@@ -306,7 +306,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     c->others_Bps = (7 * c->others_Bps + others_Bps) / 8;
     sharing_run(c);
     sharing_bottleneck(c, interval_ns);
-    grants_write(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
+    grant_write_all(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
     for (uint32_t k = 0; k < c->n; k++)
         counter_set(&c->hosts[k]->control_at, now);
 }

@@ -90,8 +90,8 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     c->route = route_back(h, f);
     route_accept(h, c, &f->src_mac);
     c->allowance = WIRE_FIRST_BYTES;
-    c->on_trial = true;
-    h->on_trial++;
+    c->unproven = true;
+    h->unproven++;
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
@@ -128,7 +128,7 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
         host_count(h, COUNT_drop_no_accept);
         return;
     }
-    if (h->on_trial >= s->waiting) {
+    if (h->unproven >= s->waiting) {
         uint64_t cookie = cookie_make(h, &key);
 
         if (v->cookie != cookie) {

@@ -138,7 +138,7 @@ struct host {
     struct secret random;  /* keys and first request numbers */
     struct secret cookies; /* keyed only */
     uint32_t source_next;  /* of the source ports, which is next */
-    uint32_t on_trial;     /* accepted connections whose peer has yet to show our key */
+    uint32_t unproven;     /* accepted connections whose peer has yet to show our key */
     uint64_t now;
     uint64_t now_ns, now_ns_of; /* host_now_ns(): the newest answer, and to which now */
     uint64_t tx_lead_tsc;       /* see host_config */
