@@ -12,7 +12,7 @@
 
 #define DESCRIPTORS  1024u
 #define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* two VLAN tags */
-#define FRAME_LEAST  2048u
+#define FRAME_MIN    2048u
 #define XDP_HEADROOM 256u  /* what the kernel leaves free of AF_XDP buffers */
 #define XDP_RINGS    8192u /* buffers that AF_XDP's four rings may hold */
 
@@ -86,7 +86,7 @@ void port_arg_text(const struct port *p, const char *name, char *out, size_t out
 
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu)
 {
-    uint32_t frame = RTE_MAX((uint32_t)mtu + FRAME_EXTRA, FRAME_LEAST);
+    uint32_t frame = RTE_MAX((uint32_t)mtu + FRAME_EXTRA, FRAME_MIN);
 
     for (unsigned int i = 0; i < 2; i++) {
         if (strcmp(p[i].driver, "net_memif") == 0)

@@ -183,7 +183,7 @@ static void inlet_wind_up(struct inlet *in)
         in->state = INLET_OVER;
 }
 
-bool inlet_work(struct inlet *in, uint64_t most_bytes)
+bool inlet_work(struct inlet *in, uint64_t max_bytes)
 {
     uint64_t done = 0;
     int err;
@@ -191,7 +191,7 @@ bool inlet_work(struct inlet *in, uint64_t most_bytes)
     if (in->state != INLET_OPEN)
         return false;
     /* What arrived before the connection broke still counts. */
-    while (in->n_ready > 0 && done < most_bytes && !answers_many(&in->answers) &&
+    while (in->n_ready > 0 && done < max_bytes && !answers_many(&in->answers) &&
            in->status != -EPROTO && loop_signal() == 0) {
         done += inlet_step(in);
         if (in->at_bytes == in->len[in->head])

@@ -63,8 +63,8 @@ void inlet_fini(struct inlet *in);
 /* Submits an accept with its receives. 0 or a negative errno. */
 int inlet_accept(struct inlet *in, uint16_t port, uint32_t channel);
 void inlet_complete(struct inlet *in, const struct sluice_completion *c);
-/* Reads what arrived, about most_bytes at most. True: more is left. */
-bool inlet_work(struct inlet *in, uint64_t most_bytes);
+/* Reads what arrived, about max_bytes at most. True: more is left. */
+bool inlet_work(struct inlet *in, uint64_t max_bytes);
 /* Gives the connection up or back; a file that is not whole is removed, and that is said. */
 void inlet_close(struct inlet *in);
 

@@ -10,8 +10,8 @@
 #include "sluice/options.h"
 #include "sluice/perf_record.h"
 
-#define PERF_REQUEST_MOST  (16u << 20) /* bytes, where none are given */
-#define PERF_REQUEST_LEAST (64u << 10)
+#define PERF_REQUEST_MAX   (16u << 20) /* bytes, where none are given */
+#define PERF_REQUEST_MIN   (64u << 10)
 #define PERF_MEMORY        (128u << 20)
 #define PERF_MEMORY_SERVER (1ull << 30) /* most that a server gives to a direction of a test */
 

@@ -118,10 +118,10 @@ static uint64_t client_rate(const struct client *c)
 static uint64_t client_request(const struct client *c)
 {
     const struct perf_config *o = c->config;
-    uint64_t bytes = PERF_REQUEST_MOST, rate_Bps = client_rate(c);
+    uint64_t bytes = PERF_REQUEST_MAX, rate_Bps = client_rate(c);
     uint64_t room = o->memory_bytes / o->streams / (o->outstanding + 1);
 
-    while (bytes > PERF_REQUEST_LEAST &&
+    while (bytes > PERF_REQUEST_MIN &&
            (bytes > room || (rate_Bps != 0 && bytes / 2 > rate_Bps / 20)))
         bytes /= 2;
     return bytes;

@@ -9,8 +9,8 @@
 #include "sluice/sender.h"
 #include "sluice/text.h"
 
-#define STREAM_LEAST (64u << 10)  /* a stream is not read into less room than this */
-#define FLUSH_EARLY  (256u << 10) /* with nothing in flight, do not wait for a full request */
+#define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
+#define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */
 
 static void file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
 {
@@ -160,7 +160,7 @@ static enum sender_step file_piece(struct sender *s)
     if (hole)
         return file_hole(s, len);
     want = len < RECORD_DATA_MAX ? (uint32_t)len : RECORD_DATA_MAX;
-    if (!file_room(s, s->source.stream ? STREAM_LEAST : want))
+    if (!file_room(s, s->source.stream ? STREAM_MIN : want))
         return SENDER_FULL;
     if (want > pack_room(&s->pack))
         want = pack_room(&s->pack);

@@ -57,7 +57,7 @@ static double spark_rate(const struct spark *s, unsigned columns, unsigned colum
     return known > 0 ? sum / known : -1;
 }
 
-double spark_most(const struct spark *s, unsigned columns)
+double spark_max(const struct spark *s, unsigned columns)
 {
     double most = 0;
     unsigned i;
@@ -70,7 +70,7 @@ double spark_most(const struct spark *s, unsigned columns)
     return most;
 }
 
-const char *spark_text(const struct spark *s, unsigned columns, double most_Bps, bool utf8,
+const char *spark_text(const struct spark *s, unsigned columns, double max_Bps, bool utf8,
                        char *out)
 {
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
@@ -82,7 +82,7 @@ const char *spark_text(const struct spark *s, unsigned columns, double most_Bps,
     *at = 0;
     for (i = 0; i < columns && i < SPARK_SECONDS; i++) {
         double rate = spark_rate(s, columns, i);
-        unsigned height = most_Bps > 0 && rate > 0 ? (unsigned)(rate / most_Bps * 8) : 0;
+        unsigned height = max_Bps > 0 && rate > 0 ? (unsigned)(rate / max_Bps * 8) : 0;
 
         if (rate <= 0)
             at = stpcpy(at, " ");

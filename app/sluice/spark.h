@@ -24,11 +24,11 @@ struct spark {
 /* So much was moved, evenly, between two times. Times do not go back. */
 void spark_add(struct spark *s, uint64_t from_ns, uint64_t to_ns, double bytes);
 /* The largest rate of the `columns` bars below, bytes/s. */
-double spark_most(const struct spark *s, unsigned columns);
+double spark_max(const struct spark *s, unsigned columns);
 /* A bar for each 60 / columns seconds, newest last; columns divides 60. A bar of full height stands
- * for most_Bps; a blank: nothing was moved, or nothing is known. UTF-8 or ASCII, always `columns`
+ * for max_Bps; a blank: nothing was moved, or nothing is known. UTF-8 or ASCII, always `columns`
  * places wide. out: SPARK_TEXT_MAX. */
-const char *spark_text(const struct spark *s, unsigned columns, double most_Bps, bool utf8,
+const char *spark_text(const struct spark *s, unsigned columns, double max_Bps, bool utf8,
                        char *out);
 
 #endif

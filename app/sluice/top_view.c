@@ -111,7 +111,7 @@ static unsigned column_width(const struct page *p, const struct column *all, siz
 
 /* row NULL: the titles. */
 static void row_put(struct page *p, const struct column *all, size_t n, const void *row,
-                    const struct spark *spark, double most_Bps, const char *style)
+                    const struct spark *spark, double max_Bps, const char *style)
 {
     char text[CELL];
     size_t i;
@@ -129,7 +129,7 @@ static void row_put(struct page *p, const struct column *all, size_t n, const vo
         if (row == NULL)
             cell(p, c->title, width, c->right, BOLD);
         else if (bars)
-            cell(p, spark_text(spark, width, most_Bps, p->v->utf8, text), width, false, NULL);
+            cell(p, spark_text(spark, width, max_Bps, p->v->utf8, text), width, false, NULL);
         else
             cell(p, c->text(row, text), width, c->right, style);
     }
@@ -192,7 +192,7 @@ static void ports_put(struct page *p, const struct top *t)
 
     row_put(p, port_columns, PORT_COLUMNS, NULL, NULL, 0, NULL);
     for (i = 0; i < t->n_ports; i++) {
-        double rate = spark_most(&t->ports[i].spark, spark_columns(p->v));
+        double rate = spark_max(&t->ports[i].spark, spark_columns(p->v));
 
         full = rate > full ? rate : full;
     }
@@ -264,7 +264,7 @@ static void flows_put(struct page *p, const struct top *t)
     row_put(p, flow_columns, FLOW_COLUMNS, NULL, NULL, 0, NULL);
     v->visible = v->rows > p->lines + 1 ? v->rows - p->lines - 1 : 0;
     for (i = 0; i < t->n_flows; i++) {
-        double rate = spark_most(&t->flows[i].spark, bars);
+        double rate = spark_max(&t->flows[i].spark, bars);
 
         full = rate > full ? rate : full;
         n += top_fits(&t->flows[i], v->filter);

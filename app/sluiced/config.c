@@ -16,7 +16,7 @@
 #include "sluiced/config_key.h"
 #include "sluiced/config_scan.h"
 
-#define QUOTA_MOST_BYTES (16ull << 30) /* of a user, by default */
+#define QUOTA_MAX_BYTES (16ull << 30) /* of a user, by default */
 
 struct load {
     struct config *c;
@@ -452,7 +452,7 @@ static void quota_defaults(struct config_daemon *d)
 {
     uint64_t memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-    d->quota_bytes = memory_bytes / 8 < QUOTA_MOST_BYTES ? memory_bytes / 8 : QUOTA_MOST_BYTES;
+    d->quota_bytes = memory_bytes / 8 < QUOTA_MAX_BYTES ? memory_bytes / 8 : QUOTA_MAX_BYTES;
     d->quota_total_bytes = memory_bytes / 2;
 }
 

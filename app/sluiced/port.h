@@ -58,7 +58,7 @@ struct port {
     struct rte_flow *rules[2][PORT_BLOCKS]; /* for IPv4, IPv6; NULL: it has none */
     bool interrupts;                        /* a worker that naps wants them of receive queues */
     uint32_t rx_held;                       /* receive buffers the driver may hold, per queue */
-    uint32_t rx_least;                      /* received frames that a queue holds, at least */
+    uint32_t rx_min;                        /* received frames that a queue holds, at least */
     uint32_t tx_held;                       /* frames that it may hold, sent or not, per queue */
     uint32_t frame_bytes;                   /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
@@ -125,7 +125,7 @@ void port_rss_ask(struct port *p);
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,
                  size_t err_len);
 
-/* port_pool.c. port_hold(): fills in rx_held, rx_least and tx_held. */
+/* port_pool.c. port_hold(): fills in rx_held, rx_min and tx_held. */
 void port_hold(struct port *p, const struct rte_eth_dev_info *info);
 int port_pools_create(struct port *p, char *err, size_t err_len);
 /* Payload is copied from now on, instead of attached. Before anything was sent. */

@@ -36,7 +36,7 @@ static uint32_t members(const struct port *p)
 
 /* Some drivers have a size of their own, whatever they are asked for. A queue that refuses a frame
  * holds at least half of it: drivers keep descriptors back until enough of them can be filled. */
-static uint32_t rx_least(const struct port *p)
+static uint32_t rx_min(const struct port *p)
 {
     uint32_t size = p->rx_desc;
 
@@ -59,7 +59,7 @@ void port_hold(struct port *p, const struct rte_eth_dev_info *info)
     if (strcmp(p->driver, "net_vmxnet3") == 0)
         p->rx_held *= 2;
     p->rx_held *= members(p);
-    p->rx_least = rx_least(p);
+    p->rx_min = rx_min(p);
     p->tx_held = RTE_MAX((uint32_t)p->tx_desc, CABLE_RING) * members(p);
 }
 

@@ -205,7 +205,7 @@ static void port_queue_cleanup(struct port_queue *q, uint64_t now)
         return;
     if (port_queue_active(q))
         rte_eth_tx_done_cleanup(q->port_id, q->queue, 0);
-    q->clean_wait = RTE_MIN(2 * q->clean_wait, q->clean_most);
+    q->clean_wait = RTE_MIN(2 * q->clean_wait, q->clean_max);
     q->clean_due = now + q->clean_wait;
 }
 
@@ -284,7 +284,7 @@ void port_queue_set_hz(struct port_queue *q, uint64_t hz)
 {
     q->keep_cycles = hz / 1000 * PORT_QUEUE_KEEP_MS;
     q->clean_first = q->clean_wait = hz / 1000000 * PORT_QUEUE_CLEAN_US;
-    q->clean_most = hz / 1000 * PORT_QUEUE_CLEAN_MOST_MS;
+    q->clean_max = hz / 1000 * PORT_QUEUE_CLEAN_MAX_MS;
 }
 
 void port_queue_drain(struct port_queue *q)

@@ -37,12 +37,12 @@ struct port_queue_counters {
     uint64_t client_events;   /* things channels_poll() did */
 };
 
-#define PORT_QUEUE_KEEP_MS       20
+#define PORT_QUEUE_KEEP_MS      20
 /* A port that was sent something and then nothing is asked to let go of it: after so long, then in
  * pauses that double, up to the most. So frames are back after at most twice as long as the port
  * took to send them, or the most later. */
-#define PORT_QUEUE_CLEAN_US      20
-#define PORT_QUEUE_CLEAN_MOST_MS 10
+#define PORT_QUEUE_CLEAN_US     20
+#define PORT_QUEUE_CLEAN_MAX_MS 10
 
 struct port_queue {
     struct host *host;
@@ -52,11 +52,11 @@ struct port_queue {
     uint8_t workers; /* of the port */
     bool active;     /* the port may be polled; written by control, atomic */
     bool done_cleanup;
-    uint64_t clean_first, clean_most; /* cycles: PORT_QUEUE_CLEAN_US, PORT_QUEUE_CLEAN_MOST_MS */
-    uint64_t clean_due, clean_wait;   /* when the port is asked again, and the pause after that */
-    uint64_t keep_cycles;             /* PORT_QUEUE_KEEP_MS */
-    uint64_t kept_since;              /* when the port last took a frame, or had none to take */
-    bool timed;                       /* the port sends frames at their times, by this clock: */
+    uint64_t clean_first, clean_max; /* cycles: PORT_QUEUE_CLEAN_US, PORT_QUEUE_CLEAN_MAX_MS */
+    uint64_t clean_due, clean_wait;  /* when the port is asked again, and the pause after that */
+    uint64_t keep_cycles;            /* PORT_QUEUE_KEEP_MS */
+    uint64_t kept_since;             /* when the port last took a frame, or had none to take */
+    bool timed;                      /* the port sends frames at their times, by this clock: */
     struct nic_clock clock;
     uint64_t looked_at; /* when the port was last found empty */
     uint16_t kept_first, kept_n;

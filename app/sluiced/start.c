@@ -74,7 +74,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     h->tx_sum = p->tx_sum;
     h->rx_sum = p->rx_sum;
     h->rx_unsummed = p->rx_unsummed;
-    h->rx_frames = p->rx_least;
+    h->rx_frames = p->rx_min;
     h->exception = config_port_excepted(cfg);
     h->tx_attach = p->attach;
     h->head_pool = pools->head;

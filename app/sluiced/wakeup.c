@@ -167,10 +167,10 @@ void wakeup_disarm(struct wakeup *b)
     wakeup_switch(b, false);
 }
 
-bool wakeup_wait(struct wakeup *b, uint64_t most_ns)
+bool wakeup_wait(struct wakeup *b, uint64_t max_ns)
 {
-    const struct timespec most = {(time_t)(most_ns / CLOCK_NS_PER_S),
-                                  (long)(most_ns % CLOCK_NS_PER_S)};
+    const struct timespec most = {(time_t)(max_ns / CLOCK_NS_PER_S),
+                                  (long)(max_ns % CLOCK_NS_PER_S)};
     struct epoll_event ready;
     struct rte_epoll_event events[EVENTS_MAX];
 

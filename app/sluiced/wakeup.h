@@ -47,7 +47,7 @@ void wakeup_signal(const struct wakeup *b);
 void wakeup_arm(struct wakeup *b);
 void wakeup_disarm(struct wakeup *b);
 /* Waits, at most this long. True: something woke it, and interrupts come only once. */
-bool wakeup_wait(struct wakeup *b, uint64_t most_ns);
+bool wakeup_wait(struct wakeup *b, uint64_t max_ns);
 
 void wakeup_close(struct wakeup *b);
 

@@ -151,10 +151,10 @@ int worker_main(void *worker)
     return 0;
 }
 
-bool worker_pass(const struct worker *w, uint32_t most_ms)
+bool worker_pass(const struct worker *w, uint32_t max_ms)
 {
     const struct timespec pause = {0, 20000};
-    uint64_t end = rte_rdtsc() + w->hz / 1000 * most_ms, before;
+    uint64_t end = rte_rdtsc() + w->hz / 1000 * max_ms, before;
 
     wakeup_signal(&w->wakeup); /* it need not nap to the end */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

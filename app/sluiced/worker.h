@@ -50,9 +50,9 @@ void worker_take(const struct worker *w);
 /* What it does from now on when there is nothing to do. */
 void worker_set_idle(struct worker *w, enum config_idle idle);
 /* Waits until the worker has begun an iteration after this call, or does not run: what it was told
- * or given before counts from there on. Not from a worker. False: not within most_ms, for its core
+ * or given before counts from there on. Not from a worker. False: not within max_ms, for its core
  * went to others, and it may be in the middle of a burst. */
-bool worker_pass(const struct worker *w, uint32_t most_ms);
+bool worker_pass(const struct worker *w, uint32_t max_ms);
 /* The same, for as long as it takes. */
 void worker_await(const struct worker *w);
 

@@ -8,10 +8,10 @@
 #define AVERAGE_RTTS 32 /* of the longest */
 #define AVERAGE_MIN  8  /* intervals */
 #define APART        16 /* averages */
-#define APART_MOST   1024
+#define APART_MAX    1024
 #define LESS         0.9        /* than what others have */
 #define MORE         2.0        /* than what others wait, or lose */
-#define LOSS_LEAST   (1.0 / 16) /* of packets; a full queue drops more of one flow by chance */
+#define LOSS_MIN     (1.0 / 16) /* of packets; a full queue drops more of one flow by chance */
 
 void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns)
 {
@@ -47,7 +47,7 @@ static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
     double loss = others->loss / others->members;
 
     return f->rate_Bps < LESS * part_Bps &&
-           (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_LEAST);
+           (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_MIN);
 }
 
 /* Was the connection a member in the interval that ended at time_ns? One that leaves counts its
@@ -64,7 +64,7 @@ static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
     if (f->next_ns < APART * average)
         f->next_ns = APART * average;
     f->apart_ns = b->time_ns + f->next_ns;
-    if (f->next_ns < APART_MOST * average)
+    if (f->next_ns < APART_MAX * average)
         f->next_ns *= 2;
     f->since_ns = 0;
 }

@@ -105,7 +105,7 @@ static bool limit_raise(struct burst *b)
         return false;
     b->quiet = 0;
     b->limit_packets += b->limit_packets / STEP + 1;
-    if (b->limit_packets > BURST_MOST)
+    if (b->limit_packets > BURST_MAX)
         b->limit_packets = b->setbacks = 0;
     return true;
 }

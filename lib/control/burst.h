@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define BURST_RUNS 8u         /* on end, that are alike */
-#define BURST_MOST (1u << 20) /* packets: as good as no limit */
+#define BURST_MAX  (1u << 20) /* packets: as good as no limit */
 
 /* One interval of a connection. */
 struct burst_sample {

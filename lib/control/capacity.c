@@ -119,7 +119,7 @@ static uint64_t could(const struct capacity_sample *s)
 }
 
 /* The most of the last n intervals. */
-static uint64_t recent_most(const struct capacity *c, uint32_t n)
+static uint64_t recent_max(const struct capacity *c, uint32_t n)
 {
     uint64_t most = 0;
 
@@ -129,7 +129,7 @@ static uint64_t recent_most(const struct capacity *c, uint32_t n)
 }
 
 /* Of the last two: what was done at the border of intervals may count for the wrong one. */
-static uint64_t recent_least(const struct capacity *c)
+static uint64_t recent_min(const struct capacity *c)
 {
     return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
 }
@@ -137,7 +137,7 @@ static uint64_t recent_least(const struct capacity *c)
 /* A small rise is what both intervals say; of a large one the first may have seen only a part. */
 static uint64_t measured_rise(const struct capacity *c)
 {
-    uint64_t least = recent_least(c);
+    uint64_t least = recent_min(c);
 
     return least - c->capacity_Bps > c->capacity_Bps >> RISE_SHIFT ? c->could_Bps[0] : least;
 }
@@ -195,22 +195,22 @@ void capacity_update(struct capacity *c, const struct capacity_sample *sample)
         c->overruns++;
         backlog(c, DRAIN_SHIFT);
         c->hold = HOLD_INTERVALS;
-        set(c, c->overran > 1 ? c->could_Bps[0] : recent_most(c, 2), CAPACITY_OVERRUN);
+        set(c, c->overran > 1 ? c->could_Bps[0] : recent_max(c, 2), CAPACITY_OVERRUN);
     } else if (c->slower >= 2) {
         c->overruns++; /* or soon: what was too much waits to be taken */
         backlog(c, DRAIN_SHIFT);
         c->slower = 0;
         set(c, c->could_Bps[0], CAPACITY_OVERRUN);
     } else if (c->saturated >= CAPACITY_RECENT &&
-               (c->overruns == 0 || recent_most(c, CAPACITY_RECENT) < c->capacity_Bps)) {
+               (c->overruns == 0 || recent_max(c, CAPACITY_RECENT) < c->capacity_Bps)) {
         c->overruns += c->overruns == 0 && s->link_Bps != 0; /* a link does not wait */
         if (c->overruns > 0)
             backlog(c, WAITS_SHIFT);
         c->saturated = 0;
-        set(c, recent_most(c, CAPACITY_RECENT), CAPACITY_SATURATED);
+        set(c, recent_max(c, CAPACITY_RECENT), CAPACITY_SATURATED);
     } else if (c->capacity_Bps == 0) {
         return;
-    } else if (measured(s) && recent_least(c) > c->capacity_Bps) {
+    } else if (measured(s) && recent_min(c) > c->capacity_Bps) {
         set(c, measured_rise(c), CAPACITY_MEASURED);
     } else if (s->hungry && c->hold == 0 && (!measured(s) || c->tight >= TIGHT_INTERVALS)) {
         c->tight = 0;

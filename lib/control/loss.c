@@ -7,10 +7,10 @@
 
 #define BLOCK_RUNS    8u /* tell a share to about a third of it */
 #define BLOCK_PACKETS 512u
-#define RUNS_LEAST    3u        /* fewer are a doubt */
-#define LOST_LEAST    2u        /* so few may be chance */
+#define RUNS_MIN      3u        /* fewer are a doubt */
+#define LOST_MIN      2u        /* so few may be chance */
 #define SHARE_MORE    (1.0 / 8) /* of what is sent */
-#define SHARE_MOST    (1.0 / 3) /* that a path may lose anyway */
+#define SHARE_MAX     (1.0 / 3) /* that a path may lose anyway */
 #define DEVIATIONS    2         /* by which chance may exceed that */
 
 static double share_of(const struct loss_sum *s)
@@ -35,7 +35,7 @@ void loss_add(struct loss *l, const struct loss_sum *s)
 }
 
 /* The block that lost least; NULL: none is complete. */
-static const struct loss_sum *least_block(const struct loss *l)
+static const struct loss_sum *min_block(const struct loss *l)
 {
     const struct loss_sum *least = NULL;
 
@@ -47,22 +47,22 @@ static const struct loss_sum *least_block(const struct loss *l)
 
 static bool exceeds(const struct loss *l, const struct loss_sum *s)
 {
-    const struct loss_sum *least = least_block(l);
+    const struct loss_sum *least = min_block(l);
     double n = (double)(s->packets + s->lost), expected = 0, deviation = 0;
 
     if (least != NULL && least->runs > 0) {
         double share = share_of(least);
 
-        expected = n * (share < SHARE_MOST ? share : SHARE_MOST);
+        expected = n * (share < SHARE_MAX ? share : SHARE_MAX);
         deviation = root(2 * expected * (double)least->lost / (double)least->runs);
     }
-    return (double)s->lost > LOST_LEAST + expected + DEVIATIONS * deviation + n * SHARE_MORE;
+    return (double)s->lost > LOST_MIN + expected + DEVIATIONS * deviation + n * SHARE_MORE;
 }
 
 bool loss_exceeds(struct loss *l, const struct loss_sum *s)
 {
     sum_add(&l->doubt, s);
-    bool many = exceeds(l, &l->doubt), sure = many && l->doubt.runs >= RUNS_LEAST;
+    bool many = exceeds(l, &l->doubt), sure = many && l->doubt.runs >= RUNS_MIN;
 
     if (!many || sure)
         l->doubt = (struct loss_sum){0};

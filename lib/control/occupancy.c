@@ -86,20 +86,20 @@ static void interval_apply(struct occupancy_pace *p)
 
     us = p->zone >= 0 ? p->law->beta[p->zone] * us
                       : 1 / (p->law->alpha_per_us[-1 - p->zone] + 1 / us);
-    us = us < p->most_us ? us : p->most_us;
-    p->interval_us = us > p->least_us ? us : p->least_us;
+    us = us < p->max_us ? us : p->max_us;
+    p->interval_us = us > p->min_us ? us : p->min_us;
 }
 
 void occupancy_pace_init(struct occupancy_pace *p, const struct occupancy_law *law,
-                         uint64_t interval_ns, uint64_t least_ns, uint64_t most_ns)
+                         uint64_t interval_ns, uint64_t min_ns, uint64_t max_ns)
 {
     *p = (struct occupancy_pace){
         .law = law,
         .zone = zone_of(law, 0),
         .interval_us = (double)interval_ns / NS_PER_US,
         .before_us = (double)interval_ns / NS_PER_US,
-        .least_us = (double)least_ns / NS_PER_US,
-        .most_us = (double)most_ns / NS_PER_US,
+        .min_us = (double)min_ns / NS_PER_US,
+        .max_us = (double)max_ns / NS_PER_US,
     };
 }
 

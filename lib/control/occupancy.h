@@ -68,13 +68,13 @@ bool occupancy_update(struct occupancy *o, uint64_t level);
 struct occupancy_pace {
     const struct occupancy_law *law;
     int8_t zone;
-    double interval_us, before_us, least_us, most_us; /* least <= interval <= most */
+    double interval_us, before_us, min_us, max_us; /* least <= interval <= most */
     uint64_t sent_ns;
 };
 
 /* The first interval, and what all stay within; all > 0. */
 void occupancy_pace_init(struct occupancy_pace *p, const struct occupancy_law *law,
-                         uint64_t interval_ns, uint64_t least_ns, uint64_t most_ns);
+                         uint64_t interval_ns, uint64_t min_ns, uint64_t max_ns);
 /* A packet leaves now. */
 void occupancy_pace_sent(struct occupancy_pace *p, uint64_t now_ns);
 /* A control packet has come: if it says anything new, the pending interval is worked out again at

@@ -14,39 +14,39 @@
 #define ALARM_GROWTH        1.1 /* more is sent than comes */
 #define EASY_TRIALS         64u /* in which less than half was granted */
 #define CALM_MORE           (1.0 / 8)
-#define CUTS_LEAST          2u
+#define CUTS_MIN            2u
 #define DEPTH               12  /* parts of a round trip; the shortest queues hold a tenth */
 #define GAIN                0.5 /* of the way to target in a trial */
 #define PERSISTENCE_TRIALS  8
-#define PERSISTENCE_LEAST   0.25
-#define PERSISTENCE_MOST    8    /* times as much, where it was wrong in the same way each time */
+#define PERSISTENCE_MIN     0.25
+#define PERSISTENCE_MAX     8    /* times as much, where it was wrong in the same way each time */
 #define PERSISTENCE_AFTER   3u   /* trials since it was made empty */
 #define PERSISTENCE_PACKETS 1024 /* a round trip, at least */
-#define FALL_MOST           0.5
+#define FALL_MAX            0.5
 #define RISE_TIMES          2 /* the rate of arrival, as slow start doubles in a round trip */
-#define STEP_MOST           1e6
-#define LEAST_BYTES         1e3 /* or a packet, each round trip */
-#define LEAST_NS            5e7 /* or in so long */
+#define STEP_MAX            1e6
+#define MIN_BYTES           1e3 /* or a packet, each round trip */
+#define MIN_NS              5e7 /* or in so long */
 #define COMPETING_CUT       0.7
 #define MARK_CUT            0.85        /* RFC 8511, section 3 */
 #define COMPETING_RISE      (1.0 / 128) /* each round trip, and a packet */
-#define COMPETING_RISE_MOST (1.0 / 8)   /* each trial */
+#define COMPETING_RISE_MAX  (1.0 / 8)   /* each trial */
 #define REFERENCE_RISE      (1.0 / 16)
 #define REFERENCE_FALL      (1.0 / 64)
 #define COMPETITOR_TRIALS   512u /* in which it was not seen */
 #define COMPETITOR_DEPTH    0.75
 #define COMPETITOR_TIMES    32u  /* as many trials as it was there */
-#define USAGE_LEAST         0.94 /* of a grant: a sender that uses less is late */
+#define USAGE_MIN           0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL          0.98
 #define TIMELY_TRIALS       64u
-#define BURST_PACKETS_MOST  32u
-#define BURST_LEAST_NS      1000000ull
+#define BURST_PACKETS_MAX   32u
+#define BURST_MIN_NS        1000000ull
 #define BURST_PARTS         8u
 #define JITTER_RISE         0.5 /* of the way to what delays jitter by in a trial */
 #define JITTER_FALL         (1.0 / 8)
 #define BLIND_RISE          (1.0 / 32)
 
-#define FAIR_MOST 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
+#define FAIR_MAX 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
 
 #define HOLD_PACKETS 4   /* a round trip, at most */
 #define HOLD_TRIALS  16u /* of a rate that is held, until one with more */
@@ -54,20 +54,20 @@
 #define HOLD_LESS    0.01
 #define HOLD_MORE    (1.0 / 16)
 #define HOLD_QUEUE   0.25 /* of a packet's time: more is a queue */
-#define APART_LEAST  64u  /* trials without, where it found others; then twice as many */
-#define APART_MOST   1024u
+#define APART_MIN    64u  /* trials without, where it found others; then twice as many */
+#define APART_MAX    1024u
 
 /* What a trial says. */
 struct finding {
     double arrived_Bps, sent_Bps;
     double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
-    double most_Bps;  /* upper bound of what the path carries */
+    double max_Bps;   /* upper bound of what the path carries */
     double packet_ns; /* that a packet takes at the rate of arrival */
     double rtt_ns, turn_ns;
-    double queue_ns;          /* as it will be when the next grant is in force */
-    double least_ns, mean_ns; /* as it was */
-    double noise_ns;          /* by how much delays wavered */
-    double growth;            /* of the queue, in times of ours */
+    double queue_ns;        /* as it will be when the next grant is in force */
+    double min_ns, mean_ns; /* as it was */
+    double noise_ns;        /* by how much delays wavered */
+    double growth;          /* of the queue, in times of ours */
     bool lossy, used;
     bool once; /* lossy, but the trial before was not */
 };
@@ -107,7 +107,7 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
     f.turn_ns = span + answer_ns;
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
-    f.most_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
+    f.max_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
     /* least squares, shrunk as Wiener's filter does it: half of what is as large as its error */
     double growth = t->growth, power = growth * growth;
 
@@ -115,10 +115,10 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
     f.noise_ns = min_of(t->noise_ns, span); /* more cannot be told in so short a time */
-    f.least_ns = (double)t->least_ns;
+    f.min_ns = (double)t->min_ns;
     f.mean_ns = (double)t->mean_ns;
-    f.queue_ns = f.lossy ? (double)t->most_ns
-                         : max_of(0, f.least_ns + max_of(growth, 0) * span + growth * answer_ns);
+    f.queue_ns = f.lossy ? (double)t->max_ns
+                         : max_of(0, f.min_ns + max_of(growth, 0) * span + growth * answer_ns);
     f.growth = growth;
     return f;
 }
@@ -166,7 +166,7 @@ static void loss_find(struct pathrate *p, const struct trial_result *t, const st
 
     p->cuts = f->lossy ? p->cuts + 1 : 0;
     if (calm && p->alone && f->mean_ns <= (double)p->target_ns / 2 &&
-        (!f->lossy || p->cuts > CUTS_LEAST))
+        (!f->lossy || p->cuts > CUTS_MIN))
         loss_add(&p->loss, &s);
     if (f->lossy)
         p->narrow_Bps = (uint64_t)f->came_Bps;
@@ -184,7 +184,7 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
         return; /* the sender had nothing to send, or waits to hear what has come */
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
-    if (p->usage < USAGE_LEAST && p->burst_packets < BURST_PACKETS_MOST) {
+    if (p->usage < USAGE_MIN && p->burst_packets < BURST_PACKETS_MAX) {
         p->burst_packets *= 2;
         p->usage = 1;
     } else if (p->timely >= TIMELY_TRIALS && p->burst_packets > 1) {
@@ -195,7 +195,7 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
 
 static void ceiling_set(struct pathrate *p, double rate_Bps)
 {
-    p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, (double)p->least_Bps), PATHRATE_MAX_BPS);
+    p->ceiling_Bps = (uint64_t)min_of(max_of(rate_Bps, (double)p->min_Bps), PATHRATE_MAX_BPS);
 }
 
 static void free_set(struct pathrate *p)
@@ -209,7 +209,7 @@ static void free_set(struct pathrate *p)
 static void reference_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
-    double came = max_of(f->arrived_Bps, min_of(reference, f->most_Bps));
+    double came = max_of(f->arrived_Bps, min_of(reference, f->max_Bps));
     bool competitor = p->competitor_trials > 0 && p->mode == PATHRATE_QUEUE;
 
     if (competitor)
@@ -241,7 +241,7 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
  * upper bound. A trial that bounds it on neither side leaves the grant. */
 static double carries(const struct finding *f, uint64_t grant_Bps)
 {
-    return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->most_Bps);
+    return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->max_Bps);
 }
 
 /* What the next grant starts from: our part of the link, as far as it is known. */
@@ -265,8 +265,8 @@ static double persistence_find(struct pathrate *p, const struct finding *f, doub
         p->persistence += (sign - p->persistence) / PERSISTENCE_TRIALS;
     if (f->rtt_ns < PERSISTENCE_PACKETS * f->packet_ns)
         return 1;
-    return 1 + (PERSISTENCE_MOST - 1) *
-                   max_of(0, (steady - PERSISTENCE_LEAST) / (1 - PERSISTENCE_LEAST));
+    return 1 +
+           (PERSISTENCE_MAX - 1) * max_of(0, (steady - PERSISTENCE_MIN) / (1 - PERSISTENCE_MIN));
 }
 
 /* Our part of the link is known: the queue goes in a turn, and a little less is held then. */
@@ -276,16 +276,16 @@ static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t gra
 
     p->held = 1;
     p->held_Bps = (uint64_t)part;
-    ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MOST)));
+    ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MAX)));
 }
 
 /* Somebody else is there: its part and ours are found by the queue. Each time it takes longer until
  * a rate is held again. */
 static void hold_part(struct pathrate *p)
 {
-    p->apart_next = p->apart_next == 0 ? APART_LEAST : 2 * p->apart_next;
-    if (p->apart_next > APART_MOST)
-        p->apart_next = APART_MOST;
+    p->apart_next = p->apart_next == 0 ? APART_MIN : 2 * p->apart_next;
+    if (p->apart_next > APART_MAX)
+        p->apart_next = APART_MAX;
     p->apart = p->apart_next;
     p->held = 0;
 }
@@ -350,7 +350,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->step = 1;
         return;
     }
-    if (f->least_ns <= target * EMPTY_SHARE)
+    if (f->min_ns <= target * EMPTY_SHARE)
         p->trials = 0; /* it just was */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
@@ -365,16 +365,16 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     /* it may be chance: if there is no queue next time, all is as it was */
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
-    if (max_of(f->queue_ns, f->least_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
+    if (max_of(f->queue_ns, f->min_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
         p->step = p->competitor_trials > 0
                       ? 1
-                      : min_of(2 * p->step, STEP_MOST); /* a TCP comes back slowly */
+                      : min_of(2 * p->step, STEP_MAX); /* a TCP comes back slowly */
     else
         p->step = 1;
     if (f->lossy)
-        ceiling_set(p, f->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MOST)));
+        ceiling_set(p, f->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MAX)));
     else if (change <= 0)
-        ceiling_set(p, base * (1 + max_of(change, -FALL_MOST)));
+        ceiling_set(p, base * (1 + max_of(change, -FALL_MAX)));
     else
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of(base * (1 + change * p->step), RISE_TIMES * f->arrived_Bps)));
@@ -385,9 +385,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* we sent less than before, and it is as long as it was: others fill it */
-    double round_trips = f->least_ns / f->rtt_ns; /* of a short one, less is much */
+    double round_trips = f->min_ns / f->rtt_ns; /* of a short one, less is much */
     double fall = round_trips < STUCK_SHARE ? STUCK_SHARE * round_trips : STUCK_SHARE;
-    bool stuck = f->least_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
+    bool stuck = f->min_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
     p->stuck = stuck ? p->stuck + 1 : 0;
     if (p->stuck > STUCK_TRIALS)
@@ -403,7 +403,7 @@ static void fair_update(struct pathrate *p)
 
     if (p->fair_Bps == 0)
         return;
-    ceiling_set(p, now + min_of(GAIN * lack, FAIR_MOST * now));
+    ceiling_set(p, now + min_of(GAIN * lack, FAIR_MAX * now));
 }
 
 static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
@@ -412,7 +412,7 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     double packet = (double)t->bytes / (double)t->packets, ceiling = (double)p->ceiling_Bps;
 
     p->spell++;
-    if (max_of(f->queue_ns, f->least_ns) <= limit_of(p, f)) {
+    if (max_of(f->queue_ns, f->min_ns) <= limit_of(p, f)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
         p->reference_Bps = p->ceiling_Bps;
@@ -424,7 +424,7 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
         double rise = packet * NS_PER_S / rtt + ceiling * COMPETING_RISE;
 
         rise *= (double)t->arrived_ns / rtt;
-        ceiling_set(p, ceiling + min_of(rise, ceiling * COMPETING_RISE_MOST));
+        ceiling_set(p, ceiling + min_of(rise, ceiling * COMPETING_RISE_MAX));
         p->rising = true;
     }
 }
@@ -434,10 +434,10 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
 static bool alarming(const struct pathrate *p, const struct trial_result *t,
                      const struct finding *f)
 {
-    bool grows = f->least_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->came_Bps;
+    bool grows = f->min_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->came_Bps;
 
     return f->lossy || t->marked > 0 ||
-           (f->least_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
+           (f->min_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -467,8 +467,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 
     target_find(p, &f);
     loss_find(p, t, &f);
-    p->least_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, LEAST_BYTES) *
-                              NS_PER_S / max_of(f.rtt_ns, LEAST_NS));
+    p->min_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, MIN_BYTES) * NS_PER_S /
+                            max_of(f.rtt_ns, MIN_NS));
     f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
     p->used = f.used;
@@ -480,7 +480,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         /* a sender that begins sends bursts, and this trial may have seen one's end only */
         f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
         /* a grant that did not limit the sender does not bound what the path carries */
-        f.most_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
+        f.max_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
         p->part_Bps = 0;
         p->jitter_ns = p->reference_Bps = 0;
         p->persistence = 0;
@@ -518,9 +518,9 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
 
 /* A packet's, or less on a slow link: while some credit is left a packet may go, so that behind a
  * short one the next would follow at once (pace/credit.h). */
-static uint64_t burst_least(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
+static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    uint64_t slow = rate_Bps / (NS_PER_S / BURST_LEAST_NS);
+    uint64_t slow = rate_Bps / (NS_PER_S / BURST_MIN_NS);
 
     if (p->burst_packets > 1 || slow >= unit_bytes)
         return p->burst_packets * unit_bytes;
@@ -530,7 +530,7 @@ static uint64_t burst_least(const struct pathrate *p, uint64_t rate_Bps, uint64_
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     uint64_t burst = (uint64_t)((double)rate_Bps * (double)p->target_ns / 8 / NS_PER_S);
-    uint64_t least = burst_least(p, rate_Bps, unit_bytes);
+    uint64_t least = burst_min(p, rate_Bps, unit_bytes);
 
     if (p->mode == PATHRATE_FREE)
         return UINT64_MAX;

@@ -119,7 +119,7 @@ struct pathrate {
     bool used;              /* 3/4 of the grant was sent in it */
     bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
-    uint64_t least_Bps;     /* a packet, or 1 kB, each 50 ms, or round trip */
+    uint64_t min_Bps;       /* a packet, or 1 kB, each 50 ms, or round trip */
     uint64_t jitter_ns;     /* by how much delays waver: the standard deviation, lately */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* what the sender needs to use its grant */

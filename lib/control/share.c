@@ -16,7 +16,7 @@
 
 /* Of flows side by side. */
 struct sums {
-    double least_Bps, most_Bps, weight; /* of lows, of highs, of weights */
+    double min_Bps, max_Bps, weight; /* of lows, of highs, of weights */
 };
 
 /* Flows of a peer with limits. */
@@ -88,8 +88,8 @@ static uint32_t stretch_make(struct level_item *items, const struct share_flow *
     do {
         __builtin_prefetch(&flows[i + AHEAD]);
         item_make(&items[i], &flows[i]);
-        all.least_Bps += items[i].low;
-        all.most_Bps += items[i].high;
+        all.min_Bps += items[i].low;
+        all.max_Bps += items[i].high;
         all.weight += items[i].weight;
         i++;
     } while (i < n && flows[i].peer == peer && flows[i].priority == priority);
@@ -120,8 +120,8 @@ static void items_make(struct share *s, const struct share_flow *flows, uint32_t
             last = priority;
         }
         g->n += end - i;
-        g->sums.least_Bps += sums.least_Bps;
-        g->sums.most_Bps += sums.most_Bps;
+        g->sums.min_Bps += sums.min_Bps;
+        g->sums.max_Bps += sums.max_Bps;
         g->sums.weight += sums.weight;
         if (peer != SHARE_NO_PEER && limited(&peers[peer])) {
             s->runs[s->n_runs++] = (struct run){i, end - i, peer, sums};
@@ -146,24 +146,23 @@ static void peer_fit(struct level_item *items, struct run *r, const struct share
     double ceiling = rate_of(p->ceiling_Bps) - rate_of(p->grant_Bps), level;
     double min = rate_of(p->min_Bps) - rate_of(p->grant_Bps);
 
-    if (r->sums.most_Bps > ceiling && p->ceiling_Bps < SHARE_RATE_MAX_BPS) {
+    if (r->sums.max_Bps > ceiling && p->ceiling_Bps < SHARE_RATE_MAX_BPS) {
         ceiling = ceiling > 0 ? ceiling : 0;
-        if (r->sums.least_Bps > ceiling) {
+        if (r->sums.min_Bps > ceiling) {
             minimums_relax(items, r->n);
-            r->sums.least_Bps = 0;
+            r->sums.min_Bps = 0;
         }
         level = level_solve(items, r->n, ceiling, ceiling / r->sums.weight);
         for (uint32_t i = 0; i < r->n; i++)
             items[i].high = level_rate(&items[i], level);
-        r->sums.most_Bps = ceiling;
+        r->sums.max_Bps = ceiling;
     }
-    if (min <= r->sums.least_Bps)
+    if (min <= r->sums.min_Bps)
         return;
-    level =
-        r->sums.most_Bps > min ? level_solve(items, r->n, min, min / r->sums.weight) : LEVEL_MAX;
+    level = r->sums.max_Bps > min ? level_solve(items, r->n, min, min / r->sums.weight) : LEVEL_MAX;
     for (uint32_t i = 0; i < r->n; i++)
         items[i].low = level_rate(&items[i], level);
-    r->sums.least_Bps = min < r->sums.most_Bps ? min : r->sums.most_Bps;
+    r->sums.min_Bps = min < r->sums.max_Bps ? min : r->sums.max_Bps;
 }
 
 /* ---- one priority ---------------------------------------------------------------------------- */
@@ -210,14 +209,14 @@ static uint64_t group_run(struct share *s, uint8_t priority, struct share_flow *
 {
     const struct group *g = &s->groups[priority];
     struct level_item *items = &s->items[g->first];
-    double *level = &s->levels[priority], least = g->sums.least_Bps, most = g->sums.most_Bps;
+    double *level = &s->levels[priority], least = g->sums.min_Bps, most = g->sums.max_Bps;
 
     for (uint32_t k = 0; k < g->runs_n; k++) {
         struct run *r = &s->runs[g->runs_first + k], before = *r;
 
         peer_fit(&s->items[r->first], r, &peers[r->peer]);
-        least += r->sums.least_Bps - before.sums.least_Bps;
-        most += r->sums.most_Bps - before.sums.most_Bps;
+        least += r->sums.min_Bps - before.sums.min_Bps;
+        most += r->sums.max_Bps - before.sums.max_Bps;
     }
     if (least > capacity_Bps) {
         most = least;
@@ -242,9 +241,9 @@ void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct sha
         peers[p].grant_Bps = 0;
     items_make(s, flows, n, peers, n_peers);
     for (uint32_t k = 0; k < SHARE_PRIORITIES; k++)
-        later += s->groups[k].sums.least_Bps;
+        later += s->groups[k].sums.min_Bps;
     for (uint8_t k = 0; k < SHARE_PRIORITIES; k++) {
-        later -= s->groups[k].sums.least_Bps;
+        later -= s->groups[k].sums.min_Bps;
         if (s->groups[k].n == 0)
             continue;
         given = group_run(s, k, flows, peers, (double)left > later ? (double)left - later : 0);

@@ -53,7 +53,7 @@ void trial_older(struct trial *t)
 static void trial_begin(struct trial *t, const struct trial_packet *p)
 {
     *t = (struct trial){.first = *p, .last = *p, .open = true};
-    t->least_ns = UINT64_MAX;
+    t->min_ns = UINT64_MAX;
 }
 
 static bool trial_complete(const struct trial *t, uint64_t min_ns)
@@ -80,10 +80,10 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .reordered = reordered,
         .arrived_ns = t->last.arrived_ns - t->first.arrived_ns,
         .sent_ns = t->last.sent_ns - t->first.sent_ns,
-        .least_ns = t->least_ns,
+        .min_ns = t->min_ns,
         .away_ns = t->last.away_ns,
         .mean_ns = t->sum_ns / t->packets,
-        .most_ns = t->most_ns,
+        .max_ns = t->max_ns,
     };
     line_find(t, out);
 }
@@ -116,8 +116,8 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     if (t->late && t->late_packets++ == 0)
         t->late_sent_ns = p->sent_ns;
     t->spread = t->spread || (t->late && p->sent_ns != t->late_sent_ns);
-    t->least_ns = p->increment_ns < t->least_ns ? p->increment_ns : t->least_ns;
-    t->most_ns = p->increment_ns > t->most_ns ? p->increment_ns : t->most_ns;
+    t->min_ns = p->increment_ns < t->min_ns ? p->increment_ns : t->min_ns;
+    t->max_ns = p->increment_ns > t->max_ns ? p->increment_ns : t->max_ns;
     if (p->number > t->last.number) {
         uint64_t passed = p->number - t->last.number - 1;
 

@@ -59,7 +59,7 @@ struct trial_result {
     double growth;    /* of the increments, in ns for each ns in which they were sent, */
     double error;     /* its standard error, */
     double noise_ns;  /* and the standard deviation of the increments from that line */
-    uint64_t least_ns, mean_ns, most_ns; /* of the increments */
+    uint64_t min_ns, mean_ns, max_ns; /* of the increments */
 };
 
 struct trial {
@@ -68,7 +68,7 @@ struct trial {
     uint64_t refused;                /* as far as it may have been */
     uint64_t runs;                   /* of packets that were passed over, not refused */
     uint64_t older;                  /* of an earlier grant, that came after the first */
-    uint64_t least_ns, most_ns, sum_ns;
+    uint64_t min_ns, max_ns, sum_ns;
     uint64_t late_sent_ns; /* of the first packet of its second half */
     uint32_t late_packets;
     double sum_t, sum_tt, sum_dd, sum_td; /* of times of sending and of increments */

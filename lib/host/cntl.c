@@ -6,7 +6,7 @@
 
 #define NAK_DOUBLINGS 16u
 #define NAK_DOUBTS    2u
-#define WAITING_MOST  2u /* CNTL on the way back: one that is sent, and the next one */
+#define WAITING_MAX   2u /* CNTL on the way back: one that is sent, and the next one */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -234,7 +234,7 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
 }
 
 /* Bytes of a CNTL without spans; refusals must go with the ACK that passes them. */
-uint32_t cntl_least(const struct conn *c)
+uint32_t cntl_min(const struct conn *c)
 {
     return WIRE_CNTL_BYTES + c->rx.refused_count * WIRE_REFUSED_BYTES;
 }
@@ -251,7 +251,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
 {
     /* where NAKs bring no DATA, the path may drop long packets */
     uint32_t fits = c->nak_quiet < NAK_DOUBTS ? room : RTE_MIN(room, WIRE_MTU_MIN - CNTL_SPARE);
-    uint32_t max = (fits - cntl_least(c)) / WIRE_SPAN_BYTES;
+    uint32_t max = (fits - cntl_min(c)) / WIRE_SPAN_BYTES;
     uint64_t again = conn_nak_again(h, c);
 
     max = RTE_MIN(max, (uint32_t)WIRE_SPANS_MAX);
@@ -321,8 +321,8 @@ bool cntl_waits(struct host *h, struct conn *c)
 
     if (urgent || c->naks_left || c->rtt_min_ns == 0)
         return false;
-    bool many = cntl_waiting(h, c) >= WAITING_MOST;
-    uint64_t wait = many ? conn_wait_tsc(h, c) : c->rtt.min_tsc / WAITING_MOST;
+    bool many = cntl_waiting(h, c) >= WAITING_MAX;
+    uint64_t wait = many ? conn_wait_tsc(h, c) : c->rtt.min_tsc / WAITING_MAX;
     uint64_t until = c->cntl_at + wait;
 
     if (!time_before(h->now, until))

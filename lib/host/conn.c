@@ -106,7 +106,7 @@ void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, 
 
 /* Routers slow a sender down, but nobody proves that it is one: none can stop a connection. A unit
  * in each step of silence still goes, as often as a silent peer is asked anyway. */
-static uint64_t hop_least_Bps(const struct host *h, const struct conn *c)
+static uint64_t hop_min_Bps(const struct host *h, const struct conn *c)
 {
     return (uint64_t)c->tx.unit_bytes * CONN_SILENCE_STEPS * 1000 / h->cfg.silence_ms + 1;
 }
@@ -117,8 +117,8 @@ void conn_rate_apply(struct host *h, struct conn *c)
     uint64_t rate = c->grant_rate_Bps, burst = c->grant_burst_bytes;
     uint64_t hop_rate_Bps, hop_burst_bytes;
 
-    if (hop_limits_least(&c->hops, &hop_rate_Bps, &hop_burst_bytes)) {
-        hop_rate_Bps = RTE_MAX(hop_rate_Bps, hop_least_Bps(h, c));
+    if (hop_limits_min(&c->hops, &hop_rate_Bps, &hop_burst_bytes)) {
+        hop_rate_Bps = RTE_MAX(hop_rate_Bps, hop_min_Bps(h, c));
         rate = burst == 0 || hop_rate_Bps < rate ? hop_rate_Bps : rate;
         if (hop_burst_bytes != 0 && (burst == 0 || hop_burst_bytes < burst))
             burst = hop_burst_bytes;

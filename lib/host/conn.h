@@ -201,7 +201,7 @@ struct conn {
     struct occupancy occupancy;
     struct occupancy_pace pace; /* as a sender that obeyed every packet would keep it */
     uint64_t pace_Bps;          /* what that allows; UINT64_MAX: it says nothing */
-    uint32_t posted_most;       /* buffers */
+    uint32_t posted_max;        /* buffers */
     uint32_t trial_mark;        /* DATA count from which on the peer has seen this CNTL of ours */
 
     uint64_t flight_base; /* packets before this one have arrived or are lost */

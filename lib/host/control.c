@@ -54,7 +54,7 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
         return NULL;
     }
     c->ceiling_Bps = hosts[0]->cfg.capacity_Bps;
-    c->most_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
+    c->max_Bps = c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX;
     capacity_init(&c->capacity);
     host_control_set_link(c, 0);
     c->last = now;
@@ -105,7 +105,7 @@ void host_control_capacity(const struct host_control *c, struct host_capacity *o
         .ceiling_Bps = c->ceiling_Bps,
         .measured_Bps = c->capacity.capacity_Bps,
         .why = why_name(c->capacity.why),
-        .granted_Bps = c->most_Bps != UINT64_MAX ? c->most_Bps : 0,
+        .granted_Bps = c->max_Bps != UINT64_MAX ? c->max_Bps : 0,
         .overruns = c->capacity.overruns,
     };
 }
@@ -158,7 +158,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
     bool idle = reason == GRANT_IDLE;
     uint64_t burst = burst_of(h, r, rate, unit, idle);
 
-    counter_set(&h->grants[i].most_Bps, sharing_most(c, r));
+    counter_set(&h->grants[i].max_Bps, sharing_max(c, r));
     if (r->active) /* a part outlasts the pauses between a slow connection's packets */
         counter_set(&h->grants[i].fair_Bps, bottleneck_fair(&c->bottleneck, &r->bottleneck));
     counter_set(&h->grants[i].epoch, r->epoch);
@@ -300,13 +300,13 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     c->rx_bytes += c->sample.rx_bytes;
     capacity_update(&c->capacity, &c->sample);
     capacity_note(c);
-    c->most_Bps =
+    c->max_Bps =
         RTE_MIN(capacity_grant(&c->capacity), c->ceiling_Bps != 0 ? c->ceiling_Bps : UINT64_MAX);
-    c->most_Bps = RTE_MIN(c->most_Bps, c->link_Bps);
+    c->max_Bps = RTE_MIN(c->max_Bps, c->link_Bps);
     c->others_Bps = (7 * c->others_Bps + others_Bps) / 8;
     sharing_run(c);
     sharing_bottleneck(c, interval_ns);
-    grant_write_all(c, RTE_MIN(c->most_Bps, (uint64_t)START_BPS));
+    grant_write_all(c, RTE_MIN(c->max_Bps, (uint64_t)START_BPS));
     for (uint32_t k = 0; k < c->n; k++)
         counter_set(&c->hosts[k]->control_at, now);
 }

@@ -13,16 +13,16 @@
 
 #include "host/station.h"
 
-#define LEAST_MTU_V4  576u
-#define LEAST_MTU_V6  1280u
+#define MIN_MTU_V4  576u
+#define MIN_MTU_V6  1280u
 /* For at least so long nothing may have come. Routers' queues hold 100 ms or two of that, and five
  * halvings, from the largest packet to the least, are over within 2 s. */
-#define HOLE_LEAST_NS 250000000ull
+#define HOLE_MIN_NS 250000000ull
 
 /* The longest unit that any path carries. */
-static uint32_t unit_least(const struct addr *peer)
+static uint32_t unit_min(const struct addr *peer)
 {
-    uint32_t room = addr_is_v4(peer) ? LEAST_MTU_V4 - 20u : LEAST_MTU_V6 - 40u;
+    uint32_t room = addr_is_v4(peer) ? MIN_MTU_V4 - 20u : MIN_MTU_V6 - 40u;
 
     return room - 8u - WIRE_DATA_BYTES;
 }
@@ -44,9 +44,9 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
     struct vt_hole_news news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
 
     /* packets that any path carries may be lost for long, for other reasons: like a silent peer */
-    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_least(&c->peer);
+    bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(&c->peer);
     uint64_t least =
-        last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_LEAST_NS);
+        last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_MIN_NS);
 
     if (!vt_hole_take(&c->hole, &news, h->now, least))
         return;

@@ -61,7 +61,7 @@ uint64_t hop_limits_next(const struct hop_limits *l)
     return next;
 }
 
-bool hop_limits_least(const struct hop_limits *l, uint64_t *rate_Bps, uint64_t *burst_bytes)
+bool hop_limits_min(const struct hop_limits *l, uint64_t *rate_Bps, uint64_t *burst_bytes)
 {
     bool any = false;
 

@@ -51,6 +51,6 @@ bool hop_limits_expire(struct hop_limits *l, uint64_t now);
 uint64_t hop_limits_next(const struct hop_limits *l);
 
 /* The least rate, and the least burst (0: no limit); false if there are no limits. */
-bool hop_limits_least(const struct hop_limits *l, uint64_t *rate_Bps, uint64_t *burst_bytes);
+bool hop_limits_min(const struct hop_limits *l, uint64_t *rate_Bps, uint64_t *burst_bytes);
 
 #endif

@@ -9,15 +9,15 @@
  */
 #include "host/station.h"
 
-#define LEAST_NS 50000000.0 /* a unit in so long is always granted */
+#define MIN_NS 50000000.0 /* a unit in so long is always granted */
 
 /* The shortest interval is what its share allows. */
 static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);
 
-    c->pace.least_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
-    c->pace.most_us = RTE_MAX(c->pace.least_us, LEAST_NS / 1e3);
+    c->pace.min_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
+    c->pace.max_us = RTE_MAX(c->pace.min_us, MIN_NS / 1e3);
 }
 
 void occupancy_grant_start(const struct host *h, struct conn *c)
@@ -25,11 +25,11 @@ void occupancy_grant_start(const struct host *h, struct conn *c)
     uint64_t first_ns = c->tx.unit_bytes * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
 
     c->pace_Bps = UINT64_MAX;
-    c->posted_most = 0;
+    c->posted_max = 0;
     if (h->cfg.occupancy == HOST_OCCUPANCY_OFF)
         return;
     occupancy_init(&c->occupancy, &h->cfg.occupancy_law);
-    occupancy_pace_init(&c->pace, &h->cfg.occupancy_law, first_ns, 1, (uint64_t)LEAST_NS);
+    occupancy_pace_init(&c->pace, &h->cfg.occupancy_law, first_ns, 1, (uint64_t)MIN_NS);
 }
 
 static uint64_t level_of(const struct host *h, struct conn *c, uint64_t increment_ns)
@@ -38,8 +38,8 @@ static uint64_t level_of(const struct host *h, struct conn *c, uint64_t incremen
         return increment_ns;
     uint32_t posted = c->rx.tail - pos_request(vt_receiver_ack(&c->rx));
 
-    c->posted_most = RTE_MAX(c->posted_most, posted);
-    return c->posted_most - posted;
+    c->posted_max = RTE_MAX(c->posted_max, posted);
+    return c->posted_max - posted;
 }
 
 bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns)

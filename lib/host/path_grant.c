@@ -118,7 +118,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
 
     counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));
     counter_set(&c->pub.path_wait_ns,
-                c->path.mode != PATHRATE_FREE && c->path.used ? t->least_ns : CONN_NO_WAIT);
+                c->path.mode != PATHRATE_FREE && c->path.used ? t->min_ns : CONN_NO_WAIT);
     return changed;
 }
 
@@ -186,9 +186,9 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
         c->longest_bytes -= longest / LONG_FADES + 1;
     } else {
         c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
-        uint64_t most_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
+        uint64_t max_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
 
-        c->increment_ns = most_ns > c->look.away_ns ? most_ns - c->look.away_ns : 0;
+        c->increment_ns = max_ns > c->look.away_ns ? max_ns - c->look.away_ns : 0;
     }
     return c->increment_ns;
 }

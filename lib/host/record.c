@@ -3,12 +3,12 @@
 #include "host/record.h"
 
 #define QUIET_INTERVALS 2u           /* and a round trip, if more was to come, or it just began */
-#define QUIET_MOST      64u          /* if a packet comes now and then */
+#define QUIET_MAX       64u          /* if a packet comes now and then */
 #define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
 #define QUIET_SHARE     16u          /* of an interval: packets come late by this */
 #define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
 #define ENDED_SHARE     8u           /* and then of an interval; at most two round trips */
-#define SINCE_MOST      7u           /* the weight of one interval in throughput_Bps is 1/8 then */
+#define SINCE_MAX       7u           /* the weight of one interval in throughput_Bps is 1/8 then */
 #define FEW_UNITS       16u          /* packets in an interval: fewer are few */
 #define REST_INTERVALS  4u           /* without a packet; with the next one it begins anew */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
@@ -36,7 +36,7 @@ static void sample_add(struct host_control *c, struct conn_record *r, uint64_t b
 /* How fast packets come while they come: pauses do not count, but slowness does. */
 static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval_ns)
 {
-    uint64_t intervals = RTE_MIN(r->quiet, QUIET_MOST) + 1;
+    uint64_t intervals = RTE_MIN(r->quiet, QUIET_MAX) + 1;
     uint64_t rate = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S /
                                (intervals * interval_ns));
 
@@ -55,7 +55,7 @@ static uint64_t pause_ns(const struct conn_record *r, uint64_t bytes, uint64_t l
 {
     unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
 
-    return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MOST * interval_ns);
+    return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MAX * interval_ns);
 }
 
 /* What its way may carry: as its worker found, or more than is used, as long as that found nothing.
@@ -125,7 +125,7 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
         rtt_ns = HOST_UNKNOWN_RTT_NS;
     /* the worker's clock may be ahead of this interval's */
     return at != 0 && clock_ns(&h->clock, c->last > at ? c->last - at : 0) <=
-                          RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MOST * interval_ns);
+                          RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MAX * interval_ns);
 }
 
 /* Does it take part in the sharing: does it send, or is it about to? */
@@ -175,7 +175,7 @@ static void begin_find(struct conn_record *r)
     r->begins = r->active && r->rest >= REST_INTERVALS;
     if (r->begins)
         r->since = r->slack = r->full = 0;
-    else if (r->active && r->since < SINCE_MOST)
+    else if (r->active && r->since < SINCE_MAX)
         r->since++;
     r->rest = r->active ? 0 : r->rest + 1;
 }

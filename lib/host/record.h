@@ -66,7 +66,7 @@ struct host_control {
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
     uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
     uint64_t others_Bps;  /* what comes from those that send too little to have a share */
-    uint64_t most_Bps;    /* what there is to share; UINT64_MAX: no limit is known */
+    uint64_t max_Bps;     /* what there is to share; UINT64_MAX: no limit is known */
     uint32_t own_for;     /* intervals in which what the port dropped may still be found missing */
     struct capacity capacity;
     struct bottleneck bottleneck;
@@ -92,7 +92,7 @@ bool record_slack(const struct conn_record *r);
 uint64_t tune_min(const struct host_control *c, const struct conn_record *r);
 uint64_t tune_ceiling(const struct host_control *c, const struct conn_record *r);
 
-/* sharing.c: what the n_active owners may have, of most_Bps in sum; spare_Bps is found, too. */
+/* sharing.c: what the n_active owners may have, of max_Bps in sum; spare_Bps is found, too. */
 void sharing_run(struct host_control *c);
 /* Whose connections are those from this address? */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
@@ -102,6 +102,6 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 /* Finds which of the owners share a queue: bottleneck_fair() knows their parts then. */
 void sharing_bottleneck(struct host_control *c, uint64_t interval_ns);
 /* The most that it may have whatever others do; UINT64_MAX: no limit is known. */
-uint64_t sharing_most(const struct host_control *c, const struct conn_record *r);
+uint64_t sharing_max(const struct host_control *c, const struct conn_record *r);
 
 #endif

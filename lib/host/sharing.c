@@ -61,7 +61,7 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
         r->slack = 0;
     else
         r->slack++;
-    if (!record_slack(r) || c->most_Bps == UINT64_MAX)
+    if (!record_slack(r) || c->max_Bps == UINT64_MAX)
         return r->path_limit_Bps;
     return RTE_MIN(r->path_limit_Bps, used + used / 64 + STEP_BPS);
 }
@@ -132,10 +132,10 @@ static void spare_find(struct host_control *c)
 
     for (uint32_t i = 0; i < c->n_active; i++)
         given += c->flows[i].grant_Bps;
-    c->spare_Bps = c->most_Bps > given && c->n_active > 0 ? (c->most_Bps - given) / c->n_active : 0;
+    c->spare_Bps = c->max_Bps > given && c->n_active > 0 ? (c->max_Bps - given) / c->n_active : 0;
 }
 
-uint64_t sharing_most(const struct host_control *c, const struct conn_record *r)
+uint64_t sharing_max(const struct host_control *c, const struct conn_record *r)
 {
     uint64_t rate = RTE_MIN(r->path_limit_Bps, tune_ceiling(c, r));
 
@@ -154,12 +154,12 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
     if (!r->active) {
         *why = GRANT_IDLE;
-        return RTE_MIN(idle_Bps, sharing_most(c, r));
+        return RTE_MIN(idle_Bps, sharing_max(c, r));
     }
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
-    if (record_slack(r) && c->most_Bps != UINT64_MAX)
+    if (record_slack(r) && c->max_Bps != UINT64_MAX)
         return RTE_MIN(record_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
     if (r->path_limited) /* room for its worker, which knows better and sooner */
@@ -169,16 +169,16 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
 
 /* Several have begun, and as many may in this interval; workers give them pool / (active + 2 n)
  * each: there is room for them. */
-static uint64_t newcomers_room(const struct host_control *c, uint64_t most_Bps)
+static uint64_t newcomers_room(const struct host_control *c, uint64_t max_Bps)
 {
     uint64_t all = (uint64_t)c->n_active + 2 * (uint64_t)c->n_new;
 
-    return c->n_new < 2 ? 0 : (uint64_t)((unsigned __int128)most_Bps * c->n_new / all);
+    return c->n_new < 2 ? 0 : (uint64_t)((unsigned __int128)max_Bps * c->n_new / all);
 }
 
 void sharing_run(struct host_control *c)
 {
-    uint64_t most = c->most_Bps;
+    uint64_t most = c->max_Bps;
 
     if (most != UINT64_MAX) {
         most -= RTE_MIN(c->others_Bps, most / 2);

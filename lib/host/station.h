@@ -70,7 +70,7 @@ enum host_counter_id {
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
-    uint64_t most_Bps; /* whenever it begins; no dirty bit is needed for this, */
+    uint64_t max_Bps;  /* whenever it begins; no dirty bit is needed for this, */
     uint64_t fair_Bps; /* nor for its part of a link that others share (control/bottleneck.h) */
 };
 
@@ -296,14 +296,14 @@ void timer_first_sent(struct host *h, struct conn *c);
 /* True if it was newer than all before, and the connection could use it. */
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
-uint32_t cntl_least(const struct conn *c);
+uint32_t cntl_min(const struct conn *c);
 /* By how much longer a round trip took than the shortest one and the queue on the way here: so long
  * a CNTL waited on the way back. */
 static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
 {
-    uint64_t least_ns = c->rtt_min_ns + c->increment_ns;
+    uint64_t min_ns = c->rtt_min_ns + c->increment_ns;
 
-    return trip_ns > least_ns ? trip_ns - least_ns : 0;
+    return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }
 
 /*

@@ -53,7 +53,7 @@ int host_control_tune(struct host_control *c, uint32_t worker, uint32_t conn,
                       const struct host_tune *tune)
 {
     struct conn_record *r = record_open(c, worker, conn);
-    uint64_t most = c->ceiling_Bps != 0 ? RTE_MIN(c->most_Bps, c->ceiling_Bps) : c->most_Bps;
+    uint64_t most = c->ceiling_Bps != 0 ? RTE_MIN(c->max_Bps, c->ceiling_Bps) : c->max_Bps;
 
     if (r == NULL)
         return -ENOENT;

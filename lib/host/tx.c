@@ -275,7 +275,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     bool first = c->want & WANT_FIRST;
 
     route_refresh(h, c);
-    if (!first && (c->want == 0 || !c->route_known || !allowance_take(c, cntl_least(c)))) {
+    if (!first && (c->want == 0 || !c->route_known || !allowance_take(c, cntl_min(c)))) {
         c->want = 0;
         return NULL;
     }
@@ -283,7 +283,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 
     if (m == NULL) {
         *stuck = true;
-        allowance_give(c, first ? 0 : cntl_least(c));
+        allowance_give(c, first ? 0 : cntl_min(c));
         conn_want(h, c, c->want);
         return NULL;
     }
@@ -293,7 +293,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
         conn_has_data(h, c); /* the way is known: early data may go */
         len = first_build(h, c, bytes);
     } else {
-        uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_least(c);
+        uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_min(c);
 
         if (c->state == HOST_CLOSED)
             c->end_sent = true;

@@ -5,10 +5,10 @@
 
 #include "sim/tcp_law.h"
 
-#define LOSS_MOST         0.02
+#define LOSS_MAX          0.02
 #define BETA              0.7
 #define HEADROOM          0.15
-#define CWND_LEAST        4.0
+#define CWND_MIN          4.0
 #define MARGIN            0.99
 #define GROWTH            1.25
 #define GROWTH_ROUNDS     3u
@@ -17,10 +17,10 @@
 #define MIN_RTT_NS        10000000000ull
 #define PROBE_RTT_NS      5000000000ull
 #define PROBE_RTT_HOLD_NS 200000000ull
-#define WAIT_LEAST_NS     2000000000ull
+#define WAIT_MIN_NS       2000000000ull
 #define WAIT_SPREAD_NS    1000000000ull
 #define RENO_ROUNDS       63.0
-#define UP_ROUNDS_MOST    30u
+#define UP_ROUNDS_MAX     30u
 #define NOMINAL_RTT_NS    1000000ull
 
 struct gains {
@@ -57,14 +57,14 @@ static double bdp_of(const struct bbr *b, double bw)
 
 static double quantized(const struct bbr *b, double inflight)
 {
-    return RTE_MAX(inflight, CWND_LEAST) + (b->state == BBR_UP ? 2 : 0);
+    return RTE_MAX(inflight, CWND_MIN) + (b->state == BBR_UP ? 2 : 0);
 }
 
 static double headroom_left(const struct bbr *b)
 {
     if (b->long_inflight >= BBR_UNBOUND)
         return BBR_UNBOUND;
-    return RTE_MAX(b->long_inflight - RTE_MAX(1.0, HEADROOM * b->long_inflight), CWND_LEAST);
+    return RTE_MAX(b->long_inflight - RTE_MAX(1.0, HEADROOM * b->long_inflight), CWND_MIN);
 }
 
 static double extra_acked(const struct bbr *b)
@@ -79,7 +79,7 @@ static double extra_acked(const struct bbr *b)
 
 static double probe_rtt_cwnd(const struct bbr *b)
 {
-    return RTE_MAX(gains[BBR_PROBE_RTT].cwnd * bdp_of(b, b->bw), CWND_LEAST);
+    return RTE_MAX(gains[BBR_PROBE_RTT].cwnd * bdp_of(b, b->bw), CWND_MIN);
 }
 
 /* What it wants in flight: bdp, unless losses have cut the window [5.3.3.6]. */
@@ -126,7 +126,7 @@ static void cwnd_restore(struct tcp_law *l)
 
 static bool too_high(double lost, double in_flight)
 {
-    return lost > in_flight * LOSS_MOST;
+    return lost > in_flight * LOSS_MAX;
 }
 
 /* ---- states of ProbeBW [5.3.3.6] --------------------------------------------------------------
@@ -142,7 +142,7 @@ static void down_begin(struct bbr *b, uint64_t delivered, uint64_t now_ns)
     signals_clear(b);
     b->up_acked_each = BBR_UNBOUND;
     b->rounds_since_up = (uint32_t)rng_below(&b->rng, 2);
-    b->probe_wait_ns = WAIT_LEAST_NS + rng_below(&b->rng, WAIT_SPREAD_NS + 1);
+    b->probe_wait_ns = WAIT_MIN_NS + rng_below(&b->rng, WAIT_SPREAD_NS + 1);
     b->cycle_at_ns = now_ns;
     b->acks = BBR_ACKS_STOPPING;
     round_begin(b, delivered);
@@ -166,7 +166,7 @@ static void up_steepen(struct tcp_law *l)
     struct bbr *b = &l->bbr;
     double growth = (double)(1ull << b->up_rounds);
 
-    b->up_rounds = RTE_MIN(b->up_rounds + 1, UP_ROUNDS_MOST);
+    b->up_rounds = RTE_MIN(b->up_rounds + 1, UP_ROUNDS_MAX);
     b->up_acked_each = RTE_MAX(l->cwnd / growth, 1.0);
 }
 
@@ -331,15 +331,14 @@ static void startup_turn(struct bbr *b, const struct tcp_ack *ack)
 
 static void min_rtt_update(struct bbr *b, const struct tcp_ack *ack)
 {
-    b->probe_rtt_expired = ack->now_ns > b->probe_rtt_least_at_ns + PROBE_RTT_NS;
-    if (ack->rtt_ns != UINT64_MAX &&
-        (ack->rtt_ns < b->probe_rtt_least_ns || b->probe_rtt_expired)) {
-        b->probe_rtt_least_ns = ack->rtt_ns;
-        b->probe_rtt_least_at_ns = ack->now_ns;
+    b->probe_rtt_expired = ack->now_ns > b->probe_rtt_min_at_ns + PROBE_RTT_NS;
+    if (ack->rtt_ns != UINT64_MAX && (ack->rtt_ns < b->probe_rtt_min_ns || b->probe_rtt_expired)) {
+        b->probe_rtt_min_ns = ack->rtt_ns;
+        b->probe_rtt_min_at_ns = ack->now_ns;
     }
-    if (b->probe_rtt_least_ns < b->min_rtt_ns || ack->now_ns > b->min_rtt_at_ns + MIN_RTT_NS) {
-        b->min_rtt_ns = b->probe_rtt_least_ns;
-        b->min_rtt_at_ns = b->probe_rtt_least_at_ns;
+    if (b->probe_rtt_min_ns < b->min_rtt_ns || ack->now_ns > b->min_rtt_at_ns + MIN_RTT_NS) {
+        b->min_rtt_ns = b->probe_rtt_min_ns;
+        b->min_rtt_at_ns = b->probe_rtt_min_at_ns;
     }
 }
 
@@ -347,7 +346,7 @@ static void probe_rtt_exit(struct tcp_law *l, const struct tcp_ack *ack)
 {
     struct bbr *b = &l->bbr;
 
-    b->probe_rtt_least_at_ns = ack->now_ns;
+    b->probe_rtt_min_at_ns = ack->now_ns;
     cwnd_restore(l);
     short_term_forget(b);
     if (b->full_bw_reached) {
@@ -474,7 +473,7 @@ static double cwnd_cap(const struct bbr *b)
         cap = headroom_left(b);
     else if (probes_bw(b))
         cap = b->long_inflight;
-    return RTE_MAX(RTE_MIN(cap, b->short_inflight), CWND_LEAST);
+    return RTE_MAX(RTE_MIN(cap, b->short_inflight), CWND_MIN);
 }
 
 static void cwnd_set(struct tcp_law *l, const struct tcp_ack *ack)
@@ -488,7 +487,7 @@ static void cwnd_set(struct tcp_law *l, const struct tcp_ack *ack)
         l->cwnd = RTE_MIN(l->cwnd + ack->delivered, most);
     else if (l->cwnd < most || (double)ack->delivered_ever < b->cwnd_first)
         l->cwnd += ack->delivered;
-    l->cwnd = RTE_MAX(l->cwnd, CWND_LEAST);
+    l->cwnd = RTE_MAX(l->cwnd, CWND_MIN);
     if (b->state == BBR_PROBE_RTT)
         l->cwnd = RTE_MIN(l->cwnd, probe_rtt_cwnd(b));
     l->cwnd = RTE_MIN(l->cwnd, cwnd_cap(b));
@@ -528,9 +527,9 @@ static void law_init(struct tcp_law *l, const struct tcp_law_config *cfg)
                       .long_inflight = BBR_UNBOUND,
                       .up_acked_each = BBR_UNBOUND,
                       .min_rtt_ns = UINT64_MAX,
-                      .probe_rtt_least_ns = UINT64_MAX,
+                      .probe_rtt_min_ns = UINT64_MAX,
                       .min_rtt_at_ns = cfg->now_ns,
-                      .probe_rtt_least_at_ns = cfg->now_ns,
+                      .probe_rtt_min_at_ns = cfg->now_ns,
                       .extra_at_ns = cfg->now_ns,
                       .cwnd_first = cfg->cwnd_first};
     rng_init(&b->rng, cfg->seed);
@@ -555,7 +554,7 @@ static void long_lower(struct tcp_law *l, const struct tcp_lost *lost, double lo
 {
     struct bbr *b = &l->bbr;
     double before = lost->mark->in_flight - 1.0;
-    double prefix = (LOSS_MOST * before - (lost_volume - 1)) / (1 - LOSS_MOST);
+    double prefix = (LOSS_MAX * before - (lost_volume - 1)) / (1 - LOSS_MAX);
 
     b->probe_too_high = true;
     b->probe_sample = false;

@@ -76,7 +76,7 @@ struct bbr {
     double bdp, long_inflight, short_inflight, short_bw;
     double latest_bw, latest_inflight; /* the most of this round */
     uint64_t min_rtt_ns, min_rtt_at_ns;
-    uint64_t probe_rtt_least_ns, probe_rtt_least_at_ns; /* of the last 5 s */
+    uint64_t probe_rtt_min_ns, probe_rtt_min_at_ns; /* of the last 5 s */
     bool probe_rtt_expired;
 
     uint64_t rounds, round_end; /* `delivered` that ends this one */

@@ -6,12 +6,12 @@
 #include "sim/tcp_law.h"
 
 #define INVERSE      2.0 /* 1 / delta by default */
-#define CWND_LEAST   2.0
-#define SAME_LEAST   3u
+#define CWND_MIN     2.0
+#define SAME_MIN     3u
 #define EVER_NS      10000000000ull
 #define EMPTY        0.1
 #define EMPTY_ROUNDS 5u
-#define MOST_ROUNDS  4u
+#define MAX_ROUNDS   4u
 #define PACE         2.0
 #define PARTS        20u /* of a window over round trips */
 
@@ -33,7 +33,7 @@ static void law_rtt(struct tcp_law *l, const struct tcp_timed *timed)
     uint64_t now = timed->now_ns, srtt = c->srtt_ns > 0 ? c->srtt_ns : timed->rtt_ns;
 
     recent_add(&c->standing, timed->rtt_ns, now, srtt / (2 * PARTS));
-    recent_add(&c->lately, timed->rtt_ns, now, srtt * MOST_ROUNDS / PARTS);
+    recent_add(&c->lately, timed->rtt_ns, now, srtt * MAX_ROUNDS / PARTS);
     recent_add(&c->ever, timed->rtt_ns, now, EVER_NS / PARTS);
 }
 
@@ -46,17 +46,17 @@ static void delays_update(struct copa *c, const struct tcp_ack *ack)
     recent_get(&c->standing, ack->now_ns, c->srtt_ns / 2, &least, &most);
     c->standing_ns = least != UINT64_MAX ? least : c->standing_ns;
     recent_get(&c->ever, ack->now_ns, EVER_NS, &least, &most);
-    c->least_ns = least != UINT64_MAX ? least : c->least_ns;
-    c->standing_ns = RTE_MAX(c->standing_ns, c->least_ns);
+    c->min_ns = least != UINT64_MAX ? least : c->min_ns;
+    c->standing_ns = RTE_MAX(c->standing_ns, c->min_ns);
 }
 
 /* A queue that was not nearly empty for EMPTY_ROUNDS has flows in it that never empty it [2.2]. */
 static void mode_turn(struct copa *c, uint64_t now_ns)
 {
-    uint64_t least, most, queueing_ns = c->standing_ns - c->least_ns;
+    uint64_t least, most, queueing_ns = c->standing_ns - c->min_ns;
 
-    recent_get(&c->lately, now_ns, MOST_ROUNDS * c->srtt_ns, &least, &most);
-    if ((double)queueing_ns <= EMPTY * ((double)most - (double)c->least_ns) || c->slow_start)
+    recent_get(&c->lately, now_ns, MAX_ROUNDS * c->srtt_ns, &least, &most);
+    if ((double)queueing_ns <= EMPTY * ((double)most - (double)c->min_ns) || c->slow_start)
         c->empty_at_ns = now_ns;
     c->competitive = now_ns - c->empty_at_ns > EMPTY_ROUNDS * c->srtt_ns;
     if (!c->competitive)
@@ -71,7 +71,7 @@ static void round_turn(struct tcp_law *l, const struct tcp_ack *ack)
 
     c->same = up == c->up ? c->same + 1 : 0;
     c->up = up;
-    if (c->same < SAME_LEAST)
+    if (c->same < SAME_MIN)
         c->velocity = 1;
     else
         c->velocity *= 2;
@@ -85,7 +85,7 @@ static void round_turn(struct tcp_law *l, const struct tcp_ack *ack)
 static void cwnd_turn(struct tcp_law *l, const struct tcp_ack *ack)
 {
     struct copa *c = &l->copa;
-    double queueing_s = (double)(c->standing_ns - c->least_ns) * 1e-9;
+    double queueing_s = (double)(c->standing_ns - c->min_ns) * 1e-9;
     double rate = l->cwnd / ((double)c->standing_ns * 1e-9), step;
     bool above = rate * queueing_s > c->inverse;
     bool used = l->cwnd <= 2 * (double)(ack->in_flight + ack->delivered);
@@ -100,7 +100,7 @@ static void cwnd_turn(struct tcp_law *l, const struct tcp_ack *ack)
     c->velocity = RTE_MAX(RTE_MIN(c->velocity, l->cwnd / c->inverse), 1.0);
     step = c->slow_start ? ack->delivered : c->velocity * c->inverse / l->cwnd * ack->delivered;
     if (above)
-        l->cwnd = RTE_MAX(l->cwnd - step, CWND_LEAST);
+        l->cwnd = RTE_MAX(l->cwnd - step, CWND_MIN);
     else if (used)
         l->cwnd += step;
 }
@@ -147,7 +147,7 @@ static void law_timeout(struct tcp_law *l, enum tcp_state from)
     RTE_SET_USED(from);
     l->copa.slow_start = true;
     l->copa.velocity = 1;
-    l->cwnd = CWND_LEAST;
+    l->cwnd = CWND_MIN;
 }
 
 static void law_sent(struct tcp_law *l)

@@ -49,7 +49,7 @@ struct copa {
     bool lost_in_round;                   /* 1 / delta has been halved in it */
     uint64_t srtt_ns;                     /* 0: none timed */
     struct recent standing, lately, ever; /* round trips: srtt / 2, 4 srtt, 10 s */
-    uint64_t standing_ns, least_ns;       /* RTTstanding, RTTmin */
+    uint64_t standing_ns, min_ns;         /* RTTstanding, RTTmin */
     uint64_t empty_at_ns;                 /* when the queue was last nearly empty */
 };
 

@@ -4,17 +4,17 @@
 #define C               0.4
 #define BETA            0.7
 #define RENO            (3 * (1 - BETA) / (1 + BETA)) /* segments a round trip */
-#define SSTHRESH_LEAST  2.0
-#define TARGET_MOST     1.5
+#define SSTHRESH_MIN    2.0
+#define TARGET_MAX      1.5
 #define HYSTART_CWND    16.0
 #define HYSTART_SAMPLES 8u
-#define HYSTART_LEAST   4000000u
-#define HYSTART_MOST    16000000u
+#define HYSTART_MIN     4000000u
+#define HYSTART_MAX     16000000u
 
 void cubic_init(struct cubic *c, double cwnd, bool hystart)
 {
     *c = (struct cubic){.cwnd = cwnd, .ssthresh = 1e12, .epoch_s = -1, .hystart = hystart};
-    c->round_rtt_ns = c->least_rtt_ns = UINT64_MAX;
+    c->round_rtt_ns = c->min_rtt_ns = UINT64_MAX;
 }
 
 static double cube_root(double x)
@@ -40,7 +40,7 @@ static double curve(const struct cubic *c, double t_s)
 
 void cubic_rtt(struct cubic *c, uint64_t rtt_ns, uint64_t una, uint64_t nxt)
 {
-    c->least_rtt_ns = rtt_ns < c->least_rtt_ns ? rtt_ns : c->least_rtt_ns;
+    c->min_rtt_ns = rtt_ns < c->min_rtt_ns ? rtt_ns : c->min_rtt_ns;
     if (!c->hystart || c->cwnd >= c->ssthresh)
         return;
     if (una >= c->round_end) {
@@ -53,10 +53,10 @@ void cubic_rtt(struct cubic *c, uint64_t rtt_ns, uint64_t una, uint64_t nxt)
     c->round_rtt_ns = rtt_ns < c->round_rtt_ns ? rtt_ns : c->round_rtt_ns;
     if (++c->round_samples < HYSTART_SAMPLES || c->cwnd < HYSTART_CWND)
         return;
-    uint64_t grown = c->least_rtt_ns / 8;
+    uint64_t grown = c->min_rtt_ns / 8;
 
-    grown = grown < HYSTART_LEAST ? HYSTART_LEAST : grown > HYSTART_MOST ? HYSTART_MOST : grown;
-    if (c->round_rtt_ns >= c->least_rtt_ns + grown)
+    grown = grown < HYSTART_MIN ? HYSTART_MIN : grown > HYSTART_MAX ? HYSTART_MAX : grown;
+    if (c->round_rtt_ns >= c->min_rtt_ns + grown)
         c->ssthresh = c->cwnd;
 }
 
@@ -87,7 +87,7 @@ void cubic_ack(struct cubic *c, uint32_t segments, double rtt_s, double now_s)
         c->cwnd = c->reno > c->cwnd ? c->reno : c->cwnd;
         return;
     }
-    target = target > TARGET_MOST * c->cwnd ? TARGET_MOST * c->cwnd : target;
+    target = target > TARGET_MAX * c->cwnd ? TARGET_MAX * c->cwnd : target;
     if (target > c->cwnd)
         c->cwnd += (target - c->cwnd) / c->cwnd * segments;
 }
@@ -96,6 +96,6 @@ void cubic_loss(struct cubic *c)
 {
     c->w_max = c->cwnd < c->w_max ? c->cwnd * (1 + BETA) / 2 : c->cwnd;
     c->prior = c->cwnd;
-    c->ssthresh = c->cwnd * BETA > SSTHRESH_LEAST ? c->cwnd * BETA : SSTHRESH_LEAST;
+    c->ssthresh = c->cwnd * BETA > SSTHRESH_MIN ? c->cwnd * BETA : SSTHRESH_MIN;
     c->epoch_s = -1;
 }

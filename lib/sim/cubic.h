@@ -24,7 +24,7 @@ struct cubic {
     bool hystart;           /* still looked for */
     uint64_t round_end;     /* the segment that ends this round trip */
     uint64_t round_rtt_ns;  /* the least of it */
-    uint64_t least_rtt_ns;  /* of all */
+    uint64_t min_rtt_ns;    /* of all */
     uint32_t round_samples; /* of it */
 };
 

@@ -44,7 +44,7 @@ void delivery_came(struct delivery *d, struct delivery_sample *s, uint64_t segme
     d->first_sent_ns = mark->sent_ns;
 }
 
-void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t least_rtt_ns)
+void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t min_rtt_ns)
 {
     if (d->limited_until > 0 && d->delivered > d->limited_until)
         d->limited_until = 0;
@@ -53,7 +53,7 @@ void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t least_
     s->interval_ns = RTE_MAX(s->sending_ns, s->answering_ns);
     s->volume = (uint32_t)(d->delivered - s->prior);
     s->lost = (uint32_t)(d->lost - s->prior_lost);
-    if (s->interval_ns > 0 && s->interval_ns >= least_rtt_ns)
+    if (s->interval_ns > 0 && s->interval_ns >= min_rtt_ns)
         s->rate = s->volume * 1e9 / (double)s->interval_ns;
 }
 

@@ -61,7 +61,7 @@ void delivery_begin(struct delivery_sample *s);
 void delivery_came(struct delivery *d, struct delivery_sample *s, uint64_t segment,
                    const struct delivery_mark *mark, uint64_t now_ns);
 /* All segments of an acknowledgement have been told. */
-void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t least_rtt_ns);
+void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t min_rtt_ns);
 /* What is sent from now on until all in flight has come says too little. */
 void delivery_limit(struct delivery *d, uint64_t in_flight);
 

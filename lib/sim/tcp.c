@@ -5,19 +5,19 @@
 
 #include "base/check.h"
 
-#define DUPLICATES   3u
-#define RTO_MIN_NS   200000000ull
-#define RTO_MOST_NS  60000000000ull
-#define RTO_FIRST    1000000000ull
-#define BACKOFF_MAX  12u
-#define WINDOW_LEAST 1024u
-#define NO_SLOT      UINT32_MAX
-#define LATE_NS      1e6
-#define LATE_BYTES   65536.0
+#define DUPLICATES  3u
+#define RTO_MIN_NS  200000000ull
+#define RTO_MAX_NS  60000000000ull
+#define RTO_FIRST   1000000000ull
+#define BACKOFF_MAX 12u
+#define WINDOW_MIN  1024u
+#define NO_SLOT     UINT32_MAX
+#define LATE_NS     1e6
+#define LATE_BYTES  65536.0
 
 uint32_t tcp_window(uint64_t segments)
 {
-    return rte_align32pow2((uint32_t)RTE_MAX(RTE_MIN(2 * segments, 1ull << 31), WINDOW_LEAST));
+    return rte_align32pow2((uint32_t)RTE_MAX(RTE_MIN(2 * segments, 1ull << 31), WINDOW_MIN));
 }
 
 void tcp_init(struct tcp *t, const struct tcp_config *cfg)
@@ -28,7 +28,7 @@ void tcp_init(struct tcp *t, const struct tcp_config *cfg)
     CHECK(cfg->hz > 0 && cfg->mss_bytes > 0 && cfg->mss_bytes <= SEGMENT_DATA_MAX &&
           cfg->flight != NULL && rte_is_power_of_2(cfg->window_segments));
     *t = (struct tcp){.cfg = *cfg, .clock = {cfg->hz}, .expires = TIME_NEVER};
-    t->least_rtt_ns = UINT64_MAX;
+    t->min_rtt_ns = UINT64_MAX;
     t->again_head = t->again_tail = NO_SLOT;
     law.now_ns = clock_ns(&t->clock, cfg->start);
     tcp_law_init(&t->law, cfg->law, &law);
@@ -86,7 +86,7 @@ static void timer_set(struct tcp *t, uint64_t now)
 {
     uint64_t rto = t->srtt_ns == 0 ? RTO_FIRST : t->srtt_ns + RTE_MAX(4 * t->rttvar_ns, RTO_MIN_NS);
 
-    rto = RTE_MIN(rto << t->backoff, RTO_MOST_NS);
+    rto = RTE_MIN(rto << t->backoff, RTO_MAX_NS);
     t->expires = t->una == t->nxt ? TIME_NEVER : now + clock_cycles(&t->clock, rto);
 }
 
@@ -95,7 +95,7 @@ static void rtt_add(struct tcp *t, uint64_t rtt_ns, uint64_t now_ns)
     struct tcp_timed timed = {now_ns, rtt_ns, t->una, t->nxt};
     int64_t error = (int64_t)(rtt_ns - t->srtt_ns);
 
-    t->least_rtt_ns = RTE_MIN(t->least_rtt_ns, rtt_ns);
+    t->min_rtt_ns = RTE_MIN(t->min_rtt_ns, rtt_ns);
     if (t->srtt_ns == 0) {
         t->srtt_ns = RTE_MAX(rtt_ns, 1ull);
         t->rttvar_ns = rtt_ns / 2;
@@ -152,7 +152,7 @@ static bool came(struct tcp *t, uint64_t segment, struct tcp_ack *ack)
         again_remove(t, slot_of(t, segment));
     t->lost -= f->lost;
     f->lost = false;
-    if (f->again && rtt_ns < t->least_rtt_ns) { /* it was the first one that came */
+    if (f->again && rtt_ns < t->min_rtt_ns) { /* it was the first one that came */
         delivery_came(&t->delivery, &ack->sample, segment, NULL, ack->now_ns);
         return true;
     }
@@ -259,7 +259,7 @@ static void ack_take(struct tcp *t, uint32_t answer, const struct segment_spans 
         t->sacked -= flight_of(t, t->una)->sacked;
     }
     sacks_take(t, spans, &ack);
-    delivery_end(&t->delivery, &ack.sample, t->least_rtt_ns);
+    delivery_end(&t->delivery, &ack.sample, t->min_rtt_ns);
     losses_find(t, ack.now_ns);
     if (t->una > una) {
         t->backoff = 0;

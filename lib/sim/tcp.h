@@ -78,11 +78,11 @@ struct tcp {
     uint32_t again_head, again_tail; /* slots; of those sent again that are in flight */
     struct {
         uint64_t sent_ns, segment;
-    } newest;                                  /* of those that came, the one sent last */
-    uint64_t srtt_ns, rttvar_ns, least_rtt_ns; /* srtt 0: none timed */
-    double pace_ns;                            /* paced: no segment before this */
-    bool cwnd_limited;                         /* since the last acknowledgement */
-    uint64_t expires;                          /* of the timer; TIME_NEVER */
+    } newest;                                /* of those that came, the one sent last */
+    uint64_t srtt_ns, rttvar_ns, min_rtt_ns; /* srtt 0: none timed */
+    double pace_ns;                          /* paced: no segment before this */
+    bool cwnd_limited;                       /* since the last acknowledgement */
+    uint64_t expires;                        /* of the timer; TIME_NEVER */
     uint32_t backoff;
     enum tcp_state state;
     uint64_t recover; /* una there: all is repaired */

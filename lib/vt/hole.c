@@ -20,7 +20,7 @@ static void watch(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now)
         .ack = n->ack, .since_tsc = now, .len_bytes = n->len_bytes, .received = n->received};
 }
 
-bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now, uint64_t least_tsc)
+bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now, uint64_t min_tsc)
 {
     bool same = n->ack == h->ack && n->len_bytes == h->len_bytes;
 
@@ -32,7 +32,7 @@ bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now,
         return false;
     h->judged = h->asked;
     h->rounds++;
-    if (h->rounds < HOLE_ROUNDS || h->judged < HOLE_PACKETS || now - h->since_tsc < least_tsc)
+    if (h->rounds < HOLE_ROUNDS || h->judged < HOLE_PACKETS || now - h->since_tsc < min_tsc)
         return false;
     watch(h, n, now);
     return true;

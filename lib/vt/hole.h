@@ -48,9 +48,9 @@ struct vt_hole_news {
     bool seen;          /* it has seen the CNTL that was last told to vt_hole_asked() */
 };
 
-/* Takes the news, now. True if for least_tsc at least the path has dropped all packets of
+/* Takes the news, now. True if for min_tsc at least the path has dropped all packets of
  * news.len_bytes; the watch then begins anew. */
 bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *news, uint64_t now,
-                  uint64_t least_tsc);
+                  uint64_t min_tsc);
 
 #endif

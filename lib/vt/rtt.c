@@ -6,17 +6,18 @@ void rtt_init(struct rtt *r)
     *r = (struct rtt){0};
 }
 
-void rtt_bound(struct rtt *r, uint64_t most_tsc)
+void rtt_bound(struct rtt *r, uint64_t max_tsc)
 {
-    if (most_tsc == 0)
-        most_tsc = 1;
-    if (r->samples == RTT_LEAST_OF) {
-        r->last_tsc = r->least_tsc;
+    if (max_tsc == 0)
+        max_tsc = 1;
+    if (r->samples == RTT_MIN_OF) {
+        r->older_min_tsc = r->newest_min_tsc;
         r->samples = 0;
     }
-    if (r->samples++ == 0 || most_tsc < r->least_tsc)
-        r->least_tsc = most_tsc;
-    r->min_tsc = r->last_tsc != 0 && r->last_tsc < r->least_tsc ? r->last_tsc : r->least_tsc;
+    if (r->samples++ == 0 || max_tsc < r->newest_min_tsc)
+        r->newest_min_tsc = max_tsc;
+    r->min_tsc = r->older_min_tsc != 0 && r->older_min_tsc < r->newest_min_tsc ? r->older_min_tsc
+                                                                               : r->newest_min_tsc;
 }
 
 void rtt_sample(struct rtt *r, uint64_t sample_tsc)

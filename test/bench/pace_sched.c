@@ -21,8 +21,8 @@
 #include "pace_flow.h"
 
 #define PORT_SHARE   1.5 /* port rate over the sum of rates; where pipes get too slow, at least */
-#define PORT_LEAST   1.05
-#define PIPE_LEAST   2e-7   /* of the port's rate */
+#define PORT_MIN     1.05
+#define PIPE_MIN     2e-7   /* of the port's rate */
 #define SLOW_PIPES   1e-4   /* share of the port's rate; it tells about 1e-7 apart */
 #define BYTES_MAX    16     /* that a token bucket gets at a time */
 #define TC_PERIOD_MS 100000 /* longer than a run */
@@ -40,8 +40,8 @@ struct sched {
 static uint64_t port_rate(const struct pace_load *load)
 {
     double sum_Bps = pace_load_pps(load) * load->frame_bytes;
-    double most_Bps = (double)load->rate_Bps[0] / PIPE_LEAST;
-    double rate_Bps = fmax(fmin(PORT_SHARE * sum_Bps, most_Bps), PORT_LEAST * sum_Bps);
+    double max_Bps = (double)load->rate_Bps[0] / PIPE_MIN;
+    double rate_Bps = fmax(fmin(PORT_SHARE * sum_Bps, max_Bps), PORT_MIN * sum_Bps);
     uint64_t step = (uint64_t)(256.0 * (double)load->hz / rate_Bps);
 
     return (load->hz << 8) / RTE_MAX(step, 1u);

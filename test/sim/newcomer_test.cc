@@ -280,10 +280,10 @@ TEST_F(NewcomerWorld, FirstIsCorrectedAndGrantsSurviveLoss)
             host_conn_info(p.a(), p.conn[0], &info);
             return info.tx_rate_Bps;
         };
-        auto wait = [&](uint64_t rate, uint64_t most_ns) {
+        auto wait = [&](uint64_t rate, uint64_t max_ns) {
             uint64_t start = world_now(p.w);
 
-            while (told() != rate && world_now(p.w) < start + most_ns)
+            while (told() != rate && world_now(p.w) < start + max_ns)
                 world_run(p.w, world_now(p.w) + 10 * kUs);
             return world_now(p.w) - start;
         };

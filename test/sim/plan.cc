@@ -145,8 +145,8 @@ std::string Plan::path_text(bool down)
         s += text("police pcr %lukbit cdvt %luus drop ", kbit, cdvt_us);
     }
     if (some(FAULT_SLOT)) {
-        uint64_t least_us = scale(10, 200), most_us = scale(200, 5000);
-        s += text("slot %luus %luus ", least_us, most_us);
+        uint64_t min_us = scale(10, 200), max_us = scale(200, 5000);
+        s += text("slot %luus %luus ", min_us, max_us);
     }
     if (rate_Bps != 0) {
         uint64_t limit = on[FAULT_QUEUE] ? scale(4, 500) : 4000;

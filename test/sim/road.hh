@@ -60,14 +60,14 @@ struct Road {
         return rtt_ns * rtt_ratio;
     }
     // Of the link, before or behind a step.
-    double most_bps() const
+    double max_bps() const
     {
         return rate_bps * (step > 1 ? step : 1);
     }
     // Under way at most, without what waits for the link.
     double pipe_bytes() const
     {
-        return most_bps() / 8 * (longest_rtt_ns() + jitter_ns) / 1e9;
+        return max_bps() / 8 * (longest_rtt_ns() + jitter_ns) / 1e9;
     }
     // Words for what is special about it.
     std::vector<std::string> features() const;

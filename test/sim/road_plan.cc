@@ -150,7 +150,7 @@ void RoadPlan::left_plan()
     }
 }
 
-double RoadPlan::least_left_bps(double from_ns, double to_ns) const
+double RoadPlan::min_left_bps(double from_ns, double to_ns) const
 {
     double least = HUGE_VAL;
 
@@ -160,7 +160,7 @@ double RoadPlan::least_left_bps(double from_ns, double to_ns) const
     return least;
 }
 
-double RoadPlan::most_left_bps(double from_ns, double to_ns) const
+double RoadPlan::max_left_bps(double from_ns, double to_ns) const
 {
     double most = 0;
 
@@ -186,7 +186,7 @@ double RoadPlan::left_bps(double from_ns, double to_ns, double back_ns) const
     for (size_t i = 0; i + 1 < cuts.size(); i++) {
         double middle = (cuts[i] + cuts[i + 1]) / 2;
 
-        sum += (cuts[i + 1] - cuts[i]) * least_left_bps(middle - back_ns, middle);
+        sum += (cuts[i + 1] - cuts[i]) * min_left_bps(middle - back_ns, middle);
     }
     return sum / (to_ns - from_ns);
 }

@@ -39,8 +39,8 @@ class RoadPlan
     // during so long before.
     double left_bps(double from_ns, double to_ns, double back_ns = 0) const;
     // The least left at these times, and the most.
-    double least_left_bps(double from_ns, double to_ns) const;
-    double most_left_bps(double from_ns, double to_ns) const;
+    double min_left_bps(double from_ns, double to_ns) const;
+    double max_left_bps(double from_ns, double to_ns) const;
     // Share of a time that lies within so long after what is left became less.
     double after_fall(double from_ns, double to_ns, double within_ns) const;
 

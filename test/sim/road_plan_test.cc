@@ -68,8 +68,8 @@ TEST(RoadPlan, AStepLeavesATenth)
     EXPECT_DOUBLE_EQ(p.left_bps(0, at), 100e6);
     EXPECT_DOUBLE_EQ(p.left_bps(at, p.end_ns), 10e6);
     EXPECT_DOUBLE_EQ(p.left_bps(at - ms, at + ms), 55e6);
-    EXPECT_DOUBLE_EQ(p.least_left_bps(at - ms, at + ms), 10e6);
-    EXPECT_DOUBLE_EQ(p.most_left_bps(at - ms, at + ms), 100e6);
+    EXPECT_DOUBLE_EQ(p.min_left_bps(at - ms, at + ms), 10e6);
+    EXPECT_DOUBLE_EQ(p.max_left_bps(at - ms, at + ms), 100e6);
     // of so long behind a fall, a fifth of that time
     EXPECT_DOUBLE_EQ(p.after_fall(at, at + 10 * ms, 2 * ms), 0.2);
     EXPECT_DOUBLE_EQ(p.after_fall(0, at, 2 * ms), 0);
@@ -100,7 +100,7 @@ TEST(RoadPlan, ATraceStaysBetweenItsLevels)
 {
     RoadPlan p(road_parse("rate_bps=80000000 rtt_ns=10000000 queue_bytes=125000 trace_ns=2e8"));
 
-    EXPECT_GE(p.least_left_bps(0, p.end_ns), 9.99e6);
-    EXPECT_LE(p.most_left_bps(0, p.end_ns), 80e6);
-    EXPECT_LT(p.least_left_bps(0, p.end_ns), p.most_left_bps(0, p.end_ns) / 2);
+    EXPECT_GE(p.min_left_bps(0, p.end_ns), 9.99e6);
+    EXPECT_LE(p.max_left_bps(0, p.end_ns), 80e6);
+    EXPECT_LT(p.min_left_bps(0, p.end_ns), p.max_left_bps(0, p.end_ns) / 2);
 }

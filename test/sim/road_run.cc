@@ -33,7 +33,7 @@ constexpr double kS = 1e9;
 size_t request_bytes(const Road &r)
 {
     double away_ns = r.read_ns + r.stall_rx_ns + r.stall_tx_ns;
-    double all = 4 * (r.pipe_bytes() + r.queue_bytes + r.most_bps() / 8 * away_ns / kS);
+    double all = 4 * (r.pipe_bytes() + r.queue_bytes + r.max_bps() / 8 * away_ns / kS);
 
     return static_cast<size_t>(std::clamp(all / kBulkDepth, 65536.0, 256e6));
 }
@@ -43,7 +43,7 @@ size_t request_bytes(const Road &r)
 BulkPools road_pools(const Road &road)
 {
     double held = road.pipe_bytes() + road.queue_bytes +
-                  road.most_bps() / 8 * (4 * road.stall_rx_ns + road.poll_rx_ns) / kS;
+                  road.max_bps() / 8 * (4 * road.stall_rx_ns + road.poll_rx_ns) / kS;
     double frames = held / road.frame_bytes() * 1.5 + 512 * road.flows + 16384;
 
     return {pool_make("head", 8191 + 256 * static_cast<unsigned>(road.flows),
@@ -68,7 +68,7 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &p
     world_config cfg = {};
     double packets = r.pipe_bytes() / r.frame_bytes();
     double gaps =
-        64 + (4 * r.loss * packets + 2 * r.most_bps() / 8 * r.jitter_ns / kS / r.frame_bytes()) *
+        64 + (4 * r.loss * packets + 2 * r.max_bps() / 8 * r.jitter_ns / kS / r.frame_bytes()) *
                  std::min(1.0, 2 / r.flows);
 
     cfg.poll_ns = 100;

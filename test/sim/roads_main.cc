@@ -147,7 +147,7 @@ void write_trace(const std::string &path, const RoadPlan &plan, const RoadRecord
     for (const RoadSample &s : record.samples)
         for (size_t i = 0; i < s.flows.size(); i++)
             std::fprintf(f, "%.6f,%.0f,%.0f,%.0f,%.0f,%zu,%.0f,%.0f,%s\n", s.at_ns / 1e6,
-                         plan.least_left_bps(s.at_ns, s.at_ns + 1), s.queue_bytes, s.dropped_bytes,
+                         plan.min_left_bps(s.at_ns, s.at_ns + 1), s.queue_bytes, s.dropped_bytes,
                          s.tcp_bytes, i, s.flows[i].wire_bytes, 8 * s.flows[i].grant_Bps,
                          host_reason_name(s.flows[i].why));
     if (std::fclose(f) != 0)

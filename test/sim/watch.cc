@@ -195,7 +195,7 @@ void Watch::spans_made(Conn &c, uint32_t from, const wire_cntl &v, uint64_t now)
             Side::Asked old = k->second;
             uint64_t old_first = k->first;
 
-            if (now - old.at < least_round_trip())
+            if (now - old.at < min_round_trip())
                 verdict->fault(ORACLE_NAK,
                                "talk %u, host %u: %lx-%lx is asked for %lu ns after %lx-%lx",
                                c.talk, me.host, first, end, now - old.at, old_first, old.end);

@@ -113,7 +113,7 @@ class Watch
     void amount_made(Conn &c, uint32_t from, const Seen &s);
     void pace(const Conn &c, Side &s, uint64_t len, uint64_t now);
     void grant(Side &s, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now);
-    uint64_t least_round_trip() const
+    uint64_t min_round_trip() const
     {
         return std::min<uint64_t>(2 * plan.floor_ns, 50000000); // before it could be measured
     }

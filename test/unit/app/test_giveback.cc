@@ -272,9 +272,9 @@ TEST_F(Giveback, AQuietPortIsAskedByTheClockHoweverSeldomItIsPolled)
     /* later ever more rarely, but for no longer than a nap lasts */
     for (int i = 0; i < 100; i++)
         port_queue_run(l, now += 1000 * us);
-    EXPECT_GE(nic->cleanups, before + 100 / PORT_QUEUE_CLEAN_MOST_MS);
+    EXPECT_GE(nic->cleanups, before + 100 / PORT_QUEUE_CLEAN_MAX_MS);
     EXPECT_LE(nic->cleanups, before + 25);
-    EXPECT_LE(port_queue_next(l, now), now + PORT_QUEUE_CLEAN_MOST_MS * 1000 * us);
+    EXPECT_LE(port_queue_next(l, now), now + PORT_QUEUE_CLEAN_MAX_MS * 1000 * us);
 }
 
 } // namespace

@@ -21,7 +21,7 @@ uint32_t least(const char *driver, uint16_t rx_desc)
     p.is_memif = std::string(driver) == "net_memif";
     p.rx_desc = rx_desc;
     port_hold(&p, &info);
-    return p.rx_least;
+    return p.rx_min;
 }
 
 } // namespace

@@ -156,8 +156,8 @@ struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char
         struct fake_host_config h = cfg->host;
 
         h.seed += i;
-        if (i + 1 == cfg->channels && cfg->last_services_most > 0)
-            h.services_most = cfg->last_services_most;
+        if (i + 1 == cfg->channels && cfg->last_services_max > 0)
+            h.services_max = cfg->last_services_max;
         d->hosts[i] = fake_host_create(&h);
     }
     s.hosts = d->hosts;

@@ -23,8 +23,8 @@ struct fake_daemon_config {
     uint32_t max_sessions;
     uint64_t quota_bytes, quota_total_bytes;
     const char *socket_group;
-    uint32_t show_bytes;         /* length of the text of "conns" */
-    uint32_t last_services_most; /* of the last host, where it differs; 0: as the others */
+    uint32_t show_bytes;        /* length of the text of "conns" */
+    uint32_t last_services_max; /* of the last host, where it differs; 0: as the others */
     const char *socket_path;
 };
 

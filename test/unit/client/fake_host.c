@@ -151,7 +151,7 @@ int host_listen(struct host *h, uint16_t service)
         else
             used++;
     }
-    if (used >= h->cfg.services_most || at == HOST_SERVICES_MAX)
+    if (used >= h->cfg.services_max || at == HOST_SERVICES_MAX)
         return -ENOSPC;
     h->services[at] = service;
     __atomic_store_n(&h->counts.services, used + 1, __ATOMIC_RELAXED);

@@ -30,10 +30,10 @@ struct fake_counts {
 struct fake_host_config {
     uint32_t conns, depth;
     uint64_t seed;
-    uint32_t linger;        /* most rounds until a thing is done */
-    uint64_t rtt_ns;        /* shown */
-    uint64_t tx_rate_Bps;   /* shown */
-    uint32_t services_most; /* -ENOSPC beyond */
+    uint32_t linger;       /* most rounds until a thing is done */
+    uint64_t rtt_ns;       /* shown */
+    uint64_t tx_rate_Bps;  /* shown */
+    uint32_t services_max; /* -ENOSPC beyond */
 };
 
 struct host *fake_host_create(const struct fake_host_config *cfg);

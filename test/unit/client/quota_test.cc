@@ -27,7 +27,7 @@ class QuotaTest : public DaemonTest
         if (geteuid() != 0)
             GTEST_SKIP() << "needs root to be somebody else";
         config.max_sessions = 32;
-        config.host.services_most = HOST_SERVICES_MAX;
+        config.host.services_max = HOST_SERVICES_MAX;
         config.quota_bytes = 64 << 20;
         config.quota_total_bytes = 160 << 20;
         config.socket_group = "4711";

@@ -107,7 +107,7 @@ TEST_F(SessionTest, ServicesAreExclusiveAndComeBack)
 /* One worker has no room: nobody listens then. */
 TEST_F(SessionTest, ListenIsAllOrNothing)
 {
-    config.last_services_most = 1;
+    config.last_services_max = 1;
     config.channels = 3;
     start();
     struct sluice *s = open();

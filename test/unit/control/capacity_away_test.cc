@@ -123,7 +123,7 @@ TEST(CapacityAway, TheRestOfTheTimeIsUsed)
     rng_init(&r, test_seed());
     for (int round = 0; round < 300; round++) {
         double service = draw(&r, 20e6, 6.6), link = service * draw(&r, 1.2, 2.8);
-        double away_most = draw(&r, 100e-6, 7.6), there_mean = draw(&r, 500e-6, 5.3);
+        double away_max = draw(&r, 100e-6, 7.6), there_mean = draw(&r, 500e-6, 5.3);
         int ring = (int)draw(&r, 256, 4);
         Host h(service, link, ring, 1 + (int)rng_below(&r, 10));
         double there = 0, before = 0;
@@ -137,7 +137,7 @@ TEST(CapacityAway, TheRestOfTheTimeIsUsed)
             }
             h.run(stays, false, false);
             there += stays;
-            h.run(away_most * std::exp2(-draw(&r, 0.01, 9.3)), true, false);
+            h.run(away_max * std::exp2(-draw(&r, 0.01, 9.3)), true, false);
             if (rng_below(&r, 4) == 0)
                 h.run(draw(&r, 100e-6, 7), false, true);
         }
@@ -146,6 +146,6 @@ TEST(CapacityAway, TheRestOfTheTimeIsUsed)
 
         EXPECT_GE(share, ring_s >= kControl ? 0.92 : 0.75)
             << service << " B/s, link " << link << " B/s, ring " << ring << " packets, away up to "
-            << away_most << " s, there " << there_mean << " s";
+            << away_max << " s, there " << there_mean << " s";
     }
 }

@@ -12,9 +12,9 @@ extern "C" {
 // Its delays change steadily between these.
 inline void change(trial_result *t, uint64_t early_ns, uint64_t late_ns)
 {
-    t->least_ns = early_ns < late_ns ? early_ns : late_ns;
+    t->min_ns = early_ns < late_ns ? early_ns : late_ns;
     t->mean_ns = (early_ns + late_ns) / 2;
-    t->most_ns = early_ns > late_ns ? early_ns : late_ns;
+    t->max_ns = early_ns > late_ns ? early_ns : late_ns;
     t->growth = 2 * ((double)late_ns - (double)early_ns) / (double)t->arrived_ns;
 }
 

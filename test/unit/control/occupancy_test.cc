@@ -190,7 +190,7 @@ TEST(Occupancy, AnyLaw)
             double now = o.zone >= 0 ? was * law.beta[o.zone]
                                      : 1 / (law.alpha_per_us[-1 - o.zone] + 1 / was);
 
-            ASSERT_DOUBLE_EQ(p.interval_us, std::clamp(now, p.least_us, p.most_us));
+            ASSERT_DOUBLE_EQ(p.interval_us, std::clamp(now, p.min_us, p.max_us));
             outer.zone = (int8_t)(o.zone + (o.zone >= 0 ? 1 : -1));
             if (outer.zone < (int)(law.n - law.zero) && outer.zone >= -1 - (int)law.zero) {
                 occupancy_pace_sent(&outer, 0);

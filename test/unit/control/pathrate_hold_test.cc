@@ -40,7 +40,7 @@ pathrate limited(uint64_t rtt_ns = kRtt)
 
     pathrate_init(&p);
     t.lost = t.runs = 20;
-    t.most_ns = 4 * kPacket;
+    t.max_ns = 4 * kPacket;
     update(&p, t, rtt_ns);
     EXPECT_EQ(p.mode, PATHRATE_QUEUE);
     update(&p, seen(kRate, kPacket, kPacket), rtt_ns);

@@ -22,7 +22,7 @@ TEST(Pathrate, FreeWithoutAQueue)
         trial_result t = steady(rate, rate + rng_below(&r, rate), rng_below(&r, 5 * kMs));
 
         t.lost = t.runs = rng_below(&r, 3) == 0 ? rng_below(&r, t.packets / 8) : 0;
-        t.most_ns = rng_below(&r, kS); // one packet tells nothing
+        t.max_ns = rng_below(&r, kS); // one packet tells nothing
         ASSERT_FALSE(update(&p, t, rate + rng_below(&r, rate))) << i;
         ASSERT_EQ(p.mode, PATHRATE_FREE) << i;
         ASSERT_EQ(p.ceiling_Bps, PATHRATE_MAX_BPS) << i;
@@ -259,7 +259,7 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
             t.mean_ns += rng_below(&r, 20 * kMs); // delays waver
             t.error = (double)rng_below(&r, 1000) / 1000;
             t.noise_ns = (double)rng_below(&r, 10 * kMs);
-            t.most_ns = t.mean_ns + kMs;
+            t.max_ns = t.mean_ns + kMs;
             if (rng_below(&r, 10) == 0)
                 t.lost = t.runs = rng_below(&r, t.packets / 4);
             pathrate asked = p;

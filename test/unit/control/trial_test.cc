@@ -223,7 +223,7 @@ TEST(Trial, ResetForgets)
     ASSERT_EQ(w.results.size(), 1u);
     EXPECT_EQ(w.results[0].packets, TRIAL_PACKETS);
     EXPECT_EQ(w.results[0].lost, 0u);
-    EXPECT_EQ(w.results[0].most_ns, 0u);
+    EXPECT_EQ(w.results[0].max_ns, 0u);
     EXPECT_EQ(w.results[0].sent_ns, TRIAL_PACKETS * kUs);
 }
 
@@ -236,14 +236,14 @@ TEST(Trial, IncrementsOfItsPackets)
     for (uint64_t i = 0; i < 9; i++)
         EXPECT_FALSE(w.add(i, i * kUs, i * kUs + 500, increments[i]));
     EXPECT_TRUE(w.add(9, 9 * kUs, 9 * kUs + 500, 5));
-    EXPECT_EQ(w.results[0].least_ns, 10u) << "neither the first one nor the one that ends it";
-    EXPECT_EQ(w.results[0].most_ns, 90u);
+    EXPECT_EQ(w.results[0].min_ns, 10u) << "neither the first one nor the one that ends it";
+    EXPECT_EQ(w.results[0].max_ns, 90u);
     EXPECT_EQ(w.results[0].mean_ns, (50u + 40 + 45 + 60 + 30 + 90 + 20 + 10) / 8);
     for (uint64_t i = 10; i < 20; i++)
         w.add(i, i * kUs, i * kUs + 500, 70);
     ASSERT_EQ(w.results.size(), 2u);
-    EXPECT_EQ(w.results[1].least_ns, 5u) << "it is the next trial's";
-    EXPECT_EQ(w.results[1].most_ns, 70u);
+    EXPECT_EQ(w.results[1].min_ns, 5u) << "it is the next trial's";
+    EXPECT_EQ(w.results[1].max_ns, 70u);
 }
 
 // A stream of constant rate, polled at random, with losses: its rate, whatever the polls were.
@@ -341,8 +341,8 @@ TEST(Trial, ALateBurstIsNoneByItself)
     for (uint64_t n = 43; w.results.empty(); n++)
         w.add(n, 11 * kUs + kLate + (n - 42) * kUs, 11 * kUs + kLate + (n - 42) * kUs + 500);
     EXPECT_GT(w.results[0].packets, 41u) << "behind the burst, too";
-    EXPECT_EQ(w.results[0].least_ns, 0u);
-    EXPECT_EQ(w.results[0].most_ns, kLate);
+    EXPECT_EQ(w.results[0].min_ns, 0u);
+    EXPECT_EQ(w.results[0].max_ns, kLate);
 }
 
 // The receiver was away for longer before each poll. Only the last pause makes the end uncertain.

@@ -23,7 +23,7 @@ inline trial_result steady(uint64_t arrived_Bps, uint64_t sent_Bps, uint64_t que
     t.lost = t.runs = lost;
     t.arrived_ns = kSpan;
     t.sent_ns = (uint64_t)((double)(t.packets + lost) * kUnit * 1e9 / (double)sent_Bps);
-    t.least_ns = t.mean_ns = t.most_ns = queue_ns;
+    t.min_ns = t.mean_ns = t.max_ns = queue_ns;
     return t;
 }
 

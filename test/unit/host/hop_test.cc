@@ -26,7 +26,7 @@ uint64_t least(const struct hop_limits &l)
 {
     uint64_t rate, burst;
 
-    return hop_limits_least(&l, &rate, &burst) ? rate : UINT64_MAX;
+    return hop_limits_min(&l, &rate, &burst) ? rate : UINT64_MAX;
 }
 
 } // namespace
@@ -110,10 +110,10 @@ TEST(HopLimits, BurstsOfZeroLimitNothing)
     uint64_t rate, burst;
 
     hop_limits_take(&l, &a);
-    ASSERT_TRUE(hop_limits_least(&l, &rate, &burst));
+    ASSERT_TRUE(hop_limits_min(&l, &rate, &burst));
     EXPECT_EQ(burst, 0u);
     hop_limits_take(&l, &b);
-    ASSERT_TRUE(hop_limits_least(&l, &rate, &burst));
+    ASSERT_TRUE(hop_limits_min(&l, &rate, &burst));
     EXPECT_EQ(burst, 500u);
     EXPECT_EQ(rate, 8000u);
 }

@@ -13,13 +13,13 @@ std::string SpecMaker::number(uint64_t least, uint64_t most)
     return std::to_string(least + below(most - least + 1));
 }
 
-std::string SpecMaker::time(uint64_t most_us)
+std::string SpecMaker::time(uint64_t max_us)
 {
     if (chance(10))
         return "0";
     if (chance(30)) // round ones, so that times meet
-        return std::to_string(1 + below(most_us / 100 + 1)) + "00us";
-    return std::to_string(1 + below(most_us * 1000)) + "ns";
+        return std::to_string(1 + below(max_us / 100 + 1)) + "00us";
+    return std::to_string(1 + below(max_us * 1000)) + "ns";
 }
 
 std::string SpecMaker::rate()

@@ -28,7 +28,7 @@ class SpecMaker
     }
     std::string any(std::initializer_list<const char *> words);
     std::string number(uint64_t least, uint64_t most);
-    std::string time(uint64_t most_us);
+    std::string time(uint64_t max_us);
     std::string rate();
     std::string share();
     std::string limits();

@@ -41,7 +41,7 @@ double in_flight(const Flows &f, uint32_t i = 0)
 struct Stay {
     bbr_state state;
     double begun_s, ended_s;
-    double most_in_flight, least_in_flight, most_queued;
+    double max_in_flight, min_in_flight, max_queued;
     uint64_t rounds; // at its end
 };
 
@@ -56,9 +56,9 @@ std::vector<Stay> stays(Flows &f, double until_s)
             out.push_back({state, now_s, now_s, 0, 1e9, 0, 0});
         Stay &s = out.back();
         s.ended_s = now_s;
-        s.most_in_flight = std::max(s.most_in_flight, in_flight(f));
-        s.least_in_flight = std::min(s.least_in_flight, in_flight(f));
-        s.most_queued = std::max(s.most_queued, f.queued());
+        s.max_in_flight = std::max(s.max_in_flight, in_flight(f));
+        s.min_in_flight = std::min(s.min_in_flight, in_flight(f));
+        s.max_queued = std::max(s.max_queued, f.queued());
         s.rounds = law(f).rounds;
     });
     return out;
@@ -157,7 +157,7 @@ TEST(Bbr, ProbesForBandwidthInACycle)
 {
     Flows f(alone());
     std::vector<Stay> all = stays(f, 30);
-    double bdp = f.bdp(), longest_cruise = 0, most_up = 0, most = 0;
+    double bdp = f.bdp(), longest_cruise = 0, max_up = 0, most = 0;
     int ups = 0;
 
     for (size_t i = 1; i < all.size(); i++) {
@@ -174,19 +174,19 @@ TEST(Bbr, ProbesForBandwidthInACycle)
             }
         } else if (s.state == BBR_UP) {
             EXPECT_EQ(before.state, BBR_REFILL);
-            most_up = std::max(most_up, s.most_in_flight);
+            max_up = std::max(max_up, s.max_in_flight);
             ups++;
         } else if (s.state == BBR_DOWN && i + 1 < all.size() && all[i + 1].state == BBR_CRUISE) {
-            EXPECT_LE(s.least_in_flight, 1.02 * bdp);
+            EXPECT_LE(s.min_in_flight, 1.02 * bdp);
         }
         if (s.begun_s > 1)
-            most = std::max(most, s.most_queued);
+            most = std::max(most, s.max_queued);
     }
     Findings &out = Findings::get();
     // the wait of 2 to 3 s begins anew with each ProbeRTT: one or two between these
     out.add("bbr-probe: UP phases in 30 s", "1 or 2 each 5 s", ups, "", 5, 12);
     out.add("bbr-probe: longest cruise", "at most 3", longest_cruise, "s", 1, 3);
-    out.add("bbr-probe: most in flight while UP, bdp", "1.25 to 2.25", most_up / bdp, "", 1.25,
+    out.add("bbr-probe: most in flight while UP, bdp", "1.25 to 2.25", max_up / bdp, "", 1.25,
             2.27);
     out.add("bbr-probe: longest queue, bdp", "at most 1.5", most / bdp, "", 0.1, 1.5);
 }
@@ -223,7 +223,7 @@ TEST(Bbr, LooksForTheLeastRoundTripEachFiveSeconds)
         if (all[i].state == BBR_PROBE_RTT && i + 1 < all.size()) {
             probes.push_back(all[i]);
             EXPECT_EQ(all[i + 1].state, BBR_CRUISE);
-            EXPECT_NEAR(all[i].least_in_flight / f.bdp(), 0.5, 0.02);
+            EXPECT_NEAR(all[i].min_in_flight / f.bdp(), 0.5, 0.02);
         }
     ASSERT_GE(probes.size(), 6u);
     for (size_t i = 1; i < probes.size(); i++) {
@@ -234,7 +234,7 @@ TEST(Bbr, LooksForTheLeastRoundTripEachFiveSeconds)
     }
     out.add("bbr-probe-rtt: from one's end to the next", "5", probes[2].begun_s - probes[1].ended_s,
             "s", 4.99, 5.05);
-    out.add("bbr-probe-rtt: in flight, bdp", "0.5", probes[1].least_in_flight / f.bdp(), "", 0.48,
+    out.add("bbr-probe-rtt: in flight, bdp", "0.5", probes[1].min_in_flight / f.bdp(), "", 0.48,
             0.52);
     out.add("bbr-probe-rtt: min_rtt found", "40", static_cast<double>(law(f).min_rtt_ns) * 1e-6,
             "ms", 40, 40.5);

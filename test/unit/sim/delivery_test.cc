@@ -30,15 +30,14 @@ struct Wire {
         mark.emplace_back();
         delivery_sent(&d, &mark.back(), now_ns, in_flight);
     }
-    delivery_sample ack(const std::vector<uint64_t> &segments, uint64_t now_ns,
-                        uint64_t least_rtt_ns)
+    delivery_sample ack(const std::vector<uint64_t> &segments, uint64_t now_ns, uint64_t min_rtt_ns)
     {
         delivery_sample s;
 
         delivery_begin(&s);
         for (uint64_t n : segments)
             delivery_came(&d, &s, n, &mark[n], now_ns);
-        delivery_end(&d, &s, least_rtt_ns);
+        delivery_end(&d, &s, min_rtt_ns);
         return s;
     }
 };

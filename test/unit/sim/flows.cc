@@ -45,7 +45,7 @@ void Flows::add(uint32_t i)
     uint16_t to = static_cast<uint16_t>(kReceivers + i);
     tcp_config t = {};
     tcp_receiver_config r = {route(1, to, from), kHz, test_pool};
-    double most_ms = opt_.rtt_ms * (1 + opt_.queue_bdp) + f.more_ms;
+    double max_ms = opt_.rtt_ms * (1 + opt_.queue_bdp) + f.more_ms;
 
     ends_.push_back(std::make_unique<End>());
     End &e = *ends_.back();
@@ -53,7 +53,7 @@ void Flows::add(uint32_t i)
     t.hz = kHz;
     t.start = static_cast<uint64_t>(f.start_s * 1e9);
     t.mss_bytes = kMss;
-    t.window_segments = tcp_window(static_cast<uint64_t>(2 * link_sps() * most_ms / 1e3));
+    t.window_segments = tcp_window(static_cast<uint64_t>(2 * link_sps() * max_ms / 1e3));
     e.flight.resize(t.window_segments);
     t.flight = e.flight.data();
     t.law = f.law;

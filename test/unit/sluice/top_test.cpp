@@ -31,7 +31,7 @@ TEST(Spark, NothingIsKnownAtFirst)
     struct spark s = {};
 
     EXPECT_EQ(bars(s, 12, 100), std::string(12, ' '));
-    EXPECT_EQ(spark_most(&s, 12), 0);
+    EXPECT_EQ(spark_max(&s, 12), 0);
 }
 
 TEST(Spark, EverySecondGetsItsPart)
@@ -43,11 +43,11 @@ TEST(Spark, EverySecondGetsItsPart)
     EXPECT_DOUBLE_EQ(s.bytes[100 % SPARK_BINS], 50);
     EXPECT_DOUBLE_EQ(s.bytes[102 % SPARK_BINS], 100);
     EXPECT_DOUBLE_EQ(s.bytes[104 % SPARK_BINS], 400);
-    EXPECT_DOUBLE_EQ(spark_most(&s, 60), 400);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 400);
     EXPECT_EQ(bars(s, 60, 400).substr(55), ":--##");
     EXPECT_EQ(bars(s, 60, 400, true).substr(55), "\u2582\u2583\u2583\u2588\u2588");
     // A bar of 5 seconds is their mean, of those that are known.
-    EXPECT_DOUBLE_EQ(spark_most(&s, 12), (50 + 100 + 100 + 400 + 400) / 5.0);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 12), (50 + 100 + 100 + 400 + 400) / 5.0);
 }
 
 TEST(Spark, AMinuteLaterItIsForgotten)
@@ -56,15 +56,15 @@ TEST(Spark, AMinuteLaterItIsForgotten)
 
     spark_add(&s, 100 * S, 101 * S, 1000);
     spark_add(&s, 101 * S, 160 * S, 0);
-    EXPECT_DOUBLE_EQ(spark_most(&s, 60), 1000);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 1000);
     EXPECT_EQ(bars(s, 60, 1000)[0], '#');
     spark_add(&s, 160 * S, 161 * S, 0);
-    EXPECT_DOUBLE_EQ(spark_most(&s, 60), 0);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 0);
     spark_add(&s, 161 * S, 500 * S, 339 * 8.0); // one look in five minutes
-    EXPECT_DOUBLE_EQ(spark_most(&s, 60), 8);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 8);
     EXPECT_EQ(bars(s, 12, 8), std::string(12, '#'));
     spark_add(&s, 499 * S, 499 * S, 5); // no time passed: not counted
-    EXPECT_DOUBLE_EQ(spark_most(&s, 60), 8);
+    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 8);
 }
 
 struct Conn {

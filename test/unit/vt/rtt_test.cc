@@ -21,7 +21,7 @@ struct Model {
 
     void sample(double r)
     {
-        if (samples++ % RTT_LEAST_OF == 0) {
+        if (samples++ % RTT_MIN_OF == 0) {
             before = samples > 1 ? least : before;
             least = r;
         }

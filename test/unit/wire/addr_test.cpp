@@ -79,7 +79,7 @@ TEST(Addr, SamePrefix)
 {
     struct {
         const char *a, *b;
-        unsigned int least_differing; /* prefixes shorter than this are equal */
+        unsigned int min_differing; /* prefixes shorter than this are equal */
     } cases[] = {
         {"10.0.0.1", "10.0.0.2", 31},   {"10.0.0.0", "138.0.0.0", 1}, {"10.0.0.1", "10.0.0.0", 32},
         {"10.1.0.0", "10.0.0.0", 16},   {"fd00::1", "fd00::2", 127},  {"fd00::", "7d00::", 1},
@@ -91,7 +91,7 @@ TEST(Addr, SamePrefix)
         unsigned int most = addr_is_v4(&a) ? 32 : 128;
 
         for (unsigned int len = 0; len <= most; len++) {
-            EXPECT_EQ(addr_same_prefix(&a, &b, len), len < c.least_differing) << c.a << "/" << len;
+            EXPECT_EQ(addr_same_prefix(&a, &b, len), len < c.min_differing) << c.a << "/" << len;
             EXPECT_TRUE(addr_same_prefix(&a, &a, len));
         }
         EXPECT_FALSE(addr_same_prefix(&a, &b, 1000));
