@@ -149,7 +149,7 @@ static int conn_find(const struct command *c, const struct words_conn *conn, int
 }
 
 /* "auto" is 0: as it would be without. */
-static void tune_set(struct host_tune *t, const char *what, const char *value)
+static void override_set(struct host_override *t, const char *what, const char *value)
 {
     bool back = strcmp(value, "auto") == 0;
     uint64_t n = 0;
@@ -176,7 +176,7 @@ static void tune_set(struct host_tune *t, const char *what, const char *value)
 static int conn_run(const struct command *c)
 {
     struct words_conn conn;
-    struct host_tune tune;
+    struct host_override override;
     int status, i;
     uint32_t p;
 
@@ -185,9 +185,10 @@ static int conn_run(const struct command *c)
     if (i < 0)
         return status;
     p = (uint32_t)(c->d->queues[i].port - c->d->ports);
-    host_control_tuned(c->d->controls[p], c->d->queues[i].queue, conn.number, &tune);
-    tune_set(&tune, c->l->word[3], c->l->word[4]);
-    status = host_control_tune(c->d->controls[p], c->d->queues[i].queue, conn.number, &tune);
+    host_control_overrides(c->d->controls[p], c->d->queues[i].queue, conn.number, &override);
+    override_set(&override, c->l->word[3], c->l->word[4]);
+    status =
+        host_control_override(c->d->controls[p], c->d->queues[i].queue, conn.number, &override);
     if (status == -ENOSPC)
         return refuse(c, status,
                       "with what others have reserved, that is more than the port's capacity; "

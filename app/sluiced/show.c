@@ -33,11 +33,12 @@ static const char *state_name(enum host_state s)
 }
 
 /* What an operator said of it. */
-static void put_tune(json_t *o, const struct daemon *d, const struct port_queue *l, uint32_t number)
+static void put_override(json_t *o, const struct daemon *d, const struct port_queue *l,
+                         uint32_t number)
 {
-    struct host_tune t;
+    struct host_override t;
 
-    host_control_tuned(d->controls[l->port - d->ports], l->queue, number, &t);
+    host_control_overrides(d->controls[l->port - d->ports], l->queue, number, &t);
     if (t.rate_Bps != 0)
         put_count(o, "set_rate_Bps", t.rate_Bps);
     if (t.ceiling_Bps != 0)
@@ -109,7 +110,7 @@ static json_t *conns_json(const struct daemon *d)
             if (host_conn_info(d->hosts[i], k, &info)) {
                 json_t *o = show_conn(&d->queues[i], k, &info);
 
-                put_tune(o, d, &d->queues[i], k);
+                put_override(o, d, &d->queues[i], k);
                 json_array_append_new(list, o);
             }
         }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define PROBES        3u
 #define ANNOUNCES     2u

@@ -2,7 +2,7 @@
 /* CNTL in and out, RCNTL in. */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define NAK_DOUBLINGS 16u
 #define NAK_DOUBTS    2u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define LINGER_MIN_NS     200000000ull
 #define LINGER_WAITS      16u /* time to say END four times */

@@ -9,7 +9,7 @@
 
 #include <rte_malloc.h>
 
-#include "host/record.h"
+#include "host/control_internal.h"
 
 #define CHANGE_SHIFT      8u        /* changes below 1/256 are not worth a look */
 #define IDLE_SHIFT        2u        /* nor below 1/4 where nothing is sent */
@@ -36,8 +36,8 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
     for (uint32_t i = 0; ok && i < n; i++) {
         c->n = i + 1;
         c->hosts[i] = hosts[i];
-        c->records[i] = rte_zmalloc("records", hosts[i]->cfg.conns * sizeof *c->records[i], 64);
-        ok = c->records[i] != NULL;
+        c->stats[i] = rte_zmalloc("stats", hosts[i]->cfg.conns * sizeof *c->stats[i], 64);
+        ok = c->stats[i] != NULL;
     }
     if (ok) {
         uint32_t all = conns_in_all(c);
@@ -66,7 +66,7 @@ void host_control_destroy(struct host_control *c)
     if (c == NULL)
         return;
     for (uint32_t i = 0; i < c->n; i++)
-        rte_free(c->records[i]);
+        rte_free(c->stats[i]);
     rte_free(c->flows);
     rte_free(c->owners);
     rte_free(c->share);
@@ -134,14 +134,14 @@ uint32_t host_control_history(const struct host_control *c, uint64_t from,
 }
 
 /* What the host, and for now the path, can take of it back to back. */
-static uint64_t burst_of(const struct host *h, const struct conn_record *r, uint64_t rate_Bps,
+static uint64_t burst_of(const struct host *h, const struct flow_stats *r, uint64_t rate_Bps,
                          uint64_t unit_bytes, bool idle)
 {
     uint64_t burst =
         idle ? grant_start_burst(h, rate_Bps, unit_bytes) : grant_burst(h, rate_Bps, unit_bytes);
 
-    if (r->tune.burst_bytes != 0)
-        return RTE_MAX(r->tune.burst_bytes, unit_bytes);
+    if (r->override.burst_bytes != 0)
+        return RTE_MAX(r->override.burst_bytes, unit_bytes);
     if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
         burst = BURST_UNITS_MAX * unit_bytes;
     return burst_bound(&r->burst, burst, unit_bytes);
@@ -152,7 +152,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
                             enum grant_reason reason)
 {
     struct host *h = c->hosts[k];
-    struct conn_record *r = &c->records[k][i];
+    struct flow_stats *r = &c->stats[k][i];
     const struct conn_public *p = &h->conns[i].pub;
     uint64_t unit = RTE_MAX(counter_get(&p->unit_bytes), 1ull);
     bool idle = reason == GRANT_IDLE;
@@ -234,7 +234,7 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
         struct host *h = c->hosts[k];
 
         for (uint32_t i = 0; i < h->cfg.conns; i++) {
-            struct conn_record *r = &c->records[k][i];
+            struct flow_stats *r = &c->stats[k][i];
             enum grant_reason why;
             uint64_t rate;
 
@@ -286,9 +286,9 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
     c->n_active = c->n_open = c->n_new = 0;
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
-            struct conn_record *r = &c->records[k][i];
+            struct flow_stats *r = &c->stats[k][i];
 
-            if (!record_update(c, c->hosts[k], i, r, interval_ns))
+            if (!flow_stats_update(c, c->hosts[k], i, r, interval_ns))
                 continue;
             c->n_open++;
             c->n_new += r->begins;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DATA in: check, place, verify, account; then decide whether the peer must hear at once. */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #include "vt/place.h"
 

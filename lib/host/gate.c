@@ -9,7 +9,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/check.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define VLAN_TAG 4u
 

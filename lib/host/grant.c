@@ -9,7 +9,7 @@
  * interval never have more than the pool in sum, and each hears of it a few times at most. Grants
  * of newcomers only fall within an interval; the next one is control's.
  */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
 #define BURST_UNITS_MIN 2u

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 static uint64_t key_hash(const struct host *h, const struct conn_early_key *key)
 {

@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define MIN_MTU_V4  576u
 #define MIN_MTU_V6  1280u

@@ -9,7 +9,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define ASK_NEIGHBOR_NS   200000000ull
 #define TIMER_TICKS_PER_S 1000000ull

@@ -363,7 +363,7 @@ struct host_peers {
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 /* What an operator says of one connection, until it ends; 0: nothing, as it is for its peer. */
-struct host_tune {
+struct host_override {
     uint64_t rate_Bps;    /* reserved for it, and no more than that */
     uint64_t ceiling_Bps; /* no more than that; a rate goes before */
     uint64_t burst_bytes; /* of its grants; a packet at least */
@@ -371,11 +371,11 @@ struct host_tune {
 };
 /* conn is one of the port's worker. 0; -ENOENT: it is not open; -ENOSPC: with what others have
  * reserved, the rate is more than the port's capacity; all stays as it was. */
-int host_control_tune(struct host_control *c, uint32_t worker, uint32_t conn,
-                      const struct host_tune *tune);
+int host_control_override(struct host_control *c, uint32_t worker, uint32_t conn,
+                          const struct host_override *o);
 /* What was said of it; all 0 if it is not open. */
-void host_control_tuned(const struct host_control *c, uint32_t worker, uint32_t conn,
-                        struct host_tune *out);
+void host_control_overrides(const struct host_control *c, uint32_t worker, uint32_t conn,
+                            struct host_override *out);
 
 struct host_capacity {
     uint64_t ceiling_Bps;  /* as configured; 0: none */

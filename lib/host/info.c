@@ -2,7 +2,7 @@
 /* What people see of a host: counters by name, and one connection's figures. Any thread. */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
 {

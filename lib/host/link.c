@@ -6,7 +6,7 @@
  * ICMPv6 by its addresses, whatever worker asked. So the worker that the port gives the news hands
  * it to the others: answers, announcements, and what concerns our own addresses.
  */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 bool link_is_ours(const struct host *h, const struct addr *a)
 {

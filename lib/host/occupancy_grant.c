@@ -7,7 +7,7 @@
  *
  *   granted rate = unit / interval <= the connection's share
  */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define MIN_NS 50000000.0 /* a unit in so long is always granted */
 

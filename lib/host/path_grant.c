@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define WINDOW_RTTS           64u /* of one-way delay; time to see the queue empty (pathrate.h) */
 #define WINDOW_COMPETING_RTTS 1024u

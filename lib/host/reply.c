@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define NEIGHBORS_Bps   1250000u
 #define OTHERS_Bps      12500000u

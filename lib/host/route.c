@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 int route_family(const struct host *h, const struct addr *a)
 {

@@ -8,7 +8,7 @@
 #include <rte_prefetch.h>
 
 #include "host/source.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 #include "vt/place.h"
 
 #define HEAD_MIN      122u /* most headers a DATA packet can have: they are read in one piece */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/record.h"
+#include "host/control_internal.h"
 
 #define STEP_BPS  125000ull /* 1 Mbit/s: never less than this above what is used */
 #define PATH_ROOM 2u        /* one part of so many */
@@ -23,10 +23,10 @@ void host_control_set_peers(struct host_control *c, const struct host_peers *pee
     for (uint32_t k = 0; k < c->n; k++)
         for (uint32_t i = 0; i < c->hosts[k]->cfg.conns; i++) {
             const struct conn_public *p = &c->hosts[k]->conns[i].pub;
-            struct conn_record *r = &c->records[k][i];
+            struct flow_stats *r = &c->stats[k][i];
             struct addr peer = conn_public_peer(p);
 
-            /* one that begins meanwhile is found by record_update() */
+            /* one that begins meanwhile is found by flow_stats_update() */
             if (r->epoch == counter_get(&p->epoch))
                 r->peers = sharing_peers(c, &peer);
         }
@@ -46,7 +46,7 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
  * What a connection is counted with (spec, step 2): all that its way can carry, if it uses what it
  * is granted, or did so not long ago; else what it uses, and a little more.
  */
-static uint64_t record_demand(const struct host_control *c, struct conn_record *r)
+static uint64_t flow_demand(const struct host_control *c, struct flow_stats *r)
 {
     uint64_t used = r->throughput_Bps, pace = r->pace_Bps;
     uint64_t most = r->grant_Bps / 8 * 7;
@@ -61,14 +61,14 @@ static uint64_t record_demand(const struct host_control *c, struct conn_record *
         r->slack = 0;
     else
         r->slack++;
-    if (!record_slack(r) || c->max_Bps == UINT64_MAX)
+    if (!flow_stats_slack(r) || c->max_Bps == UINT64_MAX)
         return r->path_limit_Bps;
     return RTE_MIN(r->path_limit_Bps, used + used / 64 + STEP_BPS);
 }
 
 /* A connection that is granted all it uses may use more, until that is seen: it also gets its part
  * of what is left over. */
-static uint64_t record_room(const struct host_control *c, const struct conn_record *r)
+static uint64_t flow_room(const struct host_control *c, const struct flow_stats *r)
 {
     uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
 
@@ -76,20 +76,20 @@ static uint64_t record_room(const struct host_control *c, const struct conn_reco
 }
 
 /* What the operator gave it, or its peer. */
-static uint16_t weight_of(const struct host_control *c, const struct conn_record *r)
+static uint16_t weight_of(const struct host_control *c, const struct flow_stats *r)
 {
-    if (r->tune.weight != 0)
-        return r->tune.weight;
+    if (r->override.weight != 0)
+        return r->override.weight;
     if (r->peers != SHARE_NO_PEER && c->peers[r->peers].weight != 0)
         return c->peers[r->peers].weight;
     return 1;
 }
 
-static struct share_flow flow_of(const struct host_control *c, struct conn_record *r)
+static struct share_flow flow_of(const struct host_control *c, struct flow_stats *r)
 {
-    struct share_flow f = {.demand_Bps = record_demand(c, r),
-                           .min_Bps = tune_min(c, r),
-                           .ceiling_Bps = tune_ceiling(c, r),
+    struct share_flow f = {.demand_Bps = flow_demand(c, r),
+                           .min_Bps = override_min(c, r),
+                           .ceiling_Bps = override_ceiling(c, r),
                            .peer = r->peers,
                            .weight = weight_of(c, r)};
 
@@ -99,7 +99,7 @@ static struct share_flow flow_of(const struct host_control *c, struct conn_recor
 }
 
 /* Places for flows by priority, and by peers within one: below SHARE_PRIORITIES * (n_peers + 1). */
-static uint32_t place_of(const struct host_control *c, const struct conn_record *r)
+static uint32_t place_of(const struct host_control *c, const struct flow_stats *r)
 {
     if (r->peers == SHARE_NO_PEER)
         return 0;
@@ -119,7 +119,7 @@ static void flows_make(struct host_control *c)
     for (uint32_t k = 1; k <= places; k++)
         starts[k] += starts[k - 1];
     for (uint32_t i = 0; i < c->n_active; i++) {
-        struct conn_record *r = c->owners[i];
+        struct flow_stats *r = c->owners[i];
 
         r->flow = starts[place_of(c, r)]++;
         c->flows[r->flow] = flow_of(c, r);
@@ -135,14 +135,14 @@ static void spare_find(struct host_control *c)
     c->spare_Bps = c->max_Bps > given && c->n_active > 0 ? (c->max_Bps - given) / c->n_active : 0;
 }
 
-uint64_t sharing_max(const struct host_control *c, const struct conn_record *r)
+uint64_t sharing_max(const struct host_control *c, const struct flow_stats *r)
 {
-    uint64_t rate = RTE_MIN(r->path_limit_Bps, tune_ceiling(c, r));
+    uint64_t rate = RTE_MIN(r->path_limit_Bps, override_ceiling(c, r));
 
     return r->peers == SHARE_NO_PEER ? rate : RTE_MIN(rate, c->sums[r->peers].ceiling_Bps);
 }
 
-uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r, uint64_t idle_Bps,
+uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r, uint64_t idle_Bps,
                        enum grant_reason *why)
 {
     static const enum grant_reason reasons[] = {
@@ -159,8 +159,8 @@ uint64_t sharing_grant(const struct host_control *c, const struct conn_record *r
     *why = reasons[f->bound];
     if (f->bound != SHARE_DEMAND)
         return f->grant_Bps;
-    if (record_slack(r) && c->max_Bps != UINT64_MAX)
-        return RTE_MIN(record_room(c, r), f->ceiling_Bps);
+    if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)
+        return RTE_MIN(flow_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
     if (r->path_limited) /* room for its worker, which knows better and sooner */
         return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
@@ -193,7 +193,7 @@ void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
 {
     bottleneck_begin(&c->bottleneck, interval_ns);
     for (uint32_t i = 0; i < c->n_active; i++) {
-        struct conn_record *r = c->owners[i];
+        struct flow_stats *r = c->owners[i];
 
         if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
             continue; /* its path does not limit it, or it does not use what that carries */

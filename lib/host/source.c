@@ -7,7 +7,7 @@
 #include <rte_common.h>
 #include <rte_thash.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 /* Ports looked at for each worker: with a table that names all workers alike, e^-16 find none. */
 #define SOURCE_TRIES 16u

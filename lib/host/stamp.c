@@ -5,7 +5,7 @@
  * computes it itself may have done so before it found no room: net_vhost then takes the request
  * away (vhost_dev_tx_sw_csum() in DPDK's rte_eth_vhost.c).
  */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 static void data_stamp(struct host *h, struct rte_mbuf *m)
 {

@@ -7,7 +7,7 @@
  * packets that they did not check (hinic_pmd_rx.c, hinic_rx_csum(), on other errors), so it is
  * believed only of a partial checksum, which no software here could verify; any other is computed.
  */
-#include "host/station.h"
+#include "host/host_internal.h"
 
 /* Of payload that was never on a wire: UDP's field has the pseudo header's sum, or nothing. */
 static bool never_summed(const struct frame *f)

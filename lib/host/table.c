@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define KEY_INDEX_BITS  20
 #define KEY_RANDOM_BITS 36

@@ -15,7 +15,7 @@
  */
 #include <errno.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 #define FIRST_AGAIN_NS  20000000ull
 #define FIRST_DOUBLINGS 5u

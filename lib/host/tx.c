@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 #include "vt/place.h"
 
 #define EARLY_BYTES    16384ull

@@ -7,7 +7,7 @@
 
 extern "C" {
 #include "base/clock.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 #include "vt/place.h"
 #include "vt/receiver.h"
 #include "vt/sender.h"

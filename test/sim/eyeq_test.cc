@@ -15,7 +15,7 @@
 
 extern "C" {
 #include "control/capacity.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 }
 
 #include "crowd.hh"

@@ -8,7 +8,7 @@
 #include <numeric>
 
 extern "C" {
-#include "host/station.h"
+#include "host/host_internal.h"
 }
 
 #include "crowd.hh"

@@ -228,7 +228,7 @@ def stranger(daemon):
 
 
 @scenario("console: what is set of a connection holds while it sends")
-def tuned(lab, context):
+def overridden(lab, context):
     a, b = memif_pair(lab, context.build)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=server)

@@ -17,7 +17,7 @@ extern "C" {
 #include "common/clock.h"
 #include "common/grace.h"
 #include "common/say.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 #include "sluiced/links.h"
 }
 

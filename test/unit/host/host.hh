@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "host/station.h"
+#include "host/host_internal.h"
 }
 
 inline struct rte_mempool unused_pool;

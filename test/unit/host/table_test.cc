@@ -14,7 +14,7 @@
 
 extern "C" {
 #include "base/rng.h"
-#include "host/station.h"
+#include "host/host_internal.h"
 }
 
 #include "host.hh"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 extern "C" {
-#include "host/station.h"
+#include "host/host_internal.h"
 }
 
 #include "host.hh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operator says of single connections (host_control_tune()) while they send.
+// What an operator says of single connections (host_control_override()) while they send.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -14,7 +14,7 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kM = 1000000;
 constexpr uint64_t kAll = UINT64_MAX;
 
-class Tune : public testing::Test
+class Override : public testing::Test
 {
   protected:
     void TearDown() override
@@ -43,16 +43,16 @@ class Tune : public testing::Test
         return 0;
     }
 
-    static int tune(Crowd &c, uint32_t i, const struct host_tune &t)
+    static int set(Crowd &c, uint32_t i, const struct host_override &t)
     {
-        return host_control_tune(world_control(c.w, 0), 0, number(c, i), &t);
+        return host_control_override(world_control(c.w, 0), 0, number(c, i), &t);
     }
 
-    static struct host_tune tuned(Crowd &c, uint32_t i)
+    static struct host_override get(Crowd &c, uint32_t i)
     {
-        struct host_tune t;
+        struct host_override t;
 
-        host_control_tuned(world_control(c.w, 0), 0, number(c, i), &t);
+        host_control_overrides(world_control(c.w, 0), 0, number(c, i), &t);
         return t;
     }
 
@@ -70,66 +70,66 @@ class Tune : public testing::Test
 
 } // namespace
 
-TEST_F(Tune, RatesCeilingsAndWeightsHoldWhileTheyStand)
+TEST_F(Override, RatesCeilingsAndWeightsHoldWhileTheyStand)
 {
     Crowd c(options(4));
-    struct host_tune t = {};
+    struct host_override t = {};
 
     for (uint32_t i = 0; i < 4; i++)
         c.demand(i, kAll);
     expect(c, {250, 250, 250, 250}, "before");
     t.rate_Bps = 400 * kM;
-    ASSERT_EQ(tune(c, 0, t), 0);
+    ASSERT_EQ(set(c, 0, t), 0);
     expect(c, {400, 200, 200, 200}, "a rate");
     EXPECT_EQ(c.info(0).rx_rate_Bps, 400 * kM) << "reserved, and no more";
     t = {};
     t.ceiling_Bps = 60 * kM;
-    ASSERT_EQ(tune(c, 1, t), 0);
+    ASSERT_EQ(set(c, 1, t), 0);
     expect(c, {400, 60, 270, 270}, "a ceiling");
     EXPECT_STREQ(host_reason_name(c.info(1).rx_reason), "ceiling");
     t = {};
     t.weight = 5;
-    ASSERT_EQ(tune(c, 2, t), 0);
+    ASSERT_EQ(set(c, 2, t), 0);
     expect(c, {400, 60, 450, 90}, "a weight");
-    EXPECT_EQ(tuned(c, 2).weight, 5);
+    EXPECT_EQ(get(c, 2).weight, 5);
     t = {};
     for (uint32_t i = 0; i < 3; i++)
-        ASSERT_EQ(tune(c, i, t), 0);
+        ASSERT_EQ(set(c, i, t), 0);
     expect(c, {250, 250, 250, 250}, "after");
 }
 
 /* What its owner set goes before what its peers have. */
-TEST_F(Tune, GoesBeforeItsPeers)
+TEST_F(Override, GoesBeforeItsPeers)
 {
     CrowdOptions o = options(2);
 
     o.peers = {{Crowd::address(1), 32, 0, 3, 0, 50 * kM, 0, 0}};
     Crowd c(o);
-    struct host_tune t = {};
+    struct host_override t = {};
 
     c.demand(0, kAll);
     c.demand(1, kAll);
     expect(c, {50, 950}, "as configured");
     t.ceiling_Bps = 300 * kM;
-    ASSERT_EQ(tune(c, 0, t), 0);
+    ASSERT_EQ(set(c, 0, t), 0);
     expect(c, {300, 700}, "as set");
 }
 
-TEST_F(Tune, BurstsAreAsSet)
+TEST_F(Override, BurstsAreAsSet)
 {
     Crowd c(options(2));
-    struct host_tune t = {};
+    struct host_override t = {};
 
     c.demand(0, kAll);
     c.demand(1, kAll);
     c.run(20 * kMs);
     t.burst_bytes = 12345;
-    ASSERT_EQ(tune(c, 0, t), 0);
+    ASSERT_EQ(set(c, 0, t), 0);
     c.run(20 * kMs);
     EXPECT_EQ(c.info(0).rx_burst_bytes, 12345u);
     EXPECT_NE(c.info(1).rx_burst_bytes, 12345u);
     t.burst_bytes = 1;
-    ASSERT_EQ(tune(c, 0, t), 0);
+    ASSERT_EQ(set(c, 0, t), 0);
     c.run(20 * kMs);
     EXPECT_EQ(c.info(0).rx_burst_bytes, c.info(0).unit_bytes) << "a packet at least";
     c.rates();
@@ -137,26 +137,26 @@ TEST_F(Tune, BurstsAreAsSet)
     EXPECT_GT(c.rates()[0], 0);
 }
 
-TEST_F(Tune, MoreThanThereIsIsRefused)
+TEST_F(Override, MoreThanThereIsIsRefused)
 {
     Crowd c(options(3));
-    struct host_tune t = {};
+    struct host_override t = {};
 
     for (uint32_t i = 0; i < 3; i++)
         c.demand(i, kAll);
     c.run(20 * kMs);
     t.rate_Bps = 1001 * kM;
-    EXPECT_EQ(tune(c, 0, t), -ENOSPC);
+    EXPECT_EQ(set(c, 0, t), -ENOSPC);
     t.rate_Bps = 600 * kM;
-    EXPECT_EQ(tune(c, 0, t), 0);
+    EXPECT_EQ(set(c, 0, t), 0);
     t.rate_Bps = 401 * kM;
-    EXPECT_EQ(tune(c, 1, t), -ENOSPC);
-    EXPECT_EQ(tuned(c, 1).rate_Bps, 0u) << "all stays as it was";
+    EXPECT_EQ(set(c, 1, t), -ENOSPC);
+    EXPECT_EQ(get(c, 1).rate_Bps, 0u) << "all stays as it was";
     t.rate_Bps = 400 * kM;
-    EXPECT_EQ(tune(c, 1, t), 0);
+    EXPECT_EQ(set(c, 1, t), 0);
     t.rate_Bps = 500 * kM;
-    EXPECT_EQ(tune(c, 0, t), 0) << "less is always possible";
-    EXPECT_EQ(host_control_tune(world_control(c.w, 0), 0, 3, &t), -ENOENT);
-    EXPECT_EQ(host_control_tune(world_control(c.w, 0), 1, 0, &t), -ENOENT) << "no such worker";
-    EXPECT_EQ(host_control_tune(world_control(c.w, 0), 0, UINT32_MAX, &t), -ENOENT);
+    EXPECT_EQ(set(c, 0, t), 0) << "less is always possible";
+    EXPECT_EQ(host_control_override(world_control(c.w, 0), 0, 3, &t), -ENOENT);
+    EXPECT_EQ(host_control_override(world_control(c.w, 0), 1, 0, &t), -ENOENT) << "no such worker";
+    EXPECT_EQ(host_control_override(world_control(c.w, 0), 0, UINT32_MAX, &t), -ENOENT);
 }

@@ -2,7 +2,7 @@
 /* FIRST in and out: connections begin. */
 #include <string.h>
 
-#include "host/station.h"
+#include "host/host_internal.h"
 
 uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What control knows of one connection, brought up to date once an interval. */
-#include "host/record.h"
+#include "host/control_internal.h"
 
 #define QUIET_INTERVALS 2u           /* and a round trip, if more was to come, or it just began */
 #define QUIET_MAX       64u          /* if a packet comes now and then */
@@ -13,13 +13,13 @@
 #define REST_INTERVALS  4u           /* without a packet; with the next one it begins anew */
 #define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
 
-static bool uses_grant(const struct conn_record *r)
+static bool uses_grant(const struct flow_stats *r)
 {
     return r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3;
 }
 
 /* One connection's part in what the host did. */
-static void sample_add(struct host_control *c, struct conn_record *r, uint64_t bytes, uint64_t sent,
+static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t bytes, uint64_t sent,
                        uint64_t interval_ns)
 {
     r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
@@ -34,7 +34,7 @@ static void sample_add(struct host_control *c, struct conn_record *r, uint64_t b
 }
 
 /* How fast packets come while they come: pauses do not count, but slowness does. */
-static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval_ns)
+static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_ns)
 {
     uint64_t intervals = RTE_MIN(r->quiet, QUIET_MAX) + 1;
     uint64_t rate = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S /
@@ -50,7 +50,7 @@ static void pace_update(struct conn_record *r, uint64_t bytes, uint64_t interval
 }
 
 /* How long so many bytes take to come, and a little more, for they may be late. */
-static uint64_t pause_ns(const struct conn_record *r, uint64_t bytes, uint64_t late_ns,
+static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t late_ns,
                          uint64_t interval_ns)
 {
     unsigned __int128 pause = (unsigned __int128)bytes * CLOCK_NS_PER_S / (r->pace_Bps + 1);
@@ -61,7 +61,7 @@ static uint64_t pause_ns(const struct conn_record *r, uint64_t bytes, uint64_t l
 /* What its way may carry: as its worker found, or more than is used, as long as that found nothing.
  */
 static void ceiling_update(const struct host_control *c, const struct conn_public *p,
-                           struct conn_record *r)
+                           struct flow_stats *r)
 {
     uint64_t path_Bps = counter_get(&p->path_Bps);
 
@@ -82,7 +82,7 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
 
 /* Does the host drop packets because bursts are too large? */
 static void burst_sample(const struct host_control *c, const struct conn_public *p,
-                         struct conn_record *r, uint64_t loss_runs, uint64_t clean)
+                         struct flow_stats *r, uint64_t loss_runs, uint64_t clean)
 {
     /* the last packet of a burst is missed when the next one begins */
     uint64_t period_ns =
@@ -104,7 +104,7 @@ static void burst_sample(const struct host_control *c, const struct conn_public 
 }
 
 /* Has not all come yet that the peer last said it had? */
-static bool backlog_left(const struct conn_public *p, struct conn_record *r, uint64_t bytes)
+static bool backlog_left(const struct conn_public *p, struct flow_stats *r, uint64_t bytes)
 {
     uint64_t backlog = counter_get(&p->peer_backlog_bytes);
 
@@ -117,7 +117,7 @@ static bool backlog_left(const struct conn_public *p, struct conn_record *r, uin
 
 /* Did the worker raise the grant so lately that nothing may have come of it? */
 static bool woken(const struct host_control *c, const struct host *h, const struct conn_public *p,
-                  const struct conn_record *r, uint64_t interval_ns)
+                  const struct flow_stats *r, uint64_t interval_ns)
 {
     uint64_t at = counter_get(&p->woken_at), rtt_ns = counter_get(&p->rtt_ns);
 
@@ -129,8 +129,8 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
 }
 
 /* Does it take part in the sharing: does it send, or is it about to? */
-static bool record_active(const struct host_control *c, const struct host *h,
-                          const struct conn_public *p, struct conn_record *r, uint64_t interval_ns)
+static bool flow_active(const struct host_control *c, const struct host *h,
+                        const struct conn_public *p, struct flow_stats *r, uint64_t interval_ns)
 {
     uint64_t at = counter_get(&p->rx_at), rtt_ns = counter_get(&p->rtt_ns);
     uint64_t gap_ns = clock_ns(&h->clock, c->last > at ? c->last - at : 0);
@@ -141,7 +141,7 @@ static bool record_active(const struct host_control *c, const struct host *h,
 
     /* a sender that used all of its grant, and then had no more to send, has ended; others have
      * little to send at any time */
-    if (r->pace_Bps != 0 && !record_slack(r) && r->ended) {
+    if (r->pace_Bps != 0 && !flow_stats_slack(r) && r->ended) {
         uint64_t late_ns = interval_ns / ENDED_SHARE;
 
         late_ns = rtt_ns != 0 ? RTE_MIN(2 * rtt_ns, late_ns) : late_ns;
@@ -157,20 +157,20 @@ static bool record_active(const struct host_control *c, const struct host *h,
 }
 
 /* A packet more or less is much, where few come in an interval. */
-static bool has_few(const struct conn_public *p, const struct conn_record *r, uint64_t interval_ns)
+static bool has_few(const struct conn_public *p, const struct flow_stats *r, uint64_t interval_ns)
 {
     unsigned __int128 bytes = (unsigned __int128)r->grant_Bps * interval_ns / CLOCK_NS_PER_S;
 
     return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
 }
 
-bool record_slack(const struct conn_record *r)
+bool flow_stats_slack(const struct flow_stats *r)
 {
     return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
 }
 
 /* What it uses is not known before it begins, and then not what it used before. */
-static void begin_find(struct conn_record *r)
+static void begin_find(struct flow_stats *r)
 {
     r->begins = r->active && r->rest >= REST_INTERVALS;
     if (r->begins)
@@ -180,8 +180,8 @@ static void begin_find(struct conn_record *r)
     r->rest = r->active ? 0 : r->rest + 1;
 }
 
-bool record_update(struct host_control *c, struct host *h, uint32_t i, struct conn_record *r,
-                   uint64_t interval_ns)
+bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struct flow_stats *r,
+                       uint64_t interval_ns)
 {
     const struct conn_public *p = &h->conns[i].pub;
     uint64_t epoch = __atomic_load_n(&p->epoch, __ATOMIC_ACQUIRE);
@@ -199,7 +199,7 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     if (r->epoch != epoch) {
         struct addr peer = conn_public_peer(p);
 
-        *r = (struct conn_record){
+        *r = (struct flow_stats){
             .epoch = epoch,
             .peers = sharing_peers(c, &peer),
             .free_Bps = START_BPS,
@@ -214,7 +214,7 @@ bool record_update(struct host_control *c, struct host *h, uint32_t i, struct co
     burst_sample(c, p, r, loss_runs, clean);
     pace_update(r, bytes, interval_ns);
     r->bytes = bytes;
-    r->active = record_active(c, h, p, r, interval_ns);
+    r->active = flow_active(c, h, p, r, interval_ns);
     begin_find(r);
     r->lost = lost;
     return true;

@@ -3,8 +3,8 @@
  * What lib/host's own files share: struct host, and the functions one file offers the others. The
  * public face is host.h.
  */
-#ifndef SLUICE_HOST_STATION_H
-#define SLUICE_HOST_STATION_H
+#ifndef SLUICE_HOST_HOST_INTERNAL_H
+#define SLUICE_HOST_HOST_INTERNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
