@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "emu/report.h"
-#include "sluice/console.h"
-#include "sluice/words.h"
+#include "console/console.h"
+#include "console/words.h"
 
 struct prompt {
     struct box *box;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The box's console (sluice/console.h, sluice-console(7)) on stdin and stdout, in a thread. */
+/* The box's console (console/console.h, sluice-console(7)) on stdin and stdout, in a thread. */
 #ifndef EMU_PROMPT_H
 #define EMU_PROMPT_H
 

@@ -14,7 +14,7 @@
 #include "sluice/program.h"
 #include "sluice/say.h"
 #include "sluice/table.h"
-#include "sluice/text.h"
+#include "console/text.h"
 #include "sluice/view.h"
 
 static const char help[] =

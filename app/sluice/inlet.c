@@ -8,7 +8,7 @@
 
 #include "sluice/loop.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 /* `user` of submissions: a slot, or one of these. */
 enum {

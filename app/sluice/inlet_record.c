@@ -7,7 +7,7 @@
 #include "sluice/inlet.h"
 #include "sluice/name.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 void inlet_failed(struct inlet *in, int code)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 int meter_open(struct meter *m, uint64_t interval_ns, bool lines, const char *rates_path)
 {

@@ -9,7 +9,7 @@
 
 #include "base/value.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 bool options_take(struct options *o, int value)
 {

@@ -16,7 +16,7 @@
 #include "sluice/perf_result.h"
 #include "sluice/pump.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define COMPLETIONS 64
 #define GRANT_WAIT_NS                                                                              \

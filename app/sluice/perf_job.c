@@ -17,7 +17,7 @@
 
 #include "sluice/loop.h"
 #include "sluice/program.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define OPTIONS_MAX 60
 #define OWN_MAX     12 /* arguments of ours */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sluice/words.h"
+#include "console/words.h"
 
 #define PERF_JOB_SAID_MAX 16384 /* bytes: of what it said, the newest so many are kept */
 

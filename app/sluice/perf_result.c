@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "sluice/meter.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 static uint64_t us(const struct timeval *t)
 {

@@ -15,7 +15,7 @@
 #include "sluice/perf_result.h"
 #include "sluice/pump.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define COMPLETIONS 64
 #define TESTS_MAX   16

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define PROGRESS_COLUMNS_MAX 200
 

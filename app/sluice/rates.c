@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 void flow_add(struct flow *f, const struct sluice_stats *stats, bool sending)
 {

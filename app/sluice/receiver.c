@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define COMPLETIONS 64
 #define WORK_BYTES  (16u << 20) /* read from one sender before the next has its turn */

@@ -16,7 +16,7 @@
 #include "sluice/options.h"
 #include "sluice/say.h"
 #include "sluice/table.h"
-#include "sluice/text.h"
+#include "console/text.h"
 #include "sluice/view.h"
 
 #define ANSWER_NS 10000000000ull

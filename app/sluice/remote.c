@@ -8,7 +8,7 @@
 
 #include "sluice/remote_perf.h"
 #include "sluice/view.h"
-#include "sluice/words.h"
+#include "console/words.h"
 
 /* A negative errno of the session's. */
 static int code_of(int status)

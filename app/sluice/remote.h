@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "client/sluice.h"
-#include "sluice/console.h"
+#include "console/console.h"
 #include "sluice/perf_job.h"
 
 struct remote {

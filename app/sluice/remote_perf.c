@@ -11,7 +11,7 @@
 
 #include "sluice/loop.h"
 #include "sluice/table.h"
-#include "sluice/text.h"
+#include "console/text.h"
 #include "sluice/view.h"
 
 #define START_WAIT_NS 2000000000u /* for its session */

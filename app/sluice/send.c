@@ -13,7 +13,7 @@
 #include "sluice/name.h"
 #include "sluice/say.h"
 #include "sluice/sender.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 static const char help[] =
     "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define COMPLETIONS 32
 

@@ -7,7 +7,7 @@
 #include "sluice/name.h"
 #include "sluice/say.h"
 #include "sluice/sender.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */

@@ -6,7 +6,7 @@
 
 #include "sluice/say.h"
 #include "sluice/sender.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 bool sender_expect(struct sender *s, const char *name, bool directory)
 {

@@ -9,7 +9,7 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 #include "sluice/view.h"
 
 static const char help[] =

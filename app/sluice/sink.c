@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 static int sink_failed(const char *path, int err, const char *cure)
 {

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "sluice/say.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 int summary_init(struct summary *s, bool sending)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define TABLE_CELL        64
 #define TABLE_COLUMNS_MAX 32

@@ -13,7 +13,7 @@
 #include "sluice/say.h"
 #include "sluice/table.h"
 #include "sluice/terminal.h"
-#include "sluice/text.h"
+#include "console/text.h"
 #include "sluice/top_view.h"
 
 #define NS_IN_S 1000000000ull

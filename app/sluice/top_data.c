@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/text.h"
+#include "console/text.h"
 
 static uint64_t number(const json_t *o, const char *key)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define CELL 400
 

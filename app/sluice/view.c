@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sluice/table.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 static const struct table_column conns[] = {
     {"port", "PORT", TABLE_TEXT},

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "client/sluice.h"
-#include "sluice/words.h"
+#include "console/words.h"
 
 struct view;
 

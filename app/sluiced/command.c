@@ -9,8 +9,8 @@
 
 #include "base/value.h"
 #include "common/say.h"
-#include "sluice/text.h"
-#include "sluice/words.h"
+#include "console/text.h"
+#include "console/words.h"
 #include "sluiced/count.h"
 #include "sluiced/daemon.h"
 #include "sluiced/names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What operators change while the daemon runs: lines of its console (sluice/words.h), done on the
+ * What operators change while the daemon runs: lines of its console (console/words.h), done on the
  * control lcore between two of its rounds, so nothing here needs a lock.
  */
 #ifndef SLUICED_COMMAND_H

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define PUT_TEXT_MAX 512 /* of what is not UTF-8 */
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "sluice/choices.h"
-#include "sluice/words.h"
+#include "console/choices.h"
+#include "console/words.h"
 }
 
 #include "folder.h"

@@ -15,8 +15,8 @@
 
 extern "C" {
 #include "base/rng.h"
-#include "sluice/grammar.h"
-#include "sluice/words.h"
+#include "console/grammar.h"
+#include "console/words.h"
 }
 
 namespace

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "sluice/text.h"
+#include "console/text.h"
 }
 
 TEST(Text, Written)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See console.h. */
-#include "sluice/console.h"
+#include "console/console.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sluice/text.h"
-#include "sluice/words.h"
+#include "console/text.h"
+#include "console/words.h"
 
 #define LOAD_DEPTH 8
 

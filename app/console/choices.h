@@ -3,7 +3,7 @@
 #ifndef SLUICE_COMMAND_CHOICES_H
 #define SLUICE_COMMAND_CHOICES_H
 
-#include "sluice/console.h"
+#include "console/console.h"
 
 #define CHOICES_MAX 128
 #define CHOICE_MAX  256

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers and names as people read them. */
-#include "sluice/text.h"
+#include "console/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See choices.h. */
-#include "sluice/choices.h"
+#include "console/choices.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define LINE_WIDTH 78
 

@@ -15,8 +15,8 @@
 
 #include <cmdline_rdline.h>
 
-#include "sluice/choices.h"
-#include "sluice/console.h"
+#include "console/choices.h"
+#include "console/console.h"
 
 #define LINE_BYTES 512 /* rdline drops what comes after so many; later ones take more */
 #define KEY_BYTES  8   /* longer ones are not known */

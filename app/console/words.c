@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See words.h. */
-#include "sluice/words.h"
+#include "console/words.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See grammar.h. A pattern is read as it stands, word by word: tables are short. */
-#include "sluice/grammar.h"
+#include "console/grammar.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/value.h"
-#include "sluice/text.h"
+#include "console/text.h"
 
 #define SAFE_MAX 48
 #define LIST_MAX 200

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sluice/grammar.h"
+#include "console/grammar.h"
 
 /* What a line comes to; exit codes of sluice exec, too (sluice(1)). */
 enum console_code {

@@ -7,7 +7,7 @@
 #ifndef SLUICE_COMMAND_WORDS_H
 #define SLUICE_COMMAND_WORDS_H
 
-#include "sluice/grammar.h"
+#include "console/grammar.h"
 
 enum words_in { WORDS_DAEMON = 1, WORDS_BOX = 2 };
 
