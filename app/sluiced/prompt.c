@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/say.h"
-#include "sluice/remote.h"
+#include "sluice/remote/remote.h"
 
 #define STOP_WAIT_S 2
 

@@ -7,7 +7,7 @@
 #include <string>
 
 extern "C" {
-#include "sluice/digest.h"
+#include "sluice/files/digest.h"
 }
 
 static inline std::string content_random(std::mt19937_64 &rng, size_t len_bytes)

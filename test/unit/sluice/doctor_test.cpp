@@ -11,7 +11,7 @@
 #include "folder.h"
 
 extern "C" {
-#include "sluice/doctor.h"
+#include "sluice/doctor/doctor.h"
 }
 
 namespace

@@ -8,7 +8,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/extent.h"
+#include "sluice/files/extent.h"
 }
 
 static std::vector<struct extent> extents(int fd, uint64_t size)

@@ -10,7 +10,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/inlet.h"
+#include "sluice/transfer/inlet.h"
 #include "sluice/say.h"
 }
 

@@ -6,8 +6,8 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/name.h"
-#include "sluice/record.h"
+#include "sluice/files/name.h"
+#include "sluice/files/record.h"
 }
 
 static const char *check(const std::string &name)

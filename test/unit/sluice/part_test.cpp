@@ -10,7 +10,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/part.h"
+#include "sluice/files/part.h"
 }
 
 class Part : public testing::Test

@@ -9,7 +9,7 @@
 #include "unit/base/seed.h"
 
 extern "C" {
-#include "sluice/perf_record.h"
+#include "sluice/perf/perf_record.h"
 }
 
 static struct perf_record start()

@@ -10,7 +10,7 @@
 #include "unit/base/seed.h"
 
 extern "C" {
-#include "sluice/record.h"
+#include "sluice/files/record.h"
 }
 
 static std::string hex(const uint8_t *bytes, size_t len)

@@ -11,8 +11,8 @@
 #include "unit/base/seed.h"
 
 extern "C" {
-#include "sluice/digest.h"
-#include "sluice/region.h"
+#include "sluice/files/digest.h"
+#include "sluice/perf/region.h"
 }
 
 TEST(Pattern, FoundWhereItBelongsOnly)

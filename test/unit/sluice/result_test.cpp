@@ -7,7 +7,7 @@
 
 extern "C" {
 #include "sluice/say.h"
-#include "sluice/sender.h"
+#include "sluice/transfer/sender.h"
 }
 
 class Result : public testing::Test

@@ -11,7 +11,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/source.h"
+#include "sluice/files/source.h"
 }
 
 class Source : public testing::Test

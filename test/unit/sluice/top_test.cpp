@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "sluice/spark.h"
-#include "sluice/top_view.h"
+#include "sluice/view/spark.h"
+#include "sluice/view/top_view.h"
 }
 
 namespace

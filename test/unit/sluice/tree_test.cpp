@@ -6,7 +6,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/tree.h"
+#include "sluice/files/tree.h"
 }
 
 /* "F name", "D name", ... in the order of the walk. */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice doctor: what this machine lacks for sluiced, and what cures it. */
+#include "sluice/doctor/doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "sluice/command.h"
+#include "sluice/options.h"
+#include "sluice/remote/program.h"
+#include "sluice/say.h"
+#include "sluice/view/table.h"
+#include "console/text.h"
+#include "sluice/view/view.h"
+
+static const char help[] =
+    "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
+    "                     [--daemon PROGRAM] [--root DIR]\n"
+    "Looks at the configuration, the daemon's socket, hugepages, the ports with their\n"
+    "drivers and MTUs, rights, memory locking, clock and CPUs, whether workers of this\n"
+    "machine share a CPU, and whether another station has an address of the daemon's; says\n"
+    "what is wrong and the command that cures it. Changes nothing.\n"
+    "\n"
+    "      --config FILE     the daemon's (/etc/sluice/sluiced.conf)\n"
+    "      --json            all findings as JSON\n"
+    "  -q, --quiet           only what is wrong\n"
+    "      --socket PATH     instead of the configuration's\n"
+    "      --daemon PROGRAM  the sluiced that checks the configuration\n"
+    "      --root DIR        look at the tree below DIR instead of this machine\n"
+    "\n"
+    "Exit: 0 nothing is wrong (there may be warnings), 1 something is, 2 usage.\n";
+
+enum { DOCTOR_CONFIG = OPTIONS_OWN, DOCTOR_DAEMON, DOCTOR_ROOT };
+
+static const struct option longs[] = {
+    {"config", required_argument, NULL, DOCTOR_CONFIG},
+    {"daemon", required_argument, NULL, DOCTOR_DAEMON},
+    {"root", required_argument, NULL, DOCTOR_ROOT},
+    {"json", no_argument, NULL, OPTIONS_JSON},
+    {"quiet", no_argument, NULL, 'q'},
+    {"socket", required_argument, NULL, OPTIONS_SOCKET},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* The configuration says where the daemon is and whether it polls; a daemon that runs, what the
+ * rest means. */
+void doctor_run(struct doctor *d)
+{
+    static void (*const checks[])(struct doctor * d) = {
+        doctor_conf_read, doctor_config,  doctor_socket,    doctor_hugepages,
+        doctor_ports,     doctor_rights,  doctor_locking,   doctor_clock,
+        doctor_cpus,      doctor_workers, doctor_addresses,
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof checks / sizeof *checks; i++)
+        checks[i](d);
+}
+
+struct report {
+    unsigned bad, warnings;
+    bool quiet;
+    json_t *json; /* NULL: as text */
+};
+
+static const char *level_name(enum doctor_level level)
+{
+    return level == DOCTOR_GOOD ? "good" : level == DOCTOR_WARNING ? "warning" : "bad";
+}
+
+static void report_take(void *ctx, const struct doctor_finding *f)
+{
+    struct report *r = ctx;
+    char safe[2 * DOCTOR_TEXT];
+    json_t *o;
+
+    r->bad += f->level == DOCTOR_BAD;
+    r->warnings += f->level == DOCTOR_WARNING;
+    if (r->json == NULL) {
+        if (r->quiet && f->level == DOCTOR_GOOD)
+            return;
+        printf("%-8s %s: %s\n", level_name(f->level), f->check,
+               text_safe(safe, sizeof safe, f->text));
+        if (f->cure[0] != 0)
+            printf("    cure: %s\n", text_safe(safe, sizeof safe, f->cure));
+        return;
+    }
+    o = json_object();
+    json_object_set_new(o, "check", json_string(f->check));
+    json_object_set_new(o, "level", json_string(level_name(f->level)));
+    json_object_set_new(o, "text", json_string(text_safe(safe, sizeof safe, f->text)));
+    json_object_set_new(o, "cure", json_string(text_safe(safe, sizeof safe, f->cure)));
+    json_array_append_new(r->json, o);
+}
+
+static int report_end(struct report *r, bool as_json)
+{
+    if (as_json) {
+        json_t *o = json_pack("{s:o,s:i,s:i}", "findings", r->json, "bad", (int)r->bad, "warnings",
+                              (int)r->warnings);
+
+        table_json(o, stdout);
+        json_decref(o);
+    } else if (!r->quiet) {
+        printf("%u wrong, %u warnings\n", r->bad, r->warnings);
+    }
+    if (say_flush() != SAY_OK)
+        return SAY_LOCAL;
+    return r->bad > 0 ? SAY_TRANSFER : SAY_OK;
+}
+
+static json_t *daemon_ports(const char *socket)
+{
+    char err[512];
+    struct sluice *s = NULL;
+    json_t *rows = NULL, *top;
+    int status;
+
+    if (sluice_open(&s, socket, err, sizeof err) < 0)
+        return NULL;
+    top = view_list(s, "ports", &rows, &status, err, sizeof err);
+    json_incref(rows);
+    json_decref(top);
+    sluice_close(s);
+    return rows;
+}
+
+int command_doctor(int argc, char **argv)
+{
+    struct options o = {0};
+    struct report r = {0};
+    struct doctor d = {.root = "", .config = "/etc/sluice/sluiced.conf", .tell = report_take};
+    char found[600];
+    int opt;
+
+    while ((opt = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
+        if (opt == 'h') {
+            fputs(help, stdout);
+            return say_flush();
+        }
+        if (opt == DOCTOR_CONFIG)
+            d.config = optarg;
+        else if (opt == DOCTOR_DAEMON)
+            d.daemon = optarg;
+        else if (opt == DOCTOR_ROOT)
+            d.root = optarg;
+        else if (!options_take(&o, opt))
+            return options_refused("doctor", argv, opt);
+    }
+    if (argc != optind)
+        return options_wrong("doctor", "takes no arguments but options");
+    if (d.root[0] != 0 && access(d.root, X_OK) != 0)
+        return options_wrong("doctor", "--root names no folder");
+    if (d.daemon == NULL)
+        d.daemon = program_find("sluiced", found, sizeof found);
+    d.socket = options_socket(&o);
+    if (d.root[0] == 0)
+        d.ports = daemon_ports;
+    d.ctx = &r;
+    r.quiet = o.quiet;
+    r.json = o.json ? json_array() : NULL;
+    doctor_run(&d);
+    return report_end(&r, o.json);
+}

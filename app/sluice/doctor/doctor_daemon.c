@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon that runs, or does not: its socket, and how much memory it may lock. See doctor.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/remote/daemon_pid.h"
+#include "sluice/doctor/doctor.h"
+
+#define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
+#define CAP_IPC_LOCK 14
+
+/* The cure never puts a user into the group root, whose socket it is where none is configured. */
+static void socket_closed(struct doctor *d, const char *path)
+{
+    if (d->conf.group[0] != '\0')
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: you may not open it\nusermod -aG %s $USER   # then log in again", path,
+                    d->conf.group);
+    else
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: you may not open it, and no socket_group is configured\n"
+                    "groupadd --system sluice; write socket_group = sluice below [daemon] in %s; "
+                    "systemctl restart sluiced; usermod -aG sluice $USER   # then log in again",
+                    path, d->config);
+}
+
+void doctor_socket(struct doctor *d)
+{
+    const char *path = d->socket != NULL ? d->socket : d->conf.socket;
+    char below[DOCTOR_PATH];
+    int pid = daemon_pid(doctor_path(d, below, "%s", path));
+
+    d->pid = pid > 0 ? pid : 0;
+    switch (pid < 0 ? -pid : 0) {
+    case 0:
+        doctor_tell(d, "socket", DOCTOR_GOOD, "%s: process %d answers there", path, pid);
+        return;
+    case ENAMETOOLONG:
+        doctor_tell(d, "socket", DOCTOR_BAD, "%s: the path is too long\nshorten socket in %s", path,
+                    d->config);
+        return;
+    case EAGAIN:
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: the daemon does not take new applications\n"
+                    "systemctl restart sluiced   # and see what it said: journalctl -u sluiced",
+                    path);
+        return;
+    case EACCES:
+    case EPERM:
+        socket_closed(d, path);
+        return;
+    case ECONNREFUSED:
+        doctor_tell(d, "socket", DOCTOR_WARNING,
+                    "%s: left behind by a daemon that is dead\n"
+                    "systemctl start sluiced   # replaces it",
+                    path);
+        return;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+        doctor_tell(d, "socket", DOCTOR_BAD,
+                    "%s: cannot be tried: %s\nulimit -n 1024   # or end other programs", path,
+                    strerror(-pid));
+        return;
+    default:
+        doctor_tell(d, "socket", DOCTOR_WARNING,
+                    "%s: no daemon runs\nsystemctl start sluiced   # or: sluiced -l 0,1 -- -c %s",
+                    path, d->config);
+    }
+}
+
+/* Of the daemon, if one answers; else of a process that is started from here. */
+void doctor_locking(struct doctor *d)
+{
+    char who[24] = "self", limits[4096], status[4096];
+    const char *soft, *caps;
+    uint64_t limit;
+
+    if (d->pid > 0 && doctor_there(d, "/proc/%d/limits", d->pid))
+        snprintf(who, sizeof who, "%d", d->pid);
+    if (!doctor_read(d, limits, sizeof limits, "/proc/%s/limits", who) ||
+        !doctor_read(d, status, sizeof status, "/proc/%s/status", who) ||
+        (soft = doctor_value(limits, "Max locked memory")) == NULL)
+        return;
+    caps = doctor_value(status, "CapEff");
+    limit = strncmp(soft, "unlimited", 9) == 0 ? UINT64_MAX : strtoull(soft, NULL, 10);
+    if (caps != NULL && (strtoull(caps, NULL, 16) >> CAP_IPC_LOCK & 1) != 0)
+        doctor_tell(d, "locking", DOCTOR_GOOD,
+                    "memory may be locked without a limit (CAP_IPC_LOCK)");
+    else if (limit == UINT64_MAX)
+        doctor_tell(d, "locking", DOCTOR_GOOD, "memory may be locked without a limit");
+    else if (!d->conf.lock)
+        doctor_tell(d, "locking", DOCTOR_GOOD,
+                    "lock = no: memory is not locked, and may be paged out");
+    else
+        doctor_tell(d, "locking", limit < LOCK_BYTES ? DOCTOR_BAD : DOCTOR_WARNING,
+                    "%" PRIu64 " MB may be locked, and applications' memory must be\n"
+                    "LimitMEMLOCK=infinity in the unit of systemd, or ulimit -l unlimited before "
+                    "sluiced; where that cannot be: lock = no in [daemon]",
+                    limit >> 20);
+}
+
+void doctor_rights(struct doctor *d)
+{
+    char status[4096];
+    const char *uid;
+    unsigned real = 0, effective = 0;
+
+    if (d->pid > 0 || !doctor_read(d, status, sizeof status, "/proc/self/status") ||
+        (uid = doctor_value(status, "\nUid")) == NULL ||
+        sscanf(uid, "%u %u", &real, &effective) != 2)
+        return;
+    if (effective == 0)
+        doctor_tell(d, "rights", DOCTOR_GOOD,
+                    "root may have ports, hugepages and the socket's folder");
+    else
+        doctor_tell(
+            d, "rights", DOCTOR_WARNING,
+            "user %u can have no NIC, no AF_PACKET, no AF_XDP and mostly no hugepages\n"
+            "sudo sluiced ...   # or systemctl start sluiced; memif with --no-huge needs none",
+            effective);
+}
+
+/* Another station with an address of ours: the daemon found it when the port's link came up, or
+ * later. */
+void doctor_addresses(struct doctor *d)
+{
+    const char *path = d->socket != NULL ? d->socket : d->conf.socket;
+    json_t *ports = d->pid > 0 && d->ports != NULL ? d->ports(path) : NULL, *port;
+    size_t i, disputed = 0;
+
+    json_array_foreach(ports, i, port)
+    {
+        const char *name = json_string_value(json_object_get(port, "name")),
+                   *conflict = json_string_value(json_object_get(port, "conflict"));
+
+        if (name == NULL || conflict == NULL || *conflict == 0)
+            continue;
+        disputed++;
+        doctor_tell(d, "addresses",
+                    strstr(conflict, "not used") != NULL ? DOCTOR_BAD : DOCTOR_WARNING,
+                    "%s: another station has an address of ours: %s\n"
+                    "give one of the two another: address in [port %s] of %s, then systemctl "
+                    "restart sluiced; ours is used 10 s after the other has gone",
+                    name, conflict, name, d->config);
+    }
+    if (json_array_size(ports) > 0 && disputed == 0)
+        doctor_tell(d, "addresses", DOCTOR_GOOD, "no other station has those of the ports");
+    json_decref(ports);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See made.h. */
+#include "sluice/files/made.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static void made_remove(struct made *m, uint32_t i)
+{
+    m->n--;
+    memmove(&m->dirs[i], &m->dirs[i + 1], (m->n - i) * sizeof m->dirs[0]);
+}
+
+void made_add(struct made *m, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return;
+    if (m->n == MADE_MAX)
+        made_remove(m, 0);
+    m->dirs[m->n].dev = st.st_dev;
+    m->dirs[m->n++].ino = st.st_ino;
+}
+
+bool made_take(struct made *m, int fd)
+{
+    struct stat st;
+    uint32_t i;
+
+    if (fstat(fd, &st) < 0)
+        return false;
+    for (i = m->n; i-- > 0;) {
+        if (m->dirs[i].ino == st.st_ino && m->dirs[i].dev == st.st_dev) {
+            made_remove(m, i);
+            return true;
+        }
+    }
+    return false;
+}

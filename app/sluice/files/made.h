@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The directories that were made for one sender, and whose mode and time it has not said yet. Only
+ * those are its to change: one that was there before, or that another sender made, is not.
+ *
+ * At most MADE_MAX are remembered, as many as one name can lead through; of more, the oldest are
+ * forgotten and keep the mode they were made with.
+ */
+#ifndef SLUICE_COMMAND_MADE_H
+#define SLUICE_COMMAND_MADE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sluice/files/record.h"
+
+#define MADE_MAX ((RECORD_NAME_MAX + 1) / 2)
+
+struct made {
+    uint32_t n;
+    struct {
+        dev_t dev;
+        ino_t ino;
+    } dirs[MADE_MAX]; /* the oldest first */
+};
+
+/* The open directory was made just now. */
+void made_add(struct made *m, int fd);
+/* True if it is one of them; then it no longer is. */
+bool made_take(struct made *m, int fd);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One file on its way in. */
+#include "sluice/files/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/loop.h"
+#include "sluice/files/name.h"
+
+#define PART_MODE   0777        /* a stranger's setuid is not wanted */
+#define PART_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
+
+int part_init(struct part *p)
+{
+    memset(p, 0, sizeof *p);
+    p->fd = p->dir_fd = -1;
+    p->digest = digest_create();
+    return p->digest == NULL ? -ENOMEM : 0;
+}
+
+void part_fini(struct part *p)
+{
+    part_discard(p);
+    digest_destroy(p->digest);
+    p->digest = NULL;
+}
+
+static enum record_code part_code(int err)
+{
+    switch (err) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return RECORD_NO_SPACE;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return RECORD_DENIED;
+    case ELOOP:
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST:
+    case ENOTEMPTY:
+        return RECORD_IN_THE_WAY;
+    case ENAMETOOLONG:
+        return RECORD_BAD_NAME;
+    default:
+        return RECORD_IO;
+    }
+}
+
+static enum record_code part_failed(struct part *p, const char *what, int err)
+{
+    snprintf(p->why, sizeof p->why, "%s: %s", what,
+             err == ELOOP ? "a symbolic link is in the way" : strerror(err));
+    return part_code(err);
+}
+
+/* Makes the temporary file beside the name. */
+static int part_create(struct part *p)
+{
+    uint32_t digits;
+    int tries;
+
+    for (tries = 0; tries < 100; tries++) {
+        if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
+            return -EIO;
+        snprintf(p->temporary, sizeof p->temporary, ".%.*s.part-%08" PRIx32, NAME_MAX - PART_SUFFIX,
+                 p->base, digits);
+        p->fd = openat(p->dir_fd, p->temporary,
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (p->fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EIO;
+}
+
+/* What has the file's name already would only be noticed at the end. 0 or a negative errno. */
+static int part_vacant(const struct part *p)
+{
+    struct stat st;
+
+    if (fstatat(p->dir_fd, p->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    return p->sink->overwrite ? 0 : -EEXIST;
+}
+
+/* Gives the file its name, in one step: 0 or a negative errno, -EEXIST if that may not be. */
+static int part_rename(const struct part *p)
+{
+    const char *from = p->temporary;
+    int fd = p->dir_fd;
+
+    if (p->sink->overwrite)
+        return renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
+    if (renameat2(fd, from, fd, p->base, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -errno;
+    /* A file system that cannot do that, like NFS, can link. */
+    if (linkat(fd, from, fd, p->base, 0) < 0)
+        return -errno;
+    unlinkat(fd, from, 0);
+    return 0;
+}
+
+enum record_code part_open(struct part *p, struct sink *sink, const char *name,
+                           const struct record *offer)
+{
+    const char *base = sink->base;
+    int err;
+
+    p->sink = sink;
+    p->offer = *offer;
+    p->at_bytes = p->hole_bytes = 0;
+    digest_reset(p->digest);
+    p->why[0] = 0;
+    if (sink->kind != SINK_DIR) {
+        if (sink->taken)
+            return RECORD_ONE_FILE;
+        sink->taken = true;
+    }
+    if (sink->kind == SINK_STREAM) {
+        p->open = true;
+        return RECORD_OK;
+    }
+    if (sink->kind == SINK_DIR)
+        p->dir_fd = name_parent(sink->dir_fd, name, &base, &p->made);
+    else
+        p->dir_fd = fcntl(sink->dir_fd, F_DUPFD_CLOEXEC, 0);
+    if (p->dir_fd < 0)
+        return part_failed(p, "its directory", sink->kind == SINK_DIR ? -p->dir_fd : errno);
+    snprintf(p->base, sizeof p->base, "%s", base);
+    err = part_vacant(p);
+    if (err == 0)
+        err = part_create(p);
+    if (err < 0) {
+        close(p->dir_fd);
+        p->dir_fd = -1;
+        return err == -EEXIST ? RECORD_EXISTS : part_failed(p, "cannot be made", -err);
+    }
+    p->open = true;
+    return RECORD_OK;
+}
+
+/* All len bytes, or a negative errno; -EINTR: a signal asked to stop. No more than a piece at once:
+ * signals get their turn. */
+static int part_put(struct part *p, const uint8_t *data, uint64_t len)
+{
+    while (len > 0) {
+        ssize_t n = p->fd < 0 ? write(p->sink->stream_fd, data, len)
+                              : pwrite(p->fd, data, len, (off_t)p->at_bytes);
+
+        if (n < 0 && errno == EINTR && loop_signal() == 0)
+            continue;
+        if (n < 0)
+            return -errno;
+        data += n;
+        len -= (uint64_t)n;
+        p->at_bytes += (uint64_t)n;
+    }
+    return 0;
+}
+
+enum record_code part_write(struct part *p, const uint8_t *data, uint32_t len_bytes)
+{
+    uint32_t n;
+    int err = 0;
+
+    for (; len_bytes > 0 && err == 0; data += n, len_bytes -= n) {
+        n = len_bytes < DIGEST_PIECE_BYTES ? len_bytes : DIGEST_PIECE_BYTES;
+        digest_update(p->digest, data, n);
+        err = part_put(p, data, n);
+    }
+    if (err == -EPIPE) {
+        snprintf(p->why, sizeof p->why, "its reader has gone");
+        return RECORD_IO;
+    }
+    return err < 0 ? part_failed(p, "writing", -err) : RECORD_OK;
+}
+
+enum record_code part_hole(struct part *p, uint64_t len_bytes)
+{
+    static const uint8_t zeros[65536];
+    int err = 0;
+
+    digest_zeros(p->digest, len_bytes);
+    p->hole_bytes += len_bytes;
+    if (p->fd >= 0) {
+        p->at_bytes += len_bytes; /* the file grows over it */
+        return RECORD_OK;
+    }
+    while (len_bytes > 0 && err == 0) {
+        uint64_t n = len_bytes < sizeof zeros ? len_bytes : sizeof zeros;
+
+        err = part_put(p, zeros, n);
+        len_bytes -= n;
+    }
+    return err < 0 ? part_failed(p, "writing", -err) : RECORD_OK;
+}
+
+/* Everything but the name. */
+static int part_settle(struct part *p)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                {.tv_sec = p->offer.mtime_s, .tv_nsec = p->offer.mtime_ns}};
+    struct stat st;
+
+    if (fstat(p->fd, &st) < 0)
+        return -errno;
+    /* A hole at the end leaves the file too short. */
+    if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
+        return -errno;
+    if (fchmod(p->fd, p->offer.mode & PART_MODE & ~p->sink->mask) < 0)
+        return -errno;
+    if (futimens(p->fd, times) < 0 && errno != EINVAL) /* a time this disk cannot hold */
+        return -errno;
+    if (p->sink->fsync && fsync(p->fd) < 0)
+        return -errno;
+    return 0;
+}
+
+static enum record_code part_compare(struct part *p, const struct record *end)
+{
+    uint8_t hash[RECORD_HASH_BYTES];
+
+    if (end->size != p->at_bytes ||
+        ((p->offer.flags & RECORD_SIZE_UNKNOWN) == 0 && p->offer.size != end->size)) {
+        snprintf(p->why, sizeof p->why, "%" PRIu64 " bytes came, %" PRIu64 " were meant",
+                 p->at_bytes, end->size);
+        return RECORD_CORRUPT;
+    }
+    digest_value(p->digest, hash);
+    if (memcmp(hash, end->hash, sizeof hash) != 0) {
+        snprintf(p->why, sizeof p->why, "the hash differs");
+        return RECORD_CORRUPT;
+    }
+    return RECORD_OK;
+}
+
+enum record_code part_finish(struct part *p, const struct record *end)
+{
+    enum record_code code = part_compare(p, end);
+    int err;
+
+    if (code != RECORD_OK || p->fd < 0) {
+        part_discard(p);
+        return code;
+    }
+    err = part_settle(p);
+    if (err == 0 && close(p->fd) < 0)
+        err = -errno;
+    else if (err < 0)
+        close(p->fd);
+    p->fd = -1;
+    if (err == 0)
+        err = part_rename(p);
+    if (err == 0 && p->sink->fsync && fsync(p->dir_fd) < 0)
+        err = -errno;
+    if (err == 0)
+        p->temporary[0] = 0;
+    part_discard(p);
+    if (err == -EEXIST) /* came while this one was on its way */
+        return RECORD_EXISTS;
+    return err < 0 ? part_failed(p, "at its end", -err) : RECORD_OK;
+}
+
+void part_discard(struct part *p)
+{
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->dir_fd >= 0) {
+        if (p->temporary[0] != 0)
+            unlinkat(p->dir_fd, p->temporary, 0);
+        close(p->dir_fd);
+    }
+    p->fd = p->dir_fd = -1;
+    p->temporary[0] = 0;
+    p->open = false;
+}
+
+enum record_code part_directory(struct part *p, struct sink *sink, const char *name,
+                                const struct record *r)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                {.tv_sec = r->mtime_s, .tv_nsec = r->mtime_ns}};
+    const char *base;
+    char inside[RECORD_NAME_MAX + 3];
+    int err = 0, fd;
+
+    p->why[0] = 0;
+    if (sink->kind != SINK_DIR)
+        return RECORD_ONE_FILE;
+    /* The way to "name/." leads through name, and makes it. */
+    snprintf(inside, sizeof inside, "%s/.", name);
+    fd = name_parent(sink->dir_fd, inside, &base, &p->made);
+    if (fd < 0)
+        return part_failed(p, "cannot be made", -fd);
+    if (!made_take(&p->made, fd)) {
+        close(fd);
+        return RECORD_OK;
+    }
+    if (fchmod(fd, r->mode & PART_MODE & ~sink->mask) < 0)
+        err = errno;
+    else if (futimens(fd, times) < 0 && errno != EINVAL)
+        err = errno;
+    close(fd);
+    return err != 0 ? part_failed(p, "its mode and time", err) : RECORD_OK;
+}

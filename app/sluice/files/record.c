@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The records of the file protocol. Layout of the header, in bytes:
+ *
+ *  0 magic  4 version  5 type  6 flags  8 len  12 mode or code  16 file  24 offset  32 size
+ * 40 mtime: seconds (8), nanoseconds (4), zero (4); or hash (16)  56 zero (8)
+ */
+#include "sluice/files/record.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    AT_MAGIC = 0,
+    AT_VERSION = 4,
+    AT_TYPE = 5,
+    AT_FLAGS = 6,
+    AT_LEN = 8,
+    AT_MODE = 12,
+    AT_FILE = 16,
+    AT_OFFSET = 24,
+    AT_SIZE = 32,
+    AT_HASH = 40,
+    AT_MTIME_S = 40,
+    AT_MTIME_NS = 48,
+    AT_ZERO = 56,
+};
+
+/* Which fields a type has; all others are zero. */
+enum {
+    HAS_FLAGS = 1,
+    HAS_MODE = 2,
+    HAS_OFFSET = 4,
+    HAS_SIZE = 8,
+    HAS_MTIME = 16,
+    HAS_HASH = 32,
+    HAS_FILE = 64,
+};
+
+static const struct record_shape {
+    uint32_t fields, len_min, len_max;
+} record_shapes[] = {
+    [RECORD_OFFER] = {HAS_FLAGS | HAS_MODE | HAS_SIZE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX},
+    [RECORD_DATA] = {HAS_OFFSET | HAS_FILE, 1, RECORD_DATA_MAX},
+    [RECORD_HOLE] = {HAS_OFFSET | HAS_SIZE | HAS_FILE, 0, 0},
+    [RECORD_END_FILE] = {HAS_SIZE | HAS_HASH | HAS_FILE, 0, 0},
+    [RECORD_DROP_FILE] = {HAS_FILE, 0, 0},
+    [RECORD_DIR] = {HAS_MODE | HAS_MTIME | HAS_FILE, 1, RECORD_NAME_MAX},
+    [RECORD_END_ALL] = {HAS_SIZE, 0, 0},
+    [RECORD_RESULT] = {HAS_MODE | HAS_SIZE | HAS_FILE, 0, RECORD_MESSAGE_MAX},
+};
+
+static void put16(uint8_t *p, uint16_t v)
+{
+    v = htobe16(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+    v = htobe32(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static void put64(uint8_t *p, uint64_t v)
+{
+    v = htobe64(v);
+    memcpy(p, &v, sizeof v);
+}
+
+static uint16_t get16(const uint8_t *p)
+{
+    uint16_t v;
+
+    memcpy(&v, p, sizeof v);
+    return be16toh(v);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof v);
+    return be32toh(v);
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return be64toh(v);
+}
+
+void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
+{
+    uint32_t has = record_shapes[r->type].fields;
+
+    memset(header, 0, RECORD_HEADER_BYTES);
+    put32(header + AT_MAGIC, RECORD_MAGIC);
+    header[AT_VERSION] = RECORD_VERSION;
+    header[AT_TYPE] = r->type;
+    put32(header + AT_LEN, r->len_bytes);
+    if (has & HAS_FLAGS)
+        put16(header + AT_FLAGS, r->flags);
+    if (has & HAS_MODE)
+        put32(header + AT_MODE, r->mode);
+    if (has & HAS_FILE)
+        put64(header + AT_FILE, r->file);
+    if (has & HAS_OFFSET)
+        put64(header + AT_OFFSET, r->offset);
+    if (has & HAS_SIZE)
+        put64(header + AT_SIZE, r->size);
+    if (has & HAS_MTIME) {
+        put64(header + AT_MTIME_S, (uint64_t)r->mtime_s);
+        put32(header + AT_MTIME_NS, r->mtime_ns);
+    }
+    if (has & HAS_HASH)
+        memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
+}
+
+/* The limits of single fields; header fields that the type lacks were read as what they are. */
+static const char *record_fault(const struct record *r)
+{
+    const struct record_shape *shape = &record_shapes[r->type];
+    bool sized = r->type == RECORD_OFFER || r->type == RECORD_HOLE;
+
+    if (r->len_bytes < shape->len_min || r->len_bytes > shape->len_max)
+        return "length out of range";
+    if ((shape->fields & HAS_FILE) != 0 && r->file == 0)
+        return "no file number";
+    if (r->flags & ~RECORD_SIZE_UNKNOWN)
+        return "unknown flag";
+    if (r->mode > 07777)
+        return "mode out of range";
+    if (r->mtime_ns >= 1000000000)
+        return "time out of range";
+    if (r->size > INT64_MAX || r->offset > INT64_MAX)
+        return "size out of range";
+    if (r->type == RECORD_HOLE && (r->size == 0 || r->size > RECORD_HOLE_MAX))
+        return "hole out of range";
+    if (r->offset + (sized ? r->size : 0) + r->len_bytes > INT64_MAX)
+        return "end out of range";
+    if ((r->flags & RECORD_SIZE_UNKNOWN) != 0 && r->size != 0)
+        return "size both known and unknown";
+    if (r->type == RECORD_RESULT && r->mode >= RECORD_CODES)
+        return "unknown result";
+    return NULL;
+}
+
+int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why)
+{
+    uint8_t again[RECORD_HEADER_BYTES];
+    uint32_t has;
+
+    *why = "shorter than a header";
+    if (len < RECORD_HEADER_BYTES)
+        return -EINVAL;
+    *why = "not sluice's file protocol";
+    if (get32(bytes + AT_MAGIC) != RECORD_MAGIC)
+        return -EINVAL;
+    *why = "another version of the file protocol";
+    if (bytes[AT_VERSION] != RECORD_VERSION)
+        return -EINVAL;
+    memset(r, 0, sizeof *r);
+    *why = "unknown type";
+    r->type = bytes[AT_TYPE];
+    if (r->type < RECORD_OFFER || r->type > RECORD_RESULT)
+        return -EINVAL;
+    has = record_shapes[r->type].fields;
+    r->flags = get16(bytes + AT_FLAGS);
+    r->len_bytes = get32(bytes + AT_LEN);
+    r->mode = get32(bytes + AT_MODE);
+    r->file = get64(bytes + AT_FILE);
+    r->offset = get64(bytes + AT_OFFSET);
+    r->size = get64(bytes + AT_SIZE);
+    if (has & HAS_MTIME) {
+        r->mtime_s = (int64_t)get64(bytes + AT_MTIME_S);
+        r->mtime_ns = get32(bytes + AT_MTIME_NS);
+    }
+    if (has & HAS_HASH)
+        memcpy(r->hash, bytes + AT_HASH, RECORD_HASH_BYTES);
+    *why = record_fault(r);
+    if (*why != NULL)
+        return -EINVAL;
+    /* Only fields of the type were kept: what differs is a field that should be zero. */
+    *why = "a field that is not used is not zero";
+    record_encode(again, r);
+    if (memcmp(again, bytes, RECORD_HEADER_BYTES) != 0)
+        return -EINVAL;
+    *why = "longer than its request";
+    if (r->len_bytes > len - RECORD_HEADER_BYTES)
+        return -EINVAL;
+    *why = NULL;
+    return 0;
+}
+
+static const char *const record_texts[RECORD_CODES][2] = {
+    [RECORD_OK] = {"received", "nothing to do"},
+    [RECORD_BAD_NAME] = {"the name is refused", "rename it"},
+    [RECORD_IN_THE_WAY] = {"something else has this name",
+                           "remove that or choose another -o at the receiver"},
+    [RECORD_DENIED] = {"no permission", "choose another -o at the receiver"},
+    [RECORD_NO_SPACE] = {"no space left", "make room or choose another -o at the receiver"},
+    [RECORD_IO] = {"it cannot be written", "look at the disk, or the reader, at the receiver"},
+    [RECORD_CORRUPT] = {"what arrived differs from what was sent", "send it again"},
+    [RECORD_ONE_FILE] = {"the receiver takes a single file",
+                         "let it receive into a directory (-o DIR)"},
+    [RECORD_DROPPED] = {"given up by the sender", "see there why"},
+    [RECORD_EXISTS] = {"a file of this name is there already and was left as it is",
+                       "rename it, or let the receiver replace files (sluice recv --overwrite)"},
+};
+
+const char *record_code_cause(uint32_t code)
+{
+    return code < RECORD_CODES ? record_texts[code][0] : "unknown result";
+}
+
+const char *record_code_cure(uint32_t code)
+{
+    return code < RECORD_CODES ? record_texts[code][1] : "use the same version on both sides";
+}

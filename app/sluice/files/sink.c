@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where received files go. */
+#include "sluice/files/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/say.h"
+#include "console/text.h"
+
+static int sink_failed(const char *path, int err, const char *cure)
+{
+    char safe[512];
+
+    return say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, path), strerror(err),
+                     cure);
+}
+
+static int sink_open_dir(struct sink *k, const char *path)
+{
+    k->kind = SINK_DIR;
+    k->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (k->dir_fd < 0)
+        return sink_failed(path, errno, "give a directory that can be read");
+    if (faccessat(k->dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+        return sink_failed(path, errno, "give a directory that can be written");
+    return SAY_OK;
+}
+
+/* A file to be made or replaced: opens its directory. */
+static int sink_open_file(struct sink *k, char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *base = slash == NULL ? path : slash + 1;
+    const char *dir = slash == NULL ? "." : slash == path ? "/" : path;
+    int code;
+
+    if (*base == 0)
+        return sink_failed(path, ENOENT, "make the directory first (mkdir)");
+    if (strlen(base) > NAME_MAX)
+        return sink_failed(path, ENAMETOOLONG, "choose a shorter name");
+    strcpy(k->base, base);
+    if (slash != NULL)
+        *slash = 0;
+    code = sink_open_dir(k, dir);
+    k->kind = SINK_FILE;
+    return code;
+}
+
+/* The umask can only be read by setting it; this program has one thread. */
+static mode_t sink_umask(void)
+{
+    mode_t mask = umask(0777);
+
+    umask(mask);
+    return mask;
+}
+
+int sink_open(struct sink *k, const char *path, bool overwrite)
+{
+    char real[PATH_MAX];
+    struct stat st;
+
+    memset(k, 0, sizeof *k);
+    k->dir_fd = k->stream_fd = -1;
+    k->overwrite = overwrite;
+    k->mask = sink_umask();
+    if (strcmp(path, "-") == 0) {
+        k->kind = SINK_STREAM;
+        k->stream_fd = STDOUT_FILENO;
+        if (isatty(STDOUT_FILENO))
+            return say_error(SAY_USAGE, "standard output: is a terminal; redirect it or name a "
+                                        "file with -o");
+        return SAY_OK;
+    }
+    if (strlen(path) >= sizeof real)
+        return sink_failed("-o", ENAMETOOLONG, "choose a shorter path");
+    /* A link that the user names is followed, as with cp; what it leads to is replaced. */
+    if (realpath(path, real) == NULL)
+        strcpy(real, path);
+    if (stat(real, &st) < 0)
+        return sink_open_file(k, real);
+    if (S_ISDIR(st.st_mode))
+        return sink_open_dir(k, real);
+    if (S_ISREG(st.st_mode))
+        return overwrite
+                   ? sink_open_file(k, real)
+                   : sink_failed(path, EEXIST, "give --overwrite to replace it, or another name");
+    k->kind = SINK_STREAM;
+    k->stream_fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return k->stream_fd < 0 ? sink_failed(path, errno, "give one that can be written") : SAY_OK;
+}
+
+void sink_close(struct sink *k)
+{
+    if (k->dir_fd >= 0)
+        close(k->dir_fd);
+    if (k->stream_fd > STDERR_FILENO)
+        close(k->stream_fd);
+    k->dir_fd = k->stream_fd = -1;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One file being read to be sent. */
+#include "sluice/files/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sluice/loop.h"
+
+int source_init(struct source *s)
+{
+    memset(s, 0, sizeof *s);
+    s->fd = -1;
+    s->digest = digest_create();
+    return s->digest == NULL ? -ENOMEM : 0;
+}
+
+void source_fini(struct source *s)
+{
+    source_close(s);
+    digest_destroy(s->digest);
+    s->digest = NULL;
+}
+
+int source_open(struct source *s, const char *path, bool walked)
+{
+    int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
+
+    source_close(s);
+    s->stream = false;
+    s->at_bytes = s->hole_bytes = s->size = 0;
+    memset(&s->extent, 0, sizeof s->extent);
+    digest_reset(s->digest);
+    /* What the walk saw may be a pipe or a link by now: neither wait for it nor follow it. */
+    if (walked)
+        flags |= O_NOFOLLOW | O_NONBLOCK;
+    s->fd = !walked && strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, flags);
+    if (s->fd < 0 || fstat(s->fd, &s->st) < 0)
+        return -errno;
+    if (S_ISDIR(s->st.st_mode))
+        return -EISDIR;
+    if (!S_ISREG(s->st.st_mode) && walked)
+        return -ESTALE;
+    s->stream = !S_ISREG(s->st.st_mode) || s->fd == STDIN_FILENO;
+    if (s->stream)
+        return 0;
+    s->size = (uint64_t)s->st.st_size;
+    posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return 0;
+}
+
+void source_close(struct source *s)
+{
+    if (s->fd > STDIN_FILENO)
+        close(s->fd);
+    s->fd = -1;
+}
+
+/* Fewer blocks than bytes: only then holes are worth looking for. */
+static bool source_sparse(const struct source *s)
+{
+    return (uint64_t)s->st.st_blocks * 512 < s->size;
+}
+
+int source_next(struct source *s, uint64_t *len_bytes, bool *hole)
+{
+    struct extent *e = &s->extent;
+    int err = 0;
+
+    *hole = false;
+    *len_bytes = s->stream ? UINT64_MAX : s->size - s->at_bytes;
+    if (s->stream || *len_bytes == 0 || !source_sparse(s))
+        return 0;
+    if (s->at_bytes >= e->offset + e->len)
+        err = extent_find(s->fd, s->at_bytes, s->size, e);
+    *hole = e->hole;
+    *len_bytes = e->offset + e->len - s->at_bytes;
+    return err;
+}
+
+int64_t source_read(struct source *s, void *to, size_t len)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    size_t done = 0;
+
+    while (done < len) {
+        size_t piece = len - done < DIGEST_PIECE_BYTES ? len - done : DIGEST_PIECE_BYTES;
+        ssize_t n;
+
+        if (s->stream && poll(&p, 1, 0) == 0) {
+            if (done == 0)
+                return -EAGAIN;
+            break;
+        }
+        n = s->stream ? read(s->fd, (char *)to + done, piece)
+                      : pread(s->fd, (char *)to + done, piece, (off_t)s->at_bytes);
+        if (n < 0 && errno == EINTR && loop_signal() == 0)
+            continue;
+        if (n < 0 && errno == EAGAIN && done > 0)
+            break; /* somebody else has read what poll() saw */
+        if (n < 0)
+            return -errno;
+        if (n == 0 && !s->stream)
+            return -ENODATA;
+        if (n == 0)
+            break;
+        digest_update(s->digest, (char *)to + done, (size_t)n);
+        s->at_bytes += (uint64_t)n;
+        done += (size_t)n;
+    }
+    return (int64_t)done;
+}
+
+void source_skip(struct source *s, uint64_t len_bytes)
+{
+    digest_zeros(s->digest, len_bytes);
+    s->at_bytes += len_bytes;
+    s->hole_bytes += len_bytes;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What lies below a file or directory that shall be sent. */
+#include "sluice/files/tree.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tree {
+    FTS *fts;
+    bool begun; /* fts_read() was called */
+    char *path; /* of the root, without slashes behind it */
+    size_t path_len;
+    char *name; /* of the entry */
+    size_t name_size;
+    char base[NAME_MAX + 1];
+};
+
+void tree_base(const char *path, const char **base, int *base_len)
+{
+    size_t end = strlen(path), start;
+
+    while (end > 0 && path[end - 1] == '/')
+        end--;
+    start = end;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    *base = path + start;
+    *base_len = (int)(end - start);
+    if ((*base_len == 1 && path[start] == '.') ||
+        (*base_len == 2 && path[start] == '.' && path[start + 1] == '.'))
+        *base_len = 0;
+}
+
+static int tree_compare(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+struct tree *tree_open(const char *path)
+{
+    struct tree *t = calloc(1, sizeof *t);
+    const char *base;
+    char *roots[2] = {NULL, NULL};
+    int len;
+
+    if (t == NULL)
+        return NULL;
+    tree_base(path, &base, &len);
+    if (len > NAME_MAX) {
+        free(t);
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    snprintf(t->base, sizeof t->base, "%.*s", len, base);
+    t->path = strdup(path);
+    if (t->path != NULL) {
+        t->path_len = strlen(path);
+        while (t->path_len > 1 && t->path[t->path_len - 1] == '/')
+            t->path[--t->path_len] = 0;
+        roots[0] = t->path;
+        t->fts = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, tree_compare);
+    }
+    if (t->fts == NULL) {
+        tree_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+void tree_close(struct tree *t)
+{
+    if (t == NULL)
+        return;
+    /* glibc's fts_close() forgets the root if nothing was ever read. */
+    if (t->fts != NULL && !t->begun)
+        fts_read(t->fts);
+    if (t->fts != NULL)
+        fts_close(t->fts);
+    free(t->path);
+    free(t->name);
+    free(t);
+}
+
+/* The entry's name for the other side, "" for a root that stands for its content; NULL: no memory.
+ */
+static const char *tree_name(struct tree *t, const FTSENT *e)
+{
+    const char *below = e->fts_path + t->path_len;
+    size_t need = strlen(t->base) + strlen(below) + 2;
+
+    if (e->fts_level == 0)
+        return t->base;
+    while (*below == '/')
+        below++;
+    if (t->base[0] == 0)
+        return below;
+    if (need > t->name_size) {
+        char *bigger = realloc(t->name, need * 2);
+
+        if (bigger == NULL)
+            return NULL;
+        t->name = bigger;
+        t->name_size = need * 2;
+    }
+    snprintf(t->name, t->name_size, "%s/%s", t->base, below);
+    return t->name;
+}
+
+static void tree_classify(const FTSENT *e, struct tree_entry *out)
+{
+    out->kind = TREE_FAILED;
+    out->error = e->fts_errno;
+    switch (e->fts_info) {
+    case FTS_F:
+        out->kind = TREE_FILE;
+        break;
+    case FTS_DP:
+        out->kind = TREE_DIR;
+        break;
+    case FTS_DEFAULT: /* a device, pipe or socket */
+        out->kind = out->walked ? TREE_SKIPPED : TREE_FILE;
+        out->why = "neither a file nor a directory";
+        break;
+    case FTS_SL:
+    case FTS_SLNONE:
+        out->kind = out->walked ? TREE_SKIPPED : TREE_FAILED;
+        out->error = ENOENT;
+        out->why = "a symbolic link";
+        break;
+    case FTS_DC:
+        out->error = ELOOP;
+        break;
+    default:
+        break;
+    }
+}
+
+bool tree_next(struct tree *t, struct tree_entry *out)
+{
+    FTSENT *e;
+
+    do {
+        errno = 0;
+        e = fts_read(t->fts);
+        t->begun = true;
+        if (e == NULL && errno == 0)
+            return false;
+    } while (e != NULL && e->fts_info == FTS_D);
+    memset(out, 0, sizeof *out);
+    if (e == NULL) {
+        out->kind = TREE_FAILED;
+        out->error = errno;
+        out->path = out->name = t->path;
+        return true;
+    }
+    out->path = e->fts_path;
+    out->walked = e->fts_level > 0;
+    out->name = tree_name(t, e);
+    if (e->fts_statp != NULL && e->fts_info != FTS_NS)
+        out->st = *e->fts_statp;
+    tree_classify(e, out);
+    if (out->name == NULL) {
+        out->kind = TREE_FAILED;
+        out->error = ENOMEM;
+        out->name = "";
+    }
+    return true;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sluice perf server: waits for streams, does on each what its START says, reports what it
+ * measured. Streams of the same test are summed; several tests may run at the same time.
+ *
+ * A stream whose client breaks the protocol, or goes, ends alone.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/perf/meter.h"
+#include "sluice/perf/perf.h"
+#include "sluice/perf/perf_result.h"
+#include "sluice/perf/pump.h"
+#include "sluice/say.h"
+#include "console/text.h"
+
+#define COMPLETIONS 64
+#define TESTS_MAX   16
+#define WAITING     16 /* accepts per channel: so many streams may come at once */
+#define STREAMS_MAX METER_STREAMS
+
+enum stream_state {
+    STREAM_IDLE,
+    STREAM_WAITING, /* accept submitted */
+    STREAM_OPEN,    /* START is expected */
+    STREAM_READY,   /* GO is expected */
+    STREAM_RUNNING,
+    STREAM_REPORTED,
+};
+
+struct test {
+    bool used;
+    uint32_t open, ended; /* streams */
+    struct perf_result result;
+};
+
+struct stream {
+    enum stream_state state;
+    struct pump pump;
+    struct perf_start start;
+    struct test *test;
+    uint32_t channel;
+    bool shut;
+    int status;
+};
+
+struct server {
+    const struct perf_config *config;
+    struct loop loop;
+    struct regions regions;
+    struct stream streams[STREAMS_MAX];
+    struct sluice_conn *conns[STREAMS_MAX]; /* that run, for the meter */
+    struct test tests[TESTS_MAX];
+    struct meter meter;
+    uint32_t ended; /* tests */
+    int code;
+};
+
+static void server_failed(struct server *s, int code)
+{
+    if (s->code == SAY_OK)
+        s->code = code;
+}
+
+/* The session refused or ended: said once. */
+static void server_broken(struct server *s, int err)
+{
+    if (s->code == SAY_OK)
+        s->code = say_error(say_code(err, true), "%s", sluice_error(s->loop.session));
+}
+
+/* Waits on the channel with a stream that is idle. 0 or a negative errno. */
+static int server_accept(struct server *s, uint32_t channel)
+{
+    struct stream *st = s->streams;
+    struct pump *p;
+    int err;
+
+    while (st < s->streams + STREAMS_MAX && st->state != STREAM_IDLE)
+        st++;
+    if (st == s->streams + STREAMS_MAX)
+        return 0; /* when one ends */
+    p = &st->pump;
+    err = sluice_accept(s->loop.session, s->config->port, channel, PUMP_OPEN, &p->conn);
+    if (err == 0)
+        err = sluice_recv(p->conn, p->control, PUMP_PAGE, PUMP_CONTROL);
+    if (err == 0)
+        err = sluice_recv(p->conn, p->control + PUMP_PAGE, PUMP_PAGE, PUMP_CONTROL);
+    if (err < 0) {
+        if (p->conn != NULL)
+            sluice_conn_close(p->conn);
+        p->conn = NULL;
+        return err;
+    }
+    st->channel = channel;
+    st->state = STREAM_WAITING;
+    st->shut = false;
+    st->status = 0;
+    st->test = NULL;
+    return 0;
+}
+
+static void server_listen(struct server *s)
+{
+    uint32_t channel, i, waiting;
+    int err = 0;
+
+    for (channel = 0; channel < sluice_channels(s->loop.session) && err == 0; channel++) {
+        waiting = 0;
+        for (i = 0; i < STREAMS_MAX; i++)
+            waiting += s->streams[i].state == STREAM_WAITING && s->streams[i].channel == channel;
+        for (; waiting < WAITING && err == 0; waiting++)
+            err = server_accept(s, channel);
+    }
+    if (err < 0)
+        server_broken(s, err);
+}
+
+/* The test that the stream belongs to; NULL: too many at once. */
+static struct test *server_test(struct server *s, const struct perf_start *start)
+{
+    struct test *t, *free_one = NULL;
+
+    for (t = s->tests; t < s->tests + TESTS_MAX; t++) {
+        if (!t->used)
+            free_one = t;
+        else if (t->result.parameters.test == start->test)
+            return t->open < start->streams ? t : NULL;
+    }
+    if (free_one == NULL)
+        return NULL;
+    memset(free_one, 0, sizeof *free_one);
+    free_one->used = true;
+    free_one->result.server = true;
+    free_one->result.parameters = *start;
+    return free_one;
+}
+
+/* An accept that failed: peers that went away are theirs, the rest is ours. */
+static void server_refused(struct server *s, int status)
+{
+    if (status == -ENOTCONN)
+        server_broken(s, status);
+    else if (status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED)
+        server_failed(s, say_error(say_code(status, true), "%s", sluice_status_text(status)));
+}
+
+/* The stream ends here, with a line that says why. */
+static void stream_refuse(struct stream *st, const char *why)
+{
+    struct sluice_stats stats;
+
+    sluice_conn_stats(st->pump.conn, &stats);
+    say_error(SAY_TRANSFER, "%s: %s", stats.peer, why);
+    st->status = -EPROTO;
+}
+
+static void stream_start(struct server *s, struct stream *st, uint64_t len)
+{
+    struct perf_record r;
+    struct pump_shape shape = {0};
+    const char *why;
+    char line[128];
+
+    if (perf_decode(st->pump.control, len, PERF_START, &r, &why) < 0) {
+        snprintf(line, sizeof line,
+                 "its request makes no sense (%s); use the same version of sluice there", why);
+        stream_refuse(st, line);
+        return;
+    }
+    st->start = r.u.start;
+    st->test = server_test(s, &st->start);
+    if (st->test == NULL) {
+        stream_refuse(st, "too many tests at once; wait until others have ended");
+        return;
+    }
+    st->test->open++;
+    shape.tx = (st->start.flags & PERF_SERVER_SENDS) != 0;
+    shape.rx = (st->start.flags & PERF_CLIENT_SENDS) != 0;
+    shape.seed = st->start.test + st->start.stream;
+    shape.check = (st->start.flags & PERF_CHECK) != 0;
+    shape.request_bytes = st->start.request_bytes;
+    shape.limit_bytes = st->start.limit_bytes;
+    shape.memory_bytes = st->start.memory_bytes;
+    if (shape.memory_bytes > s->config->memory_bytes / st->start.streams)
+        shape.memory_bytes = s->config->memory_bytes / st->start.streams;
+    shape.outstanding = (uint32_t)st->start.outstanding;
+    if (shape.outstanding > sluice_depth(s->loop.session))
+        shape.outstanding = sluice_depth(s->loop.session);
+    if (pump_init(&st->pump, &s->regions, &shape, 2) < 0) {
+        stream_refuse(st, sluice_error(s->loop.session));
+        return;
+    }
+    st->pump.rx.peer_slices = st->start.slices;
+    r.type = PERF_READY;
+    memset(&r.u, 0, sizeof r.u);
+    r.u.ready.memory_bytes = shape.rx ? st->pump.rx.region_bytes : st->pump.tx.region_bytes;
+    r.u.ready.slices = shape.tx ? st->pump.tx.slices : st->pump.rx.slices;
+    st->test->result.memory_bytes += r.u.ready.memory_bytes;
+    st->status = pump_post(&st->pump);
+    if (st->status == 0)
+        st->status = pump_tell(&st->pump, 4, &r);
+    st->state = STREAM_READY;
+}
+
+static void stream_go(struct server *s, struct stream *st, uint64_t len)
+{
+    struct perf_record r;
+    const char *why;
+    uint64_t now = loop_now();
+    bool first = s->meter.start_ns == 0 || st->test->result.start_ns == 0;
+
+    if (perf_decode(st->pump.control + PUMP_PAGE, len, PERF_GO, &r, &why) < 0) {
+        stream_refuse(st, "it starts before it was ready; use the same version of sluice there");
+        return;
+    }
+    if (st->test->result.start_ns == 0)
+        perf_result_start(&st->test->result, now);
+    if (first)
+        meter_start(&s->meter, now, STREAMS_MAX, st->pump.tx.active, st->pump.rx.active);
+    st->pump.tx.start_ns = st->pump.rx.start_ns = now;
+    st->pump.tx.end_ns = st->pump.rx.end_ns = now;
+    if (st->start.duration_ns != 0)
+        st->pump.deadline_ns = now + st->start.duration_ns;
+    st->state = STREAM_RUNNING;
+    s->conns[st - s->streams] = st->pump.conn;
+}
+
+static void stream_completion(struct server *s, struct stream *st,
+                              const struct sluice_completion *e)
+{
+    uint64_t now = loop_now();
+
+    if (e->op == SLUICE_OP_RECV && e->status == -ENODATA) {
+        if (st->state < STREAM_RUNNING)
+            st->status = -ECONNRESET;
+        pump_no_more(&st->pump);
+    } else if (e->status < 0) {
+        if (e->op == SLUICE_OP_ACCEPT)
+            server_refused(s, e->status);
+        st->status = e->status;
+    } else if (e->op == SLUICE_OP_ACCEPT) {
+        st->state = STREAM_OPEN;
+    } else if (e->op == SLUICE_OP_SHUTDOWN) {
+        st->shut = true;
+    } else if (e->op == SLUICE_OP_SEND && e->user == PUMP_DATA) {
+        pump_sent(&st->pump, e->len, now);
+    } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_OPEN) {
+        stream_start(s, st, e->len);
+    } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_READY) {
+        stream_go(s, st, e->len);
+    } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_RUNNING) {
+        pump_received(&st->pump, e->len, now);
+    }
+}
+
+/* True if there were any. */
+static bool server_take(struct server *s)
+{
+    struct sluice_completion e[COMPLETIONS];
+    int i, n = sluice_poll(s->loop.session, e, COMPLETIONS, 0);
+    struct stream *st;
+
+    if (n < 0)
+        server_broken(s, n);
+    for (i = 0; i < n; i++) {
+        for (st = s->streams; st < s->streams + STREAMS_MAX && st->pump.conn != e[i].conn; st++)
+            ;
+        if (st < s->streams + STREAMS_MAX && st->status == 0)
+            stream_completion(s, st, &e[i]);
+    }
+    return n > 0;
+}
+
+/* Our last request: what we measured. Then our direction ends. */
+static int stream_report(struct stream *st)
+{
+    struct perf_record r = {.type = PERF_REPORT};
+    struct sluice_stats stats;
+    int err;
+
+    pump_rx_end(&st->pump, false, NULL);
+    sluice_conn_stats(st->pump.conn, &stats);
+    perf_result_end(&st->test->result, loop_now());
+    pump_figures(&st->pump, true, &stats, &r.u.report.tx);
+    pump_figures(&st->pump, false, &stats, &r.u.report.rx);
+    r.u.report.cpu_user_us = st->test->result.cpu_user_us;
+    r.u.report.cpu_system_us = st->test->result.cpu_system_us;
+    r.u.report.memory_bytes =
+        st->pump.rx.active ? st->pump.rx.region_bytes : st->pump.tx.region_bytes;
+    err = pump_tell(&st->pump, 4, &r);
+    if (err == -EAGAIN)
+        return 0; /* next time */
+    if (err == 0)
+        err = sluice_shutdown(st->pump.conn, PUMP_SHUTDOWN);
+    if (err == 0)
+        st->state = STREAM_REPORTED;
+    return err;
+}
+
+/* A test with no stream left: said and forgotten. */
+static void test_end(struct server *s, struct test *t)
+{
+    if (t->ended > 0) {
+        perf_result_end(&t->result, loop_now());
+        t->result.exit_code = t->ended == t->result.parameters.streams ? SAY_OK : SAY_TRANSFER;
+        if (s->config->common.json)
+            perf_result_json(&t->result, s->meter.intervals);
+        else if (!s->config->common.quiet)
+            perf_result_print(&t->result);
+        fflush(stdout);
+    }
+    if (s->config->one_off && t->ended < t->result.parameters.streams)
+        server_failed(s, SAY_TRANSFER);
+    perf_result_free(&t->result);
+    t->used = false;
+    s->ended++;
+}
+
+/* Ends a stream, well or not. */
+static void stream_close(struct server *s, struct stream *st)
+{
+    bool well = st->status == 0 || st->state == STREAM_REPORTED;
+    struct test *t = st->test;
+    struct perf_side tx, rx;
+    struct sluice_stats stats;
+
+    sluice_conn_stats(st->pump.conn, &stats);
+    /* One that only opened may be a forged packet. */
+    if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_OPEN &&
+        loop_signal() == 0)
+        say_error(SAY_TRANSFER, "%s: %s", stats.peer, sluice_status_text(st->status));
+    pump_figures(&st->pump, true, &stats, &tx);
+    pump_figures(&st->pump, false, &stats, &rx);
+    s->conns[st - s->streams] = NULL;
+    sluice_conn_close(st->pump.conn);
+    st->pump.conn = NULL;
+    pump_fini(&st->pump, &s->regions);
+    st->state = STREAM_IDLE;
+    st->test = NULL;
+    if (t == NULL)
+        return;
+    if (well) {
+        t->ended++;
+        perf_result_add(&t->result, &tx, &rx, &stats, NULL);
+    }
+    /* Streams that have not come yet count as open while the others run. */
+    if (--t->open == 0)
+        test_end(s, t);
+}
+
+static void server_work(struct server *s)
+{
+    struct stream *st;
+    uint64_t now = loop_now();
+
+    for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
+        if (st->state == STREAM_RUNNING && st->status == 0) {
+            int err = pump_send(&st->pump, now);
+
+            if (err == 0)
+                err = pump_post(&st->pump);
+            if (err == 0 && st->pump.rx.ended && pump_tx_done(&st->pump, now))
+                err = stream_report(st);
+            st->status = err;
+        }
+        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended)))
+            stream_close(s, st);
+    }
+}
+
+/* The next deadline of a stream that sends, or sample. */
+static uint64_t server_timeout(const struct server *s)
+{
+    uint64_t now = loop_now(), next = meter_next(&s->meter);
+    const struct stream *st;
+    bool running = false;
+
+    for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
+        running |= st->state == STREAM_RUNNING;
+        if (st->state == STREAM_RUNNING && st->pump.tx.active && st->pump.deadline_ns > now &&
+            st->pump.deadline_ns < next)
+            next = st->pump.deadline_ns;
+    }
+    return !running || next == UINT64_MAX ? UINT64_MAX : next <= now ? 0 : next - now;
+}
+
+static void server_loop(struct server *s)
+{
+    while (loop_signal() == 0 && s->code == SAY_OK && !(s->config->one_off && s->ended > 0)) {
+        bool more = server_take(s);
+
+        server_work(s);
+        server_listen(s);
+        meter_sample(&s->meter, loop_now(), s->conns, STREAMS_MAX, false);
+        if (s->config->one_off && s->ended > 0)
+            return;
+        if (!more)
+            loop_wait(&s->loop, -1, server_timeout(s));
+    }
+}
+
+static void server_open(struct server *s)
+{
+    uint8_t *control = sluice_alloc(s->loop.session, (uint64_t)STREAMS_MAX * PUMP_CONTROL_BYTES);
+    int err = control == NULL ? -ENOMEM : sluice_listen(s->loop.session, s->config->port);
+    uint32_t i;
+
+    if (err < 0) {
+        server_broken(s, err);
+        return;
+    }
+    for (i = 0; i < STREAMS_MAX; i++)
+        s->streams[i].pump.control = control + (uint64_t)i * PUMP_CONTROL_BYTES;
+    server_listen(s);
+    if (s->code == SAY_OK && options_talk(&s->config->common))
+        say_note("waiting on port %u", s->config->port);
+}
+
+int perf_server(const struct perf_config *config)
+{
+    struct server *s = calloc(1, sizeof *s);
+    uint32_t i;
+    int code;
+
+    if (s == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    s->config = config;
+    s->code = meter_open(&s->meter, config->interval_ns,
+                         !config->common.quiet && !config->common.json, config->common.rates);
+    if (s->code == SAY_OK)
+        s->code = loop_open(&s->loop, config->common.socket);
+    if (s->code == SAY_OK) {
+        regions_init(&s->regions, s->loop.session);
+        server_open(s);
+    }
+    if (s->code == SAY_OK)
+        server_loop(s);
+    for (i = 0; i < STREAMS_MAX; i++) {
+        if (s->streams[i].state == STREAM_READY || s->streams[i].state == STREAM_RUNNING)
+            server_failed(s, loop_signal() != 0 ? 128 + loop_signal() : SAY_TRANSFER);
+        if (s->streams[i].state != STREAM_IDLE)
+            stream_close(s, &s->streams[i]);
+    }
+    loop_close(&s->loop);
+    server_failed(s, meter_close(&s->meter));
+    server_failed(s, say_flush());
+    code = s->code;
+    free(s);
+    return code;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice reload: the daemon reads its configuration anew, and what came of it. */
+#include "sluice/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "sluice/remote/daemon_pid.h"
+#include "sluice/loop.h"
+#include "sluice/options.h"
+#include "sluice/say.h"
+#include "sluice/view/table.h"
+#include "console/text.h"
+#include "sluice/view/view.h"
+
+#define ANSWER_NS 10000000000ull
+#define LOOK_NS   20000000ull
+
+static const char help[] =
+    "usage: sluice reload [--json] [--socket PATH]\n"
+    "Has the daemon read its configuration anew (SIGHUP). What can change while it runs\n"
+    "is changed at once; what needs a restart stays as it is and is named. A file that is\n"
+    "wrong changes nothing. For root and the user that runs the daemon.\n"
+    "\n"
+    "      --json         the daemon's answer as JSON\n"
+    "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
+    "\n"
+    "Exit: 0 taken over, 1 the file is wrong, 2 usage, 3 no daemon, or it does not answer,\n"
+    "5 not allowed. See sluice(1); doc/configuration.md lists what can change.\n";
+
+/* The daemon's word on its last reload, to be let go; NULL, with the error said: it has none. */
+static json_t *last_reload(struct sluice *session)
+{
+    char err[512];
+    int status;
+    json_t *rows, *top = view_list(session, "reload", &rows, &status, err, sizeof err);
+
+    if (top == NULL)
+        say_error(SAY_DAEMON, "%s", err);
+    return top;
+}
+
+static const json_t *row_of(const json_t *top)
+{
+    return json_array_get(json_object_get(top, "reload"), 0);
+}
+
+static json_int_t number_of(const json_t *top)
+{
+    return json_integer_value(json_object_get(row_of(top), "number"));
+}
+
+static void names_print(const json_t *names, const char *words)
+{
+    char safe[256];
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i, name)
+        printf("%s: %s\n", words, text_safe(safe, sizeof safe, json_string_value(name)));
+}
+
+static int print(const json_t *top, bool as_json)
+{
+    const json_t *row = row_of(top), *changed = json_object_get(row, "changed"),
+                 *restart = json_object_get(row, "restart");
+    bool good = json_is_true(json_object_get(row, "good"));
+    char safe[1024];
+
+    if (as_json) {
+        table_json(row, stdout);
+    } else if (good) {
+        names_print(changed, "taken over");
+        names_print(restart, "needs a restart");
+        if (json_array_size(changed) + json_array_size(restart) == 0)
+            puts("nothing is new");
+    }
+    if (say_flush() != SAY_OK)
+        return SAY_LOCAL;
+    if (good)
+        return SAY_OK;
+    return say_error(
+        SAY_TRANSFER, "nothing is changed: %s",
+        text_safe(safe, sizeof safe, json_string_value(json_object_get(row, "error"))));
+}
+
+/* Asks, and waits until there is a newer answer than `before`. */
+static int ask(struct loop *l, const struct options *o, json_int_t before)
+{
+    const char *path = options_socket(o);
+    uint64_t end = loop_now() + ANSWER_NS;
+    int pid = daemon_pid(path != NULL ? path : SLUICE_SOCKET_DEFAULT);
+
+    if (pid <= 0)
+        return say_error(SAY_DAEMON, "the daemon's process cannot be seen from here; run this "
+                                     "outside of the container, or kill -HUP it");
+    if (kill(pid, SIGHUP) != 0)
+        return say_error(SAY_LOCAL,
+                         "no signal can be sent to sluiced (process %d): %s; become "
+                         "root or the user that runs it",
+                         pid, strerror(errno));
+    while (loop_now() < end && loop_signal() == 0) {
+        json_t *top = last_reload(l->session);
+        int code;
+
+        if (top == NULL)
+            return SAY_DAEMON;
+        if (number_of(top) > before) {
+            code = print(top, o->json);
+            json_decref(top);
+            return code;
+        }
+        json_decref(top);
+        usleep(LOOK_NS / 1000);
+    }
+    if (loop_signal() != 0)
+        return 128 + loop_signal();
+    return say_error(SAY_DAEMON, "sluiced (process %d) does not answer; see what it said", pid);
+}
+
+int command_reload(int argc, char **argv)
+{
+    struct options o = {0};
+    struct loop l = {0};
+    json_t *top;
+    int code = options_plain(&o, help, argc, argv);
+
+    if (code != OPTIONS_GO)
+        return code;
+    if (argc != optind)
+        return options_wrong("reload", "takes no arguments but options");
+    code = loop_open(&l, o.socket);
+    if (code != SAY_OK)
+        return code;
+    top = last_reload(l.session);
+    code = top != NULL ? ask(&l, &o, number_of(top)) : SAY_DAEMON;
+    json_decref(top);
+    loop_close(&l);
+    return code;
+}

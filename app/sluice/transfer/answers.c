@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RESULT records on their way to the sender. */
+#include "sluice/transfer/answers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void answers_init(struct answers *a, uint8_t *memory)
+{
+    memset(a, 0, sizeof *a);
+    a->memory = memory;
+}
+
+void answers_fini(struct answers *a)
+{
+    free(a->queue);
+    a->queue = NULL;
+    a->head = a->len = a->size = 0;
+}
+
+static int answers_grow(struct answers *a, uint32_t need)
+{
+    uint8_t *bigger;
+
+    if (a->head > 0) {
+        memmove(a->queue, a->queue + a->head, a->len);
+        a->head = 0;
+    }
+    if (a->len + need <= a->size)
+        return 0;
+    bigger = realloc(a->queue, (a->len + need) * 2);
+    if (bigger == NULL)
+        return -ENOMEM;
+    a->queue = bigger;
+    a->size = (a->len + need) * 2;
+    return 0;
+}
+
+int answers_add(struct answers *a, uint64_t file, enum record_code code, uint64_t size,
+                const char *message)
+{
+    struct record r = {
+        .type = RECORD_RESULT,
+        .len_bytes = (uint32_t)strnlen(message, RECORD_MESSAGE_MAX),
+        .mode = code,
+        .file = file,
+        .size = size,
+    };
+    uint32_t need = RECORD_HEADER_BYTES + r.len_bytes;
+
+    if (a->head + a->len + need > a->size && answers_grow(a, need) < 0)
+        return -ENOMEM;
+    record_encode(a->queue + a->head + a->len, &r);
+    memcpy(a->queue + a->head + a->len + RECORD_HEADER_BYTES, message, r.len_bytes);
+    a->len += need;
+    return 0;
+}
+
+/* How much of the queue's start fits in one request: whole records. */
+static uint32_t answers_fit(const struct answers *a)
+{
+    uint32_t fit = 0;
+    struct record r;
+    const char *why;
+
+    while (fit < a->len) {
+        if (record_decode(a->queue + a->head + fit, a->len - fit, &r, &why) < 0)
+            abort(); /* they are our own */
+        if (fit + RECORD_HEADER_BYTES + r.len_bytes > RECORD_ANSWER_MAX)
+            break;
+        fit += RECORD_HEADER_BYTES + r.len_bytes;
+    }
+    return fit;
+}
+
+int answers_send(struct answers *a, struct sluice_conn *c, uint64_t user)
+{
+    uint32_t i, fit;
+    int err;
+
+    for (i = 0; i < ANSWERS_SLOTS && a->len > 0; i++) {
+        uint8_t *slot = a->memory + i * RECORD_ANSWER_MAX;
+
+        if (a->busy[i])
+            continue;
+        fit = answers_fit(a);
+        memcpy(slot, a->queue + a->head, fit);
+        err = sluice_send(c, slot, fit, user + i);
+        if (err == -EAGAIN)
+            return 0; /* completions are on their way */
+        if (err < 0)
+            return err;
+        a->busy[i] = true;
+        a->head += fit;
+        a->len -= fit;
+    }
+    return 0;
+}
+
+void answers_sent(struct answers *a, uint32_t slot)
+{
+    a->busy[slot] = false;
+}
+
+bool answers_empty(const struct answers *a)
+{
+    return a->len == 0;
+}
+
+bool answers_many(const struct answers *a)
+{
+    return a->len > ANSWERS_MANY;
+}

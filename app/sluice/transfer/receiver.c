@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A receiver of files: its senders and its loop. */
+#include "sluice/transfer/receiver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/say.h"
+#include "console/text.h"
+
+#define COMPLETIONS 64
+#define WORK_BYTES  (16u << 20) /* read from one sender before the next has its turn */
+
+static void receiver_failed(struct receiver *r, int code)
+{
+    if (r->code == SAY_OK)
+        r->code = code;
+}
+
+static int receiver_resource(struct receiver *r, int err)
+{
+    return say_error(say_code(err, true), "%s", sluice_error(r->loop.session));
+}
+
+/* Accepted peers that are served, or that are not. */
+static uint32_t receiver_peers(const struct receiver *r, bool served)
+{
+    uint32_t i, n = 0;
+
+    for (i = 0; i < r->n_inlets; i++)
+        n += (r->inlets[i]->state == INLET_OPEN || r->inlets[i]->state == INLET_OVER) &&
+             r->inlets[i]->served == served;
+    return n;
+}
+
+static bool receiver_waiting(const struct receiver *r, uint32_t channel)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->n_inlets; i++) {
+        if (r->inlets[i]->state == INLET_WAITING && r->inlets[i]->channel == channel)
+            return true;
+    }
+    return false;
+}
+
+/* One that has no connection; NULL: none can be had. */
+static struct inlet *receiver_inlet(struct receiver *r)
+{
+    uint32_t i, slots = r->options->slots, depth = sluice_depth(r->loop.session);
+    struct inlet *in;
+    uint8_t *memory;
+
+    for (i = 0; i < r->n_inlets; i++) {
+        if (r->inlets[i]->state == INLET_IDLE)
+            return r->inlets[i];
+    }
+    if (r->n_inlets == RECEIVER_INLETS_MAX)
+        return NULL;
+    slots = slots < depth ? slots : depth;
+    memory = sluice_alloc(r->loop.session, inlet_bytes(slots));
+    if (memory == NULL)
+        return NULL;
+    in = malloc(sizeof *in);
+    if (in == NULL || inlet_init(in, r->loop.session, &r->sink, slots, memory) < 0) {
+        free(in);
+        sluice_free(r->loop.session, memory);
+        return NULL;
+    }
+    r->inlets[r->n_inlets++] = in;
+    return in;
+}
+
+/* Waits on every channel that nobody waits on. */
+static void receiver_accept(struct receiver *r)
+{
+    uint32_t channel, channels = sluice_channels(r->loop.session);
+    uint32_t most = r->options->senders, serving = receiver_peers(r, true);
+    uint32_t others = receiver_peers(r, false);
+
+    if (serving >= most || others >= most + channels)
+        return;
+    for (channel = 0; channel < channels; channel++) {
+        struct inlet *in;
+        int err;
+
+        if (receiver_waiting(r, channel))
+            continue;
+        in = receiver_inlet(r);
+        err = in == NULL ? -ENOMEM : inlet_accept(in, r->options->port, channel);
+        if (err == 0)
+            continue;
+        if (serving + others == 0) {
+            /* Nobody's end would make room. */
+            receiver_failed(r, receiver_resource(r, err));
+            r->accepting = false;
+        } else if (!r->short_of_memory && !r->options->common.quiet) {
+            say_note("no memory for another sender: it waits until one of %u has ended",
+                     serving + others);
+        }
+        r->short_of_memory = true;
+        return;
+    }
+}
+
+/* No more senders: the ones that wait, and peers that are none yet, are let go. */
+static void receiver_stop_accepting(struct receiver *r)
+{
+    uint32_t i;
+
+    r->accepting = false;
+    sluice_unlisten(r->loop.session, r->options->port);
+    for (i = 0; i < r->n_inlets; i++) {
+        if (r->inlets[i]->state != INLET_IDLE && !r->inlets[i]->served) {
+            inlet_close(r->inlets[i]);
+            summary_fini(&r->inlets[i]->summary);
+        }
+    }
+}
+
+/* Peers that have proved their address become senders, as far as there is room. */
+static void receiver_admit(struct receiver *r)
+{
+    uint32_t i;
+
+    for (i = 0; i < r->n_inlets; i++) {
+        struct inlet *in = r->inlets[i];
+
+        if (in->state != INLET_OPEN || !in->proved || in->served ||
+            receiver_peers(r, true) >= r->options->senders)
+            continue;
+        in->served = true;
+        r->served++;
+        if (r->count != 0 && r->served == r->count)
+            receiver_stop_accepting(r);
+    }
+}
+
+/* A peer has come, or could not. */
+static void receiver_accepted(struct receiver *r, int status)
+{
+    if (status != 0 && status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED) {
+        if (r->code == SAY_OK)
+            r->code = say_error(say_code(status, true), "%s", sluice_status_text(status));
+        r->accepting = false;
+    }
+    r->short_of_memory = false;
+}
+
+/* True if there was something: an accept that was taken makes room for the next one. */
+static bool receiver_take(struct receiver *r)
+{
+    struct sluice_completion c[COMPLETIONS];
+    int i, n = sluice_poll(r->loop.session, c, COMPLETIONS, 0);
+    uint32_t k;
+
+    if (n < 0) {
+        if (r->code == SAY_OK)
+            r->code = receiver_resource(r, n);
+        r->accepting = false;
+    }
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < r->n_inlets && r->inlets[k]->conn != c[i].conn; k++)
+            ;
+        /* Those of an inlet that was closed since are nobody's. */
+        if (k == r->n_inlets)
+            continue;
+        inlet_complete(r->inlets[k], &c[i]);
+        if (c[i].op == SLUICE_OP_ACCEPT)
+            receiver_accepted(r, c[i].status);
+    }
+    return n > 0;
+}
+
+/* A sender has ended: what it came to. */
+static void receiver_close(struct receiver *r, struct inlet *in)
+{
+    const struct options *o = &r->options->common;
+    struct flow f = {0};
+
+    inlet_close(in);
+    if (in->served) {
+        flow_add(&f, &in->summary.stats, false);
+        r->past.rx_bytes += f.rx_bytes;
+        r->past.tx_bytes += f.tx_bytes;
+        r->past.repeats += f.repeats;
+        progress_clear(&r->progress);
+        if (o->json)
+            summary_json(&in->summary, in->code, r->sink.stream_fd == 1 ? stderr : stdout);
+        if (in->code == SAY_OK && options_talk(o))
+            summary_say(&in->summary);
+        if (o->json && r->sink.stream_fd != 1)
+            fflush(stdout);
+        receiver_failed(r, in->code);
+    }
+    summary_fini(&in->summary);
+}
+
+static void receiver_tick(struct receiver *r)
+{
+    struct flow f = r->past;
+    struct progress_view v = {.name = "waiting"};
+    uint64_t now = loop_now();
+    struct sluice_stats stats;
+    uint32_t i;
+
+    if (now < rates_next(&r->rates) && now < progress_next(&r->progress))
+        return;
+    for (i = 0; i < r->n_inlets; i++) {
+        struct inlet *in = r->inlets[i];
+
+        if (in->state != INLET_OPEN)
+            continue;
+        sluice_conn_stats(in->conn, &stats);
+        flow_add(&f, &stats, false);
+        v.done_bytes += in->part.at_bytes;
+        v.total_bytes += in->part.offer.size;
+        v.repeats += stats.rx_lost;
+        v.name = in->name;
+    }
+    rates_sample(&r->rates, now, &f);
+    progress_show(&r->progress, now, &v);
+}
+
+static uint64_t receiver_timeout(const struct receiver *r)
+{
+    uint64_t now = loop_now(), rates = rates_next(&r->rates), bar = progress_next(&r->progress);
+    uint64_t next = rates < bar ? rates : bar;
+
+    return next == UINT64_MAX ? next : next <= now ? 0 : next - now;
+}
+
+static void receiver_loop(struct receiver *r)
+{
+    bool more;
+    uint32_t i;
+
+    while (loop_signal() == 0) {
+        if (r->accepting)
+            receiver_accept(r);
+        if (!r->accepting && receiver_peers(r, true) == 0)
+            return;
+        more = receiver_take(r);
+        receiver_admit(r);
+        for (i = 0; i < r->n_inlets; i++) {
+            if (r->inlets[i]->served || r->inlets[i]->n_ready == 0)
+                more |= inlet_work(r->inlets[i], WORK_BYTES);
+            if (r->inlets[i]->state == INLET_OVER) {
+                receiver_close(r, r->inlets[i]);
+                more = true;
+            }
+        }
+        receiver_tick(r);
+        if (!more)
+            loop_wait(&r->loop, -1, receiver_timeout(r));
+    }
+}
+
+/* Service, first accepts. */
+static void receiver_open(struct receiver *r)
+{
+    int err = sluice_listen(r->loop.session, r->options->port);
+
+    if (err < 0) {
+        receiver_failed(r, receiver_resource(r, err));
+        return;
+    }
+    r->accepting = true;
+    receiver_accept(r);
+    if (r->code == SAY_OK && options_talk(&r->options->common))
+        say_note("waiting on port %u", r->options->port);
+}
+
+int receiver_run(struct receiver *r, const struct receiver_options *o)
+{
+    uint32_t i;
+
+    r->options = o;
+    progress_init(&r->progress, o->common.quiet || o->common.json);
+    r->code = sink_open(&r->sink, o->output, o->overwrite);
+    r->sink.fsync = o->fsync;
+    r->count = r->sink.kind == SINK_DIR ? o->count : 1;
+    if (r->code == SAY_OK)
+        r->code = rates_open(&r->rates, o->common.rates);
+    if (r->code == SAY_OK)
+        r->code = loop_open(&r->loop, o->common.socket);
+    if (r->code == SAY_OK)
+        receiver_open(r);
+    if (r->code == SAY_OK)
+        receiver_loop(r);
+    for (i = 0; i < r->n_inlets; i++) {
+        if (r->inlets[i]->state != INLET_IDLE)
+            receiver_close(r, r->inlets[i]);
+        inlet_fini(r->inlets[i]);
+        free(r->inlets[i]);
+    }
+    progress_clear(&r->progress);
+    /* A signal while nobody sends is how a receiver without a count ends. */
+    if (loop_signal() != 0 && r->count != 0)
+        receiver_failed(r, 128 + loop_signal());
+    receiver_failed(r, rates_close(&r->rates));
+    receiver_failed(r, say_flush());
+    loop_close(&r->loop);
+    sink_close(&r->sink);
+    return r->code;
+}

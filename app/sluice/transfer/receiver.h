@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A receiver of files: waits on every channel, serves several senders at the same time.
+ *
+ * A peer that was accepted may be a forged packet. It becomes a sender once something of it was
+ * received, for that completes only when its address is proved: only then it counts, and is served.
+ *
+ * Invariant: while it is accepting, every channel has an inlet that waits, unless as many senders
+ * are being served as may be, as many others have been accepted as that and one a channel, or
+ * memory is short.
+ */
+#ifndef SLUICE_COMMAND_RECEIVER_H
+#define SLUICE_COMMAND_RECEIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/transfer/inlet.h"
+#include "sluice/loop.h"
+#include "sluice/options.h"
+#include "sluice/transfer/progress.h"
+#include "sluice/perf/rates.h"
+#include "sluice/files/sink.h"
+
+#define RECEIVER_INLETS_MAX 128
+
+struct receiver_options {
+    struct options common;
+    const char *output; /* -o */
+    uint16_t port;
+    uint32_t slots;   /* requests posted per sender */
+    uint32_t senders; /* served at the same time */
+    uint64_t count;   /* senders until it ends; 0: for ever */
+    bool fsync, overwrite;
+};
+
+struct receiver {
+    struct loop loop;
+    const struct receiver_options *options;
+    struct sink sink;
+    struct inlet *inlets[RECEIVER_INLETS_MAX];
+    uint32_t n_inlets;
+    uint64_t count;  /* as asked for, or 1 where the sink takes one file; 0: for ever */
+    uint64_t served; /* senders, the present ones too */
+    bool accepting, short_of_memory;
+    struct flow past; /* of connections that are closed */
+    struct progress progress;
+    struct rates rates;
+    int code; /* exit code, the first that was not 0 */
+};
+
+/* Receives until the count is reached or a signal comes. An exit code. */
+int receiver_run(struct receiver *r, const struct receiver_options *o);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice recv: the command line. */
+#include "sluice/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sluice/transfer/receiver.h"
+#include "sluice/say.h"
+
+static const char help[] =
+    "usage: sluice recv [OPTION...]\n"
+    "Receives what `sluice send` sends to this host, from several senders at the same time.\n"
+    "\n"
+    "  -o, --output WHERE  a directory (.), a file, or - for standard output; a file or - takes\n"
+    "                      one file and ends\n"
+    "  -p, --port PORT     service number to listen on, 1 to 65535 (7000)\n"
+    "      --once          end after one sender\n"
+    "      --count N       end after N senders\n"
+    "      --senders N     serve at most N at the same time (8)\n"
+    "      --buffers N     requests of 4 MiB posted per sender, 1 to 64 (8)\n"
+    "      --overwrite     replace files that are there; else they stay, the sender is told, and\n"
+    "                      the exit code is 5\n"
+    "      --fsync         to the disk before a file gets its name\n"
+    "      --rates FILE    write bytes, granted and momentary rate every 10 ms as CSV\n"
+    "      --json          a summary per sender as a line of JSON on standard output\n"
+    "  -q, --quiet         no bar, no final line, no remarks\n"
+    "  -v, --verbose       say when ready, final line even if stderr is no terminal\n"
+    "      --socket PATH   the daemon's socket ($SLUICE_SOCKET)\n"
+    "\n"
+    "Exit: 0 all there, 1 transfer broke, 2 usage, 3 no daemon, 5 file here, 7 port taken, out of\n"
+    "memory or quota. See sluice(1).\n";
+
+enum { OPT_ONCE = OPTIONS_OWN, OPT_COUNT, OPT_SENDERS, OPT_BUFFERS, OPT_OVERWRITE, OPT_FSYNC };
+
+static const struct option longs[] = {
+    OPTIONS_LONG,
+    {"output", required_argument, NULL, 'o'},
+    {"port", required_argument, NULL, 'p'},
+    {"once", no_argument, NULL, OPT_ONCE},
+    {"count", required_argument, NULL, OPT_COUNT},
+    {"senders", required_argument, NULL, OPT_SENDERS},
+    {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"overwrite", no_argument, NULL, OPT_OVERWRITE},
+    {"fsync", no_argument, NULL, OPT_FSYNC},
+    {NULL, 0, NULL, 0},
+};
+
+static int recv_option(struct receiver_options *o, char **argv, int opt)
+{
+    uint64_t n = 0;
+    int code = SAY_OK;
+
+    switch (opt) {
+    case 'o':
+        o->output = optarg;
+        break;
+    case 'p':
+        code = options_number("--port", 1, 65535, &n);
+        o->port = (uint16_t)n;
+        break;
+    case OPT_ONCE:
+        o->count = 1;
+        break;
+    case OPT_COUNT:
+        code = options_number("--count", 1, UINT64_MAX, &o->count);
+        break;
+    case OPT_SENDERS:
+        code = options_number("--senders", 1, RECEIVER_INLETS_MAX / 2, &n);
+        o->senders = (uint32_t)n;
+        break;
+    case OPT_BUFFERS:
+        code = options_number("--buffers", 1, INLET_SLOTS_MAX, &n);
+        o->slots = (uint32_t)n;
+        break;
+    case OPT_OVERWRITE:
+        o->overwrite = true;
+        break;
+    case OPT_FSYNC:
+        o->fsync = true;
+        break;
+    default:
+        code = options_refused("recv", argv, opt);
+        break;
+    }
+    return code;
+}
+
+int command_recv(int argc, char **argv)
+{
+    struct receiver_options o = {
+        .output = ".", .port = SLUICE_PORT_DEFAULT, .slots = 8, .senders = 8};
+    struct receiver *r;
+    int opt, code = SAY_OK;
+
+    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":o:p:qvh", longs, NULL)) != -1) {
+        if (opt == 'h') {
+            fputs(help, stdout);
+            return say_flush();
+        }
+        if (!options_take(&o.common, opt))
+            code = recv_option(&o, argv, opt);
+    }
+    if (code != SAY_OK)
+        return code;
+    if (optind < argc)
+        return options_wrong("recv", "it takes no names; give the place with -o");
+    r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    code = receiver_run(r, &o);
+    free(r);
+    return code;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sluice send: the command line, and what can be refused before anything is sent. */
+#include "sluice/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/files/name.h"
+#include "sluice/say.h"
+#include "sluice/transfer/sender.h"
+#include "console/text.h"
+
+static const char help[] =
+    "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"
+    "Sends files to `sluice recv` on HOST (a name, IPv4, or IPv6 in brackets).\n"
+    "\n"
+    "  -r, --recursive    send directories with all that is in them\n"
+    "      --name NAME    what to call standard input (-) on the other side (stdin)\n"
+    "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
+    "      --go-back-N    recover by going back instead of selectively\n"
+    "      --rates FILE   write bytes, granted and momentary rate every 10 ms as CSV\n"
+    "      --json         final summary as JSON on standard output\n"
+    "  -q, --quiet        no bar, no final line, no remarks\n"
+    "  -v, --verbose      final line even if stderr is no terminal\n"
+    "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
+    "\n"
+    "Exit: 0 all there, 1 transfer broke, 2 usage, 3 no daemon, 4 peer unknown, unreachable or\n"
+    "refused, 5 file here, 6 file there, 7 out of memory or quota. See sluice(1).\n";
+
+enum { OPT_NAME = OPTIONS_OWN, OPT_BUFFERS, OPT_GO_BACK_N };
+
+static const struct option longs[] = {
+    OPTIONS_LONG,
+    {"recursive", no_argument, NULL, 'r'},
+    {"name", required_argument, NULL, OPT_NAME},
+    {"buffers", required_argument, NULL, OPT_BUFFERS},
+    {"go-back-N", no_argument, NULL, OPT_GO_BACK_N},
+    {NULL, 0, NULL, 0},
+};
+
+/* Refuses what cannot work; adds up what will be sent. */
+static int send_check(const char *path, bool recursive, uint64_t *total_bytes)
+{
+    char safe[512];
+    struct stat st;
+
+    if (strcmp(path, "-") == 0) {
+        *total_bytes = UINT64_MAX;
+        return SAY_OK;
+    }
+    text_safe(safe, sizeof safe, path);
+    if (stat(path, &st) < 0)
+        return say_error(SAY_LOCAL, "%s: %s; check the name", safe, strerror(errno));
+    if (S_ISDIR(st.st_mode) && !recursive)
+        return say_error(SAY_LOCAL, "%s: is a directory; add -r to send what is in it", safe);
+    if (S_ISSOCK(st.st_mode))
+        return say_error(SAY_LOCAL, "%s: is a socket; name a file", safe);
+    if (faccessat(AT_FDCWD, path, R_OK | (S_ISDIR(st.st_mode) ? X_OK : 0), AT_EACCESS) < 0)
+        return say_error(SAY_LOCAL, "%s: %s; make it readable or leave it out", safe,
+                         strerror(errno));
+    if (!S_ISREG(st.st_mode) || *total_bytes == UINT64_MAX)
+        *total_bytes = UINT64_MAX;
+    else
+        *total_bytes += (uint64_t)st.st_size;
+    return SAY_OK;
+}
+
+static int send_options(struct sender_options *o, int argc, char **argv)
+{
+    uint64_t n;
+    int opt, code = SAY_OK;
+
+    while (code == SAY_OK && (opt = getopt_long(argc, argv, ":rqvh", longs, NULL)) != -1) {
+        if (options_take(&o->common, opt))
+            continue;
+        switch (opt) {
+        case 'h':
+            fputs(help, stdout);
+            return -1;
+        case 'r':
+            o->recursive = true;
+            break;
+        case OPT_NAME:
+            o->name = optarg;
+            if (name_check(optarg, strlen(optarg)) != NULL)
+                code = say_error(SAY_USAGE, "--name: %s; choose another",
+                                 name_check(optarg, strlen(optarg)));
+            break;
+        case OPT_BUFFERS:
+            code = options_number("--buffers", 1, SENDER_SLOTS_MAX, &n);
+            o->slots = (uint32_t)n;
+            break;
+        case OPT_GO_BACK_N:
+            o->go_back_n = true;
+            break;
+        default:
+            return options_refused("send", argv, opt);
+        }
+    }
+    return code;
+}
+
+int command_send(int argc, char **argv)
+{
+    struct sender_options o = {.slots = 8, .name = "stdin"};
+    struct sender *s;
+    uint64_t total_bytes = 0;
+    int i, inputs = 0, code = send_options(&o, argc, argv);
+
+    if (code != SAY_OK)
+        return code < 0 ? say_flush() : code;
+    if (argc - optind < 2)
+        return options_wrong("send", argc == optind ? "what and where to is missing"
+                                                    : "a file or the host is missing");
+    o.host = argv[argc - 1];
+    o.paths = argv + optind;
+    o.n_paths = argc - optind - 1;
+    for (i = 0; i < o.n_paths && code == SAY_OK; i++) {
+        code = send_check(o.paths[i], o.recursive, &total_bytes);
+        inputs += strcmp(o.paths[i], "-") == 0;
+    }
+    if (code != SAY_OK)
+        return code;
+    if (inputs > 1)
+        return options_wrong("send", "standard input can be sent once only");
+    s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return say_error(SAY_RESOURCE, "no memory; end other programs first");
+    s->total_bytes = total_bytes == UINT64_MAX ? 0 : total_bytes;
+    code = sender_run(s, &o);
+    free(s);
+    return code;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A sender of files: its connection and its loop. */
+#include "sluice/transfer/sender.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/say.h"
+#include "console/text.h"
+
+#define COMPLETIONS 32
+
+/* `user` of submissions: a request's slot, or one of these. */
+enum {
+    USER_ANSWER = 1000, /* + index */
+    USER_CONNECT = 2000,
+    USER_SHUTDOWN,
+};
+
+void sender_failed(struct sender *s, int code)
+{
+    if (s->code == SAY_OK)
+        s->code = code;
+}
+
+/* A submission was refused. */
+static void sender_broken(struct sender *s, int err)
+{
+    if (s->status != 0)
+        return;
+    s->status = err;
+    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
+}
+
+void sender_flush(struct sender *s)
+{
+    int err;
+
+    if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
+        return;
+    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
+    if (err < 0) {
+        sender_broken(s, err);
+        return;
+    }
+    s->busy[s->slot] = true;
+    s->in_flight++;
+    s->slot = -1;
+}
+
+static uint8_t *sender_answer(const struct sender *s, uint32_t i)
+{
+    return s->memory + (uint64_t)s->n_slots * PACK_BYTES + (uint64_t)i * RECORD_ANSWER_MAX;
+}
+
+static void sender_listen(struct sender *s, uint32_t i)
+{
+    int err = sluice_recv(s->conn, sender_answer(s, i), RECORD_ANSWER_MAX, USER_ANSWER + i);
+
+    if (err < 0)
+        sender_broken(s, err);
+    else
+        s->listening++;
+}
+
+/* Everything is said and confirmed: what breaks now breaks nothing. */
+static bool sender_complete(const struct sender *s)
+{
+    return s->end_sent && s->first == NULL && s->in_flight == 0;
+}
+
+static void sender_completion(struct sender *s, const struct sluice_completion *c)
+{
+    bool answer = c->op == SLUICE_OP_RECV && c->status == 0;
+
+    if (c->op == SLUICE_OP_SEND) {
+        s->busy[c->user] = false;
+        s->in_flight--;
+    }
+    if (c->op == SLUICE_OP_RECV)
+        s->listening--;
+    if (answer) {
+        sender_results(s, sender_answer(s, (uint32_t)c->user - USER_ANSWER), c->len);
+        if (s->status == 0 && !s->no_more)
+            sender_listen(s, (uint32_t)c->user - USER_ANSWER);
+    } else if (c->op == SLUICE_OP_RECV && c->status == -ENODATA) {
+        s->no_more = true;
+    } else if (c->status < 0) {
+        if (s->status == 0 || s->status == -ECANCELED)
+            s->status = c->status;
+    } else if (c->op == SLUICE_OP_CONNECT) {
+        s->connected = true;
+    } else if (c->op == SLUICE_OP_SHUTDOWN) {
+        s->shut = true;
+    }
+    s->peer_ended = s->no_more && s->listening == 0;
+}
+
+/* Takes completions; the daemon's end counts as the connection's. */
+static void sender_take(struct sender *s)
+{
+    struct sluice_completion c[COMPLETIONS];
+    int i, n = sluice_poll(s->loop.session, c, COMPLETIONS, 0);
+
+    if (n < 0 && s->status == 0)
+        s->status = n;
+    for (i = 0; i < n; i++)
+        sender_completion(s, &c[i]);
+}
+
+static void sender_tick(struct sender *s)
+{
+    uint64_t now = loop_now();
+    struct flow f = {.outward = true};
+
+    if (now < rates_next(&s->rates) && now < progress_next(&s->progress))
+        return;
+    sluice_conn_stats(s->conn, &s->summary.stats);
+    flow_add(&f, &s->summary.stats, true);
+    rates_sample(&s->rates, now, &f);
+    progress_show(&s->progress, now,
+                  &(struct progress_view){.name = s->current,
+                                          .done_bytes = f.tx_bytes,
+                                          .total_bytes = s->total_bytes,
+                                          .repeats = f.repeats});
+}
+
+static uint64_t sender_timeout(const struct sender *s)
+{
+    uint64_t now = loop_now(), rates = rates_next(&s->rates), bar = progress_next(&s->progress);
+    uint64_t next = rates < bar ? rates : bar;
+
+    return next == UINT64_MAX ? next : next <= now ? 0 : next - now;
+}
+
+static void sender_loop(struct sender *s)
+{
+    bool shutting = false;
+    int err;
+
+    while (s->status == 0 && !(s->shut && s->peer_ended)) {
+        enum sender_step step;
+
+        if (s->peer_ended && (!s->end_sent || s->first != NULL))
+            return; /* the word we wait for will not come */
+        step = sender_step(s);
+        if (loop_signal() != 0) {
+            sender_failed(s, 128 + loop_signal());
+            return;
+        }
+        if (step == SENDER_DONE && !shutting && s->status == 0) {
+            shutting = true;
+            err = sluice_shutdown(s->conn, USER_SHUTDOWN);
+            if (err < 0)
+                sender_broken(s, err);
+        }
+        if (step != SENDER_WORKED)
+            loop_wait(&s->loop, step == SENDER_INPUT ? s->source.fd : -1, sender_timeout(s));
+        sender_take(s);
+        sender_tick(s);
+    }
+}
+
+/* What the end of the connection means. */
+static void sender_verdict(struct sender *s)
+{
+    if (sender_complete(s) || s->code == 128 + loop_signal())
+        return;
+    if (s->status != 0 && s->code == SAY_OK) {
+        int code = say_code(s->status, s->connected);
+
+        sender_failed(s, say_error(code, "%s: %s", s->options->host,
+                                   s->status == -ENOTCONN ? sluice_error(s->loop.session)
+                                                          : sluice_status_text(s->status)));
+    } else if (s->status == 0) {
+        sender_failed(s, say_error(SAY_TRANSFER,
+                                   "%s: the receiver ended before it had everything; look there "
+                                   "and send again",
+                                   s->options->host));
+    }
+}
+
+/* Memory, connection, receives. An exit code. */
+static int sender_open(struct sender *s)
+{
+    const struct sender_options *o = s->options;
+    uint64_t need;
+    uint32_t i;
+    int err;
+
+    s->n_slots =
+        o->slots < sluice_depth(s->loop.session) ? o->slots : sluice_depth(s->loop.session);
+    need = (uint64_t)s->n_slots * PACK_BYTES + (uint64_t)SENDER_ANSWERS * RECORD_ANSWER_MAX;
+    s->memory = sluice_alloc(s->loop.session, need);
+    if (s->memory == NULL)
+        return say_error(SAY_RESOURCE, "%s", sluice_error(s->loop.session));
+    err = sluice_connect(s->loop.session, o->host, o->go_back_n ? SLUICE_GO_BACK_N : 0,
+                         USER_CONNECT, &s->conn);
+    if (err < 0)
+        return say_error(say_code(err, false), "%s", sluice_error(s->loop.session));
+    for (i = 0; i < SENDER_ANSWERS && i < sluice_depth(s->loop.session); i++)
+        sender_listen(s, i);
+    return s->code;
+}
+
+static void sender_report(struct sender *s)
+{
+    const struct options *o = &s->options->common;
+
+    progress_clear(&s->progress);
+    s->summary.end_ns = loop_now();
+    if (o->json)
+        summary_json(&s->summary, s->code, stdout);
+    if (s->code == SAY_OK && options_talk(o))
+        summary_say(&s->summary);
+}
+
+int sender_run(struct sender *s, const struct sender_options *o)
+{
+    s->options = o;
+    s->slot = -1;
+    progress_init(&s->progress, o->common.quiet || o->common.json);
+    if (summary_init(&s->summary, true) < 0 || source_init(&s->source) < 0)
+        sender_failed(s, say_error(SAY_RESOURCE, "no memory; end other programs first"));
+    if (s->code == SAY_OK)
+        s->code = rates_open(&s->rates, o->common.rates);
+    if (s->code == SAY_OK)
+        s->code = loop_open(&s->loop, o->common.socket);
+    s->summary.start_ns = loop_now();
+    if (s->code == SAY_OK)
+        s->code = sender_open(s);
+    if (s->conn != NULL) {
+        if (s->status == 0)
+            sender_loop(s);
+        sluice_conn_stats(s->conn, &s->summary.stats);
+        sender_verdict(s);
+        sender_report(s);
+        sluice_conn_close(s->conn);
+    }
+    sender_failed(s, rates_close(&s->rates));
+    sender_failed(s, say_flush());
+    tree_close(s->tree);
+    source_fini(&s->source);
+    summary_fini(&s->summary);
+    sender_forget(s);
+    loop_close(&s->loop);
+    return s->code;
+}

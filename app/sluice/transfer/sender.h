@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A sender of files: one connection, its requests in flight, the files that wait for the receiver's
+ * word.
+ *
+ * Files become records (sender_file.c), records fill requests (pack.h), requests go out; RESULTs
+ * come back in the order of the files (sender_result.c). The transfer has succeeded when END_ALL is
+ * out and no file waits.
+ */
+#ifndef SLUICE_COMMAND_SENDER_H
+#define SLUICE_COMMAND_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/loop.h"
+#include "sluice/options.h"
+#include "sluice/transfer/pack.h"
+#include "sluice/transfer/progress.h"
+#include "sluice/perf/rates.h"
+#include "sluice/files/source.h"
+#include "sluice/transfer/summary.h"
+#include "sluice/files/tree.h"
+
+#define SENDER_SLOTS_MAX 64
+#define SENDER_ANSWERS   4 /* receives posted for RESULTs */
+
+struct sender_options {
+    struct options common;
+    char *const *paths;
+    int n_paths;
+    const char *host;
+    const char *name; /* for standard input */
+    bool recursive, go_back_n;
+    uint32_t slots; /* requests in flight */
+};
+
+/* A file or directory that waits for its RESULT. */
+struct sender_pending {
+    struct sender_pending *next;
+    uint64_t file, bytes, hole_bytes;
+    uint8_t hash[RECORD_HASH_BYTES];
+    bool directory;
+    bool dropped; /* by us, with the error said */
+    char name[];
+};
+
+struct sender {
+    struct loop loop;
+    const struct sender_options *options;
+    struct sluice_conn *conn;
+
+    uint8_t *memory;             /* requests, then answers */
+    bool busy[SENDER_SLOTS_MAX]; /* the daemon has it */
+    uint32_t n_slots, in_flight;
+    int slot; /* that is being filled; -1: none */
+    struct pack pack;
+
+    int path; /* index of the one being sent */
+    struct tree *tree;
+    struct source source;
+    bool in_file, refused; /* the receiver does not want the file being sent */
+    bool giving_up;        /* nothing more is worth sending */
+    uint64_t file;         /* number of the newest */
+    struct sender_pending *first, *last;
+
+    uint32_t listening; /* receives posted */
+    bool connected, end_sent, shut;
+    bool no_more, peer_ended; /* a receive found no more; and all of them have completed */
+    int status;               /* negative errno that broke the connection */
+    int code;                 /* exit code, the first that was not 0 */
+
+    uint64_t total_bytes; /* known beforehand; 0: not */
+    char current[256];    /* name for the bar */
+    struct summary summary;
+    struct progress progress;
+    struct rates rates;
+};
+
+enum sender_step {
+    SENDER_WORKED, /* there is more to do at once */
+    SENDER_FULL,   /* all requests are in flight */
+    SENDER_INPUT,  /* the stream being sent has nothing now */
+    SENDER_DONE,   /* END_ALL is on its way */
+};
+
+/* Does the next bit: at most one request's worth. */
+enum sender_step sender_step(struct sender *s);
+/* Sends what was packed so far. */
+void sender_flush(struct sender *s);
+/* Keeps the first exit code. */
+void sender_failed(struct sender *s, int code);
+
+/* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
+bool sender_expect(struct sender *s, const char *name, bool directory);
+/* Takes a request of RESULT records. */
+void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len);
+void sender_forget(struct sender *s);
+
+/* Sends all. An exit code; what failed has been said. */
+int sender_run(struct sender *s, const struct sender_options *o);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files to records: what sender_step() does next. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sluice/files/name.h"
+#include "sluice/say.h"
+#include "sluice/transfer/sender.h"
+#include "console/text.h"
+
+#define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
+#define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */
+
+static void file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
+{
+    char safe[512];
+
+    sender_failed(
+        s, say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, path), cause, cure));
+    s->summary.failed++;
+}
+
+static struct record file_record(const struct sender *s, enum record_type type)
+{
+    return (struct record){.type = (uint8_t)type, .file = s->file};
+}
+
+/* Makes sure of `room` bytes for data behind one more header. */
+static bool file_room(struct sender *s, uint32_t room)
+{
+    uint32_t i;
+
+    if (s->slot >= 0 && pack_room(&s->pack) < room)
+        sender_flush(s);
+    if (s->slot >= 0)
+        return pack_room(&s->pack) >= room; /* or the connection broke */
+    for (i = 0; i < s->n_slots; i++) {
+        if (!s->busy[i]) {
+            s->slot = (int)i;
+            s->pack.memory = s->memory + (uint64_t)i * PACK_BYTES;
+            s->pack.used_bytes = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Announces the file or directory. */
+static bool file_announce(struct sender *s, enum record_type type, const char *name,
+                          const struct stat *st)
+{
+    struct record r;
+
+    s->file++;
+    if (!sender_expect(s, name, type == RECORD_DIR)) {
+        s->file--;
+        s->giving_up = true;
+        sender_failed(s, say_error(SAY_RESOURCE, "no memory; send fewer files at once"));
+        return false;
+    }
+    r = file_record(s, type);
+    r.len_bytes = (uint32_t)strlen(name);
+    r.mode = st->st_mode & 07777;
+    r.mtime_s = st->st_mtim.tv_sec;
+    r.mtime_ns = (uint32_t)st->st_mtim.tv_nsec;
+    if (type == RECORD_OFFER) {
+        r.flags = s->source.stream ? RECORD_SIZE_UNKNOWN : 0;
+        r.size = s->source.size;
+        text_safe(s->current, sizeof s->current, name);
+    }
+    pack_add(&s->pack, &r, name);
+    return true;
+}
+
+/* Opens the file and announces it; there is room for that. */
+static void file_start(struct sender *s, const char *path, const char *name, bool walked)
+{
+    int err = source_open(&s->source, path, walked);
+    struct stat st = s->source.st;
+
+    if (err < 0) {
+        file_failed(s, path, strerror(-err), "make it readable or leave it out");
+        source_close(&s->source);
+        return;
+    }
+    if (s->source.stream)
+        st.st_mode = 0644; /* a pipe's mode says nothing about what comes out of it */
+    s->in_file = file_announce(s, RECORD_OFFER, name, &st);
+    s->refused = false;
+    if (!s->in_file)
+        source_close(&s->source);
+}
+
+static void file_end(struct sender *s, enum record_type type)
+{
+    struct record r = file_record(s, type);
+    bool waiting = s->last != NULL && s->last->file == s->file;
+
+    if (type == RECORD_END_FILE) {
+        r.size = s->source.at_bytes;
+        digest_value(s->source.digest, r.hash);
+        if (waiting) {
+            s->last->bytes = s->source.at_bytes;
+            s->last->hole_bytes = s->source.hole_bytes;
+            memcpy(s->last->hash, r.hash, sizeof r.hash);
+        }
+    } else if (waiting) {
+        s->last->dropped = true;
+    }
+    pack_add(&s->pack, &r, NULL);
+    source_close(&s->source);
+    s->in_file = false;
+}
+
+/* The file cannot be read on: the receiver removes what it has. */
+static enum sender_step file_broken(struct sender *s, int err)
+{
+    char why[64];
+
+    snprintf(why, sizeof why, "%s",
+             err == -ENODATA ? "it shrank while it was read" : strerror(-err));
+    file_failed(s, s->current, why, "send it again when nobody writes to it");
+    s->summary.failed--; /* its RESULT will count */
+    file_end(s, RECORD_DROP_FILE);
+    return SENDER_WORKED;
+}
+
+static enum sender_step file_hole(struct sender *s, uint64_t len)
+{
+    struct record r = file_record(s, RECORD_HOLE);
+
+    r.size = len < RECORD_HOLE_MAX ? len : RECORD_HOLE_MAX;
+    r.offset = s->source.at_bytes;
+    pack_add(&s->pack, &r, NULL);
+    source_skip(&s->source, r.size);
+    return SENDER_WORKED;
+}
+
+/* The next piece of the open file; there is room for a header. */
+static enum sender_step file_piece(struct sender *s)
+{
+    struct record r = file_record(s, RECORD_DATA);
+    uint32_t want;
+    uint64_t len;
+    int64_t n;
+    bool hole;
+    int err = source_next(&s->source, &len, &hole);
+
+    if (s->refused || s->giving_up) {
+        file_end(s, RECORD_DROP_FILE);
+        return SENDER_WORKED;
+    }
+    if (err < 0)
+        return file_broken(s, err);
+    if (len == 0) {
+        file_end(s, RECORD_END_FILE);
+        return SENDER_WORKED;
+    }
+    if (hole)
+        return file_hole(s, len);
+    want = len < RECORD_DATA_MAX ? (uint32_t)len : RECORD_DATA_MAX;
+    if (!file_room(s, s->source.stream ? STREAM_MIN : want))
+        return SENDER_FULL;
+    if (want > pack_room(&s->pack))
+        want = pack_room(&s->pack);
+    r.offset = s->source.at_bytes;
+    n = source_read(&s->source, pack_data(&s->pack), want);
+    if (n == -EAGAIN || n == -EINTR) {
+        if (s->in_flight == 0)
+            sender_flush(s);
+        return SENDER_INPUT;
+    }
+    if (n < 0)
+        return file_broken(s, (int)n);
+    if (n == 0) {
+        file_end(s, RECORD_END_FILE);
+        return SENDER_WORKED;
+    }
+    r.len_bytes = (uint32_t)n;
+    pack_add(&s->pack, &r, NULL);
+    return SENDER_WORKED;
+}
+
+/* An entry of the tree becomes a file that is open, a directory that is announced, or a message. */
+static void file_entry(struct sender *s, const struct tree_entry *e)
+{
+    const char *refused = *e->name == 0 ? NULL : name_check(e->name, strlen(e->name));
+    char safe[512];
+
+    if (refused != NULL && e->kind != TREE_FAILED) {
+        file_failed(s, e->path, refused, "rename it");
+        return;
+    }
+    switch (e->kind) {
+    case TREE_FILE:
+        file_start(s, e->path, e->name, e->walked);
+        break;
+    case TREE_DIR:
+        if (*e->name != 0)
+            file_announce(s, RECORD_DIR, e->name, &e->st);
+        break;
+    case TREE_SKIPPED:
+        if (!s->options->common.quiet)
+            say_note("%s: %s: not sent", text_safe(safe, sizeof safe, e->path), e->why);
+        break;
+    case TREE_FAILED:
+        file_failed(s, e->path, strerror(e->error), "make it readable or leave it out");
+        break;
+    }
+}
+
+/* Goes on to the next file, in the tree or among the paths. */
+static enum sender_step file_next(struct sender *s)
+{
+    struct record end = {.type = RECORD_END_ALL, .size = s->file};
+    const char *path = s->options->paths[s->path];
+    struct tree_entry e;
+
+    if (s->path == s->options->n_paths || s->giving_up) {
+        pack_add(&s->pack, &end, NULL);
+        s->end_sent = true;
+        sender_flush(s);
+        return SENDER_DONE;
+    }
+    if (s->tree != NULL) {
+        if (tree_next(s->tree, &e)) {
+            file_entry(s, &e);
+            return SENDER_WORKED;
+        }
+        tree_close(s->tree);
+        s->tree = NULL;
+        s->path++;
+        return SENDER_WORKED;
+    }
+    if (strcmp(path, "-") == 0) {
+        s->path++;
+        file_start(s, path, s->options->name, false);
+        return SENDER_WORKED;
+    }
+    s->tree = tree_open(path);
+    if (s->tree == NULL) {
+        file_failed(s, path, strerror(errno), "leave it out");
+        s->path++;
+    }
+    return SENDER_WORKED;
+}
+
+enum sender_step sender_step(struct sender *s)
+{
+    enum sender_step step;
+
+    if (s->end_sent)
+        return SENDER_DONE;
+    /* Room for any record but a full DATA. */
+    if (!file_room(s, RECORD_NAME_MAX))
+        return SENDER_FULL;
+    step = s->in_file ? file_piece(s) : file_next(s);
+    if (s->in_flight == 0 && s->slot >= 0 && s->pack.used_bytes >= FLUSH_EARLY)
+        sender_flush(s);
+    return step;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the receiver says about the files: RESULT records, one per file in the order of sending. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice/say.h"
+#include "sluice/transfer/sender.h"
+#include "console/text.h"
+
+bool sender_expect(struct sender *s, const char *name, bool directory)
+{
+    size_t len = strlen(name) + 1;
+    struct sender_pending *p = calloc(1, sizeof *p + len);
+
+    if (p == NULL)
+        return false;
+    memcpy(p->name, name, len);
+    p->file = s->file;
+    p->directory = directory;
+    if (s->first == NULL)
+        s->first = p;
+    else
+        s->last->next = p;
+    s->last = p;
+    return true;
+}
+
+static void result_pop(struct sender *s)
+{
+    struct sender_pending *p = s->first;
+
+    s->first = p->next;
+    if (s->first == NULL)
+        s->last = NULL;
+    free(p);
+}
+
+void sender_forget(struct sender *s)
+{
+    while (s->first != NULL)
+        result_pop(s);
+}
+
+/* The receiver does not have the file: what and why. */
+static void result_refused(struct sender *s, const struct sender_pending *p, const struct record *r,
+                           const char *message)
+{
+    char name[256], why[RECORD_MESSAGE_MAX + 1], raw[RECORD_MESSAGE_MAX + 1];
+
+    snprintf(raw, sizeof raw, "%.*s", (int)r->len_bytes, message);
+    text_safe(why, sizeof why, raw);
+    s->summary.failed++;
+    /* Of a full disk one line is enough, however many files were under way. */
+    if (!p->dropped && !s->giving_up)
+        sender_failed(s, say_error(SAY_REMOTE, "%s: at the receiver: %s; %s",
+                                   text_safe(name, sizeof name, p->name),
+                                   why[0] != 0 ? why : record_code_cause(r->mode),
+                                   record_code_cure(r->mode)));
+    if (p->file == s->file && s->in_file)
+        s->refused = true;
+    /* The next file would meet the same. */
+    if (r->mode == RECORD_NO_SPACE || r->mode == RECORD_ONE_FILE)
+        s->giving_up = true;
+}
+
+/* One record: false with *why if it cannot be. */
+static bool result_take(struct sender *s, const struct record *r, const char *message,
+                        const char **why)
+{
+    struct sender_pending *p = s->first;
+    bool under_way = p != NULL && p->file == s->file && s->in_file;
+
+    *why = "a result for no file that waits for one";
+    if (r->type != RECORD_RESULT || p == NULL || r->file != p->file)
+        return false;
+    *why = "a success before the file's end";
+    if (r->mode == RECORD_OK && (under_way || p->dropped))
+        return false;
+    if (r->mode != RECORD_OK)
+        result_refused(s, p, r, message);
+    else if (!p->directory)
+        summary_file(&s->summary, p->bytes, p->hole_bytes, p->hash);
+    result_pop(s);
+    return true;
+}
+
+void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
+{
+    struct record r;
+    const char *why;
+
+    while (len > 0 && s->status == 0) {
+        bool right = record_decode(bytes, len, &r, &why) == 0;
+
+        if (right)
+            right = result_take(s, &r, (const char *)bytes + RECORD_HEADER_BYTES, &why);
+        if (!right) {
+            s->status = -1;
+            sender_failed(s,
+                          say_error(SAY_TRANSFER,
+                                    "%s: the receiver answered what makes no sense (%s); use the "
+                                    "same version of sluice on both sides",
+                                    s->options->host, why));
+            return;
+        }
+        bytes += RECORD_HEADER_BYTES + r.len_bytes;
+        len -= RECORD_HEADER_BYTES + r.len_bytes;
+    }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a transfer of files came to. */
+#include "sluice/transfer/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <jansson.h>
+
+#include "sluice/say.h"
+#include "console/text.h"
+
+int summary_init(struct summary *s, bool sending)
+{
+    memset(s, 0, sizeof *s);
+    s->sending = sending;
+    s->hashes = digest_create();
+    return s->hashes == NULL ? -ENOMEM : 0;
+}
+
+void summary_fini(struct summary *s)
+{
+    digest_destroy(s->hashes);
+    s->hashes = NULL;
+}
+
+void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes,
+                  const uint8_t hash[RECORD_HASH_BYTES])
+{
+    s->bytes += bytes;
+    s->hole_bytes += hole_bytes;
+    s->files++;
+    digest_update(s->hashes, hash, RECORD_HASH_BYTES);
+    if (s->files == 1)
+        memcpy(s->hash, hash, RECORD_HASH_BYTES);
+    else
+        digest_value(s->hashes, s->hash);
+}
+
+static double summary_seconds(const struct summary *s)
+{
+    return s->end_ns > s->start_ns ? (double)(s->end_ns - s->start_ns) / 1e9 : 0;
+}
+
+/* Bytes that had to travel, per second. */
+static double summary_rate(const struct summary *s)
+{
+    double seconds = summary_seconds(s);
+
+    return seconds > 0 ? (double)(s->bytes - s->hole_bytes) / seconds : 0;
+}
+
+void summary_say(const struct summary *s)
+{
+    char bytes[32], rate[32];
+
+    say_note("%s %" PRIu64 " file%s, %" PRIu64 " bytes (%s) in %.3f s, %s, %" PRIu64
+             " units repeated, %s %s",
+             s->sending ? "sent" : "received", s->files, s->files == 1 ? "" : "s", s->bytes,
+             text_bytes(bytes, sizeof bytes, (double)s->bytes), summary_seconds(s),
+             text_rate(rate, sizeof rate, summary_rate(s)),
+             s->sending ? s->stats.tx_repeats : s->stats.rx_lost, s->sending ? "to" : "from",
+             s->stats.peer);
+}
+
+void summary_json(const struct summary *s, int exit_code, FILE *out)
+{
+    const struct sluice_stats *t = &s->stats;
+    struct rusage use;
+    char hex[DIGEST_HEX_BYTES];
+    json_t *j;
+
+    getrusage(RUSAGE_SELF, &use);
+    digest_hex(hex, s->hash);
+    j = json_pack("{ss ss si sI sI sI sI sf sf sI sI sI sI sI sf}", "command",
+                  s->sending ? "send" : "recv", "peer", t->peer, "exit", exit_code, "files",
+                  (json_int_t)s->files, "failed", (json_int_t)s->failed, "bytes",
+                  (json_int_t)s->bytes, "hole_bytes", (json_int_t)s->hole_bytes, "seconds",
+                  summary_seconds(s), "goodput_bps", summary_rate(s) * 8, "packets",
+                  (json_int_t)(s->sending ? t->tx_units : t->rx_units), "repeats",
+                  (json_int_t)(s->sending ? t->tx_repeats : t->rx_lost), "rate_grant_Bps",
+                  (json_int_t)(s->sending ? t->tx_rate_Bps : t->rx_rate_Bps), "rtt_ns",
+                  (json_int_t)t->rtt_ns, "unit_bytes", (json_int_t)t->unit_bytes, "cpu_seconds",
+                  (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    if (j != NULL)
+        json_object_set_new(j, "hash", s->files > 0 ? json_string(hex) : json_null());
+    if (j == NULL || json_dumpf(j, out, JSON_COMPACT | JSON_REAL_PRECISION(9)) < 0)
+        say_error(SAY_LOCAL, "--json: the summary could not be written; make room");
+    fputc('\n', out);
+    json_decref(j);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a transfer of files came to: a line for people, an object for scripts. */
+#ifndef SLUICE_COMMAND_SUMMARY_H
+#define SLUICE_COMMAND_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "client/sluice.h"
+#include "sluice/files/digest.h"
+
+struct summary {
+    bool sending;
+    uint64_t bytes;      /* of files that are whole on the other side, holes included */
+    uint64_t hole_bytes; /* of those: not on the wire */
+    uint64_t files;      /* files that are whole; directories do not count */
+    uint64_t failed;
+    uint64_t start_ns, end_ns;
+    struct sluice_stats stats;
+    uint8_t hash[RECORD_HASH_BYTES]; /* of the file; of several: of their hashes in order */
+    struct digest *hashes;
+};
+
+int summary_init(struct summary *s, bool sending);
+void summary_fini(struct summary *s);
+/* Counts one whole file. */
+void summary_file(struct summary *s, uint64_t bytes, uint64_t hole_bytes,
+                  const uint8_t hash[RECORD_HASH_BYTES]);
+void summary_say(const struct summary *s);
+void summary_json(const struct summary *s, int exit_code, FILE *out);
+
+#endif

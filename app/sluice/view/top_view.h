@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A page of `sluice top`: what is known, as lines of text that fit a terminal.
+ *
+ * Invariant: never more lines than rows, never a line wider than columns, whatever is known; no
+ * byte in it controls the terminal but colours, and those only if they are wanted.
+ */
+#ifndef SLUICE_COMMAND_TOP_VIEW_H
+#define SLUICE_COMMAND_TOP_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sluice/view/top_data.h"
+
+#define TOP_FILTER_MAX 40
+
+struct top_view {
+    unsigned rows, columns;
+    bool utf8, colours;
+    enum top_order order;
+    bool backward, paused, help;
+    bool typing; /* the filter is being typed */
+    char filter[TOP_FILTER_MAX];
+    size_t first;   /* flow at the top of the list; the view keeps it in range */
+    size_t visible; /* out: how many flows there was room for */
+};
+
+/* Writes the page; the last line ends without \n. */
+void top_view(const struct top *t, struct top_view *v, FILE *out);
+
+#endif

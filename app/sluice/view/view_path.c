@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The paths of connections: what the daemon says of open ones ("conns"), and how much delays on
+ * them varied ("spread"), as one list. See view.h. */
+#include <string.h>
+
+#include "sluice/view/view.h"
+
+static json_int_t number(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+    const char *t = json_string_value(json_object_get(o, key));
+
+    return t != NULL ? t : "";
+}
+
+/* Millionths; of nothing, none. */
+static json_t *share(json_int_t part, json_int_t whole)
+{
+    return json_integer(whole > 0 ? (json_int_t)((double)part * 1e6 / (double)whole + 0.5) : 0);
+}
+
+/* Why a grant is what it is, where the path is the reason: doc/control.md. */
+static bool path_decides(const char *why)
+{
+    return strcmp(why, "loss") == 0 || strcmp(why, "queue") == 0 || strcmp(why, "competing") == 0 ||
+           strcmp(why, "ecn") == 0;
+}
+
+/* Both lists have one order, so it is looked for from where the one before was found. */
+static const json_t *spread_of(const json_t *spreads, const json_t *conn, size_t *at)
+{
+    size_t n = json_array_size(spreads), i;
+
+    for (i = 0; i < n; i++, *at = (*at + 1) % n) {
+        const json_t *row = json_array_get(spreads, *at);
+
+        if (number(row, "conn") == number(conn, "conn") &&
+            number(row, "worker") == number(conn, "worker") &&
+            strcmp(text(row, "port"), text(conn, "port")) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static void members_copy(json_t *to, const json_t *from, const char *const *keys)
+{
+    for (; *keys != NULL; keys++)
+        if (json_object_get(from, *keys) != NULL)
+            json_object_set(to, *keys, json_object_get(from, *keys));
+}
+
+static json_t *path_row(const json_t *conn, const json_t *spread)
+{
+    static const char *const first[] = {"port",       "worker",      "conn",   "peer", "rtt_ns",
+                                        "unit_bytes", "rx_rate_Bps", "rx_why", NULL},
+                             *const then[] = {"rx_momentary_Bps", "rx_lost", NULL},
+                             *const delays[] = {"increment_p50_ns", "increment_p99_ns", NULL},
+                             *const last[] = {"tx_rate_Bps", "tx_repeats", NULL};
+    json_int_t lost = number(conn, "rx_lost");
+    json_int_t came =
+        number(conn, "rx_units") + number(conn, "rx_duplicates") + number(conn, "rx_unposted");
+    json_t *o = json_object();
+
+    members_copy(o, conn, first);
+    if (path_decides(text(conn, "rx_why")))
+        json_object_set(o, "rx_path_Bps", json_object_get(conn, "rx_rate_Bps"));
+    members_copy(o, conn, then);
+    json_object_set_new(o, "rx_lost_ppm", share(lost, came + lost));
+    members_copy(o, spread, delays);
+    members_copy(o, conn, last);
+    json_object_set_new(o, "tx_repeats_ppm",
+                        share(number(conn, "tx_repeats"), number(conn, "tx_units")));
+    return o;
+}
+
+json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len)
+{
+    json_t *conns, *spreads, *conn, *delays = NULL, *out;
+    json_t *top = view_list(s, "conns", &conns, status, err, err_len);
+    size_t i, at = 0;
+
+    if (top != NULL)
+        delays = view_list(s, "spread", &spreads, status, err, err_len);
+    if (delays == NULL) {
+        json_decref(top);
+        return NULL;
+    }
+    out = json_object();
+    *rows = json_array();
+    json_object_set(out, "uptime_ns", json_object_get(top, "uptime_ns"));
+    json_object_set_new(out, "path", *rows);
+    json_array_foreach(conns, i, conn)
+    {
+        if (strcmp(text(conn, "state"), "open") == 0)
+            json_array_append_new(*rows, path_row(conn, spread_of(spreads, conn, &at)));
+    }
+    json_decref(delays);
+    json_decref(top);
+    return out;
+}
