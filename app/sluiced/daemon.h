@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sluiced/config.h"
-#include "sluiced/count.h"
-#include "sluiced/port_queue.h"
-#include "sluiced/port.h"
-#include "sluiced/session.h"
-#include "sluiced/worker.h"
+#include "sluiced/config/config.h"
+#include "sluiced/observe/count.h"
+#include "sluiced/worker/port_queue.h"
+#include "sluiced/port/port.h"
+#include "sluiced/session/session.h"
+#include "sluiced/worker/worker.h"
 
 #define DAEMON_QUEUES_MAX  CONFIG_WORKERS_MAX
 #define DAEMON_WORKERS_MAX CONFIG_WORKERS_MAX

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/option.h"
-#include "sluiced/config.h"
+#include "sluiced/config/config.h"
 
 const char options_help[] =
     "Usage: sluiced [EAL arguments] -- [-c FILE] [--socket PATH] [-i]\n"

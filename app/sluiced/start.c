@@ -13,8 +13,8 @@
 
 #include "base/check.h"
 #include "common/clock.h"
-#include "sluiced/command.h"
-#include "sluiced/memory.h"
+#include "sluiced/control/command.h"
+#include "sluiced/session/memory.h"
 #include "wire/frame.h"
 
 /* ---- hosts ------------------------------------------------------------------------------- */

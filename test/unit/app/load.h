@@ -10,7 +10,7 @@
 #include "file.h"
 
 extern "C" {
-#include "sluiced/config.h"
+#include "sluiced/config/config.h"
 }
 
 inline struct config load(const std::string &text)

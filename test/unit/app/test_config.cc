@@ -11,8 +11,8 @@
 #include "load.h"
 
 extern "C" {
-#include "sluiced/config.h"
-#include "sluiced/config_key.h"
+#include "sluiced/config/config.h"
+#include "sluiced/config/config_key.h"
 }
 
 namespace

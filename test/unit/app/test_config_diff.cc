@@ -13,7 +13,7 @@
 #include "load.h"
 
 extern "C" {
-#include "sluiced/config_diff.h"
+#include "sluiced/config/config_diff.h"
 }
 
 namespace

@@ -10,7 +10,7 @@
 #include "file.h"
 
 extern "C" {
-#include "sluiced/config.h"
+#include "sluiced/config/config.h"
 }
 
 namespace

@@ -9,7 +9,7 @@
 #include <vector>
 
 extern "C" {
-#include "sluiced/control_call.h"
+#include "sluiced/control/control_call.h"
 }
 
 namespace

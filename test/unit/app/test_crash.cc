@@ -14,7 +14,7 @@
 
 extern "C" {
 #include "base/check.h"
-#include "sluiced/crash.h"
+#include "sluiced/observe/crash.h"
 }
 
 namespace

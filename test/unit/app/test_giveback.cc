@@ -16,7 +16,7 @@
 
 extern "C" {
 #include "common/clock.h"
-#include "sluiced/port_queue.h"
+#include "sluiced/worker/port_queue.h"
 #include "wire/frame.h"
 uint32_t channels_poll(struct channels *c, uint64_t now);
 }

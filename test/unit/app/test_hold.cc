@@ -6,7 +6,7 @@
 #include <string>
 
 extern "C" {
-#include "sluiced/port.h"
+#include "sluiced/port/port.h"
 }
 
 namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 extern "C" {
-#include "sluiced/config.h"
+#include "sluiced/config/config.h"
 #include "sluiced/options.h"
 }
 

@@ -18,7 +18,7 @@ extern "C" {
 #include "common/grace.h"
 #include "common/say.h"
 #include "host/host_internal.h"
-#include "sluiced/links.h"
+#include "sluiced/port/links.h"
 }
 
 namespace

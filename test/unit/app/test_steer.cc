@@ -13,7 +13,7 @@
 #include <rte_flow.h>
 
 extern "C" {
-#include "sluiced/port.h"
+#include "sluiced/port/port.h"
 #include "wire/frame.h"
 }
 

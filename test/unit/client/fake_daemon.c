@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/check.h"
-#include "sluiced/session.h"
+#include "sluiced/session/session.h"
 
 struct fake_worker {
     pthread_t thread;

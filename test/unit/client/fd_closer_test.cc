@@ -14,7 +14,7 @@
 #include <vector>
 
 extern "C" {
-#include "sluiced/fd_closer.h"
+#include "sluiced/session/fd_closer.h"
 }
 
 #include "unit/client/fixture.h"

@@ -39,7 +39,7 @@ class DaemonTest : public ::testing::Test
     void TearDown() override
     {
         stop();
-        /* What sluiced/fd_closer.h closes, it closes in its own time. */
+        /* What sluiced/session/fd_closer.h closes, it closes in its own time. */
         EXPECT_TRUE(eventually([&] { return descriptors() == descriptors_before; }))
             << descriptors_before << " descriptors have become " << descriptors();
         if (HasFailure())

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See config.h. The file is scanned for lines first, then rte_cfgfile gives the values. */
+#include "sluiced/config/config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cfgfile.h>
+#include <rte_common.h>
+
+#include "base/value.h"
+#include "control/occupancy.h"
+#include "sluiced/config/config_key.h"
+#include "sluiced/config/config_scan.h"
+
+#define QUOTA_MAX_BYTES (16ull << 30) /* of a user, by default */
+
+struct load {
+    struct config *c;
+    struct config_map map;
+    const char *path;
+    char *err;
+    size_t err_len;
+};
+
+/* "FILE:LINE: [SECTION] KEY: ..."; key NULL: about the section. */
+__attribute__((format(printf, 4, 5))) static int
+load_error(struct load *l, const char *section, const char *key, const char *format, ...)
+{
+    uint32_t line = config_scan_line(&l->map, section, key != NULL ? key : "");
+    char text[CONFIG_ERROR_MAX];
+    va_list ap;
+
+    if (line == 0) /* of a default: where the section begins */
+        line = config_scan_line(&l->map, section, "");
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    snprintf(l->err, l->err_len, "%s:%u: [%s] %s%s%s", l->path, line, section,
+             key != NULL ? key : "", key != NULL ? ": " : "", text);
+    return -EINVAL;
+}
+
+static int load_entry(struct load *l, const char *section, const struct config_key *keys,
+                      const struct rte_cfgfile_entry *e, void *base)
+{
+    const struct config_key *key = config_key_find(keys, e->name), *nearest;
+    static const struct {
+        const struct config_key *keys;
+        const char *section;
+    } all[] = {{config_daemon_keys, "daemon"},
+               {config_port_keys, "port NAME"},
+               {config_peer_keys, "peer NAME"}};
+    char err[CONFIG_ERROR_MAX];
+
+    if (key == NULL) {
+        nearest = config_key_nearest(keys, e->name);
+        for (size_t i = 0; i < RTE_DIM(all); i++)
+            if (config_key_find(all[i].keys, e->name) != NULL)
+                return load_error(l, section, e->name, "does not belong here; move it to [%s]",
+                                  all[i].section);
+        if (nearest != NULL)
+            return load_error(l, section, e->name, "unknown key; did you mean %s?", nearest->name);
+        return load_error(l, section, e->name,
+                          "unknown key; remove the line (sluiced.8 lists the keys)");
+    }
+    if (config_key_set(key, e->value, base, err, sizeof err) != 0)
+        return load_error(l, section, e->name, "%s", err);
+    return 0;
+}
+
+static int load_entries(struct load *l, struct rte_cfgfile *file, const char *section,
+                        const struct config_key *keys, void *base)
+{
+    struct rte_cfgfile_entry entries[64];
+    int n = rte_cfgfile_section_entries(file, section, entries, 64);
+    int i, rc = 0;
+
+    if (n >= 64)
+        return load_error(l, section, NULL, "has more than 63 keys; remove some");
+    for (i = 0; i < n && rc == 0; i++)
+        rc = load_entry(l, section, keys, &entries[i], base);
+    return rc;
+}
+
+/* The name after "port" or "peer" (kind), or NULL if the section is none of these. */
+static const char *section_name(const char *section, const char *kind)
+{
+    if (strncmp(section, kind, 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
+        return NULL;
+    section += 4;
+    return section + strspn(section, " \t");
+}
+
+/* What sections with a name have in common. */
+static int load_named(struct load *l, struct rte_cfgfile *file, const char *section,
+                      const char *name, const struct config_key *keys, void *base,
+                      char own_name[CONFIG_NAME_MAX], uint32_t *line)
+{
+    config_key_defaults(keys, base);
+    snprintf(own_name, CONFIG_NAME_MAX, "%s", name);
+    *line = config_scan_line(&l->map, section, "");
+    return load_entries(l, file, section, keys, base);
+}
+
+static int load_peer(struct load *l, struct rte_cfgfile *file, const char *section,
+                     const char *name)
+{
+    struct config_peer *p;
+
+    if (strlen(name) >= CONFIG_NAME_MAX)
+        return load_error(l, section, NULL, "the name is longer than %d bytes; shorten it",
+                          CONFIG_NAME_MAX - 1);
+    if (l->c->n_peers == CONFIG_PEERS_MAX)
+        return load_error(l, section, NULL,
+                          "more than %d peers; remove one, or take wider networks",
+                          CONFIG_PEERS_MAX);
+    p = &l->c->peers[l->c->n_peers++];
+    return load_named(l, file, section, name, config_peer_keys, p, p->name, &p->line);
+}
+
+static int load_port(struct load *l, struct rte_cfgfile *file, const char *section,
+                     const char *name)
+{
+    struct config_port *p;
+
+    if (strlen(name) >= CONFIG_NAME_MAX)
+        return load_error(l, section, NULL, "the port's name is longer than %d bytes; shorten it",
+                          CONFIG_NAME_MAX - 1);
+    if (strpbrk(name, " \t,") != NULL)
+        return load_error(l, section, NULL,
+                          "\"%s\" cannot be a port's name; write an ethdev name (net_memif0) or a "
+                          "PCI address (0000:01:00.0)",
+                          name);
+    if (l->c->n_ports == CONFIG_PORTS_MAX)
+        return load_error(l, section, NULL, "more than %d ports; remove one", CONFIG_PORTS_MAX);
+    p = &l->c->ports[l->c->n_ports++];
+    return load_named(l, file, section, name, config_port_keys, p, p->name, &p->line);
+}
+
+static int load_section(struct load *l, struct rte_cfgfile *file, const char *section)
+{
+    const char *name = section_name(section, "port"), *peer = section_name(section, "peer");
+
+    if (strcmp(section, "daemon") == 0)
+        return load_entries(l, file, section, config_daemon_keys, &l->c->daemon);
+    if (name != NULL)
+        return load_port(l, file, section, name);
+    if (peer != NULL)
+        return load_peer(l, file, section, peer);
+    if (strcmp(section, "peer") == 0)
+        return load_error(l, section, NULL, "a peer without a name; write [peer NAME]");
+    if (strcmp(section, "port") == 0)
+        return load_error(l, section, NULL, "a port without a name; write [port NAME]");
+    if (value_distance(section, "daemon") <= 2)
+        return load_error(l, section, NULL, "unknown section; did you mean [daemon]?");
+    return load_error(l, section, NULL, "unknown section; did you mean [daemon] or [port %s]?",
+                      section);
+}
+
+/* ---- what single values cannot tell ------------------------------------------------------ */
+
+static int check_family(struct load *l, const char *section, const struct config_port *p, int i)
+{
+    const char *address_key = i == 0 ? "address" : "address6";
+    const char *gateway_key = i == 0 ? "gateway" : "gateway6";
+    const struct config_prefix *a = &p->address[i];
+
+    if (addr_is_unset(&p->gateway[i]))
+        return 0;
+    if (addr_is_unset(&a->addr))
+        return load_error(l, section, gateway_key, "a gateway without an address; add %s",
+                          address_key);
+    if (addr_equal(&a->addr, &p->gateway[i]))
+        return load_error(l, section, gateway_key,
+                          "is the port's own address; write the router's address");
+    if (!addr_same_prefix(&a->addr, &p->gateway[i], a->len) &&
+        !(i == 1 && addr_is_link_local(&p->gateway[i])))
+        return load_error(l, section, gateway_key,
+                          "is not in the network of %s; correct one of them", address_key);
+    return 0;
+}
+
+static int check_vdev(struct load *l, const char *section, const struct config_port *p)
+{
+    size_t len = strcspn(p->vdev, ",");
+
+    if (len == 0 || (strlen(p->name) == len && strncmp(p->vdev, p->name, len) == 0))
+        return 0;
+    return load_error(l, section, "vdev",
+                      "makes a device named %.*s, but the port is named %s; give both one name",
+                      (int)len, p->vdev, p->name);
+}
+
+static int check_exception(struct load *l, const char *section, uint32_t index)
+{
+    const char *name = l->c->ports[index].exception;
+    bool vdev = strncmp(name, "net_", 4) == 0;
+
+    if (!vdev && (strlen(name) > 15 || strpbrk(name, " \t,/:") != NULL))
+        return load_error(l, section, "exception",
+                          "\"%.80s\" cannot be an interface's name; write up to 15 letters and "
+                          "digits, for example tap0",
+                          name);
+    for (uint32_t i = 0; i < index && name[0] != '\0'; i++)
+        if (strcmp(name, l->c->ports[i].exception) == 0)
+            return load_error(l, section, "exception",
+                              "port %s has this one; give each port its own", l->c->ports[i].name);
+    return 0;
+}
+
+/* What would else be found when the host is made, without a line. */
+static int check_contract(struct load *l, const char *section, const struct config_port *p)
+{
+    uint32_t frame_bytes = p->mtu_bytes + 18; /* Ethernet header and a VLAN tag */
+
+    if (p->pcr_Bps == 0) {
+        const char *key = p->scr_Bps != 0     ? "scr"
+                          : p->mbs_bytes != 0 ? "mbs"
+                          : p->cdvt_ns != 0   ? "cdvt"
+                                              : NULL;
+
+        return key == NULL ? 0
+                           : load_error(l, section, key,
+                                        "a contract begins with its peak rate; add pcr = 100Mbit");
+    }
+    if (p->scr_Bps > p->pcr_Bps)
+        return load_error(l, section, "scr", "is above pcr, the peak rate; exchange them");
+    if (p->scr_Bps == 0 && p->mbs_bytes != 0)
+        return load_error(l, section, "mbs",
+                          "a burst needs the rate that is sustained; add scr = 50Mbit");
+    if (p->scr_Bps != 0 && p->mbs_bytes < frame_bytes)
+        return load_error(l, section, p->mbs_bytes == 0 ? "scr" : "mbs",
+                          "the burst at the peak rate must have room for a frame; write mbs = %u "
+                          "or more",
+                          frame_bytes);
+    return 0;
+}
+
+static int check_occupancy(struct load *l, const char *section, const struct config_port *p)
+{
+    bool delay = p->occupancy == CONFIG_OCCUPANCY_DELAY;
+    struct occupancy_law law;
+    char why[160];
+
+    if (p->occupancy == CONFIG_OCCUPANCY_OFF)
+        return p->occupancy_law[0] == 0
+                   ? 0
+                   : load_error(l, section, "occupancy_law",
+                                "is of no use alone; add occupancy = buffers, or delay");
+    if (p->occupancy_law[0] == 0)
+        return load_error(l, section, "occupancy", "has no thresholds; add occupancy_law = %s",
+                          delay ? "1ms,4ms/1e-6/1.0005,1.005" : "dual");
+    if (occupancy_law_parse(p->occupancy_law, delay, &law, why, sizeof why) != 0)
+        return load_error(l, section, "occupancy_law", "%s", why);
+    return 0;
+}
+
+/* What an emulated wire cannot have beside it, or needs. */
+static int check_wire(struct load *l, const char *section, const struct config_port *p)
+{
+    bool packets = config_scan_line(&l->map, section, "wire_packets") != 0;
+
+    if (!config_port_wired(p))
+        return packets ? load_error(l, section, "wire_packets",
+                                    "there is no wire to hold them; add wire = rate 1gbit, or "
+                                    "remove the line")
+                       : 0;
+    if (p->wire[0] != '\0' && p->wire_in[0] != '\0' && p->wire_out[0] != '\0')
+        return load_error(l, section, "wire",
+                          "wire_in and wire_out leave it nothing; remove one of the three");
+    if (p->workers > 1)
+        return load_error(l, section, "workers", "a wire has one queue; write workers = 1");
+    if (p->checksum == CONFIG_SUM_OFFLOAD)
+        return load_error(l, section, "checksum",
+                          "behind a wire no NIC computes it for us; write checksum = software");
+    return 0;
+}
+
+/* The section that begins there, as it is written. */
+static const char *section_at(const struct load *l, uint32_t line)
+{
+    const char *section = "";
+
+    for (uint32_t i = 0; i < l->map.n; i++)
+        if (l->map.lines[i].line == line)
+            section = l->map.lines[i].section;
+    return section;
+}
+
+/* A connection belongs to the first network that its peer is in. */
+static int check_shadow(struct load *l, const char *section, const struct config_peer *p,
+                        const struct config_peer *before)
+{
+    for (int f = 0; f < 2; f++) {
+        const struct config_prefix *a = &p->address[f], *b = &before->address[f];
+
+        if (addr_is_unset(&a->addr) || addr_is_unset(&b->addr) || b->len > a->len ||
+            !addr_same_prefix(&a->addr, &b->addr, b->len))
+            continue;
+        return load_error(l, section, f == 0 ? "address" : "address6",
+                          "all of it belongs to peer %s, which comes first; put this section above "
+                          "that one",
+                          before->name);
+    }
+    return 0;
+}
+
+static int check_peer(struct load *l, uint32_t index)
+{
+    const struct config_peer *p = &l->c->peers[index];
+    const char *section = section_at(l, p->line);
+    bool v4 = !addr_is_unset(&p->address[0].addr), v6 = !addr_is_unset(&p->address[1].addr);
+
+    if (!v4 && !v6)
+        return load_error(l, section, NULL,
+                          "says nothing of who it is; add address = 10.0.0.7/32 or address6 = "
+                          "fd00:7::1/48");
+    if (v4 && v6)
+        return load_error(l, section, "address6",
+                          "is a second network; give it a section [peer NAME] of its own");
+    if (p->ceiling_Bps != 0 && p->min_Bps > p->ceiling_Bps)
+        return load_error(l, section, "minimum", "is above ceiling; exchange them");
+    if (p->all_ceiling_Bps != 0 && p->all_min_Bps > p->all_ceiling_Bps)
+        return load_error(l, section, "all_minimum", "is above all_ceiling; exchange them");
+    if (p->all_ceiling_Bps != 0 && p->min_Bps > p->all_ceiling_Bps)
+        return load_error(l, section, "minimum",
+                          "of one connection is above what all may have; raise all_ceiling");
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(p->name, l->c->peers[i].name) == 0)
+            return load_error(l, section, NULL, "the peer is there twice; merge them");
+    for (uint32_t i = 0; i < index; i++)
+        if (check_shadow(l, section, p, &l->c->peers[i]) != 0)
+            return -EINVAL;
+    return 0;
+}
+
+static int check_port(struct load *l, uint32_t index)
+{
+    const struct config_port *p = &l->c->ports[index];
+    const char *section = section_at(l, p->line);
+    uint32_t i, f;
+    int rc;
+
+    if (addr_is_unset(&p->address[0].addr) && addr_is_unset(&p->address[1].addr))
+        return load_error(l, section, NULL,
+                          "the port has no address; add address = 10.0.0.1/24 or address6 = "
+                          "fd00::1/64");
+    if (!addr_is_unset(&p->address[1].addr) && p->mtu_bytes < 1280)
+        return load_error(l, section, "mtu", "IPv6 needs 1280 bytes; write 1280 or more");
+    for (i = 0; i < 2; i++) {
+        rc = check_family(l, section, p, (int)i);
+        if (rc != 0)
+            return rc;
+    }
+    rc = check_contract(l, section, p);
+    if (rc == 0)
+        rc = check_occupancy(l, section, p);
+    if (rc == 0)
+        rc = check_exception(l, section, index);
+    if (rc == 0)
+        rc = check_wire(l, section, p);
+    if (rc != 0)
+        return rc;
+    if (p->lcores.n > p->workers)
+        return load_error(l, section, "lcores",
+                          "%u lcores for %u worker(s); write workers = %u, or fewer lcores",
+                          p->lcores.n, p->workers, p->lcores.n);
+    for (i = 0; i < index; i++) {
+        for (f = 0; f < 2; f++) {
+            const struct addr *a = &p->address[f].addr;
+
+            if (!addr_is_unset(a) && addr_equal(a, &l->c->ports[i].address[f].addr))
+                return load_error(l, section, f == 0 ? "address" : "address6",
+                                  "port %s has this address; give each port its own",
+                                  l->c->ports[i].name);
+        }
+        if (strcmp(p->name, l->c->ports[i].name) == 0)
+            return load_error(l, section, NULL, "the port is there twice; merge them");
+    }
+    return check_vdev(l, section, p);
+}
+
+static int check_workers(struct load *l)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t i = 0; i < l->c->n_ports; i++) {
+        sum += l->c->ports[i].workers;
+        if (sum > CONFIG_WORKERS_MAX)
+            return load_error(l, section_at(l, l->c->ports[i].line), "workers",
+                              "with the ports before it these are %u, %d is the most; write fewer",
+                              sum, CONFIG_WORKERS_MAX);
+    }
+    return 0;
+}
+
+/* What is reserved must be there. */
+static int check_minimums(struct load *l)
+{
+    uint64_t all = 0;
+
+    for (uint32_t i = 0; i < l->c->n_peers; i++) {
+        const struct config_peer *peer = &l->c->peers[i];
+
+        all += peer->all_min_Bps;
+        for (uint32_t k = 0; k < l->c->n_ports; k++)
+            if (l->c->ports[k].capacity_Bps != 0 && all > l->c->ports[k].capacity_Bps)
+                return load_error(l, section_at(l, peer->line), "all_minimum",
+                                  "with those before it is more than the capacity of port %s; "
+                                  "lower it, or raise capacity",
+                                  l->c->ports[k].name);
+    }
+    return 0;
+}
+
+/* Sections in the order of the file, so that the first mistake is the one reported. */
+static int load_sections(struct load *l, struct rte_cfgfile *file)
+{
+    uint32_t i;
+    int rc = 0;
+
+    for (i = 0; i < l->map.n && rc == 0; i++) {
+        if (l->map.lines[i].key[0] == '\0')
+            rc = load_section(l, file, l->map.lines[i].section);
+    }
+    for (i = 0; i < l->c->n_ports && rc == 0; i++)
+        rc = check_port(l, i);
+    for (i = 0; i < l->c->n_peers && rc == 0; i++)
+        rc = check_peer(l, i);
+    if (rc == 0)
+        rc = check_workers(l);
+    if (rc == 0)
+        rc = check_minimums(l);
+    if (rc == 0 && l->c->n_ports == 0) {
+        rc = -EINVAL;
+        snprintf(l->err, l->err_len, "%s: no port is configured; add a section [port NAME]",
+                 l->path);
+    }
+    return rc;
+}
+
+/*
+ * Locked memory is gone for everybody else, so what applications may have is a part of what there
+ * is: an eighth for a user, which leaves room for others, and half for all of them, which leaves
+ * the machine its own half.
+ */
+static void quota_defaults(struct config_daemon *d)
+{
+    uint64_t memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+    d->quota_bytes = memory_bytes / 8 < QUOTA_MAX_BYTES ? memory_bytes / 8 : QUOTA_MAX_BYTES;
+    d->quota_total_bytes = memory_bytes / 2;
+}
+
+int config_load(struct config *c, const char *path, char *err, size_t err_len)
+{
+    const struct rte_cfgfile_parameters params = {.comment_character = '#'};
+    struct load l = {.c = c, .path = path, .err = err, .err_len = err_len};
+    struct rte_cfgfile *file;
+    int rc;
+
+    memset(c, 0, sizeof *c);
+    config_key_defaults(config_daemon_keys, &c->daemon);
+    c->daemon.control_lcore = CONFIG_LCORE_ANY;
+    quota_defaults(&c->daemon);
+    rc = config_scan(&l.map, path, err, err_len);
+    if (rc != 0)
+        return rc;
+    file = rte_cfgfile_load_with_params(path, 0, &params);
+    if (file == NULL) {
+        snprintf(err, err_len, "%s: cannot be parsed; check its [section] and key = value lines",
+                 path);
+        return -EINVAL;
+    }
+    rc = load_sections(&l, file);
+    rte_cfgfile_close(file);
+    return rc;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See config_diff.h. */
+#include "sluiced/config/config_diff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of peers: all. */
+static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
+static const char *const live_port[] = {"capacity", NULL};
+
+bool config_key_live(const struct config_key *keys, const char *name)
+{
+    const char *const *live = keys == config_daemon_keys ? live_daemon : live_port;
+
+    if (keys == config_peer_keys)
+        return true;
+    for (; *live != NULL; live++)
+        if (strcmp(*live, name) == 0)
+            return true;
+    return false;
+}
+
+static size_t field_bytes(const struct config_key *key)
+{
+    switch (key->kind) {
+    case CONFIG_TEXT:
+        return key->max + 1;
+    case CONFIG_RATE:
+    case CONFIG_SIZE:
+    case CONFIG_TIME:
+        return sizeof(uint64_t);
+    case CONFIG_SIZE32:
+    case CONFIG_NUMBER:
+    case CONFIG_POWER:
+    case CONFIG_WORD:
+        return sizeof(uint32_t);
+    case CONFIG_MAC:
+        return sizeof(struct config_mac);
+    case CONFIG_PREFIX4:
+    case CONFIG_PREFIX6:
+        return sizeof(struct config_prefix);
+    case CONFIG_ADDR4:
+    case CONFIG_ADDR6:
+        return sizeof(struct addr);
+    case CONFIG_LCORES:
+        return sizeof(struct config_lcores);
+    case CONFIG_RANGE:
+        return sizeof(struct config_range);
+    }
+    return 0;
+}
+
+static bool field_same(const struct config_key *key, const void *a, const void *b)
+{
+    const char *x = (const char *)a + key->offset, *y = (const char *)b + key->offset;
+
+    return key->kind == CONFIG_TEXT ? strcmp(x, y) == 0 : memcmp(x, y, field_bytes(key)) == 0;
+}
+
+struct diff {
+    config_diff_fn *tell;
+    void *ctx;
+};
+
+static void diff_keys(const struct diff *d, const char *kind, const char *name,
+                      const struct config_key *keys, const void *a, const void *b)
+{
+    char what[160];
+
+    for (const struct config_key *k = keys; k->name != NULL; k++) {
+        if (field_same(k, a, b))
+            continue;
+        snprintf(what, sizeof what, "[%s%s%s] %s", kind, name[0] != '\0' ? " " : "", name, k->name);
+        d->tell(d->ctx, what, config_key_live(keys, k->name));
+    }
+}
+
+static void diff_section(const struct diff *d, const char *kind, const char *name, bool is_new,
+                         bool live)
+{
+    char what[160];
+
+    snprintf(what, sizeof what, "[%s %s], which is %s", kind, name, is_new ? "new" : "gone");
+    d->tell(d->ctx, what, live);
+}
+
+static const struct config_port *port_named(const struct config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->n_ports; i++)
+        if (strcmp(c->ports[i].name, name) == 0)
+            return &c->ports[i];
+    return NULL;
+}
+
+static const struct config_peer *peer_named(const struct config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->n_peers; i++)
+        if (strcmp(c->peers[i].name, name) == 0)
+            return &c->peers[i];
+    return NULL;
+}
+
+static void diff_ports(const struct diff *d, const struct config *now, const struct config *next)
+{
+    for (uint32_t i = 0; i < next->n_ports; i++) {
+        const struct config_port *p = &next->ports[i], *old = port_named(now, p->name);
+
+        if (old == NULL)
+            diff_section(d, "port", p->name, true, false);
+        else
+            diff_keys(d, "port", p->name, config_port_keys, old, p);
+    }
+    for (uint32_t i = 0; i < now->n_ports; i++)
+        if (port_named(next, now->ports[i].name) == NULL)
+            diff_section(d, "port", now->ports[i].name, false, false);
+}
+
+static void diff_peers(const struct diff *d, const struct config *now, const struct config *next)
+{
+    const struct config_peer *last = NULL;
+    bool moved = false;
+
+    for (uint32_t i = 0; i < next->n_peers; i++) {
+        const struct config_peer *p = &next->peers[i], *old = peer_named(now, p->name);
+
+        if (old == NULL) {
+            diff_section(d, "peer", p->name, true, true);
+            continue;
+        }
+        diff_keys(d, "peer", p->name, config_peer_keys, old, p);
+        moved = moved || (last != NULL && old < last);
+        last = old;
+    }
+    for (uint32_t i = 0; i < now->n_peers; i++)
+        if (peer_named(next, now->peers[i].name) == NULL)
+            diff_section(d, "peer", now->peers[i].name, false, true);
+    if (moved)
+        d->tell(d->ctx, "order of the [peer] sections", true);
+}
+
+void config_diff(const struct config *now, const struct config *next, config_diff_fn *tell,
+                 void *ctx)
+{
+    const struct diff d = {tell, ctx};
+
+    diff_keys(&d, "daemon", "", config_daemon_keys, &now->daemon, &next->daemon);
+    diff_ports(&d, now, next);
+    diff_peers(&d, now, next);
+}
+
+static void take_keys(const struct config_key *keys, void *now, const void *next)
+{
+    for (const struct config_key *k = keys; k->name != NULL; k++)
+        if (config_key_live(keys, k->name))
+            memcpy((char *)now + k->offset, (const char *)next + k->offset, field_bytes(k));
+}
+
+void config_take_live(struct config *now, const struct config *next)
+{
+    take_keys(config_daemon_keys, &now->daemon, &next->daemon);
+    for (uint32_t i = 0; i < now->n_ports; i++) {
+        const struct config_port *p = port_named(next, now->ports[i].name);
+
+        if (p != NULL)
+            take_keys(config_port_keys, &now->ports[i], p);
+    }
+    now->n_peers = next->n_peers;
+    memcpy(now->peers, next->peers, sizeof now->peers);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See watch.h. No alarm of the EAL: its thread outlives what it would look at. */
+#include "sluiced/control/watch.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/clock.h"
+#include "common/say.h"
+
+#define LOOK_NS 100000000
+#define NS_IN_S 1000000000
+
+static struct watch {
+    const struct daemon *d;
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t lock; /* of stop */
+    pthread_cond_t wake;
+    bool stop;
+    /* The thread's. */
+    uint32_t looks; /* in a row in which control stood still */
+    uint64_t since; /* TSC of the first of them */
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static bool control_stalled(const struct daemon *d)
+{
+    for (uint32_t i = 0; i < d->n_queues; i++)
+        if (host_control_stalled(d->hosts[i]))
+            return true;
+    return false;
+}
+
+/* A busy machine may keep control waiting for a moment: what lasts for two looks is said. */
+static void watch_look(struct watch *w)
+{
+    uint64_t now = clock_now();
+
+    if (control_stalled(w->d)) {
+        if (w->looks++ == 0)
+            w->since = now;
+        if (w->looks == 2)
+            say("control does not run: grants stay as they are, data flow on, clients get no "
+                "answers; give it a CPU that nobody else takes (control_lcore)");
+    } else {
+        if (w->looks >= 2)
+            say("control runs again, after %.1f s", (double)(now - w->since) / (double)w->d->hz);
+        w->looks = 0;
+    }
+}
+
+/* False when it is over. */
+static bool watch_sleep(struct watch *w)
+{
+    struct timespec until;
+    bool stop;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / NS_IN_S;
+    until.tv_nsec %= NS_IN_S;
+    pthread_mutex_lock(&w->lock);
+    if (!w->stop)
+        pthread_cond_timedwait(&w->wake, &w->lock, &until);
+    stop = w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return !stop;
+}
+
+static void *watch_main(void *arg)
+{
+    while (watch_sleep(arg))
+        watch_look(arg);
+    return NULL;
+}
+
+void watch_start(const struct daemon *d, const cpu_set_t *cpus)
+{
+    int rc;
+
+    watch.d = d;
+    watch.stop = false;
+    watch.looks = 0;
+    rc = pthread_create(&watch.thread, NULL, watch_main, &watch);
+    watch.runs = rc == 0;
+    if (!watch.runs) {
+        say("nobody will say if control stands still: no thread for that (%s)", strerror(rc));
+        return;
+    }
+    pthread_setaffinity_np(watch.thread, sizeof *cpus, cpus);
+    pthread_setname_np(watch.thread, "sluiced-watch");
+}
+
+void watch_stop(void)
+{
+    if (!watch.runs)
+        return;
+    pthread_mutex_lock(&watch.lock);
+    watch.stop = true;
+    pthread_cond_signal(&watch.wake);
+    pthread_mutex_unlock(&watch.lock);
+    pthread_join(watch.thread, NULL);
+    watch.runs = false;
+}

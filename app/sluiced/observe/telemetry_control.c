@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See telemetry_control.h. */
+#include "sluiced/observe/telemetry_control.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "sluiced/control/control_call.h"
+#include "sluiced/observe/names.h"
+#include "sluiced/observe/put.h"
+#include "sluiced/observe/show.h"
+#include "sluiced/observe/telemetry_data.h"
+
+#define HISTORY_MAX 32u /* decisions in one answer */
+
+int64_t telemetry_number(const char *text, uint64_t limit)
+{
+    char *end;
+    unsigned long long n;
+
+    if (text == NULL || *text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && n < limit ? (int64_t)n : -1;
+}
+
+struct capacity_call {
+    const struct host_control *control;
+    struct host_capacity capacity;
+};
+
+static void capacity_fetch(void *arg)
+{
+    struct capacity_call *e = arg;
+
+    host_control_capacity(e->control, &e->capacity);
+}
+
+int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    int p = arg != NULL ? port_by_name(d, arg) : -1;
+    struct capacity_call e;
+
+    if (p < 0)
+        return -ENOENT;
+    e.control = d->controls[p];
+    if (control_call(capacity_fetch, &e) != 0)
+        return -EAGAIN;
+    return telemetry_object(to, show_capacity(d, (uint32_t)p, &e.capacity));
+}
+
+struct history_call {
+    const struct host_control *control;
+    uint64_t from;
+    bool newest;
+    uint32_t n;
+    struct host_decision found[HISTORY_MAX];
+};
+
+static void history_fetch(void *arg)
+{
+    struct history_call *e = arg;
+
+    if (e->newest)
+        e->from = host_control_decisions(e->control);
+    e->from -= e->newest ? RTE_MIN(e->from, (uint64_t)HISTORY_MAX) : 0;
+    e->n = host_control_history(e->control, e->from, e->found, HISTORY_MAX);
+}
+
+/* One decision, in the words of `sluice show history`. */
+static json_t *decision_json(const struct daemon *d, const char *port,
+                             const struct host_decision *x)
+{
+    struct put_file text;
+
+    if (!put_file_open(&text))
+        return NULL;
+    show_decision(text.f, port, show_cycles_ns(d, clock_now() - x->time), x);
+    return put_file_json(&text);
+}
+
+/* By number: a list of objects is more than DPDK 22.11 can say. */
+static int put_decisions(const struct daemon *d, const char *name, const struct history_call *e,
+                         struct rte_tel_data *to)
+{
+    char *port = put_quoted(name);
+    int rc = port != NULL ? 0 : -ENOMEM;
+
+    rte_tel_data_start_dict(to);
+    for (uint32_t i = 0; rc == 0 && i < e->n; i++) {
+        struct rte_tel_data *row = rte_tel_data_alloc();
+        char number[24];
+
+        snprintf(number, sizeof number, "%" PRIu64, e->found[i].number);
+        rc = row != NULL ? telemetry_object(row, decision_json(d, port, &e->found[i])) : -ENOMEM;
+        if (row != NULL)
+            rc = rc == 0 ? telemetry_join(to, number, row) : telemetry_drop(row, rc);
+    }
+    free(port);
+    return rc;
+}
+
+int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct history_call e = {.newest = true};
+    char name[CONFIG_NAME_MAX];
+    const char *comma;
+    int64_t from;
+    int p;
+
+    if (arg == NULL)
+        return -ENOENT;
+    comma = strchrnul(arg, ',');
+    if ((size_t)(comma - arg) >= sizeof name)
+        return -ENOENT;
+    snprintf(name, sizeof name, "%.*s", (int)(comma - arg), arg);
+    p = port_by_name(d, name);
+    if (p < 0)
+        return -ENOENT;
+    if (*comma == ',') {
+        from = telemetry_number(comma + 1, INT64_MAX);
+        if (from < 0)
+            return -EINVAL;
+        e.from = (uint64_t)from;
+        e.newest = false;
+    }
+    e.control = d->controls[p];
+    if (control_call(history_fetch, &e) != 0)
+        return -EAGAIN;
+    return put_decisions(d, name, &e, to);
+}
+
+struct client_call {
+    const struct sessions *sessions;
+    uint32_t slot; /* the first that is looked at */
+    uint32_t n, most;
+    struct session_info found[TELEMETRY_LIST];
+};
+
+static void client_fetch(void *arg)
+{
+    struct client_call *e = arg;
+
+    for (uint32_t i = e->slot; e->n < e->most && i < sessions_limit(e->sessions); i++)
+        e->n += sessions_info(e->sessions, i, &e->found[e->n]);
+}
+
+int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    struct client_call e = {.sessions = d->sessions, .most = TELEMETRY_LIST};
+    int64_t first = arg != NULL && *arg != '\0' ? telemetry_number(arg, UINT32_MAX) : 0;
+
+    if (first < 0)
+        return -EINVAL;
+    e.slot = (uint32_t)first;
+    if (control_call(client_fetch, &e) != 0)
+        return -EAGAIN;
+    rte_tel_data_start_array(to, TELEMETRY_UINT);
+    for (uint32_t i = 0; i < e.n; i++)
+        telemetry_array_uint(to, e.found[i].slot);
+    return 0;
+}
+
+int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to)
+{
+    int64_t slot = telemetry_number(arg, sessions_limit(d->sessions));
+    struct client_call e = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
+    const struct session_info *x = &e.found[0];
+
+    if (slot < 0)
+        return -ENOENT;
+    if (control_call(client_fetch, &e) != 0)
+        return -EAGAIN;
+    if (e.n == 0 || x->slot != slot)
+        return -ENOENT;
+    rte_tel_data_start_dict(to);
+    telemetry_dict_uint(to, "client", x->slot);
+    rte_tel_data_add_dict_string(to, "state", x->state);
+    telemetry_dict_uint(to, "pid", x->pid);
+    telemetry_dict_uint(to, "uid", x->uid);
+    telemetry_dict_uint(to, "services", x->services);
+    telemetry_dict_uint(to, "regions", x->regions);
+    telemetry_dict_uint(to, "region_bytes", x->region_bytes);
+    telemetry_dict_uint(to, "ring_bytes", x->ring_bytes);
+    telemetry_dict_uint(to, "user_bytes", x->user_bytes);
+    return 0;
+}

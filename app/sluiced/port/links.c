@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See links.h. */
+#include "sluiced/port/links.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counter.h"
+#include "common/say.h"
+
+#define WATCH_MS         100
+#define RESTART_DOWN_MS  1000 /* a port must be down for this long */
+#define RESTART_TRY_MS   3000 /* what a started port gets to come up */
+#define RESTART_AGAIN_MS 500  /* after a start that failed */
+#define PASS_MS          10   /* for a worker to let go of its port; then at the next look */
+#define CONFLICT_MS      60000
+
+static uint64_t cycles(const struct links *k, uint64_t ms)
+{
+    return k->d->hz / 1000 * ms;
+}
+
+void links_init(struct links *k, struct daemon *d, uint64_t now)
+{
+    uint32_t i;
+
+    memset(k, 0, sizeof *k);
+    k->d = d;
+    k->watch_due = now;
+    for (i = 0; i < d->n_ports; i++)
+        k->restart_due[i] =
+            now + cycles(k, d->ports[i].started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
+}
+
+/* Gives a port to its workers, or takes it away: worker_pass() says when they noticed. */
+static void queues_set_active(struct links *k, uint32_t index, bool active)
+{
+    uint32_t first = k->d->first_queue[index];
+
+    for (uint32_t i = first; i < first + k->d->ports[index].queues; i++)
+        port_queue_set_active(&k->d->queues[i], active);
+    k->taken[index] = !active;
+}
+
+/*
+ * Takes the port away from its workers, starts it anew, and gives it back. False: one of them lost
+ * its core and may be in the middle of a burst on the port, whose rings go when it stops. It stays
+ * as it is then, and taken, until the next look.
+ */
+static bool restart_port(struct links *k, uint32_t index)
+{
+    struct daemon *d = k->d;
+    uint32_t first = d->first_queue[index], last = first + d->ports[index].queues, i;
+
+    queues_set_active(k, index, false);
+    for (i = first; i < last; i++) {
+        if (!worker_pass(d->queue_worker[i], PASS_MS))
+            return false;
+    }
+    if (port_restart(&d->ports[index]))
+        queues_set_active(k, index, true);
+    return true;
+}
+
+/* The driver's own clean-up after a lost peer, and its handshake with a new one, run on a thread of
+ * DPDK's and must not be disturbed: both get their time. */
+static void watch_restart(struct links *k, uint32_t index, uint64_t now)
+{
+    struct port *p = &k->d->ports[index];
+    bool started = p->started;
+
+    if (!port_needs_restart(p)) {
+        if (k->taken[index]) /* it came up before all let go of it */
+            queues_set_active(k, index, true);
+        k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
+        k->tries[index] = 0;
+    } else if (now >= k->restart_due[index] && restart_port(k, index)) {
+        if (started && ++k->tries[index] == 2)
+            say("port %s: its memif server lets nobody in; are workers, id and secret the same at "
+                "both ends?",
+                p->cfg->name);
+        k->restart_due[index] = now + cycles(k, p->started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
+    }
+}
+
+/* A queue that only gives up frames, although the link is up: the other end of a memif has fewer
+ * queues, or sleeps. */
+static void watch_queue(struct links *k, const struct port_queue *l, bool up)
+{
+    uint64_t sent = counter_get(&l->counters.tx_frames);
+    uint64_t dropped = counter_get(&l->counters.tx_dropped);
+    bool *stuck = &k->d->stuck[l->number];
+
+    if (up && !*stuck && sent == k->sent[l->number] && dropped != k->dropped[l->number]) {
+        say("port %s: nobody takes what queue %u sends; is the other end stopped, or are its "
+            "workers fewer?",
+            l->port->cfg->name, l->queue);
+        *stuck = true;
+    } else if (sent != k->sent[l->number] || !up) {
+        *stuck = false;
+    }
+    k->sent[l->number] = sent;
+    k->dropped[l->number] = dropped;
+}
+
+/* Of the first worker, which hears what all hear. */
+static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t now)
+{
+    const char *name = k->d->ports[index].cfg->name;
+    char address[ADDR_TEXT_MAX], mac[18];
+    struct host_address a;
+    const uint8_t *b = a.other.addr_bytes;
+
+    if (!host_address(k->d->hosts[k->d->first_queue[index]], i, &a))
+        return;
+    addr_format(&a.address, address);
+    snprintf(mac, sizeof mac, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
+    if (!a.used && !k->unused[index][i]) {
+        say("port %s: %s is not used: the station at %s has this address, too; give one of them "
+            "another (sluice show ports)",
+            name, address, mac);
+    } else if (a.used && k->unused[index][i]) {
+        say("port %s: %s is used from now on: no other station has it any more", name, address);
+    } else if (a.used && a.conflicts != k->conflicts[index][i] && now >= k->conflict_due[index]) {
+        say("port %s: the station at %s uses %s, too, which is this port's address: connections "
+            "may fail; give one of them another",
+            name, mac, address);
+        k->conflict_due[index] = now + cycles(k, CONFLICT_MS);
+    }
+    k->unused[index][i] = !a.used;
+    k->conflicts[index][i] = a.conflicts;
+}
+
+static void claim(struct links *k, uint32_t index)
+{
+    uint32_t first = k->d->first_queue[index];
+
+    for (uint32_t i = 0; i < k->d->ports[index].queues; i++)
+        host_claim(k->d->hosts[first + i]);
+}
+
+static void watch_port(struct links *k, uint32_t index, uint64_t now)
+{
+    const struct port *p = &k->d->ports[index];
+    bool up = port_link_up(p);
+    uint16_t q;
+
+    host_control_set_link(k->d->controls[index], up ? port_link_Bps(p) : 0);
+    if (up != k->up[index])
+        say("port %s: link %s", p->cfg->name, up ? "up" : "down");
+    for (q = 0; q < p->queues; q++)
+        watch_queue(k, &k->d->queues[k->d->first_queue[index] + q], up && k->up[index]);
+    if (up && !k->up[index])
+        claim(k, index);
+    for (uint32_t i = 0; i < 2; i++)
+        watch_address(k, index, i, now);
+    k->up[index] = up;
+    watch_restart(k, index, now);
+}
+
+void links_watch(struct links *k, uint64_t now)
+{
+    uint32_t i;
+
+    if (now < k->watch_due)
+        return;
+    k->watch_due = now + cycles(k, WATCH_MS);
+    for (i = 0; i < k->d->n_ports; i++)
+        watch_port(k, i, now);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a port can do: checksums, attached payload, room for a frame. See port.h. ethdev is asked
+ * wherever it has an answer; the table below is for what it has none.
+ */
+#include "sluiced/port/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_mbuf_dyn.h>
+
+#include "sluiced/session/memory.h"
+
+#define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
+#define SUM_RX       RTE_ETH_RX_OFFLOAD_UDP_CKSUM
+/* Ethernet header, VLAN tag and frame check sequence. */
+#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
+/* What the kernel leaves free of each buffer of AF_XDP (XDP_PACKET_HEADROOM). */
+#define XDP_HEADROOM 256u
+
+static const struct port_driver drivers[] = {
+    {"net_memif", true, false, true, true, false},
+    {"net_ring", true, false, true, true, false},
+    {"net_vhost", true, true, true, true, false},
+    {"net_virtio_user", true, true, false, true, false},
+    {"net_af_packet", false, false, true, true, false},
+    {"net_tap", false, false, true, true, false},
+    {"net_af_xdp", false, false, false, true, true},
+    {"net_pcap", false, false, true, true, false},
+    {"net_null", true, false, true, true, false},
+};
+
+const struct port_driver *port_driver_find(const char *name)
+{
+    static const struct port_driver nic = {"", false, false, false, false, false};
+    size_t i;
+
+    for (i = 0; i < RTE_DIM(drivers); i++) {
+        if (strcmp(drivers[i].name, name) == 0)
+            return &drivers[i];
+    }
+    return &nic;
+}
+
+const char *port_args(const struct port *p)
+{
+    const struct rte_devargs *args = p->device != NULL ? rte_dev_devargs(p->device) : NULL;
+
+    return args != NULL && args->args != NULL ? args->args : "";
+}
+
+uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard)
+{
+    const char *at = strstr(port_args(p), name);
+
+    return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
+}
+
+/* Drivers whose traits depend on how they are used. */
+static void traits_refine(struct port *p)
+{
+    const char *args = port_args(p);
+
+    p->is_memif = strcmp(p->driver, "net_memif") == 0;
+    if (p->is_memif)
+        memif_args_parse(&p->memif, args);
+    /* A zero-copy client gives its peer DPDK's own memory only, and forgets what its rings hold. */
+    if (p->is_memif && p->memif.zero_copy) {
+        p->traits.reads_memory = false;
+        p->traits.keeps_buffers = true;
+    }
+    /* With the kernel as its back end frames leave this machine's memory. */
+    if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
+        p->traits.shared_memory = p->traits.virtio = false;
+}
+
+/*
+ * Checksums where nothing is said of them. A virtual machine's driver sends and wants them, as on
+ * any NIC, but leaves them to a device (VIRTIO_NET_F_CSUM), and that costs nobody anything: so do
+ * the ports whose other end may be one.
+ */
+static uint32_t sums_auto(const struct port *p, bool can)
+{
+    if (config_port_wired(p->cfg))
+        return CONFIG_SUM_SOFTWARE; /* which may corrupt */
+    if (p->traits.virtio)
+        return can ? CONFIG_SUM_OFFLOAD : CONFIG_SUM_SOFTWARE;
+    if (p->traits.shared_memory)
+        return CONFIG_SUM_NONE;
+    return can && !p->traits.software ? CONFIG_SUM_OFFLOAD : CONFIG_SUM_SOFTWARE;
+}
+
+static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                       size_t err_len)
+{
+    bool can_tx = (info->tx_offload_capa & SUM_TX) != 0;
+    bool can_rx = (info->rx_offload_capa & SUM_RX) != 0;
+    uint32_t want = p->cfg->checksum;
+
+    if (want == CONFIG_SUM_AUTO)
+        want = sums_auto(p, can_tx && can_rx);
+    if (want == CONFIG_SUM_OFFLOAD && !(can_tx && can_rx)) {
+        snprintf(err, err_len,
+                 "port %s: %s has no UDP checksum offload in %s; set checksum = software",
+                 p->cfg->name, p->driver,
+                 can_tx   ? "RX"
+                 : can_rx ? "TX"
+                          : "either direction");
+        return -ENOTSUP;
+    }
+    p->tx_sum = p->rx_sum = want == CONFIG_SUM_NONE      ? HOST_SUM_NONE
+                            : want == CONFIG_SUM_OFFLOAD ? HOST_SUM_OFFLOAD
+                                                         : HOST_SUM_SOFTWARE;
+    p->rx_unsummed = p->traits.virtio && !config_port_wired(p->cfg);
+    if (want == CONFIG_SUM_OFFLOAD) {
+        p->tx_offloads |= SUM_TX;
+        p->rx_offloads |= SUM_RX;
+    }
+    return 0;
+}
+
+/* Attached payload needs several segments a frame, and a device that reaches the application's
+ * memory: a copying driver does, a NIC does where memory can be mapped for it as it is. */
+static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
+{
+    p->attach = p->dma = false;
+    if (config_port_wired(p->cfg)) { /* which copies */
+        p->attach = true;
+        return;
+    }
+    if ((info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) == 0)
+        return;
+    if (p->traits.reads_memory) {
+        p->attach = true;
+    } else if (!p->traits.software && rte_eal_iova_mode() == RTE_IOVA_VA &&
+               memory_dma_works(p->device)) {
+        p->attach = p->dma = true;
+    }
+    if (p->attach)
+        p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+}
+
+/* Frames are sent at their times where the NIC can, and says what time it is. */
+static void decide_times(struct port *p, const struct rte_eth_dev_info *info)
+{
+    p->timed = p->cfg->tx_lead_ns != 0 && !config_port_wired(p->cfg) &&
+               (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0 &&
+               rte_mbuf_dyn_tx_timestamp_register(&p->tx_time_offset, &p->tx_time_flag) == 0;
+    if (p->timed)
+        p->tx_offloads |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+}
+
+/* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own, the
+ * kernel's AF_XDP at least 2 KiB and room before the frame. */
+static void decide_frame(struct port *p)
+{
+    uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;
+
+    if (p->is_memif)
+        frame = RTE_MAX(frame, p->memif.bsize_bytes);
+    if (strcmp(p->driver, "net_af_packet") == 0)
+        frame = RTE_MAX(frame, port_arg_number(p, "framesz=", 2048));
+    if (strcmp(p->driver, "net_af_xdp") == 0)
+        frame = RTE_MAX(frame + XDP_HEADROOM, 2048u);
+    p->frame_bytes = RTE_ALIGN_CEIL(frame, p->traits.software ? 64 : 1024);
+}
+
+int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len)
+{
+    int rc;
+
+    p->traits = *port_driver_find(p->driver);
+    p->rx_offloads = p->tx_offloads = 0;
+    traits_refine(p);
+    rc = decide_sums(p, info, err, err_len);
+    if (rc != 0)
+        return rc;
+    decide_attach(p, info);
+    decide_times(p, info);
+    decide_frame(p);
+    if (p->cfg->workers > info->max_rx_queues || p->cfg->workers > info->max_tx_queues) {
+        snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
+                 p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,
+                 RTE_MAX(1u, RTE_MIN((uint32_t)info->max_rx_queues, info->max_tx_queues)));
+        return -ENOTSUP;
+    }
+    p->queues = (uint16_t)p->cfg->workers;
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ethdev port of a configured port: one that is there, or a device made from vdev. See port.h.
+ */
+#include "sluiced/port/port.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+
+/* Names of the ports that there are, for people. */
+static void port_names(char *buf, size_t buf_len)
+{
+    char name[RTE_ETH_NAME_MAX_LEN];
+    size_t len = 0;
+    uint16_t id;
+
+    snprintf(buf, buf_len, "none");
+    RTE_ETH_FOREACH_DEV(id)
+    {
+        if (rte_eth_dev_get_name_by_port(id, name) == 0 && len + 1 < buf_len)
+            len += (size_t)snprintf(buf + len, buf_len - len, "%s%s", len > 0 ? " " : "", name);
+    }
+}
+
+static bool vdev_is(const struct config_port *cfg, const char *driver)
+{
+    return strncmp(cfg->vdev, driver, strlen(driver)) == 0;
+}
+
+/* The Linux interface that a vdev names must be there: the drivers say that only by a number. */
+static int vdev_check_interface(const struct config_port *cfg, char *err, size_t err_len)
+{
+    const char *at = strstr(cfg->vdev, "iface=");
+    char name[IFNAMSIZ];
+
+    if (at == NULL || (!vdev_is(cfg, "net_af_packet") && !vdev_is(cfg, "net_af_xdp")))
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 6, ","), at + 6);
+    if (if_nametoindex(name) != 0)
+        return 0;
+    snprintf(err, err_len,
+             "port %s: there is no interface %s here; make it, correct iface in vdev, or start in "
+             "its network namespace",
+             cfg->name, name);
+    return -ENODEV;
+}
+
+static int vdev_make(const struct config_port *cfg, char *err, size_t err_len)
+{
+    struct memif_args memif;
+
+    if (vdev_check_interface(cfg, err, err_len) != 0)
+        return -ENODEV;
+    if (vdev_is(cfg, "net_memif")) {
+        memif_args_parse(&memif, cfg->vdev + strcspn(cfg->vdev, ","));
+        memif_socket_clean(&memif);
+    }
+    if (rte_dev_probe(cfg->vdev) == 0)
+        return 0;
+    snprintf(err, err_len, "port %s: vdev = %s: the device cannot be made; %s", cfg->name,
+             cfg->vdev,
+             geteuid() != 0 ? "start as root, or see the driver's message above"
+             : vdev_is(cfg, "net_memif")
+                 ? "is another server on that socket, or its folder missing?"
+                 : "check the driver's name and arguments, see its message above");
+    return -EIO;
+}
+
+int port_find(struct port *p, char *err, size_t err_len)
+{
+    const struct config_port *cfg = p->cfg;
+    bool there = rte_eth_dev_get_port_by_name(cfg->name, &p->id) == 0;
+    char names[256];
+    int rc;
+
+    if (there && cfg->vdev[0] != '\0') {
+        snprintf(err, err_len,
+                 "port %s: exists already; remove vdev from the configuration, or --vdev from the "
+                 "command line",
+                 cfg->name);
+        return -EEXIST;
+    }
+    if (!there && cfg->vdev[0] == '\0') {
+        port_names(names, sizeof names);
+        snprintf(err, err_len,
+                 "port %s: no such port (there are: %s); add vdev = %s,..., or bind the NIC to a "
+                 "driver of DPDK's with dpdk-devbind.py",
+                 cfg->name, names, cfg->name);
+        return -ENODEV;
+    }
+    if (!there) {
+        rc = vdev_make(cfg, err, err_len);
+        if (rc != 0)
+            return rc;
+        if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) != 0) {
+            snprintf(err, err_len, "port %s: vdev = %s made no port of that name; rename the port",
+                     cfg->name, cfg->vdev);
+            return -ENODEV;
+        }
+    }
+    p->attached = true;
+    return 0;
+}

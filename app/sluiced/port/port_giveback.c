@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Does a port give a frame back once it has sent it, when it is asked to and nothing follows? A
+ * request completes only when no frame refers to its memory, so payload may be attached only where
+ * the last frame comes back. See port.h.
+ *
+ * A driver that has rte_eth_tx_done_cleanup() need not do that: ixgbe, i40e, ice and iavf look for
+ * a descriptor's end only at every tx_rs_thresh-th one (32 by default), and stop where fewer are
+ * left (ixgbe_rxtx.c, ixgbe_tx_done_cleanup_full()). port.c asks for tx_rs_thresh = 1; here one
+ * frame shows whether that helped.
+ */
+#include "sluiced/port/port.h"
+
+#include <string.h>
+#include <time.h>
+
+#include <rte_mbuf.h>
+
+#include "common/say.h"
+
+#define LINK_WAIT_MS 9000 /* what DPDK's drivers and examples give a link to come up */
+#define LINK_SAY_MS  1000
+#define BACK_WAIT_MS 100    /* the smallest frame takes 51 us at 10 Mbit/s */
+#define LOOP_TYPE    0x9000 /* "loopback", of the Ethernet configuration test protocol */
+
+static void wait_ms(void)
+{
+    const struct timespec pause = {0, 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+static bool link_wait(const struct port *p)
+{
+    for (int ms = 0; ms < LINK_WAIT_MS; ms++) {
+        if (port_link_up(p))
+            return true;
+        if (ms == LINK_SAY_MS)
+            say("port %s: waits for its link, at most %d s", p->cfg->name, LINK_WAIT_MS / 1000);
+        wait_ms();
+    }
+    return false;
+}
+
+/* The smallest frame, from the port to itself: switches do not pass it on. */
+static struct rte_mbuf *frame_make(const struct port *p)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(p->pools[0].head);
+    struct rte_ether_hdr *ether;
+
+    if (m == NULL)
+        return NULL;
+    ether = (struct rte_ether_hdr *)rte_pktmbuf_append(m, RTE_ETHER_MIN_LEN - RTE_ETHER_CRC_LEN);
+    memset(ether, 0, RTE_ETHER_MIN_LEN - RTE_ETHER_CRC_LEN);
+    ether->dst_addr = ether->src_addr = p->mac;
+    ether->ether_type = rte_cpu_to_be_16(LOOP_TYPE);
+    return m;
+}
+
+bool port_gives_back(const struct port *p)
+{
+    struct rte_mbuf *m = link_wait(p) ? frame_make(p) : NULL;
+    bool sent = false, back = false;
+
+    if (m == NULL) {
+        say("port %s: its link is down, so it cannot be seen whether %s gives sent frames back; "
+            "payload is copied until a restart with the link up",
+            p->cfg->name, p->driver);
+        return false;
+    }
+    rte_mbuf_refcnt_update(m, 1); /* ours, to see the driver's go */
+    for (int ms = 0; ms < BACK_WAIT_MS && !back; ms++) {
+        if (!sent)
+            sent = rte_eth_tx_burst(p->id, 0, &m, 1) == 1;
+        rte_eth_tx_done_cleanup(p->id, 0, 0);
+        back = sent && rte_mbuf_refcnt_read(m) == 1;
+        if (!back)
+            wait_ms();
+    }
+    if (!sent)
+        rte_pktmbuf_free(m);
+    rte_pktmbuf_free(m);
+    if (!back)
+        say("port %s: %s keeps the last frames that it has sent, so payload is copied",
+            p->cfg->name, p->driver);
+    return back;
+}

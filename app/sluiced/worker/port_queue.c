@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See port_queue.h. */
+#include "sluiced/worker/port_queue.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_prefetch.h>
+
+#include "base/counter.h"
+#include "common/clock.h"
+
+static bool port_queue_active(const struct port_queue *q)
+{
+    return __atomic_load_n(&q->active, __ATOMIC_ACQUIRE);
+}
+
+void port_queue_set_active(struct port_queue *q, bool active)
+{
+    __atomic_store_n(&q->active, active, __ATOMIC_RELEASE);
+}
+
+/* What the host leaves to the kernel, of a burst that it took. How many. */
+static uint32_t port_queue_except(struct port_queue *q)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint32_t did = 0;
+    uint16_t n;
+
+    if (!q->exception.on)
+        return 0;
+    do {
+        n = host_exceptions(q->host, m, PORT_BURST);
+        exception_put(&q->exception, m, n);
+        did += n;
+    } while (n == PORT_BURST);
+    return did;
+}
+
+/* The clock is read again after the port: a worker that lost its core between the two would take
+ * late frames for early ones. Frames may have come at any time since the port was found empty. */
+static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint64_t looking_at = *now;
+    uint16_t i, n;
+
+    if (!port_queue_active(q))
+        return 0;
+    n = rte_eth_rx_burst(q->port_id, q->queue, m, PORT_BURST);
+    host_looked(q->host, q->looked_at);
+    if (n < PORT_BURST)
+        q->looked_at = looking_at;
+    if (n == 0)
+        return 0;
+    *now = clock_now();
+    for (i = 0; i < n; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+    counter_add(&q->counters.rx_frames, n);
+    counter_add(&q->counters.rx_bursts, 1);
+    if (n == PORT_BURST)
+        counter_add(&q->counters.rx_full_bursts, 1);
+    host_rx(q->host, m, n, *now);
+    return n - port_queue_except(q);
+}
+
+/* ---- frames of other workers ------------------------------------------------------------- */
+
+static void foreign_put(struct port_queue *q, struct rte_mbuf *m, uint8_t worker)
+{
+    if (worker < q->workers && q->out[worker] != NULL &&
+        rte_ring_sp_enqueue(q->out[worker], m) == 0) {
+        counter_add(&q->counters.foreign_out, 1);
+        return;
+    }
+    counter_add(&q->counters.foreign_dropped, 1);
+    rte_pktmbuf_free(m);
+}
+
+static void foreign_copy(struct port_queue *q, struct rte_mbuf *m)
+{
+    uint8_t w;
+
+    for (w = 0; w < q->workers; w++) {
+        struct rte_mbuf *copy;
+
+        if (q->out[w] == NULL)
+            continue; /* our own number */
+        copy = rte_pktmbuf_copy(m, q->copies, 0, UINT32_MAX);
+        if (copy != NULL)
+            foreign_put(q, copy, w);
+        else
+            counter_add(&q->counters.foreign_dropped, 1);
+    }
+    if (q->exception.on) /* for the kernel too, once */
+        exception_put(&q->exception, &m, 1);
+    else
+        rte_pktmbuf_free(m);
+}
+
+static void port_queue_give_foreign(struct port_queue *q)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint8_t worker[PORT_BURST];
+    uint16_t i, n;
+
+    do {
+        n = host_foreign(q->host, m, worker, PORT_BURST);
+        for (i = 0; i < n; i++) {
+            if (worker[i] == HOST_WORKER_ALL)
+                foreign_copy(q, m[i]);
+            else
+                foreign_put(q, m[i], worker[i]);
+        }
+    } while (n == PORT_BURST);
+}
+
+/* The kernel has what comes from other workers already. */
+static void foreign_known(struct port_queue *q)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint16_t n;
+
+    do {
+        n = host_exceptions(q->host, m, PORT_BURST);
+        rte_pktmbuf_free_bulk(m, n);
+    } while (n == PORT_BURST);
+}
+
+static uint32_t port_queue_take_foreign(struct port_queue *q, uint64_t now)
+{
+    struct rte_mbuf *m[PORT_BURST];
+    uint32_t did = 0;
+    uint8_t w;
+
+    for (w = 0; w < q->workers; w++) {
+        unsigned int n;
+
+        if (q->in[w] == NULL)
+            continue;
+        n = rte_ring_sc_dequeue_burst(q->in[w], (void **)m, PORT_BURST, NULL);
+        if (n == 0)
+            continue;
+        counter_add(&q->counters.foreign_in, n);
+        host_rx_given(q->host, m, (uint16_t)n, now);
+        if (q->exception.on)
+            foreign_known(q);
+        did += n;
+    }
+    return did;
+}
+
+static uint32_t port_queue_exchange_foreign(struct port_queue *q, uint64_t now)
+{
+    if (q->workers == 1)
+        return 0;
+    uint32_t did = port_queue_take_foreign(q, now);
+
+    port_queue_give_foreign(q); /* behind it, for a FIRST may be handed on */
+    return did;
+}
+
+/* ---- sending ----------------------------------------------------------------------------- */
+
+/* A port that takes nothing for long (no peer, no link) must not hold the memory of frames. */
+static void kept_give_up(struct port_queue *q, uint64_t now)
+{
+    if (now - q->kept_since < q->keep_cycles)
+        return;
+    counter_add(&q->counters.tx_dropped, q->kept_n);
+    rte_pktmbuf_free_bulk(q->kept + q->kept_first, q->kept_n);
+    q->kept_first = q->kept_n = 0;
+    q->kept_since = now;
+}
+
+static uint32_t kept_offer(struct port_queue *q, uint64_t now)
+{
+    uint16_t sent = 0;
+
+    if (port_queue_active(q))
+        sent = rte_eth_tx_burst(q->port_id, q->queue, q->kept + q->kept_first, q->kept_n);
+    q->kept_n = (uint16_t)(q->kept_n - sent);
+    q->kept_first = q->kept_n > 0 ? (uint16_t)(q->kept_first + sent) : 0;
+    if (sent > 0) {
+        counter_add(&q->counters.tx_frames, sent);
+        q->kept_since = now;
+        q->clean_wait = q->clean_first;
+        q->clean_due = now + q->clean_wait;
+    }
+    if (q->kept_n > 0) {
+        counter_add(&q->counters.tx_refused, 1);
+        kept_give_up(q, now);
+    }
+    return sent;
+}
+
+/* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. It is
+ * asked ever more rarely: a link that is slow or paused may still have some to send. */
+static void port_queue_cleanup(struct port_queue *q, uint64_t now)
+{
+    if (!q->done_cleanup || now < q->clean_due)
+        return;
+    if (port_queue_active(q))
+        rte_eth_tx_done_cleanup(q->port_id, q->queue, 0);
+    q->clean_wait = RTE_MIN(2 * q->clean_wait, q->clean_max);
+    q->clean_due = now + q->clean_wait;
+}
+
+/* The host's times become the port's. */
+static void kept_times(struct port_queue *q, uint64_t now)
+{
+    const struct port *p = q->port;
+
+    nic_clock_follow(&q->clock, now);
+    for (uint16_t i = 0; i < q->kept_n; i++) {
+        uint64_t *at = RTE_MBUF_DYNFIELD(q->kept[i], p->tx_time_offset, uint64_t *);
+
+        if ((q->kept[i]->ol_flags & p->tx_time_flag) != 0)
+            *at = clock_map_at(&q->clock.map, *at);
+    }
+}
+
+/* busy: there is other work. */
+static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t now)
+{
+    if (q->kept_n > 0) {
+        uint32_t sent;
+
+        if (q->kept_first < q->kept_own)
+            host_stamp(q->host, q->kept + q->kept_first, (uint16_t)(q->kept_own - q->kept_first),
+                       now);
+        sent = kept_offer(q, now);
+
+        if (q->kept_n > 0) {
+            /* Timers run, whatever the port does. */
+            host_tx(q->host, q->kept, 0, now);
+            return sent;
+        }
+    }
+    q->kept_own = q->kept_n = host_tx(q->host, q->kept, PORT_BURST, now);
+    if (q->timed)
+        kept_times(q, now);
+    if (q->exception.on) /* behind the host's, so that they are on time */
+        q->kept_n = (uint16_t)(q->kept_n + exception_take(&q->exception, q->kept + q->kept_n,
+                                                          busy || q->kept_n > 0));
+    if (q->kept_n == 0) {
+        port_queue_cleanup(q, now);
+        return 0;
+    }
+    q->kept_since = now;
+    return kept_offer(q, now);
+}
+
+uint32_t port_queue_run(struct port_queue *q, uint64_t now)
+{
+    uint32_t did = q->cable != NULL && port_queue_active(q) ? cable_run(q->cable) : 0, events;
+
+    did += port_queue_receive(q, &now);
+    did += port_queue_exchange_foreign(q, now);
+    events = channels_poll(q->channels, now);
+    if (events > 0)
+        counter_add(&q->counters.client_events, events);
+    did += events;
+    did += port_queue_transmit(q, did > 0,
+                               did > 0 ? clock_now() : now); /* by which packets are stamped */
+    return q->exception.on ? did + exception_give(&q->exception, did > 0) : did;
+}
+
+uint64_t port_queue_next(const struct port_queue *q, uint64_t now)
+{
+    uint64_t next = q->kept_n > 0 || q->exception.n > 0 ? now : host_next(q->host, now);
+
+    if (q->cable != NULL)
+        next = RTE_MIN(next, cable_next(q->cable));
+    return q->done_cleanup ? RTE_MIN(next, q->clean_due) : next;
+}
+
+/* ---- life -------------------------------------------------------------------------------- */
+
+void port_queue_set_hz(struct port_queue *q, uint64_t hz)
+{
+    q->keep_cycles = hz / 1000 * PORT_QUEUE_KEEP_MS;
+    q->clean_first = q->clean_wait = hz / 1000000 * PORT_QUEUE_CLEAN_US;
+    q->clean_max = hz / 1000 * PORT_QUEUE_CLEAN_MAX_MS;
+}
+
+void port_queue_drain(struct port_queue *q)
+{
+    void *m;
+    uint8_t w;
+
+    rte_pktmbuf_free_bulk(q->kept + q->kept_first, q->kept_n);
+    q->kept_first = q->kept_n = 0;
+    exception_drain(&q->exception);
+    for (w = 0; w < q->workers; w++) {
+        while (q->in[w] != NULL && rte_ring_sc_dequeue(q->in[w], &m) == 0)
+            rte_pktmbuf_free(m);
+    }
+}
+
+int port_queue_join(struct port_queue *queues, uint32_t n, char *err, size_t err_len)
+{
+    char name[RTE_RING_NAMESIZE];
+    uint32_t from, to;
+
+    for (from = 0; from < n; from++) {
+        for (to = 0; to < n; to++) {
+            struct rte_ring *r;
+
+            if (from == to)
+                continue;
+            snprintf(name, sizeof name, "foreign_%u_%u_%u", queues[0].port_id,
+                     (unsigned int)(uint8_t)from, (unsigned int)(uint8_t)to);
+            r = rte_ring_create(name, PORT_FOREIGN, queues[0].port->socket,
+                                RING_F_SP_ENQ | RING_F_SC_DEQ);
+            if (r == NULL) {
+                snprintf(err, err_len,
+                         "port %s: no memory for the rings between %u workers (%s); give more with "
+                         "-m MB before --",
+                         queues[0].port->cfg->name, n, rte_strerror(rte_errno));
+                return -ENOMEM;
+            }
+            queues[from].out[to] = r;
+            queues[to].in[from] = r;
+        }
+    }
+    return 0;
+}
+
+void port_queue_part(struct port_queue *queues, uint32_t n)
+{
+    uint32_t from, to;
+
+    for (from = 0; from < n; from++) {
+        for (to = 0; to < n; to++) {
+            rte_ring_free(queues[from].out[to]);
+            queues[from].out[to] = NULL;
+            queues[to].in[from] = NULL;
+        }
+    }
+}

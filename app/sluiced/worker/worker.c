@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See worker.h. No locks, no heap; the only system call is the nap, where it is allowed. */
+#include "sluiced/worker/worker.h"
+
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "base/clock.h"
+#include "base/counter.h"
+#include "common/clock.h"
+#include "common/grace.h"
+#include "sluiced/session/session.h"
+
+/* When a queue must run again, if nothing arrives. */
+static uint64_t worker_next(const struct worker *w, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    uint32_t i;
+
+    for (i = 0; i < w->n_queues; i++) {
+        uint64_t t = port_queue_next(w->queues[i], now);
+
+        next = RTE_MIN(next, t);
+    }
+    return next;
+}
+
+/* Whatever comes from here on wakes the worker; if all that may come can, naps may be long. */
+static void worker_arm(struct worker *w)
+{
+    w->all_armed = w->all_wake;
+    for (uint32_t i = 0; i < w->n_queues && w->all_wake; i++)
+        w->all_armed = channels_sleep(w->queues[i]->channels) && w->all_armed;
+    wakeup_arm(&w->wakeup);
+}
+
+/* There is work, and looking for more is no waste. */
+static void worker_disarm(struct worker *w)
+{
+    if (!w->wakeup.armed)
+        return;
+    wakeup_disarm(&w->wakeup);
+    for (uint32_t i = 0; i < w->n_queues && w->all_wake; i++)
+        channels_awake(w->queues[i]->channels);
+}
+
+static void worker_sleep(struct worker *w, uint64_t ns)
+{
+    struct timespec ts = {0, (long)ns};
+
+    if (w->wakeup.n == 0) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+    } else if (wakeup_wait(&w->wakeup, ns)) {
+        counter_add(&w->wakeups, 1);
+        worker_disarm(w);
+    }
+}
+
+/* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
+ * before, as the pause so far is, so that a short pause is not made much longer, and a long one
+ * costs few wake-ups. By naps, not by the clock: a worker kept from its core has seen no pause. */
+static void worker_nap(struct worker *w, uint64_t now)
+{
+    uint64_t next = worker_next(w, now), most;
+
+    if (next <= now)
+        return;
+    if (w->wakeup.n > 0 && !w->wakeup.armed) {
+        worker_arm(w);
+        return; /* to look once more */
+    }
+    most = w->wakeup.armed && w->all_armed ? w->armed_nap_cycles : w->nap_cycles;
+    w->nap = RTE_MIN(w->nap, most);
+    worker_sleep(w, clock_ns(&(struct clock){w->hz}, RTE_MIN(next - now, w->nap)));
+    w->nap += w->nap / 8;
+    counter_add(&w->naps, 1);
+    counter_add(&w->nap_total_cycles, clock_now() - now);
+}
+
+/* Nothing was done since `busy`: how to spend the time until something is. */
+static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, uint64_t now)
+{
+    switch (idle) {
+    case CONFIG_IDLE_POLL:
+        break;
+    case CONFIG_IDLE_PAUSE:
+        rte_pause();
+        break;
+    case CONFIG_IDLE_SLEEP:
+        if (now - busy >= w->quiet_cycles)
+            worker_nap(w, now);
+        else
+            rte_pause();
+        break;
+    }
+}
+
+/* So that the doctor tells workers from lcores that have nothing to do. The main thread has the
+ * name of the process. */
+static void worker_name(const struct worker *w)
+{
+    char name[16];
+
+    if (w->lcore == rte_get_main_lcore())
+        return;
+    snprintf(name, sizeof name, "sl-worker-%u", w->lcore % 10000);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+int worker_main(void *worker)
+{
+    struct worker *w = worker;
+    uint64_t now = clock_now(), busy = now, end;
+
+    w->nap = w->quiet_cycles / 8;
+    grace_loop(true);
+    __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* of naps; 50 us otherwise */
+    worker_name(w);
+    while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
+        uint32_t i, did = 0;
+
+        for (i = 0; i < w->n_queues; i++)
+            did += port_queue_run(w->queues[i], i == 0 ? now : clock_now());
+        end = clock_now();
+        counter_add(&w->iterations, 1);
+        if (did > 0) {
+            counter_add(&w->busy_cycles, end - now);
+            busy = end;
+            w->nap = w->quiet_cycles / 8;
+            worker_disarm(w);
+        } else {
+            enum config_idle idle = __atomic_load_n(&w->idle, __ATOMIC_RELAXED);
+
+            counter_add(&w->idle_cycles, end - now);
+            worker_rest(w, idle, busy, end);
+            if (idle == CONFIG_IDLE_SLEEP)
+                end = clock_now();
+            else
+                worker_disarm(w);
+        }
+        now = end;
+    }
+    worker_disarm(w);
+    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST); /* the last of it: see worker_take() */
+    grace_loop(false);
+    return 0;
+}
+
+bool worker_pass(const struct worker *w, uint32_t max_ms)
+{
+    const struct timespec pause = {0, 20000};
+    uint64_t end = rte_rdtsc() + w->hz / 1000 * max_ms, before;
+
+    wakeup_signal(&w->wakeup); /* it need not nap to the end */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&w->running, __ATOMIC_SEQ_CST)) {
+        /* The first end seen may be of an iteration that had begun before. */
+        if (__atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST) - before >= 2)
+            return true;
+        if (rte_rdtsc() > end)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+void worker_await(const struct worker *w)
+{
+    while (!worker_pass(w, 1000))
+        ;
+}
+
+void worker_set_idle(struct worker *w, enum config_idle idle)
+{
+    __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
+}
+
+void worker_give(struct worker *w)
+{
+    __atomic_store_n(&w->stop, false, __ATOMIC_RELEASE);
+}
+
+void worker_stop(struct worker *w)
+{
+    __atomic_store_n(&w->stop, true, __ATOMIC_RELEASE);
+    wakeup_signal(&w->wakeup);
+}
+
+void worker_take(const struct worker *w)
+{
+    while (__atomic_load_n(&w->running, __ATOMIC_ACQUIRE))
+        rte_pause();
+}
