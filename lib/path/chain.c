@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "path/flow.h"
+#include "path/element/flow.h"
 
 /* What the reading of one text needs to know all the way down. */
 struct reader {

@@ -2,7 +2,7 @@
 /* All elements there are, by name: doc/path.md describes each. */
 #include "path/element.h"
 
-#include "path/flow.h"
+#include "path/element/flow.h"
 
 extern const struct element_kind kind_corrupt, kind_delay, kind_duplicate, kind_hop, kind_loss,
     kind_police, kind_rate, kind_receiver, kind_slot, kind_trace;

@@ -12,7 +12,7 @@
 #include "path/chain.h"
 #include "path/element.h"
 #include "path/fifo.h"
-#include "path/flow.h"
+#include "path/element/flow.h"
 
 /* ---- what elements ask of their path ------------------------------------------------------ */
 

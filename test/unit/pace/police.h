@@ -9,7 +9,7 @@
 extern "C" {
 #include "base/clock.h"
 #include "pace/contract.h"
-#include "path/gcra.h"
+#include "path/element/gcra.h"
 }
 
 struct Police {

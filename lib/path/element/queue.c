@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path/queue.h"
+#include "path/element/queue.h"
 
 #include <ctype.h>
 #include <errno.h>

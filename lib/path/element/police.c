@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "path/element.h"
-#include "path/gcra.h"
+#include "path/element/gcra.h"
 #include "path/ip.h"
 
 #define CELL_BYTES   53u

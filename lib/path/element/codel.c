@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path/codel.h"
+#include "path/element/codel.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path/flow.h"
+#include "path/element/flow.h"
 
 #include <errno.h>
 #include <string.h>

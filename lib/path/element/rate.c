@@ -9,7 +9,7 @@
  */
 #include <errno.h>
 
-#include "path/server.h"
+#include "path/element/server.h"
 
 typedef unsigned __int128 u128;
 

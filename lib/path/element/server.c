@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path/server.h"
+#include "path/element/server.h"
 
 static const struct queue_params *queue_of(const void *params)
 {

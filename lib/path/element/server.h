@@ -7,7 +7,7 @@
 #ifndef SLUICE_PATH_SERVER_H
 #define SLUICE_PATH_SERVER_H
 
-#include "path/queue.h"
+#include "path/element/queue.h"
 
 /* What the params of such kinds begin with. */
 struct server_params {

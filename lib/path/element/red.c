@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "path/red.h"
+#include "path/element/red.h"
 
 #include <errno.h>
 
