@@ -15,7 +15,7 @@ extern "C" {
 #include "host/host.h"
 #include "wire/frame.h"
 #include "path/path.h"
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 #include "sim/world.h"
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 extern "C" {
-#include "sim/tcp.h"
-#include "sim/tcp_receiver.h"
+#include "model/tcp.h"
+#include "model/tcp_receiver.h"
 #include "sim/world.h"
 }
 

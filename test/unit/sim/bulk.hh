@@ -10,7 +10,7 @@
 
 extern "C" {
 #include "path/path.h"
-#include "sim/line.h"
+#include "model/line.h"
 #include "sim/probe.h"
 #include "sim/tahoe.h"
 #include "sim/tahoe_receiver.h"

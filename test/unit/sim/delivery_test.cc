@@ -11,8 +11,8 @@
 #include <vector>
 
 extern "C" {
-#include "sim/delivery.h"
-#include "sim/recent.h"
+#include "model/delivery.h"
+#include "model/recent.h"
 }
 
 namespace

@@ -12,9 +12,9 @@
 extern "C" {
 #include "base/clock.h"
 #include "path/path.h"
-#include "sim/line.h"
-#include "sim/tcp.h"
-#include "sim/tcp_receiver.h"
+#include "model/line.h"
+#include "model/tcp.h"
+#include "model/tcp_receiver.h"
 }
 
 namespace

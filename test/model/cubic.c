@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/cubic.h"
+#include "model/cubic.h"
 
 #define C               0.4
 #define BETA            0.7

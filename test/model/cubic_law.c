@@ -5,7 +5,7 @@
  */
 #include <rte_common.h>
 
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 
 static void cwnd_set(struct tcp_law *l, double cwnd)
 {

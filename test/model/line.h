@@ -7,8 +7,8 @@
  * 0, then nodes, those at end 0 first, each end's in the order in which they were added. A frame
  * that is no node's is freed.
  */
-#ifndef SLUICE_SIM_LINE_H
-#define SLUICE_SIM_LINE_H
+#ifndef SLUICE_MODEL_LINE_H
+#define SLUICE_MODEL_LINE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -16,16 +16,16 @@
  * After each event the law has set cwnd and pace_sps. Laws: cubic_law (cubic_law.c), bbr_law
  * (bbr.h), copa_law (copa.h). Owned by one thread.
  */
-#ifndef SLUICE_SIM_TCP_LAW_H
-#define SLUICE_SIM_TCP_LAW_H
+#ifndef SLUICE_MODEL_TCP_LAW_H
+#define SLUICE_MODEL_TCP_LAW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/bbr.h"
-#include "sim/copa.h"
-#include "sim/cubic.h"
-#include "sim/delivery.h"
+#include "model/bbr.h"
+#include "model/copa.h"
+#include "model/cubic.h"
+#include "model/delivery.h"
 
 enum tcp_state { TCP_OPEN, TCP_RECOVERY, TCP_TIMED_OUT };
 

@@ -34,8 +34,8 @@
  * (the path keeps the order), offload of segments: the quantum is one segment, and the offload
  * budget is below the least window of four. Random waits are drawn from a seed.
  */
-#ifndef SLUICE_SIM_BBR_H
-#define SLUICE_SIM_BBR_H
+#ifndef SLUICE_MODEL_BBR_H
+#define SLUICE_MODEL_BBR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@
  *
  * Segments are counted from 0. Time: cycles of `hz`. Owned by one thread.
  */
-#ifndef SLUICE_SIM_TCP_H
-#define SLUICE_SIM_TCP_H
+#ifndef SLUICE_MODEL_TCP_H
+#define SLUICE_MODEL_TCP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,10 +28,10 @@
 #include <rte_mbuf.h>
 
 #include "base/clock.h"
-#include "sim/delivery.h"
+#include "model/delivery.h"
 #include "sim/node.h"
 #include "sim/segment.h"
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 #include "wire/frame.h"
 
 #define TCP_CWND_FIRST 10u /* segments (RFC 6928) */

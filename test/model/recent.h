@@ -7,8 +7,8 @@
  * Invariant: parts are in the order of time; the last one is `newest`. Times: ns, which do not go
  * back. Owned by one thread.
  */
-#ifndef SLUICE_SIM_RECENT_H
-#define SLUICE_SIM_RECENT_H
+#ifndef SLUICE_MODEL_RECENT_H
+#define SLUICE_MODEL_RECENT_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/tcp.h"
+#include "model/tcp.h"
 
 #include <rte_common.h>
 

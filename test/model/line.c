@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/line.h"
+#include "model/line.h"
 
 #include <rte_malloc.h>
 

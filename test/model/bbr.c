@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/bbr.h"
+#include "model/bbr.h"
 
 #include <rte_common.h>
 
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 
 #define LOSS_MAX          0.02
 #define BETA              0.7

@@ -30,13 +30,13 @@
  * v <= delta cwnd, so that a round trip changes cwnd at most by itself; cwnd does not grow where
  * less than half of it is in use; a time-out begins again with slow start.
  */
-#ifndef SLUICE_SIM_COPA_H
-#define SLUICE_SIM_COPA_H
+#ifndef SLUICE_MODEL_COPA_H
+#define SLUICE_MODEL_COPA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/recent.h"
+#include "model/recent.h"
 
 struct copa {
     bool slow_start, competitive;

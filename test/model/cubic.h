@@ -10,8 +10,8 @@
  * has grown by an eighth, 4 ms at least and 16 ms at most, for then a queue begins. Doubles, no
  * libm. Owned by one thread.
  */
-#ifndef SLUICE_SIM_CUBIC_H
-#define SLUICE_SIM_CUBIC_H
+#ifndef SLUICE_MODEL_CUBIC_H
+#define SLUICE_MODEL_CUBIC_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *
  * Time: cycles of `hz`. Owned by one thread.
  */
-#ifndef SLUICE_SIM_TCP_RECEIVER_H
-#define SLUICE_SIM_TCP_RECEIVER_H
+#ifndef SLUICE_MODEL_TCP_RECEIVER_H
+#define SLUICE_MODEL_TCP_RECEIVER_H
 
 #include <stdint.h>
 

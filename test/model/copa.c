@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/copa.h"
+#include "model/copa.h"
 
 #include <rte_common.h>
 
-#include "sim/tcp_law.h"
+#include "model/tcp_law.h"
 
 #define INVERSE      2.0 /* 1 / delta by default */
 #define CWND_MIN     2.0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/tcp_receiver.h"
+#include "model/tcp_receiver.h"
 
 #include <string.h>
 

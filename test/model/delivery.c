@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/delivery.h"
+#include "model/delivery.h"
 
 #include <rte_common.h>
 

@@ -17,8 +17,8 @@
  * Invariant: delivered and lost never fall; mark.delivered <= delivered. Times: ns. Owned by one
  * thread.
  */
-#ifndef SLUICE_SIM_DELIVERY_H
-#define SLUICE_SIM_DELIVERY_H
+#ifndef SLUICE_MODEL_DELIVERY_H
+#define SLUICE_MODEL_DELIVERY_H
 
 #include <stdbool.h>
 #include <stdint.h>
