@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paths that nobody described to the hosts, in virtual time: what one flow makes of each, and two
-(test/sim/path_grid_main.cc). Virtual time has no noise, so each path is judged exactly, but losses, keys
+(test/sim/road/path_grid_main.cc). Virtual time has no noise, so each path is judged exactly, but losses, keys
 and the length of trials come from a seed: each path is run with several, and the first is a fresh one."""
 import os
 import re

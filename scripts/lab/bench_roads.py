@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Roads drawn at random, in virtual time (test/sim/roads_main.cc): each must hold all bars that follow from
+"""Roads drawn at random, in virtual time (test/sim/road/roads_main.cc): each must hold all bars that follow from
 what it is. Virtual time has no noise, so each road is judged exactly; the same seed is the same roads."""
 import os
 import re
