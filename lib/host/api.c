@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/source.h"
 #include "host/host_internal.h"
 
 #define LINGER_LOOKS 8u /* two cache lines each: less than a microsecond a poll */

@@ -13,7 +13,6 @@
 #include "control/burst.h"
 #include "control/capacity.h"
 #include "control/share.h"
-#include "host/history.h"
 #include "host/host.h"
 #include "host/host_internal.h"
 
@@ -50,6 +49,22 @@ struct flow_stats {
     bool begins;    /* after a while */
     bool ended;     /* the newest DATA was the last that the peer could send */
 };
+
+/*
+ * What control decided last: a ring of which the oldest are forgotten. Decision number n stands at
+ * ring[n % HOST_HISTORY] while count - HOST_HISTORY <= n < count. All of it is the control lcore's.
+ */
+struct history {
+    struct host_decision ring[HOST_HISTORY];
+    uint64_t count; /* decisions so far */
+};
+
+/* Numbers it; the rest is as given. */
+static inline void history_add(struct history *h, struct host_decision d)
+{
+    d.number = h->count++;
+    h->ring[d.number % HOST_HISTORY] = d;
+}
 
 struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];

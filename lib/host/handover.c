@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/handover.h"
-
+/*
+ * Which worker of the port a packet belongs to, if not the one that received it.
+ *
+ * Once the peer knows our key, that names the worker. Before, its packets are marked EARLY: a FIRST
+ * goes to a worker that has a connection waiting for the service, if the worker that received it
+ * has none, so that an application which accepts on one worker is reached by every peer. What
+ * follows FIRST goes the same way: the receiving worker remembers the newest that it handed over,
+ * in sets of HANDOVER_SET_SIZE, of which the oldest is forgotten. A connection that was forgotten
+ * loses early data, which are repeated once the peer knows the key, and its FIRST is looked at
+ * anew.
+ *
+ * Workers read of each other which services they have and how many connections wait; each writes
+ * its own (base/counter.h). What was read may be old by the time the FIRST arrives: a worker that
+ * has nobody waiting any more hands it on in the same way, or drops it, and it is repeated.
+ */
 #include <string.h>
 
 #include "host/host_internal.h"

@@ -17,7 +17,6 @@
 #include "base/rng.h"
 #include "host/claim.h"
 #include "host/conn.h"
-#include "host/handover.h"
 #include "host/host.h"
 #include "host/neighbor.h"
 #include "host/trace.h"
@@ -34,6 +33,8 @@
 #define FLIGHT_BYTES           (1u << 18)  /* under way on a path of which nothing is known */
 #define CNTL_SPARE             80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
 #define BURST_UNITS_MAX        64u         /* the longest burst granted by rate alone */
+#define HANDOVER_SETS          64u         /* a power of 2 */
+#define HANDOVER_SET_SIZE      4u
 #define NONE                   UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
@@ -130,6 +131,13 @@ enum link_verdict {
 
 struct conn_list {
     uint32_t head, tail;
+};
+
+/* A FIRST that was handed over. */
+struct handover {
+    struct conn_early_key key; /* key.key 0: free */
+    uint64_t at;               /* when */
+    uint8_t worker;            /* to which; our own: it came back */
 };
 
 struct host {
@@ -334,14 +342,6 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
 /* The unit size to use from now on. */
 void unit_apply(struct host *h, struct conn *c);
 
-/* sum.c: what is known of a packet's UDP checksum, before anything is summed up here. */
-enum sum_state {
-    SUM_TAKEN, /* it counts as right */
-    SUM_WRONG,
-    SUM_OPEN, /* to be computed here */
-};
-enum sum_state sum_state(const struct host *h, const struct rte_mbuf *m, const struct frame *f);
-
 /* data.c: DATA in */
 void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
                const struct frame *f);
@@ -373,6 +373,29 @@ void route_learn(struct host *h, const struct addr *a, const struct rte_ether_ad
                  enum neighbor_word word);
 /* Asks about neighbours in doubt. */
 void route_run(struct host *h);
+
+/* sum.c: what is known of a packet's UDP checksum, before anything is summed up here. */
+enum sum_state {
+    SUM_TAKEN, /* it counts as right */
+    SUM_WRONG,
+    SUM_OPEN, /* to be computed here */
+};
+enum sum_state sum_state(const struct host *h, const struct rte_mbuf *m, const struct frame *f);
+
+/* source.c: the port that a connection is opened from */
+/* Sets r->sport of a way whose other fields are set. */
+void source_choose(struct host *h, struct frame_route *r);
+/*
+ * Is a packet with header w, which came to another port than the host's own, that of a connection
+ * opened from there, or may it be another worker's? If not, it is for the owner of that port.
+ */
+bool source_takes(struct host *h, const struct frame *f, const struct wire_header *w);
+
+/* handover.c: packets that another worker of the port is to have */
+/* The worker of a packet with header w that the port received; FIRST: our own, see below. */
+uint8_t handover_worker(const struct host *h, const struct frame *f, const struct wire_header *w);
+/* The worker that is to take a FIRST. */
+uint8_t handover_first(struct host *h, const struct frame *f, const struct wire_first *v);
 
 /* link.c: ARP, neighbour discovery, echo */
 bool link_is_ours(const struct host *h, const struct addr *a);

@@ -7,7 +7,6 @@
 
 #include <rte_prefetch.h>
 
-#include "host/source.h"
 #include "host/host_internal.h"
 #include "vt/place.h"
 

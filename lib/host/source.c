@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/source.h"
-
+/*
+ * The UDP port that a connection is opened from. Its packets carry it in both directions, as source
+ * or destination, so that it says which way they take: which queue, link and path of those that are
+ * chosen by a hash of addresses and ports.
+ *
+ * Each connection takes the next port of the range whose answers come to the queue of its own
+ * worker, where it is known how the port chooses. What the peer's port, a link aggregate or a
+ * router makes of it is not known. Ports are taken in turn, not at random: hashes of this kind are
+ * linear or nearly so (Toeplitz, CRC, exclusive or), and such a hash spreads 2^k numbers that
+ * follow each other evenly, wherever its table has that many ways, but for unlucky keys.
+ */
 #include <string.h>
 
 #include <rte_byteorder.h>
