@@ -2,7 +2,7 @@
 /*
  * Probes of one-way delay on a scene (spec "TCP over frame relay"): frames of two lengths in turn,
  * from one host's port to another's, through whatever is between; what each took beyond the least
- * is its increment (lib/probe). The frames are sim/probe's.
+ * is its increment (lib/control/owd.h). The frames are sim/probe's.
  */
 #ifndef LAB_PROBES_H
 #define LAB_PROBES_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/histogram.h"
+#include "control/owd.h"
 #include "lab/result.h"
 #include "lab/text.h"
-#include "probe/owd.h"
 #include "sim/probe.h"
 
 struct probes_class {

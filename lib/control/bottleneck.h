@@ -22,8 +22,8 @@
  * cannot carry more, so the rise to fair fills a queue of its own, or a policer drops what is more.
  * Of two links that are taken for one, the slower shows itself so. A wait that is only shorter
  * shows nothing: a connection that began when the queue was not empty does not know all of it
- * (probe/owd.h). RFC 8382 compares delays, too, but it needs many seconds of them, since it may not
- * move rates.
+ * (control/owd.h). RFC 8382 compares delays, too, but it needs many seconds of them, since it may
+ * not move rates.
  *
  * Rates, waits and losses are averages over 32 times the longest round trip among members, since a
  * rate takes several round trips to move, and its queue follows. A connection that was left out is

@@ -39,7 +39,7 @@ struct trial_packet {
     uint64_t number; /* as its sender counts them */
     uint64_t bytes;  /* of the user */
     uint64_t sent_ns, arrived_ns;
-    uint64_t increment_ns; /* probe/owd.h: how long it was in queues, at least */
+    uint64_t increment_ns; /* control/owd.h: how long it was in queues, at least */
     uint64_t away_ns; /* before arrived_ns, in which the receiver did not look, beyond the usual */
     bool refused;     /* our port may have been full, and refused packets since the last one came */
     bool marked;      /* by a router that met congestion (RFC 3168) */

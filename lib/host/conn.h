@@ -20,13 +20,13 @@
 #include <stdint.h>
 
 #include "control/occupancy.h"
+#include "control/owd.h"
 #include "control/pathrate.h"
 #include "host/ecn.h"
 #include "host/hop.h"
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"
-#include "probe/owd.h"
 #include "vt/hole.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"

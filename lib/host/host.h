@@ -288,7 +288,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
 
 /* How much they varied, since the connection began. */
 struct host_conn_spread {
-    struct spread increment_ns;  /* of one-way delay, each DATA packet that came: probe/owd.h */
+    struct spread increment_ns;  /* of one-way delay, each DATA packet that came: control/owd.h */
     struct spread momentary_Bps; /* of five units that came, each time it is known anew */
     struct spread latency_ns;    /* of requests sent: from host_send() to their completion */
 };

@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "path/chain.h"
 #include "path/element.h"
-#include "path/fifo.h"
 #include "path/element/flow.h"
+#include "path/fifo.h"
 
 /* ---- what elements ask of their path ------------------------------------------------------ */
 

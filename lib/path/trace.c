@@ -7,8 +7,8 @@
  */
 #include <errno.h>
 
-#include "path/file.h"
 #include "path/element/server.h"
+#include "path/file.h"
 
 #define TRACE_BYTES 1500u
 #define TRACE_MAX   (1u << 22)

@@ -12,15 +12,14 @@ ROOMS = {
     "pace": {"base"},
     "control": {"base"},
     "vt": {"base", "wire"},
-    "probe": {"base"},
     "path": {"base", "wire"},
-    "host": {"base", "wire", "pace", "control", "vt", "probe"},
+    "host": {"base", "wire", "pace", "control", "vt"},
     "sim": {"base", "wire", "host", "path"},
     "client": set(),
 }
 
 # Rooms of state machines: time and packets come in as parameters, memory from the caller.
-PURE = {"base", "wire", "pace", "control", "vt", "probe", "path", "host", "sim"}
+PURE = {"base", "wire", "pace", "control", "vt", "path", "host", "sim"}
 
 # Rooms that link without DPDK.
 NO_DPDK = {"client"}

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "path/element/codel.h"
 #include "path/element.h"
-#include "path/fifo.h"
+#include "path/element/codel.h"
 #include "path/element/red.h"
+#include "path/fifo.h"
 
 #define QUEUE_BANDS_MAX     8u
 #define QUEUE_LIMIT_PACKETS 1000u /* if nothing is said; netem's */

@@ -11,7 +11,7 @@
 
 extern "C" {
 #include "base/rng.h"
-#include "probe/owd.h"
+#include "control/owd.h"
 }
 
 namespace

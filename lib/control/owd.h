@@ -11,8 +11,8 @@
  * where it jumps by more than OWD_JUMP_NS, its clock was set, and all begins anew. Times in ns.
  * Owned by one worker.
  */
-#ifndef SLUICE_PROBE_OWD_H
-#define SLUICE_PROBE_OWD_H
+#ifndef SLUICE_CONTROL_OWD_H
+#define SLUICE_CONTROL_OWD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "probe/owd.h"
+#include "control/owd.h"
 
 #define DRIFT_SHIFT   30
 #define DRIFT_SPAN_NS ((int64_t)10000000000)
