@@ -10,9 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "emu/report.h"
 #include "console/console.h"
 #include "console/words.h"
+#include "emu/report.h"
 
 struct prompt {
     struct box *box;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/value.h"
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 bool options_take(struct options *o, int value)
 {

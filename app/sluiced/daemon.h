@@ -15,9 +15,9 @@
 
 #include "sluiced/config/config.h"
 #include "sluiced/observe/count.h"
-#include "sluiced/worker/port_queue.h"
 #include "sluiced/port/port.h"
 #include "sluiced/session/session.h"
+#include "sluiced/worker/port_queue.h"
 #include "sluiced/worker/worker.h"
 
 #define DAEMON_QUEUES_MAX  CONFIG_WORKERS_MAX

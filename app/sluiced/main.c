@@ -20,16 +20,16 @@
 #include "common/grace.h"
 #include "common/say.h"
 #include "sluiced/config/config_wire.h"
-#include "sluiced/control/control.h"
-#include "sluiced/observe/crash.h"
-#include "sluiced/daemon.h"
-#include "sluiced/options.h"
-#include "sluiced/control/prompt.h"
 #include "sluiced/config/reload.h"
-#include "sluiced/start.h"
+#include "sluiced/control/control.h"
+#include "sluiced/control/prompt.h"
+#include "sluiced/control/watch.h"
+#include "sluiced/daemon.h"
+#include "sluiced/observe/crash.h"
 #include "sluiced/observe/telemetry.h"
 #include "sluiced/observe/trace_show.h"
-#include "sluiced/control/watch.h"
+#include "sluiced/options.h"
+#include "sluiced/start.h"
 
 /* Control in a thread of its own, where the main lcore works. */
 struct control_thread {

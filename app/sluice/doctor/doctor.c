@@ -9,12 +9,12 @@
 
 #include <jansson.h>
 
+#include "console/text.h"
 #include "sluice/command.h"
 #include "sluice/options.h"
 #include "sluice/remote/program.h"
 #include "sluice/say.h"
 #include "sluice/view/table.h"
-#include "console/text.h"
 #include "sluice/view/view.h"
 
 static const char help[] =

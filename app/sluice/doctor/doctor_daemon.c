@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/remote/daemon_pid.h"
 #include "sluice/doctor/doctor.h"
+#include "sluice/remote/daemon_pid.h"
 
 #define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
 #define CAP_IPC_LOCK 14

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/loop.h"
 #include "sluice/files/name.h"
+#include "sluice/loop.h"
 
 #define PART_MODE   0777        /* a stranger's setuid is not wanted */
 #define PART_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 static int sink_failed(const char *path, int err, const char *cure)
 {

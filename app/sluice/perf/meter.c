@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 int meter_open(struct meter *m, uint64_t interval_ns, bool lines, const char *rates_path)
 {

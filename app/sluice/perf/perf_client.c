@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "console/text.h"
 #include "sluice/perf/meter.h"
 #include "sluice/perf/perf.h"
 #include "sluice/perf/perf_result.h"
 #include "sluice/perf/pump.h"
 #include "sluice/say.h"
-#include "console/text.h"
 
 #define COMPLETIONS 64
 #define GRANT_WAIT_NS                                                                              \

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "sluice/perf/meter.h"
 #include "console/text.h"
+#include "sluice/perf/meter.h"
 
 static uint64_t us(const struct timeval *t)
 {

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/perf/meter.h"
 #include "sluice/perf/perf.h"
 #include "sluice/perf/perf_result.h"
 #include "sluice/perf/pump.h"
 #include "sluice/say.h"
-#include "console/text.h"
 
 #define COMPLETIONS 64
 #define TESTS_MAX   16

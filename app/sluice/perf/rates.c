@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 void flow_add(struct flow *f, const struct sluice_stats *stats, bool sending)
 {

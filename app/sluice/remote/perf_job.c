@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/remote/program.h"
-#include "console/text.h"
 
 #define OPTIONS_MAX 60
 #define OWN_MAX     12 /* arguments of ours */

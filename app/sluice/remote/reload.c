@@ -11,12 +11,12 @@
 
 #include <jansson.h>
 
-#include "sluice/remote/daemon_pid.h"
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
+#include "sluice/remote/daemon_pid.h"
 #include "sluice/say.h"
 #include "sluice/view/table.h"
-#include "console/text.h"
 #include "sluice/view/view.h"
 
 #define ANSWER_NS 10000000000ull

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "console/words.h"
 #include "sluice/remote/remote_perf.h"
 #include "sluice/view/view.h"
-#include "console/words.h"
 
 /* A negative errno of the session's. */
 static int code_of(int status)

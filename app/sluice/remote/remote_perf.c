@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/view/table.h"
-#include "console/text.h"
 #include "sluice/view/view.h"
 
 #define START_WAIT_NS 2000000000u /* for its session */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/say.h"
-#include "console/text.h"
 
 /* `user` of submissions: a slot, or one of these. */
 enum {

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/files/part.h"
 #include "sluice/transfer/answers.h"
 #include "sluice/transfer/pack.h"
-#include "sluice/files/part.h"
 #include "sluice/transfer/summary.h"
 
 #define INLET_SLOTS_MAX 64

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/transfer/inlet.h"
+#include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
-#include "console/text.h"
+#include "sluice/transfer/inlet.h"
 
 void inlet_failed(struct inlet *in, int code)
 {

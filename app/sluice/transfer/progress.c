@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 #define PROGRESS_COLUMNS_MAX 200
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 #define COMPLETIONS 64
 #define WORK_BYTES  (16u << 20) /* read from one sender before the next has its turn */

@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/transfer/inlet.h"
+#include "sluice/files/sink.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
-#include "sluice/transfer/progress.h"
 #include "sluice/perf/rates.h"
-#include "sluice/files/sink.h"
+#include "sluice/transfer/inlet.h"
+#include "sluice/transfer/progress.h"
 
 #define RECEIVER_INLETS_MAX 128
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sluice/transfer/receiver.h"
 #include "sluice/say.h"
+#include "sluice/transfer/receiver.h"
 
 static const char help[] =
     "usage: sluice recv [OPTION...]\n"

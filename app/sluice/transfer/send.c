@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
-#include "console/text.h"
 
 static const char help[] =
     "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"

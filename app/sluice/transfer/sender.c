@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 #define COMPLETIONS 32
 

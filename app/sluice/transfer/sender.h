@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/files/source.h"
+#include "sluice/files/tree.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
+#include "sluice/perf/rates.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/progress.h"
-#include "sluice/perf/rates.h"
-#include "sluice/files/source.h"
 #include "sluice/transfer/summary.h"
-#include "sluice/files/tree.h"
 
 #define SENDER_SLOTS_MAX 64
 #define SENDER_ANSWERS   4 /* receives posted for RESULTs */

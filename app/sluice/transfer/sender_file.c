@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
-#include "console/text.h"
 
 #define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
-#include "console/text.h"
 
 bool sender_expect(struct sender *s, const char *name, bool directory)
 {

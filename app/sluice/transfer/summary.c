@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 
-#include "sluice/say.h"
 #include "console/text.h"
+#include "sluice/say.h"
 
 int summary_init(struct summary *s, bool sending)
 {

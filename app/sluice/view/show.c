@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/say.h"
-#include "console/text.h"
 #include "sluice/view/view.h"
 
 static const char help[] =

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/say.h"
 #include "sluice/view/table.h"
 #include "sluice/view/terminal.h"
-#include "console/text.h"
 #include "sluice/view/top_view.h"
 
 #define NS_IN_S 1000000000ull

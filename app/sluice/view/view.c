@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sluice/view/table.h"
 #include "console/text.h"
+#include "sluice/view/table.h"
 
 static const struct table_column conns[] = {
     {"port", "PORT", TABLE_TEXT},

@@ -11,8 +11,8 @@
 #include "common/say.h"
 #include "console/text.h"
 #include "console/words.h"
-#include "sluiced/observe/count.h"
 #include "sluiced/daemon.h"
+#include "sluiced/observe/count.h"
 #include "sluiced/observe/names.h"
 
 struct command {

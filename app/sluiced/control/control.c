@@ -12,10 +12,10 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "common/clock.h"
-#include "sluiced/control/control_call.h"
-#include "sluiced/port/links.h"
-#include "sluiced/control/notify.h"
 #include "sluiced/config/reload.h"
+#include "sluiced/control/control_call.h"
+#include "sluiced/control/notify.h"
+#include "sluiced/port/links.h"
 
 #define NS_IN_S       1000000000ull
 #define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */

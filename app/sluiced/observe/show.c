@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/counter.h"
 #include "common/clock.h"
-#include "sluiced/observe/put.h"
 #include "sluiced/config/reload.h"
+#include "sluiced/observe/put.h"
 #include "sluiced/observe/show_spread.h"
 #include "sluiced/observe/trace_show.h"
 

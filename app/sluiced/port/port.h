@@ -18,9 +18,9 @@
 #include <rte_mempool.h>
 
 #include "host/host.h"
-#include "sluiced/worker/wakeup.h"
 #include "sluiced/config/config.h"
 #include "sluiced/port/memif.h"
+#include "sluiced/worker/wakeup.h"
 
 #define PORT_BURST     32  /* frames per RX and TX call */
 #define PORT_FOREIGN   256 /* frames on their way from one worker to another */

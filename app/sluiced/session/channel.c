@@ -10,8 +10,8 @@
 #include <rte_ring_elem.h>
 
 #include "base/check.h"
-#include "sluiced/worker/wakeup.h"
 #include "sluiced/session/session.h"
+#include "sluiced/worker/wakeup.h"
 
 /* ---- control side ----------------------------------------------------------------------- */
 

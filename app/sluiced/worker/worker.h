@@ -12,9 +12,9 @@
 
 #include <rte_common.h>
 
-#include "sluiced/worker/wakeup.h"
 #include "sluiced/config/config.h"
 #include "sluiced/worker/port_queue.h"
+#include "sluiced/worker/wakeup.h"
 
 #define WORKER_QUEUES_MAX 64
 
