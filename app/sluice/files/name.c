@@ -50,7 +50,7 @@ const char *name_check(const char *name, size_t len)
 }
 
 /* Opens one component, makes it if it is missing. */
-static int name_step(int dir_fd, const char *component, struct made *made)
+static int name_step(int dir_fd, const char *component, struct made_dirs *made)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(dir_fd, component, flags);
@@ -62,12 +62,12 @@ static int name_step(int dir_fd, const char *component, struct made *made)
             return -errno;
         fd = openat(dir_fd, component, flags);
         if (fd >= 0 && new)
-            made_add(made, fd);
+            made_dirs_add(made, fd);
     }
     return fd < 0 ? -errno : fd;
 }
 
-int name_parent(int root_fd, const char *name, const char **base, struct made *made)
+int name_parent(int root_fd, const char *name, const char **base, struct made_dirs *made)
 {
     char component[NAME_MAX + 1];
     int next, fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "sluice/files/made.h"
+#include "sluice/files/made_dirs.h"
 
 /* NULL, or why the len bytes at name (no 0 at the end) are refused. */
 const char *name_check(const char *name, size_t len);
@@ -21,6 +21,6 @@ const char *name_check(const char *name, size_t len);
  * the umask says, and added to *made. The descriptor, or a negative errno (-ELOOP, -ENOTDIR:
  * something else is in the way). *base is the last component.
  */
-int name_parent(int root_fd, const char *name, const char **base, struct made *made);
+int name_parent(int root_fd, const char *name, const char **base, struct made_dirs *made);
 
 #endif

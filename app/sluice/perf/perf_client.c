@@ -15,7 +15,7 @@
 #include "sluice/perf/meter.h"
 #include "sluice/perf/perf.h"
 #include "sluice/perf/perf_result.h"
-#include "sluice/perf/pump.h"
+#include "sluice/perf/perf_stream.h"
 #include "sluice/say.h"
 
 #define COMPLETIONS 64
@@ -34,7 +34,7 @@ enum stream_state {
 
 struct stream {
     enum stream_state state;
-    struct pump pump;
+    struct perf_stream stream;
     bool shutting, shut;
     struct perf_report report;
     bool reported;
@@ -82,24 +82,25 @@ static bool client_all(const struct client *c, enum stream_state state)
 static void client_connect(struct client *c)
 {
     uint32_t i, n = c->config->streams;
-    uint8_t *control = sluice_alloc(c->loop.session, (uint64_t)n * PUMP_CONTROL_BYTES);
+    uint8_t *control = sluice_alloc(c->loop.session, (uint64_t)n * PERF_STREAM_CONTROL_BYTES);
 
     if (control == NULL) {
         client_broken(c, -ENOMEM, true);
         return;
     }
     for (i = 0; i < n && c->status == 0; i++) {
-        struct pump *p = &c->streams[i].pump;
+        struct perf_stream *p = &c->streams[i].stream;
 
-        p->control = control + (uint64_t)i * PUMP_CONTROL_BYTES;
+        p->control = control + (uint64_t)i * PERF_STREAM_CONTROL_BYTES;
         client_broken(c,
                       sluice_connect(c->loop.session, c->config->host,
-                                     c->config->go_back_n ? SLUICE_GO_BACK_N : 0, PUMP_OPEN,
+                                     c->config->go_back_n ? SLUICE_GO_BACK_N : 0, PERF_STREAM_OPEN,
                                      &p->conn),
                       false);
         c->conns[i] = p->conn;
         if (p->conn != NULL)
-            client_broken(c, sluice_recv(p->conn, p->control, PUMP_PAGE, PUMP_CONTROL), true);
+            client_broken(
+                c, sluice_recv(p->conn, p->control, PERF_STREAM_PAGE, PERF_STREAM_CONTROL), true);
     }
     c->open_ns = loop_now();
 }
@@ -153,7 +154,7 @@ static void client_ask(struct client *c, uint32_t i)
 {
     struct stream *st = &c->streams[i];
     struct perf_record r = {.type = PERF_START};
-    struct pump_shape shape = {
+    struct perf_stream_shape shape = {
         .tx = (c->start.flags & PERF_CLIENT_SENDS) != 0,
         .rx = (c->start.flags & PERF_SERVER_SENDS) != 0,
         .seed = c->start.test + i,
@@ -174,13 +175,13 @@ static void client_ask(struct client *c, uint32_t i)
         return;
     }
     shape.limit_bytes = r.u.start.limit_bytes;
-    if (pump_init(&st->pump, &c->regions, &shape, 1) < 0) {
+    if (perf_stream_init(&st->stream, &c->regions, &shape, 1) < 0) {
         client_broken(c, -ENOMEM, true);
         return;
     }
-    r.u.start.slices = shape.tx ? st->pump.tx.slices : 0;
-    c->result.memory_bytes += shape.tx ? st->pump.tx.region_bytes : st->pump.rx.region_bytes;
-    client_broken(c, pump_tell(&st->pump, 4, &r), true);
+    r.u.start.slices = shape.tx ? st->stream.tx.slices : 0;
+    c->result.memory_bytes += shape.tx ? st->stream.tx.region_bytes : st->stream.rx.region_bytes;
+    client_broken(c, perf_stream_tell(&st->stream, 4, &r), true);
     st->state = STREAM_ASKING;
 }
 
@@ -191,15 +192,15 @@ static void client_go(struct client *c)
     uint32_t i;
 
     for (i = 0; i < c->config->streams && c->status == 0; i++)
-        client_broken(c, pump_post(&c->streams[i].pump), true);
+        client_broken(c, perf_stream_post(&c->streams[i].stream), true);
     now = loop_now();
     perf_result_start(&c->result, now);
     meter_start(&c->meter, now, c->config->streams, (c->start.flags & PERF_CLIENT_SENDS) != 0,
                 (c->start.flags & PERF_SERVER_SENDS) != 0);
     for (i = 0; i < c->config->streams && c->status == 0; i++) {
-        struct pump *p = &c->streams[i].pump;
+        struct perf_stream *p = &c->streams[i].stream;
 
-        client_broken(c, pump_tell(p, 5, &r), true);
+        client_broken(c, perf_stream_tell(p, 5, &r), true);
         p->tx.start_ns = p->rx.start_ns = now;
         if (c->start.duration_ns != 0)
             p->deadline_ns = now + c->start.duration_ns;
@@ -213,7 +214,7 @@ static void client_ready(struct client *c, struct stream *st, uint64_t len)
     struct perf_record r;
     const char *why;
 
-    if (perf_decode(st->pump.control, len, PERF_READY, &r, &why) < 0) {
+    if (perf_decode(st->stream.control, len, PERF_READY, &r, &why) < 0) {
         c->status = -EPROTO;
         client_failed(c, say_error(SAY_TRANSFER,
                                    "%s: the server's answer makes no sense (%s); use the same "
@@ -221,7 +222,7 @@ static void client_ready(struct client *c, struct stream *st, uint64_t len)
                                    c->config->host, why));
         return;
     }
-    st->pump.rx.peer_slices = r.u.ready.slices;
+    st->stream.rx.peer_slices = r.u.ready.slices;
     st->state = STREAM_READY;
 }
 
@@ -231,7 +232,7 @@ static void client_report(struct stream *st)
     struct perf_record r;
     const char *why;
     uint64_t len;
-    const uint8_t *bytes = pump_rx_end(&st->pump, true, &len);
+    const uint8_t *bytes = perf_stream_rx_end(&st->stream, true, &len);
 
     if (bytes == NULL || perf_decode(bytes, len, PERF_REPORT, &r, &why) < 0)
         return;
@@ -247,7 +248,7 @@ static void client_completion(struct client *c, struct stream *st,
     if (e->op == SLUICE_OP_RECV && e->status == -ENODATA) {
         if (st->state < STREAM_RUNNING)
             c->status = -ECONNRESET;
-        pump_no_more(&st->pump);
+        perf_stream_no_more(&st->stream);
     } else if (e->status < 0) {
         if (c->status == 0 || c->status == -ECANCELED)
             c->status = e->status;
@@ -255,12 +256,12 @@ static void client_completion(struct client *c, struct stream *st,
         st->state = STREAM_OPEN;
     } else if (e->op == SLUICE_OP_SHUTDOWN) {
         st->shut = true;
-    } else if (e->op == SLUICE_OP_SEND && e->user == PUMP_DATA) {
-        pump_sent(&st->pump, e->len, now);
+    } else if (e->op == SLUICE_OP_SEND && e->user == PERF_STREAM_DATA) {
+        perf_stream_sent(&st->stream, e->len, now);
     } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_ASKING) {
         client_ready(c, st, e->len);
     } else if (e->op == SLUICE_OP_RECV && st->state >= STREAM_READY) {
-        pump_received(&st->pump, e->len, now);
+        perf_stream_received(&st->stream, e->len, now);
     }
 }
 
@@ -282,21 +283,21 @@ static bool client_take(struct client *c)
 }
 
 /* Synchronous sends: as many as start before the next line is due. */
-static void client_sync(struct client *c, struct pump *p)
+static void client_sync(struct client *c, struct perf_stream *p)
 {
     const uint8_t *data;
     uint64_t len, due = meter_next(&c->meter);
     int err = 0;
 
     while (err == 0 && loop_now() < due && loop_signal() == 0 &&
-           pump_next(p, loop_now(), &data, &len)) {
+           perf_stream_next(p, loop_now(), &data, &len)) {
         err = sluice_send_sync(p->conn, data, len);
         if (err == 0) {
-            pump_sending(p, len);
-            pump_sent(p, len, loop_now());
+            perf_stream_sending(p, len);
+            perf_stream_sent(p, len, loop_now());
         }
     }
-    if (err == 0 && !pump_next(p, loop_now(), &data, &len)) {
+    if (err == 0 && !perf_stream_next(p, loop_now(), &data, &len)) {
         err = sluice_flush(p->conn);
         p->tx.end_ns = loop_now();
     }
@@ -313,17 +314,17 @@ static void client_feed(struct client *c, struct stream *st)
     if (st->state == STREAM_OVER)
         return;
     if (c->config->sync && !st->shutting)
-        client_sync(c, &st->pump);
+        client_sync(c, &st->stream);
     else
-        err = pump_send(&st->pump, now);
+        err = perf_stream_send(&st->stream, now);
     if (err == 0)
-        err = pump_post(&st->pump);
-    if (err == 0 && !st->shutting && pump_tx_done(&st->pump, loop_now())) {
+        err = perf_stream_post(&st->stream);
+    if (err == 0 && !st->shutting && perf_stream_tx_done(&st->stream, loop_now())) {
         st->shutting = true;
-        err = sluice_shutdown(st->pump.conn, PUMP_SHUTDOWN);
+        err = sluice_shutdown(st->stream.conn, PERF_STREAM_SHUTDOWN);
     }
     client_broken(c, err, true);
-    if (st->shut && st->pump.rx.ended) {
+    if (st->shut && st->stream.rx.ended) {
         st->state = STREAM_OVER;
         client_report(st);
     }
@@ -357,7 +358,7 @@ static uint64_t client_timeout(const struct client *c)
         return 1000000; /* for the grant to show */
     if (!client_all(c, STREAM_RUNNING))
         return client_all(c, STREAM_READY) ? 0 : UINT64_MAX;
-    deadline = c->streams[0].pump.deadline_ns;
+    deadline = c->streams[0].stream.deadline_ns;
     if (deadline > now && deadline < next)
         next = deadline;
     if (c->config->sync && !c->streams[0].shutting)
@@ -399,9 +400,9 @@ static void client_conclude(struct client *c)
         struct perf_side tx, rx;
         struct sluice_stats stats;
 
-        sluice_conn_stats(st->pump.conn, &stats);
-        pump_figures(&st->pump, true, &stats, &tx);
-        pump_figures(&st->pump, false, &stats, &rx);
+        sluice_conn_stats(st->stream.conn, &stats);
+        perf_stream_figures(&st->stream, true, &stats, &tx);
+        perf_stream_figures(&st->stream, false, &stats, &rx);
         perf_result_add(&c->result, &tx, &rx, &stats, st->reported ? &st->report : NULL);
         if (c->code == SAY_OK && !st->reported)
             client_failed(c, say_error(SAY_TRANSFER,

@@ -14,7 +14,7 @@
 #include "sluice/perf/meter.h"
 #include "sluice/perf/perf.h"
 #include "sluice/perf/perf_result.h"
-#include "sluice/perf/pump.h"
+#include "sluice/perf/perf_stream.h"
 #include "sluice/say.h"
 
 #define COMPLETIONS 64
@@ -39,7 +39,7 @@ struct test {
 
 struct stream {
     enum stream_state state;
-    struct pump pump;
+    struct perf_stream stream;
     struct perf_start start;
     struct test *test;
     uint32_t channel;
@@ -76,19 +76,20 @@ static void server_broken(struct server *s, int err)
 static int server_accept(struct server *s, uint32_t channel)
 {
     struct stream *st = s->streams;
-    struct pump *p;
+    struct perf_stream *p;
     int err;
 
     while (st < s->streams + STREAMS_MAX && st->state != STREAM_IDLE)
         st++;
     if (st == s->streams + STREAMS_MAX)
         return 0; /* when one ends */
-    p = &st->pump;
-    err = sluice_accept(s->loop.session, s->config->port, channel, PUMP_OPEN, &p->conn);
+    p = &st->stream;
+    err = sluice_accept(s->loop.session, s->config->port, channel, PERF_STREAM_OPEN, &p->conn);
     if (err == 0)
-        err = sluice_recv(p->conn, p->control, PUMP_PAGE, PUMP_CONTROL);
+        err = sluice_recv(p->conn, p->control, PERF_STREAM_PAGE, PERF_STREAM_CONTROL);
     if (err == 0)
-        err = sluice_recv(p->conn, p->control + PUMP_PAGE, PUMP_PAGE, PUMP_CONTROL);
+        err = sluice_recv(p->conn, p->control + PERF_STREAM_PAGE, PERF_STREAM_PAGE,
+                          PERF_STREAM_CONTROL);
     if (err < 0) {
         if (p->conn != NULL)
             sluice_conn_close(p->conn);
@@ -153,7 +154,7 @@ static void stream_refuse(struct stream *st, const char *why)
 {
     struct sluice_stats stats;
 
-    sluice_conn_stats(st->pump.conn, &stats);
+    sluice_conn_stats(st->stream.conn, &stats);
     say_error(SAY_TRANSFER, "%s: %s", stats.peer, why);
     st->status = -EPROTO;
 }
@@ -161,11 +162,11 @@ static void stream_refuse(struct stream *st, const char *why)
 static void stream_start(struct server *s, struct stream *st, uint64_t len)
 {
     struct perf_record r;
-    struct pump_shape shape = {0};
+    struct perf_stream_shape shape = {0};
     const char *why;
     char line[128];
 
-    if (perf_decode(st->pump.control, len, PERF_START, &r, &why) < 0) {
+    if (perf_decode(st->stream.control, len, PERF_START, &r, &why) < 0) {
         snprintf(line, sizeof line,
                  "its request makes no sense (%s); use the same version of sluice there", why);
         stream_refuse(st, line);
@@ -190,19 +191,19 @@ static void stream_start(struct server *s, struct stream *st, uint64_t len)
     shape.outstanding = (uint32_t)st->start.outstanding;
     if (shape.outstanding > sluice_depth(s->loop.session))
         shape.outstanding = sluice_depth(s->loop.session);
-    if (pump_init(&st->pump, &s->regions, &shape, 2) < 0) {
+    if (perf_stream_init(&st->stream, &s->regions, &shape, 2) < 0) {
         stream_refuse(st, sluice_error(s->loop.session));
         return;
     }
-    st->pump.rx.peer_slices = st->start.slices;
+    st->stream.rx.peer_slices = st->start.slices;
     r.type = PERF_READY;
     memset(&r.u, 0, sizeof r.u);
-    r.u.ready.memory_bytes = shape.rx ? st->pump.rx.region_bytes : st->pump.tx.region_bytes;
-    r.u.ready.slices = shape.tx ? st->pump.tx.slices : st->pump.rx.slices;
+    r.u.ready.memory_bytes = shape.rx ? st->stream.rx.region_bytes : st->stream.tx.region_bytes;
+    r.u.ready.slices = shape.tx ? st->stream.tx.slices : st->stream.rx.slices;
     st->test->result.memory_bytes += r.u.ready.memory_bytes;
-    st->status = pump_post(&st->pump);
+    st->status = perf_stream_post(&st->stream);
     if (st->status == 0)
-        st->status = pump_tell(&st->pump, 4, &r);
+        st->status = perf_stream_tell(&st->stream, 4, &r);
     st->state = STREAM_READY;
 }
 
@@ -213,20 +214,20 @@ static void stream_go(struct server *s, struct stream *st, uint64_t len)
     uint64_t now = loop_now();
     bool first = s->meter.start_ns == 0 || st->test->result.start_ns == 0;
 
-    if (perf_decode(st->pump.control + PUMP_PAGE, len, PERF_GO, &r, &why) < 0) {
+    if (perf_decode(st->stream.control + PERF_STREAM_PAGE, len, PERF_GO, &r, &why) < 0) {
         stream_refuse(st, "it starts before it was ready; use the same version of sluice there");
         return;
     }
     if (st->test->result.start_ns == 0)
         perf_result_start(&st->test->result, now);
     if (first)
-        meter_start(&s->meter, now, STREAMS_MAX, st->pump.tx.active, st->pump.rx.active);
-    st->pump.tx.start_ns = st->pump.rx.start_ns = now;
-    st->pump.tx.end_ns = st->pump.rx.end_ns = now;
+        meter_start(&s->meter, now, STREAMS_MAX, st->stream.tx.active, st->stream.rx.active);
+    st->stream.tx.start_ns = st->stream.rx.start_ns = now;
+    st->stream.tx.end_ns = st->stream.rx.end_ns = now;
     if (st->start.duration_ns != 0)
-        st->pump.deadline_ns = now + st->start.duration_ns;
+        st->stream.deadline_ns = now + st->start.duration_ns;
     st->state = STREAM_RUNNING;
-    s->conns[st - s->streams] = st->pump.conn;
+    s->conns[st - s->streams] = st->stream.conn;
 }
 
 static void stream_completion(struct server *s, struct stream *st,
@@ -237,7 +238,7 @@ static void stream_completion(struct server *s, struct stream *st,
     if (e->op == SLUICE_OP_RECV && e->status == -ENODATA) {
         if (st->state < STREAM_RUNNING)
             st->status = -ECONNRESET;
-        pump_no_more(&st->pump);
+        perf_stream_no_more(&st->stream);
     } else if (e->status < 0) {
         if (e->op == SLUICE_OP_ACCEPT)
             server_refused(s, e->status);
@@ -246,14 +247,14 @@ static void stream_completion(struct server *s, struct stream *st,
         st->state = STREAM_OPEN;
     } else if (e->op == SLUICE_OP_SHUTDOWN) {
         st->shut = true;
-    } else if (e->op == SLUICE_OP_SEND && e->user == PUMP_DATA) {
-        pump_sent(&st->pump, e->len, now);
+    } else if (e->op == SLUICE_OP_SEND && e->user == PERF_STREAM_DATA) {
+        perf_stream_sent(&st->stream, e->len, now);
     } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_OPEN) {
         stream_start(s, st, e->len);
     } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_READY) {
         stream_go(s, st, e->len);
     } else if (e->op == SLUICE_OP_RECV && st->state == STREAM_RUNNING) {
-        pump_received(&st->pump, e->len, now);
+        perf_stream_received(&st->stream, e->len, now);
     }
 }
 
@@ -267,7 +268,7 @@ static bool server_take(struct server *s)
     if (n < 0)
         server_broken(s, n);
     for (i = 0; i < n; i++) {
-        for (st = s->streams; st < s->streams + STREAMS_MAX && st->pump.conn != e[i].conn; st++)
+        for (st = s->streams; st < s->streams + STREAMS_MAX && st->stream.conn != e[i].conn; st++)
             ;
         if (st < s->streams + STREAMS_MAX && st->status == 0)
             stream_completion(s, st, &e[i]);
@@ -282,20 +283,20 @@ static int stream_report(struct stream *st)
     struct sluice_stats stats;
     int err;
 
-    pump_rx_end(&st->pump, false, NULL);
-    sluice_conn_stats(st->pump.conn, &stats);
+    perf_stream_rx_end(&st->stream, false, NULL);
+    sluice_conn_stats(st->stream.conn, &stats);
     perf_result_end(&st->test->result, loop_now());
-    pump_figures(&st->pump, true, &stats, &r.u.report.tx);
-    pump_figures(&st->pump, false, &stats, &r.u.report.rx);
+    perf_stream_figures(&st->stream, true, &stats, &r.u.report.tx);
+    perf_stream_figures(&st->stream, false, &stats, &r.u.report.rx);
     r.u.report.cpu_user_us = st->test->result.cpu_user_us;
     r.u.report.cpu_system_us = st->test->result.cpu_system_us;
     r.u.report.memory_bytes =
-        st->pump.rx.active ? st->pump.rx.region_bytes : st->pump.tx.region_bytes;
-    err = pump_tell(&st->pump, 4, &r);
+        st->stream.rx.active ? st->stream.rx.region_bytes : st->stream.tx.region_bytes;
+    err = perf_stream_tell(&st->stream, 4, &r);
     if (err == -EAGAIN)
         return 0; /* next time */
     if (err == 0)
-        err = sluice_shutdown(st->pump.conn, PUMP_SHUTDOWN);
+        err = sluice_shutdown(st->stream.conn, PERF_STREAM_SHUTDOWN);
     if (err == 0)
         st->state = STREAM_REPORTED;
     return err;
@@ -328,17 +329,17 @@ static void stream_close(struct server *s, struct stream *st)
     struct perf_side tx, rx;
     struct sluice_stats stats;
 
-    sluice_conn_stats(st->pump.conn, &stats);
+    sluice_conn_stats(st->stream.conn, &stats);
     /* One that only opened may be a forged packet. */
     if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_OPEN &&
         loop_signal() == 0)
         say_error(SAY_TRANSFER, "%s: %s", stats.peer, sluice_status_text(st->status));
-    pump_figures(&st->pump, true, &stats, &tx);
-    pump_figures(&st->pump, false, &stats, &rx);
+    perf_stream_figures(&st->stream, true, &stats, &tx);
+    perf_stream_figures(&st->stream, false, &stats, &rx);
     s->conns[st - s->streams] = NULL;
-    sluice_conn_close(st->pump.conn);
-    st->pump.conn = NULL;
-    pump_fini(&st->pump, &s->regions);
+    sluice_conn_close(st->stream.conn);
+    st->stream.conn = NULL;
+    perf_stream_fini(&st->stream, &s->regions);
     st->state = STREAM_IDLE;
     st->test = NULL;
     if (t == NULL)
@@ -359,15 +360,15 @@ static void server_work(struct server *s)
 
     for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
         if (st->state == STREAM_RUNNING && st->status == 0) {
-            int err = pump_send(&st->pump, now);
+            int err = perf_stream_send(&st->stream, now);
 
             if (err == 0)
-                err = pump_post(&st->pump);
-            if (err == 0 && st->pump.rx.ended && pump_tx_done(&st->pump, now))
+                err = perf_stream_post(&st->stream);
+            if (err == 0 && st->stream.rx.ended && perf_stream_tx_done(&st->stream, now))
                 err = stream_report(st);
             st->status = err;
         }
-        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->pump.rx.ended)))
+        if (st->state != STREAM_IDLE && (st->status != 0 || (st->shut && st->stream.rx.ended)))
             stream_close(s, st);
     }
 }
@@ -381,9 +382,9 @@ static uint64_t server_timeout(const struct server *s)
 
     for (st = s->streams; st < s->streams + STREAMS_MAX; st++) {
         running |= st->state == STREAM_RUNNING;
-        if (st->state == STREAM_RUNNING && st->pump.tx.active && st->pump.deadline_ns > now &&
-            st->pump.deadline_ns < next)
-            next = st->pump.deadline_ns;
+        if (st->state == STREAM_RUNNING && st->stream.tx.active && st->stream.deadline_ns > now &&
+            st->stream.deadline_ns < next)
+            next = st->stream.deadline_ns;
     }
     return !running || next == UINT64_MAX ? UINT64_MAX : next <= now ? 0 : next - now;
 }
@@ -405,7 +406,8 @@ static void server_loop(struct server *s)
 
 static void server_open(struct server *s)
 {
-    uint8_t *control = sluice_alloc(s->loop.session, (uint64_t)STREAMS_MAX * PUMP_CONTROL_BYTES);
+    uint8_t *control =
+        sluice_alloc(s->loop.session, (uint64_t)STREAMS_MAX * PERF_STREAM_CONTROL_BYTES);
     int err = control == NULL ? -ENOMEM : sluice_listen(s->loop.session, s->config->port);
     uint32_t i;
 
@@ -414,7 +416,7 @@ static void server_open(struct server *s)
         return;
     }
     for (i = 0; i < STREAMS_MAX; i++)
-        s->streams[i].pump.control = control + (uint64_t)i * PUMP_CONTROL_BYTES;
+        s->streams[i].stream.control = control + (uint64_t)i * PERF_STREAM_CONTROL_BYTES;
     server_listen(s);
     if (s->code == SAY_OK && options_talk(&s->config->common))
         say_note("waiting on port %u", s->config->port);

@@ -28,9 +28,9 @@ static uint32_t receiver_peers(const struct receiver *r, bool served)
 {
     uint32_t i, n = 0;
 
-    for (i = 0; i < r->n_inlets; i++)
-        n += (r->inlets[i]->state == INLET_OPEN || r->inlets[i]->state == INLET_OVER) &&
-             r->inlets[i]->served == served;
+    for (i = 0; i < r->n_senders; i++)
+        n += (r->senders[i]->state == INCOMING_OPEN || r->senders[i]->state == INCOMING_OVER) &&
+             r->senders[i]->served == served;
     return n;
 }
 
@@ -38,37 +38,37 @@ static bool receiver_waiting(const struct receiver *r, uint32_t channel)
 {
     uint32_t i;
 
-    for (i = 0; i < r->n_inlets; i++) {
-        if (r->inlets[i]->state == INLET_WAITING && r->inlets[i]->channel == channel)
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->state == INCOMING_WAITING && r->senders[i]->channel == channel)
             return true;
     }
     return false;
 }
 
 /* One that has no connection; NULL: none can be had. */
-static struct inlet *receiver_inlet(struct receiver *r)
+static struct incoming *receiver_inlet(struct receiver *r)
 {
     uint32_t i, slots = r->options->slots, depth = sluice_depth(r->loop.session);
-    struct inlet *in;
+    struct incoming *in;
     uint8_t *memory;
 
-    for (i = 0; i < r->n_inlets; i++) {
-        if (r->inlets[i]->state == INLET_IDLE)
-            return r->inlets[i];
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->state == INCOMING_IDLE)
+            return r->senders[i];
     }
-    if (r->n_inlets == RECEIVER_INLETS_MAX)
+    if (r->n_senders == RECEIVER_INCOMING_MAX)
         return NULL;
     slots = slots < depth ? slots : depth;
-    memory = sluice_alloc(r->loop.session, inlet_bytes(slots));
+    memory = sluice_alloc(r->loop.session, incoming_bytes(slots));
     if (memory == NULL)
         return NULL;
     in = malloc(sizeof *in);
-    if (in == NULL || inlet_init(in, r->loop.session, &r->sink, slots, memory) < 0) {
+    if (in == NULL || incoming_init(in, r->loop.session, &r->sink, slots, memory) < 0) {
         free(in);
         sluice_free(r->loop.session, memory);
         return NULL;
     }
-    r->inlets[r->n_inlets++] = in;
+    r->senders[r->n_senders++] = in;
     return in;
 }
 
@@ -82,13 +82,13 @@ static void receiver_accept(struct receiver *r)
     if (serving >= most || others >= most + channels)
         return;
     for (channel = 0; channel < channels; channel++) {
-        struct inlet *in;
+        struct incoming *in;
         int err;
 
         if (receiver_waiting(r, channel))
             continue;
         in = receiver_inlet(r);
-        err = in == NULL ? -ENOMEM : inlet_accept(in, r->options->port, channel);
+        err = in == NULL ? -ENOMEM : incoming_accept(in, r->options->port, channel);
         if (err == 0)
             continue;
         if (serving + others == 0) {
@@ -111,10 +111,10 @@ static void receiver_stop_accepting(struct receiver *r)
 
     r->accepting = false;
     sluice_unlisten(r->loop.session, r->options->port);
-    for (i = 0; i < r->n_inlets; i++) {
-        if (r->inlets[i]->state != INLET_IDLE && !r->inlets[i]->served) {
-            inlet_close(r->inlets[i]);
-            summary_fini(&r->inlets[i]->summary);
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->state != INCOMING_IDLE && !r->senders[i]->served) {
+            incoming_close(r->senders[i]);
+            summary_fini(&r->senders[i]->summary);
         }
     }
 }
@@ -124,10 +124,10 @@ static void receiver_admit(struct receiver *r)
 {
     uint32_t i;
 
-    for (i = 0; i < r->n_inlets; i++) {
-        struct inlet *in = r->inlets[i];
+    for (i = 0; i < r->n_senders; i++) {
+        struct incoming *in = r->senders[i];
 
-        if (in->state != INLET_OPEN || !in->proved || in->served ||
+        if (in->state != INCOMING_OPEN || !in->proved || in->served ||
             receiver_peers(r, true) >= r->options->senders)
             continue;
         in->served = true;
@@ -161,12 +161,12 @@ static bool receiver_take(struct receiver *r)
         r->accepting = false;
     }
     for (i = 0; i < n; i++) {
-        for (k = 0; k < r->n_inlets && r->inlets[k]->conn != c[i].conn; k++)
+        for (k = 0; k < r->n_senders && r->senders[k]->conn != c[i].conn; k++)
             ;
-        /* Those of an inlet that was closed since are nobody's. */
-        if (k == r->n_inlets)
+        /* Those of an incoming connection that was closed since are nobody's. */
+        if (k == r->n_senders)
             continue;
-        inlet_complete(r->inlets[k], &c[i]);
+        incoming_complete(r->senders[k], &c[i]);
         if (c[i].op == SLUICE_OP_ACCEPT)
             receiver_accepted(r, c[i].status);
     }
@@ -174,12 +174,12 @@ static bool receiver_take(struct receiver *r)
 }
 
 /* A sender has ended: what it came to. */
-static void receiver_close(struct receiver *r, struct inlet *in)
+static void receiver_close(struct receiver *r, struct incoming *in)
 {
     const struct options *o = &r->options->common;
     struct flow f = {0};
 
-    inlet_close(in);
+    incoming_close(in);
     if (in->served) {
         flow_add(&f, &in->summary.stats, false);
         r->past.rx_bytes += f.rx_bytes;
@@ -207,10 +207,10 @@ static void receiver_tick(struct receiver *r)
 
     if (now < rates_next(&r->rates) && now < progress_next(&r->progress))
         return;
-    for (i = 0; i < r->n_inlets; i++) {
-        struct inlet *in = r->inlets[i];
+    for (i = 0; i < r->n_senders; i++) {
+        struct incoming *in = r->senders[i];
 
-        if (in->state != INLET_OPEN)
+        if (in->state != INCOMING_OPEN)
             continue;
         sluice_conn_stats(in->conn, &stats);
         flow_add(&f, &stats, false);
@@ -243,11 +243,11 @@ static void receiver_loop(struct receiver *r)
             return;
         more = receiver_take(r);
         receiver_admit(r);
-        for (i = 0; i < r->n_inlets; i++) {
-            if (r->inlets[i]->served || r->inlets[i]->n_ready == 0)
-                more |= inlet_work(r->inlets[i], WORK_BYTES);
-            if (r->inlets[i]->state == INLET_OVER) {
-                receiver_close(r, r->inlets[i]);
+        for (i = 0; i < r->n_senders; i++) {
+            if (r->senders[i]->served || r->senders[i]->n_ready == 0)
+                more |= incoming_work(r->senders[i], WORK_BYTES);
+            if (r->senders[i]->state == INCOMING_OVER) {
+                receiver_close(r, r->senders[i]);
                 more = true;
             }
         }
@@ -289,11 +289,11 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         receiver_open(r);
     if (r->code == SAY_OK)
         receiver_loop(r);
-    for (i = 0; i < r->n_inlets; i++) {
-        if (r->inlets[i]->state != INLET_IDLE)
-            receiver_close(r, r->inlets[i]);
-        inlet_fini(r->inlets[i]);
-        free(r->inlets[i]);
+    for (i = 0; i < r->n_senders; i++) {
+        if (r->senders[i]->state != INCOMING_IDLE)
+            receiver_close(r, r->senders[i]);
+        incoming_fini(r->senders[i]);
+        free(r->senders[i]);
     }
     progress_clear(&r->progress);
     /* A signal while nobody sends is how a receiver without a count ends. */

@@ -5,9 +5,9 @@
  * A peer that was accepted may be a forged packet. It becomes a sender once something of it was
  * received, for that completes only when its address is proved: only then it counts, and is served.
  *
- * Invariant: while it is accepting, every channel has an inlet that waits, unless as many senders
- * are being served as may be, as many others have been accepted as that and one a channel, or
- * memory is short.
+ * Invariant: while it is accepting, every channel has an incoming connection that waits, unless as
+ * many senders are being served as may be, as many others have been accepted as that and one a
+ * channel, or memory is short.
  */
 #ifndef SLUICE_COMMAND_RECEIVER_H
 #define SLUICE_COMMAND_RECEIVER_H
@@ -19,10 +19,10 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
-#include "sluice/transfer/inlet.h"
+#include "sluice/transfer/incoming.h"
 #include "sluice/transfer/progress.h"
 
-#define RECEIVER_INLETS_MAX 128
+#define RECEIVER_INCOMING_MAX 128
 
 struct receiver_options {
     struct options common;
@@ -38,8 +38,8 @@ struct receiver {
     struct loop loop;
     const struct receiver_options *options;
     struct sink sink;
-    struct inlet *inlets[RECEIVER_INLETS_MAX];
-    uint32_t n_inlets;
+    struct incoming *senders[RECEIVER_INCOMING_MAX];
+    uint32_t n_senders;
     uint64_t count;  /* as asked for, or 1 where the sink takes one file; 0: for ever */
     uint64_t served; /* senders, the present ones too */
     bool accepting, short_of_memory;

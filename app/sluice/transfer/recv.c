@@ -66,11 +66,11 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
         code = options_number("--count", 1, UINT64_MAX, &o->count);
         break;
     case OPT_SENDERS:
-        code = options_number("--senders", 1, RECEIVER_INLETS_MAX / 2, &n);
+        code = options_number("--senders", 1, RECEIVER_INCOMING_MAX / 2, &n);
         o->senders = (uint32_t)n;
         break;
     case OPT_BUFFERS:
-        code = options_number("--buffers", 1, INLET_SLOTS_MAX, &n);
+        code = options_number("--buffers", 1, INCOMING_SLOTS_MAX, &n);
         o->slots = (uint32_t)n;
         break;
     case OPT_OVERWRITE:

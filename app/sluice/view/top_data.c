@@ -81,7 +81,7 @@ static bool take_port(struct top *t, const json_t *o, uint64_t now_ns)
 
         p->rx_Bps = moved(p->rx_bytes, rx) / s;
         p->tx_Bps = moved(p->tx_bytes, tx) / s;
-        spark_add(&p->spark, p->looked_ns, now_ns, p->rx_Bps * s);
+        sparkline_add(&p->spark, p->looked_ns, now_ns, p->rx_Bps * s);
     }
     p->rx_bytes = rx;
     p->tx_bytes = tx;
@@ -136,7 +136,7 @@ static bool take_flow(struct top *t, const struct top_flow *like, uint64_t now_n
     now.spark = f->spark;
     if (f->looked_ns != 0 && now_ns > f->looked_ns) {
         now.rate_Bps = moved(f->bytes, like->bytes) / ((double)(now_ns - f->looked_ns) / 1e9);
-        spark_add(&now.spark, f->looked_ns, now_ns, moved(f->bytes, like->bytes));
+        sparkline_add(&now.spark, f->looked_ns, now_ns, moved(f->bytes, like->bytes));
     }
     now.looked_ns = now_ns;
     now.seen = true;

@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "sluice/view/spark.h"
+#include "sluice/view/sparkline.h"
 
 #define TOP_NAME 64
 
@@ -26,7 +26,7 @@ struct top_port {
     uint64_t rx_bytes, tx_bytes; /* in all */
     uint64_t looked_ns;          /* when these were read; 0: never */
     double rx_Bps, tx_Bps;
-    struct spark spark; /* received */
+    struct sparkline spark; /* received */
 };
 
 struct top_flow {
@@ -36,7 +36,7 @@ struct top_flow {
     uint64_t grant_Bps, bytes, lost, rtt_ns; /* lost: or, outward, sent again */
     uint64_t looked_ns;
     double rate_Bps;
-    struct spark spark;
+    struct sparkline spark;
 };
 
 struct top {

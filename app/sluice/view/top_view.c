@@ -85,9 +85,9 @@ struct column {
     const char *(*text)(const void *row, char out[CELL]);
 };
 
-#define SPARK_COLUMN "LAST MINUTE"
+#define SPARKLINE_COLUMN "LAST MINUTE"
 
-static unsigned spark_columns(const struct top_view *v)
+static unsigned sparkline_columns(const struct top_view *v)
 {
     return v->columns >= 160 ? 60 : v->columns >= 120 ? 30 : 12;
 }
@@ -98,8 +98,8 @@ static unsigned column_width(const struct page *p, const struct column *all, siz
     unsigned sum = 0;
     size_t i;
 
-    if (strcmp(c->title, SPARK_COLUMN) == 0)
-        return spark_columns(p->v);
+    if (strcmp(c->title, SPARKLINE_COLUMN) == 0)
+        return sparkline_columns(p->v);
     if (c->width > 0)
         return c->width;
     for (i = 0; i < n; i++)
@@ -111,7 +111,7 @@ static unsigned column_width(const struct page *p, const struct column *all, siz
 
 /* row NULL: the titles. */
 static void row_put(struct page *p, const struct column *all, size_t n, const void *row,
-                    const struct spark *spark, double max_Bps, const char *style)
+                    const struct sparkline *spark, double max_Bps, const char *style)
 {
     char text[CELL];
     size_t i;
@@ -120,7 +120,7 @@ static void row_put(struct page *p, const struct column *all, size_t n, const vo
     for (i = 0; i < n; i++) {
         const struct column *c = &all[i];
         unsigned width = column_width(p, all, n, c);
-        bool bars = strcmp(c->title, SPARK_COLUMN) == 0;
+        bool bars = strcmp(c->title, SPARKLINE_COLUMN) == 0;
 
         if (c->wide > p->v->columns)
             continue;
@@ -129,7 +129,7 @@ static void row_put(struct page *p, const struct column *all, size_t n, const vo
         if (row == NULL)
             cell(p, c->title, width, c->right, BOLD);
         else if (bars)
-            cell(p, spark_text(spark, width, max_Bps, p->v->utf8, text), width, false, NULL);
+            cell(p, sparkline_text(spark, width, max_Bps, p->v->utf8, text), width, false, NULL);
         else
             cell(p, c->text(row, text), width, c->right, style);
     }
@@ -178,7 +178,7 @@ static const struct column port_columns[] = {
     {"GRANTED", 9, 0, true, port_granted},
     {"CONNS", 5, 70, true, port_conns},
     {"RX", 9, 50, true, port_rx},
-    {SPARK_COLUMN, 12, 64, false, NULL},
+    {SPARKLINE_COLUMN, 12, 64, false, NULL},
     {"TX", 9, 78, true, port_tx},
     {"MISSED", 6, 110, true, port_missed},
 };
@@ -192,7 +192,7 @@ static void ports_put(struct page *p, const struct top *t)
 
     row_put(p, port_columns, PORT_COLUMNS, NULL, NULL, 0, NULL);
     for (i = 0; i < t->n_ports; i++) {
-        double rate = spark_max(&t->ports[i].spark, spark_columns(p->v));
+        double rate = sparkline_max(&t->ports[i].spark, sparkline_columns(p->v));
 
         full = rate > full ? rate : full;
     }
@@ -241,7 +241,7 @@ static const struct column flow_columns[] = {
     {"DIR", 3, 0, false, flow_direction}, {"CONN", 6, 60, false, flow_conn},
     {"PORT", 12, 140, false, flow_port},  {"PEER", 0, 0, false, flow_peer},
     {"SVC", 5, 100, true, flow_service},  {"GRANT", 9, 0, true, flow_grant},
-    {"RATE", 9, 0, true, flow_rate},      {SPARK_COLUMN, 12, 64, false, NULL},
+    {"RATE", 9, 0, true, flow_rate},      {SPARKLINE_COLUMN, 12, 64, false, NULL},
     {"WHY", 9, 50, false, flow_why},      {"LOST", 6, 76, true, flow_lost},
     {"BYTES", 9, 100, true, flow_bytes},  {"RTT", 9, 110, true, flow_rtt},
 };
@@ -257,14 +257,14 @@ static void scroll(struct top_view *v, size_t n)
 static void flows_put(struct page *p, const struct top *t)
 {
     struct top_view *v = p->v;
-    unsigned bars = spark_columns(v);
+    unsigned bars = sparkline_columns(v);
     size_t i, n = 0, shown = 0;
     double full = 0;
 
     row_put(p, flow_columns, FLOW_COLUMNS, NULL, NULL, 0, NULL);
     v->visible = v->rows > p->lines + 1 ? v->rows - p->lines - 1 : 0;
     for (i = 0; i < t->n_flows; i++) {
-        double rate = spark_max(&t->flows[i].spark, bars);
+        double rate = sparkline_max(&t->flows[i].spark, bars);
 
         full = rate > full ? rate : full;
         n += top_fits(&t->flows[i], v->filter);

@@ -42,7 +42,7 @@ TEST(Name, Hostile)
 
 TEST(Name, ParentsAreMade)
 {
-    struct made made = {};
+    struct made_dirs made = {};
     Folder f;
     const char *base;
     struct stat a, b;
@@ -54,7 +54,7 @@ TEST(Name, ParentsAreMade)
     ASSERT_EQ(stat(f.at("x/y").c_str(), &b), 0);
     EXPECT_EQ(a.st_ino, b.st_ino);
     EXPECT_EQ(made.n, 2u);
-    EXPECT_TRUE(made_take(&made, fd));
+    EXPECT_TRUE(made_dirs_take(&made, fd));
     close(fd);
     EXPECT_EQ(f.count(), 2u);
     fd = name_parent(f.fd, "plain", &base, &made);
@@ -67,7 +67,7 @@ TEST(Name, ParentsAreMade)
 
 TEST(Name, LinksAreNotFollowed)
 {
-    struct made made = {};
+    struct made_dirs made = {};
     Folder inside, outside;
     const char *base;
 
@@ -85,7 +85,7 @@ TEST(Name, LinksAreNotFollowed)
 
 TEST(Name, AFileInTheWay)
 {
-    struct made made = {};
+    struct made_dirs made = {};
     Folder f;
     const char *base;
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "sluice/view/spark.h"
+#include "sluice/view/sparkline.h"
 #include "sluice/view/top_view.h"
 }
 
@@ -19,52 +19,52 @@ namespace
 
 const uint64_t S = 1000000000;
 
-std::string bars(const struct spark &s, unsigned columns, double most, bool utf8 = false)
+std::string bars(const struct sparkline &s, unsigned columns, double most, bool utf8 = false)
 {
-    char out[SPARK_TEXT_MAX];
+    char out[SPARKLINE_TEXT_MAX];
 
-    return spark_text(&s, columns, most, utf8, out);
+    return sparkline_text(&s, columns, most, utf8, out);
 }
 
 TEST(Spark, NothingIsKnownAtFirst)
 {
-    struct spark s = {};
+    struct sparkline s = {};
 
     EXPECT_EQ(bars(s, 12, 100), std::string(12, ' '));
-    EXPECT_EQ(spark_max(&s, 12), 0);
+    EXPECT_EQ(sparkline_max(&s, 12), 0);
 }
 
 TEST(Spark, EverySecondGetsItsPart)
 {
-    struct spark s = {};
+    struct sparkline s = {};
 
-    spark_add(&s, 100 * S + S / 2, 103 * S, 250); // half a second, and two
-    spark_add(&s, 103 * S, 105 * S, 800);         // 400 a second; 105 is not over
-    EXPECT_DOUBLE_EQ(s.bytes[100 % SPARK_BINS], 50);
-    EXPECT_DOUBLE_EQ(s.bytes[102 % SPARK_BINS], 100);
-    EXPECT_DOUBLE_EQ(s.bytes[104 % SPARK_BINS], 400);
-    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 400);
+    sparkline_add(&s, 100 * S + S / 2, 103 * S, 250); // half a second, and two
+    sparkline_add(&s, 103 * S, 105 * S, 800);         // 400 a second; 105 is not over
+    EXPECT_DOUBLE_EQ(s.bytes[100 % SPARKLINE_BINS], 50);
+    EXPECT_DOUBLE_EQ(s.bytes[102 % SPARKLINE_BINS], 100);
+    EXPECT_DOUBLE_EQ(s.bytes[104 % SPARKLINE_BINS], 400);
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 400);
     EXPECT_EQ(bars(s, 60, 400).substr(55), ":--##");
     EXPECT_EQ(bars(s, 60, 400, true).substr(55), "\u2582\u2583\u2583\u2588\u2588");
     // A bar of 5 seconds is their mean, of those that are known.
-    EXPECT_DOUBLE_EQ(spark_max(&s, 12), (50 + 100 + 100 + 400 + 400) / 5.0);
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 12), (50 + 100 + 100 + 400 + 400) / 5.0);
 }
 
 TEST(Spark, AMinuteLaterItIsForgotten)
 {
-    struct spark s = {};
+    struct sparkline s = {};
 
-    spark_add(&s, 100 * S, 101 * S, 1000);
-    spark_add(&s, 101 * S, 160 * S, 0);
-    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 1000);
+    sparkline_add(&s, 100 * S, 101 * S, 1000);
+    sparkline_add(&s, 101 * S, 160 * S, 0);
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 1000);
     EXPECT_EQ(bars(s, 60, 1000)[0], '#');
-    spark_add(&s, 160 * S, 161 * S, 0);
-    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 0);
-    spark_add(&s, 161 * S, 500 * S, 339 * 8.0); // one look in five minutes
-    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 8);
+    sparkline_add(&s, 160 * S, 161 * S, 0);
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 0);
+    sparkline_add(&s, 161 * S, 500 * S, 339 * 8.0); // one look in five minutes
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 8);
     EXPECT_EQ(bars(s, 12, 8), std::string(12, '#'));
-    spark_add(&s, 499 * S, 499 * S, 5); // no time passed: not counted
-    EXPECT_DOUBLE_EQ(spark_max(&s, 60), 8);
+    sparkline_add(&s, 499 * S, 499 * S, 5); // no time passed: not counted
+    EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 8);
 }
 
 struct Conn {

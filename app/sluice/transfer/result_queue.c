@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RESULT records on their way to the sender. */
-#include "sluice/transfer/answers.h"
+#include "sluice/transfer/result_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void answers_init(struct answers *a, uint8_t *memory)
+void result_queue_init(struct result_queue *a, uint8_t *memory)
 {
     memset(a, 0, sizeof *a);
     a->memory = memory;
 }
 
-void answers_fini(struct answers *a)
+void result_queue_fini(struct result_queue *a)
 {
     free(a->queue);
     a->queue = NULL;
     a->head = a->len = a->size = 0;
 }
 
-static int answers_grow(struct answers *a, uint32_t need)
+static int result_queue_grow(struct result_queue *a, uint32_t need)
 {
     uint8_t *bigger;
 
@@ -37,8 +37,8 @@ static int answers_grow(struct answers *a, uint32_t need)
     return 0;
 }
 
-int answers_add(struct answers *a, uint64_t file, enum record_code code, uint64_t size,
-                const char *message)
+int result_queue_add(struct result_queue *a, uint64_t file, enum record_code code, uint64_t size,
+                     const char *message)
 {
     struct record r = {
         .type = RECORD_RESULT,
@@ -49,7 +49,7 @@ int answers_add(struct answers *a, uint64_t file, enum record_code code, uint64_
     };
     uint32_t need = RECORD_HEADER_BYTES + r.len_bytes;
 
-    if (a->head + a->len + need > a->size && answers_grow(a, need) < 0)
+    if (a->head + a->len + need > a->size && result_queue_grow(a, need) < 0)
         return -ENOMEM;
     record_encode(a->queue + a->head + a->len, &r);
     memcpy(a->queue + a->head + a->len + RECORD_HEADER_BYTES, message, r.len_bytes);
@@ -58,7 +58,7 @@ int answers_add(struct answers *a, uint64_t file, enum record_code code, uint64_
 }
 
 /* How much of the queue's start fits in one request: whole records. */
-static uint32_t answers_fit(const struct answers *a)
+static uint32_t result_queue_fit(const struct result_queue *a)
 {
     uint32_t fit = 0;
     struct record r;
@@ -74,17 +74,17 @@ static uint32_t answers_fit(const struct answers *a)
     return fit;
 }
 
-int answers_send(struct answers *a, struct sluice_conn *c, uint64_t user)
+int result_queue_send(struct result_queue *a, struct sluice_conn *c, uint64_t user)
 {
     uint32_t i, fit;
     int err;
 
-    for (i = 0; i < ANSWERS_SLOTS && a->len > 0; i++) {
+    for (i = 0; i < RESULT_QUEUE_SLOTS && a->len > 0; i++) {
         uint8_t *slot = a->memory + i * RECORD_ANSWER_MAX;
 
         if (a->busy[i])
             continue;
-        fit = answers_fit(a);
+        fit = result_queue_fit(a);
         memcpy(slot, a->queue + a->head, fit);
         err = sluice_send(c, slot, fit, user + i);
         if (err == -EAGAIN)
@@ -98,17 +98,17 @@ int answers_send(struct answers *a, struct sluice_conn *c, uint64_t user)
     return 0;
 }
 
-void answers_sent(struct answers *a, uint32_t slot)
+void result_queue_sent(struct result_queue *a, uint32_t slot)
 {
     a->busy[slot] = false;
 }
 
-bool answers_empty(const struct answers *a)
+bool result_queue_empty(const struct result_queue *a)
 {
     return a->len == 0;
 }
 
-bool answers_many(const struct answers *a)
+bool result_queue_many(const struct result_queue *a)
 {
-    return a->len > ANSWERS_MANY;
+    return a->len > RESULT_QUEUE_MANY;
 }

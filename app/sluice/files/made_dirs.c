@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See made.h. */
-#include "sluice/files/made.h"
+#include "sluice/files/made_dirs.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-static void made_remove(struct made *m, uint32_t i)
+static void made_dirs_remove(struct made_dirs *m, uint32_t i)
 {
     m->n--;
     memmove(&m->dirs[i], &m->dirs[i + 1], (m->n - i) * sizeof m->dirs[0]);
 }
 
-void made_add(struct made *m, int fd)
+void made_dirs_add(struct made_dirs *m, int fd)
 {
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return;
-    if (m->n == MADE_MAX)
-        made_remove(m, 0);
+    if (m->n == MADE_DIRS_MAX)
+        made_dirs_remove(m, 0);
     m->dirs[m->n].dev = st.st_dev;
     m->dirs[m->n++].ino = st.st_ino;
 }
 
-bool made_take(struct made *m, int fd)
+bool made_dirs_take(struct made_dirs *m, int fd)
 {
     struct stat st;
     uint32_t i;
@@ -32,7 +32,7 @@ bool made_take(struct made *m, int fd)
         return false;
     for (i = m->n; i-- > 0;) {
         if (m->dirs[i].ino == st.st_ino && m->dirs[i].dev == st.st_dev) {
-            made_remove(m, i);
+            made_dirs_remove(m, i);
             return true;
         }
     }

@@ -7,16 +7,16 @@
 #include "console/text.h"
 #include "sluice/files/name.h"
 #include "sluice/say.h"
-#include "sluice/transfer/inlet.h"
+#include "sluice/transfer/incoming.h"
 
-void inlet_failed(struct inlet *in, int code)
+void incoming_failed(struct incoming *in, int code)
 {
     if (in->code == SAY_OK)
         in->code = code;
 }
 
 /* Exit code for a file that is not there. */
-static int inlet_exit(enum record_code code)
+static int incoming_exit(enum record_code code)
 {
     return code == RECORD_CORRUPT || code == RECORD_BAD_NAME || code == RECORD_DROPPED
                ? SAY_TRANSFER
@@ -24,30 +24,31 @@ static int inlet_exit(enum record_code code)
 }
 
 /* Tells both sides how the file, or directory, ended. */
-static int inlet_result(struct inlet *in, enum record_code code, uint64_t size)
+static int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
 {
     const char *why = code == RECORD_OK ? "" : in->part.why;
     char safe[512];
 
     if (code != RECORD_OK) {
         in->summary.failed++;
-        inlet_failed(in, inlet_exit(code));
+        incoming_failed(in, incoming_exit(code));
         say_error(SAY_LOCAL, "%s: %s; %s", text_safe(safe, sizeof safe, in->name),
                   why[0] != 0 ? why : record_code_cause(code), record_code_cure(code));
     }
-    return answers_add(&in->answers, in->file, code, size, why);
+    return result_queue_add(&in->results, in->file, code, size, why);
 }
 
 /* The file is not wanted: tell at once, pass over the rest. */
-static int inlet_refuse(struct inlet *in, enum record_code code)
+static int incoming_refuse(struct incoming *in, enum record_code code)
 {
     in->skipping = true;
-    part_discard(&in->part);
-    return inlet_result(in, code, 0);
+    part_file_discard(&in->part);
+    return incoming_result(in, code, 0);
 }
 
 /* Takes the name of an OFFER or DIR. */
-static enum record_code inlet_name(struct inlet *in, const struct record *r, const uint8_t *data)
+static enum record_code incoming_name(struct incoming *in, const struct record *r,
+                                      const uint8_t *data)
 {
     const char *why = name_check((const char *)data, r->len_bytes);
 
@@ -60,30 +61,30 @@ static enum record_code inlet_name(struct inlet *in, const struct record *r, con
     return RECORD_BAD_NAME;
 }
 
-static int inlet_offer(struct inlet *in, const struct record *r, const uint8_t *data)
+static int incoming_offer(struct incoming *in, const struct record *r, const uint8_t *data)
 {
-    enum record_code code = inlet_name(in, r, data);
+    enum record_code code = incoming_name(in, r, data);
 
     in->file = r->file;
     in->in_file = true;
     in->skipping = false;
     if (code == RECORD_OK)
-        code = part_open(&in->part, in->sink, in->name, r);
-    return code == RECORD_OK ? 0 : inlet_refuse(in, code);
+        code = part_file_open(&in->part, in->sink, in->name, r);
+    return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 
-static int inlet_directory(struct inlet *in, const struct record *r, const uint8_t *data)
+static int incoming_directory(struct incoming *in, const struct record *r, const uint8_t *data)
 {
-    enum record_code code = inlet_name(in, r, data);
+    enum record_code code = incoming_name(in, r, data);
 
     in->file = r->file;
     if (code == RECORD_OK)
-        code = part_directory(&in->part, in->sink, in->name, r);
-    return inlet_result(in, code, 0);
+        code = part_file_directory(&in->part, in->sink, in->name, r);
+    return incoming_result(in, code, 0);
 }
 
-static int inlet_content(struct inlet *in, const struct record *r, const uint8_t *data,
-                         const char **why)
+static int incoming_content(struct incoming *in, const struct record *r, const uint8_t *data,
+                            const char **why)
 {
     enum record_code code;
 
@@ -92,12 +93,12 @@ static int inlet_content(struct inlet *in, const struct record *r, const uint8_t
     *why = "a piece is not where the one before ended";
     if (r->offset != in->part.at_bytes)
         return -EPROTO;
-    code = r->type == RECORD_DATA ? part_write(&in->part, data, r->len_bytes)
-                                  : part_hole(&in->part, r->size);
-    return code == RECORD_OK ? 0 : inlet_refuse(in, code);
+    code = r->type == RECORD_DATA ? part_file_write(&in->part, data, r->len_bytes)
+                                  : part_file_hole(&in->part, r->size);
+    return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 
-static int inlet_end_file(struct inlet *in, const struct record *r)
+static int incoming_end_file(struct incoming *in, const struct record *r)
 {
     uint64_t holes = in->part.hole_bytes;
     enum record_code code;
@@ -106,16 +107,17 @@ static int inlet_end_file(struct inlet *in, const struct record *r)
     if (in->skipping)
         return 0;
     if (r->type == RECORD_DROP_FILE) {
-        part_discard(&in->part);
-        return inlet_result(in, RECORD_DROPPED, 0);
+        part_file_discard(&in->part);
+        return incoming_result(in, RECORD_DROPPED, 0);
     }
-    code = part_finish(&in->part, r);
+    code = part_file_finish(&in->part, r);
     if (code == RECORD_OK)
         summary_file(&in->summary, r->size, holes, r->hash);
-    return inlet_result(in, code, r->size);
+    return incoming_result(in, code, r->size);
 }
 
-int inlet_record(struct inlet *in, const struct record *r, const uint8_t *data, const char **why)
+int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
+                    const char **why)
 {
     bool opens = r->type == RECORD_OFFER || r->type == RECORD_DIR;
     bool ends = r->type == RECORD_END_ALL;
@@ -130,18 +132,18 @@ int inlet_record(struct inlet *in, const struct record *r, const uint8_t *data, 
     *why = "no memory";
     switch (r->type) {
     case RECORD_OFFER:
-        err = inlet_offer(in, r, data);
+        err = incoming_offer(in, r, data);
         break;
     case RECORD_DIR:
-        err = inlet_directory(in, r, data);
+        err = incoming_directory(in, r, data);
         break;
     case RECORD_DATA:
     case RECORD_HOLE:
-        err = inlet_content(in, r, data, why);
+        err = incoming_content(in, r, data, why);
         break;
     case RECORD_END_FILE:
     case RECORD_DROP_FILE:
-        err = inlet_end_file(in, r);
+        err = incoming_end_file(in, r);
         break;
     default: /* RECORD_END_ALL: record_decode() lets no others pass */
         *why = "files are missing";

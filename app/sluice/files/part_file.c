@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One file on its way in. */
-#include "sluice/files/part.h"
+#include "sluice/files/part_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include "sluice/files/name.h"
 #include "sluice/loop.h"
 
-#define PART_MODE   0777        /* a stranger's setuid is not wanted */
-#define PART_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
+#define PART_FILE_MODE   0777        /* a stranger's setuid is not wanted */
+#define PART_FILE_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
 
-int part_init(struct part *p)
+int part_file_init(struct part_file *p)
 {
     memset(p, 0, sizeof *p);
     p->fd = p->dir_fd = -1;
@@ -25,14 +25,14 @@ int part_init(struct part *p)
     return p->digest == NULL ? -ENOMEM : 0;
 }
 
-void part_fini(struct part *p)
+void part_file_fini(struct part_file *p)
 {
-    part_discard(p);
+    part_file_discard(p);
     digest_destroy(p->digest);
     p->digest = NULL;
 }
 
-static enum record_code part_code(int err)
+static enum record_code part_file_code(int err)
 {
     switch (err) {
     case ENOSPC:
@@ -56,15 +56,15 @@ static enum record_code part_code(int err)
     }
 }
 
-static enum record_code part_failed(struct part *p, const char *what, int err)
+static enum record_code part_file_failed(struct part_file *p, const char *what, int err)
 {
     snprintf(p->why, sizeof p->why, "%s: %s", what,
              err == ELOOP ? "a symbolic link is in the way" : strerror(err));
-    return part_code(err);
+    return part_file_code(err);
 }
 
 /* Makes the temporary file beside the name. */
-static int part_create(struct part *p)
+static int part_file_create(struct part_file *p)
 {
     uint32_t digits;
     int tries;
@@ -72,8 +72,8 @@ static int part_create(struct part *p)
     for (tries = 0; tries < 100; tries++) {
         if (getrandom(&digits, sizeof digits, 0) != sizeof digits)
             return -EIO;
-        snprintf(p->temporary, sizeof p->temporary, ".%.*s.part-%08" PRIx32, NAME_MAX - PART_SUFFIX,
-                 p->base, digits);
+        snprintf(p->temporary, sizeof p->temporary, ".%.*s.part-%08" PRIx32,
+                 NAME_MAX - PART_FILE_SUFFIX, p->base, digits);
         p->fd = openat(p->dir_fd, p->temporary,
                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (p->fd >= 0)
@@ -85,7 +85,7 @@ static int part_create(struct part *p)
 }
 
 /* What has the file's name already would only be noticed at the end. 0 or a negative errno. */
-static int part_vacant(const struct part *p)
+static int part_file_vacant(const struct part_file *p)
 {
     struct stat st;
 
@@ -97,7 +97,7 @@ static int part_vacant(const struct part *p)
 }
 
 /* Gives the file its name, in one step: 0 or a negative errno, -EEXIST if that may not be. */
-static int part_rename(const struct part *p)
+static int part_file_rename(const struct part_file *p)
 {
     const char *from = p->temporary;
     int fd = p->dir_fd;
@@ -115,8 +115,8 @@ static int part_rename(const struct part *p)
     return 0;
 }
 
-enum record_code part_open(struct part *p, struct sink *sink, const char *name,
-                           const struct record *offer)
+enum record_code part_file_open(struct part_file *p, struct sink *sink, const char *name,
+                                const struct record *offer)
 {
     const char *base = sink->base;
     int err;
@@ -140,15 +140,15 @@ enum record_code part_open(struct part *p, struct sink *sink, const char *name,
     else
         p->dir_fd = fcntl(sink->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (p->dir_fd < 0)
-        return part_failed(p, "its directory", sink->kind == SINK_DIR ? -p->dir_fd : errno);
+        return part_file_failed(p, "its directory", sink->kind == SINK_DIR ? -p->dir_fd : errno);
     snprintf(p->base, sizeof p->base, "%s", base);
-    err = part_vacant(p);
+    err = part_file_vacant(p);
     if (err == 0)
-        err = part_create(p);
+        err = part_file_create(p);
     if (err < 0) {
         close(p->dir_fd);
         p->dir_fd = -1;
-        return err == -EEXIST ? RECORD_EXISTS : part_failed(p, "cannot be made", -err);
+        return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be made", -err);
     }
     p->open = true;
     return RECORD_OK;
@@ -156,7 +156,7 @@ enum record_code part_open(struct part *p, struct sink *sink, const char *name,
 
 /* All len bytes, or a negative errno; -EINTR: a signal asked to stop. No more than a piece at once:
  * signals get their turn. */
-static int part_put(struct part *p, const uint8_t *data, uint64_t len)
+static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
 {
     while (len > 0) {
         ssize_t n = p->fd < 0 ? write(p->sink->stream_fd, data, len)
@@ -173,7 +173,7 @@ static int part_put(struct part *p, const uint8_t *data, uint64_t len)
     return 0;
 }
 
-enum record_code part_write(struct part *p, const uint8_t *data, uint32_t len_bytes)
+enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes)
 {
     uint32_t n;
     int err = 0;
@@ -181,16 +181,16 @@ enum record_code part_write(struct part *p, const uint8_t *data, uint32_t len_by
     for (; len_bytes > 0 && err == 0; data += n, len_bytes -= n) {
         n = len_bytes < DIGEST_PIECE_BYTES ? len_bytes : DIGEST_PIECE_BYTES;
         digest_update(p->digest, data, n);
-        err = part_put(p, data, n);
+        err = part_file_put(p, data, n);
     }
     if (err == -EPIPE) {
         snprintf(p->why, sizeof p->why, "its reader has gone");
         return RECORD_IO;
     }
-    return err < 0 ? part_failed(p, "writing", -err) : RECORD_OK;
+    return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
-enum record_code part_hole(struct part *p, uint64_t len_bytes)
+enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
 {
     static const uint8_t zeros[65536];
     int err = 0;
@@ -204,14 +204,14 @@ enum record_code part_hole(struct part *p, uint64_t len_bytes)
     while (len_bytes > 0 && err == 0) {
         uint64_t n = len_bytes < sizeof zeros ? len_bytes : sizeof zeros;
 
-        err = part_put(p, zeros, n);
+        err = part_file_put(p, zeros, n);
         len_bytes -= n;
     }
-    return err < 0 ? part_failed(p, "writing", -err) : RECORD_OK;
+    return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
 /* Everything but the name. */
-static int part_settle(struct part *p)
+static int part_file_settle(struct part_file *p)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = p->offer.mtime_s, .tv_nsec = p->offer.mtime_ns}};
@@ -222,7 +222,7 @@ static int part_settle(struct part *p)
     /* A hole at the end leaves the file too short. */
     if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
         return -errno;
-    if (fchmod(p->fd, p->offer.mode & PART_MODE & ~p->sink->mask) < 0)
+    if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->sink->mask) < 0)
         return -errno;
     if (futimens(p->fd, times) < 0 && errno != EINVAL) /* a time this disk cannot hold */
         return -errno;
@@ -231,7 +231,7 @@ static int part_settle(struct part *p)
     return 0;
 }
 
-static enum record_code part_compare(struct part *p, const struct record *end)
+static enum record_code part_file_compare(struct part_file *p, const struct record *end)
 {
     uint8_t hash[RECORD_HASH_BYTES];
 
@@ -249,34 +249,34 @@ static enum record_code part_compare(struct part *p, const struct record *end)
     return RECORD_OK;
 }
 
-enum record_code part_finish(struct part *p, const struct record *end)
+enum record_code part_file_finish(struct part_file *p, const struct record *end)
 {
-    enum record_code code = part_compare(p, end);
+    enum record_code code = part_file_compare(p, end);
     int err;
 
     if (code != RECORD_OK || p->fd < 0) {
-        part_discard(p);
+        part_file_discard(p);
         return code;
     }
-    err = part_settle(p);
+    err = part_file_settle(p);
     if (err == 0 && close(p->fd) < 0)
         err = -errno;
     else if (err < 0)
         close(p->fd);
     p->fd = -1;
     if (err == 0)
-        err = part_rename(p);
+        err = part_file_rename(p);
     if (err == 0 && p->sink->fsync && fsync(p->dir_fd) < 0)
         err = -errno;
     if (err == 0)
         p->temporary[0] = 0;
-    part_discard(p);
+    part_file_discard(p);
     if (err == -EEXIST) /* came while this one was on its way */
         return RECORD_EXISTS;
-    return err < 0 ? part_failed(p, "at its end", -err) : RECORD_OK;
+    return err < 0 ? part_file_failed(p, "at its end", -err) : RECORD_OK;
 }
 
-void part_discard(struct part *p)
+void part_file_discard(struct part_file *p)
 {
     if (p->fd >= 0)
         close(p->fd);
@@ -290,8 +290,8 @@ void part_discard(struct part *p)
     p->open = false;
 }
 
-enum record_code part_directory(struct part *p, struct sink *sink, const char *name,
-                                const struct record *r)
+enum record_code part_file_directory(struct part_file *p, struct sink *sink, const char *name,
+                                     const struct record *r)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = r->mtime_s, .tv_nsec = r->mtime_ns}};
@@ -306,15 +306,15 @@ enum record_code part_directory(struct part *p, struct sink *sink, const char *n
     snprintf(inside, sizeof inside, "%s/.", name);
     fd = name_parent(sink->dir_fd, inside, &base, &p->made);
     if (fd < 0)
-        return part_failed(p, "cannot be made", -fd);
-    if (!made_take(&p->made, fd)) {
+        return part_file_failed(p, "cannot be made", -fd);
+    if (!made_dirs_take(&p->made, fd)) {
         close(fd);
         return RECORD_OK;
     }
-    if (fchmod(fd, r->mode & PART_MODE & ~sink->mask) < 0)
+    if (fchmod(fd, r->mode & PART_FILE_MODE & ~sink->mask) < 0)
         err = errno;
     else if (futimens(fd, times) < 0 && errno != EINVAL)
         err = errno;
     close(fd);
-    return err != 0 ? part_failed(p, "its mode and time", err) : RECORD_OK;
+    return err != 0 ? part_file_failed(p, "its mode and time", err) : RECORD_OK;
 }

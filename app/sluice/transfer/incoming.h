@@ -7,28 +7,28 @@
  * and wait to be read, then the ones posted. Nothing a sender writes is believed: what breaks the
  * protocol ends its connection, what the file system refuses ends the file.
  */
-#ifndef SLUICE_COMMAND_INLET_H
-#define SLUICE_COMMAND_INLET_H
+#ifndef SLUICE_COMMAND_INCOMING_H
+#define SLUICE_COMMAND_INCOMING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/files/part.h"
-#include "sluice/transfer/answers.h"
+#include "sluice/files/part_file.h"
 #include "sluice/transfer/pack.h"
+#include "sluice/transfer/result_queue.h"
 #include "sluice/transfer/summary.h"
 
-#define INLET_SLOTS_MAX 64
+#define INCOMING_SLOTS_MAX 64
 
-enum inlet_state {
-    INLET_IDLE,    /* no connection */
-    INLET_WAITING, /* accept submitted */
-    INLET_OPEN,
-    INLET_OVER, /* to be closed: all is said */
+enum incoming_state {
+    INCOMING_IDLE,    /* no connection */
+    INCOMING_WAITING, /* accept submitted */
+    INCOMING_OPEN,
+    INCOMING_OVER, /* to be closed: all is said */
 };
 
-struct inlet {
-    enum inlet_state state;
+struct incoming {
+    enum incoming_state state;
     struct sluice *session;
     struct sluice_conn *conn;
     struct sink *sink;
@@ -36,11 +36,11 @@ struct inlet {
 
     uint8_t *memory; /* slots, then answers */
     uint32_t n_slots, head, n_ready, posted;
-    uint64_t len[INLET_SLOTS_MAX]; /* bytes that arrived */
-    uint64_t at_bytes;             /* read of slot `head` */
+    uint64_t len[INCOMING_SLOTS_MAX]; /* bytes that arrived */
+    uint64_t at_bytes;                /* read of slot `head` */
 
-    struct part part;
-    struct answers answers;
+    struct part_file part;
+    struct result_queue results;
     bool in_file, skipping; /* between OFFER and its end; nobody wants what comes */
     uint64_t file;          /* number of the newest */
     char name[RECORD_NAME_MAX + 1];
@@ -55,21 +55,22 @@ struct inlet {
 };
 
 /* Memory needed from sluice_alloc(). */
-uint64_t inlet_bytes(uint32_t n_slots);
-int inlet_init(struct inlet *in, struct sluice *session, struct sink *sink, uint32_t n_slots,
-               uint8_t *memory);
-void inlet_fini(struct inlet *in);
+uint64_t incoming_bytes(uint32_t n_slots);
+int incoming_init(struct incoming *in, struct sluice *session, struct sink *sink, uint32_t n_slots,
+                  uint8_t *memory);
+void incoming_fini(struct incoming *in);
 
 /* Submits an accept with its receives. 0 or a negative errno. */
-int inlet_accept(struct inlet *in, uint16_t port, uint32_t channel);
-void inlet_complete(struct inlet *in, const struct sluice_completion *c);
+int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel);
+void incoming_complete(struct incoming *in, const struct sluice_completion *c);
 /* Reads what arrived, about max_bytes at most. True: more is left. */
-bool inlet_work(struct inlet *in, uint64_t max_bytes);
+bool incoming_work(struct incoming *in, uint64_t max_bytes);
 /* Gives the connection up or back; a file that is not whole is removed, and that is said. */
-void inlet_close(struct inlet *in);
+void incoming_close(struct incoming *in);
 
-/* One record (inlet_record.c): 0, or -EPROTO with *why. */
-int inlet_record(struct inlet *in, const struct record *r, const uint8_t *data, const char **why);
-void inlet_failed(struct inlet *in, int code);
+/* One record (incoming_record.c): 0, or -EPROTO with *why. */
+int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
+                    const char **why);
+void incoming_failed(struct incoming *in, int code);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See spark.h. */
-#include "sluice/view/spark.h"
+/* See sparkline.h. */
+#include "sluice/view/sparkline.h"
 
 #include <string.h>
 
 #define NS_IN_S 1000000000ull
 
 /* Makes second `to` the newest one. */
-static void spark_advance(struct spark *s, uint64_t to)
+static void sparkline_advance(struct sparkline *s, uint64_t to)
 {
-    if (s->newest != 0 && to - s->newest < SPARK_BINS) {
+    if (s->newest != 0 && to - s->newest < SPARKLINE_BINS) {
         while (s->newest < to)
-            s->bytes[++s->newest % SPARK_BINS] = 0;
+            s->bytes[++s->newest % SPARKLINE_BINS] = 0;
     } else {
         memset(s->bytes, 0, sizeof s->bytes);
         s->newest = to;
     }
 }
 
-void spark_add(struct spark *s, uint64_t from_ns, uint64_t to_ns, double bytes)
+void sparkline_add(struct sparkline *s, uint64_t from_ns, uint64_t to_ns, double bytes)
 {
     uint64_t last = to_ns / NS_IN_S, second;
 
@@ -27,51 +27,52 @@ void spark_add(struct spark *s, uint64_t from_ns, uint64_t to_ns, double bytes)
     if (s->newest == 0)
         s->first = from_ns / NS_IN_S;
     if (last != s->newest)
-        spark_advance(s, last);
+        sparkline_advance(s, last);
     second = from_ns / NS_IN_S;
-    if (second + SPARK_BINS <= last)
-        second = last - SPARK_BINS + 1;
+    if (second + SPARKLINE_BINS <= last)
+        second = last - SPARKLINE_BINS + 1;
     for (; second <= last; second++) {
         uint64_t begin = second * NS_IN_S, end = begin + NS_IN_S;
 
         begin = begin < from_ns ? from_ns : begin;
         end = end > to_ns ? to_ns : end;
-        s->bytes[second % SPARK_BINS] += bytes * (double)(end - begin) / (double)(to_ns - from_ns);
+        s->bytes[second % SPARKLINE_BINS] +=
+            bytes * (double)(end - begin) / (double)(to_ns - from_ns);
     }
 }
 
 /* Mean rate of bar `column`, bytes/s; negative: not known. */
-static double spark_rate(const struct spark *s, unsigned columns, unsigned column)
+static double sparkline_rate(const struct sparkline *s, unsigned columns, unsigned column)
 {
-    unsigned seconds = SPARK_SECONDS / columns, i, known = 0;
+    unsigned seconds = SPARKLINE_SECONDS / columns, i, known = 0;
     double sum = 0;
 
     for (i = 0; i < seconds; i++) {
-        unsigned ago = SPARK_SECONDS - (column * seconds + i);
+        unsigned ago = SPARKLINE_SECONDS - (column * seconds + i);
 
         if (s->newest < ago || s->newest - ago < s->first)
             continue;
-        sum += s->bytes[(s->newest - ago) % SPARK_BINS];
+        sum += s->bytes[(s->newest - ago) % SPARKLINE_BINS];
         known++;
     }
     return known > 0 ? sum / known : -1;
 }
 
-double spark_max(const struct spark *s, unsigned columns)
+double sparkline_max(const struct sparkline *s, unsigned columns)
 {
     double most = 0;
     unsigned i;
 
     for (i = 0; i < columns; i++) {
-        double rate = spark_rate(s, columns, i);
+        double rate = sparkline_rate(s, columns, i);
 
         most = rate > most ? rate : most;
     }
     return most;
 }
 
-const char *spark_text(const struct spark *s, unsigned columns, double max_Bps, bool utf8,
-                       char *out)
+const char *sparkline_text(const struct sparkline *s, unsigned columns, double max_Bps, bool utf8,
+                           char *out)
 {
     static const char *const blocks[] = {"\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -80,8 +81,8 @@ const char *spark_text(const struct spark *s, unsigned columns, double max_Bps, 
     char *at = out;
 
     *at = 0;
-    for (i = 0; i < columns && i < SPARK_SECONDS; i++) {
-        double rate = spark_rate(s, columns, i);
+    for (i = 0; i < columns && i < SPARKLINE_SECONDS; i++) {
+        double rate = sparkline_rate(s, columns, i);
         unsigned height = max_Bps > 0 && rate > 0 ? (unsigned)(rate / max_Bps * 8) : 0;
 
         if (rate <= 0)

@@ -10,7 +10,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/files/part.h"
+#include "sluice/files/part_file.h"
 }
 
 class Part : public testing::Test
@@ -18,7 +18,7 @@ class Part : public testing::Test
   protected:
     void SetUp() override
     {
-        ASSERT_EQ(part_init(&part), 0);
+        ASSERT_EQ(part_file_init(&part), 0);
         sink.kind = SINK_DIR;
         sink.dir_fd = folder.fd;
         sink.stream_fd = -1;
@@ -30,7 +30,7 @@ class Part : public testing::Test
     }
     void TearDown() override
     {
-        part_fini(&part);
+        part_file_fini(&part);
     }
     /* The END_FILE that fits the content. */
     struct record end(const std::string &content)
@@ -45,16 +45,17 @@ class Part : public testing::Test
     enum record_code put(const std::string &name, const std::string &content)
     {
         offer.size = content.size();
-        enum record_code code = part_open(&part, &sink, name.c_str(), &offer);
+        enum record_code code = part_file_open(&part, &sink, name.c_str(), &offer);
         if (code == RECORD_OK && !content.empty())
-            code = part_write(&part, (const uint8_t *)content.data(), (uint32_t)content.size());
+            code =
+                part_file_write(&part, (const uint8_t *)content.data(), (uint32_t)content.size());
         struct record e = end(content);
-        return code == RECORD_OK ? part_finish(&part, &e) : code;
+        return code == RECORD_OK ? part_file_finish(&part, &e) : code;
     }
 
     Folder folder;
     struct sink sink = {};
-    struct part part = {};
+    struct part_file part = {};
     struct record offer = {};
 };
 
@@ -104,13 +105,13 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
     folder.write("x", "old");
     sink.overwrite = true;
     offer.size = 3;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "old");
     EXPECT_EQ(folder.count(), 2u);
     EXPECT_EQ(std::string(part.temporary).rfind(".x.part-", 0), 0u) << part.temporary;
     struct record e = end("new");
-    ASSERT_EQ(part_finish(&part, &e), RECORD_OK);
+    ASSERT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "new");
     EXPECT_EQ(folder.count(), 1u);
 }
@@ -118,35 +119,35 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
 TEST_F(Part, WrongHashLeavesNothing)
 {
     offer.size = 3;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     struct record e = end("neW");
-    EXPECT_EQ(part_finish(&part, &e), RECORD_CORRUPT);
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_CORRUPT);
     EXPECT_EQ(folder.count(), 0u);
 }
 
 TEST_F(Part, WrongSizeLeavesNothing)
 {
     offer.size = 4;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     struct record e = end("new");
-    EXPECT_EQ(part_finish(&part, &e), RECORD_CORRUPT);
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_CORRUPT);
     EXPECT_EQ(folder.count(), 0u);
     offer.size = 0;
     offer.flags = RECORD_SIZE_UNKNOWN;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
-    EXPECT_EQ(part_finish(&part, &e), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_OK);
 }
 
 TEST_F(Part, DiscardedLeavesNothing)
 {
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
     EXPECT_EQ(folder.count(), 1u);
-    part_discard(&part);
+    part_file_discard(&part);
     EXPECT_EQ(folder.count(), 0u);
-    part_discard(&part);
+    part_file_discard(&part);
 }
 
 TEST_F(Part, Holes)
@@ -156,12 +157,12 @@ TEST_F(Part, Holes)
     std::string content = std::string(4 * mib, '\0') + "data" + std::string(2 * mib, '\0');
 
     offer.size = content.size();
-    ASSERT_EQ(part_open(&part, &sink, "sparse", &offer), RECORD_OK);
-    EXPECT_EQ(part_hole(&part, 4 * mib), RECORD_OK);
-    EXPECT_EQ(part_write(&part, (const uint8_t *)"data", 4), RECORD_OK);
-    EXPECT_EQ(part_hole(&part, 2 * mib), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "sparse", &offer), RECORD_OK);
+    EXPECT_EQ(part_file_hole(&part, 4 * mib), RECORD_OK);
+    EXPECT_EQ(part_file_write(&part, (const uint8_t *)"data", 4), RECORD_OK);
+    EXPECT_EQ(part_file_hole(&part, 2 * mib), RECORD_OK);
     struct record e = end(content);
-    ASSERT_EQ(part_finish(&part, &e), RECORD_OK);
+    ASSERT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(folder.read("sparse"), content);
     ASSERT_EQ(stat(folder.at("sparse").c_str(), &st), 0);
     EXPECT_LT(st.st_blocks * 512, 1 << 16);
@@ -212,11 +213,11 @@ TEST_F(Part, AFileThatIsThereStays)
 TEST_F(Part, AFileThatComesMeanwhileStays)
 {
     offer.size = 3;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    ASSERT_EQ(part_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     folder.write("x", "old");
     struct record e = end("new");
-    EXPECT_EQ(part_finish(&part, &e), RECORD_EXISTS);
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_EXISTS);
     EXPECT_EQ(folder.read("x"), "old");
     EXPECT_EQ(folder.count(), 1u);
 }
@@ -242,7 +243,7 @@ TEST_F(Part, TheUmaskHoldsForDirectories)
     r.type = RECORD_DIR;
     r.mode = 0755;
     EXPECT_EQ(put("a/b/x", "x"), RECORD_OK);
-    EXPECT_EQ(part_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    EXPECT_EQ(part_file_directory(&part, &sink, "a/b", &r), RECORD_OK);
     umask(before);
     for (const char *name : {"a", "a/b"}) {
         ASSERT_EQ(stat(folder.at(name).c_str(), &st), 0);
@@ -261,15 +262,15 @@ TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
     r.type = RECORD_DIR;
     r.mode = 0777;
     ASSERT_EQ(put(".ssh/new/x", "x"), RECORD_OK);
-    ASSERT_EQ(part_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
-    ASSERT_EQ(part_directory(&part, &sink, ".ssh", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at(".ssh").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0700u);
     EXPECT_NE(st.st_mtim.tv_sec, 981173106);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0777u) << "made for this sender";
     r.mode = 0700;
-    ASSERT_EQ(part_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0777u) << "a second word on it";
 }
@@ -277,21 +278,21 @@ TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
 /* As deep as a name can lead, each directory gets its mode; more are not remembered. */
 TEST_F(Part, AsManyDirectoriesAsANameHasAreRemembered)
 {
-    struct made m = {};
+    struct made_dirs m = {};
     Folder many;
 
-    for (uint32_t i = 0; i < MADE_MAX + 1; i++) {
+    for (uint32_t i = 0; i < MADE_DIRS_MAX + 1; i++) {
         std::string name = many.at(std::to_string(i));
         ASSERT_EQ(mkdir(name.c_str(), 0777), 0);
         int fd = open(name.c_str(), O_RDONLY | O_DIRECTORY);
-        made_add(&m, fd);
+        made_dirs_add(&m, fd);
         close(fd);
     }
-    EXPECT_EQ(m.n, MADE_MAX);
-    for (uint32_t i = MADE_MAX + 1; i-- > 0;) {
+    EXPECT_EQ(m.n, MADE_DIRS_MAX);
+    for (uint32_t i = MADE_DIRS_MAX + 1; i-- > 0;) {
         int fd = open(many.at(std::to_string(i)).c_str(), O_RDONLY | O_DIRECTORY);
-        EXPECT_EQ(made_take(&m, fd), i != 0) << i;
-        EXPECT_FALSE(made_take(&m, fd)) << i;
+        EXPECT_EQ(made_dirs_take(&m, fd), i != 0) << i;
+        EXPECT_FALSE(made_dirs_take(&m, fd)) << i;
         close(fd);
     }
 }
@@ -316,7 +317,7 @@ TEST_F(Part, TooLargeForTheFileSystem)
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
     EXPECT_EQ(put("large", std::string(100000, 'x')), RECORD_NO_SPACE);
     setrlimit(RLIMIT_FSIZE, &before);
-    part_discard(&part);
+    part_file_discard(&part);
     EXPECT_EQ(folder.count(), 0u);
 }
 
@@ -328,7 +329,7 @@ TEST_F(Part, OneFileOnly)
     EXPECT_EQ(folder.read("mine"), "x");
     EXPECT_EQ(put("second", "x"), RECORD_ONE_FILE);
     struct record dir = offer;
-    EXPECT_EQ(part_directory(&part, &sink, "d", &dir), RECORD_ONE_FILE);
+    EXPECT_EQ(part_file_directory(&part, &sink, "d", &dir), RECORD_ONE_FILE);
     EXPECT_EQ(folder.count(), 1u);
 }
 
@@ -341,12 +342,12 @@ TEST_F(Part, Stream)
     sink.kind = SINK_STREAM;
     sink.stream_fd = fds[1];
     offer.size = 6;
-    ASSERT_EQ(part_open(&part, &sink, "x", &offer), RECORD_OK);
-    EXPECT_EQ(part_write(&part, (const uint8_t *)"ab", 2), RECORD_OK);
-    EXPECT_EQ(part_hole(&part, 3), RECORD_OK);
-    EXPECT_EQ(part_write(&part, (const uint8_t *)"c", 1), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    EXPECT_EQ(part_file_write(&part, (const uint8_t *)"ab", 2), RECORD_OK);
+    EXPECT_EQ(part_file_hole(&part, 3), RECORD_OK);
+    EXPECT_EQ(part_file_write(&part, (const uint8_t *)"c", 1), RECORD_OK);
     struct record e = end(std::string("ab\0\0\0c", 6));
-    EXPECT_EQ(part_finish(&part, &e), RECORD_OK);
+    EXPECT_EQ(part_file_finish(&part, &e), RECORD_OK);
     EXPECT_EQ(read(fds[0], buffer, sizeof buffer), 6);
     EXPECT_EQ(memcmp(buffer, "ab\0\0\0c", 6), 0);
     close(fds[0]);
@@ -383,12 +384,12 @@ TEST_F(Part, Directories)
 
     r.type = RECORD_DIR;
     r.mode = 04751;
-    ASSERT_EQ(part_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &sink, "a/b", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at("a/b").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0751u);
     EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
     folder.write("file", "x");
-    EXPECT_EQ(part_directory(&part, &sink, "file", &r), RECORD_IN_THE_WAY);
+    EXPECT_EQ(part_file_directory(&part, &sink, "file", &r), RECORD_IN_THE_WAY);
     ASSERT_EQ(symlink("/tmp", folder.at("link").c_str()), 0);
-    EXPECT_EQ(part_directory(&part, &sink, "link", &r), RECORD_IN_THE_WAY);
+    EXPECT_EQ(part_file_directory(&part, &sink, "link", &r), RECORD_IN_THE_WAY);
 }

@@ -10,7 +10,7 @@
 #include "unit/sluice/folder.h"
 
 extern "C" {
-#include "sluice/transfer/inlet.h"
+#include "sluice/transfer/incoming.h"
 #include "sluice/say.h"
 }
 
@@ -22,12 +22,12 @@ class Inlet : public testing::Test
         sink.kind = SINK_DIR;
         sink.dir_fd = folder.fd;
         sink.stream_fd = -1;
-        ASSERT_EQ(inlet_init(&in, nullptr, &sink, 1, nullptr), 0);
+        ASSERT_EQ(incoming_init(&in, nullptr, &sink, 1, nullptr), 0);
         ASSERT_EQ(summary_init(&in.summary, false), 0);
     }
     void TearDown() override
     {
-        inlet_fini(&in);
+        incoming_fini(&in);
     }
 
     /* Gives the record as it would arrive. */
@@ -40,7 +40,7 @@ class Inlet : public testing::Test
         record_encode(bytes.data(), &r);
         memcpy(bytes.data() + RECORD_HEADER_BYTES, data.data(), data.size());
         EXPECT_EQ(record_decode(bytes.data(), bytes.size(), &back, &why), 0) << why;
-        return inlet_record(&in, &back, bytes.data() + RECORD_HEADER_BYTES, &why);
+        return incoming_record(&in, &back, bytes.data() + RECORD_HEADER_BYTES, &why);
     }
     static struct record make(enum record_type type, uint64_t file, uint64_t size = 0,
                               uint64_t offset = 0)
@@ -67,8 +67,8 @@ class Inlet : public testing::Test
         std::vector<uint32_t> out;
         struct record r;
 
-        for (uint32_t at = 0; at < in.answers.len; at += RECORD_HEADER_BYTES + r.len_bytes) {
-            EXPECT_EQ(record_decode(in.answers.queue + in.answers.head + at, in.answers.len - at,
+        for (uint32_t at = 0; at < in.results.len; at += RECORD_HEADER_BYTES + r.len_bytes) {
+            EXPECT_EQ(record_decode(in.results.queue + in.results.head + at, in.results.len - at,
                                     &r, &why),
                       0);
             EXPECT_EQ(r.type, RECORD_RESULT);
@@ -80,7 +80,7 @@ class Inlet : public testing::Test
 
     Folder folder;
     struct sink sink = {};
-    struct inlet in = {};
+    struct incoming in = {};
     const char *why = nullptr;
 };
 
@@ -235,7 +235,7 @@ TEST_F(Inlet, RandomRecords)
     }
     EXPECT_GT(in.summary.files, 0u);
     EXPECT_GT(in.summary.failed, 0u);
-    part_discard(&in.part);
+    part_file_discard(&in.part);
     size_t parts = 0, entries = 0;
     for (auto &e : std::filesystem::recursive_directory_iterator(parent.path))
         parts += e.path().string().find(".part-") != std::string::npos;
