@@ -82,7 +82,7 @@ TEST_LINES_MAX = 799
 FUNCTION_LINES_MAX = 69
 
 # Files that carry an SPDX line, by ending or name; scripts are known by their "#!".
-SPDX_ENDINGS = (".c", ".h", ".cpp", ".cc", ".hh", ".py", ".sh", ".lua", ".build", ".conf", ".service", ".in",
+SPDX_ENDINGS = (".c", ".h", ".cc", ".hh", ".py", ".sh", ".lua", ".build", ".conf", ".service", ".in",
                 ".1", ".3", ".5", ".7", ".8")
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 
