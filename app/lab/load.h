@@ -4,7 +4,7 @@
  * has data without end, in requests (bulk), for a while and not for a while (on, off), or writes
  * one request after the other and waits for each (synchronous), with or without partial copy: the
  * last `tail` bytes of each request are copied, and it is over for the writer when the peer has the
- * rest (spec "VT"). The receiver's user keeps some requests posted and reads nothing.
+ * rest ([VT]). The receiver's user keeps some requests posted and reads nothing.
  *
  * Invariant: under_way <= depth; tails_used <= tails.
  */

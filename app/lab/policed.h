@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a path does to a stream at an even rate (spec "ATM-LAN and ATM-WAN", figure 5 and table 1):
+ * What a path does to a stream at an even rate ([ATM], figure 5 and table 1):
  * numbered cells, of which the distances between lost ones are told; or frames, whose cells come
  * one after the other on a line of that rate.
  *

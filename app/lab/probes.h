@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes of one-way delay on a scene (spec "TCP over frame relay"): frames of two lengths in turn,
+ * Probes of one-way delay on a scene ([FRAME-RELAY]): frames of two lengths in turn,
  * from one host's port to another's, through whatever is between; what each took beyond the least
  * is its increment (lib/control/owd.h). The frames are sim/probe's.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many packets a host can take back to back (spec "XTP rate control", section 4: burst too
+ * How many packets a host can take back to back ([XTP-RATE], section 4: burst too
  * large). A burst that does not fit into the host's buffers loses packets at any rate, and each
  * time after as many packets:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a host can receive, in user bytes a second: measured while it works, corrected when it was
- * overrun (spec "XTP rate control", host-wide capacity). What a path loses does not count here.
+ * overrun ([XTP-RATE], section 4.3). What a path loses does not count here.
  *
  * A worker that needed a share b of its time for what it did could do 1 / b of that: what was
  * received, and the idle rest turned into more of the same, sent frames included:

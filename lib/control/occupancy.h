@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Multi-threshold control of a level (spec "Multi-threshold receiver-buffer control"): the receiver
+ * Multi-threshold control of a level ([THRESHOLDS]): the receiver
  * compares a level with thresholds ... Th-1 < Th0 < Th1 ... and says when it has crossed one; at
  * every packet the sender changes the interval between packets by what was said last:
  *

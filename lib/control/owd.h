@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-way delay increment (spec "TCP over frame relay"): by how much a packet was longer under way
+ * One-way delay increment ([FRAME-RELAY]): by how much a packet was longer under way
  * than the fastest ones lately. The clocks at both ends differ by an offset, which falls out, and
  * by a drift, which is taken from the fastest packets of windows that lie 10 s apart.
  *

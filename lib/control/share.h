@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Weighted max-min fair sharing (spec "XTP rate control", host-wide capacity, steps 1-4): nobody
+ * Weighted max-min fair sharing ([XTP-RATE], section 4.3.2): nobody
  * gets more than it can use, and what is left is shared by weight among those that could use more.
  *
  *   grant = weight * L, but not below the reserved minimum, nor above demand or ceiling

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * XTP's credit rule (spec "XTP rate control", rules 1-5), evaluated lazily in closed form.
+ * XTP's credit rule ([XTP-RATE], section 2.3), evaluated lazily in closed form.
  *
  * - Every RTIMER = burst / rate seconds: credit <= 0: credit += burst; credit > 0: credit = burst.
  * - A packet may go while credit > 0 and takes its user bytes (credit may then be <= 0).

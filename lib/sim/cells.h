@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbered cells at an even rate, and a count of those that are lost on the way (spec "ATM-LAN and
- * ATM-WAN", table 1 and figure 5). A cell is an mbuf of 53 bytes that begins with its number, a
- * u64, big endian; it carries nothing else, so it goes through paths that look at no headers.
+ * Numbered cells at an even rate, and a count of those that are lost on the way ([ATM], table 1 and
+ * figure 5). A cell is an mbuf of 53 bytes that begins with its number, a u64, big endian; it
+ * carries nothing else, so it goes through paths that look at no headers.
  *
  *   cell i is sent at start + i * 53 * hz / rate_Bps, rounded down; exact for any i
  *   a gap is the difference of the numbers of two cells lost one after the other

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Probes: numbered frames at even intervals, of two lengths in turn, as the papers measured one-way
- * delays (spec "TCP over frame relay": 46 and 68 bytes every 100 ms) and round trips (spec
- * "ATM-LAN and ATM-WAN"); and the mirror at the other end, which tells of each frame and may send
- * it back.
+ * delays ([FRAME-RELAY]: 46 and 68 bytes every 100 ms) and round trips ([ATM]); and the mirror at
+ * the other end, which tells of each frame and may send it back.
  *
  *   frame i is sent at start + i * interval_ns, with number i and its IP length len[i % 2]
  *   a frame that comes back at t was under way for t - start - i * interval_ns

@@ -34,7 +34,7 @@ struct tahoe_config {
     uint32_t window_bytes; /* socket buffers */
     uint16_t mss_bytes;    /* user data of a segment */
     /* The first acknowledgement opens the window to the whole buffer, as the paper's hosts did
-     * (spec "TCP over frame relay"); else it begins with slow start. */
+     * ([FRAME-RELAY]); else it begins with slow start. */
     bool open_at_once;
     bool no_fast_retransmit; /* duplicate acknowledgements say nothing */
     struct rte_mempool *pool;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Workstations of 1990 (spec "XTP rate control", figures 4-7): what stands around the product's
+ * Workstations of 1990 ([XTP-RATE], figures 4-7): what stands around the product's
  * host in a world so that it receives, or sends, as those machines did.
  *
  * A receiver has room for a few packets beside the one that it is at work on, and takes them one by

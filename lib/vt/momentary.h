@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Momentary rate of arrival: the bytes of the last five frames over the time they took to come
- * (spec "TCP over frame relay"). Frames that one poll brought came, as far as anybody knows, at the
+ * ([FRAME-RELAY]). Frames that one poll brought came, as far as anybody knows, at the
  * same time: they are taken together, so that polling in bursts does not distort the rate.
  */
 #ifndef SLUICE_VT_MOMENTARY_H

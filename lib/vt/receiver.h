@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receiving half of a VT connection (spec "VT", sections 3.2-3.4): posted buffers, and which
+ * The receiving half of a VT connection ([VT], sections 3.2-3.4): posted buffers, and which
  * units are missing. No payload is held: a unit for which no buffer is posted is discarded, and
  * asked for the moment one is.
  *

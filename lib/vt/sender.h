@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sending half of a VT connection (spec "VT", sections 3.2-3.4): a queue of send requests cut
+ * The sending half of a VT connection ([VT], sections 3.2-3.4): a queue of send requests cut
  * into units. No payload is held or copied here: a unit is a pointer into the application's buffer.
  *
  * Numbers, all wrap-safe:    base <= una <= tail           (requests)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's burst experiment (spec "XTP rate control", figures 4-7): 10 Mbit/s Ethernet into a
+// The paper's burst experiment ([XTP-RATE], figures 4-7): 10 Mbit/s Ethernet into a
 // host with room for 6 packets beside the one at work, that takes 8.x or 5.2 Mbit/s. Bursts
 // that do not fit lose packets at any rate; the host finds what fits, and grants that.
 #include <gtest/gtest.h>

@@ -237,7 +237,7 @@ struct Options {
 void usage(FILE *to)
 {
     std::fprintf(to,
-                 "Usage: streets [OPTIONS]\n"
+                 "Usage: path_grid [OPTIONS]\n"
                  "Hosts find out what a path carries, which nobody described to them: %zu paths.\n"
                  "  --only REGEX  of these names\n"
                  "  --jobs N      so many processes\n"

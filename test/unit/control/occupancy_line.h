@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The paper's experiment (spec "Multi-threshold receiver-buffer control"): a sender that always has
+ * The paper's experiment ([THRESHOLDS]): a sender that always has
  * data, a line of 100 Mbit/s and 5 ms, a receive buffer of 10 packets of 3 kB, the one being
  * processed among them, and a host that processes 20 Mbit/s, and 1/L of that from 1 s on for T
  * seconds. A packet that finds no room is asked for at once, and sent again in its turn, before new

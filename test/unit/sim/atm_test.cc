@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measurements of the ATM paper (spec "ATM-LAN and ATM-WAN"): what a policeman drops (figure 5,
+// The measurements of the ATM paper ([ATM]): what a policeman drops (figure 5,
 // table 1), round trips of cells (figures 6 and 7), and TCP over both networks (figure 4).
 #include <cmath>
 #include <stdexcept>

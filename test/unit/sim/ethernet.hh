@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The XTP paper's set-up (spec "XTP rate control", figures 4-7): the product's hosts on 10 Mbit/s
+// The XTP paper's set-up ([XTP-RATE], figures 4-7): the product's hosts on 10 Mbit/s
 // Ethernet, one of them a slow workstation that all others send to, going back n after a loss.
 #ifndef SLUICE_TEST_UNIT_SIM_ETHERNET_HH
 #define SLUICE_TEST_UNIT_SIM_ETHERNET_HH

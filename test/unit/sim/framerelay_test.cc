@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The experiments of the frame-relay paper (spec "TCP over frame relay", figures 4-16) with a TCP
+// The experiments of the frame-relay paper ([FRAME-RELAY], figures 4-16) with a TCP
 // of 1993: regions, their borders, one-way delays, and what priority in the router is worth.
 //
 // The path: Ethernet, the router's two queues before 1.5 Mbit/s, the switch's queue drained at the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The experiment of the XTP paper (spec "XTP rate control", figures 4-7): throughput and recoveries
+// The experiment of the XTP paper ([XTP-RATE], figures 4-7): throughput and recoveries
 // over rate and burst, and what the product makes of such a host by itself (section 4).
 //
 // Nothing faster than Ethernet is asked of it: the paper's sender was stopped by it, where the
