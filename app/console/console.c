@@ -206,5 +206,5 @@ static int pipe_talk(struct console *c)
 
 int console_talk(struct console *c)
 {
-    return isatty(STDIN_FILENO) ? editor_talk(c) : pipe_talk(c);
+    return isatty(STDIN_FILENO) ? editor_talk(c, console_line) : pipe_talk(c);
 }

@@ -45,7 +45,7 @@ int console_load(struct console *c, const char *path, bool check);
  */
 int console_talk(struct console *c);
 
-/* editor.c: the same of a terminal. */
-int editor_talk(struct console *c);
+/* editor.c: the same of a terminal; run does a line. */
+int editor_talk(struct console *c, int (*run)(struct console *c, const char *line));
 
 #endif

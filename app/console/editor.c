@@ -27,6 +27,7 @@
 
 struct editor {
     struct console *console;
+    int (*run)(struct console *c, const char *line);
     struct rdline *line;
     struct choices choices;
     bool foreign; /* the line has had bytes that rdline does not take */
@@ -275,7 +276,7 @@ static int line_do(struct editor *e)
                 "Tab, or put the line into a file, and load that\n",
                 e->console->program);
     else
-        return console_line(e->console, line);
+        return e->run(e->console, line);
     return CONSOLE_WORDS;
 }
 
@@ -305,7 +306,7 @@ static int editor_lines(struct editor *e)
     return CONSOLE_OK;
 }
 
-int editor_talk(struct console *c)
+int editor_talk(struct console *c, int (*run)(struct console *c, const char *line))
 {
     static const int numbers[] = {SIGINT, SIGCONT, SIGTERM, SIGHUP};
     struct sigaction mine = {.sa_handler = on_signal}, before[4];
@@ -317,6 +318,7 @@ int editor_talk(struct console *c)
     if (e == NULL)
         return CONSOLE_LOCAL;
     e->console = c;
+    e->run = run;
     if (editor_open(e)) {
         for (int i = 0; signals && i < 4; i++)
             sigaction(numbers[i], i < 2 ? &mine : &last, &before[i]);

@@ -34,15 +34,6 @@
 #define POOL_CACHE    256
 #define COMPACT_BYTES 128 /* doc/path.md says so */
 
-int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t err_len)
-{
-    int rc = cable_set(b->cable, i, spec, err, err_len);
-
-    if (rc == 0)
-        snprintf(b->spec[i], sizeof b->spec[i], "%s", spec);
-    return rc;
-}
-
 /* ---- running ------------------------------------------------------------------------------ */
 
 static int box_run(void *arg)

@@ -227,7 +227,7 @@ static const char *section_next(struct scene *s, const char *kind, uint32_t n, u
     return n < max ? section : NULL;
 }
 
-static void station_set(struct scene *s, uint32_t i)
+static void workstation_params_set(struct scene *s, uint32_t i)
 {
     struct frame_route *r = &s->station[i];
     uint32_t n = i + 1;
@@ -246,7 +246,7 @@ static void hosts_read(struct scene *s)
     while ((section = section_next(s, "host", s->n_hosts, HOSTS_MAX)) != NULL) {
         s->host_section[s->n_hosts] = section;
         s->host_name[s->n_hosts] = text_name(section);
-        station_set(s, s->n_hosts++);
+        workstation_params_set(s, s->n_hosts++);
     }
 }
 

@@ -90,10 +90,3 @@ bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-uint64_t loop_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}

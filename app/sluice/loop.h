@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "client/sluice.h"
 
@@ -34,6 +35,12 @@ int loop_signal(void);
  */
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns);
 
-uint64_t loop_now(void);
+static inline uint64_t loop_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 #endif

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "sluiced/config/config.h"
 #include "sluiced/observe/count.h"
 #include "sluiced/port/port.h"
@@ -62,5 +63,12 @@ int route_find(void *daemon, const struct addr *peer);
 
 /* show.c: for sessions_config; JSON text to free(), NULL if nobody knows `what`. */
 char *show_text(void *daemon, const char *what);
+
+static inline uint64_t daemon_cycles_ns(const struct daemon *d, uint64_t cycles)
+{
+    struct clock tsc = {d->hz};
+
+    return clock_ns(&tsc, cycles);
+}
 
 #endif

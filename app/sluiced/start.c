@@ -305,7 +305,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
 }
 
 /* What can wake workers that nap. */
-static void bells_make(struct daemon *d)
+static void wakeups_make(struct daemon *d)
 {
     for (uint32_t i = 0; i < d->n_workers; i++) {
         struct worker *w = &d->workers[i];
@@ -345,7 +345,7 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
         return EXIT_CONFIG;
     if (sessions_make(d, err, err_len) != 0)
         return EXIT_SOCKET;
-    bells_make(d);
+    wakeups_make(d);
     layout_say(d);
     return EXIT_OK;
 }

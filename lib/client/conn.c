@@ -222,6 +222,14 @@ int sluice_shutdown(struct sluice_conn *c, uint64_t user)
     return err;
 }
 
+static void tails_free(struct sluice_conn *c)
+{
+    int i;
+
+    for (i = 0; i < CLIENT_TAILS; i++)
+        sluice_free(c->session, c->tails[i].data);
+}
+
 int sluice_conn_close(struct sluice_conn *c)
 {
     struct sluice *s = c->session;
@@ -241,7 +249,7 @@ int sluice_conn_close(struct sluice_conn *c)
             client_wait_some(s);
     if (s->gone)
         client_pump(s); /* ops of this connection end before it does */
-    client_tails_free(c);
+    tails_free(c);
     conn_delete(c);
     client_watch_settle(s);
     return 0;

@@ -19,21 +19,6 @@
 #define SESSION_CQ_MIN        4096  /* per channel */
 #define SESSION_CLOSE_WAIT_MS 2000
 
-int client_fail(struct sluice *s, int status, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(s->error, sizeof s->error, format, args);
-    va_end(args);
-    return status;
-}
-
-const char *sluice_error(const struct sluice *s)
-{
-    return s->error;
-}
-
 uint32_t sluice_channels(const struct sluice *s)
 {
     return s->limits.channels;

@@ -101,7 +101,7 @@ struct sluice {
     uint32_t region_last; /* index of the last one found */
 };
 
-/* session.c: notes the message, returns status (negative errno). */
+/* status.c: notes the message, returns status (negative errno). */
 __attribute__((format(printf, 3, 4))) int client_fail(struct sluice *s, int status,
                                                       const char *format, ...);
 
@@ -173,8 +173,5 @@ int client_conn_submit(struct sluice_conn *c, const struct client_request *r);
 /* resolve.c: addresses of HOST[:PORT], at most max; their number, or negative errno. */
 int client_resolve(struct sluice *s, const char *host_port, uint8_t (*peers)[16], int max,
                    uint16_t *port);
-
-/* sync.c */
-void client_tails_free(struct sluice_conn *c);
 
 #endif

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Statuses of completions as text: cause and cure in one line. */
+/* What went wrong, as text: cause and cure in one line. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client/state.h"
+
+int client_fail(struct sluice *s, int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(s->error, sizeof s->error, format, args);
+    va_end(args);
+    return status;
+}
+
+const char *sluice_error(const struct sluice *s)
+{
+    return s->error;
+}
 
 const char *sluice_status_text(int status)
 {

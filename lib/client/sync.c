@@ -174,11 +174,3 @@ int sluice_flush(struct sluice_conn *c)
     client_watch_settle(s);
     return sync_error_take(c);
 }
-
-void client_tails_free(struct sluice_conn *c)
-{
-    int i;
-
-    for (i = 0; i < CLIENT_TAILS; i++)
-        sluice_free(c->session, c->tails[i].data);
-}

@@ -75,7 +75,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     conn_publish(c);
     c->first_at = now + clock_cycles(&h->clock, 1000000);
     conn_want(h, c, WANT_FIRST);
-    timer_update(h, c);
+    conn_timer_update(h, c);
     return c->index;
 }
 
@@ -132,7 +132,7 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
     counter_set(&c->pub.backlog_bytes, c->tx.backlog_bytes);
     if (c->tx.ask_at == TIME_NEVER && c->state == HOST_OPEN) {
         c->tx.ask_at = now + 2 * conn_wait_tsc(h, c); /* also when the peer has posted nothing */
-        timer_at(h, c, c->tx.ask_at);
+        conn_timer_at(h, c, c->tx.ask_at);
     }
     if (op->provisional && op->pieces[0].len == 0)
         conn_has_completion(h, c);
@@ -178,7 +178,7 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
         conn_want(h, c, WANT_CNTL);
         if (c->tx.ask_at == TIME_NEVER)
             c->tx.ask_at = now + 2 * conn_wait_tsc(h, c);
-        timer_update(h, c);
+        conn_timer_update(h, c);
         conn_close_check(h, c);
     }
     return 0;

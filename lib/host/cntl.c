@@ -144,7 +144,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
             closing_take(h, c, v);
         else
             conn_want(h, c, WANT_CNTL);
-        timer_update(h, c);
+        conn_timer_update(h, c);
         return false;
     }
     c->heard_at = h->now;
@@ -191,7 +191,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     hole_take(h, c, v, seen);
     if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
-    timer_update(h, c);
+    conn_timer_update(h, c);
     return true;
 }
 
@@ -212,7 +212,7 @@ void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v)
         return;
     }
     conn_rate_apply(h, c);
-    timer_update(h, c);
+    conn_timer_update(h, c);
 }
 
 static void flags_fill(struct conn *c, struct wire_cntl *v)
@@ -331,17 +331,8 @@ bool cntl_waits(struct host *h, struct conn *c)
         return false;
     c->held_at = until;
     c->cntl_held = c->cntl_held || many;
-    timer_at(h, c, until);
+    conn_timer_at(h, c, until);
     return true;
-}
-
-void cntl_release(struct host *h, struct conn *c)
-{
-    if (c->held_at == TIME_NEVER)
-        return;
-    c->held_at = TIME_NEVER;
-    if (c->want != 0)
-        conn_want(h, c, c->want);
 }
 
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
@@ -384,6 +375,6 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     c->want = 0;
     counter_add(&c->pub.cntl_tx, 1);
     host_count(h, COUNT_tx_cntl);
-    timer_update(h, c);
+    conn_timer_update(h, c);
     return wire_put_cntl(p, &v);
 }

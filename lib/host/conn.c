@@ -43,55 +43,28 @@ uint64_t conn_again_tsc(const struct host *h, struct conn *c)
     return time_min(wait, conn_silence_step(h));
 }
 
-/* A connection just taken from the table becomes WAITING or OPENING (the caller says which). */
-void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
+static uint64_t timer_next(const struct conn *c)
 {
-    struct vt_sender_config tx = {
-        .ring = h->requests + (size_t)c->index * h->cfg.depth,
-        .depth = h->cfg.depth,
-        .spans = h->spans + (size_t)c->index * 2 * h->cfg.gaps,
-        .gaps = h->cfg.gaps,
-        .pages = h->pages + (size_t)c->index * 2 * h->cfg.gaps,
-        .page_count = h->cfg.gaps,
-        .initial_request = (uint32_t)secret_u64(&h->random),
-        .unit_bytes = conn_unit_max(h, &c->peer),
-        .early = h->cfg.early,
-        .ask_max_tsc = conn_silence_step(h),
-        .go_back_n = c->go_back_n,
-    };
-    struct vt_receiver_config rx = {
-        .ring = h->buffers + (size_t)c->index * h->cfg.depth,
-        .depth = h->cfg.depth,
-        .spans = tx.spans + h->cfg.gaps,
-        .gaps = h->cfg.gaps,
-        .pages = tx.pages + h->cfg.gaps,
-        .page_count = h->cfg.gaps,
-        .initial_request = (uint32_t)secret_u64(&h->random),
-        .go_back_n = c->go_back_n,
-    };
+    uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
 
-    vt_sender_init(&c->tx, &tx);
-    vt_receiver_init(&c->rx, &rx);
-    rtt_init(&c->rtt);
-    rtt_init(&c->answer);
-    c->ecn.state = h->cfg.ecn_off ? ECN_OFF : ECN_TESTING;
-    c->grant_rate_Bps = first_rate_Bps;
-    c->grant_burst_bytes = first_burst_bytes;
-    credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
-    c->peak_Bps = 0;
-    c->contract = (struct contract){0};
-    gate_contract(h, c);
-    conn_rate_apply(h, c);
-    gate_flight(c, 0, 0);
-    c->heard_at = c->opened_at = h->now;
-    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
-    c->held_at = TIME_NEVER;
-    c->doubt_at = TIME_NEVER;
-    c->timer_at = TIME_NEVER;
-    path_grant_start(c);
-    occupancy_grant_start(h, c);
-    counter_set(&c->pub.unit_bytes, tx.unit_bytes);
-    grant_idle(h, c);
+    t = time_min(t, time_min(time_min(c->linger_at, c->doubt_at), c->held_at));
+    if (c->state == HOST_OPEN)
+        t = time_min(t, c->tx.ask_at);
+    return time_min(t, hop_limits_next(&c->hops));
+}
+
+/* Fires no later than `when`; a timer that fires early only looks again. */
+void conn_timer_at(struct host *h, struct conn *c, uint64_t when)
+{
+    if (when >= c->timer_at)
+        return;
+    c->timer_at = when;
+    wheel_insert(h->timers, c->index, when);
+}
+
+void conn_timer_update(struct host *h, struct conn *c)
+{
+    conn_timer_at(h, c, timer_next(c));
 }
 
 void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound)
@@ -142,6 +115,15 @@ void conn_want(struct host *h, struct conn *c, uint8_t want)
 {
     c->want |= want;
     list_push(h, &h->cntl_list, c, &c->cntl_link);
+}
+
+void conn_release_cntl(struct host *h, struct conn *c)
+{
+    if (c->held_at == TIME_NEVER)
+        return;
+    c->held_at = TIME_NEVER;
+    if (c->want != 0)
+        conn_want(h, c, c->want);
 }
 
 /* Its peer has shown that it is where it says it is, or never will. */
@@ -195,7 +177,7 @@ void conn_nak_anew(struct host *h, struct conn *c)
         return;
     c->nak_quiet = 0;
     c->nak_at = h->now;
-    timer_at(h, c, c->nak_at);
+    conn_timer_at(h, c, c->nak_at);
 }
 
 /* Something may be sendable now: the transmit walk looks. */
@@ -323,7 +305,7 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
         c->first_at = c->end_seen ? TIME_NEVER : h->now + conn_again_tsc(h, c);
     }
     conn_has_completion(h, c);
-    timer_update(h, c);
+    conn_timer_update(h, c);
 }
 
 /* Is a direction, or all of it, over in order? Not on the word of a peer that has yet to prove its

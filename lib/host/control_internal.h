@@ -101,7 +101,10 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
                        uint64_t interval_ns);
 
 /* Has it used less than it may for so long that it counts with that? */
-bool flow_stats_slack(const struct flow_stats *r);
+static inline bool flow_stats_slack(const struct flow_stats *r)
+{
+    return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
+}
 
 /* override.c: the minimum and the ceiling of one connection, UINT64_MAX: none. */
 uint64_t override_min(const struct host_control *c, const struct flow_stats *r);

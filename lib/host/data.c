@@ -230,11 +230,11 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
     } else if (!c->rx_since_cntl) {
         c->rx_since_cntl = true;
         c->repeat_at = h->now + clock_cycles(&h->clock, h->cfg.repeat_us * 1000ull);
-        timer_at(h, c, c->repeat_at);
+        conn_timer_at(h, c, c->repeat_at);
     }
     if (!span_set_empty(&c->rx.gaps) && c->nak_at == TIME_NEVER) {
         c->nak_at = h->now + conn_wait_tsc(h, c) / 4;
-        timer_at(h, c, c->nak_at);
+        conn_timer_at(h, c, c->nak_at);
     }
     if (c->rx.closing)
         conn_close_check(h, c);

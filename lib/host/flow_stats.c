@@ -164,11 +164,6 @@ static bool has_few(const struct conn_public *p, const struct flow_stats *r, uin
     return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
 }
 
-bool flow_stats_slack(const struct flow_stats *r)
-{
-    return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
-}
-
 /* What it uses is not known before it begins, and then not what it used before. */
 static void begin_find(struct flow_stats *r)
 {

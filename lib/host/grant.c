@@ -11,18 +11,11 @@
  */
 #include "host/host_internal.h"
 
-#define BURST_NS        100000ull /* a burst lasts 100 us at the granted rate */
-#define BURST_UNITS_MIN 2u
 #define START_UNITS_MIN 1u /* of a connection that may begin: many may do so at once */
-
-static uint64_t burst_at(uint64_t rate_Bps)
-{
-    return (uint64_t)((unsigned __int128)rate_Bps * BURST_NS / CLOCK_NS_PER_S);
-}
 
 static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
-    uint64_t burst = burst_at(rate_Bps);
+    uint64_t burst = grant_burst_at(rate_Bps);
 
     if (h->cfg.burst_bytes != 0)
         return h->cfg.burst_bytes;
@@ -31,12 +24,7 @@ static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least
 
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    return burst_of(h, rate_Bps, BURST_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
-}
-
-uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes)
-{
-    return RTE_MAX(burst_at(rate_Bps), BURST_UNITS_MIN * unit_bytes);
+    return burst_of(h, rate_Bps, GRANT_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
 }
 
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes)

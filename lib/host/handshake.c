@@ -4,25 +4,55 @@
 
 #include "host/host_internal.h"
 
-uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
+/* A connection just taken from the table becomes WAITING or OPENING (the caller says which). */
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
 {
-    struct wire_first v = {
-        .h = {.flags = WIRE_EARLY, .key = c->own_key},
-        .initial_request = c->tx.origin,
-        .answer_request = c->rx.origin,
-        .unit_max = conn_unit_max(h, &c->peer),
-        .service = c->service,
-        .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
-        .ahead = h->cfg.early,
-        .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
-        .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
-        .time_ns = host_now_ns(h),
-        .cookie = c->cookie,
-        .silence_ms = h->cfg.silence_ms,
+    struct vt_sender_config tx = {
+        .ring = h->requests + (size_t)c->index * h->cfg.depth,
+        .depth = h->cfg.depth,
+        .spans = h->spans + (size_t)c->index * 2 * h->cfg.gaps,
+        .gaps = h->cfg.gaps,
+        .pages = h->pages + (size_t)c->index * 2 * h->cfg.gaps,
+        .page_count = h->cfg.gaps,
+        .initial_request = (uint32_t)secret_u64(&h->random),
+        .unit_bytes = conn_unit_max(h, &c->peer),
+        .early = h->cfg.early,
+        .ask_max_tsc = conn_silence_step(h),
+        .go_back_n = c->go_back_n,
+    };
+    struct vt_receiver_config rx = {
+        .ring = h->buffers + (size_t)c->index * h->cfg.depth,
+        .depth = h->cfg.depth,
+        .spans = tx.spans + h->cfg.gaps,
+        .gaps = h->cfg.gaps,
+        .pages = tx.pages + h->cfg.gaps,
+        .page_count = h->cfg.gaps,
+        .initial_request = (uint32_t)secret_u64(&h->random),
+        .go_back_n = c->go_back_n,
     };
 
-    host_count(h, COUNT_tx_first);
-    return wire_put_first(p, &v);
+    vt_sender_init(&c->tx, &tx);
+    vt_receiver_init(&c->rx, &rx);
+    rtt_init(&c->rtt);
+    rtt_init(&c->answer);
+    c->ecn.state = h->cfg.ecn_off ? ECN_OFF : ECN_TESTING;
+    c->grant_rate_Bps = first_rate_Bps;
+    c->grant_burst_bytes = first_burst_bytes;
+    credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
+    c->peak_Bps = 0;
+    c->contract = (struct contract){0};
+    gate_contract(h, c);
+    conn_rate_apply(h, c);
+    gate_flight(c, 0, 0);
+    c->heard_at = c->opened_at = h->now;
+    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
+    c->held_at = TIME_NEVER;
+    c->doubt_at = TIME_NEVER;
+    c->timer_at = TIME_NEVER;
+    path_grant_start(c);
+    occupancy_grant_start(h, c);
+    counter_set(&c->pub.unit_bytes, tx.unit_bytes);
+    grant_idle(h, c);
 }
 
 /* The way back. */
@@ -103,7 +133,7 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     conn_opened(h, c, 0);
     grant_newcomer(h, c);
     conn_want(h, c, WANT_CNTL);
-    timer_update(h, c);
+    conn_timer_update(h, c);
 }
 
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v)

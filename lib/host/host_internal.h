@@ -35,6 +35,8 @@
 #define BURST_UNITS_MAX        64u         /* the longest burst granted by rate alone */
 #define HANDOVER_SETS          64u         /* a power of 2 */
 #define HANDOVER_SET_SIZE      4u
+#define GRANT_BURST_NS         100000ull /* a burst lasts 100 us at the granted rate, */
+#define GRANT_UNITS_MIN        2u        /* and has so many units at least */
 #define NONE                   UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
@@ -269,8 +271,6 @@ struct host_service *table_service(struct host *h, uint16_t number);
 void table_service_remove(struct host *h, struct conn *c);
 
 /* conn.c: life */
-void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
-                uint64_t first_burst_bytes);
 void conn_publish(struct conn *c);
 struct addr conn_public_peer(const struct conn_public *p);
 void conn_opened(struct host *h, struct conn *c, int status);
@@ -293,11 +293,14 @@ uint64_t conn_again_tsc(const struct host *h, struct conn *c);
 /* A round trip took so long, or, with bound, at most so long. */
 void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound);
 int conn_end_status(enum wire_end end);
+/* The connection's timers fire no later than `when`, or when the first of them is due (timer.c). */
+void conn_timer_at(struct host *h, struct conn *c, uint64_t when);
+void conn_timer_update(struct host *h, struct conn *c);
+/* One more CNTL has arrived, or time is over: what is held goes out. */
+void conn_release_cntl(struct host *h, struct conn *c);
 
 /* timer.c */
 void timer_run(struct host *h);
-void timer_at(struct host *h, struct conn *c, uint64_t when);
-void timer_update(struct host *h, struct conn *c);
 void timer_first_sent(struct host *h, struct conn *c);
 
 /* cntl.c: CNTL both ways, FIRST */
@@ -314,6 +317,9 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
     return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }
 
+/* handshake.c: a connection just taken from the table gets its parts. */
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
+                uint64_t first_burst_bytes);
 /*
  * On a thin way back CNTL queue. Each is news that the next one replaces, so a queue there only
  * makes news old. cntl_waits() is true if the next CNTL is held back, for one of two reasons:
@@ -330,10 +336,7 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
  * that a request is complete, or asks for a gap the first time is held for the first reason only.
  */
 bool cntl_waits(struct host *h, struct conn *c);
-/* One more has arrived, or time is over: what is held goes out. */
-void cntl_release(struct host *h, struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
-uint32_t first_build(struct host *h, struct conn *c, uint8_t *p);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
 
 /* hole.c: a path that drops packets for their size. hole_take() is told of each new CNTL, whose
@@ -435,9 +438,17 @@ struct contract_config gate_limits(const struct host_config *cfg);
  * connection i, workers apply it: the work grows with what has changed. */
 void grant_mark(struct host *h, uint32_t i);
 void grants_apply(struct host *h);
+/* What is granted at a rate lasts so long. */
+static inline uint64_t grant_burst_at(uint64_t rate_Bps)
+{
+    return (uint64_t)((unsigned __int128)rate_Bps * GRANT_BURST_NS / CLOCK_NS_PER_S);
+}
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* A short one whatever is configured, for its packets wait behind each other somewhere. */
-uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes);
+static inline uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes)
+{
+    return RTE_MAX(grant_burst_at(rate_Bps), GRANT_UNITS_MIN * unit_bytes);
+}
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* What is kept ready for a connection that sends nothing; what it has when it begins; the same if
  * it was idle. */

@@ -129,7 +129,7 @@ void route_doubt(struct host *h, struct conn *c)
     neighbor_doubt(&h->neighbors, c->next_hop, &c->route.dst_mac, h->now);
     c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
     c->doubt_at = h->now + neighbor_quick(&h->neighbors);
-    timer_at(h, c, c->doubt_at);
+    conn_timer_at(h, c, c->doubt_at);
 }
 
 /* Each wait for an answer is longer than the last one. A new MAC address makes them short again. */
@@ -180,7 +180,7 @@ void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
     }
     if (newer) {
         c->seen_cntl = cntl;
-        cntl_release(h, c);
+        conn_release_cntl(h, c);
     }
     c->seen_packets = RTE_MAX(c->seen_packets, packets);
     c->unanswered_at = c->unseen_at = 0;

@@ -51,7 +51,7 @@ static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f
 
 /* ARP, ND, echo: questions about our addresses are answered here, and the kernel does not hear
  * them. True if the mbuf was taken over. */
-static bool station_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
+static bool address_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
     switch (link_hear(h, m, f)) {
     case LINK_TAKEN:
@@ -262,7 +262,7 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
             host_count(h, COUNT_drop_short);
             return false;
         }
-        return station_take(h, m, &f);
+        return address_take(h, m, &f);
     }
     if (addr_is_multicast(&f.src) || addr_is_unset(&f.src))
         return other_take(h, m, &f, COUNT_drop_source);

@@ -23,30 +23,6 @@
 #define UNRESOLVED_NS   1000000ull
 #define EXPIRED_MAX     64u
 
-static uint64_t earliest(const struct conn *c)
-{
-    uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
-
-    t = time_min(t, time_min(time_min(c->linger_at, c->doubt_at), c->held_at));
-    if (c->state == HOST_OPEN)
-        t = time_min(t, c->tx.ask_at);
-    return time_min(t, hop_limits_next(&c->hops));
-}
-
-/* Fires no later than `when`; a timer that fires early only looks again. */
-void timer_at(struct host *h, struct conn *c, uint64_t when)
-{
-    if (when >= c->timer_at)
-        return;
-    c->timer_at = when;
-    wheel_insert(h->timers, c->index, when);
-}
-
-void timer_update(struct host *h, struct conn *c)
-{
-    timer_at(h, c, earliest(c));
-}
-
 static void first_again(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
@@ -74,7 +50,7 @@ void timer_first_sent(struct host *h, struct conn *c)
 
     c->first_tries += c->first_tries < FIRST_DOUBLINGS;
     c->first_at = time_min(h->now + wait, c->opened_at + silence);
-    timer_at(h, c, c->first_at);
+    conn_timer_at(h, c, c->first_at);
 }
 
 /* A silent peer: ask, send slower, give up. So is one that does not prove its address in time. */
@@ -116,7 +92,7 @@ static void conn_expire(struct host *h, struct conn *c)
         conn_want(h, c, WANT_CNTL);
     }
     if (!time_before(now, c->held_at))
-        cntl_release(h, c);
+        conn_release_cntl(h, c);
     if (!time_before(now, c->alive_at))
         alive_check(h, c);
     if (!time_before(now, c->doubt_at))
@@ -127,7 +103,7 @@ static void conn_expire(struct host *h, struct conn *c)
         c->linger_at = c->first_at = TIME_NEVER;
         c->want = 0;
     }
-    timer_update(h, c);
+    conn_timer_update(h, c);
     conn_free_check(h, c);
 }
 

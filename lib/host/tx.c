@@ -240,7 +240,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         host_count(h, COUNT_tx_data);
     }
     if (n > 0) {
-        timer_at(h, c, c->tx.ask_at);
+        conn_timer_at(h, c, c->tx.ask_at);
         route_say(h, c, true);
     }
     return n;
@@ -258,6 +258,27 @@ static uint16_t tx_data(struct host *h, struct rte_mbuf **m, uint16_t max)
             conn_free_check(h, c);
     }
     return n;
+}
+
+static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
+{
+    struct wire_first v = {
+        .h = {.flags = WIRE_EARLY, .key = c->own_key},
+        .initial_request = c->tx.origin,
+        .answer_request = c->rx.origin,
+        .unit_max = conn_unit_max(h, &c->peer),
+        .service = c->service,
+        .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
+        .ahead = h->cfg.early,
+        .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
+        .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
+        .time_ns = host_now_ns(h),
+        .cookie = c->cookie,
+        .silence_ms = h->cfg.silence_ms,
+    };
+
+    host_count(h, COUNT_tx_first);
+    return wire_put_first(p, &v);
 }
 
 /*

@@ -19,37 +19,6 @@ enum {
     USER_SHUTDOWN,
 };
 
-void sender_failed(struct sender *s, int code)
-{
-    if (s->code == SAY_OK)
-        s->code = code;
-}
-
-/* A submission was refused. */
-static void sender_broken(struct sender *s, int err)
-{
-    if (s->status != 0)
-        return;
-    s->status = err;
-    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
-}
-
-void sender_flush(struct sender *s)
-{
-    int err;
-
-    if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
-        return;
-    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
-    if (err < 0) {
-        sender_broken(s, err);
-        return;
-    }
-    s->busy[s->slot] = true;
-    s->in_flight++;
-    s->slot = -1;
-}
-
 static uint8_t *sender_answer(const struct sender *s, uint32_t i)
 {
     return s->memory + (uint64_t)s->n_slots * PACK_BYTES + (uint64_t)i * RECORD_ANSWER_MAX;

@@ -18,6 +18,7 @@
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
+#include "sluice/say.h"
 #include "sluice/transfer/pack.h"
 #include "sluice/transfer/progress.h"
 #include "sluice/transfer/summary.h"
@@ -88,8 +89,14 @@ enum sender_step {
 enum sender_step sender_step(struct sender *s);
 /* Sends what was packed so far. */
 void sender_flush(struct sender *s);
+/* A submission was refused: the connection is of no use any more. */
+void sender_broken(struct sender *s, int err);
 /* Keeps the first exit code. */
-void sender_failed(struct sender *s, int code);
+static inline void sender_failed(struct sender *s, int code)
+{
+    if (s->code == SAY_OK)
+        s->code = code;
+}
 
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files to records: what sender_step() does next. */
+/* Files to records, and records to requests: what sender_step() does next. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,31 @@
 
 #define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */
+
+/* A submission was refused. */
+void sender_broken(struct sender *s, int err)
+{
+    if (s->status != 0)
+        return;
+    s->status = err;
+    sender_failed(s, say_error(say_code(err, true), "%s", sluice_error(s->loop.session)));
+}
+
+void sender_flush(struct sender *s)
+{
+    int err;
+
+    if (s->slot < 0 || s->pack.used_bytes == 0 || s->status != 0)
+        return;
+    err = sluice_send(s->conn, s->pack.memory + PACK_FIRST, s->pack.used_bytes, (uint64_t)s->slot);
+    if (err < 0) {
+        sender_broken(s, err);
+        return;
+    }
+    s->busy[s->slot] = true;
+    s->in_flight++;
+    s->slot = -1;
+}
 
 static void file_failed(struct sender *s, const char *path, const char *cause, const char *cure)
 {

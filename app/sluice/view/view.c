@@ -325,30 +325,6 @@ static void rows_print(const struct view *v, const json_t *rows)
 
 /* ---- views -------------------------------------------------------------------------------- */
 
-json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
-                  size_t err_len)
-{
-    char *text = NULL;
-    json_t *top;
-
-    *status = sluice_show(s, source, &text);
-    if (*status < 0) {
-        snprintf(err, err_len, "%s", sluice_error(s));
-        return NULL;
-    }
-    top = json_loads(text, 0, NULL);
-    free(text);
-    *rows = json_object_get(top, source);
-    if (json_is_array(*rows))
-        return top;
-    *status = -EPROTO;
-    snprintf(err, err_len,
-             "the daemon's answer makes no sense; use the same version of sluice and "
-             "sluiced");
-    json_decref(top);
-    return NULL;
-}
-
 int view_print(const struct view *v, struct sluice *s, const struct view_filter *filter, bool json,
                char *err, size_t err_len)
 {

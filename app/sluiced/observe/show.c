@@ -265,11 +265,6 @@ static json_t *ports_json(const struct daemon *d)
 
 /* ---- workers and capacity ---------------------------------------------------------------- */
 
-uint64_t show_cycles_ns(const struct daemon *d, uint64_t cycles)
-{
-    return clock_ns(&(struct clock){d->hz}, cycles);
-}
-
 /* As often as one of its hosts saw control standing still. */
 static uint64_t control_stalls(const struct worker *w)
 {
@@ -292,10 +287,10 @@ json_t *show_worker(const struct daemon *d, uint32_t i)
     put_count(o, "cpu", (uint64_t)layout_pin(w->lcore));
     put_text(o, "idle", config_idle_name(__atomic_load_n(&w->idle, __ATOMIC_RELAXED)));
     put_count(o, "iterations", counter_get(&w->iterations));
-    put_count(o, "busy_ns", show_cycles_ns(d, counter_get(&w->busy_cycles)));
-    put_count(o, "idle_ns", show_cycles_ns(d, counter_get(&w->idle_cycles)));
+    put_count(o, "busy_ns", daemon_cycles_ns(d, counter_get(&w->busy_cycles)));
+    put_count(o, "idle_ns", daemon_cycles_ns(d, counter_get(&w->idle_cycles)));
     put_count(o, "naps", counter_get(&w->naps));
-    put_count(o, "nap_ns", show_cycles_ns(d, counter_get(&w->nap_total_cycles)));
+    put_count(o, "nap_ns", daemon_cycles_ns(d, counter_get(&w->nap_total_cycles)));
     put_count(o, "wakeups", counter_get(&w->wakeups));
     put_count(o, "control_stalls", control_stalls(w));
     for (uint32_t k = 0; k < w->n_queues; k++)
@@ -392,7 +387,7 @@ static json_t *neigh_json(const struct daemon *d)
             put_text(o, "mac", mac);
             if (n.learnt != 0)
                 put_count(o, "heard_ago_ns",
-                          now > n.learnt ? show_cycles_ns(d, now - n.learnt) : 0);
+                          now > n.learnt ? daemon_cycles_ns(d, now - n.learnt) : 0);
             json_array_append_new(list, o);
         }
     return list;
@@ -437,7 +432,7 @@ static char *history_text(const struct daemon *d, uint64_t uptime_ns)
                (n = host_control_history(d->controls[p], from, some, RTE_DIM(some))) > 0) {
             for (uint32_t i = 0; i < n; i++, between = ",") {
                 fputs(between, text.f);
-                show_decision(text.f, port, show_cycles_ns(d, now - some[i].time), &some[i]);
+                show_decision(text.f, port, daemon_cycles_ns(d, now - some[i].time), &some[i]);
             }
             from = some[n - 1].number + 1;
         }

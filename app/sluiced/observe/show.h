@@ -25,6 +25,5 @@ json_t *show_capacity(const struct daemon *d, uint32_t p, const struct host_capa
 /* One decision as JSON text; port: its name as JSON text. */
 void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host_decision *x);
 uint64_t show_uptime_ns(const struct daemon *d);
-uint64_t show_cycles_ns(const struct daemon *d, uint64_t cycles);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Histograms of connections, as the daemon shows them: counts by powers of two (base/spread.h). */
 #ifndef SLUICED_SHOW_SPREAD_H
 #define SLUICED_SHOW_SPREAD_H
 

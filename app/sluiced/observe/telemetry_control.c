@@ -79,7 +79,7 @@ static json_t *decision_json(const struct daemon *d, const char *port,
 
     if (!put_file_open(&text))
         return NULL;
-    show_decision(text.f, port, show_cycles_ns(d, clock_now() - x->time), x);
+    show_decision(text.f, port, daemon_cycles_ns(d, clock_now() - x->time), x);
     return put_file_json(&text);
 }
 

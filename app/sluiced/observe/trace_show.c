@@ -25,7 +25,7 @@ static void row_put(struct rows *r, const char *port, int worker, const struct t
     char text[TRACE_TEXT_MAX];
 
     trace_text(e, text, sizeof text); /* words and numbers: nothing that JSON would want escaped */
-    fprintf(r->f, "%s{\"ago_ns\":%" PRIu64 ",\"port\":%s", r->between, show_cycles_ns(r->d, ago),
+    fprintf(r->f, "%s{\"ago_ns\":%" PRIu64 ",\"port\":%s", r->between, daemon_cycles_ns(r->d, ago),
             port);
     if (worker >= 0)
         fprintf(r->f, ",\"worker\":%d", worker);

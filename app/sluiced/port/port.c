@@ -293,11 +293,3 @@ uint64_t port_link_Bps(const struct port *p)
         return 0;
     return (uint64_t)link.link_speed * 1000000 / 8;
 }
-
-bool port_link_up(const struct port *p)
-{
-    struct rte_eth_link link;
-
-    memset(&link, 0, sizeof link);
-    return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
-}

@@ -192,3 +192,11 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
     p->queues = (uint16_t)p->cfg->workers;
     return 0;
 }
+
+bool port_link_up(const struct port *p)
+{
+    struct rte_eth_link link;
+
+    memset(&link, 0, sizeof link);
+    return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}

@@ -83,24 +83,6 @@ bool channels_hear(struct channels *c, struct channel_message *m)
 
 /* ---- worker side: messages -------------------------------------------------------------- */
 
-static void channel_answer(struct channels *c, const struct channel_message *m, int status)
-{
-    struct channel_message a = *m;
-
-    a.status = status;
-    CHECK(rte_ring_sp_enqueue_elem(c->out, &a, sizeof a) == 0);
-}
-
-void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why)
-{
-    struct channel_message m = {.type = CHANNEL_FAULT, .slot = cs->slot};
-
-    if (cs->faulted)
-        return;
-    cs->faulted = true;
-    channel_answer(c, &m, (int)why);
-}
-
 static void channel_attach(struct channels *c, const struct channel_message *m)
 {
     struct channel_session *cs = m->data;

@@ -167,13 +167,14 @@ bool channels_hear(struct channels *c, struct channel_message *m);
 
 /* ---- worker side ------------------------------------------------------------------------ */
 
-/* channel.c: tells control, which ends the session. */
-void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
-
 /* channel_submit.c: how many submissions were taken. */
 uint32_t channel_submit(struct channels *c, struct channel_session *cs, uint64_t now);
 
 /* channel_complete.c */
+/* Answers a message of control's. */
+void channel_answer(struct channels *c, const struct channel_message *m, int status);
+/* Tells control, which ends the session. */
+void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
 /* Is there a place for n more completions? Faults the session if its index makes no sense. */
 bool channel_room(struct channels *c, struct channel_session *cs, uint32_t n);
 /* Writes an owed completion. */

@@ -7,6 +7,24 @@
 #include "base/check.h"
 #include "sluiced/session/channel.h"
 
+void channel_answer(struct channels *c, const struct channel_message *m, int status)
+{
+    struct channel_message a = *m;
+
+    a.status = status;
+    CHECK(rte_ring_sp_enqueue_elem(c->out, &a, sizeof a) == 0);
+}
+
+void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why)
+{
+    struct channel_message m = {.type = CHANNEL_FAULT, .slot = cs->slot};
+
+    if (cs->faulted)
+        return;
+    cs->faulted = true;
+    channel_answer(c, &m, (int)why);
+}
+
 bool channel_room(struct channels *c, struct channel_session *cs, uint32_t n)
 {
     uint32_t entries = cs->cq_mask + 1, head;

@@ -329,21 +329,6 @@ static void sessions_accept(struct sessions *s)
     }
 }
 
-void session_end(struct sessions *s, struct session *x, enum wire_end end, int status,
-                 const char *text)
-{
-    struct protocol_reply a = {.type = PROTOCOL_BYE, .status = status};
-
-    if (x->state == SESSION_FREE || x->end_asked)
-        return;
-    x->end_asked = true;
-    x->end = end;
-    if (text != NULL) {
-        snprintf(a.text, sizeof a.text, "%s", text);
-        session_say(x, &a, NULL, 0, -1);
-    }
-}
-
 /* Nothing of it is at the workers any more. */
 static void session_free(struct sessions *s, struct session *x)
 {

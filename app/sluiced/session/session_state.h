@@ -110,8 +110,19 @@ struct sessions {
     char line[PROTOCOL_COMMAND_MAX + 1]; /* what followed the request being read */
 };
 
-/* ---- session.c -------------------------------------------------------------------------- */
+/* ---- session_reply.c -------------------------------------------------------------------- */
 
+/* Sends one message; fd -1: none. A client that does not read its answers is cut off. */
+void session_say(struct session *x, const struct protocol_reply *a, const void *part,
+                 uint32_t part_len, int fd);
+void session_reply(struct session *x, uint16_t type, int status, const char *text);
+/* Answers what is pending. */
+void session_pending_reply(struct session *x, int status, const char *text);
+/* Tells the workers in `which` (a bit per channel), or all; region may be NULL. */
+void session_pending_tell(struct sessions *s, struct session *x, uint16_t type, uint64_t which,
+                          const struct session_mapping *region);
+void session_pending_tell_all(struct sessions *s, struct session *x, uint16_t type,
+                              const struct session_mapping *region);
 /* Ends the session: text (may be NULL) is told to the client. */
 void session_end(struct sessions *s, struct session *x, enum wire_end end, int status,
                  const char *text);
@@ -143,17 +154,6 @@ void session_serve(struct sessions *s, struct session *x);
 /* An answer of a worker. */
 void session_heard(struct sessions *s, struct session *x, uint32_t channel,
                    const struct channel_message *m);
-/* Sends one message; fd -1: none. A client that does not read its answers is cut off. */
-void session_say(struct session *x, const struct protocol_reply *a, const void *part,
-                 uint32_t part_len, int fd);
-void session_reply(struct session *x, uint16_t type, int status, const char *text);
-/* Answers what is pending. */
-void session_pending_reply(struct session *x, int status, const char *text);
-/* Tells the workers in `which` (a bit per channel), or all; region may be NULL. */
-void session_pending_tell(struct sessions *s, struct session *x, uint16_t type, uint64_t which,
-                          const struct session_mapping *region);
-void session_pending_tell_all(struct sessions *s, struct session *x, uint16_t type,
-                              const struct session_mapping *region);
 
 /* ---- session_port.c: asked by a client, gone on with --------------------------------------- */
 

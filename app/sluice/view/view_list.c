@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A list of the daemon's, as JSON. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sluice/view/view.h"
+
+json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
+                  size_t err_len)
+{
+    char *text = NULL;
+    json_t *top;
+
+    *status = sluice_show(s, source, &text);
+    if (*status < 0) {
+        snprintf(err, err_len, "%s", sluice_error(s));
+        return NULL;
+    }
+    top = json_loads(text, 0, NULL);
+    free(text);
+    *rows = json_object_get(top, source);
+    if (json_is_array(*rows))
+        return top;
+    *status = -EPROTO;
+    snprintf(err, err_len,
+             "the daemon's answer makes no sense; use the same version of sluice and "
+             "sluiced");
+    json_decref(top);
+    return NULL;
+}
