@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import layout
 import rules
 import source
 
@@ -289,5 +290,6 @@ ALL = {
     "things are no persons": check_words,
     "headers compile alone": check_headers_alone,
     "man pages exist and lint": check_man_pages,
+    **layout.ALL,
 }
-NEED_BUILD = {"objects hold no globals"}
+NEED_BUILD = {"objects hold no globals"} | layout.NEED_BUILD

@@ -66,7 +66,8 @@ def judge_planted(report):
     for what, name, changes in planted.PLANTED:
         with tempfile.TemporaryDirectory() as root:
             planted.write_tree(root, changes)
-            build = planted.build_base(root) if name in checks.NEED_BUILD else None
+            linked = "app/emu/main.c" in changes
+            build = planted.build_base(root) if linked or name in checks.NEED_BUILD else None
             tree = checks.Tree(root, build)
             found = checks.ALL[name](tree)
             problems = [] if found else [f"\"{name}\" does not notice"]

@@ -4,6 +4,8 @@
 PLANTED: violations of the house's rules in a small clean tree, judged at each run of the house test.
 FAULTS: faults in this tree, each with a command that must fail; plants.py plants them one by one.
 """
+import glob
+import json
 import os
 import subprocess
 from dataclasses import dataclass
@@ -13,21 +15,21 @@ PAGE = ('.\\" SPDX-License-Identifier: BSD-3-Clause\n.Dd January 1, 2026\n.Dt {0
         ".Sh NAME\n.Nm {2}\n.Nd a page\n")
 
 CLEAN = {
-    "lib/base/seq.h": HEAD + "#ifndef SEQ_H\n#define SEQ_H\n#include <stdint.h>\n"
+    "lib/base/seq.h": HEAD + "/* Sequence numbers that wrap around. */\n#ifndef SEQ_H\n#define SEQ_H\n#include <stdint.h>\n"
                              "static inline int seq_before(uint32_t a, uint32_t b)\n{\n"
                              "    return (int32_t)(a - b) < 0;\n}\n#endif\n",
-    "lib/wire/packet.h": HEAD + "#ifndef PACKET_H\n#define PACKET_H\n#include \"base/seq.h\"\n"
+    "lib/wire/packet.h": HEAD + "/* The length of a packet in bytes. */\n#ifndef PACKET_H\n#define PACKET_H\n#include \"base/seq.h\"\n"
                                 "int packet_len(void);\n#endif\n",
     "lib/wire/packet.c": HEAD + "#include \"wire/packet.h\"\n\n#include <stdint.h>\n\n"
                                 "#include <rte_ether.h>\n\n#include \"base/seq.h\"\n\n"
                                 "/* rand() and malloc() in a comment are only words */\n"
                                 "int packet_len(void)\n{\n    const char *s = \"free(time())\";\n\n"
                                 "    return s[0];\n}\n",
-    "lib/host/host.h": HEAD + "struct host;\n",
+    "lib/host/host.h": HEAD + "/* A host with all its state. */\nstruct host;\n",
     "lib/host/host.c": HEAD + "#include \"host/host.h\"\n\n#include <rte_malloc.h>\n\n"
                               "void *host_create(void);\nvoid *host_create(void)\n{\n"
                               "    return rte_zmalloc(\"host\", 64, 64);\n}\n",
-    "lib/client/sluice.h": HEAD + "#ifndef SLUICE_H\n#define SLUICE_H\nint sluice_fd(void);\n#endif\n",
+    "lib/client/sluice.h": HEAD + "/* What programs call to send. */\n#ifndef SLUICE_H\n#define SLUICE_H\nint sluice_fd(void);\n#endif\n",
     "doc/sluiced.8": PAGE.format("SLUICED", 8, "sluiced"),
     "doc/sluice.1": PAGE.format("SLUICE", 1, "sluice"),
     "doc/sluice-emu.8": PAGE.format("SLUICE-EMU", 8, "sluice-emu"),
@@ -103,6 +105,23 @@ PLANTED = [
      {"lib/base/bad.h": HEAD + "int bad(uint64_t x);\n"}),
     ("a public header that is no C++", "headers compile alone",
      {"lib/client/sluice.h": HEAD + "int sluice_new(int class);\n"}),
+    ("a folder of 41 files", "folders can be taken in", {f"lib/base/f{i}.h": HEAD for i in range(41)}),
+    ("a folder of a program with 26 files", "folders can be taken in",
+     {f"app/sluice/view/f{i}.h": HEAD for i in range(26)}),
+    ("a program that includes another's header", "programs link what they use",
+     {"app/emu/bad.c": HEAD + '#include "sluice/say.h"\n'}),
+    ("a program that links another's function", "programs link what they use",
+     {"app/emu/main.c": HEAD + "int say(void);\nint main(void)\n{\n    return say();\n}\n",
+      "app/sluice/say.c": HEAD + "int say(void);\nint say(void)\n{\n    return 0;\n}\n"}),
+    ("two files that call each other", "files call in no circle",
+     {f"lib/base/{a}.c": HEAD + f"int {b}(void);\nint {a}(void);\nint {a}(void)\n{{\n    return {b}();\n}}\n"
+      for a, b in (("one", "other"), ("other", "one"))}),
+    ("a header that does not say what it is", "headers say what they are",
+     {"lib/base/bad.h": HEAD + "#ifndef BAD_H\n#define BAD_H\nint bad(void); /* what it is comes too late */\n#endif\n"}),
+    ("a retired word", "retired words are no names", {"lib/base/bad.h": HEAD + "/* The worker's bell. */\n"}),
+    ("a retired part of a name", "retired words are no names", {"lib/base/bad.h": HEAD + "int rate_most;\n"}),
+    ("a paper that is not listed", "literature is listed", {"lib/base/bad.h": HEAD + "/* As in [NOBODY], 3. */\n"}),
+    ("a specification that nobody has", "literature is listed", {"lib/base/bad.h": HEAD + '/* spec "VT", 3.2 */\n'}),
     ("a page is missing", "man pages exist and lint", {"doc/sluice.1": None}),
     ("a page with a macro nobody knows", "man pages exist and lint",
      {"doc/sluice.1": PAGE.format("SLUICE", 1, "sluice") + ".Zz what\n"}),
@@ -129,18 +148,24 @@ def write_tree(root, changes):
 
 
 def build_base(root):
-    """Archive of lib/base as meson would leave it; returns the build folder."""
+    """What meson would leave of lib/base and app: objects, an archive, programs; returns the build folder."""
     build = os.path.join(root, "build")
     folder = os.path.join(build, "lib", "base")
     os.makedirs(folder)
-    objects = []
-    base = os.path.join(root, "lib", "base")
-    for name in sorted(os.listdir(base)):
-        if name.endswith(".c"):
-            objects.append(os.path.join(folder, name + ".o"))
-            subprocess.run(["gcc", "-c", "-o", objects[-1], os.path.join(base, name)], check=True)
+    commands, objects = [], []
+    for path in sorted(glob.glob(os.path.join(root, "lib/base/*.c")) + glob.glob(os.path.join(root, "app/**/*.c"),
+                                                                                 recursive=True)):
+        objects.append(os.path.join(folder, os.path.basename(path) + ".o"))
+        commands.append({"directory": build, "file": path, "output": objects[-1]})
+        subprocess.run(["gcc", "-c", "-o", objects[-1], path], check=True)
+    with open(os.path.join(build, "compile_commands.json"), "w", encoding="utf-8") as f:
+        json.dump(commands, f)
     subprocess.run(["ar", "rcs", os.path.join(folder, "libsluice_base.a")] + objects, check=True)
+    if os.path.exists(os.path.join(root, "app/emu/main.c")):
+        os.makedirs(os.path.join(build, "app/emu"))
+        subprocess.run(["gcc", "-o", os.path.join(build, "app/emu/sluice-emu")] + objects, check=True)
     return build
+
 
 
 @dataclass(frozen=True)

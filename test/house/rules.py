@@ -98,3 +98,28 @@ PUBLIC_HEADERS = ("lib/client/sluice.h",)
 
 # Words for persons. Comments of the product are about flows, threads and hosts.
 PERSONS = r"\b(?:who|whom|whoever|he|him|his|himself)\b"
+
+# How many files a folder holds at most; below a program's own folder, fewer.
+FOLDER_FILES_MAX = 40
+FOLDER_FILES_MAX_APP = 25
+
+# Program -> its folder below app, and the rooms and folders whose headers and functions it may use besides.
+ENGINE = {"base", "wire", "pace", "control", "vt", "host"}
+PROGRAMS = {
+    "sluiced": ("sluiced", ENGINE | {"path", "client", "drivers", "common", "console", "sluice/remote", "sluice/view"}),
+    "sluice": ("sluice", {"base", "client", "console"}),
+    "sluice-emu": ("emu", {"base", "wire", "path", "drivers", "common", "console"}),
+    "sluice-lab-engine": ("lab", ENGINE | {"path", "sim", "common"}),
+}
+
+# Words before a header's include guard, the licence not counted.
+CONTRACT_WORDS_MIN = 5
+
+# Names that are gone (CONTRIBUTING.md, Words): anywhere, and as parts of the names of C.
+RETIRED_WORDS = r"(?i)\b(?:\w+_)?(?:bell|grave|errand|lane|street|rival)s?(?:_\w+)?\b"
+RETIRED_PARTS = (r"\b(?:way|ways|told|most|least|usual|lean|occupied|station)_\w+|\b\w+_(?:told|most|least|stands)\b|"
+                 r"\b\w+_(?:MOST|LEAST)\b")
+NOUNS_ALLOWED = {"test/house/rules.py", "test/house/planted.py", "test/system/terminal.py"}
+
+# A key of doc/references.md, as comments cite it.
+REFERENCE = r"\[[A-Z]+(?:-[A-Z]+)*(?:\+\+)?\]"
