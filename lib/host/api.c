@@ -55,10 +55,10 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     if (c == NULL)
         return -ENOSPC;
     c->state = HOST_OPENING;
-    c->opener = c->proven = true;
+    c->opener = c->handshake.proven = true;
     c->go_back_n = op->go_back_n;
     c->owner = op->owner;
-    c->opened.user = op->user;
+    c->handshake.done.user = op->user;
     c->peer = op->peer;
     c->service = op->service;
     c->route = (struct frame_route){
@@ -73,7 +73,7 @@ int64_t host_connect(struct host *h, const struct host_connect *op, uint64_t now
     conn_start(h, c, op->first_rate_Bps != 0 ? op->first_rate_Bps : h->cfg.first_rate_Bps,
                op->first_burst_bytes != 0 ? op->first_burst_bytes : h->cfg.first_burst_bytes);
     conn_publish(c);
-    c->first_at = now + clock_cycles(&h->clock, 1000000);
+    c->handshake.first_at = now + clock_cycles(&h->clock, 1000000);
     conn_want(h, c, WANT_FIRST);
     conn_timer_update(h, c);
     return c->index;
@@ -91,7 +91,7 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
         return -ENOSPC;
     c->state = HOST_WAITING;
     c->owner = owner;
-    c->opened.user = user;
+    c->handshake.done.user = user;
     c->service = service;
     conn_start(h, c, h->cfg.first_rate_Bps, h->cfg.first_burst_bytes);
     conn_publish(c);
@@ -120,7 +120,7 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
     if (c == NULL)
         return -ENOTCONN;
     if (c->state == HOST_CLOSED)
-        return c->over_status;
+        return c->close.status;
     struct vt_send send = {.provisional = op->provisional, .user = op->user, .posted_tsc = now};
 
     for (unsigned int i = 0; i < 2; i++)
@@ -168,12 +168,12 @@ int host_shutdown(struct host *h, uint32_t conn, uint64_t user, uint64_t now)
     if (c == NULL)
         return -ENOTCONN;
     if (c->state == HOST_CLOSED)
-        return c->over_status;
-    if (c->shutdown_asked || c->shut.due || c->tx.closing)
+        return c->close.status;
+    if (c->close.asked || c->close.done.due || c->tx.closing)
         return -EPIPE;
     c->tx.closing = true;
-    c->shutdown_asked = true;
-    c->shut.user = user;
+    c->close.asked = true;
+    c->close.done.user = user;
     if (c->state == HOST_OPEN) {
         conn_want(h, c, WANT_CNTL);
         if (c->tx.ask_at == TIME_NEVER)
@@ -230,11 +230,11 @@ static bool transfer_next(const struct host *h, struct conn *c, struct host_comp
             spread_add(&c->pub.spread.latency_ns, clock_ns(&h->clock, h->now - s.posted_tsc));
         return true;
     }
-    if (c->shut.due && c->tx.base == c->tx.tail) {
-        c->shut.due = false;
+    if (c->close.done.due && c->tx.base == c->tx.tail) {
+        c->close.done.due = false;
         out->op = HOST_SHUTDOWN;
-        out->user = c->shut.user;
-        out->status = c->shut.status;
+        out->user = c->close.done.user;
+        out->status = c->close.done.status;
         return true;
     }
     return false;
@@ -248,20 +248,20 @@ static bool transfer_next(const struct host *h, struct conn *c, struct host_comp
 static bool completion_next(const struct host *h, struct conn *c, struct host_completion *out)
 {
     *out = (struct host_completion){.owner = c->owner, .conn = c->index};
-    if (c->opened.due) {
-        c->opened.due = false;
+    if (c->handshake.done.due) {
+        c->handshake.done.due = false;
         out->op = c->opener ? HOST_CONNECT : HOST_ACCEPT;
-        out->user = c->opened.user;
-        out->status = c->opened.status;
+        out->user = c->handshake.done.user;
+        out->status = c->handshake.done.status;
         return true;
     }
-    if (!c->proven && c->state == HOST_OPEN)
+    if (!c->handshake.proven && c->state == HOST_OPEN)
         return false;
     if (!transfer_next(h, c, out))
         return false;
-    if (!c->proven) {
+    if (!c->handshake.proven) {
         out->len = 0;
-        out->status = c->over_status;
+        out->status = c->close.status;
     }
     return true;
 }

@@ -41,8 +41,8 @@ static void grant_note(struct host *h, const struct conn *c, struct conn_traced 
 
 static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
-    c->grant_rate_Bps = v->rate_Bps;
-    c->grant_burst_bytes = v->burst_bytes;
+    c->pacing.rate_Bps = v->rate_Bps;
+    c->pacing.burst_bytes = v->burst_bytes;
     grant_note(h, c, &c->traced.granted, TRACE_GRANTED, v);
     if (v->hop_rate_Bps != 0 && v->hop_expiry_ms != 0) {
         struct hop_limit limit = {
@@ -52,13 +52,13 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
             .until_tsc = hop_until(h, v->hop_expiry_ms),
         };
 
-        hop_limits_take(&c->hops, &limit);
+        hop_limits_take(&c->pacing.hops, &limit);
     }
     if (ecn_validate(&c->ecn, v))
         host_count(h, COUNT_conns_ecn_off);
     conn_rate_apply(h, c);
-    if (v->peak_Bps != c->peak_Bps) {
-        c->peak_Bps = v->peak_Bps;
+    if (v->peak_Bps != c->pacing.peak_Bps) {
+        c->pacing.peak_Bps = v->peak_Bps;
         gate_contract(h, c);
     }
 }
@@ -69,7 +69,7 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     bool end = v->h.flags & WIRE_END;
     bool aborts = end && v->end != WIRE_END_NONE; /* its WCLOSE would say that all was sent */
 
-    c->end_seen = c->end_seen || end;
+    c->close.end_seen = c->close.end_seen || end;
     if ((v->h.flags & WIRE_WCLOSE) && !aborts && !c->rx.closing &&
         vt_receiver_close(&c->rx, v->close_request)) {
         conn_has_completion(h, c);
@@ -87,14 +87,14 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     }
     conn_close_check(h, c);
     if (end) {
-        c->first_at = TIME_NEVER;
+        c->handshake.first_at = TIME_NEVER;
         if (v->h.flags & WIRE_SREQ)
             conn_want(h, c, WANT_CNTL);
         if (c->state != HOST_CLOSED)
             conn_over(h, c, conn_end_status((enum wire_end)v->end), (enum wire_end)v->end,
                       v->h.flags & WIRE_SREQ);
-        else if (c->end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued)
-            c->linger_at = h->now; /* both sides know: nothing more will come */
+        else if (c->close.end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued)
+            c->close.linger_at = h->now; /* both sides know: nothing more will come */
     }
     return c->state != HOST_CLOSED;
 }
@@ -104,11 +104,11 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
 static bool flight_take(struct conn *c, const struct wire_cntl *v)
 {
     uint64_t base = v->received + v->lost;
-    bool seen = c->flight_seq != 0 && !seq32_before(v->cntl_seen, c->flight_seq);
+    bool seen = c->pacing.flight_seq != 0 && !seq32_before(v->cntl_seen, c->pacing.flight_seq);
 
     if (seen) {
-        base = max_u64(base, c->flight_packets);
-        c->flight_seq = 0;
+        base = max_u64(base, c->pacing.flight_packets);
+        c->pacing.flight_seq = 0;
     }
     gate_flight(c, base < c->tx.packet ? base : c->tx.packet, v->received);
     return seen;
@@ -118,7 +118,7 @@ static void sender_take(struct host *h, struct conn *c, const struct wire_cntl *
 {
     uint32_t una = c->tx.una;
 
-    c->peer_unit_max = v->unit_max;
+    c->unit.peer_max_bytes = v->unit_max;
     unit_apply(h, c);
     c->tx.ahead = h->cfg.ahead;
     if (!vt_sender_control(&c->tx, v, h->now, 2 * conn_wait_tsc(h, c))) {
@@ -149,17 +149,18 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     }
     c->heard_at = h->now;
     if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
-        c->cookie = v->cookie; /* and nothing else: the acceptor has forgotten us already */
+        c->handshake.cookie =
+            v->cookie; /* and nothing else: the acceptor has forgotten us already */
         conn_want(h, c, WANT_FIRST);
         return false;
     }
-    if (c->cntl_seen != 0 && !seq32_before(c->cntl_seen, v->seq)) {
+    if (c->cntl.peer_seq != 0 && !seq32_before(c->cntl.peer_seq, v->seq)) {
         host_count(h, COUNT_drop_cntl_old);
         if (v->h.flags & WIRE_SREQ)
             conn_want(h, c, WANT_CNTL | WANT_FORCE);
         return false;
     }
-    c->cntl_seen = v->seq;
+    c->cntl.peer_seq = v->seq;
     counter_add(&c->pub.cntl_rx, 1);
     route_seen(h, c, v->cntl_seen, v->received);
     echo_take(h, c, v->echo_ns, v->echo_held_ns);
@@ -170,14 +171,14 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     }
     if (!((v->h.flags & WIRE_END) && c->state == HOST_OPENING))
         c->peer_key = v->own_key;
-    if (c->silent_steps > 0) {
-        c->silent_steps = 0;
+    if (c->pacing.silent_steps > 0) {
+        c->pacing.silent_steps = 0;
         host_note(h, c, TRACE_SILENCE, 0, 0, 0);
     }
     if (v->cntl_seen != 0)
-        c->first_at = TIME_NEVER;
-    c->peer_time_ns = v->time_ns;
-    c->peer_time_at = h->now;
+        c->handshake.first_at = TIME_NEVER;
+    c->cntl.peer_time_ns = v->time_ns;
+    c->cntl.peer_time_at = h->now;
     grant_take(h, c, v);
     bool seen = flight_take(c, v);
 
@@ -207,7 +208,7 @@ void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v)
 
     if (c->state != HOST_OPEN)
         return;
-    if (!hop_limits_take(&c->hops, &limit)) {
+    if (!hop_limits_take(&c->pacing.hops, &limit)) {
         host_count(h, COUNT_drop_rcntl_old);
         return;
     }
@@ -229,7 +230,7 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
         v->h.flags |= WIRE_RCLOSE;
     if (c->state == HOST_CLOSED) {
         v->h.flags |= WIRE_END;
-        v->end = (uint16_t)c->end;
+        v->end = (uint16_t)c->close.end;
     }
 }
 
@@ -242,15 +243,15 @@ uint32_t cntl_min(const struct conn *c)
 static void naks_count(struct conn *c)
 {
     /* one CNTL after the other, until all gaps are named, ask once */
-    if (!c->naks_left && c->nak_data == c->data_at && c->nak_quiet < NAK_DOUBLINGS)
-        c->nak_quiet++;
-    c->nak_data = c->data_at;
+    if (!c->cntl.naks_left && c->nak.data_at == c->data_at && c->nak.quiet < NAK_DOUBLINGS)
+        c->nak.quiet++;
+    c->nak.data_at = c->data_at;
 }
 
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
     /* where NAKs bring no DATA, the path may drop long packets */
-    uint32_t fits = c->nak_quiet < NAK_DOUBTS ? room : RTE_MIN(room, WIRE_MTU_MIN - CNTL_SPARE);
+    uint32_t fits = c->nak.quiet < NAK_DOUBTS ? room : RTE_MIN(room, WIRE_MTU_MIN - CNTL_SPARE);
     uint32_t max = (fits - cntl_min(c)) / WIRE_SPAN_BYTES;
     uint64_t again = conn_nak_again(h, c);
 
@@ -266,8 +267,8 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     }
     v->refused_count = vt_receiver_refused(&c->rx, v->seq, v->refused);
     v->ack = vt_receiver_ack(&c->rx);
-    v->posted = c->advertised_posted = c->rx.tail;
-    v->received = c->advertised_packets = c->rx.packets;
+    v->posted = c->cntl.posted = c->rx.tail;
+    v->received = c->cntl.packets = c->rx.packets;
     v->lost = c->rx.lost;
     v->ecn_ce = c->ecn.ce;
     v->ecn_ect = c->ecn.ect;
@@ -275,18 +276,18 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->burst_bytes =
         (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
-    c->advertised_Bps = v->rate_Bps;
-    c->advertised_burst_bytes = v->burst_bytes;
+    c->cntl.rate_Bps = v->rate_Bps;
+    c->cntl.burst_bytes = v->burst_bytes;
     grant_note(h, c, &c->traced.grant, TRACE_GRANT, v);
     uint32_t posted = c->rx.tail - pos_request(v->ack);
 
     v->occupancy = (uint8_t)(posted * 255ull / (c->rx.mask + 1));
     counter_set(&c->pub.naks_tx, c->rx.naks);
-    c->nak_at =
+    c->nak.at =
         c->state == HOST_OPEN ? vt_receiver_next(&c->rx, h->now, again, again / 4) : TIME_NEVER;
-    c->naks_left = v->span_count == max && max > 0;
-    if (c->naks_left)
-        c->nak_at = time_min(c->nak_at, h->now);
+    c->cntl.naks_left = v->span_count == max && max > 0;
+    if (c->cntl.naks_left)
+        c->nak.at = time_min(c->nak.at, h->now);
 }
 
 /*
@@ -299,10 +300,10 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
  */
 static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 {
-    uint64_t under_way = c->cntl_seq - c->seen_cntl, trip_ns = c->trip_ns, late_ns;
+    uint64_t under_way = c->cntl.seq - c->nexthop.seen_cntl, trip_ns = c->cntl.trip_ns, late_ns;
 
-    if (c->echo_seq != 0 && c->data_at > c->echo_at)
-        trip_ns = max_u64(trip_ns, clock_ns(&h->clock, c->data_at - c->echo_at));
+    if (c->cntl.echo_seq != 0 && c->data_at > c->cntl.echo_at)
+        trip_ns = max_u64(trip_ns, clock_ns(&h->clock, c->data_at - c->cntl.echo_at));
     late_ns = cntl_late_ns(c, trip_ns);
     return late_ns > 0 ? under_way * late_ns / trip_ns : 0;
 }
@@ -310,27 +311,26 @@ static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 /* Does the next CNTL say more than how far the units have come? */
 static bool says_more(const struct conn *c)
 {
-    return (c->want & (WANT_FORCE | WANT_PACK | WANT_DONE)) != 0 ||
-           c->advertised_posted != c->rx.tail ||
-           c->advertised_Bps != counter_get(&c->pub.rx_rate_Bps) || vt_receiver_unasked(&c->rx);
+    return (c->want & (WANT_FORCE | WANT_PACK | WANT_DONE)) != 0 || c->cntl.posted != c->rx.tail ||
+           c->cntl.rate_Bps != counter_get(&c->pub.rx_rate_Bps) || vt_receiver_unasked(&c->rx);
 }
 
 bool cntl_waits(struct host *h, struct conn *c)
 {
     bool urgent = c->state != HOST_OPEN || (c->want & WANT_SREQ) != 0;
 
-    if (urgent || c->naks_left || c->rtt_min_ns == 0)
+    if (urgent || c->cntl.naks_left || c->rtt_min_ns == 0)
         return false;
     bool many = cntl_waiting(h, c) >= WAITING_MAX;
     uint64_t wait = many ? conn_wait_tsc(h, c) : c->rtt.min_tsc / WAITING_MAX;
-    uint64_t until = c->cntl_at + wait;
+    uint64_t until = c->cntl.sent_at + wait;
 
     if (!time_before(h->now, until))
         return false;
     if (!many && says_more(c))
         return false;
-    c->held_at = until;
-    c->cntl_held = c->cntl_held || many;
+    c->cntl.held_at = until;
+    c->cntl.held = c->cntl.held || many;
     conn_timer_at(h, c, until);
     return true;
 }
@@ -340,10 +340,10 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     struct wire_cntl v;
 
     memset(&v, 0, offsetof(struct wire_cntl, spans));
-    v.seq = ++c->cntl_seq != 0 ? c->cntl_seq : ++c->cntl_seq;
+    v.seq = ++c->cntl.seq != 0 ? c->cntl.seq : ++c->cntl.seq;
     v.h.key = c->peer_key != 0 ? c->peer_key : c->own_key;
     v.own_key = c->own_key;
-    v.cntl_seen = c->cntl_seen;
+    v.cntl_seen = c->cntl.peer_seq;
     v.unit_max = conn_unit_max(h, &c->peer);
     flags_fill(c, &v);
     receiver_fill(h, c, &v, room);
@@ -354,24 +354,24 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     v.capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0;
     v.time_ns = host_now_ns(h);
     v.silence_ms = h->cfg.silence_ms;
-    if (c->peer_time_ns != 0) {
-        uint64_t held = clock_ns(&h->clock, h->now - c->peer_time_at);
+    if (c->cntl.peer_time_ns != 0) {
+        uint64_t held = clock_ns(&h->clock, h->now - c->cntl.peer_time_at);
 
-        v.echo_ns = c->peer_time_ns;
+        v.echo_ns = c->cntl.peer_time_ns;
         v.echo_held_ns = held < UINT32_MAX ? (uint32_t)held : UINT32_MAX;
     }
-    if (c->echo_seq == 0) {
-        c->echo_seq = v.seq;
-        c->echo_at = h->now;
+    if (c->cntl.echo_seq == 0) {
+        c->cntl.echo_seq = v.seq;
+        c->cntl.echo_at = h->now;
     }
-    if (c->flight_seq == 0) {
-        c->flight_seq = v.seq;
-        c->flight_packets = c->tx.packet;
-        vt_hole_asked(&c->hole);
+    if (c->pacing.flight_seq == 0) {
+        c->pacing.flight_seq = v.seq;
+        c->pacing.flight_packets = c->tx.packet;
+        vt_hole_asked(&c->unit.hole);
     }
-    c->rx_since_cntl = false;
-    c->cntl_at = h->now;
-    c->held_at = c->repeat_at = TIME_NEVER;
+    c->cntl.rx_since = false;
+    c->cntl.sent_at = h->now;
+    c->cntl.held_at = c->cntl.repeat_at = TIME_NEVER;
     c->want = 0;
     counter_add(&c->pub.cntl_tx, 1);
     host_count(h, COUNT_tx_cntl);

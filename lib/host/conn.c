@@ -37,20 +37,21 @@ uint64_t conn_silence_step(const struct host *h)
 uint64_t conn_again_tsc(const struct host *h, struct conn *c)
 {
     uint64_t least = clock_cycles(&h->clock, AGAIN_MIN_NS);
-    uint64_t wait = RTE_MAX(2 * conn_wait_tsc(h, c), least) << c->first_tries;
+    uint64_t wait = RTE_MAX(2 * conn_wait_tsc(h, c), least) << c->handshake.tries;
 
-    c->first_tries += c->first_tries < AGAIN_DOUBLINGS;
+    c->handshake.tries += c->handshake.tries < AGAIN_DOUBLINGS;
     return time_min(wait, conn_silence_step(h));
 }
 
 static uint64_t timer_next(const struct conn *c)
 {
-    uint64_t t = time_min(time_min(c->first_at, c->nak_at), time_min(c->repeat_at, c->alive_at));
+    uint64_t t = time_min(time_min(c->handshake.first_at, c->nak.at),
+                          time_min(c->cntl.repeat_at, c->alive_at));
 
-    t = time_min(t, time_min(time_min(c->linger_at, c->doubt_at), c->held_at));
+    t = time_min(t, time_min(time_min(c->close.linger_at, c->nexthop.doubt_at), c->cntl.held_at));
     if (c->state == HOST_OPEN)
         t = time_min(t, c->tx.ask_at);
-    return time_min(t, hop_limits_next(&c->hops));
+    return time_min(t, hop_limits_next(&c->pacing.hops));
 }
 
 /* Fires no later than `when`; a timer that fires early only looks again. */
@@ -87,10 +88,10 @@ static uint64_t hop_min_Bps(const struct host *h, const struct conn *c)
 /* The smaller of what the peer grants and what routers allow, halved for every step of silence. */
 void conn_rate_apply(struct host *h, struct conn *c)
 {
-    uint64_t rate = c->grant_rate_Bps, burst = c->grant_burst_bytes;
+    uint64_t rate = c->pacing.rate_Bps, burst = c->pacing.burst_bytes;
     uint64_t hop_rate_Bps, hop_burst_bytes;
 
-    if (hop_limits_min(&c->hops, &hop_rate_Bps, &hop_burst_bytes)) {
+    if (hop_limits_min(&c->pacing.hops, &hop_rate_Bps, &hop_burst_bytes)) {
         hop_rate_Bps = RTE_MAX(hop_rate_Bps, hop_min_Bps(h, c));
         rate = burst == 0 || hop_rate_Bps < rate ? hop_rate_Bps : rate;
         if (hop_burst_bytes != 0 && (burst == 0 || hop_burst_bytes < burst))
@@ -98,14 +99,14 @@ void conn_rate_apply(struct host *h, struct conn *c)
         if (burst == 0)
             burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
     }
-    if (c->silent_steps > 0) {
-        rate >>= c->silent_steps;
+    if (c->pacing.silent_steps > 0) {
+        rate >>= c->pacing.silent_steps;
         if (burst == 0)
             burst = (uint64_t)LIMIT_BURST_UNITS * c->tx.unit_bytes;
-        if (rate == 0 && c->grant_rate_Bps != 0)
+        if (rate == 0 && c->pacing.rate_Bps != 0)
             rate = 1;
     }
-    credit_set(&c->credit, h->cfg.hz, rate, burst, h->now);
+    credit_set(&c->pacing.credit, h->cfg.hz, rate, burst, h->now);
     counter_set(&c->pub.tx_rate_Bps, rate);
     counter_set(&c->pub.tx_burst_bytes, burst);
     conn_has_data(h, c);
@@ -119,9 +120,9 @@ void conn_want(struct host *h, struct conn *c, uint8_t want)
 
 void conn_release_cntl(struct host *h, struct conn *c)
 {
-    if (c->held_at == TIME_NEVER)
+    if (c->cntl.held_at == TIME_NEVER)
         return;
-    c->held_at = TIME_NEVER;
+    c->cntl.held_at = TIME_NEVER;
     if (c->want != 0)
         conn_want(h, c, c->want);
 }
@@ -129,17 +130,17 @@ void conn_release_cntl(struct host *h, struct conn *c)
 /* Its peer has shown that it is where it says it is, or never will. */
 static void trial_end(struct host *h, struct conn *c)
 {
-    h->unproven -= c->unproven;
-    c->unproven = false;
+    h->unproven -= c->handshake.unproven;
+    c->handshake.unproven = false;
 }
 
 /* The peer has answered to our own key. */
 void conn_prove(struct host *h, struct conn *c)
 {
-    if (c->proven)
+    if (c->handshake.proven)
         return;
     trial_end(h, c);
-    c->proven = true;
+    c->handshake.proven = true;
     conn_want(h, c, WANT_CNTL); /* gaps that did not fit into the allowance */
     conn_has_data(h, c);
     conn_has_completion(h, c); /* of what came with the early data */
@@ -149,7 +150,8 @@ void conn_prove(struct host *h, struct conn *c)
 /* How long the peer may have to wait until it may send again, at the rate that it was told. */
 static uint64_t turn_tsc(const struct host *h, const struct conn *c)
 {
-    return time_min(c->longest_bytes * h->clock.hz / (c->advertised_Bps + 1), conn_silence_step(h));
+    return time_min(c->path.longest_bytes * h->clock.hz / (c->cntl.rate_Bps + 1),
+                    conn_silence_step(h));
 }
 
 /*
@@ -167,17 +169,17 @@ uint64_t conn_nak_again(const struct host *h, const struct conn *c)
         wait += turn_tsc(h, c);
         wait = RTE_MAX(wait, rtt_wait(&c->answer, wait));
     }
-    return time_min(wait << c->nak_quiet, wait > most ? wait : most);
+    return time_min(wait << c->nak.quiet, wait > most ? wait : most);
 }
 
 /* DATA came: what was asked for in vain may be asked for now. */
 void conn_nak_anew(struct host *h, struct conn *c)
 {
-    if (c->nak_quiet == 0)
+    if (c->nak.quiet == 0)
         return;
-    c->nak_quiet = 0;
-    c->nak_at = h->now;
-    conn_timer_at(h, c, c->nak_at);
+    c->nak.quiet = 0;
+    c->nak.at = h->now;
+    conn_timer_at(h, c, c->nak.at);
 }
 
 /* Something may be sendable now: the transmit walk looks. */
@@ -226,20 +228,20 @@ struct addr conn_public_peer(const struct conn_public *p)
 /* CONNECT or ACCEPT is decided. */
 void conn_opened(struct host *h, struct conn *c, int status)
 {
-    c->opened.due = true;
-    c->opened.status = status;
+    c->handshake.done.due = true;
+    c->handshake.done.status = status;
     conn_has_completion(h, c);
     if (status != 0)
         return;
     c->state = HOST_OPEN;
     conn_publish(c);
-    c->first_at = TIME_NEVER;
+    c->handshake.first_at = TIME_NEVER;
     c->want &= (uint8_t)~WANT_FIRST;
     c->alive_at = h->now + conn_silence_step(h);
     host_note(h, c, TRACE_OPENED, c->service, c->pub.peer[0], c->pub.peer[1]);
     if (c->opener) { /* ask until the peer has shown that it knows our state */
-        c->first_tries = 0;
-        c->first_at = h->now + conn_again_tsc(h, c);
+        c->handshake.tries = 0;
+        c->handshake.first_at = h->now + conn_again_tsc(h, c);
     }
     if (c->tx.ask_at == TIME_NEVER && (c->tx.closing || !vt_sender_all_acked(&c->tx)))
         c->tx.ask_at = h->now + 2 * conn_wait_tsc(h, c);
@@ -278,31 +280,32 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
         host_note(h, c, TRACE_ENDED, (uint16_t)end, (uint64_t)-status, c->pub.rx_bytes);
     if (undecided)
         conn_opened(h, c, status);
-    c->over_status = status != 0 ? status : -EPIPE;
-    vt_sender_abort(&c->tx, c->over_status);
+    c->close.status = status != 0 ? status : -EPIPE;
+    vt_sender_abort(&c->tx, c->close.status);
     vt_receiver_abort(&c->rx, status != 0 ? status : -ENODATA);
-    if (c->shutdown_asked) {
-        c->shutdown_asked = false;
-        c->shut.due = true;
-        c->shut.status = status;
+    if (c->close.asked) {
+        c->close.asked = false;
+        c->close.done.due = true;
+        c->close.done.status = status;
     }
     wheel_cancel(h->pacing, c->index);
     trial_end(h, c);
     c->state = HOST_CLOSED;
     conn_publish(c);
     counter_set(&c->pub.backlog_bytes, 0);
-    c->end = end;
-    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->doubt_at = TIME_NEVER;
+    c->close.end = end;
+    c->handshake.first_at = c->nak.at = c->cntl.repeat_at = c->alive_at = c->nexthop.doubt_at =
+        TIME_NEVER;
     uint64_t linger = time_min(LINGER_WAITS * conn_wait_tsc(h, c),
                                clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull));
     uint64_t least = clock_cycles(&h->clock, LINGER_MIN_NS);
 
-    c->linger_at = known ? h->now + (linger > least ? linger : least) : h->now;
+    c->close.linger_at = known ? h->now + (linger > least ? linger : least) : h->now;
     c->want = 0;
     if (tell && known) {
-        conn_want(h, c, c->end_seen ? WANT_CNTL : WANT_CNTL | WANT_SREQ);
-        c->first_tries = 0;
-        c->first_at = c->end_seen ? TIME_NEVER : h->now + conn_again_tsc(h, c);
+        conn_want(h, c, c->close.end_seen ? WANT_CNTL : WANT_CNTL | WANT_SREQ);
+        c->handshake.tries = 0;
+        c->handshake.first_at = c->close.end_seen ? TIME_NEVER : h->now + conn_again_tsc(h, c);
     }
     conn_has_completion(h, c);
     conn_timer_update(h, c);
@@ -314,12 +317,12 @@ void conn_close_check(struct host *h, struct conn *c)
 {
     bool written = c->tx.closing && vt_sender_all_acked(&c->tx) && c->tx.closed;
 
-    if (c->state != HOST_OPEN || !c->proven)
+    if (c->state != HOST_OPEN || !c->handshake.proven)
         return;
-    if (written && c->shutdown_asked) {
-        c->shutdown_asked = false;
-        c->shut.due = true;
-        c->shut.status = 0;
+    if (written && c->close.asked) {
+        c->close.asked = false;
+        c->close.done.due = true;
+        c->close.done.status = 0;
         conn_has_completion(h, c);
     }
     if (written && vt_receiver_all_done(&c->rx))
@@ -329,12 +332,12 @@ void conn_close_check(struct host *h, struct conn *c)
 /* The number returns to the table when its owner, the peer and all memory are done with it. */
 void conn_free_check(struct host *h, struct conn *c)
 {
-    if (c->state != HOST_CLOSED || !c->released || c->opened.due || c->shut.due)
+    if (c->state != HOST_CLOSED || !c->released || c->handshake.done.due || c->close.done.due)
         return;
     if (c->tx.base != c->tx.tail || c->rx.base != c->rx.tail || c->done_link.queued ||
         c->linger_link.queued)
         return;
-    if (c->linger_at != TIME_NEVER || c->cntl_link.queued || c->data_link.queued)
+    if (c->close.linger_at != TIME_NEVER || c->cntl_link.queued || c->data_link.queued)
         return;
     table_early_remove(h, c);
     table_free(h, c);

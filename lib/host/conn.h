@@ -111,79 +111,75 @@ struct conn_traced {
     uint16_t why;
 };
 
-struct conn {
-    uint32_t index;
-    enum host_state state;
-    bool opener, go_back_n, released, route_known;
+/* Is the peer there, and where it says it is? handshake.c's; timer.c says FIRST and END again. */
+struct conn_handshake {
     bool crowded;       /* as it began: our question for the way had been lost */
     bool unproven;      /* counted in host.unproven */
     bool proven;        /* the peer knows our key: it is where it says it is */
     uint32_t allowance; /* until then, bytes that may still be said to it: no more than it said */
-    bool end_sent, end_seen, shutdown_asked;
-    uint8_t want; /* enum conn_want */
-    enum wire_end end;
-    int32_t over_status; /* what sending and shutting down fail with once it is CLOSED */
-    uint64_t owner;
-    uint64_t own_key, peer_key; /* peer_key 0: not known yet */
-    struct addr peer;
-    struct conn_early_key early_key; /* as it stands in the host's table; key 0: it does not */
-    uint16_t service;
-    uint32_t service_next; /* list of waiting connections of a service */
-    struct frame_route route;
-    const struct addr *next_hop; /* the peer, or a gateway of the host's */
-    uint16_t neighbor;           /* where the neighbour table had it: neighbor_at() */
-    bool direct;                 /* packets of the peer come from the next hop: it is the peer, or
-                                    there is no gateway */
-    bool route_proved;           /* the peer has shown where it is */
-    bool route_waits;            /* it is in host.route_waiting */
-    uint64_t unanswered_at, unseen_at; /* the oldest packet that demands an answer, and the oldest
-                                   of all, of which the peer has shown nothing; 0: none */
-    uint64_t doubt_at;                 /* when to look whether the next hop has moved */
-    uint32_t seen_cntl;    /* the newest of our CNTL, and how many packets, that the peer has */
-    uint64_t seen_packets; /* shown to have */
+    uint64_t begun_at, first_at; /* when it began; when FIRST, CNTL or END is said again */
+    uint32_t tries;              /* how often it was */
+    uint64_t cookie;             /* with which an acceptor under pressure wants FIRST repeated */
+    struct conn_event done;      /* CONNECT or ACCEPT is decided */
+};
 
-    struct vt_sender tx;
-    struct vt_receiver rx;
+/* To which station packets go, and whether it is still there. route.c's. */
+struct conn_nexthop {
+    const struct addr *addr; /* the peer, or a gateway of the host's */
+    uint16_t neighbor;       /* where the neighbour table had it: neighbor_at() */
+    bool known;              /* its MAC address is in conn.route */
+    bool direct; /* packets of the peer come from it: it is the peer, or there is no gateway */
+    bool proved; /* the peer has shown where it is */
+    bool waits;  /* it is in host.route_waiting */
+    uint64_t unanswered_at; /* the oldest packet that demands an answer, and the oldest of all, */
+    uint64_t unseen_at;     /* of which the peer has shown nothing; 0: none */
+    uint64_t doubt_at;      /* when to look whether the next hop has moved */
+    uint32_t seen_cntl;     /* the newest of our CNTL, and how many packets, that the peer has */
+    uint64_t seen_packets;  /* shown to have */
+};
+
+/* When its packets may leave. gate.c's; cntl.c and conn.c set the rate. */
+struct conn_pacing {
     struct credit credit;
-    struct contract contract; /* peak_cost 0: none */
-    struct rtt rtt;
-    struct rtt answer;   /* from a CNTL to the DATA that has seen it */
-    uint64_t rtt_min_ns; /* rtt.min_tsc */
-    uint32_t peer_unit_max;
-    uint32_t path_unit_max; /* since the path drops longer ones; 0: it has dropped none */
-    struct vt_hole hole;
+    struct contract contract;       /* peak_cost 0: none */
+    uint64_t rate_Bps, burst_bytes; /* granted by the peer */
+    uint64_t peak_Bps;              /* the same; 0: none */
+    struct hop_limits hops;         /* from routers */
+    uint32_t silent_steps;          /* rate is halved so often, for a silent peer */
+    uint64_t flight_base;           /* packets before this one have arrived or are lost */
+    uint64_t flight_end; /* from this one on packets wait until more is known of the others */
+    uint32_t flight_seq; /* a CNTL that was sent behind flight_packets of DATA; 0: none */
+    uint64_t flight_packets;
+};
 
-    uint64_t grant_rate_Bps, grant_burst_bytes; /* from the peer */
-    uint64_t peak_Bps;                          /* the same; 0: none */
-    struct hop_limits hops;                     /* from routers */
-    struct ecn ecn;
-    uint32_t silent_steps; /* rate is halved so often, for a silent peer */
-
-    uint64_t advertised_Bps, advertised_burst_bytes; /* the grant in our newest CNTL */
-    uint64_t advertised_packets;                     /* that had come when it was made */
-    uint32_t advertised_posted;              /* requests for which it said that buffers are there */
-    uint32_t cntl_seq, cntl_seen, peer_seen; /* sent; the newest of the peer's; of ours, by it */
-    uint32_t echo_seq;                       /* the CNTL that measures a round trip; 0: none */
-    uint64_t echo_at;                        /* when it was sent */
-    uint64_t trip_ns;                        /* what the newest round trip took at least */
-    uint64_t cntl_at;                        /* when the newest CNTL was sent */
-    uint64_t held_at; /* until when one waits for room on the way back; TIME_NEVER: none does */
-    bool cntl_held;   /* one did so since the last trial */
-    bool naks_left;   /* there were more gaps than the newest CNTL had room for */
-    uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
-    uint64_t data_at;                    /* when the newest DATA came */
+/* CNTL, both ways. cntl.c's; data.c notes what DATA ask for, and which CNTL they have seen. */
+struct conn_cntl {
+    uint64_t rate_Bps, burst_bytes; /* what our newest one advertised: the grant, */
+    uint64_t packets;               /* how many had come, */
+    uint32_t posted;                /* and requests for which buffers are there */
+    uint32_t seq, peer_seq, seen;   /* sent; the newest of the peer's; of ours, by it */
+    uint32_t echo_seq;              /* the one that measures a round trip; 0: none */
+    uint64_t echo_at;               /* when it was sent */
+    uint64_t trip_ns;               /* what the newest round trip took at least */
+    uint64_t sent_at;               /* when the newest was sent */
+    uint64_t held_at;   /* until when one waits for room on the way back; TIME_NEVER: none does */
+    uint64_t repeat_at; /* when grant and ACK are repeated */
+    bool held;          /* one waited since the last trial */
+    bool naks_left;     /* there were more gaps than the newest had room for */
+    bool rx_since;      /* DATA came since the newest */
     struct conn_asked dreq, pack;
-    bool rx_since_cntl;
+    uint64_t peer_time_ns, peer_time_at; /* newest time_ns of the peer, and when it came */
+};
 
-    uint64_t heard_at;  /* last packet from the peer */
-    uint64_t nak_data;  /* data_at when gaps were last asked for */
-    uint32_t nak_quiet; /* how often they were since DATA came: each doubles the wait */
-    uint64_t first_at, nak_at, repeat_at, alive_at, linger_at, opened_at;
-    uint32_t first_tries;
-    uint64_t cookie;   /* with which an acceptor under pressure wants FIRST repeated */
-    uint64_t timer_at; /* what the wheel has for us */
+/* When gaps are asked for. cntl.c's. */
+struct conn_nak {
+    uint64_t at;
+    uint64_t data_at; /* conn.data_at when they last were */
+    uint32_t quiet;   /* how often they were since DATA came: each doubles the wait */
+};
 
-    struct momentary momentary;
+/* What the path to us carries. path_grant.c's. */
+struct conn_path {
     struct owd owd;
     uint32_t longest_bytes; /* of DATA's payload, lately */
     uint64_t increment_ns;  /* of the last packet about as long */
@@ -195,26 +191,78 @@ struct conn {
         bool refused;            /* the port may have been full since the packet before */
     } look;
     struct trial trial;
-    struct pathrate path;
-    uint64_t bursts_ns; /* what two bursts take at the rate in pub */
+    struct pathrate rate;
+    uint64_t bursts_ns; /* what two bursts take at the rate in conn.pub */
     struct conn_alarm alarm;
-    struct occupancy occupancy;
+    uint32_t mark; /* DATA count from which on the peer has seen this CNTL of ours */
+};
+
+/* What thresholds on buffers or delay allow. occupancy_grant.c's. */
+struct conn_occupancy {
+    struct occupancy level;
     struct occupancy_pace pace; /* as a sender that obeyed every packet would keep it */
     uint64_t pace_Bps;          /* what that allows; UINT64_MAX: it says nothing */
     uint32_t posted_max;        /* buffers */
-    uint32_t trial_mark;        /* DATA count from which on the peer has seen this CNTL of ours */
+};
 
-    uint64_t flight_base; /* packets before this one have arrived or are lost */
-    uint64_t flight_end;  /* from this one on packets wait until more is known of the others */
-    uint32_t flight_seq;  /* a CNTL that was sent behind flight_packets of DATA; 0: none */
-    uint64_t flight_packets;
+/* How long its units may be. hole.c's. */
+struct conn_unit {
+    uint32_t peer_max_bytes;
+    uint32_t path_max_bytes; /* since the path drops longer ones; 0: it has dropped none */
+    struct vt_hole hole;
+};
+
+/* Its end. conn.c's; cntl.c hears and says it. */
+struct conn_close {
+    bool asked; /* for the end of our direction */
+    bool end_sent, end_seen;
+    enum wire_end end;
+    int32_t status; /* what sending and shutting down fail with once it is CLOSED */
+    uint64_t linger_at;
+    struct conn_event done; /* of what was asked for */
+};
+
+struct conn {
+    uint32_t index;
+    enum host_state state;
+    bool opener, go_back_n, released;
+    uint8_t want; /* enum conn_want */
+    uint64_t owner;
+    uint64_t own_key, peer_key; /* peer_key 0: not known yet */
+    struct addr peer;
+    struct conn_early_key early_key; /* as it stands in the host's table; key 0: it does not */
+    uint16_t service;
+    uint32_t service_next; /* list of waiting connections of a service */
+    struct frame_route route;
+    struct conn_nexthop nexthop;
+
+    struct vt_sender tx;
+    struct vt_receiver rx;
+    struct conn_pacing pacing;
+    struct rtt rtt;
+    struct rtt answer;   /* from a CNTL to the DATA that has seen it */
+    uint64_t rtt_min_ns; /* rtt.min_tsc */
+    struct conn_unit unit;
+    struct ecn ecn;
+
+    struct conn_cntl cntl;
+    struct conn_nak nak;
+    struct conn_handshake handshake;
+    struct conn_close close;
+    uint64_t data_at;  /* when the newest DATA came */
+    uint64_t heard_at; /* last packet from the peer */
+    uint64_t alive_at; /* when its silence is looked at */
+    uint64_t timer_at; /* what the wheel has for us */
+
+    struct momentary momentary;
+    struct conn_path path;
+    struct conn_occupancy occupancy;
 
     struct {
         struct conn_traced grant, granted; /* ours, and the peer's */
         uint64_t nak_sent_at, nak_came_at;
     } traced;
 
-    struct conn_event opened, shut;
     struct conn_link cntl_link, data_link, done_link, linger_link;
     struct conn_public pub;
 };

@@ -81,22 +81,22 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 
     c->data_at = h->now;
     if (seen != 0)
-        c->first_at = TIME_NEVER;
+        c->handshake.first_at = TIME_NEVER;
     route_seen(h, c, seen, 0);
-    if (seen == 0 || !seq32_before(c->peer_seen, seen) || seq32_before(c->cntl_seq, seen))
+    if (seen == 0 || !seq32_before(c->cntl.seen, seen) || seq32_before(c->cntl.seq, seen))
         return;
-    c->peer_seen = seen;
+    c->cntl.seen = seen;
     vt_receiver_confirm(&c->rx, seen);
-    if (c->echo_seq == 0 || seq32_before(seen, c->echo_seq))
+    if (c->cntl.echo_seq == 0 || seq32_before(seen, c->cntl.echo_seq))
         return;
-    uint64_t sample = h->now - c->echo_at;
-    bool exact = seen == c->echo_seq;
+    uint64_t sample = h->now - c->cntl.echo_at;
+    bool exact = seen == c->cntl.echo_seq;
 
-    c->echo_seq = 0;
+    c->cntl.echo_seq = 0;
     if (!exact)
         return;
-    c->trip_ns = clock_ns(&h->clock, sample > pause ? sample - pause : 0);
-    if (counter_get(&c->pub.rx_ended) == 0 && !c->dreq.due)
+    c->cntl.trip_ns = clock_ns(&h->clock, sample > pause ? sample - pause : 0);
+    if (counter_get(&c->pub.rx_ended) == 0 && !c->cntl.dreq.due)
         rtt_sample(&c->answer, sample);
     conn_round_trip(h, c, sample, pause > sample / PAUSE_SHARE);
 }
@@ -126,15 +126,15 @@ static uint8_t flags_take(struct conn *c, const struct wire_data *d)
     uint8_t want = d->h.flags & WIRE_SREQ ? WANT_CNTL | WANT_FORCE : 0;
 
     if (d->h.flags & WIRE_DREQ) {
-        asked_add(&c->dreq, end);
+        asked_add(&c->cntl.dreq, end);
         if (!span_set_empty(&c->rx.gaps))
             want |= WANT_CNTL | WANT_FORCE;
     }
     if (d->h.flags & WIRE_PACK)
-        asked_add(&c->pack, end);
-    if (asked_reached(&c->dreq, ack))
+        asked_add(&c->cntl.pack, end);
+    if (asked_reached(&c->cntl.dreq, ack))
         want |= WANT_CNTL;
-    if (asked_reached(&c->pack, ack))
+    if (asked_reached(&c->cntl.pack, ack))
         want |= WANT_CNTL | WANT_PACK;
     return want;
 }
@@ -153,7 +153,7 @@ static void publish(struct conn *c)
 /* Early on its sender has no more under way than we told it has come (gate_flight()). */
 static bool flight_advertised(const struct conn *c)
 {
-    uint64_t unadvertised = c->rx.packets - c->advertised_packets;
+    uint64_t unadvertised = c->rx.packets - c->cntl.packets;
 
     return unadvertised < c->rx.packets / FLIGHT_PARTS ||
            unadvertised < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
@@ -171,71 +171,116 @@ static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
     return marked;
 }
 
-void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
-               const struct frame *f)
+/* A DATA packet on its way through the three steps of data_take(). */
+struct data_unit {
+    const struct wire_data *d;
+    enum vt_verdict verdict;
+    uint32_t done; /* the first request that was not complete before it */
+    bool ask;      /* it shows a gap that may be asked for */
+};
+
+/* Verify: may it come here, and is it right? Then its payload is in its place. False: it is
+ * dropped, and counted. */
+static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
+                        const struct rte_mbuf *m, const struct frame *f)
 {
+    const struct wire_data *d = u->d;
     uint8_t *dst = NULL;
 
     if (c->state != HOST_OPEN) {
         host_count(h, COUNT_drop_state);
         if (c->state == HOST_CLOSED)
             conn_want(h, c, WANT_CNTL);
-        return;
+        return false;
     }
     if (d->unit_bytes > conn_unit_max(h, &c->peer)) {
         host_count(h, COUNT_drop_unit_size);
-        return;
+        return false;
     }
-    uint32_t done = pos_request(vt_receiver_ack(&c->rx));
-    enum vt_verdict v = vt_receiver_check(&c->rx, d, &dst);
+    u->done = pos_request(vt_receiver_ack(&c->rx));
+    u->verdict = vt_receiver_check(&c->rx, d, &dst);
 
-    if ((v == VT_PLACE && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, d, m, f)) ||
-        !unit_place(h, v == VT_PLACE ? dst : NULL, d, m, f)) {
+    bool place = u->verdict == VT_PLACE;
+
+    if ((place && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, d, m, f)) ||
+        !unit_place(h, place ? dst : NULL, d, m, f)) {
         host_count(h, COUNT_drop_sum);
-        return;
+        return false;
     }
+    return true;
+}
+
+/* Account: what it says of its peer, the path and the units that have come. */
+static void data_account(struct host *h, struct conn *c, struct data_unit *u, const struct frame *f)
+{
+    const struct wire_data *d = u->d;
+    enum vt_verdict v = u->verdict;
+
     c->heard_at = h->now;
     conn_nak_anew(h, c);
     path_grant_watch(h, c, d, marked_count(h, c, f));
-    c->peer_time_ns = d->time_ns;
-    c->peer_time_at = h->now;
-    bool ask;
-
+    c->cntl.peer_time_ns = d->time_ns;
+    c->cntl.peer_time_at = h->now;
     if (v == VT_PLACE) {
-        ask = vt_receiver_commit(&c->rx, d, h->now);
+        u->ask = vt_receiver_commit(&c->rx, d, h->now);
         momentary_update(h, c, d->payload_len);
     } else {
         host_count(h, verdict_counter(v));
         counter_add(v == VT_UNPOSTED ? &c->pub.rx_unposted : &c->pub.rx_duplicates,
                     v == VT_UNPOSTED || v == VT_DUPLICATE);
-        ask = vt_receiver_note(&c->rx, d, v);
+        u->ask = vt_receiver_note(&c->rx, d, v);
     }
     publish(c);
     seen_sample(h, c, d->cntl_seen);
-    bool last = c->dreq.due || (d->h.flags & WIRE_DREQ);
-    uint8_t want = flags_take(c, d) | (ask ? WANT_CNTL : 0);
+}
 
-    counter_set(&c->pub.rx_ended, last && !c->dreq.due);
+/* Why the peer must hear of it at once (enum conn_want), if it must. */
+static uint8_t data_wants(struct host *h, struct conn *c, const struct data_unit *u)
+{
+    uint8_t flags = u->d->h.flags;
+    bool last = c->cntl.dreq.due || (flags & WIRE_DREQ);
+    uint8_t want = flags_take(c, u->d) | (u->ask ? WANT_CNTL : 0);
+
+    counter_set(&c->pub.rx_ended, last && !c->cntl.dreq.due);
     if (!flight_advertised(c))
         want |= WANT_CNTL;
     grant_wake(h, c);
-    if (v == VT_DUPLICATE && (d->h.flags & WIRE_DREQ))
+    if (u->verdict == VT_DUPLICATE && (flags & WIRE_DREQ))
         want |= WANT_CNTL;
-    if (done != pos_request(vt_receiver_ack(&c->rx)) || (d->h.flags & WIRE_WCLOSE)) {
+    if (u->done != pos_request(vt_receiver_ack(&c->rx)) || (flags & WIRE_WCLOSE)) {
         conn_has_completion(h, c);
         want |= WANT_CNTL | WANT_DONE;
     }
+    return want;
+}
+
+/* Decide: a CNTL now, or when one is repeated; when to ask for a gap; whether all is over. */
+static void data_decide(struct host *h, struct conn *c, const struct data_unit *u)
+{
+    uint8_t want = data_wants(h, c, u);
+
     if (want != 0) {
         conn_want(h, c, want);
-    } else if (!c->rx_since_cntl) {
-        c->rx_since_cntl = true;
-        c->repeat_at = h->now + clock_cycles(&h->clock, h->cfg.repeat_us * 1000ull);
-        conn_timer_at(h, c, c->repeat_at);
+    } else if (!c->cntl.rx_since) {
+        c->cntl.rx_since = true;
+        c->cntl.repeat_at = h->now + clock_cycles(&h->clock, h->cfg.repeat_us * 1000ull);
+        conn_timer_at(h, c, c->cntl.repeat_at);
     }
-    if (!span_set_empty(&c->rx.gaps) && c->nak_at == TIME_NEVER) {
-        c->nak_at = h->now + conn_wait_tsc(h, c) / 4;
-        conn_timer_at(h, c, c->nak_at);
+    if (!span_set_empty(&c->rx.gaps) && c->nak.at == TIME_NEVER) {
+        c->nak.at = h->now + conn_wait_tsc(h, c) / 4;
+        conn_timer_at(h, c, c->nak.at);
     }
     if (c->rx.closing)
         conn_close_check(h, c);
+}
+
+void data_take(struct host *h, struct conn *c, const struct wire_data *d, const struct rte_mbuf *m,
+               const struct frame *f)
+{
+    struct data_unit u = {.d = d};
+
+    if (!data_verify(h, c, &u, m, f))
+        return;
+    data_account(h, c, &u, f);
+    data_decide(h, c, &u);
 }

@@ -16,7 +16,7 @@
 /* Is there a contract at all? */
 static bool bound(const struct conn *c)
 {
-    return c->contract.peak_cost != 0;
+    return c->pacing.contract.peak_cost != 0;
 }
 
 /* From `at` on, behind what was given with a time already, and when the contract allows it. */
@@ -25,14 +25,14 @@ static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t a
     if (at == TIME_NEVER)
         return at;
     at = at > h->tx_time ? at : h->tx_time;
-    return bound(c) ? contract_next(&c->contract, at) : at;
+    return bound(c) ? contract_next(&c->pacing.contract, at) : at;
 }
 
 /* The peer's peak counts user bytes, contracts count frames: those of full units. */
 static uint64_t peak_of_frames(const struct conn *c)
 {
     uint64_t unit = c->tx.unit_bytes, head = frame_header_len(&c->route) + WIRE_DATA_BYTES;
-    unsigned __int128 peak = (unsigned __int128)c->peak_Bps * (unit + head) / unit;
+    unsigned __int128 peak = (unsigned __int128)c->pacing.peak_Bps * (unit + head) / unit;
 
     return peak < CREDIT_RATE_MAX_BPS ? (uint64_t)peak : CREDIT_RATE_MAX_BPS;
 }
@@ -48,10 +48,10 @@ struct contract_config gate_limits(const struct host_config *cfg)
 void gate_contract(struct host *h, struct conn *c)
 {
     struct contract_config limits = gate_limits(&h->cfg);
-    struct contract old = c->contract;
+    struct contract old = c->pacing.contract;
     char err[128];
 
-    if (c->peak_Bps != 0) {
+    if (c->pacing.peak_Bps != 0) {
         uint64_t peak_Bps = peak_of_frames(c);
 
         if (limits.pcr_Bps == 0 || peak_Bps < limits.pcr_Bps)
@@ -59,13 +59,13 @@ void gate_contract(struct host *h, struct conn *c)
         if (limits.scr_Bps > limits.pcr_Bps)
             limits.scr_Bps = limits.pcr_Bps;
     }
-    c->contract = (struct contract){0};
+    c->pacing.contract = (struct contract){0};
     if (limits.pcr_Bps == 0)
         return;
     /* host_create() has looked at the configuration, and a peak takes nothing from its right */
-    CHECK(contract_init(&c->contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
+    CHECK(contract_init(&c->pacing.contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
     if (old.peak_cost != 0)
-        contract_continue(&c->contract, &old, h->now);
+        contract_continue(&c->pacing.contract, &old, h->now);
 }
 
 /*
@@ -77,18 +77,18 @@ void gate_flight(struct conn *c, uint64_t base, uint64_t arrived)
 {
     uint64_t least = FLIGHT_BYTES / c->tx.unit_bytes;
 
-    if (base > c->flight_base)
-        c->flight_base = base;
-    c->flight_end = c->flight_base + (arrived > least ? arrived : least);
+    if (base > c->pacing.flight_base)
+        c->pacing.flight_base = base;
+    c->pacing.flight_end = c->pacing.flight_base + (arrived > least ? arrived : least);
 }
 
 bool gate_data(struct host *h, struct conn *c, uint64_t *at)
 {
     uint64_t wake;
 
-    if (c->tx.packet >= c->flight_end)
+    if (c->tx.packet >= c->pacing.flight_end)
         return false; /* the next CNTL tells more */
-    *at = leaves_at(h, c, credit_next(&c->credit, h->now));
+    *at = leaves_at(h, c, credit_next(&c->pacing.credit, h->now));
     if (*at != TIME_NEVER && *at - h->now <= h->tx_lead_tsc)
         return true;
     wake = *at;
@@ -107,10 +107,14 @@ bool gate_state(struct host *h, struct conn *c, uint64_t *at)
     return false;
 }
 
-void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at)
+void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at, uint32_t unit_bytes)
 {
+    if (unit_bytes > 0) {
+        credit_update(&c->pacing.credit, at);
+        credit_take(&c->pacing.credit, unit_bytes);
+    }
     if (bound(c))
-        contract_take(&c->contract, at, m->pkt_len);
+        contract_take(&c->pacing.contract, at, m->pkt_len);
     if (h->tx_lead_tsc == 0)
         return;
     h->tx_time = at;

@@ -36,18 +36,19 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     rtt_init(&c->rtt);
     rtt_init(&c->answer);
     c->ecn.state = h->cfg.ecn_off ? ECN_OFF : ECN_TESTING;
-    c->grant_rate_Bps = first_rate_Bps;
-    c->grant_burst_bytes = first_burst_bytes;
-    credit_init(&c->credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
-    c->peak_Bps = 0;
-    c->contract = (struct contract){0};
+    c->pacing.rate_Bps = first_rate_Bps;
+    c->pacing.burst_bytes = first_burst_bytes;
+    credit_init(&c->pacing.credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
+    c->pacing.peak_Bps = 0;
+    c->pacing.contract = (struct contract){0};
     gate_contract(h, c);
     conn_rate_apply(h, c);
     gate_flight(c, 0, 0);
-    c->heard_at = c->opened_at = h->now;
-    c->first_at = c->nak_at = c->repeat_at = c->alive_at = c->linger_at = TIME_NEVER;
-    c->held_at = TIME_NEVER;
-    c->doubt_at = TIME_NEVER;
+    c->heard_at = c->handshake.begun_at = h->now;
+    c->handshake.first_at = c->nak.at = c->cntl.repeat_at = c->alive_at = c->close.linger_at =
+        TIME_NEVER;
+    c->cntl.held_at = TIME_NEVER;
+    c->nexthop.doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
     path_grant_start(c);
     occupancy_grant_start(h, c);
@@ -119,16 +120,16 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     c->go_back_n = v->capabilities & WIRE_CAP_GO_BACK_N;
     c->route = route_back(h, f);
     route_accept(h, c, &f->src_mac);
-    c->allowance = WIRE_FIRST_BYTES;
-    c->unproven = true;
+    c->handshake.allowance = WIRE_FIRST_BYTES;
+    c->handshake.unproven = true;
     h->unproven++;
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
-    c->peer_unit_max = v->unit_max;
+    c->unit.peer_max_bytes = v->unit_max;
     unit_apply(h, c);
-    c->peer_time_ns = v->time_ns;
-    c->peer_time_at = c->heard_at = c->opened_at = h->now;
+    c->cntl.peer_time_ns = v->time_ns;
+    c->cntl.peer_time_at = c->heard_at = c->handshake.begun_at = h->now;
     host_count(h, COUNT_conns_accepted);
     conn_opened(h, c, 0);
     grant_newcomer(h, c);
@@ -142,7 +143,7 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
     struct conn *c = table_early_find(h, &key);
 
     if (c != NULL) {
-        c->allowance += WIRE_FIRST_BYTES;
+        c->handshake.allowance += WIRE_FIRST_BYTES;
         host_count(h, COUNT_drop_first_duplicate);
         conn_want(h, c, WANT_CNTL);
         return;

@@ -29,10 +29,10 @@ static uint32_t unit_min(const struct addr *peer)
 
 void unit_apply(struct host *h, struct conn *c)
 {
-    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer), c->peer_unit_max);
+    uint32_t unit = RTE_MIN(conn_unit_max(h, &c->peer), c->unit.peer_max_bytes);
 
-    if (c->path_unit_max != 0)
-        unit = RTE_MIN(unit, c->path_unit_max);
+    if (c->unit.path_max_bytes != 0)
+        unit = RTE_MIN(unit, c->unit.path_max_bytes);
     if (unit == c->tx.unit_bytes)
         return;
     vt_sender_set_unit(&c->tx, unit);
@@ -48,7 +48,7 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
     uint64_t least =
         last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_MIN_NS);
 
-    if (!vt_hole_take(&c->hole, &news, h->now, least))
+    if (!vt_hole_take(&c->unit.hole, &news, h->now, least))
         return;
     uint32_t len = news.len_bytes - WIRE_DATA_BYTES, unit = c->tx.unit_bytes;
 
@@ -58,7 +58,7 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
     }
     while (unit >= len)
         unit /= 2;
-    c->path_unit_max = unit;
+    c->unit.path_max_bytes = unit;
     unit_apply(h, c);
     counter_set(&c->pub.dropped_unit_bytes, len);
     host_count(h, COUNT_units_cut);

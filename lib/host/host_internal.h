@@ -312,7 +312,7 @@ uint32_t cntl_min(const struct conn *c);
  * a CNTL waited on the way back. */
 static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
 {
-    uint64_t min_ns = c->rtt_min_ns + c->increment_ns;
+    uint64_t min_ns = c->rtt_min_ns + c->path.increment_ns;
 
     return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }
@@ -426,7 +426,10 @@ void reply_drop(struct host *h);
  * at *at; else the connection waits in the pacing wheel, for another rate if need be. */
 bool gate_data(struct host *h, struct conn *c, uint64_t *at);
 bool gate_state(struct host *h, struct conn *c, uint64_t *at);
-void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at);
+/* It left: what it costs is spent, the unit's bytes (0: none) of the credit, the frame of the
+ * contract. */
+void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
+               uint32_t unit_bytes);
 /* Packets before base have arrived or are lost, and so many have arrived in all. */
 void gate_flight(struct conn *c, uint64_t base, uint64_t arrived);
 /* The contract is made anew: the connection begins, or its peer grants another peak. */

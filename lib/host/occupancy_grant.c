@@ -16,20 +16,20 @@ static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);
 
-    c->pace.min_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
-    c->pace.max_us = RTE_MAX(c->pace.min_us, MIN_NS / 1e3);
+    c->occupancy.pace.min_us = (double)c->tx.unit_bytes * 1e6 / (double)(share_Bps + 1);
+    c->occupancy.pace.max_us = RTE_MAX(c->occupancy.pace.min_us, MIN_NS / 1e3);
 }
 
 void occupancy_grant_start(const struct host *h, struct conn *c)
 {
     uint64_t first_ns = c->tx.unit_bytes * CLOCK_NS_PER_S / (h->cfg.first_rate_Bps + 1) + 1;
 
-    c->pace_Bps = UINT64_MAX;
-    c->posted_max = 0;
+    c->occupancy.pace_Bps = UINT64_MAX;
+    c->occupancy.posted_max = 0;
     if (h->cfg.occupancy == HOST_OCCUPANCY_OFF)
         return;
-    occupancy_init(&c->occupancy, &h->cfg.occupancy_law);
-    occupancy_pace_init(&c->pace, &h->cfg.occupancy_law, first_ns, 1, (uint64_t)MIN_NS);
+    occupancy_init(&c->occupancy.level, &h->cfg.occupancy_law);
+    occupancy_pace_init(&c->occupancy.pace, &h->cfg.occupancy_law, first_ns, 1, (uint64_t)MIN_NS);
 }
 
 static uint64_t level_of(const struct host *h, struct conn *c, uint64_t increment_ns)
@@ -38,18 +38,19 @@ static uint64_t level_of(const struct host *h, struct conn *c, uint64_t incremen
         return increment_ns;
     uint32_t posted = c->rx.tail - pos_request(vt_receiver_ack(&c->rx));
 
-    c->posted_max = RTE_MAX(c->posted_max, posted);
-    return c->posted_max - posted;
+    c->occupancy.posted_max = RTE_MAX(c->occupancy.posted_max, posted);
+    return c->occupancy.posted_max - posted;
 }
 
 bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns)
 {
-    uint64_t before = c->pace_Bps;
+    uint64_t before = c->occupancy.pace_Bps;
 
     pace_bound(c);
-    occupancy_pace_sent(&c->pace, host_now_ns(h));
-    if (occupancy_update(&c->occupancy, level_of(h, c, increment_ns)))
-        occupancy_pace_signal(&c->pace, c->occupancy.zone);
-    c->pace_Bps = (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->pace.interval_us);
-    return c->pace_Bps != before;
+    occupancy_pace_sent(&c->occupancy.pace, host_now_ns(h));
+    if (occupancy_update(&c->occupancy.level, level_of(h, c, increment_ns)))
+        occupancy_pace_signal(&c->occupancy.pace, c->occupancy.level.zone);
+    c->occupancy.pace_Bps =
+        (uint64_t)((double)c->tx.unit_bytes * 1e6 / c->occupancy.pace.interval_us);
+    return c->occupancy.pace_Bps != before;
 }

@@ -36,7 +36,7 @@ static enum grant_reason path_grant_reason(const struct pathrate *p)
 
 bool path_grant_join(struct conn *c)
 {
-    const struct pathrate *p = &c->path;
+    const struct pathrate *p = &c->path.rate;
     uint64_t rate = counter_get(&c->pub.share_Bps), reason = counter_get(&c->pub.share_reason);
     uint64_t burst = counter_get(&c->pub.share_burst_bytes);
     bool limits = p->mode != PATHRATE_FREE && p->ceiling_Bps < rate;
@@ -45,8 +45,8 @@ bool path_grant_join(struct conn *c)
         rate = p->ceiling_Bps;
         reason = (uint64_t)path_grant_reason(p);
     }
-    if (c->pace_Bps < rate) {
-        rate = c->pace_Bps;
+    if (c->occupancy.pace_Bps < rate) {
+        rate = c->occupancy.pace_Bps;
         reason = GRANT_OCCUPANCY;
         burst = RTE_MIN(burst, grant_path_burst(rate, c->tx.unit_bytes));
     }
@@ -56,23 +56,24 @@ bool path_grant_join(struct conn *c)
     counter_set(&c->pub.rx_rate_Bps, rate);
     counter_set(&c->pub.rx_burst_bytes, burst);
     counter_set(&c->pub.rx_reason, reason);
-    c->bursts_ns = (uint64_t)RTE_MIN((unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1),
-                                     (unsigned __int128)TRIAL_MAX_NS);
-    return rate_differs(rate, c->advertised_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
-           rate_differs(burst, c->advertised_burst_bytes, SHARE_SHIFT);
+    c->path.bursts_ns =
+        (uint64_t)RTE_MIN((unsigned __int128)burst * 2 * CLOCK_NS_PER_S / (rate + 1),
+                          (unsigned __int128)TRIAL_MAX_NS);
+    return rate_differs(rate, c->cntl.rate_Bps, limits ? PATH_SHIFT : SHARE_SHIFT) ||
+           rate_differs(burst, c->cntl.burst_bytes, SHARE_SHIFT);
 }
 
 void path_grant_start(struct conn *c)
 {
-    owd_init(&c->owd);
-    c->longest_bytes = 0;
-    c->increment_ns = 0;
-    memset(&c->look, 0, sizeof c->look);
-    trial_reset(&c->trial);
+    owd_init(&c->path.owd);
+    c->path.longest_bytes = 0;
+    c->path.increment_ns = 0;
+    memset(&c->path.look, 0, sizeof c->path.look);
+    trial_reset(&c->path.trial);
     counter_set(&c->pub.path_wait_ns, CONN_NO_WAIT);
-    pathrate_init(&c->path);
-    c->trial_mark = 1;
-    c->alarm = (struct conn_alarm){0};
+    pathrate_init(&c->path.rate);
+    c->path.mark = 1;
+    c->path.alarm = (struct conn_alarm){0};
 }
 
 /*
@@ -82,7 +83,7 @@ void path_grant_start(struct conn *c)
  */
 static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 {
-    struct conn_alarm *a = &c->alarm;
+    struct conn_alarm *a = &c->path.alarm;
 
     if (!alarm) {
         if (++a->age > (a->lossy ? LOSSY_TRIALS : 0))
@@ -92,7 +93,7 @@ static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
     if (!a->on)
         *a = (struct conn_alarm){.on = true, .clear_run = clear};
     a->age = 0;
-    a->lossy = a->lossy || c->path.lossy || c->path.marked;
+    a->lossy = a->lossy || c->path.rate.lossy || c->path.rate.marked;
     return clear - a->clear_run >= CLEAR_RUNS;
 }
 
@@ -105,20 +106,20 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     uint64_t clear = counter_get(&h->clear_runs), rate = counter_get(&c->pub.rx_rate_Bps);
 
     if (clear < CLEAR_RUNS) {
-        c->alarm.on = false;
-        return pathrate_blind(&c->path, t, rate);
+        c->path.alarm.on = false;
+        return pathrate_blind(&c->path.rate, t, rate);
     }
-    if (c->path.mode == PATHRATE_FREE &&
-        !alarm_lasts(c, pathrate_alarm(&c->path, t, rate, c->rtt_min_ns), clear))
+    if (c->path.rate.mode == PATHRATE_FREE &&
+        !alarm_lasts(c, pathrate_alarm(&c->path.rate, t, rate, c->rtt_min_ns), clear))
         return false;
 
-    c->path.fair_Bps = grant_holds(h, c) ? counter_get(&h->grants[c->index].fair_Bps) : 0;
-    c->path.alone = counter_get(&h->start.active) <= 1;
-    bool changed = pathrate_update(&c->path, t, rate, c->rtt_min_ns);
+    c->path.rate.fair_Bps = grant_holds(h, c) ? counter_get(&h->grants[c->index].fair_Bps) : 0;
+    c->path.rate.alone = counter_get(&h->start.active) <= 1;
+    bool changed = pathrate_update(&c->path.rate, t, rate, c->rtt_min_ns);
 
     counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));
     counter_set(&c->pub.path_wait_ns,
-                c->path.mode != PATHRATE_FREE && c->path.used ? t->min_ns : CONN_NO_WAIT);
+                c->path.rate.mode != PATHRATE_FREE && c->path.rate.used ? t->min_ns : CONN_NO_WAIT);
     return changed;
 }
 
@@ -126,7 +127,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
  * see the queue empty. */
 static uint64_t window_of(const struct conn *c)
 {
-    uint64_t rtts = pathrate_competes(&c->path) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
+    uint64_t rtts = pathrate_competes(&c->path.rate) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
 
     if (c->rtt_min_ns == 0)
         return WINDOW_MAX_NS;
@@ -141,11 +142,11 @@ static uint64_t window_of(const struct conn *c)
  */
 static uint64_t trial_ns(const struct conn *c)
 {
-    uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->bursts_ns);
+    uint64_t ns = RTE_MAX(RTE_MAX(c->rtt_min_ns / TRIAL_SHARE, TRIAL_MIN_NS), c->path.bursts_ns);
 
-    if (c->path.mode != PATHRATE_FREE)
-        ns = RTE_MAX(ns, RTE_MIN(TRIAL_JITTERS * c->path.jitter_ns, TRIAL_MAX_NS));
-    uint64_t mixed = (c->own_key + c->cntl_seq) * TRIAL_MIX;
+    if (c->path.rate.mode != PATHRATE_FREE)
+        ns = RTE_MAX(ns, RTE_MIN(TRIAL_JITTERS * c->path.rate.jitter_ns, TRIAL_MAX_NS));
+    uint64_t mixed = (c->own_key + c->cntl.seq) * TRIAL_MIX;
 
     return ns + (ns / 2 * (mixed >> 48) >> 16);
 }
@@ -159,19 +160,19 @@ static uint64_t trial_ns(const struct conn *c)
  */
 static void look_update(struct host *h, struct conn *c)
 {
-    if (c->look.now == h->now)
+    if (c->path.look.now == h->now)
         return;
-    int64_t more = (int64_t)(h->unseen_ns - c->look.mean_ns);
+    int64_t more = (int64_t)(h->unseen_ns - c->path.look.mean_ns);
 
-    c->look.away_ns = more > 0 ? (uint64_t)more : 0;
+    c->path.look.away_ns = more > 0 ? (uint64_t)more : 0;
     /* rounded up, so that a host that looks at equal intervals is never away */
-    if (c->look.looked_at != h->looked_at)
-        c->look.mean_ns =
-            ((LOOK_SHARE - 1) * c->look.mean_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
-    c->look.refused = h->full || h->full_looks != c->look.full_looks;
-    c->look.full_looks = h->full_looks;
-    c->look.looked_at = h->looked_at;
-    c->look.now = h->now;
+    if (c->path.look.looked_at != h->looked_at)
+        c->path.look.mean_ns =
+            ((LOOK_SHARE - 1) * c->path.look.mean_ns + h->unseen_ns + LOOK_SHARE - 1) / LOOK_SHARE;
+    c->path.look.refused = h->full || h->full_looks != c->path.look.full_looks;
+    c->path.look.full_looks = h->full_looks;
+    c->path.look.looked_at = h->looked_at;
+    c->path.look.now = h->now;
 }
 
 /*
@@ -180,17 +181,17 @@ static void look_update(struct host *h, struct conn *c)
  */
 static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64_t now_ns)
 {
-    uint32_t longest = c->longest_bytes;
+    uint32_t longest = c->path.longest_bytes;
 
     if (d->payload_len < longest - longest / LONG_SHARE) {
-        c->longest_bytes -= longest / LONG_FADES + 1;
+        c->path.longest_bytes -= longest / LONG_FADES + 1;
     } else {
-        c->longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
-        uint64_t max_ns = owd_increment(&c->owd, d->time_ns, now_ns, window_of(c));
+        c->path.longest_bytes = RTE_MAX(longest, (uint32_t)d->payload_len);
+        uint64_t max_ns = owd_increment(&c->path.owd, d->time_ns, now_ns, window_of(c));
 
-        c->increment_ns = max_ns > c->look.away_ns ? max_ns - c->look.away_ns : 0;
+        c->path.increment_ns = max_ns > c->path.look.away_ns ? max_ns - c->path.look.away_ns : 0;
     }
-    return c->increment_ns;
+    return c->path.increment_ns;
 }
 
 /*
@@ -208,8 +209,8 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         .sent_ns = d->time_ns,
         .arrived_ns = now_ns,
         .increment_ns = increment_find(c, d, now_ns),
-        .away_ns = c->look.away_ns,
-        .refused = c->look.refused,
+        .away_ns = c->path.look.away_ns,
+        .refused = c->path.look.refused,
         .marked = marked,
     };
     struct trial_result out;
@@ -220,21 +221,21 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         conn_want(h, c, WANT_CNTL);
     if (h->cfg.occupancy == HOST_OCCUPANCY_DELAY)
         return;
-    if (seq32_before(d->cntl_seen, c->trial_mark)) {
-        trial_older(&c->trial);
+    if (seq32_before(d->cntl_seen, c->path.mark)) {
+        trial_older(&c->path.trial);
         return;
     }
-    if (!trial_add(&c->trial, &p, trial_ns(c), &out))
+    if (!trial_add(&c->path.trial, &p, trial_ns(c), &out))
         return;
-    out.late_ns = c->cntl_held ? cntl_late_ns(c, c->trip_ns) : 0;
-    c->cntl_held = false;
+    out.late_ns = c->cntl.held ? cntl_late_ns(c, c->cntl.trip_ns) : 0;
+    c->cntl.held = false;
     if (!trial_judged(h, c, &out) || !path_grant_join(c))
         return;
     conn_want(h, c, WANT_CNTL);
-    if (c->path.rising)
+    if (c->path.rate.rising)
         return;
     /* the next one begins when this is obeyed; what control changes meanwhile does not matter, for
      * it may do so more often than a trial takes */
-    trial_reset(&c->trial);
-    c->trial_mark = c->cntl_seq + 1;
+    trial_reset(&c->path.trial);
+    c->path.mark = c->cntl.seq + 1;
 }

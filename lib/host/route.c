@@ -57,8 +57,8 @@ void route_start(struct host *h, struct conn *c)
     int family = route_family(h, &c->peer);
     const struct addr *gateway = &h->cfg.gateway[family];
 
-    c->direct = on_link(h, family, &c->peer) || addr_is_unset(gateway);
-    c->next_hop = c->direct ? &c->peer : gateway;
+    c->nexthop.direct = on_link(h, family, &c->peer) || addr_is_unset(gateway);
+    c->nexthop.addr = c->nexthop.direct ? &c->peer : gateway;
 }
 
 /* The frame that opens the connection came from mac, which answers at once; a gateway may be
@@ -67,12 +67,12 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
 {
     route_start(h, c);
     c->route.dst_mac = *mac;
-    c->route_known = true;
-    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
-    if (!c->direct &&
-        !neighbor_at(&h->neighbors, c->neighbor, c->next_hop, h->now, &c->route.dst_mac)) {
-        neighbor_doubt(&h->neighbors, c->next_hop, NULL, h->now);
-        c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    c->nexthop.known = true;
+    c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
+    if (!c->nexthop.direct && !neighbor_at(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr,
+                                           h->now, &c->route.dst_mac)) {
+        neighbor_doubt(&h->neighbors, c->nexthop.addr, NULL, h->now);
+        c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
     }
 }
 
@@ -80,9 +80,9 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
  * again by their timers. */
 static void route_wait(struct host *h, struct conn *c)
 {
-    if (c->route_waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
+    if (c->nexthop.waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
         return;
-    c->route_waits = true;
+    c->nexthop.waits = true;
     h->route_waiting[h->route_waiting_count++] = c->index;
 }
 
@@ -90,46 +90,47 @@ bool route_resolve(struct host *h, struct conn *c)
 {
     bool ask;
 
-    if (c->route_known)
+    if (c->nexthop.known)
         return true;
-    c->route_known = neighbor_find(&h->neighbors, c->next_hop, h->now, &c->route.dst_mac, &ask);
+    c->nexthop.known =
+        neighbor_find(&h->neighbors, c->nexthop.addr, h->now, &c->route.dst_mac, &ask);
     if (ask)
-        route_ask(h, c->next_hop, NULL);
-    if (!c->route_known) {
+        route_ask(h, c->nexthop.addr, NULL);
+    if (!c->nexthop.known) {
         route_wait(h, c);
         return false;
     }
-    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
-    c->crowded = neighbor_was_lost(&h->neighbors, c->next_hop, h->now);
+    c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
+    c->handshake.crowded = neighbor_was_lost(&h->neighbors, c->nexthop.addr, h->now);
     return true;
 }
 
 void route_refresh(struct host *h, struct conn *c)
 {
-    if (c->route_known)
-        neighbor_at(&h->neighbors, c->neighbor, c->next_hop, h->now, &c->route.dst_mac);
+    if (c->nexthop.known)
+        neighbor_at(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr, h->now, &c->route.dst_mac);
 }
 
 void route_heard(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
 {
-    if (!c->direct || (c->route_proved && rte_is_same_ether_addr(&c->route.dst_mac, mac)))
+    if (!c->nexthop.direct || (c->nexthop.proved && rte_is_same_ether_addr(&c->route.dst_mac, mac)))
         return;
-    c->route_proved = true;
+    c->nexthop.proved = true;
     c->route.dst_mac = *mac;
-    c->route_known = true;
-    route_learn(h, c->next_hop, mac, NEIGHBOR_PROOF);
-    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
+    c->nexthop.known = true;
+    route_learn(h, c->nexthop.addr, mac, NEIGHBOR_PROOF);
+    c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
 }
 
 void route_doubt(struct host *h, struct conn *c)
 {
-    if (!c->route_known)
+    if (!c->nexthop.known)
         return;
     route_refresh(h, c);
-    neighbor_doubt(&h->neighbors, c->next_hop, &c->route.dst_mac, h->now);
-    c->neighbor = neighbor_slot(&h->neighbors, c->next_hop);
-    c->doubt_at = h->now + neighbor_quick(&h->neighbors);
-    conn_timer_at(h, c, c->doubt_at);
+    neighbor_doubt(&h->neighbors, c->nexthop.addr, &c->route.dst_mac, h->now);
+    c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
+    c->nexthop.doubt_at = h->now + neighbor_quick(&h->neighbors);
+    conn_timer_at(h, c, c->nexthop.doubt_at);
 }
 
 /* Each wait for an answer is longer than the last one. A new MAC address makes them short again. */
@@ -137,14 +138,14 @@ void route_again(struct host *h, struct conn *c)
 {
     struct rte_ether_addr before = c->route.dst_mac;
 
-    c->doubt_at = TIME_NEVER;
+    c->nexthop.doubt_at = TIME_NEVER;
     route_refresh(h, c);
     if (!rte_is_same_ether_addr(&before, &c->route.dst_mac)) {
-        c->unanswered_at = c->unseen_at = 0;
+        c->nexthop.unanswered_at = c->nexthop.unseen_at = 0;
         conn_want(h, c, c->state == HOST_OPENING ? WANT_FIRST : WANT_CNTL | WANT_SREQ | WANT_FORCE);
         conn_has_data(h, c);
-    } else if (neighbor_doubted(&h->neighbors, c->neighbor)) {
-        c->doubt_at = h->now + neighbor_quick(&h->neighbors);
+    } else if (neighbor_doubted(&h->neighbors, c->nexthop.neighbor)) {
+        c->nexthop.doubt_at = h->now + neighbor_quick(&h->neighbors);
     }
 }
 
@@ -161,29 +162,29 @@ static bool overdue(const struct host *h, const struct conn *c, uint64_t at)
 
 void route_say(struct host *h, struct conn *c, bool asks)
 {
-    if (overdue(h, c, c->unanswered_at))
+    if (overdue(h, c, c->nexthop.unanswered_at))
         route_doubt(h, c);
-    if (asks && c->unanswered_at == 0)
-        c->unanswered_at = h->now;
-    if (c->unseen_at == 0)
-        c->unseen_at = h->now;
+    if (asks && c->nexthop.unanswered_at == 0)
+        c->nexthop.unanswered_at = h->now;
+    if (c->nexthop.unseen_at == 0)
+        c->nexthop.unseen_at = h->now;
 }
 
 void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets)
 {
-    bool newer = cntl != 0 && seq32_before(c->seen_cntl, cntl);
+    bool newer = cntl != 0 && seq32_before(c->nexthop.seen_cntl, cntl);
 
-    if (!newer && packets <= c->seen_packets) {
-        if (overdue(h, c, c->unseen_at))
+    if (!newer && packets <= c->nexthop.seen_packets) {
+        if (overdue(h, c, c->nexthop.unseen_at))
             route_doubt(h, c);
         return;
     }
     if (newer) {
-        c->seen_cntl = cntl;
+        c->nexthop.seen_cntl = cntl;
         conn_release_cntl(h, c);
     }
-    c->seen_packets = RTE_MAX(c->seen_packets, packets);
-    c->unanswered_at = c->unseen_at = 0;
+    c->nexthop.seen_packets = RTE_MAX(c->nexthop.seen_packets, packets);
+    c->nexthop.unanswered_at = c->nexthop.unseen_at = 0;
 }
 
 void route_learn(struct host *h, const struct addr *a, const struct rte_ether_addr *mac,
@@ -197,8 +198,8 @@ void route_learn(struct host *h, const struct addr *a, const struct rte_ether_ad
     for (uint32_t i = 0; i < n; i++) {
         struct conn *c = &h->conns[h->route_waiting[i]];
 
-        c->route_waits = false;
-        if (c->state == HOST_OPENING && !c->route_known)
+        c->nexthop.waits = false;
+        if (c->state == HOST_OPENING && !c->nexthop.known)
             conn_want(h, c, WANT_FIRST);
     }
 }

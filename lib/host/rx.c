@@ -98,8 +98,8 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
     }
     if (!(w->flags & WIRE_EARLY))
         conn_prove(h, c);
-    else if (c->allowance < ALLOWANCE_MAX)
-        c->allowance += f->payload_len;
+    else if (c->handshake.allowance < ALLOWANCE_MAX)
+        c->handshake.allowance += f->payload_len;
     return c;
 }
 

@@ -29,35 +29,36 @@ static void first_again(struct host *h, struct conn *c)
 
     if (c->state != HOST_OPENING) {
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
-        c->first_at = h->now + conn_again_tsc(h, c);
+        c->handshake.first_at = h->now + conn_again_tsc(h, c);
         return;
     }
-    if (h->now - c->opened_at >= silence) {
-        conn_over(h, c, c->route_known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
+    if (h->now - c->handshake.begun_at >= silence) {
+        conn_over(h, c, c->nexthop.known ? -ETIMEDOUT : -EHOSTUNREACH, WIRE_END_SILENCE, false);
         return;
     }
-    if (c->route_known && c->first_tries == FIRST_DOUBT)
+    if (c->nexthop.known && c->handshake.tries == FIRST_DOUBT)
         route_doubt(h, c);
     conn_want(h, c, WANT_FIRST);
-    c->first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
+    c->handshake.first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
 }
 
 /* FIRST goes out: when is it time for the next? */
 void timer_first_sent(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
-    uint64_t wait = clock_cycles(&h->clock, FIRST_AGAIN_NS << c->first_tries);
+    uint64_t wait = clock_cycles(&h->clock, FIRST_AGAIN_NS << c->handshake.tries);
 
-    c->first_tries += c->first_tries < FIRST_DOUBLINGS;
-    c->first_at = time_min(h->now + wait, c->opened_at + silence);
-    conn_timer_at(h, c, c->first_at);
+    c->handshake.tries += c->handshake.tries < FIRST_DOUBLINGS;
+    c->handshake.first_at = time_min(h->now + wait, c->handshake.begun_at + silence);
+    conn_timer_at(h, c, c->handshake.first_at);
 }
 
 /* A silent peer: ask, send slower, give up. So is one that does not prove its address in time. */
 static void alive_check(struct host *h, struct conn *c)
 {
     uint64_t step = conn_silence_step(h);
-    uint64_t since = c->proven ? c->heard_at : c->opened_at; /* a forger may speak for ever */
+    uint64_t since =
+        c->handshake.proven ? c->heard_at : c->handshake.begun_at; /* a forger may speak for ever */
     uint64_t quiet = h->now - since;
     uint32_t steps = (uint32_t)(quiet / (step > 0 ? step : 1));
 
@@ -68,8 +69,8 @@ static void alive_check(struct host *h, struct conn *c)
     c->alive_at = since + (steps + 1) * step;
     if (steps > 0)
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
-    if (steps != c->silent_steps) {
-        c->silent_steps = steps;
+    if (steps != c->pacing.silent_steps) {
+        c->pacing.silent_steps = steps;
         host_note(h, c, TRACE_SILENCE, (uint16_t)steps, clock_ns(&h->clock, quiet), 0);
         conn_rate_apply(h, c);
     }
@@ -79,28 +80,28 @@ static void conn_expire(struct host *h, struct conn *c)
 {
     uint64_t now = h->now;
 
-    if (!time_before(now, c->first_at))
+    if (!time_before(now, c->handshake.first_at))
         first_again(h, c);
     if (c->state == HOST_OPEN && vt_sender_ask(&c->tx, now, 2 * conn_wait_tsc(h, c)))
         conn_want(h, c, WANT_CNTL | WANT_SREQ);
-    if (!time_before(now, c->nak_at)) {
-        c->nak_at = TIME_NEVER;
+    if (!time_before(now, c->nak.at)) {
+        c->nak.at = TIME_NEVER;
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
     }
-    if (!time_before(now, c->repeat_at)) {
-        c->repeat_at = TIME_NEVER;
+    if (!time_before(now, c->cntl.repeat_at)) {
+        c->cntl.repeat_at = TIME_NEVER;
         conn_want(h, c, WANT_CNTL);
     }
-    if (!time_before(now, c->held_at))
+    if (!time_before(now, c->cntl.held_at))
         conn_release_cntl(h, c);
     if (!time_before(now, c->alive_at))
         alive_check(h, c);
-    if (!time_before(now, c->doubt_at))
+    if (!time_before(now, c->nexthop.doubt_at))
         route_again(h, c);
-    if (hop_limits_expire(&c->hops, now))
+    if (hop_limits_expire(&c->pacing.hops, now))
         conn_rate_apply(h, c);
-    if (!time_before(now, c->linger_at)) {
-        c->linger_at = c->first_at = TIME_NEVER;
+    if (!time_before(now, c->close.linger_at)) {
+        c->close.linger_at = c->handshake.first_at = TIME_NEVER;
         c->want = 0;
     }
     conn_timer_update(h, c);

@@ -111,7 +111,7 @@ static void data_header(struct host *h, struct conn *c, const struct vt_unit *u,
         .unit = pos_unit(u->pos),
         .request_len = u->request->len,
         .unit_bytes = u->request->unit_bytes,
-        .cntl_seen = c->cntl_seen,
+        .cntl_seen = c->cntl.peer_seq,
     };
 
     wire_put_data(p, &d);
@@ -166,35 +166,35 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
  * route had to be asked for again, others begin as well: fewer. */
 static bool early_left(const struct conn *c)
 {
-    uint64_t most = RTE_MAX(c->grant_burst_bytes, EARLY_BYTES);
+    uint64_t most = RTE_MAX(c->pacing.burst_bytes, EARLY_BYTES);
 
-    if (c->crowded)
+    if (c->handshake.crowded)
         most = FEW_BYTES;
-    else if (c->grant_burst_bytes == 0)
+    else if (c->pacing.burst_bytes == 0)
         most = UINT64_MAX;
     return counter_get(&c->pub.tx_bytes) < most;
 }
 
 static bool may_send(const struct conn *c)
 {
-    return c->state == HOST_OPEN ||
-           (c->state == HOST_OPENING && c->route_known && c->first_tries > 0 && early_left(c));
+    return c->state == HOST_OPEN || (c->state == HOST_OPENING && c->nexthop.known &&
+                                     c->handshake.tries > 0 && early_left(c));
 }
 
 /* Nobody can have us send more to an address than was sent from there: is there room for len? */
 static bool allowance_take(struct conn *c, uint32_t len)
 {
-    if (c->proven)
+    if (c->handshake.proven)
         return true;
-    if (c->allowance < len)
+    if (c->handshake.allowance < len)
         return false;
-    c->allowance -= len;
+    c->handshake.allowance -= len;
     return true;
 }
 
 static void allowance_give(struct conn *c, uint32_t len)
 {
-    c->allowance += c->proven ? 0 : len;
+    c->handshake.allowance += c->handshake.proven ? 0 : len;
 }
 
 static void sent_count(struct conn *c, const struct vt_unit *u)
@@ -231,11 +231,9 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
             conn_has_data(h, c);
             break;
         }
-        gate_sent(h, c, m[n++], at);
+        gate_sent(h, c, m[n++], at, u.len);
         vt_sender_take(&c->tx, &u, h->now, ask);
-        vt_hole_sent(&c->hole, WIRE_DATA_BYTES + u.len);
-        credit_update(&c->credit, at);
-        credit_take(&c->credit, u.len);
+        vt_hole_sent(&c->unit.hole, WIRE_DATA_BYTES + u.len);
         sent_count(c, &u);
         host_count(h, COUNT_tx_data);
     }
@@ -270,10 +268,10 @@ static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
         .service = c->service,
         .capabilities = c->go_back_n ? WIRE_CAP_GO_BACK_N : 0,
         .ahead = h->cfg.early,
-        .rate_req_Bps = RTE_MIN(c->grant_rate_Bps, WIRE_RATE_MAX_BPS),
-        .burst_req_bytes = RTE_MIN(c->grant_burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
+        .rate_req_Bps = RTE_MIN(c->pacing.rate_Bps, WIRE_RATE_MAX_BPS),
+        .burst_req_bytes = RTE_MIN(c->pacing.burst_bytes, (uint64_t)WIRE_BURST_MAX_BYTES),
         .time_ns = host_now_ns(h),
-        .cookie = c->cookie,
+        .cookie = c->handshake.cookie,
         .silence_ms = h->cfg.silence_ms,
     };
 
@@ -296,7 +294,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     bool first = c->want & WANT_FIRST;
 
     route_refresh(h, c);
-    if (!first && (c->want == 0 || !c->route_known || !allowance_take(c, cntl_min(c)))) {
+    if (!first && (c->want == 0 || !c->nexthop.known || !allowance_take(c, cntl_min(c)))) {
         c->want = 0;
         return NULL;
     }
@@ -314,10 +312,10 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
         conn_has_data(h, c); /* the way is known: early data may go */
         len = first_build(h, c, bytes);
     } else {
-        uint32_t room = c->proven ? h->cfg.mtu - CNTL_SPARE : cntl_min(c);
+        uint32_t room = c->handshake.proven ? h->cfg.mtu - CNTL_SPARE : cntl_min(c);
 
         if (c->state == HOST_CLOSED)
-            c->end_sent = true;
+            c->close.end_sent = true;
         route_say(h, c, c->want & WANT_SREQ);
         len = cntl_build(h, c, bytes, room);
     }
@@ -341,7 +339,7 @@ static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
         if (gate_state(h, c, &at))
             p = state_build(h, c, &stuck);
         if (p != NULL) {
-            gate_sent(h, c, p, at);
+            gate_sent(h, c, p, at, 0);
             m[n++] = p;
         }
         if (c->state == HOST_CLOSED)

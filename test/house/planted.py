@@ -240,8 +240,8 @@ FAULTS = [
 
     Fault("a CNTL whose list of spans is full is not followed at once by the next",
           "in every test something else asked for a CNTL soon",
-          "lib/host/cntl.c", "c->naks_left = v->span_count == max && max > 0;",
-          "c->naks_left = v->span_count == max && max > WIRE_SPANS_MAX;",
+          "lib/host/cntl.c", "c->cntl.naks_left = v->span_count == max && max > 0;",
+          "c->cntl.naks_left = v->span_count == max && max > WIRE_SPANS_MAX;",
           "build/test/sim/test_sim --gtest_filter='Repair.AFullList*'", r"FAILED", ("build: test/sim/test_sim",)),
 
     Fault("of 4096 flows each 512th gets an eighth too little",

@@ -185,6 +185,6 @@ void __wrap_first_take(struct host *h, const struct frame *f, const struct wire_
     struct conn *c = active == CANARY_AMPLIFY ? table_early_find(h, &key) : nullptr;
 
     if (c != nullptr)
-        c->allowance += 100000;
+        c->handshake.allowance += 100000;
 }
 }

@@ -37,7 +37,7 @@ struct conn *lingering(struct host *h, uint8_t *data)
     c->peer = addr_from_v4(0x0a000002);
     conn_start(h, c, 1000000, 10000);
     c->state = HOST_OPEN;
-    c->proven = true;
+    c->handshake.proven = true;
     send.pieces[0] = {data, 1};
     EXPECT_EQ(vt_sender_post(&c->tx, &send), 0);
     c->tx.una = c->tx.tail;
