@@ -7,8 +7,8 @@
 #include <rte_cycles.h>
 
 #include "base/clock.h"
+#include "base/mul_div.h"
 
-#define NS_IN_S    1000000000ull
 #define MEASURE_NS 100000000ull
 #define TRIES      64
 
@@ -22,7 +22,7 @@ static uint64_t read_ns(clockid_t clock)
     struct timespec ts;
 
     clock_gettime(clock, &ts);
-    return (uint64_t)ts.tv_sec * NS_IN_S + (uint64_t)ts.tv_nsec;
+    return (uint64_t)ts.tv_sec * CLOCK_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 uint64_t clock_now(void)
@@ -70,5 +70,5 @@ uint64_t clock_measure_hz(void)
         nanosleep(&pause, NULL);
         b = instant_read();
     } while (b.ns - a.ns < MEASURE_NS); /* a signal cut the pause short */
-    return (uint64_t)((unsigned __int128)(b.tsc - a.tsc) * NS_IN_S / (b.ns - a.ns));
+    return mul_div(b.tsc - a.tsc, CLOCK_NS_PER_S, b.ns - a.ns);
 }

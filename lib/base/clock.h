@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/mul_div.h"
+
 #define CLOCK_NS_PER_S 1000000000ull
 #define TIME_NEVER     UINT64_MAX
 
@@ -25,12 +27,12 @@ struct clock {
 
 static inline uint64_t clock_cycles(const struct clock *c, uint64_t ns)
 {
-    return (uint64_t)((unsigned __int128)ns * c->hz / CLOCK_NS_PER_S);
+    return mul_div(ns, c->hz, CLOCK_NS_PER_S);
 }
 
 static inline uint64_t clock_ns(const struct clock *c, uint64_t cycles)
 {
-    return (uint64_t)((unsigned __int128)cycles * CLOCK_NS_PER_S / c->hz);
+    return mul_div(cycles, CLOCK_NS_PER_S, c->hz);
 }
 
 /* Is a before b? TIME_NEVER is after everything. */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/counter.h"
+#include "base/mul_div.h"
 
 #define SPREAD_BUCKETS 48u
 
@@ -46,7 +47,7 @@ static inline uint64_t spread_count(const struct spread *s)
 static inline uint64_t spread_quantile(const struct spread *s, uint64_t parts, uint64_t whole)
 {
     uint64_t all = spread_count(s), count = 0;
-    uint64_t wanted = (uint64_t)((unsigned __int128)all * parts / whole);
+    uint64_t wanted = mul_div(all, parts, whole);
     uint32_t k;
 
     for (k = 0; k < SPREAD_BUCKETS - 1; k++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/pathrate.h"
 
+#include "base/clock.h"
 #include "control/root.h"
-
-#define NS_PER_S 1000000000ull
 
 #define EMPTY_TRIALS        24u        /* the queue is made empty once in so many */
 #define EMPTY_SHARE         (1.0 / 64) /* of target: less than that is empty */
@@ -98,9 +97,9 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
     struct finding f = {0};
 
     f.lossy = lossy;
-    f.arrived_Bps = min_of((f.lossy ? bytes : all) * NS_PER_S / span, PATHRATE_MAX_BPS);
-    f.sent_Bps = all * NS_PER_S / (double)t->sent_ns;
-    f.packet_ns = bytes / (double)t->packets * NS_PER_S / f.arrived_Bps;
+    f.arrived_Bps = min_of((f.lossy ? bytes : all) * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
+    f.sent_Bps = all * CLOCK_NS_PER_S / (double)t->sent_ns;
+    f.packet_ns = bytes / (double)t->packets * CLOCK_NS_PER_S / f.arrived_Bps;
     f.rtt_ns = (double)rtt_ns;
     double answer_ns = f.rtt_ns + (double)t->late_ns; /* until the next grant is in force */
 
@@ -421,7 +420,7 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     } else if (t->lost > 0 || p->marked) {
         ceiling_set(p, (t->lost > 0 ? COMPETING_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
     } else if (f->used) {
-        double rise = packet * NS_PER_S / rtt + ceiling * COMPETING_RISE;
+        double rise = packet * CLOCK_NS_PER_S / rtt + ceiling * COMPETING_RISE;
 
         rise *= (double)t->arrived_ns / rtt;
         ceiling_set(p, ceiling + min_of(rise, ceiling * COMPETING_RISE_MAX));
@@ -467,8 +466,8 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
 
     target_find(p, &f);
     loss_find(p, t, &f);
-    p->min_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, MIN_BYTES) * NS_PER_S /
-                            max_of(f.rtt_ns, MIN_NS));
+    p->min_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, MIN_BYTES) *
+                            CLOCK_NS_PER_S / max_of(f.rtt_ns, MIN_NS));
     f.once = f.lossy && !p->lossy;
     p->lossy = f.lossy;
     p->used = f.used;
@@ -520,7 +519,7 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
  * short one the next would follow at once (pace/credit.h). */
 static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    uint64_t slow = rate_Bps / (NS_PER_S / BURST_MIN_NS);
+    uint64_t slow = rate_Bps / (CLOCK_NS_PER_S / BURST_MIN_NS);
 
     if (p->burst_packets > 1 || slow >= unit_bytes)
         return p->burst_packets * unit_bytes;
@@ -529,7 +528,7 @@ static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t 
 
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
-    uint64_t burst = (uint64_t)((double)rate_Bps * (double)p->target_ns / 8 / NS_PER_S);
+    uint64_t burst = (uint64_t)((double)rate_Bps * (double)p->target_ns / 8 / CLOCK_NS_PER_S);
     uint64_t least = burst_min(p, rate_Bps, unit_bytes);
 
     if (p->mode == PATHRATE_FREE)

@@ -9,6 +9,7 @@
 
 #include <rte_malloc.h>
 
+#include "base/mul_div.h"
 #include "host/control_internal.h"
 
 #define CHANGE_SHIFT      8u        /* changes below 1/256 are not worth a look */
@@ -193,15 +194,15 @@ static void capacity_note(struct host_control *c)
         return;
     c->noted_why = k->why;
     c->noted_Bps = k->capacity_Bps;
-    history_add(&c->history, (struct host_decision){
-                                 .time = c->last,
-                                 .why = why_name(k->why),
-                                 .rate_Bps = k->capacity_Bps,
-                                 .rx_Bps = (uint64_t)((unsigned __int128)c->sample.rx_bytes *
-                                                      CLOCK_NS_PER_S / c->sample.interval_ns),
-                                 .lost = c->sample.overruns,
-                                 .decided = HOST_DECIDED_CAPACITY,
-                             });
+    history_add(&c->history,
+                (struct host_decision){
+                    .time = c->last,
+                    .why = why_name(k->why),
+                    .rate_Bps = k->capacity_Bps,
+                    .rx_Bps = mul_div(c->sample.rx_bytes, CLOCK_NS_PER_S, c->sample.interval_ns),
+                    .lost = c->sample.overruns,
+                    .decided = HOST_DECIDED_CAPACITY,
+                });
 }
 
 /* The rate kept ready for idle connections: all of them may begin at once. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* DATA in: check, place, verify, account; then decide whether the peer must hear at once. */
+#include "base/mul_div.h"
 #include "host/host_internal.h"
 
 #include "vt/place.h"
@@ -63,7 +64,7 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 
     if (!momentary_frame(&c->momentary, unit_bytes, h->now, &bytes, &span))
         return;
-    uint64_t rate_Bps = (uint64_t)((unsigned __int128)bytes * h->clock.hz / span);
+    uint64_t rate_Bps = mul_div(bytes, h->clock.hz, span);
 
     counter_set(&c->pub.rx_momentary_Bps, rate_Bps);
     spread_add(&c->pub.spread.momentary_Bps, rate_Bps);

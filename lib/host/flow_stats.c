@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What control knows of one connection, brought up to date once an interval. */
+#include "base/mul_div.h"
 #include "host/control_internal.h"
 
 #define QUIET_INTERVALS 2u           /* and a round trip, if more was to come, or it just began */
@@ -22,7 +23,7 @@ static bool uses_grant(const struct flow_stats *r)
 static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t bytes, uint64_t sent,
                        uint64_t interval_ns)
 {
-    r->rate_Bps = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S / interval_ns);
+    r->rate_Bps = mul_div(bytes - r->bytes, CLOCK_NS_PER_S, interval_ns);
     r->throughput_Bps =
         (uint64_t)((int64_t)r->throughput_Bps +
                    ((int64_t)r->rate_Bps - (int64_t)r->throughput_Bps) / (int64_t)(r->since + 1));
@@ -37,8 +38,7 @@ static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t by
 static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_ns)
 {
     uint64_t intervals = RTE_MIN(r->quiet, QUIET_MAX) + 1;
-    uint64_t rate = (uint64_t)((unsigned __int128)(bytes - r->bytes) * CLOCK_NS_PER_S /
-                               (intervals * interval_ns));
+    uint64_t rate = mul_div(bytes - r->bytes, CLOCK_NS_PER_S, intervals * interval_ns);
 
     if (bytes == r->bytes) {
         r->quiet++;
@@ -85,8 +85,7 @@ static void burst_sample(const struct host_control *c, const struct conn_public 
                          struct flow_stats *r, uint64_t loss_runs, uint64_t clean)
 {
     /* the last packet of a burst is missed when the next one begins */
-    uint64_t period_ns =
-        (uint64_t)((unsigned __int128)r->burst_bytes * CLOCK_NS_PER_S / (r->grant_Bps + 1));
+    uint64_t period_ns = mul_div(r->burst_bytes, CLOCK_NS_PER_S, r->grant_Bps + 1);
     uint64_t found_ns = OWN_FOUND_NS + 2 * period_ns;
     struct burst_sample s = {
         .packets = clean - r->clean,

@@ -11,8 +11,8 @@
  * `now` does not go back: an earlier time than the newest one counts as that one.
  *
  * Ownership: everything of a struct host is its worker's, but for the grants (written by control
- * through grant.h) and the counters (only read by control). Functions marked [any] may be called
- * from another thread; the others only from the worker.
+ * and marked, grant.c) and the counters (only read by control). Functions marked [any] may be
+ * called from another thread; the others only from the worker.
  *
  * Invariants: every submitted operation completes exactly once (a SEND with HOST_SEND_PROVISIONAL:
  * twice), in order per connection and direction; no byte is written to a receive buffer outside
@@ -85,7 +85,7 @@ struct host_config {
     uint16_t mtu;           /* bytes of an IP packet */
     uint16_t udp_port;
     uint16_t source_first, source_last; /* UDP ports that connections are opened from:
-                                           host/source.h. 0: udp_port */
+                                           lib/host/source.c. 0: udp_port */
     const struct host_rss *rss;         /* of the port, and its; NULL: not known */
     uint8_t worker, workers;            /* which of how many hosts of this port this is */
     uint64_t hz;                        /* of `now` */

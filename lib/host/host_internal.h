@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/counter.h"
+#include "base/mul_div.h"
 #include "base/rng.h"
 #include "host/claim.h"
 #include "host/conn.h"
@@ -444,7 +445,7 @@ void grants_apply(struct host *h);
 /* What is granted at a rate lasts so long. */
 static inline uint64_t grant_burst_at(uint64_t rate_Bps)
 {
-    return (uint64_t)((unsigned __int128)rate_Bps * GRANT_BURST_NS / CLOCK_NS_PER_S);
+    return mul_div(rate_Bps, GRANT_BURST_NS, CLOCK_NS_PER_S);
 }
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
 /* A short one whatever is configured, for its packets wait behind each other somewhere. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mul_div.h"
 #include "host/control_internal.h"
 
 #define STEP_BPS  125000ull /* 1 Mbit/s: never less than this above what is used */
@@ -173,7 +174,7 @@ static uint64_t newcomers_room(const struct host_control *c, uint64_t max_Bps)
 {
     uint64_t all = (uint64_t)c->n_active + 2 * (uint64_t)c->n_new;
 
-    return c->n_new < 2 ? 0 : (uint64_t)((unsigned __int128)max_Bps * c->n_new / all);
+    return c->n_new < 2 ? 0 : mul_div(max_Bps, c->n_new, all);
 }
 
 void sharing_run(struct host_control *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See made.h. */
+/* See made_dirs.h. */
 #include "sluice/files/made_dirs.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define NS_IN_S 1000000000ull
+#include "base/clock.h"
 
 /* Makes second `to` the newest one. */
 static void sparkline_advance(struct sparkline *s, uint64_t to)
@@ -20,19 +20,19 @@ static void sparkline_advance(struct sparkline *s, uint64_t to)
 
 void sparkline_add(struct sparkline *s, uint64_t from_ns, uint64_t to_ns, double bytes)
 {
-    uint64_t last = to_ns / NS_IN_S, second;
+    uint64_t last = to_ns / CLOCK_NS_PER_S, second;
 
     if (to_ns <= from_ns || last < s->newest)
         return;
     if (s->newest == 0)
-        s->first = from_ns / NS_IN_S;
+        s->first = from_ns / CLOCK_NS_PER_S;
     if (last != s->newest)
         sparkline_advance(s, last);
-    second = from_ns / NS_IN_S;
+    second = from_ns / CLOCK_NS_PER_S;
     if (second + SPARKLINE_BINS <= last)
         second = last - SPARKLINE_BINS + 1;
     for (; second <= last; second++) {
-        uint64_t begin = second * NS_IN_S, end = begin + NS_IN_S;
+        uint64_t begin = second * CLOCK_NS_PER_S, end = begin + CLOCK_NS_PER_S;
 
         begin = begin < from_ns ? from_ns : begin;
         end = end > to_ns ? to_ns : end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sluice top: what the daemon is doing, live on a terminal, or once for scripts. */
+#include "base/clock.h"
 #include "sluice/command.h"
 
 #include <poll.h>
@@ -15,8 +16,6 @@
 #include "sluice/view/table.h"
 #include "sluice/view/terminal.h"
 #include "sluice/view/top_view.h"
-
-#define NS_IN_S 1000000000ull
 
 static const char help[] =
     "usage: sluice top [-i TIME] [--once [--json]] [--sort ORDER] [--filter TEXT]\n"
@@ -308,7 +307,8 @@ static int run_option(struct run *r, int opt)
 {
     switch (opt) {
     case 'i':
-        return options_duration("--interval", NS_IN_S / 10, 3600 * NS_IN_S, &r->interval_ns);
+        return options_duration("--interval", CLOCK_NS_PER_S / 10, 3600 * CLOCK_NS_PER_S,
+                                &r->interval_ns);
     case TOP_SORT:
         return take_order(&r->view, optarg);
     case TOP_FILTER:
@@ -326,7 +326,7 @@ static int run_option(struct run *r, int opt)
 
 int command_top(int argc, char **argv)
 {
-    struct run r = {.interval_ns = NS_IN_S};
+    struct run r = {.interval_ns = CLOCK_NS_PER_S};
     int opt, code = SAY_OK;
 
     while (code == SAY_OK && (opt = getopt_long(argc, argv, ":hi:", longs, NULL)) != -1) {

@@ -17,14 +17,13 @@
 #include "sluiced/control/notify.h"
 #include "sluiced/port/links.h"
 
-#define NS_IN_S       1000000000ull
 #define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */
 #define LINK_NS       100000000ull
 #define REVIVE_NS     500000000ull
-#define STOP_WAIT_NS  (3 * NS_IN_S) /* for clients and peers, once asked to stop */
-#define STOP_GRACE_NS 10000000ull   /* for the last frames to leave */
-#define REST_NS       100000000ull  /* after so long without work, with idle = sleep: */
-#define REST_PART     10            /* control looks that much less often */
+#define STOP_WAIT_NS  (3 * CLOCK_NS_PER_S) /* for clients and peers, once asked to stop */
+#define STOP_GRACE_NS 10000000ull          /* for the last frames to leave */
+#define REST_NS       100000000ull         /* after so long without work, with idle = sleep: */
+#define REST_PART     10                   /* control looks that much less often */
 
 static volatile sig_atomic_t stop_signals, reload_signal;
 
@@ -135,7 +134,7 @@ static void tell_alive(struct control *c)
 static int timer_set(const struct control *c, bool rests)
 {
     uint64_t ns = c->d->config.daemon.control_interval_ns * (rests ? REST_PART : 1);
-    struct timespec every = {(time_t)(ns / NS_IN_S), (long)(ns % NS_IN_S)};
+    struct timespec every = {(time_t)(ns / CLOCK_NS_PER_S), (long)(ns % CLOCK_NS_PER_S)};
     struct itimerspec spec = {every, every};
 
     return timerfd_settime(c->timer, 0, &spec, NULL);
@@ -197,7 +196,7 @@ static void stop_begin(struct control *c)
  * (a process group and its leader) count as one. */
 static bool stop_done(struct control *c, enum say_exit *rc)
 {
-    if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, NS_IN_S)) {
+    if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, CLOCK_NS_PER_S)) {
         say("asked twice to stop: clients and peers are not waited for");
         *rc = EXIT_FAULT;
         return true;
@@ -206,7 +205,7 @@ static bool stop_done(struct control *c, enum say_exit *rc)
         if (c->now < c->stop_deadline)
             return false;
         say("clients' connections did not end in %llu s; they are cut",
-            (unsigned long long)(STOP_WAIT_NS / NS_IN_S));
+            (unsigned long long)(STOP_WAIT_NS / CLOCK_NS_PER_S));
         *rc = EXIT_FAULT;
         return true;
     }

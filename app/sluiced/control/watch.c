@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "common/clock.h"
 #include "common/say.h"
 
 #define LOOK_NS 100000000
-#define NS_IN_S 1000000000
 
 static struct watch {
     const struct daemon *d;
@@ -58,8 +58,8 @@ static bool watch_sleep(struct watch *w)
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += LOOK_NS;
-    until.tv_sec += until.tv_nsec / NS_IN_S;
-    until.tv_nsec %= NS_IN_S;
+    until.tv_sec += until.tv_nsec / CLOCK_NS_PER_S;
+    until.tv_nsec %= CLOCK_NS_PER_S;
     pthread_mutex_lock(&w->lock);
     if (!w->stop)
         pthread_cond_timedwait(&w->wake, &w->lock, &until);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/mul_div.h"
 #include "path/draw.h"
 
 typedef unsigned __int128 u128;
@@ -75,7 +76,7 @@ enum red_verdict red_arrive(struct red *r, const struct red_params *p, uint64_t 
         return RED_FULL;
     }
     /* pa = pb / (1 - since * pb): drawn below pa when x * (1 - since * pb) < pb */
-    base = (uint64_t)((u128)(p->probability >> 32) * (r->average - min) / (max - min));
+    base = mul_div(p->probability >> 32, r->average - min, max - min);
     x = rng_u64(rng) >> 32;
     if (r->since * base < 1ull << 32 && (u128)x * ((1ull << 32) - r->since * base) >= (u128)base
                                                                                           << 32) {
