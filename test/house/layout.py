@@ -182,6 +182,21 @@ def check_references(tree):
     return bad
 
 
+def check_names(tree):
+    """A file that a comment names is there."""
+    there = {os.path.basename(p) for p in tree.files}
+    ends = ["/" + p for p in tree.files]
+    bad = []
+    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
+        for line, text in source.comments(tree.text(path)):
+            for i, words in enumerate(text.split("\n")):
+                for name in re.findall(rules.FILE_NAME, words):
+                    known = any(p.endswith("/" + name) for p in ends) if "/" in name else name in there
+                    if not known and not re.search(rules.OTHERS_FILES, "/" + name):
+                        bad.append(f"{path}:{line + i}: there is no {name}; name the file that has it now")
+    return bad
+
+
 ALL = {
     "folders can be taken in": check_folders,
     "programs link what they use": check_programs,
@@ -189,5 +204,6 @@ ALL = {
     "headers say what they are": check_contracts,
     "retired words are no names": check_nouns,
     "literature is listed": check_references,
+    "files that comments name are there": check_names,
 }
 NEED_BUILD = {"files call in no circle"}

@@ -121,6 +121,7 @@ PLANTED = [
     ("a retired word", "retired words are no names", {"lib/base/bad.h": HEAD + "/* The worker's bell. */\n"}),
     ("a retired part of a name", "retired words are no names", {"lib/base/bad.h": HEAD + "int rate_most;\n"}),
     ("a paper that is not listed", "literature is listed", {"lib/base/bad.h": HEAD + "/* As in [NOBODY], 3. */\n"}),
+    ("a file that has gone", "files that comments name are there", {"lib/base/bad.h": HEAD + "/* As in base/gone.h. */\n"}),
     ("a specification that nobody has", "literature is listed", {"lib/base/bad.h": HEAD + '/* spec "VT", 3.2 */\n'}),
     ("a page is missing", "man pages exist and lint", {"doc/sluice.1": None}),
     ("a page with a macro nobody knows", "man pages exist and lint",

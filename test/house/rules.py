@@ -123,3 +123,7 @@ NOUNS_ALLOWED = {"test/house/rules.py", "test/house/planted.py", "test/system/te
 
 # A key of doc/references.md, as comments cite it.
 REFERENCE = r"\[[A-Z]+(?:-[A-Z]+)*(?:\+\+)?\]"
+
+# A file that a comment names; and those of DPDK, the kernel and the libraries, which are not here.
+FILE_NAME = r"(?<![\w/.<*-])((?:[a-z_]+/)*[a-z_0-9]+\.[ch])\b(?!\.\w)"
+OTHERS_FILES = r"/(?:rte_|virtio|hinic|ixgbe|i40e|vhost|xxh)|/include/linux/|/drivers/net/|/[a-z]\.[ch]$"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sluice top: what the daemon is doing, live on a terminal, or once for scripts. */
-#include "base/clock.h"
 #include "sluice/command.h"
 
 #include <poll.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "console/text.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
