@@ -40,8 +40,8 @@ uint64_t clock_monotonic_ns(void)
     return read_ns(CLOCK_MONOTONIC);
 }
 
-/* Both clocks at once: of several readings the one whose two TSC values lie closest together, so
- * that being scheduled away in between does not count. */
+/* Reads both clocks at once. Of several readings it takes the one whose two TSC values are closest
+ * together, so that losing the core in between does not distort it. */
 static struct instant instant_read(void)
 {
     struct instant best = {0, 0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See eal.h. What can be seen beforehand (no hugepages, another process with our file prefix) is
- * looked at before rte_eal_init() talks; the rest is told from its rte_errno.
+ * See eal.h. Causes that can be seen beforehand (no hugepages, another process with our file
+ * prefix) are checked before rte_eal_init() prints anything. Other causes are derived from its
+ * rte_errno.
  */
 #include "common/eal.h"
 
@@ -177,8 +178,8 @@ static bool is_pci(const char *name)
            name[end] == '\0';
 }
 
-/* Unless somebody chose NICs on the command line, the EAL gets those that were named and leaves all
- * others alone. */
+/* Unless the command line chooses NICs, the EAL gets the NICs among our ports and leaves all others
+ * alone. */
 static void add_devices(const struct start *s, char **argv, int *argc)
 {
     static char allow[] = "-a", none[] = "--no-pci";
@@ -199,8 +200,8 @@ static void add_devices(const struct start *s, char **argv, int *argc)
         argv[(*argc)++] = none;
 }
 
-/* DPDK says what goes wrong, and all it has to say if --log-level is on the command line: which of
- * several levels counts depends on when a library registers its own. */
+/* DPDK logs only what goes wrong, unless --log-level is on the command line. In that case nothing
+ * is added: which of several levels counts depends on when a library registers its own. */
 static void add_levels(const struct start *s, char **argv, int *argc)
 {
     static char telemetry[] = "--log-level=lib.telemetry:error";
@@ -213,7 +214,8 @@ static void add_levels(const struct start *s, char **argv, int *argc)
     argv[(*argc)++] = pmd;
 }
 
-/* A wrong argument makes the EAL print its whole manual on stdout: not here. 0, or errno. */
+/* Runs rte_eal_init() with stdout on /dev/null: after a wrong argument, the EAL prints its whole
+ * manual there. 0, or errno. */
 static int init_quietly(int argc, char **argv)
 {
     int saved, null, rc, error;

@@ -14,7 +14,7 @@ static int (*next_munmap)(void *memory, size_t len);
 
 void grace_set(void (*wait)(void *ctx), void *ctx)
 {
-    if (next_munmap == NULL) /* the C library's, or a sanitizer's before it */
+    if (next_munmap == NULL) /* the C library's, or a sanitizer's in front of it */
         *(void **)&next_munmap = dlsym(RTLD_NEXT, "munmap");
     __atomic_store_n(&grace_wait, NULL, __ATOMIC_RELEASE);
     grace_ctx = ctx;
@@ -26,8 +26,8 @@ void grace_loop(bool is)
     in_loop = is;
 }
 
-#ifndef __SANITIZE_THREAD__ /* which unmaps while it holds its own locks */
-/* In place of the C library's, for this program and the libraries it loads. */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer unmaps while it holds its own locks */
+/* Replaces the C library's munmap() for this program and the libraries it loads. */
 int munmap(void *addr, size_t len)
 {
     void (*wait)(void *ctx) = __atomic_load_n(&grace_wait, __ATOMIC_ACQUIRE);

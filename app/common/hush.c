@@ -5,7 +5,7 @@
 
 int hush(const char *log)
 {
-    int type = rte_log_register(log); /* finds it, or makes it: with its level */
+    int type = rte_log_register(log); /* finds the log, or registers it with its level */
     int level = type >= 0 ? rte_log_get_level((uint32_t)type) : -1;
 
     if (level >= 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DPDK's logs while it is asked for what may well not be there. */
+/* Silences a log of DPDK's during calls that may well fail. */
 #ifndef COMMON_HUSH_H
 #define COMMON_HUSH_H
 
-/* From here on only what is critical is logged under this name, such as "lib.ethdev"; returns the
- * level to go back to. */
+/* From now on this log, such as "lib.ethdev", has only critical messages. Returns its old level,
+ * for unhush(). */
 int hush(const char *log);
 void unhush(const char *log, int level);
 

@@ -29,5 +29,5 @@ void say(const char *format, ...)
         len = (int)sizeof line - 2;
     line[len++] = '\n';
     if (write(STDERR_FILENO, line, (size_t)len) < 0)
-        return; /* nobody to tell */
+        return; /* stderr is gone */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs tell people: whole lines on stderr, each starting with the program's name. */
+/* Messages for people: whole lines on stderr, each starting with the program's name. */
 #ifndef COMMON_SAY_H
 #define COMMON_SAY_H
 
-/* "sluiced", if not said. The text stays the caller's. */
+/* Sets the program's name; "sluiced" by default. The text stays the caller's. */
 void say_as(const char *program);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
@@ -13,8 +13,8 @@ enum say_exit {
     EXIT_FAULT = 1,  /* ran, but did not end as it should */
     EXIT_USAGE = 2,  /* command line */
     EXIT_CONFIG = 3, /* configuration file */
-    EXIT_EAL = 4,    /* rights, hugepages, memory, lcores, another process with our file prefix */
-    EXIT_PORT = 5,   /* a port cannot be had, or cannot do what is configured */
+    EXIT_EAL = 4,    /* rights, hugepages, memory, lcores, or a file prefix in use */
+    EXIT_PORT = 5,   /* a port is not there, or cannot do what is configured */
     EXIT_SOCKET = 6, /* the socket is in use or cannot be made */
 };
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Everything a running daemon has. main.c builds and takes it down, in this order: ports, hosts and
- * queues, sessions, workers; control.c runs it; route.c and show.c read it on the control lcore.
+ * All the state of a running daemon. start.c builds it (ports with their hosts and queues, workers,
+ * sessions) and takes it down; main.c launches the workers; control.c runs it; route.c and show.c
+ * use it on the control lcore.
  *
- * Invariant: queue i's host is hosts[i] and its clients' channel is i; the queues of ports[p] stand
- * together, from first_queue[p], by worker number.
+ * Invariant: queue i has host hosts[i], and its clients use channel i. The queues of ports[p] are
+ * consecutive, from first_queue[p], in the order of their workers.
  */
 #ifndef SLUICED_DAEMON_H
 #define SLUICED_DAEMON_H
@@ -28,13 +29,14 @@ struct reload;
 
 struct daemon {
     struct config config;
-    const char *config_path; /* of that; NULL socket_path: the socket is as it says */
+    /* config_path: the file of config; socket_path: instead of the one in config, or NULL */
+    const char *config_path;
     const char *socket_path;
-    struct reload *reload; /* reload.c's; NULL: there was none */
+    struct reload *reload; /* state of the last reload, owned by reload.c; NULL: none yet */
     uint64_t hz;           /* of the TSC */
     uint64_t start_ns;     /* CLOCK_MONOTONIC */
     struct port ports[CONFIG_PORTS_MAX];
-    struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], where it is configured */
+    struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], if configured */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
@@ -44,24 +46,24 @@ struct daemon {
     uint32_t n_queues;
     struct worker workers[DAEMON_WORKERS_MAX];
     uint32_t n_workers;
-    struct worker *queue_worker[DAEMON_QUEUES_MAX]; /* which worker runs queues[i] */
-    bool stuck[DAEMON_QUEUES_MAX]; /* nobody takes what queues[i] sends; written by links.c */
-    bool main_works;               /* the main lcore is a worker: control has a thread of its own */
+    struct worker *queue_worker[DAEMON_QUEUES_MAX]; /* the worker that runs queues[i] */
+    bool stuck[DAEMON_QUEUES_MAX]; /* no peer takes frames of queues[i]; written by links.c */
+    bool main_works;               /* the main lcore is a worker; control has its own thread */
     struct sessions *sessions;
-    uint32_t next_worker; /* where route() starts looking */
+    uint32_t next_worker; /* where route_find() starts looking */
 };
 
-/* layout.c: which lcore runs which queues. 0, or negative errno with a line. */
+/* layout.c: assigns the queues to lcores. 0, or negative errno with a line in err. */
 int layout_make(struct daemon *d, char *err, size_t err_len);
-/* One line for each worker and for control, and what is wrong with where they are. */
+/* Logs one line for each worker and for control, and warns of bad placements. */
 void layout_say(const struct daemon *d);
-/* The CPU that lcore stands for, as the EAL has it; -1 if it has none. */
+/* The first CPU that the EAL gives lcore; -1 if it has none. */
 int layout_pin(uint32_t lcore);
 
-/* route.c: for sessions_config. */
+/* route.c: `route` of sessions_config. */
 int route_find(void *daemon, const struct addr *peer);
 
-/* show.c: for sessions_config; JSON text to free(), NULL if nobody knows `what`. */
+/* show.c: `show` of sessions_config. JSON text to free(), NULL if `what` is unknown. */
 char *show_text(void *daemon, const char *what);
 
 static inline uint64_t daemon_cycles_ns(const struct daemon *d, uint64_t cycles)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which worker runs where. Queues go to the lcores their port names, else in order to the EAL's
- * worker lcores that no port names and control does not have; if there are fewer lcores than
- * queues, they share. With no worker lcore at all, the main lcore works and control gets a thread.
+ * Assigns queues to lcores. A queue goes to an lcore that its port names. The queues of ports that
+ * name none go, in order, to the EAL's worker lcores that no port names and that control does not
+ * have. If there are fewer lcores than queues, queues share lcores. If there is no worker lcore at
+ * all, the main lcore works and control gets a thread.
  */
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +14,7 @@
 #include "common/say.h"
 #include "sluiced/daemon.h"
 
-/* Lcores that may get queues whose port names none. */
+/* Lcores for the queues whose ports name none. */
 struct pool {
     uint32_t n, next;
     uint32_t id[RTE_MAX_LCORE];
@@ -45,7 +46,7 @@ static void pool_fill(const struct daemon *d, struct pool *pool)
     }
     if (pool->n > 0)
         return;
-    RTE_LCORE_FOREACH_WORKER(lcore) /* nothing is free: share */
+    RTE_LCORE_FOREACH_WORKER(lcore) /* no lcore is free: share all */
     {
         pool->id[pool->n++] = lcore;
     }
@@ -67,8 +68,8 @@ static struct worker *worker_of(struct daemon *d, uint32_t lcore)
     w->hz = d->hz;
     w->idle = (enum config_idle)d->config.daemon.idle;
     w->quiet_cycles = d->hz / 5000;     /* 200 us */
-    w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms, of which half is the median wait */
-    w->armed_nap_cycles = d->hz / 100;  /* 10 ms: what does not wake it can wait */
+    w->nap_cycles = d->hz / 10000 * 17; /* 1.7 ms; the median wait is half of it */
+    w->armed_nap_cycles = d->hz / 100;  /* 10 ms: what does not wake the worker can wait */
     wakeup_init(&w->wakeup);
     if (lcore == rte_get_main_lcore())
         d->main_works = true;
@@ -128,7 +129,7 @@ int layout_pin(uint32_t lcore)
     return -1;
 }
 
-/* A worker far from its NIC's memory goes through another socket for each packet. */
+/* A worker on another NUMA node than its NIC crosses sockets for each packet. */
 static void warn_numa(const struct daemon *d)
 {
     for (uint32_t i = 0; i < d->n_queues; i++) {
@@ -143,7 +144,7 @@ static void warn_numa(const struct daemon *d)
     }
 }
 
-/* A worker that polls leaves nothing of its CPU to others. */
+/* A worker that polls leaves no time of its CPU to others. */
 static void warn_shared(const struct daemon *d)
 {
     bool polls = d->config.daemon.idle != CONFIG_IDLE_SLEEP;

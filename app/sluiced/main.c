@@ -31,7 +31,7 @@
 #include "sluiced/options.h"
 #include "sluiced/start.h"
 
-/* Control in a thread of its own, where the main lcore works. */
+/* Runs control in a thread of its own, when the main lcore is a worker. */
 struct control_thread {
     struct daemon *d;
     const cpu_set_t *cpus;
@@ -66,8 +66,8 @@ static enum say_exit run_with_thread(struct daemon *d, const cpu_set_t *cpus, st
     return t.rc;
 }
 
-/* What is unmapped must be out of every worker's reach. One that lost its core is waited for: it
- * may go on in the middle of a burst. */
+/* Memory may be unmapped only when no worker can reach it any more. A worker that lost its core is
+ * waited for, too: it may go on in the middle of a burst. */
 static void workers_pass(void *ctx)
 {
     const struct daemon *d = ctx;
@@ -76,7 +76,7 @@ static void workers_pass(void *ctx)
         worker_await(&d->workers[i]);
 }
 
-/* Workers on their lcores, control here or in a thread; returns when all have ended. */
+/* Runs workers on their lcores, and control here or in a thread; returns when all have ended. */
 static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
 {
     struct worker *main_worker = NULL;
@@ -137,7 +137,7 @@ static void check_report(const struct config *c, const char *path)
     }
 }
 
-/* From a good configuration to the end. */
+/* Runs the daemon from a good configuration to its exit code. */
 static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
 {
     char err[CONFIG_ERROR_MAX];
@@ -156,7 +156,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     }
     if (d->config.daemon.log_level != CONFIG_LOG_DEFAULT)
         reload_log_level(d->config.daemon.log_level);
-    /* What dpdk-dumpcap talks to; where nothing is shared it does no harm. */
+    /* Serves dpdk-dumpcap; does no harm where nothing is shared. */
     if (rte_pdump_init() != 0)
         say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
     d->start_ns = clock_monotonic_ns();

@@ -9,13 +9,13 @@
 struct options {
     const char *config_path;
     const char *socket_path;  /* NULL: as configured */
-    const char *cmdline_path; /* commands of the console to begin with; NULL: none */
+    const char *cmdline_path; /* file of console commands to run first; NULL: none */
     bool check, help, version;
     bool interactive; /* a console on stdin */
     int eal_argc;     /* argv[0 .. eal_argc - 1] are the EAL's */
 };
 
-/* 0, or -EINVAL with a line in err. argv stays in use. */
+/* 0, or -EINVAL with a line in err. *o points into argv. */
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
 /* One screen. */
 extern const char options_help[];

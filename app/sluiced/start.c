@@ -67,8 +67,8 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                            .mbs_bytes = cfg->mbs_bytes,
                                            .cdvt_ns = cfg->cdvt_ns};
     h->ecn_off = cfg->ecn == CONFIG_NO;
-    h->occupancy = (enum host_occupancy)cfg->occupancy; /* in the same order */
-    if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has looked at it */
+    h->occupancy = (enum host_occupancy)cfg->occupancy; /* both enums have the same order */
+    if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has checked it */
         CHECK(occupancy_law_parse(cfg->occupancy_law, h->occupancy == HOST_OCCUPANCY_DELAY,
                                   &h->occupancy_law, err, sizeof err) == 0);
     h->tx_sum = p->tx_sum;
@@ -148,7 +148,7 @@ static int port_queue_create(struct daemon *d, struct port *p, uint16_t queue, c
     return config_port_wired(p->cfg) ? port_queue_wire(d, l, err, err_len) : 0;
 }
 
-/* The folder of the socket, if only it is missing; others may be needed by drivers too. */
+/* Makes the socket's folder, if only that one is missing. Drivers may need it, too. */
 static void folder_make(const char *path)
 {
     char folder[CONFIG_SOCKET_MAX];
@@ -160,10 +160,10 @@ static void folder_make(const char *path)
         return;
     *slash = '\0';
     if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-        return; /* binding the socket will tell */
+        return; /* bind() will report it */
 }
 
-/* Before ports are touched: two daemons with one configuration would fight for those, too. */
+/* Runs before ports are touched: two daemons with one configuration would fight for those, too. */
 static int socket_check(const char *path, char *err, size_t err_len)
 {
     struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -171,7 +171,7 @@ static int socket_check(const char *path, char *err, size_t err_len)
     bool taken;
 
     if (fd < 0)
-        return 0; /* making the socket will tell */
+        return 0; /* the daemon's own socket() will report it */
     snprintf(sun.sun_path, sizeof sun.sun_path, "%s", path);
     taken = connect(fd, (struct sockaddr *)&sun, sizeof sun) == 0 || errno == EAGAIN;
     close(fd);
@@ -212,7 +212,7 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
     uint16_t q;
     int rc;
 
-    d->n_ports = index + 1; /* so that start_undo() sees it, however far it came */
+    d->n_ports = index + 1; /* start_undo() cleans up even a half-made port */
     d->first_queue[index] = first;
     rc = port_open(p, &d->config.ports[index], d->config.daemon.idle == CONFIG_IDLE_SLEEP, err,
                    err_len);
@@ -304,7 +304,7 @@ static int sessions_make(struct daemon *d, char *err, size_t err_len)
     return 0;
 }
 
-/* What can wake workers that nap. */
+/* Sets up what wakes workers from their naps. */
 static void wakeups_make(struct daemon *d)
 {
     for (uint32_t i = 0; i < d->n_workers; i++) {
@@ -317,8 +317,8 @@ static void wakeups_make(struct daemon *d)
 
             if (wakes && l->exception.on) /* a TAP */
                 wakes = wakeup_add(&w->wakeup, l->exception.port_id, l->exception.queue);
-            w->all_wake =
-                w->all_wake && wakes && l->workers == 1; /* frames of others do not wake it */
+            /* Frames that other workers hand over do not wake it. */
+            w->all_wake = w->all_wake && wakes && l->workers == 1;
         }
         w->all_wake = w->all_wake && wakeup_add_eventfd(&w->wakeup);
         for (uint32_t k = 0; k < w->n_queues && w->all_wake; k++)
@@ -350,7 +350,7 @@ enum say_exit start_make(struct daemon *d, char *err, size_t err_len)
     return EXIT_OK;
 }
 
-/* Ports stop first: mbufs in their rings hold memory of hosts and clients. */
+/* Ports stop first: mbufs in their rings refer to memory of hosts and clients. */
 enum say_exit start_undo(struct daemon *d)
 {
     enum say_exit rc = EXIT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See config.h. The file is scanned for lines first, then rte_cfgfile gives the values. */
+/* See config.h. config_scan() first maps the file's lines, then rte_cfgfile gives the values. */
 #include "sluiced/config/config.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "sluiced/config/config_key.h"
 #include "sluiced/config/config_scan.h"
 
-#define QUOTA_MAX_BYTES (16ull << 30) /* of a user, by default */
+#define QUOTA_MAX_BYTES (16ull << 30) /* limit of a user's default quota */
 
 struct load {
     struct config *c;
@@ -26,7 +26,7 @@ struct load {
     size_t err_len;
 };
 
-/* "FILE:LINE: [SECTION] KEY: ..."; key NULL: about the section. */
+/* Writes "FILE:LINE: [SECTION] KEY: ..." to err; key NULL: the error is about the section. */
 __attribute__((format(printf, 4, 5))) static int
 load_error(struct load *l, const char *section, const char *key, const char *format, ...)
 {
@@ -34,7 +34,7 @@ load_error(struct load *l, const char *section, const char *key, const char *for
     char text[CONFIG_ERROR_MAX];
     va_list ap;
 
-    if (line == 0) /* of a default: where the section begins */
+    if (line == 0) /* the key is not in the file: use the line of its section */
         line = config_scan_line(&l->map, section, "");
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
@@ -86,7 +86,7 @@ static int load_entries(struct load *l, struct rte_cfgfile *file, const char *se
     return rc;
 }
 
-/* The name after "port" or "peer" (kind), or NULL if the section is none of these. */
+/* The name after "port" or "peer" (kind), or NULL if the section is of another kind. */
 static const char *section_name(const char *section, const char *kind)
 {
     if (strncmp(section, kind, 4) != 0 || (section[4] != ' ' && section[4] != '\t'))
@@ -95,7 +95,7 @@ static const char *section_name(const char *section, const char *kind)
     return section + strspn(section, " \t");
 }
 
-/* What sections with a name have in common. */
+/* Loads a section that has a name. */
 static int load_named(struct load *l, struct rte_cfgfile *file, const char *section,
                       const char *name, const struct config_key *keys, void *base,
                       char own_name[CONFIG_NAME_MAX], uint32_t *line)
@@ -212,7 +212,7 @@ static int check_exception(struct load *l, const char *section, uint32_t index)
     return 0;
 }
 
-/* What would else be found when the host is made, without a line. */
+/* Checks what host_create() would also reject, but without a line number. */
 static int check_contract(struct load *l, const char *section, const struct config_port *p)
 {
     uint32_t frame_bytes = p->mtu_bytes + 18; /* Ethernet header and a VLAN tag */
@@ -259,7 +259,7 @@ static int check_occupancy(struct load *l, const char *section, const struct con
     return 0;
 }
 
-/* What an emulated wire cannot have beside it, or needs. */
+/* Checks the keys that an emulated wire excludes, and the ones that need a wire. */
 static int check_wire(struct load *l, const char *section, const struct config_port *p)
 {
     bool packets = config_scan_line(&l->map, section, "wire_packets") != 0;
@@ -280,7 +280,7 @@ static int check_wire(struct load *l, const char *section, const struct config_p
     return 0;
 }
 
-/* The section that begins there, as it is written. */
+/* The name of the section that begins at this line, as written. */
 static const char *section_at(const struct load *l, uint32_t line)
 {
     const char *section = "";
@@ -291,7 +291,8 @@ static const char *section_at(const struct load *l, uint32_t line)
     return section;
 }
 
-/* A connection belongs to the first network that its peer is in. */
+/* Rejects a network that lies within an earlier peer's: a connection belongs to the first network
+ * that its peer is in. */
 static int check_shadow(struct load *l, const char *section, const struct config_peer *p,
                         const struct config_peer *before)
 {
@@ -398,7 +399,7 @@ static int check_workers(struct load *l)
     return 0;
 }
 
-/* What is reserved must be there. */
+/* The sum of the reserved rates must not exceed a port's capacity. */
 static int check_minimums(struct load *l)
 {
     uint64_t all = 0;
@@ -417,7 +418,7 @@ static int check_minimums(struct load *l)
     return 0;
 }
 
-/* Sections in the order of the file, so that the first mistake is the one reported. */
+/* Loads sections in the order of the file, so that the first mistake is the one reported. */
 static int load_sections(struct load *l, struct rte_cfgfile *file)
 {
     uint32_t i;
@@ -444,9 +445,9 @@ static int load_sections(struct load *l, struct rte_cfgfile *file)
 }
 
 /*
- * Locked memory is gone for everybody else, so what applications may have is a part of what there
- * is: an eighth for a user, which leaves room for others, and half for all of them, which leaves
- * the machine its own half.
+ * No one else can use locked memory, so by default applications may lock a part of the machine's
+ * memory only: an eighth for each user, which leaves room for other users, and half for all users
+ * together, which leaves the other half to the machine.
  */
 static void quota_defaults(struct config_daemon *d)
 {

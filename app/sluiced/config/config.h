@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's configuration: an INI file, checked strictly, to one struct of numbers in units.
- * Needs no EAL. Every key with its unit, default and an example: doc/configuration.md.
+ * The daemon's configuration: reads an INI file, checks it strictly, and fills one struct with
+ * numbers in fixed units. Needs no EAL. doc/configuration.md has every key with its unit, default
+ * and an example.
  *
  * Invariant: config_load() either fills all of *c with values inside their limits and returns 0, or
  * returns a negative errno with one line "FILE:LINE: [SECTION] KEY: CAUSE; CURE" in err.
@@ -17,8 +18,8 @@
 
 #define CONFIG_PEERS_MAX      64
 #define CONFIG_PORTS_MAX      16
-#define CONFIG_WORKERS_MAX    64  /* of all ports */
-#define CONFIG_NAME_MAX       56  /* of a port, with the 0 */
+#define CONFIG_WORKERS_MAX    64  /* of all ports together */
+#define CONFIG_NAME_MAX       56  /* of a port or peer, with the 0 */
 #define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
 #define CONFIG_SOCKET_MAX     108 /* as sun_path */
 #define CONFIG_GROUP_MAX      64  /* of a group's name, with the 0 */
@@ -28,12 +29,12 @@
 #define CONFIG_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
 #define CONFIG_LCORE_ANY      UINT32_MAX
 
-/* What a worker does when an iteration of its loop found nothing. */
+/* What a worker does after an iteration that found no work. */
 enum config_idle {
     CONFIG_IDLE_POLL,  /* goes on at once */
     CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
-    CONFIG_IDLE_SLEEP, /* after 200 us of nothing, naps of at most 1.7 ms, 10 where interrupts end
-                          them */
+    /* after 200 us without work: naps of at most 1.7 ms, or 10 ms where interrupts end them */
+    CONFIG_IDLE_SLEEP,
 };
 enum config_occupancy { CONFIG_OCCUPANCY_OFF, CONFIG_OCCUPANCY_BUFFERS, CONFIG_OCCUPANCY_DELAY };
 
@@ -58,8 +59,7 @@ enum config_switch {
 
 /* Words of `log_level`, in their order. */
 enum config_log {
-    CONFIG_LOG_DEFAULT, /* as the command line says, else warnings of libraries, errors of drivers
-                         */
+    CONFIG_LOG_DEFAULT, /* the command line's, else warnings of libraries, errors of drivers */
     CONFIG_LOG_ERROR,
     CONFIG_LOG_WARNING,
     CONFIG_LOG_NOTICE,
@@ -70,9 +70,9 @@ enum config_log {
 struct config_daemon {
     char socket[CONFIG_SOCKET_MAX];
     uint64_t control_interval_ns;
-    char socket_group[CONFIG_GROUP_MAX]; /* "": the daemon's own */
-    uint64_t quota_bytes;                /* of a user; 0: none */
-    uint64_t quota_total_bytes;          /* of all users; 0: none */
+    char socket_group[CONFIG_GROUP_MAX]; /* "": the daemon's own group */
+    uint64_t quota_bytes;                /* of each user; 0: no limit */
+    uint64_t quota_total_bytes;          /* of all users together; 0: no limit */
     uint32_t lock;                       /* enum config_lock */
     uint32_t sessions;
     uint32_t idle;          /* enum config_idle */
@@ -82,7 +82,7 @@ struct config_daemon {
 
 struct config_prefix {
     struct addr addr; /* unset: none */
-    uint32_t len;     /* IPv4 bits for IPv4 */
+    uint32_t len;     /* bits: 1-32 for IPv4, 1-128 for IPv6 */
 };
 
 struct config_lcores {
@@ -101,8 +101,8 @@ struct config_mac {
 
 struct config_port {
     char name[CONFIG_NAME_MAX];
-    uint32_t line;                    /* of its section */
-    char vdev[CONFIG_VALUE_MAX];      /* "": exists already */
+    uint32_t line;                    /* of its section in the file */
+    char vdev[CONFIG_VALUE_MAX];      /* "": the device exists already */
     char exception[CONFIG_VALUE_MAX]; /* the kernel's interface, or a vdev; "": none */
     struct config_prefix address[2];  /* IPv4, IPv6 */
     struct addr gateway[2];           /* unset: none */
@@ -110,9 +110,9 @@ struct config_port {
     uint32_t mtu_bytes;
     uint32_t vlan; /* 1-4094, or 0: untagged */
     uint32_t udp_port;
-    struct config_range source_ports; /* UDP, that connections are opened from */
+    struct config_range source_ports; /* UDP ports that connections are opened from */
     uint32_t workers;
-    uint32_t queue_size; /* descriptors a queue and direction */
+    uint32_t queue_size; /* descriptors of each queue and direction */
     struct config_lcores lcores;
     uint32_t checksum;     /* enum config_sum */
     uint32_t ecn;          /* enum config_switch */
@@ -123,17 +123,18 @@ struct config_port {
     uint64_t pcr_Bps, scr_Bps; /* contract of each connection, in frames; 0: none */
     uint64_t mbs_bytes;
     uint64_t cdvt_ns;
-    uint64_t tx_lead_ns;                  /* where the port sends at times; 0: not used */
-    uint32_t occupancy;                   /* enum config_occupancy */
-    char occupancy_law[CONFIG_VALUE_MAX]; /* control/occupancy.h; "": none */
-    uint32_t early, ahead;                /* requests */
+    uint64_t tx_lead_ns; /* lead of frames that the NIC sends at set times; 0: not used */
+    uint32_t occupancy;  /* enum config_occupancy */
+    char occupancy_law[CONFIG_VALUE_MAX]; /* syntax: control/occupancy.h; "": none */
+    uint32_t early, ahead; /* requests sent before the peer's first CNTL; ahead of its buffers */
     uint64_t silence_ns;
     uint64_t repeat_ns;
     uint32_t connections;
     uint32_t depth;
     uint32_t gaps;
-    char wire[CONFIG_VALUE_MAX]; /* paths that the port is behind; "": none */
-    char wire_out[CONFIG_VALUE_MAX], wire_in[CONFIG_VALUE_MAX]; /* instead, for one direction */
+    char wire[CONFIG_VALUE_MAX]; /* path of the emulated wire, both directions; "": none */
+    /* Each instead of wire, for its direction. */
+    char wire_out[CONFIG_VALUE_MAX], wire_in[CONFIG_VALUE_MAX];
     uint32_t wire_packets;
 };
 
@@ -142,20 +143,20 @@ static inline bool config_port_wired(const struct config_port *p)
     return p->wire[0] != '\0' || p->wire_out[0] != '\0' || p->wire_in[0] != '\0';
 }
 
-/* Is there a port of the kernel for what is not ours? */
+/* Does the kernel get the frames that are not ours? */
 static inline bool config_port_excepted(const struct config_port *p)
 {
     return p->exception[0] != '\0';
 }
 
-/* Senders of a network, and what they count when capacity is shared. */
+/* The senders of a network, and their share when capacity is divided. */
 struct config_peer {
     char name[CONFIG_NAME_MAX];
     uint32_t line;
-    struct config_prefix address[2]; /* one of them is set */
+    struct config_prefix address[2]; /* exactly one of them is set */
     uint32_t weight, priority;
-    uint64_t min_Bps, ceiling_Bps;         /* of a connection; 0: none */
-    uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
+    uint64_t min_Bps, ceiling_Bps;         /* of each connection; 0: none */
+    uint64_t all_min_Bps, all_ceiling_Bps; /* of all connections together; 0: none */
 };
 
 struct config {
@@ -167,7 +168,7 @@ struct config {
 
 int config_load(struct config *c, const char *path, char *err, size_t err_len);
 
-/* Name of a value of enum config_idle or config_sum. */
+/* Names of the values of enum config_idle and config_sum. */
 const char *config_idle_name(uint32_t idle);
 const char *config_sum_name(uint32_t sum);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of peers: all. */
+/* Keys that can change while the daemon runs. All keys of peers can, too. */
 static const char *const live_daemon[] = {"quota", "quota_total", "idle", "log_level", NULL};
 static const char *const live_port[] = {"capacity", NULL};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two configurations: what is different, and what of it a running daemon can take over. Needs no
- * EAL. The lists that people read: doc/configuration.md.
+ * Compares two configurations: what differs, and which differences a running daemon can take over.
+ * Needs no EAL. doc/configuration.md has the lists for people.
  */
 #ifndef SLUICED_CONFIG_DIFF_H
 #define SLUICED_CONFIG_DIFF_H
@@ -11,15 +11,15 @@
 #include "sluiced/config/config.h"
 #include "sluiced/config/config_key.h"
 
-/* Can this key of one of the tables change while the daemon runs? */
+/* Can the key of this name change while the daemon runs? keys: its table. */
 bool config_key_live(const struct config_key *keys, const char *name);
 
-/* Told of each difference, in words: "[port p0] capacity", "[peer a], which is new". */
+/* Called with each difference in words: "[port p0] capacity", "[peer a], which is new". */
 typedef void config_diff_fn(void *ctx, const char *what, bool live);
-/* Ports and peers are the same if their names are. */
+/* Matches ports and peers by their names. */
 void config_diff(const struct config *now, const struct config *next, config_diff_fn *tell,
                  void *ctx);
-/* Takes over what is live: afterwards config_diff() tells only of the rest. */
+/* Copies the live keys to now; afterwards config_diff() finds only the other differences. */
 void config_take_live(struct config *now, const struct config *next);
 
 #endif

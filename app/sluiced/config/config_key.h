@@ -34,18 +34,18 @@ struct config_key {
     size_t offset;        /* of the field in its struct */
     uint64_t min, max;    /* in the field's unit */
     bool zero;            /* 0 is allowed although below min */
-    const char *standard; /* default; NULL: stays zero */
+    const char *standard; /* default; NULL: the field stays zero */
     const char *example;
     const char *const *words; /* CONFIG_WORD: NULL after the last */
 };
 
-/* All end with a name of NULL. */
+/* Each table ends with name == NULL. */
 extern const struct config_key config_daemon_keys[];
 extern const struct config_key config_port_keys[];
 extern const struct config_key config_peer_keys[];
 
 const struct config_key *config_key_find(const struct config_key *keys, const char *name);
-/* The key whose name is nearest, NULL if none is near. */
+/* The key with the most similar name, NULL if none is similar. */
 const struct config_key *config_key_nearest(const struct config_key *keys, const char *name);
 
 /* Sets the key's field in *base from text: 0, or -EINVAL with "CAUSE; CURE" in err. */

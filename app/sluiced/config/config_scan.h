@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lines of an INI file: where each section and key stands, and what rte_cfgfile would pass over
- * in silence (a line without '=', text after ']', a key twice). rte_cfgfile has no line numbers.
+ * Scans the lines of an INI file. It finds the line of each section and key, because rte_cfgfile
+ * has no line numbers. It rejects what rte_cfgfile would pass over in silence (a line without '=',
+ * text after ']', a key twice).
  *
  *   [section]
  *   key = value   # from # to the end of the line is a comment; \# is a #
  *
  * Invariant: after config_scan() returned 0, every section and key of the file is in the map once,
- * names and values are not empty and fit rte_cfgfile's buffers.
+ * and names and values are not empty and fit rte_cfgfile's buffers.
  */
 #ifndef SLUICED_CONFIG_SCAN_H
 #define SLUICED_CONFIG_SCAN_H
@@ -30,7 +31,7 @@ struct config_map {
 
 /* 0, or negative errno with a line in err. */
 int config_scan(struct config_map *map, const char *path, char *err, size_t err_len);
-/* Line of a key (key "": of a section), 0 if it is not in the file. */
+/* Line of a key, or of the section if key is ""; 0 if it is not in the file. */
 uint32_t config_scan_line(const struct config_map *map, const char *section, const char *key);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One value of the configuration: text to field, by the key's kind. See config_key.h. */
+/* Converts one value of the configuration from text to its field, by the key's kind. See
+ * config_key.h. */
 #include "sluiced/config/config_key.h"
 
 #include <ctype.h>
@@ -53,7 +54,7 @@ static int set_limit_error(const struct set *s, bool low)
     return set_error(s, low ? "it is too small" : "it is too large", cure);
 }
 
-/* Rates, sizes, times and plain numbers, inside the key's limits. */
+/* Parses a rate, size, time or plain number, and checks it against the key's limits. */
 static int set_number(const struct set *s, uint64_t *out)
 {
     const struct config_key *k = s->key;
@@ -126,7 +127,7 @@ static int set_mac(const struct set *s, struct config_mac *out)
     return 0;
 }
 
-/* An address that can be a station's, of the key's family. */
+/* Parses an address that a station can have, of the key's family. */
 static int set_addr(const struct set *s, const char *text, bool v4, struct addr *out)
 {
     static const struct addr loopback6 = {{[15] = 1}};

@@ -22,7 +22,7 @@ static uint32_t line_of(const struct config_port *p, const char *path, const cha
 
     if (config_scan(&map, path, err, sizeof err) != 0)
         return p->line;
-    for (i = 0; i < map.n && line == 0; i++) /* the first of that key in or after the section */
+    for (i = 0; i < map.n && line == 0; i++) /* the key's first line in or after the section */
         if (map.lines[i].line >= p->line && strcmp(map.lines[i].key, key) == 0)
             line = map.lines[i].line;
     return line;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Are the paths of emulated wires good? Needs the EAL's memory, as they do: config_load() does not
- * look at them. */
+/* Checks the paths of emulated wires. Making paths needs the EAL's memory, so config_load() does
+ * not check them. */
 #ifndef SLUICED_CONFIG_WIRE_H
 #define SLUICED_CONFIG_WIRE_H
 
@@ -8,9 +8,9 @@
 
 #include "sluiced/config/config.h"
 
-/* c was loaded from this file. 0, or -EINVAL with a line as config_load() has it. */
+/* path: the file of c. 0, or -EINVAL with a line in err, as config_load() writes it. */
 int config_wire_check(const struct config *c, const char *path, char *err, size_t err_len);
-/* The same, for a process without EAL: starts one that touches no device and no hugepage. */
+/* config_wire_check() without an EAL: starts one that touches no device and no hugepage. */
 int config_wire_check_alone(const struct config *c, const char *path, char *err, size_t err_len);
 
 #endif

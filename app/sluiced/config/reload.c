@@ -16,9 +16,9 @@
 #include "sluiced/observe/put.h"
 #include "sluiced/start.h"
 
-/* What the last one did. */
+/* What the last reload did. */
 struct reload {
-    uint64_t number, when_ns; /* from 1; CLOCK_MONOTONIC */
+    uint64_t number, when_ns; /* number: from 1; when_ns: CLOCK_MONOTONIC */
     bool good;
     char err[CONFIG_ERROR_MAX];
     json_t *changed, *restart;
@@ -38,7 +38,7 @@ static int load(const struct daemon *d, struct config *next, char *err, size_t e
 
     if (rc == 0)
         rc = config_wire_check(next, d->config_path, err, err_len);
-    if (d->socket_path != NULL) /* the command line still has it */
+    if (d->socket_path != NULL) /* --socket still overrides the file */
         snprintf(next->daemon.socket, sizeof next->daemon.socket, "%s", d->socket_path);
     return rc;
 }
@@ -58,7 +58,7 @@ void reload_log_level(uint32_t level)
         rte_log_set_level_pattern("lib.telemetry", RTE_LOG_ERR);
 }
 
-/* Hands on what d->config says now. */
+/* Passes the live keys of d->config to those that use them. */
 static void apply(struct daemon *d, bool log)
 {
     if (log)

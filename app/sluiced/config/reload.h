@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration is read anew while the daemon runs. All on the control lcore.
+ * Reads the configuration again while the daemon runs, on the control lcore.
  *
- * Invariant: a file that is wrong changes nothing. Of a good one, what can change live has, and
- * what needs a restart is as it was; both are told by name.
+ * Invariant: a wrong file changes nothing. From a good file, all keys that can change live are
+ * taken over; keys that need a restart keep their values. The changed keys of both kinds are
+ * reported by name.
  */
 #ifndef SLUICED_RELOAD_H
 #define SLUICED_RELOAD_H
@@ -15,13 +16,13 @@
 struct daemon;
 struct reload;
 
-/* Reads the daemon's file, takes over what is live, and says so. */
+/* Reads the daemon's file, takes over the keys that are live, and logs the changes. */
 void reload_run(struct daemon *d);
-/* The last reload, as an array with one object, or none; see show.c. */
+/* The last reload, as an array of one object; empty if there was none. See show.c. */
 json_t *reload_json(const struct daemon *d);
 void reload_free(struct daemon *d);
 
-/* What DPDK says, from now on: enum config_log. At start, where it is not the default, and live. */
+/* Sets DPDK's log level (enum config_log): at start, where it is not the default, and live. */
 void reload_log_level(uint32_t level);
 
 #endif

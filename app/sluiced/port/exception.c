@@ -32,7 +32,7 @@ static bool is_vdev(const struct config_port *cfg)
     return strncmp(cfg->exception, "net_", 4) == 0;
 }
 
-/* The device by its configuration: the arguments of one, or the name of an interface. */
+/* Makes the configured device: a vdev by its arguments, or a TAP by the name of its interface. */
 static int device_make(struct exception *x, const struct port *p, char *err, size_t err_len)
 {
     const struct config_port *cfg = p->cfg;
@@ -81,8 +81,8 @@ static int pools_make(struct exception *x, const struct port *p, char *err, size
     return 0;
 }
 
-/* No offloads: the kernel gives frames whole and with their checksums, and takes them as they came
- * off the port. */
+/* Uses no offloads: the kernel gives whole frames with their checksums, and takes frames as the
+ * port received them. */
 static int device_start(struct exception *x, const struct port *p)
 {
     struct rte_eth_conf conf;
@@ -91,7 +91,7 @@ static int device_start(struct exception *x, const struct port *p)
     int rc;
 
     memset(&conf, 0, sizeof conf);
-    conf.intr_conf.rxq = p->interrupts; /* a TAP has them */
+    conf.intr_conf.rxq = p->interrupts; /* a TAP has interrupts */
     rc = rte_eth_dev_configure(x->id, x->queues, x->queues, &conf);
     if (rc == 0)
         rc = rte_eth_dev_adjust_nb_rx_tx_desc(x->id, &rx, &tx);
@@ -146,7 +146,7 @@ int exception_open(struct exception *x, const struct port *p, char *err, size_t 
 
     memset(x, 0, sizeof *x);
     tap_signals_hide(&signals);
-    /* It tells at length of flow rules, secondary processes and signals that it goes without. */
+    /* net_tap logs at length that it goes without flow rules, secondary processes and signals. */
     level = hush(TAP_LOG);
     rc = device_open(x, p, err, err_len);
     unhush(TAP_LOG, level);
@@ -200,7 +200,7 @@ void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n)
     rte_pktmbuf_free_bulk(m + fit, n - fit);
 }
 
-/* So that all of this takes its part of the time, and no more. */
+/* Limits one direction to its part of the worker's time. */
 static uint64_t next_due(const struct exception_queue *e, uint64_t began, uint64_t n)
 {
     uint64_t now = clock_now();
@@ -209,9 +209,10 @@ static uint64_t next_due(const struct exception_queue *e, uint64_t began, uint64
 }
 
 /*
- * A TAP takes frames as a wire has them, so one whose checksum was left to a device that it never
- * came to (between virtual machines, or on a veth) gets that here. The port's word NONE says that
- * (RTE_MBUF_F_RX_L4_CKSUM_NONE), but a packet socket has no word for it.
+ * A TAP takes frames as a wire has them, with complete checksums. A frame whose checksum was left
+ * to a device that it never reached (between virtual machines, or on a veth) gets its checksum
+ * here. Some ports mark such a frame (RTE_MBUF_F_RX_L4_CKSUM_NONE), but a packet socket cannot, so
+ * the frame itself decides.
  */
 static void sum_complete(struct exception_queue *e, struct rte_mbuf *m)
 {
@@ -239,12 +240,12 @@ uint32_t exception_give(struct exception_queue *e, bool busy)
     for (uint32_t i = 0; i < n; i++) {
         m[i] = e->waiting[(e->first + i) % EXCEPTION_WAIT];
         sum_complete(e, m[i]);
-        m[i]->ol_flags = 0; /* what the port said of it */
+        m[i]->ol_flags = 0; /* clears the port's RX flags */
         bytes += m[i]->pkt_len;
     }
     e->first += n;
     e->n -= n;
-    for (uint32_t from = 0; from < n; from++) { /* one that is refused must not stop the rest */
+    for (uint32_t from = 0; from < n; from++) { /* a refused frame must not stop the rest */
         uint16_t sent = rte_eth_tx_burst(e->port_id, e->queue, m + from, (uint16_t)(n - from));
 
         done += sent;
@@ -270,7 +271,7 @@ uint16_t exception_take(struct exception_queue *e, struct rte_mbuf **m, bool bus
         return 0;
     n = rte_eth_rx_burst(e->port_id, e->queue, m, EXCEPTION_BURST);
     for (uint16_t i = 0; i < n; i++) {
-        m[i]->ol_flags = 0; /* nothing is left for the port to compute */
+        m[i]->ol_flags = 0; /* the port has nothing left to compute */
         bytes += m[i]->pkt_len;
     }
     if (n > 0) {

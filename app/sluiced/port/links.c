@@ -9,10 +9,10 @@
 #include "common/say.h"
 
 #define WATCH_MS         100
-#define RESTART_DOWN_MS  1000 /* a port must be down for this long */
-#define RESTART_TRY_MS   3000 /* what a started port gets to come up */
-#define RESTART_AGAIN_MS 500  /* after a start that failed */
-#define PASS_MS          10   /* for a worker to let go of its port; then at the next look */
+#define RESTART_DOWN_MS  1000 /* restart a port that is down for this long */
+#define RESTART_TRY_MS   3000 /* time for a started port to come up */
+#define RESTART_AGAIN_MS 500  /* pause after a failed start */
+#define PASS_MS          10   /* time for a worker to let go of its port; then the next look */
 #define CONFLICT_MS      60000
 
 static uint64_t cycles(const struct links *k, uint64_t ms)
@@ -32,7 +32,7 @@ void links_init(struct links *k, struct daemon *d, uint64_t now)
             now + cycles(k, d->ports[i].started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
 }
 
-/* Gives a port to its workers, or takes it away: worker_pass() says when they noticed. */
+/* Gives a port to its workers, or takes it away; worker_pass() tells when they have noticed. */
 static void queues_set_active(struct links *k, uint32_t index, bool active)
 {
     uint32_t first = k->d->first_queue[index];
@@ -43,9 +43,9 @@ static void queues_set_active(struct links *k, uint32_t index, bool active)
 }
 
 /*
- * Takes the port away from its workers, starts it anew, and gives it back. False: one of them lost
- * its core and may be in the middle of a burst on the port, whose rings go when it stops. It stays
- * as it is then, and taken, until the next look.
+ * Takes the port away from its workers, restarts it, and gives it back. False: a worker lost its
+ * core and may be in the middle of a burst on the port. Stopping the port would free its rings, so
+ * the port is not stopped, and stays taken until the next look.
  */
 static bool restart_port(struct links *k, uint32_t index)
 {
@@ -62,15 +62,15 @@ static bool restart_port(struct links *k, uint32_t index)
     return true;
 }
 
-/* The driver's own clean-up after a lost peer, and its handshake with a new one, run on a thread of
- * DPDK's and must not be disturbed: both get their time. */
+/* The driver cleans up after a lost peer, and shakes hands with a new one, on a thread of DPDK's
+ * that must not be disturbed. The delays give both their time. */
 static void watch_restart(struct links *k, uint32_t index, uint64_t now)
 {
     struct port *p = &k->d->ports[index];
     bool started = p->started;
 
     if (!port_needs_restart(p)) {
-        if (k->taken[index]) /* it came up before all let go of it */
+        if (k->taken[index]) /* it came up before all workers let go of it */
             queues_set_active(k, index, true);
         k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
         k->tries[index] = 0;
@@ -83,8 +83,8 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
     }
 }
 
-/* A queue that only gives up frames, although the link is up: the other end of a memif has fewer
- * queues, or sleeps. */
+/* Warns of a queue that only drops frames although the link is up: the other end of a memif has
+ * fewer queues, or sleeps. */
 static void watch_queue(struct links *k, const struct port_queue *l, bool up)
 {
     uint64_t sent = counter_get(&l->counters.tx_frames);
@@ -103,7 +103,7 @@ static void watch_queue(struct links *k, const struct port_queue *l, bool up)
     k->dropped[l->number] = dropped;
 }
 
-/* Of the first worker, which hears what all hear. */
+/* Asks the first worker's host about address i: it hears whatever the other workers' hosts hear. */
 static void watch_address(struct links *k, uint32_t index, uint32_t i, uint64_t now)
 {
     const char *name = k->d->ports[index].cfg->name;

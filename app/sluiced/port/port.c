@@ -29,7 +29,7 @@ __attribute__((format(printf, 4, 5))) static int port_error(const struct port *p
     return -EIO;
 }
 
-/* The device as it is to be, with receive interrupts if they are wanted and it takes that. */
+/* Configures the device, with receive interrupts if they are wanted and the device accepts them. */
 static int port_configure_device(struct port *p, const struct rte_eth_dev_info *info)
 {
     struct rte_eth_conf conf;
@@ -41,8 +41,8 @@ static int port_configure_device(struct port *p, const struct rte_eth_dev_info *
     conf.txmode.offloads = p->tx_offloads;
     if (info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu)
         overhead = info->max_rx_pktlen - info->max_mtu;
-    /* Drivers without a notion of MTU (memif) have a largest frame that is not true; leave them
-     * their default. */
+    /* Drivers without a notion of MTU (memif) report a wrong largest frame; leave them their
+     * default. */
     if (p->cfg->mtu_bytes <= info->max_mtu && p->cfg->mtu_bytes + overhead <= info->max_rx_pktlen)
         conf.rxmode.mtu = p->cfg->mtu_bytes;
     port_rss_want(p, info, &conf);
@@ -76,9 +76,9 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
 }
 
 /*
- * Where the device reads payload from an application's memory, each frame asks to be reported as
- * sent (tx_rs_thresh), for the last ones must not wait for others. A driver that refuses that is
- * taken as it is: port_let_go() sees what it does.
+ * If the device reads payload from an application's memory, each frame asks to be reported as sent
+ * (tx_rs_thresh = 1), so that the last frames do not wait for others. A driver that refuses this
+ * keeps its own value: port_let_go() tests what it does.
  */
 static int port_tx_queue(const struct port *p, uint16_t q, struct rte_eth_txconf tx)
 {
@@ -117,7 +117,7 @@ static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char
     return 0;
 }
 
-/* The station's address: the configured one, else the device's, else a random local one. */
+/* Sets the MAC address: the configured one, else the device's, else a random local one. */
 static int port_set_mac(struct port *p, char *err, size_t err_len)
 {
     bool filter = false;
@@ -131,7 +131,7 @@ static int port_set_mac(struct port *p, char *err, size_t err_len)
         p->mac.addr_bytes[0] = (uint8_t)((p->mac.addr_bytes[0] & 0xfe) | 2);
         filter = true;
     }
-    /* A software port without such a switch has no filter to open. */
+    /* A software port without a promiscuous mode has no filter to open. */
     if (filter && rte_eth_promiscuous_enable(p->id) != 0 && !p->traits.software)
         return port_error(p, err, err_len,
                           "%s can neither take another MAC address nor be promiscuous; remove mac",
@@ -139,7 +139,8 @@ static int port_set_mac(struct port *p, char *err, size_t err_len)
     return 0;
 }
 
-/* Neighbour discovery asks multicast groups, and nobody says which the kernel listens to. */
+/* Opens the port to multicast: neighbour discovery uses multicast groups, and we are not told which
+ * groups the kernel listens to. */
 static int port_set_multicast(struct port *p, char *err, size_t err_len)
 {
     bool kernel = config_port_excepted(p->cfg), ours = !addr_is_unset(&p->cfg->address[1].addr);
@@ -200,9 +201,9 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
 }
 
 /*
- * A NIC that lets go of the frames it has sent only when it sends others would keep applications'
- * memory, and their requests from completing. A driver says whether it can be asked to let go only
- * when its queues are there.
+ * Some NICs let go of sent frames only when they send others. They would keep applications' memory,
+ * and delay the completion of requests. A driver can say whether rte_eth_tx_done_cleanup() works
+ * only once its queues are set up.
  */
 static int port_let_go(struct port *p, char *err, size_t err_len)
 {
@@ -217,7 +218,7 @@ int port_start(struct port *p, char *err, size_t err_len)
     int level = -1, rc;
 
     if (p->is_memif && !p->memif.server)
-        level = hush(MEMIF_LOG); /* its server may not be there yet */
+        level = hush(MEMIF_LOG); /* the server may not be there yet */
     rc = rte_eth_dev_start(p->id);
     unhush(MEMIF_LOG, level);
     p->started = rc == 0;
@@ -276,8 +277,8 @@ bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b)
     if (!p->interrupts)
         return false;
     memset(&info, 0, sizeof info);
-    if (strcmp(p->driver, "net_af_packet") ==
-        0) /* it has none, but its interface is the kernel's */
+    /* AF_PACKET has no interrupts, but its interface is the kernel's. */
+    if (strcmp(p->driver, "net_af_packet") == 0)
         return p->queues == 1 && rte_eth_dev_info_get(p->id, &info) == 0 && info.if_index != 0 &&
                wakeup_add_interface(b, info.if_index);
     return wakeup_add(b, p->id, queue);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One ethdev port, asked for what it can do, set up and started: queues = workers, one set of
- * packet pools per queue, so that workers share none. port_caps.c decides, port_pool.c makes pools,
- * port_find.c finds or makes the device, port_mtu.c sets the MTU, port_giveback.c looks at what it
- * keeps, port_steer.c makes its rules, port.c does the rest.
+ * One ethdev port: asked for what it can do, set up, and started. It has one queue for each worker,
+ * and one set of packet pools for each queue, so workers share no pool. port_caps.c decides what is
+ * used, port_pool.c makes the pools, port_find.c finds or makes the device, port_mtu.c sets the
+ * MTU, port_giveback.c tests whether sent frames come back, port_steer.c makes the NIC's rules,
+ * port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -23,27 +24,28 @@
 #include "sluiced/worker/wakeup.h"
 
 #define PORT_BURST     32  /* frames per RX and TX call */
-#define PORT_FOREIGN   256 /* frames on their way from one worker to another */
-#define PORT_BLOCKS    31  /* udp_port, and 30 blocks that any range of 16 bits falls into */
+#define PORT_FOREIGN   256 /* frames in transit from one worker to another */
+#define PORT_BLOCKS    31  /* udp_port, and at most 30 blocks for any range of 16 bits */
 #define EXCEPTION_WAIT 256 /* frames that wait for the kernel: exception.h */
 
-/* What a driver is, where ethdev cannot say. */
+/* Traits of a driver that ethdev cannot tell. */
 struct port_driver {
     const char *name;
-    bool shared_memory; /* the other end is memory of this machine: nothing to protect by a sum */
-    bool virtio;        /* but it may be a virtual machine's, which has its own rules for sums */
-    bool reads_memory;  /* sends by copying with the CPU: any memory of the process will do */
-    bool software;      /* no NIC of its own: its "offloads" are the CPU's work */
-    bool keeps_buffers; /* does not give back what its rings hold when it is closed */
+    bool shared_memory; /* the other end is memory of this machine: checksums protect nothing */
+    bool virtio; /* the other end may be a virtual machine, with its own rules for checksums */
+    bool reads_memory;  /* sends by copying with the CPU, from any memory of the process */
+    bool software;      /* not a NIC: its "offloads" are the CPU's work */
+    bool keeps_buffers; /* does not give back the buffers in its rings when it is closed */
 };
 
 struct port_pools {
-    struct rte_mempool *rx, *head, *attach, *copy; /* copy: NULL if payload is attached */
+    /* Either attach or copy is NULL: payload is copied or attached. */
+    struct rte_mempool *rx, *head, *attach, *copy;
 };
 
 struct port {
     const struct config_port *cfg;
-    uint16_t id; /* of ethdev */
+    uint16_t id; /* ethdev's number */
     bool attached, started;
     char driver[32];
     struct port_driver traits;
@@ -51,51 +53,51 @@ struct port {
     struct memif_args memif; /* if is_memif */
     struct rte_device *device;
     struct rte_ether_addr mac;
-    int socket; /* NUMA, or SOCKET_ID_ANY */
+    int socket; /* NUMA node, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
     bool scaled;  /* receive-side scaling is on */
-    bool steered; /* what is ours comes to the queues by the NIC's rules: */
-    struct rte_flow *rules[2][PORT_BLOCKS]; /* for IPv4, IPv6; NULL: it has none */
-    bool interrupts;                        /* a worker that naps wants them of receive queues */
-    uint32_t rx_held;                       /* receive buffers the driver may hold, per queue */
-    uint32_t rx_min;                        /* received frames that a queue holds, at least */
-    uint32_t tx_held;                       /* frames that it may hold, sent or not, per queue */
-    uint32_t frame_bytes;                   /* room for one received frame */
+    bool steered; /* rules of the NIC spread our packets over the queues: */
+    struct rte_flow *rules[2][PORT_BLOCKS]; /* [0] for IPv4, [1] for IPv6; NULL: no such rule */
+    bool interrupts;      /* queues have receive interrupts, which wake napping workers */
+    uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
+    uint32_t rx_min;      /* received frames that a queue has room for, at least */
+    uint32_t tx_held;     /* TX frames the driver may hold, sent or not, per queue */
+    uint32_t frame_bytes; /* room for one received frame */
     enum host_sum tx_sum, rx_sum;
-    bool rx_unsummed; /* host.h */
+    bool rx_unsummed; /* as in struct host_config */
     uint64_t rx_offloads, tx_offloads;
-    bool timed; /* frames with a time are sent at it: */
+    bool timed; /* the NIC sends frames at the times they carry: */
     int tx_time_offset;
     uint64_t tx_time_flag;
     bool attach;       /* payload is attached, not copied */
-    bool dma;          /* what is attached must be mapped for the device first */
+    bool dma;          /* attached memory must first be mapped for the device */
     bool done_cleanup; /* rte_eth_tx_done_cleanup() works */
     struct host_rss rss;
     struct port_pools pools[HOST_WORKERS_MAX];
 };
 
-/* port.c. Each: 0, or negative errno with a line in err. port_open() leaves the port stopped.
- * interrupts: wanted, but no port is refused that has none. */
+/* port.c. These return 0, or negative errno with a line in err. port_open() leaves the port
+ * stopped. interrupts: use receive interrupts if the port has them. */
 int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
               size_t err_len);
-/* A memif client whose server is not there yet stays stopped, which is no error. */
+/* A memif client whose server is not there yet stays stopped; that is no error. */
 int port_start(struct port *p, char *err, size_t err_len);
-/* True if the port does not come up again by itself: a memif client without a server. */
+/* True if the port cannot come up again by itself: a memif client without a server. */
 bool port_needs_restart(const struct port *p);
-/* Stops and starts it; no worker may poll it meanwhile. True if it is started. */
+/* Stops and starts the port; no worker may poll it meanwhile. True if it started. */
 bool port_restart(struct port *p);
-/* Stops what runs; frames in the driver's rings go back to their pools. */
+/* Stops the port if it runs; frames in the driver's rings go back to their pools. */
 void port_stop(struct port *p);
-/* Closes the port and frees its pools; returns how many of their mbufs somebody still had: 0. */
+/* Closes the port and frees its pools. Returns how many of their mbufs were still in use: 0. */
 uint32_t port_close(struct port *p);
 bool port_link_up(const struct port *p);
-/* Once started: what comes to this queue wakes its worker, if interrupts are wanted. False: it
- * cannot. */
+/* To call after the start: frames that arrive at this queue wake its worker, if interrupts are on.
+ * False: they cannot. */
 bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b);
-/* Bytes a second on its link; 0: not known, or nothing that a driver in software keeps to. */
+/* Rate of the link in bytes/s. 0: not known, or a software driver, which does not keep to it. */
 uint64_t port_link_Bps(const struct port *p);
 
-/* port_caps.c: fills in sums, offloads and attach. */
+/* port_caps.c: decides on checksums, offloads and attached payload. */
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len);
 const struct port_driver *port_driver_find(const char *name);
 
@@ -103,35 +105,35 @@ uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standa
 /* Arguments that the device was made with, "" if none are known. */
 const char *port_args(const struct port *p);
 
-/* port_giveback.c: of a started port whose driver has rte_eth_tx_done_cleanup(). Takes as long as
- * its link takes to come up; false if it does not. */
+/* port_giveback.c: does the driver give sent frames back? The port is started, and its driver has
+ * rte_eth_tx_done_cleanup(). Waits for the link to come up; false if it does not. */
 bool port_gives_back(const struct port *p);
 
-/* port_steer.c: of a started port; what the NIC refuses is not used, without a word. Then before it
- * is stopped. */
+/* port_steer.c: makes the rules of a started port; a rule that the NIC refuses is skipped silently.
+ * port_unsteer() removes them, before the port is stopped. */
 void port_steer(struct port *p);
 void port_unsteer(struct port *p);
 
-/* port_find.c: p->id, of a port that exists or is made from cfg->vdev. */
+/* port_find.c: sets p->id to a port that exists, or that it makes from cfg->vdev. */
 int port_find(struct port *p, char *err, size_t err_len);
 
-/* port_rss.c: what the port is asked for when it is configured, and, once it is started, how it
- * chooses queues, into p->rss. */
+/* port_rss.c: port_rss_want() writes the wanted hash into conf, before the port is configured.
+ * port_rss_ask() writes how the started port chooses queues into p->rss. */
 void port_rss_want(const struct port *p, const struct rte_eth_dev_info *info,
                    struct rte_eth_conf *conf);
 void port_rss_ask(struct port *p);
 
-/* port_mtu.c: makes frames of cfg->mtu_bytes pass, or says why they cannot. */
+/* port_mtu.c: lets frames of cfg->mtu_bytes pass, or says why they cannot. */
 int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char *err,
                  size_t err_len);
 
-/* port_pool.c. port_hold(): fills in rx_held, rx_min and tx_held. */
+/* port_pool.c. port_hold() sets rx_held, rx_min and tx_held. */
 void port_hold(struct port *p, const struct rte_eth_dev_info *info);
 int port_pools_create(struct port *p, char *err, size_t err_len);
-/* Payload is copied from now on, instead of attached. Before anything was sent. */
+/* Switches from attached to copied payload. To call before anything is sent. */
 int port_pools_copy(struct port *p, char *err, size_t err_len);
 void port_pools_free(struct port *p);
-/* Mbufs of the port's pools that are not in their pools. */
+/* Number of the port's mbufs that are not in their pools. */
 uint32_t port_pools_in_use(const struct port *p);
 
 #endif

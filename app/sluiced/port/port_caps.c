@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a port can do: checksums, attached payload, room for a frame. See port.h. ethdev is asked
- * wherever it has an answer; the table below is for what it has none.
+ * Decides what a port can do: checksums, attached payload, room for a frame. See port.h. ethdev is
+ * asked wherever it has an answer; the table below covers the rest.
  */
 #include "sluiced/port/port.h"
 
@@ -20,7 +20,7 @@
 #define SUM_RX       RTE_ETH_RX_OFFLOAD_UDP_CKSUM
 /* Ethernet header, VLAN tag and frame check sequence. */
 #define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
-/* What the kernel leaves free of each buffer of AF_XDP (XDP_PACKET_HEADROOM). */
+/* What the kernel leaves free at the head of each AF_XDP buffer (XDP_PACKET_HEADROOM). */
 #define XDP_HEADROOM 256u
 
 static const struct port_driver drivers[] = {
@@ -61,7 +61,7 @@ uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standa
     return at != NULL ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : standard;
 }
 
-/* Drivers whose traits depend on how they are used. */
+/* Adjusts the traits that depend on a driver's arguments. */
 static void traits_refine(struct port *p)
 {
     const char *args = port_args(p);
@@ -69,25 +69,25 @@ static void traits_refine(struct port *p)
     p->is_memif = strcmp(p->driver, "net_memif") == 0;
     if (p->is_memif)
         memif_args_parse(&p->memif, args);
-    /* A zero-copy client gives its peer DPDK's own memory only, and forgets what its rings hold. */
+    /* A zero-copy client gives its peer only DPDK's own memory, and forgets what its rings hold. */
     if (p->is_memif && p->memif.zero_copy) {
         p->traits.reads_memory = false;
         p->traits.keeps_buffers = true;
     }
-    /* With the kernel as its back end frames leave this machine's memory. */
+    /* With the kernel as back end, frames leave this machine's memory. */
     if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
         p->traits.shared_memory = p->traits.virtio = false;
 }
 
 /*
- * Checksums where nothing is said of them. A virtual machine's driver sends and wants them, as on
- * any NIC, but leaves them to a device (VIRTIO_NET_F_CSUM), and that costs nobody anything: so do
- * the ports whose other end may be one.
+ * The choice for checksum = auto. A virtual machine's driver sends and expects checksums, as with
+ * any NIC, but leaves them to the device (VIRTIO_NET_F_CSUM), which costs nothing. Ports whose
+ * other end may be a virtual machine do the same.
  */
 static uint32_t sums_auto(const struct port *p, bool can)
 {
     if (config_port_wired(p->cfg))
-        return CONFIG_SUM_SOFTWARE; /* which may corrupt */
+        return CONFIG_SUM_SOFTWARE; /* an emulated wire may corrupt packets */
     if (p->traits.virtio)
         return can ? CONFIG_SUM_OFFLOAD : CONFIG_SUM_SOFTWARE;
     if (p->traits.shared_memory)
@@ -124,12 +124,12 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
     return 0;
 }
 
-/* Attached payload needs several segments a frame, and a device that reaches the application's
- * memory: a copying driver does, a NIC does where memory can be mapped for it as it is. */
+/* Attached payload needs several segments per frame, and a device that can read the application's
+ * memory. A copying driver can; a NIC can if that memory can be mapped for it as it is. */
 static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->attach = p->dma = false;
-    if (config_port_wired(p->cfg)) { /* which copies */
+    if (config_port_wired(p->cfg)) { /* an emulated wire copies */
         p->attach = true;
         return;
     }
@@ -145,7 +145,7 @@ static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
         p->tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 }
 
-/* Frames are sent at their times where the NIC can, and says what time it is. */
+/* Lets the NIC send frames at set times, if it can; start.c also tries to read its clock. */
 static void decide_times(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->timed = p->cfg->tx_lead_ns != 0 && !config_port_wired(p->cfg) &&
@@ -155,8 +155,8 @@ static void decide_times(struct port *p, const struct rte_eth_dev_info *info)
         p->tx_offloads |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
 }
 
-/* NICs take buffers in steps of 1 KiB; memif and AF_PACKET want ours as large as their own, the
- * kernel's AF_XDP at least 2 KiB and room before the frame. */
+/* NICs take buffers in steps of 1 KiB. memif and AF_PACKET want our buffers as large as their own.
+ * The kernel's AF_XDP wants at least 2 KiB, and room before the frame. */
 static void decide_frame(struct port *p)
 {
     uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ethdev port of a configured port: one that is there, or a device made from vdev. See port.h.
- */
+/* Finds the ethdev port of a configured port: one that exists, or a device made from vdev. See
+ * port.h. */
 #include "sluiced/port/port.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include <rte_dev.h>
 
-/* Names of the ports that there are, for people. */
+/* Names of all ethdev ports, for people. */
 static void port_names(char *buf, size_t buf_len)
 {
     char name[RTE_ETH_NAME_MAX_LEN];
@@ -31,7 +31,7 @@ static bool vdev_is(const struct config_port *cfg, const char *driver)
     return strncmp(cfg->vdev, driver, strlen(driver)) == 0;
 }
 
-/* The Linux interface that a vdev names must be there: the drivers say that only by a number. */
+/* Checks that a vdev's Linux interface exists: drivers report a missing one only by a number. */
 static int vdev_check_interface(const struct config_port *cfg, char *err, size_t err_len)
 {
     const char *at = strstr(cfg->vdev, "iface=");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does a port give a frame back once it has sent it, when it is asked to and nothing follows? A
- * request completes only when no frame refers to its memory, so payload may be attached only where
- * the last frame comes back. See port.h.
+ * Tests whether a port gives a sent frame back when it is asked to, even if no other frame follows.
+ * A request completes only when no frame refers to its memory, so payload may be attached only
+ * where the last frame comes back. See port.h.
  *
- * A driver that has rte_eth_tx_done_cleanup() need not do that: ixgbe, i40e, ice and iavf look for
- * a descriptor's end only at every tx_rs_thresh-th one (32 by default), and stop where fewer are
- * left (ixgbe_rxtx.c, ixgbe_tx_done_cleanup_full()). port.c asks for tx_rs_thresh = 1; here one
- * frame shows whether that helped.
+ * A driver that has rte_eth_tx_done_cleanup() does not always give frames back: ixgbe, i40e, ice
+ * and iavf check only every tx_rs_thresh-th descriptor (32 by default) for completion, and stop
+ * where fewer are left (ixgbe_rxtx.c, ixgbe_tx_done_cleanup_full()). port.c sets tx_rs_thresh to 1;
+ * here one frame shows whether that helped.
  */
 #include "sluiced/port/port.h"
 
@@ -18,7 +18,7 @@
 
 #include "common/say.h"
 
-#define LINK_WAIT_MS 9000 /* what DPDK's drivers and examples give a link to come up */
+#define LINK_WAIT_MS 9000 /* time that DPDK's drivers and examples give a link to come up */
 #define LINK_SAY_MS  1000
 #define BACK_WAIT_MS 100    /* the smallest frame takes 51 us at 10 Mbit/s */
 #define LOOP_TYPE    0x9000 /* "loopback", of the Ethernet configuration test protocol */
@@ -42,7 +42,7 @@ static bool link_wait(const struct port *p)
     return false;
 }
 
-/* The smallest frame, from the port to itself: switches do not pass it on. */
+/* The smallest frame, from the port to itself; switches do not forward it. */
 static struct rte_mbuf *frame_make(const struct port *p)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(p->pools[0].head);
@@ -68,7 +68,7 @@ bool port_gives_back(const struct port *p)
             p->cfg->name, p->driver);
         return false;
     }
-    rte_mbuf_refcnt_update(m, 1); /* ours, to see the driver's go */
+    rte_mbuf_refcnt_update(m, 1); /* our reference, which shows when the driver drops its own */
     for (int ms = 0; ms < BACK_WAIT_MS && !back; ms++) {
         if (!sent)
             sent = rte_eth_tx_burst(p->id, 0, &m, 1) == 1;

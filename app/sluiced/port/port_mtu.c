@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The MTU of a port. See port.h. ethdev's word counts, with two exceptions: memif has no MTU, its
- * frames are bounded by the buffers of the ring; and up to 24.11 AF_PACKET says that it takes 1500
- * bytes, while in truth the interface and framesz decide.
+ * Sets the MTU of a port. See port.h. ethdev's answer counts, with two exceptions. memif has no
+ * MTU: the buffers of its ring bound its frames. AF_PACKET up to 24.11 claims a maximum of 1500
+ * bytes, but in truth the interface and framesz decide.
  */
 #include "sluiced/port/port.h"
 
@@ -16,7 +16,7 @@
 
 #include <rte_errno.h>
 
-/* What the kernel's header takes of a frame of AF_PACKET's ring. */
+/* Bytes that the kernel's header takes of each frame in AF_PACKET's ring. */
 #define PACKET_OVERHEAD 32
 /* Beyond this, the kernel drops frames on some interfaces (veth) without a word. */
 #define XDP_MTU_MAX     3000u
@@ -38,7 +38,7 @@ static uint32_t interface_mtu(const char *name)
     return mtu;
 }
 
-/* Value of "iface=", at most IFNAMSIZ bytes. */
+/* Copies the value of "iface=" to name, at most IFNAMSIZ bytes. */
 static void interface_name(const struct port *p, char *name)
 {
     const char *at = strstr(port_args(p), "iface=");

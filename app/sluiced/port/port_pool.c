@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The packet pools of a port, one set per queue. See port.h. Sizes are what can be in use at once:
- * a full ring, bursts in hand, frames on their way to another worker, and what caches hold back.
+ * The packet pools of a port, one set per queue. See port.h. A pool has as many mbufs as can be in
+ * use at once: a full ring, bursts in hand, frames in transit to another worker, and what caches
+ * hold back.
  */
 #include "sluiced/port/port.h"
 
@@ -19,7 +20,7 @@
 #define TAP_QUEUE    500 /* TUN_READQ_SIZE in the kernel's drivers/net/tun.c */
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
 
-/* Of how many devices this one is made; each has rings of its own. */
+/* The number of devices that this one bonds; each has rings of its own. */
 static uint32_t members(const struct port *p)
 {
     static const char *const names[] = {"slave=", "member="};
@@ -34,8 +35,9 @@ static uint32_t members(const struct port *p)
     return RTE_MAX(n, 1u);
 }
 
-/* Some drivers have a size of their own, whatever they are asked for. A queue that refuses a frame
- * holds at least half of it: drivers keep descriptors back until enough of them can be filled. */
+/* Some drivers use a queue size of their own, whatever they are asked for. A queue that refuses a
+ * frame holds at least half its size in frames: drivers keep free descriptors back until there are
+ * enough to fill. */
 static uint32_t rx_min(const struct port *p)
 {
     uint32_t size = p->rx_desc;
@@ -52,10 +54,10 @@ static uint32_t rx_min(const struct port *p)
 void port_hold(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
-    /* AF_XDP takes buffers to send from there, too. */
+    /* AF_XDP takes buffers to send from the receive pool, too. */
     if (strcmp(p->driver, "net_af_xdp") == 0)
         p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
-    /* vmxnet3 fills a second ring, of the same size, for what does not fit one buffer. */
+    /* vmxnet3 fills a second ring of the same size, for frames that do not fit one buffer. */
     if (strcmp(p->driver, "net_vmxnet3") == 0)
         p->rx_held *= 2;
     p->rx_held *= members(p);
@@ -79,14 +81,14 @@ static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_
     return pool;
 }
 
-/* What payload takes to be sent. */
+/* Makes the pool that sends payload: attach or copy. */
 static int payload_pool_create(struct port *p, uint16_t queue, char *err, size_t err_len)
 {
     struct port_pools *s = &p->pools[queue];
     uint32_t room = RTE_PKTMBUF_HEADROOM + p->frame_bytes, tx = p->tx_held + POOL_IN_HAND;
 
     if (p->attach) {
-        /* A frame may take from two pieces of a request. */
+        /* A frame may carry parts of two pieces of a request. */
         s->attach = pool_create(p, "attach", queue, 2 * tx, 0, err, err_len);
         return s->attach != NULL ? 0 : -ENOMEM;
     }
@@ -101,9 +103,9 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     uint32_t foreign = (uint32_t)(p->queues - 1) * PORT_FOREIGN;
     uint32_t head_room =
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
-    /* what an emulated wire holds, either way, and the rings of our end */
+    /* what an emulated wire holds in both directions, and the rings of our end */
     uint32_t wire = config_port_wired(p->cfg) ? 2 * (p->cfg->wire_packets + CABLE_RING) : 0;
-    /* what waits for the kernel, and what a device in between may hold */
+    /* frames that wait for the kernel, and frames that a device in between may hold */
     uint32_t exception = config_port_excepted(p->cfg) ? 2 * EXCEPTION_WAIT : 0;
     uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
 

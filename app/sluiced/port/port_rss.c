@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receive-side scaling of a port. What it does is asked of the port, never assumed: drivers have
- * keys and tables of their own, and some can tell neither (memif, TAP, AF_PACKET; then frames for
- * other workers are handed over).
+ * Receive-side scaling of a port. The port is asked what it does; nothing is assumed, because
+ * drivers have keys and tables of their own. Some can tell neither (memif, TAP, AF_PACKET): then
+ * workers hand over the frames of other workers.
  */
 #include "sluiced/port/port.h"
 
@@ -23,7 +23,7 @@ void port_rss_want(const struct port *p, const struct rte_eth_dev_info *info,
     conf->rx_adv_conf.rss_conf.rss_hf = want;
 }
 
-/* The key, and what is hashed. */
+/* Asks for the key, and for the fields that are hashed. */
 static bool key_ask(const struct port *p, const struct rte_eth_dev_info *info, struct host_rss *rss)
 {
     struct rte_eth_rss_conf conf = {.rss_key = rss->key, .rss_key_len = info->hash_key_size};

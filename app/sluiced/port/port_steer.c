@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rules of a NIC's that spread Sluice's packets over the port's queues. See port.h.
+ * NIC rules that spread Sluice's packets over the port's queues. See port.h.
  *
- * Receive-side scaling is asked for anyway (port.c), but what it hashes is the driver's choice:
- * some leave the ports of UDP out, and then all connections of two hosts come to one queue. Rules
- * of rte_flow say it for our UDP ports, with the port's own key and over the queues in their order,
- * so that where scaling hashes the same fields each packet comes to the same queue either way. A
- * NIC that has no such rules, or none of this kind, refuses, and scaling is what there is.
+ * Receive-side scaling is asked for anyway (port_rss.c), but the driver chooses what it hashes.
+ * Some leave out UDP ports, and then all connections between two hosts arrive at one queue.
+ * rte_flow rules ask for the hash for our UDP ports, with the port's own key and over its queues in
+ * their order. So where scaling hashes the same fields, a packet arrives at the same queue with or
+ * without rules. A NIC that has no such rules refuses them, and scaling alone remains.
  *
- * Ours are udp_port, where connections are accepted, and source_ports, where answers to those that
- * were opened here arrive. A rule names a port under a mask, so the range is cut into blocks of a
- * power of two, as a range of addresses is into prefixes: 61440-65535 is one. What is in
- * neither is not ours.
+ * Our UDP ports are udp_port, where connections are accepted, and source_ports, where the answers
+ * to connections opened here arrive. A rule matches a port under a mask, so the range is cut into
+ * blocks of a power of two, as a range of addresses is cut into prefixes: 61440-65535 is one block.
+ * Packets to other ports are not ours.
  */
 #include "sluiced/port/port.h"
 
@@ -24,7 +24,8 @@
     (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |                          \
      RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
-/* Key and fields that the port hashes by anyway; false: it does not say, or does not hash. */
+/* Reads the key and fields that the port hashes by anyway. False: it does not report them, or does
+ * not hash. */
 static bool hash_get(const struct port *p, uint8_t key[KEY_MAX], struct rte_eth_rss_conf *conf)
 {
     struct rte_eth_dev_info info;
@@ -38,15 +39,16 @@ static bool hash_get(const struct port *p, uint8_t key[KEY_MAX], struct rte_eth_
     return true;
 }
 
-/* Destination ports under a mask, in host order. */
+/* A block of destination ports: port under mask, in host order. */
 struct block {
     uint16_t port, mask;
 };
 
 /*
- * What comes to a block of our UDP ports by IPv4 or IPv6 (v6), to all queues of the port by its
- * hash. The fields are the port's for both families: ixgbe does not look at the pattern of a rule
- * that spreads, but takes its fields for the whole port (ixgbe_flow.c, ixgbe_parse_rss_filter()).
+ * A rule that spreads packets to a block of our UDP ports over all queues by the port's hash, for
+ * IPv4 or IPv6 (v6). It names the port's fields for both families: ixgbe ignores the pattern of a
+ * rule that spreads, and takes its fields for the whole port (ixgbe_flow.c,
+ * ixgbe_parse_rss_filter()). NULL: the NIC refuses it.
  */
 static struct rte_flow *rule_make(const struct port *p, bool v6, const struct block *b)
 {
@@ -80,7 +82,7 @@ static struct rte_flow *rule_make(const struct port *p, bool v6, const struct bl
     return rte_flow_create(p->id, &attr, items, actions, &error);
 }
 
-/* The largest block that begins at a port and does not reach beyond last. */
+/* The largest block that begins at port and ends at last or before. */
 static struct block block_at(uint32_t port, uint32_t last)
 {
     uint32_t size = 1;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * net_tap has the kernel send a signal for each frame, to save looks at an empty queue. Signals
- * interrupt whatever thread they hit; beyond the limit of queued ones a signal comes that kills;
- * and a reader woken by a frame finds none as long as the signal's handler has not run. It goes
- * without where it finds no signal that is free; we look seldom enough.
+ * Keeps net_tap from using signals. net_tap has the kernel send a signal for each frame, so that it
+ * need not poll an empty queue. A signal interrupts whatever thread it hits. Beyond the limit of
+ * queued signals, a signal comes that kills. And a reader that a frame woke finds no frame until
+ * the signal's handler has run. Where net_tap finds no free signal, it goes without; our workers
+ * poll seldom enough for that.
  */
 #ifndef SLUICED_TAP_H
 #define SLUICED_TAP_H
 
 #include <signal.h>
 
-#define TAP_SIGNALS 65 /* numbers of signals end below */
+#define TAP_SIGNALS 65 /* all numbers of signals are below */
 
 struct tap_signals {
     struct sigaction old[TAP_SIGNALS];
 };
 
-/* While queues are set up: before, and after. */
+/* To call before and after queues are set up. */
 void tap_signals_hide(struct tap_signals *s);
 void tap_signals_show(const struct tap_signals *s);
 

@@ -23,7 +23,8 @@ void port_queue_set_active(struct port_queue *q, bool active)
     __atomic_store_n(&q->active, active, __ATOMIC_RELEASE);
 }
 
-/* What the host leaves to the kernel, of a burst that it took. How many. */
+/* Moves what the host leaves to the kernel, of the burst that it just took. Returns how many
+ * frames. */
 static uint32_t port_queue_except(struct port_queue *q)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -40,8 +41,9 @@ static uint32_t port_queue_except(struct port_queue *q)
     return did;
 }
 
-/* The clock is read again after the port: a worker that lost its core between the two would take
- * late frames for early ones. Frames may have come at any time since the port was found empty. */
+/* Reads the clock again after polling the port: a worker that lost its core in between would take
+ * late frames for early ones. Frames may have arrived at any time since the port was last found
+ * empty. */
 static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -88,14 +90,14 @@ static void foreign_copy(struct port_queue *q, struct rte_mbuf *m)
         struct rte_mbuf *copy;
 
         if (q->out[w] == NULL)
-            continue; /* our own number */
+            continue; /* that is us */
         copy = rte_pktmbuf_copy(m, q->copies, 0, UINT32_MAX);
         if (copy != NULL)
             foreign_put(q, copy, w);
         else
             counter_add(&q->counters.foreign_dropped, 1);
     }
-    if (q->exception.on) /* for the kernel too, once */
+    if (q->exception.on) /* the kernel gets it too, once */
         exception_put(&q->exception, &m, 1);
     else
         rte_pktmbuf_free(m);
@@ -118,7 +120,7 @@ static void port_queue_give_foreign(struct port_queue *q)
     } while (n == PORT_BURST);
 }
 
-/* The kernel has what comes from other workers already. */
+/* Frees what is the kernel's among other workers' frames: the kernel has it already. */
 static void foreign_known(struct port_queue *q)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -159,13 +161,13 @@ static uint32_t port_queue_exchange_foreign(struct port_queue *q, uint64_t now)
         return 0;
     uint32_t did = port_queue_take_foreign(q, now);
 
-    port_queue_give_foreign(q); /* behind it, for a FIRST may be handed on */
+    port_queue_give_foreign(q); /* after taking: a FIRST just taken may be handed on */
     return did;
 }
 
 /* ---- sending ----------------------------------------------------------------------------- */
 
-/* A port that takes nothing for long (no peer, no link) must not hold the memory of frames. */
+/* A port that takes nothing for long (no peer, no link) must not hold up the frames' memory. */
 static void kept_give_up(struct port_queue *q, uint64_t now)
 {
     if (now - q->kept_since < q->keep_cycles)
@@ -197,8 +199,8 @@ static uint32_t kept_offer(struct port_queue *q, uint64_t now)
     return sent;
 }
 
-/* A quiet NIC keeps the last frames sent, and with them an application's memory, in its ring. It is
- * asked ever more rarely: a link that is slow or paused may still have some to send. */
+/* A quiet NIC keeps the last sent frames, and with them an application's memory, in its ring. It is
+ * asked at growing intervals: a slow or paused link may still have frames to send. */
 static void port_queue_cleanup(struct port_queue *q, uint64_t now)
 {
     if (!q->done_cleanup || now < q->clean_due)
@@ -209,7 +211,7 @@ static void port_queue_cleanup(struct port_queue *q, uint64_t now)
     q->clean_due = now + q->clean_wait;
 }
 
-/* The host's times become the port's. */
+/* Converts the host's times to the port's clock. */
 static void kept_times(struct port_queue *q, uint64_t now)
 {
     const struct port *p = q->port;
@@ -223,7 +225,7 @@ static void kept_times(struct port_queue *q, uint64_t now)
     }
 }
 
-/* busy: there is other work. */
+/* busy: the worker has other work. */
 static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t now)
 {
     if (q->kept_n > 0) {
@@ -235,7 +237,7 @@ static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t no
         sent = kept_offer(q, now);
 
         if (q->kept_n > 0) {
-            /* Timers run, whatever the port does. */
+            /* Timers run even if the port takes nothing. */
             host_tx(q->host, q->kept, 0, now);
             return sent;
         }
@@ -243,7 +245,7 @@ static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t no
     q->kept_own = q->kept_n = host_tx(q->host, q->kept, PORT_BURST, now);
     if (q->timed)
         kept_times(q, now);
-    if (q->exception.on) /* behind the host's, so that they are on time */
+    if (q->exception.on) /* after the host's frames, which must be on time */
         q->kept_n = (uint16_t)(q->kept_n + exception_take(&q->exception, q->kept + q->kept_n,
                                                           busy || q->kept_n > 0));
     if (q->kept_n == 0) {
@@ -264,8 +266,7 @@ uint32_t port_queue_run(struct port_queue *q, uint64_t now)
     if (events > 0)
         counter_add(&q->counters.client_events, events);
     did += events;
-    did += port_queue_transmit(q, did > 0,
-                               did > 0 ? clock_now() : now); /* by which packets are stamped */
+    did += port_queue_transmit(q, did > 0, did > 0 ? clock_now() : now); /* for packets' stamps */
     return q->exception.on ? did + exception_give(&q->exception, did > 0) : did;
 }
 

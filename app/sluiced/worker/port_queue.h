@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A port queue: one RX and one TX queue of a port, with the host and the client channels that
- * its worker serves. A worker runs one or more of them. All of it is its worker's, but for the
- * counters, which control reads.
+ * A port queue: one RX and one TX queue of a port, with the host and the client channels that its
+ * worker serves. A worker runs one or more port queues. All of it is owned by its worker, except
+ * that control reads the counters and writes `active`.
  *
- * Invariant: kept[kept_first .. kept_first + kept_n) are frames that host and kernel gave and the
- * port has not taken yet; they are asked for more only when there are none.
+ * Invariant: kept[kept_first .. kept_first + kept_n) are frames of the host and the kernel that the
+ * port has not taken yet. Host and kernel are asked for more only when kept_n is 0.
  */
 #ifndef SLUICED_PORT_QUEUE_H
 #define SLUICED_PORT_QUEUE_H
@@ -28,63 +28,65 @@
 /* Written by the worker, read by control; frames unless said otherwise. */
 struct port_queue_counters {
     uint64_t rx_frames;
-    uint64_t rx_bursts, rx_full_bursts; /* full: PORT_BURST at once, so more may wait */
+    uint64_t rx_bursts, rx_full_bursts; /* full: PORT_BURST frames, so more may wait */
     uint64_t tx_frames;
     uint64_t tx_refused; /* bursts of which the port did not take all */
-    uint64_t tx_dropped; /* given up: the port took nothing for PORT_QUEUE_KEEP_MS */
+    uint64_t tx_dropped; /* dropped: the port took nothing for PORT_QUEUE_KEEP_MS */
     uint64_t foreign_out, foreign_in;
     uint64_t foreign_dropped; /* the other worker's ring was full, or no buffer for a copy */
-    uint64_t client_events;   /* things channels_poll() did */
+    uint64_t client_events;   /* sum of what channels_poll() returned */
 };
 
 #define PORT_QUEUE_KEEP_MS      20
-/* A port that was sent something and then nothing is asked to let go of it: after so long, then in
- * pauses that double, up to the most. So frames are back after at most twice as long as the port
- * took to send them, or the most later. */
+/* A port that was sent frames, and then none, is asked to let go of them: first after
+ * PORT_QUEUE_CLEAN_US, then in pauses that double, up to PORT_QUEUE_CLEAN_MAX_MS. So frames are
+ * back after at most twice the time that the port took to send them, or PORT_QUEUE_CLEAN_MAX_MS
+ * later. */
 #define PORT_QUEUE_CLEAN_US     20
 #define PORT_QUEUE_CLEAN_MAX_MS 10
 
 struct port_queue {
     struct host *host;
-    struct cable *cable;       /* between our port and the device; NULL: port_id is the device */
+    struct cable *cable;       /* emulated wire to the device; NULL: port_id is the device */
     struct channels *channels; /* NULL until there are sessions */
     uint16_t port_id, queue;
-    uint8_t workers; /* of the port */
+    uint8_t workers; /* number of the port's workers */
     bool active;     /* the port may be polled; written by control, atomic */
     bool done_cleanup;
     uint64_t clean_first, clean_max; /* cycles: PORT_QUEUE_CLEAN_US, PORT_QUEUE_CLEAN_MAX_MS */
-    uint64_t clean_due, clean_wait;  /* when the port is asked again, and the pause after that */
+    uint64_t clean_due, clean_wait;  /* next request to let go, pause after it */
     uint64_t keep_cycles;            /* PORT_QUEUE_KEEP_MS */
     uint64_t kept_since;             /* when the port last took a frame, or had none to take */
-    bool timed;                      /* the port sends frames at their times, by this clock: */
+    bool timed;                      /* the port sends frames at set times, by this clock: */
     struct nic_clock clock;
     uint64_t looked_at; /* when the port was last found empty */
     uint16_t kept_first, kept_n;
-    uint16_t
-        kept_own; /* the first so many of kept came from the host, the others from the kernel */
+    /* kept[0 .. kept_own) are the host's frames, the others the kernel's. */
+    uint16_t kept_own;
     struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
-    struct rte_mempool *copies;             /* for frames that concern every worker */
+    struct rte_mempool *copies;             /* for copies of frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */
-    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, its in[] */
-    struct exception_queue exception;       /* what is not Sluice's, from and to the kernel */
+    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i; its in[] */
+    struct exception_queue exception; /* frames that are not Sluice's, from and to the kernel */
     struct port_queue_counters counters __rte_cache_aligned;
     struct port *port;
-    uint32_t number; /* of all queues; also the number of its channel */
+    uint32_t number; /* index among all queues, and of its channel */
 } __rte_cache_aligned;
 
-/* From any thread: stops or lets go on the use of the port. The worker notices at its next
- * iteration (worker_pass()); host and clients are served all the while. */
+/* [any thread] Stops or resumes the use of the port. The worker notices at its next iteration
+ * (worker_pass()). Host and clients are served all the while. */
 void port_queue_set_active(struct port_queue *q, bool active);
 
-/* One iteration at `now`; returns how many things it did, 0: idle. */
+/* Runs one iteration at `now`. Returns how many things it did; 0: idle. */
 uint32_t port_queue_run(struct port_queue *q, uint64_t now);
-/* When it must run again, if nothing arrives and nobody asks. */
+/* When port_queue_run() must be called again, if nothing arrives and no client asks. */
 uint64_t port_queue_next(const struct port_queue *q, uint64_t now);
-/* Times that it waits, in cycles. */
+/* Sets the queue's waiting times, which are in cycles. */
 void port_queue_set_hz(struct port_queue *q, uint64_t hz);
-/* Frees what is kept and what waits in its rings. After the workers stopped. */
+/* Frees kept frames and frames in its rings. To call after the workers stopped. */
 void port_queue_drain(struct port_queue *q);
-/* Rings between the n queues of one port (queues[0] is worker 0). 0, or -ENOMEM with a line. */
+/* Makes the rings between the n queues of one port (queues[0] is worker 0). 0, or -ENOMEM with a
+ * line in err. */
 int port_queue_join(struct port_queue *queues, uint32_t n, char *err, size_t err_len);
 void port_queue_part(struct port_queue *queues, uint32_t n);
 

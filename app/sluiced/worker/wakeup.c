@@ -19,14 +19,14 @@
 #include "common/hush.h"
 
 #define EVENTS_MAX 16
-#define DRAIN_MAX  16 /* frames of a socket, which has room for few */
+#define DRAIN_MAX  16 /* frames of a socket, whose buffer holds few */
 
 void wakeup_init(struct wakeup *b)
 {
     *b = (struct wakeup){.epoll = -1, .interrupts = -1, .eventfd = -1};
 }
 
-/* ethdev tells of each queue without interrupts as of an error. */
+/* Silences ethdev, which logs an error for each queue without interrupts. */
 static int queue_watch(int epoll, uint16_t port, uint16_t queue)
 {
     int ethdev = hush("lib.ethdev"), eal = hush("lib.eal");
@@ -70,7 +70,7 @@ bool wakeup_add(struct wakeup *b, uint16_t port, uint16_t queue)
 
 /* ---- packet sockets ----------------------------------------------------------------------- */
 
-/* Takes the first byte of whatever comes, or nothing. */
+/* Sets the socket's filter: on, it passes the first byte of each frame; off, nothing. */
 static bool socket_switch(int fd, bool on)
 {
     struct sock_filter ret = BPF_STMT(BPF_RET | BPF_K, on);
@@ -130,7 +130,7 @@ void wakeup_signal(const struct wakeup *b)
 {
     uint64_t one = 1;
 
-    if (b->eventfd >= 0) /* full: it has been signalled */
+    if (b->eventfd >= 0) /* if it is full, it is signalled already */
         (void)!write(b->eventfd, &one, sizeof one);
 }
 
@@ -176,7 +176,7 @@ bool wakeup_wait(struct wakeup *b, uint64_t max_ns)
 
     if (epoll_pwait2(b->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
-    if (b->interrupts >= 0) /* which counts in milliseconds: it only takes what has come */
+    if (b->interrupts >= 0) /* its timeouts are in ms, so it only fetches what has come */
         rte_epoll_wait(b->interrupts, events, EVENTS_MAX, 0);
     return true;
 }

@@ -15,7 +15,7 @@
 #include "common/grace.h"
 #include "sluiced/session/session.h"
 
-/* When a queue must run again, if nothing arrives. */
+/* When the first of its queues must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
@@ -29,7 +29,7 @@ static uint64_t worker_next(const struct worker *w, uint64_t now)
     return next;
 }
 
-/* Whatever comes from here on wakes the worker; if all that may come can, naps may be long. */
+/* From here on, what arrives wakes the worker. If every source can wake it, naps may be long. */
 static void worker_arm(struct worker *w)
 {
     w->all_armed = w->all_wake;
@@ -38,7 +38,7 @@ static void worker_arm(struct worker *w)
     wakeup_arm(&w->wakeup);
 }
 
-/* There is work, and looking for more is no waste. */
+/* Undoes worker_arm(): there is work, so polling is no waste. */
 static void worker_disarm(struct worker *w)
 {
     if (!w->wakeup.armed)
@@ -60,9 +60,9 @@ static void worker_sleep(struct worker *w, uint64_t ns)
     }
 }
 
-/* What was quiet for long may be so for a little longer: each nap is an eighth longer than the one
- * before, as the pause so far is, so that a short pause is not made much longer, and a long one
- * costs few wake-ups. By naps, not by the clock: a worker kept from its core has seen no pause. */
+/* Each nap is an eighth longer than the one before. So naps grow in proportion to the pause so far:
+ * a short pause is not made much longer, and a long one costs few wake-ups. Naps grow by their
+ * number, not by the clock: a worker that was kept from its core has seen no pause. */
 static void worker_nap(struct worker *w, uint64_t now)
 {
     uint64_t next = worker_next(w, now), most;
@@ -71,7 +71,7 @@ static void worker_nap(struct worker *w, uint64_t now)
         return;
     if (w->wakeup.n > 0 && !w->wakeup.armed) {
         worker_arm(w);
-        return; /* to look once more */
+        return; /* look at the queues once more first */
     }
     most = w->wakeup.armed && w->all_armed ? w->armed_nap_cycles : w->nap_cycles;
     w->nap = RTE_MIN(w->nap, most);
@@ -81,7 +81,7 @@ static void worker_nap(struct worker *w, uint64_t now)
     counter_add(&w->nap_total_cycles, clock_now() - now);
 }
 
-/* Nothing was done since `busy`: how to spend the time until something is. */
+/* Nothing was done since `busy`: spends the time until there is work. */
 static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, uint64_t now)
 {
     switch (idle) {
@@ -99,8 +99,8 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
     }
 }
 
-/* So that the doctor tells workers from lcores that have nothing to do. The main thread has the
- * name of the process. */
+/* Lets `sluice doctor` tell workers from idle lcores. The main thread keeps the name of the
+ * process. */
 static void worker_name(const struct worker *w)
 {
     char name[16];
@@ -119,7 +119,7 @@ int worker_main(void *worker)
     w->nap = w->quiet_cycles / 8;
     grace_loop(true);
     __atomic_store_n(&w->running, true, __ATOMIC_SEQ_CST);
-    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* of naps; 50 us otherwise */
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* in ns, for naps; the default is 50 us */
     worker_name(w);
     while (!__atomic_load_n(&w->stop, __ATOMIC_ACQUIRE)) {
         uint32_t i, did = 0;
@@ -146,7 +146,7 @@ int worker_main(void *worker)
         now = end;
     }
     worker_disarm(w);
-    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST); /* the last of it: see worker_take() */
+    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST); /* last access to *w: worker_take() */
     grace_loop(false);
     return 0;
 }
@@ -156,11 +156,11 @@ bool worker_pass(const struct worker *w, uint32_t max_ms)
     const struct timespec pause = {0, 20000};
     uint64_t end = rte_rdtsc() + w->hz / 1000 * max_ms, before;
 
-    wakeup_signal(&w->wakeup); /* it need not nap to the end */
+    wakeup_signal(&w->wakeup); /* ends its nap */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&w->running, __ATOMIC_SEQ_CST)) {
-        /* The first end seen may be of an iteration that had begun before. */
+        /* The first iteration to end may have begun before this call. */
         if (__atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST) - before >= 2)
             return true;
         if (rte_rdtsc() > end)
