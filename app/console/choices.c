@@ -10,13 +10,13 @@
 
 #define LINE_WIDTH 78
 
-/* None that would do something to the terminal, as names of files may. */
+/* Adds a choice, unless it would do something to the terminal, as names of files may. */
 static void choice_add(struct choices *ch, const char *word)
 {
     char safe[CHOICE_MAX];
 
     if (ch->n == CHOICES_MAX || strncmp(word, ch->begun, strlen(ch->begun)) != 0 ||
-        strcmp(text_safe(safe, sizeof safe, word), word) != 0) /* or one that is too long */
+        strcmp(text_safe(safe, sizeof safe, word), word) != 0) /* or it is too long */
         return;
     for (unsigned i = 0; i < ch->n; i++)
         if (strcmp(ch->word[i], word) == 0)
@@ -43,7 +43,7 @@ static void files_add(struct choices *ch)
     globfree(&found);
 }
 
-/* A word as it stands, or the values of a kind as far as they are known. */
+/* Adds a word of the grammar, or the known values of a kind; a hint if none is known. */
 static void word_add(void *ctx, const char *word, const struct grammar_kind *kind)
 {
     struct choices *ch = ctx;
@@ -63,7 +63,7 @@ static void word_add(void *ctx, const char *word, const struct grammar_kind *kin
                  word, kind->example);
 }
 
-/* Bytes that all choices begin with. */
+/* The length of what all choices begin with. */
 static size_t choices_common(const struct choices *ch)
 {
     size_t len = strlen(ch->word[0]);
@@ -122,7 +122,7 @@ void choices_more(const struct choices *ch, char *more, size_t more_len)
     bool only = ch->n == 1 && ch->hints[0] == 0;
 
     more[0] = 0;
-    if (ch->hints[0] != 0 && begun == 0) /* a value is as good as a word: nothing is chosen */
+    if (ch->hints[0] != 0 && begun == 0) /* a value may come instead of a word: nothing is chosen */
         return;
     if (common > begun || only)
         snprintf(more, more_len, "%.*s%s", (int)(common - begun), ch->word[0] + begun,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may stand where a line of a console ends: words of the grammar, values, files. */
+/* Completion: what may end a console's line (words of the grammar, values, files). */
 #ifndef SLUICE_COMMAND_CHOICES_H
 #define SLUICE_COMMAND_CHOICES_H
 
@@ -11,17 +11,17 @@
 struct choices {
     char word[CHOICES_MAX][CHOICE_MAX];
     unsigned n;
-    char hints[512]; /* values that only people know */
-    /* Ours. */
+    char hints[512]; /* kinds of values of which none is known, with examples */
+    /* Private to choices.c. */
     const struct console *console;
     const char *begun;
 };
 
-/* Those that begin as the last word of line does, which must stay until the next. */
+/* Finds the choices that begin like the last word of line. line must stay until the next call. */
 void choices_find(struct choices *ch, const struct console *c, const char *line);
-/* What the line can go on with without a choice being made; "": nothing. */
+/* The text that can be appended to the line without choosing; "": none. */
 void choices_more(const struct choices *ch, char *more, size_t more_len);
-/* On stdout, in columns, below the line that is being written. */
+/* Prints the choices on stdout, in columns, below the line that is being written. */
 void choices_print(const struct choices *ch);
 
 #endif

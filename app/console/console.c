@@ -113,13 +113,13 @@ static int load(struct console *c, const char *path, bool check, char *err, size
     return code;
 }
 
-/* Says what is wrong, and sees that all output is out. */
+/* Prints an error, and makes sure that all output is out. */
 static int said(const struct console *c, int code, const char *err)
 {
     char safe[2 * GRAMMAR_ERROR_MAX];
     int failed = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0; /* now, or earlier */
 
-    clearerr(stdout); /* of this command, not of the next */
+    clearerr(stdout); /* the error was this command's, not the next one's */
     if (failed != 0 && code == CONSOLE_OK) {
         fprintf(stderr, "%s: standard output: %s; look where it goes\n", c->program,
                 strerror(failed));
@@ -146,7 +146,7 @@ int console_load(struct console *c, const char *path, bool check)
 
 /* ---- no terminal -------------------------------------------------------------------------- */
 
-/* False at the end of stdin, or if the console is to end. Bytes are waited for, lines are not. */
+/* Waits for bytes of stdin, not for lines. False if the console is to end. */
 static bool pipe_wait(const struct console *c)
 {
     struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -165,7 +165,8 @@ struct pipe_line {
     int code; /* the first that was not CONSOLE_OK */
 };
 
-/* Takes a byte; what is too long is cut there, so that the grammar refuses it. */
+/* Takes a byte, and executes the line at its end. A line that is too long is cut so that the
+ * grammar refuses it. */
 static void pipe_byte(struct console *c, struct pipe_line *l, char byte)
 {
     int code;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A console: lines from a terminal, a pipe, a file or the command line, read by the grammar and
- * done. What is the program's own it does itself (run); load, help and quit are done here.
+ * A console reads lines from a terminal, a pipe, a file or the command line, parses them by the
+ * grammar, and executes them. The console itself executes load, help and quit; the program executes
+ * its own commands (run).
  *
- * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". No session: that is in ctx.
+ * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". A console knows of no session: the program
+ * has that in ctx.
  */
 #ifndef SLUICE_COMMAND_CONSOLE_H
 #define SLUICE_COMMAND_CONSOLE_H
@@ -13,39 +15,40 @@
 
 #include "console/grammar.h"
 
-/* What a line comes to; exit codes of sluice exec, too (sluice(1)). */
+/* The result of a line; these are the exit codes of sluice exec, too (sluice(1)). */
 enum console_code {
     CONSOLE_OK = 0,
-    CONSOLE_REFUSED = 1, /* the words are right, but it cannot be done */
+    CONSOLE_REFUSED = 1, /* the line is right, but cannot be executed */
     CONSOLE_WORDS = 2,
     CONSOLE_GONE = 3,  /* no daemon */
-    CONSOLE_LOCAL = 5, /* a file here, or our own output */
+    CONSOLE_LOCAL = 5, /* a file here, or our own output, failed */
 };
 
 struct console {
     struct grammar grammar;
     const char *program, *prompt;
-    /* Does a command of the program's: a code, with a line in err if it is not CONSOLE_OK. */
+    /* Executes a command of the program's. Returns a code, with a line in err if it is not
+     * CONSOLE_OK. */
     int (*run)(void *ctx, const struct grammar_line *l, char *err, size_t err_len);
-    /* For completion: values of that kind that there are; may be NULL. */
+    /* For completion: calls found() for each value of that kind that exists. May be NULL. */
     void (*values)(void *ctx, const struct grammar_kind *kind, grammar_found found, void *to);
     void *ctx;
-    int stop_fd; /* readable: the console ends; -1: none */
-    /* The console's own: 0 at first. */
-    unsigned depth; /* files that are being loaded */
+    int stop_fd; /* the console ends when this is readable; -1: none */
+    /* Private to the console: 0 at first. */
+    unsigned depth; /* how deep loaded files are nested */
     bool quit;
 };
 
-/* One line. */
+/* Executes one line. */
 int console_line(struct console *c, const char *line);
-/* The lines of a file, up to the first that fails; check: they are read, not done. */
+/* Executes the lines of a file, up to the first that fails. check: only parses them. */
 int console_load(struct console *c, const char *path, bool check);
-/* Lines of stdin until its end, quit, or stop_fd: with a prompt, history and completion if it is a
- * terminal. The first code that was not CONSOLE_OK, or, of a terminal, the last if the daemon went.
- */
+/* Executes lines of stdin until its end, quit, or stop_fd. A terminal has a prompt, history and
+ * completion. Returns the first code that was not CONSOLE_OK. Of a terminal, it returns only that
+ * the daemon went (CONSOLE_GONE) or that the terminal cannot be used (CONSOLE_LOCAL). */
 int console_talk(struct console *c);
 
-/* editor.c: the same of a terminal; run does a line. */
+/* editor.c: console_talk() on a terminal. run executes a line. */
 int editor_talk(struct console *c, int (*run)(struct console *c, const char *line));
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console on a terminal: rdline of rte_cmdline reads lines and keeps their history, the grammar
- * completes. rdline knows the keys of a VT100, and of characters ASCII only.
+ * The console on a terminal. rdline of rte_cmdline reads lines and keeps their history; the grammar
+ * completes words. rdline knows the keys of a VT100, and no characters but ASCII.
  */
 #define ALLOW_EXPERIMENTAL_API /* rdline_new(), which has been there since 21.11 */
 #include <errno.h>
@@ -18,8 +18,8 @@
 #include "console/choices.h"
 #include "console/console.h"
 
-#define LINE_BYTES 512 /* rdline drops what comes after so many; later ones take more */
-#define KEY_BYTES  8   /* longer ones are not known */
+#define LINE_BYTES 512 /* rdline drops bytes beyond so many; later releases take more */
+#define KEY_BYTES  8   /* longer sequences are not known */
 #define CTRL_C     3
 #define CTRL_R     18
 #define CTRL_U     21
@@ -30,17 +30,17 @@ struct editor {
     int (*run)(struct console *c, const char *line);
     struct rdline *line;
     struct choices choices;
-    bool foreign; /* the line has had bytes that rdline does not take */
+    bool foreign; /* the line had bytes that rdline does not take */
     bool mute;
-    char key[KEY_BYTES + 1]; /* as much of one as has come */
+    char key[KEY_BYTES + 1]; /* the part of a key sequence that has come */
     size_t key_len;
-    /* Searching back in history for what was typed before. */
+    /* Backward search in history for what was typed. */
     bool seeking;
     unsigned seek_from;
     char sought[LINE_BYTES + 2];
 };
 
-/* Keys of more than a byte: what terminals send, and rdline's for it. */
+/* Keys of more than a byte: what terminals send, and what rdline takes for it. */
 static const struct {
     const char *key, *means;
 } keys[] = {
@@ -52,9 +52,9 @@ static const struct {
     {"\033f", "\033f"},     {"\033d", "\033d"},     {"\033\177", "\033\177"},
 };
 
-/* Signal handlers know nothing but globals. */
+/* Globals, because signal handlers know nothing else. */
 static volatile sig_atomic_t interrupted, resumed;
-static struct termios terminal; /* as it was */
+static struct termios terminal; /* settings before the editor changed them */
 
 static void on_signal(int number)
 {
@@ -64,7 +64,7 @@ static void on_signal(int number)
         resumed = 1;
 }
 
-/* Its default is what comes after. */
+/* Restores the terminal. The signal's default action comes after (SA_RESETHAND). */
 static void on_end(int number)
 {
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
@@ -80,7 +80,7 @@ static int char_write(struct rdline *line, char c)
     return e->mute ? 0 : putchar(c);
 }
 
-/* Lines are done after rdline_char_in(), where it may be called again. */
+/* Does nothing: lines are executed after rdline_char_in(), when it may be called again. */
 static void line_valid(struct rdline *line, const char *text, unsigned size)
 {
 }
@@ -97,7 +97,7 @@ static int word_complete(struct rdline *line, const char *text, char *more, unsi
         return 0;
     }
     choices_more(ch, more, more_len);
-    if (*state >= 0 && more[0] != 0) /* a Tab, no question mark */
+    if (*state >= 0 && more[0] != 0) /* a Tab, not a question mark */
         return RDLINE_RES_COMPLETE;
     choices_print(ch);
     rdline_redisplay(line);
@@ -117,7 +117,7 @@ static void history_add(struct editor *e, const char *line)
     rdline_add_history(e->line, line);
 }
 
-/* The next older line that has in it what was typed. */
+/* Shows the next older line that contains what was typed. */
 static void history_seek(struct editor *e)
 {
     const char *found;
@@ -133,7 +133,7 @@ static void history_seek(struct editor *e)
         found = rdline_get_history_item(e->line, e->seek_from++);
     while (found != NULL && strstr(found, e->sought) == NULL);
     if (found == NULL) {
-        e->seeking = false; /* the next one begins at the newest again */
+        e->seeking = false; /* the next search begins at the newest line again */
         putchar('\a');
         return;
     }
@@ -148,7 +148,7 @@ static void history_seek(struct editor *e)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* Keys as they come; signals and output as ever. */
+/* Delivers each key as it comes; leaves signals and output as they are. */
 static bool terminal_raw(void)
 {
     struct termios raw = terminal;
@@ -159,7 +159,7 @@ static bool terminal_raw(void)
     return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 
-/* False: the end, of input or of the console. */
+/* False at the end of input or of the console. */
 static bool byte_read(const struct editor *e, char *byte)
 {
     for (;;) {
@@ -195,7 +195,7 @@ static int bytes_in(struct editor *e, const char *bytes, size_t len)
     return rc;
 }
 
-/* Of one that begins with Escape (ECMA-48, 5.4, and the keypad's): the last byte has come. */
+/* Is `last` the last byte of a key that begins with Escape (ECMA-48, 5.4, and the keypad's)? */
 static bool key_whole(const struct editor *e, char last)
 {
     if (e->key_len == 2)
@@ -203,13 +203,13 @@ static bool key_whole(const struct editor *e, char last)
     return e->key_len > 2 && (e->key[1] == 'O' || last >= '@');
 }
 
-/* As rdline_char_in() would, which takes the last byte of a key that it does not know for text. */
+/* Replaces rdline_char_in(), which takes the last byte of an unknown key for text. */
 static int escape_in(struct editor *e, char byte)
 {
     if (e->key_len < KEY_BYTES)
         e->key[e->key_len++] = byte;
     else
-        e->key[0] = 0; /* none that is known */
+        e->key[0] = 0; /* too long to be known */
     if (!key_whole(e, byte))
         return RDLINE_RES_SUCCESS;
     e->key[e->key_len] = 0;
@@ -221,7 +221,7 @@ static int escape_in(struct editor *e, char byte)
     return RDLINE_RES_SUCCESS;
 }
 
-/* As rdline_char_in(), with more keys. */
+/* Like rdline_char_in(), with more keys. */
 static int key_in(struct editor *e, char byte)
 {
     if ((byte & 0x80) != 0) {
@@ -230,7 +230,7 @@ static int key_in(struct editor *e, char byte)
         return RDLINE_RES_SUCCESS;
     }
     if (byte < ' ')
-        e->key_len = 0; /* ends what an Escape has begun */
+        e->key_len = 0; /* a control byte ends a key that Escape began */
     if (byte == CTRL_R) {
         history_seek(e);
         return RDLINE_RES_SUCCESS;
@@ -238,7 +238,7 @@ static int key_in(struct editor *e, char byte)
     e->seeking = false;
     if (byte == ESCAPE || e->key_len > 0)
         return escape_in(e, byte);
-    if (byte == CTRL_U) { /* all of the line */
+    if (byte == CTRL_U) { /* erases all of the line */
         e->foreign = false;
         return bytes_in(e, "\001\013", 2);
     }
@@ -260,7 +260,7 @@ static void editor_close(struct editor *e)
     rdline_free(e->line);
 }
 
-/* A line that rdline has taken, which may not be all of what was typed. */
+/* Executes a line that rdline has taken, unless that is not all of what was typed. */
 static int line_do(struct editor *e)
 {
     char line[GRAMMAR_LINE_MAX + 1];
@@ -312,7 +312,7 @@ int editor_talk(struct console *c, int (*run)(struct console *c, const char *lin
     struct sigaction mine = {.sa_handler = on_signal}, before[4];
     struct sigaction last = {.sa_handler = on_end, .sa_flags = (int)SA_RESETHAND};
     struct editor *e = calloc(1, sizeof *e);
-    bool signals = c->stop_fd < 0; /* with one, signals are the program's */
+    bool signals = c->stop_fd < 0; /* with a stop_fd, the program handles signals */
     int code = CONSOLE_LOCAL;
 
     if (e == NULL)

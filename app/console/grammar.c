@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See grammar.h. A pattern is read as it stands, word by word: tables are short. */
+/* See grammar.h. Patterns are not compiled, but read word by word each time: tables are short. */
 #include "console/grammar.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ struct part {
     bool optional;
 };
 
-/* Lines differ in what they have read; all else is the grammar's. */
+/* What functions that read a line need to report an error, besides the line. */
 struct reading {
     const struct grammar *g;
     char *err;
@@ -48,7 +48,7 @@ static bool part_word(const char *pattern, unsigned i, struct part *out)
     return false;
 }
 
-/* The next alternative of a word; first: NULL in at. */
+/* Steps to the next alternative of a word (out->at NULL: the first). False if there is none. */
 static bool part_next(const struct part *word, struct part *out)
 {
     const char *end = word->at + word->len;
@@ -80,7 +80,7 @@ static bool part_is(const struct part *p, const char *text)
 
 enum match { MATCH_NONE, MATCH_VALUE, MATCH_WORD };
 
-/* Does `text` fit the i-th word of c? *kind: of the value that it would be. */
+/* Does `text` fit the i-th word of c? *kind: its kind if it would be a value. */
 static enum match command_match(const struct grammar *g, const struct grammar_command *c,
                                 unsigned i, const char *text, const struct grammar_kind **kind)
 {
@@ -105,8 +105,8 @@ static bool command_in(const struct grammar *g, const struct grammar_command *c)
     return (c->in & g->in) != 0;
 }
 
-/* Does the line's i-th word fit as well as any of another command does? So "all" is a word where
- * one has it, and a value elsewhere. */
+/* The best match of the line's i-th word with the commands that are alive. A word is better than a
+ * value, so "all" is a word where one command has it, and a value elsewhere. */
 static enum match best_match(const struct grammar *g, const bool *alive, unsigned i,
                              const char *text)
 {
@@ -142,7 +142,7 @@ static void alive_narrow(const struct grammar *g, bool *alive, unsigned i, const
 
 /* ---- what may come ------------------------------------------------------------------------ */
 
-/* Every word and kind that may come i-th, once. */
+/* Calls found() once for every word and kind that may come i-th. */
 static void expect_each(const struct grammar *g, const bool *alive, unsigned i, grammar_found found,
                         void *ctx)
 {
@@ -172,7 +172,7 @@ struct list {
     char text[LIST_MAX];
     size_t len;
     unsigned n;
-    const char *meant; /* what is compared, NULL: nothing */
+    const char *meant; /* finds the word nearest to this; NULL: none */
     char nearest[64];
     unsigned distance;
 };
@@ -240,7 +240,7 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Does the value at word l->n of a command that is alive take the rest of the line? */
+/* Does the i-th word, as a value of a command that is alive, take the rest of the line? */
 static bool takes_rest(const struct grammar *g, const bool *alive, unsigned i, const char *word)
 {
     for (unsigned k = 0; g->commands[k].pattern != NULL; k++) {
@@ -253,7 +253,7 @@ static bool takes_rest(const struct grammar *g, const bool *alive, unsigned i, c
     return false;
 }
 
-/* Cuts the next word out of *at, or all that is left. NULL at the end. */
+/* Cuts the next word out of *at, or all that is left if its kind takes it. NULL at the end. */
 static char *word_take(const struct grammar *g, const bool *alive, unsigned i, char **at)
 {
     char *word = *at, *end;
@@ -282,7 +282,7 @@ static char *word_take(const struct grammar *g, const bool *alive, unsigned i, c
     return word;
 }
 
-/* The command that is whole after n words. */
+/* The command that is complete after n words, or NULL. */
 static const struct grammar_command *command_whole(const struct grammar *g, const bool *alive,
                                                    unsigned n)
 {
@@ -382,7 +382,7 @@ size_t grammar_expect(const struct grammar *g, const char *line, grammar_found f
     memcpy(text, line, strlen(line) + 1);
     alive_all(g, alive);
     while (i < GRAMMAR_WORDS_MAX && (word = word_take(g, alive, i, &at)) != NULL) {
-        if (*at == 0 && !blank(line[strlen(line) - 1])) { /* the cursor stands right behind it */
+        if (*at == 0 && !blank(line[strlen(line) - 1])) { /* the cursor is right behind it */
             b.word = word;
             break;
         }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A console's grammar: one table of commands, from which the parser, completion, help and the man
- * page come. No DPDK here: the command and the daemon read lines alike.
+ * page come. No DPDK here: the sluice command and the daemon read lines alike.
  *
- * A command is a pattern of words: "set conn CONN rate|ceiling RATE|none". Lower case stands for
- * itself, | parts alternatives, upper case is a value of that kind (grammar_kinds), the last word
- * may stand in brackets: it may be left out. A value of some kinds takes the rest of the line.
+ * A command is a pattern of words: "set conn CONN rate|ceiling RATE|none". A word in lower case
+ * stands for itself; | separates alternatives; a word in upper case is a value of that kind (struct
+ * grammar_kind). The last word may be in brackets: it may be left out. A value of some kinds takes
+ * the rest of the line.
  *
- * Invariant: a line that parses names one command, and every value in it is of its kind; nothing
- * in a line that does not is taken.
+ * Invariant: a line that parses names one command, and every value in it is of its kind. Of a line
+ * that does not parse, nothing is taken.
  */
 #ifndef SLUICE_COMMAND_GRAMMAR_H
 #define SLUICE_COMMAND_GRAMMAR_H
@@ -24,46 +25,47 @@
 struct grammar_command {
     const char *pattern; /* NULL: the table ends */
     const char *help;    /* what it does, in one line */
-    int run;             /* the table's owner knows it by this */
+    int run;             /* the table's owner identifies it by this */
     unsigned in;         /* which consoles have it: a bit for each */
 };
 
 struct grammar_kind {
-    const char *name;                       /* in patterns */
-    const char *example;                    /* "write it like ..." */
+    const char *name;                       /* as in patterns */
+    const char *example;                    /* for errors: "write it like ..." */
     bool rest;                              /* takes the rest of the line, blanks and all */
-    const char *(*check)(const char *text); /* what is wrong with it, or NULL */
+    const char *(*check)(const char *text); /* NULL, or what is wrong */
 };
 
 struct grammar_line {
     const struct grammar_command *command; /* NULL: nothing but blanks or a # comment */
     unsigned n;
-    const char *word[GRAMMAR_WORDS_MAX]; /* into text */
+    const char *word[GRAMMAR_WORDS_MAX]; /* points into text */
     char text[GRAMMAR_LINE_MAX + 1];
 };
 
 struct grammar {
     const struct grammar_command *commands;
     const struct grammar_kind *kinds; /* ends with name NULL */
-    unsigned in;                      /* which of the commands */
+    unsigned in;                      /* one bit: only commands with it in theirs */
 };
 
-/* 0, or -EINVAL with a line in err: where (word and its number), what is wrong, what was meant. */
+/* Returns 0, or -EINVAL with a line in err: where it is wrong (word and its number), why, and what
+ * was meant. */
 int grammar_parse(const struct grammar *g, const char *line, struct grammar_line *out, char *err,
                   size_t err_len);
 
-/* n words as a line, one blank between; false: out is too short. */
+/* Joins n words into a line, with one blank between. False if out is too short. */
 bool grammar_join(char *out, size_t out_len, const char *const *words, unsigned n);
 
 /*
- * What may stand where the cursor is, at the end of `line`: found() gets each word that begins like
- * the one begun there, or, with a kind, the kind of a value. Returns the bytes of the word begun.
+ * What may come at the end of `line`, where the cursor is. found() gets each word that may come
+ * there and begins like the word begun, with kind NULL. For a value, it gets the kind's name, with
+ * kind. Returns the length of the word begun.
  */
 typedef void (*grammar_found)(void *ctx, const char *word, const struct grammar_kind *kind);
 size_t grammar_expect(const struct grammar *g, const char *line, grammar_found found, void *ctx);
 
-/* Calls each() for the commands that begin with the words of topic ("": all); how many there are.
- */
+/* Calls each() for the commands that begin with the words of topic ("": all). Returns how many. */
 typedef void (*grammar_each)(void *ctx, const struct grammar_command *c);
 unsigned grammar_help(const struct grammar *g, const char *topic, grammar_each each, void *ctx);
 

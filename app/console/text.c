@@ -66,7 +66,7 @@ static size_t text_sequence(const unsigned char *s)
             return 0;
         code = code << 6 | (s[i] & 0x3f);
     }
-    /* Overlong, surrogates, C1 controls, and marks that turn the direction of a line around. */
+    /* Refuses overlong forms, surrogates, C1 controls, and marks that turn a line's direction. */
     if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
         (code >= 0xd800 && code < 0xe000) || code < 0xa0 || (code >= 0x2028 && code <= 0x202e) ||
         (code >= 0x2066 && code <= 0x2069))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Numbers and names as people read them; base/value.h has how they write them.
+ * Numbers and names as people read them; base/value.h reads what people write.
  */
 #ifndef SLUICE_COMMAND_TEXT_H
 #define SLUICE_COMMAND_TEXT_H
@@ -13,8 +13,8 @@ const char *text_bytes(char *out, size_t out_len, double bytes);
 const char *text_rate(char *out, size_t out_len, double rate_Bps);
 const char *text_time(char *out, size_t out_len, uint64_t time_ns);
 
-/* A name from a disk or the network, fit for a terminal: control bytes and broken UTF-8 become '?';
- * cut to fit out_len. Returns out. */
+/* Makes a name from a disk or the network fit for a terminal: control bytes and broken UTF-8 become
+ * '?'. The name is cut to fit out_len. Returns out. */
 const char *text_safe(char *out, size_t out_len, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The console's commands, the one table of them (grammar.h): the daemon's console and sluice exec
- * have those with WORDS_DAEMON, sluice-emu's those with WORDS_BOX. sluice-console(7) lists the same
+ * The one table of console commands (grammar.h). The daemon's console and sluice exec have those
+ * with WORDS_DAEMON, sluice-emu's console those with WORDS_BOX. sluice-console(7) lists the same
  * words; a test compares them.
  */
 #ifndef SLUICE_COMMAND_WORDS_H
@@ -12,18 +12,18 @@
 enum words_in { WORDS_DAEMON = 1, WORDS_BOX = 2 };
 
 enum words_run {
-    WORDS_SHOW,       /* a view: word 1, and of ports word 2 and 3 */
+    WORDS_SHOW,       /* the view named by word 1, of ports also by words 2 and 3 */
     WORDS_SHOW_CONN,  /* all of one connection */
-    WORDS_SHOW_PATH,  /* the daemon's: of connections; the box's: the specs */
-    WORDS_SHOW_STATS, /* the box's */
-    WORDS_SHOW_PERF,  /* a process that the console has started, as the next two */
+    WORDS_SHOW_PATH,  /* in the daemon, of connections; in the box, the specs */
+    WORDS_SHOW_STATS, /* only in the box */
+    WORDS_SHOW_PERF,  /* of a process that the console has started, as the next two */
     WORDS_START_PERF,
     WORDS_STOP_PERF,
-    WORDS_CLEAR_STATS, /* from here on the daemon's control does it */
+    WORDS_CLEAR_STATS, /* from here on, the daemon's control executes it */
     WORDS_SET_CONN,
     WORDS_SET_CAPACITY,
     WORDS_SET_PATH,
-    WORDS_LOAD, /* from here on the console itself */
+    WORDS_LOAD, /* from here on, the console itself executes it */
     WORDS_HELP,
     WORDS_QUIT,
 };
@@ -40,7 +40,7 @@ struct words_conn {
     uint32_t worker; /* WORDS_ANY: any */
 };
 #define WORDS_ANY UINT32_MAX
-/* What is wrong with it, or NULL. */
+/* Reads text into *out. Returns NULL, or what is wrong with it. */
 const char *words_conn_read(const char *text, struct words_conn *out);
 
 #endif

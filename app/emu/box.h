@@ -25,16 +25,16 @@ struct box {
     struct rte_mempool *pool;
     struct cable *cable;
     struct clock clock;
-    cpu_set_t cpus;             /* that were ours before the EAL took some */
+    cpu_set_t cpus;             /* this process's, before the EAL took some */
     uint64_t start;             /* TSC */
-    pthread_mutex_t lock;       /* of the paths: to set them, or to read what they did */
-    char spec[2][BOX_SPEC_MAX]; /* as they are now */
-    uint64_t turns;             /* atomic: of the runner */
-    bool running, stop;         /* atomic: the runner ends */
+    pthread_mutex_t lock;       /* held to set the paths, or to read their counters */
+    char spec[2][BOX_SPEC_MAX]; /* the paths' current specs */
+    uint64_t turns;             /* atomic: turns that the runner has begun */
+    bool running, stop;         /* atomic: the runner runs; it is to stop */
     bool started[2];
 };
 
-/* Another path for direction i; 0 or negative errno with a line in err. */
+/* Sets another path for direction i. Returns 0 or negative errno with a line in err. */
 int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t err_len);
 
 #endif

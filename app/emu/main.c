@@ -30,7 +30,7 @@
 #include "emu/prompt.h"
 #include "emu/report.h"
 
-#define TURN          16 /* rounds between looks at what control wants */
+#define TURN          16 /* rounds between two looks at `stop` */
 #define POOL_CACHE    256
 #define COMPACT_BYTES 128 /* doc/path.md says so */
 
@@ -40,7 +40,8 @@ static int box_run(void *arg)
 {
     struct box *b = arg;
 
-    /* For the doctor, as that of a daemon's workers. The main thread's name is the process's. */
+    /* The doctor finds this thread by its name, as it finds a daemon's workers. The main thread
+     * keeps its name, which is the process's. */
     if (rte_lcore_id() != rte_get_main_lcore())
         prctl(PR_SET_NAME, "sl-worker-box", 0, 0, 0);
     grace_loop(true);
@@ -55,21 +56,21 @@ static int box_run(void *arg)
     return 0;
 }
 
-/* What is unmapped must be out of the runner's reach. */
+/* Waits until memory that is about to be unmapped is out of the runner's reach (common/grace.h). */
 static void box_pass(void *ctx)
 {
     const struct timespec pause = {0, 20000};
     const struct box *b = ctx;
     uint64_t before = __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST);
 
-    /* the first turn seen may be one that had begun before; a runner that lost its core may be in
-     * the middle of a burst, so it is waited for, however long that takes */
+    /* two turns, because the first one seen may have begun before; no time limit, because a runner
+     * that lost its core may be in the middle of a burst */
     while (__atomic_load_n(&b->running, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST) - before < 2)
         nanosleep(&pause, NULL);
 }
 
-/* Sleeps until there is something to read, or the time. */
+/* Sleeps until there is something to read, until the TSC is at `until`, or for 1 s. */
 static void control_wait(const struct box *b, struct pollfd *fds, nfds_t n, uint64_t until)
 {
     uint64_t now = rte_rdtsc(), ms = 1000;
@@ -90,7 +91,7 @@ static int json_write(const struct box *b)
     return rc;
 }
 
-/* What the interval asks for. */
+/* Makes the reports that are due each interval. */
 static enum say_exit interval_report(struct box *b, struct report_rates *rates)
 {
     int rc;
@@ -103,7 +104,7 @@ static enum say_exit interval_report(struct box *b, struct report_rates *rates)
     return rc != 0 ? EXIT_FAULT : EXIT_OK;
 }
 
-/* Reports, console, signals; returns when the box is to stop. */
+/* Makes reports, runs the console, and takes signals. Returns when the box is to stop. */
 static enum say_exit control_run(struct box *b, int signals)
 {
     uint64_t interval = clock_cycles(&b->clock, b->opt.interval_ns);
@@ -155,7 +156,7 @@ static void *control_thread_main(void *arg)
     return NULL;
 }
 
-/* The wire on an lcore of its own, or here with control in a thread. */
+/* Runs the wire on an lcore of its own, or else here, with control in a thread. */
 static enum say_exit lcores_run(struct box *b, int signals)
 {
     unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
@@ -205,7 +206,7 @@ static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
     return EXIT_EAL;
 }
 
-/* A path is made, in a little memory, and thrown away. */
+/* Checks a spec: makes a path in a little memory, and throws it away. */
 static int spec_check(const char *spec, char *err, size_t err_len)
 {
     struct path_config cfg = {.hz = 1000000000, .packets_max = 64};

@@ -14,16 +14,16 @@ struct options {
     char port[2][OPTIONS_PORT_MAX]; /* "": the first two there are */
     const char *json_path;
     uint64_t seed, mtu;
-    uint64_t packets[2];  /* by direction */
+    uint64_t packets[2];  /* most that a path holds, by direction */
     uint64_t time_ns;     /* 0: until stopped */
     uint64_t interval_ns; /* between reports; 0: only at the end */
     bool interactive, check, help, version, quiet;
     int eal_argc; /* argv[0 .. eal_argc - 1] are the EAL's */
 };
 
-/* 0, or -EINVAL with a line in err. argv stays in use. */
+/* Returns 0, or -EINVAL with a line in err. o points into argv. */
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
-/* One screen. */
+/* The text of --help: one screen. */
 extern const char options_help[];
 
 #endif

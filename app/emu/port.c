@@ -13,7 +13,7 @@
 #define DESCRIPTORS  1024u
 #define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* two VLAN tags */
 #define FRAME_MIN    2048u
-#define XDP_HEADROOM 256u  /* what the kernel leaves free of AF_XDP buffers */
+#define XDP_HEADROOM 256u  /* bytes that the kernel leaves free in an AF_XDP buffer */
 #define XDP_RINGS    8192u /* buffers that AF_XDP's four rings may hold */
 
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len)
@@ -57,7 +57,7 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
     return 0;
 }
 
-/* What the device was made with; "" if nothing is known. */
+/* The arguments that the device was made with; "" if they are not known. */
 static const char *port_args(const struct port *p)
 {
     struct rte_eth_dev_info info;
@@ -101,7 +101,7 @@ uint32_t port_held(const struct port *p)
 {
     if (strcmp(p->driver, "net_af_xdp") == 0)
         return XDP_RINGS;
-    if (strcmp(p->driver, "net_vmxnet3") == 0) /* two rings to receive */
+    if (strcmp(p->driver, "net_vmxnet3") == 0) /* it has two receive rings */
         return 3 * DESCRIPTORS;
     return RTE_MAX(2 * DESCRIPTORS, port_arg_number(p, "framecnt=", 0));
 }
@@ -132,8 +132,8 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     if (rc != 0)
         return port_error(p, rc, "refuses one queue", err, err_len);
     rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx);
-    /* without it, frames beyond the device's own MTU do not come; AF_PACKET goes by its
-     * interface's, and memif has none */
+    /* without this, frames beyond the device's own MTU do not come; AF_PACKET uses its interface's
+     * MTU, and memif has none */
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)mtu);
     if (rc != 0 && rc != -ENOTSUP && mtu > 1500 && strcmp(p->driver, "net_af_packet") != 0 &&
         strcmp(p->driver, "net_memif") != 0)
@@ -146,7 +146,7 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     rc = rte_eth_dev_start(p->id);
     if (rc != 0)
         return port_error(p, rc, "does not start", err, err_len);
-    /* a software port without such a switch has no filter to open */
+    /* a failure does not matter: a software port without such a switch has no filter to open */
     rte_eth_promiscuous_enable(p->id);
     return 0;
 }

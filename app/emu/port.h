@@ -13,12 +13,12 @@ struct port {
     char name[64], driver[32];
 };
 
-/* By name; "" is the n-th there is. 0, or negative errno with a line in err. */
+/* Finds a port by name; "": the n-th there is. Returns 0, or negative errno with a line in err. */
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len);
 /* Buffer bytes that both ports need for frames of mtu bytes of IP. */
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len);
-/* A value among the arguments that the device was made with. */
+/* The value of `name` among the device's arguments; if it has none, `standard`, or "". */
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 void port_arg_text(const struct port *p, const char *name, char *out, size_t out_len);
 /* Frames that may be in the rings of the port. */

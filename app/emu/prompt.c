@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See prompt.h. What a command does, it does under the box's lock. */
+/* See prompt.h. Commands run under the box's lock. */
 #include "emu/prompt.h"
 
 #include <pthread.h>
@@ -77,7 +77,7 @@ static void *prompt_main(void *arg)
     return NULL;
 }
 
-/* There is one path: 0. */
+/* Completes PORT: there is one path, 0. */
 static void prompt_values(void *ctx, const struct grammar_kind *kind, grammar_found found, void *to)
 {
     if (strcmp(kind->name, "PORT") == 0)

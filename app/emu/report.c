@@ -21,7 +21,7 @@ static const char *time_text(const struct box *b, uint64_t cycles, char *buf)
     return value_time_text(clock_ns(&b->clock, cycles), buf);
 }
 
-/* Only what has happened. */
+/* Prints nothing if n is 0. */
 static void count_show(const char *what, uint64_t n, FILE *out)
 {
     if (n > 0)
@@ -52,7 +52,7 @@ static void element_show(const struct box *b, const struct path_element_info *e,
     fputc('\n', out);
 }
 
-/* What a kernel left to do. */
+/* Prints what a kernel left to a device, and was done here. */
 static void offload_show(const struct offload_counts *c, FILE *out)
 {
     count_show("checksums completed", c->summed, out);
@@ -125,7 +125,7 @@ void report_rates(const struct box *b, struct report_rates *last, FILE *out)
 
 /* ---- for programs ------------------------------------------------------------------------- */
 
-/* Values of a histogram, divided by what makes them `unit`; buckets only where asked for. */
+/* A histogram as JSON. cycles: its values are cycles, which become ns. buckets: these, too. */
 static json_t *histogram_json(const struct box *b, const struct histogram *h, bool cycles,
                               bool buckets)
 {

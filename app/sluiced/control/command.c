@@ -33,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct command *c,
     return status;
 }
 
-/* A port by its name, or by its number: its index, or -1. */
+/* The index of the port with this name or number, or -1. */
 static int port_named(const struct daemon *d, const char *name)
 {
     int named = port_by_name(d, name);
@@ -80,7 +80,7 @@ static int capacity_run(const struct command *c)
     for (uint32_t i = 0; i < d->n_ports; i++)
         if (one < 0 || (int)i == one) {
             host_control_set_capacity(d->controls[i], rate);
-            d->config.ports[i].capacity_Bps = rate; /* it is shown from there */
+            d->config.ports[i].capacity_Bps = rate; /* show commands read it there */
         }
     return 0;
 }
@@ -120,7 +120,7 @@ static int path_run(const struct command *c)
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* The queue on which it is open, or -1 with why in *status. */
+/* The port queue on which the connection is open, or -1 with the status in *status. */
 static int conn_find(const struct command *c, const struct words_conn *conn, int *status)
 {
     int found = -1;
@@ -148,7 +148,7 @@ static int conn_find(const struct command *c, const struct words_conn *conn, int
     return found;
 }
 
-/* "auto" is 0: as it would be without. */
+/* "auto" becomes 0: no override. */
 static void override_set(struct host_override *t, const char *what, const char *value)
 {
     bool back = strcmp(value, "auto") == 0;

@@ -17,13 +17,13 @@
 #include "sluiced/control/notify.h"
 #include "sluiced/port/links.h"
 
-#define PORT_STATS_NS 10000000ull /* NICs answer over the bus: not every interval */
+#define PORT_STATS_NS 10000000ull /* not every interval, since NICs answer over the bus */
 #define LINK_NS       100000000ull
 #define REVIVE_NS     500000000ull
 #define STOP_WAIT_NS  (3 * CLOCK_NS_PER_S) /* for clients and peers, once asked to stop */
 #define STOP_GRACE_NS 10000000ull          /* for the last frames to leave */
-#define REST_NS       100000000ull         /* after so long without work, with idle = sleep: */
-#define REST_PART     10                   /* control looks that much less often */
+#define REST_NS       100000000ull /* idle = sleep: control rests after so long without work */
+#define REST_PART     10           /* at rest, its interval is so many times longer */
 
 static volatile sig_atomic_t stop_signals, reload_signal;
 
@@ -32,14 +32,14 @@ struct control {
     int epoll, timer;
     uint64_t now;                  /* TSC */
     uint64_t stats_due, alive_due; /* TSC */
-    uint64_t alive_cycles;         /* 0: nobody wants to know */
+    uint64_t alive_cycles;         /* 0: no service manager wants to know */
     struct host_port_counters counters[CONFIG_PORTS_MAX];
     struct links links;
-    uint64_t iterations[DAEMON_WORKERS_MAX]; /* when last told alive */
+    uint64_t iterations[DAEMON_WORKERS_MAX]; /* of workers, at the last alive check */
     bool stopping;
-    uint64_t work, work_at; /* frames and events of all workers; TSC when there were new ones */
+    uint64_t work, work_at; /* frames and events of all workers; TSC of the last increase */
     bool rests;
-    uint64_t stop_began, stop_deadline, idle_since; /* TSC; idle_since 0: clients are still there */
+    uint64_t stop_began, stop_deadline, idle_since; /* TSC; idle_since 0: clients are connected */
 };
 
 static void on_signal(int number)
@@ -93,7 +93,8 @@ static void read_port_stats(struct control *c)
     }
 }
 
-/* What the workers of port p did. One that serves other ports, too, is less free for this one. */
+/* Sums what the workers of port p did. A worker that also serves other ports is less free for this
+ * one. */
 static void read_workers(struct control *c, uint32_t p)
 {
     struct host_port_counters *sum = &c->counters[p];
@@ -111,7 +112,7 @@ static void read_workers(struct control *c, uint32_t p)
     }
 }
 
-/* The service manager hears that we are alive only if every worker went on. */
+/* Notifies the service manager that the daemon is alive, but only if every worker went on. */
 static void tell_alive(struct control *c)
 {
     bool all = true;
@@ -130,7 +131,7 @@ static void tell_alive(struct control *c)
         notify_alive();
 }
 
-/* The interval: the configured one, or that of a daemon at rest. */
+/* Sets the interval: the configured one, or the longer one of a daemon at rest. */
 static int timer_set(const struct control *c, bool rests)
 {
     uint64_t ns = c->d->config.daemon.control_interval_ns * (rests ? REST_PART : 1);
@@ -140,8 +141,9 @@ static int timer_set(const struct control *c, bool rests)
     return timerfd_settime(c->timer, 0, &spec, NULL);
 }
 
-/* Waking up is what a daemon at rest costs. A connection that begins then does not wait for it:
- * workers grant at once, and clients' messages wake it. */
+/* Decides whether control rests: its wake-ups are what an idle daemon costs. A connection that
+ * begins meanwhile does not wait for control: workers grant at once, and clients' messages wake
+ * control. */
 static void control_rest(struct control *c)
 {
     bool sleeps = c->d->config.daemon.idle == CONFIG_IDLE_SLEEP, rests; /* a reload may change it */
@@ -192,8 +194,8 @@ static void stop_begin(struct control *c)
     sessions_stop(c->d->sessions, WIRE_END_SHUTDOWN);
 }
 
-/* True when nothing is left to wait for, or there was enough of it. Signals that come together
- * (a process group and its leader) count as one. */
+/* True when there is nothing left to wait for, or the wait was long enough. Signals that arrive
+ * together (to a process group and its leader) count as one. */
 static bool stop_done(struct control *c, enum say_exit *rc)
 {
     if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, CLOCK_NS_PER_S)) {
@@ -238,7 +240,7 @@ static int control_open(struct control *c)
     return 0;
 }
 
-/* A client's messages are answered by workers and control in turn. */
+/* Control also stops resting: workers and control answer a client's messages in turn. */
 static void client_heard(struct control *c)
 {
     sessions_poll(c->d->sessions);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control lcore: every control interval it measures and shares (host_control), serves client
- * sessions, watches links and workers; in between it sleeps. Ends after SIGINT or SIGTERM: peers
- * are told, clients let go, workers stopped. A second signal does not wait for them.
+ * The control lcore. Every control interval it measures and shares (host_control), serves client
+ * sessions, and watches links and workers. In between it sleeps. It ends after SIGINT or SIGTERM:
+ * peers are notified, clients are let go, workers are stopped. After a second signal it does not
+ * wait for peers and clients.
  */
 #ifndef SLUICED_CONTROL_H
 #define SLUICED_CONTROL_H
@@ -10,7 +11,7 @@
 #include "common/say.h"
 #include "sluiced/daemon.h"
 
-/* From here on SIGINT and SIGTERM ask for a stop; SIGPIPE is ignored. */
+/* From here on SIGINT and SIGTERM ask for a stop, SIGHUP for a reload; SIGPIPE is ignored. */
 void control_signals(void);
 bool control_stop_asked(void);
 

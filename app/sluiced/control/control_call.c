@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define WAIT_S 1 /* for a control that stands still */
+#define WAIT_S 1 /* for a stalled control */
 
 enum control_call_state {
     CONTROL_CALL_CLOSED,
     CONTROL_CALL_NONE,
-    CONTROL_CALL_ASKED, /* work and arg are there; the thread that changes this owns them */
+    CONTROL_CALL_ASKED, /* work and arg are set; the thread that changes this state owns them */
     CONTROL_CALL_RUNS,
 };
 
@@ -22,7 +22,7 @@ static struct control_calls {
     void (*work)(void *arg);
     void *arg;
     sem_t done;
-    pthread_mutex_t askers; /* one at a time; control never takes it */
+    pthread_mutex_t askers; /* held by the one thread that calls; control never takes it */
 } calls = {.askers = PTHREAD_MUTEX_INITIALIZER};
 
 static bool state_change(enum control_call_state from, enum control_call_state to)
@@ -53,7 +53,7 @@ void control_calls_serve(void)
     sem_post(&calls.done);
 }
 
-/* It has been asked for. 0, or -ETIMEDOUT: taken back. */
+/* Waits for the call to be done. Returns 0, or -ETIMEDOUT after taking the call back. */
 static int control_call_wait(void)
 {
     struct timespec until;
@@ -65,7 +65,7 @@ static int control_call_wait(void)
             continue;
         if (state_change(CONTROL_CALL_ASKED, CONTROL_CALL_NONE))
             return -ETIMEDOUT;
-        until.tv_sec += WAIT_S; /* control is at it */
+        until.tv_sec += WAIT_S; /* control is running it */
     }
     return 0;
 }

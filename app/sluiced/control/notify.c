@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A manager that does not listen must not hold us up. */
+/* Does not block: a manager that does not listen must not hold us up. */
 static void notify_send(const char *line)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -56,5 +56,5 @@ uint64_t notify_interval_ns(void)
     n = strtoull(us, &end, 10);
     if (end == us || *end != '\0' || n > UINT64_MAX / 1000)
         return 0;
-    return n * 1000 / 3; /* so that two may get lost */
+    return n * 1000 / 3; /* so that two datagrams may get lost */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telling the service manager how we are (sd_notify(3)): a datagram to the socket that
- * NOTIFY_SOCKET names. Without a manager, nothing. Control's thread only.
+ * Tells the service manager the daemon's state (sd_notify(3)), by a datagram to the socket that
+ * NOTIFY_SOCKET names. Without a manager it does nothing. Called by control's thread only.
  */
 #ifndef SLUICED_NOTIFY_H
 #define SLUICED_NOTIFY_H
@@ -11,7 +11,7 @@
 void notify_ready(void);
 void notify_stopping(void);
 void notify_alive(void);
-/* How often notify_alive() is wanted; 0: not at all. */
+/* The interval at which the manager wants notify_alive(); 0: never. */
 uint64_t notify_interval_ns(void);
 
 #endif

@@ -34,7 +34,7 @@ bool prompt_set(bool interactive, const char *file)
     return file == NULL || console_load(&c, file, true) == CONSOLE_OK;
 }
 
-/* The daemon is to stop. */
+/* Asks the daemon to stop. */
 static void stop_ask(void)
 {
     kill(getpid(), SIGTERM);
@@ -78,7 +78,7 @@ void prompt_start(const char *socket, const cpu_set_t *cpus)
         return;
     prompt.socket = socket;
     prompt.stop_fd = eventfd(0, EFD_CLOEXEC);
-    sigemptyset(&ours); /* control's; what kills stays, for crash.c */
+    sigemptyset(&ours); /* these are for control; fatal ones stay unblocked, for crash.c */
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGHUP);
@@ -105,7 +105,7 @@ bool prompt_stop(void)
         return !prompt.failed;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += STOP_WAIT_S;
-    /* one that came too late to be served waits for an answer: the process ends without it */
+    /* a command that came too late to be served gets no answer: the process ends while it waits */
     if (write(prompt.stop_fd, &one, sizeof one) == sizeof one)
         pthread_timedjoin_np(prompt.thread, NULL, &until);
     prompt.runs = false;

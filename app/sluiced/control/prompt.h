@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's own console (-i, --cmdline-file): a thread that is a client like any other, so that
- * nothing it does touches what belongs to control or workers.
+ * The daemon's own console (-i, --cmdline-file). It is a thread that is a client like any other, so
+ * it touches nothing that belongs to control or workers.
  */
 #ifndef SLUICED_PROMPT_H
 #define SLUICED_PROMPT_H
@@ -9,10 +9,10 @@
 #include <sched.h>
 #include <stdbool.h>
 
-/* What is asked for; file NULL: none. False, with the reason said, if file is not made of commands.
- */
+/* Sets what prompt_start() runs; file NULL: none. False, with the reason printed, if the file holds
+ * anything but commands. */
 bool prompt_set(bool interactive, const char *file);
-/* Does nothing if nothing is asked for. On cpus: not with a worker's lcore. */
+/* Starts the thread, if there is anything to run. On any of cpus, not bound to a worker's lcore. */
 void prompt_start(const char *socket, const cpu_set_t *cpus);
 /* False if the file's commands failed. */
 bool prompt_stop(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See watch.h. No alarm of the EAL: its thread outlives what it would look at. */
+/* See watch.h. An EAL alarm would not do: its thread outlives what it would look at. */
 #include "sluiced/control/watch.h"
 
 #include <pthread.h>
@@ -16,11 +16,11 @@ static struct watch {
     const struct daemon *d;
     pthread_t thread;
     bool runs;
-    pthread_mutex_t lock; /* of stop */
+    pthread_mutex_t lock; /* protects stop */
     pthread_cond_t wake;
     bool stop;
-    /* The thread's. */
-    uint32_t looks; /* in a row in which control stood still */
+    /* Owned by the thread. */
+    uint32_t looks; /* in a row that found control stalled */
     uint64_t since; /* TSC of the first of them */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -32,7 +32,7 @@ static bool control_stalled(const struct daemon *d)
     return false;
 }
 
-/* A busy machine may keep control waiting for a moment: what lasts for two looks is said. */
+/* A busy machine may delay control for a moment: only a stall that two looks find is reported. */
 static void watch_look(struct watch *w)
 {
     uint64_t now = clock_now();
@@ -50,7 +50,7 @@ static void watch_look(struct watch *w)
     }
 }
 
-/* False when it is over. */
+/* False when the watch is to stop. */
 static bool watch_sleep(struct watch *w)
 {
     struct timespec until;

@@ -9,7 +9,7 @@
 #include "sluiced/daemon.h"
 #include "sluiced/observe/put.h"
 
-/* A driver that was started anew may count from 0 again. */
+/* A driver that is restarted may count from 0 again. */
 static uint64_t since(uint64_t now, uint64_t then)
 {
     return now >= then ? now - then : now;
@@ -27,7 +27,7 @@ void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rt
     put_count(o, "tx_errors", since(now->oerrors, then->oerrors));
 }
 
-/* All of a port, to free(); *n: how many. */
+/* All xstats of a port, to free(); *n: how many. */
 static struct rte_eth_xstat *xstats_read(uint16_t id, int *n)
 {
     int room = rte_eth_xstats_get(id, NULL, 0);
@@ -89,7 +89,7 @@ json_t *count_stats_json(const struct daemon *d)
     return list;
 }
 
-/* One port's. */
+/* Adds one port's xstats. */
 static void xstats_add(json_t *list, const struct daemon *d, uint32_t port)
 {
     const struct count *c = &d->counts[port];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters of ports as the console shows them: since an operator cleared them. The ports' own go on
- * as they are, for control, telemetry and others read those. The control lcore's.
+ * Counters of ports as the console shows them: since an operator last cleared them. The ports' own
+ * counters are never cleared, because control, telemetry and others read them. Owned by the control
+ * lcore.
  */
 #ifndef SLUICED_COUNT_H
 #define SLUICED_COUNT_H
@@ -14,7 +15,7 @@
 
 struct daemon;
 
-/* Of one port, what there was when they were cleared. */
+/* One port's counters when they were last cleared. */
 struct count {
     struct rte_eth_stats stats;
     uint64_t *xstats; /* by the driver's number; NULL: never cleared */
@@ -25,10 +26,10 @@ struct count {
 void count_clear(struct daemon *d, uint32_t port);
 void count_free(struct daemon *d);
 
-/* What there was since `then`; of a NIC's own counters, all if that is zeros. */
+/* Puts the differences from then to now. With zeros in then, it puts a NIC's own counters. */
 void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rte_eth_stats *then);
 
-/* Lists for show.c. */
+/* JSON lists for show.c. */
 json_t *count_stats_json(const struct daemon *d);
 json_t *count_xstats_json(const struct daemon *d);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See crash.h. Between the signal and its end only what a signal handler may call is called. */
+/* See crash.h. After the signal, only functions that a signal handler may call are called. */
 #include "sluiced/observe/crash.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static struct crash {
     uint32_t n;
     char path[256];
     uint64_t hz;
-    pid_t thread; /* that dies, atomic; 0: none */
+    pid_t thread; /* atomic: the one that dies; 0: none */
 } crash;
 
 static void say_bytes(int fd, const char *text, size_t len)
@@ -80,8 +80,8 @@ static void say_ring(int fd, const struct crash_ring *r, uint64_t most, uint64_t
             say_event(fd, r, &e, now);
 }
 
-/* An empty file of ours alone, or -1: where others may write, the name may be a pipe that nobody
- * reads, or another name of a file that is worth something. */
+/* Opens an empty regular file that is ours alone, or returns -1. Where others may write, the name
+ * may be a pipe that nobody reads, or another name of a file that is worth something. */
 static int file_open(void)
 {
     int fd = open(crash.path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -126,12 +126,12 @@ static void on_fatal(int number)
         say_all(number);
     else if (none != me)
         for (;;)
-            pause(); /* the other one ends us all */
+            pause(); /* the other thread ends the process */
     signal(number, SIG_DFL);
-    raise(number); /* once this handler has returned */
+    raise(number); /* takes effect once this handler has returned */
 }
 
-/* Leaves alone any other handler of a signal, such as that of a sanitizer. */
+/* Leaves other handlers of a signal alone, such as a sanitizer's. */
 static void handlers_change(void (*from)(int), void (*to)(int))
 {
     struct sigaction act = {.sa_handler = to}, old;

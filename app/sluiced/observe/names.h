@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports and their workers by the names that people see. [any] thread. */
+/* Names of ports and port queues, as operators see them. [any] thread. */
 #ifndef SLUICED_NAMES_H
 #define SLUICED_NAMES_H
 
@@ -13,7 +13,7 @@ int port_by_name(const struct daemon *d, const char *name);
 /* "PORT/WORKER"; returns name. */
 const char *port_queue_name(const struct port_queue *l, char name[PORT_QUEUE_NAME_MAX]);
 
-/* NULL: none has that name, or it is NULL. */
+/* NULL if none has that name, or if wanted is NULL. */
 const struct port_queue *port_queue_by_name(const struct daemon *d, const char *wanted);
 
 #endif

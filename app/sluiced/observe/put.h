@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values into JSON, objects or text, as all that the daemon shows has them. */
+/* Puts values into JSON objects or JSON text, for all that the daemon shows. */
 #ifndef SLUICED_PUT_H
 #define SLUICED_PUT_H
 
@@ -12,9 +12,10 @@
 
 #include "console/text.h"
 
-#define PUT_TEXT_MAX 512 /* of what is not UTF-8 */
+#define PUT_TEXT_MAX 512 /* bytes of a text that is not UTF-8 */
 
-/* Also of a text with bytes that JSON does not take, such as those of a file that was refused. */
+/* A text as a JSON string. Bytes that JSON does not take become '?', such as those of a refused
+ * file. */
 static inline json_t *put_string(const char *text)
 {
     char safe[PUT_TEXT_MAX];
@@ -23,7 +24,7 @@ static inline json_t *put_string(const char *text)
     return s != NULL ? s : json_string(text_safe(safe, sizeof safe, text));
 }
 
-/* The same as text, with its quotes, to free(). */
+/* A text as a JSON string in text form, with its quotes; to free(). */
 static inline char *put_quoted(const char *text)
 {
     json_t *s = put_string(text);
@@ -33,7 +34,7 @@ static inline char *put_quoted(const char *text)
     return quoted;
 }
 
-/* Thousands of rows made of objects would take too long: they are written as text. */
+/* JSON written as text: making objects for thousands of rows would take too long. */
 struct put_file {
     FILE *f;
     char *text;
@@ -48,7 +49,7 @@ static inline bool put_file_open(struct put_file *p)
     return p->f != NULL;
 }
 
-/* The text, to free(), or NULL: no memory. */
+/* Closes the file. Returns the text, to free(), or NULL: no memory. */
 static inline char *put_file_text(struct put_file *p)
 {
     if (fclose(p->f) == 0)
@@ -57,7 +58,7 @@ static inline char *put_file_text(struct put_file *p)
     return NULL;
 }
 
-/* What the text says, or NULL. */
+/* Closes the file. Returns its text as an object, or NULL. */
 static inline json_t *put_file_json(struct put_file *p)
 {
     char *text = put_file_text(p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the daemon shows, as JSON: one object with one array, named as what was asked for
- * (show_text() has all names). Units stand last in the names: _bytes, _Bps (bytes/s), _ns; no unit:
- * a count.
+ * What the daemon shows, as JSON: an object with an array, which is named after the view that was
+ * asked for (show_text() has all names). Units come last in the names: _bytes, _Bps (bytes/s), _ns;
+ * no unit: a count.
  */
 #include "sluiced/observe/show.h"
 
@@ -32,7 +32,7 @@ static const char *state_name(enum host_state s)
     return s < RTE_DIM(names) ? names[s] : "unknown";
 }
 
-/* What an operator said of it. */
+/* An operator's overrides of the connection. */
 static void put_override(json_t *o, const struct daemon *d, const struct port_queue *l,
                          uint32_t number)
 {
@@ -185,7 +185,7 @@ static void put_addresses(json_t *o, const struct config_port *cfg)
     }
 }
 
-/* "": every address is this port's alone. */
+/* The addresses that another station uses, too; "": none. */
 static void put_conflict(json_t *o, const struct host *h)
 {
     char text[2 * (ADDR_TEXT_MAX + 48)] = "";
@@ -265,7 +265,7 @@ static json_t *ports_json(const struct daemon *d)
 
 /* ---- workers and capacity ---------------------------------------------------------------- */
 
-/* As often as one of its hosts saw control standing still. */
+/* How often control stalled: the most that one of the worker's hosts counted. */
 static uint64_t control_stalls(const struct worker *w)
 {
     uint64_t most = 0, value;
@@ -411,8 +411,8 @@ void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host
     putc('}', f);
 }
 
-/* Some thousands of rows, as text: made of objects they would keep control waiting for longer than
- * workers overlook. */
+/* Writes text, because there are some thousands of rows: making objects of them would hold up
+ * control for longer than workers overlook. */
 static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 {
     uint64_t now = clock_now();

@@ -9,10 +9,10 @@
 
 #include "sluiced/daemon.h"
 
-/* `before`, and one connection's histograms as the text of a JSON object; false, and nothing, if it
- * is free. [any] */
+/* Writes `before` and one connection's histograms, as the text of a JSON object. If the connection
+ * is free, writes nothing and returns false. [any] */
 bool show_spread(FILE *f, const char *before, const struct port_queue *l, uint32_t number);
-/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(), or NULL. [any] */
+/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(); NULL: no memory. [any] */
 char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * See telemetry.h. A list of names per kind of thing, and one object per name, since an answer has
- * at most 16 KiB. An error is "null" there: there is no such thing, or control stands still.
+ * See telemetry.h. For each kind of thing, one command lists the names and another shows the object
+ * of one name, since an answer has at most 16 KiB. An error is answered by "null": there is no such
+ * thing, or control is stalled.
  */
 #include "sluiced/observe/telemetry.h"
 
@@ -24,13 +25,13 @@
 #define CONN_NAME (PORT_QUEUE_NAME_MAX + 16)
 
 static struct telemetry {
-    pthread_rwlock_t lock; /* of d: answers read */
+    pthread_rwlock_t lock; /* protects d; answers hold it as readers */
     const struct daemon *d;
 } telemetry = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* "PORT/WORKER/NUMBER"; the number is below its limit, free or not. */
+/* Reads "PORT/WORKER/NUMBER". The number is below the queue's limit; the connection may be free. */
 static const struct port_queue *conn_find(const struct daemon *d, const char *wanted,
                                           uint32_t *number)
 {
@@ -76,7 +77,8 @@ static int list_workers(const struct daemon *d, const char *arg, struct rte_tel_
     return 0;
 }
 
-/* All that are not free; after the one that is named, if more than an answer can hold. */
+/* Lists all connections that are not free, as many as an answer can hold. arg: the name of the
+ * connection after which the list begins, or none. */
 static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     char queue[PORT_QUEUE_NAME_MAX], name[CONN_NAME];
@@ -164,7 +166,7 @@ static json_t *spread_json(const struct port_queue *l, uint32_t number)
 
     if (!put_file_open(&text))
         return NULL;
-    show_spread(text.f, "", l, number); /* nothing of a connection that is gone, which is no JSON */
+    show_spread(text.f, "", l, number); /* writes nothing if it is gone, which is no JSON */
     return put_file_json(&text);
 }
 

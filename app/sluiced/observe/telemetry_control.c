@@ -83,7 +83,7 @@ static json_t *decision_json(const struct daemon *d, const char *port,
     return put_file_json(&text);
 }
 
-/* By number: a list of objects is more than DPDK 22.11 can say. */
+/* An object by decision number: DPDK 22.11 cannot express a list of objects. */
 static int put_decisions(const struct daemon *d, const char *name, const struct history_call *e,
                          struct rte_tel_data *to)
 {
@@ -136,7 +136,7 @@ int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_da
 
 struct client_call {
     const struct sessions *sessions;
-    uint32_t slot; /* the first that is looked at */
+    uint32_t slot; /* the first to look at */
     uint32_t n, most;
     struct session_info found[TELEMETRY_LIST];
 };

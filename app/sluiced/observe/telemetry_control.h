@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Telemetry of what only control may touch, which control fetches (control_call.h); and the names
- * of things. arg: what stands behind the command, or NULL. Each: 0, or negative errno.
+ * Telemetry of what only control may touch: control fetches it (control_call.h). arg: the command's
+ * parameter, or NULL. Each returns 0 or negative errno.
  */
 #ifndef SLUICED_TELEMETRY_CONTROL_H
 #define SLUICED_TELEMETRY_CONTROL_H
@@ -16,9 +16,9 @@
 
 /* arg: PORT. */
 int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to);
-/* arg: PORT, the newest decisions, or PORT,NUMBER: from this one on. */
+/* arg: PORT for the newest decisions, or PORT,NUMBER for those from this number on. */
 int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to);
-/* arg: the first to look at, or none. */
+/* arg: the first slot to look at, or none. */
 int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 /* arg: NUMBER. */
 int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to);

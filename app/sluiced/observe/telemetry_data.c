@@ -12,7 +12,7 @@ int telemetry_drop(struct rte_tel_data *inner, int rc)
     return rc;
 }
 
-/* Takes inner over in any case. */
+/* Takes inner over, also when it fails. */
 int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner)
 {
     int rc = rte_tel_data_add_dict_container(to, name, inner, 0);
@@ -20,7 +20,7 @@ int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_dat
     return rc == 0 ? 0 : telemetry_drop(inner, rc);
 }
 
-/* What an object has; arrays have commands of their own. */
+/* Puts all of an object but its arrays, which have commands of their own. */
 static int data_fill(struct rte_tel_data *to, json_t *from)
 {
     const char *name;

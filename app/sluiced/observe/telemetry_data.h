@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON objects become rte_telemetry's. Unsigned 64-bit values have another name there since DPDK
- * 23.03; the old one is gone since 25.11. */
+/* Converts JSON objects to rte_telemetry's. DPDK 23.03 gave unsigned 64-bit values another name;
+ * 25.11 removed the old one. */
 #ifndef SLUICED_TELEMETRY_DATA_H
 #define SLUICED_TELEMETRY_DATA_H
 
@@ -35,12 +35,12 @@ static inline int telemetry_array_uint(struct rte_tel_data *d, uint64_t n)
 #endif
 }
 
-/* What an object has, but for arrays: these have commands of their own. Takes the reference o,
- * which may be NULL: there is no such thing. 0, or negative errno. */
+/* Puts all of an object but its arrays, which have commands of their own. Takes the reference o;
+ * NULL: there is no such thing. Returns 0 or negative errno. */
 int telemetry_object(struct rte_tel_data *to, json_t *o);
-/* The same, with its arrays of counts. */
+/* Puts an object with its arrays of counts, otherwise as telemetry_object(). */
 int telemetry_histograms(struct rte_tel_data *to, json_t *o);
-/* Takes inner over, whatever it returns. */
+/* Adds inner to a dict. Takes inner over, also when it fails. */
 int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner);
 /* Frees inner; returns rc. */
 int telemetry_drop(struct rte_tel_data *inner, int rc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See trace_show.h. Text, as in show.c: thousands of rows made of objects would take too long. */
+/* See trace_show.h. Text, as in show.c: objects for thousands of rows would take too long. */
 #include "sluiced/observe/trace_show.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of what happened lately: as JSON for `sluice show trace`, and for a crash. */
+/* The rings of the latest events: as JSON for `sluice show trace`, and registered for a crash. */
 #ifndef SLUICED_TRACE_SHOW_H
 #define SLUICED_TRACE_SHOW_H
 
@@ -9,7 +9,7 @@
 
 /* {"uptime_ns": ..., "trace": [...]} to free(), or NULL. */
 char *trace_show(const struct daemon *d, uint64_t uptime_ns);
-/* A crash from here on tells of them, until crash_stop(). */
+/* From here on until crash_stop(), a crash writes the rings' events. */
 void trace_guard(const struct daemon *d);
 
 #endif

@@ -119,7 +119,7 @@ static int channel_unlisten(struct channels *c, struct channel_session *cs, uint
     return -ENOENT;
 }
 
-/* No operation uses the region, and no port may still read from it. */
+/* Refuses with -EBUSY while an operation uses the region, or a port may still read from it. */
 static int channel_region_drop(struct channels *c, struct channel_session *cs, uint32_t id)
 {
     uint32_t i;
@@ -137,7 +137,7 @@ static int channel_region_drop(struct channels *c, struct channel_session *cs, u
     return 0;
 }
 
-/* The answer comes when everything is closed: channel_finish(). */
+/* channel_finish() answers, when everything is closed. */
 static void channel_detach(struct channels *c, struct channel_session *cs, enum wire_end end)
 {
     cs->ending = true;
@@ -195,7 +195,7 @@ static uint32_t channel_messages(struct channels *c)
     return n;
 }
 
-/* Gives an ended session back to control, if nothing is left of it. */
+/* Returns an ending session to control when all its handles are free. True if it did. */
 static bool channel_finish(struct channels *c, struct channel_session *cs, uint32_t index)
 {
     struct channel_message m = {.type = CHANNEL_DETACH, .slot = cs->slot};

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The worker half of client sessions: one struct channels per host, owned by that host's worker,
- * holding for each attached session its end of the rings, its regions and its handles.
+ * The worker half of client sessions. Each host has one struct channels, owned by the host's
+ * worker. For each attached session it holds the worker's end of the rings, the regions and the
+ * handles.
  *
- * Control speaks to it by messages only, each answered once: ATTACH hands a struct channel_session
- * over, the answer to DETACH gives it back, when no connection of the session holds its memory.
+ * Control and the worker exchange messages only. The worker answers each message from control once.
+ * ATTACH hands a struct channel_session to the worker. The answer to DETACH returns it, once no
+ * connection of the session holds its memory.
  *
- * Invariants: owed = completions that started operations will still deliver, and
- * cq_tail - cq_head + owed <= cq_entries, so a completion always has a place; region refs count
- * pieces of operations not completed; a connection's number is used only between host_connect() or
- * host_accept() and host_conn_gone(). Nothing read from client memory is read twice or believed.
+ * Invariants:
+ *   owed = completions that started operations will still deliver
+ *   cq_tail - cq_head + owed <= cq_entries, so a completion always has a place
+ *   refs of a region = pieces of uncompleted operations in it
+ * A connection's number is used only between host_connect() or host_accept() and host_conn_gone().
+ * Client memory is read once, and checked before it is used.
  */
 #ifndef SLUICED_CHANNEL_H
 #define SLUICED_CHANNEL_H
@@ -29,7 +33,7 @@
 #define CHANNEL_MESSAGES    8    /* per call */
 #define CHANNEL_REAPS       32   /* handles looked at per session and call */
 #define CHANNEL_STATUSES    8    /* status entries written per session and call */
-#define CHANNEL_WRONG_MAX   1024 /* senseless submissions until the session ends */
+#define CHANNEL_WRONG_MAX   1024 /* malformed submissions after which the session ends */
 #define CHANNEL_STATUS_NS   10000000ull
 
 /* ---- messages --------------------------------------------------------------------------- */
@@ -37,8 +41,8 @@
 enum channel_message_type {
     CHANNEL_ATTACH,      /* data: struct channel_session */
     CHANNEL_DETACH,      /* id: enum wire_end */
-    CHANNEL_REGION_ADD,  /* id; data, len */
-    CHANNEL_REGION_DROP, /* id; answer -EBUSY while it is used */
+    CHANNEL_REGION_ADD,  /* id; data, len_bytes: the memory */
+    CHANNEL_REGION_DROP, /* id; answered -EBUSY while the region is in use */
     CHANNEL_LISTEN,      /* id: service */
     CHANNEL_UNLISTEN,    /* id: service */
     CHANNEL_FAULT,       /* worker to control, unasked; status: enum channel_fault */
@@ -52,7 +56,7 @@ enum channel_fault {
 };
 
 struct channel_message {
-    uint16_t type; /* an answer has the type of what it answers */
+    uint16_t type; /* an answer has the type of the message that it answers */
     uint16_t slot; /* of the session */
     int32_t status;
     uint32_t id;
@@ -75,25 +79,25 @@ struct channel_region {
 
 enum channel_handle_state {
     CHANNEL_HANDLE_FREE,
-    CHANNEL_HANDLE_OPEN,    /* conn is ours */
-    CHANNEL_HANDLE_BARE,    /* could not be opened; waits for its CLOSE */
+    CHANNEL_HANDLE_OPEN,    /* conn is this handle's connection */
+    CHANNEL_HANDLE_BARE,    /* opening failed; waits for the client's CLOSE */
     CHANNEL_HANDLE_CLOSING, /* host_close() was called */
 };
 
 struct channel_handle {
-    uint64_t owner; /* as told to the host: slot | handle << 16 | use << 32 */
+    uint64_t owner; /* names the handle to the host: slot | handle << 16 | use << 32 */
     uint64_t status_seq;
     uint32_t conn;
-    uint32_t outstanding; /* operations at the host */
+    uint32_t outstanding; /* operations that the host has not completed */
     uint32_t close_user;
     uint16_t active_at; /* index in active[] */
     uint8_t state;      /* enum channel_handle_state */
-    bool close_wanted;  /* CLOSING: a completion is due */
-    bool failed;        /* a SEND failed for good: its memory may be at the port still */
+    bool close_wanted;  /* CLOSING: the completion of CLOSE is due */
+    bool failed;        /* a SEND failed for good; the port may still read its memory */
 };
 
 struct channel_session {
-    /* set by control before ATTACH */
+    /* written by control before ATTACH */
     struct protocol_channel *ring;
     struct protocol_submission *sq;
     struct protocol_completion *cq;
@@ -102,19 +106,19 @@ struct channel_session {
     int wake_fd;
     uint16_t slot;
     uint32_t uid;
-    /* the worker's */
+    /* owned by the worker */
     uint32_t sq_head, cq_tail, cq_head;
     uint32_t owed;
-    uint32_t wrong;     /* senseless submissions */
-    uint32_t use;       /* counts handle uses, for owner */
+    uint32_t wrong;     /* malformed submissions so far */
+    uint32_t use;       /* counts openings of handles; part of owner */
     uint32_t n_active;  /* handles not FREE */
-    uint32_t n_closing; /* of these CLOSING */
+    uint32_t n_closing; /* handles CLOSING */
     uint32_t reap_at, status_at;
     uint64_t status_due;
     bool dirty;   /* completions to be published */
-    bool faulted; /* control was told; nothing is taken or delivered any more */
+    bool faulted; /* reported to control; nothing is taken or delivered any more */
     bool ending;  /* DETACH has come */
-    uint8_t end;  /* ending: enum wire_end */
+    uint8_t end;  /* enum wire_end, if ending */
     uint8_t n_services;
     uint16_t services[PROTOCOL_SERVICES_MAX];
     struct channel_region regions[PROTOCOL_REGIONS_MAX];
@@ -128,15 +132,16 @@ struct channels {
     struct rte_ring *in, *out; /* of struct channel_message; from and to control */
     uint32_t n_attached;
     uint32_t max_sessions;
-    const struct wakeup *wakeup;       /* of the worker, for control */
+    const struct wakeup *wakeup;       /* used by control to wake the worker */
     struct channel_session **attached; /* dense, n_attached */
     struct channel_session **slots;    /* by slot, NULL: not attached */
     struct host_completion batch[CHANNEL_COMPLETIONS];
 };
 
 /*
- * What the host keeps for us with an operation: the client's number, regions (id + 1, 0: none), and
- * whether region0 is released by a first, provisional completion.
+ * The value that the host keeps for us and returns with an operation's completions: the client's
+ * number (bits 0-31); the two regions (id + 1, 0: none; bits 32-46 and 48-62); and whether the
+ * first, provisional completion releases region 0 (bit 47).
  */
 #define CHANNEL_COOKIE_PROVISIONAL (1ull << 47)
 
@@ -160,34 +165,34 @@ static inline uint32_t channel_cookie_region(uint64_t cookie, int i)
 struct channels *channels_create(struct host *h, uint32_t max_sessions);
 void channels_destroy(struct channels *c);
 void channels_tell(struct channels *c, const struct channel_message *m);
-/* Wakes the worker, should it sleep. */
+/* Wakes the worker if it sleeps. */
 void channels_ring(struct channels *c);
 /* Takes one answer or fault; false if there is none. */
 bool channels_hear(struct channels *c, struct channel_message *m);
 
 /* ---- worker side ------------------------------------------------------------------------ */
 
-/* channel_submit.c: how many submissions were taken. */
+/* channel_submit.c: takes submissions; returns how many. */
 uint32_t channel_submit(struct channels *c, struct channel_session *cs, uint64_t now);
 
 /* channel_complete.c */
-/* Answers a message of control's. */
+/* Answers a message from control. */
 void channel_answer(struct channels *c, const struct channel_message *m, int status);
-/* Tells control, which ends the session. */
+/* Reports a fault to control, which ends the session. */
 void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
-/* Is there a place for n more completions? Faults the session if its index makes no sense. */
+/* Is there room for n more completions? Reports a fault if the client's index makes no sense. */
 bool channel_room(struct channels *c, struct channel_session *cs, uint32_t n);
 /* Writes an owed completion. */
 void channel_deliver(struct channel_session *cs, const struct protocol_completion *e);
 /* Takes completions from the host. */
 uint32_t channel_completions(struct channels *c);
-/* Closes what an ending session has open; frees handles whose connection has let go, and completes
- * their CLOSE. */
+/* Closes the handles of an ending session. Frees closing handles whose connection has let go, and
+ * completes their CLOSE. */
 uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t now);
 void channel_handle_close(struct channels *c, struct channel_session *cs, uint32_t handle,
                           enum wire_end end, uint64_t now);
 bool channel_handle_gone(const struct channels *c, const struct channel_handle *h);
-/* Shows what was delivered, wakes a client that asked. */
+/* Makes delivered completions visible to the client, and wakes it if it asked for that. */
 void channel_publish(struct channel_session *cs);
 void channel_status(struct channels *c, struct channel_session *cs, uint64_t now);
 void channel_status_write(struct channels *c, struct channel_session *cs, uint32_t handle);

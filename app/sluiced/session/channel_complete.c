@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: from the host to the clients' rings; closing; status entries. */
+/* Completions from the host to the clients' rings; closing of handles; status entries. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ void channel_publish(struct channel_session *cs)
     uint64_t one = 1;
 
     cs->dirty = false;
-    /* Nobody else writes this eventfd, so its counter cannot run full and the write not block. */
+    /* Only workers write this eventfd, so its counter cannot fill up and the write cannot block. */
     if (protocol_publish(cs->ring, cs->cq_tail) &&
         write(cs->wake_fd, &one, sizeof one) != (ssize_t)sizeof one)
         CHECK(errno == EAGAIN || errno == EINTR);
@@ -93,14 +93,14 @@ static void complete_one(struct channels *c, const struct host_completion *from)
     e.op = ops[from->op];
     if (from->provisional)
         e.flags = PROTOCOL_PROVISIONAL;
-    /* The first region goes with the first completion, the second with the last. */
+    /* The first completion releases the first region, the last one the second. */
     if (from->provisional || (from->user & CHANNEL_COOKIE_PROVISIONAL) == 0)
         complete_release(cs, channel_cookie_region(from->user, 0));
     if (!from->provisional)
         complete_release(cs, channel_cookie_region(from->user, 1));
     if (from->op == HOST_SEND && from->status < 0 && from->status != -EMSGSIZE)
         h->failed = true;
-    /* A client that learns of a change of state finds it in the status, too. */
+    /* A client that learns of a state change from a completion must find it in the status, too. */
     if ((from->op != HOST_SEND && from->op != HOST_RECV) || from->status < 0)
         channel_status_write(c, cs, handle);
     channel_deliver(cs, &e);
@@ -117,7 +117,8 @@ uint32_t channel_completions(struct channels *c)
 
 /* ---- closing ---------------------------------------------------------------------------- */
 
-/* A number may be in use again already: then its owner differs, and the old one is surely gone. */
+/* The host may have reused the number. Then the owner differs, and the old connection is surely
+ * gone. */
 bool channel_handle_gone(const struct channels *c, const struct channel_handle *h)
 {
     struct host_conn_info info;
@@ -157,7 +158,7 @@ void channel_handle_close(struct channels *c, struct channel_session *cs, uint32
     cs->n_closing++;
     if (h->conn != HOST_CONN_NONE)
         host_close(c->host, h->conn, end, now);
-    /* At once if possible: the host may give the number to the next asker. */
+    /* Frees the handle at once if possible: the host may give the number to another connection. */
     close_finish(c, cs, handle);
 }
 
@@ -176,7 +177,7 @@ uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t n
         if (cs->handles[handle].state == CHANNEL_HANDLE_CLOSING) {
             if (close_finish(c, cs, handle)) {
                 done++;
-                continue; /* another one took its place */
+                continue; /* another handle took its place */
             }
         } else if (cs->ending) {
             uint32_t before = cs->n_active;
@@ -230,7 +231,7 @@ void channel_status(struct channels *c, struct channel_session *cs, uint64_t now
     for (n = 0; n < CHANNEL_STATUSES && cs->status_at < cs->n_active; n++)
         channel_status_write(c, cs, cs->active[cs->status_at++]);
     if (cs->status_at < cs->n_active)
-        return; /* the rest in the next calls */
+        return; /* the next calls write the rest */
     cs->status_at = 0;
     cs->status_due = now + clock_cycles(&c->clock, CHANNEL_STATUS_NS);
 }

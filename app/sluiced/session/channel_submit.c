@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Submissions: each entry is copied once, checked, and started. What makes no sense completes with
- * -EBADMSG; too much of it, or an index out of range, ends the session.
+ * Submissions: each entry is copied once, checked and started. A malformed entry completes with
+ * -EBADMSG. CHANNEL_WRONG_MAX of them, or an index out of range, end the session.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "sluiced/session/channel.h"
 
-/* One read of client memory; whatever it is now is what counts. */
+/* Reads client memory once: only this copy counts, whatever the client writes later. */
 static struct protocol_submission submit_copy(const struct protocol_submission *from)
 {
     union {
@@ -23,7 +23,7 @@ static struct protocol_submission submit_copy(const struct protocol_submission *
     return to.e;
 }
 
-/* A piece of client memory; *region becomes its id + 1, or 0 for an empty piece. */
+/* Checks a piece of client memory. *region becomes its region's id + 1, or 0 for an empty piece. */
 static int submit_piece(const struct channel_session *cs, const struct protocol_piece *p,
                         struct host_piece *out, uint32_t *region)
 {
@@ -57,7 +57,7 @@ static uint64_t submit_owner(struct channel_session *cs, uint32_t handle)
     return (uint64_t)++cs->use << 32 | handle << 16 | cs->slot;
 }
 
-/* The handle is in use from now on; conn < 0: without a connection. */
+/* Marks the handle as in use. conn < 0: opening failed, and the handle has no connection. */
 static void submit_activate(struct channels *c, struct channel_session *cs, uint32_t handle,
                             uint64_t owner, int64_t conn)
 {
@@ -96,7 +96,7 @@ static bool submit_zeros(const uint8_t *bytes, size_t n)
     return any == 0;
 }
 
-/* One user cannot take all connections of a host; root can. */
+/* A user gets at most three quarters of a host's connections; root can take all. */
 static bool submit_allowed(const struct channels *c, const struct channel_session *cs)
 {
     uint32_t conns = host_get_config(c->host)->conns, used = 0, i;
@@ -213,7 +213,7 @@ static int submit_use(struct channels *c, struct channel_session *cs,
     return err;
 }
 
-/* 0: the completions come later; else what to complete with now. */
+/* Returns 0 if the completions come later, or the negative status to complete with now. */
 static int submit_start(struct channels *c, struct channel_session *cs,
                         const struct protocol_submission *e, uint64_t now)
 {
@@ -230,7 +230,7 @@ static int submit_start(struct channels *c, struct channel_session *cs,
     return submit_use(c, cs, e, now);
 }
 
-/* It was not started: everything it is owed comes now. */
+/* The operation was not started: delivers all completions that it is owed. */
 static void submit_refuse(struct channel_session *cs, const struct protocol_submission *e,
                           int status)
 {

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #define FD_CLOSER_STACK 65536
-#define MESSAGE_FDS     253 /* SCM_MAX_FD of the kernel: as many as a message can carry */
+#define MESSAGE_FDS     253 /* the kernel's SCM_MAX_FD: descriptors that one message can carry */
 
 struct fd_closer {
     struct fd_closer *next;
     uid_t uid;
     uint32_t threads, waiting, room;
-    int *fds; /* waiting; room for `room` */
+    int *fds; /* the waiting ones; capacity: room */
 };
 
 static struct {
@@ -50,8 +50,8 @@ static bool is_unix(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
 }
 
-/* Takes the descriptors of one unread message. Those that may hold such messages themselves wait.
- */
+/* Closes the descriptors in one unread message. Sockets that may hold such messages themselves are
+ * queued instead. */
 static void message_empty(struct fd_closer *g, struct msghdr *m)
 {
     static const struct linger none = {0};
@@ -79,10 +79,10 @@ static void message_empty(struct fd_closer *g, struct msghdr *m)
     }
 }
 
-/* Messages that wait in a socket hold descriptors, which the kernel would close with it. If the
- * peer has closed its end with an unread message of ours, ECONNRESET is told before what still
- * waits. A stream gives the next message's descriptors only when the bytes before them have been
- * read. */
+/* Empties a socket: its unread messages hold descriptors, which the kernel would close within
+ * close(). If the peer closed its end while a message of ours was unread, recvmsg() returns
+ * ECONNRESET before the messages that still wait. A stream delivers the next message's descriptors
+ * only when the bytes before them have been read. */
 static void socket_empty(struct fd_closer *g, int fd)
 {
     union {
@@ -117,7 +117,7 @@ static void descriptor_close(struct fd_closer *g, int fd)
     close(fd);
 }
 
-/* Closes what waits, then ends. */
+/* Closes the waiting descriptors, then ends. */
 static void *fd_closer_main(void *closer)
 {
     struct fd_closer *g = closer;
@@ -135,8 +135,8 @@ static void *fd_closer_main(void *closer)
     return NULL;
 }
 
-/* Under the lock: one more thread, if there is use for it. If none is to be had, fd_closer_tend()
- * tries again. */
+/* Under the lock. Starts one more thread if descriptors wait and the limit allows it. If that
+ * fails, fd_closer_tend() tries again. */
 static void fd_closer_start(struct fd_closer *g)
 {
     pthread_attr_t apart;
@@ -175,7 +175,7 @@ void fd_closer_add(int fd, uid_t uid)
             closers.all = g;
         }
     }
-    /* Without memory for a number, the descriptor stays open: better than a daemon that stands. */
+    /* Without memory to queue fd, it stays open: better than a stalled daemon. */
     if (g != NULL && fd_closer_push(g, fd))
         fd_closer_start(g);
     pthread_mutex_unlock(&closers.lock);

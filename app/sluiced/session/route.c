@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which queue leads to an address: of the ports whose network holds it, the one with the longest
- * prefix; else a port with a gateway; then the worker of that port with the fewest connections.
+ * Which port queue leads to an address. The port is the one whose network contains the address,
+ * with the longest prefix; if there is none, the first port with a gateway. Of the port's queues,
+ * it is the one with the fewest connections.
  */
 #include <errno.h>
 
@@ -52,7 +53,7 @@ static int port_with_gateway(const struct daemon *d, const struct addr *peer)
     return -1;
 }
 
-/* Connections in use, 0 .. limit; beyond the limit if nobody takes what the queue sends. */
+/* Connections in use, 0 .. limit; limit + 1 if nobody takes the frames that the queue sends. */
 static uint32_t port_queue_load(const struct daemon *d, const struct port_queue *l)
 {
     return d->stuck[l->number] ? host_conn_limit(l->host) + 1 : host_conn_count(l->host);
@@ -74,7 +75,7 @@ int route_find(void *daemon, const struct addr *peer)
     workers = d->ports[p].queues;
     if (workers == 1)
         return (int)d->first_queue[p];
-    d->next_worker++; /* among equals, take turns */
+    d->next_worker++; /* take turns among equal loads */
     for (w = 0; w < workers; w++) {
         uint32_t i = (d->next_worker + w) % workers;
         uint32_t load = port_queue_load(d, &d->queues[d->first_queue[p] + i]);

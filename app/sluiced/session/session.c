@@ -23,7 +23,7 @@
 
 /* ---- the socket ------------------------------------------------------------------------- */
 
-/* Removes a socket that nobody serves; an error if somebody does. */
+/* Removes a stale socket. It is an error if a daemon serves the socket. */
 static int socket_clear(const struct sockaddr_un *a, char *err, size_t err_len)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
@@ -72,7 +72,7 @@ static int socket_group(const struct sessions *s, gid_t *gid, char *err, size_t 
     return -1;
 }
 
-/* Lets the group in, before anybody can connect: the socket does not listen yet. */
+/* Gives the socket to the group. Nobody can connect before that: the socket does not listen yet. */
 static int socket_give(const struct sessions *s, char *err, size_t err_len)
 {
     gid_t gid;
@@ -103,7 +103,7 @@ static int socket_listen(struct sessions *s, char *err, size_t err_len)
     if (socket_clear(&a, err, err_len) < 0)
         return -1;
     s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    /* The mode is set before the name exists, so that it is never open to everybody. */
+    /* The mode is set before the name exists, so that the socket is never open to everybody. */
     if (s->listen_fd < 0 || fchmod(s->listen_fd, 0660) < 0 ||
         bind(s->listen_fd, (struct sockaddr *)&a, sizeof a) < 0 || stat(a.sun_path, &st) < 0) {
         snprintf(err, err_len, "cannot bind the socket %s: %s (does its directory exist?)",
@@ -249,12 +249,12 @@ static struct session_user *session_user_get(struct sessions *s, uid_t uid)
         if (u->sessions == 0)
             unused = u;
     }
-    CHECK(unused != NULL); /* as many as sessions */
+    CHECK(unused != NULL); /* there are as many entries as sessions */
     *unused = (struct session_user){.uid = uid};
     return unused;
 }
 
-/* One user cannot take all sessions; root can. */
+/* A user gets at most three quarters of the sessions; root can take all. */
 static bool session_allowed(const struct sessions *s, const struct session_user *u)
 {
     uint32_t most = s->cfg.max_sessions - s->cfg.max_sessions / 4;
@@ -329,7 +329,7 @@ static void sessions_accept(struct sessions *s)
     }
 }
 
-/* Nothing of it is at the workers any more. */
+/* Frees a session of which the workers hold nothing any more. */
 static void session_free(struct sessions *s, struct session *x)
 {
     uid_t uid = x->uid;
@@ -353,10 +353,10 @@ static void session_free(struct sessions *s, struct session *x)
     fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
     epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    fd_closer_add(fd, uid); /* last: a waiter for this finds everything returned */
+    fd_closer_add(fd, uid); /* last: a client that waits for this finds everything returned */
 }
 
-/* Ends what was asked to end, as far as possible now. */
+/* Ends a session whose end was asked for, as far as is possible now. */
 static void session_retire(struct sessions *s, struct session *x)
 {
     struct channel_message m = {
@@ -366,7 +366,8 @@ static void session_retire(struct sessions *s, struct session *x)
     if (x->state == SESSION_FREE || !x->end_asked)
         return;
     if (x->state != SESSION_ENDING) {
-        /* Answers of workers are waited for; half a mapping is dropped with the rest. */
+        /* Waits for answers that workers owe. A half-populated mapping need not be completed: it is
+         * unmapped with the rest. */
         if (x->pending.type != 0 && x->pending.step != SESSION_STEP_MAP)
             return;
         x->pending.type = 0;

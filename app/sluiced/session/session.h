@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Client sessions of the daemon. The control half (sessions_*) owns the socket, the mappings and
- * quotas and runs on the control lcore; the worker half (channels_*) is one set of channels per
- * host and runs on that host's worker. They talk through SPSC rte_rings only (messages in
- * channel.h).
+ * Client sessions of the daemon. The control half (sessions_*) runs on the control lcore, and owns
+ * the socket, the mappings and the quotas. The worker half (channels_*) is one set of channels per
+ * host, and runs on that host's worker. The halves communicate through SPSC rte_rings only
+ * (messages in channel.h).
  *
- * Nothing a client writes is believed: each submission entry is copied once, then checked; indices
- * out of range end the session, not the daemon. A client can hurt itself only.
+ * Nothing a client writes is believed: each submission entry is copied once, then checked. An index
+ * out of range ends the session, not the daemon. A client can hurt only itself.
  */
 #ifndef SLUICED_SESSION_H
 #define SLUICED_SESSION_H
@@ -24,17 +24,18 @@ struct sessions_config {
     const char *socket_path;
     const char *socket_group; /* name or number of the socket's group; NULL or "": our own */
     uint32_t max_sessions;
-    uint64_t quota_bytes;       /* of client memory per user (uid); 0: none */
-    uint64_t quota_total_bytes; /* of client memory of all users; 0: none */
+    uint64_t quota_bytes;       /* most client memory per user (uid); 0: no limit */
+    uint64_t quota_total_bytes; /* most client memory of all users; 0: no limit */
     bool unlocked;              /* client memory may be paged out */
     struct host *const *hosts;  /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;
-    /* The daemon's answers; called on the control lcore. route: which channel leads to peer, or
-     * negative errno. show: JSON text for "conns", "ports", ...; malloc'ed, NULL if unknown. */
+    /* Callbacks into the daemon, called on the control lcore. route: the channel that leads to
+     * peer, or negative errno. show: JSON text for "conns", "ports", ..., malloc'ed; NULL if `what`
+     * is unknown. */
     int (*route)(void *ctx, const struct addr *peer);
     char *(*show)(void *ctx, const char *what);
-    /* Does what a line says, for root and the daemon's own user only: 0 and a remark ("": none) in
-     * text, or negative errno and why. May be NULL. */
+    /* Executes a command line, for root and the daemon's own user only. Returns 0 with a remark
+     * ("": none) in text, or negative errno with the reason. May be NULL. */
     int (*command)(void *ctx, const char *line, char *text, size_t text_len);
     /* Makes client memory usable by ports (DMA), and undoes it. May be NULL. */
     int (*map)(void *ctx, void *memory, uint64_t len_bytes);
@@ -42,37 +43,37 @@ struct sessions_config {
     void *ctx;
 };
 
-/* Binds the socket (0660, stale ones are replaced, a live daemon's is an error). NULL with a
- * message in err. */
+/* Binds the socket with mode 0660. A stale socket is replaced; a socket that a daemon serves is an
+ * error. On failure returns NULL with a message in err. */
 struct sessions *sessions_create(const struct sessions_config *cfg, char *err, size_t err_len);
-/* Readable when sessions_poll() has work: for epoll. */
+/* For epoll: readable when sessions_poll() has work. */
 int sessions_fd(const struct sessions *s);
-/* Serves what is ready, without blocking; also called every control interval for clean-up that
- * waits for workers. */
+/* Serves clients that are ready, without blocking. Also called every control interval, for clean-up
+ * that waits for workers. */
 void sessions_poll(struct sessions *s);
-/* Ends every session (connections get `end`); workers must still run until sessions_idle(). */
+/* Ends every session; connections end with `end`. Workers must run until sessions_idle(). */
 void sessions_stop(struct sessions *s, enum wire_end end);
 bool sessions_idle(const struct sessions *s);
 
-/* What is known of one client, for people. */
+/* One client, as operators see it. */
 struct session_info {
     uint32_t slot;
     uint64_t uid, pid;
     const char *state;          /* new, open, ending */
-    uint64_t ring_bytes;        /* of its rings; */
-    uint64_t region_bytes;      /* of its buffers, in so many regions */
-    uint64_t user_bytes;        /* of all sessions of its user; 0: it has none yet */
-    uint32_t regions, services; /* services: that it listens to */
+    uint64_t ring_bytes;        /* memory of its rings */
+    uint64_t region_bytes;      /* memory of its regions */
+    uint64_t user_bytes;        /* memory of all sessions of its user; 0: none yet */
+    uint32_t regions, services; /* how many; services: that it listens to */
 };
-/* On the control lcore; false if the slot is free. Slots are below the limit. */
+/* On the control lcore. False if the slot is free. Slots are 0 .. sessions_limit() - 1. */
 bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info *out);
 uint32_t sessions_limit(const struct sessions *s);
-/* Of client memory that is taken from now on. */
+/* Limits client memory that is mapped from now on. */
 void sessions_set_quota(struct sessions *s, uint64_t quota_bytes, uint64_t quota_total_bytes);
 /* The connected clients: a jansson array; session_info.c. */
 struct json_t;
 struct json_t *sessions_json(const struct sessions *s);
-/* After the workers stopped. Removes the socket. */
+/* To be called after the workers have stopped. Removes the socket. */
 void sessions_destroy(struct sessions *s);
 
 struct wakeup;
@@ -82,13 +83,13 @@ struct channels *sessions_channels(struct sessions *s, uint32_t i);
 /* Serves control's messages, takes submissions, delivers completions, wakes sleeping clients.
  * Returns how many things it did (0: idle). Worker only. */
 uint32_t channels_poll(struct channels *c, uint64_t now);
-/* The worker is about to sleep until something wakes it: a client that submits from here on does.
- * False: there is a submission already, or something has to be looked at again and again. Worker
- * only. */
+/* Announces that the worker is about to sleep: a client that submits from here on wakes it. False
+ * if it must not sleep, because there is a submission already, or a closing session has to be
+ * polled. Worker only. */
 bool channels_sleep(struct channels *c);
-/* It does not sleep any more. Worker only. */
+/* The worker is awake again. Worker only. */
 void channels_awake(struct channels *c);
-/* What control and clients wake the worker with, before it runs. */
+/* Sets what control and clients wake the worker with. To be called before the worker runs. */
 void channels_set_wakeup(struct channels *c, const struct wakeup *wakeup);
 
 #endif

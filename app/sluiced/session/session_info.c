@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people see of client sessions. */
+/* Client sessions, as operators see them. */
 #include "sluiced/session/session_state.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Client memory in the daemon, and the requests REGION and UNREGION: checked, mapped, sealed, then
- * faulted in and locked, so that no worker ever takes a page fault on it.
+ * Client memory in the daemon, and the requests REGION and UNREGION. Memory is checked, mapped,
+ * sealed, then locked and faulted in, so that no worker ever takes a page fault on it.
  *
- * The order matters. Only after F_SEAL_SHRINK, GROW and FUTURE_WRITE nobody can take pages away
- * (by truncating or by punching holes), so only then faulting in is worth anything.
+ * The order matters. Pages can be taken away (by truncating or by punching holes) until
+ * F_SEAL_SHRINK, GROW and FUTURE_WRITE are set. Faulting in before that would be worth nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 #define MLOCK_ONFAULT 1
 #endif
 #ifndef F_SEAL_EXEC
-#define F_SEAL_EXEC 0x0020 /* set from birth where vm.memfd_noexec says so */
+#define F_SEAL_EXEC 0x0020 /* set at creation if vm.memfd_noexec says so */
 #endif
 #define MAP_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
@@ -79,13 +79,14 @@ static void map_return(struct sessions *s, struct session *x, uint64_t len_bytes
 
 /* ---- the descriptor --------------------------------------------------------------------- */
 
-/* A memfd of exactly len_bytes that nobody has sealed yet; *huge_bytes: its pages, 0: ordinary. */
+/* Checks that fd is a memfd of exactly len_bytes that can be sealed and written. *huge_bytes: the
+ * size of its hugepages; 0: ordinary pages. */
 static int map_check(int fd, uint64_t len_bytes, uint64_t *huge_bytes, char *text)
 {
     struct statfs fs;
     struct stat st;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    /* Asked first: this fails on anything but memory, without a file system being called. */
+    /* First, since it fails on anything but memory without calling into a file system. */
     int seals = fcntl(fd, F_GET_SEALS);
 
     if (seals < 0)
@@ -123,7 +124,7 @@ static int map_seal(int fd, uint64_t len_bytes, char *text)
     return 0;
 }
 
-/* Pages stay once they are there; the limit on locked memory shows here and not later. */
+/* Keeps pages once they are faulted in. The limit on locked memory shows here, not later. */
 static int map_lock(struct session_mapping *m, char *text)
 {
     struct rlimit limit = {0};
@@ -190,7 +191,8 @@ int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len
     return err;
 }
 
-/* For kernels before 5.14: allocates first, since touching what cannot be had is a SIGBUS. */
+/* For kernels before 5.14, without MADV_POPULATE_WRITE. Allocates pages before it touches them:
+ * touching a page that cannot be allocated raises SIGBUS. */
 static int map_touch(struct session_mapping *m, uint64_t n)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests of clients: read, checked, answered. What needs memory to be faulted in or workers to
- * agree stays pending; until then nothing more is read from that client.
+ * Reads, checks and answers requests of clients. A request that needs memory faulted in, or
+ * workers' agreement, stays pending. Until it is answered, nothing more is read from that client.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ void session_heard(struct sessions *s, struct session *x, uint32_t channel,
 
 /* ---- SESSION ---------------------------------------------------------------------------- */
 
-/* The workers' halves, pointing into the client's rings. */
+/* Makes the workers' halves, which point into the client's rings. */
 static int session_halves(struct sessions *s, struct session *x)
 {
     const struct protocol_session *q = &x->pending.session;
@@ -248,9 +248,9 @@ static void session_ask_command(struct sessions *s, struct session *x,
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static const struct session_request {
-    /* Answers, or makes it pending. Closes fd (-1: none) if takes_fd. */
+    /* Answers the request, or makes it pending. Takes over fd (-1: none) if takes_fd. */
     void (*ask)(struct sessions *s, struct session *x, const struct protocol_request *q, int fd);
-    /* Goes on with it while it is pending. */
+    /* Continues the request while it is pending. */
     void (*go)(struct sessions *s, struct session *x);
     bool takes_fd, needs_open;
 } session_requests[] = {
@@ -266,13 +266,15 @@ static const struct session_request {
     [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
 };
 
-/* Reads one request, and what follows it: 1, 0 if there is none, or -1 if nobody is there. *fds is
- * how many descriptors came with it, *fd the first of them; the others are closed. */
+/* Reads one request and the bytes behind it, these into s->line. Returns 1, 0 if there is none, or
+ * -1 if the client is gone. *fds: how many descriptors came with it; *fd: the first of them, or -1.
+ * The others are closed. */
 static int session_read(struct sessions *s, struct session *x, struct protocol_request *q,
                         ssize_t *len, int *fd, uint32_t *fds)
 {
     union {
-        /* As many as the kernel passes: what does not fit is closed within recvmsg(), here. */
+        /* Room for as many as the kernel passes: recvmsg() would close the others, in this
+         * thread. */
         char bytes[CMSG_SPACE(253 * sizeof(int))];
         struct cmsghdr align;
     } control;
@@ -308,7 +310,7 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
     return *len > 0 ? 1 : -1;
 }
 
-/* Is it as long as it says? */
+/* Is the request as long as it says? */
 static bool request_whole(const struct protocol_request *q, ssize_t len)
 {
     size_t more = q->type == PROTOCOL_COMMAND ? q->u.command_bytes : 0;
@@ -316,7 +318,7 @@ static bool request_whole(const struct protocol_request *q, ssize_t len)
     return more <= PROTOCOL_COMMAND_MAX && len == (ssize_t)(sizeof *q + more);
 }
 
-/* Why descriptors that came with a request end the session; NULL: they do not. */
+/* Why the descriptors that came with a request end the session, or NULL if they do not. */
 static const char *descriptors_fault(const struct session *x, const struct session_request *r,
                                      uint32_t fds)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LISTEN and UNLISTEN: which session has which port. */
+/* LISTEN and UNLISTEN: which session has which service. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sluiced/session/session_state.h"
 
-/* One user cannot take all ports that hosts can have; root can. */
+/* A user gets at most three quarters of the services that a host can have; root can take all. */
 static bool session_ports_allowed(const struct sessions *s, const struct session *x)
 {
     uint32_t used = 0, i;
@@ -65,7 +65,7 @@ void session_ask_listen(struct sessions *s, struct session *x, const struct prot
     session_pending_tell_all(s, x, CHANNEL_LISTEN, NULL);
 }
 
-/* All workers or none. */
+/* All workers listen, or none does: if one refuses, the others are asked to undo it. */
 void session_go_listen(struct sessions *s, struct session *x)
 {
     char text[SESSION_TEXT_MAX] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a session says: to its client, and to the workers that a request of its concerns. */
+/* What a session sends: answers to its client, and messages to workers for its pending request. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ void session_say(struct session *x, const struct protocol_reply *a, const void *
         memcpy(CMSG_DATA(h), &fd, sizeof fd);
     }
     if (sendmsg(x->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        x->hung_up = true; /* gone, or asks without reading the answers */
+        x->hung_up = true; /* the client is gone, or does not read its answers */
 }
 
 void session_reply(struct session *x, uint16_t type, int status, const char *text)
@@ -44,7 +44,7 @@ void session_reply(struct session *x, uint16_t type, int status, const char *tex
     session_say(x, &a, NULL, 0, -1);
 }
 
-/* Tells the workers in `which` (a bit per channel). */
+/* Sends a message to the workers in `which` (a bit per channel). */
 void session_pending_tell(struct sessions *s, struct session *x, uint16_t type, uint64_t which,
                           const struct session_mapping *region)
 {

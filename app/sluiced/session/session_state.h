@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control half of client sessions, private to session*.c; everything here belongs to the
+ * The control half of client sessions, private to session*.c. Everything here is owned by the
  * control lcore.
  *
- * Invariants: a session has at most one request under way (pending), answered once; workers see its
- * memory only between ATTACH and the answers to DETACH, and regions only between REGION_ADD and
- * the answers to REGION_DROP or DETACH, so nothing is unmapped that a worker may touch; the bytes
- * of a user are the sum of the mappings of its sessions.
+ * Invariants: A session has at most one request under way (pending), which is answered once.
+ * Workers see the session's memory only between ATTACH and the answers to DETACH, and a region only
+ * between REGION_ADD and the answers to REGION_DROP or DETACH; so nothing is unmapped that a worker
+ * may touch. used_bytes of a user = the sum of the mappings of its sessions.
  */
 #ifndef SLUICED_SESSION_STATE_H
 #define SLUICED_SESSION_STATE_H
@@ -35,7 +35,7 @@ struct session_mapping {
     bool port_mapped; /* cfg.map() was called */
 };
 
-/* What a user has, over its sessions. */
+/* What a user uses, over all its sessions. */
 struct session_user {
     uid_t uid;
     uint32_t sessions; /* 0: entry is free */
@@ -46,25 +46,25 @@ enum session_state {
     SESSION_FREE,
     SESSION_NEW,    /* connected; no rings yet */
     SESSION_OPEN,   /* workers have it */
-    SESSION_ENDING, /* workers were told DETACH, or had nothing */
+    SESSION_ENDING, /* workers were sent DETACH, or had nothing */
 };
 
 enum session_step {
     SESSION_STEP_MAP,  /* memory is being faulted in */
-    SESSION_STEP_TELL, /* workers were told */
-    SESSION_STEP_UNDO, /* some worker refused: the others are told to undo it */
+    SESSION_STEP_TELL, /* workers were asked; their answers are due */
+    SESSION_STEP_UNDO, /* a worker refused; the others are asked to undo it */
 };
 
 /* The request under way. */
 struct session_pending {
     uint16_t type;    /* enum protocol_type; 0: none */
     uint8_t step;     /* enum session_step */
-    uint32_t waiting; /* answers of workers due */
+    uint32_t waiting; /* answers that workers owe */
     uint32_t id;      /* region or service */
-    int status;       /* worst answer */
-    uint64_t agreed;  /* which channels did it: bit per channel */
+    int status;       /* the first error that a worker answered; 0: none */
+    uint64_t agreed;  /* channels that agreed: a bit per channel */
     char text[SESSION_TEXT_MAX];
-    struct protocol_session session; /* SESSION: what was asked for */
+    struct protocol_session session; /* SESSION: its parameters */
 };
 
 struct session {
@@ -75,10 +75,10 @@ struct session {
     pid_t pid;
     bool greeted;   /* HELLO came */
     bool readable;  /* requests may wait on fd */
-    bool hung_up;   /* nobody is at the other end */
+    bool hung_up;   /* the client is gone, or does not read its answers */
     bool end_asked; /* ends as soon as no request is under way */
     enum wire_end end;
-    uint32_t detaching; /* answers to DETACH due */
+    uint32_t detaching; /* answers to DETACH that workers owe */
     int wake_fd;        /* eventfd that workers write; -1: none */
     struct session_user *user;
     struct session_mapping memory;
@@ -87,7 +87,7 @@ struct session {
     uint32_t n_services;
     struct channel_session **channels; /* by channel */
     struct session_pending pending;
-    char *show; /* text being read in parts */
+    char *show; /* text that the client reads in parts */
     uint64_t show_bytes;
 };
 
@@ -106,8 +106,8 @@ struct sessions {
     struct channels **channels;          /* by host */
     struct session *all;                 /* max_sessions */
     struct session_user *users;          /* max_sessions */
-    uint32_t owners[1u << 16];           /* of services: slot + 1, 0: nobody */
-    char line[PROTOCOL_COMMAND_MAX + 1]; /* what followed the request being read */
+    uint32_t owners[1u << 16];           /* by service: its session's slot + 1; 0: none */
+    char line[PROTOCOL_COMMAND_MAX + 1]; /* the bytes behind the request being read */
 };
 
 /* ---- session_reply.c -------------------------------------------------------------------- */
@@ -116,42 +116,44 @@ struct sessions {
 void session_say(struct session *x, const struct protocol_reply *a, const void *part,
                  uint32_t part_len, int fd);
 void session_reply(struct session *x, uint16_t type, int status, const char *text);
-/* Answers what is pending. */
+/* Answers the pending request. */
 void session_pending_reply(struct session *x, int status, const char *text);
-/* Tells the workers in `which` (a bit per channel), or all; region may be NULL. */
+/* Sends a message for the pending request to the workers in `which` (a bit per channel), or to all.
+ * region may be NULL. */
 void session_pending_tell(struct sessions *s, struct session *x, uint16_t type, uint64_t which,
                           const struct session_mapping *region);
 void session_pending_tell_all(struct sessions *s, struct session *x, uint16_t type,
                               const struct session_mapping *region);
-/* Ends the session: text (may be NULL) is told to the client. */
+/* Asks for the end of the session; text (may be NULL) is sent to the client. */
 void session_end(struct sessions *s, struct session *x, enum wire_end end, int status,
                  const char *text);
 
 /* ---- session_map.c ---------------------------------------------------------------------- */
 
-/* Charges len_bytes to the user, maps and seals fd (taken over in any case). 0, or negative errno
- * and text. */
+/* Charges len_bytes to the user, maps and seals fd. Takes over fd in any case. Returns 0, or
+ * negative errno with text. */
 int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len_bytes,
                      struct session_mapping *m, char *text);
-/* Faults a slice in: 1 if all is there, 0 if there is more to do, negative errno and text. */
+/* Faults in a slice. Returns 1 when all pages are there, 0 if there is more to do, or negative
+ * errno with text. */
 int session_map_step(struct sessions *s, struct session_mapping *m, char *text);
-/* Undoes it all, in any state. */
+/* Undoes both, at any stage. */
 void session_map_close(struct sessions *s, struct session *x, struct session_mapping *m);
 
-/* Requests: each answers, or makes itself pending; takes fd over (-1: none). */
+/* Request handlers: each answers, or makes the request pending. They take over fd (-1: none). */
 void session_ask_region(struct sessions *s, struct session *x, const struct protocol_request *q,
                         int fd);
 void session_ask_unregion(struct sessions *s, struct session *x, const struct protocol_request *q,
                           int fd);
-/* Go on with them. */
+/* Continue the pending request. */
 void session_go_region(struct sessions *s, struct session *x);
 void session_go_unregion(struct sessions *s, struct session *x);
 
 /* ---- session_message.c ------------------------------------------------------------------ */
 
-/* Reads and serves requests, goes on with the one under way. */
+/* Continues the pending request, then reads and serves new ones. */
 void session_serve(struct sessions *s, struct session *x);
-/* An answer of a worker. */
+/* Takes a worker's answer. */
 void session_heard(struct sessions *s, struct session *x, uint32_t channel,
                    const struct channel_message *m);
 
