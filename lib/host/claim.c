@@ -12,7 +12,7 @@
 #define AGAIN_NS      2000000000ull  /* between announcements (RFC 5227: ANNOUNCE_INTERVAL) */
 #define DEFEND_GAP_NS 10000000000ull /* RFC 5227: DEFEND_INTERVAL */
 
-/* Which of our addresses a is, whether it is in use or not; -1: none. */
+/* Index of a among our addresses, whether it is in use or not; -1: it is none of them. */
 static int own(const struct host *h, const struct addr *a)
 {
     for (int i = 0; i < 2; i++)
@@ -57,7 +57,7 @@ static void say(struct host *h, int i, bool probe)
     reply_neighbor(h, bytes, len, false);
 }
 
-/* Up to twice that, by chance: stations that began together do not stay so. */
+/* A random time between ns and 2 ns, so that stations that began together do not stay in step. */
 static uint64_t spread(struct host *h, uint64_t ns)
 {
     return clock_cycles(&h->clock, ns + secret_u64(&h->random) % ns);
@@ -71,7 +71,8 @@ static void held(struct host *h, struct claim *c)
     counter_set(&c->yields, 0);
 }
 
-/* While it yields: the address is asked for again, until no station has answered for long. */
+/* A step of a claim that yields: probes the address again, until no other station has used it for
+ * DEFEND_GAP_NS. */
 static void claim_wait(struct host *h, int i)
 {
     struct claim *c = &h->claims[i];
@@ -168,7 +169,7 @@ bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f)
         if (i < 0 || !h->claims[i].begun || h->claims[i].held)
             return false;
         if (other > us)
-            return false; /* it will hear our answer */
+            return false; /* our answer makes it yield */
     }
     if (i < 0 || other == us)
         return false;

@@ -6,14 +6,15 @@
 
 #define NAK_DOUBLINGS 16u
 #define NAK_DOUBTS    2u
-#define WAITING_MAX   2u /* CNTL on the way back: one that is sent, and the next one */
+#define WAITING_MAX   2u /* CNTL on the return path: the one being sent, and the next one */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* The peer's echo of our clock gives a round trip, less the time it was held. */
+/* The peer's echo of our time gives a round trip, after the time that the peer held it is
+ * subtracted. */
 static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t held_ns)
 {
     uint64_t now_ns = host_now_ns(h);
@@ -29,7 +30,7 @@ static uint64_t hop_until(const struct host *h, uint16_t expiry_ms)
     return max_u64(1, h->now + clock_cycles(&h->clock, expiry_ms * 1000000ull));
 }
 
-/* A grant in the trace, where it differs from the one there. */
+/* Notes a grant in the trace, if it differs from the one noted last. */
 static void grant_note(struct host *h, const struct conn *c, struct conn_traced *last,
                        enum trace_what what, const struct wire_cntl *v)
 {
@@ -63,11 +64,11 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
     }
 }
 
-/* The peer's flags about closing; true if the connection is still open afterwards. */
+/* Takes the peer's flags about closing. True if the connection is still open afterwards. */
 static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 {
     bool end = v->h.flags & WIRE_END;
-    bool aborts = end && v->end != WIRE_END_NONE; /* its WCLOSE would say that all was sent */
+    bool aborts = end && v->end != WIRE_END_NONE; /* then WCLOSE does not mean that all was sent */
 
     c->close.end_seen = c->close.end_seen || end;
     if ((v->h.flags & WIRE_WCLOSE) && !aborts && !c->rx.closing &&
@@ -77,10 +78,10 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     }
     if ((v->h.flags & WIRE_RCLOSE) && !c->tx.closed) {
         c->tx.closed = true;
-        /* it reads no more although we had more to say */
+        /* the peer reads no more although we had more to send */
         if (!vt_sender_all_acked(&c->tx) || !c->tx.closing) {
             vt_sender_abort(&c->tx, -EPIPE);
-            c->tx.closing = true; /* nothing follows, and the reader does not mind */
+            c->tx.closing = true; /* nothing follows, and the reader wants nothing */
             conn_want(h, c, WANT_CNTL);
         }
         conn_has_completion(h, c);
@@ -99,8 +100,8 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
     return c->state != HOST_CLOSED;
 }
 
-/* What had been sent before a CNTL that the peer has seen has arrived by now, or is lost. True if
- * it has seen the one that was watched. */
+/* Packets sent before a CNTL that the peer has seen have arrived by now, or are lost. True if it
+ * has seen the CNTL that was watched. */
 static bool flight_take(struct conn *c, const struct wire_cntl *v)
 {
     uint64_t base = v->received + v->lost;
@@ -150,7 +151,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->heard_at = h->now;
     if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
         c->handshake.cookie =
-            v->cookie; /* and nothing else: the acceptor has forgotten us already */
+            v->cookie; /* nothing else is used: the acceptor keeps nothing of us */
         conn_want(h, c, WANT_FIRST);
         return false;
     }
@@ -167,7 +168,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {
         host_count(h, COUNT_conns_opened);
         conn_opened(h, c, 0);
-        conn_want(h, c, WANT_CNTL); /* our grant and buffers, for the other direction */
+        conn_want(h, c, WANT_CNTL); /* it carries our grant and buffers, for the other direction */
     }
     if (!((v->h.flags & WIRE_END) && c->state == HOST_OPENING))
         c->peer_key = v->own_key;
@@ -234,7 +235,8 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
     }
 }
 
-/* Bytes of a CNTL without spans; refusals must go with the ACK that passes them. */
+/* Bytes of a CNTL without spans. Refusals are included: they must go with the ACK that passes
+ * them. */
 uint32_t cntl_min(const struct conn *c)
 {
     return WIRE_CNTL_BYTES + c->rx.refused_count * WIRE_REFUSED_BYTES;
@@ -242,7 +244,7 @@ uint32_t cntl_min(const struct conn *c)
 
 static void naks_count(struct conn *c)
 {
-    /* one CNTL after the other, until all gaps are named, ask once */
+    /* successive CNTL that together name all gaps count as one question */
     if (!c->cntl.naks_left && c->nak.data_at == c->data_at && c->nak.quiet < NAK_DOUBLINGS)
         c->nak.quiet++;
     c->nak.data_at = c->data_at;
@@ -250,7 +252,7 @@ static void naks_count(struct conn *c)
 
 static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, uint32_t room)
 {
-    /* where NAKs bring no DATA, the path may drop long packets */
+    /* if NAKs bring no DATA, the path may drop long packets, so this CNTL stays short */
     uint32_t fits = c->nak.quiet < NAK_DOUBTS ? room : RTE_MIN(room, WIRE_MTU_MIN - CNTL_SPARE);
     uint32_t max = (fits - cntl_min(c)) / WIRE_SPAN_BYTES;
     uint64_t again = conn_nak_again(h, c);
@@ -291,12 +293,12 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
 }
 
 /*
- * How many CNTL wait on the way back: those under way, times the share of the round trip that one
- * waits there (J. D. C. Little: A proof for the queuing formula L = lambda W, 1961). TCP Vegas
- * counts its own packets in the same way. A CNTL that is measured, and is not answered by the
- * newest DATA, takes at least until that DATA came. A peer that sends seldom answers late, so time
- * without DATA does not count. A peer that claims to have seen what was never sent is treated like
- * one that has seen nothing.
+ * How many CNTL wait on the return path: those under way, times the share of the round trip that
+ * one of them waits there (J. D. C. Little: A proof for the queuing formula L = lambda W, 1961).
+ * TCP Vegas counts its own packets in the same way. If the watched CNTL is not answered by the
+ * newest DATA, its trip takes at least until that DATA came. Time without DATA does not count, for
+ * a peer that sends seldom answers late. A peer that claims to have seen a CNTL that was never sent
+ * is treated as if it had seen none.
  */
 static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 {

@@ -8,11 +8,11 @@
 #include "host/host_internal.h"
 
 #define LINGER_MIN_NS     200000000ull
-#define LINGER_WAITS      16u /* time to say END four times */
+#define LINGER_WAITS      16u /* long enough to send END four times */
 #define AGAIN_MIN_NS      1000000ull
 #define AGAIN_DOUBLINGS   16u
 #define UNIT_ALIGN        64u /* whole cache lines of the buffers on both sides */
-#define LIMIT_BURST_UNITS 16u /* burst of a rate that limits a grant without one */
+#define LIMIT_BURST_UNITS 16u /* burst, if a grant without a burst is limited */
 
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
 {
@@ -33,7 +33,7 @@ uint64_t conn_silence_step(const struct host *h)
     return h->silence_step_tsc;
 }
 
-/* How long until the peer is told again what it has not confirmed: doubling. */
+/* Time until the next repetition of what the peer has not confirmed. It doubles each time. */
 uint64_t conn_again_tsc(const struct host *h, struct conn *c)
 {
     uint64_t least = clock_cycles(&h->clock, AGAIN_MIN_NS);
@@ -54,7 +54,7 @@ static uint64_t timer_next(const struct conn *c)
     return time_min(t, hop_limits_next(&c->pacing.hops));
 }
 
-/* Fires no later than `when`; a timer that fires early only looks again. */
+/* Makes the timer fire at `when` at the latest. One that fires early only looks again. */
 void conn_timer_at(struct host *h, struct conn *c, uint64_t when)
 {
     if (when >= c->timer_at)
@@ -78,14 +78,16 @@ void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, 
     counter_set(&c->pub.rtt_ns, clock_ns(&h->clock, c->rtt.srtt_tsc));
 }
 
-/* Routers slow a sender down, but nobody proves that it is one: none can stop a connection. A unit
- * in each step of silence still goes, as often as a silent peer is asked anyway. */
+/* Routers may slow a sender down. But nothing proves that a limit comes from a router, so no limit
+ * can stop a connection: one unit may go in each step of silence, as often as a silent peer is
+ * asked anyway. */
 static uint64_t hop_min_Bps(const struct host *h, const struct conn *c)
 {
     return (uint64_t)c->tx.unit_bytes * CONN_SILENCE_STEPS * 1000 / h->cfg.silence_ms + 1;
 }
 
-/* The smaller of what the peer grants and what routers allow, halved for every step of silence. */
+/* Applies the smaller of the peer's grant and the routers' limits, halved for every step of
+ * silence. */
 void conn_rate_apply(struct host *h, struct conn *c)
 {
     uint64_t rate = c->pacing.rate_Bps, burst = c->pacing.burst_bytes;
@@ -127,27 +129,27 @@ void conn_release_cntl(struct host *h, struct conn *c)
         conn_want(h, c, c->want);
 }
 
-/* Its peer has shown that it is where it says it is, or never will. */
+/* The peer has proved its address, or never will. */
 static void trial_end(struct host *h, struct conn *c)
 {
     h->unproven -= c->handshake.unproven;
     c->handshake.unproven = false;
 }
 
-/* The peer has answered to our own key. */
+/* The peer has sent a packet with our key. */
 void conn_prove(struct host *h, struct conn *c)
 {
     if (c->handshake.proven)
         return;
     trial_end(h, c);
     c->handshake.proven = true;
-    conn_want(h, c, WANT_CNTL); /* gaps that did not fit into the allowance */
+    conn_want(h, c, WANT_CNTL); /* with the gaps that did not fit into the allowance */
     conn_has_data(h, c);
     conn_has_completion(h, c); /* of what came with the early data */
     conn_close_check(h, c);
 }
 
-/* How long the peer may have to wait until it may send again, at the rate that it was told. */
+/* The longest time that the peer has to wait between two packets at the rate that we advertised. */
 static uint64_t turn_tsc(const struct host *h, const struct conn *c)
 {
     return time_min(c->path.longest_bytes * h->clock.hz / (c->cntl.rate_Bps + 1),
@@ -155,11 +157,12 @@ static uint64_t turn_tsc(const struct host *h, const struct conn *c)
 }
 
 /*
- * How long until a gap may be asked for again: as long as DATA take that answer a CNTL, doubling as
- * long as no DATA comes at all. For then the peer is not there, or may send little: asking more
- * often brings nothing. Where few packets are under way, an answer takes longer than a round trip:
- * the peer waits until it may send, and a long packet takes longer on each link. Going back n, a
- * round trip is enough: until a lost repeat is asked for again, all that follows it is useless.
+ * Time until a gap may be asked for again. It is the time from a CNTL to the DATA that answer it.
+ * Where few packets are under way, that is longer than a round trip: the peer waits until it may
+ * send, and a long packet takes longer on each link. The time doubles for each question while no
+ * DATA comes at all: then the peer is gone or may send little, and asking more often brings
+ * nothing. With go-back-N a round trip is enough: until a lost repeat is asked for again, all that
+ * follows it is useless.
  */
 uint64_t conn_nak_again(const struct host *h, const struct conn *c)
 {
@@ -172,7 +175,7 @@ uint64_t conn_nak_again(const struct host *h, const struct conn *c)
     return time_min(wait << c->nak.quiet, wait > most ? wait : most);
 }
 
-/* DATA came: what was asked for in vain may be asked for now. */
+/* DATA came after questions in vain: gaps may be asked for now. */
 void conn_nak_anew(struct host *h, struct conn *c)
 {
     if (c->nak.quiet == 0)
@@ -182,7 +185,7 @@ void conn_nak_anew(struct host *h, struct conn *c)
     conn_timer_at(h, c, c->nak.at);
 }
 
-/* Something may be sendable now: the transmit walk looks. */
+/* Something may be sendable now; the transmit walk finds out. */
 void conn_has_data(struct host *h, struct conn *c)
 {
     list_push(h, &h->data_list, c, &c->data_link);
@@ -199,7 +202,7 @@ void conn_lingers(struct host *h, struct conn *c)
     list_push(h, &h->linger_list, c, &c->linger_link);
 }
 
-/* Other threads see its state, and before that whose it is. */
+/* Shows other threads the two ends, and after them the state. */
 void conn_publish(struct conn *c)
 {
     struct conn_public *p = &c->pub;
@@ -225,7 +228,7 @@ struct addr conn_public_peer(const struct conn_public *p)
     return a;
 }
 
-/* CONNECT or ACCEPT is decided. */
+/* Completes CONNECT or ACCEPT with this status. */
 void conn_opened(struct host *h, struct conn *c, int status)
 {
     c->handshake.done.due = true;
@@ -239,7 +242,7 @@ void conn_opened(struct host *h, struct conn *c, int status)
     c->want &= (uint8_t)~WANT_FIRST;
     c->alive_at = h->now + conn_silence_step(h);
     host_note(h, c, TRACE_OPENED, c->service, c->pub.peer[0], c->pub.peer[1]);
-    if (c->opener) { /* ask until the peer has shown that it knows our state */
+    if (c->opener) { /* ask until the peer has seen a CNTL of ours */
         c->handshake.tries = 0;
         c->handshake.first_at = h->now + conn_again_tsc(h, c);
     }
@@ -265,8 +268,9 @@ int conn_end_status(enum wire_end end)
 }
 
 /*
- * The connection ends, status 0 for in order. Everything outstanding completes; late packets are
- * answered with END for a while. tell: the peer does not know yet; it is told until it answers END.
+ * Ends the connection; status 0: in order. All outstanding operations complete. Late packets are
+ * answered with END for a while. tell: the peer does not know yet, so END is sent to it until it
+ * answers END.
  */
 void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell)
 {
@@ -311,8 +315,8 @@ void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bo
     conn_timer_update(h, c);
 }
 
-/* Is a direction, or all of it, over in order? Not on the word of a peer that has yet to prove its
- * address: conn_prove() looks again. */
+/* Is our direction, or the whole connection, over in order? A peer that has not proved its address
+ * is not believed; conn_prove() calls this again. */
 void conn_close_check(struct host *h, struct conn *c)
 {
     bool written = c->tx.closing && vt_sender_all_acked(&c->tx) && c->tx.closed;
@@ -329,7 +333,8 @@ void conn_close_check(struct host *h, struct conn *c)
         conn_over(h, c, 0, WIRE_END_NONE, true);
 }
 
-/* The number returns to the table when its owner, the peer and all memory are done with it. */
+/* Returns the number to the table, once its owner and the peer are done with it and no memory is
+ * referred to. */
 void conn_free_check(struct host *h, struct conn *c)
 {
     if (c->state != HOST_CLOSED || !c->released || c->handshake.done.due || c->close.done.due)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control walk: every interval, for all connections of a port's hosts: measure -> share
- * -> grant. It reads what workers publish and writes grants, nothing else; a worker whose
- * control has stopped goes on with the grants it has.
+ * The control walk. Every interval, for all connections of a port's hosts: measure -> share ->
+ * grant. It reads what workers publish, and writes grants and nothing else. If control has stopped,
+ * a worker goes on with the grants that it has.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
-#define CHANGE_SHIFT      8u        /* changes below 1/256 are not worth a look */
-#define IDLE_SHIFT        2u        /* nor below 1/4 where nothing is sent */
-#define IDLE_RTIMER_NS    10000000u /* of a burst that is lost another may come */
+#define CHANGE_SHIFT      8u        /* changes of rate below 1/256 are not advertised, */
+#define IDLE_SHIFT        2u        /* nor below 1/4 for idle connections */
+#define IDLE_RTIMER_NS    10000000u /* a burst may come this often, for the last one may be lost */
 #define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
-#define OVERRUN_INTERVALS 16u       /* until losses of an overrun have been found */
-#define BURST_SHIFT       4u        /* bursts that change by less than 1/16 are not worth a look */
+#define OVERRUN_INTERVALS 16u       /* intervals until losses of an overrun have been found */
+#define BURST_SHIFT       4u        /* changes of burst below 1/16 are not advertised */
 
 static uint32_t conns_in_all(const struct host_control *c)
 {
@@ -79,7 +79,7 @@ void host_control_set_capacity(struct host_control *c, uint64_t capacity_Bps)
     c->ceiling_Bps = capacity_Bps;
 }
 
-/* Of full frames: those of small requests carry less. */
+/* The link's user bytes if all frames are full; frames of small requests carry less. */
 void host_control_set_link(struct host_control *c, uint64_t link_Bps)
 {
     const struct host_config *cfg = &c->hosts[0]->cfg;
@@ -134,7 +134,7 @@ uint32_t host_control_history(const struct host_control *c, uint64_t from,
     return n;
 }
 
-/* What the host, and for now the path, can take of it back to back. */
+/* The burst that the host can take of it back to back, and the path for now. */
 static uint64_t burst_of(const struct host *h, const struct flow_stats *r, uint64_t rate_Bps,
                          uint64_t unit_bytes, bool idle)
 {
@@ -143,12 +143,12 @@ static uint64_t burst_of(const struct host *h, const struct flow_stats *r, uint6
 
     if (r->override.burst_bytes != 0)
         return RTE_MAX(r->override.burst_bytes, unit_bytes);
-    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows what the path wants */
+    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows the burst for the path */
         burst = BURST_UNITS_MAX * unit_bytes;
     return burst_bound(&r->burst, burst, unit_bytes);
 }
 
-/* Tells the worker of connection i of host k, if it differs enough to be worth a packet. */
+/* Writes the grant of connection i of host k, if it differs enough to be worth a packet. */
 static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint64_t rate,
                             enum grant_reason reason)
 {
@@ -185,7 +185,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
                              });
 }
 
-/* The capacity is decided anew every interval: that is worth a note where it changed. */
+/* The capacity is decided anew every interval. It is noted only if it changed. */
 static void capacity_note(struct host_control *c)
 {
     const struct capacity *k = &c->capacity;
@@ -228,7 +228,7 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
 static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t idle_Bps = idle_rate(c, pool_Bps);
-    /* packets wait, and get lost, because of ourselves: no path is to blame */
+    /* packets may wait or get lost because of this host, so no path is to blame */
     bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
 
     for (uint32_t k = 0; k < c->n; k++) {
@@ -249,7 +249,7 @@ static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
     }
 }
 
-/* Since the last interval. */
+/* Takes the port's counts since the last interval. */
 static void sample_take(struct host_control *c, const struct host_port_counters *port)
 {
     struct capacity_sample *s = &c->sample;
@@ -312,7 +312,7 @@ void host_control(struct host_control *c, const struct host_port_counters *port,
         counter_set(&c->hosts[k]->control_at, now);
 }
 
-/* The worker's side: is it still there? Its clock may be a little ahead of ours. */
+/* On the worker: is control still running? Control's clock may be a little ahead of ours. */
 void control_watch(struct host *h)
 {
     uint64_t at = counter_get(&h->control_at);

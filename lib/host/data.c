@@ -5,8 +5,8 @@
 
 #include "vt/place.h"
 
-#define FLIGHT_PARTS 4u /* a CNTL for each, so that the next may leave */
-#define PAUSE_SHARE  8u /* a round trip may be measured too long by this part of it */
+#define FLIGHT_PARTS 4u /* a CNTL for each part of a flight, so that the next may leave */
+#define PAUSE_SHARE  8u /* a measured round trip may be too long by this part */
 
 static enum host_counter_id verdict_counter(enum vt_verdict v)
 {
@@ -28,7 +28,7 @@ static enum host_counter_id verdict_counter(enum vt_verdict v)
     }
 }
 
-/* Is the packet's UDP checksum right, payload_sum being that of the unit alone? */
+/* Is the packet's UDP checksum right? payload_sum is the sum of the unit alone. */
 static bool sum_right(const struct rte_mbuf *m, const struct frame *f, uint64_t payload_sum)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -37,8 +37,8 @@ static bool sum_right(const struct rte_mbuf *m, const struct frame *f, uint64_t 
 }
 
 /*
- * Copies the unit to dst and verifies it (dst NULL: verifies only). A wrong one leaves bytes in a
- * place that is still missing, and nothing else.
+ * Copies the unit to dst and verifies it (dst NULL: verifies only). A corrupt unit leaves bytes in
+ * a place that still counts as missing, and nothing else.
  */
 static bool unit_place(struct host *h, uint8_t *dst, const struct wire_data *d,
                        const struct rte_mbuf *m, const struct frame *f)
@@ -71,10 +71,11 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 }
 
 /*
- * The first DATA that has seen a CNTL of ours closes a round trip, if the peer was sending without
- * a pause: it saw the CNTL after the DATA before this one. One CNTL at a time is watched; if it got
- * lost, a newer one will do. What is asked for takes as long, with that pause, unless the peer had
- * nothing to send.
+ * Takes the newest CNTL that the peer had seen when it sent this DATA. The first DATA sent after
+ * the peer saw a CNTL of ours ends a round trip, if the peer sent without a pause: it saw the CNTL
+ * after it sent the DATA before this one. One CNTL at a time is watched; if it got lost, a newer
+ * one takes its place. An answer to a NAK takes as long as this, the pause included, unless the
+ * peer had nothing to send.
  */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {
@@ -109,7 +110,7 @@ static void asked_add(struct conn_asked *a, uint64_t pos)
     a->due = true;
 }
 
-/* True if ack has reached the first position. The last one may still be due then. */
+/* True if ack has reached the first position. Even then the last one may still be due. */
 static bool asked_reached(struct conn_asked *a, uint64_t ack)
 {
     if (!a->due || seq64_before(ack, a->first))
@@ -119,7 +120,8 @@ static bool asked_reached(struct conn_asked *a, uint64_t ack)
     return true;
 }
 
-/* What the unit's flags ask for, now or once all before it has come. */
+/* What must be sent now (enum conn_want) because of flags of this unit, or of earlier ones whose
+ * positions ack has reached. */
 static uint8_t flags_take(struct conn *c, const struct wire_data *d)
 {
     uint64_t end = pos_make(d->request, d->unit) + 1;
@@ -151,7 +153,8 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_at, c->heard_at);
 }
 
-/* Early on its sender has no more under way than we told it has come (gate_flight()). */
+/* Has a CNTL reported most of the packets that came? Early on, the sender has no more under way
+ * than we reported (gate_flight()). */
 static bool flight_advertised(const struct conn *c)
 {
     uint64_t unadvertised = c->rx.packets - c->cntl.packets;
@@ -172,7 +175,7 @@ static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
     return marked;
 }
 
-/* A DATA packet on its way through the three steps of data_take(). */
+/* A DATA packet in the three steps of data_take(). */
 struct data_unit {
     const struct wire_data *d;
     enum vt_verdict verdict;
@@ -180,8 +183,8 @@ struct data_unit {
     bool ask;      /* it shows a gap that may be asked for */
 };
 
-/* Verify: may it come here, and is it right? Then its payload is in its place. False: it is
- * dropped, and counted. */
+/* Verify: is the packet allowed here, and is it correct? Then its payload is put in its place.
+ * False: it was dropped, and counted. */
 static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
                         const struct rte_mbuf *m, const struct frame *f)
 {
@@ -211,7 +214,7 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
     return true;
 }
 
-/* Account: what it says of its peer, the path and the units that have come. */
+/* Account: takes what the packet says of its peer, of the path and of the units that have come. */
 static void data_account(struct host *h, struct conn *c, struct data_unit *u, const struct frame *f)
 {
     const struct wire_data *d = u->d;
@@ -235,7 +238,7 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
     seen_sample(h, c, d->cntl_seen);
 }
 
-/* Why the peer must hear of it at once (enum conn_want), if it must. */
+/* Why a CNTL must be sent at once (enum conn_want); 0: it need not. */
 static uint8_t data_wants(struct host *h, struct conn *c, const struct data_unit *u)
 {
     uint8_t flags = u->d->h.flags;
@@ -255,7 +258,8 @@ static uint8_t data_wants(struct host *h, struct conn *c, const struct data_unit
     return want;
 }
 
-/* Decide: a CNTL now, or when one is repeated; when to ask for a gap; whether all is over. */
+/* Decide whether a CNTL goes now or when it is repeated, when to ask for a gap, and whether the
+ * connection is over. */
 static void data_decide(struct host *h, struct conn *c, const struct data_unit *u)
 {
     uint8_t want = data_wants(h, c, u);

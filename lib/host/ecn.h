@@ -2,19 +2,19 @@
 /*
  * Explicit congestion notification (RFC 3168) of one connection.
  *
- * As a sender, DATA go out as ECT(0), so that a router whose queue grows marks them (CE) in place
- * of dropping them. Units that are sent again, CNTL and FIRST are not ECN-capable, as RFC 3168
- * wants of TCP's retransmissions and acknowledgements.
+ * A sender marks DATA as ECT(0), so that a router whose queue grows marks them CE and does not drop
+ * them. Units that are sent again, CNTL and FIRST are not ECN-capable, as RFC 3168 requires for
+ * TCP's retransmissions and acknowledgements.
  *
- * As a receiver, each DATA packet counts by its code point; CNTL says how many had ECT and CE, and
- * path control (control/pathrate.h), which is the receiver's, slows the sender down for CE.
+ * A receiver counts DATA packets by their code point. Its CNTL say how many had ECT and CE. Its
+ * path control (control/pathrate.h) slows the sender down for CE.
  *
  *   TESTING -(the peer reports ECT or CE)-> CAPABLE
  *   TESTING -(it reports ECN_TEST_PACKETS received or lost, and neither)-> OFF
  *
- * OFF is for paths that erase the field, where it serves nothing, and for paths that drop what
- * carries it: there units only arrive when they are sent again (RFC 9000, section 13.4.2). Owned by
- * the connection's worker.
+ * OFF is for paths that erase the field, where ECN is of no use, and for paths that drop packets
+ * that carry it: there units arrive only when they are sent again (RFC 9000, section 13.4.2). Owned
+ * by the connection's worker.
  */
 #ifndef SLUICE_HOST_ECN_H
 #define SLUICE_HOST_ECN_H
@@ -31,7 +31,7 @@ enum ecn_state { ECN_TESTING, ECN_CAPABLE, ECN_OFF };
 
 struct ecn {
     enum ecn_state state; /* of what we send */
-    uint32_t ect, ce;     /* packets received with ECT(0) or ECT(1), with CE; wrap, as in CNTL */
+    uint32_t ect, ce; /* packets received with ECT(0) or ECT(1); with CE. They wrap, as in CNTL */
 };
 
 /* The code point of a DATA packet with these flags (enum wire_flag). */
@@ -40,7 +40,7 @@ static inline uint8_t ecn_of(const struct ecn *e, uint8_t flags)
     return e->state == ECN_OFF || (flags & WIRE_REPEAT) ? FRAME_ECN_NOT : FRAME_ECN_ECT0;
 }
 
-/* A DATA packet came with this code point; true if a router had marked it. */
+/* Counts a DATA packet received with this code point. True if a router had marked it. */
 static inline bool ecn_count(struct ecn *e, uint8_t code)
 {
     e->ce += code == FRAME_ECN_CE;
@@ -48,7 +48,7 @@ static inline bool ecn_count(struct ecn *e, uint8_t code)
     return code == FRAME_ECN_CE;
 }
 
-/* What the peer reports of our packets; true if they go on without ECN from now on. */
+/* Takes what the peer reports of our packets. True if they are sent without ECN from now on. */
 static inline bool ecn_validate(struct ecn *e, const struct wire_cntl *v)
 {
     if (e->state != ECN_TESTING)

@@ -3,23 +3,23 @@
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
-#define QUIET_INTERVALS 2u           /* and a round trip, if more was to come, or it just began */
-#define QUIET_MAX       64u          /* if a packet comes now and then */
-#define QUIET_UNITS     8u           /* packets that are missed before a pause is one */
-#define QUIET_SHARE     16u          /* of an interval: packets come late by this */
-#define ENDED_UNITS     2u           /* the same, where there was nothing more to send */
-#define ENDED_SHARE     8u           /* and then of an interval; at most two round trips */
-#define SINCE_MAX       7u           /* the weight of one interval in throughput_Bps is 1/8 then */
-#define FEW_UNITS       16u          /* packets in an interval: fewer are few */
-#define REST_INTERVALS  4u           /* without a packet; with the next one it begins anew */
-#define OWN_FOUND_NS    100000000ull /* until a loss of the host's own is found */
+#define QUIET_INTERVALS 2u  /* and a round trip, if more is to come or the grant was just raised */
+#define QUIET_MAX       64u /* the longest pause, for one that sends a packet now and then */
+#define QUIET_UNITS     8u  /* a pause is longer than this many packets take, */
+#define QUIET_SHARE     16u /* plus 1/16 of an interval, for late packets */
+#define ENDED_UNITS     2u  /* likewise, if the peer had nothing more to send, */
+#define ENDED_SHARE     8u  /* plus 1/8 of an interval, at most two round trips */
+#define SINCE_MAX       7u  /* the weight of one interval in throughput_Bps is 1/8 then */
+#define FEW_UNITS       16u /* fewer packets in an interval are few */
+#define REST_INTERVALS  4u  /* not active for so long: with the next packet it begins anew */
+#define OWN_FOUND_NS    100000000ull /* until a loss caused by the host is found */
 
 static bool uses_grant(const struct flow_stats *r)
 {
     return r->grant_Bps != 0 && r->rate_Bps >= r->grant_Bps / 4 * 3;
 }
 
-/* One connection's part in what the host did. */
+/* Adds one connection's traffic to the sample of the host. */
 static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t bytes, uint64_t sent,
                        uint64_t interval_ns)
 {
@@ -34,7 +34,7 @@ static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t by
     r->tx_bytes = sent;
 }
 
-/* How fast packets come while they come: pauses do not count, but slowness does. */
+/* The rate at which packets come, without the pauses; slow sending is no pause. */
 static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_ns)
 {
     uint64_t intervals = RTE_MIN(r->quiet, QUIET_MAX) + 1;
@@ -49,7 +49,7 @@ static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_
     r->pace_Bps += r->pace_Bps == 0;
 }
 
-/* How long so many bytes take to come, and a little more, for they may be late. */
+/* How long these bytes take to come, and late_ns more, for they may be late. */
 static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t late_ns,
                          uint64_t interval_ns)
 {
@@ -58,8 +58,8 @@ static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t la
     return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MAX * interval_ns);
 }
 
-/* What its way may carry: as its worker found, or more than is used, as long as that found nothing.
- */
+/* The limit of its rate: what its worker found that the path carries; until a limit was found, a
+ * little more than it uses. */
 static void ceiling_update(const struct host_control *c, const struct conn_public *p,
                            struct flow_stats *r)
 {
@@ -102,7 +102,7 @@ static void burst_sample(const struct host_control *c, const struct conn_public 
     r->clean = clean;
 }
 
-/* Has not all come yet that the peer last said it had? */
+/* Is a part still to come of the backlog that the peer last reported? */
 static bool backlog_left(const struct conn_public *p, struct flow_stats *r, uint64_t bytes)
 {
     uint64_t backlog = counter_get(&p->peer_backlog_bytes);
@@ -114,7 +114,7 @@ static bool backlog_left(const struct conn_public *p, struct flow_stats *r, uint
     return r->backlog_end > bytes;
 }
 
-/* Did the worker raise the grant so lately that nothing may have come of it? */
+/* Did the worker raise the grant so recently that nothing may have come of it yet? */
 static bool woken(const struct host_control *c, const struct host *h, const struct conn_public *p,
                   const struct flow_stats *r, uint64_t interval_ns)
 {
@@ -127,7 +127,7 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
                           RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MAX * interval_ns);
 }
 
-/* Does it take part in the sharing: does it send, or is it about to? */
+/* Does it take part in the sharing, since it sends or is about to? */
 static bool flow_active(const struct host_control *c, const struct host *h,
                         const struct conn_public *p, struct flow_stats *r, uint64_t interval_ns)
 {
@@ -139,7 +139,7 @@ static bool flow_active(const struct host_control *c, const struct host *h,
     r->ended = counter_get(&p->rx_ended) != 0;
 
     /* a sender that used all of its grant, and then had no more to send, has ended; others have
-     * little to send at any time */
+     * little to send all the time */
     if (r->pace_Bps != 0 && !flow_stats_slack(r) && r->ended) {
         uint64_t late_ns = interval_ns / ENDED_SHARE;
 
@@ -155,7 +155,7 @@ static bool flow_active(const struct host_control *c, const struct host *h,
                          (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
 }
 
-/* A packet more or less is much, where few come in an interval. */
+/* Does its grant allow so few packets an interval that one more or less is much? */
 static bool has_few(const struct conn_public *p, const struct flow_stats *r, uint64_t interval_ns)
 {
     unsigned __int128 bytes = (unsigned __int128)r->grant_Bps * interval_ns / CLOCK_NS_PER_S;
@@ -163,7 +163,7 @@ static bool has_few(const struct conn_public *p, const struct flow_stats *r, uin
     return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
 }
 
-/* What it uses is not known before it begins, and then not what it used before. */
+/* When a connection begins anew, its use is not known, and its earlier use does not count. */
 static void begin_find(struct flow_stats *r)
 {
     r->begins = r->active && r->rest >= REST_INTERVALS;
@@ -189,7 +189,7 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
 
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (counter_get(&p->epoch) != epoch)
-        return false; /* another connection begins, these may be its figures */
+        return false; /* another connection begins; the figures may be that one's */
     if (r->epoch != epoch) {
         struct addr peer = conn_public_peer(p);
 
@@ -200,7 +200,7 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
             .rest = REST_INTERVALS,
         };
     }
-    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by us, or by the worker as it began */
+    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by control, or by the worker when it began */
     r->burst_bytes = counter_get(&p->rx_burst_bytes);
     r->few = has_few(p, r, interval_ns);
     sample_add(c, r, bytes, sent, interval_ns);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate: when may a connection's next packet leave? DATA wait for credit and contract, what says
- * the state of a connection (CNTL, FIRST) for the contract alone. Where the port keeps packets
+ * The gate: when may a connection's next packet leave? DATA wait for credit and contract. CNTL and
+ * FIRST, which carry the connection's state, wait for the contract alone. If the port keeps packets
  * until their time (host_config.tx_lead_ns), they are given to it ahead, each with its time.
  *
- * Invariant: the times that packets are given with never go back: a port sends in order.
+ * Invariant: the times that packets are given with never go back, for a port sends in order.
  */
 #include <rte_mbuf_dyn.h>
 
@@ -19,7 +19,8 @@ static bool bound(const struct conn *c)
     return c->pacing.contract.peak_cost != 0;
 }
 
-/* From `at` on, behind what was given with a time already, and when the contract allows it. */
+/* The first time from `at` on that is behind all packets given so far and that the contract
+ * allows. */
 static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t at)
 {
     if (at == TIME_NEVER)
@@ -28,7 +29,8 @@ static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t a
     return bound(c) ? contract_next(&c->pacing.contract, at) : at;
 }
 
-/* The peer's peak counts user bytes, contracts count frames: those of full units. */
+/* The peer's peak in bytes of frames: it counts user bytes, contracts count frames. Units are
+ * full. */
 static uint64_t peak_of_frames(const struct conn *c)
 {
     uint64_t unit = c->tx.unit_bytes, head = frame_header_len(&c->route) + WIRE_DATA_BYTES;
@@ -62,16 +64,16 @@ void gate_contract(struct host *h, struct conn *c)
     c->pacing.contract = (struct contract){0};
     if (limits.pcr_Bps == 0)
         return;
-    /* host_create() has looked at the configuration, and a peak takes nothing from its right */
+    /* host_create() has checked the configuration, and a peak cannot make it invalid */
     CHECK(contract_init(&c->pacing.contract, &limits, h->cfg.hz, h->now, err, sizeof err) == 0);
     if (old.peak_cost != 0)
         contract_continue(&c->pacing.contract, &old, h->now);
 }
 
 /*
- * Of a path nothing is known at first, not even how long it takes to hear of losses: no more is
- * under way than has arrived so far, or FLIGHT_BYTES. So what a slow path loses of a high first
- * grant is bounded, and what a fast one carries doubles each round trip.
+ * At first nothing is known of a path, not even how long it takes to hear of losses. So no more is
+ * under way than has arrived so far, or FLIGHT_BYTES. That bounds what a slow path loses of a high
+ * first grant. What is under way on a fast path doubles each round trip.
  */
 void gate_flight(struct conn *c, uint64_t base, uint64_t arrived)
 {
@@ -87,7 +89,7 @@ bool gate_data(struct host *h, struct conn *c, uint64_t *at)
     uint64_t wake;
 
     if (c->tx.packet >= c->pacing.flight_end)
-        return false; /* the next CNTL tells more */
+        return false; /* the next CNTL may move flight_end */
     *at = leaves_at(h, c, credit_next(&c->pacing.credit, h->now));
     if (*at != TIME_NEVER && *at - h->now <= h->tx_lead_tsc)
         return true;
@@ -103,7 +105,7 @@ bool gate_state(struct host *h, struct conn *c, uint64_t *at)
     *at = leaves_at(h, c, h->now);
     if (*at - h->now <= h->tx_lead_tsc)
         return true;
-    wheel_insert(h->pacing, c->index, *at); /* no later than what may be in it for DATA */
+    wheel_insert(h->pacing, c->index, *at); /* no later than an entry for DATA */
     return false;
 }
 

@@ -5,13 +5,14 @@
  *
  *   pool / (active + newcomers of this interval)
  *
- * and when their number doubles those before are lowered to the same: so the newcomers of one
- * interval never have more than the pool in sum, and each hears of it a few times at most. Grants
- * of newcomers only fall within an interval; the next one is control's.
+ * When the number of newcomers doubles, the grants of the earlier ones are lowered to the same
+ * part. So the newcomers of one interval never have more than the pool in sum, and each hears
+ * of a lower grant a few times at most. Within an interval, grants of newcomers only fall; control
+ * sets them in the next one.
  */
 #include "host/host_internal.h"
 
-#define START_UNITS_MIN 1u /* of a connection that may begin: many may do so at once */
+#define START_UNITS_MIN 1u /* for one that begins: many may begin at once */
 
 static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
@@ -32,7 +33,7 @@ uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t uni
     return burst_of(h, rate_Bps, START_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
 }
 
-/* True if the peer should know at once; else the next CNTL will do. */
+/* Sets the share. True if the peer should hear of it at once; otherwise the next CNTL will do. */
 static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
                       enum grant_reason why)
 {
@@ -44,14 +45,16 @@ static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
 
 void grant_idle(struct host *h, struct conn *c)
 {
-    bool alone = counter_get(&h->start.interval) == 0; /* without control nobody is woken */
+    bool alone =
+        counter_get(&h->start.interval) == 0; /* without control, grant_wake() does nothing */
 
     grant_set(c, counter_get(&h->start.idle_Bps), counter_get(&h->start.idle_burst_bytes),
               alone ? GRANT_NEWCOMER : GRANT_IDLE);
 }
 
-/* An equal part, but not more than control says this one may ever have. Where the path limits, the
- * connection keeps the burst that it needs there: a sender of long bursts pauses between them. */
+/* Grants an equal part, but no more than control allows this connection at any time. If its path
+ * limits it, the connection keeps the burst that it needs there: a sender of long bursts pauses
+ * between them. */
 static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
 {
     const struct grant *g = &h->grants[c->index];
@@ -64,7 +67,7 @@ static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
                      GRANT_NEWCOMER);
 }
 
-/* They are told that there are more of them. */
+/* Lowers the earlier newcomers' grants to the new part, and advertises that. */
 static void newcomers_lower(struct host *h, uint64_t part_Bps)
 {
     for (uint32_t i = 0; i < h->newcomers.n; i++) {
@@ -87,9 +90,10 @@ void grant_newcomer(struct host *h, struct conn *c)
     }
     if (interval != new->interval)
         *new = (struct newcomers){.conns = new->conns, .interval = interval};
-    if (new->n == new->parts &&new->n < h->cfg.conns) /* another would be one too many */
+    if (new->n == new->parts &&new->n < h->cfg.conns) /* no part is left for this one */
         new->parts = new->parts == 0 ? 1 : 2 * new->parts;
-    /* several have half of it: those that were told a larger part have yet to hear */
+    /* of several newcomers' parts only half are given out: earlier ones may still use larger parts
+     */
     parts = new->parts == 1 ? 1 : 2 * new->parts;
     part_Bps = counter_get(&h->start.pool_Bps) / (counter_get(&h->start.active) + parts);
     if (new->n == new->parts / 2)
@@ -107,8 +111,8 @@ void grant_wake(struct host *h, struct conn *c)
         grant_newcomer(h, c);
 }
 
-/* A bit of a lower level is set before that of the level above, and taken after it: what is set
- * meanwhile is found now or at the next call, never lost. */
+/* A bit of a lower level is set before the bit above it. grants_apply() takes them in the opposite
+ * order. So a bit that is set meanwhile is found now or at the next call, and never lost. */
 void grant_mark(struct host *h, uint32_t i)
 {
     __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);
@@ -128,7 +132,7 @@ static void grant_apply(struct host *h, uint32_t i)
         conn_want(h, c, WANT_CNTL);
 }
 
-/* Takes the bits of a word. Most words have none: a look leaves their line shared. */
+/* Takes the bits of a word. Most words have none; reading first leaves their cache line shared. */
 static uint64_t bits_take(uint64_t *word)
 {
     if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0)

@@ -2,17 +2,17 @@
 /*
  * Which worker of the port a packet belongs to, if not the one that received it.
  *
- * Once the peer knows our key, that names the worker. Before, its packets are marked EARLY: a FIRST
- * goes to a worker that has a connection waiting for the service, if the worker that received it
- * has none, so that an application which accepts on one worker is reached by every peer. What
- * follows FIRST goes the same way: the receiving worker remembers the newest that it handed over,
- * in sets of HANDOVER_SET_SIZE, of which the oldest is forgotten. A connection that was forgotten
- * loses early data, which are repeated once the peer knows the key, and its FIRST is looked at
- * anew.
+ * Once the peer knows our key, the key names the worker. Before, its packets are marked EARLY. If
+ * the worker that received a FIRST has no connection waiting for the service, the FIRST goes to one
+ * that has. So an application that accepts on one worker is reached by every peer. What follows the
+ * FIRST goes to the same worker: the receiving worker remembers the newest ones that it handed
+ * over, in sets of HANDOVER_SET_SIZE, of which the oldest is forgotten. A connection that was
+ * forgotten loses early data, which are repeated once the peer knows the key, and its FIRST is
+ * handled anew.
  *
- * Workers read of each other which services they have and how many connections wait; each writes
- * its own (base/counter.h). What was read may be old by the time the FIRST arrives: a worker that
- * has nobody waiting any more hands it on in the same way, or drops it, and it is repeated.
+ * Workers read from each other which services are open and how many connections wait; each writes
+ * its own (base/counter.h). These figures may be old when the FIRST arrives. A worker that then has
+ * no connection waiting hands it on in the same way, or drops it, and the peer repeats it.
  */
 #include <string.h>
 
@@ -60,8 +60,8 @@ static bool service_waits(const struct host *h, uint16_t service)
     return false;
 }
 
-/* Another worker with a connection that waits for the service, the same for the same key as long as
- * the same ones have; our own if there is none. */
+/* Another worker that has a connection waiting for the service; our own if there is none. For one
+ * key it is the same worker, as long as the same workers have one waiting. */
 static uint8_t service_elsewhere(const struct host *h, uint16_t service,
                                  const struct conn_early_key *key)
 {
@@ -98,7 +98,7 @@ uint8_t handover_first(struct host *h, const struct frame *f, const struct wire_
     const struct handover *e = handover_find(h, &key);
 
     if (!h->given && e != NULL && e->worker != worker)
-        return e->worker; /* which may have accepted it, and answers */
+        return e->worker; /* that worker may have accepted it, and then answers */
     const struct host_service *s = table_service(h, v->service);
 
     if (s != NULL && s->head == NONE)

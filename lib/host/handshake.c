@@ -56,7 +56,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     grant_idle(h, c);
 }
 
-/* The way back. */
+/* The route of an answer to the frame. */
 static struct frame_route route_back(const struct host *h, const struct frame *f)
 {
     return (struct frame_route){
@@ -71,8 +71,8 @@ static struct frame_route route_back(const struct host *h, const struct frame *f
 }
 
 /*
- * Answers without keeping anything, in a packet smaller than the FIRST: with a cookie, or with END
- * if no connection will come of it.
+ * Answers a FIRST and keeps nothing of it, in a packet smaller than the FIRST: with a cookie, or
+ * with END (cookie 0) if no connection will come of it.
  */
 static void first_answer(struct host *h, const struct frame *f, const struct wire_first *v,
                          uint64_t cookie)
@@ -97,9 +97,9 @@ static void first_answer(struct host *h, const struct frame *f, const struct wir
 }
 
 /*
- * What a peer must repeat to show that it is where it says it is, once as many connections as wait
- * here have been taken by peers that have not shown it yet: FIRST packets with forged sources
- * cannot use up all that wait.
+ * The cookie that a peer must repeat, to show that its address is not forged. It is required while
+ * the connections taken by peers that have not shown it yet are as many as those that wait here. So
+ * FIRST packets with forged sources cannot use up all that wait.
  */
 static uint64_t cookie_make(const struct host *h, const struct conn_early_key *key)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A path that drops packets for their size: its MTU is below the configured one and no router says
- * so, or a filter looks at sizes. Units are halved until they pass. A half can be sent in the place
- * of a whole in mid-request (vt/sender.h), and at worst leaves half of what the path could carry
- * unused in each packet: with headers of 98 bytes, a twelfth of the rate where 700 bytes pass.
+ * so, or a filter looks at sizes. Units are halved until they pass. Halves can replace a whole unit
+ * in mid-request (vt/sender.h). At worst, each packet leaves half of what the path could carry
+ * unused: with headers of 98 bytes, a twelfth of the rate where 700 bytes pass.
  *
- * What every path of the family carries (RFC 791: 576 bytes; RFC 8200: 1280) is the end of it: if
- * such packets do not pass, their size is not the reason, and the connection fails with -ECOMM.
- * Units stay as small as they became until the connection ends.
+ * Halving ends at the size that every path of the family carries (RFC 791: 576 bytes; RFC 8200:
+ * 1280). If such packets do not pass, their size is not the reason, and the connection fails with
+ * -ECOMM. Units stay as small as they became until the connection ends.
  */
 #include <errno.h>
 
@@ -15,8 +15,8 @@
 
 #define MIN_MTU_V4  576u
 #define MIN_MTU_V6  1280u
-/* For at least so long nothing may have come. Routers' queues hold 100 ms or two of that, and five
- * halvings, from the largest packet to the least, are over within 2 s. */
+/* Before units are halved, nothing may have come for this time. Routers' queues hold 100 or 200 ms,
+ * and five halvings, from the largest packet to the smallest, are over within 2 s. */
 #define HOLE_MIN_NS 250000000ull
 
 /* The longest unit that any path carries. */
@@ -43,7 +43,8 @@ void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool s
 {
     struct vt_hole_news news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
 
-    /* packets that any path carries may be lost for long, for other reasons: like a silent peer */
+    /* packets that any path carries may be lost for long for other reasons, so they get as long as
+     * a silent peer */
     bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(&c->peer);
     uint64_t least =
         last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_MIN_NS);

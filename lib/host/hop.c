@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/seq.h"
 
-/* The slot of this source; else a free one; else that which limits least, if `limit` limits more;
- * else NULL. */
+/* The slot of this source. If it has none: a free slot. If none is free: the slot with the highest
+ * limit, if `limit` is lower; else NULL. */
 static struct hop_limit *slot_of(struct hop_limits *l, const struct hop_limit *limit)
 {
     struct hop_limit *best = NULL;

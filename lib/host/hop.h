@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The limits that routers on the path set to a sender: in RCNTL packets of their own, and in the
+ * The limits that routers on the path set for a sender, in RCNTL packets of their own and in the
  * hop fields of CNTL packets that pass them (doc/protocol.md; the paper on XTP rate control,
  * section on routers: "an intermediate node may lower rate and burst").
  *
- * Routers know nothing of each other, and their clocks have nothing in common. So each has a slot:
+ * Routers know nothing of each other, and their clocks have nothing in common. So each router has a
+ * slot:
  *
  *   rate = min of the slots' rates,   burst = min of those bursts that are not 0
  *
- * and a router's own newer limit replaces its older one. The hop fields of CNTL are one source,
- * HOP_CNTL: they carry the least of all routers on the way, in order of the CNTL's own sequence. A
- * slot is forgotten when its limit expires, with the time that it came with: so a packet that
- * claims a time in the far future shuts its router out for one expiry at most (65 s), and no other
- * one at all.
+ * A newer limit of a router replaces its older one. The hop fields of CNTL are one source,
+ * HOP_CNTL: they carry the least of all routers on the path, ordered by the sequence number of the
+ * CNTL. A slot is forgotten when its limit expires, and with it the time that the limit carried. So
+ * a packet that claims a time in the far future shuts its router out for one expiry at most (65 s),
+ * and no other router at all.
  *
- * Where more routers speak than there are slots, those that limit least are forgotten: the minimum
- * stays right.
+ * If more routers send limits than there are slots, the highest limits are forgotten, so the
+ * minimum stays right.
  *
  * Owned by the sender's worker.
  */
@@ -25,23 +26,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOP_SLOTS 4u       /* routers that speak for themselves, and one for CNTL's fields */
+#define HOP_SLOTS 4u       /* one for the hop fields of CNTL, the others for routers */
 #define HOP_CNTL  0x10000u /* a source beyond the 16-bit numbers that RCNTL carries */
 
 struct hop_limit {
     uint32_t source;      /* the number in RCNTL, or HOP_CNTL */
     uint64_t rate_Bps;    /* user bytes */
     uint64_t burst_bytes; /* 0: no limit */
-    uint64_t time_ns;     /* the router's clock: newer ones replace older ones, in serial order */
-    uint64_t until_tsc;   /* forgotten then; 0: the slot is free */
+    uint64_t time_ns; /* of the router's clock; newer limits replace older ones, in serial order */
+    uint64_t until_tsc; /* when it expires; 0: the slot is free */
 };
 
 struct hop_limits {
     struct hop_limit slot[HOP_SLOTS];
 };
 
-/* A router speaks; until_tsc is not 0. False if it has said something newer, or limits nothing that
- * others do not limit more. */
+/* Takes a router's limit; its until_tsc is not 0. False if a newer one of the same router is known,
+ * or if there is no free slot and the others limit more. */
 bool hop_limits_take(struct hop_limits *l, const struct hop_limit *limit);
 
 /* Forgets what has expired; true if anything has. */

@@ -45,7 +45,7 @@ struct conn *list_pop(struct host *h, struct conn_list *l, size_t link_offset)
     return c;
 }
 
-/* log2 of cycles per tick, for at most so many ticks a second. */
+/* log2 of the cycles per tick, for about ticks_per_s ticks a second, and fewer than twice that. */
 static uint32_t tick_shift(uint64_t hz, uint64_t ticks_per_s)
 {
     uint32_t shift = 0;
@@ -134,7 +134,7 @@ static void storage_destroy(struct host *h)
     rte_free(h);
 }
 
-/* Many hosts whose questions get lost together do not ask again together. */
+/* Differs by host, so that hosts whose questions got lost together do not ask again together. */
 static uint64_t ask_neighbor_ns(const struct host *h)
 {
     uint64_t word = h->cfg.worker;
@@ -185,7 +185,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     secret_init(&h->random, cfg->seed, cfg->worker);
     secret_init(&h->cookies, ~cfg->seed, cfg->worker);
-    if (cfg->source_first != 0) /* not known to a stranger, nor the same after a restart */
+    if (cfg->source_first != 0) /* a stranger cannot know it, and it differs after a restart */
         h->source_next =
             (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));
@@ -205,7 +205,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         h->conns[i].index = i;
         list_push(h, &h->free_list, &h->conns[i], &h->conns[i].done_link);
     }
-    /* until control has run */
+    /* these apply until control has run */
     h->start.idle_Bps = cfg->capacity_Bps != 0 ? cfg->capacity_Bps : cfg->first_rate_Bps;
     h->start.idle_burst_bytes = cfg->burst_bytes != 0 ? cfg->burst_bytes : cfg->first_burst_bytes;
     return h;

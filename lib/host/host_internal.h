@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lib/host's own files share: struct host, and the functions one file offers the others. The
- * public face is host.h.
+ * What the files of lib/host share: struct host, and the functions that one file offers the others.
+ * The public interface is host.h.
  */
 #ifndef SLUICE_HOST_HOST_INTERNAL_H
 #define SLUICE_HOST_HOST_INTERNAL_H
@@ -31,13 +31,13 @@
 #define HOST_ROUTE_WAITING_MAX 64u
 #define HOST_EXCEPTIONS_MAX    64u
 #define HOST_UNKNOWN_RTT_NS    50000000ull /* until measured */
-#define FLIGHT_BYTES           (1u << 18)  /* under way on a path of which nothing is known */
+#define FLIGHT_BYTES           (1u << 18)  /* may be under way on a path that is not known yet */
 #define CNTL_SPARE             80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
-#define BURST_UNITS_MAX        64u         /* the longest burst granted by rate alone */
+#define BURST_UNITS_MAX        64u         /* the longest burst that follows from the rate */
 #define HANDOVER_SETS          64u         /* a power of 2 */
 #define HANDOVER_SET_SIZE      4u
 #define GRANT_BURST_NS         100000ull /* a burst lasts 100 us at the granted rate, */
-#define GRANT_UNITS_MIN        2u        /* and has so many units at least */
+#define GRANT_UNITS_MIN        2u        /* and has at least this many units */
 #define NONE                   UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
@@ -69,50 +69,51 @@ enum host_counter_id {
 };
 /* clang-format on */
 
-/* What control tells a worker about one connection; fields by base/counter.h, then the dirty bit.
- */
+/* What control has decided for one connection. Written by control, read by the worker
+ * (base/counter.h); control then sets the dirty bit. */
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
-    uint64_t max_Bps;  /* whenever it begins; no dirty bit is needed for this, */
-    uint64_t fair_Bps; /* nor for its part of a link that others share (control/bottleneck.h) */
+    uint64_t max_Bps;  /* its limit when it begins; set without the dirty bit, */
+    uint64_t fair_Bps; /* and so is its part of a shared link (control/bottleneck.h) */
 };
 
-/* The same of connections that begin or are idle; base/counter.h. */
+/* What control has decided for connections that begin or are idle. Written by control, read by the
+ * worker (base/counter.h). */
 struct start {
-    uint64_t interval; /* counts control's intervals; 0: there was none */
-    uint64_t pool_Bps; /* what all have in sum */
+    uint64_t interval; /* number of control's intervals; 0: control has not run */
+    uint64_t pool_Bps; /* for all connections in sum */
     uint64_t active;   /* connections that share it */
     uint64_t idle_Bps, idle_burst_bytes;
 };
 
-/* The worker's: connections that began in this interval. */
+/* Connections that began in this interval of control. Owned by the worker. */
 struct newcomers {
     uint32_t *conns;
-    uint32_t n, parts; /* n <= parts, a power of 2: so many parts of the pool are made for them */
+    uint32_t n, parts; /* n <= parts, a power of 2: the pool has this many parts for them */
     uint64_t interval;
 };
 
 enum grant_reason {
     GRANT_DEFAULT = 0,    /* nothing measured yet */
     GRANT_NEWCOMER = 1,   /* an equal part until control has seen it */
-    GRANT_CAPACITY = 2,   /* the host's capacity, shared max-min */
-    GRANT_LOSS = 3,       /* what arrived when packets were lost */
+    GRANT_CAPACITY = 2,   /* its max-min part of the host's capacity */
+    GRANT_LOSS = 3,       /* the rate that arrived when packets were lost */
     GRANT_PROBE = 4,      /* rising while nothing is lost */
     GRANT_IDLE = 5,       /* kept ready for a pausing sender */
-    GRANT_CEILING = 6,    /* the most that its peer may have */
-    GRANT_MINIMUM = 7,    /* what is reserved for it */
+    GRANT_CEILING = 6,    /* the ceiling set for its peer or for it */
+    GRANT_MINIMUM = 7,    /* the minimum reserved for it */
     GRANT_DEMAND = 8,     /* a little more than it uses */
-    GRANT_QUEUE = 9,      /* the path's, whose queue is kept short */
-    GRANT_COMPETING = 10, /* a part of the path's, beside others that keep its queue long */
+    GRANT_QUEUE = 9,      /* what the path carries with a short queue */
+    GRANT_COMPETING = 10, /* its part of a path whose queue a competitor keeps long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
-    GRANT_ECN = 12,       /* less than arrived: a router marked packets */
+    GRANT_ECN = 12,       /* less than the rate that arrived: a router marked packets */
 };
 
 struct host_service {
-    uint64_t number;     /* 0: free; other workers read this, by base/counter.h */
-    uint32_t head, tail; /* waiting connections, first come first served */
-    uint64_t waiting;    /* the same */
+    uint64_t number;     /* 0: free; also read by other workers (base/counter.h) */
+    uint32_t head, tail; /* list of waiting connections, first come first served */
+    uint64_t waiting;    /* how many they are; also read by other workers */
 };
 
 enum reply_kind { REPLY_NEIGHBORS, REPLY_OTHERS, REPLY_KINDS };
@@ -120,15 +121,15 @@ enum reply_kind { REPLY_NEIGHBORS, REPLY_OTHERS, REPLY_KINDS };
 struct reply_queue {
     struct rte_mbuf *m[HOST_REPLIES_MAX];
     uint32_t n;
-    struct credit credit; /* of bytes */
+    struct credit credit; /* bytes that may be sent */
 };
 
 /* What becomes of a frame that is not UDP. */
 enum link_verdict {
     LINK_TAKEN,  /* the mbuf was taken over */
     LINK_DONE,   /* answered */
-    LINK_SHARE,  /* the port's other workers hear of it, then the kernel */
-    LINK_KERNEL, /* the kernel hears of it, too */
+    LINK_SHARE,  /* goes to the port's other workers, then to the kernel */
+    LINK_KERNEL, /* goes to the kernel, too */
     LINK_OTHER,  /* not understood */
 };
 
@@ -140,62 +141,62 @@ struct conn_list {
 struct handover {
     struct conn_early_key key; /* key.key 0: free */
     uint64_t at;               /* when */
-    uint8_t worker;            /* to which; our own: it came back */
+    uint8_t worker;            /* the worker that it went to; our own number: it came back */
 };
 
 struct host {
     struct host_config cfg;
     struct clock clock;
     struct secret random;  /* keys and first request numbers */
-    struct secret cookies; /* keyed only */
-    uint32_t source_next;  /* of the source ports, which is next */
-    uint32_t unproven;     /* accepted connections whose peer has yet to show our key */
+    struct secret cookies; /* used as a keyed hash only */
+    uint32_t source_next;  /* offset of the next source port in its range */
+    uint32_t unproven;     /* accepted connections whose peer has not shown our key yet */
     uint64_t now;
-    uint64_t now_ns, now_ns_of; /* host_now_ns(): the newest answer, and to which now */
+    uint64_t now_ns, now_ns_of; /* host_now_ns(): its newest result, and the `now` of that */
     uint64_t tx_lead_tsc;       /* see host_config */
     uint64_t unknown_rtt_tsc;   /* HOST_UNKNOWN_RTT_NS */
-    uint64_t silence_step_tsc;  /* a peer's silence is noticed in steps of this */
-    uint64_t tx_time;           /* the latest that a packet was given with */
+    uint64_t silence_step_tsc;  /* length of one step of a peer's silence */
+    uint64_t tx_time;           /* the latest time that a packet was given to the port with */
     uint64_t looked_at;         /* host_looked(); 0: not known */
-    uint64_t unseen_ns;         /* a received frame may have come so long before `now` */
+    uint64_t unseen_ns;         /* a received frame may have come up to this long before `now` */
     uint32_t taken;             /* frames from the port since looked_at */
-    bool full;                  /* the port may have been, before this burst was taken from it */
-    uint32_t full_looks;        /* bursts of which that is true, before this one */
+    bool full;           /* the port may have been full before this burst was taken from it */
+    uint32_t full_looks; /* earlier bursts of which that was true */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
     struct conn_list free_list, cntl_list, data_list, done_list;
-    struct conn_list linger_list; /* the port still refers to memory of requests that are over */
-    uint64_t conns_used;          /* not FREE; base/counter.h */
+    struct conn_list linger_list; /* requests are over, but the port still refers to their memory */
+    uint64_t conns_used;          /* connections that are not FREE; base/counter.h */
     struct host_service services[HOST_SERVICES_MAX];
     struct neighbor_table neighbors;
     uint32_t route_waiting[HOST_ROUTE_WAITING_MAX]; /* connections that wait for a neighbour */
     uint32_t route_waiting_count;
     struct claim claims[2];              /* of address[i] */
-    uint64_t claims_asked, claims_begun; /* how often host_claim() was called, and was obeyed */
+    uint64_t claims_asked, claims_begun; /* calls of host_claim(): by any thread; obeyed so far */
     struct reply_queue replies[REPLY_KINDS];
-    struct credit share_credit; /* bytes of neighbours' news that other workers may be told */
+    struct credit share_credit; /* bytes of neighbours' news that may go to other workers */
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
     uint8_t foreign_worker[HOST_FOREIGN_MAX];
     uint32_t foreign_count;
-    struct host *workers[HOST_WORKERS_MAX]; /* of the port, ours too; NULL: not joined */
+    struct host *workers[HOST_WORKERS_MAX]; /* all hosts of the port, with ours; NULL: not joined */
     struct handover handovers[HANDOVER_SETS][HANDOVER_SET_SIZE];
-    bool given; /* what is being received was handed over by another worker */
+    bool given; /* the frames being received were handed over by another worker */
     struct rte_mbuf *exceptions[HOST_EXCEPTIONS_MAX];
     uint32_t exception_count;
     uint64_t count[HOST_COUNTER_COUNT];
     /* written by control */
     struct grant *grants;
-    uint64_t *grants_dirty; /* one bit a connection, set with release: grant_mark() */
-    uint64_t *grants_words; /* one bit for each of these words that is not 0 */
-    uint64_t grants_any;    /* not 0: one of those is not */
+    uint64_t *grants_dirty; /* a bit for each connection, set with release: grant_mark() */
+    uint64_t *grants_words; /* a bit for each word of grants_dirty that is not 0 */
+    uint64_t grants_any;    /* not 0: a word of grants_words is not 0 */
     struct start start;
     struct newcomers newcomers;
-    uint64_t clear_runs; /* of control, in a row: the host was fast enough, so that packets that
-                            waited or got lost did so on their paths */
-    uint64_t control_at; /* when it last ran, in cycles; 0: not yet */
-    /* the worker's again */
-    uint64_t control_stalled, control_stall_tsc; /* for that long: stands; 0: nobody watches */
+    uint64_t clear_runs; /* runs of control in a row in which the host was fast enough, so that
+                            packets that waited or got lost did so on their paths */
+    uint64_t control_at; /* when control last ran, in cycles; 0: not yet */
+    /* written by the worker */
+    uint64_t control_stalled, control_stall_tsc; /* 1: it is; after which time (0: never) */
     uint64_t trace_pause_tsc;                    /* TRACE_PAUSE_NS */
     struct trace trace;
     /* storage */
@@ -205,7 +206,7 @@ struct host {
     struct unit_set_page *pages;
 };
 
-/* Is what control last said of this number said of this connection? */
+/* Is control's newest grant for this number meant for this connection, not for an earlier one? */
 static inline bool grant_holds(const struct host *h, const struct conn *c)
 {
     return counter_get(&h->grants[c->index].epoch) == c->pub.epoch;
@@ -216,15 +217,15 @@ static inline void host_count(struct host *h, enum host_counter_id id)
     counter_add(&h->count[id], 1);
 }
 
-/* A time before the newest one would make moments that have passed lie in the future: what came a
- * moment ago would have come 146 years ago. */
+/* An earlier `now` is ignored: times between it and the newest one would lie in the future, and
+ * wrapping differences would make them 146 years old. */
 static inline void host_clock(struct host *h, uint64_t now)
 {
     if (time_before(h->now, now))
         h->now = now;
 }
 
-/* now in ns; most packets of a poll share it. */
+/* `now` in ns; kept, since most packets of a poll share it. */
 static inline uint64_t host_now_ns(struct host *h)
 {
     if (h->now_ns_of != h->now) {
@@ -234,7 +235,7 @@ static inline uint64_t host_now_ns(struct host *h)
     return h->now_ns;
 }
 
-/* Is a change from b to a more than the 2^-shift of b? */
+/* Do a and b differ by more than b / 2^shift? */
 static inline bool rate_differs(uint64_t a, uint64_t b, uint32_t shift)
 {
     return (a > b ? a - b : b - a) > b >> shift;
@@ -246,7 +247,7 @@ static inline void host_note(struct host *h, const struct conn *c, enum trace_wh
     trace_add(&h->trace, h->now, what, c->index, why, a, b);
 }
 
-/* True once in a while. */
+/* True at most once in TRACE_PAUSE_NS; *at is the last time. */
 static inline bool host_note_due(const struct host *h, uint64_t *at)
 {
     if (*at != 0 && h->now - *at < h->trace_pause_tsc)
@@ -285,32 +286,33 @@ uint64_t conn_nak_again(const struct host *h, const struct conn *c);
 void conn_has_data(struct host *h, struct conn *c);
 void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
-/* Its oldest request is over, but the port has yet to let go of the memory. */
+/* Its oldest request is over, but the port still refers to the memory. */
 void conn_lingers(struct host *h, struct conn *c);
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
 uint64_t conn_silence_step(const struct host *h);
 uint64_t conn_again_tsc(const struct host *h, struct conn *c);
-/* A round trip took so long, or, with bound, at most so long. */
+/* A round trip took this long; bound: at most this long. */
 void conn_round_trip(const struct host *h, struct conn *c, uint64_t sample_tsc, bool bound);
 int conn_end_status(enum wire_end end);
-/* The connection's timers fire no later than `when`, or when the first of them is due (timer.c). */
+/* The connection's timers run at `when` at the latest, or when the first of them is due
+ * (timer.c). */
 void conn_timer_at(struct host *h, struct conn *c, uint64_t when);
 void conn_timer_update(struct host *h, struct conn *c);
-/* One more CNTL has arrived, or time is over: what is held goes out. */
+/* The peer has seen one more CNTL, or the wait is over: a CNTL that is held back goes out. */
 void conn_release_cntl(struct host *h, struct conn *c);
 
 /* timer.c */
 void timer_run(struct host *h);
 void timer_first_sent(struct host *h, struct conn *c);
 
-/* cntl.c: CNTL both ways, FIRST */
-/* True if it was newer than all before, and the connection could use it. */
+/* cntl.c: CNTL in and out */
+/* True if it was newer than all CNTL before and the connection could use it. */
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
 uint32_t cntl_min(const struct conn *c);
-/* By how much longer a round trip took than the shortest one and the queue on the way here: so long
- * a CNTL waited on the way back. */
+/* Time that a CNTL waited on the return path: the excess of a round trip over the shortest one and
+ * the queue on the path to us. */
 static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
 {
     uint64_t min_ns = c->rtt_min_ns + c->path.increment_ns;
@@ -318,32 +320,33 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
     return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }
 
-/* handshake.c: a connection just taken from the table gets its parts. */
+/* handshake.c: initializes a connection just taken from the table. */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
                 uint64_t first_burst_bytes);
 /*
- * On a thin way back CNTL queue. Each is news that the next one replaces, so a queue there only
- * makes news old. cntl_waits() is true if the next CNTL is held back, for one of two reasons:
+ * cntl.c: on a thin return path CNTL queue. Each CNTL replaces the one before, so a queue there
+ * only makes news old. cntl_waits() is true if the next CNTL is held back, for one of two reasons:
  *
- * - So many wait on the way that it would queue. It is held until one more has arrived, or a round
- *   trip is over (conn_wait_tsc()).
+ * - So many wait on the return path that it would queue. It is held until the peer has seen one
+ *   more, or a round trip is over (conn_wait_tsc()).
  * - It says only how far the units have come, and the one before was sent less than half of the
- *   shortest round trip ago. A queue is seen a round trip late, and dozens may wait by then. Even
- *   the shortest round trip includes the time in which the way back sends one CNTL, so two in it
- *   are at most twice what the way back carries.
+ *   shortest round trip ago. A queue is noticed a round trip late, and dozens may wait by then.
+ *   Even the shortest round trip includes the time in which the return path sends one CNTL, so two
+ *   CNTL in it are at most twice what the return path carries.
  *
- * A CNTL that goes on where the last one had no room for more gaps is not held, since the units
- * that it asks for are longer than itself. One that grants another rate, has new buffers, says
- * that a request is complete, or asks for a gap the first time is held for the first reason only.
+ * A CNTL that continues a list of gaps for which the last one had no room is not held, since the
+ * units that it asks for are longer than itself. One that grants another rate, has new buffers,
+ * says that a request is complete, or asks for a gap for the first time is held for the first
+ * reason only.
  */
 bool cntl_waits(struct host *h, struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
 
-/* hole.c: a path that drops packets for their size. hole_take() is told of each new CNTL, whose
- * effect on the sending half is known; seen: the peer has seen our CNTL that was being watched. */
+/* hole.c: a path that drops packets for their size. hole_take() is called for each new CNTL, after
+ * the sending half has taken it. seen: the peer has seen the CNTL of ours that is watched. */
 void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen);
-/* The unit size to use from now on. */
+/* Sets the unit size to use from now on. */
 void unit_apply(struct host *h, struct conn *c);
 
 /* data.c: DATA in */
@@ -354,51 +357,56 @@ void data_take(struct host *h, struct conn *c, const struct wire_data *d, const 
 struct rte_mbuf *tx_packet(struct host *h, const struct frame_route *route, const uint8_t *payload,
                            uint32_t len);
 
-/* route.c: where packets to a peer go */
-int route_family(const struct host *h, const struct addr *a); /* which address[] talks to a; -1 */
+/* route.c: the next hop of packets to a peer */
+int route_family(const struct host *h,
+                 const struct addr *a); /* index of our address in a's family; -1: none */
 const struct addr *route_hop(const struct host *h, int family, const struct addr *peer);
 void route_start(struct host *h, struct conn *c);
 void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac);
-/* Is it known? It is asked for otherwise. */
+/* Is the next hop's MAC address known? If not, it is asked for. */
 bool route_resolve(struct host *h, struct conn *c);
-/* It may have moved since the connection last sent. */
+/* Looks up the next hop's MAC address again: it may have changed since the connection last sent. */
 void route_refresh(struct host *h, struct conn *c);
-/* A packet came from mac that only the peer can have sent, newer than all before. */
+/* A packet that only the peer can have sent, and newer than all before, came from mac. */
 void route_heard(struct host *h, struct conn *c, const struct rte_ether_addr *mac);
-/* Nobody may be there any more: it is asked anew, and meanwhile nothing changes. */
+/* The next hop may be gone. It is asked again; until it answers, nothing changes. */
 void route_doubt(struct host *h, struct conn *c);
 void route_again(struct host *h, struct conn *c);
-/* Signs of silence. A packet goes out, which demands an answer or not; one has come, which shows
- * that the peer has that CNTL (0: it says nothing) and so many packets of ours. What shows no news
- * for longer than two round trips and pauses between CNTL raises a doubt. */
+/*
+ * Signs of silence. route_say(): a packet goes out; asks: it demands an answer. route_seen(): a
+ * packet has come, which shows that the peer has this CNTL of ours (0: it says nothing) and this
+ * many of our packets. If nothing new is shown for longer than two round trips and pauses between
+ * CNTL, the next hop is in doubt.
+ */
 void route_say(struct host *h, struct conn *c, bool asks);
 void route_seen(struct host *h, struct conn *c, uint32_t cntl, uint64_t packets);
 void route_learn(struct host *h, const struct addr *a, const struct rte_ether_addr *mac,
                  enum neighbor_word word);
-/* Asks about neighbours in doubt. */
+/* Sends the questions about neighbours in doubt that are due. */
 void route_run(struct host *h);
 
-/* sum.c: what is known of a packet's UDP checksum, before anything is summed up here. */
+/* sum.c: what is known of a packet's UDP checksum before it is computed here. */
 enum sum_state {
-    SUM_TAKEN, /* it counts as right */
+    SUM_TAKEN, /* it counts as correct */
     SUM_WRONG,
     SUM_OPEN, /* to be computed here */
 };
 enum sum_state sum_state(const struct host *h, const struct rte_mbuf *m, const struct frame *f);
 
 /* source.c: the port that a connection is opened from */
-/* Sets r->sport of a way whose other fields are set. */
+/* Sets r->sport; all other fields of r are set. */
 void source_choose(struct host *h, struct frame_route *r);
 /*
- * Is a packet with header w, which came to another port than the host's own, that of a connection
- * opened from there, or may it be another worker's? If not, it is for the owner of that port.
+ * Is a packet with header w, which came to a UDP port other than the host's own, for a connection
+ * opened from that port, or perhaps for another worker? If not, it is for the owner of the UDP
+ * port.
  */
 bool source_takes(struct host *h, const struct frame *f, const struct wire_header *w);
 
-/* handover.c: packets that another worker of the port is to have */
-/* The worker of a packet with header w that the port received; FIRST: our own, see below. */
+/* handover.c: packets that go to another worker of the port */
+/* The worker that takes a packet with header w. A FIRST: our own, for handover_first() decides. */
 uint8_t handover_worker(const struct host *h, const struct frame *f, const struct wire_header *w);
-/* The worker that is to take a FIRST. */
+/* The worker that takes a FIRST. */
 uint8_t handover_first(struct host *h, const struct frame *f, const struct wire_first *v);
 
 /* link.c: ARP, neighbour discovery, echo */
@@ -409,13 +417,13 @@ enum link_verdict link_hear(struct host *h, struct rte_mbuf *m, const struct fra
 void claim_init(struct host *h);
 void claim_run(struct host *h);
 uint64_t claim_next(const struct host *h);
-/* It is one of ours, and another station's. */
+/* True if a is an address of ours that we leave to another station. */
 bool claim_yields(const struct host *h, const struct addr *a);
-/* True if another station has said an address of ours: not to be answered, and no news of a
- * neighbour. */
+/* True if another station uses an address of ours: such a message is not answered, and it is no
+ * news of a neighbour. */
 bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f);
 
-/* reply.c: what is said before DATA, within limits */
+/* reply.c: small frames that are sent before DATA, within limits */
 void reply_init(struct host *h);
 void reply_neighbor(struct host *h, const uint8_t *frame, uint16_t len, bool answer);
 void reply_other(struct host *h, struct rte_mbuf *m); /* takes m; NULL: nothing */
@@ -423,51 +431,52 @@ uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max);
 bool reply_waits(const struct host *h);
 void reply_drop(struct host *h);
 
-/* gate.c: pacing. gate_data() and gate_state() are true where a packet may be given now, to leave
- * at *at; else the connection waits in the pacing wheel, for another rate if need be. */
+/* gate.c: pacing. gate_data() and gate_state() are true if a packet may be given to the port now,
+ * to leave at *at. Otherwise the connection waits in the pacing wheel, or for a new grant. */
 bool gate_data(struct host *h, struct conn *c, uint64_t *at);
 bool gate_state(struct host *h, struct conn *c, uint64_t *at);
-/* It left: what it costs is spent, the unit's bytes (0: none) of the credit, the frame of the
+/* A packet was sent. The unit's bytes (0: none) are taken from the credit, the frame from the
  * contract. */
 void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
                uint32_t unit_bytes);
-/* Packets before base have arrived or are lost, and so many have arrived in all. */
+/* Packets before base have arrived or are lost; `arrived` packets have arrived in all. */
 void gate_flight(struct conn *c, uint64_t base, uint64_t arrived);
-/* The contract is made anew: the connection begins, or its peer grants another peak. */
+/* Makes the contract anew: the connection begins, or its peer grants another peak. */
 void gate_contract(struct host *h, struct conn *c);
-/* The configured contract with the longest frame. */
+/* The configured contract, with the longest frame as its unit. */
 struct contract_config gate_limits(const struct host_config *cfg);
 
-/* grant.c: the part of the capacity that a peer has. Control marks what it has written for
- * connection i, workers apply it: the work grows with what has changed. */
+/* grant.c: the part of the capacity that a peer has. Control marks connection i when it has written
+ * its grant, and the worker applies the marked ones, so the work grows with the number of
+ * changes. */
 void grant_mark(struct host *h, uint32_t i);
 void grants_apply(struct host *h);
-/* What is granted at a rate lasts so long. */
+/* The bytes that a rate carries in GRANT_BURST_NS. */
 static inline uint64_t grant_burst_at(uint64_t rate_Bps)
 {
     return mul_div(rate_Bps, GRANT_BURST_NS, CLOCK_NS_PER_S);
 }
 uint64_t grant_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
-/* A short one whatever is configured, for its packets wait behind each other somewhere. */
+/* A short burst, whatever is configured: its packets wait behind each other somewhere. */
 static inline uint64_t grant_path_burst(uint64_t rate_Bps, uint64_t unit_bytes)
 {
     return RTE_MAX(grant_burst_at(rate_Bps), GRANT_UNITS_MIN * unit_bytes);
 }
 uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t unit_bytes);
-/* What is kept ready for a connection that sends nothing; what it has when it begins; the same if
- * it was idle. */
+/* Set the grant of a connection that sends nothing, of one that begins, and of one that sends again
+ * after it was idle. */
 void grant_idle(struct host *h, struct conn *c);
 void grant_newcomer(struct host *h, struct conn *c);
 void grant_wake(struct host *h, struct conn *c);
 
-/* path_grant.c: and no more than its path carries. True if the peer should know at once of what
- * both allow. */
+/* path_grant.c: limits the grant to what the path carries. True if the peer should hear at once of
+ * the grant that results. */
 bool path_grant_join(struct conn *c);
 void path_grant_start(struct conn *c);
-/* A DATA packet came; marked: with CE. */
+/* A DATA packet came; marked: it had CE. */
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked);
 
-/* occupancy_grant.c: or no more than thresholds allow. True after a packet that changed that. */
+/* occupancy_grant.c: limits the grant to what thresholds allow. True if the packet changed that. */
 void occupancy_grant_start(const struct host *h, struct conn *c);
 bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns);
 

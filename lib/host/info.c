@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people see of a host: counters by name, and one connection's figures. Any thread. */
+/* Figures of a host to show: counters by name, and those of one connection. For any thread. */
 #include <string.h>
 
 #include "host/host_internal.h"
@@ -105,7 +105,7 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
     out->recoveries = counter_get(&p->recoveries);
     out->backlog_bytes = counter_get(&p->backlog_bytes);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return counter_get(&p->epoch) == epoch; /* else another one begins under this number */
+    return counter_get(&p->epoch) == epoch; /* else another connection begins with this number */
 }
 
 static void spread_copy(struct spread *to, const struct spread *from)

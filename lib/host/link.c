@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a station hears and answers on its link: ARP, neighbour discovery, echo.
+ * What a host hears and answers on its link: ARP, neighbour discovery, echo.
  *
- * Where a port has several queues, the NIC decides which worker hears of a neighbour: RSS spreads
- * ICMPv6 by its addresses, whatever worker asked. So the worker that the port gives the news hands
- * it to the others: answers, announcements, and what concerns our own addresses.
+ * If a port has several queues, the NIC decides which worker hears of a neighbour: RSS spreads
+ * ICMPv6 by its addresses, whichever worker asked. So the worker that receives such news hands it
+ * to the others: answers, announcements, and what concerns our own addresses.
  */
 #include "host/host_internal.h"
 
@@ -42,7 +42,8 @@ static void learn(struct host *h, const struct neigh *n)
         route_learn(h, &n->sender, &n->mac, NEIGHBOR_CLAIM);
 }
 
-/* May the other workers be told of this? A flood of such news goes to none of them. */
+/* May this news go to the other workers? Of a flood of news, what is above the limit goes to none
+ * of them. */
 static bool share(struct host *h, const struct rte_mbuf *m)
 {
     if (h->given || h->cfg.workers == 1)

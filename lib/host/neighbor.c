@@ -29,7 +29,8 @@ static void publish(struct neighbor_table *t, const struct neighbor *n)
     memcpy(addr, n->addr.b, sizeof addr);
     for (uint32_t i = 0; i < RTE_ETHER_ADDR_LEN; i++)
         mac |= (uint64_t)n->mac.addr_bytes[i] << (40 - 8 * i);
-    /* each word is released after the odd seq, so a reader of a new word sees that seq at least */
+    /* each word is released after the odd seq, so a reader that sees a new word also sees that seq,
+     * or a later one */
     __atomic_store_n(&p->seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&p->addr[0], addr[0], __ATOMIC_RELEASE);
     __atomic_store_n(&p->addr[1], addr[1], __ATOMIC_RELEASE);
@@ -138,7 +139,7 @@ static void doubt(struct neighbor_table *t, struct neighbor *n, uint64_t at)
 {
     if (n->probe_tsc != TIME_NEVER)
         return;
-    n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* is there one to ask alone? */
+    n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* unknown: no MAC address to ask alone */
     n->probe_tsc = at;
     t->probe_tsc = time_min(t->probe_tsc, at);
 }
@@ -203,7 +204,7 @@ bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
     return false;
 }
 
-/* The question of one whose time has come; false: there was no answer to all of them. */
+/* The next question about a neighbour in doubt; false if all were sent and none was answered. */
 static bool ask(const struct neighbor_table *t, struct neighbor *n, uint64_t now,
                 struct neighbor_question *q)
 {

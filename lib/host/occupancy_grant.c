@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Thresholds (control/occupancy.h) drive a connection, on the worker that receives: of buffers that
- * are in use, or of delay on the path. The paper's sender changes its interval at every packet by
- * what it was told last. Here the receiver keeps that interval, at every packet that comes, and
- * grants the rate of it: so any sender obeys, and all other limits of a grant hold as well.
+ * Thresholds (control/occupancy.h) on buffers in use, or on delay of the path, drive a connection.
+ * This runs on the worker that receives. In the paper, the sender changes its interval at every
+ * packet by the zone that it last heard. Here, the receiver keeps that interval, changes it at
+ * every packet that comes, and grants its rate. So any sender obeys, and all other limits of a
+ * grant hold as well.
  *
  *   granted rate = unit / interval <= the connection's share
  */
 #include "host/host_internal.h"
 
-#define MIN_NS 50000000.0 /* a unit in so long is always granted */
+#define MIN_NS 50000000.0 /* one unit in this time is always granted */
 
-/* The shortest interval is what its share allows. */
+/* Bounds the interval: at the shortest one, the rate is the connection's share. */
 static void pace_bound(struct conn *c)
 {
     uint64_t share_Bps = counter_get(&c->pub.share_Bps);

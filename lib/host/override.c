@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an operator says of single connections: kept with the connection's statistics, and forgotten
- * with it. */
+/* What an operator sets for single connections. It is kept with the connection's statistics, and
+ * forgotten with them. */
 #include <errno.h>
 
 #include "host/control_internal.h"
@@ -21,7 +21,7 @@ uint64_t override_ceiling(const struct host_control *c, const struct flow_stats 
     return ceiling != 0 ? ceiling : UINT64_MAX;
 }
 
-/* The statistics, if it is this very connection's. */
+/* The statistics of an open connection; NULL if it is not open, or they are an earlier one's. */
 static struct flow_stats *stats_open(const struct host_control *c, uint32_t worker, uint32_t conn)
 {
     const struct conn_public *p;
@@ -35,7 +35,7 @@ static struct flow_stats *stats_open(const struct host_control *c, uint32_t work
     return &c->stats[worker][conn];
 }
 
-/* What all others that are open have reserved. */
+/* The sum of the minimums of all open connections but one. */
 static uint64_t reserved_Bps(const struct host_control *c, const struct flow_stats *but)
 {
     uint64_t sum = 0;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the path to us carries, on the worker: it watches the path packet by packet, so that it
- * follows what the path carries from one round trip to the next, whatever control's interval is;
- * and it grants the peer no more.
+ * Limits a grant to what the path to us carries. This runs on the worker, which watches the path
+ * packet by packet. So the grant follows the path from one round trip to the next, whatever
+ * control's interval is.
  */
 #include <string.h>
 
 #include "host/host_internal.h"
 
-#define WINDOW_RTTS           64u /* of one-way delay; time to see the queue empty (pathrate.h) */
+#define WINDOW_RTTS           64u /* window of one-way delay: time to see the queue empty */
 #define WINDOW_COMPETING_RTTS 1024u
 #define WINDOW_MIN_NS         100000000ull
 #define WINDOW_MAX_NS         30000000000ull
 #define TRIAL_MIN_NS          100000ull
 #define TRIAL_MAX_NS          10000000000ull
-#define LOSSY_TRIALS          8u /* without a loss, until the one before is forgotten */
+#define LOSSY_TRIALS          8u /* without a loss; then a lossy alarm ends */
 #define CLEAR_RUNS            2u
-#define TRIAL_SHARE           4u /* of a round trip, and up to half as much again */
-#define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads what is close */
-#define TRIAL_JITTERS         8u                    /* so that rates are known to an eighth */
-#define LONG_SHARE            8u /* a packet shorter by that part is not compared with the longest */
-#define LONG_FADES            32u /* of which each such packet takes so much */
+#define TRIAL_SHARE           4u /* a trial takes 1/4 of a round trip, or half as much again */
+#define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads close numbers */
+#define TRIAL_JITTERS         8u                    /* a trial in jitters: rates are known to 1/8 */
+#define LONG_SHARE            8u  /* a packet shorter by this part than the longest says nothing, */
+#define LONG_FADES            32u /* and lowers that length by this part */
 #define SHARE_SHIFT           6u  /* changes below 1/64 wait for the next CNTL, */
-#define PATH_SHIFT            16u /* but those of a path that limits matter */
-#define LOOK_SHARE            8u /* the newest pause between looks counts so much: as in RFC 6298 */
+#define PATH_SHIFT            16u /* but 1/65536 if the path limits */
+#define LOOK_SHARE            8u  /* weight of the newest pause between looks, as in RFC 6298 */
 
 static enum grant_reason path_grant_reason(const struct pathrate *p)
 {
@@ -77,9 +77,9 @@ void path_grant_start(struct conn *c)
 }
 
 /*
- * Does the path look bad, and did it a moment ago, so that control has looked at the host twice
- * meanwhile? Delays must last: packets wait, too, for a process that had not its core. What gets
- * lost or marked may come and go.
+ * Does the path look bad, and has it since control last looked at the host twice? Long delays must
+ * last: packets also wait for a process that was away from its core. Losses and marks may come and
+ * go.
  */
 static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 {
@@ -98,8 +98,9 @@ static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 }
 
 /*
- * A trial counts unless the host was too slow itself, for then packets wait for it, and get lost.
- * Control tells, a moment later. True if the path's limit has changed.
+ * Judges a trial. It does not count if the host itself was too slow, for then packets wait for the
+ * host, or get lost there. Control finds that out a moment later. True if the path's limit has
+ * changed.
  */
 static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t)
 {
@@ -124,7 +125,7 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
 }
 
 /* A round trip that is not known yet may be long. A flow that shares the path with a TCP may not
- * see the queue empty. */
+ * see the queue empty for a long time. */
 static uint64_t window_of(const struct conn *c)
 {
     uint64_t rtts = pathrate_competes(&c->path.rate) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
@@ -135,9 +136,9 @@ static uint64_t window_of(const struct conn *c)
 }
 
 /*
- * How long a trial is: it sees two bursts begin, for what waits behind the first packet of one
- * waits for that burst. No two are alike: of two flows that took turns, one would always look when
- * the other has just done something about their queue. Where delays waver it is longer
+ * How long a trial is. It sees two bursts begin, since packets behind the first one of a burst wait
+ * for that burst. No two trials are equally long: of two flows that took turns, one would always
+ * measure just after the other has changed their queue. If delays waver, a trial is longer
  * (pathrate.h).
  */
 static uint64_t trial_ns(const struct conn *c)
@@ -195,8 +196,8 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
 }
 
 /*
- * What a DATA packet says of the path, if its sender had our newest grant. Whatever becomes of its
- * unit: it came this way.
+ * Takes what a DATA packet says of the path, if its sender had our newest grant. The fate of its
+ * unit does not matter: the packet came over this path.
  */
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
@@ -234,8 +235,8 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     conn_want(h, c, WANT_CNTL);
     if (c->path.rate.rising)
         return;
-    /* the next one begins when this is obeyed; what control changes meanwhile does not matter, for
-     * it may do so more often than a trial takes */
+    /* the next trial begins when the peer obeys this grant; changes by control meanwhile do not
+     * restart it, for they may come more often than a trial takes */
     trial_reset(&c->path.trial);
     c->path.mark = c->cntl.seq + 1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Small frames that belong to no connection, on their way to the transmit walk, which sends them
- * before DATA. Anybody may make us send them, so slots and rate are limited, and no kind can
- * take what another needs:
+ * Small frames that belong to no connection. The transmit walk sends them before DATA. Any station
+ * may make us send them, so slots and rate are limited, and neither kind can take what the other
+ * needs:
  *
  *   neighbours   questions of ours, and answers to ARP and ND: without these nobody reaches us.
  *                Questions are few (neighbor.h) and have slots that answers leave.
@@ -10,9 +10,10 @@
  *
  * Rates, by worker: answers to neighbours 1.25 MB/s, some 20 000 frames, more than the hosts of a
  * large link ask in a second; others 12.5 MB/s, 1 % of a 10 Gbit/s link: 50 000 answers to FIRST,
- * or 8000 pings of 1500 bytes. A flood above that is not mirrored, and takes that much from
- * connections and no more; honest askers in it lose answers, and ask again. News of neighbours for
- * the port's other workers (link.c) have the rate of the first kind.
+ * or 8000 pings of 1500 bytes. What a flood asks above these rates is not answered. So a flood
+ * takes that much from connections, and no more. Honest stations may lose answers during it, and
+ * ask again. News of neighbours for the port's other workers (link.c) have the rate of the first
+ * kind.
  */
 #include <string.h>
 
@@ -20,7 +21,7 @@
 
 #define NEIGHBORS_Bps   1250000u
 #define OTHERS_Bps      12500000u
-#define QUESTION_SLOTS  4u     /* that answers leave free */
+#define QUESTION_SLOTS  4u     /* slots that answers leave free */
 #define NEIGHBORS_BURST 4096u  /* bytes: a poll's worth of short frames */
 #define OTHERS_BURST    65536u /* four pings of the longest frame */
 

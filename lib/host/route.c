@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The next hop of a connection: its peer, where that is on the link, else the gateway of the
- * family. The neighbour table says which MAC address that is, and a connection looks there each
- * time that it sends, so that news of a neighbour reaches every connection.
+ * The next hop of a connection: its peer, if that is on the link, otherwise the gateway of the
+ * family. The neighbour table gives its MAC address. A connection looks it up each time that it
+ * sends, so that news of a neighbour reaches every connection.
  *
- * A frame's source MAC address is believed only where it says something: in a packet that shows our
- * key and is newer than all before (a replayed one is not), and only of a peer on the link. What
- * comes through a gateway has the MAC address of some router's interface, which need not be the one
- * to send to (VRRP, RFC 5798 8.1.2; two routers). Where no gateway is configured, packets go back
- * where they came from: nothing else is known.
+ * A frame's source MAC address is used only if it proves something: in a packet that shows our key
+ * and is newer than all before (a replayed one is not), and only for a peer on the link. A frame
+ * that comes through a gateway has the MAC address of some router's interface, which need not be
+ * the one to send to (VRRP, RFC 5798 8.1.2; two routers). If no gateway is configured, packets go
+ * back to where they came from, since nothing else is known.
  */
 #include <string.h>
 
@@ -28,7 +28,8 @@ static bool on_link(const struct host *h, int family, const struct addr *peer)
            addr_is_link_local(peer);
 }
 
-/* family: as route_family() said of the peer. NULL: it is off the link, and there is no gateway. */
+/* The next hop to a peer whose family is route_family()'s. NULL: the peer is off the link, and
+ * there is no gateway. */
 const struct addr *route_hop(const struct host *h, int family, const struct addr *peer)
 {
     if (on_link(h, family, peer))
@@ -36,7 +37,7 @@ const struct addr *route_hop(const struct host *h, int family, const struct addr
     return addr_is_unset(&h->cfg.gateway[family]) ? NULL : &h->cfg.gateway[family];
 }
 
-/* mac NULL: everybody is asked. */
+/* Sends a question about target to mac; NULL: to every station. */
 static void route_ask(struct host *h, const struct addr *target, const struct rte_ether_addr *mac)
 {
     int family = route_family(h, target);
@@ -61,8 +62,8 @@ void route_start(struct host *h, struct conn *c)
     c->nexthop.addr = c->nexthop.direct ? &c->peer : gateway;
 }
 
-/* The frame that opens the connection came from mac, which answers at once; a gateway may be
- * another station, which is asked for meanwhile. */
+/* The frame that opens the connection came from mac, so the answer goes there at once. The gateway
+ * may be another station; it is asked for meanwhile. */
 void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
 {
     route_start(h, c);
@@ -76,8 +77,8 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
     }
 }
 
-/* It looks again as soon as any neighbour becomes known; those for which there is no room look
- * again by their timers. */
+/* The connection looks again when any neighbour becomes known. If there is no room here for it, it
+ * looks again when its timer fires. */
 static void route_wait(struct host *h, struct conn *c)
 {
     if (c->nexthop.waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
@@ -133,7 +134,8 @@ void route_doubt(struct host *h, struct conn *c)
     conn_timer_at(h, c, c->nexthop.doubt_at);
 }
 
-/* Each wait for an answer is longer than the last one. A new MAC address makes them short again. */
+/* Looks whether the next hop has moved. Each wait for an answer is longer than the last one; a new
+ * MAC address makes them short again. */
 void route_again(struct host *h, struct conn *c)
 {
     struct rte_ether_addr before = c->route.dst_mac;
@@ -149,8 +151,8 @@ void route_again(struct host *h, struct conn *c)
     }
 }
 
-/* Was it said too long ago to have no answer yet? While DATA flow, a peer may leave repeat_us
- * between two CNTL; ours stands for its own, which it does not tell. */
+/* Is an answer overdue to what was sent at `at` (0: nothing)? While DATA flow, a peer may leave its
+ * repeat_us between two CNTL. It does not advertise that time, so ours is taken for it. */
 static bool overdue(const struct host *h, const struct conn *c, uint64_t at)
 {
     if (at == 0 || h->now - at <= neighbor_quick(&h->neighbors))

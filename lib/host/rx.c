@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receive walk: frame -> its addressee -> Sluice packet -> connection. Each stage returns or
- * counts; nothing below calls back up.
+ * The receive walk: frame -> addressee -> Sluice packet -> connection. Each stage passes the packet
+ * on, or counts why it is dropped. Nothing below calls back up.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "host/host_internal.h"
 #include "vt/place.h"
 
-#define HEAD_MIN      122u /* most headers a DATA packet can have: they are read in one piece */
+#define HEAD_MIN      122u /* bytes: the longest headers of a DATA packet, read in one piece */
 #define BURST_MAX     64u
 #define ALLOWANCE_MAX (1u << 30)
 
@@ -35,8 +35,8 @@ static bool exception_is(const struct host *h, const struct frame *f)
             rte_is_same_ether_addr(&f->dst_mac, &h->cfg.mac));
 }
 
-/* A frame that is not Sluice's: for the kernel, or dropped for that reason. True if it was taken
- * over. */
+/* Keeps a frame that is not Sluice's for the kernel, or counts it as dropped. why: the counter if
+ * the kernel does not want it. True if it was taken over. */
 static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                        enum host_counter_id why)
 {
@@ -49,7 +49,7 @@ static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f
     return false;
 }
 
-/* ARP, ND, echo: questions about our addresses are answered here, and the kernel does not hear
+/* ARP, ND and echo. Questions about our addresses are answered here, and the kernel does not see
  * them. True if the mbuf was taken over. */
 static bool address_take(struct host *h, struct rte_mbuf *m, const struct frame *f)
 {
@@ -103,7 +103,8 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
     return c;
 }
 
-/* Is the checksum of a packet that lies in one piece right, as far as this port wants to know? */
+/* Is the checksum right, as far as this port's checksums are checked? The packet is in one
+ * piece. */
 static bool sum_right(const struct host *h, const struct rte_mbuf *m, const struct frame *f)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -114,8 +115,8 @@ static bool sum_right(const struct host *h, const struct rte_mbuf *m, const stru
             frame_udp_sum_ok(p, f, frame_sum(p + f->payload_off, f->payload_len)));
 }
 
-/* CNTL, RCNTL and FIRST: small, verified before anything is believed. True if the mbuf was taken
- * over. */
+/* CNTL, RCNTL and FIRST: they are small, so they are verified as a whole before they are used. True
+ * if the mbuf was taken over. */
 static bool state_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                        const struct wire_header *w)
 {
@@ -253,7 +254,7 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
         host_count(h, COUNT_drop_not_ours);
         return false;
     }
-    if (rte_is_multicast_ether_addr(&f.src_mac)) { /* nobody to answer to */
+    if (rte_is_multicast_ether_addr(&f.src_mac)) { /* there is no station to answer to */
         host_count(h, COUNT_drop_source);
         return false;
     }
@@ -298,7 +299,7 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
     h->unseen_ns = h->looked_at != 0 && time_before(h->looked_at, h->now)
                        ? clock_ns(&h->clock, h->now - h->looked_at)
                        : 0;
-    /* a port that was full held what is taken until it is empty */
+    /* what a full port held is taken in bursts until the port is empty */
     h->taken += h->given ? 0 : n;
     h->full = !h->given && h->cfg.rx_frames != 0 && h->taken >= h->cfg.rx_frames;
     counter_add(&h->count[COUNT_rx_frames], n);

@@ -6,8 +6,8 @@
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
-#define STEP_BPS  125000ull /* 1 Mbit/s: never less than this above what is used */
-#define PATH_ROOM 2u        /* one part of so many */
+#define STEP_BPS  125000ull /* 1 Mbit/s: a grant is at least this much above what is used */
+#define PATH_ROOM 2u        /* a limit of the path is granted 1/2 more */
 
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
 {
@@ -27,13 +27,13 @@ void host_control_set_peers(struct host_control *c, const struct host_peers *pee
             struct flow_stats *r = &c->stats[k][i];
             struct addr peer = conn_public_peer(p);
 
-            /* one that begins meanwhile is found by flow_stats_update() */
+            /* flow_stats_update() does this for one that begins meanwhile */
             if (r->epoch == counter_get(&p->epoch))
                 r->peers = sharing_peers(c, &peer);
         }
 }
 
-/* The first that the address is one of. */
+/* The first entry of peers that matches the address. */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
 {
     for (uint32_t i = 0; i < c->n_peers; i++)
@@ -44,19 +44,19 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
 }
 
 /*
- * What a connection is counted with (spec, step 2): all that its way can carry, if it uses what it
- * is granted, or did so not long ago; else what it uses, and a little more.
+ * The demand that a connection counts with (spec, step 2). It is all that its path can carry, if it
+ * uses its grant or did so recently. Otherwise it is what it uses, and a little more.
  */
 static uint64_t flow_demand(const struct host_control *c, struct flow_stats *r)
 {
     uint64_t used = r->throughput_Bps, pace = r->pace_Bps;
     uint64_t most = r->grant_Bps / 8 * 7;
 
-    if (r->few) /* the longer mean is true */
+    if (r->few) /* the longer mean is right */
         pace = RTE_MAX(used, pace);
-    else /* the shorter one is, but where packets come in pieces */
+    else /* the shorter mean is right, unless packets come in bunches */
         used = RTE_MIN(used, pace);
-    /* what comes in pieces may be more in one interval, but not in two */
+    /* a bunch may be more than the grant in one interval, but not in two */
     r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
     if (r->full >= FULL_INTERVALS || (pace >= most && !r->ended))
         r->slack = 0;
@@ -67,8 +67,8 @@ static uint64_t flow_demand(const struct host_control *c, struct flow_stats *r)
     return RTE_MIN(r->path_limit_Bps, used + used / 64 + STEP_BPS);
 }
 
-/* A connection that is granted all it uses may use more, until that is seen: it also gets its part
- * of what is left over. */
+/* The room for a connection that is granted all that it uses. It may use more until that is
+ * noticed. It also gets its part of what is left over. */
 static uint64_t flow_room(const struct host_control *c, const struct flow_stats *r)
 {
     uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
@@ -76,7 +76,7 @@ static uint64_t flow_room(const struct host_control *c, const struct flow_stats 
     return RTE_MIN(r->path_limit_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
 }
 
-/* What the operator gave it, or its peer. */
+/* The weight that the operator set for it, or for its peers. */
 static uint16_t weight_of(const struct host_control *c, const struct flow_stats *r)
 {
     if (r->override.weight != 0)
@@ -99,7 +99,8 @@ static struct share_flow flow_of(const struct host_control *c, struct flow_stats
     return f;
 }
 
-/* Places for flows by priority, and by peers within one: below SHARE_PRIORITIES * (n_peers + 1). */
+/* The place of a flow: by priority, and by peers within a priority. Below SHARE_PRIORITIES *
+ * (n_peers + 1). */
 static uint32_t place_of(const struct host_control *c, const struct flow_stats *r)
 {
     if (r->peers == SHARE_NO_PEER)
@@ -108,7 +109,8 @@ static uint32_t place_of(const struct host_control *c, const struct flow_stats *
     return c->peers[r->peers].priority * (c->n_peers + 1) + 1 + r->peers;
 }
 
-/* The active connections become flows, in the order that share_run() wants: by counting. */
+/* Turns the active connections into flows, in the order that share_run() wants, by a counting
+ * sort. */
 static void flows_make(struct host_control *c)
 {
     uint32_t starts[SHARE_PRIORITIES * (HOST_PEERS_MAX + 1) + 1];
@@ -163,13 +165,13 @@ uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r,
     if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)
         return RTE_MIN(flow_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
-    if (r->path_limited) /* room for its worker, which knows better and sooner */
+    if (r->path_limited) /* room for its worker, which knows the path better and sooner */
         return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
     return f->grant_Bps;
 }
 
-/* Several have begun, and as many may in this interval; workers give them pool / (active + 2 n)
- * each: there is room for them. */
+/* The capacity to keep free if several connections have begun, since as many may begin in this
+ * interval. Workers give each of them pool / (active + 2 n). */
 static uint64_t newcomers_room(const struct host_control *c, uint64_t max_Bps)
 {
     uint64_t all = (uint64_t)c->n_active + 2 * (uint64_t)c->n_new;
@@ -197,7 +199,7 @@ void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
         struct flow_stats *r = c->owners[i];
 
         if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
-            continue; /* its path does not limit it, or it does not use what that carries */
+            continue; /* its path does not limit it, or it does not use what its path carries */
         r->path.weight = weight_of(c, r);
         bottleneck_look(&c->bottleneck, &r->bottleneck, &r->path);
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The UDP port that a connection is opened from. Its packets carry it in both directions, as source
- * or destination, so that it says which way they take: which queue, link and path of those that are
- * chosen by a hash of addresses and ports.
+ * or destination. So it decides which queue, link and path they take, of those that are chosen by a
+ * hash of addresses and ports.
  *
- * Each connection takes the next port of the range whose answers come to the queue of its own
- * worker, where it is known how the port chooses. What the peer's port, a link aggregate or a
- * router makes of it is not known. Ports are taken in turn, not at random: hashes of this kind are
- * linear or nearly so (Toeplitz, CRC, exclusive or), and such a hash spreads 2^k numbers that
- * follow each other evenly, wherever its table has that many ways, but for unlucky keys.
+ * If it is known how the port chooses a queue, each connection takes the next UDP port of the range
+ * whose answers come to the queue of its own worker. How the peer's port, a link aggregate or a
+ * router hashes it is not known. UDP ports are taken in turn, not at random: hashes of this kind
+ * are linear or nearly so (Toeplitz, CRC, exclusive or). Such a hash spreads 2^k successive numbers
+ * evenly over a table with that many entries, except for unlucky keys.
  */
 #include <string.h>
 
@@ -18,10 +18,11 @@
 
 #include "host/host_internal.h"
 
-/* Ports looked at for each worker: with a table that names all workers alike, e^-16 find none. */
+/* UDP ports tried for each worker. If a table names all workers equally often, e^-16 of the
+ * searches find none. */
 #define SOURCE_TRIES 16u
 
-/* The words of an address in the order in which they are hashed; how many. */
+/* Writes the words of an address in the order in which they are hashed; returns how many. */
 static uint32_t addr_words(uint32_t *words, const struct addr *a)
 {
     uint32_t n = addr_is_v4(a) ? 1 : 4;
@@ -32,7 +33,7 @@ static uint32_t addr_words(uint32_t *words, const struct addr *a)
     return n;
 }
 
-/* Does the port bring the answers that come on this way to our worker? True if nobody knows. */
+/* Does the port give the answers to this route to our worker? True if that is not known. */
 static bool answers_land(const struct host *h, const struct frame_route *r)
 {
     const struct host_rss *rss = h->cfg.rss;
@@ -66,7 +67,7 @@ bool source_takes(struct host *h, const struct frame *f, const struct wire_heade
     const struct conn *c;
 
     if (h->cfg.source_first == 0 || f->dport < h->cfg.source_first ||
-        f->dport > h->cfg.source_last || (w->flags & WIRE_EARLY)) /* which openers do not get */
+        f->dport > h->cfg.source_last || (w->flags & WIRE_EARLY)) /* openers get no EARLY packets */
         return false;
     if (table_key_worker(w->key) != h->cfg.worker)
         return !h->given && table_key_worker(w->key) < h->cfg.workers;

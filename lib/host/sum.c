@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a port's word on a UDP checksum is worth (rte_mbuf_core.h, RTE_MBUF_F_RX_L4_CKSUM_*). NONE
- * means that the sum in the packet is not right, but that its data are: so virtio and vhost report
- * a packet whose checksum the sender left to a device that was never asked (virtio_rxtx.c,
- * virtio_rx_offload(); lib/vhost/virtio_net.c, vhost_dequeue_offload()). Other drivers say NONE of
- * packets that they did not check (hinic_pmd_rx.c, hinic_rx_csum(), on other errors), so it is
- * believed only of a partial checksum, which no software here could verify; any other is computed.
+ * How far a port's verdict on a UDP checksum is believed (rte_mbuf_core.h,
+ * RTE_MBUF_F_RX_L4_CKSUM_*). NONE means that the sum in the packet is not right, but that its data
+ * are. virtio and vhost report this for a packet whose checksum the sender left to a device that
+ * was never asked (virtio_rxtx.c, virtio_rx_offload(); lib/vhost/virtio_net.c,
+ * vhost_dequeue_offload()). Other drivers report NONE for packets that they did not check
+ * (hinic_pmd_rx.c, hinic_rx_csum(), on other errors). So NONE is believed only of a partial
+ * checksum, which no software here could verify; any other checksum is computed.
  */
 #include "host/host_internal.h"
 
-/* Of payload that was never on a wire: UDP's field has the pseudo header's sum, or nothing. */
+/* Was the packet never on a wire? Then its checksum field has the pseudo header's sum, or 0. */
 static bool never_summed(const struct frame *f)
 {
     return f->udp_sum == 0 || frame_udp_sum_partial(f);

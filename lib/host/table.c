@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding connections: by key in O(1), by the opener's key while its peer's is unknown, and by
- * service for those that wait.
+ * Finds connections: by our key in O(1), by the opener's key until the peer uses ours, and by
+ * service if they wait.
  *
  * Key: worker:8 | index:20 | random:36, never 0; unguessable without seeing packets.
  */
@@ -31,7 +31,8 @@ uint8_t table_key_worker(uint64_t key)
     return (uint8_t)(key >> (KEY_INDEX_BITS + KEY_RANDOM_BITS));
 }
 
-/* Zeroes all but what other threads read: that changes its epoch first, then word by word. */
+/* Zeroes the connection. In `pub`, which other threads read, the epoch changes first, then the rest
+ * word by word. */
 static void conn_clear(struct conn *c)
 {
     const size_t start = offsetof(struct conn, pub), end = start + sizeof c->pub;

@@ -19,7 +19,7 @@
 
 #define FIRST_AGAIN_NS  20000000ull
 #define FIRST_DOUBLINGS 5u
-#define FIRST_DOUBT     3u /* unanswered so often: the peer may have moved to another MAC address */
+#define FIRST_DOUBT     3u /* after this many without an answer, the MAC address may be wrong */
 #define UNRESOLVED_NS   1000000ull
 #define EXPIRED_MAX     64u
 
@@ -42,7 +42,7 @@ static void first_again(struct host *h, struct conn *c)
     c->handshake.first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
 }
 
-/* FIRST goes out: when is it time for the next? */
+/* FIRST goes out: sets when the next one is due. */
 void timer_first_sent(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
@@ -53,7 +53,8 @@ void timer_first_sent(struct host *h, struct conn *c)
     conn_timer_at(h, c, c->handshake.first_at);
 }
 
-/* A silent peer: ask, send slower, give up. So is one that does not prove its address in time. */
+/* A silent peer: ask, send slower, give up. A peer that does not prove its address in time counts
+ * as silent. */
 static void alive_check(struct host *h, struct conn *c)
 {
     uint64_t step = conn_silence_step(h);

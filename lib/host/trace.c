@@ -59,7 +59,7 @@ static void text_byte(struct line *t, unsigned int byte)
     line_put(t, two);
 }
 
-/* As IPv4, or as 16 bytes in hex. */
+/* An address as IPv4, or as 16 bytes in hex. */
 static void text_peer(struct line *t, uint64_t a, uint64_t b)
 {
     struct addr peer;

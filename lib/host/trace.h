@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happened lately: a ring of events, always on. Nothing is noted per packet: what may come in
- * numbers (NAKs, grants that change) is noted when it has changed much, or for the first time in
- * TRACE_PAUSE_NS.
+ * Recent events, in a ring that is always on. Nothing is noted per packet. An event that may be
+ * frequent (a NAK, a grant that changes) is noted only if its value has changed much, or if none
+ * was noted for TRACE_PAUSE_NS.
  *
- * Invariant: event number n stands at ring[n % TRACE_EVENTS] while count - TRACE_EVENTS < n <
- * count; the one before is being overwritten. One writer: the worker, or control for its own ring.
- * Readers may be any thread, and the handler of a fatal signal.
+ * Invariant: event number n is at ring[n % TRACE_EVENTS] while count - TRACE_EVENTS < n < count;
+ * the event before those is being overwritten. Written by one thread: the worker, or control for
+ * its own ring. Read by any thread, and by the handler of a fatal signal.
  */
 #ifndef SLUICE_HOST_TRACE_H
 #define SLUICE_HOST_TRACE_H
@@ -20,11 +20,11 @@
 
 #define TRACE_EVENTS   1024u
 #define TRACE_PAUSE_NS 10000000ull
-#define TRACE_SHIFT    3u /* rates that differ by less than 1/8 are the same */
+#define TRACE_SHIFT    3u /* rates that differ by less than 1/8 count as equal */
 #define TRACE_TEXT_MAX 192
 #define TRACE_NO_CONN  UINT32_MAX
 
-/* X(id, name, meaning of why, of a, of b); "": none. Units stand last. */
+/* X(id, name, meaning of why, of a, of b); "": unused. Names end in their unit. */
 /* clang-format off */
 #define TRACE_KINDS(X)                                                                             \
     X(OPENED, "opened", "service", "peer", "peer_low")                                             \
@@ -49,7 +49,7 @@ enum trace_what {
 
 struct trace_event {
     uint64_t time; /* in the writer's cycles */
-    uint32_t conn; /* TRACE_NO_CONN: of none */
+    uint32_t conn; /* TRACE_NO_CONN: of no connection */
     uint16_t what; /* enum trace_what */
     uint16_t why;
     uint64_t a, b;
@@ -57,7 +57,7 @@ struct trace_event {
 static_assert(sizeof(struct trace_event) == 32, "two in a cache line");
 
 struct trace {
-    uint64_t count; /* of events so far */
+    uint64_t count; /* events so far */
     uint64_t ring[TRACE_EVENTS][4];
 } __attribute__((aligned(64)));
 
@@ -66,7 +66,7 @@ static inline void trace_add(struct trace *t, uint64_t time, enum trace_what wha
 {
     uint64_t n = t->count, *slot = t->ring[n % TRACE_EVENTS];
 
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* the count before this event, then its words */
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* the old count before this event's words */
     counter_set(&slot[0], time);
     counter_set(&slot[1], (uint64_t)conn << 32 | (uint64_t)what << 16 | why);
     counter_set(&slot[2], a);
@@ -74,16 +74,16 @@ static inline void trace_add(struct trace *t, uint64_t time, enum trace_what wha
     __atomic_store_n(&t->count, n + 1, __ATOMIC_RELEASE);
 }
 
-/* How many events there were. */
+/* How many events there were so far. */
 uint64_t trace_count(const struct trace *t);
-/* Event number n; false if it is not known any more, or not yet. */
+/* Reads event number n. False if it is overwritten already, or not yet written. */
 bool trace_read(const struct trace *t, uint64_t n, struct trace_event *out);
-/* The oldest that is surely known. */
+/* Number of the oldest event that is not being overwritten. */
 uint64_t trace_first(const struct trace *t);
 
 const char *trace_name(enum trace_what what);
-/* "conn 3 grant reason=probe rate_Bps=... burst_bytes=..." into out, cut to size (> 0); returns its
- * length. Calls nothing that a signal handler may not. */
+/* Writes the event into out, cut to size (> 0), as "conn 3 grant reason=probe rate_Bps=...
+ * burst_bytes=..."; returns its length. Calls nothing that a signal handler may not. */
 size_t trace_text(const struct trace_event *e, char *out, size_t size);
 
 #endif

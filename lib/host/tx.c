@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transmit walk: timers -> grants -> answers for the link -> CNTL and FIRST -> DATA of
- * connections whose credit is open, a few units each in turn.
+ * The transmit walk: grants -> timers -> questions about neighbours and claims -> CNTL and FIRST ->
+ * answers for the link -> DATA of connections whose credit is open, a few units each in turn.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
 #define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
 
-/* An mbuf for a small packet; NULL, counted, if there is none. */
+/* An mbuf for a small packet; NULL if there is none, which is counted. */
 static struct rte_mbuf *head_alloc(struct host *h)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
@@ -162,8 +162,9 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
-/* The peer may not know us yet: one burst or a few packets, and then it is the peer's turn. If the
- * route had to be asked for again, others begin as well: fewer. */
+/* Before the peer is known to know us, one burst or a few packets may go; then we wait for it. If
+ * the question for the next hop had to be repeated, other connections begin as well, so fewer may
+ * go. */
 static bool early_left(const struct conn *c)
 {
     uint64_t most = RTE_MAX(c->pacing.burst_bytes, EARLY_BYTES);
@@ -181,7 +182,8 @@ static bool may_send(const struct conn *c)
                                      c->handshake.tries > 0 && early_left(c));
 }
 
-/* Nobody can have us send more to an address than was sent from there: is there room for len? */
+/* Takes len from the allowance, if there is room: a forged source cannot make us send more to an
+ * address than came from it. */
 static bool allowance_take(struct conn *c, uint32_t len)
 {
     if (c->handshake.proven)
@@ -280,9 +282,10 @@ static uint32_t first_build(struct host *h, struct conn *c, uint8_t *p)
 }
 
 /*
- * FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now; *stuck: mbufs
- * have run out, and it still wants what it wanted. (A CNTL that is built and not sent would be a
- * loss that nobody sees: its gaps have been asked for, its flags have been said.)
+ * Builds FIRST or CNTL, whichever the connection wants. NULL if nothing can be sent now; *stuck:
+ * mbufs have run out, and all is still wanted. (The mbuf is taken first: a CNTL that is built but
+ * not sent would be a loss that the peer does not see, as its gaps count as asked for and its flags
+ * as sent.)
  */
 static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
 {
@@ -309,7 +312,7 @@ static struct rte_mbuf *state_build(struct host *h, struct conn *c, bool *stuck)
     if (first) {
         c->want = 0;
         timer_first_sent(h, c);
-        conn_has_data(h, c); /* the way is known: early data may go */
+        conn_has_data(h, c); /* the next hop is known: early data may go */
         len = first_build(h, c, bytes);
     } else {
         uint32_t room = c->handshake.proven ? h->cfg.mtu - CNTL_SPARE : cntl_min(c);
@@ -370,10 +373,11 @@ uint16_t host_tx(struct host *h, struct rte_mbuf **m, uint16_t max, uint64_t now
 }
 
 /*
- * DATA that had to wait for room in the port say anew when they were sent: the wait was not on
- * their path. Their checksum is partial while their mbuf asks the port for the rest. A driver that
- * computes it itself may have done so before it found no room: net_vhost then takes the request
- * away (vhost_dev_tx_sw_csum() in DPDK's rte_eth_vhost.c).
+ * Renews the time of sending in DATA that had to wait for room in the port, since that wait was not
+ * on their path. While an mbuf asks the port to compute the checksum, the packet has a partial one,
+ * which does not cover that time. A driver that computes checksums itself may have done so before
+ * it found no room: net_vhost then clears the request (vhost_dev_tx_sw_csum() in DPDK's
+ * rte_eth_vhost.c).
  */
 static void data_stamp(struct host *h, struct rte_mbuf *m)
 {
