@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: opening, requests, closing, what the daemon tells about them. */
+/* Connections: opening, requests, closing, and their statistics from the daemon. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "client/state.h"
 
-#define CONN_PEERS_MAX 8 /* addresses of one name that are tried */
+#define CONN_PEERS_MAX 8 /* addresses tried per name */
 
 static struct protocol_status *conn_status(const struct sluice_conn *c)
 {
@@ -23,7 +23,7 @@ static struct sluice_conn *conn_new(struct sluice *s, uint32_t channel)
     struct sluice_conn *c;
 
     if (s->gone)
-        return NULL; /* the error says already why */
+        return NULL; /* the error message is set already */
     if (s->free_count == 0) {
         client_fail(s, -EMFILE, "the session has %u connections: close some", s->handles);
         return NULL;
@@ -53,7 +53,7 @@ static void conn_delete(struct sluice_conn *c)
     free(c);
 }
 
-/* Submits what opens c; room for its CLOSE is taken along. */
+/* Submits the op that opens c; reserves room for the completion of its CLOSE, too. */
 static int conn_open(struct sluice_conn *c, struct protocol_submission *e, enum protocol_op kind,
                      uint64_t user, struct sluice_conn **conn)
 {
@@ -128,7 +128,7 @@ int sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t us
     return conn_open(c, &e, PROTOCOL_ACCEPT, user, conn);
 }
 
-/* Fills the submission's pieces and notes the regions in the op. */
+/* Fills the submission's pieces; counts their regions as used, and notes them in the op. */
 static int conn_pieces(struct sluice_conn *c, const struct client_request *r, struct client_op *op,
                        struct protocol_submission *e)
 {
@@ -243,12 +243,12 @@ int sluice_conn_close(struct sluice_conn *c)
         return client_fail(s, -ENOMEM, "no memory for a request");
     }
     if (client_submit(s, c->channel, &e, 0) < 0)
-        client_op_give(s, e.user); /* the daemon is gone, and so are its claims */
+        client_op_give(s, e.user); /* the daemon is gone, and holds no memory */
     else
         while (!c->closed)
             client_wait_some(s);
     if (s->gone)
-        client_pump(s); /* ops of this connection end before it does */
+        client_pump(s); /* completes the connection's ops before it is freed */
     tails_free(c);
     conn_delete(c);
     client_watch_settle(s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the daemon can reach: memfds, mapped here first (the daemon seals them against new
- * writable mappings), sorted by address.
+ * Memory that the daemon can reach: memfds, in regions sorted by address. They are mapped here
+ * first, because the daemon seals them against new writable mappings.
  *
- * Invariant: regions[i].base + len <= regions[i + 1].base. uses counts submissions outstanding.
+ * Invariant: regions[i].base + len <= regions[i + 1].base. `uses` counts outstanding submissions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@
 #endif
 
 /*
- * A sealable memfd of len_bytes, mapped and filled with zeroed pages: the work is done here and not
- * by the daemon, and a shortage shows here.
+ * Makes a sealable memfd of len_bytes, maps it and populates it with zeroed pages. So the client
+ * does this work, not the daemon, and a shortage shows here.
  */
 int client_memory_map(uint64_t len_bytes, bool huge, uint8_t **base, int *fd)
 {
@@ -43,7 +43,7 @@ int client_memory_map(uint64_t len_bytes, bool huge, uint8_t **base, int *fd)
         goto fail;
     if (!huge)
         madvise(at, len_bytes, MADV_HUGEPAGE);
-    /* EINVAL: kernels before 5.14; the daemon's populating will do. */
+    /* EINVAL: kernels before 5.14; there the daemon populates the pages. */
     if (madvise(at, len_bytes, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
         err = errno == EFAULT ? ENOMEM : errno;
         munmap(at, len_bytes);
@@ -126,7 +126,7 @@ void *sluice_alloc(struct sluice *s, uint64_t len_bytes)
         client_fail(s, -ENOMEM, "no memory for bookkeeping");
         return NULL;
     }
-    /* Hugepages if there are any; else, and whatever the reason, ordinary pages. */
+    /* Hugepages if possible; ordinary pages after any failure. */
     if (len_bytes >= CLIENT_HUGE_BYTES)
         err = memory_share(s, protocol_round(len_bytes, CLIENT_HUGE_BYTES), true, &r);
     if (err < 0 && !s->gone)

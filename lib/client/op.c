@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations under way, and completions that wait for sluice_poll(). */
+/* Ops under way, and completions that are ready for sluice_poll(). */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "client/state.h"
 
-/* Room for one more op, and for every op in the ready queue. */
+/* Doubles the table of ops, when no op is free. */
 static int op_grow(struct sluice *s)
 {
     uint32_t size = s->ops_size == 0 ? 256 : s->ops_size * 2, i;
@@ -45,7 +45,7 @@ uint32_t client_op_take(struct sluice *s, struct sluice_conn *c, enum protocol_o
     struct client_op *op;
     uint32_t i;
 
-    /* Whatever is under way must be able to become ready without asking for memory. */
+    /* Every op under way must be able to become ready without an allocation. */
     if (s->ready_count + s->ops_used >= s->ready_size && ready_grow(s) < 0)
         return CLIENT_NONE;
     if (s->ops_free == CLIENT_NONE && op_grow(s) < 0)
@@ -145,7 +145,7 @@ void client_op_abandon(struct sluice *s)
 
     if (s->ops_used == 0)
         return;
-    /* No completion will name an op any more, so they may be sorted. */
+    /* No completion will name an op by its index any more, so the ops may be sorted. */
     qsort(s->ops, s->ops_size, sizeof *s->ops, op_earlier);
     for (i = 0; i < s->ops_size; i++) {
         if (s->ops[i].used)

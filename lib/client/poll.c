@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions: from the rings to their waiters, and sleeping until there are some.
+ * Completions: moves them from the rings to their waiters, and sleeps until there are some.
  *
- * Invariant when sluice_fd() is in use: on return from every call that takes completions either
- * wake_fd is readable or every ring is empty and armed.
+ * Invariant while sluice_fd() is in use: when a call that takes completions returns, either wake_fd
+ * is readable, or every ring is empty and armed.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -71,7 +71,7 @@ static void pump_one(struct sluice *s, const struct protocol_completion *e)
     /* The first piece is free; the copied tail is still being sent. */
     client_region_release(s, op->regions[0]);
     op->regions[0] = CLIENT_NONE;
-    if (op->wait != NULL && e->status == 0) { /* after a failure, the second completion tells */
+    if (op->wait != NULL && e->status == 0) { /* a failure is reported by the second completion */
         op->wait->free = true;
         op->wait = NULL;
     }
@@ -83,7 +83,8 @@ void client_pump(struct sluice *s)
     bool gone = s->gone;
     uint32_t i;
 
-    /* What the daemon completed before it went counts: the rings are looked at after `gone`. */
+    /* Completions that the daemon wrote before it went still count: the rings are read after
+     * `gone`. */
     for (i = 0; i < s->limits.channels; i++)
         while (client_take(s, i, &e))
             pump_one(s, &e);
@@ -126,11 +127,11 @@ void client_wait_some(struct sluice *s)
     uint64_t count;
     ssize_t n;
 
-    /* What keeps wake_fd readable for the caller's event loop would keep us awake, too;
-     * client_watch_settle() says it again. */
+    /* self_fd keeps wake_fd readable for the caller's event loop, and would keep us awake, too.
+     * client_watch_settle() writes it again. */
     if (s->self_fd >= 0) {
         n = read(s->self_fd, &count, sizeof count);
-        (void)n; /* EAGAIN: it said nothing */
+        (void)n; /* EAGAIN: it was not set */
     }
     client_sleep(s, -1);
     client_pump(s);
@@ -149,10 +150,10 @@ void client_watch_settle(struct sluice *s)
         n = write(s->self_fd, &count, sizeof count);
     else
         n = read(s->self_fd, &count, sizeof count);
-    (void)n; /* EAGAIN: it is as it should be */
+    (void)n; /* EAGAIN: it was set or clear already */
 }
 
-/* Takes what is there, or waits until deadline (clock_ms; -1: for ever, 0: not at all). */
+/* Takes ready completions; waits for them until deadline (clock_ms; -1: no limit, 0: no wait). */
 static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t max,
                      int64_t deadline)
 {
@@ -165,12 +166,12 @@ static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t m
         if (n > 0 || max == 0)
             return (int)n;
         if (s->gone) {
-            client_pump(s); /* it may have gone while we looked */
+            client_pump(s); /* it may have gone while we read the rings */
             n = client_ready_take(s, out, max);
             return n > 0 ? (int)n : -ENOTCONN;
         }
         if (deadline == 0) {
-            /* A dead daemon is noticed here at little cost. */
+            /* Notices a dead daemon at little cost. */
             if (++s->idle_polls % 256 == 0)
                 client_socket_check(s);
             return 0;

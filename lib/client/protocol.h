@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What libsluice and sluiced say to each other: fixed-size messages on a SOCK_SEQPACKET unix
- * socket, and rings in memory that the client owns and the daemon maps. No DPDK here.
+ * The protocol between libsluice and sluiced: fixed-size messages on a SOCK_SEQPACKET unix socket,
+ * and rings in memory that the client owns and the daemon maps. No DPDK here.
  *
- * Socket: the client asks, the daemon answers each request once, in order; the only message that is
- * not an answer is PROTOCOL_BYE (why the daemon ends the session), and only PROTOCOL_RING has none.
- * HELLO first, then SESSION.
+ * Socket: the client sends requests, HELLO first, then SESSION. The daemon answers each one once,
+ * in order; only PROTOCOL_RING has no answer. The only message that is not an answer is
+ * PROTOCOL_BYE, which says why the daemon ends the session.
  *
  * Session memory, one memfd (layout: protocol_layout_for()): for each channel (one per worker) a
  * submission ring and a completion ring, then one status entry per handle. Indices count entries
  * and wrap at 2^32; slot = index & (entries - 1); invariant 0 <= tail - head <= entries. Each index
- * has one writer and its own cache line. The client chooses handle numbers; a handle belongs to the
- * channel on which its CONNECT or ACCEPT was submitted until its CLOSE completed.
+ * has one writer and its own cache line. The client chooses handle numbers. A handle belongs to the
+ * channel on which its CONNECT or ACCEPT was submitted, until its CLOSE has completed.
  *
- * Every submission is completed once (SEND with PROTOCOL_PROVISIONAL: twice, the first one marked).
- * The daemon starts a submission only when its completions fit in the completion ring.
+ * Every submission completes once. A SEND with PROTOCOL_PROVISIONAL completes twice; the flag marks
+ * the first completion. The daemon starts a submission only when its completions fit in the
+ * completion ring.
  *
- * Sleeping: the daemon writes its eventfd only if the client armed `wake`; see protocol_arm(). The
- * client gets an epoll descriptor that watches this eventfd edge-triggered, not the eventfd itself:
- * the holder of an eventfd can fill it and make it blocking, and so stop a worker that writes it.
- * A worker that sleeps says so (`asleep`). A client that submits something then tells control
- * (RING), which wakes it.
+ * Sleeping: the daemon writes its eventfd only if the client has armed `wake`; see protocol_arm().
+ * The client does not get the eventfd itself, but an epoll descriptor that watches it
+ * edge-triggered: the holder of an eventfd can fill it and make it blocking, and so block a worker
+ * that writes to it. A worker that goes to sleep sets `asleep`. A client that then submits
+ * something tells control (RING), which wakes the worker.
  */
 #ifndef SLUICE_CLIENT_PROTOCOL_H
 #define SLUICE_CLIENT_PROTOCOL_H
@@ -39,25 +40,26 @@
 #define PROTOCOL_RING_MAX     65536
 #define PROTOCOL_REQUEST_MAX  (1ull << 32) /* bytes of one SEND or RECV */
 #define PROTOCOL_TEXT_MAX     200
-#define PROTOCOL_COMMAND_MAX  2048  /* bytes of a line behind COMMAND */
-#define PROTOCOL_PART_MAX     16384 /* bytes of JSON behind one answer to SHOW */
-#define PROTOCOL_LINE         128   /* two cache lines: neighbours are fetched in pairs */
+#define PROTOCOL_COMMAND_MAX  2048  /* bytes of the line that follows COMMAND */
+#define PROTOCOL_PART_MAX     16384 /* bytes of JSON that follow one answer to SHOW */
+#define PROTOCOL_LINE         128   /* two cache lines: CPUs fetch them in pairs */
 #define PROTOCOL_PAGE         4096
 
 /* ---- messages on the socket ------------------------------------------------------------- */
 
+/* Each: what the request carries -> what the answer carries. */
 enum protocol_type {
     PROTOCOL_HELLO = 1, /* -> limits */
-    PROTOCOL_SESSION,   /* session, descriptor: the session memfd -> descriptor: epoll */
-    PROTOCOL_REGION,    /* region, descriptor: a memfd -> region id */
+    PROTOCOL_SESSION,   /* session, with the session memfd -> the epoll descriptor */
+    PROTOCOL_REGION,    /* region_bytes, with a memfd -> region id */
     PROTOCOL_UNREGION,  /* region id */
     PROTOCOL_LISTEN,    /* service */
     PROTOCOL_UNLISTEN,  /* service */
     PROTOCOL_ROUTE,     /* peer -> channel */
-    PROTOCOL_SHOW,      /* what, offset (0: afresh) -> a part of the JSON text */
-    PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it hangs up */
-    PROTOCOL_COMMAND,   /* bytes of a line, which follows the request -> text: what was done */
-    PROTOCOL_RING,      /* channel: its worker is asleep and has something to do; no answer */
+    PROTOCOL_SHOW,      /* what, offset (0: makes a new text) -> a part of the JSON text */
+    PROTOCOL_BYE,       /* from the daemon, unasked: status and text say why it ends the session */
+    PROTOCOL_COMMAND,   /* command_bytes, and the line behind the request -> text: what was done */
+    PROTOCOL_RING,      /* channel: wake its worker, which has something to do; no answer */
 };
 
 struct protocol_session {
@@ -91,11 +93,11 @@ struct protocol_request {
 
 struct protocol_limits {
     uint32_t channels;
-    uint32_t sq_entries, cq_entries; /* most, per channel */
-    uint32_t handles;                /* most, per session */
-    uint32_t regions;                /* most, per session */
+    uint32_t sq_entries, cq_entries; /* largest, per channel */
+    uint32_t handles;                /* maximum, per session */
+    uint32_t regions;                /* maximum, per session */
     uint32_t depth;                  /* requests per connection and direction */
-    uint64_t quota_bytes;            /* of the user, all sessions together; 0: none */
+    uint64_t quota_bytes;            /* of the user, for all its sessions together; 0: none */
     uint64_t used_bytes;
 };
 
@@ -104,15 +106,15 @@ struct protocol_part {
     uint32_t len_bytes;           /* of this part, which follows the answer */
 };
 
-/* magic, version, status and text keep their places in every version. */
+/* magic, version, status and text have the same offsets in every version. */
 struct protocol_reply {
     uint32_t magic;
     uint16_t version;
-    uint16_t type;  /* of the request, or PROTOCOL_BYE */
+    uint16_t type;  /* type of the request, or PROTOCOL_BYE */
     int32_t status; /* 0 or negative errno */
     uint32_t zero;
-    char text[PROTOCOL_TEXT_MAX]; /* of a failure: one line, cause and cure; of COMMAND also what
-                                     was done; ends with 0 */
+    char text[PROTOCOL_TEXT_MAX]; /* ends with 0. A failure: one line with cause and cure; COMMAND:
+                                     what was done */
     union {
         struct protocol_limits limits;
         struct protocol_part part;
@@ -134,25 +136,25 @@ enum protocol_op {
     PROTOCOL_SEND,
     PROTOCOL_RECV,
     PROTOCOL_SHUTDOWN,
-    PROTOCOL_CLOSE, /* aborts what is open; completes when the daemon has let go of all memory */
+    PROTOCOL_CLOSE, /* aborts an open one; completes when the daemon has released all its memory */
     PROTOCOL_OPS,
 };
 
 enum protocol_flag {
     PROTOCOL_GO_BACK_N = 1,   /* CONNECT */
-    PROTOCOL_PROVISIONAL = 2, /* SEND: complete pieces[0] early; completion: this is that one */
+    PROTOCOL_PROVISIONAL = 2, /* SEND: complete pieces[0] early; completion: the early one */
 };
 
 struct protocol_piece {
     uint64_t offset, len; /* bytes, within the region */
-    uint32_t region;      /* any if len is 0 */
+    uint32_t region;      /* ignored if len is 0 */
     uint32_t zero;
 };
 
 struct protocol_connect {
     uint8_t peer[16];
     uint16_t service;
-    uint16_t udp_port; /* of the peer's host; 0: the usual one */
+    uint16_t udp_port; /* of the peer's host; 0: the default */
     uint8_t zero[28];
 };
 
@@ -164,8 +166,8 @@ struct protocol_submission {
     uint32_t user; /* returned in the completion */
     uint32_t zero2;
     union {
-        struct protocol_piece pieces[2]; /* SEND: [0] then [1]; RECV: [0] */
-        struct protocol_connect connect; /* CONNECT; ACCEPT: only service */
+        struct protocol_piece pieces[2]; /* SEND: [0], then [1]; RECV: [0] only */
+        struct protocol_connect connect; /* CONNECT; ACCEPT: service only */
         uint64_t words[6];
     } u;
 };
@@ -179,7 +181,7 @@ struct protocol_completion {
     uint16_t zero;
 };
 
-/* What the daemon tells about a handle, under a sequence lock: seq is odd while it writes. */
+/* What the daemon publishes about a handle, under a sequence lock: seq is odd during a write. */
 enum protocol_word {
     PROTOCOL_TX_RATE_BPS,
     PROTOCOL_TX_BURST_BYTES,
@@ -208,12 +210,12 @@ struct protocol_status {
 #define PROTOCOL_ALIGNED __attribute__((aligned(PROTOCOL_LINE)))
 
 struct protocol_channel {
-    PROTOCOL_ALIGNED uint32_t sq_tail; /* client */
-    PROTOCOL_ALIGNED uint32_t sq_head; /* worker */
-    PROTOCOL_ALIGNED uint32_t cq_tail; /* worker */
-    PROTOCOL_ALIGNED uint32_t cq_head; /* client */
-    PROTOCOL_ALIGNED uint32_t wake;    /* client sets 1, worker clears */
-    PROTOCOL_ALIGNED uint32_t asleep;  /* worker sets 1, both clear */
+    PROTOCOL_ALIGNED uint32_t sq_tail; /* written by the client */
+    PROTOCOL_ALIGNED uint32_t sq_head; /* written by the worker */
+    PROTOCOL_ALIGNED uint32_t cq_tail; /* written by the worker */
+    PROTOCOL_ALIGNED uint32_t cq_head; /* written by the client */
+    PROTOCOL_ALIGNED uint32_t wake;    /* set to 1 by the client, cleared by the worker */
+    PROTOCOL_ALIGNED uint32_t asleep;  /* set to 1 by the worker, cleared by both */
 };
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
@@ -221,7 +223,7 @@ static_assert(sizeof(struct protocol_completion) == 24, "layout");
 static_assert(sizeof(struct protocol_status) == 128, "layout");
 static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
-/* Bytes from the start of the session memory; sq and cq from the start of their channel. */
+/* Bytes. Offsets count from the start of session memory; sq and cq, from their channel's start. */
 struct protocol_layout {
     uint64_t channel_bytes, sq_offset, cq_offset, status_offset, total_bytes;
 };
@@ -236,7 +238,7 @@ static inline bool protocol_ring_ok(uint32_t entries, uint32_t most)
     return entries >= PROTOCOL_RING_MIN && entries <= most && (entries & (entries - 1)) == 0;
 }
 
-/* The arguments must be within limits (so nothing overflows). */
+/* The arguments must be within limits, so that nothing overflows. */
 static inline struct protocol_layout protocol_layout_for(uint32_t channels, uint32_t sq_entries,
                                                          uint32_t cq_entries, uint32_t handles)
 {
@@ -259,14 +261,14 @@ static inline struct protocol_layout protocol_layout_for(uint32_t channels, uint
  * loads wake. All four are sequentially consistent, so at least one of them sees the other's store.
  */
 
-/* Client: true if it may sleep, false if there is something in the ring after all. */
+/* Client: true if it may sleep, false if the ring holds a completion after all. */
 static inline bool protocol_arm(struct protocol_channel *c, uint32_t cq_head)
 {
     __atomic_store_n(&c->wake, 1, __ATOMIC_SEQ_CST);
     return __atomic_load_n(&c->cq_tail, __ATOMIC_SEQ_CST) == cq_head;
 }
 
-/* Worker: shows all completions before cq_tail; true if the client must be woken. */
+/* Worker: publishes completions before cq_tail. True if the client must be woken. */
 static inline bool protocol_publish(struct protocol_channel *c, uint32_t cq_tail)
 {
     __atomic_store_n(&c->cq_tail, cq_tail, __ATOMIC_SEQ_CST);
@@ -276,14 +278,14 @@ static inline bool protocol_publish(struct protocol_channel *c, uint32_t cq_tail
     return true;
 }
 
-/* The same the other way round. Worker: true if it may sleep, false if there is a submission. */
+/* Worker, as protocol_arm(): true if it may sleep, false if the ring holds a submission. */
 static inline bool protocol_sleep(struct protocol_channel *c, uint32_t sq_head)
 {
     __atomic_store_n(&c->asleep, 1, __ATOMIC_SEQ_CST);
     return __atomic_load_n(&c->sq_tail, __ATOMIC_SEQ_CST) == sq_head;
 }
 
-/* Client: shows all submissions before sq_tail; true if the worker must be woken. */
+/* Client: publishes submissions before sq_tail. True if the worker must be woken. */
 static inline bool protocol_submit(struct protocol_channel *c, uint32_t sq_tail)
 {
     __atomic_store_n(&c->sq_tail, sq_tail, __ATOMIC_SEQ_CST);
@@ -295,14 +297,15 @@ static inline bool protocol_submit(struct protocol_channel *c, uint32_t sq_tail)
 
 /* ---- status entries --------------------------------------------------------------------- */
 
-/* seq is the writer's own count, so that a client's scribbling does not matter to it. */
+/* seq is the writer's private count: whatever a client writes to s->seq does not affect it. */
 static inline void protocol_status_write(struct protocol_status *s, uint64_t *seq,
                                          const uint64_t words[PROTOCOL_WORDS])
 {
     uint64_t n = *seq + 2;
     int i;
 
-    /* Each word is released after the odd seq, so a reader of a new word sees that seq at least. */
+    /* Each word is released after the odd seq: a reader that sees a new word sees that seq or
+     * later. */
     __atomic_store_n(&s->seq, n - 1, __ATOMIC_RELAXED);
     for (i = 0; i < PROTOCOL_WORDS; i++)
         __atomic_store_n(&s->words[i], words[i], __ATOMIC_RELEASE);
@@ -310,7 +313,7 @@ static inline void protocol_status_write(struct protocol_status *s, uint64_t *se
     *seq = n;
 }
 
-/* False if the writer was at it: try again. */
+/* False if a write was in progress: try again. */
 static inline bool protocol_status_read(const struct protocol_status *s,
                                         uint64_t words[PROTOCOL_WORDS])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's ends of the rings: it writes sq_tail and cq_head and keeps its own copies. */
+/* The client's ends of the rings: it writes sq_tail and cq_head, and keeps private copies. */
 #include <errno.h>
 #include <time.h>
 
@@ -21,8 +21,9 @@ void client_rings_init(struct sluice *s)
 }
 
 /*
- * The worker takes a submission as soon as it looks, since its completions fit: a full ring means
- * microseconds of waiting, not for the application to do something.
+ * Waits for room in a full submission ring. The completions of all submissions fit, so the worker
+ * takes each one as soon as it polls: the wait takes microseconds, and needs no action of the
+ * application.
  */
 static int rings_wait_room(struct sluice *s, struct client_channel *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: opening and closing, services, what the daemon shows. */
+/* Sessions: opening and closing, services, commands, and what the daemon shows. */
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ uint32_t sluice_depth(const struct sluice *s)
     return s->limits.depth;
 }
 
-/* Asks for limits and chooses sizes within them. */
+/* Asks for the daemon's limits, and chooses sizes within them. */
 static int session_hello(struct sluice *s)
 {
     struct protocol_request q = {.type = PROTOCOL_HELLO};
@@ -54,7 +54,7 @@ static int session_hello(struct sluice *s)
     return 0;
 }
 
-/* Gives the daemon our rings, gets the descriptor that wakes us. */
+/* Gives our rings to the daemon, and gets the descriptor that wakes us. */
 static int session_memory(struct sluice *s)
 {
     struct protocol_request q = {.type = PROTOCOL_SESSION};
@@ -132,7 +132,7 @@ int sluice_open(struct sluice **session, const char *socket_path, char *err, siz
     return 0;
 }
 
-/* Until the daemon has unmapped everything, so that its quota is free for the next session. */
+/* Waits until the daemon has unmapped everything: then the quota is free for the next session. */
 static void session_wait_end(struct sluice *s)
 {
     struct pollfd p = {.fd = s->sock, .events = POLLIN};
@@ -153,7 +153,7 @@ static void session_wait_end(struct sluice *s)
             continue;
         ssize_t n = recv(s->sock, sink, sizeof sink, MSG_DONTWAIT | MSG_TRUNC);
 
-        if (n == 0 || (n < 0 && errno != EAGAIN)) /* 0: the daemon has let go */
+        if (n == 0 || (n < 0 && errno != EAGAIN)) /* 0: the daemon has unmapped everything */
             return;
     }
 }
@@ -200,7 +200,7 @@ int sluice_unlisten(struct sluice *s, uint16_t port)
     return client_ask(s, &q, -1, &a, NULL, NULL);
 }
 
-/* One part of the text at offset; grows *text on the first one. */
+/* Gets the part of the text at *offset, and moves *offset on; the first part allocates *text. */
 static int show_part(struct sluice *s, const char *what, uint64_t *offset, uint64_t *total,
                      char **text, void *part)
 {

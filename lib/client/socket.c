@@ -118,7 +118,7 @@ static ssize_t socket_receive(struct sluice *s, struct protocol_reply *a, int *g
     memset(a, 0, sizeof *a);
     do
         n = recvmsg(s->sock, &m, flags | MSG_CMSG_CLOEXEC);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* its last words come after it */
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* a BYE may follow ECONNRESET */
     if (n < 0)
         return -errno;
     socket_descriptors(&m, got);
@@ -186,7 +186,7 @@ static int socket_ask(struct sluice *s, struct protocol_request *q, int fd, cons
     r = socket_send(s, q, fd, line);
     if (r < 0 && r != -EPIPE && r != -ECONNRESET)
         return client_fail(s, r, "cannot ask the daemon: %s", strerror(-r));
-    /* After EPIPE there may still be a message that says why. */
+    /* After EPIPE there may still be a BYE to read, which says why. */
     r = socket_answer(s, q->type, a, got, part);
     if (r < 0)
         return r;
@@ -213,7 +213,8 @@ int client_ask_command(struct sluice *s, const char *line, struct protocol_reply
     return socket_ask(s, &q, -1, line, a, NULL, NULL);
 }
 
-/* If the socket is full, or gone, control is awake and sees to the worker, or to us. */
+/* Errors do not matter: if the socket is full or gone, control is awake, and sees to the worker or
+ * to us. */
 void client_ring(struct sluice *s, uint32_t channel)
 {
     const struct protocol_request q = {.magic = PROTOCOL_MAGIC,

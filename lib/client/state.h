@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The library's own state, private to lib/client. One thread at a time uses a session, so nothing
- * here is atomic; what is shared with the daemon is in protocol.h.
+ * The library's own state, private to lib/client. Only one thread at a time uses a session, so
+ * nothing here is atomic. Memory shared with the daemon is described in protocol.h.
  *
- * Invariants: every submission has one op, named by its index (= protocol user), until its last
- * completion was taken; `owed` of a channel counts completions not taken yet plus one for the CLOSE
- * of each handle, and stays <= cq_entries, so the daemon never has to hold a submission back; the
- * ready queue has room for every op.
+ * Invariants:
+ * - Every submission has one op, named by its index (`user` in protocol.h), until its last
+ *   completion is taken.
+ * - `owed` of a channel counts completions not taken yet, plus one for the CLOSE of each handle. It
+ *   stays <= cq_entries, so the daemon never has to hold a submission back.
+ * - The ready queue has room for every op.
  */
 #ifndef SLUICE_CLIENT_STATE_H
 #define SLUICE_CLIENT_STATE_H
@@ -18,8 +20,8 @@
 #include "client/protocol.h"
 #include "client/sluice.h"
 
-#define CLIENT_TAILS         4           /* copies in flight per connection */
-#define CLIENT_TAIL_MIN      (64u << 10) /* bytes; also the cap while the round trip is unknown */
+#define CLIENT_TAILS         4           /* tails in flight per connection */
+#define CLIENT_TAIL_MIN      (64u << 10) /* bytes; also the size while rate or RTT is unknown */
 #define CLIENT_TAIL_MAX      (4u << 20)
 #define CLIENT_ERROR_MAX     320
 #define CLIENT_HUGE_BYTES    (2ull << 20)
@@ -29,11 +31,11 @@
 struct client_region {
     uint8_t *base;
     uint64_t len_bytes; /* as mapped */
-    uint32_t id;        /* the daemon's number */
-    uint32_t uses;      /* submissions that name it */
+    uint32_t id;        /* given by the daemon */
+    uint32_t uses;      /* outstanding submissions that name it */
 };
 
-/* What a synchronous send waits for; lives on its stack. */
+/* What a synchronous send waits for; lives on the caller's stack. */
 struct client_wait {
     bool free; /* the caller's data may be reused */
     int status;
@@ -42,17 +44,17 @@ struct client_wait {
 struct client_op {
     struct sluice_conn *conn;
     uint64_t user;
-    uint64_t order;           /* of submission */
-    struct client_wait *wait; /* synchronous send that still waits, else NULL */
+    uint64_t order;           /* of submission, ascending */
+    struct client_wait *wait; /* of a synchronous send that still waits, else NULL */
     uint32_t next;            /* free list */
-    uint32_t regions[2];      /* ids, CLIENT_NONE: none */
+    uint32_t regions[2];      /* region ids; CLIENT_NONE: none */
     uint8_t kind;             /* enum protocol_op */
     bool used, sync;
-    uint8_t tail; /* sync: which copy it sends */
+    uint8_t tail; /* sync: index of the tail it sends */
 };
 
 struct client_tail {
-    uint8_t *data; /* memory of sluice_alloc(), NULL: none yet */
+    uint8_t *data; /* from sluice_alloc(); NULL: none yet */
     uint64_t size_bytes;
     bool busy;
 };
@@ -61,8 +63,8 @@ struct sluice_conn {
     struct sluice *session;
     uint32_t handle, channel;
     uint32_t sends, recvs; /* outstanding */
-    uint32_t sync_sends;   /* of sends */
-    int sync_error;        /* of a tail in flight, not reported yet */
+    uint32_t sync_sends;   /* those of sends that are synchronous */
+    int sync_error;        /* first error of a tail in flight, not reported yet */
     bool closing, closed;
     struct client_tail tails[CLIENT_TAILS];
 };
@@ -79,7 +81,7 @@ struct sluice {
     int sock;
     int wake_fd; /* epoll: the daemon's eventfd, sock, and self_fd if watched */
     int self_fd; /* eventfd that keeps wake_fd readable while completions are ready; -1: none */
-    bool gone;   /* the daemon hung up; error says why */
+    bool gone;   /* the daemon has ended the session; error says why */
     uint32_t idle_polls;
     char error[CLIENT_ERROR_MAX];
     char path[108];
@@ -98,25 +100,25 @@ struct sluice {
     uint32_t ready_size, ready_first, ready_count;
     struct client_region *regions; /* by address */
     uint32_t regions_size, regions_count;
-    uint32_t region_last; /* index of the last one found */
+    uint32_t region_last; /* index of the region found last */
 };
 
-/* status.c: notes the message, returns status (negative errno). */
+/* status.c: stores the message, returns status (negative errno). */
 __attribute__((format(printf, 3, 4))) int client_fail(struct sluice *s, int status,
                                                       const char *format, ...);
 
 /* socket.c */
 int client_socket_open(struct sluice *s, const char *path);
-/* Sends the request with descriptor fd (-1: none) and waits for its answer; *got (may be NULL)
- * takes a descriptor that came with it; part (PROTOCOL_PART_MAX bytes, may be NULL) what follows.
- */
+/* Sends the request with descriptor fd (-1: none) and waits for the answer. *got (may be NULL) gets
+ * the descriptor that comes with the answer, part (PROTOCOL_PART_MAX bytes, may be NULL) the bytes
+ * that follow it. */
 int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
                int *got, void *part);
-/* A line for the daemon to do. */
+/* Has the daemon run the command in line. */
 int client_ask_command(struct sluice *s, const char *line, struct protocol_reply *a);
-/* Has the worker of a channel woken. */
+/* Has the daemon wake the worker of a channel. */
 void client_ring(struct sluice *s, uint32_t channel);
-/* Reads what the daemon said unasked; sets gone. */
+/* Takes a message that the daemon sent unasked (PROTOCOL_BYE), or the end; then sets gone. */
 void client_socket_check(struct sluice *s);
 void client_gone(struct sluice *s, const char *why);
 
@@ -127,50 +129,51 @@ struct client_region *client_region_find(struct sluice *s, const void *data, uin
 void client_region_release(struct sluice *s, uint32_t id);
 void client_memory_free_all(struct sluice *s);
 
-/* op.c: CLIENT_NONE if there is no memory. */
+/* op.c: takes a free op; CLIENT_NONE if there is no memory. */
 uint32_t client_op_take(struct sluice *s, struct sluice_conn *c, enum protocol_op kind,
                         uint64_t user);
 void client_op_give(struct sluice *s, uint32_t op);
 void client_ready_put(struct sluice *s, const struct sluice_completion *done);
 uint32_t client_ready_take(struct sluice *s, struct sluice_completion *out, uint32_t max);
-/* Forgets what is ready for c. */
+/* Drops the ready completions of c. */
 void client_ready_drop(struct sluice *s, const struct sluice_conn *c);
 /* The daemon is gone: every op completes with -ENOTCONN, in order of submission. */
 void client_op_abandon(struct sluice *s);
 
 /* rings.c */
 void client_rings_init(struct sluice *s);
-/* -EAGAIN: its completions would not fit; -ENOTCONN. */
+/* 0, -EAGAIN if this many more completions would not fit, or -ENOTCONN. */
 int client_submit(struct sluice *s, uint32_t channel, const struct protocol_submission *e,
                   uint32_t completions);
 bool client_take(struct sluice *s, uint32_t channel, struct protocol_completion *e);
-/* True if all rings are empty and the daemon will wake us. */
+/* Arms all wake-ups. True if all completion rings are empty: the daemon will wake us. */
 bool client_arm(struct sluice *s);
 
-/* poll.c: takes what the rings hold into ops and the ready queue. */
+/* poll.c: moves completions from the rings to ops and the ready queue. */
 void client_pump(struct sluice *s);
-/* Sleeps until something may have arrived, at most timeout_ms (-1: for ever); 0, or -EINTR. */
+/* Sleeps until something may have arrived, at most timeout_ms (-1: no limit): 0 or -EINTR. */
 int client_sleep(struct sluice *s, int timeout_ms);
-/* Waits for whatever comes next, inside a call that waits for something of its own. */
+/* Waits for the next event and pumps; for calls that wait for an event of their own in a loop. */
 void client_wait_some(struct sluice *s);
-/* Keeps the descriptor of sluice_fd() readable exactly while there is something to take; last in
- * every call that pumped. */
+/* Makes the descriptor of sluice_fd() readable exactly while there are completions to take. The
+ * last step of every call that pumped. */
 void client_watch_settle(struct sluice *s);
 
 /* conn.c */
 
-/* Up to two pieces of memory that make one request; a piece of 0 bytes is none. */
+/* One request of up to two pieces of memory; a piece of 0 bytes is absent. */
 struct client_request {
     const void *data[2];
     uint64_t len[2];
     uint64_t user;
     enum protocol_op kind;          /* SEND or RECV */
     struct client_wait *wait;       /* of a synchronous send that waits, else NULL */
-    const struct client_tail *tail; /* synchronous send: its copy, else NULL */
+    const struct client_tail *tail; /* of a synchronous send, else NULL */
 };
 int client_conn_submit(struct sluice_conn *c, const struct client_request *r);
 
-/* resolve.c: addresses of HOST[:PORT], at most max; their number, or negative errno. */
+/* resolve.c: finds the addresses of HOST[:PORT]. Returns their number, at most max, or negative
+ * errno. */
 int client_resolve(struct sluice *s, const char *host_port, uint8_t (*peers)[16], int max,
                    uint16_t *port);
 

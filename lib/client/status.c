@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What went wrong, as text: cause and cure in one line. */
+/* Error messages: one line with cause and cure. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>

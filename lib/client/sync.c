@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Synchronous sends by partial copy: the last rate x RTT bytes are copied, so that the caller goes
- * on when the peer has the rest, and the sender never idles for a round trip.
+ * Synchronous sends by partial copy: the tail, the last rate x RTT bytes, is copied. The caller
+ * goes on when the peer has the rest, while the tail is still being sent. So the sender never idles
+ * for a round trip.
  *
- * Invariant: at most CLIENT_TAILS copies per connection, each of at most CLIENT_TAIL_MAX bytes; a
+ * Invariant: a connection has at most CLIENT_TAILS tails, each of at most CLIENT_TAIL_MAX bytes; a
  * tail is busy from submission to the final completion.
  */
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "client/state.h"
 
-/* rate x RTT, within bounds; CLIENT_TAIL_MIN as long as one of them is unknown. */
+/* rate x RTT, within bounds; CLIENT_TAIL_MIN while one of them is unknown. */
 static uint64_t tail_wanted(const struct sluice_conn *c)
 {
     struct sluice_stats t;
@@ -24,7 +25,7 @@ static uint64_t tail_wanted(const struct sluice_conn *c)
     return bytes > CLIENT_TAIL_MAX ? CLIENT_TAIL_MAX : (uint64_t)bytes;
 }
 
-/* Makes an idle tail hold want bytes; keeps what it has if there is no memory for more. */
+/* Grows an idle tail to hold want bytes; keeps its size if there is no memory for more. */
 static void tail_grow(struct sluice_conn *c, struct client_tail *t, uint64_t want)
 {
     uint64_t size = CLIENT_TAIL_MIN;
@@ -51,7 +52,7 @@ static struct client_tail *tail_find(struct sluice_conn *c)
     struct client_tail *idle = NULL;
     int i;
 
-    /* One that has memory already, if there is any. */
+    /* The largest idle one: it has memory already, if any of them has. */
     for (i = 0; i < CLIENT_TAILS; i++) {
         if (!c->tails[i].busy && (idle == NULL || c->tails[i].size_bytes > idle->size_bytes))
             idle = &c->tails[i];
@@ -59,8 +60,7 @@ static struct client_tail *tail_find(struct sluice_conn *c)
     return idle;
 }
 
-/* An idle tail that holds up to want bytes (*want is lowered to what it holds), or NULL: the daemon
- * is gone. */
+/* Waits for an idle tail; lowers *want to the bytes it can hold. NULL: the daemon is gone. */
 static struct client_tail *tail_take(struct sluice_conn *c, uint64_t *want)
 {
     struct client_tail *t = tail_find(c);
@@ -77,7 +77,7 @@ static struct client_tail *tail_take(struct sluice_conn *c, uint64_t *want)
     return t;
 }
 
-/* Submits r, waiting while too much is outstanding. */
+/* Submits r, and waits while too many requests are outstanding. */
 static int sync_submit(struct sluice_conn *c, struct client_request *r)
 {
     int err = client_conn_submit(c, r);
@@ -89,8 +89,8 @@ static int sync_submit(struct sluice_conn *c, struct client_request *r)
     return err;
 }
 
-/* Waits until the caller's data may be reused. `wait` is on a stack: the function that sets it
- * clears it. */
+/* Waits until the caller's data may be reused. `wait` lives on a stack: the code that sets it also
+ * clears the pointer to it. */
 static int sync_wait(struct sluice_conn *c, const struct client_wait *wait)
 {
     while (!wait->free)

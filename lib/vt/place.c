@@ -80,7 +80,7 @@ static uint64_t copy_sum_lines(uint8_t *dst, const uint8_t *src, uint32_t lines,
     return sum_words(lo, hi);
 }
 
-/* A sum of bytes that start at an odd offset: the bytes of each word are swapped (RFC 1071, 2B). */
+/* Converts a sum of bytes to an odd start offset: each word's bytes are swapped (RFC 1071, 2B). */
 static uint64_t sum_odd(uint64_t sum)
 {
     return __builtin_bswap16(frame_sum_fold(sum));
@@ -104,7 +104,7 @@ uint64_t place_copy_sum(uint8_t *dst, const uint8_t *src, uint32_t len, bool str
     memcpy(dst + done, src + done, len - done);
     uint64_t tail = frame_sum(src + done, len - done);
 
-    /* head is odd: everything after it starts at an odd offset */
+    /* if head is odd, everything after it starts at an odd offset */
     return sum + (head & 1 ? sum_odd(body) + sum_odd(tail) : body + tail);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Placement: the one copy of the receiving side, from the packet into the application's buffer. A
+ * Placement: the only copy on the receiving side, from the packet into the application's buffer. A
  * unit counts as received only after its placement has returned.
  *
- * `stream` chooses stores that go past the caches, for requests too large to be read from cache
- * afterwards; it saves reading the destination's lines before they are overwritten.
+ * `stream` selects non-temporal stores, which bypass the caches. They suit requests too large to be
+ * read from cache afterwards, and save reading the destination's lines before overwriting them.
  */
 #ifndef SLUICE_VT_PLACE_H
 #define SLUICE_VT_PLACE_H
@@ -21,14 +21,14 @@
 void place_copy(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream);
 
 /*
- * Copies len bytes and returns their unfolded ones-complement sum in memory order (RFC 1071), as
- * frame_sum() would: one pass over memory instead of two.
+ * Copies len bytes and returns their unfolded ones-complement sum in memory order (RFC 1071), like
+ * frame_sum(), in one pass over memory instead of two.
  */
 uint64_t place_copy_sum(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream);
 
 /*
- * Copies len bytes from offset `off` of an mbuf chain, which must hold them. With sum, adds the
- * payload's sum to *sum (as if it started at an even offset).
+ * Copies len bytes from offset `off` of an mbuf chain, which must hold them. Unless sum is NULL,
+ * adds their sum to *sum, as if they started at an even offset.
  */
 void place_mbuf(uint8_t *dst, const struct rte_mbuf *m, uint32_t off, uint32_t len, bool stream,
                 uint64_t *sum);
@@ -36,7 +36,7 @@ void place_mbuf(uint8_t *dst, const struct rte_mbuf *m, uint32_t off, uint32_t l
 /* The sum of len bytes from offset off of a chain, without copying. */
 uint64_t place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len);
 
-/* Makes streamed stores visible before whatever is written next. Once per burst. */
+/* Makes streamed stores visible before any later store. Called once per burst. */
 void place_fence(void);
 
 #endif

@@ -13,7 +13,7 @@
 #define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
 #define TOLERANCE_MAX      (1u << 24) /* five seconds of full frames at 40 Gbit/s */
 #define TOLERANCE_REPAIRS  16u        /* RFC 8985, section 6.2: recoveries that a window persists */
-#define JOIN_RUN_MAX       32768u     /* units that came between gaps which are joined */
+#define JOIN_RUN_MAX       32768u     /* gaps with more units between them are not joined */
 #define MARK_NOW           0u         /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
@@ -57,7 +57,7 @@ void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request)
 
 /* ---- gaps that are joined ---------------------------------------------------------------- */
 
-/* Units of a request; 0: not known, since none has come. */
+/* Units of a request; 0: unknown, none has come. */
 static uint32_t request_units(const struct vt_receiver *r, uint32_t number)
 {
     const struct vt_buffer *b = buffer_at(r, number);
@@ -65,7 +65,7 @@ static uint32_t request_units(const struct vt_receiver *r, uint32_t number)
     return b->unit_bytes == 0 ? 0 : (uint32_t)wire_units(b->request_len, b->unit_bytes);
 }
 
-/* How many units of its request lie in [pos, end), of which all have come. */
+/* Units of pos's request in [pos, end), all of which have come. */
 static uint32_t request_run(const struct vt_receiver *r, uint64_t pos, uint64_t end)
 {
     uint32_t number = pos_request(pos);
@@ -74,7 +74,7 @@ static uint32_t request_run(const struct vt_receiver *r, uint64_t pos, uint64_t 
     return to > pos_unit(pos) ? to - pos_unit(pos) : 0;
 }
 
-/* Units that came between gap i and the next one, or more than `most`. */
+/* Units that came between gap i and the next one; if above `most`, any number above it. */
 static uint64_t run_between(const struct vt_receiver *r, uint32_t i, uint64_t most)
 {
     uint64_t pos = span_at(&r->gaps, i)->end, end = span_at(&r->gaps, i + 1)->first, n = 0;
@@ -86,7 +86,7 @@ static uint64_t run_between(const struct vt_receiver *r, uint32_t i, uint64_t mo
     return n;
 }
 
-/* Were gap i and the next one asked for, or not, at about the same time? */
+/* Were gap i and the next one asked for at about the same time, or both not yet? */
 static bool gaps_alike(const struct vt_receiver *r, uint32_t i)
 {
     uint64_t a = span_at(&r->gaps, i)->stamp, b = span_at(&r->gaps, i + 1)->stamp;
@@ -96,13 +96,13 @@ static bool gaps_alike(const struct vt_receiver *r, uint32_t i)
     return (a > b ? a - b : b - a) <= r->again_tsc / 8;
 }
 
-/* Joins gap i and the next one, noting what came between. False if there are not the pages. */
+/* Joins gap i and the next one, and notes the units between them. False: too few pages. */
 static bool gap_join(struct vt_receiver *r, uint32_t i)
 {
     struct span *a = span_at(&r->gaps, i), b = *span_at(&r->gaps, i + 1);
     struct span joined = {a->first, b.end, RTE_MAX(a->stamp, b.stamp), RTE_MIN(a->mark, b.mark)};
 
-    if (a->stamp == 0) /* the newer one may still be late */
+    if (a->stamp == 0) /* not asked for: wait as long as for the newer one */
         joined.mark = RTE_MAX(a->mark, b.mark);
     for (uint64_t pos = a->end; seq64_before(pos, b.first); pos = pos_make(pos_request(pos) + 1, 0))
         if (!unit_set_add(&r->arrived, pos, request_run(r, pos, b.first))) {
@@ -114,8 +114,8 @@ static bool gap_join(struct vt_receiver *r, uint32_t i)
     return true;
 }
 
-/* Is there room for one more gap? Otherwise joins some, those first between which least has come,
- * until an eighth of the spans is free. */
+/* Is there room for one more gap? Otherwise joins neighbours, those with the fewest units between
+ * them first, until an eighth of the spans is free. */
 static bool gaps_room(struct vt_receiver *r)
 {
     uint32_t enough = r->gaps.capacity - r->gaps.capacity / 8 - 1;
@@ -132,13 +132,13 @@ static bool gaps_room(struct vt_receiver *r)
     return r->gaps.count + 1 < r->gaps.capacity;
 }
 
-/* Has a unit before the edge yet to come? */
+/* Is the unit at pos, before the edge, missing? */
 static bool missing(const struct vt_receiver *r, uint64_t pos)
 {
     return span_find(&r->gaps, pos) != NULL && !unit_set_has(&r->arrived, pos);
 }
 
-/* The position behind a run of units that have come, from pos on. */
+/* The end, at most `end`, of the run of units from pos on that have come. */
 static uint64_t arrived_run_end(const struct vt_receiver *r, uint64_t pos, uint64_t end)
 {
     while (seq64_before(pos, end) && unit_set_has(&r->arrived, pos)) {
@@ -149,7 +149,7 @@ static uint64_t arrived_run_end(const struct vt_receiver *r, uint64_t pos, uint6
     return seq64_min(pos, end);
 }
 
-/* The gap that holds pos begins with a unit that is missing again. */
+/* Restores the invariant of the gap that holds pos: its first unit is missing. */
 static void gap_trim(struct vt_receiver *r, uint64_t pos)
 {
     struct span *gap = span_find(&r->gaps, pos);
@@ -162,7 +162,8 @@ static void gap_trim(struct vt_receiver *r, uint64_t pos)
     unit_set_remove(&r->arrived, first, end);
 }
 
-/* Names the missing units of gap i in at most `max` spans; how many. *end: behind what is named. */
+/* Names the missing units of gap i in at most `max` spans, and returns how many. All of the gap
+ * before *end is covered. */
 static uint32_t gap_name(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
                          uint32_t max, uint64_t *end)
 {
@@ -183,7 +184,7 @@ static uint32_t gap_name(const struct vt_receiver *r, uint32_t i, struct wire_sp
 
 /* ---- posting, and where a unit goes -------------------------------------------------------- */
 
-/* Accounts for everything up to `to` (limited to what is posted); the new part is missing. */
+/* Moves the edge to `to`, at most to the end of what is posted; the new part is missing. */
 static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
 {
     uint64_t limit = pos_make(r->tail, 0);
@@ -191,7 +192,7 @@ static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
     to = seq64_min(to, limit);
     if (r->go_back_n || !seq64_before(r->edge, to))
         return false;
-    gaps_room(r); /* the last one is kept for what the peer says it has sent */
+    gaps_room(r); /* the last span is kept for what the peer says it has sent */
     if (span_add(&r->gaps, r->edge, to, 0, mark) != 0)
         return false; /* full: noticed again with the next unit or SREQ */
     r->edge = to;
@@ -212,7 +213,8 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
     return 0;
 }
 
-/* Of how many of the unit's size is each of its request's so far? 1: of one. 0: of no number. */
+/* How many units of d's size make one unit of its request so far? 1: same size, or none came yet;
+ * 0: d's size does not divide the old one. */
 static uint32_t unit_parts(const struct vt_buffer *b, const struct wire_data *d)
 {
     if (b->unit_bytes == 0)
@@ -226,7 +228,7 @@ static enum vt_verdict check_request(const struct vt_buffer *b, const struct wir
 {
     if (b->unit_bytes != 0 &&
         (d->request_len != b->request_len || d->unit_bytes != b->unit_bytes)) {
-        /* a new attempt with smaller units replaces one of which nothing was taken in order */
+        /* smaller units begin a new attempt, if nothing of the old one was acknowledged */
         bool anew = d->unit_bytes < b->unit_bytes && !seq64_before(pos_make(d->request, 0), ack);
 
         if (d->request_len != b->request_len || (!anew && unit_parts(b, d) == 0))
@@ -235,7 +237,8 @@ static enum vt_verdict check_request(const struct vt_buffer *b, const struct wir
     return d->request_len > b->len ? VT_TOO_LONG : VT_PLACE;
 }
 
-/* A request's position once each of its units is `parts` smaller ones, and it has `units`. */
+/* Where pos is after request `number` was split: each unit becomes `parts` new ones, `units` in
+ * all. */
 static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_t units)
 {
     uint64_t unit = (uint64_t)pos_unit(pos) * parts;
@@ -245,9 +248,9 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
     return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
-/* Is there room to remember the gaps this unit may leave? It must not be found missing once the
- * unit has been placed: that would be written again. So it is made behind each change: gaps_room().
- */
+/* Is there room for the gaps that this unit may leave? That must be known before the unit is
+ * placed: a unit that is placed and cannot be accounted for would be written again. gaps_room()
+ * therefore makes room ahead, after each change. */
 static bool room_for(const struct vt_receiver *r, uint64_t pos)
 {
     if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
@@ -284,7 +287,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
     if (r->go_back_n && (parts == 0 ? pos_make(d->request, 0)
                                     : pos_split(r->edge, d->request, parts, UINT32_MAX)) != pos)
         return VT_OUT_OF_ORDER;
-    if (parts > 1) /* the unit that it is a part of: so far those have positions */
+    if (parts > 1) /* the old unit that it is a part of: positions still count old units */
         pos = pos_make(d->request, d->unit / parts);
     if (parts > 0 && seq64_before(pos, r->edge) && !missing(r, pos))
         return VT_DUPLICATE;
@@ -308,7 +311,7 @@ static bool number_came(const struct vt_receiver *r, uint64_t packet)
     return r->came[packet % VT_WINDOW / 64] >> packet % 64 & 1;
 }
 
-/* The newest numbers now end before `packet`: those passed over have not come. */
+/* Moves the window of newest numbers to end before `packet`: numbers passed over have not come. */
 static void window_move(struct vt_receiver *r, uint64_t packet)
 {
     if (packet - r->packet_end >= VT_WINDOW)
@@ -318,7 +321,7 @@ static void window_move(struct vt_receiver *r, uint64_t packet)
             r->came[n % VT_WINDOW / 64] &= ~(1ull << n % 64);
 }
 
-/* Counts packet numbers: holes are losses until the late packet turns up. */
+/* Counts a packet number: numbers passed over are lost until they come late. */
 static void packet_count(struct vt_receiver *r, uint64_t packet)
 {
     if (packet >= r->packet_end) {
@@ -339,7 +342,7 @@ static void packet_count(struct vt_receiver *r, uint64_t packet)
     r->packets++;
 }
 
-/* After a packet: is all repaired? */
+/* After a packet: are all losses repaired? */
 static void recovery_check(struct vt_receiver *r)
 {
     uint64_t end = seq64_min(r->announced, pos_make(r->tail, 0));
@@ -354,7 +357,7 @@ static void recovery_check(struct vt_receiver *r)
 static void tolerance_repaired(struct vt_receiver *r, uint64_t mark)
 {
     if (mark < r->repair_end)
-        return; /* in the round trip of the one before */
+        return; /* counted already: a repair in the same round trip */
     r->repair_end = r->packet_end;
     if (++r->repairs < TOLERANCE_REPAIRS)
         return;
@@ -362,7 +365,7 @@ static void tolerance_repaired(struct vt_receiver *r, uint64_t mark)
     r->reached = r->repairs = 0;
 }
 
-/* A unit of a gap. One that is an original, and only late, shows how far this path reorders. */
+/* A unit fills a gap. An original that was only late shows how far this path reorders. */
 static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint64_t now)
 {
     struct span *gap = span_find(&r->gaps, pos);
@@ -380,13 +383,13 @@ static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint
     uint32_t distance = (uint32_t)RTE_MIN(r->packet_end - 1 - packet, (uint64_t)TOLERANCE_MAX);
 
     r->reached = RTE_MAX(r->reached, distance);
-    if (gap->stamp != 0 && distance > r->tolerance) { /* it was asked for in vain */
+    if (gap->stamp != 0 && distance > r->tolerance) { /* its NAK was needless */
         r->tolerance = distance;
         r->repairs = 0;
     }
 }
 
-/* Refusals from this request on are judged anew. */
+/* Drops refusals from this request on: they are judged anew. */
 static void refused_forget(struct vt_receiver *r, uint32_t number)
 {
     uint32_t kept = 0;
@@ -400,7 +403,7 @@ static void refused_forget(struct vt_receiver *r, uint32_t number)
     r->refused_count = kept;
 }
 
-/* A new attempt: what was taken of the request's first attempt, and after it, is forgotten. */
+/* A new attempt: forgets what was placed of this request, and of all after it. */
 static void request_restart(struct vt_receiver *r, uint32_t number)
 {
     uint64_t start = pos_make(number, 0);
@@ -419,9 +422,9 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
 }
 
 /*
- * Units become smaller ones, `parts` each; what came stays. (A gap may end behind the request's
- * last unit, where its sender, which counts in the smaller ones already, said that it has sent so
- * far.)
+ * Splits each unit of the request into `parts` smaller ones; placed units stay placed. (A gap may
+ * end behind the request's last unit: the sender counts in smaller units already when it says how
+ * far it has sent.)
  */
 static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_bytes)
 {
@@ -430,9 +433,9 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     uint32_t units = (uint32_t)wire_units(b->request_len, unit_bytes);
     uint64_t *const all[] = {&r->edge, &r->announced, &r->asked_end, &r->repeat_pos};
 
-    /* what stands there is rare enough to come again */
+    /* so few units are noted there that they may come again */
     unit_set_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
-    /* What becomes empty is removed before any gap moves: the set is searched in its order. */
+    /* Gaps that become empty go before any gap moves: removal searches the set by its order. */
     for (uint32_t i = r->gaps.count; i-- > 0;) {
         struct span gap = *span_at(&r->gaps, i);
 
@@ -450,7 +453,7 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     b->unit_bytes = unit_bytes;
 }
 
-/* The unit is smaller than those of its request so far: what becomes of those? */
+/* The unit is smaller than its request's so far: splits those, or starts the request anew. */
 static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
 {
     if (unit_parts(buffer_at(r, d->request), d) > 0)
@@ -459,8 +462,8 @@ static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
         request_restart(r, d->request);
 }
 
-/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it; *gap is set if
- * that opened one. False: there is no room, and the unit counts as lost. */
+/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. *gap: did that
+ * open a gap? False: there is no room, and the unit counts as lost. */
 static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end, bool *gap)
 {
     *gap = false;
@@ -515,7 +518,7 @@ static bool go_back_asked(const struct vt_receiver *r)
     return r->asked_at != 0 && seq64_before(r->edge, r->asked_end);
 }
 
-/* The request fails here and, when the peer has heard of it, there. */
+/* The request fails here at once, and at the peer when the refusal arrives there. */
 static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
 {
     struct vt_buffer *b = buffer_at(r, d->request);
@@ -532,8 +535,8 @@ static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
     return true;
 }
 
-/* Part of a unit that is there says as well that units are smaller now: if only that comes, because
- * old positions are asked for, the two sides must not go on counting in different units. */
+/* A part of a unit that was placed also shows that units are smaller now. If only such duplicates
+ * come, because old positions were asked for, both sides would keep counting in different sizes. */
 static void note_duplicate(struct vt_receiver *r, const struct wire_data *d)
 {
     if (seq32_before(d->request, pos_request(vt_receiver_ack(r))) ||
@@ -580,7 +583,7 @@ bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent)
         !seq64_before(r->announced, sent))
         sent = r->announced;
     r->announced = sent;
-    if (r->go_back_n) /* once: two sides that miss something would answer each other for ever */
+    if (r->go_back_n) /* once: two sides that both miss units would answer each other for ever */
         return !go_back_asked(r) && seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
     return edge_advance(r, sent, r->packet_end);
 }
@@ -607,13 +610,13 @@ bool vt_receiver_all_done(const struct vt_receiver *r)
     return r->closing && vt_receiver_ack(r) == pos_make(r->close_request, 0);
 }
 
-/* Go-back-N asks for everything from the edge on, once a round trip. */
-/* Going back: all before this has been sent, and has a buffer. */
+/* Go-back-N: all units before this were sent and have a buffer. */
 static uint64_t go_back_end(const struct vt_receiver *r)
 {
     return seq64_min(r->announced, pos_make(r->tail, 0));
 }
 
+/* Go-back-N asks for everything from the edge on, once a round trip. */
 static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                             struct wire_span *span)
 {
@@ -636,7 +639,7 @@ static bool overtaken(const struct vt_receiver *r, const struct span *gap)
     return r->packet_end >= gap->mark + r->tolerance;
 }
 
-/* Since when the gap, which was asked for, is late. */
+/* When the wait for a repeat began, of a gap that was asked for. */
 static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
 {
     bool behind = r->repeat_at > gap->stamp && seq64_before(r->repeat_pos, gap->first);
@@ -644,7 +647,7 @@ static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
     return behind ? r->repeat_at : gap->stamp;
 }
 
-/* Which gaps have waited long enough for units that are only late? All, where nothing is late. */
+/* Moves `settled`: which gaps have waited long enough for late units? Without reordering, all. */
 static void settled_update(struct vt_receiver *r, uint64_t now, uint64_t again_tsc)
 {
     if (now - r->settles_at >= again_tsc) {
@@ -678,7 +681,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
         if (end == gap->end || r->gaps.count == r->gaps.capacity) {
             gap->stamp = stamp;
             gap->mark = r->packet_end;
-        } else { /* the list is full in the middle of one that was joined */
+        } else { /* spans ran out in the middle of a joined gap */
             span_remove(&r->gaps, first, end);
             span_add(&r->gaps, first, end, stamp, r->packet_end);
         }
@@ -750,7 +753,7 @@ void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen)
 void vt_receiver_abort(struct vt_receiver *r, int status)
 {
     if (!vt_receiver_all_done(r))
-        r->closing = false; /* "no more" would be taken for "that was all" */
+        r->closing = false; /* else the end here would look like the peer's orderly close */
     r->over = true;
     r->over_status = status;
 }

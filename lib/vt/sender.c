@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define ASK_BACKOFF_MAX 16u /* doublings of the ACK-request timer, which ask_max_tsc ends */
+#define ASK_BACKOFF_MAX 16u /* doublings of the ACK-request timer; ask_max_tsc caps the wait */
 #define UNIT_NONE       UINT32_MAX
 
 static struct vt_request *request_at(const struct vt_sender *s, uint32_t number)
@@ -20,7 +20,7 @@ static void ask_arm(struct vt_sender *s, uint64_t now, uint64_t ask_tsc)
     s->ask_at = now + time_min(ask_tsc << s->ask_backoff, s->ask_max_tsc);
 }
 
-/* The memory is the application's; nothing to do when the last mbuf lets go but count. */
+/* Nothing to free: the memory is the application's, and the mbuf library keeps the count. */
 static void memory_released(void *addr, void *opaque)
 {
     (void)addr;
@@ -96,7 +96,7 @@ int vt_sender_post(struct vt_sender *s, const struct vt_send *op)
     return 0;
 }
 
-/* Fixes a request's unit size as its first unit is about to go. */
+/* Fixes a request's unit size, just before its first unit is sent. */
 static void request_start_with(struct vt_request *q, uint32_t unit_bytes)
 {
     q->unit_bytes = unit_bytes;
@@ -106,7 +106,7 @@ static void request_start_with(struct vt_request *q, uint32_t unit_bytes)
         q->flagged_unit = (uint32_t)((q->op.pieces[0].len - 1) / q->unit_bytes);
 }
 
-/* The request number from which on nothing may be sent now. */
+/* Requests from this number on may not be sent now. */
 static uint32_t send_limit(const struct vt_sender *s)
 {
     uint32_t limit = s->posted + s->ahead;
@@ -136,7 +136,7 @@ static void unit_describe(struct vt_request *q, uint64_t pos, struct vt_unit *u)
         u->flags |= WIRE_PACK;
 }
 
-/* The position after unit pos of request q: a request's end is the start of the next. */
+/* The position after pos, a unit of request q; the last unit is followed by the next request. */
 static uint64_t pos_after(const struct vt_request *q, uint64_t pos)
 {
     return pos_unit(pos) + 1 == q->units ? pos_make(pos_request(pos) + 1, 0) : pos + 1;
@@ -146,8 +146,8 @@ static uint64_t pos_after(const struct vt_request *q, uint64_t pos)
 
 /*
  * A peer that finds thousands of gaps at once asks for them in successive CNTL, faster than they
- * can be sent. What the spans have no room for is noted unit by unit. False if there is no room for
- * all of it: the peer asks for it again.
+ * can be sent. When the spans are full, units are noted one by one in `more`. False if that is full
+ * too: the peer will ask again.
  */
 static bool repeat_add(struct vt_sender *s, uint64_t first, uint64_t end)
 {
@@ -169,7 +169,7 @@ static void repeat_remove(struct vt_sender *s, uint64_t first, uint64_t end)
     unit_set_remove(&s->more, first, end);
 }
 
-/* The lowest position from pos on that is noted beyond the spans; s->sent: none. */
+/* The lowest position in `more` from pos on; s->sent: none. */
 static uint64_t repeat_more(const struct vt_sender *s, uint64_t pos)
 {
     return s->more.count == 0 ? s->sent : unit_set_next(&s->more, pos, s->sent);
@@ -183,13 +183,13 @@ static uint64_t repeat_lowest(const struct vt_sender *s)
     return span_set_empty(&s->repeat) ? more : seq64_min(more, span_at(&s->repeat, 0)->first);
 }
 
-/* Is nothing to be repeated from pos on? */
+/* Is there nothing to repeat from pos on? */
 static bool repeat_ends(const struct vt_sender *s, uint64_t pos)
 {
     return span_index(&s->repeat, pos) == s->repeat.count && repeat_more(s, pos) == s->sent;
 }
 
-/* The first position that waits to be repeated; drops what has become void. */
+/* The first position to repeat; drops positions before it that need no repeat any more. */
 static bool repeat_first(struct vt_sender *s, uint64_t *pos)
 {
     uint64_t p;
@@ -210,8 +210,8 @@ static bool repeat_first(struct vt_sender *s, uint64_t *pos)
 }
 
 /*
- * The request of the next unit; NULL if none may go. A peer that asked for units beyond a request's
- * last (going back n) has asked for the next request.
+ * The request of the next unit; NULL if none may be sent. When going back n, the peer may have
+ * asked for units beyond a request's last one: that means the next request.
  */
 static struct vt_request *next_request(struct vt_sender *s, uint32_t limit)
 {
@@ -237,7 +237,7 @@ bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u)
 
         unit_describe(q, pos, u);
         u->flags |= WIRE_REPEAT;
-        /* the last thing we have to say asks for an answer */
+        /* the last unit that may be sent now asks for an answer */
         if (repeat_ends(s, pos_after(q, pos)) && !seq32_before(pos_request(s->next), limit))
             u->flags |= WIRE_DREQ;
         if (s->closing && pos_after(q, pos) == pos_make(s->tail, 0))
@@ -281,7 +281,8 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
     ask_arm(s, now, ask_tsc);
 }
 
-/* A request's position once each of its units is `parts` smaller ones, and it has `units`. */
+/* Where pos is after request `number` was split: each unit becomes `parts` new ones, `units` in
+ * all. */
 static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_t units)
 {
     uint64_t unit = (uint64_t)pos_unit(pos) * parts;
@@ -291,7 +292,7 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
     return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
-/* The request goes on in units of unit_bytes, which divides its own size. */
+/* The request goes on in units of unit_bytes, which divides its unit size. */
 static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_bytes)
 {
     struct vt_request *q = request_at(s, number);
@@ -308,7 +309,7 @@ static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_by
     for (unsigned int i = 0; i < RTE_DIM(all); i++)
         *all[i] = pos_split(*all[i], number, parts, units);
     request_start_with(q, unit_bytes);
-    /* what went early, and has no buffer yet, is asked for when it has one */
+    /* units sent early that have no buffer yet are left out: the peer asks when they have one */
     uint64_t limit = seq64_min(s->sent, pos_make(send_limit(s), 0));
     uint64_t first = seq64_max(start, s->ack), sent = seq64_min(end, limit);
 
@@ -342,8 +343,8 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
             continue;
         }
         if (seq64_before(pos_make(r, 0), s->ack))
-            continue; /* what is acknowledged in part stays as it is */
-        /* a new attempt of this request and all after it: the peer cannot have taken any */
+            continue; /* acknowledged in part: keeps its unit size */
+        /* a new attempt of this request and all after it, none of which is acknowledged */
         uint64_t start = pos_make(r, 0);
 
         uint64_t anew = 0;
@@ -363,7 +364,7 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes)
     }
 }
 
-/* Takes the peer's refusals: those requests fail, though all goes on. */
+/* Takes the peer's refusals: those requests fail, the connection goes on. */
 static void apply_refused(struct vt_sender *s, const struct wire_cntl *c)
 {
     for (uint32_t i = 0; i < c->refused_count; i++) {
@@ -375,8 +376,8 @@ static void apply_refused(struct vt_sender *s, const struct wire_cntl *c)
 }
 
 /*
- * A peer that refuses a request passes all of it, sent or not: the rest of the request that is
- * being sent is dropped. False if the acknowledgement is of anything else that was never sent.
+ * A peer that refuses a request acknowledges all of it, even units not sent yet. If it is the
+ * request being sent, drops the rest. False if any other unit that was never sent is acknowledged.
  */
 static bool pass_refused(struct vt_sender *s, const struct wire_cntl *c)
 {
@@ -445,7 +446,7 @@ bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t 
         return false;
     bool news = false;
 
-    /* near what we have: further off, the numbers' order would turn round */
+    /* only near our numbers: far from them, wrap-safe order turns round */
     if (seq32_before(s->posted, c->posted) && c->posted - s->una <= 0x1000000) {
         s->posted = c->posted;
         news = true;
@@ -497,7 +498,7 @@ bool vt_sender_all_acked(const struct vt_sender *s)
     return s->una == s->tail;
 }
 
-/* Does any mbuf refer to the request's memory? */
+/* Is there no mbuf that refers to the request's memory? */
 static bool request_quiet(struct vt_request *q)
 {
     return rte_mbuf_ext_refcnt_read(&q->shared[0]) == 1 &&
@@ -514,7 +515,7 @@ bool vt_sender_idle(const struct vt_sender *s)
     return true;
 }
 
-/* Has the caller's part of a partial copy, the oldest request's, arrived? */
+/* Has the oldest request's first piece, the one that is not a copied tail, arrived? */
 static bool provisional_arrived(const struct vt_sender *s, const struct vt_request *q)
 {
     return s->base != s->una || q->op.pieces[0].len == 0 ||

@@ -15,7 +15,7 @@ static uint64_t page_of(uint64_t pos)
     return pos & ~(uint64_t)(UNIT_SET_PAGE_UNITS - 1);
 }
 
-/* Index of the first page that begins at `first` or behind it. */
+/* Index of the first page that begins at `first` or later. */
 static uint32_t page_index(const struct unit_set *a, uint64_t first)
 {
     uint32_t low = 0, high = a->count;
@@ -56,7 +56,7 @@ static bool room_for(const struct unit_set *a, uint64_t first, uint64_t last)
     }
 }
 
-/* Which of the 64 positions from `word` on lie in [first, end). */
+/* Mask of the 64 positions from `word` on that lie in [first, end). */
 static uint64_t word_mask(uint64_t word, uint64_t first, uint64_t end)
 {
     int64_t from = (int64_t)(first - word), to = (int64_t)(end - word);

@@ -23,7 +23,7 @@ bool addr_is_unset(const struct addr *a);      /* :: or 0.0.0.0 */
 bool addr_is_multicast(const struct addr *a);  /* also v4 broadcast 255.255.255.255 */
 bool addr_is_link_local(const struct addr *a); /* fe80::/10 or 169.254/16 */
 
-/* From an IPv4 address in host byte order. */
+/* To and from an IPv4 address in host byte order. */
 struct addr addr_from_v4(uint32_t ip);
 uint32_t addr_to_v4(const struct addr *a);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Big-endian fields at any address: one load or store each, no alignment asked. p points at the
+ * Big-endian fields at any address: one load or store each, no alignment needed. p points at the
  * field's first byte; the caller has checked that the field lies within its buffer.
  */
 #ifndef SLUICE_WIRE_BYTES_H

@@ -3,8 +3,8 @@
  * CNTL: the state of both halves of its speaker, with up to WIRE_SPANS_MAX missing spans and
  * WIRE_REFUSED_MAX refused requests behind it.
  *
- * What a parse accepts has spans that are not empty, do not overlap, ascend, and lie within 2^63
- * positions of each other, so that wrap-safe comparison orders them.
+ * A CNTL that a parse accepts has spans that are not empty, do not overlap, ascend, and lie within
+ * 2^63 positions of each other, so that wrap-safe comparison orders them.
  */
 #include "wire/packet.h"
 
@@ -17,7 +17,7 @@ static uint32_t cntl_len(uint32_t span_count, uint32_t refused_count)
     return WIRE_CNTL_BYTES + span_count * WIRE_SPAN_BYTES + refused_count * WIRE_REFUSED_BYTES;
 }
 
-/* Distances from the first span's start are plain numbers, whatever wraps. */
+/* Compares distances from the first span's start: they do not wrap. */
 static enum wire_verdict spans_parse(const uint8_t *p, struct wire_cntl *out)
 {
     uint64_t base = bytes_get_u64(p), previous = 0;
@@ -43,7 +43,7 @@ static void refused_parse(const uint8_t *p, struct wire_cntl *out)
     }
 }
 
-/* The fixed part, in the order of the bytes. */
+/* Reads the fixed part, in the order of the bytes. */
 static void cntl_read(const uint8_t *p, struct wire_cntl *out)
 {
     out->own_key = bytes_get_u64(p + 16);
@@ -105,7 +105,7 @@ enum wire_verdict wire_parse_cntl(const uint8_t *p, uint32_t len, struct wire_cn
     return out->span_count == 0 ? WIRE_OK : spans_parse(p + WIRE_CNTL_BYTES, out);
 }
 
-/* The fixed part, in the order of the bytes. */
+/* Writes the fixed part, in the order of the bytes. */
 static void cntl_write(uint8_t *p, const struct wire_cntl *v)
 {
     bytes_put_u64(p + 16, v->own_key);

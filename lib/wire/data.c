@@ -3,15 +3,16 @@
  * DATA: one unit of one request. Parse and put run once per packet of a bulk transfer: straight
  * loads and stores, no division, no loop.
  *
- * What a parse accepts names bytes [unit * unit_bytes, unit * unit_bytes + payload_len) that lie
- * within [0, request_len), with payload_len the only value these three numbers allow.
+ * A DATA packet that a parse accepts carries bytes [unit * unit_bytes, unit * unit_bytes +
+ * payload_len) of the request. They lie within [0, request_len), and payload_len is the only value
+ * that unit, unit_bytes and request_len allow.
  */
 #include "wire/packet.h"
 
 #include "wire/bytes.h"
 #include "wire/header.h"
 
-/* At the smallest unit size the longest request stays within the unit numbers. */
+/* The longest request, in the smallest units, has no more units than there are unit numbers. */
 _Static_assert(WIRE_REQUEST_MAX / WIRE_UNIT_MIN <= WIRE_UNITS_MAX, "unit numbers may run out");
 
 enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t len,

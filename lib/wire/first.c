@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* FIRST: opens a connection. Bytes 72 .. 191 are padding and room: written as 0, not looked at. */
+/* FIRST: opens a connection. Bytes 72 .. 191 are padding, and reserved: written as 0, not read. */
 #include "wire/packet.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layers 2 to 4. Headers are copied to locals before they are looked at, so frames may start at any
- * address; lengths are checked before fields.
+ * Layers 2 to 4. Headers are copied to local variables before they are read, so frames may start at
+ * any address. Lengths are checked before fields.
  */
 #include "wire/frame.h"
 
@@ -76,7 +76,7 @@ static enum frame_kind icmp_parse(uint32_t head_len, uint32_t l4_len, uint32_t l
     return kind;
 }
 
-/* Is the ones-complement sum over a header without options all ones? No loop: every packet. */
+/* Is the checksum of a header without options right? No loop: this runs for every packet. */
 static inline bool ipv4_sum_ok(const struct rte_ipv4_hdr *ip)
 {
     uint32_t w[5];
@@ -145,7 +145,7 @@ static enum frame_kind ipv6_parse(const uint8_t *p, uint32_t head_len, uint32_t 
         return FRAME_SHORT;
     memcpy(f->src.b, &ip.src_addr, sizeof f->src.b);
     memcpy(f->dst.b, &ip.dst_addr, sizeof f->dst.b);
-    /* ::ffff:0:0/96 stands for IPv4 here, so no IPv6 packet may bring such an address along. */
+    /* ::ffff:0:0/96 means IPv4 here, so no IPv6 packet may carry such an address. */
     if (addr_is_v4(&f->src) || addr_is_v4(&f->dst))
         return FRAME_BAD_IP;
     f->ecn = flow >> 20 & 3;
@@ -211,8 +211,8 @@ uint16_t frame_header_len(const struct frame_route *r)
                       sizeof(struct rte_udp_hdr));
 }
 
-/* Word by word, summed on the way: a struct on the stack would be stored in parts and loaded whole,
- * which stalls. Identification is 0: with DF it means nothing (RFC 6864). */
+/* Writes and sums the header word by word: a struct on the stack would be stored in parts and
+ * loaded whole, which stalls the CPU. Identification is 0: with DF it has no meaning (RFC 6864). */
 static inline uint8_t *ipv4_put(uint8_t *p, const struct frame_route *r, uint8_t tos,
                                 uint16_t udp_len)
 {
@@ -264,7 +264,7 @@ static inline uint64_t word_at(const uint8_t *p)
 /*
  * Adds 64 bits at a time into 128: since 2^16 = 1 modulo 2^16 - 1, wider words have the same sum.
  * rte_raw_cksum() adds 16 bits at a time into 32, which is slower and overflows above 128 KiB.
- * What is returned is below 2^34, so that callers may add what they like.
+ * The result is below 2^34, so callers may add many of them.
  */
 uint64_t frame_sum(const void *data, uint32_t len)
 {

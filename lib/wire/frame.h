@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Layers 2 to 4: Ethernet II, one optional VLAN tag (802.1Q), IPv4 (RFC 791) or IPv6 (RFC 8200),
- * UDP (RFC 768); and recognising ARP, ICMP and ICMPv6. Bytes -> checked view, view -> bytes.
+ * UDP (RFC 768). ARP, ICMP and ICMPv6 are recognised. Bytes -> checked view, view -> bytes.
  *
  * A view is in host byte order and never points outside the bytes it was parsed from.
  */
@@ -19,10 +19,10 @@
 
 /* The two bits of ECN (RFC 3168, section 5). */
 enum frame_ecn {
-    FRAME_ECN_NOT = 0,  /* the transport does not understand marks */
-    FRAME_ECN_ECT1 = 1, /* it does */
-    FRAME_ECN_ECT0 = 2, /* it does */
-    FRAME_ECN_CE = 3,   /* a router met congestion */
+    FRAME_ECN_NOT = 0,  /* not ECN-capable */
+    FRAME_ECN_ECT1 = 1, /* ECN-capable */
+    FRAME_ECN_ECT0 = 2, /* ECN-capable */
+    FRAME_ECN_CE = 3,   /* a router experienced congestion */
 };
 
 /* What a parsed frame is, or why it is dropped: each value has its own counter. */
@@ -31,10 +31,10 @@ enum frame_kind {
     FRAME_ARP,      /* complete, Ethernet/IPv4 */
     FRAME_ICMP4,    /* at least the 8-byte header */
     FRAME_ICMP6,    /* at least the 4-byte header */
-    FRAME_OTHER,    /* well-formed as far as looked at, but not for us: other protocols */
+    FRAME_OTHER,    /* another protocol; well-formed as far as checked */
     FRAME_SHORT,    /* ends inside a header, or lengths disagree with the frame */
-    FRAME_BAD_IP,   /* version, header length, IPv4 header checksum */
-    FRAME_FRAGMENT, /* IP fragments are never ours: DF is always set */
+    FRAME_BAD_IP,   /* wrong version, header length or IPv4 header checksum */
+    FRAME_FRAGMENT, /* an IP fragment: never Sluice's, which always sets DF */
     FRAME_BAD_UDP,  /* UDP length disagrees with IP's */
     FRAME_KINDS,
 };
@@ -47,25 +47,25 @@ struct frame {
     uint8_t hop_limit; /* IPv4 TTL or IPv6 hop limit */
     struct addr src, dst;
     uint16_t sport, dport; /* UDP only */
-    uint16_t udp_sum;      /* UDP checksum field as a raw network-order value; 0: none sent */
+    uint16_t udp_sum;      /* UDP checksum field, raw, in network order; 0: none sent */
     uint16_t l3_off;       /* start of the ARP or IP header, bytes from the frame's start */
-    uint16_t l4_off;       /* start of UDP, ICMP or ICMPv6, or of what else IP carries */
-    uint32_t l4_len;       /* bytes from there on that are IP's: without Ethernet's padding */
-    uint8_t proto;         /* what they are: IPv4's protocol, IPv6's next header */
+    uint16_t l4_off;       /* start of IP's payload: UDP, ICMP, ICMPv6 or other */
+    uint32_t l4_len;       /* bytes of IP's payload, without Ethernet padding */
+    uint8_t proto;         /* IPv4's protocol or IPv6's next header */
     uint16_t payload_off;  /* FRAME_UDP: first byte after the UDP header */
-    uint32_t payload_len;  /* bytes after the UDP header (or of the ICMP message), as IP says:
-                              Ethernet padding is not counted */
+    uint32_t payload_len;  /* bytes after the UDP header (or of the ICMP message), without
+                              Ethernet padding */
 };
 
 /*
- * Parses the frame whose first `head_len` bytes stand at p (contiguous), of frame_len bytes in all
- * (more follow in other segments if frame_len > head_len). All headers must be within head_len.
- * Returns f->kind. The UDP checksum is not verified here.
+ * Parses a frame of frame_len bytes. Its first head_len bytes are contiguous at p, and must hold
+ * all headers; the rest, if any, lies in other segments. Returns f->kind. Does not verify the UDP
+ * checksum.
  */
 enum frame_kind frame_parse(const uint8_t *p, uint32_t head_len, uint32_t frame_len,
                             struct frame *f);
 
-/* Everything about a way to a peer that does not change from packet to packet. */
+/* The header fields toward a peer that do not change from packet to packet. */
 struct frame_route {
     struct rte_ether_addr src_mac, dst_mac;
     uint16_t vlan;        /* or FRAME_VLAN_NONE */
@@ -80,7 +80,7 @@ uint16_t frame_header_len(const struct frame_route *r);
 
 /*
  * Writes Ethernet .. UDP headers for payload_len bytes after UDP, with DF set, hop limit 64, a
- * right IPv4 header checksum and UDP checksum 0. Returns the header length.
+ * correct IPv4 header checksum and UDP checksum 0. Returns the header length.
  */
 uint16_t frame_put(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
 
@@ -92,8 +92,8 @@ uint64_t frame_sum(const void *data, uint32_t len);
 
 /*
  * Sum of the pseudo header of UDP or TCP, as proto says (RFC 768, RFC 9293 3.1, RFC 8200 8.1), for
- * l4_len bytes of their header + payload; unfolded, in memory order: add frame_sum() of header and
- * payload, fold, complement.
+ * l4_len bytes of header + payload; unfolded, in memory order. For the checksum, add frame_sum() of
+ * header and payload, fold, complement.
  */
 uint64_t frame_pseudo_sum(uint8_t proto, const struct addr *src, const struct addr *dst,
                           uint32_t l4_len);
@@ -105,20 +105,20 @@ uint64_t frame_pseudo_sum(uint8_t proto, const struct addr *src, const struct ad
 void frame_set_udp_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len,
                        uint64_t payload_sum);
 
-/* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest
- * (wire/partial.h says what that is called). */
+/* Sets the UDP checksum field to the pseudo header's sum, for a port that computes the rest: a
+ * partial checksum (wire/partial.h). */
 void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
 
-/* Is the UDP checksum a partial one? */
+/* Is the UDP checksum a partial one (wire/partial.h)? */
 bool frame_udp_sum_partial(const struct frame *f);
 
-/* Corrects the UDP checksum of the frame that f was parsed from, if it has one: bytes at an even
- * distance from the UDP header were summed `before`, and are now `after` (unfolded). */
+/* Updates the UDP checksum, if there is one, of the frame that f was parsed from, after bytes at an
+ * even distance from the UDP header have changed. `before` and `after` are their unfolded sums. */
 void frame_change_udp_sum(uint8_t *p, const struct frame *f, uint64_t before, uint64_t after);
 
 /*
- * Is the UDP checksum right, given the unfolded sum of the payload? True if udp_sum is 0 (none was
- * sent). p: the frame f was parsed from.
+ * Is the UDP checksum correct, given the unfolded sum of the payload? True if udp_sum is 0 (none
+ * was sent). p: the frame that f was parsed from.
  */
 bool frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_sum);
 

@@ -2,8 +2,9 @@
 /*
  * The 16 bytes that start every packet, inline for the parsers and builders of each type.
  *
- * Reserved bytes are written as 0 and not looked at: a later revision may give them a meaning that
- * a host of this one can ignore. Flags are the opposite: what a type cannot have is refused.
+ * Reserved bytes are written as 0 and ignored by the parser: a later revision may give them a
+ * meaning that a host of this revision can ignore. Flags are not ignored: a packet with a flag that
+ * its type may not carry is refused.
  */
 #ifndef SLUICE_WIRE_HEADER_H
 #define SLUICE_WIRE_HEADER_H
@@ -13,8 +14,8 @@
 #include "wire/bytes.h"
 #include "wire/packet.h"
 
-/* Which flags each type may carry; the table of doc/protocol.md. */
-#define HEADER_FLAGS_FIRST WIRE_EARLY /* and it must */
+/* The flags that each type may carry: the table in doc/protocol.md. */
+#define HEADER_FLAGS_FIRST WIRE_EARLY /* and FIRST must carry it */
 #define HEADER_FLAGS_DATA                                                                          \
     (WIRE_SREQ | WIRE_DREQ | WIRE_WCLOSE | WIRE_PACK | WIRE_EARLY | WIRE_REPEAT)
 #define HEADER_FLAGS_CNTL                                                                          \
@@ -59,7 +60,7 @@ static inline enum wire_verdict header_parse(const uint8_t *p, uint32_t len, str
     return h->key == 0 ? WIRE_BAD_FIELD : WIRE_OK;
 }
 
-/* The header of a packet that must be of one type. */
+/* Parses the header of a packet that must be of the given type. */
 static inline enum wire_verdict header_parse_as(const uint8_t *p, uint32_t len, enum wire_type type,
                                                 struct wire_header *h)
 {

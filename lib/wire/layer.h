@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two lower headers that every builder of this room writes: Ethernet II with its optional VLAN
- * tag, and IPv6. Each writes at p, which needs no alignment, and returns the first byte after.
+ * The lower headers that the builders of lib/wire share: Ethernet II with its optional VLAN tag,
+ * and IPv6. Each function writes at p, which needs no alignment, and returns the first byte after.
  */
 #ifndef SLUICE_WIRE_LAYER_H
 #define SLUICE_WIRE_LAYER_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every limit of the wire in one place; doc/protocol.md states the same numbers. */
+/* All limits of the wire format; doc/protocol.md states the same numbers. */
 #ifndef SLUICE_WIRE_LIMITS_H
 #define SLUICE_WIRE_LIMITS_H
 
 #define WIRE_VERSION         1
 #define WIRE_UDP_PORT        47800 /* where hosts listen, unless configured otherwise */
-#define WIRE_UNIT_MIN        64    /* bytes of payload a unit may carry, least and most */
+#define WIRE_UNIT_MIN        64    /* payload bytes of a full unit: minimum and maximum */
 #define WIRE_UNIT_MAX        32768
 #define WIRE_UNITS_MAX       0xfffffff0u  /* units a request may have */
 #define WIRE_REQUEST_MAX     (1ull << 32) /* bytes a request may have: 4 GiB */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ARP, neighbour discovery and echo. What a neighbour message claims is taken only after every
- * check its RFC asks for, so one forged from beyond the link (hop limit below 255) changes nothing.
+ * ARP, neighbour discovery and echo. A neighbour message is believed only after every check that
+ * its RFC asks for, so one forged from beyond the link (hop limit below 255) changes nothing.
  */
 #include "wire/neigh.h"
 
@@ -17,7 +17,7 @@
 #include "wire/layer.h"
 
 #define ECHO_HOP_LIMIT   64
-#define ND_HOP_LIMIT     255 /* no router lets it arrive with more than 254 */
+#define ND_HOP_LIMIT     255 /* behind a router it would be at most 254 */
 #define ND_SOLICIT       135
 #define ND_ADVERT        136
 #define ND_BYTES         24 /* type, code, checksum, flags, target */
@@ -28,7 +28,7 @@
 #define ND_OPTION_SOURCE 1 /* link-layer address options */
 #define ND_OPTION_TARGET 2
 #define ND_OPTION_BYTES  8
-#define ECHO4_REQUEST    8 /* rte_icmp.h changed its names for these in 24.11 */
+#define ECHO4_REQUEST    8 /* rte_icmp.h renamed these in 24.11 */
 #define ECHO4_REPLY      0
 #define ECHO6_REQUEST    128
 #define ECHO6_REPLY      129
@@ -105,7 +105,7 @@ static enum neigh_kind arp_parse(const uint8_t *p, uint32_t len, const struct fr
     }
 }
 
-/* Walks all options and takes the first link-layer address of the wanted type. */
+/* Checks all options, and takes the first link-layer address of the wanted type. */
 static bool nd_options_ok(const uint8_t *p, uint32_t len, uint8_t wanted, struct neigh *n)
 {
     while (len > 0) {
@@ -128,7 +128,7 @@ static bool nd_options_ok(const uint8_t *p, uint32_t len, uint8_t wanted, struct
     return !n->has_mac || mac_is_host(&n->mac);
 }
 
-/* RFC 4861 7.1.1. An address probe (RFC 4862) has no source address and asks the target's group. */
+/* RFC 4861 7.1.1. An address probe (RFC 4862) has no source address; it goes to target's group. */
 static enum neigh_kind nd_solicit_parse(const struct frame *f, const struct neigh *n)
 {
     struct addr group = solicited_node(&n->target);
@@ -183,7 +183,7 @@ enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct f
     return n->kind;
 }
 
-/* tha, tip: the target's, as far as known. */
+/* tha, tip: addresses of the target; tha is zero if unknown. */
 static uint16_t arp_put(uint8_t *p, uint16_t op, const struct rte_ether_addr *mac,
                         const struct addr *sip, const struct rte_ether_addr *dst_mac,
                         const struct rte_ether_addr *tha, const struct addr *tip, uint16_t vlan)
@@ -204,7 +204,7 @@ static uint16_t arp_put(uint8_t *p, uint16_t op, const struct rte_ether_addr *ma
     return (uint16_t)(at + sizeof arp - p);
 }
 
-/* A neighbour message of len bytes (with or without its option) at l4, headers before it. */
+/* Writes headers, then the neighbour message of len bytes (with or without its option). */
 static uint16_t nd_put(uint8_t *p, const struct rte_ether_addr *mac,
                        const struct rte_ether_addr *dst_mac, const struct addr *src,
                        const struct addr *dst, uint16_t vlan, const uint8_t *message, uint16_t len)
@@ -279,7 +279,8 @@ uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const str
 
     if (addr_is_v4(target))
         return arp_put(p, RTE_ARP_OP_REPLY, mac, target, dst_mac, dst_mac, dst, vlan);
-    if (addr_is_unset(dst)) { /* an address probe is answered to everyone (RFC 4861 7.2.4) */
+    if (addr_is_unset(
+            dst)) { /* the answer to an address probe goes to all nodes (RFC 4861 7.2.4) */
         dst = &all_nodes;
         dst_mac = &all_nodes_mac;
     }
@@ -289,7 +290,7 @@ uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const str
     return nd_put(p, mac, dst_mac, target, dst, vlan, message, sizeof message);
 }
 
-/* The reply's IPv4 header: addresses swapped, no ECN mark of the way here, DF. */
+/* Makes the reply: addresses swapped, DF set, no ECN mark left from the request's path. */
 static bool echo4_turn(uint8_t *l3, uint8_t *l4, uint32_t len)
 {
     struct rte_ipv4_hdr ip;
@@ -318,7 +319,7 @@ static bool echo4_turn(uint8_t *l3, uint8_t *l4, uint32_t len)
 
 static bool echo6_turn(uint8_t *l3, uint8_t *l4, uint32_t len, const struct frame *f)
 {
-    uint8_t dscp = (uint8_t)((l3[0] << 4 | l3[1] >> 4) & 0xfc); /* traffic class less ECN */
+    uint8_t dscp = (uint8_t)((l3[0] << 4 | l3[1] >> 4) & 0xfc); /* traffic class without ECN */
 
     if (l4[0] != ECHO6_REQUEST || l4[1] != 0 || len < sizeof(struct rte_icmp_hdr) ||
         icmp6_sum(&f->src, &f->dst, l4, len) != 0xffff)
@@ -339,10 +340,10 @@ bool neigh_echo(uint8_t *p, uint32_t frame_len, const struct frame *f,
     if ((f->kind != FRAME_ICMP4 && f->kind != FRAME_ICMP6) ||
         (uint64_t)f->l4_off + f->payload_len > frame_len)
         return false;
-    /* Only what one host asked one other is answered: nothing can be multiplied through us. */
+    /* Answers unicast requests of one host only, so that no packet can be multiplied through us. */
     if (!mac_is_host(&f->src_mac) || !addr_is_host(&f->src) || !addr_is_host(&f->dst))
         return false;
-    /* IPv4 options (source routes) are not turned round. */
+    /* Requests with IPv4 options get no reply: source routes would have to be reversed. */
     if (f->kind == FRAME_ICMP4 && f->l4_off - f->l3_off == sizeof(struct rte_ipv4_hdr))
         turned = echo4_turn(l3, l4, f->payload_len);
     else if (f->kind == FRAME_ICMP6)

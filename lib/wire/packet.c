@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all packet types share: the common header, names of verdicts and of reasons to end. */
+/* Shared by all packet types: the common header, names of verdicts and of reasons to end. */
 #include "wire/packet.h"
 
 #include "wire/header.h"

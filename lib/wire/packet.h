@@ -2,15 +2,15 @@
 /*
  * Sluice packets, the payload of UDP (doc/protocol.md): bytes -> checked view, view -> bytes. All
  * fields are big-endian on the wire and in host order here. Only lib/wire reads or writes packet
- * bytes.
+ * bytes. The speaker of a packet is the host that sent it.
  *
  * Every packet starts with 16 bytes:
  *   0  version:4 type:4      1  flags          2  path id       3  reserved, 0
  *   4  security context: 0 none; otherwise a 16-byte tag ends the packet (u32; only 0 is accepted
  *      by version 1)         8  key (u64)
  *
- * A parse checks lengths before fields and every limit of wire/limits.h; what fails has a verdict
- * and each verdict its counter. Nothing here asserts on packet contents.
+ * A parse checks lengths before fields, and every limit of wire/limits.h. Each failure has a
+ * verdict, and each verdict has a counter. Nothing here asserts on packet contents.
  */
 #ifndef SLUICE_WIRE_PACKET_H
 #define SLUICE_WIRE_PACKET_H
@@ -29,13 +29,13 @@ enum wire_type {
 
 enum wire_flag {
     WIRE_SREQ = 0x01,   /* answer with CNTL now */
-    WIRE_DREQ = 0x02,   /* answer with CNTL once what precedes is delivered (or found missing) */
-    WIRE_WCLOSE = 0x04, /* writer closes: DATA: this is the last unit; CNTL: see close_request */
-    WIRE_RCLOSE = 0x08, /* reader closes: all up to WCLOSE delivered, or reading given up */
-    WIRE_END = 0x10,    /* the connection is over: final step of the close, or an abort */
-    WIRE_PACK = 0x20,   /* DATA: the last unit before a copied tail, answer with a provisional ACK;
-                           CNTL: this is one */
-    WIRE_EARLY = 0x40,  /* the key is the speaker's own (its peer's key is not known yet) */
+    WIRE_DREQ = 0x02,   /* answer with CNTL once all up to here is placed or found missing */
+    WIRE_WCLOSE = 0x04, /* sending ends. DATA: this is the last unit; CNTL: see close_request */
+    WIRE_RCLOSE = 0x08, /* receiving ends: all up to WCLOSE is placed, or the reader gave up */
+    WIRE_END = 0x10,    /* the connection is over: last step of a close, or an abort */
+    WIRE_PACK = 0x20,   /* DATA: the last unit before a copied tail, asks for a provisional ACK;
+                           CNTL: is a provisional ACK */
+    WIRE_EARLY = 0x40,  /* the key is the speaker's own: it does not know its peer's key yet */
     WIRE_REPEAT = 0x80, /* DATA: this unit was sent before (for probes and captures) */
 };
 
@@ -46,9 +46,9 @@ enum wire_verdict {
     WIRE_BAD_VERSION,
     WIRE_BAD_TYPE,
     WIRE_BAD_SECURITY, /* asks for a security context: none exists in version 1 */
-    WIRE_BAD_FLAGS,    /* a flag that this type cannot have */
+    WIRE_BAD_FLAGS,    /* a flag that this type may not carry */
     WIRE_BAD_FIELD,    /* a field beyond its limits */
-    WIRE_BAD_LENGTH,   /* payload does not agree with unit, unit size and request length */
+    WIRE_BAD_LENGTH,   /* payload disagrees with unit, unit size and request length */
     WIRE_VERDICTS,
 };
 
@@ -57,12 +57,12 @@ enum wire_verdict {
 #define WIRE_CNTL_BYTES    176 /* without spans */
 #define WIRE_SPAN_BYTES    16
 #define WIRE_REFUSED_BYTES 8
-#define WIRE_FIRST_BYTES   192 /* padded: no answer without spans is larger than what it answers */
+#define WIRE_FIRST_BYTES   192 /* padded, so that an answer without spans is no larger */
 #define WIRE_RCNTL_BYTES   40
 #define WIRE_CNTL_MAX_BYTES                                                                        \
     (WIRE_CNTL_BYTES + WIRE_SPANS_MAX * WIRE_SPAN_BYTES + WIRE_REFUSED_MAX * WIRE_REFUSED_BYTES)
 
-/* Capabilities announced in FIRST and CNTL. */
+/* Capabilities, announced in FIRST and CNTL. */
 enum wire_capability {
     WIRE_CAP_GO_BACK_N = 0x01, /* this connection recovers by go-back-N (the opener decides) */
 };
@@ -70,8 +70,8 @@ enum wire_capability {
 struct wire_header {
     enum wire_type type;
     uint8_t flags;   /* enum wire_flag */
-    uint8_t path_id; /* 0 until paths are plural */
-    uint64_t key;    /* the receiver's key, or with WIRE_EARLY the speaker's */
+    uint8_t path_id; /* 0: a connection has one path so far */
+    uint64_t key;    /* the peer's key, or with WIRE_EARLY the speaker's own */
 };
 
 /*
@@ -80,21 +80,21 @@ struct wire_header {
  *  28 ahead u32             32 rate_req u64        40 burst_req u64    48 time u64
  *  56 cookie u64            64 silence_ms u32      68 answer_request u32
  *  72 .. 191 zero
- * The header's key is the opener's own (WIRE_EARLY is set): the key it wants to see.
+ * The header's key is the opener's own (WIRE_EARLY is set): packets to the opener must carry it.
  */
 struct wire_first {
     struct wire_header h;
-    uint32_t initial_request; /* number of the first request, opener to acceptor */
-    uint32_t answer_request;  /* and of the first one in the other direction */
+    uint32_t initial_request; /* number of the first request from opener to acceptor */
+    uint32_t answer_request;  /* number of the first request from acceptor to opener */
     uint32_t unit_max;        /* largest unit the opener can take, bytes */
-    uint16_t service;         /* which service of the host is wanted */
+    uint16_t service;         /* the service of the host that is wanted */
     uint16_t capabilities;    /* enum wire_capability */
-    uint32_t ahead;           /* requests the opener may run ahead of posted ones before CNTL */
-    uint64_t rate_req_Bps;    /* the rate and burst in use until the first CNTL (rule 5) */
+    uint32_t ahead;           /* requests beyond posted ones that may be sent before CNTL */
+    uint64_t rate_req_Bps;    /* rate and burst in use until the first CNTL (rule 5) */
     uint64_t burst_req_bytes;
     uint64_t time_ns;    /* the opener's clock, echoed by CNTL */
-    uint64_t cookie;     /* from a CNTL that asked for it; 0 else */
-    uint32_t silence_ms; /* after this long without a packet the opener gives up */
+    uint64_t cookie;     /* from a CNTL that asked for it, else 0 */
+    uint32_t silence_ms; /* the opener gives up after this long without a packet */
 };
 
 /*
@@ -102,17 +102,17 @@ struct wire_first {
  *  16 packet u64   24 time u64   32 request u32   36 unit u32   40 request_len u64
  *  48 unit_bytes u32   52 cntl_seen u32   56 payload
  * Unit u holds bytes [u * unit_bytes, min(request_len, (u + 1) * unit_bytes)) of the request; a
- * request of 0 bytes has one unit of 0 bytes. A parse holds payload_len to exactly that.
+ * request of 0 bytes has one unit of 0 bytes. A parse accepts only exactly that payload_len.
  */
 struct wire_data {
     struct wire_header h;
     uint64_t packet;      /* packet number, per connection and direction; never reused */
-    uint64_t time_ns;     /* when it was sent, the speaker's clock */
+    uint64_t time_ns;     /* time of sending, the speaker's clock */
     uint32_t request;     /* request number */
     uint32_t unit;        /* unit number */
     uint64_t request_len; /* bytes, the same in all units of a request */
     uint32_t unit_bytes;  /* the same in all units of a request */
-    uint32_t cntl_seen;   /* newest CNTL sequence number the speaker has seen; 0: none */
+    uint32_t cntl_seen;   /* newest seq of a CNTL that the speaker has seen; 0: none */
     uint32_t payload_len; /* parse: from UDP's length; put: ignored */
 };
 
@@ -135,9 +135,9 @@ struct wire_refused {
 enum wire_end {
     WIRE_END_NONE = 0,     /* the normal close */
     WIRE_END_ABORT = 1,    /* the application gave up, or died */
-    WIRE_END_NOBODY = 2,   /* no one listens for that service */
-    WIRE_END_SILENCE = 3,  /* the peer was not heard for too long */
-    WIRE_END_PROTOCOL = 4, /* versions or capabilities do not fit */
+    WIRE_END_NOBODY = 2,   /* no application listens for that service */
+    WIRE_END_SILENCE = 3,  /* the peer was silent for too long */
+    WIRE_END_PROTOCOL = 4, /* versions or capabilities do not match */
     WIRE_END_SHUTDOWN = 5, /* the daemon is stopping */
     WIRE_ENDS,
 };
@@ -156,28 +156,28 @@ enum wire_end {
  * 160 hop_rate u64      168 hop_burst u32    172 hop_expiry_ms u16  174 hop_count u16
  * 176 spans, 16 bytes each {first u64, end u64}, then refused, 8 bytes each
  *     {request u32, reason u16, zero u16}
- * Bytes 160-175 may be rewritten by routers and are outside authentication; they can only lower.
+ * Routers may rewrite bytes 160-175, and only to lower limits; authentication does not cover them.
  */
 struct wire_cntl {
     struct wire_header h;
-    uint64_t own_key;   /* the key the speaker wants to see */
-    uint32_t seq;       /* CNTL sequence number, from 1; only newer ones apply */
+    uint64_t own_key;   /* the speaker's key, for packets to it */
+    uint32_t seq;       /* CNTL sequence number, from 1; an older CNTL is ignored */
     uint32_t cntl_seen; /* newest seq seen from the peer; 0: none */
     /* as a receiver */
     uint64_t rate_Bps;        /* grant, user bytes */
     uint32_t burst_bytes;     /* grant; 0: no limit */
-    uint16_t reason;          /* enum grant_reason: why this grant */
+    uint16_t reason;          /* enum grant_reason: the reason for this grant */
     uint8_t occupancy;        /* level of the posted buffers, 0-255 */
     uint64_t peak_Bps;        /* peak rate inside a burst; 0: none */
     uint64_t ack;             /* every position before this one has been placed */
     uint32_t posted;          /* requests before this number have a receive buffer */
-    uint32_t unit_max;        /* largest unit the speaker can take */
-    uint64_t received;        /* packets received so far, duplicates too */
+    uint32_t unit_max;        /* bytes: largest unit the speaker can take */
+    uint64_t received;        /* packets received so far, duplicates included */
     uint64_t lost;            /* packet numbers found missing so far */
-    uint32_t ecn_ce, ecn_ect; /* packets seen with CE, with ECT */
+    uint32_t ecn_ce, ecn_ect; /* packets received with CE, with ECT */
     /* as a sender */
     uint64_t sent;            /* every position before this one has been sent once */
-    uint64_t backlog_bytes;   /* hint: bytes handed over and not sent yet */
+    uint64_t backlog_bytes;   /* hint: bytes submitted and not sent yet */
     uint32_t close_request;   /* with WIRE_WCLOSE: number after the last request */
     uint32_t initial_request; /* number of the speaker's own first request */
     uint16_t capabilities;
@@ -185,14 +185,14 @@ struct wire_cntl {
     /* clocks */
     uint64_t time_ns;      /* when it was sent, the speaker's clock */
     uint64_t echo_ns;      /* newest time_ns seen from the peer; 0: none */
-    uint32_t echo_held_ns; /* how long ago that was */
+    uint32_t echo_held_ns; /* how long ago echo_ns was received */
     uint32_t silence_ms;
-    uint64_t cookie; /* nonzero: repeat FIRST with this */
+    uint64_t cookie; /* nonzero: send FIRST again with this cookie */
     /* routers */
     uint64_t hop_rate_Bps; /* 0: no hop limits */
     uint32_t hop_burst_bytes;
     uint16_t hop_expiry_ms;
-    uint16_t hop_count; /* routers that lowered */
+    uint16_t hop_count; /* routers that wrote limits */
     uint8_t span_count, refused_count;
     struct wire_span spans[WIRE_SPANS_MAX]; /* missing units, ascending */
     struct wire_refused refused[WIRE_REFUSED_MAX];
@@ -205,18 +205,18 @@ struct wire_rcntl {
     struct wire_header h;
     uint64_t rate_Bps;
     uint32_t burst_bytes;
-    uint16_t expiry_ms; /* > 0: the limit is forgotten after this long */
-    uint16_t hop;       /* which router, for people */
-    uint64_t time_ns;   /* the router's clock: newer ones apply */
+    uint16_t expiry_ms; /* > 0: the limit ends after this long */
+    uint16_t hop;       /* which router; for display only */
+    uint64_t time_ns;   /* the router's clock: only newer RCNTL apply */
 };
 
-/* The common header alone, to find the connection first: len bytes at p. */
+/* Parses the common header alone, to find the connection: len bytes at p. */
 enum wire_verdict wire_parse_header(const uint8_t *p, uint32_t len, struct wire_header *h);
 
 /*
- * Each parses one packet type, header included. head_len bytes are contiguous at p; payload_len
- * below len - header may lie in other segments (DATA only; all else must be contiguous, where
- * len = head_len).
+ * Each parses one packet type, header included, of len bytes. All of it must be contiguous at p,
+ * except for the payload of DATA: there head_len bytes are contiguous, and the rest may lie in
+ * other segments.
  */
 enum wire_verdict wire_parse_first(const uint8_t *p, uint32_t len, struct wire_first *out);
 enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t len,
@@ -224,20 +224,21 @@ enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t 
 enum wire_verdict wire_parse_cntl(const uint8_t *p, uint32_t len, struct wire_cntl *out);
 enum wire_verdict wire_parse_rcntl(const uint8_t *p, uint32_t len, struct wire_rcntl *out);
 
-/* What a router writes into a CNTL packet that passes it (one that wire_parse_cntl() takes): the
- * lower of what is there and its own limits; burst 0: none. The checksum of UDP is the caller's. */
+/* Writes a router's limits into a CNTL packet that passes it (one that wire_parse_cntl() accepts):
+ * the lower of its own limits and those already there. burst_bytes 0: no limit of its own. The
+ * caller updates the UDP checksum. */
 void wire_lower_cntl(uint8_t *p, uint64_t rate_Bps, uint32_t burst_bytes, uint16_t expiry_ms);
 
-/* Writes another time of sending into a DATA packet. The checksum of UDP is the caller's. */
+/* Writes a new time of sending into a DATA packet. The caller updates the UDP checksum. */
 void wire_stamp_data(uint8_t *p, uint64_t time_ns);
 
-/* Each writes one packet (header.type is ignored: the function knows it) and returns its bytes. */
+/* Each writes one packet (h.type is ignored: the function sets it). Returns the bytes written. */
 uint32_t wire_put_first(uint8_t *p, const struct wire_first *v);
 uint32_t wire_put_data(uint8_t *p, const struct wire_data *v);
 uint32_t wire_put_cntl(uint8_t *p, const struct wire_cntl *v);
 uint32_t wire_put_rcntl(uint8_t *p, const struct wire_rcntl *v);
 
-/* Units of a request: ceil(len / unit_bytes), at least 1. */
+/* Units of a request: ceil(request_len / unit_bytes), at least 1. */
 static inline uint64_t wire_units(uint64_t request_len, uint32_t unit_bytes)
 {
     return request_len == 0 ? 1 : (request_len + unit_bytes - 1) / unit_bytes;

@@ -36,9 +36,10 @@ bool partial_find(const uint8_t *p, uint32_t head_len, uint32_t frame_len, struc
 
 void partial_complete(uint8_t *p, const struct partial *s, uint64_t sum)
 {
-    uint16_t v = (uint16_t)~frame_sum_fold(sum); /* the field's own value is the pseudo header's */
+    uint16_t v =
+        (uint16_t)~frame_sum_fold(sum); /* sum includes the field: the pseudo header's sum */
 
-    if (s->udp && v == 0) /* which says that there is none (RFC 768) */
+    if (s->udp && v == 0) /* 0 would mean: no checksum (RFC 768) */
         v = 0xffff;
     memcpy(p + s->sum_off, &v, sizeof v);
 }

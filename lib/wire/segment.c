@@ -60,7 +60,7 @@ static void tcp_change(uint8_t *tcp, uint32_t off, bool first, bool last)
         *flags = (uint8_t)(*flags & ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG));
 }
 
-/* Over what stands behind the IP header now. */
+/* Sets the TCP checksum of the finished segment of len bytes at p. */
 static void tcp_sum(uint8_t *p, uint32_t len)
 {
     struct partial s;
