@@ -18,9 +18,9 @@
 #include "base/counter.h"
 
 #define OLD_PATHS   8u
-#define SEND_BURSTS 8u /* in a round, for each that is received */
+#define SEND_BURSTS 8u /* sent in a round, for each that is received */
 
-/* A path whose successor works already. */
+/* A path whose successor is already in use. */
 struct old_path {
     struct path *path; /* NULL: free. Set by the runner, cleared by control */
     bool empty;        /* set by the runner: control may destroy it */
@@ -32,21 +32,21 @@ struct direction {
     struct offload *offload;    /* NULL: frames are as a wire has them */
     struct path *path;
     struct path *wanted; /* set by control, taken by the runner */
-    uint64_t wanted_at;  /* its beginning, by control's TSC */
+    uint64_t wanted_at;  /* the wanted path's beginning, by control's TSC */
     struct old_path old[OLD_PATHS];
-    uint32_t n_old; /* not empty yet */
+    uint32_t n_old; /* old paths that are not empty yet */
     uint16_t kept_first, kept_n;
     uint64_t kept_since;
-    struct rte_mbuf *kept[CABLE_BURST]; /* given by the path, not taken by the port */
+    struct rte_mbuf *kept[CABLE_BURST]; /* given by the path, not yet taken by the port */
     struct cable_counts counts;
-    bool moved;           /* packets, in the last round */
-    struct path *current; /* control's view */
+    bool moved;           /* the last round moved packets */
+    struct path *current; /* the newest path, for control */
 };
 
 struct cable {
     struct cable_config cfg;
     struct direction dir[2];
-    uint64_t now, ahead; /* clock_steady(), whatever the TSC of this core or another says */
+    uint64_t now, ahead; /* by clock_steady(): never goes back, even if the TSC does */
     uint64_t last_run, keep_cycles;
     struct rte_ring *rings[4]; /* rx and tx of each made port */
     bool made[2];
@@ -174,7 +174,7 @@ void cable_destroy(struct cable *w)
             rte_eth_dev_stop(w->cfg.port[i]);
             rte_eth_dev_close(w->cfg.port[i]);
             if (rc == 0)
-                rte_dev_remove(info.device); /* so that its name can be had again */
+                rte_dev_remove(info.device); /* so that its name can be used again */
         }
     }
     for (unsigned int k = 0; k < RTE_DIM(w->rings); k++)
@@ -195,7 +195,7 @@ static inline uint64_t now_read(struct cable *w)
     return clock_steady(&w->ahead, &w->now, w->ahead, rte_rdtsc());
 }
 
-/* Control wants another path: the old one goes on until it is empty. */
+/* Takes over the path that control wants. The old path goes on until it is empty. */
 static void path_take(struct cable *w, struct direction *d)
 {
     for (uint32_t k = 0; k < OLD_PATHS; k++) {
@@ -215,7 +215,8 @@ static void path_take(struct cable *w, struct direction *d)
     }
 }
 
-/* Frames of a user in this process may share memory with it, and belong to its pools. */
+/* Copies frames of a user in this process: they may share memory with it, and belong to its
+ * pools. */
 static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbuf **m, uint16_t n)
 {
     uint16_t kept = 0;
@@ -272,7 +273,7 @@ static uint32_t receive(struct cable *w, struct direction *d)
     return n;
 }
 
-/* Offers what is kept to the port; true if nothing is left. */
+/* Offers the kept frames to the port; true if none is left. */
 static bool kept_offer(struct cable *w, struct direction *d)
 {
     struct rte_mbuf **first = d->kept + d->kept_first;
@@ -333,7 +334,8 @@ static uint32_t transmit(struct cable *w, struct direction *d)
         if (d->kept_n > 0)
             return n;
     }
-    /* what is due goes first: an overloaded box loses frames at its entrance, and is not late */
+    /* packets that are due go first: an overloaded box loses frames at its entrance, and is not
+     * late */
     for (uint32_t bursts = 0; bursts < SEND_BURSTS && d->kept_n == 0; bursts++) {
         uint32_t sent = path_send(w, d, d->path);
 
@@ -361,7 +363,7 @@ uint32_t cable_run(struct cable *w)
         moved += transmit(w, d);
         d->moved = moved > 0;
         n += moved;
-        /* what came due while the other direction had its turn does not wait for another one */
+        /* packets that came due during the other direction's turn do not wait for another round */
         if (moved < CABLE_BURST)
             n += transmit(w, &w->dir[1 - i]);
     }

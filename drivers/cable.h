@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cable: an emulated wire between two ethdev ports: what one receives goes through a path
+ * A cable: an emulated wire between two ethdev ports. What one port receives goes through a path
  * (lib/path) and is sent by the other. An end is a port that exists, or one that is made here
- * (rte_eth_from_rings) for a user inside this process. cable_run() moves the packets: one thread
- * calls it over and over.
+ * (rte_eth_from_rings) for a user inside this process. One thread calls cable_run() over and over
+ * to move the packets.
  *
- * The clock is the TSC, read right after rte_eth_rx_burst() and right before rte_eth_tx_burst():
- * what a packet's path adds lies between these, and no packet leaves early.
+ * The clock is the TSC, read right after rte_eth_rx_burst() and right before rte_eth_tx_burst(). A
+ * path's delay lies between these two readings, and no packet leaves early.
  *
- * Owner of everything is the thread that runs the cable, but for what is marked [control]: one
+ * The thread that runs the cable owns everything, except what is marked [control]: that is for one
  * other thread, or the same.
  */
 #ifndef DRIVERS_CABLE_H
@@ -31,12 +31,12 @@ struct cable;
 
 struct cable_config {
     char name[24];       /* made ports are net_ring_NAME0 and net_ring_NAME1 */
-    uint16_t port[2];    /* configured, on queue 0, by the caller; or CABLE_MAKE */
+    uint16_t port[2];    /* configured by the caller, with queue 0; or CABLE_MAKE */
     const char *spec[2]; /* [i]: of the path from port i to the other */
-    struct offload
-        *offload[2];          /* [i]: what comes from port i goes through this; NULL: it need not */
+    /* [i]: handles what comes from port i; NULL: not needed. */
+    struct offload *offload[2];
     uint64_t hz;              /* of the TSC */
-    uint64_t seed;            /* of path 0; path 1 has the next */
+    uint64_t seed;            /* of path 0; path 1 has seed + 1 */
     uint32_t packets_max[2];  /* in each path */
     struct rte_mempool *pool; /* whole frames: for copies, and all that comes from a made port */
     uint32_t compact_bytes;   /* of the paths: path/path.h */
@@ -45,7 +45,7 @@ struct cable_config {
 
 /* [control] NULL with a message in err. Made ports are started. */
 struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err_len);
-/* [control] When nobody runs it any more. Frees packets, closes the ports it made. */
+/* [control] Call when no thread runs it any more. Frees packets, closes the ports it made. */
 void cable_destroy(struct cable *w);
 /* [control] The ethdev number of an end. */
 uint16_t cable_port(const struct cable *w, unsigned int end);
@@ -56,22 +56,24 @@ uint64_t cable_next(const struct cable *w);
 uint32_t cable_run(struct cable *w);
 
 /*
- * [control] Another path for direction i. Packets that are under way in the old one leave it at
- * their times. 0; -EINVAL with a message (position, word), and all stays as it was; -EBUSY if 8 old
- * paths still hold packets; -ETIMEDOUT if nobody runs the cable.
+ * [control] Sets another path for direction i. Packets under way in the old path leave it at their
+ * times. Returns 0; -EINVAL with a message (position, word); -EBUSY if 8 old paths still hold
+ * packets; -ETIMEDOUT if no thread runs the cable. After an error all stays as it was.
  */
 int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size_t err_len);
 /* [control] The path of direction i, for its counters, until the next cable_set(). */
 const struct path *cable_path(const struct cable *w, unsigned int i);
 
-/* What happened at the ends of direction i since the beginning. [control] may read. */
+/* Counts at the ends of direction i since the beginning. Written by cable_run(), read by
+ * [control]. */
 struct cable_counts {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t tx_dropped;   /* the port took nothing for CABLE_KEEP_MS */
     uint64_t drop_no_mbuf; /* no room for a copy of what a made port sent */
     struct histogram late; /* cycles between a packet's time and the TSC before its tx_burst */
-    struct histogram
-        round; /* cycles of a cable_run() that moved packets this way, to the next one */
+    /* Cycles from the start of a cable_run() that moved packets in this direction to the next
+     * start. */
+    struct histogram round;
 };
 const struct cable_counts *cable_counts(const struct cable *w, unsigned int i);
 

@@ -10,7 +10,7 @@
 #include "wire/frame.h"
 #include "wire/partial.h"
 
-/* Bytes of the frame as its IP header says, and where that begins; 0: it is not IP. */
+/* Length of the frame in bytes by its IP header, which begins at *l3_off; 0: it is not IP. */
 static uint32_t frame_claims(const uint8_t *p, uint32_t len, uint32_t *l3_off)
 {
     uint16_t type;
@@ -56,7 +56,7 @@ void offload_take(struct offload *o, struct rte_mbuf *m)
         counter_add(&o->counts.cut, 1);
 }
 
-/* As it is, but for its checksum, and in memory of our pool. */
+/* Gives the frame as it is, with its checksum completed, in memory of our pool. */
 static struct rte_mbuf *frame_whole(struct offload *o)
 {
     uint8_t *p = rte_pktmbuf_mtod(o->m, uint8_t *);

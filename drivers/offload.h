@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a Linux kernel leaves to a device, done where there is none: a packet socket (or AF_XDP) on
- * a veth gets frames whose checksum is partial (wire/partial.h), and TCP frames of up to 64 KiB
- * which a device was to cut (wire/segment.h). Here they become what a wire would carry.
+ * Does what a Linux kernel leaves to a device, where there is no device. A packet socket (or
+ * AF_XDP) on a veth gets frames with a partial checksum (wire/partial.h), and TCP frames of up to
+ * 64 KiB that a device was to cut (wire/segment.h). Here they become what a wire would carry.
  *
- * A frame beyond the MTU that is no TCP cannot be cut: a device would be told where. One that the
- * socket's ring truncated is not there as a whole. Both are dropped and counted.
+ * A frame beyond the MTU that is not TCP cannot be cut: only a device would be told where. A frame
+ * that the socket's ring truncated is incomplete. Both are dropped and counted.
  *
  * Owner: the thread that runs it; counts may be read by another (base/counter.h).
  */
@@ -20,28 +20,29 @@
 #include "wire/segment.h"
 
 struct offload_counts {
-    uint64_t summed;         /* frames whose partial checksum was completed; cut ones not */
-    uint64_t cut;            /* TCP frames beyond the MTU, and */
-    uint64_t segments;       /* what became of them */
-    uint64_t drop_large;     /* beyond the MTU, and no TCP */
-    uint64_t drop_truncated; /* the ring's frames were too small for it */
+    uint64_t summed;         /* frames whose partial checksum was completed, without cut ones */
+    uint64_t cut;            /* TCP frames beyond the MTU that were cut */
+    uint64_t segments;       /* the frames that they were cut into */
+    uint64_t drop_large;     /* beyond the MTU, and not TCP */
+    uint64_t drop_truncated; /* too long for the ring's frames */
     uint64_t drop_no_mbuf;
 };
 
 struct offload {
-    struct rte_mempool *pool; /* of what it gives, with room for a frame of mtu_bytes of IP */
+    struct rte_mempool *pool; /* of the frames it gives, with room for mtu_bytes of IP */
     uint32_t mtu_bytes;
     uint32_t ring_bytes; /* frames of so many bytes or more may be truncated; 0: none is */
     struct offload_counts counts;
-    /* the frame at hand */
+    /* the current frame */
     struct rte_mbuf *m; /* NULL: there is none */
     struct segments segments;
-    uint32_t next; /* segment */
+    uint32_t next; /* number of its next segment */
 };
 
-/* Takes a frame in one piece; there is none at hand. */
+/* Takes a frame, which lies in one mbuf; there must be no current frame. */
 void offload_take(struct offload *o, struct rte_mbuf *m);
-/* Gives up to max frames of it, in their order; 0: there are no more. The caller owns them. */
+/* Gives up to max frames made of the current one, in their order; 0: there are no more. The caller
+ * owns them. */
 uint16_t offload_give(struct offload *o, struct rte_mbuf **m, uint16_t max);
 
 #endif

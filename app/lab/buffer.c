@@ -11,8 +11,8 @@
 
 enum what { SERVED, ARRIVE, TOLD, ASKED, SEND, WHATS };
 
-/* Things under way, all for equally long: the first one in is the first one out. A ring of room
- * places, a power of two, which grows. */
+/* Things under way, all for equally long, so that the first one in is the first one out. A ring of
+ * room places, a power of two, which grows. */
 struct flights {
     struct flight {
         uint64_t at, what;
@@ -34,14 +34,14 @@ struct buffer {
     struct occupancy_pace pace;
     uint64_t now, served_at, send_at;
     uint32_t waiting;
-    uint64_t *first; /* when each packet was sent first */
+    uint64_t *first; /* when each packet was first sent */
     uint64_t sent, sent_max;
     struct flights arrive, signalled, asked;
     struct flights again; /* packets asked for, to be sent next */
     uint64_t ideal_ns;    /* perfect: when the next packet is to arrive */
     /* While observed: */
     uint64_t processed, entered, delay_ns, controls, overflows, grown_ns;
-    json_t *interval; /* NULL: nobody asks */
+    json_t *interval; /* NULL: no series is wanted */
 };
 
 static void flights_grow(struct flights *f)
@@ -85,7 +85,7 @@ static uint64_t service_ns(const struct buffer *l, uint64_t at)
     return loaded ? (uint64_t)((double)l->cfg.service_ns * l->cfg.load) : l->cfg.service_ns;
 }
 
-/* The next packet leaves when it may. */
+/* Sets when the next packet may leave. */
 static void plan(struct buffer *l)
 {
     uint64_t flight = l->cfg.line_ns + l->cfg.delay_ns, next = occupancy_pace_next(&l->pace);
@@ -153,8 +153,8 @@ static void served(struct buffer *l)
     level_changed(l);
 }
 
-/* The interval has stopped growing where it is told to shrink and longer than the loaded host
- * needs. */
+/* A zone reaches the sender. The interval has stopped growing (grown_ns) when the zone makes it
+ * shrink while it is longer than the loaded host needs. */
 static void zone_signalled(struct buffer *l, int8_t zone)
 {
     if (l->grown_ns == 0 && l->now >= l->cfg.load_from_ns && zone < 0 &&

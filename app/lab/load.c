@@ -43,7 +43,7 @@ bool load_open(struct load *l, struct host *sender, struct host *receiver)
 {
     l->sender = sender;
     l->receiver = receiver;
-    /* Senders read it, receivers write it; nobody looks at what is in it. */
+    /* Senders read it, receivers write it; its content does not matter. */
     l->data = calloc(1, l->cfg.request_bytes);
     CHECK(host_listen(receiver, l->cfg.service) == 0);
     return l->data != NULL;
@@ -128,7 +128,7 @@ static void write_one(struct load *l, uint64_t now)
     uint64_t head = cfg->request_bytes - tail;
     struct host_send op = {.pieces = {{l->data, cfg->request_bytes}}, .user = l->next};
 
-    /* The copy itself takes no virtual time: what is counted is how much would be copied. */
+    /* The copy itself takes no virtual time; only the bytes it would copy are counted. */
     if (tail > 0 && head > 0) {
         op.pieces[0].len = head;
         op.pieces[1] = (struct host_piece){l->data + head, tail};
@@ -142,7 +142,7 @@ static void write_one(struct load *l, uint64_t now)
     l->tails_used += cfg->tail_bytes != 0;
     l->writing = true;
     if (tail > 0 && head == 0)
-        written(l, cfg->request_bytes); /* copied whole: over at once */
+        written(l, cfg->request_bytes); /* copied whole, so over at once */
 }
 
 static bool may_write(const struct load *l)

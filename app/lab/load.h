@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A load: one connection between two hosts of a world, and what their users do on it. The sender
- * has data without end, in requests (bulk), for a while and not for a while (on, off), or writes
- * one request after the other and waits for each (synchronous), with or without partial copy: the
- * last `tail` bytes of each request are copied, and it is over for the writer when the peer has the
- * rest ([VT]). The receiver's user keeps some requests posted and reads nothing.
+ * has data without end. It sends in requests (bulk), perhaps only for a while and then not for a
+ * while (on, off); or it writes one request after the other and waits for each (synchronous). With
+ * partial copy the last `tail` bytes of each request are copied, and the request is over for the
+ * writer when the peer has the rest ([VT]). The receiver's user keeps some requests posted and
+ * reads nothing.
  *
  * Invariant: under_way <= depth; tails_used <= tails.
  */
@@ -29,7 +30,7 @@ struct load_config {
     bool synchronous, go_back_n;
 };
 
-/* Both ends' counters at a time. */
+/* The counters of both ends at one time. */
 struct load_state {
     struct host_conn_info tx, rx;
     uint64_t bytes, copied; /* of requests that are over for the writer */
@@ -38,34 +39,34 @@ struct load_state {
 struct load {
     struct load_config cfg;
     struct host *sender, *receiver;
-    uint32_t own, peer; /* connections' numbers */
+    uint32_t own, peer; /* connection numbers */
     bool begun, ended;
-    int status;    /* what went wrong first; 0: nothing */
+    int status;    /* the first error; 0: none */
     uint64_t next; /* number of the request to be sent next */
     uint32_t under_way, tails_used;
     bool writing; /* synchronous: the writer waits for request next - 1 */
     uint64_t written_bytes, copied_bytes, read_bytes;
     uint8_t *data;
-    struct load_state before, last; /* when observation begins; at the last sample */
+    struct load_state before, last; /* when observation began; at the last sample */
     json_t *rate, *grant, *burst, *lost;
 };
 
-/* hosts: names, to find from and to. */
+/* Reads the section. hosts: their names, to look up `from` and `to`. */
 void load_read(struct load *l, struct text *t, const char *section, const char *const *hosts,
                uint32_t n_hosts, uint64_t until_ns);
-/* Both hosts exist. False: no memory for a request. */
+/* To be called when both hosts exist. False: no memory for a request. */
 bool load_open(struct load *l, struct host *sender, struct host *receiver);
 void load_free(struct load *l);
 /* A completion of this load's connection, at either host. */
 void load_done(struct load *l, struct host *h, const struct host_completion *c, uint64_t now);
-/* What the sender's user has to do now; when it wants to be called again. */
+/* Does what the sender's user has to do now. Returns when it must be called again. */
 uint64_t load_turn(struct load *l, uint64_t now);
 
 /* Observation begins. */
 void load_begin(struct load *l);
-/* Another sample, after so long. */
+/* Adds a sample, span_ns after the one before. */
 void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_ns);
-/* The load's figures since observation began. */
+/* Adds the load's figures since observation began. */
 void load_tell(const struct load *l, struct result *r, uint64_t span_ns);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The engine of sluice-lab: worlds in, results out. On standard input, as often as wanted:
+ *
  *   run BYTES SEED FILE\n   and BYTES bytes of text (FILE: its name, for messages)
  *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
- * and for each a line of JSON on standard output: of run, result.h; of size, {"used_bytes": N,
- * "reserved_bytes": N} (scene.h); of both, {"error": message} if the text is wrong. It ends when
- * its input does, or when the process that started it ends, which may be killed during a run. Its
- * argument is the memory that it may use, in MB (512), or --version. sluice-lab(1) starts it;
- * people need not.
+ *
+ * It answers each with a line of JSON on standard output: run as in result.h; size with
+ * {"used_bytes": N, "reserved_bytes": N} (scene.h); both with {"error": message} if the text is
+ * wrong. It ends when its input ends, or when its parent process does, which may be killed during a
+ * run. Its argument is the memory that it may use, in MB (512), or --version. sluice-lab(1) starts
+ * it; people need not.
  */
 #include <sched.h>
 #include <signal.h>
@@ -30,7 +32,7 @@
 
 #define TEXT_BYTES_MAX (1u << 20)
 #define MEMORY_MB      "512" /* enough for a world that says nothing of frames */
-#define LCORES_MAX     8192u /* of text: each second of CPU_SETSIZE processors by itself fits */
+#define LCORES_MAX     8192u /* of text: enough for every second of CPU_SETSIZE processors */
 
 static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *pools,
                            struct result *r)
@@ -67,7 +69,7 @@ static void run(struct text *t, uint64_t seed, struct scene_pools *pools)
     result_free(&r);
 }
 
-/* What is wrong with the text besides is said when it is run. */
+/* Other errors in the text are reported when it is run. */
 static void size(struct text *t)
 {
     uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
@@ -115,8 +117,8 @@ static int serve(struct scene_pools *pools)
     return EXIT_OK;
 }
 
-/* "0@(0,2-5)": one lcore, on all the processors that we were started on. EAL binds lcore 0 to
- * processor 0 otherwise, so that engines share one, or take one that is not theirs. */
+/* Writes "0@(0,2-5)": one lcore, on all the processors that we were started on. Otherwise EAL binds
+ * lcore 0 to processor 0, so that engines share it, or take a processor that is not theirs. */
 static void lcores_tell(char *out, size_t len)
 {
     size_t n = (size_t)snprintf(out, len, "0@(");

@@ -20,7 +20,7 @@ static struct path_sums sums_of(const struct path *p)
     return s;
 }
 
-/* Of those that have dropped packets by now the first one on the way; 0: none has. */
+/* Number, from 1 on, of the first element on the path that has dropped packets by now; 0: none. */
 static uint32_t dropping(const struct path *p)
 {
     struct path_element_info e;

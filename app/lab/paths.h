@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the paths of a scene's hosts did: frames dropped and bytes waiting on the way up from a host
- * and down to it, cells for a contract's policeman.
+ * What the paths of a scene's hosts did, up from each host and down to it: frames dropped, bytes
+ * waiting, cells that a contract's police looked at.
  */
 #ifndef LAB_PATHS_H
 #define LAB_PATHS_H
@@ -20,7 +20,9 @@ struct way {
     const char *host, *direction;
     struct path_sums before;
     json_t *queued;
-    uint32_t first_drop; /* the element that dropped first, from 1 on, as the path lists them */
+    /* Number, from 1 on, of the first element on the path that had dropped at a sample; 0: none
+     * yet. */
+    uint32_t first_drop;
 };
 
 struct paths {
@@ -33,7 +35,8 @@ void paths_open(struct paths *w, const struct world *world, const char *const *h
 /* Observation begins. */
 void paths_begin(struct paths *w);
 void paths_sample(struct paths *w, struct result *r, uint64_t now);
-/* Frames that paths dropped only because they hold no more than the scene gave them room for. */
+/* Frames that paths dropped only because they hold no more than the scene has given them room
+ * for. */
 uint64_t paths_short(const struct paths *w);
 void paths_tell(const struct paths *w, struct result *r);
 

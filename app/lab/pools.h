@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The packet buffers of a world: headers of packets, attached application memory, and whole frames,
- * as many of each as the world's frames can need. One set a process; a world that needs others gets
- * new ones, so that a result does not depend on the worlds before.
+ * as many of each as the world's frames can need. A process has one set. A world that needs another
+ * set gets new pools, so that a result does not depend on the worlds before.
  */
 #ifndef LAB_POOLS_H
 #define LAB_POOLS_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define POOLS_FRAMES      4000u    /* under way, unless a world says more */
-#define POOLS_FRAMES_MAX  4000000u /* what a world may say */
+#define POOLS_FRAMES      4000u    /* under way, unless a world asks for more */
+#define POOLS_FRAMES_MAX  4000000u /* the most that a world may ask for */
 #define POOLS_FRAME_BYTES 16640u   /* of the largest mtu, with its headers */
 
 struct rte_mempool;
@@ -21,11 +21,11 @@ struct scene_pools {
     uint32_t frames, frame_bytes;
 };
 
-/* Makes pools for so many frames of so many bytes under way, unless these are such. False: there is
- * no memory for them, and there are none now. All buffers of those before must be back. */
+/* Makes pools for so many frames of so many bytes under way, unless the present pools are such. All
+ * buffers of the present pools must be back. False: there is no memory, and no pools are left. */
 bool pools_want(struct scene_pools *p, uint32_t frames, uint32_t frame_bytes);
 void pools_free(struct scene_pools *p);
-/* What they take. */
+/* Memory that such pools take. */
 uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes);
 
 #endif

@@ -87,7 +87,7 @@ void probes_open(struct probes *p, const struct frame_route *there, const struct
         p->of[k].series = result_series(r, "s", "increment.%s.%s", p->name, p->of[k].name);
 }
 
-/* Of class k: those sent while observed. */
+/* Frames of class k sent while observed. */
 static uint64_t sent_of(const struct probes *p, uint32_t k)
 {
     uint64_t n = 0;
@@ -117,7 +117,7 @@ void probes_tell(const struct probes *p, struct result *r)
                      p->name, c->name);
         result_value(r, none + (double)histogram_mean(&c->delay) / 1e9, "s", "delay_mean.%s.%s",
                      p->name, c->name);
-        /* what is still under way at the end counts as lost, too */
+        /* frames still under way at the end count as lost, too */
         result_value(r, (double)(sent_of(p, k) - c->came), "packets", "probes_lost.%s.%s", p->name,
                      c->name);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes of one-way delay on a scene ([FRAME-RELAY]): frames of two lengths in turn,
- * from one host's port to another's, through whatever is between; what each took beyond the least
- * is its increment (lib/control/owd.h). The frames are sim/probe's.
+ * Probes of one-way delay on a scene ([FRAME-RELAY]): frames that alternate between two lengths,
+ * from one host's port to another's, through whatever is between. A frame's increment is how much
+ * longer it took than the least (lib/control/owd.h). The frames are sim/probe's.
  */
 #ifndef LAB_PROBES_H
 #define LAB_PROBES_H
@@ -29,7 +29,7 @@ struct probes {
     uint32_t from, to;
     uint64_t every_ns, start_ns, from_ns, until_ns, turn_ns;
     bool reflect;           /* the other host sends them back, turn_ns later */
-    struct histogram round; /* ns, of those that came back while observed */
+    struct histogram round; /* ns; of frames sent while observed that came back */
     struct probe probe;
     struct mirror mirror;
     struct probes_class of[2];
@@ -37,7 +37,7 @@ struct probes {
 
 void probes_read(struct probes *p, struct text *t, const char *section, const char *const *hosts,
                  uint32_t n_hosts, uint64_t until_ns);
-/* Routes between the two hosts, there and back, each with the other's ports turned round. */
+/* there, back: routes between the two hosts, each with the other's ports swapped. */
 void probes_open(struct probes *p, const struct frame_route *there, const struct frame_route *back,
                  uint64_t hz, uint64_t from_ns, struct rte_mempool *pool, struct result *r);
 void probes_tell(const struct probes *p, struct result *r);

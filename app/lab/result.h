@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a run found: values by name, and series over time; with units. Printed as one line of JSON:
+ * What a run found: values by name, and series over time, with units. Printed as one line of JSON:
+ *
  *   {"values": {name: number or null}, "units": {name: text},
  *    "series": {name: {"unit": text, "t": [seconds], "v": [numbers]}}}
  */
@@ -18,10 +19,10 @@ struct result {
 
 void result_init(struct result *r);
 void result_free(struct result *r);
-/* NaN: there is no such value in this run. Formats the name: "throughput.%s". */
+/* Adds a value; NaN: this run has no such value. Formats the name: "throughput.%s". */
 __attribute__((format(printf, 4, 5))) void result_value(struct result *r, double value,
                                                         const char *unit, const char *name, ...);
-/* A series; it is the result's. */
+/* Adds a series, which the result owns. */
 __attribute__((format(printf, 3, 4))) json_t *result_series(struct result *r, const char *unit,
                                                             const char *name, ...);
 void result_point(json_t *series, uint64_t time_ns, double value);

@@ -50,7 +50,7 @@ struct scene {
 /* ---- models at a host's port: they share its cable, and it its frames with them ---------------
  */
 
-/* The host sees these frames, too, and drops what is none of its. */
+/* The host gets these frames, too, and drops those that are not its own. */
 static void on_rx(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
     struct scene *s = ctx;
@@ -117,7 +117,7 @@ static void times_read(struct scene *s)
         text_wrong(s->t, w, "sample", "sample and poll must be above 0; correct them");
 }
 
-/* What stands around the product's host: nothing, or a workstation of 1990, which receives. */
+/* Reads what the host models: nothing special, or a workstation of 1990 that receives. */
 static void machine_read(struct text *t, const char *section, uint16_t mtu, struct world_port *port)
 {
     static const char *const words[] = {"none", "sparc1", "sun3", NULL};
@@ -210,7 +210,7 @@ static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_
     return r;
 }
 
-/* The next section of a kind, which has a name; NULL: there is none, or too many. */
+/* Section n of a kind, which must have a name. NULL: there is none, or too many. */
 static const char *section_next(struct scene *s, const char *kind, uint32_t n, uint32_t max)
 {
     const char *section = text_section(s->t, kind, n);
@@ -250,7 +250,7 @@ static void hosts_read(struct scene *s)
     }
 }
 
-/* What they measure goes by name, whatever their kind. */
+/* Checks that names are unique across kinds: measures are named by them. */
 static void names_check(struct scene *s)
 {
     static const char *const kinds[] = {"load", "owd", "tcp93"};
@@ -299,7 +299,7 @@ static void loads_read(struct scene *s)
     names_check(s);
 }
 
-/* The models' ends. */
+/* Opens the models and adds both of their ends as nodes. */
 static void nodes_open(struct scene *s)
 {
     for (uint32_t i = 0; i < s->n_probes; i++) {
@@ -386,7 +386,7 @@ static void scene_tell(struct scene *s)
     paths_tell(&s->paths, s->r);
 }
 
-/* A world that lost frames for want of our own memory is not the one that was described. */
+/* Reports lost frames: a world that lost some for want of our buffers is not the one described. */
 static void shortage_tell(struct scene *s)
 {
     uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + paths_short(&s->paths);
@@ -403,7 +403,7 @@ static void shortage_tell(struct scene *s)
             (unsigned long long)lost, s->pools->wire->size, s->frames);
 }
 
-/* Everything must come back before hosts may go. */
+/* Closes all connections. All buffers must come back before hosts may go. */
 static void scene_close(struct scene *s)
 {
     const struct scene_pools *p = s->pools;
@@ -424,7 +424,7 @@ static void scene_close(struct scene *s)
     }
 }
 
-/* What is written about the world: its hosts, their users, and how much memory they need. */
+/* Reads the world: its hosts, their users, and how much memory they need. */
 static void scene_read(struct scene *s)
 {
     const char *world = text_section(s->t, "world", 0);
@@ -441,7 +441,7 @@ static void scene_read(struct scene *s)
         s->frames = POOLS_FRAMES;
         return;
     }
-    /* So many of the largest would take memory that none of them fills. */
+    /* So many buffers for the largest mtu would take memory that no frame fills. */
     s->frame_bytes = 0;
     for (uint32_t i = 0; i < s->n_hosts; i++) {
         uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", 576, 16384);
@@ -462,7 +462,8 @@ static struct scene *scene_create(struct text *t, uint64_t seed, struct scene_po
     return s;
 }
 
-/* Each of a path's queues, at most one a word and two more, has room for all frames. */
+/* Memory reserved for a path. Each of its queues has room for all frames; there are at most one
+ * queue a word and two more. */
 static uint64_t path_bytes(const char *spec, uint32_t frames)
 {
     uint64_t queues = 3;

@@ -7,7 +7,7 @@
  *   [load NAME]  what hosts' users do (load.h)
  *   [owd NAME]   probes of delay (probes.h); [tcp93 NAME]: a TCP of 1993 (tcp93.h)
  *
- * Observation is the time from `from` to `until`; values are of it, series of the whole run.
+ * Observation is the time from `from` to `until`. Values are of that time, series of the whole run.
  */
 #ifndef LAB_SCENE_H
 #define LAB_SCENE_H
@@ -18,10 +18,12 @@
 #include "lab/result.h"
 #include "lab/text.h"
 
-/* Runs the world that the text describes, if t is right so far. The pools become those it needs. */
+/* Runs the world that the text describes, if t has no error so far. Makes the pools those that the
+ * world needs. */
 void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r);
-/* The memory that it takes, if t is right so far: used at most, by buffers, hosts and requests; and
- * what EAL must have for it, where each path has room for all frames, though they are in one. */
+/* The memory that the world takes, if t has no error so far. used_bytes: at most, by buffers, hosts
+ * and requests. reserved_bytes: what EAL must have; each path has room for all frames, though a
+ * frame is in only one. */
 struct scene_memory {
     uint64_t used_bytes, reserved_bytes;
 };

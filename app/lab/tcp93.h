@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A TCP connection of 1993 on a scene, a model (sim/tahoe.h), for what the papers' hosts used: from
- * one host's port to another's. Where nothing is lost it is windowed TCP.
+ * A model of a TCP connection of 1993 (sim/tahoe.h), as the papers' hosts used it, from one host's
+ * port of a scene to another's. Where nothing is lost it is windowed TCP.
  */
 #ifndef LAB_TCP93_H
 #define LAB_TCP93_H

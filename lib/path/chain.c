@@ -10,7 +10,7 @@
 
 #include "path/element/flow.h"
 
-/* What the reading of one text needs to know all the way down. */
+/* State that is passed down while one text is read. */
 struct reader {
     struct chain *chain;
     uint32_t depth;
@@ -71,7 +71,7 @@ static void *params_new(struct spec *s, const struct element_kind *kind)
     return params;
 }
 
-/* What was written, from `from` to the next word, without the white space at its end. */
+/* Copies the text from `from` to `to`, without white space at its end. */
 static char *text_new(const char *from, const char *to)
 {
     while (to > from && isspace((unsigned char)to[-1]))
@@ -83,7 +83,7 @@ static char *text_new(const char *from, const char *to)
     return text;
 }
 
-/* An element's name has been taken: the rest of it. */
+/* Reads the rest of an element whose name has been taken. */
 static struct stage *stage_new(struct spec *s, const struct element_kind *kind, const char *from,
                                struct reader *r)
 {
@@ -121,7 +121,7 @@ static const struct element_kind *kind_read(struct spec *s)
     return NULL;
 }
 
-/* The element that "rate" or "rate/2" of a change means. */
+/* Finds the element that a change names, as "rate" or "rate/2". */
 static struct stage *target_read(struct spec *s, struct stage *first)
 {
     char name[SPEC_WORD_MAX];
@@ -161,7 +161,7 @@ static struct stage *target_read(struct spec *s, struct stage *first)
     return NULL;
 }
 
-/* The new values of an element, at a time, in their place among its other changes. */
+/* Reads an element's new values for a time, and sorts them in among its other changes. */
 static int change_new(struct spec *s, struct stage *st, uint64_t after)
 {
     struct stage_change *c = rte_zmalloc("path change", sizeof *c, 0), **where = &st->changes;
@@ -181,7 +181,7 @@ static int change_new(struct spec *s, struct stage *st, uint64_t after)
     return 0;
 }
 
-/* "at" has been taken: TIME ELEMENT... */
+/* Reads TIME ELEMENT... after "at". */
 static int changes_read(struct spec *s, struct stage *first)
 {
     uint64_t after;
@@ -199,7 +199,7 @@ static int changes_read(struct spec *s, struct stage *first)
     return any ? 0 : spec_fail(s, "stands where an element with its new values is missing");
 }
 
-/* Elements up to the end or a closing parenthesis, which is left. */
+/* Reads elements up to the end or to a closing parenthesis, which it does not take. */
 static int chain_read(struct spec *s, struct stage **chain, void *ctx)
 {
     struct reader *r = ctx;
@@ -271,8 +271,7 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
     e->change_at = stage->changes != NULL && kind == stage->kind
                        ? out->since + stage->changes->after
                        : TIME_NEVER;
-    /* by place in the text and flow, so that one element's numbers do not depend on another's use
-     */
+    /* by place in the text and flow, so that no element's numbers depend on another's draws */
     rng_init(&mix, out->seed);
     rng_init(&e->rng, rng_u64(&mix) + ((uint64_t)instance << 32) + stage->number);
     if (kind->run != NULL) {
@@ -284,7 +283,7 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
     return kind->init != NULL ? kind->init(e) : 0;
 }
 
-/* A flow element: the branches, and behind them the join. */
+/* Makes a flow element, its branches, and the connections between them and the join behind. */
 static int flows_create(struct chain_elements *out, struct stage *stage, uint32_t instance,
                         struct element *rest, struct element *join, struct element **e)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random numbers with correlation: with probability rho the last number is drawn again, otherwise a
- * fresh one. So each is uniform whatever rho is, and the correlation at distance k is rho^k. (netem
- * averages instead, which makes its numbers cluster in the middle: with 25 % correlation, 1 % of
- * loss becomes less. doc/path.md.)
+ * Correlated random numbers: with probability rho a draw repeats the last number, otherwise it is a
+ * fresh one. So each number is uniform whatever rho is, and the correlation at distance k is rho^k.
+ * (netem averages numbers instead, so its numbers cluster in the middle: with 25 % correlation, a
+ * loss of 1 % becomes less. See doc/path.md.)
  *
- * Probabilities are in 1 / 2^64; DRAW_ALWAYS is 1.
+ * Probabilities are in units of 1 / 2^64; DRAW_ALWAYS is 1.
  */
 #ifndef SLUICE_PATH_DRAW_H
 #define SLUICE_PATH_DRAW_H
@@ -20,7 +20,7 @@
 struct draw {
     struct rng *rng; /* the element's */
     uint64_t last;
-    bool any; /* there is a last one */
+    bool any; /* `last` is valid */
 };
 
 static inline bool draw_hits(uint64_t number, uint64_t probability)

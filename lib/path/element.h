@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An element of a path, and the two moves that all of a path is made of: element_put() brings a
- * packet to an element at the packet's own time, element_pass() lets it go on. Both also for
- * bursts, which are the same as their packets one after the other, but faster with the usual
+ * An element of a path, and the two moves that a path is made of: element_put() brings a packet to
+ * an element at the packet's own time, element_pass() sends it on. Both exist for bursts as well: a
+ * burst has the same effect as its packets one after the other, but is faster with the usual
  * elements.
  *
- * Invariants: an element sees its packets in the order of their times; when one arrives at t, all
- * that was due up to and including t has left. in = out + dropped + queued - copied.
+ * Invariants: an element sees its packets in the order of their times. When a packet arrives at t,
+ * all packets that were due up to and including t have left. in = out + dropped + queued - copied.
  *
- * An element's kind embeds struct element first in its own struct. What the spec says of it is
- * read-only and shared by all flows that have such an element; changes at a time replace it whole.
+ * Each kind of element has its own struct, which begins with struct element. The params that the
+ * spec gives an element are read-only and shared by the elements of all flows; a change at a time
+ * replaces them as a whole.
  */
 #ifndef SLUICE_PATH_ELEMENT_H
 #define SLUICE_PATH_ELEMENT_H
@@ -32,42 +33,44 @@ struct stage;
 
 struct element_kind {
     const char *name;
-    bool speaks;         /* makes packets by itself when its params change */
-    size_t bytes;        /* of its struct */
-    size_t params_bytes; /* of what parse() fills, zeroed before */
-    /* Reads what follows the name; 0 or an error (kept in s). */
+    bool speaks;         /* a change of its params may make it send packets */
+    size_t bytes;        /* size of its struct */
+    size_t params_bytes; /* size of its params, zeroed before parse() */
+    /* Reads what follows the name. 0, or an error kept in s. */
     int (*parse)(struct spec *s, void *params);
-    /* Frees what parse() allocated inside params; may be NULL, as all that follow but arrive. */
+    /* Frees what parse() allocated inside params. May be NULL, like all that follow except
+     * arrive. */
     void (*forget)(void *params);
-    /* Allocates. 0 or -ENOMEM; then fini() is called as well. */
+    /* Allocates. 0 or -ENOMEM; fini() is called even after -ENOMEM. */
     int (*init)(struct element *e);
-    void (*fini)(struct element *e); /* frees packets, too */
+    void (*fini)(struct element *e); /* also frees the packets it holds */
     void (*arrive)(struct element *e, struct path_packet *p);
-    /* The same of packets in order of their times, without a change of params among them; runs the
-     * element before each where there is need. p is scratch then. */
+    /* Like arrive(), for n packets in the order of their times, with no change of params among
+     * them. Runs the element before each packet that needs it. May overwrite the array p. */
     void (*arrive_burst)(struct element *e, struct path_packet *p, uint32_t n);
-    /* Lets go all that is due up to and including until, each at its own time, or as much as
-     * element_sated() leaves; sets e->due. */
+    /* Releases all packets due up to and including until, each at its own time, or fewer if
+     * element_sated(). Sets e->due. */
     void (*run)(struct element *e, uint64_t until);
-    /* e->params are others since `at`. */
+    /* e->params have replaced old at the time `at`. */
     void (*change)(struct element *e, const void *old, uint64_t at);
 };
 
-#define PATH_SEQ_STEP 8u /* numbers of a packet and of its copies */
+#define PATH_SEQ_STEP 8u /* sequence numbers for a packet and its copies */
 #define ELEMENT_BURST 32u
 
-/* The whole path, for its elements. */
+/* The whole path, as its elements see it. */
 struct path {
     struct path_config cfg;
     struct clock clock;
     struct path_counts counts;
     struct store store;
-    struct fifo out;           /* what has passed, by time */
-    uint32_t out_wanted;       /* no more than so many, while: */
-    const struct element *top; /* the element that path_run() runs, not one that an arrival does */
+    struct fifo out;           /* packets that have left the last element, by time */
+    uint32_t out_wanted;       /* the top element stops when out holds so many */
+    const struct element *top; /* what path_run() runs now; never what an arrival runs */
     uint64_t now;
-    uint32_t
-        seq; /* of the next packet that comes; copies, and what hops say, take those in between */
+    /* Of the next packet that arrives; copies and packets made by hops take the numbers in
+     * between. */
+    uint32_t seq;
     struct chain *chain;
     struct element *first;  /* NULL: a wire */
     struct element **order; /* upstream before downstream */
@@ -75,15 +78,15 @@ struct path {
 };
 
 struct element {
-    /* what every packet touches */
+    /* touched by every packet */
     const struct element_kind *kind;
     const void *params;
     struct element *next; /* where packets go; NULL: out of the path */
     struct path *path;
     uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
-    uint64_t change_at; /* when params change */
-    uint64_t held_at;   /* when the last one began to wait */
-    bool blind;         /* arrivals do not look at what waits: no need to run() before them */
+    uint64_t change_at; /* when params change next */
+    uint64_t held_at;   /* when the last packet that waits here arrived */
+    bool blind;         /* arrivals do not depend on what waits: no run() before them */
     struct path_element_counts counts;
     struct rng rng;
     /* set-up */
@@ -93,7 +96,7 @@ struct element {
     struct histogram *delay, *queue; /* NULL if the kind holds nothing */
 };
 
-/* A chain as it was written: what its elements are made from. */
+/* A stage of a chain, as written: elements are made from it. */
 struct stage_change {
     uint64_t after; /* cycles from the path's beginning */
     void *params;
@@ -104,21 +107,21 @@ struct stage {
     const struct element_kind *kind;
     void *params;
     struct stage_change *changes; /* by time */
-    struct stage *next;           /* behind it in the chain */
+    struct stage *next;           /* the next one in the chain */
     char *text;
-    uint32_t depth, number; /* parentheses around it; its place in the text */
+    uint32_t depth, number; /* parentheses around it; its position in the text */
     /* flow elements: chains in parentheses; a NULL one is a wire */
     struct stage *branches[8];
     uint32_t n_branches;
 };
 
-/* Runs the element's changes and releases up to and including until. */
+/* Applies the element's changes and releases its packets, up to and including until. */
 void element_run(struct element *e, uint64_t until);
-/* A packet that the path makes: a copy, or an empty one. It counts as held. NULL, counted, if the
- * path is full or the pool empty. */
+/* Makes a packet: a copy of m, or an empty one. It counts as held. NULL if the path is full or the
+ * pool is empty; drop_no_mbuf counts this. */
 struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m);
 struct rte_mbuf *path_make(struct path *path);
-/* How many run() may let go in one go: up to ELEMENT_BURST. */
+/* How many packets run() may release in one go, at most ELEMENT_BURST. */
 static inline uint32_t element_burst(const struct element *e)
 {
     uint32_t out = fifo_count(&e->path->out);
@@ -130,7 +133,8 @@ static inline uint32_t element_burst(const struct element *e)
     return RTE_MIN(e->path->out_wanted - out, ELEMENT_BURST);
 }
 
-/* Enough for this poll: run() stops, with e->due at what it left, if it is the top. */
+/* True if this poll has enough packets: then run() of the top element stops, with e->due at the
+ * first packet that it left. */
 static inline bool element_sated(const struct element *e)
 {
     return element_burst(e) == 0;
@@ -143,8 +147,8 @@ static inline void path_discard(struct path *path, const struct path_packet *p)
     store_free(&path->store, p->m, p->len);
 }
 
-/* Makes an mbuf of what stands for one. If none is to be had that is counted, m is NULL, and the
- * packet must be dropped. */
+/* Turns a frame kept as bytes (store.h) back into an mbuf. False if the pool is empty: this is
+ * counted, m is NULL, and the caller must drop the packet. */
 static inline bool path_whole(struct path *path, struct path_packet *p)
 {
     if (!store_has(p->m))
@@ -182,7 +186,7 @@ static inline void element_put_burst(struct element *e, struct path_packet *p, u
     e->kind->arrive_burst(e, p, n);
 }
 
-/* To an element, or, if it is NULL, out of the path; n as above. */
+/* Brings packets to an element, or out of the path if `to` is NULL; n as above. */
 static inline void path_bring(struct path *path, struct element *to, struct path_packet *p,
                               uint32_t n)
 {
@@ -219,7 +223,7 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
 {
     struct path_element_counts *c = &e->counts;
 
-    /* a burst is one look at the queue */
+    /* packets of the same time count as one look at the queue */
     if (p->at != e->held_at)
         histogram_add(e->queue, c->queued_packets);
     e->held_at = p->at;
@@ -231,14 +235,14 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
         counter_set(&c->queued_bytes_max, c->queued_bytes);
 }
 
-/* And ends, where how long is known since it began. */
+/* A packet's wait ends here; how long it takes was recorded when it began. */
 static inline void element_release(struct element *e, const struct path_packet *p)
 {
     counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
     counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
 }
 
-/* And ends, after so long. */
+/* A packet's wait ends here, after so many cycles. */
 static inline void element_unhold(struct element *e, const struct path_packet *p, uint64_t cycles)
 {
     histogram_add(e->delay, cycles);
@@ -266,7 +270,7 @@ static inline void element_run_fifo(struct element *e, struct fifo *f, uint64_t 
     e->due = fifo_count(f) > 0 ? fifo_first(f)->at : TIME_NEVER;
 }
 
-/* Elements by their name; NULL if there is none. */
+/* All kinds, by name; ends with NULL. */
 extern const struct element_kind *const element_kinds[];
 
 #endif

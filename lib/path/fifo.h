@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets on their way through a path, and a ring of them: first in, first out.
+ * A packet inside a path, and a ring of such packets: first in, first out. In a ring where many
+ * packets wait, small frames wait as bytes (store.h).
  *
- * Where many wait, small frames wait as bytes (store.h).
- *
- * Invariant: head - tail = packets in the ring, <= mask + 1; both count without wrapping back.
+ * Invariant: head - tail = packets in the ring, <= mask + 1; head and tail only count up.
  */
 #ifndef SLUICE_PATH_FIFO_H
 #define SLUICE_PATH_FIFO_H
@@ -19,21 +18,21 @@
 #include "path/store.h"
 
 struct path_packet {
-    struct rte_mbuf *m; /* or what stands for it: store.h */
-    uint64_t at;        /* cycles: its own time, where it is now */
+    struct rte_mbuf *m; /* or an odd pointer to kept bytes: store.h */
+    uint64_t at;        /* cycles: the packet's own time, where it is now */
     uint32_t len;       /* bytes of the frame, as mbufs count: without CRC */
-    uint32_t seq;       /* in the order in which packets came into the path, see PATH_SEQ_STEP */
+    uint32_t seq;       /* order of arrival at the path, see PATH_SEQ_STEP */
 };
 
-/* Field by field: what was just written in parts must not be read as a whole, which waits for the
- * parts to reach the cache. */
+/* Copies field by field. Fields that were just written one by one must not be read in one wide
+ * load, which would stall until those writes reach the cache. */
 static inline void packet_copy(struct path_packet *to, const struct path_packet *from)
 {
     struct rte_mbuf *m = from->m;
     uint64_t at = from->at;
     uint32_t len = from->len, seq = from->seq;
 
-    __asm__("" : "+r"(m), "+r"(at)); /* the compiler would join them again */
+    __asm__("" : "+r"(m), "+r"(at)); /* else the compiler joins the two */
     to->m = m;
     to->at = at;
     to->len = len;
@@ -41,14 +40,14 @@ static inline void packet_copy(struct path_packet *to, const struct path_packet 
 }
 
 struct fifo {
-    struct path_packet *ring; /* the ring's own */
+    struct path_packet *ring; /* owned */
     uint32_t mask, head, tail;
     struct store *store; /* the path's */
 };
 
-/* Room for so many packets. 0 or -ENOMEM. */
+/* Makes room for so many packets. 0 or -ENOMEM. */
 int fifo_init(struct fifo *f, uint32_t packets, struct store *store);
-/* Frees the packets, too. */
+/* Also frees the packets in the ring. */
 void fifo_fini(struct fifo *f);
 
 static inline uint32_t fifo_count(const struct fifo *f)
@@ -56,12 +55,12 @@ static inline uint32_t fifo_count(const struct fifo *f)
     return f->head - f->tail;
 }
 
-/* So many are wanted so soon that their mbufs stay warm as they are. */
+/* Up to so many packets leave soon enough that their mbufs stay in the cache. */
 #define FIFO_WARM  4096u
-/* What will be wanted is called up this many places ahead. */
+/* How many places ahead a packet is prefetched. */
 #define FIFO_AHEAD 16u
 
-/* What will leave at once; there must be room. */
+/* Adds a packet that leaves at once, as it is; there must be room. */
 static inline struct path_packet *fifo_append(struct fifo *f, const struct path_packet *p)
 {
     struct path_packet *to = &f->ring[f->head++ & f->mask];
@@ -71,7 +70,7 @@ static inline struct path_packet *fifo_append(struct fifo *f, const struct path_
     return to;
 }
 
-/* What may wait; there must be room. */
+/* Adds a packet that may wait, perhaps as bytes; there must be room. */
 static inline void fifo_push(struct fifo *f, const struct path_packet *p)
 {
     struct path_packet *to = fifo_append(f, p);
@@ -80,19 +79,19 @@ static inline void fifo_push(struct fifo *f, const struct path_packet *p)
         to->m = store_put(f->store, p->m, p->len);
 }
 
-/* The oldest; the ring is not empty. */
+/* The oldest packet; the ring must not be empty. */
 static inline const struct path_packet *fifo_first(const struct fifo *f)
 {
     return &f->ring[f->tail & f->mask];
 }
 
-/* Takes the oldest. */
+/* Takes out the oldest packet. */
 static inline void fifo_take(struct fifo *f, struct path_packet *p)
 {
     packet_copy(p, &f->ring[f->tail++ & f->mask]);
 }
 
-/* Of many that wait. */
+/* Takes out the oldest packet of many, and prefetches later ones. */
 static inline void fifo_pop(struct fifo *f, struct path_packet *p)
 {
     const struct path_packet *ahead = &f->ring[(f->tail + FIFO_AHEAD) & f->mask];

@@ -14,13 +14,13 @@
 
 #define FILE_BYTES_MAX (64u << 20)
 
-/* The whole file as a string, for rte_free(); NULL with errno. */
+/* Reads the whole file as a string, to be freed with rte_free(). NULL with errno set on failure. */
 static char *text_alloc(const char *name)
 {
     struct stat st;
     char *text = NULL;
     size_t have = 0;
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no waiting for a pipe */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for a pipe */
 
     if (fd < 0)
         return NULL;
@@ -55,7 +55,8 @@ static char *text_alloc(const char *name)
     return text;
 }
 
-/* Counts the numbers, and keeps them unless out is NULL. NULL, or what is wrong with line *line. */
+/* Counts the numbers, and stores them unless out is NULL. Returns NULL, or what is wrong with line
+ * *line. */
 static const char *numbers_read(const char *text, int32_t least, uint32_t max, int32_t *out,
                                 uint32_t *n, uint32_t *line)
 {

@@ -7,7 +7,7 @@
 #include <rte_ip.h>
 #include <rte_net.h>
 
-/* Where IP starts; 0 if it does not. */
+/* Offset of the IP header; 0 if there is none. */
 static uint32_t ip_offset(const struct rte_mbuf *m, bool *v6)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -32,7 +32,7 @@ static uint32_t ip_offset(const struct rte_mbuf *m, bool *v6)
     return p[off] >> 4 == 4 && (p[off] & 15) >= 5 ? off : 0;
 }
 
-/* Byte 1 of IPv4: DSCP and ECN. Its checksum follows by RFC 1624, equation 3. */
+/* Sets byte 1 of IPv4 (DSCP and ECN) and updates the checksum by RFC 1624, equation 3. */
 static void ipv4_set_tos(uint8_t *ip, uint8_t tos)
 {
     uint32_t sum = (uint32_t)(~(ip[10] << 8 | ip[11]) & 0xffff);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a path reads and writes in packets that are IP: congestion marks (RFC 3168), code points
- * (RFC 2474), and what tells flows apart. Headers must lie in the first segment; what does not, or
- * is not IP, is left alone and matches nothing.
+ * The fields of IP packets that a path reads and writes: congestion marks (RFC 3168), code points
+ * (RFC 2474), and the fields that tell flows apart. Headers must lie in the first segment. A packet
+ * whose headers do not, or that is not IP, is left alone and matches nothing.
  */
 #ifndef SLUICE_PATH_IP_H
 #define SLUICE_PATH_IP_H
@@ -14,22 +14,22 @@
 
 #define IP_VLAN_NONE 0xffff
 
-/* Sets CE if the packet says that its transport understands (ECT or CE). True if CE is set now. */
+/* Sets CE if the packet's transport understands it (ECT or CE). True if CE is set now. */
 bool ip_mark(struct rte_mbuf *m);
-/* Sets the code point; true if it is another one now. */
+/* Sets the code point. True if that changed it. */
 bool ip_set_dscp(struct rte_mbuf *m, uint8_t dscp);
 
 struct ip_flow {
-    /* IPv4: ::ffff:a.b.c.d; zero if not IP. Aligned, since hashes read the whole in words. */
+    /* IPv4: ::ffff:a.b.c.d; zero if not IP. Aligned, since hashes read the struct in words. */
     _Alignas(4) uint8_t src[16];
     uint8_t dst[16];
-    uint16_t sport, dport; /* TCP, UDP, SCTP; 0 of others and of fragments */
+    uint16_t sport, dport; /* of TCP, UDP, SCTP; 0 for others and for fragments */
     uint16_t vlan;         /* of the outer tag, or IP_VLAN_NONE */
-    uint8_t proto;         /* 0 if not IP, and of IPv6 with hop-by-hop options before no L4 */
+    uint8_t proto;         /* 0 if not IP, or if hop-by-hop options precede no known L4 */
     uint8_t dscp;
-    uint8_t ip; /* 1 if it is */
+    uint8_t ip; /* 1: the packet is IP */
     uint8_t src_mac[6], dst_mac[6];
-    uint8_t zero[3]; /* no byte is padding: flows are compared as a whole */
+    uint8_t zero[3]; /* instead of padding: flows are compared as a whole */
 };
 
 void ip_flow(const struct rte_mbuf *m, struct ip_flow *f);

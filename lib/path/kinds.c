@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All elements there are, by name: doc/path.md describes each. */
+/* All kinds of elements, by name: doc/path.md describes each. */
 #include "path/element.h"
 
 #include "path/element/flow.h"

@@ -21,7 +21,7 @@ static uint64_t scaled(uint64_t mean, uint64_t spread, i128 t, i128 scale)
     return x > INT64_MAX ? INT64_MAX : (uint64_t)x;
 }
 
-/* A straight line between two entries of a quantile table. */
+/* Interpolates between two entries of a quantile table. */
 static uint64_t piece(const int32_t *q, uint64_t number, uint64_t mean, uint64_t spread)
 {
     const int32_t *at = q + (number >> 52);
@@ -46,7 +46,7 @@ uint64_t law_value(const struct law *l, uint64_t number, uint64_t mean, uint64_t
     case LAW_UNIFORM:
         break;
     }
-    /* mean - spread .. mean + spread, both as likely as what lies between */
+    /* uniform over mean - spread .. mean + spread, both ends included */
     uint64_t width = (uint64_t)((unsigned __int128)number * (2 * spread + 1) >> 64);
 
     return mean + width < spread ? 0 : mean + width - spread;

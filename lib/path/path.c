@@ -153,7 +153,7 @@ void element_run(struct element *e, uint64_t until)
         if (e->kind->run != NULL && e->due <= at)
             e->kind->run(e, at);
         if (e->due <= at)
-            return; /* sated: what was due before the change has not left yet */
+            return; /* sated: packets due before the change have not left yet */
         for (uint32_t i = 0; i < e->changes_done; i++)
             c = c->next;
         e->changes_done++;
@@ -167,8 +167,8 @@ void element_run(struct element *e, uint64_t until)
 }
 
 /*
- * Elements in the order of the chain. One that stops early, at a packet due at t, keeps those
- * behind it from going beyond t: what it lets go later arrives there then.
+ * Runs the elements in the order of the chain. An element that stops early, at a packet due at t,
+ * limits the elements behind it to t: that packet will reach them at t, in a later run.
  */
 static void path_run(struct path *p, uint64_t now)
 {
@@ -198,7 +198,7 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
     counter_add(&p->counts.in_packets, n);
     for (; n > 0; m += k, n = (uint16_t)(n - k)) {
         room = p->cfg.packets_max - (uint32_t)p->counts.held_packets;
-        /* where there is none, elements may drop some and so make it, one by one */
+        /* at most `room` at a time: elements may drop some of them and so make room for others */
         k = RTE_MIN(RTE_MIN((uint32_t)n, ELEMENT_BURST), RTE_MAX(room, 1u));
         for (uint32_t i = 0; i < k; i++, p->seq += PATH_SEQ_STEP) {
             packets[i] = (struct path_packet){m[i], now, m[i]->pkt_len, p->seq};

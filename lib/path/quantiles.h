@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Quantile functions at 0, 1/4096 .. 1 of laws with mean 0 and standard deviation 1, in units of
- * 1 / QUANTILES_ONE. Made by quantiles.py when the library is built.
+ * Quantile functions of laws with mean 0 and standard deviation 1, at 0, 1/4096 .. 1, in units of 1
+ * / QUANTILES_ONE. Made by quantiles.py when the library is built.
  */
 #ifndef SLUICE_PATH_QUANTILES_H
 #define SLUICE_PATH_QUANTILES_H

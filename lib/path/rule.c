@@ -66,7 +66,7 @@ static int proto_parse(struct spec *s, uint8_t *proto)
     return 0;
 }
 
-/* One condition; false if the next word begins none. */
+/* Reads one condition; false if the next word begins none. */
 static bool condition_parse(struct spec *s, struct rule *r)
 {
     uint64_t n = 0;
@@ -121,7 +121,7 @@ static bool prefix_fits(const struct addr *a, uint32_t len, const uint8_t *bytes
 
 bool rule_fits(const struct rule *r, const struct ip_flow *f, uint32_t len)
 {
-    /* only IP has what these ask for */
+    /* only IP packets have these fields */
     if ((r->has_src || r->has_dst || r->has_dscp) && !f->ip)
         return false;
     if ((r->sport.set || r->dport.set || r->port.set) && f->sport == 0 && f->dport == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which packets a chain is for: conditions that must all hold. Without any, all packets. */
+/* A rule: the packets that a chain is for. All of its conditions must hold; without any, every
+ * packet fits. */
 #ifndef SLUICE_PATH_RULE_H
 #define SLUICE_PATH_RULE_H
 
@@ -17,14 +18,14 @@ struct rule_range {
 
 struct rule {
     struct addr src, dst;
-    uint32_t src_len, dst_len; /* prefixes, in bits of the family's address; with has_* */
+    uint32_t src_len, dst_len; /* prefix lengths in bits, valid with has_src, has_dst */
     bool has_src, has_dst, has_proto, has_vlan, has_dscp;
     uint8_t proto, dscp;
     uint16_t vlan;
     struct rule_range sport, dport, port, length;
 };
 
-/* One condition or more; an error if there is none. */
+/* Reads one condition or more. 0, or an error kept in s, also if there is none. */
 int rule_parse(struct spec *s, struct rule *r);
 bool rule_fits(const struct rule *r, const struct ip_flow *f, uint32_t len);
 

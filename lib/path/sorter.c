@@ -117,7 +117,7 @@ void sorter_push(struct sorter *s, const struct path_packet *p)
     place(s, node);
 }
 
-/* The first bucket after the current one that has packets; there is one. */
+/* The first bucket after the current one that has packets; there must be one. */
 static uint64_t bucket_next(const struct sorter *s)
 {
     uint32_t start = (uint32_t)((s->current + 1) % SORTER_BUCKETS), word = start / 64;

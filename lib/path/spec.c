@@ -103,7 +103,7 @@ int spec_stray(struct spec *s, const char *what)
             nearest = s->tried[i];
         }
     }
-    /* as near as half of the word is like it */
+    /* near enough: the distance is at most half of the word */
     if (nearest != NULL && s->word[0] != '\0' && 2 * least <= strlen(nearest))
         snprintf(text, sizeof text, "%s; did you mean \"%s\"?", what, nearest);
     else
@@ -146,7 +146,7 @@ bool spec_time(struct spec *s, const char *of, uint64_t *cycles)
         wrong = "it is more than 1000 hours";
     if (!value_done(s, of, wrong))
         return false;
-    /* rounded up: nothing is early */
+    /* rounded up, so that nothing is early */
     *cycles = clock_cycles(&s->clock, ns);
     *cycles += (unsigned __int128)*cycles * CLOCK_NS_PER_S != (unsigned __int128)ns * s->clock.hz;
     return true;

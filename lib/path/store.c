@@ -9,7 +9,7 @@
 
 #include <rte_malloc.h>
 
-/* How far a free place is looked for: what left out of order leaves holes behind it. */
+/* How often free lines are looked for: frames that leave out of order leave holes behind. */
 #define TRIES 8u
 
 int store_init(struct store *s, uint32_t frames, uint32_t frame_bytes, struct rte_mempool *pool)
@@ -42,16 +42,16 @@ static uint32_t lines_of(uint32_t len)
     return len <= STORE_LINE ? 1 : (len + STORE_LINE - 1) / STORE_LINE;
 }
 
-/* Nothing of this mbuf but its bytes matters, it is one like those that will be needed, and whole
- * lines can be read from it. */
+/* True if the mbuf carries nothing but its bytes, is like those that store_take() will need, and
+ * allows whole lines to be read from it. */
 static inline bool plain(const struct store *s, const struct rte_mbuf *m)
 {
     return m->pool == s->pool && m->nb_segs == 1 && m->ol_flags == 0 &&
            rte_mbuf_refcnt_read(m) == 1 && rte_pktmbuf_tailroom(m) >= STORE_LINE;
 }
 
-/* Writes past the cache: the lines are wanted when they would have left it anyway, and none is read
- * before it is written. */
+/* Writes past the cache: the lines are wanted only when they would have left it anyway, and no line
+ * is read before it is written. */
 static inline void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
 {
 #ifdef __SSE2__
@@ -78,7 +78,7 @@ static inline void lines_mark(struct store *s, uint32_t first, uint32_t lines, u
         s->used[first + i] = used;
 }
 
-/* Apart, for what they need of registers. */
+/* Not inlined, because of the registers that they need. */
 static __rte_noinline void spare_free(struct rte_mbuf *m)
 {
     rte_pktmbuf_free(m);
@@ -89,7 +89,7 @@ static __rte_noinline struct rte_mbuf *spare_new(struct store *s)
     return rte_pktmbuf_alloc(s->pool);
 }
 
-/* The first of so many free lines side by side; n if none is near. */
+/* Returns the first of so many adjacent free lines; s->n if there are none near s->next. */
 static __rte_noinline uint32_t lines_seek(struct store *s, uint32_t lines)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
@@ -143,7 +143,7 @@ struct rte_mbuf *store_take(struct store *s, struct rte_mbuf *kept, uint32_t len
     lines_mark(s, first, lines, 0);
     if (m == NULL)
         return NULL;
-    m->data_off = RTE_PKTMBUF_HEADROOM; /* else it is plain() */
+    m->data_off = RTE_PKTMBUF_HEADROOM; /* all else is as plain() requires */
     m->pkt_len = len;
     m->data_len = (uint16_t)len;
     to = rte_pktmbuf_mtod(m, uint8_t *);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace: a link that can send 1500 bytes at each of the moments of a packet-delivery trace, as
- * Mahimahi (Netravali et al. 2015) records them: one time in ms a line, ascending, equal ones count
- * each, and after the last it begins again. The bytes are those behind the Ethernet header. Several
- * packets share an opportunity if they wait for it; what nobody waits for is wasted.
+ * trace: a link that can send 1500 bytes at each moment of a packet-delivery trace, as Mahimahi
+ * (Netravali et al. 2015) records them: one time in ms a line, ascending. Equal times count each.
+ * After the last time the trace begins again. The bytes are those behind the Ethernet header.
+ * Packets that wait for the same opportunity share it; what no packet waits for is wasted.
  */
 #include <errno.h>
 
@@ -21,11 +21,11 @@ struct trace_params {
 
 struct trace {
     struct server sv;
-    uint64_t round; /* how often the trace has been over */
+    uint64_t round; /* how often the trace has ended */
     uint32_t next;  /* the next opportunity */
-    uint32_t left;  /* bytes of the one that was at used_at */
+    uint32_t left;  /* bytes left of the opportunity at used_at */
     uint64_t used_at;
-    uint64_t began; /* when the trace did */
+    uint64_t began; /* when the trace began */
 };
 
 static int trace_parse(struct spec *s, void *params)
@@ -64,7 +64,7 @@ static void advance(struct trace *t, const struct trace_params *p)
     }
 }
 
-/* After a long idle time: whole rounds at once. */
+/* Skips whole rounds at once after a long idle time. */
 static void rounds_skip(struct trace *t, const struct trace_params *p, uint64_t now)
 {
     uint64_t period = (uint64_t)p->at_ms[p->n - 1] * 1000000;
@@ -120,7 +120,7 @@ static int trace_init(struct element *e)
     return server_init(e);
 }
 
-/* Another trace begins at its beginning; the packet being served keeps its time. */
+/* A new trace starts at its beginning; the packet being served keeps its time. */
 static void trace_change(struct element *e, const void *old, uint64_t at)
 {
     struct trace *t = (struct trace *)e;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which port has which MAC address: a table of open addresses, at most a quarter full. */
+/* Finds the port that has a MAC address: a hash table with open addressing, at most a quarter
+ * full. */
 #ifndef SLUICE_SIM_BRIDGE_H
 #define SLUICE_SIM_BRIDGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nodes at places: the ends of a line, the hosts of a world. A frame is the node's at whose place
- * it comes and whose UDP port it names.
+ * Nodes at places: the ends of a line, or the hosts of a world. A frame belongs to the node at the
+ * place where it arrives, on the UDP port that it names.
  */
 #ifndef SLUICE_SIM_NODES_H
 #define SLUICE_SIM_NODES_H
@@ -22,14 +22,15 @@ struct nodes {
     uint32_t n;
 };
 
-/* What it refers to must outlive the nodes. At most NODES_MAX. */
+/* Adds a node, at most NODES_MAX. What the node refers to must outlive the set. */
 void nodes_add(struct nodes *s, uint32_t place, struct node node);
-/* Whose frame it is; NULL: nobody's. */
+/* The node to which a frame belongs; NULL: none. */
 const struct node *nodes_find(const struct nodes *s, uint32_t place, const struct rte_mbuf *m);
-/* What those at a place have to send now, in the order in which they were added: out() takes it. */
+/* Passes to out() what the nodes at a place have to send now, in the order in which they were
+ * added. */
 void nodes_send(const struct nodes *s, uint32_t place, uint64_t now,
                 void (*out)(void *ctx, uint32_t place, struct rte_mbuf **m, uint16_t n), void *ctx);
-/* When those at a place must be asked next; TIME_NEVER. */
+/* When the nodes at a place must be asked next; TIME_NEVER if never. */
 uint64_t nodes_next(const struct nodes *s, uint32_t place, uint64_t now);
 
 #endif

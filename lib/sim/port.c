@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-/* The pools of a host's frames: their heads, their payload. */
+/* The pool of a host's heads (which = 0) or of its payload (1). */
 static struct rte_mempool *pool_of(const struct port *p, int which)
 {
     const struct host_config *cfg = host_get_config(p->host);
@@ -70,7 +70,8 @@ void port_destroy(struct port *p)
     }
 }
 
-/* A port that polls all the time saw an empty ring one poll ago, or one poll before its stall. */
+/* Updates looked_at. A port that polls all the time saw an empty ring one poll ago, or one poll
+ * before its stall. */
 static void port_look(struct port *p, uint64_t now)
 {
     uint64_t until = p->trouble[WORLD_STALL] ? p->stalled_at : now;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The port and the loop of one host, as the simulator models them: an RX ring that may overflow, a
- * TX that may refuse, frames that the loop keeps until they are taken, polls that come late. The
- * loop is app/sluiced's port queue: receive, transmit what was kept before anything new, give up
- * what was refused for too long.
+ * TX that may refuse, frames that the loop keeps until the port takes them, polls that come late.
+ * The loop does what app/sluiced's port queue does: it receives, transmits kept frames before new
+ * ones, and gives up frames that were refused for too long.
  *
- * Where a port has several queues, each has a struct port and a host of its own; they share a MAC
- * address, the links of the first one, and the rules by which frames find their queue.
+ * If a port has several queues, each queue has its own struct port and host. They share a MAC
+ * address, the links of the first queue, and the rules that assign frames to queues.
  *
- * Invariant: ring.count <= cfg.ring, unless that is 0; received + overrun + no_mbuf = frames that
- * came to the port, if it counts overruns.
+ * Invariant: ring.count <= cfg.ring, unless cfg.ring is 0; received + overrun + no_mbuf = frames
+ * that came to the port, if it counts overruns.
  */
 #ifndef SLUICE_SIM_PORT_H
 #define SLUICE_SIM_PORT_H
@@ -36,17 +36,18 @@ struct port {
     struct host *host;
     struct host_control *control; /* NULL: none */
     struct rng rng;
-    struct port_frames ring, given;    /* from the wire; from the other workers of the port */
-    uint32_t first, queues;            /* host of queue 0, and how many queues; own number: plain */
-    struct rte_mbuf *kept[PORT_BURST]; /* given by the host, not taken yet */
+    struct port_frames ring, given; /* from the wire; from the other workers of the port */
+    /* Number of queue 0's host, which is its own number on a plain port; how many queues. */
+    uint32_t first, queues;
+    struct rte_mbuf *kept[PORT_BURST]; /* made by the host, not yet taken by the port */
     uint16_t kept_first, kept_n;
     uint64_t kept_since;
-    bool caught;      /* a stall began after they were made, before they were offered */
+    bool caught;      /* a stall began after frames were made, before they were offered */
     uint64_t free_at; /* no poll before this */
     uint64_t looked_at, stalled_at; /* when the ring was last seen empty; when a stall began */
     uint64_t user_at;               /* when the host's user wants to be called; TIME_NEVER */
     uint64_t link_free;
-    uint64_t work_bytes; /* of the poll that is going on */
+    uint64_t work_bytes; /* of the present poll */
     bool trouble[WORLD_TROUBLES];
     /* mbufs taken away while WORLD_HEADS_OUT, WORLD_BODIES_OUT last */
     struct rte_mbuf **held[2];
@@ -54,26 +55,27 @@ struct port {
     struct host_port_counters seen;
 };
 
-/* Takes the memory for what is held; false: none left. */
+/* Allocates memory for the held mbufs. False: there is none. */
 bool port_create(struct port *p);
 void port_destroy(struct port *p);
 
-/* A frame has come. False if it was lost, for a reason that is counted in seen. */
+/* A frame arrives. False if it was lost, for a reason that seen counts. */
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now);
 /* Takes frames from the ring. */
 uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max);
-/* A frame that another worker of the port has handed over, and taking such frames. */
+/* Hands over a frame from another worker of the port; port_take_given() takes such frames. */
 void port_give(struct port *p, struct rte_mbuf *m);
 uint16_t port_take_given(struct port *p, struct rte_mbuf **m, uint16_t max);
 /* Begins or ends a trouble. */
 void port_trouble(struct port *p, enum world_trouble t, bool on);
-/* How long until the trouble's next change. */
+/* How long until the trouble's next change, in ns. */
 uint64_t port_trouble_wait(struct port *p, enum world_trouble t);
-/* When the host is to be polled, as things stand now. */
+/* When the host is to be polled next, as far as is known now. */
 uint64_t port_next(const struct port *p, uint64_t now);
-/* A poll is made now: none before the time that this sets. */
+/* A poll begins now. Sets free_at: there is no poll before it. */
 void port_polled(struct port *p, uint64_t now);
-/* It is over: n frames were received, work_bytes moved in all; the host is busy with them. */
+/* The poll ends: n frames were received, work_bytes were moved in all, and the host is busy with
+ * them. */
 void port_worked(struct port *p, uint16_t n, uint64_t now);
 
 #endif

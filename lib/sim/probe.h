@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes: numbered frames at even intervals, of two lengths in turn, as the papers measured one-way
- * delays ([FRAME-RELAY]: 46 and 68 bytes every 100 ms) and round trips ([ATM]); and the mirror at
- * the other end, which tells of each frame and may send it back.
+ * Probes: numbered frames at even intervals that alternate between two lengths, as the papers
+ * measured one-way delays ([FRAME-RELAY]: 46 and 68 bytes every 100 ms) and round trips ([ATM]).
+ * The mirror at the other end reports each frame and may send it back.
  *
  *   frame i is sent at start + i * interval_ns, with number i and its IP length len[i % 2]
  *   a frame that comes back at t was under way for t - start - i * interval_ns
@@ -35,7 +35,7 @@ struct probe_config {
     uint16_t ip_len[2]; /* >= SEGMENT_IP_BYTES */
     uint32_t frames;    /* in all; 0: without end */
     struct rte_mempool *pool;
-    struct probe_hook hook; /* of what comes back */
+    struct probe_hook hook; /* called for each frame that comes back */
 };
 
 struct probe {
@@ -47,15 +47,15 @@ void probe_init(struct probe *p, const struct probe_config *cfg);
 void probe_rx(struct probe *p, struct rte_mbuf **m, uint16_t n, uint64_t now);
 uint16_t probe_tx(struct probe *p, struct rte_mbuf **m, uint16_t max, uint64_t now);
 uint64_t probe_next(const struct probe *p, uint64_t now);
-/* When that frame is sent. */
+/* When frame `number` is sent. */
 uint64_t probe_when(const struct probe *p, uint32_t number);
 struct node probe_node(struct probe *p);
 
-/* The other end. Its clock is the sender's, so cycles of the hook are one way's. */
+/* The other end. Its clock is the sender's, so the cycles of its hook are a one-way delay. */
 struct mirror_config {
     const struct probe *of;
     struct frame_route route;
-    uint64_t turn_ns; /* the host's overhead: frames go back so much later */
+    uint64_t turn_ns; /* the host's overhead: how much later frames go back */
     bool reflect;
     struct rte_mempool *pool;
     struct probe_hook hook;

@@ -23,10 +23,10 @@ void rss_init(struct rss *r, uint16_t queues)
         r->reta[i] = (uint16_t)(i % queues);
 }
 
-/* Each bit that is set in the tuple adds the 32 bits of the key that begin at its place. */
+/* Each bit set in the tuple XORs in the 32 bits of the key that begin at the same position. */
 uint32_t rss_hash(const struct rss *r, const uint8_t *tuple, uint32_t len)
 {
-    uint64_t window = 0; /* 40 bits of the key, from the byte at hand on */
+    uint64_t window = 0; /* 40 bits of the key, from the current byte on */
     uint32_t hash = 0;
 
     CHECK(len + 4 <= RSS_KEY_BYTES);
@@ -42,7 +42,7 @@ uint32_t rss_hash(const struct rss *r, const uint8_t *tuple, uint32_t len)
     return hash;
 }
 
-/* Appends the bytes by which addresses are hashed. */
+/* Appends an address as it is hashed: 4 or 16 bytes. Returns how many. */
 static uint32_t addr_put(uint8_t *tuple, const struct addr *a)
 {
     uint32_t len = addr_is_v4(a) ? 4 : 16;

@@ -8,8 +8,8 @@
  * The tuple is source address, destination address and, for UDP where udp4 or udp6 is set, source
  * port and destination port, in network byte order (Microsoft, "RSS hashing types"; the key and the
  * test vectors of that page are those that ixgbe, i40e and ice default to). UDP without that flag,
- * ICMP and ICMPv6 hash by their addresses where ip4 or ip6 is set. What is not hashed, ARP for one,
- * goes to queue 0: ixgbe and ice do so with a hash of 0 and reta[0] = 0.
+ * ICMP and ICMPv6 hash by their addresses where ip4 or ip6 is set. Frames that are not hashed, such
+ * as ARP, go to queue 0: ixgbe and ice do the same by a hash of 0 and reta[0] = 0.
  */
 #ifndef SLUICE_SIM_RSS_H
 #define SLUICE_SIM_RSS_H

@@ -55,7 +55,7 @@ static void sink(struct schedule *s, uint32_t i, uint32_t event)
     put(s, i, event);
 }
 
-/* Puts an event where it belongs, place i being free. */
+/* Puts an event where it belongs; place i is free. */
 static void settle(struct schedule *s, uint32_t i, uint32_t event)
 {
     if (i > 0 && before(s, event, s->heap[(i - 1) / 2]))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens next: a fixed set of events, each with at most one time. A binary heap that knows
- * where each event stands, so that moving one costs O(log n).
+ * Finds out what happens next: a fixed set of events, each with at most one time, in a binary heap.
+ * The position of each event in the heap is known, so that moving one costs O(log n).
  *
  * Among events of the same time the lowest number comes first, so the order never depends on when
- * they were set. Invariant: heap[i] is not after heap[2i + 1] nor heap[2i + 2];
- * heap[place[e]] == e for every e that has a time.
+ * they were set. Invariant: heap[i] is not after heap[2i + 1] nor heap[2i + 2]; heap[place[e]] == e
+ * for every e that has a time.
  */
 #ifndef SLUICE_SIM_SCHEDULE_H
 #define SLUICE_SIM_SCHEDULE_H
@@ -28,7 +28,7 @@ void schedule_init(struct schedule *s, void *storage, uint32_t events);
 void schedule_set(struct schedule *s, uint32_t event, uint64_t at);
 /* When the first event is due; TIME_NEVER if there is none. */
 uint64_t schedule_next(const struct schedule *s);
-/* Which one it is. Only if there is one. */
+/* Number of the first event; there must be one. */
 uint32_t schedule_first(const struct schedule *s);
 
 #endif

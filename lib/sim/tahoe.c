@@ -65,7 +65,7 @@ static void loss_seen(struct tahoe *t)
 
     t->ssthresh = RTE_MAX(half, SSTHRESH_MIN) * t->cfg.mss_bytes;
     t->cwnd = t->cfg.mss_bytes;
-    t->timing = 0; /* of what is sent twice nobody knows which came (Karn) */
+    t->timing = 0; /* of data sent twice, it is unknown which came (Karn) */
 }
 
 static void timed_out(struct tahoe *t)
@@ -153,8 +153,8 @@ void tahoe_rx(struct tahoe *t, struct rte_mbuf **m, uint16_t n, uint64_t now)
 /* ---- segments --------------------------------------------------------------------------------
  */
 
-/* User bytes that may go now from that byte on. Segments that are not whole go only if they are
- * half a window (Clark 1982), or the last. */
+/* User bytes that may be sent now from byte `from` on. Segments that are not whole are sent only if
+ * they are half a window (Clark 1982), or the last. */
 static uint32_t sendable(const struct tahoe *t, uint64_t from)
 {
     uint64_t window = t->once ? t->cfg.mss_bytes : RTE_MIN(t->cwnd, t->cfg.window_bytes);
@@ -168,7 +168,7 @@ static uint32_t sendable(const struct tahoe *t, uint64_t from)
     return 0;
 }
 
-/* What goes next, or 0. */
+/* Length of the next segment, from byte *from on; 0: none. */
 static uint32_t segment_due(const struct tahoe *t, uint64_t *from)
 {
     *from = t->once ? t->una : t->nxt;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The receiver of a 1993 TCP (tahoe), whose application reads all at once. It acknowledges when
- * what has been read opens the window by two segments or by half of the socket buffer, else with
- * the next tick of 200 ms; at once what is out of order or came before.
+ * reading has opened the window by two segments or by half of the socket buffer, else with the next
+ * tick of 200 ms. Segments that are out of order or came before are acknowledged at once.
  *
  *   received = first byte that has not come;  acked <= received
  *
@@ -20,8 +20,8 @@
 #include "sim/node.h"
 #include "wire/frame.h"
 
-#define TAHOE_RECEIVER_SPANS 256u /* of bytes beyond a gap; more are not kept */
-#define TAHOE_RECEIVER_ACKS  64u  /* that wait to be sent; of more, the newest is told late */
+#define TAHOE_RECEIVER_SPANS 256u /* spans of bytes beyond a gap; more are not kept */
+#define TAHOE_RECEIVER_ACKS  64u  /* that wait to be sent; if more, the newest replaces the last */
 
 struct tahoe_receiver_config {
     struct frame_route route; /* of acknowledgements; IPv4 */
@@ -30,7 +30,7 @@ struct tahoe_receiver_config {
     uint32_t window_bytes; /* the socket buffer */
     uint16_t mss_bytes;
     struct rte_mempool *pool;
-    /* The application has read so many bytes; NULL: nobody is told. */
+    /* Called when the application has read so many bytes; may be NULL. */
     void (*read)(void *ctx, uint32_t len_bytes, uint64_t now);
     void *ctx;
 };
@@ -38,7 +38,7 @@ struct tahoe_receiver_config {
 struct tahoe_receiver {
     struct tahoe_receiver_config cfg;
     uint64_t received, acked;
-    struct span_set beyond; /* what came out of order */
+    struct span_set beyond; /* spans that came out of order */
     struct span span[TAHOE_RECEIVER_SPANS];
     uint64_t tick, tick_at;
     bool delayed; /* an acknowledgement waits for the tick */

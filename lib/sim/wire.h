@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What frames are on between hosts: one direction of a host's cable if that is a path, and the sky
- * of all frames that fly over plain links, ordered by (arrival, order of sending).
+ * What carries frames between hosts. A wire is one direction of a host's cable, if that is a path.
+ * The sky holds all frames under way on plain links, ordered by (arrival, order of sending).
  */
 #ifndef SLUICE_SIM_WIRE_H
 #define SLUICE_SIM_WIRE_H
@@ -28,21 +28,21 @@ struct wire_make {
 /* False with a message in err. */
 bool wire_create(struct wire *l, const struct wire_make *make, uint64_t now, char *err,
                  size_t err_len);
-/* Makes it plain; what is under way is lost. */
+/* Makes the wire plain; frames under way on it are lost. */
 void wire_destroy(struct wire *l);
 bool wire_is_path(const struct wire *l);
-/* Takes m, which may be NULL. */
+/* Takes ownership of m, which may be NULL. */
 void wire_push(struct wire *l, struct rte_mbuf *m, uint64_t now);
-/* One that has arrived, or NULL. */
+/* A frame that has arrived, or NULL. */
 struct rte_mbuf *wire_pop(struct wire *l, uint64_t now);
-/* When to pop next, after now; TIME_NEVER. */
+/* When to pop next, after now; TIME_NEVER if never. */
 uint64_t wire_next(const struct wire *l, uint64_t now);
 
 struct flight {
     uint64_t at;
     uint64_t order; /* among equals: first sent, first delivered */
     struct rte_mbuf *m;
-    uint32_t from, to; /* hosts; to WORLD_HOSTS_MAX: by MAC address; one more: not sent yet */
+    uint32_t from, to; /* hosts; to: WORLD_HOSTS_MAX: by MAC address, one more: not sent yet */
 };
 
 struct sky {

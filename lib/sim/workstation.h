@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Workstations of 1990 ([XTP-RATE], figures 4-7): what stands around the product's
- * host in a world so that it receives, or sends, as those machines did.
+ * Workstations of 1990 ([XTP-RATE], figures 4-7): settings of a host's port in a world, with which
+ * the host receives, or sends, as those machines did.
  *
- * A receiver has room for a few packets beside the one that it is at work on, and takes them one by
- * one at its best rate. Whatever it takes keeps it busy, useful or not. A sender stops when it is
- * told of a loss: its recovery takes 10 ms before it sends again.
+ * A receiver has room for a few packets besides the one that it works on, and takes them one by one
+ * at its best rate. Every packet that it takes keeps it busy, useful or not. A sender stops when it
+ * learns of a loss: its recovery takes 10 ms before it sends again.
  *
  *   packets receivable back to back at p a second = about room / (1 - served / p) + 1
  *
@@ -23,17 +23,17 @@
 struct workstation {
     const char *name;
     uint32_t room_packets; /* that wait */
-    uint64_t user_Bps;     /* user bytes a second, its best */
+    uint64_t user_Bps;     /* its best, user bytes a second */
 };
 
 extern const struct workstation workstation_sparc1; /* SPARCstation 1 */
 extern const struct workstation workstation_sun3;   /* Sun3/260 */
 
-/* The port of one that receives packets of so many bytes as frames (from Ethernet's header on),
- * user_bytes of them the user's. */
+/* Sets the port of a workstation that receives packets as frames of frame_bytes (from Ethernet's
+ * header on), user_bytes of them the user's. */
 void workstation_receives(const struct workstation *s, uint32_t frame_bytes, uint32_t user_bytes,
                           struct world_port *port);
-/* The port of one that sends. */
+/* Sets the port of a workstation that sends. */
 void workstation_sends(struct world_port *port);
 
 #endif

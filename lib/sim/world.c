@@ -16,7 +16,7 @@
 #define LATER       (WORLD_HOSTS_MAX + 1) /* still in its host's port, until its time */
 #define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
-/* Events, in the order in which those of one time happen. */
+/* Events. Those of the same time happen in this order. */
 enum {
     EVENT_FLIGHT = 0,
     EVENT_UP = 1,
@@ -81,8 +81,8 @@ static void trouble_schedule(struct world *w, uint32_t i, enum world_trouble t)
                  w->now + port_trouble_wait(&w->port[i], t));
 }
 
-/* The hosts of a port know each other, and control has them all; the first one of them is `first`
- * is the first. False with a message in err. */
+/* Makes the hosts of a port known to each other and to its control. `first` is the first of them.
+ * False with a message in err. */
 static bool control_build(struct world *w, uint32_t first, char *err, size_t err_len)
 {
     struct port *p = &w->port[first];
@@ -109,7 +109,8 @@ static bool wires_build(struct world *w, uint32_t i, const struct world_port *cf
            wire_create(&w->down[i], &down, w->now, err, err_len);
 }
 
-/* A host on queue `queue` of the port that begins with host `first`. Its number, or -1. */
+/* Adds a host on the next queue of the port that begins with host `first`. Returns its number, or
+ * -1. */
 static int host_build(struct world *w, struct host_config *cfg, uint32_t first, char *err,
                       size_t err_len)
 {
@@ -223,7 +224,7 @@ static void fly(struct world *w, struct flight f)
     schedule_set(&w->schedule, EVENT_FLIGHT, sky_next(&w->sky));
 }
 
-/* Into the plain link of host `from`: serialised, then under way. */
+/* Sends a frame on the plain link of host `from`: serialised until `leaves`, then under way. */
 static void link_send(struct world *w, uint32_t from, struct rte_mbuf *m,
                       const struct world_fate *fate, uint64_t leaves)
 {
@@ -256,7 +257,7 @@ static void path_send(struct world *w, uint32_t from, struct rte_mbuf *m,
     schedule_set(&w->schedule, EVENT_UP + from, wire_next(&w->up[from], w->now));
 }
 
-/* A frame leaves host `from`: it is copied, its fate decided, and then it is on its way. */
+/* A frame leaves host `from`: copies it, decides its fate, and sends it on its link or path. */
 static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
 {
     struct world_fate fate = {1, {0, 0}};
@@ -297,7 +298,7 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
     }
 }
 
-/* At the port of host i, which is its first. */
+/* A frame arrives at the port whose first host is i. */
 static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
     const struct port *p = &w->port[i];
@@ -314,7 +315,7 @@ static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
         poll_schedule(w, i);
 }
 
-/* From the switch towards the port of host i. */
+/* A frame goes from the switch towards the port of host i. */
 static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
     if (!wire_is_path(&w->down[i])) {
@@ -325,7 +326,7 @@ static void frame_down(struct world *w, uint32_t i, struct rte_mbuf *m)
     schedule_set(&w->schedule, EVENT_DOWN + i, wire_next(&w->down[i], w->now));
 }
 
-/* The switch: to its addressee, or to all but the sender. */
+/* The switch forwards a frame to its addressee, or a multicast to all but the sender. */
 static void frame_forward(struct world *w, uint32_t from, struct rte_mbuf *m)
 {
     const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
@@ -380,7 +381,7 @@ static void wire_run(struct world *w, uint32_t i, bool up)
     schedule_set(&w->schedule, (up ? EVENT_UP : EVENT_DOWN) + i, wire_next(l, w->now));
 }
 
-/* Of the port that begins with host i. */
+/* Runs the control of the port that begins with host i. */
 static void control_run(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
@@ -404,7 +405,7 @@ static void control_run(struct world *w, uint32_t i)
         poll_schedule(w, i + q);
 }
 
-/* The port takes a frame, and sends it at its time, if it has one. */
+/* The port takes a frame and sends it: at the time that the frame carries, if any, else now. */
 static void port_send(struct world *w, uint32_t i, struct rte_mbuf *m)
 {
     const struct host_config *cfg = host_get_config(w->port[i].host);
@@ -418,7 +419,7 @@ static void port_send(struct world *w, uint32_t i, struct rte_mbuf *m)
         frame_send(w, i, m);
 }
 
-/* Offers what is kept to the port. */
+/* Offers the kept frames to the port. */
 static void kept_offer(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
@@ -485,7 +486,7 @@ static void foreign_put(struct world *w, uint32_t i, struct rte_mbuf *m, uint8_t
     rte_pktmbuf_free(m);
 }
 
-/* What host i has for other workers, and they for it. */
+/* Exchanges frames between host i and the other workers of its port. */
 static void foreign_exchange(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
@@ -529,7 +530,8 @@ static void host_poll(struct world *w, uint32_t i)
     poll_schedule(w, i);
 }
 
-/* A stall may stop a loop that has made frames and not yet offered them to its port. */
+/* A stall begins or ends. It may stop a loop that has made frames and not yet offered them to its
+ * port. */
 static void stall_turn(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];

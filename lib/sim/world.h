@@ -5,10 +5,10 @@
  * give the same world, bit for bit.
  *
  * Time: cycles at WORLD_HZ (1 GHz: a cycle is a nanosecond). A host is polled when it asks
- * (host_next), when frames are in its ring, or when its user asked for it, and never sooner after
- * the last poll than its port allows. At one time: frames first, then troubles, control, polls,
- * each by number. Frames are copied onto the wire, so a sender's memory is free once its frame has
- * left.
+ * (host_next), when frames are in its ring, or when its user asked for it, but never sooner after
+ * the last poll than its port allows. Events of the same time come in this order: frames, troubles,
+ * control, polls; each kind by number. Frames are copied onto the wire, so a sender's memory is
+ * free once its frame has left.
  *
  *   host_tx -> made() -> port -> fate() -> link or path up -> switch -> path down -> ring -> rx()
  */
@@ -35,19 +35,20 @@ struct world_fate {
     uint64_t extra_ns[2]; /* further delay of each copy */
 };
 
-/* What a port suffers now and then. */
+/* Troubles that a port may have now and then. */
 enum world_trouble {
-    WORLD_STALL,         /* the worker is not run */
+    WORLD_STALL,         /* the worker does not run */
     WORLD_TX_REFUSED,    /* the port takes no frames */
-    WORLD_RX_NO_MBUF,    /* and gives none: it has no memory for them */
+    WORLD_RX_NO_MBUF,    /* arriving frames are lost: the port has no mbufs for them */
     WORLD_HEADS_OUT,     /* the host's pool of heads is empty */
-    WORLD_BODIES_OUT,    /* its pool for payload, attached or copied */
-    WORLD_CONTROL_STALL, /* its control core is not run */
-    WORLD_CUT,           /* its cable is out: frames are lost both ways */
+    WORLD_BODIES_OUT,    /* the host's pool for payload, attached or copied, is empty */
+    WORLD_CONTROL_STALL, /* the host's control core does not run */
+    WORLD_CUT,           /* the cable is unplugged: frames are lost in both directions */
     WORLD_TROUBLES
 };
 
-/* Gaps of 1 to 2 * gap_ns, and between them spells of 1 to 2 * spell_ns. gap_ns 0: never. */
+/* A trouble comes in spells of 1 to 2 * spell_ns, with gaps of 1 to 2 * gap_ns between them. gap_ns
+ * 0: never. */
 struct world_spell {
     uint64_t gap_ns, spell_ns;
 };
@@ -55,18 +56,21 @@ struct world_spell {
 struct world_port {
     const char *up, *down;   /* specs of paths (path/path.h); NULL: the world's plain link */
     uint32_t ring;           /* frames that wait for the host at most; 0: no limit */
-    bool uncounted;          /* the port does not count what its ring refuses, as net_tap */
+    bool uncounted;          /* the port does not count frames that its ring refuses, as net_tap */
     uint16_t burst;          /* of each poll, 1 .. 32; 0: 32 */
     uint64_t poll_ns;        /* least time between polls; 0: the world's */
-    uint64_t poll_spread_ns; /* and up to so much more, at random */
-    uint64_t service_Bps;    /* the host is at work for so many bytes of frames that it took or gave
-                                a second, and not polled meanwhile; 0: no time at all */
-    uint64_t turn_ns;        /* a frame that finds the ring empty stops the host for so long, before
-                                it is taken: the machine turns from sending to receiving */
-    uint64_t keep_ns;        /* frames refused for so long are given up */
-    uint64_t seed;           /* of what is random about the port and its paths */
-    bool caught;             /* a stall may begin between making frames and offering them */
-    const struct rss *rss;   /* which queue a frame comes to; NULL: the first. Outlives the world */
+    uint64_t poll_spread_ns; /* and up to so much more, drawn at random */
+    /* How many bytes of frames, taken or given, the host works through in a second. It is not
+     * polled while at work. 0: work takes no time. */
+    uint64_t service_Bps;
+    /* A frame that finds the ring empty stops the host for so long before it is taken: the machine
+     * turns from sending to receiving. */
+    uint64_t turn_ns;
+    uint64_t keep_ns; /* frames refused for so long are given up */
+    uint64_t seed;    /* of the random numbers of the port and its paths */
+    bool caught;      /* a stall may begin between making frames and offering them */
+    /* Assigns frames to queues; NULL: all to the first. Must outlive the world. */
+    const struct rss *rss;
     struct world_spell spell[WORLD_TROUBLES];
 };
 
@@ -79,14 +83,16 @@ struct world_config {
     uint32_t frames_max; /* in flight on plain links at once; more are dropped */
     struct rte_mempool *pool; /* for frames on the wire, whole ones; if empty, frames are dropped */
     /* Decides each frame's fate, in the order of sending; NULL: all arrive. It may read the frame
-     * (linear) and, after fate->copies is decided, change its bytes. Extra delay: of plain links */
+     * (linear) and, once fate->copies is decided, change its bytes. Extra delay applies on plain
+     * links only. */
     void (*fate)(void *ctx, uint32_t from, struct rte_mbuf *m, uint64_t now,
                  struct world_fate *fate);
-    /* What host_tx() has just given, chains as they are; only to look at. */
+    /* Shows what host_tx() has just given, as chains; not to be changed. */
     void (*made)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
-    /* Host i is about to be given these frames (linear); with n 0: it has taken them. */
+    /* Called when host i is about to get these frames (linear), and with n 0 when it has taken
+     * them. */
     void (*rx)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
-    /* The hosts' users: called after each poll of host i. */
+    /* The host's user: called after each poll of host i. */
     void (*app)(void *ctx, uint32_t i, struct host *h, uint64_t now);
     void *ctx;
 };
@@ -94,29 +100,28 @@ struct world_config {
 struct world *world_create(const struct world_config *cfg);
 void world_destroy(struct world *w); /* and its hosts */
 
-/* Adds a host; cfg->hz is set to WORLD_HZ, cfg->control_ns to the world's. Its port sends frames
- * with a time (cfg->tx_lead_ns) at that time, whenever it was given them. port NULL: on a plain
- * link, never in trouble. Its number, or -1 with a message in err. */
+/* Adds a host. Sets cfg->hz to WORLD_HZ and cfg->control_ns to the world's. Its port sends a frame
+ * that carries a time (cfg->tx_lead_ns) at that time, no matter when it got the frame. port NULL:
+ * on a plain link, never in trouble. Returns the host's number, or -1 with a message in err. */
 int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
               size_t err_len);
-/* Adds another worker with a queue of its own to the port of the newest host: the next one of
- * cfg->workers. cfg as before but for cfg->worker. Workers hand frames over as app/sluiced's port
- * queue do. fate() and link are those of the port, told by its first host; all else is by worker.
- */
+/* Adds another worker, with a queue of its own, to the port of the newest host: the next one of
+ * cfg->workers. cfg is as before except cfg->worker. Workers hand frames over as app/sluiced's port
+ * queues do. fate() and link belong to the port, which its first host's number names; all else is
+ * by worker. */
 int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
-/* The control half of its port; NULL without a control core. */
+/* The control half of the host's port; NULL without a control core. */
 struct host_control *world_control(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
-/* Runs until the time; every host is polled at its beginning. False if nothing can happen any
- * more. */
+/* Runs until the time `until`; first polls every host. False if nothing can happen any more. */
 bool world_run(struct world *w, uint64_t until);
 /* Host i is polled, and its user called, no later than this. */
 void world_wake(struct world *w, uint32_t i, uint64_t when);
-/* All troubles end, for good; paths become wires. Packets on them are lost. */
+/* Ends all troubles, for good, and makes all paths plain links. Packets on the paths are lost. */
 void world_calm(struct world *w);
-/* The host gets faster or slower. */
+/* Makes host i faster or slower. */
 void world_service(struct world *w, uint32_t i, uint64_t service_Bps);
 /* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
  * copied. Not from within fate(). */
@@ -124,7 +129,7 @@ void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m);
 /* Puts a frame on the wire towards host i, arriving now. Takes the mbuf. */
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m);
 
-/* So far. */
+/* Counts so far. */
 struct world_counts {
     uint64_t sent;       /* frames that ports took */
     uint64_t delivered;  /* frames that came to a host's port */
@@ -134,7 +139,7 @@ struct world_counts {
     uint64_t given_up;   /* frames that were refused for too long */
     uint64_t polls;
     uint64_t spells[WORLD_TROUBLES];
-    uint64_t stalled_ns; /* that stalls took, of all hosts together */
+    uint64_t stalled_ns; /* time in stalls, of all hosts together */
 };
 const struct world_counts *world_counts(const struct world *w);
 /* The path of host i up to the switch or down from it; NULL on a plain link. */

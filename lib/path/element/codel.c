@@ -29,7 +29,7 @@ static uint64_t root(unsigned __int128 x)
     return r;
 }
 
-/* interval / sqrt(count), to the nearest: what is lost would add up */
+/* interval / sqrt(count), rounded to the nearest, since errors would add up */
 static uint64_t distance(const struct codel *c, const struct codel_params *p)
 {
     return (root((unsigned __int128)p->interval * p->interval * 4 / c->count) + 1) / 2;
@@ -89,7 +89,7 @@ bool codel_leave(struct codel *c, const struct codel_params *p, uint64_t arrived
     }
     if (!drop)
         return false;
-    /* where the last time ended, if that is not long ago */
+    /* resume near the rate at which the last dropping ended, if that is not long ago */
     uint32_t delta = c->count - c->last_count;
 
     c->dropping = true;

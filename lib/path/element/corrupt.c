@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* corrupt: one bit of the frame is turned over, any with the same probability. */
+/* corrupt: flips one bit of the frame, any bit with the same probability. */
 #include "path/element.h"
 
 #include "path/draw.h"

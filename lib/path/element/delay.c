@@ -24,9 +24,9 @@ struct delay_params {
 struct delay {
     struct element e;
     struct draw jitter, reorder;
-    uint64_t last;    /* when the latest one leaves */
+    uint64_t last;    /* when the latest packet leaves */
     uint64_t counter; /* packets since the last reordered one */
-    bool sorts;       /* packets may overtake: sorter, else fifo */
+    bool sorts;       /* packets may overtake and wait in sorter; else in fifo */
     struct fifo fifo;
     struct sorter sorter;
 };
@@ -49,7 +49,7 @@ static int options_parse(struct spec *s, struct delay_params *p)
         } else if (spec_accept(s, "gap")) {
             if (!p->reorder) {
                 p->reorder = true;
-                p->reorder_p = DRAW_ALWAYS; /* as netem: gap alone is every gap-th */
+                p->reorder_p = DRAW_ALWAYS; /* as netem: gap alone reorders every gap-th packet */
             }
             spec_number(s, "gap", 1, UINT32_MAX, &p->gap);
         } else if (spec_accept(s, "limit")) {
@@ -77,7 +77,8 @@ static void delay_free(void *params)
     rte_free((void *)(uintptr_t)((struct delay_params *)params)->law.table);
 }
 
-/* How far apart the times of packets may be, usually; and whether they may be out of order. */
+/* Raises *span to how far apart the times of packets usually are; sets *sorts if they may
+ * overtake. */
 static void delay_shape(const struct delay_params *p, uint64_t *span, bool *sorts)
 {
     *span = RTE_MAX(*span, p->delay + 4 * p->jitter);
@@ -103,7 +104,7 @@ static int delay_init(struct element *e)
             d->sorts = true;
         limited = limited || later->limit_packets != UINT64_MAX || later->limit_bytes != UINT64_MAX;
     }
-    /* with a limit they do */
+    /* with a limit, arrivals depend on what waits */
     e->blind = !limited;
     return d->sorts ? sorter_init(&d->sorter, e->path->cfg.packets_max, span, &e->path->store)
                     : fifo_init(&d->fifo, e->path->cfg.packets_max, &e->path->store);
@@ -119,7 +120,8 @@ static void delay_fini(struct element *e)
         fifo_fini(&d->fifo);
 }
 
-/* Does this one go at once? netem's rule: gap - 1 packets wait, then one is left to chance. */
+/* True if this packet does not wait. netem's rule: after gap - 1 packets that wait, chance
+ * decides. */
 static bool skips(struct delay *d, const struct delay_params *p)
 {
     if (!p->reorder)
@@ -162,14 +164,14 @@ static void delay_arrive_one(struct element *e, struct path_packet *packet)
     }
 }
 
-/* The usual delay: the same for all, without a limit. */
+/* The usual case: one delay for all packets, no limit. */
 static void plain_burst(struct delay *d, uint64_t delay, struct path_packet *packets, uint32_t n)
 {
     struct path_element_counts *c = &d->e.counts;
     uint64_t queued = c->queued_packets, bytes = c->queued_bytes;
 
     for (uint32_t i = 0; i < n; i++) {
-        /* a burst is one look at the queue */
+        /* packets of the same time count as one look at the queue */
         if (packets[i].at != d->e.held_at)
             histogram_add(d->e.queue, queued);
         d->e.held_at = packets[i].at;

@@ -24,7 +24,7 @@ struct match_params {
 
 struct match {
     struct element e;
-    struct element *heads[FLOW_BRANCHES_MAX + 1]; /* the last one: for what fits no rule */
+    struct element *heads[FLOW_BRANCHES_MAX + 1]; /* the last one: for packets that fit no rule */
 };
 
 static int match_parse(struct spec *s, void *params)
@@ -74,7 +74,7 @@ struct each_params {
 struct each {
     struct element e;
     struct element **heads;
-    struct ip_flow *flows; /* which key each has, n of them */
+    struct ip_flow *flows; /* the key of each flow, n of them */
     uint32_t *table;       /* open addressing: flow number + 1 by hash; 4 * max, a power of 2 */
     uint32_t mask, n;
 };
@@ -116,7 +116,7 @@ static void each_fini(struct element *e)
     rte_free(x->table);
 }
 
-/* Keeps of a flow what tells it apart. */
+/* Copies the fields that tell flows apart by this key; the others stay 0. */
 static void key_of(enum each_key key, const struct rte_mbuf *m, struct ip_flow *k)
 {
     struct ip_flow f;
@@ -142,7 +142,7 @@ static void key_of(enum each_key key, const struct rte_mbuf *m, struct ip_flow *
     }
 }
 
-/* The flow's number: its own if there is one left, else one that it shares. */
+/* Returns the flow's number: its own if there is one left, else one that it shares. */
 static uint32_t flow_number(struct each *x, const struct ip_flow *k)
 {
     const struct each_params *p = x->e.params;
@@ -195,9 +195,10 @@ static int join_init(struct element *e)
 {
     struct join *j = (struct join *)e;
 
-    /* flows let go one after the other: only when all have is there an order of time */
+    /* flows release packets one flow after the other: only when all have done so can they be
+     * sorted */
     e->blind = true;
-    /* what one poll brings is not far apart */
+    /* packets of one poll are not far apart */
     if (sorter_init(&j->sorter, e->path->cfg.packets_max, 1u << 20, &e->path->store) != 0)
         return -ENOMEM;
     j->sorter.by_seq = true;

@@ -3,10 +3,10 @@
  * The generic cell rate algorithm (ITU-T I.371, virtual scheduling), for anything that is counted
  * in bytes. Exact: the theoretical arrival time keeps its fraction of a cycle.
  *
- * Invariant: tat = the time before which nothing more was due, after all that conformed; what comes
- * at `at` conforms iff at + tolerance + 1 > tat. The cycle that is added is what clocks leave
- * unknown: a link whose rate is just the contract's is done with its packets up to a cycle later
- * than they are told, and must not be early because the one before was told late.
+ * Invariant: tat = the theoretical arrival time, before which nothing more was due after all that
+ * conformed. Bytes at `at` conform iff at + tolerance + 1 > tat. The added cycle covers rounding:
+ * the times of packets are whole cycles, so a link with exactly the contract's rate may report a
+ * packet up to a cycle late. The next packet must not count as early because of that.
  */
 #ifndef SLUICE_PATH_GCRA_H
 #define SLUICE_PATH_GCRA_H
@@ -39,7 +39,7 @@ static inline bool gcra_conforms(const struct gcra *g, uint64_t at, uint64_t tol
     return at >= gcra_earliest(g, tolerance);
 }
 
-/* What conforms is counted. */
+/* Counts bytes that conform. */
 static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
 {
     uint64_t sum;
@@ -53,8 +53,8 @@ static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
     g->fraction = sum % g->rate_Bps;
 }
 
-/* Burst tolerance for bursts of so many bytes at the peak rate, the last `unit` of them in one
- * piece: (burst - unit) * (1 / sustained - 1 / peak); I.371's (MBS - 1) cells. */
+/* Burst tolerance in cycles, for bursts of burst_bytes at the peak rate, the last unit_bytes of
+ * them in one piece: (burst - unit) * (1 / sustained - 1 / peak); I.371's (MBS - 1) cells. */
 static inline uint64_t gcra_tolerance(uint64_t burst_bytes, uint64_t unit_bytes, uint64_t scr_Bps,
                                       uint64_t pcr_Bps, uint64_t hz)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hop: a router on the path that takes part in rate control (spec of XTP: rate and burst fields may
- * be rewritten by nodes on the way, which can also send RCNTL). It stands on the way that CNTL
- * packets take to the sender, and lowers the routers' limit in each; with `rcntl` it tells senders
- * at once when its rate changes. RCNTL speaks with the receiver's address, since hosts take packets
- * of a connection from there only.
+ * hop: a router on the path that takes part in rate control (spec of XTP: nodes on the path may
+ * rewrite rate and burst fields, and may send RCNTL). It belongs on the path that CNTL packets take
+ * to the sender, and lowers the routers' limit in each of them. With `rcntl` it also informs
+ * senders at once when its rate changes. RCNTL carries the receiver's address as its source, since
+ * hosts accept packets of a connection only from there.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,13 +14,13 @@
 #include "wire/limits.h"
 #include "wire/packet.h"
 
-#define HOP_CONNS 64u /* that RCNTL is sent for: those heard last */
+#define HOP_CONNS 64u /* connections that RCNTL is sent for: those heard last */
 
 struct hop_params {
     uint64_t rate_Bps;
     uint64_t burst_bytes; /* 0: no limit */
     uint64_t expiry_ms;
-    uint64_t port; /* UDP, either side */
+    uint64_t port; /* UDP port, source or destination */
     uint64_t number;
     bool rcntl;
 };
@@ -33,7 +33,7 @@ struct hop_conn {
 
 struct hop {
     struct element e;
-    uint32_t seq; /* of what it says itself: right after the last packet that passed */
+    uint32_t seq; /* of its own packets: right after the last packet that passed */
     struct hop_conn conns[HOP_CONNS];
 };
 
@@ -61,7 +61,8 @@ static int hop_parse(struct spec *s, void *params)
     }
 }
 
-/* The place of this connection, or a free one, or of the one not heard for longest. */
+/* The entry of this connection; else a free one; else that of the connection not heard for
+ * longest. */
 static struct hop_conn *conn_place(struct hop *h, uint64_t key)
 {
     struct hop_conn *oldest = &h->conns[0];
@@ -146,7 +147,7 @@ static void rcntl_send(struct element *e, const struct hop_conn *c, uint64_t at)
     if (m == NULL)
         return;
     bytes = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)packet.len);
-    CHECK(bytes != NULL); /* the pool takes whole frames */
+    CHECK(bytes != NULL); /* the pool's mbufs hold whole frames */
     frame_put(bytes, &c->route, WIRE_RCNTL_BYTES);
     wire_put_rcntl(bytes + head, &v);
     frame_set_udp_sum(bytes, &c->route, WIRE_RCNTL_BYTES,

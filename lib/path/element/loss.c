@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * loss: packets that do not arrive. Random with correlation, by netem's 4-state chain or by
- * Gilbert-Elliott's (Salsano, Ludovici, Ordine 2009 name both as netem has them), or exactly as
- * told: a list of packet numbers, every n-th, a pattern.
+ * loss: drops packets. At random with correlation, by netem's 4-state chain or by Gilbert-Elliott's
+ * (Salsano, Ludovici, Ordine 2009 name both as netem has them), or exactly as specified: a list of
+ * packet numbers, every n-th, a pattern.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ enum loss_model { LOSS_RANDOM, LOSS_STATE, LOSS_GEMODEL, LOSS_LIST, LOSS_EVERY, 
 
 struct loss_params {
     enum loss_model model;
-    bool ecn;                            /* mark what can be marked, instead */
+    bool ecn;                            /* mark instead of dropping, where possible */
     uint64_t p, rho;                     /* RANDOM */
     uint64_t p13, p31, p32, p23, p14;    /* STATE */
     uint64_t to_bad, to_good, bad, good; /* GEMODEL: transitions; loss in each state */
@@ -36,11 +36,11 @@ struct loss {
     struct element e;
     struct draw draw;
     uint32_t state;  /* STATE: 1 .. 4; GEMODEL: 1 good, 2 bad */
-    uint32_t range;  /* LIST: the first that is not over */
+    uint32_t range;  /* LIST: the first range that is not over */
     uint64_t number; /* of the last packet */
 };
 
-/* Each is rounded down, but where they are exact they make 2^64 together. */
+/* True if a + b is more than 2^64 (100%). Each is rounded down; exact ones may add up to 2^64. */
 static bool more_than_all(uint64_t a, uint64_t b)
 {
     return a > 0 && a - 1 > DRAW_ALWAYS - b;
@@ -157,8 +157,8 @@ static int loss_init(struct element *e)
     return 0;
 }
 
-/* 1 good, 2 good within a burst of losses, 3 lost within a burst, 4 lost alone. The packet's fate
- * is the state that the chain goes to. */
+/* 1 good, 2 good within a burst of losses, 3 lost within a burst, 4 lost alone. The state that the
+ * chain enters is the packet's fate. */
 static bool state_loses(struct loss *l, const struct loss_params *p)
 {
     uint64_t x = rng_u64(&l->e.rng);
@@ -225,7 +225,7 @@ static __rte_noinline bool loses(struct loss *l)
     return draw_hits(draw_u64(&l->draw, p->rho), p->p);
 }
 
-/* Is it marked rather than lost? */
+/* True if the packet is marked instead of lost. */
 static __rte_noinline bool marks(struct element *e, struct path_packet *packet)
 {
     const struct loss_params *p = e->params;
@@ -241,7 +241,7 @@ static inline bool goes_on(struct element *e, struct path_packet *packet)
     const struct loss_params *p = e->params;
     bool lost;
 
-    /* the usual case, apart from what needs more registers */
+    /* the usual case, apart from the others, which need more registers */
     if (p->model == LOSS_RANDOM && p->rho == 0)
         lost = draw_hits(rng_u64(&e->rng), p->p);
     else
@@ -271,7 +271,7 @@ static void loss_arrive(struct element *e, struct path_packet *packet)
     loss_arrive_burst(e, packet, 1);
 }
 
-/* A change begins a new list, pattern or chain. */
+/* A change restarts the list, the pattern or the chain. */
 static void loss_change(struct element *e, const void *old, uint64_t at)
 {
     struct loss *l = (struct loss *)e;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * police: a traffic contract. What exceeds (PCR, CDVT) or (SCR, MBS) is dropped, tagged, or held
- * back until it conforms. Frames are counted as they are, or as the 53-byte cells that AAL5
- * (I.363.5) makes of what is behind their Ethernet header: one lost cell loses its frame, whose
- * other cells still use the contract.
+ * police: enforces a traffic contract. Packets that exceed (PCR, CDVT) or (SCR, MBS) are dropped,
+ * tagged, or held back until they conform. Frames are counted as they are, or as the 53-byte cells
+ * that AAL5 (I.363.5) makes of the bytes behind their Ethernet header. One lost cell loses its
+ * frame, whose other cells still use the contract.
  */
 #include <errno.h>
 
@@ -23,7 +23,7 @@ struct police_params {
     uint64_t pcr_Bps, cdvt; /* bytes/s, cycles */
     uint64_t scr_Bps, mbs;  /* 0: no sustained rate; bytes */
     bool cells;
-    uint64_t line_Bps; /* cells: the line that a frame's cells come on */
+    uint64_t line_Bps; /* cells: rate of the line on which a frame's cells come */
     enum police_action action;
     uint64_t dscp;
     uint64_t limit_packets, limit_bytes;
@@ -32,9 +32,9 @@ struct police_params {
 struct police {
     struct element e;
     struct gcra peak, sustained;
-    struct fifo fifo;   /* shape: by when they leave */
+    struct fifo fifo;   /* shape: packets by the time at which they leave */
     uint64_t last_cell; /* when the last cell came */
-    uint64_t last;      /* shape: when the last one leaves */
+    uint64_t last;      /* shape: when the last packet leaves */
 };
 
 static int action_parse(struct spec *s, struct police_params *p)
@@ -51,7 +51,7 @@ static int action_parse(struct spec *s, struct police_params *p)
     return 0;
 }
 
-/* After the last option. */
+/* After the last option: checks them all and sets defaults. */
 static int police_complete(struct spec *s, struct police_params *p)
 {
     if (s->failed)
@@ -125,7 +125,7 @@ static void police_change(struct element *e, const void *old, uint64_t at)
     contract_set((struct police *)e);
 }
 
-/* mbs counts cells where the contract does. */
+/* mbs is in cells if the contract counts cells, else in bytes. */
 static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, uint64_t hz)
 {
     uint64_t burst = p->cells ? p->mbs * CELL_BYTES : p->mbs;
@@ -133,11 +133,12 @@ static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, ui
     return gcra_tolerance(burst, unit, p->scr_Bps, p->pcr_Bps, hz);
 }
 
-/* A frame or cell at `at`: does it conform? With shape it does, later: *at says when. */
+/* True if a frame or cell at *at conforms; then counts it. With shape it always conforms, but
+ * perhaps later: *at becomes that time. */
 static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
 {
     const struct police_params *p = po->e.params;
-    /* the times of a frame's cells are rounded twice, its own and how long before it they came */
+    /* a cell's time is rounded twice: its frame's time, and how long before it the cell came */
     uint64_t cdvt = p->cdvt + p->cells, earliest = gcra_earliest(&po->peak, cdvt);
 
     if (p->scr_Bps > 0) {
@@ -156,7 +157,7 @@ static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
     return true;
 }
 
-/* All cells of a frame whose last one comes at *at; as unit_conforms(). */
+/* unit_conforms() for all cells of a frame whose last cell comes at *at. */
 static bool cells_conform(struct police *po, uint32_t len, uint64_t *at)
 {
     const struct police_params *p = po->e.params;

@@ -110,7 +110,7 @@ int queue_init(struct queue *q, const struct element *e,
 
         for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next)
             most = RTE_MAX(most, band_packets(of(c->params), i));
-        /* and one that is being served (rate.c) */
+        /* and one more: the packet being served (rate.c) */
         most = RTE_MIN(most, (uint64_t)e->path->cfg.packets_max - 1) + 1;
         if (fifo_init(&q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull), &e->path->store) != 0)
             return -ENOMEM;
@@ -139,7 +139,7 @@ static uint32_t band_of(const struct queue_params *p, const struct path_packet *
     return i;
 }
 
-/* True: it is dropped. */
+/* True if RED drops the packet. */
 static bool early(struct queue *q, struct element *e, const struct queue_params *p,
                   struct path_packet *packet, const struct queue_extra *extra)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets before a server: one queue or several with strict priority, each with a limit in packets,
- * bytes or both, drop-tail unless RED decides at the entrance or CoDel at the exit.
+ * The queue before a server: one band, or several with strict priority. Each has a limit in
+ * packets, bytes or both. It is drop-tail unless RED decides at the entrance or CoDel at the exit.
  *
- * Invariant: bytes and packets of all bands = the element's queued_bytes and queued_packets, but
- * for the packet being served.
+ * Invariant: bytes and packets of all bands = the element's queued_bytes and queued_packets, less
+ * the packet being served.
  */
 #ifndef SLUICE_PATH_QUEUE_H
 #define SLUICE_PATH_QUEUE_H
@@ -18,7 +18,7 @@
 #include "path/fifo.h"
 
 #define QUEUE_BANDS_MAX     8u
-#define QUEUE_LIMIT_PACKETS 1000u /* if nothing is said; netem's */
+#define QUEUE_LIMIT_PACKETS 1000u /* default, as netem's */
 
 struct queue_band {
     uint64_t length;   /* frames of at most this many bytes; UINT64_MAX: any */
@@ -44,21 +44,23 @@ struct queue {
     struct codel codel;
 };
 
-/* Takes an option of the queue, if the next word is one; true if so. */
+/* Takes an option of the queue if the next word is one; true if so. */
 bool queue_option(struct spec *s, struct queue_params *p);
-/* After the last option: what was not said, and what does not fit together. */
+/* After the last option: sets defaults, rejects options that do not fit together. */
 int queue_complete(struct spec *s, struct queue_params *p);
 
-/* Room for all that the element's params, now and later, allow. of(params): the queue's. */
+/* Makes room for all that the element's params, now and later, allow. of(params): their
+ * queue_params. */
 int queue_init(struct queue *q, const struct element *e,
                const struct queue_params *(*of)(const void *params));
 void queue_fini(struct queue *q);
 
 /*
- * The packet joins, or is dropped by its band's limit or RED. extra: packets and bytes that count
- * against the limit as well (being served). idle: nothing is being served; then it is not kept, but
- * true says that it may be served: it needs room only where served_counts says so. rate_Bps: of
- * the server, for RED.
+ * The packet joins its band, or is dropped by the band's limit or RED (false).
+ *
+ * packets, bytes: being served, and counted against the limit as well. idle: no packet is being
+ * served. Then the packet is not queued; true says that it may be served at once, and it needs room
+ * only if served_counts. rate_Bps: of the server, for RED.
  */
 struct queue_extra {
     uint64_t packets, bytes;
@@ -67,7 +69,7 @@ struct queue_extra {
 };
 bool queue_push(struct queue *q, struct element *e, const struct queue_params *p,
                 struct path_packet *packet, const struct queue_extra *extra);
-/* The next one to serve at now. CoDel's drops happen here. False if there is none. */
+/* Takes the next packet to serve at now. CoDel's drops happen here. False if there is none. */
 bool queue_pop(struct queue *q, struct element *e, const struct queue_params *p, uint64_t now,
                struct path_packet *packet);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rate: a link that sends so many bytes a second, with a queue before it; and receiver: a host that
- * takes so many bytes a second out of a buffer of its own, which it may fail to do for a while when
- * the buffer has run over.
+ * rate: a link that sends so many bytes a second, with a queue before it. receiver: a host that
+ * takes so many bytes a second out of its own buffer, and may stall for a while when the buffer has
+ * overflowed.
  *
- * Times are exact: what is left of a cycle when a packet is done is carried into the next one, so a
- * busy link's n-th packet is done at the sum of all lengths over the rate, rounded up to a cycle.
+ * Times are exact: what is left of a packet's last cycle is carried over to the next packet. So the
+ * n-th packet of a busy link is done at the sum of all lengths over the rate, rounded up to a
+ * cycle.
  */
 #include <errno.h>
 
@@ -15,7 +16,7 @@ typedef unsigned __int128 u128;
 
 struct rate_params {
     struct server_params server;
-    uint64_t rate_Bps; /* 0: stands still */
+    uint64_t rate_Bps; /* 0: the link is stopped */
     int64_t overhead;  /* bytes a packet */
     uint64_t cell;     /* bytes; 0: no cells */
     int64_t cell_overhead;
@@ -24,15 +25,16 @@ struct rate_params {
 
 struct rate {
     struct server sv;
-    uint64_t start; /* of what is left to do; after now in a stall: */
-    uint64_t work;  /* bytes * hz; done after work / rate cycles */
-    uint64_t spare; /* likewise: what the last cycle of it could do beside */
-    bool stalled;   /* this packet has been held up already */
-    /* A plain link: one queue, drop-tail, the same for ever. When a packet will have left is known
-     * when it arrives, so it goes through the first band's ring with that time. */
+    uint64_t start; /* when the remaining work starts; after now in a stall */
+    uint64_t work;  /* remaining, in bytes * hz; done after work / rate cycles */
+    uint64_t spare; /* bytes * hz that the last cycle of the work has left over */
+    bool stalled;   /* this packet has already been stalled */
+    /* A plain link: one drop-tail queue, without changes. When a packet will leave is known when it
+     * arrives, so it waits in the first band's ring with that time. */
     bool plain;
-    uint64_t last; /* when the last one will have left */
-    /* what a packet as long as the last one takes: whole cycles, and the work beyond them */
+    uint64_t last; /* when the last packet will have left */
+    /* what a packet of len bytes takes, as the last one did: whole cycles, and the work beyond
+     * them */
     uint32_t len;
     uint64_t len_cycles, len_rest;
 };
@@ -81,7 +83,7 @@ static uint64_t wire_bytes(const struct rate_params *p, uint32_t len)
     return (uint64_t)bytes;
 }
 
-/* Sets when the work will be done, and what of the last cycle is left over then. */
+/* Sets e.due to when the work will be done, and spare to what is left over of its last cycle. */
 static void due_set(struct rate *r)
 {
     const struct rate_params *p = r->sv.e.params;
@@ -113,7 +115,7 @@ static void rate_begin(struct server *sv, uint64_t start, bool fresh)
     due_set(r);
 }
 
-/* What has been done until now is no longer left to do. */
+/* Subtracts the work that has been done until now. */
 static void settle(struct rate *r, uint64_t rate_Bps, uint64_t now)
 {
     u128 done;
@@ -163,14 +165,14 @@ static void len_set(struct rate *r, uint32_t len)
     r->len_rest = work - r->len_cycles * p->rate_Bps;
 }
 
-/* A plain link's packet. */
+/* A packet arrives at a plain link. */
 static __rte_always_inline void plain_arrive(struct rate *r, const struct rate_params *p,
                                              struct path_packet *packet)
 {
     struct element *e = &r->sv.e;
     const struct queue_band *b = &p->server.queue.bands[0];
     struct fifo *f = &r->sv.queue.bands[0].fifo;
-    uint32_t waiting = fifo_count(f); /* the one being served as well */
+    uint32_t waiting = fifo_count(f); /* includes the packet being served */
     uint64_t arrived = packet->at;
 
     if (waiting == 0) {

@@ -37,7 +37,7 @@ int red_parse(struct spec *s, struct red_params *p)
     return s->failed ? -EINVAL : 0;
 }
 
-/* (1 - 2^-shift)^n of the average: as if n packets had found the queue empty. */
+/* average * (1 - 2^-shift)^n: as if n packets had found the queue empty. */
 static uint64_t decay(uint64_t average, uint32_t shift, uint64_t n)
 {
     uint64_t keep = (1ull << 32) - (1ull << 32 >> shift), power = 1ull << 32;
@@ -61,7 +61,8 @@ enum red_verdict red_arrive(struct red *r, const struct red_params *p, uint64_t 
         uint64_t n = (uint64_t)(bytes / p->avpkt_bytes);
 
         r->average = decay(r->average, p->shift, n);
-        /* this one may be dropped, and the link stay idle: what has been counted is over */
+        /* this packet may be dropped and the link stay idle: do not count the same idle time
+         * again */
         if (n > 0)
             r->idle_at += (uint64_t)((u128)n * p->avpkt_bytes * clock->hz / rate_Bps);
     } else {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One packet at a time, the others in a queue: what rate, trace and receiver have in common. The
- * packet being served counts as queued in the element's counters, and against limits only where
- * limit_served says so.
+ * A server handles one packet at a time while the others wait in a queue: what rate, trace and
+ * receiver have in common. The packet being served counts as queued in the element's counters, and
+ * against limits only if limit_served.
  */
 #ifndef SLUICE_PATH_SERVER_H
 #define SLUICE_PATH_SERVER_H
 
 #include "path/element/queue.h"
 
-/* What the params of such kinds begin with. */
+/* The params of such kinds begin with this. */
 struct server_params {
     struct queue_params queue;
     bool limit_served;
@@ -23,9 +23,9 @@ struct server {
     /* Begins to serve the packet at start; sets e.due to when it is done. fresh: the server was
      * idle until start. */
     void (*begin)(struct server *sv, uint64_t start, bool fresh);
-    /* A packet was dropped at `at` while one is served; may be NULL. */
+    /* Called when a packet was dropped at `at` while another is served; may be NULL. */
     void (*overrun)(struct server *sv, uint64_t at);
-    uint64_t (*rate_Bps)(const struct server *sv); /* about; for RED */
+    uint64_t (*rate_Bps)(const struct server *sv); /* approximate, for RED */
 };
 
 int server_init(struct element *e);

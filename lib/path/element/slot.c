@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * slot: packets wait for the next opening, as on a medium whose turns are handed out. The gap
- * before an opening begins with the first packet after the last one was used up or found nothing
- * to do; an opening lets at most so many packets and bytes go.
+ * slot: packets wait for the next opening, as on a medium whose turns are handed out. An opening
+ * lets at most so many packets and bytes through. When it is used up, the gap before the next one
+ * begins. When it is not, the gap begins with the first packet after it.
  */
 #include <errno.h>
 
@@ -12,7 +12,7 @@
 
 struct slot_params {
     uint64_t least, most; /* the gap, without a distribution */
-    bool distributed;     /* with: mean and spread */
+    bool distributed;     /* with a distribution: mean and spread */
     struct law law;
     uint64_t mean, spread;
     uint64_t packets, bytes; /* of an opening; UINT64_MAX: any */
@@ -24,7 +24,7 @@ struct slot {
     struct fifo fifo; /* by arrival */
     uint64_t opens;   /* the opening that packets wait for, or that is open */
     uint64_t packets_left, bytes_left;
-    bool begun; /* opens counts */
+    bool begun; /* opens is valid */
 };
 
 static int slot_parse(struct spec *s, void *params)
@@ -70,7 +70,7 @@ static void slot_fini(struct element *e)
     fifo_fini(&((struct slot *)e)->fifo);
 }
 
-/* The next opening, after a gap that begins at `from`. */
+/* Sets the next opening, after a gap that begins at `from`. */
 static void gap_begin(struct slot *sl, uint64_t from)
 {
     const struct slot_params *p = sl->e.params;
@@ -110,7 +110,7 @@ static void slot_run(struct element *e, uint64_t until)
         fifo_pop(&sl->fifo, &packet);
         element_unhold(e, &packet, sl->opens - packet.at);
         packet.at = sl->opens;
-        /* the last one of an opening may exceed its bytes, as in netem */
+        /* the last packet of an opening may exceed its bytes, as in netem */
         sl->packets_left--;
         sl->bytes_left -= RTE_MIN(sl->bytes_left, packet.len);
         if (sl->packets_left == 0 || sl->bytes_left == 0)
