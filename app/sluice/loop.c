@@ -11,7 +11,7 @@
 
 #include "sluice/say.h"
 
-/* Signal handlers know nothing but globals. */
+/* Global, since a signal handler gets no context. */
 static volatile sig_atomic_t loop_stop;
 static int loop_stop_fd = -1;
 
@@ -36,7 +36,7 @@ void loop_signals(void)
     signal(SIGPIPE, SIG_IGN);
     loop_stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     for (i = 0; i < sizeof ends / sizeof *ends; i++) {
-        /* nohup stays nohup. */
+        /* A signal that is ignored stays ignored, as nohup wants. */
         if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(ends[i], &a, NULL);
     }
@@ -81,12 +81,11 @@ bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
 
     uint64_t count;
 
-    /* A negative descriptor is passed over by poll. */
+    /* ppoll() skips a negative descriptor. */
     if (ppoll(p, 3, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
         return false;
-    /* Taken, so that what a signal leaves to do can sleep again. */
+    /* Drain the eventfd, so that the work left after a signal can sleep again. */
     if (p[1].revents != 0 && read(loop_stop_fd, &count, sizeof count) < 0)
         return false;
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
-

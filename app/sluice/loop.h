@@ -2,8 +2,9 @@
 /*
  * What every command's loop needs: the session with the daemon, signals, the clock, sleeping.
  *
- * Invariant: after loop_open() SIGINT, SIGTERM and SIGHUP only set loop_signal() and wake
- * loop_wait(); a second one ends the process. SIGPIPE is ignored. Times are CLOCK_MONOTONIC in ns.
+ * Invariant: after loop_open() or loop_signals(), a first SIGINT, SIGTERM or SIGHUP only sets
+ * loop_signal() and wakes loop_wait(); the same signal again ends the process. SIGPIPE is ignored.
+ * Times are CLOCK_MONOTONIC in ns.
  */
 #ifndef SLUICE_COMMAND_LOOP_H
 #define SLUICE_COMMAND_LOOP_H
@@ -16,22 +17,24 @@
 
 struct loop {
     struct sluice *session;
-    int fd; /* of the session */
+    int fd; /* the session's eventfd, sluice_fd() */
 };
 
-/* Opens the session: an exit code, with the error said. */
+/* Opens the session and catches the signals. Returns an exit code; the error is printed. */
 int loop_open(struct loop *l, const char *socket_path);
 void loop_close(struct loop *l);
-/* Only the signals, for what runs without a session. */
+/* Catches the signals only, for code that runs without a session. */
 void loop_signals(void);
 
-/* The signal that asks to stop, 0: none. */
+/* The signal that asked to stop; 0: none. */
 int loop_signal(void);
 
 /*
- * Sleeps, if the last sluice_poll() took nothing and no other call that waits for the daemon came
- * after it, until the session has completions, extra_fd (-1: none) is readable or at its end, a
- * signal comes or timeout_ns passed (UINT64_MAX: no limit). True if extra_fd has something.
+ * Sleeps until the session has completions, extra_fd (-1: none) is readable or at its end, a signal
+ * comes, or timeout_ns has passed (UINT64_MAX: no limit). Returns true if extra_fd is ready.
+ *
+ * Sleeps only if the last sluice_poll() took nothing, and no other call that waits for the daemon
+ * came after it.
  */
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options that several commands have, and how options are refused. */
+/* Options that several commands share, and the errors for options that are refused. */
 #include "sluice/options.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options that several commands have, and how options are refused. */
+/* Options that several commands share, and the errors for options that are refused. */
 #ifndef SLUICE_COMMAND_OPTIONS_H
 #define SLUICE_COMMAND_OPTIONS_H
 
@@ -17,10 +17,11 @@ enum options_value {
     OPTIONS_SOCKET = 1000,
     OPTIONS_RATES,
     OPTIONS_JSON,
-    OPTIONS_OWN, /* commands number theirs from here */
+    OPTIONS_OWN, /* commands number their own options from here */
 };
 
-/* Entries for a command's table of long options; short ones: "h", and "qvh". */
+/* Entries for a command's table of long options. Their short options are "h" for OPTIONS_PLAIN and
+ * "qvh" for OPTIONS_LONG. */
 #define OPTIONS_PLAIN                                                                              \
     {"socket", required_argument, NULL, OPTIONS_SOCKET},                                           \
         {"json", no_argument, NULL, OPTIONS_JSON},                                                 \
@@ -34,28 +35,31 @@ enum options_value {
         "verbose", no_argument, NULL, 'v'                                                          \
     }
 
-/* Takes a value that getopt_long() returned: false if it is not one of the common ones. */
+/* Handles a value that getopt_long() returned. False if it is none of the common options. */
 bool options_take(struct options *o, int value);
 
-/* All options of a command (argv[0]) that has the plain ones and no others: OPTIONS_GO, with optind
- * at its arguments, or the exit code, since help was asked for or something is wrong. */
+/* Parses the options of a command (argv[0]) that has no others than OPTIONS_PLAIN. Returns
+ * OPTIONS_GO with optind at the first argument, or an exit code: help was printed, or an option is
+ * wrong. */
 #define OPTIONS_GO (-1)
 int options_plain(struct options *o, const char *help, int argc, char **argv);
 
-/* --socket, or $SLUICE_SOCKET; NULL: neither says anything. */
+/* The path from --socket, else from $SLUICE_SOCKET; NULL: neither is set. */
 const char *options_socket(const struct options *o);
 
-/* A number, size or time from optarg: SAY_OK, or SAY_USAGE with the error said. */
+/* Parse a number, size or time in optarg. SAY_OK, or SAY_USAGE; the error is printed. */
 int options_number(const char *name, uint64_t min, uint64_t max, uint64_t *value);
 int options_size(const char *name, uint64_t min, uint64_t max, uint64_t *bytes);
 int options_duration(const char *name, uint64_t min_ns, uint64_t max_ns, uint64_t *ns);
 
-/* Says what getopt_long() refused. command: "send"; value: '?' or ':'. SAY_USAGE. */
+/* Prints the option that getopt_long() refused. command: its name, as "send"; value: what
+ * getopt_long() returned, '?' or ':'. Returns SAY_USAGE. */
 int options_refused(const char *command, char *const *argv, int value);
-/* A usage error of another kind. */
+/* Prints any other usage error. Returns SAY_USAGE. */
 int options_wrong(const char *command, const char *what);
 
-/* The final line is for people: asked for, or on a terminal. */
+/* Whether to print the final line for people: with --verbose, or if stderr is a terminal and --json
+ * is not given; never with --quiet. */
 bool options_talk(const struct options *o);
 
 #endif

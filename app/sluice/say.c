@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command tells people on stderr, and its exit codes. */
+/* Messages for people on stderr, and the exit codes of the command. */
 #include "sluice/say.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* There is one stderr, so its state is one for the process. */
+/* Global, since the process has one stderr. */
 static bool bar_shown;
 
 static void say_line(const char *format, va_list args)
@@ -75,7 +75,7 @@ int say_flush(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return SAY_OK;
     if (errno == EPIPE)
-        return SAY_LOCAL; /* `| head` has seen enough: nobody wants to read about it */
+        return SAY_LOCAL; /* the reader, as in `| head`, has seen enough: no message */
     return say_error(SAY_LOCAL, "standard output: %s; make room or write elsewhere",
                      strerror(errno));
 }

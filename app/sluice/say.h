@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the command tells people on stderr, and its exit codes. An error is one line,
+ * Messages for people on stderr, and the exit codes of the command. An error is one line,
  * "sluice: WHAT: CAUSE; CURE". A progress bar on the terminal is cleared before a line is written.
  */
 #ifndef SLUICE_COMMAND_SAY_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* As in sluice(1); ended by a signal: 128 + its number. */
+/* Exit codes, as in sluice(1). A command that a signal ends returns 128 + the signal's number. */
 enum say_exit {
     SAY_OK = 0,
     SAY_TRANSFER = 1, /* began, but did not end as it should */
@@ -17,22 +17,22 @@ enum say_exit {
     SAY_PEER = 4,     /* unknown, unreachable, refused */
     SAY_LOCAL = 5,    /* a file, directory or stream on this side */
     SAY_REMOTE = 6,   /* a file on the other side */
-    SAY_RESOURCE = 7, /* memory, quota, service number: the daemon has no more of it */
+    SAY_RESOURCE = 7, /* memory, quota or service number: the daemon has none left */
 };
 
 /* Writes the line, returns code. */
 __attribute__((format(printf, 2, 3))) int say_error(int code, const char *format, ...);
-/* A remark: "sluice: ...", no error. */
+/* Writes a remark that is no error: "sluice: ...". */
 __attribute__((format(printf, 1, 2))) void say_note(const char *format, ...);
 
-/* Replaces the bar on the terminal; "" clears it. */
+/* Replaces the progress bar on the terminal; "" clears it. */
 void say_bar(const char *text);
 
-/* Exit code for a negative errno of libsluice; opened: the peer had answered before. */
+/* Exit code for a negative errno of libsluice. opened: the peer had answered before the error. */
 int say_code(int status, bool opened);
 
-/* Where results for machines go: stdout, or stderr where stdout carries data. Sluice's own stdout
- * lines are checked here: SAY_LOCAL with a message if they could not be written. */
+/* Flushes stdout, and checks that Sluice's lines were written there: SAY_LOCAL with a message if
+ * not. Results for machines go to stdout, or to stderr where stdout carries data. */
 int say_flush(void);
 
 #endif

@@ -47,8 +47,8 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The configuration says where the daemon is and whether it polls; a daemon that runs, what the
- * rest means. */
+/* The order counts: the configuration says where the daemon is and whether it polls, and later
+ * checks depend on whether the daemon runs. */
 void doctor_run(struct doctor *d)
 {
     static void (*const checks[])(struct doctor * d) = {

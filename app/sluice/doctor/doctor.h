@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a machine lacks for sluiced: findings, each with the command that cures it. Everything is
- * read from files below a root, so that tests have machines of their own; nothing is changed.
+ * What a machine lacks for sluiced: findings, each with the command that cures it. The checks read
+ * files below a root directory, so that tests can have machines of their own, and change nothing.
  */
 #ifndef SLUICE_COMMAND_DOCTOR_H
 #define SLUICE_COMMAND_DOCTOR_H
@@ -30,14 +30,14 @@ struct doctor_finding {
     char text[DOCTOR_TEXT], cure[DOCTOR_TEXT]; /* cure "": nothing to be done */
 };
 
-/* What of the configuration counts here. */
+/* The part of the configuration that the checks use. */
 struct doctor_port {
     char name[64], vdev[256];
     uint32_t mtu_bytes;
 };
 
 struct doctor_conf {
-    char socket[108], group[64]; /* socket_group; "": none */
+    char socket[108], group[64]; /* group: socket_group; "": none */
     bool poll, lock;             /* idle = poll or pause, lock = yes */
     uint32_t n_ports;
     struct doctor_port ports[DOCTOR_PORTS];
@@ -45,49 +45,50 @@ struct doctor_conf {
 
 struct doctor {
     const char *root;   /* "": this machine */
-    const char *config; /* the daemon's file, without root */
+    const char *config; /* path of the daemon's configuration, below root */
     const char *socket; /* NULL: as configured */
-    const char *daemon; /* the program sluiced; NULL: its check is left out */
+    const char *daemon; /* the program sluiced; NULL: it does not check the configuration */
     struct doctor_conf conf;
     bool conf_there;
     int pid; /* of the daemon that answers; 0: none */
-    /* What a daemon says of the addresses of its ports: an array of objects with name and conflict,
-     * to json_decref(); NULL: it says nothing. */
+    /* What the daemon says about the addresses of its ports: an array of objects with name and
+     * conflict, on which the caller calls json_decref(); NULL: no answer. The function itself may
+     * be NULL. */
     json_t *(*ports)(const char *socket);
     void (*tell)(void *ctx, const struct doctor_finding *finding);
     void *ctx;
 };
 
-/* All checks, in an order that is the same each time. */
+/* Runs all checks, always in the same order. */
 void doctor_run(struct doctor *d);
 
 /* ---- for the checks --------------------------------------------------------------------------*/
 
-/* text may be followed by a cure, after a "\n". */
+/* Reports a finding. The text may be followed by a cure, after a "\n". */
 __attribute__((format(printf, 4, 5))) void doctor_tell(const struct doctor *d, const char *check,
                                                        enum doctor_level level, const char *format,
                                                        ...);
-/* A path below the root, into out. */
+/* Writes a path below the root to out. */
 __attribute__((format(printf, 3, 4))) const char *
 doctor_path(const struct doctor *d, char out[DOCTOR_PATH], const char *format, ...);
-/* How many paths fit a pattern below the root; g: to be let go by globfree(). */
+/* Number of paths below the root that fit a pattern; the caller calls globfree() on g. */
 __attribute__((format(printf, 3, 4))) size_t doctor_glob(const struct doctor *d, glob_t *g,
                                                          const char *format, ...);
-/* The first bytes of a file, white space at its end cut off; false: there is none. */
+/* Reads the first bytes of a file, without white space at their end; false: it cannot be opened. */
 __attribute__((format(printf, 4, 5))) bool doctor_read(const struct doctor *d, char *out,
                                                        size_t out_len, const char *format, ...);
-/* A number that begins a file, -1: there is none. */
+/* The number at the beginning of a file; -1: there is none. */
 __attribute__((format(printf, 2, 3))) long doctor_number(const struct doctor *d, const char *format,
                                                          ...);
 __attribute__((format(printf, 2, 3))) bool doctor_there(const struct doctor *d, const char *format,
                                                         ...);
-/* Last part of what a link points to; false: there is none. */
+/* The last component of the path that a symbolic link points to; false: there is no link. */
 __attribute__((format(printf, 4, 5))) bool doctor_link(const struct doctor *d, char *out,
                                                        size_t out_len, const char *format, ...);
 
 /* Value of a line "NAME: ..." in a text of such lines; NULL: it is not there. */
 const char *doctor_value(const char *text, const char *name);
-/* CPUs that a list as "0-3,7" names. */
+/* The CPUs of a list such as "0-3,7". */
 void doctor_cpu_list(const char *list, cpu_set_t *out);
 
 /* doctor_conf.c: fills d->conf as far as it can be read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The daemon's configuration as the doctor needs it. Whether it is right, sluiced itself says; here
- * some keys are read, whatever else there is.
+ * The daemon's configuration as the doctor needs it. Only some keys are read here; all others are
+ * ignored. Whether the file is right is checked by sluiced itself.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ void doctor_conf_read(struct doctor *d)
 
 /* ---- what sluiced says of it --------------------------------------------------------------- */
 
-/* All that comes, so that its writer need not stop; the first bytes are kept. */
+/* Reads all that comes, so that the writer never blocks; keeps only the first bytes. */
 static void pipe_take(int fd, char *said, size_t said_len)
 {
     char more[512];
@@ -94,7 +94,8 @@ static void pipe_take(int fd, char *said, size_t said_len)
     said[n] = 0;
 }
 
-/* Runs sluiced --check: its exit status, -1 if it cannot be run, and how what it said begins. */
+/* Runs sluiced --check. Returns its exit status, or -1 if it cannot be run; said: the beginning of
+ * its stderr. */
 static int conf_check(const char *program, char *path, char *said, size_t said_len)
 {
     char *args[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "--check", path, NULL};

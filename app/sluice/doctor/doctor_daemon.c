@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon that runs, or does not: its socket, and how much memory it may lock. See doctor.h. */
+/* The daemon, running or not: its socket, the memory that it may lock, its rights, the addresses of
+ * its ports. See doctor.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
 #define CAP_IPC_LOCK 14
 
-/* The cure never puts a user into the group root, whose socket it is where none is configured. */
+/* Without socket_group the socket belongs to the group root. The cure must not put a user into that
+ * group. */
 static void socket_closed(struct doctor *d, const char *path)
 {
     if (d->conf.group[0] != '\0')
@@ -73,7 +75,7 @@ void doctor_socket(struct doctor *d)
     }
 }
 
-/* Of the daemon, if one answers; else of a process that is started from here. */
+/* The limit of the daemon, if one answers; else that of a process started from here. */
 void doctor_locking(struct doctor *d)
 {
     char who[24] = "self", limits[4096], status[4096];
@@ -125,8 +127,8 @@ void doctor_rights(struct doctor *d)
             effective);
 }
 
-/* Another station with an address of ours: the daemon found it when the port's link came up, or
- * later. */
+/* Reports each station that has an address of ours. The daemon finds it when the port's link comes
+ * up, or later. */
 void doctor_addresses(struct doctor *d)
 {
     const char *path = d->socket != NULL ? d->socket : d->conf.socket;

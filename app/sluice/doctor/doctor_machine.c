@@ -17,7 +17,7 @@ static const char *after(const char *path, const char *part)
 
 /* ---- hugepages --------------------------------------------------------------------------- */
 
-/* A machine of several nodes: pages of each, for a NIC's memory is on its own. */
+/* On a machine with several NUMA nodes, each needs hugepages: a NIC's memory is on its own node. */
 static void hugepage_nodes(const struct doctor *d)
 {
     glob_t g, sizes;
@@ -84,7 +84,7 @@ void doctor_hugepages(struct doctor *d)
 
 /* ---- clock ------------------------------------------------------------------------------- */
 
-/* A word among those of a line of /proc/cpuinfo. */
+/* True if a line of /proc/cpuinfo contains the word. */
 static bool has_word(const char *line, const char *word)
 {
     size_t len = strlen(word);

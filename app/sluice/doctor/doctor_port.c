@@ -8,9 +8,9 @@
 
 #include "sluice/doctor/doctor.h"
 
-#define XDP_MTU_MAX 3000u /* what a page holds beside the headers */
+#define XDP_MTU_MAX 3000u /* bytes that a page holds beside the headers */
 
-/* Value of "key=value" in a vdev's arguments, ended by a comma; false: there is none. */
+/* The value of "key=value", up to a comma, in a vdev's arguments; false: there is none. */
 static bool vdev_value(const struct doctor_port *p, const char *key, char *out, size_t out_len)
 {
     const char *at = p->vdev;
@@ -29,7 +29,7 @@ static bool vdev_value(const struct doctor_port *p, const char *key, char *out, 
 
 /* ---- NICs -------------------------------------------------------------------------------- */
 
-/* As the kernel writes it: with a domain. */
+/* True for a PCI address as the kernel writes it, with a domain. */
 static bool is_pci(const char *name)
 {
     unsigned domain, bus, device, function;
@@ -72,7 +72,7 @@ static void check_vfio(const struct doctor *d, const char *name)
 
 static void check_pci(const struct doctor *d, const char *name)
 {
-    /* Some share the NIC with the kernel's driver. */
+    /* Drivers that fit, besides vfio-pci; some share the NIC with the kernel. */
     static const char *const fit[] = {"uio_pci_generic", "igb_uio", "mlx4_core", "mlx5_core",
                                       "mana"};
     char driver[64];
@@ -166,7 +166,7 @@ static void check_memif(const struct doctor *d, const struct doctor_port *p)
                     p->name, socket);
 }
 
-/* The NICs that a bond is made of; newer DPDKs call them members. */
+/* Checks the NICs of a bond (slave=); newer DPDKs call them members. */
 static void check_bond(const struct doctor *d, const struct doctor_port *p)
 {
     const char *at = p->vdev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files below the doctor's root, and how findings are told. See doctor.h. */
+/* Reads files below the doctor's root, and reports findings. See doctor.h. */
 #include "sluice/doctor/doctor.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which CPUs the workers of all daemons and boxes of this machine have. A worker looks for packets
- * without a pause; of two that must share a CPU each stands still while the other runs, for
- * milliseconds at a time, which both take for the delay of a path. See doctor.h.
+ * Finds workers that must share a CPU, among all daemons and boxes (sluice-emu) of this machine. A
+ * worker polls for packets without a pause. If two workers share a CPU, each stalls for
+ * milliseconds while the other runs, and both take that time for delay of a path. See doctor.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct worker {
     unsigned long pid;
-    cpu_set_t may; /* CPUs that it may have */
+    cpu_set_t may; /* CPUs that it may run on */
 };
 
 struct workers {
@@ -40,8 +40,8 @@ static void worker_found(const struct doctor *d, struct workers *all, unsigned l
     all->n += CPU_COUNT(&w->may) > 0;
 }
 
-/* Threads that work are called so; the main one, which is called as the process, works where
- * control has a thread. */
+/* Workers' threads are named sl-worker-*. The main thread, which has the process's name, is a
+ * worker too if control has a thread of its own. */
 static void process_look(const struct doctor *d, struct workers *all, unsigned long pid)
 {
     glob_t g;
@@ -95,7 +95,7 @@ static int cpu_first(const cpu_set_t *cpus)
     return -1;
 }
 
-/* A CPU that a program started from here may have and that no worker needs; -1: there is none. */
+/* A CPU that a program started from here may use, and that no worker may; -1: there is none. */
 static int cpu_free(const struct doctor *d, const struct workers *all)
 {
     cpu_set_t left, own;
@@ -117,7 +117,7 @@ static int cpu_free(const struct doctor *d, const struct workers *all)
     return cpu_first(&left);
 }
 
-/* "0-3": as they come, one after the other. */
+/* Writes the CPUs as text, ranges in ascending order: "0-3,7". */
 static void cpus_text(const cpu_set_t *cpus, char *out, size_t out_len)
 {
     size_t len = 0;
@@ -136,7 +136,8 @@ static void cpus_text(const cpu_set_t *cpus, char *out, size_t out_len)
     }
 }
 
-/* Those that can only be on the CPUs of worker i are more than these: true, and whose they are. */
+/* True if the workers that may run only on CPUs of worker i are more than these CPUs. *n: their
+ * number; pids: their processes. */
 static bool crowded(const struct workers *all, uint32_t i, uint32_t *n, char *pids, size_t pids_len)
 {
     unsigned long last = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XXH3-128 of a file's content as it streams by. */
+/* XXH3-128 of a file's content, computed piece by piece. */
 #include "sluice/files/digest.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XXH3-128 of a file's content as it streams by, holes included as zeros. */
+/* XXH3-128 of a file's content, computed piece by piece. Holes count as zeros. */
 #ifndef SLUICE_COMMAND_DIGEST_H
 #define SLUICE_COMMAND_DIGEST_H
 
@@ -8,8 +8,8 @@
 #include "sluice/files/record.h"
 
 #define DIGEST_HEX_BYTES   (2 * RECORD_HASH_BYTES + 1)
-/* Data are read or written, and hashed, in pieces of this size: what one of the two has brought
- * into a core's cache is still there for the other. */
+/* Data are hashed and written, or read and hashed, in pieces of this size: the second step finds
+ * the piece still in the core's cache. */
 #define DIGEST_PIECE_BYTES (128u << 10)
 
 struct digest;
@@ -20,9 +20,10 @@ void digest_destroy(struct digest *d);
 void digest_reset(struct digest *d);
 void digest_update(struct digest *d, const void *data, uint64_t len_bytes);
 void digest_zeros(struct digest *d, uint64_t len_bytes);
-/* Canonical bytes (big-endian), as `xxhsum -H2` prints them. More may follow. */
+/* The hash so far, in canonical (big-endian) bytes, as `xxhsum -H2` prints it. More data may
+ * follow. */
 void digest_value(const struct digest *d, uint8_t hash[RECORD_HASH_BYTES]);
-/* "" to hex digits and a 0. */
+/* Writes the hash as hex digits and a 0. */
 void digest_hex(char hex[DIGEST_HEX_BYTES], const uint8_t hash[RECORD_HASH_BYTES]);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data and holes of a file, in order. */
+/* Finds the data and the holes of a file, in order. */
 #include "sluice/files/extent.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-/* Where what is sought begins, at most size; or a negative errno. */
+/* Where the next data or hole (by whence) begins, at most size; or a negative errno. */
 static int64_t extent_seek(int fd, uint64_t offset, uint64_t size, int whence)
 {
     off_t at = lseek(fd, (off_t)offset, whence);
 
     if (at >= 0)
         return (uint64_t)at < size ? (int64_t)at : (int64_t)size;
-    if (errno == ENXIO) /* none until the end, or the file shrank: reading will tell */
+    if (errno == ENXIO) /* none up to the end, or the file shrank, which reading will notice */
         return (int64_t)size;
     return -errno;
 }
@@ -41,7 +41,7 @@ int extent_find(int fd, uint64_t offset, uint64_t size, struct extent *out)
     end = extent_seek(fd, offset, size, SEEK_HOLE);
     if (end < 0)
         return (int)end;
-    /* A hole punched in between makes an extent of nothing: take the rest as data then. */
+    /* A hole punched between the two seeks would make an empty extent: take the rest as data. */
     out->len = ((uint64_t)end > offset ? (uint64_t)end : size) - offset;
     return 0;
 }

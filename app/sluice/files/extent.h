@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data and holes of a file, in order (SEEK_DATA, SEEK_HOLE). */
+/* Finds the data and the holes of a file, in order (SEEK_DATA, SEEK_HOLE). */
 #ifndef SLUICE_COMMAND_EXTENT_H
 #define SLUICE_COMMAND_EXTENT_H
 
@@ -12,8 +12,8 @@ struct extent {
 };
 
 /*
- * The extent of the file of size bytes that starts at offset. A file system that knows no holes
- * has data everywhere. May move the file position. 0 or a negative errno.
+ * Finds the extent that starts at offset in a file of `size` bytes. On a file system without holes
+ * everything is data. May move the file position. Returns 0 or a negative errno.
  */
 int extent_find(int fd, uint64_t offset, uint64_t size, struct extent *out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The directories that were made for one sender, and whose mode and time it has not said yet. Only
- * those are its to change: one that was there before, or that another sender made, is not.
+ * The directories that were made for one sender and still wait for its DIR record. The sender may
+ * set mode and time of these directories only, not of one that was there before or that was made
+ * for another sender.
  *
- * At most MADE_DIRS_MAX are remembered, as many as one name can lead through; of more, the oldest
- * are forgotten and keep the mode they were made with.
+ * At most MADE_DIRS_MAX directories are remembered, as many as one name can contain. If more are
+ * made, the oldest are forgotten; they keep the mode they were made with.
  */
 #ifndef SLUICE_COMMAND_MADE_DIRS_H
 #define SLUICE_COMMAND_MADE_DIRS_H
@@ -25,9 +26,9 @@ struct made_dirs {
     } dirs[MADE_DIRS_MAX]; /* the oldest first */
 };
 
-/* The open directory was made just now. */
+/* Adds the open directory, which has just been made. */
 void made_dirs_add(struct made_dirs *m, int fd);
-/* True if it is one of them; then it no longer is. */
+/* Removes the open directory. False if it was not remembered. */
 bool made_dirs_take(struct made_dirs *m, int fd);
 
 #endif

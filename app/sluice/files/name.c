@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of files that come from another host, and the way to them. */
+/* Checks the names of files that come from another host, and opens the directories in them. */
 #include "sluice/files/name.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ const char *name_check(const char *name, size_t len)
     return NULL;
 }
 
-/* Opens one component, makes it if it is missing. */
+/* Opens the directory of one component; makes it if it is missing. */
 static int name_step(int dir_fd, const char *component, struct made_dirs *made)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

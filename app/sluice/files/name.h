@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names of files that come from another host, and the way to them.
+ * Checks the names of files that come from another host, and opens the directories in them.
  *
  * Invariant: a name that passed name_check() is relative, has no empty, "." or ".." component and
- * no component longer than the kernel's 255 bytes; name_parent() never leaves the directory it
- * starts from, whatever symbolic links lie in it, and never follows one.
+ * no component longer than the kernel's 255 bytes. name_parent() never follows a symbolic link, so
+ * it never leaves the directory it starts from.
  */
 #ifndef SLUICE_COMMAND_NAME_H
 #define SLUICE_COMMAND_NAME_H
@@ -13,13 +13,13 @@
 
 #include "sluice/files/made_dirs.h"
 
-/* NULL, or why the len bytes at name (no 0 at the end) are refused. */
+/* NULL if the len bytes at name (not 0-terminated) are a good name, else what is wrong with it. */
 const char *name_check(const char *name, size_t len);
 
 /*
- * Opens the directory that holds a checked name, below root_fd; missing ones are made, as
- * the umask says, and added to *made. The descriptor, or a negative errno (-ELOOP, -ENOTDIR:
- * something else is in the way). *base is the last component.
+ * Opens the directory below root_fd that holds a checked name. Missing directories are made with
+ * the mode that the umask leaves, and added to *made. *base is set to the last component. Returns
+ * the descriptor or a negative errno (-ELOOP, -ENOTDIR: something else has a directory's name).
  */
 int name_parent(int root_fd, const char *name, const char **base, struct made_dirs *made);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One file on its way in. */
+/* One file that is being received. See part_file.h. */
 #include "sluice/files/part_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "sluice/files/name.h"
 #include "sluice/loop.h"
 
-#define PART_FILE_MODE   0777        /* a stranger's setuid is not wanted */
+#define PART_FILE_MODE   0777        /* without a sender's setuid and setgid bits */
 #define PART_FILE_SUFFIX (1 + 6 + 8) /* ".", ".part-", digits */
 
 int part_file_init(struct part_file *p)
@@ -63,7 +63,7 @@ static enum record_code part_file_failed(struct part_file *p, const char *what, 
     return part_file_code(err);
 }
 
-/* Makes the temporary file beside the name. */
+/* Makes the temporary file in the final directory. 0 or a negative errno. */
 static int part_file_create(struct part_file *p)
 {
     uint32_t digits;
@@ -84,7 +84,8 @@ static int part_file_create(struct part_file *p)
     return -EIO;
 }
 
-/* What has the file's name already would only be noticed at the end. 0 or a negative errno. */
+/* Checks early whether the final name is taken; otherwise only the rename at the end would notice.
+ * 0 or a negative errno. */
 static int part_file_vacant(const struct part_file *p)
 {
     struct stat st;
@@ -96,7 +97,8 @@ static int part_file_vacant(const struct part_file *p)
     return p->sink->overwrite ? 0 : -EEXIST;
 }
 
-/* Gives the file its name, in one step: 0 or a negative errno, -EEXIST if that may not be. */
+/* Gives the file its final name, atomically. 0 or a negative errno; -EEXIST: the name is taken and
+ * must not be replaced. */
 static int part_file_rename(const struct part_file *p)
 {
     const char *from = p->temporary;
@@ -108,7 +110,7 @@ static int part_file_rename(const struct part_file *p)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -errno;
-    /* A file system that cannot do that, like NFS, can link. */
+    /* File systems without RENAME_NOREPLACE, such as NFS: a link does not replace a file either. */
     if (linkat(fd, from, fd, p->base, 0) < 0)
         return -errno;
     unlinkat(fd, from, 0);
@@ -154,8 +156,8 @@ enum record_code part_file_open(struct part_file *p, struct sink *sink, const ch
     return RECORD_OK;
 }
 
-/* All len bytes, or a negative errno; -EINTR: a signal asked to stop. No more than a piece at once:
- * signals get their turn. */
+/* Writes all len bytes. 0 or a negative errno; -EINTR: a signal asked to stop. Callers write at
+ * most one piece at a time, so that signals are noticed soon. */
 static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
 {
     while (len > 0) {
@@ -198,7 +200,7 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
     digest_zeros(p->digest, len_bytes);
     p->hole_bytes += len_bytes;
     if (p->fd >= 0) {
-        p->at_bytes += len_bytes; /* the file grows over it */
+        p->at_bytes += len_bytes; /* not written: the file grows over the hole */
         return RECORD_OK;
     }
     while (len_bytes > 0 && err == 0) {
@@ -210,7 +212,7 @@ enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes)
     return err < 0 ? part_file_failed(p, "writing", -err) : RECORD_OK;
 }
 
-/* Everything but the name. */
+/* Sets the file's size, mode and time, and syncs it: everything but the name. */
 static int part_file_settle(struct part_file *p)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
@@ -224,7 +226,7 @@ static int part_file_settle(struct part_file *p)
         return -errno;
     if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->sink->mask) < 0)
         return -errno;
-    if (futimens(p->fd, times) < 0 && errno != EINVAL) /* a time this disk cannot hold */
+    if (futimens(p->fd, times) < 0 && errno != EINVAL) /* the disk cannot store this time */
         return -errno;
     if (p->sink->fsync && fsync(p->fd) < 0)
         return -errno;
@@ -271,7 +273,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     if (err == 0)
         p->temporary[0] = 0;
     part_file_discard(p);
-    if (err == -EEXIST) /* came while this one was on its way */
+    if (err == -EEXIST) /* it appeared while this file was being received */
         return RECORD_EXISTS;
     return err < 0 ? part_file_failed(p, "at its end", -err) : RECORD_OK;
 }
@@ -302,7 +304,7 @@ enum record_code part_file_directory(struct part_file *p, struct sink *sink, con
     p->why[0] = 0;
     if (sink->kind != SINK_DIR)
         return RECORD_ONE_FILE;
-    /* The way to "name/." leads through name, and makes it. */
+    /* The parent of "name/." is name itself: name_parent() makes and opens it. */
     snprintf(inside, sizeof inside, "%s/.", name);
     fd = name_parent(sink->dir_fd, inside, &base, &p->made);
     if (fd < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One file on its way in: written under a temporary name next to its own, ".NAME.part-XXXXXXXX",
- * checked, then renamed.
+ * One file that is being received: written under the temporary name ".NAME.part-XXXXXXXX" in its
+ * final directory, checked, then renamed.
  *
- * Invariant: until part_file_finish() succeeds nothing has the file's name that had it not before;
- * after part_file_finish() or part_file_discard() nothing has the temporary one. A file that is
- * there is replaced only where the sink says so, and a directory that is there is left as it is. To
- * a stream, bytes go out as they come: there is nothing to take back.
+ * Invariant: until part_file_finish() succeeds, nothing new has the final name; after
+ * part_file_finish() or part_file_discard(), nothing has the temporary name. An existing file is
+ * replaced only if the sink says so; an existing directory is left as it is. To a stream, bytes are
+ * written as they come and cannot be taken back.
  */
 #ifndef SLUICE_COMMAND_PART_FILE_H
 #define SLUICE_COMMAND_PART_FILE_H
@@ -29,27 +29,28 @@ struct part_file {
     char base[NAME_MAX + 1], temporary[NAME_MAX + 1];
     struct record offer;
     uint64_t at_bytes;           /* position: everything before it is written */
-    uint64_t hole_bytes;         /* of those, holes */
+    uint64_t hole_bytes;         /* holes among at_bytes */
     struct digest *digest;       /* of everything before at_bytes */
-    struct made_dirs made;       /* for this sender */
+    struct made_dirs made;       /* directories made for this sender */
     char why[PART_FILE_WHY_MAX]; /* last failure */
 };
 
-/* No memory: -ENOMEM. */
+/* 0, or -ENOMEM. */
 int part_file_init(struct part_file *p);
 void part_file_fini(struct part_file *p);
 
-/* All return an enum record_code; p->why says more. name: checked, 0-terminated. */
+/* The next three return a code; p->why has the details. name: checked by name_check(), and
+ * 0-terminated. */
 enum record_code part_file_open(struct part_file *p, struct sink *sink, const char *name,
                                 const struct record *offer);
 enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes);
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes);
-/* Compares with what the sender says the file is; gives it mode, time and name. */
+/* Compares size and hash with the sender's END_FILE; sets mode, time and final name. */
 enum record_code part_file_finish(struct part_file *p, const struct record *end);
-/* Removes it, if it is open. */
+/* Closes the file and removes its temporary name, if it is open. */
 void part_file_discard(struct part_file *p);
 
-/* Makes a directory, and settles mode and time of one that was made for this sender. */
+/* Makes a directory if it is missing; sets its mode and time if it was made for this sender. */
 enum record_code part_file_directory(struct part_file *p, struct sink *sink, const char *name,
                                      const struct record *r);
 

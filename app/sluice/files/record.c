@@ -120,7 +120,8 @@ void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r)
         memcpy(header + AT_HASH, r->hash, RECORD_HASH_BYTES);
 }
 
-/* The limits of single fields; header fields that the type lacks were read as what they are. */
+/* NULL if each field is within its limits, else what is wrong. Fields that the type does not use
+ * are as the header has them; record_decode() checks later that they are zero. */
 static const char *record_fault(const struct record *r)
 {
     const struct record_shape *shape = &record_shapes[r->type];
@@ -184,7 +185,8 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
     *why = record_fault(r);
     if (*why != NULL)
         return -EINVAL;
-    /* Only fields of the type were kept: what differs is a field that should be zero. */
+    /* record_encode() writes only the type's fields, so a difference is a field that is not zero
+     * and should be. */
     *why = "a field that is not used is not zero";
     record_encode(again, r);
     if (memcmp(again, bytes, RECORD_HEADER_BYTES) != 0)

@@ -3,8 +3,9 @@
  * The records of the file protocol (doc/file-protocol.md): 64 bytes of header, big-endian, then
  * len_bytes of data. A request carries one or more of them back to back.
  *
- * Invariant: record_decode() accepts exactly what record_encode() can make: known type, every field
- * inside its limits, fields that the type does not use zero. Nothing else reads or writes headers.
+ * Invariant: record_decode() accepts exactly what record_encode() can make: a known type, each
+ * field within its limits, and zero in the fields that the type does not use. No other code reads
+ * or writes headers.
  */
 #ifndef SLUICE_COMMAND_RECORD_H
 #define SLUICE_COMMAND_RECORD_H
@@ -20,7 +21,7 @@
 #define RECORD_NAME_MAX     4095
 #define RECORD_HOLE_MAX     (64u << 20) /* bytes of one HOLE: bounds the work of a record */
 #define RECORD_MESSAGE_MAX  512
-#define RECORD_ANSWER_MAX   16384 /* bytes of a request of RESULT records */
+#define RECORD_ANSWER_MAX   16384 /* bytes of a request that carries RESULT records */
 #define RECORD_HASH_BYTES   16
 #define RECORD_SIZE_UNKNOWN 1 /* flag of OFFER */
 
@@ -30,9 +31,9 @@ enum record_type {
     RECORD_HOLE,      /* offset, size: that many zeros */
     RECORD_END_FILE,  /* size, hash: the file is whole */
     RECORD_DROP_FILE, /* the sender gives the file up */
-    RECORD_DIR,       /* name, mode, mtime: a directory, after what is in it */
-    RECORD_END_ALL,   /* size: how many OFFER and DIR there were */
-    RECORD_RESULT,    /* code, message: the receiver's word on a file */
+    RECORD_DIR,       /* name, mode, mtime: a directory; sent after its content */
+    RECORD_END_ALL,   /* size: number of OFFER and DIR records before it */
+    RECORD_RESULT,    /* code, message: how a file or directory ended at the receiver */
 };
 
 enum record_code {
@@ -44,7 +45,7 @@ enum record_code {
     RECORD_IO,         /* any other failure of the file system */
     RECORD_CORRUPT,    /* size or hash differ */
     RECORD_ONE_FILE,   /* the receiver takes a single file and has one */
-    RECORD_DROPPED,    /* as the sender wished */
+    RECORD_DROPPED,    /* the sender gave the file up */
     RECORD_EXISTS,     /* a file has the name, and the receiver does not replace files */
     RECORD_CODES,
 };
@@ -52,7 +53,7 @@ enum record_code {
 struct record {
     uint8_t type;       /* enum record_type */
     uint16_t flags;     /* OFFER */
-    uint32_t len_bytes; /* of data behind the header */
+    uint32_t len_bytes; /* of data after the header */
     uint32_t mode;      /* OFFER, DIR: permission bits; RESULT: enum record_code */
     uint64_t file;      /* counts OFFER and DIR of the connection from 1; END_ALL: 0 */
     uint64_t offset;    /* DATA, HOLE: bytes */
@@ -66,12 +67,12 @@ struct record {
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r);
 
 /*
- * Reads the record at the start of len bytes: 0 and its header in r, its data (r->len_bytes)
- * follows the header. -EINVAL, and *why (a constant) says what is wrong.
+ * Reads the record at the start of len bytes. Returns 0 with its header in r; its r->len_bytes of
+ * data follow the header. Returns -EINVAL if it is wrong; *why (a constant string) says how.
  */
 int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why);
 
-/* What a code means, for people: where nothing more precise is known, and what helps. */
+/* For people: what a code means, where no more precise cause is known, and what cures it. */
 const char *record_code_cause(uint32_t code);
 const char *record_code_cure(uint32_t code);
 

@@ -31,7 +31,7 @@ static int sink_open_dir(struct sink *k, const char *path)
     return SAY_OK;
 }
 
-/* A file to be made or replaced: opens its directory. */
+/* For a file to be made or replaced: opens its directory. */
 static int sink_open_file(struct sink *k, char *path)
 {
     char *slash = strrchr(path, '/');
@@ -51,7 +51,7 @@ static int sink_open_file(struct sink *k, char *path)
     return code;
 }
 
-/* The umask can only be read by setting it; this program has one thread. */
+/* The umask can only be read by setting it, which is safe in a program with one thread. */
 static mode_t sink_umask(void)
 {
     mode_t mask = umask(0777);
@@ -79,7 +79,7 @@ int sink_open(struct sink *k, const char *path, bool overwrite)
     }
     if (strlen(path) >= sizeof real)
         return sink_failed("-o", ENAMETOOLONG, "choose a shorter path");
-    /* A link that the user names is followed, as with cp; what it leads to is replaced. */
+    /* A link that the user names is followed, as by cp: the file it points to is replaced. */
     if (realpath(path, real) == NULL)
         strcpy(real, path);
     if (stat(real, &st) < 0)

@@ -18,16 +18,16 @@ enum sink_kind {
 
 struct sink {
     enum sink_kind kind;
-    int dir_fd;              /* DIR; FILE: where it lies */
+    int dir_fd;              /* DIR: the directory; FILE: the one that holds the file */
     int stream_fd;           /* STREAM */
     char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
-    bool taken;              /* FILE, STREAM: the one file has come */
-    bool fsync;              /* to the disk before a file gets its name */
-    bool overwrite;          /* replace files that are there */
-    mode_t mask;             /* the umask: permission bits that nothing gets */
+    bool taken;              /* FILE, STREAM: the one file has been offered */
+    bool fsync;              /* sync each file to the disk before it gets its name */
+    bool overwrite;          /* replace existing files */
+    mode_t mask;             /* the umask: permission bits that no file gets */
 };
 
-/* path as given with -o ("-": standard output). An exit code, with the error said. */
+/* path: as given with -o ("-": standard output). Returns an exit code; the error is printed. */
 int sink_open(struct sink *k, const char *path, bool overwrite);
 void sink_close(struct sink *k);
 

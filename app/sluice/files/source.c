@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One file being read to be sent. */
+/* One file that is being read to be sent. See source.h. */
 #include "sluice/files/source.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ int source_open(struct source *s, const char *path, bool walked)
     s->at_bytes = s->hole_bytes = s->size = 0;
     memset(&s->extent, 0, sizeof s->extent);
     digest_reset(s->digest);
-    /* What the walk saw may be a pipe or a link by now: neither wait for it nor follow it. */
+    /* The file may have become a pipe or a link since the walk: do not wait for it or follow it. */
     if (walked)
         flags |= O_NOFOLLOW | O_NONBLOCK;
     s->fd = !walked && strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, flags);
@@ -59,7 +59,7 @@ void source_close(struct source *s)
     s->fd = -1;
 }
 
-/* Fewer blocks than bytes: only then holes are worth looking for. */
+/* Holes are worth looking for only if the file has fewer blocks than its bytes need. */
 static bool source_sparse(const struct source *s)
 {
     return (uint64_t)s->st.st_blocks * 512 < s->size;
@@ -100,7 +100,7 @@ int64_t source_read(struct source *s, void *to, size_t len)
         if (n < 0 && errno == EINTR && loop_signal() == 0)
             continue;
         if (n < 0 && errno == EAGAIN && done > 0)
-            break; /* somebody else has read what poll() saw */
+            break; /* another process has read what poll() saw */
         if (n < 0)
             return -errno;
         if (n == 0 && !s->stream)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One file being read to be sent: which piece comes next, its bytes straight into the caller's
- * memory, the digest of all of it.
+ * One file that is being read to be sent. It finds the next piece, reads its bytes straight into
+ * the caller's memory, and computes the digest of the whole file.
  *
- * A regular file is what it was when it was opened: size bytes; if it shrinks meanwhile, that is an
- * error. A stream (pipe, terminal, device) ends where it ends, and may have nothing yet.
+ * A regular file counts with the size that it had when it was opened; if it shrinks meanwhile, that
+ * is an error. A stream (pipe, terminal, device) has no size: it ends where it ends, and may have
+ * no data yet.
  */
 #ifndef SLUICE_COMMAND_SOURCE_H
 #define SLUICE_COMMAND_SOURCE_H
@@ -23,7 +24,7 @@ struct source {
     struct stat st;
     uint64_t size;       /* bytes; of a stream: 0 */
     uint64_t at_bytes;   /* everything before it was read */
-    uint64_t hole_bytes; /* of those, holes */
+    uint64_t hole_bytes; /* holes among at_bytes */
     struct extent extent;
     struct digest *digest;
 };
@@ -31,17 +32,19 @@ struct source {
 int source_init(struct source *s);
 void source_fini(struct source *s);
 
-/* walked: only a regular file will do, and no link. Path "-" is standard input where !walked.
+/* walked: the path must be a regular file, and no link. Path "-" is standard input if !walked.
  * 0 or a negative errno. */
 int source_open(struct source *s, const char *path, bool walked);
 void source_close(struct source *s);
 
-/* The piece at at_bytes: its length (0: the end), hole or data. A stream's is as long as may be. */
+/* Finds the piece at at_bytes: its length (0: the end; UINT64_MAX: a stream), and whether it is a
+ * hole or data. 0 or a negative errno. */
 int source_next(struct source *s, uint64_t *len_bytes, bool *hole);
-/* Reads up to len bytes of data: their number; of a stream 0 at its end. Negative errno: -ENODATA:
- * the file shrank; -EAGAIN: the stream has nothing yet; -EINTR. */
+/* Reads up to len bytes of data. Returns their number (0: end of a stream) or a negative errno.
+ * -ENODATA: the file shrank; -EAGAIN: the stream has no data yet; -EINTR: a signal asked to stop.
+ */
 int64_t source_read(struct source *s, void *to, size_t len);
-/* Passes len bytes of a hole. */
+/* Skips len bytes of a hole. */
 void source_skip(struct source *s, uint64_t len_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lies below a file or directory that shall be sent. */
+/* Walks a file or directory that is to be sent. See tree.h. */
 #include "sluice/files/tree.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 struct tree {
     FTS *fts;
     bool begun; /* fts_read() was called */
-    char *path; /* of the root, without slashes behind it */
+    char *path; /* of the root, without slashes at its end */
     size_t path_len;
     char *name; /* of the entry */
     size_t name_size;
@@ -75,7 +75,7 @@ void tree_close(struct tree *t)
 {
     if (t == NULL)
         return;
-    /* glibc's fts_close() forgets the root if nothing was ever read. */
+    /* glibc's fts_close() leaks the root if nothing was ever read. */
     if (t->fts != NULL && !t->begun)
         fts_read(t->fts);
     if (t->fts != NULL)
@@ -85,8 +85,8 @@ void tree_close(struct tree *t)
     free(t);
 }
 
-/* The entry's name for the other side, "" for a root that stands for its content; NULL: no memory.
- */
+/* The entry's name for the receiver; "": a root of which only the content has names; NULL: no
+ * memory. */
 static const char *tree_name(struct tree *t, const FTSENT *e)
 {
     const char *below = e->fts_path + t->path_len;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What lies below a file or directory that shall be sent, in the order of names: files as they
- * come, a directory after what is in it. Symbolic links are followed only where the user names
- * them.
+ * Walks a file or directory that is to be sent, in the order of names; a directory comes after its
+ * content. A symbolic link is followed only if the user names it.
  */
 #ifndef SLUICE_COMMAND_TREE_H
 #define SLUICE_COMMAND_TREE_H
@@ -12,15 +11,15 @@
 
 enum tree_kind {
     TREE_FILE,    /* a regular file, or, if named by the user, a pipe or device */
-    TREE_DIR,     /* left behind: all that is in it came before */
-    TREE_SKIPPED, /* neither file nor directory: why says what */
-    TREE_FAILED,  /* error (errno) */
+    TREE_DIR,     /* a directory; all of its content came before */
+    TREE_SKIPPED, /* neither file nor directory; `why` says what it is */
+    TREE_FAILED,  /* it cannot be read; `error` is the errno */
 };
 
 struct tree_entry {
     enum tree_kind kind;
     const char *path; /* to open it */
-    const char *name; /* relative, for the other side */
+    const char *name; /* relative, for the receiver */
     const char *why;
     int error;
     bool walked; /* found by walking, not named by the user */
@@ -35,8 +34,8 @@ void tree_close(struct tree *t);
 /* The next entry, valid until the next call; false after the last. */
 bool tree_next(struct tree *t, struct tree_entry *out);
 
-/* Where in path the name for the other side begins: its last component without slashes behind it;
- * nothing for ".", ".." and "/", whose content stands for itself. */
+/* The part of path that is its name for the receiver: the last component, without slashes at the
+ * end. Length 0 for ".", ".." and "/": only their content has names. */
 void tree_base(const char *path, const char **base, int *base_len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of `sluice perf` over time: a line per interval for people, the same as JSON, and the
- * CSV of rates.h. Bytes are payload that moved, without what was sent again.
+ * Figures of `sluice perf` over time: for each interval, a line for people and a JSON object; and
+ * the CSV of rates.h. Bytes are payload that moved, without repeats.
  */
 #ifndef SLUICE_COMMAND_METER_H
 #define SLUICE_COMMAND_METER_H
@@ -15,7 +15,7 @@
 #include "sluice/perf/perf_record.h"
 #include "sluice/perf/rates.h"
 
-#define METER_STREAMS      (2 * PERF_STREAMS_MAX) /* a server may have several tests */
+#define METER_STREAMS      (2 * PERF_STREAMS_MAX) /* a server may run several tests at once */
 #define METER_SUM          METER_STREAMS          /* index of the sum of all streams */
 #define METER_STREAM_LINES 8                      /* with more streams, only the sum gets lines */
 
@@ -24,7 +24,7 @@ struct meter_point {
 };
 
 struct meter {
-    uint64_t interval_ns; /* 0: none */
+    uint64_t interval_ns; /* 0: no intervals */
     bool lines;
     bool tx, rx; /* directions that have data */
     uint32_t streams;
@@ -34,17 +34,18 @@ struct meter {
     struct rates rates;
 };
 
-/* An exit code. */
+/* Both return an exit code. */
 int meter_open(struct meter *m, uint64_t interval_ns, bool lines, const char *rates_path);
 int meter_close(struct meter *m);
 void meter_start(struct meter *m, uint64_t now_ns, uint32_t streams, bool tx, bool rx);
-/* When it wants to sample again; UINT64_MAX: never. */
+/* When the next sample is due, ns; UINT64_MAX: never. */
 uint64_t meter_next(const struct meter *m);
-/* Samples n connections (NULL: passed over). last: the end, whatever is due. */
+/* Samples n connections (NULL ones are skipped) if a sample is due. last: the test has ended, so
+ * sample in any case. */
 void meter_sample(struct meter *m, uint64_t now_ns, struct sluice_conn *const *conns, uint32_t n,
                   bool last);
 
-/* A line for people about one direction: id "1" or "SUM", what "sender". */
+/* Prints a line for people about one direction. id: "1" or "SUM"; what: a label, as "sent". */
 void meter_line(const char *id, double from_s, double to_s, uint64_t bytes, uint64_t repeats,
                 const char *what);
 

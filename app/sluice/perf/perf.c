@@ -151,7 +151,8 @@ static int perf_options(struct perf_config *c, const char *short_options, int ar
     return code;
 }
 
-/* SAY_OK, or an exit code with what is wrong said. */
+/* With --parent, makes this process end with its parent. SAY_OK, or an exit code; the error is
+ * printed. */
 static int perf_parent(const struct perf_config *c)
 {
     if (c->parent == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice perf: what both sides share. */
+/* sluice perf: constants and configuration that both sides share. */
 #ifndef SLUICE_COMMAND_PERF_H
 #define SLUICE_COMMAND_PERF_H
 
@@ -10,27 +10,27 @@
 #include "sluice/options.h"
 #include "sluice/perf/perf_record.h"
 
-#define PERF_REQUEST_MAX   (16u << 20) /* bytes, where none are given */
+#define PERF_REQUEST_MAX   (16u << 20) /* bytes, unless --length says otherwise */
 #define PERF_REQUEST_MIN   (64u << 10)
 #define PERF_MEMORY        (128u << 20)
-#define PERF_MEMORY_SERVER (1ull << 30) /* most that a server gives to a direction of a test */
+#define PERF_MEMORY_SERVER (1ull << 30) /* at most, per direction of a test, at a server */
 
 struct perf_config {
     struct options common;
-    const char *host;     /* client */
-    uint16_t port;        /* server */
+    const char *host;     /* client only */
+    uint16_t port;        /* server only */
     uint64_t duration_ns; /* 0: until total_bytes */
     uint64_t total_bytes; /* per direction, all streams together; 0: until duration_ns */
     uint64_t request_bytes;
-    bool request_given;    /* else as large as the rate suggests */
+    bool request_given;    /* by --length; else the granted rate decides */
     uint64_t memory_bytes; /* per direction, all streams together */
     uint64_t interval_ns;  /* 0: no lines */
     uint32_t streams, outstanding;
-    uint32_t parent; /* it ends with this process, which started it; 0: it does not */
+    uint32_t parent; /* process ID of the parent, with which this process ends; 0: it does not */
     bool bidir, reverse, go_back_n, sync, check, one_off;
 };
 
-/* An exit code. */
+/* Both return an exit code. */
 int perf_client(const struct perf_config *c);
 int perf_server(const struct perf_config *c);
 

@@ -20,8 +20,7 @@
 
 #define COMPLETIONS 64
 #define GRANT_WAIT_NS                                                                              \
-    50000000u /* for the first grant to show, where it decides the request size                    \
-               */
+    50000000u /* how long to wait for the first grant, where it decides the request size */
 
 enum stream_state {
     STREAM_CONNECTING,
@@ -59,7 +58,7 @@ static void client_failed(struct client *c, int code)
         c->code = code;
 }
 
-/* libsluice refused something. */
+/* Ends the test if libsluice refused a call (err < 0). */
 static void client_broken(struct client *c, int err, bool opened)
 {
     if (err < 0 && c->status == 0) {
@@ -105,7 +104,7 @@ static void client_connect(struct client *c)
     c->open_ns = loop_now();
 }
 
-/* The rate that the peer granted, or that we granted it; 0: not yet known. */
+/* The rate that the peer granted us, or, with --reverse, that we granted it; 0: not yet known. */
 static uint64_t client_rate(const struct client *c)
 {
     struct sluice_stats s;
@@ -114,8 +113,8 @@ static uint64_t client_rate(const struct client *c)
     return c->config->reverse ? s.rx_rate_Bps : s.tx_rate_Bps;
 }
 
-/* As much as 50 ms move, since what is outstanding at the end delays the end; and as fits in the
- * memory. A power of two. */
+/* Bytes of a request: as many as move in 50 ms, since requests outstanding at the end delay the
+ * end; no more than the memory holds; a power of two. */
 static uint64_t client_request(const struct client *c)
 {
     const struct perf_config *o = c->config;
@@ -149,7 +148,7 @@ static void client_parameters(struct client *c)
     c->result.sync = o->sync;
 }
 
-/* Memory, then START. */
+/* Takes the stream's memory, then sends START. */
 static void client_ask(struct client *c, uint32_t i)
 {
     struct stream *st = &c->streams[i];
@@ -166,7 +165,7 @@ static void client_ask(struct client *c, uint32_t i)
 
     r.u.start = c->start;
     r.u.start.stream = i;
-    /* The first stream takes what does not divide. */
+    /* The first stream takes the remainder. */
     r.u.start.limit_bytes = c->config->total_bytes / c->config->streams +
                             (i == 0 ? c->config->total_bytes % c->config->streams : 0);
     if (c->config->total_bytes != 0 && r.u.start.limit_bytes == 0) {
@@ -208,7 +207,7 @@ static void client_go(struct client *c)
     }
 }
 
-/* READY has come: what the server cycles through. */
+/* READY has come: it says how many slices the server cycles through. */
 static void client_ready(struct client *c, struct stream *st, uint64_t len)
 {
     struct perf_record r;
@@ -265,7 +264,7 @@ static void client_completion(struct client *c, struct stream *st,
     }
 }
 
-/* True if there were any. */
+/* Takes completions; true if there were any. */
 static bool client_take(struct client *c)
 {
     struct sluice_completion e[COMPLETIONS];
@@ -282,7 +281,7 @@ static bool client_take(struct client *c)
     return n > 0;
 }
 
-/* Synchronous sends: as many as start before the next line is due. */
+/* Sends synchronously, until the next line is due. */
 static void client_sync(struct client *c, struct perf_stream *p)
 {
     const uint8_t *data;
@@ -330,7 +329,7 @@ static void client_feed(struct client *c, struct stream *st)
     }
 }
 
-/* What can be done now. */
+/* Begins the next phase if all streams are there, or feeds the running ones. */
 static void client_work(struct client *c)
 {
     uint32_t i, n = c->config->streams;
@@ -349,13 +348,13 @@ static void client_work(struct client *c)
     }
 }
 
-/* When something must be done although nothing comes. */
+/* How long to wait if nothing completes, ns; UINT64_MAX: no limit. */
 static uint64_t client_timeout(const struct client *c)
 {
     uint64_t now = loop_now(), next = meter_next(&c->meter), deadline;
 
     if (client_all(c, STREAM_OPEN) && c->streams[0].state == STREAM_OPEN)
-        return 1000000; /* for the grant to show */
+        return 1000000; /* look for the first grant */
     if (!client_all(c, STREAM_RUNNING))
         return client_all(c, STREAM_READY) ? 0 : UINT64_MAX;
     deadline = c->streams[0].stream.deadline_ns;
@@ -387,7 +386,7 @@ static void client_loop(struct client *c)
     }
 }
 
-/* What was measured, from both sides. */
+/* Collects and prints what both sides measured. */
 static void client_conclude(struct client *c)
 {
     uint64_t now = loop_now();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `sluice perf` client and server tell each other. */
+/* The records that client and server of `sluice perf` exchange. */
 #include "sluice/perf/perf_record.h"
 
 #include <assert.h>

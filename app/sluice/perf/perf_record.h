@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What `sluice perf` client and server tell each other on every stream: fixed records of
- * PERF_RECORD_BYTES, a request each. In order:
+ * The records that client and server of `sluice perf` exchange on every stream. Each has
+ * PERF_RECORD_BYTES and is a request of its own. In order:
  *
  *   client START ->  parameters
- *   server READY <-  receives are posted, memory is there
+ *   server READY <-  its memory is allocated, its receives are posted
  *   client GO    ->  time starts, data travel
- *   server REPORT <- its last request, after the data: what it measured
+ *   server REPORT <- what it measured; its last request, after the data
  *
  * Layout: magic (4), version (1), type (1), zero (2), then 64-bit words; all big-endian.
  */
@@ -34,7 +34,7 @@ enum perf_type {
 enum perf_flag {
     PERF_CLIENT_SENDS = 1,
     PERF_SERVER_SENDS = 2,
-    PERF_CHECK = 4, /* content is a pattern, and is looked at */
+    PERF_CHECK = 4, /* content is a pattern, which the receiver checks */
     PERF_FLAGS = 7,
 };
 
@@ -47,7 +47,7 @@ struct perf_start {
     uint64_t duration_ns;  /* 0: until limit_bytes */
     uint64_t limit_bytes;  /* of this stream and direction; 0: none */
     uint64_t memory_bytes; /* cycled through, per stream and direction */
-    uint64_t slices; /* requests that the client's sending memory holds; pattern repeats then */
+    uint64_t slices; /* requests that the client's sending memory holds: the pattern's period */
 };
 
 struct perf_ready {
@@ -57,7 +57,7 @@ struct perf_ready {
 
 struct perf_side {
     uint64_t bytes, requests, time_ns;
-    uint64_t units, repeats; /* sent again; of what is received: lost */
+    uint64_t units, repeats; /* repeats: units sent again; when receiving: units lost */
     uint64_t wrong_bytes;
 };
 
@@ -78,7 +78,8 @@ struct perf_record {
 };
 
 void perf_encode(uint8_t bytes[PERF_RECORD_BYTES], const struct perf_record *r);
-/* 0, or -EINVAL with *why (a constant). Fields of START are inside their limits. */
+/* 0, or -EINVAL with *why (a constant string). A START that is accepted has its fields within their
+ * limits. */
 int perf_decode(const uint8_t *bytes, uint64_t len, enum perf_type type, struct perf_record *r,
                 const char **why);
 

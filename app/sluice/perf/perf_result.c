@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a `sluice perf` test came to. */
+/* The result of a `sluice perf` test. */
 #include "sluice/perf/perf_result.h"
 
 #include <inttypes.h>
@@ -72,7 +72,7 @@ void perf_result_add(struct perf_result *r, const struct perf_side *tx, const st
         r->peer_known = true;
         side_add(&r->other.tx, &report->tx);
         side_add(&r->other.rx, &report->rx);
-        /* One process there: the last to report knows all of it. */
+        /* The server is one process: its last report has the CPU time of all streams. */
         r->other.cpu_user_us = report->cpu_user_us;
         r->other.cpu_system_us = report->cpu_system_us;
         r->other.memory_bytes += report->memory_bytes;
@@ -85,7 +85,8 @@ void perf_result_add(struct perf_result *r, const struct perf_side *tx, const st
                           json_pack("{so so}", "tx", side_json(tx), "rx", side_json(rx)));
 }
 
-/* The figures that count, where the data arrived if that is known; both directions: their sum. */
+/* The main figures: as measured where the data arrived, if that is known. Of two directions, their
+ * sum. */
 static struct perf_side result_main(const struct perf_result *r, double *bps)
 {
     struct perf_side out = {0};
@@ -98,7 +99,7 @@ static struct perf_side result_main(const struct perf_result *r, double *bps)
     }
     if (r->tx.requests > 0) {
         side_add(&out, there);
-        out.units += r->tx.units - there->units; /* those that were lost had to travel too */
+        out.units += r->tx.units - there->units; /* lost units had to be sent, too */
         out.repeats += r->tx.repeats - there->repeats;
         *bps += side_bps(there);
     }

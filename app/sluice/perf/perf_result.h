@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a `sluice perf` test came to, seen from one side: for people and as JSON. */
+/* The result of a `sluice perf` test, seen from one side: for people and as JSON. */
 #ifndef SLUICE_COMMAND_PERF_RESULT_H
 #define SLUICE_COMMAND_PERF_RESULT_H
 
@@ -18,10 +18,10 @@ struct perf_result {
     struct perf_start parameters; /* limit_bytes, memory_bytes: of one stream */
     bool go_back_n, sync;
     uint64_t memory_bytes;   /* cycled through on this side, all streams */
-    uint32_t streams;        /* that ended; sums are over these */
-    struct perf_side tx, rx; /* time_ns: the longest */
+    uint32_t streams;        /* that ended; the sums are over these */
+    struct perf_side tx, rx; /* sums; time_ns: the longest */
     bool peer_known;
-    struct perf_report other; /* what the other side reported, summed likewise */
+    struct perf_report other; /* sums of the other side's reports; time_ns: the longest */
     struct rusage before;     /* at GO */
     uint64_t start_ns, end_ns;
     uint64_t cpu_user_us, cpu_system_us; /* of this process from start to end */
@@ -33,13 +33,13 @@ struct perf_result {
 };
 
 void perf_result_start(struct perf_result *r, uint64_t now_ns);
-/* Adds a stream that has ended; report NULL: the other side's is not there. */
+/* Adds a stream that has ended. report: the other side's; NULL: none came. */
 void perf_result_add(struct perf_result *r, const struct perf_side *tx, const struct perf_side *rx,
                      const struct sluice_stats *stats, const struct perf_report *report);
-/* Stops the CPU clock. */
+/* Records the end of the test, and the CPU time until then. */
 void perf_result_end(struct perf_result *r, uint64_t now_ns);
 void perf_result_print(const struct perf_result *r);
-/* intervals: array, or NULL. One line of JSON on stdout. */
+/* Prints one line of JSON on stdout. intervals: an array, or NULL. */
 void perf_result_json(const struct perf_result *r, json_t *intervals);
 void perf_result_free(struct perf_result *r);
 

@@ -3,7 +3,7 @@
  * sluice perf server: waits for streams, does on each what its START says, reports what it
  * measured. Streams of the same test are summed; several tests may run at the same time.
  *
- * A stream whose client breaks the protocol, or goes, ends alone.
+ * If a client breaks the protocol or goes away, only its stream ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define COMPLETIONS 64
 #define TESTS_MAX   16
-#define WAITING     16 /* accepts per channel: so many streams may come at once */
+#define WAITING     16 /* accepts per channel: at most so many streams can come at once */
 #define STREAMS_MAX METER_STREAMS
 
 enum stream_state {
@@ -52,10 +52,10 @@ struct server {
     struct loop loop;
     struct regions regions;
     struct stream streams[STREAMS_MAX];
-    struct sluice_conn *conns[STREAMS_MAX]; /* that run, for the meter */
+    struct sluice_conn *conns[STREAMS_MAX]; /* of running streams, for the meter */
     struct test tests[TESTS_MAX];
     struct meter meter;
-    uint32_t ended; /* tests */
+    uint32_t ended; /* tests that have ended */
     int code;
 };
 
@@ -65,14 +65,14 @@ static void server_failed(struct server *s, int code)
         s->code = code;
 }
 
-/* The session refused or ended: said once. */
+/* The session refused a call, or ended: prints the error, once. */
 static void server_broken(struct server *s, int err)
 {
     if (s->code == SAY_OK)
         s->code = say_error(say_code(err, true), "%s", sluice_error(s->loop.session));
 }
 
-/* Waits on the channel with a stream that is idle. 0 or a negative errno. */
+/* Submits an accept on the channel with an idle stream, if there is one. 0 or a negative errno. */
 static int server_accept(struct server *s, uint32_t channel)
 {
     struct stream *st = s->streams;
@@ -82,7 +82,7 @@ static int server_accept(struct server *s, uint32_t channel)
     while (st < s->streams + STREAMS_MAX && st->state != STREAM_IDLE)
         st++;
     if (st == s->streams + STREAMS_MAX)
-        return 0; /* when one ends */
+        return 0; /* later, when a stream has ended */
     p = &st->stream;
     err = sluice_accept(s->loop.session, s->config->port, channel, PERF_STREAM_OPEN, &p->conn);
     if (err == 0)
@@ -120,7 +120,7 @@ static void server_listen(struct server *s)
         server_broken(s, err);
 }
 
-/* The test that the stream belongs to; NULL: too many at once. */
+/* The test that the stream belongs to; NULL: too many tests at once, or streams of this test. */
 static struct test *server_test(struct server *s, const struct perf_start *start)
 {
     struct test *t, *free_one = NULL;
@@ -140,7 +140,7 @@ static struct test *server_test(struct server *s, const struct perf_start *start
     return free_one;
 }
 
-/* An accept that failed: peers that went away are theirs, the rest is ours. */
+/* An accept failed: ignores a peer that went away; any other reason ends the server. */
 static void server_refused(struct server *s, int status)
 {
     if (status == -ENOTCONN)
@@ -149,7 +149,7 @@ static void server_refused(struct server *s, int status)
         server_failed(s, say_error(say_code(status, true), "%s", sluice_status_text(status)));
 }
 
-/* The stream ends here, with a line that says why. */
+/* Ends the stream, with a line that says why. */
 static void stream_refuse(struct stream *st, const char *why)
 {
     struct sluice_stats stats;
@@ -258,7 +258,7 @@ static void stream_completion(struct server *s, struct stream *st,
     }
 }
 
-/* True if there were any. */
+/* Takes completions; true if there were any. */
 static bool server_take(struct server *s)
 {
     struct sluice_completion e[COMPLETIONS];
@@ -276,7 +276,7 @@ static bool server_take(struct server *s)
     return n > 0;
 }
 
-/* Our last request: what we measured. Then our direction ends. */
+/* Sends our REPORT, as our last request, then shuts our direction down. */
 static int stream_report(struct stream *st)
 {
     struct perf_record r = {.type = PERF_REPORT};
@@ -294,7 +294,7 @@ static int stream_report(struct stream *st)
         st->stream.rx.active ? st->stream.rx.region_bytes : st->stream.tx.region_bytes;
     err = perf_stream_tell(&st->stream, 4, &r);
     if (err == -EAGAIN)
-        return 0; /* next time */
+        return 0; /* server_work() tries again */
     if (err == 0)
         err = sluice_shutdown(st->stream.conn, PERF_STREAM_SHUTDOWN);
     if (err == 0)
@@ -302,7 +302,7 @@ static int stream_report(struct stream *st)
     return err;
 }
 
-/* A test with no stream left: said and forgotten. */
+/* A test has no stream left: prints its result, and frees it. */
 static void test_end(struct server *s, struct test *t)
 {
     if (t->ended > 0) {
@@ -330,7 +330,7 @@ static void stream_close(struct server *s, struct stream *st)
     struct sluice_stats stats;
 
     sluice_conn_stats(st->stream.conn, &stats);
-    /* One that only opened may be a forged packet. */
+    /* A stream that only opened may be a forged packet: no message. */
     if (!well && st->status != -EPROTO && st->status != -ENOTCONN && st->state > STREAM_OPEN &&
         loop_signal() == 0)
         say_error(SAY_TRANSFER, "%s: %s", stats.peer, sluice_status_text(st->status));
@@ -348,7 +348,7 @@ static void stream_close(struct server *s, struct stream *st)
         t->ended++;
         perf_result_add(&t->result, &tx, &rx, &stats, NULL);
     }
-    /* Streams that have not come yet count as open while the others run. */
+    /* Only streams whose START has come count as open. */
     if (--t->open == 0)
         test_end(s, t);
 }
@@ -373,7 +373,7 @@ static void server_work(struct server *s)
     }
 }
 
-/* The next deadline of a stream that sends, or sample. */
+/* Time until the next sample, or the next deadline of a sending stream, ns; UINT64_MAX: none. */
 static uint64_t server_timeout(const struct server *s)
 {
     uint64_t now = loop_now(), next = meter_next(&s->meter);

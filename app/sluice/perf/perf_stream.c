@@ -19,7 +19,7 @@ uint64_t perf_stream_slices(uint64_t request_bytes, uint64_t memory_bytes, uint6
     return n < least ? least : n;
 }
 
-/* Comes after all data: a report. */
+/* True if the request comes after all data: it is a report. */
 static bool perf_stream_is_extra(const struct perf_stream_side *s, uint64_t request)
 {
     return s->due != 0 && request >= s->due;
@@ -73,7 +73,7 @@ int perf_stream_init(struct perf_stream *p, struct regions *r,
     p->rx.stride_bytes = PERF_STREAM_PAGE;
     p->rx.slices = 2;
     p->rx.extra = p->rx.region;
-    /* Receives need one more than outstanding: the newest that arrived is held. */
+    /* Receives need one slice more than requests outstanding: the newest that arrived is held. */
     if ((shape->tx && perf_stream_side_init(&p->tx, r, shape, shape->outstanding) < 0) ||
         (shape->rx && perf_stream_side_init(&p->rx, r, shape, shape->outstanding + 1) < 0)) {
         perf_stream_fini(p, r);
@@ -162,7 +162,7 @@ void perf_stream_sent(struct perf_stream *p, uint64_t len, uint64_t now_ns)
     p->tx.end_ns = now_ns;
 }
 
-/* What was held is data: it counts. */
+/* Counts the request that is held: it is data. */
 static void perf_stream_count(struct perf_stream *p)
 {
     struct perf_stream_side *s = &p->rx;
@@ -172,7 +172,7 @@ static void perf_stream_count(struct perf_stream *p)
         uint64_t from = s->counted % s->peer_slices * perf_stream_stride(p->request_bytes);
 
         p->wrong_bytes += pattern_wrong(data, s->held_len, p->seed, from);
-        memset(data, 0, s->held_len); /* what does not come next time is noticed */
+        memset(data, 0, s->held_len); /* so that bytes missing next time are noticed */
     }
     s->counted++;
     s->bytes += s->held_len;

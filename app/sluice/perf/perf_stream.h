@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data of one `sluice perf` stream: requests sent out of one region and received into another,
- * each cycled through slice by slice, a number of them always outstanding.
+ * The data of one `sluice perf` stream. Requests are sent from one region and received into
+ * another. Each region is cycled through slice by slice, with a fixed number of requests
+ * outstanding.
  *
- * A slice holds one request (or a control record, if that is longer). Receives complete in order,
- * and the newest one that arrived is held back, uncounted, until the next: the last request of a
- * direction may be the peer's REPORT, and only the end tells. Where a limit says how many requests
- * there are, none needs more slices than that.
+ * A slice holds one request (or a control record, if that is longer). Receives complete in order.
+ * The newest request that arrived is held back, uncounted, until the next one arrives: the last
+ * request of a direction may be the peer's REPORT, which only the end of the direction shows. Where
+ * a byte limit fixes the number of requests, a region has no more slices than that.
  */
 #ifndef SLUICE_COMMAND_PERF_STREAM_H
 #define SLUICE_COMMAND_PERF_STREAM_H
@@ -31,19 +32,19 @@ enum perf_stream_user {
 };
 
 struct perf_stream_side {
-    bool active; /* data go this way */
+    bool active; /* data travel in this direction */
     uint8_t *region;
-    uint64_t region_bytes; /* 0: not of regions_take() */
+    uint64_t region_bytes; /* 0: the region is not from regions_take() */
     uint64_t stride_bytes, slices;
     uint64_t due;         /* requests within the limit; 0: no limit */
-    uint8_t *extra;       /* PERF_STREAM_PAGE: where what comes behind them goes */
-    uint64_t peer_slices; /* rx: of the sender's memory */
+    uint8_t *extra;       /* PERF_STREAM_PAGE bytes for the request after the due ones */
+    uint64_t peer_slices; /* rx: slices of the sender's memory */
     uint64_t submitted, completed, counted; /* requests */
     uint64_t submitted_bytes, bytes;
-    uint64_t start_ns, end_ns; /* GO; the last completion that counts */
+    uint64_t start_ns, end_ns; /* time of GO; of the last completion that counts */
     uint64_t held_len, held_ns;
     bool held;
-    bool no_more, ended; /* a receive found no more; and all of them have completed */
+    bool no_more, ended; /* a receive met the end of data; and all receives have completed */
 };
 
 struct perf_stream {
@@ -57,8 +58,8 @@ struct perf_stream {
     struct perf_stream_side tx, rx;
 };
 
-/* Bytes between requests in memory, and how many there is room for in memory_bytes, at least
- * `least`. */
+/* Distance between requests in memory, bytes; and the number of requests that memory_bytes holds,
+ * or `least` if that is more. */
 uint64_t perf_stream_stride(uint64_t request_bytes);
 uint64_t perf_stream_slices(uint64_t request_bytes, uint64_t memory_bytes, uint64_t least);
 
@@ -70,34 +71,36 @@ struct perf_stream_shape {
     uint32_t outstanding;
 };
 
-/* Takes memory. 0, or -ENOMEM (see sluice_error()). Receives go into control pages first_page and
- * the next where no data come. */
+/* Takes the regions. 0, or -ENOMEM (see sluice_error()). If no data are to be received, receives go
+ * into control pages first_page and first_page + 1. */
 int perf_stream_init(struct perf_stream *p, struct regions *r,
                      const struct perf_stream_shape *shape, int first_page);
-/* Gives memory back; the connection is closed. */
+/* Gives the regions back. The connection is closed already. */
 void perf_stream_fini(struct perf_stream *p, struct regions *r);
 
-/* Sends a control record from page 4 (newest) or 5. 0 or a negative errno. */
+/* Sends a control record from control page `page`, 4 or 5. 0 or a negative errno. */
 int perf_stream_tell(struct perf_stream *p, int page, const struct perf_record *r);
-/* Submits receives, or sends (until deadline or limit), until enough are outstanding. */
+/* Submit receives, or sends (up to deadline or limit), until enough are outstanding. 0 or a
+ * negative errno. */
 int perf_stream_post(struct perf_stream *p);
 int perf_stream_send(struct perf_stream *p, uint64_t now_ns);
-/* The next request to send and its length; false: none is left. For perf_stream_send() and
- * synchronous sends; perf_stream_sending() says that it is on its way. */
+/* Gives the next request to send and its length; false: none is left. For perf_stream_send() and
+ * synchronous sends; after the send, the caller calls perf_stream_sending(). */
 bool perf_stream_next(const struct perf_stream *p, uint64_t now_ns, const uint8_t **data,
                       uint64_t *len);
 void perf_stream_sending(struct perf_stream *p, uint64_t len);
 
 void perf_stream_sent(struct perf_stream *p, uint64_t len, uint64_t now_ns);
 void perf_stream_received(struct perf_stream *p, uint64_t len, uint64_t now_ns);
-/* All data are out and confirmed. */
+/* True if all data have been sent and confirmed. */
 bool perf_stream_tx_done(const struct perf_stream *p, uint64_t now_ns);
 /* A receive found that the peer sends no more. */
 void perf_stream_no_more(struct perf_stream *p);
-/* Once rx.ended: settles what is held. report: it is no data; its bytes, or NULL. */
+/* To be called once rx.ended is set: releases the request that is held. report false: counts it as
+ * data and returns NULL. report true: returns its bytes and *len, or NULL if none is held. */
 const uint8_t *perf_stream_rx_end(struct perf_stream *p, bool report, uint64_t *len);
 
-/* Figures of a side for a report. */
+/* Figures of one direction, for a report. */
 void perf_stream_figures(const struct perf_stream *p, bool tx, const struct sluice_stats *stats,
                          struct perf_side *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The course of a transfer as CSV. */
+/* A transfer over time as CSV. */
 #include "sluice/perf/rates.h"
 
 #include <errno.h>

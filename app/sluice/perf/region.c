@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large memory of a session that outlives one test, and the pattern of content checks. */
+/* Large memory regions, kept from one test to the next; and the pattern of content checks. */
 #include "sluice/perf/region.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ uint8_t *regions_take(struct regions *r, uint64_t len_bytes)
         }
     }
     memory = sluice_alloc(r->session, len_bytes);
-    /* Spare memory of other sizes may be what is in the way. */
+    /* Spare regions of other sizes may hold the memory that is missing. */
     while (memory == NULL && r->n > 0) {
         sluice_free(r->session, r->spare[--r->n].memory);
         memory = sluice_alloc(r->session, len_bytes);
@@ -43,7 +43,7 @@ void regions_give(struct regions *r, uint8_t *memory, uint64_t len_bytes)
     r->spare[r->n++].len_bytes = len_bytes;
 }
 
-/* A word that depends on all bits of its place: what lands elsewhere is noticed. */
+/* A word that depends on all bits of its position, so that misplaced data are noticed. */
 static uint64_t pattern_word(uint64_t seed, uint64_t position)
 {
     uint64_t z = seed + (position / 8 + 1) * 0x9e3779b97f4a7c15u;

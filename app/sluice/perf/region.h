@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Large memory of a session that outlives one test, and the pattern that content checks use.
+ * Large memory regions of a session, kept from one test to the next; and the pattern of content
+ * checks.
  *
- * Populating a GiB takes a while: what one test gives back serves the next that wants the same
- * size.
+ * Populating a GiB takes a while, so a region that one test gives back is used for the next test
+ * that needs the same size.
  */
 #ifndef SLUICE_COMMAND_REGION_H
 #define SLUICE_COMMAND_REGION_H
@@ -16,7 +17,7 @@
 
 struct regions {
     struct sluice *session;
-    uint32_t n; /* that nobody uses */
+    uint32_t n; /* spare regions, in use by no test */
     struct {
         uint8_t *memory;
         uint64_t len_bytes;
@@ -24,13 +25,13 @@ struct regions {
 };
 
 void regions_init(struct regions *r, struct sluice *session);
-/* NULL: see sluice_error(). Content: anything. */
+/* The content is undefined. NULL: see sluice_error(). */
 uint8_t *regions_take(struct regions *r, uint64_t len_bytes);
 void regions_give(struct regions *r, uint8_t *memory, uint64_t len_bytes);
 
-/* The pattern of a stream at position .. position + len of its sender's memory. */
+/* Writes the stream's pattern for [position, position + len) of its sender's memory. */
 void pattern_fill(uint8_t *to, uint64_t len, uint64_t seed, uint64_t position);
-/* How many of its 8-byte words (and bytes of the last) are wrong, in bytes. */
+/* Bytes in 8-byte words of the pattern (the last may be shorter) that have a wrong byte. */
 uint64_t pattern_wrong(const uint8_t *from, uint64_t len, uint64_t seed, uint64_t position);
 
 #endif

@@ -44,7 +44,7 @@ static const struct option console_longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* What the command line of either says. */
+/* The command line of sluice exec or sluice console. */
 struct exec {
     struct options options;
     const char *file;

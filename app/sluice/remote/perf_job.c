@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See perf_job.h. Its console may be a thread of a process with other plans for signals, hugepages
- * and descriptors, so nothing is inherited but the three standard ones, and nothing is forked. */
+/* See perf_job.h. The console may be a thread of a process with signal handlers, hugepages and
+ * descriptors of its own. So the child is spawned instead of forked, and inherits only the three
+ * standard descriptors. */
 #include "sluice/remote/perf_job.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@
 #include "sluice/remote/program.h"
 
 #define OPTIONS_MAX 60
-#define OWN_MAX     12 /* arguments of ours */
+#define OWN_MAX     12 /* arguments that we add */
 #define LOOK_US     2000
 
 /* ---- arguments ---------------------------------------------------------------------------- */
@@ -35,7 +36,7 @@ static void argument_add(struct arguments *a, const char *text)
     a->list[a->n++] = (char *)(uintptr_t)text;
 }
 
-/* False: there are too many. */
+/* Splits options at blanks. False: there are too many. */
 static bool options_split(struct arguments *a, char *options)
 {
     char *save = NULL, *word;
@@ -65,9 +66,9 @@ static int job_spawn(struct perf_job *j, char *const *args)
     posix_spawn_file_actions_adddup2(&files, j->said_fd, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
+    /* A process group of its own, as signals from the terminal's keys are for the console. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP); /* the terminal's keys are
-                                                                         the console's */
+                                              POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     rc = posix_spawnp(&j->pid, program_find("sluice", program, sizeof program), &files, &attributes,
@@ -94,7 +95,7 @@ int perf_job_start(struct perf_job *j, const struct perf_job_order *o, char *err
         rc = -E2BIG;
     else if (options != NULL && j->said_fd >= 0)
         rc = 0;
-    /* the last one counts, so ours come behind */
+    /* Of equal options the last one counts, so ours come after the user's. */
     argument_add(&a, "--interval=0");
     argument_add(&a, "--parent");
     argument_add(&a, parent);
@@ -133,7 +134,7 @@ bool perf_job_ended(struct perf_job *j)
     pid = waitpid(j->pid, &status, WNOHANG);
     if (pid == 0)
         return false;
-    if (pid < 0) /* SIGCHLD is ignored here: nobody knows */
+    if (pid < 0) /* SIGCHLD is ignored in this process: the status is lost */
         status = 0;
     j->running = false;
     j->ended_ns = loop_now();
@@ -158,7 +159,7 @@ void perf_job_stop(struct perf_job *j, uint64_t wait_ns)
 
 char *perf_job_said(const struct perf_job *j)
 {
-    off_t end = lseek(j->said_fd, 0, SEEK_CUR), from; /* it writes at this place, too */
+    off_t end = lseek(j->said_fd, 0, SEEK_CUR), from; /* the child writes at this offset */
     char *text = malloc(PERF_JOB_SAID_MAX + 1);
     ssize_t n;
 

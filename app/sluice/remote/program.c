@@ -28,7 +28,7 @@ const char *program_find(const char *name, char *out, size_t out_len)
         return name;
     *slash = 0;
     for (i = 0; folders[i] != NULL; i++) {
-        bool tree = strcmp(folders[i], "..") == 0; /* there each has a folder of its own */
+        bool tree = strcmp(folders[i], "..") == 0; /* build tree: a folder for each program */
         int len = snprintf(out, out_len, "%s/%s/%s%s%s", self, folders[i], tree ? name : "",
                            tree ? "/" : "", name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice reload: the daemon reads its configuration anew, and what came of it. */
+/* sluice reload: has the daemon read its configuration anew, and shows the result. */
 #include "sluice/command.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static const char help[] =
     "Exit: 0 taken over, 1 the file is wrong, 2 usage, 3 no daemon, or it does not answer,\n"
     "5 not allowed. See sluice(1); doc/configuration.md lists what can change.\n";
 
-/* The daemon's word on its last reload, to be let go; NULL, with the error said: it has none. */
+/* What the daemon says about its last reload; the caller calls json_decref(). NULL: no answer; the
+ * error is printed. */
 static json_t *last_reload(struct sluice *session)
 {
     char err[512];
@@ -90,7 +91,8 @@ static int print(const json_t *top, bool as_json)
         text_safe(safe, sizeof safe, json_string_value(json_object_get(row, "error"))));
 }
 
-/* Asks, and waits until there is a newer answer than `before`. */
+/* Has the daemon reload, and waits until its last reload has a number above `before`. Returns an
+ * exit code. */
 static int ask(struct loop *l, const struct options *o, json_int_t before)
 {
     const char *path = options_socket(o);

@@ -10,14 +10,14 @@
 #include "sluice/remote/remote_perf.h"
 #include "sluice/view/view.h"
 
-/* A negative errno of the session's. */
+/* Console code for a negative errno of the session. */
 static int code_of(int status)
 {
     return status == -ENOTCONN || status == -ETIMEDOUT || status == -EPROTO ? CONSOLE_GONE
                                                                             : CONSOLE_REFUSED;
 }
 
-/* "show conns", "show port stats 0" */
+/* Runs commands such as "show conns" and "show port stats 0". */
 static int show(struct remote *r, const struct grammar_line *l, char *err, size_t err_len)
 {
     struct view_filter filter = {0};
@@ -40,13 +40,13 @@ static int show(struct remote *r, const struct grammar_line *l, char *err, size_
     return status < 0 ? code_of(status) : CONSOLE_OK;
 }
 
-/* The words, one blank between: the daemon reads them by the same grammar. */
+/* Sends the words, one blank between, to the daemon, which parses them with the same grammar. */
 static int change(struct remote *r, const struct grammar_line *l, char *err, size_t err_len)
 {
     char line[GRAMMAR_LINE_MAX + 1], answer[256];
     int status;
 
-    grammar_join(line, sizeof line, l->word, l->n); /* shorter than what was read */
+    grammar_join(line, sizeof line, l->word, l->n); /* it fits: no longer than what was read */
     status = sluice_command(r->session, line, answer, sizeof answer);
     if (status < 0) {
         snprintf(err, err_len, "%s", sluice_error(r->session));

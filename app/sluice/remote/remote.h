@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A console's other end: a daemon, through a session with it. It shows what views show; what is
- * to be changed goes to the daemon's control as it stands. */
+/* Runs a console's commands on a daemon, through a session with it. What is shown are views;
+ * commands that change something go to the daemon's control as they are. */
 #ifndef SLUICE_COMMAND_REMOTE_H
 #define SLUICE_COMMAND_REMOTE_H
 
@@ -11,16 +11,16 @@
 #include "sluice/remote/perf_job.h"
 
 struct remote {
-    struct sluice *session; /* the caller's */
-    const char *socket;     /* where that is; NULL: SLUICE_SOCKET_DEFAULT */
+    struct sluice *session; /* owned by the caller */
+    const char *socket;     /* the session's; NULL: SLUICE_SOCKET_DEFAULT */
     bool json;
-    bool stays; /* for more than a command or a file: there may be things in its background */
-    struct perf_job perf; /* our own; none at first */
+    bool stays;           /* it outlives one command or file, so it may have a background job */
+    struct perf_job perf; /* owned by the console; none at first */
 };
 
-/* A console of this program's for r; prompt as is. */
+/* Fills *out: a console on r, with the name of this program. The prompt is used as it is. */
 void remote_console(struct remote *r, const char *program, const char *prompt, struct console *out);
-/* Ends what it has started, before its session is closed. */
+/* Ends the background job. To be called before the session is closed. */
 void remote_close(struct remote *r);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See remote_perf.h. How it goes the daemon knows: it has its connections, by the session that has
- * its process. */
+/* See remote_perf.h. The daemon knows how the perf proceeds: it lists the perf's session, found by
+ * process ID, and the connections of that session. */
 #include "sluice/remote/remote_perf.h"
 
 #include <signal.h>
@@ -14,9 +14,9 @@
 #include "sluice/view/table.h"
 #include "sluice/view/view.h"
 
-#define START_WAIT_NS 2000000000u /* for its session */
-#define STOP_WAIT_NS  5000000000u /* for its result */
-#define END_WAIT_NS   1000000000u /* the same, where a daemon that ends waits for us */
+#define START_WAIT_NS 2000000000u /* for the perf's session to appear */
+#define STOP_WAIT_NS  5000000000u /* for its result, after stop perf */
+#define END_WAIT_NS   1000000000u /* for its result, while a daemon that ends waits for us */
 #define LOOK_US       10000
 
 static const struct table_column columns[] = {
@@ -59,8 +59,8 @@ static json_int_t session_of(struct remote *r)
     return found;
 }
 
-/* Its connections but those that wait for somebody, to json_decref(); an owner's lowest 16 bits are
- * the session. */
+/* The perf's connections that are open or opening; the caller calls json_decref(). The lowest 16
+ * bits of a connection's owner are the session. */
 static json_t *conns_of(struct remote *r)
 {
     char err[256];
@@ -88,7 +88,7 @@ static json_t *conns_of(struct remote *r)
 
 /* ---- what is said ------------------------------------------------------------------------- */
 
-/* For a machine that reads, what is for people stays out of its way. */
+/* Prints the perf's output. With --json, lines for people go to stderr, out of a script's way. */
 static void said_print(const struct remote *r)
 {
     FILE *people = r->json ? stderr : stdout;
@@ -100,7 +100,7 @@ static void said_print(const struct remote *r)
     if (*said == 0 && j->asked_to)
         fprintf(people, "perf %s: stopped before anything was measured\n", j->whom);
     for (line = strtok_r(said, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save)) {
-        if (*line == '{') /* longer than lines for people; made of safe text */
+        if (*line == '{') /* JSON: may be longer than `safe`, but is made of safe text */
             puts(line);
         else
             fprintf(people, "%s\n", text_safe(safe, sizeof safe, line));
@@ -149,7 +149,7 @@ static int none(char *err, size_t err_len)
     return CONSOLE_REFUSED;
 }
 
-/* What it came to: refused, with its last word, if it did not go well. */
+/* Prints the output and forgets the job. CONSOLE_REFUSED, with a line in err, if it failed. */
 static int result(struct remote *r, char *err, size_t err_len)
 {
     struct perf_job *j = &r->perf;
@@ -190,7 +190,7 @@ int remote_perf_start(struct remote *r, const struct grammar_line *l, char *err,
     }
     if (perf_job_start(&r->perf, &order, err, err_len) != 0)
         return CONSOLE_LOCAL;
-    /* From its session on, its words were right, and there is a daemon. */
+    /* Once it has a session, its options were right, and there is a daemon. */
     while (session_of(r) < 0 && loop_now() < end) {
         if (perf_job_ended(&r->perf))
             return r->perf.status != 0 ? result(r, err, err_len) : CONSOLE_OK;

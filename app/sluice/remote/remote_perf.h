@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The console's words for a `sluice perf` in its background: start, show and stop perf. */
+/* The console's commands for a `sluice perf` in its background: start, show and stop perf. */
 #ifndef SLUICE_COMMAND_REMOTE_PERF_H
 #define SLUICE_COMMAND_REMOTE_PERF_H
 
 #include "sluice/remote/remote.h"
 
-/* Each a code, with a line in err if it is not CONSOLE_OK. */
+/* Each returns a console code, with a line in err if it is not CONSOLE_OK. */
 int remote_perf_start(struct remote *r, const struct grammar_line *l, char *err, size_t err_len);
 int remote_perf_show(struct remote *r, char *err, size_t err_len);
 int remote_perf_stop(struct remote *r, char *err, size_t err_len);
-/* Says so, once, if it has ended by itself. */
+/* Prints a line, once, if the perf has ended by itself. */
 void remote_perf_notice(struct remote *r);
-/* The console ends, and it with it. */
+/* Stops the perf, as the console ends. */
 void remote_perf_close(struct remote *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One sender at the receiver: its connection. */
+/* One sender, as the receiver sees it: its connection. See incoming.h. */
 #include "sluice/transfer/incoming.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "sluice/loop.h"
 #include "sluice/say.h"
 
-/* `user` of submissions: a slot, or one of these. */
+/* `user` of submissions: a receive's slot, or one of these. */
 enum {
     USER_ANSWER = 1000, /* + slot of answers */
     USER_ACCEPT = 2000,
@@ -45,7 +45,7 @@ static uint8_t *incoming_slot(const struct incoming *in, uint32_t i)
     return in->memory + (uint64_t)i * PACK_BYTES + PACK_FIRST;
 }
 
-/* Posts the slot behind those that wait or are posted. */
+/* Submits a receive into the first free slot. 0 or a negative errno. */
 static int incoming_post(struct incoming *in)
 {
     uint32_t i = (in->head + in->n_ready + in->posted) % in->n_slots;
@@ -123,7 +123,7 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c)
         incoming_broken(in, c->status);
 }
 
-/* What the sender's requests cannot be: ends the connection. */
+/* The sender broke the file protocol: ends its connection, with a message. */
 static void incoming_nonsense(struct incoming *in, const char *why)
 {
     struct sluice_stats t;
@@ -137,7 +137,8 @@ static void incoming_nonsense(struct incoming *in, const char *why)
     in->status = -EPROTO;
 }
 
-/* Reads one record of the request at head. Bytes of work done. */
+/* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
+ * connection ends. */
 static uint64_t incoming_step(struct incoming *in)
 {
     const uint8_t *at = incoming_slot(in, in->head) + in->at_bytes;
@@ -165,7 +166,8 @@ static void incoming_pass(struct incoming *in)
         incoming_broken(in, err);
 }
 
-/* All files are read and answered: our direction ends, then the connection. */
+/* Shuts our direction down once all files are received and answered; sets INCOMING_OVER once both
+ * directions have ended, or the connection broke. */
 static void incoming_wind_up(struct incoming *in)
 {
     int err = 0;
@@ -178,7 +180,7 @@ static void incoming_wind_up(struct incoming *in)
     if (err < 0)
         incoming_broken(in, err);
     if (in->peer_ended && !in->end_all)
-        incoming_broken(in, -ECONNRESET); /* in good order, but too early */
+        incoming_broken(in, -ECONNRESET); /* the peer shut down in order, but before END_ALL */
     if (in->status != 0 || (in->shut && in->peer_ended))
         in->state = INCOMING_OVER;
 }
@@ -190,7 +192,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
 
     if (in->state != INCOMING_OPEN)
         return false;
-    /* What arrived before the connection broke still counts. */
+    /* Requests that arrived before the connection broke are still read. */
     while (in->n_ready > 0 && done < max_bytes && !result_queue_many(&in->results) &&
            in->status != -EPROTO && loop_signal() == 0) {
         done += incoming_step(in);
@@ -206,7 +208,7 @@ bool incoming_work(struct incoming *in, uint64_t max_bytes)
     return false;
 }
 
-/* The connection ended before its files did. */
+/* Says why the connection ended before END_ALL, and sets the exit code. */
 static void incoming_mourn(struct incoming *in)
 {
     const char *cause =

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sender at the receiver: its connection, the requests that arrived, the file being written,
- * the RESULTs on the way back.
+ * One sender, as the receiver sees it: its connection, the requests that arrived, the file being
+ * written, the RESULTs to be sent back.
  *
- * Requests fill the slots in turn: of n_slots, those from `head` on are first n_ready that arrived
- * and wait to be read, then the ones posted. Nothing a sender writes is believed: what breaks the
- * protocol ends its connection, what the file system refuses ends the file.
+ * The n_slots slots are a ring, one request each. From `head` on there are n_ready slots whose
+ * request has arrived and waits to be read, then `posted` slots with a receive submitted. Nothing
+ * that a sender writes is trusted: a breach of the protocol ends the connection, a refusal of the
+ * file system ends only the file.
  */
 #ifndef SLUICE_COMMAND_INCOMING_H
 #define SLUICE_COMMAND_INCOMING_H
@@ -24,7 +25,7 @@ enum incoming_state {
     INCOMING_IDLE,    /* no connection */
     INCOMING_WAITING, /* accept submitted */
     INCOMING_OPEN,
-    INCOMING_OVER, /* to be closed: all is said */
+    INCOMING_OVER, /* nothing is left to do but to close it */
 };
 
 struct incoming {
@@ -34,27 +35,27 @@ struct incoming {
     struct sink *sink;
     uint32_t channel;
 
-    uint8_t *memory; /* slots, then answers */
+    uint8_t *memory; /* slots, then the memory of results */
     uint32_t n_slots, head, n_ready, posted;
-    uint64_t len[INCOMING_SLOTS_MAX]; /* bytes that arrived */
-    uint64_t at_bytes;                /* read of slot `head` */
+    uint64_t len[INCOMING_SLOTS_MAX]; /* bytes of the request in each slot */
+    uint64_t at_bytes;                /* of the request in slot `head`, these were read */
 
     struct part_file part;
     struct result_queue results;
-    bool in_file, skipping; /* between OFFER and its end; nobody wants what comes */
-    uint64_t file;          /* number of the newest */
+    bool in_file, skipping; /* between OFFER and the file's end; refused: ignore its data */
+    uint64_t file;          /* number of the newest OFFER or DIR */
     char name[RECORD_NAME_MAX + 1];
 
-    bool proved; /* something of it was received: its address is its own */
-    bool served; /* it is one of the senders: the receiver's */
+    bool proved; /* a receive has completed, so its address is not forged */
+    bool served; /* it counts as a sender; written by receiver.c */
     bool end_all, shutting, shut;
-    bool no_more, peer_ended; /* a receive found no more; and all of them have completed */
+    bool no_more, peer_ended; /* a receive met the end of data; and all receives have completed */
     int status;               /* negative errno that broke the connection */
     int code;                 /* exit code for this sender */
     struct summary summary;
 };
 
-/* Memory needed from sluice_alloc(). */
+/* Bytes of memory from sluice_alloc() that incoming_init() takes. */
 uint64_t incoming_bytes(uint32_t n_slots);
 int incoming_init(struct incoming *in, struct sluice *session, struct sink *sink, uint32_t n_slots,
                   uint8_t *memory);
@@ -63,12 +64,12 @@ void incoming_fini(struct incoming *in);
 /* Submits an accept with its receives. 0 or a negative errno. */
 int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel);
 void incoming_complete(struct incoming *in, const struct sluice_completion *c);
-/* Reads what arrived, about max_bytes at most. True: more is left. */
+/* Reads about max_bytes at most of what arrived. True: there is more to read now. */
 bool incoming_work(struct incoming *in, uint64_t max_bytes);
-/* Gives the connection up or back; a file that is not whole is removed, and that is said. */
+/* Closes the connection, finished or not. A file that is not whole is removed, with a message. */
 void incoming_close(struct incoming *in);
 
-/* One record (incoming_record.c): 0, or -EPROTO with *why. */
+/* Carries out one record (incoming_record.c). 0, or a negative errno with *why. */
 int incoming_record(struct incoming *in, const struct record *r, const uint8_t *data,
                     const char **why);
 void incoming_failed(struct incoming *in, int code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each record of a sender does. Order and numbers are checked here, fields by record.c. */
+/* Carries out each record of a sender. Order and numbers are checked here, fields in record.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ void incoming_failed(struct incoming *in, int code)
         in->code = code;
 }
 
-/* Exit code for a file that is not there. */
+/* Exit code for a file that was not received. */
 static int incoming_exit(enum record_code code)
 {
     return code == RECORD_CORRUPT || code == RECORD_BAD_NAME || code == RECORD_DROPPED
@@ -23,7 +23,7 @@ static int incoming_exit(enum record_code code)
                : SAY_LOCAL;
 }
 
-/* Tells both sides how the file, or directory, ended. */
+/* Reports how the file or directory ended: to the sender, and, if it failed, here. */
 static int incoming_result(struct incoming *in, enum record_code code, uint64_t size)
 {
     const char *why = code == RECORD_OK ? "" : in->part.why;
@@ -38,7 +38,7 @@ static int incoming_result(struct incoming *in, enum record_code code, uint64_t 
     return result_queue_add(&in->results, in->file, code, size, why);
 }
 
-/* The file is not wanted: tell at once, pass over the rest. */
+/* Refuses the file: answers at once, and ignores the rest of its records. */
 static int incoming_refuse(struct incoming *in, enum record_code code)
 {
     in->skipping = true;
@@ -46,7 +46,7 @@ static int incoming_refuse(struct incoming *in, enum record_code code)
     return incoming_result(in, code, 0);
 }
 
-/* Takes the name of an OFFER or DIR. */
+/* Copies the name of an OFFER or DIR, and checks it. */
 static enum record_code incoming_name(struct incoming *in, const struct record *r,
                                       const uint8_t *data)
 {
@@ -145,7 +145,7 @@ int incoming_record(struct incoming *in, const struct record *r, const uint8_t *
     case RECORD_DROP_FILE:
         err = incoming_end_file(in, r);
         break;
-    default: /* RECORD_END_ALL: record_decode() lets no others pass */
+    default: /* RECORD_END_ALL: record_decode() accepts no other types */
         *why = "files are missing";
         err = r->size == in->file ? 0 : -EPROTO;
         in->end_all = err == 0;

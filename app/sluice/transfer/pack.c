@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records being put into one request. */
+/* Packs records into one request. */
 #include "sluice/transfer/pack.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Records being put into one request. The first header ends at a page border, so that the data of a
- * request with a single DATA record is page-aligned; the request starts PACK_FIRST bytes into its
- * memory.
+ * Packs records into one request. The first header ends at a page border, so that the data of a
+ * request with a single DATA record are page-aligned; so the request starts PACK_FIRST bytes into
+ * its memory.
  *
  * Invariant: used_bytes <= RECORD_REQUEST_MAX.
  */
@@ -18,11 +18,11 @@
 #define PACK_BYTES (PACK_PAGE + RECORD_DATA_MAX) /* memory of one request */
 
 struct pack {
-    uint8_t *memory; /* NULL: none at hand */
+    uint8_t *memory; /* of the request; NULL: none yet */
     uint32_t used_bytes;
 };
 
-/* Room for data behind one more header; 0 if there is not even room for that. */
+/* Bytes of data that fit after one more header; 0 also if the header itself does not fit. */
 uint32_t pack_room(const struct pack *p);
 /* Where the data of the next record go. */
 uint8_t *pack_data(const struct pack *p);

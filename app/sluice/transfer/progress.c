@@ -49,7 +49,7 @@ static void progress_measure(struct progress *p, uint64_t now_ns, uint64_t bytes
     p->last_bytes = bytes;
 }
 
-/* "1:05 left", or nothing. */
+/* Writes "  1:05 left", or "" if the time is not known. */
 static void progress_left(char *out, size_t out_len, const struct progress *p,
                           const struct progress_view *v)
 {

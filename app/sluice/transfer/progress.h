@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bar on the terminal while a transfer runs. Nothing at all where stderr is no terminal. */
+/* The bar on the terminal while a transfer runs. Nothing is drawn if stderr is no terminal. */
 #ifndef SLUICE_COMMAND_PROGRESS_H
 #define SLUICE_COMMAND_PROGRESS_H
 
@@ -16,14 +16,14 @@ struct progress {
 };
 
 struct progress_view {
-    const char *name; /* what is being moved */
+    const char *name; /* of the file that is being moved */
     uint64_t done_bytes;
     uint64_t total_bytes; /* 0: unknown */
     uint64_t repeats;
 };
 
 void progress_init(struct progress *p, bool quiet);
-/* When it wants to be shown again; UINT64_MAX: never. */
+/* When the bar is to be drawn again, ns; UINT64_MAX: never. */
 uint64_t progress_next(const struct progress *p);
 /* Draws if it is due. */
 void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v);

@@ -23,7 +23,7 @@ static int receiver_resource(struct receiver *r, int err)
     return say_error(say_code(err, true), "%s", sluice_error(r->loop.session));
 }
 
-/* Accepted peers that are served, or that are not. */
+/* Number of accepted peers that are served, or (served false) that are not. */
 static uint32_t receiver_peers(const struct receiver *r, bool served)
 {
     uint32_t i, n = 0;
@@ -45,7 +45,7 @@ static bool receiver_waiting(const struct receiver *r, uint32_t channel)
     return false;
 }
 
-/* One that has no connection; NULL: none can be had. */
+/* An incoming without a connection, made if there is none; NULL: no memory, or too many. */
 static struct incoming *receiver_inlet(struct receiver *r)
 {
     uint32_t i, slots = r->options->slots, depth = sluice_depth(r->loop.session);
@@ -72,7 +72,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     return in;
 }
 
-/* Waits on every channel that nobody waits on. */
+/* Submits an accept on every channel that has none waiting. */
 static void receiver_accept(struct receiver *r)
 {
     uint32_t channel, channels = sluice_channels(r->loop.session);
@@ -92,7 +92,7 @@ static void receiver_accept(struct receiver *r)
         if (err == 0)
             continue;
         if (serving + others == 0) {
-            /* Nobody's end would make room. */
+            /* There is no peer whose end would free memory. */
             receiver_failed(r, receiver_resource(r, err));
             r->accepting = false;
         } else if (!r->short_of_memory && !r->options->common.quiet) {
@@ -104,7 +104,7 @@ static void receiver_accept(struct receiver *r)
     }
 }
 
-/* No more senders: the ones that wait, and peers that are none yet, are let go. */
+/* Accepts no more senders: closes the connections that wait, and the peers that are not served. */
 static void receiver_stop_accepting(struct receiver *r)
 {
     uint32_t i;
@@ -119,7 +119,7 @@ static void receiver_stop_accepting(struct receiver *r)
     }
 }
 
-/* Peers that have proved their address become senders, as far as there is room. */
+/* Makes senders of the peers that have proved their address, up to the limit. */
 static void receiver_admit(struct receiver *r)
 {
     uint32_t i;
@@ -137,7 +137,7 @@ static void receiver_admit(struct receiver *r)
     }
 }
 
-/* A peer has come, or could not. */
+/* An accept has completed, or failed. */
 static void receiver_accepted(struct receiver *r, int status)
 {
     if (status != 0 && status != -ECONNRESET && status != -ETIMEDOUT && status != -ECANCELED) {
@@ -148,7 +148,7 @@ static void receiver_accepted(struct receiver *r, int status)
     r->short_of_memory = false;
 }
 
-/* True if there was something: an accept that was taken makes room for the next one. */
+/* Takes completions. True if there were any: after an accept, the next one can be submitted. */
 static bool receiver_take(struct receiver *r)
 {
     struct sluice_completion c[COMPLETIONS];
@@ -163,7 +163,7 @@ static bool receiver_take(struct receiver *r)
     for (i = 0; i < n; i++) {
         for (k = 0; k < r->n_senders && r->senders[k]->conn != c[i].conn; k++)
             ;
-        /* Those of an incoming connection that was closed since are nobody's. */
+        /* The connection may have been closed since: its completions are ignored. */
         if (k == r->n_senders)
             continue;
         incoming_complete(r->senders[k], &c[i]);
@@ -173,7 +173,7 @@ static bool receiver_take(struct receiver *r)
     return n > 0;
 }
 
-/* A sender has ended: what it came to. */
+/* Closes a peer that has ended; reports the result if it was a sender. */
 static void receiver_close(struct receiver *r, struct incoming *in)
 {
     const struct options *o = &r->options->common;
@@ -257,7 +257,7 @@ static void receiver_loop(struct receiver *r)
     }
 }
 
-/* Service, first accepts. */
+/* Claims the service number and submits the first accepts. */
 static void receiver_open(struct receiver *r)
 {
     int err = sluice_listen(r->loop.session, r->options->port);
@@ -296,7 +296,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
         free(r->senders[i]);
     }
     progress_clear(&r->progress);
-    /* A signal while nobody sends is how a receiver without a count ends. */
+    /* Without a count, a signal is the normal end, unless it interrupts a sender. */
     if (loop_signal() != 0 && r->count != 0)
         receiver_failed(r, 128 + loop_signal());
     receiver_failed(r, rates_close(&r->rates));

@@ -2,12 +2,14 @@
 /*
  * A receiver of files: waits on every channel, serves several senders at the same time.
  *
- * A peer that was accepted may be a forged packet. It becomes a sender once something of it was
- * received, for that completes only when its address is proved: only then it counts, and is served.
+ * A peer that was accepted may be a forged packet. It becomes a sender, which counts and is served,
+ * when its first receive completes: receives complete only after the peer has proved its address.
  *
- * Invariant: while it is accepting, every channel has an incoming connection that waits, unless as
- * many senders are being served as may be, as many others have been accepted as that and one a
- * channel, or memory is short.
+ * Invariant: while the receiver is accepting, every channel has an incoming connection that waits,
+ * unless
+ *   - options->senders senders are being served,
+ *   - options->senders + (number of channels) other peers have been accepted, or
+ *   - memory is short.
  */
 #ifndef SLUICE_COMMAND_RECEIVER_H
 #define SLUICE_COMMAND_RECEIVER_H
@@ -30,7 +32,7 @@ struct receiver_options {
     uint16_t port;
     uint32_t slots;   /* requests posted per sender */
     uint32_t senders; /* served at the same time */
-    uint64_t count;   /* senders until it ends; 0: for ever */
+    uint64_t count;   /* it ends after so many senders; 0: never */
     bool fsync, overwrite;
 };
 
@@ -40,10 +42,10 @@ struct receiver {
     struct sink sink;
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
-    uint64_t count;  /* as asked for, or 1 where the sink takes one file; 0: for ever */
-    uint64_t served; /* senders, the present ones too */
+    uint64_t count;  /* options->count, or 1 if the sink takes one file; 0: it never ends */
+    uint64_t served; /* senders so far, with those being served now */
     bool accepting, short_of_memory;
-    struct flow past; /* of connections that are closed */
+    struct flow past; /* sum over connections that are closed */
     struct progress progress;
     struct rates rates;
     int code; /* exit code, the first that was not 0 */

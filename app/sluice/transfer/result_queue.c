@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RESULT records on their way to the sender. */
+/* RESULT records for the sender. */
 #include "sluice/transfer/result_queue.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ int result_queue_add(struct result_queue *a, uint64_t file, enum record_code cod
     return 0;
 }
 
-/* How much of the queue's start fits in one request: whole records. */
+/* Bytes of whole records at the queue's head that fit into one request. */
 static uint32_t result_queue_fit(const struct result_queue *a)
 {
     uint32_t fit = 0;
@@ -66,7 +66,7 @@ static uint32_t result_queue_fit(const struct result_queue *a)
 
     while (fit < a->len) {
         if (record_decode(a->queue + a->head + fit, a->len - fit, &r, &why) < 0)
-            abort(); /* they are our own */
+            abort(); /* result_queue_add() encoded them */
         if (fit + RECORD_HEADER_BYTES + r.len_bytes > RECORD_ANSWER_MAX)
             break;
         fit += RECORD_HEADER_BYTES + r.len_bytes;
@@ -88,7 +88,7 @@ int result_queue_send(struct result_queue *a, struct sluice_conn *c, uint64_t us
         memcpy(slot, a->queue + a->head, fit);
         err = sluice_send(c, slot, fit, user + i);
         if (err == -EAGAIN)
-            return 0; /* completions are on their way */
+            return 0; /* try again when completions have come */
         if (err < 0)
             return err;
         a->busy[i] = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RESULT records on their way to the sender: queued here, sent in requests of up to
- * RECORD_ANSWER_MAX bytes.
+ * RESULT records for the sender: queued here, then sent in requests of up to RECORD_ANSWER_MAX
+ * bytes.
  *
  * Invariant: every record queued is sent once, in order.
  */
@@ -16,13 +16,13 @@
 
 #define RESULT_QUEUE_SLOTS 4
 #define RESULT_QUEUE_BYTES (RESULT_QUEUE_SLOTS * RECORD_ANSWER_MAX) /* memory of sluice_alloc() */
-#define RESULT_QUEUE_MANY  (1u << 20) /* queued bytes from which the sender has to wait */
+#define RESULT_QUEUE_MANY  (1u << 20) /* the sender waits while more bytes are queued */
 
 struct result_queue {
     uint8_t *memory;
     bool busy[RESULT_QUEUE_SLOTS];
     uint8_t *queue;
-    uint32_t head, len, size; /* bytes: what is at head waits */
+    uint32_t head, len, size; /* bytes: `size` are allocated; [head, head + len) are queued */
 };
 
 /* memory: RESULT_QUEUE_BYTES, page-aligned. */
@@ -31,11 +31,12 @@ void result_queue_fini(struct result_queue *a);
 /* 0 or -ENOMEM. */
 int result_queue_add(struct result_queue *a, uint64_t file, enum record_code code, uint64_t size,
                      const char *message);
-/* Submits what can be, with `user` = user + slot. 0 or a negative errno of sluice_send(). */
+/* Submits as many records as free slots take; the `user` of a submission is user + slot. 0 or a
+ * negative errno of sluice_send(). */
 int result_queue_send(struct result_queue *a, struct sluice_conn *c, uint64_t user);
-/* The request of this slot is out. */
+/* The send of this slot has completed. */
 void result_queue_sent(struct result_queue *a, uint32_t slot);
-/* Nothing waits to be submitted. */
+/* True if no record waits to be submitted. */
 bool result_queue_empty(const struct result_queue *a);
 bool result_queue_many(const struct result_queue *a);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice send: the command line, and what can be refused before anything is sent. */
+/* sluice send: the command line, and the checks before anything is sent. */
 #include "sluice/command.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static const struct option longs[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Refuses what cannot work; adds up what will be sent. */
+/* Refuses a path that cannot be sent; adds its size to *total_bytes (UINT64_MAX: not known). */
 static int send_check(const char *path, bool recursive, uint64_t *total_bytes)
 {
     char safe[512];

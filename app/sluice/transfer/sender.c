@@ -34,7 +34,7 @@ static void sender_listen(struct sender *s, uint32_t i)
         s->listening++;
 }
 
-/* Everything is said and confirmed: what breaks now breaks nothing. */
+/* All requests are confirmed and all RESULTs are here: an error from now on does no harm. */
 static bool sender_complete(const struct sender *s)
 {
     return s->end_sent && s->first == NULL && s->in_flight == 0;
@@ -67,7 +67,7 @@ static void sender_completion(struct sender *s, const struct sluice_completion *
     s->peer_ended = s->no_more && s->listening == 0;
 }
 
-/* Takes completions; the daemon's end counts as the connection's. */
+/* Takes completions. If the daemon is gone, the connection counts as broken. */
 static void sender_take(struct sender *s)
 {
     struct sluice_completion c[COMPLETIONS];
@@ -113,7 +113,7 @@ static void sender_loop(struct sender *s)
         enum sender_step step;
 
         if (s->peer_ended && (!s->end_sent || s->first != NULL))
-            return; /* the word we wait for will not come */
+            return; /* the missing RESULTs will not come */
         step = sender_step(s);
         if (loop_signal() != 0) {
             sender_failed(s, 128 + loop_signal());
@@ -132,7 +132,7 @@ static void sender_loop(struct sender *s)
     }
 }
 
-/* What the end of the connection means. */
+/* Sets the exit code, with a message, if the connection ended before the transfer was complete. */
 static void sender_verdict(struct sender *s)
 {
     if (sender_complete(s) || s->code == 128 + loop_signal())
@@ -151,7 +151,7 @@ static void sender_verdict(struct sender *s)
     }
 }
 
-/* Memory, connection, receives. An exit code. */
+/* Allocates memory, connects, and posts receives. Returns an exit code. */
 static int sender_open(struct sender *s)
 {
     const struct sender_options *o = s->options;

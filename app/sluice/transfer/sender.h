@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sender of files: one connection, its requests in flight, the files that wait for the receiver's
- * word.
+ * A sender of files: one connection, its requests in flight, the files that wait for their RESULT.
  *
- * Files become records (sender_file.c), records fill requests (pack.h), requests go out; RESULTs
- * come back in the order of the files (sender_result.c). The transfer has succeeded when END_ALL is
- * out and no file waits.
+ * Files become records (sender_file.c), records fill requests (pack.h), and requests are sent.
+ * RESULTs come back in the order of the files (sender_result.c). The transfer has succeeded when
+ * END_ALL is sent and no file waits.
  */
 #ifndef SLUICE_COMMAND_SENDER_H
 #define SLUICE_COMMAND_SENDER_H
@@ -42,7 +41,7 @@ struct sender_pending {
     uint64_t file, bytes, hole_bytes;
     uint8_t hash[RECORD_HASH_BYTES];
     bool directory;
-    bool dropped; /* by us, with the error said */
+    bool dropped; /* by us; the error was printed */
     char name[];
 };
 
@@ -51,28 +50,28 @@ struct sender {
     const struct sender_options *options;
     struct sluice_conn *conn;
 
-    uint8_t *memory;             /* requests, then answers */
-    bool busy[SENDER_SLOTS_MAX]; /* the daemon has it */
+    uint8_t *memory;             /* slots of requests, then memory for answers */
+    bool busy[SENDER_SLOTS_MAX]; /* the slot's request is in flight: the daemon reads it */
     uint32_t n_slots, in_flight;
-    int slot; /* that is being filled; -1: none */
+    int slot; /* the one that is being filled; -1: none */
     struct pack pack;
 
-    int path; /* index of the one being sent */
+    int path; /* index in options->paths of the one being sent */
     struct tree *tree;
     struct source source;
-    bool in_file, refused; /* the receiver does not want the file being sent */
-    bool giving_up;        /* nothing more is worth sending */
-    uint64_t file;         /* number of the newest */
+    bool in_file, refused; /* a file is being sent; the receiver has refused it */
+    bool giving_up;        /* no more files are to be sent */
+    uint64_t file;         /* number of the newest OFFER or DIR */
     struct sender_pending *first, *last;
 
     uint32_t listening; /* receives posted */
     bool connected, end_sent, shut;
-    bool no_more, peer_ended; /* a receive found no more; and all of them have completed */
+    bool no_more, peer_ended; /* a receive met the end of data; and all receives have completed */
     int status;               /* negative errno that broke the connection */
     int code;                 /* exit code, the first that was not 0 */
 
-    uint64_t total_bytes; /* known beforehand; 0: not */
-    char current[256];    /* name for the bar */
+    uint64_t total_bytes; /* of all files; 0: not known beforehand */
+    char current[256];    /* name of the file, for the bar */
     struct summary summary;
     struct progress progress;
     struct rates rates;
@@ -81,15 +80,15 @@ struct sender {
 enum sender_step {
     SENDER_WORKED, /* there is more to do at once */
     SENDER_FULL,   /* all requests are in flight */
-    SENDER_INPUT,  /* the stream being sent has nothing now */
-    SENDER_DONE,   /* END_ALL is on its way */
+    SENDER_INPUT,  /* the stream being sent has no data now */
+    SENDER_DONE,   /* END_ALL has been submitted */
 };
 
-/* Does the next bit: at most one request's worth. */
+/* Does the next piece of work: at most one request's worth. */
 enum sender_step sender_step(struct sender *s);
-/* Sends what was packed so far. */
+/* Submits the request that is being filled. */
 void sender_flush(struct sender *s);
-/* A submission was refused: the connection is of no use any more. */
+/* To be called when libsluice refused a submission: the connection cannot be used any more. */
 void sender_broken(struct sender *s, int err);
 /* Keeps the first exit code. */
 static inline void sender_failed(struct sender *s, int code)
@@ -100,11 +99,11 @@ static inline void sender_failed(struct sender *s, int code)
 
 /* Notes that a file, or a directory, waits for its RESULT. False: no memory. */
 bool sender_expect(struct sender *s, const char *name, bool directory);
-/* Takes a request of RESULT records. */
+/* Reads a request of RESULT records. */
 void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len);
 void sender_forget(struct sender *s);
 
-/* Sends all. An exit code; what failed has been said. */
+/* Sends all files. Returns an exit code; errors are printed. */
 int sender_run(struct sender *s, const struct sender_options *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files to records, and records to requests: what sender_step() does next. */
+/* Turns files into records and packs these into requests: the steps of sender_step(). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
-#define STREAM_MIN  (64u << 10)  /* a stream is not read into less room than this */
-#define FLUSH_EARLY (256u << 10) /* with nothing in flight, do not wait for a full request */
+#define STREAM_MIN  (64u << 10)  /* least room that a stream is read into */
+#define FLUSH_EARLY (256u << 10) /* with nothing in flight, send a request from this size on */
 
-/* A submission was refused. */
+/* libsluice refused a submission. */
 void sender_broken(struct sender *s, int err)
 {
     if (s->status != 0)
@@ -51,7 +51,8 @@ static struct record file_record(const struct sender *s, enum record_type type)
     return (struct record){.type = (uint8_t)type, .file = s->file};
 }
 
-/* Makes sure of `room` bytes for data behind one more header. */
+/* Makes room for one more header with `room` bytes of data. False: all slots are in flight, or the
+ * connection broke. */
 static bool file_room(struct sender *s, uint32_t room)
 {
     uint32_t i;
@@ -59,7 +60,7 @@ static bool file_room(struct sender *s, uint32_t room)
     if (s->slot >= 0 && pack_room(&s->pack) < room)
         sender_flush(s);
     if (s->slot >= 0)
-        return pack_room(&s->pack) >= room; /* or the connection broke */
+        return pack_room(&s->pack) >= room; /* false: the connection broke */
     for (i = 0; i < s->n_slots; i++) {
         if (!s->busy[i]) {
             s->slot = (int)i;
@@ -71,7 +72,7 @@ static bool file_room(struct sender *s, uint32_t room)
     return false;
 }
 
-/* Announces the file or directory. */
+/* Adds the OFFER or DIR of a file or directory. False: no memory. */
 static bool file_announce(struct sender *s, enum record_type type, const char *name,
                           const struct stat *st)
 {
@@ -98,7 +99,7 @@ static bool file_announce(struct sender *s, enum record_type type, const char *n
     return true;
 }
 
-/* Opens the file and announces it; there is room for that. */
+/* Opens the file and adds its OFFER, for which the caller has made room. */
 static void file_start(struct sender *s, const char *path, const char *name, bool walked)
 {
     int err = source_open(&s->source, path, walked);
@@ -138,7 +139,7 @@ static void file_end(struct sender *s, enum record_type type)
     s->in_file = false;
 }
 
-/* The file cannot be read on: the receiver removes what it has. */
+/* The file cannot be read any further: has the receiver remove it. */
 static enum sender_step file_broken(struct sender *s, int err)
 {
     char why[64];
@@ -146,7 +147,7 @@ static enum sender_step file_broken(struct sender *s, int err)
     snprintf(why, sizeof why, "%s",
              err == -ENODATA ? "it shrank while it was read" : strerror(-err));
     file_failed(s, s->current, why, "send it again when nobody writes to it");
-    s->summary.failed--; /* its RESULT will count */
+    s->summary.failed--; /* its RESULT will count it */
     file_end(s, RECORD_DROP_FILE);
     return SENDER_WORKED;
 }
@@ -162,7 +163,7 @@ static enum sender_step file_hole(struct sender *s, uint64_t len)
     return SENDER_WORKED;
 }
 
-/* The next piece of the open file; there is room for a header. */
+/* Adds the next piece of the open file. The caller has made room for a header. */
 static enum sender_step file_piece(struct sender *s)
 {
     struct record r = file_record(s, RECORD_DATA);
@@ -207,7 +208,7 @@ static enum sender_step file_piece(struct sender *s)
     return SENDER_WORKED;
 }
 
-/* An entry of the tree becomes a file that is open, a directory that is announced, or a message. */
+/* Takes an entry of the tree: opens the file, announces the directory, or prints a message. */
 static void file_entry(struct sender *s, const struct tree_entry *e)
 {
     const char *refused = *e->name == 0 ? NULL : name_check(e->name, strlen(e->name));
@@ -235,7 +236,7 @@ static void file_entry(struct sender *s, const struct tree_entry *e)
     }
 }
 
-/* Goes on to the next file, in the tree or among the paths. */
+/* Goes on to the next file of the tree, or the next path. */
 static enum sender_step file_next(struct sender *s)
 {
     struct record end = {.type = RECORD_END_ALL, .size = s->file};
@@ -277,7 +278,7 @@ enum sender_step sender_step(struct sender *s)
 
     if (s->end_sent)
         return SENDER_DONE;
-    /* Room for any record but a full DATA. */
+    /* This is room for any record but a long DATA. */
     if (!file_room(s, RECORD_NAME_MAX))
         return SENDER_FULL;
     step = s->in_file ? file_piece(s) : file_next(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the receiver says about the files: RESULT records, one per file in the order of sending. */
+/* Reads RESULT records: one for each file and directory, in the order of sending. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void sender_forget(struct sender *s)
         result_pop(s);
 }
 
-/* The receiver does not have the file: what and why. */
+/* The receiver refused the file: says which and why. */
 static void result_refused(struct sender *s, const struct sender_pending *p, const struct record *r,
                            const char *message)
 {
@@ -51,7 +51,7 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
     snprintf(raw, sizeof raw, "%.*s", (int)r->len_bytes, message);
     text_safe(why, sizeof why, raw);
     s->summary.failed++;
-    /* Of a full disk one line is enough, however many files were under way. */
+    /* For a full disk one line is enough, however many files were in flight. */
     if (!p->dropped && !s->giving_up)
         sender_failed(s, say_error(SAY_REMOTE, "%s: at the receiver: %s; %s",
                                    text_safe(name, sizeof name, p->name),
@@ -59,12 +59,12 @@ static void result_refused(struct sender *s, const struct sender_pending *p, con
                                    record_code_cure(r->mode)));
     if (p->file == s->file && s->in_file)
         s->refused = true;
-    /* The next file would meet the same. */
+    /* The next file would be refused for the same reason. */
     if (r->mode == RECORD_NO_SPACE || r->mode == RECORD_ONE_FILE)
         s->giving_up = true;
 }
 
-/* One record: false with *why if it cannot be. */
+/* Handles one record. False, with *why, if it is impossible. */
 static bool result_take(struct sender *s, const struct record *r, const char *message,
                         const char **why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transfer of files came to. */
+/* The result of a transfer of files. */
 #include "sluice/transfer/summary.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static double summary_seconds(const struct summary *s)
     return s->end_ns > s->start_ns ? (double)(s->end_ns - s->start_ns) / 1e9 : 0;
 }
 
-/* Bytes that had to travel, per second. */
+/* Bytes per second, without holes, which do not travel. */
 static double summary_rate(const struct summary *s)
 {
     double seconds = summary_seconds(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transfer of files came to: a line for people, an object for scripts. */
+/* The result of a transfer of files: a line for people, a JSON object for scripts. */
 #ifndef SLUICE_COMMAND_SUMMARY_H
 #define SLUICE_COMMAND_SUMMARY_H
 
@@ -12,13 +12,13 @@
 
 struct summary {
     bool sending;
-    uint64_t bytes;      /* of files that are whole on the other side, holes included */
-    uint64_t hole_bytes; /* of those: not on the wire */
-    uint64_t files;      /* files that are whole; directories do not count */
+    uint64_t bytes;      /* of files that the receiver has whole, holes included */
+    uint64_t hole_bytes; /* holes among `bytes`: not on the wire */
+    uint64_t files;      /* that the receiver has whole; directories do not count */
     uint64_t failed;
     uint64_t start_ns, end_ns;
     struct sluice_stats stats;
-    uint8_t hash[RECORD_HASH_BYTES]; /* of the file; of several: of their hashes in order */
+    uint8_t hash[RECORD_HASH_BYTES]; /* of one file; of several: hash of their hashes, in order */
     struct digest *hashes;
 };
 

@@ -58,7 +58,7 @@ static int table_width(const json_t *rows, const struct table_column *column)
     return (int)widest;
 }
 
-/* row NULL: the titles. */
+/* Prints one line of the table; row NULL: the titles. */
 static void table_line(const json_t *row, const struct table_column *columns, const int *width,
                        FILE *out)
 {

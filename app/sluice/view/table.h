@@ -18,14 +18,14 @@ enum table_format {
 };
 
 struct table_column {
-    const char *key, *title; /* title NULL: the list ends */
+    const char *key, *title; /* title NULL: end of the list */
     enum table_format format;
 };
 
-/* Columns are as wide as they must be; numbers stand right. */
+/* Prints titles and rows. Each column is as wide as its widest cell; numbers are right-aligned. */
 void table_print(const json_t *rows, const struct table_column *columns, FILE *out);
 
-/* As JSON, on one line. */
+/* Prints the value as JSON, on one line. */
 void table_json(const json_t *value, FILE *out);
 
 #endif

@@ -21,12 +21,13 @@
 #define ENTER "\033[?1049h\033[?25l\033[?7l" /* alternate screen, no cursor, no wrapping */
 #define LEAVE "\033[?7h\033[?25h\033[?1049l\033[0m"
 
-/* Signal handlers know nothing but globals. */
+/* Global, since a signal handler gets no context. */
 static struct termios before;
 static volatile sig_atomic_t taken, end_signal, redraw;
 static int wake[2] = {-1, -1};
 
-/* All of write() and tcsetattr() that a signal handler may call. */
+/* Signal handlers call this and the next two functions, which therefore use only async-signal-safe
+ * calls: write(), poll(), tcsetattr(). */
 static void terminal_put(const char *text, size_t len)
 {
     while (len > 0) {
@@ -73,10 +74,10 @@ static void terminal_give(void)
 static void terminal_wake(void)
 {
     if (write(wake[1], "", 1) < 0)
-        redraw = 1; /* it is awake anyway: the pipe is full */
+        redraw = 1; /* the pipe is full, so terminal_key() wakes up anyway */
 }
 
-/* As if nobody had caught it. */
+/* Restores the terminal, then lets the signal act as if it had not been caught. */
 static void die_of(int number)
 {
     sigset_t one;
@@ -89,7 +90,8 @@ static void die_of(int number)
     sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* The first one asks; the second one need not wait for a daemon that does not answer. */
+/* The first signal asks to end; the second ends the process at once, even while it waits for a
+ * daemon that does not answer. */
 static void on_end(int number)
 {
     int saved = errno;
@@ -106,7 +108,7 @@ static void on_stop(int number)
     struct sigaction again = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     int saved = errno;
 
-    die_of(number); /* goes on here after SIGCONT */
+    die_of(number); /* returns after SIGCONT */
     sigaction(number, &again, NULL);
     errno = saved;
 }
@@ -203,7 +205,7 @@ int terminal_signal(void)
     return end_signal;
 }
 
-/* What follows an escape; nothing: it was the key of that name. */
+/* Reads the sequence after an escape byte; without one, the key was Escape. */
 static int terminal_sequence(void)
 {
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The terminal as a page: its size, keys, and its state, which is put back however the process
- * ends, but for SIGKILL: at its end, by a signal that ends or stops it, by one that says it is
- * broken. Plain ANSI sequences; there is one terminal, so its state is one for the process.
+ * The terminal as a page: its size, its keys, and its state. The state is restored however the
+ * process ends, except by SIGKILL: when it exits, when a signal ends or stops it, when it crashes.
+ * Only plain ANSI sequences are used. The state is global, since a process has one terminal.
  */
 #ifndef SLUICE_COMMAND_TERMINAL_H
 #define SLUICE_COMMAND_TERMINAL_H
@@ -13,9 +13,9 @@
 
 /* What terminal_key() returns besides bytes. */
 enum terminal_key {
-    TERMINAL_NONE = 256, /* the time is over */
+    TERMINAL_NONE = 256, /* the time is over, or the key is unknown */
     TERMINAL_DRAW,       /* resized, or in the foreground again: draw all anew */
-    TERMINAL_STOP,       /* a signal asks to end (terminal_signal()), or nobody types any more */
+    TERMINAL_STOP,       /* a signal asked to end (terminal_signal()), or the input has ended */
     TERMINAL_ESCAPE,
     TERMINAL_UP,
     TERMINAL_DOWN,
@@ -25,17 +25,18 @@ enum terminal_key {
     TERMINAL_END,
 };
 
-/* Takes standard input and output: an exit code, with the error said. */
+/* Takes over standard input and output. Returns an exit code; the error is printed. */
 int terminal_open(void);
 void terminal_close(void);
 
-/* The locale's characters are UTF-8; colours are wanted ($NO_COLOR, no-color.org). */
+/* Whether the locale's characters are UTF-8; whether colours are wanted ($NO_COLOR,
+ * no-color.org). */
 bool terminal_utf8(void);
 bool terminal_colours(void);
 /* At least 1 x 1; 24 x 80 where the terminal does not say. */
 void terminal_size(unsigned *rows, unsigned *columns);
 
-/* A byte, or one of enum terminal_key, until CLOCK_MONOTONIC until_ns. */
+/* Waits for a key until CLOCK_MONOTONIC until_ns. Returns a byte, or an enum terminal_key. */
 int terminal_key(uint64_t until_ns);
 /* The signal that asked to end; 0: none. */
 int terminal_signal(void);

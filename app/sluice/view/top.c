@@ -83,8 +83,8 @@ struct run {
     bool once, ascii;
 };
 
-/* One look at the daemon: an exit code; what is wrong is in `why`, not yet said, for there may be a
- * page on the terminal. */
+/* Looks at the daemon once. Returns an exit code. The error goes to `why` and is not printed here,
+ * since there may be a page on the terminal. */
 static int look(struct run *r, char *why, size_t why_len)
 {
     static const char *const whats[] = {"ports", "capacity", "conns"};
@@ -143,7 +143,8 @@ static int once(struct run *r)
     while (code == SAY_OK && (now = loop_now()) < until) {
         struct sluice_completion none;
 
-        /* Nothing completes here; a daemon that dies is noticed, or the wait would not wait. */
+        /* Nothing completes here. The poll notices a daemon that died, and lets loop_wait() sleep.
+         */
         if (sluice_poll(r->loop.session, &none, 1, 0) < 0)
             break;
         loop_wait(&r->loop, -1, until - now);
@@ -175,7 +176,7 @@ static bool page_show(struct run *r)
     return shown;
 }
 
-/* A key while the filter is typed. */
+/* Handles a key while the filter is typed. */
 static void key_type(struct top_view *v, int key)
 {
     size_t len = strlen(v->filter);
@@ -208,10 +209,10 @@ static void key_move(struct top_view *v, int key)
     else if (key == TERMINAL_HOME)
         v->first = 0;
     else if (key == TERMINAL_END)
-        v->first = SIZE_MAX / 2; /* the view knows where that is */
+        v->first = SIZE_MAX / 2; /* top_view() limits it */
 }
 
-/* False: it is over. */
+/* Handles a key. False: it ends `sluice top`. */
 static bool key_take(struct top_view *v, int key)
 {
     static const char orders[] = {

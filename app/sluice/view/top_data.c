@@ -22,7 +22,8 @@ static void text(const json_t *o, const char *key, char out[TOP_NAME])
     text_safe(out, TOP_NAME, value != NULL ? value : "");
 }
 
-/* Room for one more; the new one is all zero. */
+/* Adds an element, all zero, to an array. Returns the array, which may have moved; NULL: no memory.
+ */
 static void *more(void *array, size_t *n, size_t *room, size_t size)
 {
     if (*n == *room) {
@@ -57,7 +58,7 @@ static struct top_port *port_find(struct top *t, const char *name)
     return &grown[t->n_ports - 1];
 }
 
-/* The counters of a device go back to 0 when it is made anew. */
+/* By how much a counter rose; 0 if it fell, as a device's counters do when it is made anew. */
 static double moved(uint64_t before, uint64_t now)
 {
     return now > before ? (double)(now - before) : 0;
@@ -108,7 +109,8 @@ static bool take_capacity(struct top *t, const json_t *o)
 
 /* ---- flows ------------------------------------------------------------------------------- */
 
-/* What tells flows apart; numbers of connections are used again. */
+/* True if both are the same flow; the connection's number is not enough, since numbers are used
+ * again. */
 static bool flow_is(const struct top_flow *f, const struct top_flow *like)
 {
     return f->conn == like->conn && f->worker == like->worker && f->outward == like->outward &&
@@ -170,7 +172,7 @@ static bool take_conn(struct top *t, const json_t *o, uint64_t now_ns)
         good = take_flow(t, &f, now_ns);
     }
     if (tx > 0) {
-        snprintf(f.why, sizeof f.why, "peer"); /* whose daemon knows why */
+        snprintf(f.why, sizeof f.why, "peer"); /* only the peer's daemon knows why */
         f.outward = true;
         f.grant_Bps = number(o, "tx_rate_Bps");
         f.bytes = tx;
@@ -182,14 +184,14 @@ static bool take_conn(struct top *t, const json_t *o, uint64_t now_ns)
 
 /* ---- a look ------------------------------------------------------------------------------ */
 
-/* The array of that name; *top is to be let go. */
+/* The array `what` of the answer; the caller calls json_decref() on *top. */
 static const json_t *rows_of(const char *said, const char *what, json_t **top)
 {
     *top = json_loads(said, 0, NULL);
     return json_object_get(*top, what);
 }
 
-/* What was not seen this time is over. */
+/* Removes flows and ports that were not in this look. */
 static void forget(struct top *t)
 {
     size_t i, kept = 0;

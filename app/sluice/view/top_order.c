@@ -26,7 +26,7 @@ static int more_first(double a, double b)
     return (a < b) - (a > b);
 }
 
-/* So that nothing jumps about while all else is equal. */
+/* Decides between flows that are equal otherwise, so that their lines keep their places. */
 static int by_number(const struct top_flow *a, const struct top_flow *b)
 {
     int port = strcmp(a->port, b->port);

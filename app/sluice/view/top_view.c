@@ -36,7 +36,7 @@ static void line_begin(struct page *p)
     p->at = 0;
 }
 
-/* Places that UTF-8 text takes, and the bytes of its first n places. */
+/* Places that UTF-8 text takes, at most `most`; *bytes: the bytes of these places. */
 static size_t places(const char *text, size_t most, size_t *bytes)
 {
     size_t n = 0, i = 0;
@@ -51,7 +51,7 @@ static size_t places(const char *text, size_t most, size_t *bytes)
     return n;
 }
 
-/* Text in a field of `width` places, cut if it must be; right: at its right end. */
+/* Writes text into a field of `width` places, cut if it is longer; right: right-aligned. */
 static void cell(struct page *p, const char *text, unsigned width, bool right, const char *style)
 {
     unsigned left = p->v->columns - p->at;
@@ -76,11 +76,11 @@ static void gap(struct page *p, unsigned width)
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
-/* A column has a place where the terminal has so many columns at least. */
+/* A column of the page, shown only on a terminal that is wide enough. */
 struct column {
     const char *title;
-    unsigned width; /* 0: what the others leave */
-    unsigned wide;  /* columns of the terminal */
+    unsigned width; /* places; 0: what the other columns leave */
+    unsigned wide;  /* columns that the terminal must have at least */
     bool right;
     const char *(*text)(const void *row, char out[CELL]);
 };
@@ -109,7 +109,7 @@ static unsigned column_width(const struct page *p, const struct column *all, siz
                                      : 10;
 }
 
-/* row NULL: the titles. */
+/* Writes one line; row NULL: the titles. */
 static void row_put(struct page *p, const struct column *all, size_t n, const void *row,
                     const struct sparkline *spark, double max_Bps, const char *style)
 {
@@ -247,7 +247,7 @@ static const struct column flow_columns[] = {
 };
 #define FLOW_COLUMNS (sizeof flow_columns / sizeof *flow_columns)
 
-/* Keeps v->first so that the list fills the room. */
+/* Limits v->first, so that the end of the list is not above the end of the page. */
 static void scroll(struct top_view *v, size_t n)
 {
     if (v->first + v->visible > n)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A page of `sluice top`: what is known, as lines of text that fit a terminal.
+ * A page of `sluice top`: a struct top as lines of text that fit a terminal.
  *
- * Invariant: never more lines than rows, never a line wider than columns, whatever is known; no
- * byte in it controls the terminal but colours, and those only if they are wanted.
+ * Invariant: whatever the data are, the page has at most `rows` lines, and no line is wider than
+ * `columns`. No byte of it controls the terminal, except for colours if they are wanted.
  */
 #ifndef SLUICE_COMMAND_TOP_VIEW_H
 #define SLUICE_COMMAND_TOP_VIEW_H

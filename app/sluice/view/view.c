@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See view.h. A view is a list of the daemon's and some columns of it; without columns, a record
- * of all members. */
+/* See view.h. A view is one of the daemon's lists with some of its columns. A view without columns
+ * shows each row as a record of all its members. */
 #include "sluice/view/view.h"
 
 #include <errno.h>
@@ -186,8 +186,8 @@ static const struct table_column port_xstats[] = {
 
 static const struct view {
     const char *name;
-    const char *source;                 /* the daemon's list; NULL: made here */
-    const struct table_column *columns; /* NULL: a record of each row */
+    const char *source;                 /* the daemon's list; NULL: view_path() makes it */
+    const struct table_column *columns; /* NULL: each row as a record */
 } views[] = {
     {"conns", "conns", conns},
     {"ports", "ports", ports},
@@ -235,7 +235,7 @@ static const char *member_text(const json_t *row, const char *key)
     return text != NULL ? text : "";
 }
 
-/* By its name, or by its number where the daemon tells it. */
+/* True if the row's port has this name, or this number if the row has a port number. */
 static bool port_is(const json_t *row, const char *port)
 {
     const json_t *number = json_object_get(row, "port_number");
@@ -275,7 +275,7 @@ static bool ends_in(const char *key, const char *end)
     return len >= n && strcmp(key + len - n, end) == 0;
 }
 
-/* A member, in the unit that its name says. */
+/* Prints a member in the unit that its name ends with. */
 static void member_print(const char *key, const json_t *v)
 {
     char text[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the daemon shows, as people see it: tables of chosen columns, or its own JSON. */
+/* Lists of the daemon, as people see them: tables of chosen columns, or the daemon's own JSON. */
 #ifndef SLUICE_COMMAND_VIEW_H
 #define SLUICE_COMMAND_VIEW_H
 
@@ -13,32 +13,32 @@
 
 struct view;
 
-/* What the daemon lists under that name, to json_decref(); *rows, an array, are in it. NULL with a
- * line in err and a negative errno in *status. */
+/* The daemon's list named `source`, on which the caller calls json_decref(). *rows is the array in
+ * it. NULL, with a line in err and a negative errno in *status, if it cannot be had. */
 json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
                   size_t err_len);
 
-/* NULL if nobody knows it. */
+/* The view of that name; NULL: there is none. */
 const struct view *view_find(const char *name);
-/* The names of all, with ", " between, into out: for messages. */
+/* Writes the names of all views, with ", " between, to out: for messages. */
 #define VIEW_NAMES_MAX 256
 const char *view_names(char *out, size_t out_len);
 
 /* view_path.c: a list, as above, of the paths of open connections. */
 json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len);
 
-/* Rows to leave out: of other ports (name or number; NULL: none), of other connections. */
+/* Which rows to keep: those of one port (name or number), of one connection; NULL: of all. */
 struct view_filter {
     const char *port;
     const struct words_conn *conn;
 };
 
-/* Prints it, to stdout: 0, -ENOENT: the filter leaves nothing, another negative errno: the
- * daemon's. A line in err. */
+/* Prints the view to stdout. 0, or a negative errno with a line in err. -ENOENT: the filter leaves
+ * no rows; any other is the daemon's. */
 int view_print(const struct view *v, struct sluice *s, const struct view_filter *filter, bool json,
                char *err, size_t err_len);
 
-/* For completion: what the member of the rows is, each. */
+/* For completion: calls found() with the value of `member` in each row. */
 void view_values(struct sluice *s, const char *view, const char *member,
                  void (*found)(void *ctx, const char *value), void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list of the daemon's, as JSON. */
+/* Reads one of the daemon's lists, as JSON. See view.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paths of connections: what the daemon says of open ones ("conns"), and how much delays on
- * them varied ("spread"), as one list. See view.h. */
+/* The paths of open connections, as one list made of two of the daemon's: "conns", and "spread",
+ * which says how much delays varied. See view.h. */
 #include <string.h>
 
 #include "sluice/view/view.h"
@@ -17,20 +17,21 @@ static const char *text(const json_t *o, const char *key)
     return t != NULL ? t : "";
 }
 
-/* Millionths; of nothing, none. */
+/* part / whole in millionths; 0 if whole is 0. */
 static json_t *share(json_int_t part, json_int_t whole)
 {
     return json_integer(whole > 0 ? (json_int_t)((double)part * 1e6 / (double)whole + 0.5) : 0);
 }
 
-/* Why a grant is what it is, where the path is the reason: doc/control.md. */
+/* True if `why`, the reason of a grant, means that the path limits it: doc/control.md. */
 static bool path_decides(const char *why)
 {
     return strcmp(why, "loss") == 0 || strcmp(why, "queue") == 0 || strcmp(why, "competing") == 0 ||
            strcmp(why, "ecn") == 0;
 }
 
-/* Both lists have one order, so it is looked for from where the one before was found. */
+/* The row of `spreads` for a connection. Both lists have the same order, so the search begins at
+ * *at, where the previous row was found. */
 static const json_t *spread_of(const json_t *spreads, const json_t *conn, size_t *at)
 {
     size_t n = json_array_size(spreads), i;
