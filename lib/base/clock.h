@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time is a parameter: `now` counts cycles of a clock whose Hz the state machine was told.
+ * Time is a parameter: `now` counts cycles of a clock whose frequency the state machine knows.
  *
- * Invariant: clock_ns(c, clock_cycles(c, ns)) is within one cycle of ns, for any ns < 2^63;
- * 128-bit intermediates, so nothing overflows. cycles: u64, wraps never in practice (2^64 at
- * 4 GHz is 146 years); compare with time_before().
+ * Invariant: clock_ns(c, clock_cycles(c, ns)) is within one cycle of ns, for any ns < 2^63.
+ * Intermediates have 128 bits, so nothing overflows. Cycles have 64 bits and never wrap in practice
+ * (2^64 at 4 GHz is 146 years); compare them with time_before().
  *
- * State machines need a time that does not go back. A counter may: a virtual machine is restored or
- * moved, or counters of cores differ. clock_steady() makes a time of it that goes on from where it
- * stood.
+ * State machines need a time that does not go back. A counter may go back: a virtual machine is
+ * restored or moved, or the counters of two cores differ. clock_steady() makes a time of it that
+ * then goes on from its last value.
  */
 #ifndef SLUICE_BASE_CLOCK_H
 #define SLUICE_BASE_CLOCK_H
@@ -48,12 +48,13 @@ static inline uint64_t time_min(uint64_t a, uint64_t b)
 }
 
 /*
- * The time by a counter. *ahead is what time is ahead of it, in cycles: 0 at first, raised where
- * the counter has stepped back, the same for all threads, so that their times agree; *last is this
- * thread's newest time. Each thread's time never goes back, whatever steps the counter makes.
+ * Makes a time of a counter. It never goes back within a thread, whatever steps the counter makes.
  *
- * ahead_then: *ahead as it was read before the counter was. (Read after it, it might belong to a
- * counter that has stepped back in between, and time would leap by that step.)
+ * *ahead: cycles by which time is ahead of the counter; 0 at first, raised when the counter has
+ * stepped back. All threads write and read it, so that their times agree.
+ * *last: this thread's newest time.
+ * ahead_then: *ahead, read before the counter. (If it were read after, the counter might have
+ * stepped back in between, and time would leap by that step.)
  */
 static inline uint64_t clock_steady(uint64_t *ahead, uint64_t *last, uint64_t ahead_then,
                                     uint64_t counter)

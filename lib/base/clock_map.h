@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From one clock to another: a NIC counts in ticks of its own. Learnt from samples of both, a while
- * apart; between them, and a little beyond, a straight line.
+ * Maps the time of one clock to another, since a NIC counts in ticks of its own. The map is learnt
+ * from samples of both clocks, a while apart. Between samples, and a little beyond, it is a
+ * straight line.
  *
  * Written and read by one thread.
  */
@@ -13,7 +14,7 @@
 
 struct clock_map {
     uint64_t from, to; /* the newest sample */
-    uint64_t rate;     /* ticks of `to` in a cycle of `from`, in 2^-32, below 2^31 of them */
+    uint64_t rate;     /* ticks of `to` in a cycle of `from`, in 2^-32; below 2^31 ticks */
 };
 
 /* The first sample; clock_map_at() needs another. */
@@ -22,7 +23,7 @@ static inline void clock_map_start(struct clock_map *m, uint64_t from, uint64_t 
     *m = (struct clock_map){from, to, 0};
 }
 
-/* False, and the sample is not taken, if one of the clocks stood still or went back. */
+/* Takes a sample. False, and nothing changes, if one of the clocks stood still or went back. */
 static inline bool clock_map_sample(struct clock_map *m, uint64_t from, uint64_t to)
 {
     unsigned __int128 rate;
@@ -36,7 +37,7 @@ static inline bool clock_map_sample(struct clock_map *m, uint64_t from, uint64_t
     return true;
 }
 
-/* The other clock's time at this one's; within 2^31 cycles of a sample. */
+/* The time of `to` at a time of `from`, which is within 2^31 cycles of the newest sample. */
 static inline uint64_t clock_map_at(const struct clock_map *m, uint64_t from)
 {
     __int128 ahead = (__int128)(int64_t)(from - m->from) * (int64_t)m->rate;

@@ -18,7 +18,7 @@ static inline void counter_set(uint64_t *c, uint64_t v)
     __atomic_store_n(c, v, __ATOMIC_RELAXED);
 }
 
-/* Only by the counter's one writer. */
+/* Only for the counter's one writer. */
 static inline void counter_add(uint64_t *c, uint64_t n)
 {
     __atomic_store_n(c, *c + n, __ATOMIC_RELAXED);

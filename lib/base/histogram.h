@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A histogram of 64-bit values with a bounded relative error: values below 64 each have a bucket of
- * their own; above, every power of two is cut into 32 buckets, so a bucket is at most 1/32 wide of
- * its lower end. Sum, minimum and maximum are exact. Units are the caller's. One writer; readers
- * may look at any time and see a recent state.
+ * A histogram of 64-bit values with a bounded relative error. Each value below 64 has a bucket of
+ * its own. Above, every power of two is cut into 32 buckets, so the width of a bucket is at most
+ * 1/32 of its lower end. Sum, minimum and maximum are exact. Units are the caller's. One writer;
+ * readers may look at any time and see a recent state.
  */
 #ifndef SLUICE_BASE_HISTOGRAM_H
 #define SLUICE_BASE_HISTOGRAM_H
@@ -31,7 +31,7 @@ static inline uint32_t histogram_bucket(uint64_t v)
     return (shift << HISTOGRAM_SUB_BITS) + (uint32_t)(v >> shift);
 }
 
-/* A value that came n times, n > 0. */
+/* Adds a value n times, n > 0. */
 static inline void histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 {
     counter_add(&h->buckets[histogram_bucket(v)], n);
@@ -51,8 +51,8 @@ static inline void histogram_add(struct histogram *h, uint64_t v)
 uint64_t histogram_floor(uint32_t bucket);
 uint64_t histogram_width(uint32_t bucket);
 
-/* A value v such that about a share of parts/whole of all values is <= v: the middle of its bucket,
- * never outside min .. max; 0 if there are none. */
+/* A value v such that about parts/whole of all values are <= v: the middle of a bucket, but never
+ * outside min .. max; 0 if there are no values. */
 uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t whole);
 
 uint64_t histogram_count(const struct histogram *h);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A line of text put together without the C library: a signal handler may be at it. What does not
- * fit is left out. */
+/* Builds a line of text without the C library, so that a signal handler may do it. Text that does
+ * not fit is left out. */
 #ifndef SLUICE_BASE_LINE_H
 #define SLUICE_BASE_LINE_H
 
 #include <stdint.h>
 
 struct line {
-    char *at, *end; /* where the next byte goes; none goes to end or beyond */
+    char *at, *end; /* the next byte goes to at; none goes to end or beyond */
 };
 
 static inline void line_put(struct line *l, const char *s)
@@ -16,7 +16,7 @@ static inline void line_put(struct line *l, const char *s)
         *l->at++ = *s++;
 }
 
-/* In decimal, with zeros in front up to this width. */
+/* Appends n in decimal, with leading zeros up to this width. */
 static inline void line_number(struct line *l, uint64_t n, int width)
 {
     char digits[32], *d = digits + sizeof digits - 1;

@@ -53,7 +53,7 @@ void secret_init(struct secret *s, uint64_t key0, uint64_t key1)
     *s = (struct secret){{key0, key1}, 0};
 }
 
-/* Aumasson and Bernstein 2012, for a message of n whole words. */
+/* SipHash-2-4 (Aumasson and Bernstein 2012) of a message of n whole words. */
 uint64_t secret_hash(const struct secret *s, const uint64_t *words, unsigned int n)
 {
     uint64_t v[4] = {s->key[0] ^ 0x736f6d6570736575ull, s->key[1] ^ 0x646f72616e646f6dull,

@@ -38,7 +38,7 @@ static inline uint64_t rng_u64(struct rng *r)
 /* Uniform over [0, bound), without bias; bound > 0. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
 
-/* Numbers of which some do not give away the others: SipHash-2-4 of a count, with a secret key. */
+/* Numbers that do not give away each other: SipHash-2-4 of a count, with a secret key. */
 struct secret {
     uint64_t key[2];
     uint64_t count;
@@ -46,7 +46,7 @@ struct secret {
 
 void secret_init(struct secret *s, uint64_t key0, uint64_t key1);
 uint64_t secret_u64(struct secret *s);
-/* The same of n words instead of the count. */
+/* SipHash-2-4 of n words, with the same key. */
 uint64_t secret_hash(const struct secret *s, const uint64_t *words, unsigned int n);
 
 #endif

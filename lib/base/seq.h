@@ -4,8 +4,8 @@
  *
  * A position names one unit of one request: pos = request << 32 | unit. Positions order the whole
  * stream of a connection; since request numbers wrap at 2^32, positions wrap at 2^64 and compare by
- * the sign of their difference. The end of request r is the start of request r + 1:
- * unit numbers beyond a request's last do not exist and count as passed.
+ * the sign of their difference. The end of request r is the start of request r + 1: units after a
+ * request's last one do not exist, and their positions count as passed.
  */
 #ifndef SLUICE_BASE_SEQ_H
 #define SLUICE_BASE_SEQ_H

@@ -85,7 +85,7 @@ struct weave {
     uint32_t at;       /* where the next written span goes */
     uint32_t written;  /* spans written */
     uint32_t consumed; /* old spans read */
-    uint32_t ahead;    /* most that written ever exceeded consumed: the room needed */
+    uint32_t ahead;    /* the most by which written exceeded consumed: room needed */
     bool dry;          /* only count */
 };
 
@@ -113,7 +113,7 @@ static void weave_put(struct weave *w, const struct span *x)
     w->has_open = true;
 }
 
-/* Puts the n old spans from index `from` on, in order, with the parts of `add` between them. */
+/* Puts the n old spans from index `from` on, in order, and the parts of `add` between them. */
 static void weave_run(struct weave *w, uint32_t from, uint32_t n, const struct span *add)
 {
     struct span piece = *add;
@@ -227,7 +227,7 @@ uint32_t span_index(const struct span_set *s, uint64_t pos)
     uint32_t low = 0;
     uint32_t high = s->count;
 
-    /* Most questions are about the newest or the oldest position. */
+    /* Most look-ups are of the newest or the oldest position. */
     if (high == 0 || !seq64_before(pos, span_at(s, high - 1)->end))
         return high;
     if (seq64_before(pos, span_at(s, 0)->end))

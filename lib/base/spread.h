@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A coarse histogram, small enough to keep one for each connection: a bucket for each power of two.
- * Bucket 0 counts zeros, bucket k values of [2^(k-1), 2^k), the last one all above, too. Units are
- * the caller's. One writer; readers may look at any time and see a recent state.
+ * Bucket 0 counts zeros, bucket k counts values of [2^(k-1), 2^k), and the last one also counts all
+ * larger values. Units are the caller's. One writer; readers may look at any time and see a recent
+ * state.
  */
 #ifndef SLUICE_BASE_SPREAD_H
 #define SLUICE_BASE_SPREAD_H
@@ -27,7 +28,7 @@ static inline void spread_add(struct spread *s, uint64_t v)
     counter_add(&s->sum, v);
 }
 
-/* Values of bucket k are below; UINT64_MAX for the last one. */
+/* Values of bucket k are below this; UINT64_MAX for the last bucket. */
 static inline uint64_t spread_end(uint32_t k)
 {
     return k < SPREAD_BUCKETS - 1 ? 1ull << k : UINT64_MAX;
@@ -42,8 +43,8 @@ static inline uint64_t spread_count(const struct spread *s)
     return count;
 }
 
-/* What a share of parts/whole of all values does not exceed, up to the next power of two; 0 if
- * there are none. For copies: nobody writes them meanwhile. */
+/* The value that parts/whole of all values do not exceed, rounded up to a power of two; 0 if there
+ * are no values. Only for a copy, which no thread writes meanwhile. */
 static inline uint64_t spread_quantile(const struct spread *s, uint64_t parts, uint64_t whole)
 {
     uint64_t all = spread_count(s), count = 0;

@@ -63,12 +63,12 @@ static const struct unit number_units[] = {
     {NULL, 0, 0},
 };
 
-/* mantissa / scale, as it was written. */
+/* The number as written: mantissa / scale. */
 struct number {
     u128 mantissa;
     uint64_t scale;
     bool too_large;
-    bool cut; /* what came behind the ninth decimal was not 0 */
+    bool cut; /* a digit after the ninth decimal was not 0 */
 };
 
 /* Returns what is wrong, or NULL and where the unit starts. */
@@ -90,7 +90,7 @@ static const char *number_read(const char *p, struct number *n, const char **uni
             break;
         digits = true;
         if (point && n->scale >= 1000000000ull) {
-            n->cut |= *p != '0'; /* nothing here can tell the difference, but that from 0 */
+            n->cut |= *p != '0'; /* so small a part matters only if the rest is 0 */
             continue;
         }
         n->mantissa = n->mantissa * 10 + (unsigned int)(*p - '0');
@@ -107,7 +107,7 @@ static const char *number_read(const char *p, struct number *n, const char **uni
     return digits ? NULL : "it does not start with a number";
 }
 
-/* Letter case does not matter, but for B, which is bytes where b may have been meant as bits. */
+/* Letter case does not matter, except for B: it means bytes, but b may have been meant as bits. */
 static bool unit_is(const char *name, const char *text)
 {
     const char *byte = strchr(name, 'B');
@@ -193,7 +193,8 @@ const char *value_share(const char *text, uint64_t *share)
     return NULL;
 }
 
-/* value over 10^0, 10^3, ... or 2^0, 2^10, ...: the largest that keeps at most three decimals. */
+/* Writes value with at most three decimals, in the largest unit that is not above it: 10^0, 10^3,
+ * ... or 2^0, 2^10, ... */
 static const char *text_scale(uint64_t value, uint64_t step, const char *const *names, char *buf)
 {
     uint64_t unit = 1, whole, rest;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values that people write: numbers with units, to integers in one unit. A number is decimal digits
- * with an optional fraction ("2.5Gbit"); a unit follows with or without a space; letter case does
- * not matter, but for the B of B/s. What does not fit exactly is rounded down, and a value that
- * would become 0 that way is refused.
+ * Converts values that people write, numbers with units, into integers of one unit. A number is
+ * decimal digits with an optional fraction ("2.5Gbit"). A unit follows with or without a space.
+ * Letter case does not matter, except for the B of B/s. Values are rounded down, but a value above
+ * 0 that would become 0 is refused.
  *
  * Units, as tc(8) has them:
  *   rates   bit kbit Mbit Gbit Tbit (bits/s, powers of 1000; Kibit.. powers of 1024),
@@ -26,16 +26,16 @@ const char *value_number(const char *text, uint64_t *number);
 /* A share of the whole, "0.1%" to "100%", as a probability in 1 / 2^64; 100% is UINT64_MAX. */
 const char *value_share(const char *text, uint64_t *share);
 
-/* For people, at most 32 bytes into buf: "1 Gbit/s", "64 KiB", "1 ms", exact where that is short;
- * each returns buf. */
+/* Write text for people into buf, at most 32 bytes: "1 Gbit/s", "64 KiB", "1 ms". It is exact if
+ * that is short. Each returns buf. */
 #define VALUE_TEXT_MAX 32
 const char *value_rate_text(uint64_t rate_Bps, char *buf);
 const char *value_size_text(uint64_t size_bytes, char *buf);
 const char *value_time_text(uint64_t time_ns, char *buf);
 
-/* In place, where the text then begins: without white space at both ends; a line of a configuration
- * also without a comment: what follows its first '#', unless that stands behind a backslash (as
- * rte_cfgfile has it). */
+/* Both work in place and return where the text then begins. value_strip() removes white space at
+ * both ends. value_line() also removes the comment of a configuration line: its first '#' and all
+ * after it, unless a backslash precedes the '#' (as rte_cfgfile has it). */
 char *value_strip(char *text);
 char *value_line(char *line);
 

@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 
-#define AVERAGE_RTTS 32 /* of the longest */
-#define AVERAGE_MIN  8  /* intervals */
-#define APART        16 /* averages */
+#define AVERAGE_RTTS 32 /* an average spans so many of the longest round trips */
+#define AVERAGE_MIN  8  /* and at least so many intervals */
+#define APART        16 /* averages for which a connection is left out at first */
 #define APART_MAX    1024
-#define LESS         0.9        /* than what others have */
-#define MORE         2.0        /* than what others wait, or lose */
-#define LOSS_MIN     (1.0 / 16) /* of packets; a full queue drops more of one flow by chance */
+#define LESS         0.9        /* of its part at the others' rates */
+#define MORE         2.0        /* times the others' wait or loss */
+#define LOSS_MIN     (1.0 / 16) /* of packets: a full queue may drop more of one flow by chance */
 
 void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns)
 {
@@ -35,7 +35,7 @@ static void sum_add(struct bottleneck_sum *s, const struct bottleneck_flow *f, d
     s->weight += times * f->weight;
 }
 
-/* Does it have less than the others, though it waits longer or loses more? */
+/* Does the connection have less than the others, although it waits longer or loses more? */
 static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
                     const struct bottleneck_sum *others)
 {
@@ -50,8 +50,8 @@ static bool differs(const struct bottleneck *b, const struct bottleneck_flow *f,
            (f->wait_ns > MORE * wait_ns + packets_ns || f->loss > MORE * loss + LOSS_MIN);
 }
 
-/* Was the connection a member in the interval that ended at time_ns? One that leaves counts its
- * time as a member from 0 again. */
+/* Was the connection a member in the interval that ended at time_ns? When a connection leaves, its
+ * time as a member starts again from 0. */
 static bool member_at(const struct bottleneck_flow *f, uint64_t time_ns)
 {
     return f->since_ns > 0 && f->looked_at_ns == time_ns;
@@ -69,7 +69,7 @@ static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
     f->since_ns = 0;
 }
 
-/* A pause longer than an average ends what is averaged. */
+/* Adds a sample to the averages. After a pause longer than average_ns they start anew. */
 static void average(const struct bottleneck *b, struct bottleneck_flow *f,
                     const struct bottleneck_sample *s)
 {

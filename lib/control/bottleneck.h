@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which connections of a host wait in the same queue, and what each should have of the link behind
- * that queue.
+ * Finds which connections of a host wait in the same queue, and what share each should have of the
+ * link behind that queue.
  *
- * Each connection finds by itself what its path carries (control/pathrate.h). Where several share a
- * link, its queue says the same to all of them, so nothing in it says which of them has more. But
- * they end at one host, which knows all their rates. For members with rates R and weights w,
+ * Each connection finds by itself what its path carries (control/pathrate.h). Connections that
+ * share a link all see the same queue, so the queue does not show which of them has more. But they
+ * end at one host, which knows all their rates. For members with rates R and weights w,
  *
  *   fair = w sum(R) / sum(w)
  *
- * and each moves its rate toward that (pathrate.fair_Bps). The sum stays as it was, whatever the
- * round trips are, so the queue does not notice. RFC 8699 couples the flows of one sender in this
- * way.
+ * and each moves its rate toward that (pathrate.fair_Bps). The sum of the rates does not change,
+ * whatever the round trips are, so the queue does not notice. RFC 8699 couples the flows of one
+ * sender in this way.
  *
  * A connection that its path limits is a member until it shows that it waits elsewhere:
  *
- *   rate < 9/10 of the others', and wait > twice theirs and a packet of each,
- *                               or  loss > twice theirs and 1/16
+ *   rate < 9/10 of its part, by weight, at the rates of the others; and either
+ *       wait > twice the others' average + the time that a packet of each of them takes
+ *   or  loss > twice the others' average + 1/16
  *
- * wait: the least time that a packet of a trial waited. A link that only this connection uses
- * cannot carry more, so the rise to fair fills a queue of its own, or a policer drops what is more.
- * Of two links that are taken for one, the slower shows itself so. A wait that is only shorter
- * shows nothing: a connection that began when the queue was not empty does not know all of it
- * (control/owd.h). RFC 8382 compares delays, too, but it needs many seconds of them, since it may
- * not move rates.
+ * The wait of a connection is the shortest wait of any packet of a trial. On a link of its own that
+ * is slower, the rise to fair fills that link's queue, or a policer drops the excess. So of two
+ * links that were taken for one, the slower shows itself. A shorter wait shows nothing: a
+ * connection that began while the queue was not empty does not know all of the queue
+ * (control/owd.h). RFC 8382 compares delays, too, but it must not change rates, so it needs many
+ * seconds of samples.
  *
- * Rates, waits and losses are averages over 32 times the longest round trip among members, since a
- * rate takes several round trips to move, and its queue follows. A connection that was left out is
- * tried again after 16 averages. Each time it waits for twice as many, up to 1024.
+ * Rates, waits and losses are averaged over 32 times the longest round trip among members: a rate
+ * takes several round trips to move, and its queue follows. A connection that was left out is tried
+ * again after 16 such averages. Each further time it waits twice as long, up to 1024 averages.
  *
  * Rates in bytes a second; doubles inside, and no libm. O(1) for each connection and interval.
  * Owned by the control lcore.
@@ -37,22 +38,22 @@
 
 #include <stdint.h>
 
-/* What is kept of a connection; all zero at first. */
+/* State of one connection; all zero at first. */
 struct bottleneck_flow {
-    double wait_ns, loss, rate_Bps; /* on average; loss: of packets */
+    double wait_ns, loss, rate_Bps; /* averages; loss: share of packets */
     double unit_bytes, weight;
-    uint64_t looked_at_ns; /* time_ns, the last time */
-    uint64_t since_ns;     /* for how long it has been a member; 0: it is none */
-    uint64_t apart_ns;     /* time_ns until which it is left out; 0: it never was */
-    uint64_t next_ns;      /* for how long the next time; 0: it never was */
+    uint64_t looked_at_ns; /* time_ns of the last bottleneck_look() */
+    uint64_t since_ns;     /* how long it has been a member; 0: it is not one */
+    uint64_t apart_ns;     /* left out until this time_ns; 0: never was */
+    uint64_t next_ns;      /* how long it is left out the next time; 0: never was */
 };
 
 struct bottleneck_sample {
-    uint64_t wait_ns;    /* the least of its newest trial, */
-    uint64_t lost_ppm;   /* and of its packets, those that the path lost */
-    uint64_t rtt_ns;     /* 0: not known */
-    uint64_t rate_Bps;   /* what its path is thought to carry, and its grant */
-    uint64_t unit_bytes; /* of a packet */
+    uint64_t wait_ns;    /* the shortest wait in its newest trial */
+    uint64_t lost_ppm;   /* packets of that trial that the path lost, of a million */
+    uint64_t rtt_ns;     /* 0: unknown */
+    uint64_t rate_Bps;   /* what its path seems to carry, which is also its grant */
+    uint64_t unit_bytes; /* user bytes of a packet */
     uint32_t weight;     /* at least 1 */
 };
 
@@ -63,21 +64,21 @@ struct bottleneck_sum {
 
 /* All zero at first. */
 struct bottleneck {
-    uint64_t time_ns, interval_ns;      /* of all intervals; of this one */
-    double average_ns;                  /* over which waits and rates are averaged */
-    struct bottleneck_sum last, sum;    /* of the interval before; of this one, so far */
-    double granted_Bps, longest_rtt_ns; /* of this interval's members, so far: what they are granted
-                                           now, in sum */
+    uint64_t time_ns, interval_ns;      /* since the first interval; length of this one */
+    double average_ns;                  /* time over which waits, losses and rates are averaged */
+    struct bottleneck_sum last, sum;    /* of the previous interval; of this one, so far */
+    double granted_Bps, longest_rtt_ns; /* of this interval's members so far; granted_Bps is
+                                           the sum of their present grants */
 };
 
-/* An interval of that length begins. */
+/* Begins an interval of this length. */
 void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns);
 
-/* For each connection that its path limits, and which uses its grant. */
+/* Called once an interval for each connection that its path limits and that uses its grant. */
 void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
                      const struct bottleneck_sample *s);
 
-/* When that has been done: what it should have. 0: it shares with nobody. */
+/* The connection's fair rate, once bottleneck_look() saw all of them; 0: it shares with nobody. */
 uint64_t bottleneck_fair(const struct bottleneck *b, const struct bottleneck_flow *f);
 
 #endif

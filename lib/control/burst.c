@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 
-#define ALIKE        2u  /* the most packets of a run, against the least */
-#define SOON         4u  /* 1/4 of the packets of others: the same run goes on */
-#define RESERVE      8u  /* 1/8 of what was found is not granted */
-#define STEP         16u /* 1/16 more */
+#define ALIKE        2u  /* alike: the most packets of a run are at most twice the least */
+#define SOON         4u  /* after less than 1/4 of the usual packets, the same run goes on */
+#define RESERVE      8u  /* 1/8 of the estimate is not granted */
+#define STEP         16u /* the limit rises by 1/16 */
 #define QUIET_BURSTS 16u
 #define SETBACKS_MAX 6u
 
@@ -24,7 +24,7 @@ static void window_begin(struct burst *b, const struct burst_sample *s)
     b->host_bytes = s->host_bytes;
 }
 
-/* Was it much less than the host could? */
+/* Did the host receive much less than it could? */
 static bool low(const struct burst *b, const struct burst_sample *s)
 {
     unsigned __int128 received =
@@ -43,7 +43,7 @@ static void limit_set(struct burst *b, uint64_t found)
     b->quiet = 0;
 }
 
-/* Counts one more run, after so many packets. */
+/* Counts runs, each after so many packets. */
 static void run_count(struct burst *b, uint64_t packets, uint32_t runs)
 {
     b->runs += runs;
@@ -52,7 +52,7 @@ static void run_count(struct burst *b, uint64_t packets, uint32_t runs)
     b->most = packets > b->most ? packets : b->most;
 }
 
-/* Bursts as large as the limit lose packets: not seldom, and it is too high. */
+/* Bursts as large as the limit lost packets. True if that happens so often that it is too high. */
 static bool limit_fails(struct burst *b, const struct burst_sample *s, uint64_t packets)
 {
     if (packets < b->limit_packets / SOON)
@@ -65,7 +65,7 @@ static bool limit_fails(struct burst *b, const struct burst_sample *s, uint64_t 
     return b->runs >= BURST_RUNS;
 }
 
-/* Runs on end that are alike. */
+/* Counts runs that are alike. True if there were enough in a row. */
 static bool runs_alike(struct burst *b, const struct burst_sample *s, uint64_t packets)
 {
     if (packets < b->most / SOON)
@@ -86,7 +86,7 @@ static bool run_take(struct burst *b, const struct burst_sample *s)
 
     b->packets = 0;
     if (b->time_ns == 0 || !s->own) {
-        window_begin(b, s); /* what was before the first of them is not known */
+        window_begin(b, s); /* the packets before the first run are unknown */
         return false;
     }
     if (!(bounded ? limit_fails(b, s, packets) : runs_alike(b, s, packets)))
@@ -98,7 +98,7 @@ static bool run_take(struct burst *b, const struct burst_sample *s)
     return found;
 }
 
-/* Nothing was lost for long: more. */
+/* Raises the limit if nothing was lost for long enough. True if it did. */
 static bool limit_raise(struct burst *b)
 {
     if (b->limit_packets == 0 || b->quiet < (b->limit_packets * QUIET_BURSTS) << b->setbacks)

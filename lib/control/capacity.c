@@ -3,20 +3,20 @@
 
 #include "base/clock.h"
 
-#define IDLE_SHARE      16u  /* more than 16 times of what was done is not believed */
+#define IDLE_SHARE      16u  /* more than 16 times the work done is not believed */
 #define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
-#define LADEN_SHARE     8u   /* hardly any is left where less than 1/8 is */
-#define AHEAD_SHARE     8u   /* of an interval, that time may be beyond its end */
+#define LADEN_SHARE     8u   /* hardly any time is left where less than 1/8 is */
+#define AHEAD_SHARE     8u   /* 1/8 of an interval: busy time beyond its end, at most */
 #define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
 #define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
-#define STEP_SHIFT      4u   /* of the capacity, upward */
+#define STEP_SHIFT      4u   /* a step upward, as a part of the capacity */
 #define RESERVE_SHIFT   7u   /* of the capacity, not granted once packets were dropped */
-#define DRAIN_SHIFT     1u   /* of the capacity, not granted after that, until the backlog went */
-#define WAITS_SHIFT     3u /* the same, of one that did not grow so far that packets were dropped */
-#define EXTRA_SHIFT     2u /* of the capacity, granted beside where none has ever been dropped */
+#define DRAIN_SHIFT     1u   /* of the capacity, not granted then until the backlog is gone */
+#define WAITS_SHIFT     3u   /* of the capacity, not granted during a backlog without drops */
+#define EXTRA_SHIFT     2u   /* of the capacity, granted on top if nothing was ever dropped */
 #define DRAIN           1u
-#define RISE_SHIFT      2u /* of the capacity: a rise is large */
-#define SLOWER_SHIFT    3u /* of the capacity, missing though all time is spent: it is less */
+#define RISE_SHIFT      2u /* of the capacity: a larger rise is a large one */
+#define SLOWER_SHIFT    3u /* of the capacity: missing so much though all time is spent */
 #define HOLD_INTERVALS  32u
 #define TIGHT_INTERVALS 16u
 
@@ -39,8 +39,8 @@ static bool measured(const struct capacity_sample *s)
     return s->time > 0 && s->busy > 0 && s->busy <= s->time;
 }
 
-/* Nothing was received, or not yet: there was nothing, or no worker had its core, or a poll has
- * not ended. That shows nothing of how much could have been. */
+/* True if nothing has been received yet: nothing came, no worker had its core, or a poll has not
+ * ended. Such an interval does not show how much could have been received. */
 static bool shows_nothing(const struct capacity_sample *s)
 {
     return s->time > 0 && (s->rx_bytes == 0 || s->busy == 0);
@@ -51,20 +51,20 @@ static bool spent(const struct capacity_sample *s)
     return measured(s) && s->time - s->busy < s->time / SPENT_SHARE;
 }
 
-/* Bursts do not grow much any more. */
+/* Bursts are so large that they do not grow much any more. */
 static bool large(const struct capacity_sample *s)
 {
     return s->full >= s->bursts / LARGE_SHARE;
 }
 
-/* Hardly any time is left, and most bursts are full: more than before could not be done. */
+/* Hardly any time is left, and most bursts are full: the workers could not do more. */
 static bool laden(const struct capacity_sample *s)
 {
     return measured(s) && s->time - s->busy < s->time / LADEN_SHARE && 2 * s->full > s->bursts;
 }
 
-/* Nearly all bursts are, and no time is left but that of one, which may count for the interval
- * before or after: more waits than is taken. */
+/* Nearly all bursts are full, and no time is left but that of one burst, which may count for the
+ * interval before or after: more packets wait than are taken. */
 static bool filled(const struct capacity_sample *s)
 {
     bool border = laden(s) && s->time - s->busy < s->busy / s->bursts;
@@ -72,7 +72,7 @@ static bool filled(const struct capacity_sample *s)
     return (spent(s) || border) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
 }
 
-/* Was as much done in its time as in the one before? A worker without its core was not at work. */
+/* Was the rate of work about that of the interval before? A worker without its core does none. */
 static bool steady(const struct capacity *c, const struct capacity_sample *s)
 {
     u128 rate = (u128)s->rx_bytes * CLOCK_NS_PER_S / s->interval_ns * s->time / s->busy;
@@ -80,9 +80,9 @@ static bool steady(const struct capacity *c, const struct capacity_sample *s)
     return rate * 4 >= (u128)c->could_Bps[0] * 3;
 }
 
-/* Work that was begun in one interval and ends in the next is in both, as long as it took. A poll
- * may count as full in one and as a poll in the other: its worker counts on while counters are
- * read. */
+/* Splits work that began in one interval and ended in the next between both, by its time. A poll
+ * may count as full in one interval and as a poll in the other: its worker goes on counting while
+ * the counters are read. */
 static struct capacity_sample settled(struct capacity *c, const struct capacity_sample *s)
 {
     struct capacity_sample own = *s;
@@ -105,7 +105,7 @@ static struct capacity_sample settled(struct capacity *c, const struct capacity_
     return own;
 }
 
-/* What could have been received in the interval. */
+/* The rate that could have been received in the interval. */
 static uint64_t could(const struct capacity_sample *s)
 {
     u128 bytes = s->rx_bytes;
@@ -118,7 +118,7 @@ static uint64_t could(const struct capacity_sample *s)
     return clamp(bytes * CLOCK_NS_PER_S / s->interval_ns);
 }
 
-/* The most of the last n intervals. */
+/* The largest rate of the last n intervals. */
 static uint64_t recent_max(const struct capacity *c, uint32_t n)
 {
     uint64_t most = 0;
@@ -128,13 +128,13 @@ static uint64_t recent_max(const struct capacity *c, uint32_t n)
     return most;
 }
 
-/* Of the last two: what was done at the border of intervals may count for the wrong one. */
+/* The smaller rate of the last two: work at the border of intervals may count for the wrong one. */
 static uint64_t recent_min(const struct capacity *c)
 {
     return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
 }
 
-/* A small rise is what both intervals say; of a large one the first may have seen only a part. */
+/* A small rise needs both intervals; a large one may have begun within the first of them. */
 static uint64_t measured_rise(const struct capacity *c)
 {
     uint64_t least = recent_min(c);
@@ -157,7 +157,7 @@ static void recent_add(struct capacity *c, const struct capacity_sample *s)
                     : 0;
 }
 
-/* More waits to be taken than should. */
+/* More packets wait to be taken than should: less is granted until they are gone. */
 static void backlog(struct capacity *c, uint32_t shift)
 {
     c->drain = DRAIN;
@@ -170,7 +170,7 @@ static void set(struct capacity *c, uint64_t rate, enum capacity_why why)
     c->why = why;
 }
 
-/* What was dropped and begun counts for the next interval that shows something. */
+/* Drops, and bytes of unfinished work, count for the next interval that shows something. */
 static void put_off(struct capacity *c, const struct capacity_sample *s)
 {
     c->missed += s->overruns;
@@ -197,13 +197,13 @@ void capacity_update(struct capacity *c, const struct capacity_sample *sample)
         c->hold = HOLD_INTERVALS;
         set(c, c->overran > 1 ? c->could_Bps[0] : recent_max(c, 2), CAPACITY_OVERRUN);
     } else if (c->slower >= 2) {
-        c->overruns++; /* or soon: what was too much waits to be taken */
+        c->overruns++; /* or soon: the excess waits to be taken */
         backlog(c, DRAIN_SHIFT);
         c->slower = 0;
         set(c, c->could_Bps[0], CAPACITY_OVERRUN);
     } else if (c->saturated >= CAPACITY_RECENT &&
                (c->overruns == 0 || recent_max(c, CAPACITY_RECENT) < c->capacity_Bps)) {
-        c->overruns += c->overruns == 0 && s->link_Bps != 0; /* a link does not wait */
+        c->overruns += c->overruns == 0 && s->link_Bps != 0; /* a link does not wait for the host */
         if (c->overruns > 0)
             backlog(c, WAITS_SHIFT);
         c->saturated = 0;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a host can receive, in user bytes a second: measured while it works, corrected when it was
- * overrun ([XTP-RATE], section 4.3). What a path loses does not count here.
+ * overrun ([XTP-RATE], section 4.3). Packets that a path loses do not count here.
  *
- * A worker that needed a share b of its time for what it did could do 1 / b of that: what was
- * received, and the idle rest turned into more of the same, sent frames included:
+ * A worker that was busy for a share b of its time could do 1 / b of its work. So a host could have
+ * received what it did, and spent its idle time on more of the same work, sent frames included:
  *
  *   could = received + (received + sent) (1 - b) / b
  *
- * That is a lower bound, for larger bursts cost less a packet. An interval in which no poll that
- * received has ended shows nothing: nothing came, or the workers had lost their cores. What the
- * port dropped meanwhile counts for the next interval that shows something. Once an interval:
- * - overrun, packets that the port dropped because nobody took them: capacity = could, now or an
- *   interval ago (a worker that lost its core for a moment is no slower for that), or now, if that
- *   is the second interval with one, and less is granted until the backlog is gone;
- * - slower, all time spent for two intervals, or nearly all and most bursts full, and much less
- *   done than the capacity, or than the link carries: the same, before anything is dropped;
- *   capacity = could;
- * - saturated, all time spent and nearly all bursts full for several intervals, where no drop was
- *   ever counted (not all ports count them) or less was done than the capacity: capacity = the most
- *   that it could in these;
- * - otherwise capacity = max(capacity, could in the last two intervals), and a step more where
- *   senders want more than they are granted, and all time is spent on small bursts: they grow, and
- *   tell nothing of how far that goes; or nothing is known of time.
+ * That is a lower bound, since larger bursts cost less time a packet. An interval in which no poll
+ * that received has ended shows nothing: nothing came, or the workers had lost their cores. Packets
+ * dropped in it count for the next interval that shows something. Each interval is one of these:
+ * - overrun: the port dropped packets because nobody took them. capacity = the larger could of this
+ *   interval and the one before (a worker that lost its core for a moment is no slower for that);
+ *   in the second overrun interval in a row, this one's. Less is granted until the backlog is gone.
+ * - slower: for two intervals all time was spent, or nearly all and most bursts were full; yet much
+ *   less was done than the capacity, or than the link carries. This is an overrun before anything
+ *   is dropped. capacity = could.
+ * - saturated: for several intervals all time was spent and nearly all bursts were full. It counts
+ *   if no drop was ever counted (not all ports count them) or less was done than the capacity.
+ *   capacity = the largest could of these intervals.
+ * - otherwise: capacity = max(capacity, could of the last two intervals). It rises a step further
+ *   if senders want more than they are granted, and either all time is spent on small bursts, which
+ *   would grow and do not show how far, or the busy time is unknown.
  *
  * Unknown (0) until the first overrun or saturation. Integers. Owned by the control lcore.
  */
@@ -38,10 +38,10 @@
 
 enum capacity_why {
     CAPACITY_UNKNOWN,
-    CAPACITY_MEASURED,  /* by the time that work took */
-    CAPACITY_OVERRUN,   /* by what was absorbed when packets were dropped */
-    CAPACITY_SATURATED, /* by what was absorbed when all time was spent and bursts were full */
-    CAPACITY_PROBED,    /* a step above */
+    CAPACITY_MEASURED,  /* from the time that work took */
+    CAPACITY_OVERRUN,   /* from what was absorbed when packets were dropped */
+    CAPACITY_SATURATED, /* from what was absorbed when all time was spent and bursts were full */
+    CAPACITY_PROBED,    /* a step above the last value */
 };
 
 /* One interval. */
@@ -49,34 +49,34 @@ struct capacity_sample {
     uint64_t interval_ns;
     uint64_t rx_bytes, tx_bytes; /* user bytes */
     uint64_t overruns;           /* packets that the port dropped for want of room or memory */
-    uint64_t busy, time;         /* of all workers, in the same unit; 0: not known. What they are
-                                  * still at may be in it: more than time counts for the next */
-    uint64_t bursts, full;       /* polls that found packets; as many as they could take */
-    uint64_t link_Bps;           /* user bytes that can come at most; 0: not known */
-    bool hungry;                 /* a sender would send more than it may */
+    uint64_t busy, time;         /* of all workers, in the same unit; 0: unknown. busy may include
+                                  * unfinished work; its excess over time counts for the next one */
+    uint64_t bursts, full;       /* polls that found packets; those that found a full burst */
+    uint64_t link_Bps;           /* the most user bytes that can arrive; 0: unknown */
+    bool hungry;                 /* a sender would send more than it is granted */
 };
 
 struct capacity {
-    uint64_t could_Bps[CAPACITY_RECENT]; /* of recent intervals that showed some; [0] the last */
-    uint64_t ahead, ahead_bytes;         /* time and bytes that count for the next one */
-    uint64_t missed;                     /* overruns that do */
+    uint64_t could_Bps[CAPACITY_RECENT]; /* of intervals that showed something; [0]: newest */
+    uint64_t ahead, ahead_bytes;         /* time and bytes that count for the next interval */
+    uint64_t missed;                     /* overruns that count for the next interval */
     uint32_t saturated, overran;         /* intervals in a row */
-    uint32_t slower;                     /* the same, that could do much less */
-    uint32_t tight;                      /* the same, in which all time went into small bursts */
-    uint64_t capacity_Bps;               /* 0: unknown */
+    uint32_t slower;                     /* intervals in a row in which much less could be done */
+    uint32_t tight;        /* intervals in a row with all time spent on small bursts */
+    uint64_t capacity_Bps; /* 0: unknown */
     enum capacity_why why;
-    uint32_t drain;    /* intervals in which a backlog is to go */
-    uint32_t shift;    /* a part of the capacity, not granted meanwhile */
-    uint32_t hold;     /* intervals without a step upward */
-    uint64_t overruns; /* intervals with one, so far */
+    uint32_t drain;    /* intervals left in which a backlog is to drain */
+    uint32_t shift;    /* capacity >> shift is not granted meanwhile */
+    uint32_t hold;     /* intervals left without a step upward */
+    uint64_t overruns; /* intervals with an overrun so far */
 };
 
 void capacity_init(struct capacity *c);
 void capacity_update(struct capacity *c, const struct capacity_sample *s);
 
-/* What may be granted in sum: a little less than the capacity, and less still while a backlog goes;
- * more, where nothing was ever dropped: such a port makes its senders wait. UINT64_MAX where
- * nothing is known. */
+/* The sum of grants allowed: a little less than the capacity, and less still while a backlog
+ * drains. It is more than the capacity if nothing was ever dropped: such a port makes its senders
+ * wait. UINT64_MAX if the capacity is unknown. */
 uint64_t capacity_grant(const struct capacity *c);
 
 #endif

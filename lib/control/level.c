@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/level.h"
 
-#define CLOSE      0x1p-24 /* of the level: so short a step is the last one */
-#define CRAWL      4u      /* steps that may leave more than half of the range, then it is halved */
+#define CLOSE      0x1p-24 /* of the level: a step this short is the last one */
+#define CRAWL      4u      /* steps that may leave more than half of the range; then it is halved */
 #define PASSES_MAX 256u
 
-/* The sum at a level, and how steep it is there. */
+/* The sum of rates at a level, and its slope there. */
 struct point {
     double sum, slope;
 };
 
-/* Without anything to guess for the processor. */
+/* Has no branch, so the processor cannot mispredict one. */
 static inline void point_add(struct point *p, const struct level_item *item, double level)
 {
     static const double one_if[2] = {0, 1};
@@ -20,7 +20,7 @@ static inline void point_add(struct point *p, const struct level_item *item, dou
     p->slope += item->weight * one_if[(rate > item->low) & (rate < item->high)];
 }
 
-/* Four sums side by side: one would wait for itself. */
+/* Four sums side by side: in a single one, each addition would wait for the one before. */
 static struct point point_at(const struct level_item *items, uint32_t n, double level)
 {
     struct point a = {0, 0}, b = a, c = a, d = a;
@@ -67,7 +67,7 @@ double level_solve(const struct level_item *items, uint32_t n, double target, do
             level = halfway(low, high);
             crawled = 0;
         }
-        if (level <= low || level >= high) /* neighbours */
+        if (level <= low || level >= high) /* low and high are neighbouring doubles */
             break;
     }
     return low;

@@ -5,13 +5,13 @@
 
 #include "control/root.h"
 
-#define BLOCK_RUNS    8u /* tell a share to about a third of it */
+#define BLOCK_RUNS    8u /* so many runs give a share to within about a third of it */
 #define BLOCK_PACKETS 512u
-#define RUNS_MIN      3u        /* fewer are a doubt */
+#define RUNS_MIN      3u        /* too many losses in fewer runs are a doubt */
 #define LOST_MIN      2u        /* so few may be chance */
-#define SHARE_MORE    (1.0 / 8) /* of what is sent */
-#define SHARE_MAX     (1.0 / 3) /* that a path may lose anyway */
-#define DEVIATIONS    2         /* by which chance may exceed that */
+#define SHARE_MORE    (1.0 / 8) /* of the packets sent */
+#define SHARE_MAX     (1.0 / 3) /* the most that a path is thought to lose anyway */
+#define DEVIATIONS    2         /* by which chance may exceed the expected losses */
 
 static double share_of(const struct loss_sum *s)
 {
@@ -34,7 +34,7 @@ void loss_add(struct loss *l, const struct loss_sum *s)
     l->block = (struct loss_sum){0};
 }
 
-/* The block that lost least; NULL: none is complete. */
+/* The complete block with the smallest share lost; NULL: none is complete. */
 static const struct loss_sum *min_block(const struct loss *l)
 {
     const struct loss_sum *least = NULL;

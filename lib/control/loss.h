@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which packets a path loses whatever is sent (radio, a bad cable), and which were too many for it.
+ * Tells packets that a path loses whatever is sent (radio, a bad cable) from packets that were too
+ * many for it.
  *
- * Both kinds come in runs: packets lost one after the other. Of n packets, a path that loses the
+ * Both kinds are lost in runs, one packet after the other. Of n packets, a path that loses the
  * share p in runs of L packets on average loses n p, with the variance 2 n p L (the number of runs
  * is Poisson's, their length geometric). More than
  *
  *   n p + 2 sqrt(2 n p L) + n / 8 + 2
  *
  * were too many for it. The eighth is how far a sender may exceed what a link carries before its
- * losses tell so. A sender that exceeds it loses packets in many runs, since some get through
- * between them; a single run is an accident. Too many losses in fewer than three runs are a doubt,
- * and the next packets count together with these.
+ * losses show it. A sender that exceeds it loses packets in many runs, since some packets get
+ * through between them; a single run is an accident. Too many losses in fewer than three runs are a
+ * doubt: they are counted together with the next packets.
  *
- * p is the least share that was lost in one of the last eight blocks, a third at most. A block ends
- * with eight runs, or with 512 packets. Rates are known by maximum, delays and losses by minimum.
- * The owner adds packets only where the sender gave way (control/pathrate.h): a link that still
- * loses them then loses them anyway.
+ * p is the smallest share that was lost in one of the last eight blocks, a third at most. A block
+ * ends with eight runs, or with 512 packets. A path's rate shows in its maximum, its delay and its
+ * loss in their minimum. The owner adds packets only where the sender gave way
+ * (control/pathrate.h): a link that still loses them then loses them anyway.
  *
  * BBR (draft-ietf-ccwg-bbr) accepts 2 % of losses and PCC Vivace 5 %, whatever the path is.
  *
@@ -31,22 +32,22 @@
 #define LOSS_BLOCKS 8u
 
 struct loss_sum {
-    uint64_t packets, lost; /* packets: that came */
-    uint64_t runs;          /* of lost ones */
+    uint64_t packets, lost; /* packets: those that arrived */
+    uint64_t runs;          /* of lost packets */
 };
 
 /* All zero at first. */
 struct loss {
-    struct loss_sum doubt; /* too many were lost, in too few runs to say so */
-    struct loss_sum block; /* so far */
+    struct loss_sum doubt; /* losses that were too many, but in too few runs to be sure */
+    struct loss_sum block; /* not complete yet */
     struct loss_sum blocks[LOSS_BLOCKS];
-    uint32_t count; /* of blocks, so far */
+    uint32_t count; /* blocks completed so far */
 };
 
-/* What became of packets of a sender that gave way, and that met no queue. */
+/* Adds packets that met no queue, of a sender that gave way. */
 void loss_add(struct loss *l, const struct loss_sum *s);
 
-/* Were these packets too many for the path, together with those of a doubt? */
+/* Were these packets, and those in doubt, too many for the path? */
 bool loss_exceeds(struct loss *l, const struct loss_sum *s);
 
 #endif

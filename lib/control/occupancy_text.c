@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A law as people write it: LEVELS/ALPHAS/BETAS, or a preset's name, which may have LEVELS. */
+/* Parses a law as people write it: LEVELS/ALPHAS/BETAS, or a preset's name with optional LEVELS. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int wrong(const struct reader *r, const char *word, const char *cause, co
     return -EINVAL;
 }
 
-/* The next item of a list up to ',' or the list's end; the reader stands behind it. */
+/* Reads the next item of a list, up to ',' or the list's end, and moves the reader behind it. */
 static int item_next(struct reader *r, char word[WORD_MAX])
 {
     size_t len = strcspn(r->at, ",/ ");
@@ -59,7 +59,7 @@ static int factor_read(const struct reader *r, const char *word, double *factor)
     return wrong(r, word, "it is not a number above 0, up to 1000", "write for example 1e-5");
 }
 
-/* A list of levels or of factors; how many, or -EINVAL. */
+/* Reads a list of levels or of factors. Returns how many, or -EINVAL. */
 static int list_read(struct reader *r, uint64_t *levels, double *factors)
 {
     char word[WORD_MAX];

@@ -3,14 +3,14 @@
 
 #define DRIFT_SHIFT   30
 #define DRIFT_SPAN_NS ((int64_t)10000000000)
-#define DRIFT_MAX     ((int64_t)214748) /* 200 ppm: more is not a clock */
+#define DRIFT_MAX     ((int64_t)214748) /* 200 ppm: no clock drifts more */
 
 void owd_init(struct owd *o)
 {
     *o = (struct owd){0};
 }
 
-/* How far a delay lies above what the point says of the base at that time. */
+/* How far a delay lies above the base that the point predicts for at_ns. */
 static int64_t above(const struct owd *o, const struct owd_point *p, uint64_t delay_ns,
                      uint64_t at_ns)
 {
@@ -26,7 +26,8 @@ static bool jumps(const struct owd_point *p, uint64_t delay_ns)
     return p->known && (rise >= OWD_JUMP_NS || rise <= -OWD_JUMP_NS);
 }
 
-/* Half way to the slope between fastest packets that lie far enough apart. */
+/* Moves the drift half way to the slope between the fastest packets of two windows, once these lie
+ * far enough apart. */
 static void drift_update(struct owd *o)
 {
     int64_t span = (int64_t)(o->least.at_ns - o->anchor.at_ns);

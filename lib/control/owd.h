@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-way delay increment ([FRAME-RELAY]): by how much a packet was longer under way
- * than the fastest ones lately. The clocks at both ends differ by an offset, which falls out, and
- * by a drift, which is taken from the fastest packets of windows that lie 10 s apart.
+ * One-way delay increment ([FRAME-RELAY]): how much longer a packet took than the fastest recent
+ * packets. The clocks at both ends differ by an offset, which cancels, and by a drift, which is
+ * measured on the fastest packets of windows at least 10 s apart.
  *
  *   delay = arrived - sent;   base(t) = least of two windows' (delay + drift (t - its time))
  *   increment = delay - base >= 0
  *
- * A queue that is never empty for two windows becomes part of the base. sent is the peer's word:
- * where it jumps by more than OWD_JUMP_NS, its clock was set, and all begins anew. Times in ns.
- * Owned by one worker.
+ * A queue that is never empty during two windows becomes part of the base. The peer claims when it
+ * sent a packet: if the delay jumps by more than OWD_JUMP_NS, the peer's clock was set, and all
+ * state is reset. Times in ns. Owned by one worker.
  */
 #ifndef SLUICE_CONTROL_OWD_H
 #define SLUICE_CONTROL_OWD_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OWD_JUMP_NS (1ll << 40) /* 18 minutes; increments are less */
+#define OWD_JUMP_NS (1ll << 40) /* 18 minutes; no increment is longer */
 
 struct owd_point {
     bool known;
@@ -26,15 +26,15 @@ struct owd_point {
 };
 
 struct owd {
-    struct owd_point last, least; /* of the window before this one, and of this one */
-    struct owd_point anchor;      /* of the window from which on drift is measured */
+    struct owd_point last, least; /* fastest packet of the last window, and of this one */
+    struct owd_point anchor;      /* fastest packet of the window from which drift is measured */
     uint64_t begun_ns;            /* when this window began */
-    int64_t drift;                /* of the clocks, in 2^-30: ns per 1.07 s */
+    int64_t drift;                /* of one clock against the other, in 2^-30: ns per 1.07 s */
 };
 
 void owd_init(struct owd *o);
 
-/* The packet's increment. window_ns: how long a window is; arrived_ns does not go back. */
+/* The packet's increment. window_ns: length of a window; arrived_ns must not go back. */
 uint64_t owd_increment(struct owd *o, uint64_t sent_ns, uint64_t arrived_ns, uint64_t window_ns);
 
 #endif

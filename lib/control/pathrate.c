@@ -4,69 +4,69 @@
 #include "base/clock.h"
 #include "control/root.h"
 
-#define EMPTY_TRIALS        24u        /* the queue is made empty once in so many */
-#define EMPTY_SHARE         (1.0 / 64) /* of target: less than that is empty */
-#define STUCK_TRIALS        3u         /* in which it does not fall, until it is others' */
+#define EMPTY_TRIALS        24u        /* the queue is emptied once in so many */
+#define EMPTY_SHARE         (1.0 / 64) /* of target: a shorter queue is empty */
+#define STUCK_TRIALS        3u         /* without a fall, after which a queue counts as others' */
 #define STUCK_SHARE         0.125
-#define STUCK_PACKETS       3   /* one of us wants as many that has a sixth of what we had */
-#define ALARM_NS            1e6 /* a process may be without its core for so long */
-#define ALARM_GROWTH        1.1 /* more is sent than comes */
-#define EASY_TRIALS         64u /* in which less than half was granted */
+#define STUCK_PACKETS       3   /* a flow with a sixth of our rate may want so many */
+#define ALARM_NS            1e6 /* a process may lose its core for so long */
+#define ALARM_GROWTH        1.1 /* sent rate over arrived rate */
+#define EASY_TRIALS         64u /* in a row, with less than half granted */
 #define CALM_MORE           (1.0 / 8)
 #define CUTS_MIN            2u
-#define DEPTH               12  /* parts of a round trip; the shortest queues hold a tenth */
+#define DEPTH               12  /* D = RTT / 12; the shortest queues hold a tenth */
 #define GAIN                0.5 /* of the way to target in a trial */
 #define PERSISTENCE_TRIALS  8
 #define PERSISTENCE_MIN     0.25
-#define PERSISTENCE_MAX     8    /* times as much, where it was wrong in the same way each time */
-#define PERSISTENCE_AFTER   3u   /* trials since it was made empty */
-#define PERSISTENCE_PACKETS 1024 /* a round trip, at least */
+#define PERSISTENCE_MAX     8    /* factor, if the error had the same sign each time */
+#define PERSISTENCE_AFTER   3u   /* trials since the queue was emptied */
+#define PERSISTENCE_PACKETS 1024 /* at least so many a round trip */
 #define FALL_MAX            0.5
-#define RISE_TIMES          2 /* the rate of arrival, as slow start doubles in a round trip */
+#define RISE_TIMES          2 /* times the rate of arrival; slow start doubles as fast */
 #define STEP_MAX            1e6
-#define MIN_BYTES           1e3 /* or a packet, each round trip */
-#define MIN_NS              5e7 /* or in so long */
+#define MIN_BYTES           1e3 /* or a packet, if larger, each round trip */
+#define MIN_NS              5e7 /* or each MIN_NS, if longer */
 #define COMPETING_CUT       0.7
 #define MARK_CUT            0.85        /* RFC 8511, section 3 */
 #define COMPETING_RISE      (1.0 / 128) /* each round trip, and a packet */
 #define COMPETING_RISE_MAX  (1.0 / 8)   /* each trial */
 #define REFERENCE_RISE      (1.0 / 16)
 #define REFERENCE_FALL      (1.0 / 64)
-#define COMPETITOR_TRIALS   512u /* in which it was not seen */
+#define COMPETITOR_TRIALS   512u /* without a competitor, until it is forgotten */
 #define COMPETITOR_DEPTH    0.75
-#define COMPETITOR_TIMES    32u  /* as many trials as it was there */
+#define COMPETITOR_TIMES    32u  /* remembered so many times as long as it was there */
 #define USAGE_MIN           0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL          0.98
 #define TIMELY_TRIALS       64u
 #define BURST_PACKETS_MAX   32u
 #define BURST_MIN_NS        1000000ull
 #define BURST_PARTS         8u
-#define JITTER_RISE         0.5 /* of the way to what delays jitter by in a trial */
+#define JITTER_RISE         0.5 /* of the way to a trial's jitter */
 #define JITTER_FALL         (1.0 / 8)
 #define BLIND_RISE          (1.0 / 32)
 
-#define FAIR_MAX 0.25 /* in a trial; by GAIN, half a turn waits at a link that carries no more */
+#define FAIR_MAX 0.25 /* rise in a trial; at GAIN, half a turn's data may queue at a full link */
 
-#define HOLD_PACKETS 4   /* a round trip, at most */
-#define HOLD_TRIALS  16u /* of a rate that is held, until one with more */
-#define HOLD_SETTLE  3u  /* its queue may take so many to go */
+#define HOLD_PACKETS 4   /* at most so many a round trip */
+#define HOLD_TRIALS  16u /* a rate is held, until one with more */
+#define HOLD_SETTLE  3u  /* trials that the queue may take to go */
 #define HOLD_LESS    0.01
 #define HOLD_MORE    (1.0 / 16)
 #define HOLD_QUEUE   0.25 /* of a packet's time: more is a queue */
-#define APART_MIN    64u  /* trials without, where it found others; then twice as many */
+#define APART_MIN    64u  /* trials without a held rate after others were found; doubles */
 #define APART_MAX    1024u
 
-/* What a trial says. */
+/* What a trial shows. */
 struct finding {
     double arrived_Bps, sent_Bps;
     double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
     double max_Bps;   /* upper bound of what the path carries */
-    double packet_ns; /* that a packet takes at the rate of arrival */
+    double packet_ns; /* time of a packet at the rate of arrival */
     double rtt_ns, turn_ns;
-    double queue_ns;        /* as it will be when the next grant is in force */
-    double min_ns, mean_ns; /* as it was */
-    double noise_ns;        /* by how much delays wavered */
-    double growth;          /* of the queue, in times of ours */
+    double queue_ns;        /* when the next grant is in force */
+    double min_ns, mean_ns; /* delays of the trial */
+    double noise_ns;        /* standard deviation of delays */
+    double growth;          /* of the queue, in ns for each ns */
     bool lossy, used;
     bool once; /* lossy, but the trial before was not */
 };
@@ -107,13 +107,13 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
     f.max_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
-    /* least squares, shrunk as Wiener's filter does it: half of what is as large as its error */
+    /* the slope, shrunk as by Wiener's filter: by half if it is as large as its error */
     double growth = t->growth, power = growth * growth;
 
     if (power > 0)
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
-    f.noise_ns = min_of(t->noise_ns, span); /* more cannot be told in so short a time */
+    f.noise_ns = min_of(t->noise_ns, span); /* so short a trial cannot show more */
     f.min_ns = (double)t->min_ns;
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->max_ns
@@ -122,7 +122,7 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
     return f;
 }
 
-/* The part of the queue that somebody wants whose packets take so long. */
+/* The part of the target beyond half a packet, for a flow whose packets take packet_ns. */
 static double depth_of(double packet_ns, double rtt_ns)
 {
     double rtt = max_of(rtt_ns, 1);
@@ -154,9 +154,9 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
 }
 
 /*
- * Packets that met no queue tell what the path loses anyway, if no more were sent than came when
- * too many were lost, and giving way twice did not help. Where others of our host share the path,
- * they may send more than it carries.
+ * Packets that met no queue show what the path loses anyway, if no more were sent than came when
+ * too many were lost, and giving way twice did not help. They show nothing if other connections of
+ * our host are active: these may send more than the path carries.
  */
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
@@ -180,7 +180,7 @@ static void burst_find(struct pathrate *p, const struct finding *f, uint64_t gra
         return;
     }
     if (!f->used)
-        return; /* the sender had nothing to send, or waits to hear what has come */
+        return; /* the sender had nothing to send, or waits to learn what has arrived */
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_MIN && p->burst_packets < BURST_PACKETS_MAX) {
@@ -203,8 +203,8 @@ static void free_set(struct pathrate *p)
     p->ceiling_Bps = PATHRATE_MAX_BPS;
 }
 
-/* What came lately. It falls slowly, so that a flow that gave way to one that does not still knows
- * what it had. */
+/* Follows the recent rate of arrival. It falls slowly, so that a flow that gave way to a competitor
+ * still knows what it had. */
 static void reference_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
@@ -214,16 +214,16 @@ static void reference_find(struct pathrate *p, const struct finding *f, uint64_t
     if (competitor)
         came = min_of(came, (double)grant_Bps);
     if (competitor && came < reference)
-        return; /* a flow that yields to a TCP has nothing in the end */
+        return; /* else a flow that yields to a TCP ends with nothing */
     double gain = reference == 0 ? 1 : came > reference ? REFERENCE_RISE : REFERENCE_FALL;
 
     p->reference_Bps = (uint64_t)(reference + gain * (came - reference));
 }
 
-/* A longer queue is not kept by flows of this rule: twice the target of the rate that we had
- * lately, or less if there was a competitor, which comes back little by little. Where few packets
- * are under way, half a packet of a flow that has less than we is most of its target: there a queue
- * of STUCK_PACKETS may still be its. */
+/* The longest queue that flows of this rule keep: twice the target of our recent rate, or less if
+ * there was a competitor, which comes back little by little. Where few packets are under way, half
+ * a packet is most of the target of a flow that has less than we do: it may keep a queue of
+ * STUCK_PACKETS. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double reference_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->reference_Bps, 1);
@@ -237,13 +237,13 @@ static double limit_of(const struct pathrate *p, const struct finding *f)
 }
 
 /* What the path carries, by this trial: the grant, raised to the rate of arrival and lowered to the
- * upper bound. A trial that bounds it on neither side leaves the grant. */
+ * upper bound. If neither bound applies, the grant stays. */
 static double carries(const struct finding *f, uint64_t grant_Bps)
 {
     return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->max_Bps);
 }
 
-/* What the next grant starts from: our part of the link, as far as it is known. */
+/* The rate that the next grant starts from: our part of the link, if it is known. */
 static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double part = (double)p->part_Bps, now = carries(f, grant_Bps);
@@ -254,8 +254,8 @@ static double base_find(struct pathrate *p, const struct finding *f, uint64_t gr
     return max_of((double)grant_Bps, part);
 }
 
-/* How many times as much as usual is done about a queue that is wrong by so much. Where few packets
- * are under way, chance may be steady, and all is soon equal. */
+/* Factor on the usual correction of a queue that lacks lack_ns. It is 1 where few packets are under
+ * way: there chance may look steady, and rates are soon equal anyway. */
 static double persistence_find(struct pathrate *p, const struct finding *f, double lack_ns)
 {
     double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->persistence;
@@ -268,7 +268,7 @@ static double persistence_find(struct pathrate *p, const struct finding *f, doub
            (PERSISTENCE_MAX - 1) * max_of(0, (steady - PERSISTENCE_MIN) / (1 - PERSISTENCE_MIN));
 }
 
-/* Our part of the link is known: the queue goes in a turn, and a little less is held then. */
+/* Our part of the link is known: empties the queue in one turn; then a little less is held. */
 static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double part = carries(f, grant_Bps);
@@ -278,7 +278,7 @@ static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t gra
     ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MAX)));
 }
 
-/* Somebody else is there: its part and ours are found by the queue. Each time it takes longer until
+/* Another flow is there: the queue control finds its part and ours. Each time it takes longer until
  * a rate is held again. */
 static void hold_part(struct pathrate *p)
 {
@@ -292,7 +292,7 @@ static void hold_part(struct pathrate *p)
 /* True if the rate is held, or begins to be. */
 static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    bool more = p->held > HOLD_TRIALS; /* was sent than is held */
+    bool more = p->held > HOLD_TRIALS; /* was sent than the held rate */
     bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
 
     if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked ||
@@ -308,7 +308,7 @@ static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t gr
         p->apart_next = 0;
         hold_begin(p, f, grant_Bps);
     } else if (more) {
-        p->held = 0; /* it carries more */
+        p->held = 0; /* the path carries more */
     } else if (waits && p->held > HOLD_SETTLE) {
         hold_part(p);
     } else {
@@ -324,7 +324,7 @@ static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t g
 
     p->mode = PATHRATE_COMPETING;
     p->spell = 0;
-    /* if it was there before, what came meanwhile is what it had not come back for yet */
+    /* if a competitor was there before, what arrived since is what it had not retaken yet */
     ceiling_set(p, p->competitor_trials > 0
                        ? reference
                        : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
@@ -336,7 +336,7 @@ static bool may_rise(const struct finding *f, uint64_t grant_Bps)
     return RISE_TIMES * f->arrived_Bps > (double)grant_Bps;
 }
 
-/* The queue is brought to target, or made empty. */
+/* Brings the queue to target, or empties it. */
 static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double target = (double)p->target_ns;
@@ -350,7 +350,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         return;
     }
     if (f->min_ns <= target * EMPTY_SHARE)
-        p->trials = 0; /* it just was */
+        p->trials = 0; /* it was just empty */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
     double change =
@@ -361,7 +361,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->trials = 0;
         p->part_Bps = (uint64_t)base;
     }
-    /* it may be chance: if there is no queue next time, all is as it was */
+    /* the loss may be chance: if there is no queue next time, the grant is restored */
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
     if (max_of(f->queue_ns, f->min_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
@@ -383,8 +383,8 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
     if (p->easy >= EASY_TRIALS)
         free_set(p);
-    /* we sent less than before, and it is as long as it was: others fill it */
-    double round_trips = f->min_ns / f->rtt_ns; /* of a short one, less is much */
+    /* if we send less and the queue stays as long, others fill it */
+    double round_trips = f->min_ns / f->rtt_ns; /* of a short queue, a smaller fall is enough */
     double fall = round_trips < STUCK_SHARE ? STUCK_SHARE * round_trips : STUCK_SHARE;
     bool stuck = f->min_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
@@ -395,7 +395,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->competitor_trials -= p->competitor_trials > 0;
 }
 
-/* Toward its part of a link that others of our host share: they come toward theirs. */
+/* Moves toward our part of a link that others of our host share; they move toward theirs. */
 static void fair_update(struct pathrate *p)
 {
     double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
@@ -428,8 +428,8 @@ static void beside_update(struct pathrate *p, const struct trial_result *t, cons
     }
 }
 
-/* Much is lost; or packets wait, and some get lost, too, or more and more come: not just for a
- * process that had not its core for a while. */
+/* True if too much is lost, or packets are marked; or if packets wait and some are lost, too, or
+ * more are sent than arrive (not just because a process lost its core for a while). */
 static bool alarming(const struct pathrate *p, const struct trial_result *t,
                      const struct finding *f)
 {
@@ -476,7 +476,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
-        /* a sender that begins sends bursts, and this trial may have seen one's end only */
+        /* a new sender sends bursts, and this trial may have seen only the end of one */
         f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
         /* a grant that did not limit the sender does not bound what the path carries */
         f.max_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
@@ -490,7 +490,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         burst_find(p, &f, grant_Bps);
         reference_find(p, &f, grant_Bps);
     }
-    /* of a grant that limited nothing, what arrived is all that is known */
+    /* if the grant limited nothing, only the rate of arrival is known */
     double last_Bps = before == PATHRATE_MAX_BPS ? f.arrived_Bps : (double)before;
 
     if (p->mode == PATHRATE_QUEUE) {
@@ -515,8 +515,8 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
     return true;
 }
 
-/* A packet's, or less on a slow link: while some credit is left a packet may go, so that behind a
- * short one the next would follow at once (pace/credit.h). */
+/* A packet, or less on a slow link: while any credit is left a packet may go, so behind a short one
+ * the next would follow at once (pace/credit.h). */
 static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     uint64_t slow = rate_Bps / (CLOCK_NS_PER_S / BURST_MIN_NS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much a path can carry for one connection, found by trials (control/trial.h) at the receiver.
- * The path is all of it: sender, links, and queues. Nothing about it is configured.
+ * Finds how much a path can carry for one connection, by trials (control/trial.h) at the receiver.
+ * The path includes sender, links and queues. Nothing about it is configured.
  *
  * States
  *
  *   FREE    the path never limited: no ceiling
  *   QUEUE   the path limits: the flow keeps a queue of about `target` there
- *   COMPETING  somebody else keeps the queue long: the flow takes its part as a TCP does
+ *   COMPETING  a competitor keeps the queue long: the flow takes its part as a TCP does
  *
  *   FREE   -> QUEUE   too much was lost, or a long queue grows
  *   QUEUE  -> COMPETING  a long queue does not fall while we send less
@@ -19,64 +19,66 @@
  * length when the next grant is in force. The grant
  *
  *   R (1 + (target - q) / T)      T: from grant to grant: a round trip, a trial, and what a grant
- *                                 waits on a thin way back (late_ns)
+ *                                 waits on a thin return path (late_ns)
  *
- * brings it to target. The flow does half of that, for others that share the link do the same.
+ * brings it to target. The flow goes half of the way, since others that share the link do the same.
  *
- * Fairness. All flows on a link see one queue, and a flow with more has a shorter target:
+ * Fairness. All flows on a link see one queue, and a flow with a higher rate has a shorter target:
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * So it gives way until all have the same, as Swift's and Copa's targets fall with the rate. It
- * gives way faster the longer it has done so: what is wrong for all flows is soon right, but a flow
- * with too much finds the queue too long each time. While the queue is shorter than target / 2,
- * each trial rises by twice the share of the one before. One trial in 24 aims below zero and
- * empties the queue, unless it was found empty since. All flows on the link learn from an empty
- * queue how long it is otherwise. Connections that end at one host are told their parts (fair_Bps,
- * control/bottleneck.h). In a trial each moves half of the way to its part, and rises by a quarter
- * of its grant at most.
+ * So it gives way until all have the same, as Swift's and Copa's targets fall with the rate. The
+ * longer it has given way, the faster it does: an error common to all flows is soon corrected, but
+ * a flow with too much finds the queue too long each time. While the queue is shorter than target /
+ * 2, each trial's grant rises by twice the share of the one before. One trial in 24 aims below zero
+ * and empties the queue, unless the queue was found empty since. All flows on the link learn from
+ * an empty queue how long it is otherwise. Connections that end at one host are given their parts
+ * (fair_Bps, control/bottleneck.h). In a trial each moves half of the way to its part, and rises by
+ * a quarter of its grant at most.
  *
- * Few packets. Where less than four packets are under way, half of one is a long queue. A flow that
- * is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
+ * Few packets. Where less than four packets are under way, half a packet is a long queue. A flow
+ * that is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
  * queue. In one trial of 16 it sends 1/16 more, to see whether a queue begins. If packets wait
- * meanwhile, it is not alone.
+ * while it holds the rate, it is not alone.
  *
  * COMPETING. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most,
- * and falls by 3/10 when packets get lost: as TCP does, and as soon back where much is under way
- * (RFC 5681, RFC 9438). A queue is long, and somebody else's, if it is longer than three of our
- * packets and than twice the target of the rate that we had lately, reference_Bps. That rate falls
- * slowly, since a flow that yields to a TCP would else yield until nothing is left. COMPETING
- * begins with it.
+ * and falls by 3/10 when packets get lost: as TCP does. Where much is under way, it recovers as
+ * soon as a TCP (RFC 5681, RFC 9438). A queue counts as long, and as a competitor's, if it is
+ * longer than three of our packets and than twice the target of our recent rate, reference_Bps.
+ * That rate falls slowly, since a flow that yields to a TCP would otherwise yield until nothing is
+ * left. COMPETING begins at that rate.
  *
  * The competitor is remembered for 32 times as long as it was there, 512 trials at most
  * (competitor_trials). Until then
  *   - 3/4 of D makes a queue long: a TCP that gave way comes back little by little, and a flow that
  *     waits until the TCP's queue is long leaves it the link;
- *   - a rise is by one share, for the TCP soon takes back what it left;
+ *   - a rise is by one share only, for the TCP soon takes back what it left;
  *   - a queue is no reason to fall below 7/10 of reference_Bps, for the TCP does not yield to one;
  *   - the owner keeps the shortest delay of a longer time, since the queue may not be empty for
  *     long.
  *
- * Jitter. Delays waver about the line through those of a trial (control/trial.h). The growth of the
- * queue is known no better than the slope's standard error allows, so a slope b with error e counts
- * as b * b^2 / (b^2 + e^2). A trial lasts at least eight times as long as delays wavered by lately,
- * since the rate of arrival is wrong by about that share of the trial. The queue is the least delay
- * of a trial: jitter lengthens the mean and the longest delay, a queue that stands all of them.
+ * Jitter. The delays of a trial waver about the line through them (control/trial.h). The growth of
+ * the queue is known no better than the slope's standard error allows, so a slope b with error e
+ * counts as b * b^2 / (b^2 + e^2). A trial lasts at least eight times as long as the recent jitter,
+ * since the rate of arrival is wrong by about the jitter's share of the trial. The queue is the
+ * least delay of a trial: jitter lengthens the mean and the longest delay; a standing queue
+ * lengthens all of them.
  *
- * Losses: a path that loses packets anyway lost them behind the queue, so the rate is that of
- * packet numbers, lost ones included; unless more got lost than it loses anyway (control/loss.h):
- * then those did not fit in. One such trial alone may be chance: if neither it nor the next one
- * found a long queue, its grant is taken back. What a path loses anyway is learnt from packets that
- * met no queue, while no more is sent than came (and 1/8) when too much was lost: from trials
- * without such a loss, or from the third in a row with one, since giving way twice did not help.
- * Only a connection that is its host's only one learns it. Several on a link with a short queue
- * would each take the others' losses for the path's, and send ever more.
+ * Losses. A path that loses packets anyway loses them behind the queue, so the rate of arrival
+ * counts packet numbers, lost packets included. If more got lost than the path loses anyway
+ * (control/loss.h), they did not fit, and the rate counts only packets that arrived. One such trial
+ * alone may be chance: if neither it nor the next one found a long queue, its grant is taken back.
+ * What a path loses anyway is learnt from packets that met no queue, while at most 9/8 is sent of
+ * the rate that came when too much was lost. They are those of trials without such a loss, or from
+ * the third in a row on with one, since giving way twice did not help. Only a connection that is
+ * the only one of its host learns it. Several on a link with a short queue would each take the
+ * others' losses for the path's, and send ever more.
  *
- * Absent hosts: a receiver that was away from its port does not know when a packet came in that
- * time. A sender may leave its grant unused: it was away, its port had no room, or its application
- * had nothing to send. Such a trial does not show what the path carries. A trial bounds the path's
- * rate on both sides:
+ * Absent hosts. A receiver that was away from its port does not know when in that time a packet
+ * came. A sender may leave its grant unused because it was away, its port had no room, or its
+ * application had nothing to send. Such a trial does not show what the path carries. A trial bounds
+ * the path's rate on both sides:
  *
  *   least = bytes / arrived_ns
  *   most  = bytes / (arrived_ns - away_ns);  none, if less than 3/4 of the grant was sent
@@ -88,11 +90,11 @@
  * given as the least time that the packet may have waited on the path. While no queue is seen, a
  * flow's grant may rise up to twice its rate of arrival, however much of the grant it uses.
  *
- * Marks: a router that marks packets (RFC 3168) says in place of a loss that its queue grows. A
- * trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in QUEUE and
- * in COMPETING (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues are
- * short, so that less than a loss's cut empties them). One grant comes of a trial, and each trial
- * sees packets sent under the grant before, so that this happens at most once a round trip.
+ * Marks. A router that marks packets (RFC 3168) signals by a mark, not by a loss, that its queue
+ * grows. A trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in
+ * QUEUE and in COMPETING (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues
+ * are short, so that a smaller cut than after a loss empties them). Each trial leads to one grant,
+ * and sees packets sent under the grant before, so this happens at most once a round trip.
  *
  * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */
@@ -111,20 +113,20 @@ enum pathrate_mode { PATHRATE_FREE, PATHRATE_QUEUE, PATHRATE_COMPETING };
 
 struct pathrate {
     enum pathrate_mode mode;
-    uint64_t ceiling_Bps;   /* what it may be sent at most; PATHRATE_MAX_BPS while FREE */
+    uint64_t ceiling_Bps;   /* the most that may be sent; PATHRATE_MAX_BPS while FREE */
     struct loss loss;       /* what the path loses anyway */
-    uint64_t narrow_Bps;    /* what came when the path lost too much, the last time; 0: never */
-    uint32_t cuts;          /* trials in a row that did */
-    bool lossy;             /* the last trial lost more than fitted in */
-    bool used;              /* 3/4 of the grant was sent in it */
+    uint64_t narrow_Bps;    /* rate of arrival when the path last lost too much; 0: never */
+    uint32_t cuts;          /* trials in a row that lost too much */
+    bool lossy;             /* the last trial lost packets that did not fit */
+    bool used;              /* 3/4 of the grant was sent in the last trial */
     bool marked;            /* packets of the last trial were marked by a router */
     uint64_t target_ns;     /* 0: none */
-    uint64_t min_Bps;       /* a packet, or 1 kB, each 50 ms, or round trip */
-    uint64_t jitter_ns;     /* by how much delays waver: the standard deviation, lately */
+    uint64_t min_Bps;       /* max(packet, 1 kB) each max(50 ms, round trip) */
+    uint64_t jitter_ns;     /* recent standard deviation of delays */
     double usage;           /* sent rate over grant, smoothed */
-    uint32_t burst_packets; /* what the sender needs to use its grant */
-    uint32_t timely;        /* trials in which it used all of it */
-    double step;            /* how many times the usual share it may rise */
+    uint32_t burst_packets; /* burst that the sender needs to use its grant */
+    uint32_t timely;        /* trials in a row in which it used all of its grant */
+    double step;            /* factor on the usual rise */
     double persistence;     /* how steadily the queue was too long (1), or too short (-1) */
     uint32_t trials;        /* since the queue was made empty */
     uint32_t stuck;         /* trials in which the queue was long and did not fall */
@@ -132,17 +134,17 @@ struct pathrate {
     uint64_t fair_Bps;      /* our part of a link that others of our host share; 0: none is known.
                                Its owner sets it before a trial (control/bottleneck.h) */
     bool alone;             /* no other connection of our host is active; set as fair_Bps is */
-    uint64_t part_Bps;      /* our part of the link in the last trial that told it; 0: it did not;
-                               FREE: the most that came in a trial that alarmed, fading */
-    uint64_t reference_Bps; /* what came lately, which falls slowly */
+    uint64_t part_Bps;      /* our part of the link, if the last trial showed it, else 0;
+                               FREE: the highest rate of an alarming trial, fading */
+    uint64_t reference_Bps; /* recent rate of arrival; falls slowly */
     uint32_t spell;         /* trials since COMPETING began */
-    uint32_t competitor_trials; /* trials until somebody else is forgotten */
+    uint32_t competitor_trials; /* trials until the competitor is forgotten */
     bool rising;         /* COMPETING, and a little more is granted: the next trial should follow
-                            this one at once, so that whatever gets lost is seen */
-    uint32_t held;       /* trials for which a rate was held; 0: none is */
-    uint64_t held_Bps;   /* a little more than it: our part of the link */
-    uint32_t apart;      /* trials until one is held again, */
-    uint32_t apart_next; /* and how many the next time, if others are found once more */
+                            this one at once, so that every loss is seen */
+    uint32_t held;       /* trials for which the rate has been held; 0: none is held */
+    uint64_t held_Bps;   /* our part of the link; a little more than the rate held */
+    uint32_t apart;      /* trials until a rate is held again */
+    uint32_t apart_next; /* the next value of apart, if others are found once more */
 };
 
 void pathrate_init(struct pathrate *p);
@@ -153,21 +155,21 @@ static inline bool pathrate_competes(const struct pathrate *p)
     return p->mode == PATHRATE_COMPETING || p->competitor_trials > 0;
 }
 
-/* The next trial, under a grant; rtt_ns: the shortest round trip known. True if what it may be sent
- * has changed. */
+/* Judges the next trial, which was sent under grant_Bps; rtt_ns: the shortest round trip known.
+ * True if ceiling_Bps has changed. */
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns);
 
-/* The next trial where packets may have waited for the host, or been lost there: a flow that its
- * path limits, and that uses all of its grant, may use a little more. True as above. */
+/* In place of pathrate_update(), if packets may have waited for the host, or been lost there. A
+ * flow that its path limits and that uses all of its grant may use a little more. True as above. */
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps);
 
 /* Would pathrate_update() take this trial of a FREE path as a sign that it limits? */
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns);
 
-/* The longest burst that does not lengthen the queue much, or that the sender needs, for the credit
- * rule takes from a late sender; UINT64_MAX: any. */
+/* The longest burst that does not lengthen the queue much, or the burst that the sender needs,
+ * since a late sender loses credit by the credit rule; UINT64_MAX: any. */
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Square roots without libm, for arithmetic that is done once a trial. */
+/* Square roots without libm, for arithmetic done once a trial. */
 #ifndef SLUICE_CONTROL_ROOT_H
 #define SLUICE_CONTROL_ROOT_H
 
-/* Heron's method from above; 0 for what is not above 0. Exact to rounding below 1e30. */
+/* Heron's method from above; 0 unless x > 0. Exact to rounding below 1e30. */
 static inline double root(double x)
 {
     double y = x > 1 ? x : 1;

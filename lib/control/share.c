@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One priority after the other. Its flows become items (level.h), those of a peer with limits side
- * by side, whose limits narrow their lows and highs; then one level is sought for all.
+ * Serves one priority after the other. Its flows become items (level.h). The limits of a peer
+ * narrow the lows and highs of its items, which are side by side. Then one level is sought for all
+ * items.
  */
 #include "control/share.h"
 
@@ -11,12 +12,12 @@
 #include "base/check.h"
 #include "control/level.h"
 
-#define AHEAD    24u     /* flows: these are read once, and are many */
-#define ROUNDING 0x1p-12 /* bytes/s: what should be a whole number may be a bit less */
+#define AHEAD    24u     /* flows to prefetch ahead: they are many, and each is read once */
+#define ROUNDING 0x1p-12 /* bytes/s: a rate that should be a whole number may be a bit less */
 
-/* Of flows side by side. */
+/* Sums over flows that are side by side. */
 struct sums {
-    double min_Bps, max_Bps, weight; /* of lows, of highs, of weights */
+    double min_Bps, max_Bps, weight; /* of their lows, highs and weights */
 };
 
 /* Flows of a peer with limits. */
@@ -39,7 +40,7 @@ struct share {
     struct run *runs;
     uint32_t n_runs;
     struct group groups[SHARE_PRIORITIES];
-    double levels[SHARE_PRIORITIES]; /* as they were last: about what they will be */
+    double levels[SHARE_PRIORITIES]; /* of the last run: good guesses for the next */
 };
 
 size_t share_storage_bytes(uint32_t flows)
@@ -77,7 +78,8 @@ static bool limited(const struct share_peer *p)
     return p->min_Bps > 0 || p->ceiling_Bps < SHARE_RATE_MAX_BPS;
 }
 
-/* Items of flows from first on that have its priority and peer; returns the number behind them. */
+/* Makes items of the flows from first on that have its priority and peer. Returns the number of the
+ * flow after them. */
 static uint32_t stretch_make(struct level_item *items, const struct share_flow *flows,
                              uint32_t first, uint32_t n, struct sums *sums)
 {
@@ -97,7 +99,7 @@ static uint32_t stretch_make(struct level_item *items, const struct share_flow *
     return i;
 }
 
-/* All items, where groups and runs begin and end, and their sums. */
+/* Makes all items, and finds where groups and runs begin and end, and their sums. */
 static void items_make(struct share *s, const struct share_flow *flows, uint32_t n,
                        const struct share_peer *peers, uint32_t n_peers)
 {
@@ -130,7 +132,7 @@ static void items_make(struct share *s, const struct share_flow *flows, uint32_t
     }
 }
 
-/* The minimums are more than there is: they are what is shared. */
+/* The minimums exceed what there is to share: they become the highs, and no item has a low. */
 static void minimums_relax(struct level_item *items, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -139,8 +141,8 @@ static void minimums_relax(struct level_item *items, uint32_t n)
     }
 }
 
-/* The limits of a peer, less what its flows of higher priorities have, become those of its flows.
- */
+/* Turns the limits of a peer, less what its flows of higher priorities have, into lows and highs of
+ * its items. */
 static void peer_fit(struct level_item *items, struct run *r, const struct share_peer *p)
 {
     double ceiling = rate_of(p->ceiling_Bps) - rate_of(p->grant_Bps), level;
@@ -167,8 +169,9 @@ static void peer_fit(struct level_item *items, struct run *r, const struct share
 
 /* ---- one priority ---------------------------------------------------------------------------- */
 
-/* By what is true of it: its share is below its low; not below its high; it has its ceiling; its
- * demand. A table, since there is no guessing which. */
+/* Indexed by four facts about a flow, bit 0 first: its share is below its low; its share is not
+ * below its high; it has its ceiling; it has its demand. A table, since branches would often be
+ * mispredicted. */
 static const uint8_t bounds[16] = {
     [0] = SHARE_LEVEL,   [1] = SHARE_MINIMUM, [2] = SHARE_PEER,    [3] = SHARE_PEER,
     [4] = SHARE_LEVEL,   [5] = SHARE_MINIMUM, [6] = SHARE_CEILING, [7] = SHARE_CEILING,
@@ -184,7 +187,7 @@ static uint8_t bound_of(const struct share_flow *f, const struct level_item *ite
                   (f->grant_Bps >= f->ceiling_Bps) << 2 | (f->grant_Bps >= f->demand_Bps) << 3];
 }
 
-/* What is granted in sum. */
+/* Sets the grants at this level. Returns their sum. */
 static uint64_t grants_set(const struct level_item *items, struct share_flow *flows, uint32_t n,
                            struct share_peer *peers, double level)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Weighted max-min fair sharing ([XTP-RATE], section 4.3.2): nobody
- * gets more than it can use, and what is left is shared by weight among those that could use more.
+ * Weighted max-min fair sharing ([XTP-RATE], section 4.3.2): no flow gets more than it can use, and
+ * the rest is shared by weight among the flows that can use more.
  *
  *   grant = weight * L, but not below the reserved minimum, nor above demand or ceiling
  *
- * with one level L for all that reaches the capacity. So the sum of grants is min(capacity, sum of
- * demands) but for rounding: up to 1 byte/s a flow less, or 2^-12 more.
+ * with one level L for all flows, chosen so that the grants reach the capacity. So the sum of
+ * grants is min(capacity, sum of demands), except for rounding: up to 1 byte/s a flow less, or
+ * 2^-12 more.
  *
  * Further rules:
- * - A minimum is not more than the demand: what is reserved but not used is shared.
- * - If the minimums are more than the capacity (which admission should prevent), the capacity is
+ * - A minimum is cut to the demand: what is reserved but not used is shared.
+ * - If the minimums sum to more than the capacity (which admission should prevent), the capacity is
  *   shared by weight up to the minimums.
- * - A peer (all flows from one host) may have a minimum and a ceiling in sum, which move the level
- *   of its flows up and down.
- * - Flows of a higher priority have all they want before those of a lower one get more than their
- *   minimums.
+ * - A peer (all flows from one host) may have a minimum and a ceiling for the sum of its flows.
+ *   They move the level of its flows up and down.
+ * - Flows of a higher priority get all that they demand before flows of a lower one get more than
+ *   their minimums.
  *
  * O(n) in time and memory. Rates in bytes/s. Owned by the control lcore.
  */
@@ -30,41 +31,41 @@
 #define SHARE_NO_PEER      UINT32_MAX
 
 enum share_bound {
-    SHARE_DEMAND,  /* has all it can use */
-    SHARE_CEILING, /* its own */
+    SHARE_DEMAND,  /* the flow has all that it can use */
+    SHARE_CEILING, /* its own ceiling */
     SHARE_PEER,    /* its peer's ceiling */
-    SHARE_MINIMUM, /* its own or its peer's: its share would be less */
+    SHARE_MINIMUM, /* its own minimum or its peer's: its share would be less */
     SHARE_LEVEL,   /* its share of the capacity */
 };
 
 struct share_flow {
-    uint64_t demand_Bps;  /* what it can use; more than SHARE_RATE_MAX_BPS is cut */
+    uint64_t demand_Bps;  /* what it can use; cut to SHARE_RATE_MAX_BPS */
     uint64_t min_Bps;     /* reserved */
     uint64_t ceiling_Bps; /* UINT64_MAX: none */
     uint64_t grant_Bps;   /* out */
     uint32_t peer;        /* number of its peer, or SHARE_NO_PEER */
-    uint16_t weight;      /* 0 is as 1 */
+    uint16_t weight;      /* 0 counts as 1 */
     uint8_t priority;     /* 0 goes first; below SHARE_PRIORITIES */
-    uint8_t bound;        /* out: enum share_bound, what the grant ends at */
+    uint8_t bound;        /* out: enum share_bound, what limits the grant */
 };
 
 struct share_peer {
     uint64_t min_Bps;
     uint64_t ceiling_Bps; /* UINT64_MAX: none */
-    uint64_t grant_Bps;   /* out: of all its flows */
+    uint64_t grant_Bps;   /* out: sum of all its flows */
 };
 
 struct share;
 
-/* Bytes of memory, aligned to 16, for up to so many flows; and making it of that. It stays the
- * caller's. */
+/* Bytes of storage for up to so many flows. The storage stays the caller's, aligned to 16; the
+ * struct share lies in it. */
 size_t share_storage_bytes(uint32_t flows);
 struct share *share_init(void *storage, uint32_t flows);
 
 /*
- * Sets the grants. Flows stand in the order of their priorities, and within one those of a peer
- * with limits side by side: what keeps connections knows when that changes. Numbers of peers are
- * below n_peers.
+ * Sets the grants. Flows must be in the order of their priorities; within a priority, the flows of
+ * a peer with limits must be side by side. The owner of the connections knows when that order
+ * changes. Numbers of peers are below n_peers.
  */
 void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct share_peer *peers,
                uint32_t n_peers, uint64_t capacity_Bps);

@@ -3,7 +3,7 @@
 
 #include "control/root.h"
 
-/* The line through the increments, over the times of sending. */
+/* Fits a line through the increments, over their sending times. */
 static void line_find(const struct trial *t, struct trial_result *out)
 {
     double n = (double)t->packets, mean_t = t->sum_t / n, mean_d = (double)t->sum_ns / n;
@@ -49,7 +49,7 @@ void trial_older(struct trial *t)
     t->older += t->open;
 }
 
-/* The trial begins with the last packet of a poll. */
+/* A trial begins with the last packet of a poll. */
 static void trial_begin(struct trial *t, const struct trial_packet *p)
 {
     *t = (struct trial){.first = *p, .last = *p, .open = true};

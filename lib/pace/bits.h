@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of numbers below some multiple of 4096, of which the next one is found in a few steps: a bit
- * for each number, and in a summary one for each word of those that has any.
+ * Sets of numbers below n, a multiple of 4096, that find the next number in a few steps. `words`
+ * has a bit for each number, `summary` a bit for each of these words that is not 0.
  */
 #ifndef SLUICE_PACE_BITS_H
 #define SLUICE_PACE_BITS_H
@@ -42,7 +42,7 @@ static inline uint32_t bits_next(const uint64_t *words, const uint64_t *summary,
     return n;
 }
 
-/* As bits_next(), but after n - 1 comes 0. */
+/* As bits_next(), but 0 follows n - 1; n if the set is empty. */
 static inline uint32_t bits_next_round(const uint64_t *words, const uint64_t *summary, uint32_t n,
                                        uint32_t from)
 {

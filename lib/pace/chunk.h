@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many queues of 64-bit words in one pool of cache lines, 8 to a line. A walk of a queue reads
- * lines one after the other, not a word here and a word there.
+ * Many queues of 64-bit words in one pool of cache lines, 8 words to a line. A walk of a queue
+ * reads whole lines, not words scattered over memory.
  *
- * A position names a word: line * 8 + 0 .. 7; there is no line 0, and position 0 is none.
+ * A position names a word: line * 8 + 0 .. 7. Line 0 is never used; position 0 means none.
  *
  * Written and read by the worker that owns the pool.
  */
@@ -19,28 +19,28 @@
 #define CHUNK_WORDS      8u
 #define CHUNK_LINE_BYTES 72u        /* of storage, links included */
 #define CHUNK_POOL_MAX   (1u << 24) /* lines */
-#define CHUNK_NO_OWNER   0xffffu    /* of a line that is free */
+#define CHUNK_NO_OWNER   0xffffu    /* owner of a free line */
 #define CHUNK_EMPTY      ((struct chunk_queue){0, 7})
 
-/* First and last word; {0, 7} when empty, so that what follows the last is always in a new line. */
+/* Positions of the first and last word; {0, 7} when empty, so that the next word needs a line. */
 struct chunk_queue {
     uint32_t first, last;
 };
 
-/* Of a line, but not in it, so that a walk of a queue can prefetch the next lines. */
+/* The links of a line. They are not in it, so that a walk can prefetch the next lines. */
 struct chunk_link {
     uint64_t next : 24;
     uint64_t prev : 24;
-    uint64_t owner : 16; /* as chunk_append() was told, not CHUNK_NO_OWNER */
+    uint64_t owner : 16; /* as given to chunk_append(), which must not be CHUNK_NO_OWNER */
 };
 
 struct chunk_pool {
     uint64_t *words;          /* 8 a line */
     struct chunk_link *links; /* one a line */
     uint32_t lines;
-    uint32_t fresh; /* from here on never used */
-    uint32_t free;  /* used before: the head of a list by their next */
-    uint32_t taken;
+    uint32_t fresh; /* lines from here on were never used */
+    uint32_t free;  /* head of the list of lines given back, linked by next; 0: none */
+    uint32_t taken; /* lines in use */
 };
 
 /* storage: CHUNK_LINE_BYTES for each line, aligned to 64; lines < CHUNK_POOL_MAX includes the first
@@ -50,7 +50,7 @@ static inline void chunk_pool_init(struct chunk_pool *p, void *storage, uint32_t
     p->words = (uint64_t *)storage;
     p->links = (struct chunk_link *)(p->words + (size_t)lines * CHUNK_WORDS);
     p->lines = lines;
-    p->links[0] = (struct chunk_link){0, 0, CHUNK_NO_OWNER}; /* a look ahead stays there */
+    p->links[0] = (struct chunk_link){0, 0, CHUNK_NO_OWNER}; /* a look ahead ends at line 0 */
     p->fresh = 1;
     p->free = p->taken = 0;
 }
@@ -65,7 +65,7 @@ static inline bool chunk_queue_empty(const struct chunk_queue *q)
     return q->first == 0;
 }
 
-/* Does the next word need a line of its own? */
+/* Does the next word need a new line? */
 static inline bool chunk_queue_full(const struct chunk_queue *q)
 {
     return (q->last & 7) == 7;
@@ -97,8 +97,8 @@ static inline void chunk_give(struct chunk_pool *p, uint32_t line)
     p->taken--;
 }
 
-/* A new line behind a queue whose last one is full, or that has none; the next word goes to
- * last + 1. The pool must have room: chunk_pool_has(), or enough by design. */
+/* Adds a line to a queue that has none, or whose last line is full; the next word goes to last + 1.
+ * The pool must have room: chunk_pool_has(), or enough by design. */
 static inline void chunk_grow(struct chunk_pool *p, struct chunk_queue *q, uint32_t owner)
 {
     uint32_t line = chunk_take(p);
@@ -112,7 +112,7 @@ static inline void chunk_grow(struct chunk_pool *p, struct chunk_queue *q, uint3
     q->last = line * 8 - 1;
 }
 
-/* Returns the word's position. */
+/* Appends a word. Returns its position. */
 static inline uint32_t chunk_append(struct chunk_pool *p, struct chunk_queue *q, uint64_t word,
                                     uint32_t owner)
 {
@@ -122,7 +122,7 @@ static inline uint32_t chunk_append(struct chunk_pool *p, struct chunk_queue *q,
     return q->last;
 }
 
-/* Takes the first word; the queue must not be empty. */
+/* Removes and returns the first word; the queue must not be empty. */
 static inline uint64_t chunk_shift(struct chunk_pool *p, struct chunk_queue *q)
 {
     uint32_t at = q->first;
@@ -140,8 +140,8 @@ static inline uint64_t chunk_shift(struct chunk_pool *p, struct chunk_queue *q)
     return word;
 }
 
-/* Takes the word at this position out of its queue. The queue's last word, which may be the same,
- * takes its place and is returned. */
+/* Removes the word at this position. The queue's last word, which may be the same one, takes its
+ * place and is returned. */
 static inline uint64_t chunk_remove(struct chunk_pool *p, struct chunk_queue *q, uint32_t at)
 {
     uint32_t last = q->last;

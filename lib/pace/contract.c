@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See contract.h. All that is rounded is rounded to the later side. */
+/* See contract.h. Times are rounded to the later side. */
 #include "pace/contract.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int contract_init(struct contract *c, const struct contract_config *cfg, uint64_
         u128 bytes = cfg->mbs_bytes - cfg->unit_bytes;
         u128 ahead = bytes * (cost_of(cfg->scr_Bps, hz) - cost_of(cfg->pcr_Bps, hz)) >> 32;
 
-        /* The costs are rounded up: what that may add to their difference is taken off. */
+        /* Costs are rounded up: the most that this may add to their difference is subtracted. */
         ahead -= ahead < (bytes >> 32) + 1 ? ahead : (bytes >> 32) + 1;
         c->sustained_cost = cost_of(cfg->scr_Bps, hz);
         c->sustained_slack = slack_of(cdvt + ahead);
@@ -68,8 +68,8 @@ int contract_init(struct contract *c, const struct contract_config *cfg, uint64_
     return 0;
 }
 
-/* A theoretical arrival time made for another rate: as many bytes ahead of now, and at most 2^62
- * cycles. */
+/* Converts a theoretical arrival time to another rate: it stays as many bytes ahead of now, but at
+ * most 2^62 cycles. */
 static void rescale(uint64_t *tat, uint32_t *fraction, uint64_t old_cost, uint64_t cost,
                     uint64_t now)
 {
@@ -95,7 +95,7 @@ void contract_continue(struct contract *c, const struct contract *old, uint64_t 
     rescale(&c->peak_tsc, &c->peak_fraction, old->peak_cost, c->peak_cost, now);
     if (c->sustained_cost == 0)
         return;
-    if (old->sustained_cost == 0) { /* it has counted by its peak alone */
+    if (old->sustained_cost == 0) { /* the old one counted by its peak alone */
         c->sustained_tsc = old->peak_tsc;
         c->sustained_fraction = old->peak_fraction;
         rescale(&c->sustained_tsc, &c->sustained_fraction, old->peak_cost, c->sustained_cost, now);
@@ -132,7 +132,7 @@ static void count(uint64_t *tat, uint32_t *fraction, uint64_t now, uint64_t cost
 {
     u128 next;
 
-    /* a packet in the first cycle after a fraction is in time: else each one would lose it */
+    /* a packet in the first cycle after a fraction is on time: else each would lose a fraction */
     if (now > *tat + (*fraction > 0)) {
         *tat = now;
         *fraction = 0;

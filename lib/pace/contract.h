@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A traffic contract as a gate (spec/atm.md; ITU-T I.371; RFC 2698 counts likewise in bytes): what
- * passes conforms to GCRA(1 / PCR, CDVT) and, if there is an SCR, to GCRA(1 / SCR, BT + CDVT),
- * where BT = (MBS - unit) * (1 / SCR - 1 / PCR): bursts of MBS bytes at the peak rate.
+ * A traffic contract as a gate (spec/atm.md; ITU-T I.371; RFC 2698 counts likewise in bytes).
+ * Packets that pass conform to GCRA(1 / PCR, CDVT) and, if there is an SCR, to
+ * GCRA(1 / SCR, BT + CDVT), where BT = (MBS - unit) * (1 / SCR - 1 / PCR) allows bursts of MBS
+ * bytes at the peak rate.
  *
- * Two generic cell rate algorithms in virtual scheduling, in bytes: a theoretical arrival time
- * each. What is rounded is rounded so that a packet is never early. A packet of any length may go
- * at contract_next(); contract_take() counts it. Tolerances end at 2^36 cycles.
+ * These are two generic cell rate algorithms in virtual scheduling, in bytes; each has a
+ * theoretical arrival time. Values are rounded so that a packet is never early. A packet of any
+ * length may go at contract_next(); contract_take() counts it. Tolerances are cut to 2^36 cycles.
  *
  * Written and read by the worker that owns the flow.
  */
@@ -22,26 +23,25 @@ struct contract_config {
     uint64_t scr_Bps;    /* sustained, up to pcr_Bps; 0: only the peak */
     uint64_t mbs_bytes;  /* at the peak rate, up to 2^40; with scr_Bps, at least unit_bytes */
     uint64_t unit_bytes; /* the longest packet, up to 2^20 */
-    uint64_t cdvt_ns;    /* tolerance of the peak rate, which may be used */
+    uint64_t cdvt_ns;    /* tolerance of the peak rate; the flow may use it */
 };
 
-/* 48 bytes a flow. */
+/* The state of one flow, 48 bytes. */
 struct contract {
     uint64_t peak_tsc, sustained_tsc;           /* theoretical arrival times */
-    uint32_t peak_fraction, sustained_fraction; /* of these, in 2^-32 cycles */
+    uint32_t peak_fraction, sustained_fraction; /* of these times, in 2^-32 cycles */
     uint64_t peak_cost;                         /* of a byte, in 2^-32 cycles; 0: no contract */
     uint64_t sustained_cost;                    /* 0: no SCR */
-    uint32_t peak_slack, sustained_slack;       /* tolerances, in 16 cycles */
+    uint32_t peak_slack, sustained_slack;       /* tolerances, in units of 16 cycles */
 };
 
-/* 0, or -EINVAL with what is wrong in err. hz: cycles a second of now. The flow starts with all its
- * tolerance. */
+/* Returns 0, or -EINVAL with the cause in err. hz: cycles a second of now. The flow starts with its
+ * full tolerance. */
 int contract_init(struct contract *c, const struct contract_config *cfg, uint64_t hz, uint64_t now,
                   char *err, size_t err_len);
 
-/* To put c, made at now, in the place of another contract of the same flow: the bytes that were
- * sent ahead of time under that one are ahead under this one, too, and the flow has no tolerance
- * anew. */
+/* Lets c, made at now, replace another contract of the same flow. Bytes that were sent ahead of
+ * time under the old one stay ahead under c, so the flow does not get its tolerance anew. */
 void contract_continue(struct contract *c, const struct contract *old, uint64_t now);
 
 /* The earliest time, not before now, at which a packet conforms. */
@@ -52,7 +52,7 @@ static inline bool contract_open(const struct contract *c, uint64_t now)
     return contract_next(c, now) == now;
 }
 
-/* A packet of so many bytes (up to 2^20) was sent at now; only if contract_open() said yes. */
+/* A packet of len_bytes (up to 2^20) was sent at now; only if contract_open() is true. */
 void contract_take(struct contract *c, uint64_t now, uint64_t len_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The credit rule in closed form. Rule 2 is the same as credit = min(credit + burst, burst) for
- * either sign of credit, so n refreshes are credit = min(credit + n * burst, burst).
+ * The credit rule in closed form. Rule 2 equals credit = min(credit + burst, burst) for either sign
+ * of credit, so n refreshes give credit = min(credit + n * burst, burst).
  *
  * Times with their fraction are counted in 2^-32 cycles here. Invariant: while the timer runs, the
  * next refresh is at exactly refresh_tsc + fraction and takes effect at its floor.
@@ -24,7 +24,7 @@ static u128 period_fine(const struct credit *c)
     return (u128)c->period_tsc << FINE_BITS | c->period_fraction;
 }
 
-/* n refreshes at once. */
+/* Applies n refreshes to the credit at once. */
 static void refresh_times(struct credit *c, u128 n)
 {
     __int128 credit;
@@ -52,7 +52,7 @@ static u128 share_times(u128 x, uint64_t share)
     return (u128)(uint64_t)(x >> 64) * share + ((u128)(uint64_t)x * share >> 64);
 }
 
-/* earned: of the first burst, in 2^-64 bytes. */
+/* Starts RTIMER. earned: how much of the first burst is earned already, in 2^-64 bytes. */
 static void timer_start(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t now, u128 earned)
 {
     u128 period, wait;
@@ -68,14 +68,14 @@ static void timer_start(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64
         period = (u128)PERIOD_MAX_CYCLES << FINE_BITS;
     c->period_tsc = (uint64_t)(period >> FINE_BITS);
     c->period_fraction = (uint32_t)period;
-    /* of a smaller burst more than one may have been earned */
+    /* if the new burst is smaller, more than one may be earned already */
     refresh_times(c, earned / burst);
     wait = period - share_times(period, share_of(earned % burst, burst));
     c->fraction = (uint32_t)wait;
     c->refresh_tsc = now + (uint64_t)(wait >> FINE_BITS);
 }
 
-/* What has been earned of the next burst since the last refresh, in 2^-64 bytes. */
+/* How much of the next burst was earned since the last refresh, in 2^-64 bytes. */
 static u128 timer_earned(const struct credit *c, uint64_t now)
 {
     u128 period = period_fine(c);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pacer: a wheel (when is a flow's turn?), a line of memory for each flow (what may it send?).
+ * The pacer: a wheel says when it is a flow's turn; a cache line for each flow says what it may
+ * send.
  *
- * What is due is taken off the wheel for more than one poll: whole slots are less work, and
+ * Due flows are taken off the wheel for more than one poll. To take whole slots is less work, and
  * the memory of the flows whose turn comes next can be prefetched.
  *
- * Invariant: a flow is in the wheel, among p->due from due_at to due_end, or is p->alone, if and
- * only if packets of it wait and its rate will let them go some time; if one is alone, none is
- * among p->due. What is there has a position that the wheel does not know, what is alone has none.
- * head[1] is PACER_QUEUE itself if and only if head[0] is 0, and more_last is not 0 only if head[1]
- * is the position of a queue.
+ * Invariant: a flow is in the wheel, or in p->due[due_at .. due_end), or is p->alone, if and only
+ * if packets of it wait and its rate will let them go at some time. If a flow is alone, p->due has
+ * none. A flow in p->due has a position that the wheel does not know; a flow that is alone has
+ * none. head[1] is PACER_QUEUE itself if and only if head[0] is 0. more_last is not 0 only if
+ * head[1] has the position of a queue.
  */
 #include "pace/pacer.h"
 
@@ -23,7 +24,7 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-/* Turns for which a flow's line is asked for ahead, and the first line of its packet. */
+/* How many turns ahead a flow's line is prefetched, and the first line of its packet. */
 #define AHEAD_FEW    4u
 #define AHEAD        WHEEL_AHEAD
 #define AHEAD_PACKET 8u
@@ -74,7 +75,7 @@ static inline struct contract *flow_contract(const struct pacer *p, uint32_t flo
     return p->contracts != NULL && p->contracts[flow].peak_cost != 0 ? &p->contracts[flow] : NULL;
 }
 
-/* When the first packet may go, of a flow whose credit is that of now; TIME_NEVER: not so. */
+/* When the flow's first packet may go; TIME_NEVER: not at this rate. Its credit is that of now. */
 static inline uint64_t flow_next(const struct pacer_flow *f, const struct contract *c, uint64_t now)
 {
     uint64_t when = credit_is_open(&f->credit) ? now : credit_opens(&f->credit);
@@ -88,7 +89,7 @@ static inline void alone_forget(struct pacer *p, uint32_t flow)
         p->alone = 0;
 }
 
-/* Its turn has not come after all, if it is one of those that are due. */
+/* Removes the flow from p->due, if it is there: its turn has not come after all. */
 static inline void due_forget(struct pacer *p, uint32_t flow)
 {
     uint32_t i = p->due_at;
@@ -104,7 +105,7 @@ static inline void due_forget(struct pacer *p, uint32_t flow)
     wheel_forget(p->wheel, flow);
 }
 
-/* Queues the flow or moves it, if packets wait. */
+/* Queues the flow in the wheel or moves it, if packets wait. */
 static void flow_move(struct pacer *p, uint32_t flow, uint64_t now)
 {
     struct pacer_flow *f = &p->flows[flow];
@@ -132,7 +133,7 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
     flow_move(p, flow, now);
 }
 
-/* The packets of the flow behind the first one, if more than one. */
+/* The queue of the flow's packets behind the first; empty if at most one is behind it. */
 static inline struct chunk_queue flow_more(const struct pacer_flow *f)
 {
     return f->more_last != 0 ? (struct chunk_queue){(uint32_t)f->head[1], f->more_last}
@@ -178,7 +179,7 @@ static inline void *flow_shift(struct pacer *p, struct pacer_flow *f)
     return packet;
 }
 
-/* A flow's turn; *next: when the next one is, TIME_NEVER if none. */
+/* Runs a flow's turn and returns how many packets it sent; *next: its next turn, or TIME_NEVER. */
 static uint32_t flow_turn(struct pacer *p, uint32_t flow, uint64_t now, void **packets,
                           uint32_t max, uint64_t *next)
 {
@@ -205,7 +206,7 @@ static uint32_t flow_turn(struct pacer *p, uint32_t flow, uint64_t now, void **p
     return n;
 }
 
-/* A flow's turn: it is not in the wheel, and is put back if packets remain. */
+/* Runs the turn of a flow that is not in the wheel, and puts it back if packets remain. */
 static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, uint32_t flow, uint64_t now,
                                                    void **packets, uint32_t max)
 {
@@ -219,8 +220,8 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, uint32_t flo
     return n;
 }
 
-/* Asks for what the turns to come will touch. Few flows are in the cache but for their packets;
- * those of many come from memory. */
+/* Prefetches what the next turns will touch. Few flows are in the cache, except for their packets;
+ * many flows come from memory. */
 static inline __attribute__((always_inline)) void turn_prefetch(const struct pacer_flow *flows,
                                                                 const uint32_t *due, bool many)
 {
@@ -234,9 +235,9 @@ static inline __attribute__((always_inline)) void turn_prefetch(const struct pac
 }
 
 /*
- * The turns of flows as most are: a refresh lets one packet go, which takes that credit, and the
- * next refresh brings more. Does what flow_run() would, with half of the work. Returns how many of
- * n it did: the next one is not so. Each has sent one packet, and has another one.
+ * Runs turns of the usual kind: a refresh lets one packet go, which takes that credit, and the next
+ * refresh brings more. Does what flow_run() would do, with half of the work. Stops at a turn of
+ * another kind, and returns how many of n it ran. Each flow has sent one packet, and has another.
  */
 static inline __attribute__((always_inline)) uint32_t
 turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, void **packets,
@@ -256,13 +257,13 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
         turn_prefetch(flows, &due[i], room_bits != WHEEL_ROOM_BITS_FEW);
         if (__builtin_expect(now - c->refresh_tsc >= c->period_tsc, 0) && !credit_skip(c, now))
             break;
-        /* less than a burst before and after; as long as a burst is a packet or more that is */
+        /* credit + burst is above 0, and at most 0 after the packet; a burst is a packet or more */
         if (__builtin_sub_overflow(c->burst_bytes, len_bytes, &more_bytes))
             break;
         owes_bytes = -((uint64_t)c->credit_bytes + more_bytes);
         if (owes_bytes >= len_bytes)
             break;
-        if (__builtin_expect((int64_t)next <= 0, 0)) /* none, or a queue */
+        if (__builtin_expect((int64_t)next <= 0, 0)) /* no second packet, or a queue */
             break;
         c->credit_bytes = (int64_t)-owes_bytes;
         credit_rtimer(c);
@@ -274,7 +275,7 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
     return (uint32_t)i;
 }
 
-/* Each with its own constant, which is worth 5 % where all is in the cache. */
+/* Two copies, each with a constant room_bits: worth 5 % where all is in the cache. */
 static __attribute__((noinline)) uint32_t few_run_plain(struct pacer *p, const uint32_t *due,
                                                         uint32_t n, uint64_t now, void **packets)
 {
@@ -292,7 +293,7 @@ static inline bool flows_are_few(const struct pacer *p)
     return p->wheel->room_bits == WHEEL_ROOM_BITS_FEW;
 }
 
-/* The turns of n flows; each may send one packet at least, and all together max. */
+/* Runs the turns of n flows. Each may send at least one packet, all together at most max. */
 static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now,
                           void **packets, uint32_t max)
 {
@@ -312,8 +313,8 @@ static uint32_t flows_run(struct pacer *p, const uint32_t *due, uint32_t n, uint
     return sent;
 }
 
-/* The turn of a flow that is due alone and not in the wheel: it need not go there if it is the only
- * one in the next poll, too. */
+/* Runs the turn of a flow that is due alone and not in the wheel. It stays outside, for it may be
+ * the only one in the next poll, too. */
 static __attribute__((noinline)) uint32_t alone_run(struct pacer *p, uint32_t flow, uint64_t now,
                                                     void **packets, uint32_t max)
 {
@@ -323,8 +324,8 @@ static __attribute__((noinline)) uint32_t alone_run(struct pacer *p, uint32_t fl
     return n;
 }
 
-/* When none is left: flows that are due, and behind them those for which to ask ahead. Returns how
- * many. */
+/* Refills p->due once it is empty: with due flows, and behind them flows to prefetch. Returns how
+ * many are due. */
 static inline uint32_t due_take(struct pacer *p, uint64_t now)
 {
     p->due_at = 0;
@@ -334,7 +335,7 @@ static inline uint32_t due_take(struct pacer *p, uint64_t now)
     return p->due_end;
 }
 
-/* The turns of those that are due, as many as may be. Returns how many packets they sent. */
+/* Runs the turns of due flows, at most max. Returns how many packets they sent. */
 static inline uint32_t due_run(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 {
     uint32_t at = p->due_at, left = p->due_end - at, n = left < max ? left : max;

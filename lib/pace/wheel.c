@@ -3,14 +3,14 @@
  * The timing wheel.
  *
  * Slots are found by time alone: slot number = time / width, modulo the ring's slots. Level 0, the
- * near ring, is in wheel_near.c; this is what lies further away, and the walk.
+ * near ring, is in wheel_near.c. This file has the other levels, and the walk through all of them.
  *
- * Invariant: front[1] <= front[2], not before the slots of now, multiples of the widths of their
- * levels' slots; what is in level 1 is due at front[1] or later, in level 2 at front[2] or later,
- * and nothing due at front[1] or later is returned, though level 0 may have it already: what is
- * queued goes there if it is due before near_end, at front[2] or later to level 2, else to level 1.
- * No ring is longer than its slots: front[1] <= near_end <= now + those of level 0,
- * front[2] <= now + 2^29, and all times < now + 2^40.
+ * Invariant: front[1] <= front[2]. Both are multiples of the widths of their levels' slots, and not
+ * before the slots of now. Entries in level 1 are due at front[1] or later, in level 2 at front[2]
+ * or later. An entry due at front[1] or later is not returned, though level 0 may have it already.
+ * A queued entry goes to level 0 if it is due before near_end, else to level 2 if it is due at
+ * front[2] or later, else to level 1. No ring is longer than its slots: front[1] <= near_end <= now
+ * + the slots of level 0, front[2] <= now + 2^29, and all times < now + 2^40.
  */
 #include "pace/wheel.h"
 
@@ -20,23 +20,23 @@
 #include "pace/wheel_slot.h"
 
 #define AHEAD        2u
-#define LINES_AHEAD  8u                       /* 64 entries: about what memory takes */
-#define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot is looked for */
+#define LINES_AHEAD  8u                       /* 64 entries: about the latency of memory */
+#define LOOK         (64u << WHEEL_NEAR_BITS) /* units in which the next slot in use is sought */
 #define POLL         64u
 #define BUDGET(max)  (2 * (max) + 64)
-#define SOME         16u /* entries that are moved well before they are due, in a poll */
+#define SOME         16u /* entries that each poll moves well before they are due */
 #define FEW_ENTRIES  8192u
 #define MANY_ENTRIES 65536u
 
-/* Slots of level 0 have room for what a core can pace in their time: of few entries, twice as much.
- */
+/* A slot of level 0 has room for the entries that a core can pace in its time; with few entries,
+ * for twice as many. */
 static uint32_t room_bits(uint32_t capacity)
 {
     return capacity <= FEW_ENTRIES ? WHEEL_ROOM_BITS_FEW : WHEEL_ROOM_BITS;
 }
 
-/* So many that most of what comes within a turn of all entries goes there at once, unless a
- * second-level cache would not keep them. */
+/* Level 0 has so many slots that most entries queued within a turn of all entries go there at once,
+ * but no more than a second-level cache can keep. */
 static uint32_t near_slots(uint32_t capacity)
 {
     uint32_t most = capacity > MANY_ENTRIES ? WHEEL_NEAR_SLOTS_MAX : WHEEL_NEAR_SLOTS_MAX / 2;
@@ -47,8 +47,8 @@ static uint32_t near_slots(uint32_t capacity)
     return slots;
 }
 
-/* A slot in use has up to 7 words less than its lines could; one that is being emptied, a line
- * more. In level 0 it is less, since the first ones are elsewhere. The first line is none. */
+/* A slot in use leaves up to 7 words of its lines unused; one that is being emptied, a line more.
+ * In level 0 it is less, since the first entries are elsewhere. The first line is never used. */
 static uint32_t pool_lines(uint32_t capacity)
 {
     uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
@@ -57,7 +57,7 @@ static uint32_t pool_lines(uint32_t capacity)
            2 * WHEEL_LEVELS;
 }
 
-/* For all positions of the pool. */
+/* Enough bits for all positions of the pool. */
 static uint32_t place_bits(uint32_t capacity)
 {
     return 32 - (uint32_t)__builtin_clz(pool_lines(capacity) * CHUNK_WORDS);
@@ -84,13 +84,14 @@ size_t wheel_storage_bytes(uint32_t capacity)
     return wheel_placed_bytes(capacity) + align_up(capacity * sizeof(uint32_t));
 }
 
-/* Of level 1 and up, the slots of now and of what is due soon are to be in the level below. */
+/* Where the front of level 1 or up should be: the slots of now, and of entries due soon, are to be
+ * in the level below. */
 static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
     return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);
 }
 
-/* As far as level 0 has slots from that of now on, and of level 1 whole ones. */
+/* How far the slots of level 0 reach from the slot of now on, in whole slots of level 1. */
 static inline uint64_t near_end(const struct wheel *w)
 {
     const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
@@ -144,7 +145,7 @@ void wheel_far_grow(struct wheel *w, uint32_t level, uint32_t slot)
     chunk_grow(&w->pool, q, WHEEL_NEAR_SLOTS_MAX + (level - 1) * WHEEL_SLOTS + slot);
 }
 
-/* Start of the first slot in use from the slot of `from` on, or TIME_NEVER. */
+/* Start of the first slot in use, from the slot of `from` on, or TIME_NEVER. */
 static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from)
 {
     uint32_t slot = wheel_slot(level, from);
@@ -158,7 +159,7 @@ static uint64_t first_start(const struct wheel *w, uint32_t level, uint64_t from
 
 /* ---- in and out --------------------------------------------------------------------------- */
 
-/* Of a slot as lines' owners are. */
+/* The queue of a slot, which is numbered as owners of lines are. */
 static inline const struct chunk_queue *slot_queue(const struct wheel *w, uint32_t slot)
 {
     if (slot < WHEEL_NEAR_SLOTS_MAX)
@@ -167,8 +168,9 @@ static inline const struct chunk_queue *slot_queue(const struct wheel *w, uint32
     return &w->far[slot / WHEEL_SLOTS][slot % WHEEL_SLOTS];
 }
 
-/* The slot that has the word of an entry which is queued, but not one of a near slot's 30: of level
- * 0, or WHEEL_NEAR_SLOTS_MAX and more; CHUNK_NO_OWNER: the entry has moved down to such a one. */
+/* The slot whose queue has the entry's word: of level 0, or WHEEL_NEAR_SLOTS_MAX and more. The
+ * entry is queued, at position `at` of the pool. CHUNK_NO_OWNER: it has moved down to a near slot's
+ * words. */
 static uint32_t word_slot(const struct wheel *w, uint32_t entry, uint32_t at)
 {
     uint32_t line = at / CHUNK_WORDS, slot = (uint32_t)chunk_link(&w->pool, line)->owner;
@@ -177,7 +179,7 @@ static uint32_t word_slot(const struct wheel *w, uint32_t entry, uint32_t at)
     if (slot == CHUNK_NO_OWNER || wheel_word_entry(w->pool.words[at]) != entry)
         return CHUNK_NO_OWNER;
     q = slot_queue(w, slot);
-    /* what of a line has been taken, or not been used yet, may look so, too */
+    /* words of a line that were taken, or not used yet, may look so, too */
     if ((line == q->first / CHUNK_WORDS && at < q->first) ||
         (line == q->last / CHUNK_WORDS && at > q->last))
         return CHUNK_NO_OWNER;
@@ -212,7 +214,7 @@ static void entry_remove(struct wheel *w, uint32_t entry)
     wheel_forget(w, entry);
 }
 
-/* Does an entry that is queued wait for this time already? */
+/* Does a queued entry wait for this time already? */
 static bool entry_is_at(const struct wheel *w, uint32_t entry, uint64_t time)
 {
     uint32_t place = *wheel_position(w, entry), at = wheel_place_at(w, place);
@@ -234,7 +236,7 @@ void wheel_insert(struct wheel *w, uint32_t entry, uint64_t when_tsc)
     time = wheel_time(w, when_tsc);
     if (*wheel_position(w, entry) != 0) {
         if (entry_is_at(w, entry, time))
-            return; /* keeps its turn */
+            return; /* the entry keeps its turn */
         entry_remove(w, entry);
     }
     wheel_slot_append(w, time, entry, wheel_position(w, entry));
@@ -250,15 +252,15 @@ void wheel_cancel(struct wheel *w, uint32_t entry)
 
 /* ---- down a ring -------------------------------------------------------------------------- */
 
-/* Asks for the line LINES_AHEAD further on; none behind the last. */
+/* Prefetches the line that is LINES_AHEAD further on; none behind the last. */
 static inline void line_ask(const struct wheel *w, struct wheel_warm *warm)
 {
     __builtin_prefetch(&w->pool.words[(uint64_t)warm->line * CHUNK_WORDS]);
     warm->line = (uint32_t)chunk_link(&w->pool, warm->line)->next;
 }
 
-/* Moves words to level 0. Their positions stay as they are (wheel_slot.h), but are asked for, since
- * their owner will touch them when they are due. */
+/* Moves words to level 0. The entries' positions do not change (wheel_slot.h), but are prefetched,
+ * since their owner will touch them when they are due. */
 static __attribute__((noinline)) void words_move_near(struct wheel *w, const uint64_t *words,
                                                       uint32_t n)
 {
@@ -286,7 +288,8 @@ static void words_move(struct wheel *w, const uint64_t *words, uint32_t n, uint6
     }
 }
 
-/* Moves up to max entries of the first line of a slot that starts at `start`; returns how many. */
+/* Moves down up to max entries of the first line of the slot that starts at `start`; returns how
+ * many. */
 static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint32_t level,
                                     uint64_t start, uint32_t max)
 {
@@ -311,7 +314,7 @@ static inline uint32_t line_cascade(struct wheel *w, struct chunk_queue *q, uint
     return n;
 }
 
-/* Moves the slot at front[level] down, and the front past it, unless the budget is used up. */
+/* Moves the slot at front[level] down, and the front past it. False: the budget is used up. */
 static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
 {
     uint64_t front = w->front[level];
@@ -336,7 +339,7 @@ static bool slot_cascade(struct wheel *w, uint32_t level, uint32_t *budget)
     return true;
 }
 
-/* Brings front[level] to `until` at least, or as far as the budget goes. */
+/* Advances front[level] to `until` at least, or as far as the budget allows. */
 static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint32_t *budget)
 {
     while (w->front[level] < until) {
@@ -352,8 +355,8 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
     }
 }
 
-/* Keeps the fronts so far ahead of now that what is due next is in level 0 already. There is time
- * for that: a poll does some more than it took, and what is left is for the next ones. */
+/* Keeps the fronts so far ahead of now that the entries due next are in level 0 already. There is
+ * time for that: a poll moves some more entries than it took; the rest is left to later polls. */
 static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t taken,
                                                      uint32_t *budget)
 {
@@ -365,7 +368,7 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t t
         uint64_t until = front_wanted(w, level);
 
         if (w->front[level] < at)
-            w->front[level] = at; /* nothing is due before now: the slots in between are empty */
+            w->front[level] = at; /* no entry is due before now: the slots in between are empty */
         if (level + 1 < WHEEL_LEVELS && until > w->front[level + 1])
             until = w->front[level + 1];
         front_advance(w, level, until, &left);
@@ -380,8 +383,8 @@ static inline uint64_t slot_after(uint32_t level, uint64_t now)
     return ((now >> WHEEL_SLOT_BITS(level)) + 1) << WHEEL_SLOT_BITS(level);
 }
 
-/* The level above 0 that has the earliest entry, and the start of its slot, TIME_NEVER if none has.
- */
+/* Returns the level above 0 that has the earliest entry. *start: where its slot starts; TIME_NEVER:
+ * there is no entry. */
 static uint32_t far_start(const struct wheel *w, uint64_t *start)
 {
     *start = first_start(w, 1, w->front[1]);
@@ -391,8 +394,8 @@ static uint32_t far_start(const struct wheel *w, uint64_t *start)
     return 2;
 }
 
-/* now has passed front[1], and level 0 has nothing that is due before that: brings it further,
- * after what comes next in the other levels has been moved down. False: the budget is used up. */
+/* For a now that has passed front[1], when level 0 has no entry due before front[1]. Moves down the
+ * next entries of the other levels, then advances front[1]. False: the budget is used up. */
 static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
 {
     uint64_t start, until;
@@ -416,14 +419,14 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
     return true;
 }
 
-/* Takes what is due of the slot of now, if no earlier one has any left. */
+/* Takes the due entries of the slot of now; no earlier slot has any left. */
 static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint32_t n = 0;
 
     if (w->count[wheel_near_slot(w, now)] != 0 && now >= w->near)
         n = wheel_near_take_due(w, now, entries, max);
-    if (w->count[wheel_near_slot(w, now)] == 0) /* from front[1] on, more may come */
+    if (w->count[wheel_near_slot(w, now)] == 0) /* more entries may move down from front[1] on */
         w->near = wheel_near_start(w, now, time_min(w->front[1], now + LOOK));
     if (w->near > now)
         w->now = now;
@@ -448,7 +451,7 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
         if (now < w->front[1]) {
             if (slot > w->now)
                 w->now = slot;
-            if (n == 0) /* else it is enough for this poll: one look at each entry is saved */
+            if (n == 0) /* else this poll has enough, and looks at each entry once less */
                 n = now_take(w, now, entries, max);
             else
                 w->near = w->now;

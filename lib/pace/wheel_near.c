@@ -7,8 +7,8 @@
 #include "pace/wheel.h"
 #include "pace/wheel_slot.h"
 
-#define PEEK_SLOTS 4u  /* that wheel_peek() looks at */
-#define GROUP      16u /* words that are taken together: a slot has room for some of these */
+#define PEEK_SLOTS 4u  /* slots that wheel_peek() looks at */
+#define GROUP      16u /* words taken together; a slot's room is a multiple of it */
 
 #define LINE 64u /* counts in a cache line */
 
@@ -17,7 +17,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first of eight byt
 
 typedef uint64_t eight_counts __attribute__((may_alias, aligned(8)));
 
-/* No slot of this line is in use. */
+/* True if no slot of this line of counts is in use. */
 static inline bool line_empty(const uint8_t *count)
 {
     const eight_counts *words = (const eight_counts *)count;
@@ -28,7 +28,7 @@ static inline bool line_empty(const uint8_t *count)
     return any == 0;
 }
 
-/* The first slot in use, counted from time 0 on, from `at` on; end if there is none before. */
+/* The first slot in use from `at` on, before end, else end. Slots are counted from time 0 on. */
 static inline uint64_t slot_next(const struct wheel *w, uint64_t at, uint64_t end)
 {
     const uint32_t skip = (uint32_t)at % 8; /* counts are looked at by eights */
@@ -58,7 +58,7 @@ static inline uint32_t slot_full(const struct wheel *w)
     return wheel_near_full(w->room_bits);
 }
 
-/* How many first ones a slot has. */
+/* How many words of a slot are in use. */
 static inline uint32_t slot_count(const struct wheel *w, uint32_t slot)
 {
     return w->count[slot] < slot_full(w) ? w->count[slot] : slot_full(w);
@@ -84,7 +84,7 @@ void wheel_near_overflow(struct wheel *w, uint32_t slot, uint64_t word)
         wheel_place(w, chunk_append(&w->pool, q, word, slot), word);
 }
 
-/* Of the slot's first ones, n are left: those that wait move up. */
+/* n of the slot's words are still in use: entries of its queue move up behind them. */
 static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 {
     bool more = w->count[slot] > slot_full(w);
@@ -102,7 +102,7 @@ static void slot_fill(struct wheel *w, uint32_t slot, uint32_t n)
 
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 
-/* Entries of n words, and of some more: less for the processor to guess. */
+/* Extracts the entries of n words, and of some more: the processor predicts fewer branches then. */
 static inline void words_take(const uint32_t *words, uint32_t n, uint32_t *entries)
 {
     for (uint32_t at = 0; at < n; at += GROUP)
@@ -158,7 +158,7 @@ void wheel_peek(const struct wheel *w, uint32_t *entries)
     memset(entries + n, 0, WHEEL_AHEAD * sizeof *entries);
 }
 
-/* wheel_near_take_due() of what waits behind the first ones. */
+/* wheel_near_take_due() of the slot's queue. */
 static __attribute__((noinline)) uint32_t queue_take_due(struct wheel *w, uint32_t slot,
                                                          uint32_t due, uint32_t *entries,
                                                          uint32_t max, uint32_t *soonest)
@@ -213,7 +213,7 @@ uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, u
     return n;
 }
 
-/* Where the entry is among the slot's first ones; how many these are: it is none. */
+/* The entry's index in the slot's words, or slot_count() if it is not there. */
 static uint32_t slot_find(const struct wheel *w, uint32_t slot, uint32_t entry)
 {
     const uint32_t *words = slot_words(w, slot);
