@@ -222,13 +222,13 @@ int report_json(const struct box *b, const char *path)
     json_object_set_new(o, "tsc_hz", json_integer((json_int_t)b->clock.hz));
     for (unsigned int i = 0; i < 2; i++)
         json_object_set_new(o, names[i], direction_json(b, i));
+    errno = 0;
     if (strcmp(path, "-") == 0) {
-        rc = json_dumpf(o, stdout, JSON_COMPACT);
-        fputc('\n', stdout);
-        fflush(stdout);
+        if (json_dumpf(o, stdout, JSON_COMPACT) != 0 || fputc('\n', stdout) == EOF ||
+            fflush(stdout) != 0)
+            rc = errno != 0 ? -errno : -EIO;
     } else {
         snprintf(temporary, sizeof temporary, "%s.new", path);
-        errno = 0;
         rc = json_dump_file(o, temporary, JSON_INDENT(2));
         if (rc == 0 && rename(temporary, path) != 0)
             rc = -1;

@@ -380,8 +380,10 @@ def bad_input(lab, context):
     good = lab.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
     if good.check(30).strip() != "good":
         raise LabError(good.tail())
-    ended = lab.start("sluice-emu", [program, "--lcores", "0", *memory, *null, "--", "--packets", "100",
-                                     "--time", "1s", "--json", "/nonexistent/x"])
-    one_of = ended.wait(30)
-    if one_of != 1 or "not written" not in ended.err():
-        raise LabError(ended.tail())
+    box = [program, "--lcores", "0", *memory, *null, "--", "--packets", "100", "--time", "1s", "--json"]
+    # The shell becomes the box: its standard output is a disk that is full.
+    for args, why in (([*box, "/nonexistent/x"], "No such file"),
+                      (["sh", "-c", 'exec "$@" >/dev/full', "sh", *box, "-"], "No space left")):
+        ended = lab.start("sluice-emu", args)
+        if ended.wait(30) != 1 or why not in ended.err() or "not written" not in ended.err():
+            raise LabError(ended.tail())

@@ -123,18 +123,25 @@ void incoming_complete(struct incoming *in, const struct sluice_completion *c)
         incoming_broken(in, c->status);
 }
 
-/* The sender broke the file protocol: ends its connection, with a message. */
-static void incoming_nonsense(struct incoming *in, const char *why)
+/* A record cannot be carried out: the sender broke the file protocol (-EPROTO), or memory is short
+ * here (-ENOMEM). Ends its connection, with a message. */
+static void incoming_refused(struct incoming *in, int err, const char *why)
 {
     struct sluice_stats t;
 
     sluice_conn_stats(in->conn, &t);
-    incoming_failed(in,
-                    say_error(SAY_TRANSFER,
-                              "%s: the sender sends what makes no sense (%s); use the same version "
-                              "of sluice on both sides",
-                              t.peer, why));
-    in->status = -EPROTO;
+    in->status = err;
+    if (err == -ENOMEM)
+        incoming_failed(in, say_error(SAY_RESOURCE,
+                                      "%s: no memory for what it sends; end other "
+                                      "programs here first",
+                                      t.peer));
+    else
+        incoming_failed(
+            in, say_error(SAY_TRANSFER,
+                          "%s: the sender sends what makes no sense (%s); use the same version "
+                          "of sluice on both sides",
+                          t.peer, why));
 }
 
 /* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
@@ -144,10 +151,12 @@ static uint64_t incoming_step(struct incoming *in)
     const uint8_t *at = incoming_slot(in, in->head) + in->at_bytes;
     const char *why;
     struct record r;
+    int err = record_decode(at, in->len[in->head] - in->at_bytes, &r, &why);
 
-    if (record_decode(at, in->len[in->head] - in->at_bytes, &r, &why) < 0 ||
-        incoming_record(in, &r, at + RECORD_HEADER_BYTES, &why) < 0) {
-        incoming_nonsense(in, why);
+    if (err == 0)
+        err = incoming_record(in, &r, at + RECORD_HEADER_BYTES, &why);
+    if (err < 0) {
+        incoming_refused(in, err == -ENOMEM ? err : -EPROTO, why);
         return 0;
     }
     in->at_bytes += RECORD_HEADER_BYTES + r.len_bytes;

@@ -14,7 +14,7 @@ extern "C" {
 #include "sluice/say.h"
 }
 
-class Inlet : public testing::Test
+class Incoming : public testing::Test
 {
   protected:
     void SetUp() override
@@ -86,7 +86,7 @@ class Inlet : public testing::Test
 
 using Codes = std::vector<uint32_t>;
 
-TEST_F(Inlet, AFileAndADirectory)
+TEST_F(Incoming, AFileAndADirectory)
 {
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 6), "d/x"), 0);
     EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 0), "abc"), 0);
@@ -102,7 +102,7 @@ TEST_F(Inlet, AFileAndADirectory)
     EXPECT_EQ(in.summary.bytes, 6u);
 }
 
-TEST_F(Inlet, OrderIsKept)
+TEST_F(Incoming, OrderIsKept)
 {
     EXPECT_LT(give(make(RECORD_DATA, 1), "abc"), 0);
     EXPECT_LT(give(end(1, "")), 0);
@@ -127,7 +127,7 @@ TEST_F(Inlet, OrderIsKept)
     EXPECT_EQ(folder.count(), 1u);
 }
 
-TEST_F(Inlet, HostileNames)
+TEST_F(Incoming, HostileNames)
 {
     const std::string outside = folder.path + "-outside"; // nobody else's
     const std::string up = "../" + outside.substr(outside.rfind('/') + 1);
@@ -147,14 +147,14 @@ TEST_F(Inlet, HostileNames)
     EXPECT_NE(access(outside.c_str(), F_OK), 0);
 }
 
-TEST_F(Inlet, AZeroByteInAName)
+TEST_F(Incoming, AZeroByteInAName)
 {
     EXPECT_EQ(give(make(RECORD_OFFER, 1), std::string("a\0b", 3)), 0);
     EXPECT_EQ(results(), Codes{RECORD_BAD_NAME});
     EXPECT_EQ(folder.count(), 0u);
 }
 
-TEST_F(Inlet, LinksInTheDestination)
+TEST_F(Incoming, LinksInTheDestination)
 {
     Folder outside;
 
@@ -166,7 +166,7 @@ TEST_F(Inlet, LinksInTheDestination)
     EXPECT_EQ(outside.count(), 0u);
 }
 
-TEST_F(Inlet, OneFileFailsTheNextSucceeds)
+TEST_F(Incoming, OneFileFailsTheNextSucceeds)
 {
     ASSERT_EQ(mkdir(folder.at("x").c_str(), 0777), 0);
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
@@ -179,7 +179,7 @@ TEST_F(Inlet, OneFileFailsTheNextSucceeds)
     EXPECT_EQ(in.code, SAY_LOCAL);
 }
 
-TEST_F(Inlet, DroppedFilesLeaveNothing)
+TEST_F(Incoming, DroppedFilesLeaveNothing)
 {
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
     EXPECT_EQ(give(make(RECORD_DATA, 1), "ab"), 0);
@@ -189,7 +189,7 @@ TEST_F(Inlet, DroppedFilesLeaveNothing)
     EXPECT_EQ(in.code, SAY_TRANSFER);
 }
 
-TEST_F(Inlet, WrongHash)
+TEST_F(Incoming, WrongHash)
 {
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
     EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
@@ -199,7 +199,7 @@ TEST_F(Inlet, WrongHash)
 }
 
 /* Any records in any order: at most refused, never outside, never a crash. */
-TEST_F(Inlet, RandomRecords)
+TEST_F(Incoming, RandomRecords)
 {
     std::mt19937_64 rng(test_seed());
     const char *names[] = {"a", "b/c", "../up", "a/b", "/abs", "d", "d/..", ".x", "b"};
