@@ -22,7 +22,7 @@
 #include "pace/contract.h"
 #include "pace/credit.h"
 #include "pace/wheel.h"
-#include "pace/wheel_slot.h"
+#include "pace/wheel_near.h"
 
 /* How many turns ahead a flow's line is prefetched, and the first line of its packet. */
 #define AHEAD_FEW    4u

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "pace/wheel_slot.h"
+#include "pace/wheel_near.h"
 
 #define AHEAD        2u
 #define LINES_AHEAD  8u                       /* 64 entries: about the latency of memory */
@@ -259,7 +259,7 @@ static inline void line_ask(const struct wheel *w, struct wheel_warm *warm)
     warm->line = (uint32_t)chunk_link(&w->pool, warm->line)->next;
 }
 
-/* Moves words to level 0. The entries' positions do not change (wheel_slot.h), but are prefetched,
+/* Moves words to level 0. The entries' positions do not change (wheel_near.h), but are prefetched,
  * since their owner will touch them when they are due. */
 static __attribute__((noinline)) void words_move_near(struct wheel *w, const uint64_t *words,
                                                       uint32_t n)

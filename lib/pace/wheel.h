@@ -71,7 +71,7 @@ struct wheel {
     uint32_t capacity;
     uint32_t room_bits;    /* log2 of the words that a slot of level 0 has room for */
     uint32_t near_mask;    /* number of slots of level 0, less one */
-    uint32_t place_bits;   /* low bits of a position that name a word of the pool (wheel_slot.h) */
+    uint32_t place_bits;   /* low bits of a position that name a word of the pool (wheel_near.h) */
     uint32_t stride_bytes; /* from one entry's position to the next */
     uint32_t *position;    /* that of entry 0; a position of 0: not queued */
     bool behind;           /* the fronts are not yet where they should be */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The wheel's near ring (wheel_slot.h). */
+/* The wheel's near ring (wheel_near.h). */
+#include "pace/wheel_near.h"
+
 #include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "pace/wheel.h"
-#include "pace/wheel_slot.h"
 
 #define PEEK_SLOTS 4u  /* slots that wheel_peek() looks at */
 #define GROUP      16u /* words taken together; a slot's room is a multiple of it */

@@ -12,7 +12,7 @@ extern "C" {
 #include "base/clock.h"
 #include "base/rng.h"
 #include "pace/wheel.h"
-#include "pace/wheel_slot.h"
+#include "pace/wheel_near.h"
 }
 
 namespace

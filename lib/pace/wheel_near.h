@@ -17,8 +17,8 @@
  * keeps its position, since a change would touch one line of memory for each entry. If its word is
  * not there any more, the entry is in one of the few near slots that these bits of time fit.
  */
-#ifndef SLUICE_PACE_WHEEL_SLOT_H
-#define SLUICE_PACE_WHEEL_SLOT_H
+#ifndef SLUICE_PACE_WHEEL_NEAR_H
+#define SLUICE_PACE_WHEEL_NEAR_H
 
 #include <stdint.h>
 
