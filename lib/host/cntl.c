@@ -190,7 +190,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         conn_want(h, c, WANT_CNTL);
     if (!closing_take(h, c, v))
         return true;
-    hole_take(h, c, v, seen);
+    black_hole_take(h, c, v, seen);
     if (v->h.flags & (WIRE_SREQ | WIRE_DREQ))
         conn_want(h, c, WANT_CNTL | WANT_FORCE);
     conn_timer_update(h, c);
@@ -369,7 +369,7 @@ uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room)
     if (c->pacing.flight_seq == 0) {
         c->pacing.flight_seq = v.seq;
         c->pacing.flight_packets = c->tx.packet;
-        vt_hole_asked(&c->unit.hole);
+        vt_black_hole_asked(&c->unit.black_hole);
     }
     c->cntl.rx_since = false;
     c->cntl.sent_at = h->now;

@@ -27,7 +27,7 @@
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"
-#include "vt/hole.h"
+#include "vt/black_hole.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"
 #include "vt/rtt.h"
@@ -209,11 +209,11 @@ struct conn_occupancy {
     uint32_t posted_max;        /* the most buffers that were ever posted */
 };
 
-/* How long its units may be. Owned by hole.c. */
+/* How long its units may be. Owned by black_hole.c. */
 struct conn_unit {
     uint32_t peer_max_bytes;
     uint32_t path_max_bytes; /* limit since the path drops longer ones; 0: it drops none */
-    struct vt_hole hole;
+    struct vt_black_hole black_hole;
 };
 
 /* Its end. Owned by conn.c; cntl.c receives and sends it. */

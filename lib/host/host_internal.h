@@ -343,9 +343,10 @@ bool cntl_waits(struct host *h, struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
 void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
 
-/* hole.c: a path that drops packets for their size. hole_take() is called for each new CNTL, after
- * the sending half has taken it. seen: the peer has seen the CNTL of ours that is watched. */
-void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen);
+/* black_hole.c: a path that drops packets for their size. black_hole_take() is called for each new
+ * CNTL, after the sending half has taken it. seen: the peer has seen the CNTL of ours that is
+ * watched. */
+void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen);
 /* Sets the unit size to use from now on. */
 void unit_apply(struct host *h, struct conn *c);
 

@@ -235,7 +235,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
         }
         gate_sent(h, c, m[n++], at, u.len);
         vt_sender_take(&c->tx, &u, h->now, ask);
-        vt_hole_sent(&c->unit.hole, WIRE_DATA_BYTES + u.len);
+        vt_black_hole_sent(&c->unit.black_hole, WIRE_DATA_BYTES + u.len);
         sent_count(c, &u);
         host_count(h, COUNT_tx_data);
     }

@@ -13,11 +13,11 @@
 
 #include "host/host_internal.h"
 
-#define MIN_MTU_V4  576u
-#define MIN_MTU_V6  1280u
+#define MIN_MTU_V4        576u
+#define MIN_MTU_V6        1280u
 /* Before units are halved, nothing may have come for this time. Routers' queues hold 100 or 200 ms,
  * and five halvings, from the largest packet to the smallest, are over within 2 s. */
-#define HOLE_MIN_NS 250000000ull
+#define BLACK_HOLE_MIN_NS 250000000ull
 
 /* The longest unit that any path carries. */
 static uint32_t unit_min(const struct addr *peer)
@@ -39,17 +39,17 @@ void unit_apply(struct host *h, struct conn *c)
     counter_set(&c->pub.unit_bytes, unit);
 }
 
-void hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen)
+void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, bool seen)
 {
-    struct vt_hole_news news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
+    struct vt_black_hole_report news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
 
     /* packets that any path carries may be lost for long for other reasons, so they get as long as
      * a silent peer */
     bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(&c->peer);
-    uint64_t least =
-        last ? CONN_SILENCE_STEPS * conn_silence_step(h) : clock_cycles(&h->clock, HOLE_MIN_NS);
+    uint64_t least = last ? CONN_SILENCE_STEPS * conn_silence_step(h)
+                          : clock_cycles(&h->clock, BLACK_HOLE_MIN_NS);
 
-    if (!vt_hole_take(&c->unit.hole, &news, h->now, least))
+    if (!vt_black_hole_take(&c->unit.black_hole, &news, h->now, least))
         return;
     uint32_t len = news.len_bytes - WIRE_DATA_BYTES, unit = c->tx.unit_bytes;
 

@@ -6,53 +6,53 @@
  * The sender watches the unit that the peer's `ack` waits for. The peer reports how many packet
  * numbers it has received (CNTL `received`). All packets shorter than the watched unit may be among
  * them. If the count grows by more than the number of shorter packets sent, a packet at least as
- * long as the unit has arrived, and the path is no hole.
+ * long as the unit has arrived, and the path is no black hole.
  *
  * A round has passed when the peer has seen a CNTL that was sent after long packets: by then these
- * have arrived or are lost. The path counts as a hole when HOLE_ROUNDS rounds and a minimum time
- * have passed, HOLE_PACKETS long packets were lost, and none arrived. A path that loses packets at
- * random with probability p is mistaken for a hole with probability p^HOLE_PACKETS at most: 7e-5 at
- * 30 %. The caller chooses the minimum time: a queue that other traffic keeps full of bytes may
- * refuse long packets for a moment.
+ * have arrived or are lost. The path counts as a black hole when BLACK_HOLE_ROUNDS rounds and a
+ * minimum time have passed, BLACK_HOLE_PACKETS long packets were lost, and none arrived. A path
+ * that loses packets at random with probability p is mistaken for a black hole with probability
+ * p^BLACK_HOLE_PACKETS at most: 7e-5 at 30 %. The caller chooses the minimum time: a queue that
+ * other traffic keeps full of bytes may refuse long packets for a moment.
  *
  * Invariant: judged <= asked <= as_long. Owned by one worker.
  */
-#ifndef SLUICE_VT_HOLE_H
-#define SLUICE_VT_HOLE_H
+#ifndef SLUICE_VT_BLACK_HOLE_H
+#define SLUICE_VT_BLACK_HOLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HOLE_ROUNDS  3u /* RFC 8899, section 5.1.2: MAX_PROBES */
-#define HOLE_PACKETS 8u
+#define BLACK_HOLE_ROUNDS  3u /* RFC 8899, section 5.1.2: MAX_PROBES */
+#define BLACK_HOLE_PACKETS 8u
 
-struct vt_hole {
+struct vt_black_hole {
     uint64_t ack;              /* the position that is watched */
     uint64_t since_tsc;        /* when the watch began */
     uint32_t len_bytes;        /* of the packet with its unit; 0: nothing is watched */
     uint64_t received;         /* the peer's count when the watch began */
     uint64_t as_long, shorter; /* packets sent since, of at least len_bytes, and below */
-    uint64_t asked;            /* as_long at the last vt_hole_asked() */
+    uint64_t asked;            /* as_long at the last vt_black_hole_asked() */
     uint64_t judged;           /* `asked` of the newest such CNTL that the peer has seen */
     uint32_t rounds;
 };
 
 /* A packet of DATA was sent. */
-void vt_hole_sent(struct vt_hole *h, uint32_t len_bytes);
+void vt_black_hole_sent(struct vt_black_hole *h, uint32_t len_bytes);
 /* A CNTL was sent whose number the peer will return. */
-void vt_hole_asked(struct vt_hole *h);
+void vt_black_hole_asked(struct vt_black_hole *h);
 
 /* What a new CNTL of the peer says. */
-struct vt_hole_news {
+struct vt_black_hole_report {
     uint64_t ack;
     uint32_t len_bytes; /* of the packet with the unit at ack; 0: that was not sent yet */
     uint64_t received;  /* the peer's count of packet numbers */
-    bool seen;          /* the peer has seen the CNTL of the last vt_hole_asked() */
+    bool seen;          /* the peer has seen the CNTL of the last vt_black_hole_asked() */
 };
 
 /* Takes the news, at `now`. True if the path has dropped all packets of news.len_bytes or more, for
  * min_tsc at least; the watch then begins anew. */
-bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *news, uint64_t now,
-                  uint64_t min_tsc);
+bool vt_black_hole_take(struct vt_black_hole *h, const struct vt_black_hole_report *news,
+                        uint64_t now, uint64_t min_tsc);
 
 #endif

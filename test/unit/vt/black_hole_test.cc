@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "vt/hole.h"
+#include "vt/black_hole.h"
 }
 
 namespace
@@ -17,26 +17,26 @@ class VtHole : public testing::Test
     void send(uint32_t n, uint32_t len)
     {
         while (n-- > 0)
-            vt_hole_sent(&h, len);
+            vt_black_hole_sent(&h, len);
     }
 
     bool news(bool seen = true)
     {
-        struct vt_hole_news n = {ack, len, received, seen};
+        struct vt_black_hole_report n = {ack, len, received, seen};
 
-        return vt_hole_take(&h, &n, now, LEAST);
+        return vt_black_hole_take(&h, &n, now, LEAST);
     }
 
     /* A round in which n packets of len are sent and, unless received is changed, lost. */
     bool round(uint32_t n)
     {
         send(n, len);
-        vt_hole_asked(&h);
+        vt_black_hole_asked(&h);
         now += 400;
         return news();
     }
 
-    struct vt_hole h = {};
+    struct vt_black_hole h = {};
     uint64_t ack = 5, received = 100, now = 50;
     uint32_t len = 1400;
 };
@@ -63,7 +63,7 @@ TEST_F(VtHole, AMomentIsNotEnough)
     news();
     for (int i = 0; i < 20; i++) {
         send(4, len);
-        vt_hole_asked(&h);
+        vt_black_hole_asked(&h);
         now += 49;
         EXPECT_FALSE(news()) << i;
     }

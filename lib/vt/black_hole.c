@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "vt/hole.h"
+#include "vt/black_hole.h"
 
-void vt_hole_sent(struct vt_hole *h, uint32_t len_bytes)
+void vt_black_hole_sent(struct vt_black_hole *h, uint32_t len_bytes)
 {
     if (len_bytes < h->len_bytes)
         h->shorter++;
@@ -9,18 +9,19 @@ void vt_hole_sent(struct vt_hole *h, uint32_t len_bytes)
         h->as_long++;
 }
 
-void vt_hole_asked(struct vt_hole *h)
+void vt_black_hole_asked(struct vt_black_hole *h)
 {
     h->asked = h->as_long;
 }
 
-static void watch(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now)
+static void watch(struct vt_black_hole *h, const struct vt_black_hole_report *n, uint64_t now)
 {
-    *h = (struct vt_hole){
+    *h = (struct vt_black_hole){
         .ack = n->ack, .since_tsc = now, .len_bytes = n->len_bytes, .received = n->received};
 }
 
-bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now, uint64_t min_tsc)
+bool vt_black_hole_take(struct vt_black_hole *h, const struct vt_black_hole_report *n, uint64_t now,
+                        uint64_t min_tsc)
 {
     bool same = n->ack == h->ack && n->len_bytes == h->len_bytes;
 
@@ -32,7 +33,8 @@ bool vt_hole_take(struct vt_hole *h, const struct vt_hole_news *n, uint64_t now,
         return false;
     h->judged = h->asked;
     h->rounds++;
-    if (h->rounds < HOLE_ROUNDS || h->judged < HOLE_PACKETS || now - h->since_tsc < min_tsc)
+    if (h->rounds < BLACK_HOLE_ROUNDS || h->judged < BLACK_HOLE_PACKETS ||
+        now - h->since_tsc < min_tsc)
         return false;
     watch(h, n, now);
     return true;
