@@ -18,6 +18,5 @@ TEST(CheckDeathTest, BrokenNamesPlaceAndExpression)
 {
     int two = 2;
 
-    EXPECT_DEATH(CHECK(two + two == 5),
-                 "check_test.cpp:[0-9]+: broken invariant: two \\+ two == 5");
+    EXPECT_DEATH(CHECK(two + two == 5), "check_test.cc:[0-9]+: broken invariant: two \\+ two == 5");
 }
