@@ -140,7 +140,7 @@ const char *words_conn_read(const char *text, struct words_conn *out)
         if (why != NULL)
             return why;
         if (port == 0 || port >= sizeof out->port)
-            return "behind @ stands the name of a port";
+            return "the name of a port comes after the @";
         snprintf(out->port, sizeof out->port, "%.*s", (int)port, at + 1);
     }
     return number_read(number, &out->number);

@@ -35,7 +35,7 @@
     X(NAK_CAME, "nak-came", "spans", "naks", "recoveries")                                         \
     X(SILENCE, "silence", "step", "quiet_ns", "")                                                  \
     X(UNIT, "path-drops", "", "dropped_unit_bytes", "unit_bytes")                                  \
-    X(STALL, "control-stands", "", "quiet_ns", "")                                                 \
+    X(STALL, "control-stalls", "", "quiet_ns", "")                                                 \
     X(RUNS, "control-runs", "", "", "")                                                            \
     X(OVERRUN, "overrun", "", "packets", "capacity_Bps")
 /* clang-format on */

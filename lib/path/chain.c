@@ -149,9 +149,9 @@ static struct stage *target_read(struct spec *s, struct stage *first)
             s->tried[s->n_tried++] = st->kind->name;
         spec_stray(s, "is not an element of this chain that could change");
     } else if (which == 0 && n > 1) {
-        spec_fail(s, "stands more than once in this chain: say which, as in rate/2");
+        spec_fail(s, "occurs more than once in this chain: say which, as in rate/2");
     } else if (found == NULL) {
-        spec_fail(s, "has a number beyond how often it stands in this chain");
+        spec_fail(s, "has a number above how often it occurs in this chain");
     } else if (flow_opens(found->kind)) {
         spec_fail(s, "cannot change: put the changes inside its parentheses");
     } else {
@@ -196,7 +196,7 @@ static int changes_read(struct spec *s, struct stage *first)
             return -EINVAL;
         any = true;
     }
-    return any ? 0 : spec_fail(s, "stands where an element with its new values is missing");
+    return any ? 0 : spec_fail(s, "comes where an element with its new values is missing");
 }
 
 /* Reads elements up to the end or to a closing parenthesis, which it does not take. */
@@ -207,7 +207,7 @@ static int chain_read(struct spec *s, struct stage **chain, void *ctx)
 
     *chain = NULL;
     if (r->depth > CHAIN_DEPTH_MAX)
-        return spec_fail(s, "stands in too many parentheses");
+        return spec_fail(s, "is inside too many parentheses");
     while (!spec_end(s) && strcmp(s->word, ")") != 0) {
         const char *from = s->at;
         const struct element_kind *kind = kind_read(s);
@@ -218,11 +218,11 @@ static int chain_read(struct spec *s, struct stage **chain, void *ctx)
             while (changes_read(s, *chain) == 0 && spec_accept(s, "at"))
                 continue;
             if (!spec_end(s) && strcmp(s->word, ")") != 0)
-                return spec_stray(s, "stands behind the changes: elements come before \"at\"");
+                return spec_stray(s, "comes after the changes: elements come before \"at\"");
         } else if (kind == NULL) {
             return spec_stray(s, "is no element, nor an option of the one before");
         } else if (r->chain->stages++ == CHAIN_STAGES_MAX) {
-            return spec_fail(s, "stands behind 64 elements, which is the most");
+            return spec_fail(s, "comes after 64 elements, which is the most");
         } else {
             *end = stage_new(s, kind, from, r);
             if (*end == NULL)

@@ -100,7 +100,7 @@ int file_numbers_alloc(struct spec *s, const char *of, int32_t least, uint32_t m
     char *text;
 
     if (spec_end(s)) {
-        snprintf(what, sizeof what, "stands where the file of a %s is missing", of);
+        snprintf(what, sizeof what, "comes where the file of a %s is missing", of);
         return spec_fail(s, what);
     }
     text = text_alloc(s->word);

@@ -127,7 +127,7 @@ static bool value_done(struct spec *s, const char *of, const char *wrong)
         return false;
     if (wrong != NULL) {
         if (s->word[0] == '\0')
-            snprintf(text, sizeof text, "stands where %s is missing", of);
+            snprintf(text, sizeof text, "comes where %s is missing", of);
         else
             snprintf(text, sizeof text, "is not right for %s: %s", of, wrong);
         spec_fail(s, text);

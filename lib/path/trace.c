@@ -36,9 +36,9 @@ static int trace_parse(struct spec *s, void *params)
         return -EINVAL;
     for (uint32_t i = 1; i < p->n; i++)
         if (p->at_ms[i] < p->at_ms[i - 1])
-            return spec_fail(s, "stands behind a trace whose times do not ascend");
+            return spec_fail(s, "comes after a trace whose times do not ascend");
     if (p->at_ms[p->n - 1] == 0)
-        return spec_fail(s, "stands behind a trace that ends at 0 ms");
+        return spec_fail(s, "comes after a trace that ends at 0 ms");
     while (queue_option(s, &p->server.queue))
         continue;
     return queue_complete(s, &p->server.queue);

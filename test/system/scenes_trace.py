@@ -31,7 +31,7 @@ def trace_tells(lab, context):
     for event, pattern in (("opened", rf"^conn \d+ opened service=7000 peer={re.escape(ADDR_A)}$"),
                            ("grant", r"grant reason=\w+ rate_Bps=25000000 burst_bytes=\d+$"),
                            ("nak-sent", r"nak-sent spans=\d+ naks=\d+ lost=[1-9]"),
-                           ("control-stands", r"^control-stands quiet_ns=\d{8,}$"),
+                           ("control-stalls", r"^control-stalls quiet_ns=\d{8,}$"),
                            ("ended", r"ended end=none errno=0 rx_bytes=\d+$")):
         texts = [e["text"] for e in trace if e["event"] == event]
         if not any(re.search(pattern, t) for t in texts):
@@ -45,7 +45,7 @@ def trace_tells(lab, context):
     if ages != sorted(ages, reverse=True):
         raise LabError(f"not oldest first: {ages}")
     table = b.sluice("table", "show", "trace", timeout_s=20).check(20)
-    if "control-stands quiet_ns=" not in table:
+    if "control-stalls quiet_ns=" not in table:
         raise LabError(f"the table lacks what happened:\n{table}")
     a.stop()
     b.stop()

@@ -177,7 +177,7 @@ static void crowd_tell(const struct doctor *d, const struct workers *all, uint32
                  "no CPU is without a worker: run fewer daemons here, or fewer workers "
                  "(workers in their ports' sections)");
     doctor_tell(d, "workers", DOCTOR_WARNING,
-                "%u share CPU %s (process %s): each stands still while another runs, and "
+                "%u share CPU %s (process %s): each waits while another runs, and "
                 "transfers are slow\n%s",
                 n, names, pids, cure);
 }

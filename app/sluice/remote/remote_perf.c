@@ -161,7 +161,7 @@ static int result(struct remote *r, char *err, size_t err_len)
                  j->whom);
         code = CONSOLE_REFUSED;
     } else if (j->status != 0 && !(j->asked_to && j->status == 128 + SIGINT)) {
-        snprintf(err, err_len, "perf %s ended with status %d; what it said stands above", j->whom,
+        snprintf(err, err_len, "perf %s ended with status %d; its messages are above", j->whom,
                  j->status);
         code = CONSOLE_REFUSED;
     }

@@ -318,7 +318,7 @@ static int check_peer(struct load *l, uint32_t index)
 
     if (!v4 && !v6)
         return load_error(l, section, NULL,
-                          "says nothing of who it is; add address = 10.0.0.7/32 or address6 = "
+                          "has no address; add address = 10.0.0.7/32 or address6 = "
                           "fd00:7::1/48");
     if (v4 && v6)
         return load_error(l, section, "address6",

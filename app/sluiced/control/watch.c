@@ -85,7 +85,7 @@ void watch_start(const struct daemon *d, const cpu_set_t *cpus)
     rc = pthread_create(&watch.thread, NULL, watch_main, &watch);
     watch.runs = rc == 0;
     if (!watch.runs) {
-        say("nobody will say if control stands still: no thread for that (%s)", strerror(rc));
+        say("control is not watched: no thread for that (%s)", strerror(rc));
         return;
     }
     pthread_setaffinity_np(watch.thread, sizeof *cpus, cpus);

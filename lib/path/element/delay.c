@@ -36,7 +36,7 @@ static int options_parse(struct spec *s, struct delay_params *p)
     for (;;) {
         if (spec_accept(s, "distribution")) {
             if (p->law.table != NULL)
-                return spec_fail(s, "stands behind a second distribution");
+                return spec_fail(s, "comes after a second distribution");
             if (law_parse(s, &p->law) != 0)
                 return -EINVAL;
         } else if (spec_accept(s, "order")) {

@@ -269,10 +269,10 @@ static int branch_read(struct spec *s, struct stage *st,
                        int (*parse)(struct spec *s, struct stage **chain, void *ctx), void *ctx)
 {
     if (!spec_accept(s, "("))
-        return spec_stray(s, "stands where a chain in parentheses is missing");
+        return spec_stray(s, "comes where a chain in parentheses is missing");
     if (parse(s, &st->branches[st->n_branches++], ctx) != 0)
         return -EINVAL;
-    return spec_accept(s, ")") ? 0 : spec_stray(s, "stands where a ) is missing");
+    return spec_accept(s, ")") ? 0 : spec_stray(s, "comes where a ) is missing");
 }
 
 int flow_parse_branches(struct spec *s, struct stage *st,

@@ -44,7 +44,7 @@ static int hop_parse(struct spec *s, void *params)
     p->expiry_ms = 1000;
     p->port = WIRE_UDP_PORT;
     if (spec_rate(s, "hop's rate", &p->rate_Bps) && p->rate_Bps == 0)
-        return spec_fail(s, "stands behind a hop of rate 0, which in CNTL would mean no limit");
+        return spec_fail(s, "comes after a hop of rate 0, which in CNTL would mean no limit");
     for (;;) {
         if (spec_accept(s, "burst"))
             spec_size(s, "hop's burst", &p->burst_bytes);

@@ -57,9 +57,9 @@ static int parse_state(struct spec *s, struct loss_params *p)
         spec_share(s, "loss's p23", &p->p23) && spec_digit(s))
         spec_share(s, "loss's p14", &p->p14);
     if (more_than_all(p->p13, p->p14))
-        return spec_fail(s, "stands behind p13 and p14 that are more than 100% together");
+        return spec_fail(s, "comes after p13 and p14 that are more than 100% in sum");
     if (more_than_all(p->p31, p->p32))
-        return spec_fail(s, "stands behind p31 and p32 that are more than 100% together");
+        return spec_fail(s, "comes after p31 and p32 that are more than 100% in sum");
     return 0;
 }
 

@@ -57,13 +57,13 @@ static int police_complete(struct spec *s, struct police_params *p)
     if (s->failed)
         return -EINVAL;
     if (p->pcr_Bps == 0)
-        return spec_fail(s, "stands behind a police without pcr");
+        return spec_fail(s, "comes after a police without pcr");
     if ((p->scr_Bps > 0) != (p->mbs > 0))
-        return spec_fail(s, "stands behind a police with only one of scr and mbs");
+        return spec_fail(s, "comes after a police with only one of scr and mbs");
     if (p->scr_Bps > p->pcr_Bps)
-        return spec_fail(s, "stands behind a police whose scr is above its pcr");
+        return spec_fail(s, "comes after a police whose scr is above its pcr");
     if (p->cells && p->line_Bps == 0)
-        return spec_fail(s, "stands behind a police in cells without the rate of their line");
+        return spec_fail(s, "comes after a police in cells without the rate of their line");
     if (p->limit_packets == UINT64_MAX && p->limit_bytes == UINT64_MAX)
         p->limit_packets = 1000;
     return 0;

@@ -86,11 +86,11 @@ int queue_complete(struct spec *s, struct queue_params *p)
         if (b->limit_packets == UINT64_MAX && b->limit_bytes == UINT64_MAX)
             b->limit_packets = QUEUE_LIMIT_PACKETS;
         if (any != (i + 1 == p->n_bands))
-            return spec_fail(s, any ? "stands behind a band that takes all packets before the last"
-                                    : "stands where a last band for all other packets is missing");
+            return spec_fail(s, any ? "comes after a band that takes all packets before the last"
+                                    : "comes where a last band for all other packets is missing");
     }
     if (p->has_red + p->has_codel + (p->n_bands > 1) > 1)
-        return spec_fail(s, "stands behind two of red, codel and band: a queue has one of them");
+        return spec_fail(s, "comes after two of red, codel and band: a queue has one of them");
     return s->failed ? -EINVAL : 0;
 }
 

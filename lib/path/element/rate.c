@@ -55,7 +55,7 @@ static int rate_parse(struct spec *s, void *params)
         spec_number(s, "rate's cell size", 0, 65535, &p->cell) && spec_digit(s))
         spec_signed(s, "rate's overhead a cell", 65535, &p->cell_overhead);
     if (p->cell > 0 && (int64_t)p->cell + p->cell_overhead <= 0)
-        return spec_fail(s, "stands behind cells that take no time");
+        return spec_fail(s, "comes after cells that take no time");
     return queue_parse(s, p);
 }
 

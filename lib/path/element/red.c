@@ -15,12 +15,12 @@ int red_parse(struct spec *s, struct red_params *p)
     p->avpkt_bytes = 1000;
     p->probability = DRAW_ALWAYS / 50; /* 2 % */
     if (!spec_accept(s, "min"))
-        return spec_stray(s, "stands where red's min is missing");
+        return spec_stray(s, "comes where red's min is missing");
     spec_size(s, "red's min", &p->min_bytes);
     if (!spec_accept(s, "max"))
-        return spec_stray(s, "stands where red's max is missing");
+        return spec_stray(s, "comes where red's max is missing");
     if (spec_size(s, "red's max", &p->max_bytes) && p->max_bytes <= p->min_bytes)
-        return spec_fail(s, "stands behind a red whose max is not above its min");
+        return spec_fail(s, "comes after a red whose max is not above its min");
     for (;;) {
         if (spec_accept(s, "probability"))
             spec_share(s, "red's probability", &p->probability);

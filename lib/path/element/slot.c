@@ -41,7 +41,7 @@ static int slot_parse(struct spec *s, void *params)
     } else if (spec_time(s, "slot's least gap", &p->least)) {
         p->most = p->least;
         if (spec_digit(s) && spec_time(s, "slot's largest gap", &p->most) && p->most < p->least)
-            return spec_fail(s, "stands behind a largest gap below the least one");
+            return spec_fail(s, "comes after a largest gap below the least one");
     }
     for (;;) {
         if (spec_accept(s, "packets"))

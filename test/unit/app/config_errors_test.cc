@@ -61,7 +61,7 @@ const Mistake mistakes[] = {
      "[port p1] exception:", "port p0 has this one", "give each port its own"},
     // peers
     {PORT "[peer]\nweight = 2\n", 3, "[peer]", "a peer without a name", "[peer NAME]"},
-    {PORT "[peer a]\nweight = 2\n", 3, "[peer a]", "nothing of who it is", "add address ="},
+    {PORT "[peer a]\nweight = 2\n", 3, "[peer a]", "has no address", "add address ="},
     {PORT "[peer a]\naddress = 10.0.0.7/32\naddress6 = fd00::7/128\n", 5,
      "[peer a] address6:", "a second network", "[peer NAME] of its own"},
     {PORT "[peer a]\naddress = 10.0.0.7/32\nweight = 0\n", 5, "[peer a] weight: \"0\"", "too small",

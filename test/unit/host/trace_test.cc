@@ -112,7 +112,7 @@ TEST(Trace, Text)
     EXPECT_EQ(text(TRACE_GRANT, 9, 4, UINT64_MAX, 0),
               "conn 9 grant reason=probe rate_Bps=18446744073709551615 burst_bytes=0");
     EXPECT_EQ(text(TRACE_ENDED, 9, 3, 110, 5), "conn 9 ended end=silence errno=110 rx_bytes=5");
-    EXPECT_EQ(text(TRACE_STALL, TRACE_NO_CONN, 0, 16000000, 0), "control-stands quiet_ns=16000000");
+    EXPECT_EQ(text(TRACE_STALL, TRACE_NO_CONN, 0, 16000000, 0), "control-stalls quiet_ns=16000000");
     EXPECT_EQ(text(TRACE_RUNS, TRACE_NO_CONN, 0, 0, 0), "control-runs");
     EXPECT_EQ(text(TRACE_OVERRUN, TRACE_NO_CONN, 0, 2, 3), "overrun packets=2 capacity_Bps=3");
 }

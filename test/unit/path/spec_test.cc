@@ -49,7 +49,7 @@ TEST(Spec, ErrorsNamePositionWordAndNearest)
         {"receiver 1mbit stal 5ms", "position 16:", "\"stal\"", "\"stall\""},
         {"rate 1mbit at 5s rte 2mbit", "position 18:", "\"rte\"", "\"rate\""},
         {"rate 1mbit at 5s", "position 17:", "the end", "missing"},
-        {"rate 1mbit at 5s rate/2 2mbit", "position 18:", "\"rate/2\"", "beyond"},
+        {"rate 1mbit at 5s rate/2 2mbit", "position 18:", "\"rate/2\"", "above"},
         {"rate 1mbit rate 2mbit at 5s rate 2mbit", "position 29:", "\"rate\"", "more than once"},
         {"rate 1mbit at 5s rate/x 2mbit", "position 18:", "\"rate/x\"", "number"},
         {"match dport 5 ( ) at 5s match", "position 25:", "\"match\"", "inside"},

@@ -195,7 +195,7 @@ TEST(Grammar, ErrorsNameTheWordAndTheNearest)
         {"show port", "go on with one of: info, stats, xstats"},
         {"set conn 3 rate", "go on with one of: RATE, auto"},
         {"set conn x rate 1Gbit", "word 3, \"x\""},
-        {"set conn 3@/1 rate 1Gbit", "behind @ stands the name of a port"},
+        {"set conn 3@/1 rate 1Gbit", "the name of a port comes after the @"},
         {"set conn 3@p/x rate 1Gbit", "word 3"},
         {"set conn 99999999999999 rate 1Gbit", "too large"},
         {"set conn 3 rate 1Gfoo", "word 5, \"1Gfoo\": its unit"},
