@@ -333,8 +333,8 @@ static void help_put(struct page *p)
         "  that the receiver allows, RATE what moves, of user data; LAST MINUTE is of",
         "  RATE, all bars in one measure. LOST: units missed, or (out) sent again.",
         "WHY, of what we grant: default newcomer capacity loss probe idle ceiling",
-        "  minimum demand queue beside occupancy; \"peer\": the other end decides; or the",
-        "  state of what is not open. Meanings: sluice(1).",
+        "  minimum demand queue competing ecn occupancy; \"peer\": the other end",
+        "  decides; or the state of what is not open. Meanings: sluice(1).",
     };
     size_t i;
 
