@@ -20,9 +20,11 @@
  * - saturated: for several intervals all time was spent and nearly all bursts were full. It counts
  *   if no drop was ever counted (not all ports count them) or less was done than the capacity.
  *   capacity = the largest could of these intervals.
- * - otherwise: capacity = max(capacity, could of the last two intervals). It rises a step further
- *   if senders want more than they are granted, and either all time is spent on small bursts, which
- *   would grow and do not show how far, or the busy time is unknown.
+ * - otherwise: if could was above the capacity in both of the last two intervals, capacity = the
+ *   smaller could of the two, or the newest could where even the smaller one is far above: a large
+ *   rise may have begun within the earlier interval. Else capacity rises by a step if senders want
+ *   more than they are granted, and either all time is spent on small bursts, which would grow and
+ *   do not show how far, or the busy time is unknown.
  *
  * Unknown (0) until the first overrun or saturation. Integers. Owned by the control lcore.
  */

@@ -318,7 +318,7 @@ static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t gr
     return p->held > 0;
 }
 
-static void beside_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void competing_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
 
@@ -390,7 +390,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 
     p->stuck = stuck ? p->stuck + 1 : 0;
     if (p->stuck > STUCK_TRIALS)
-        beside_begin(p, f, grant_Bps);
+        competing_begin(p, f, grant_Bps);
     else
         p->competitor_trials -= p->competitor_trials > 0;
 }
@@ -405,7 +405,8 @@ static void fair_update(struct pathrate *p)
     ceiling_set(p, now + min_of(GAIN * lack, FAIR_MAX * now));
 }
 
-static void beside_update(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+static void competing_update(struct pathrate *p, const struct trial_result *t,
+                             const struct finding *f)
 {
     double rtt = f->rtt_ns + (double)t->mean_ns;
     double packet = (double)t->bytes / (double)t->packets, ceiling = (double)p->ceiling_Bps;
@@ -498,7 +499,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         if (p->marked)
             ceiling_set(p, min_of((double)p->ceiling_Bps, MARK_CUT * last_Bps));
     } else if (p->mode == PATHRATE_COMPETING)
-        beside_update(p, t, &f);
+        competing_update(p, t, &f);
     if (p->mode != PATHRATE_FREE)
         fair_update(p);
     return p->ceiling_Bps != before;

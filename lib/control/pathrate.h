@@ -45,7 +45,8 @@
  * COMPETING. The flow rises by a packet and 1/128 each round trip, by an eighth a trial at most,
  * and falls by 3/10 when packets get lost: as TCP does. Where much is under way, it recovers as
  * soon as a TCP (RFC 5681, RFC 9438). A queue counts as long, and as a competitor's, if it is
- * longer than three of our packets and than twice the target of our recent rate, reference_Bps.
+ * longer than three of our packets, than twice the target of our recent rate, reference_Bps, and
+ * than twice the jitter.
  * That rate falls slowly, since a flow that yields to a TCP would otherwise yield until nothing is
  * left. COMPETING begins at that rate.
  *
@@ -92,9 +93,10 @@
  *
  * Marks. A router that marks packets (RFC 3168) signals by a mark, not by a loss, that its queue
  * grows. A trial with a mark ends FREE, and the next grant is at most 0.85 times the last one, in
- * QUEUE and in COMPETING (RFC 8511, section 3, of TCPs that answer marks: routers mark while queues
- * are short, so that a smaller cut than after a loss empties them). Each trial leads to one grant,
- * and sees packets sent under the grant before, so this happens at most once a round trip.
+ * QUEUE and, unless the trial ends it, in COMPETING (RFC 8511, section 3, of TCPs that answer
+ * marks: routers mark while queues are short, so that a smaller cut than after a loss empties
+ * them). Each trial leads to one grant, and sees packets sent under the grant before, so this
+ * happens at most once a round trip. The move toward fair_Bps comes after the cut.
  *
  * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
  */

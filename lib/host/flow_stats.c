@@ -4,7 +4,7 @@
 #include "host/control_internal.h"
 
 #define QUIET_INTERVALS 2u  /* and a round trip, if more is to come or the grant was just raised */
-#define QUIET_MAX       64u /* the longest pause, for one that sends a packet now and then */
+#define QUIET_MAX       64u /* the longest pause, of a sender with a packet now and then */
 #define QUIET_UNITS     8u  /* a pause is longer than this many packets take, */
 #define QUIET_SHARE     16u /* plus 1/16 of an interval, for late packets */
 #define ENDED_UNITS     2u  /* likewise, if the peer had nothing more to send, */

@@ -31,13 +31,13 @@
  * first unit of a gap is never in `arrived`. With s spans and p pages, s gaps fit however far apart
  * they lie, and any number of gaps within p pages of units.
  *
- * Reordering: `tolerance` grows at once to the distance by which a unit was late. After
- * TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to the longest distance
- * seen meanwhile, 0 if there was none: the persistence of RACK's reordering window (RFC 8985,
- * section 6.2, step 4). While `tolerance` is above 0, a gap is first asked for when so many packets
- * have come behind it. A timer or a question of the peer (SREQ) may ask for it earlier, but not
- * before a round trip and its spread have passed since it was found: the largest window that RACK
- * allows.
+ * Reordering: `tolerance` grows at once to the distance by which a unit was late that had been
+ * asked for already. After TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to
+ * the longest distance seen meanwhile, 0 if there was none: the persistence of RACK's reordering
+ * window (RFC 8985, section 6.2, step 4). While `tolerance` is above 0, a gap is first asked for
+ * when so many packets have come behind it. A timer or a question of the peer (SREQ) may ask for it
+ * earlier, but not before a round trip and its spread have passed since it was found: the largest
+ * window that RACK allows.
  *
  * Losses are counted by packet number: packets + lost = packet_end. A number that comes twice (the
  * network duplicated it) counts once; one that is more than VT_WINDOW numbers late stays lost.

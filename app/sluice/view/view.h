@@ -24,7 +24,7 @@ const struct view *view_find(const char *name);
 #define VIEW_NAMES_MAX 256
 const char *view_names(char *out, size_t out_len);
 
-/* view_path.c: a list, as above, of the paths of open connections. */
+/* view_path.c: the paths of open connections, in the form of view_list(). */
 json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len);
 
 /* Which rows to keep: those of one port (name or number), of one connection; NULL: of all. */
