@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "client/fds.h"
 #include "client/state.h"
 
 void client_gone(struct sluice *s, const char *why)
@@ -48,28 +49,15 @@ int client_socket_open(struct sluice *s, const char *path)
 
 static int socket_send(struct sluice *s, const struct protocol_request *q, int fd, const char *line)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
+    union fds_control control;
     struct iovec io[2] = {
         {.iov_base = (void *)(uintptr_t)q, .iov_len = sizeof *q},
         {.iov_base = (void *)(uintptr_t)line, .iov_len = line != NULL ? q->u.command_bytes : 0}};
     struct msghdr m = {.msg_iov = io, .msg_iovlen = line != NULL ? 2 : 1};
     ssize_t n;
 
-    if (fd >= 0) {
-        struct cmsghdr *h;
-
-        memset(&control, 0, sizeof control);
-        m.msg_control = control.bytes;
-        m.msg_controllen = sizeof control.bytes;
-        h = CMSG_FIRSTHDR(&m);
-        h->cmsg_level = SOL_SOCKET;
-        h->cmsg_type = SCM_RIGHTS;
-        h->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(h), &fd, sizeof fd);
-    }
+    if (fd >= 0)
+        fds_put(&m, &control, fd);
     do
         n = sendmsg(s->sock, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
@@ -79,22 +67,14 @@ static int socket_send(struct sluice *s, const struct protocol_request *q, int f
 /* Takes the descriptors of a message: the first one for *got, others are closed. */
 static void socket_descriptors(struct msghdr *m, int *got)
 {
-    struct cmsghdr *h;
+    struct fds fds = fds_of(m);
+    int fd;
 
-    for (h = CMSG_FIRSTHDR(m); h != NULL; h = CMSG_NXTHDR(m, h)) {
-        size_t i, n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (i = 0; i < n; i++) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
-            if (got != NULL && *got < 0)
-                *got = fd;
-            else
-                close(fd);
-        }
+    while ((fd = fds_next(&fds)) >= 0) {
+        if (got != NULL && *got < 0)
+            *got = fd;
+        else
+            close(fd);
     }
 }
 

@@ -11,8 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "client/fds.h"
+
 #define FD_CLOSER_STACK 65536
-#define MESSAGE_FDS     253 /* the kernel's SCM_MAX_FD: descriptors that one message can carry */
 
 struct fd_closer {
     struct fd_closer *next;
@@ -27,18 +28,18 @@ static struct {
 } closers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Under the lock. False: no memory. */
-static bool fd_closer_push(struct fd_closer *g, int fd)
+static bool fd_closer_push(struct fd_closer *c, int fd)
 {
-    if (g->waiting == g->room) {
-        uint32_t room = g->room > 0 ? 2 * g->room : 16;
-        int *fds = realloc(g->fds, room * sizeof *fds);
+    if (c->waiting == c->room) {
+        uint32_t room = c->room > 0 ? 2 * c->room : 16;
+        int *fds = realloc(c->fds, room * sizeof *fds);
 
         if (fds == NULL)
             return false;
-        g->fds = fds;
-        g->room = room;
+        c->fds = fds;
+        c->room = room;
     }
-    g->fds[g->waiting++] = fd;
+    c->fds[c->waiting++] = fd;
     return true;
 }
 
@@ -52,30 +53,24 @@ static bool is_unix(int fd)
 
 /* Closes the descriptors in one unread message. Sockets that may hold such messages themselves are
  * queued instead. */
-static void message_empty(struct fd_closer *g, struct msghdr *m)
+static void message_empty(struct fd_closer *c, struct msghdr *m)
 {
     static const struct linger none = {0};
+    struct fds fds = fds_of(m);
+    int fd;
 
-    for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h != NULL; h = CMSG_NXTHDR(m, h)) {
-        size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    while ((fd = fds_next(&fds)) >= 0) {
+        bool kept = false;
 
-        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (size_t i = 0; i < n; i++) {
-            bool kept = false;
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
-            if (is_unix(fd)) {
-                pthread_mutex_lock(&closers.lock);
-                kept = fd_closer_push(g, fd);
-                pthread_mutex_unlock(&closers.lock);
-            }
-            if (kept)
-                continue;
-            setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
-            close(fd);
+        if (is_unix(fd)) {
+            pthread_mutex_lock(&closers.lock);
+            kept = fd_closer_push(c, fd);
+            pthread_mutex_unlock(&closers.lock);
         }
+        if (kept)
+            continue;
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+        close(fd);
     }
 }
 
@@ -83,10 +78,10 @@ static void message_empty(struct fd_closer *g, struct msghdr *m)
  * close(). If the peer closed its end while a message of ours was unread, recvmsg() returns
  * ECONNRESET before the messages that still wait. A stream delivers the next message's descriptors
  * only when the bytes before them have been read. */
-static void socket_empty(struct fd_closer *g, int fd)
+static void socket_empty(struct fd_closer *c, int fd)
 {
     union {
-        char bytes[CMSG_SPACE(MESSAGE_FDS * sizeof(int))];
+        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
         struct cmsghdr align;
     } control;
     char bytes[4096];
@@ -102,16 +97,16 @@ static void socket_empty(struct fd_closer *g, int fd)
                             .msg_controllen = sizeof control.bytes};
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n >= 0)
-            message_empty(g, &m);
+            message_empty(c, &m);
     } while (n > 0 || (n == 0 && m.msg_controllen > 0) || (n < 0 && errno == ECONNRESET));
 }
 
-static void descriptor_close(struct fd_closer *g, int fd)
+static void descriptor_close(struct fd_closer *c, int fd)
 {
     static const struct linger none = {0};
 
     if (is_unix(fd))
-        socket_empty(g, fd);
+        socket_empty(c, fd);
     else
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     close(fd);
@@ -120,95 +115,95 @@ static void descriptor_close(struct fd_closer *g, int fd)
 /* Closes the waiting descriptors, then ends. */
 static void *fd_closer_main(void *closer)
 {
-    struct fd_closer *g = closer;
+    struct fd_closer *c = closer;
 
     pthread_mutex_lock(&closers.lock);
-    while (g->waiting > 0) {
-        int fd = g->fds[--g->waiting];
+    while (c->waiting > 0) {
+        int fd = c->fds[--c->waiting];
 
         pthread_mutex_unlock(&closers.lock);
-        descriptor_close(g, fd);
+        descriptor_close(c, fd);
         pthread_mutex_lock(&closers.lock);
     }
-    g->threads--;
+    c->threads--;
     pthread_mutex_unlock(&closers.lock);
     return NULL;
 }
 
 /* Under the lock. Starts one more thread if descriptors wait and the limit allows it. If that
  * fails, fd_closer_tend() tries again. */
-static void fd_closer_start(struct fd_closer *g)
+static void fd_closer_start(struct fd_closer *c)
 {
     pthread_attr_t apart;
     pthread_t t;
 
-    if (g->waiting == 0 || g->threads == FD_CLOSER_THREADS)
+    if (c->waiting == 0 || c->threads == FD_CLOSER_THREADS)
         return;
     pthread_attr_init(&apart);
     pthread_attr_setdetachstate(&apart, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&apart, FD_CLOSER_STACK);
-    if (pthread_create(&t, &apart, fd_closer_main, g) == 0)
-        g->threads++;
+    if (pthread_create(&t, &apart, fd_closer_main, c) == 0)
+        c->threads++;
     pthread_attr_destroy(&apart);
 }
 
 /* Under the lock. */
 static struct fd_closer *fd_closer_find(uid_t uid)
 {
-    struct fd_closer *g = closers.all;
+    struct fd_closer *c = closers.all;
 
-    while (g != NULL && g->uid != uid)
-        g = g->next;
-    return g;
+    while (c != NULL && c->uid != uid)
+        c = c->next;
+    return c;
 }
 
 void fd_closer_add(int fd, uid_t uid)
 {
-    struct fd_closer *g;
+    struct fd_closer *c;
 
     pthread_mutex_lock(&closers.lock);
-    g = fd_closer_find(uid);
-    if (g == NULL) {
-        g = calloc(1, sizeof *g);
-        if (g != NULL) {
-            *g = (struct fd_closer){.next = closers.all, .uid = uid};
-            closers.all = g;
+    c = fd_closer_find(uid);
+    if (c == NULL) {
+        c = calloc(1, sizeof *c);
+        if (c != NULL) {
+            *c = (struct fd_closer){.next = closers.all, .uid = uid};
+            closers.all = c;
         }
     }
     /* Without memory to queue fd, it stays open: better than a stalled daemon. */
-    if (g != NULL && fd_closer_push(g, fd))
-        fd_closer_start(g);
+    if (c != NULL && fd_closer_push(c, fd))
+        fd_closer_start(c);
     pthread_mutex_unlock(&closers.lock);
 }
 
 bool fd_closer_crowded(uid_t uid)
 {
-    const struct fd_closer *g;
+    const struct fd_closer *c;
     bool crowded;
 
     pthread_mutex_lock(&closers.lock);
-    g = fd_closer_find(uid);
-    crowded = g != NULL && g->waiting >= FD_CLOSER_CROWD;
+    c = fd_closer_find(uid);
+    crowded = c != NULL && c->waiting >= FD_CLOSER_CROWD;
     pthread_mutex_unlock(&closers.lock);
     return crowded;
 }
 
 void fd_closer_tend(void)
 {
-    struct fd_closer **at = &closers.all, *g;
+    struct fd_closer **at = &closers.all, *c;
 
     if (__atomic_load_n(&closers.all, __ATOMIC_RELAXED) == NULL)
         return;
     pthread_mutex_lock(&closers.lock);
-    while ((g = *at) != NULL) {
-        fd_closer_start(g);
-        if (g->waiting > 0 || g->threads > 0) {
-            at = &g->next;
+    while ((c = *at) != NULL) {
+        fd_closer_start(c);
+        if (c->waiting > 0 || c->threads > 0) {
+            at = &c->next;
             continue;
         }
-        *at = g->next;
-        free(g->fds);
-        free(g);
+        *at = c->next;
+        free(c->fds);
+        free(c);
     }
     pthread_mutex_unlock(&closers.lock);
 }

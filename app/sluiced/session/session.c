@@ -274,8 +274,8 @@ static void session_turn_away(int fd, uid_t uid, const char *text)
 
 static void session_welcome(struct sessions *s, int fd)
 {
-    struct ucred who = {.uid = (uid_t)-1};
-    socklen_t len = sizeof who;
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof peer;
     struct session_user *u;
     struct session *x = NULL;
     uint32_t i;
@@ -284,32 +284,32 @@ static void session_welcome(struct sessions *s, int fd)
         if (s->all[i].state == SESSION_FREE)
             x = &s->all[i];
     }
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 || x == NULL) {
-        session_turn_away(fd, who.uid,
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || x == NULL) {
+        session_turn_away(fd, peer.uid,
                           "sluiced serves as many clients as it can: raise max_sessions");
         return;
     }
-    if (fd_closer_crowded(who.uid)) {
+    if (fd_closer_crowded(peer.uid)) {
         session_turn_away(
-            fd, who.uid,
+            fd, peer.uid,
             "descriptors that this user sent do not close: end the process that holds them up");
         return;
     }
-    u = session_user_get(s, who.uid);
+    u = session_user_get(s, peer.uid);
     if (!session_allowed(s, u)) {
-        session_turn_away(fd, who.uid, "this user has three quarters of all sessions: close some");
+        session_turn_away(fd, peer.uid, "this user has three quarters of all sessions: close some");
         return;
     }
     if (sessions_watch(s, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, x->slot) < 0) {
-        session_turn_away(fd, who.uid, "sluiced cannot watch another socket");
+        session_turn_away(fd, peer.uid, "sluiced cannot watch another socket");
         return;
     }
     u->sessions++;
     *x = (struct session){.state = SESSION_NEW,
                           .slot = x->slot,
                           .fd = fd,
-                          .uid = who.uid,
-                          .pid = who.pid,
+                          .uid = peer.uid,
+                          .pid = peer.pid,
                           .readable = true,
                           .wake_fd = -1,
                           .user = u,

@@ -15,6 +15,7 @@
 #include <rte_malloc.h>
 
 #include "base/check.h"
+#include "client/fds.h"
 #include "sluiced/session/fd_closer.h"
 #include "sluiced/session/session_state.h"
 
@@ -275,7 +276,7 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
     union {
         /* Room for as many as the kernel passes: recvmsg() would close the others, in this
          * thread. */
-        char bytes[CMSG_SPACE(253 * sizeof(int))];
+        char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
         struct cmsghdr align;
     } control;
     struct iovec io[2] = {{.iov_base = q, .iov_len = sizeof *q},
@@ -284,7 +285,8 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
                        .msg_iovlen = 2,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *h;
+    struct fds taken;
+    int one;
 
     memset(q, 0, sizeof *q);
     *fd = -1;
@@ -292,20 +294,12 @@ static int session_read(struct sessions *s, struct session *x, struct protocol_r
     *len = recvmsg(x->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (*len < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    for (h = CMSG_FIRSTHDR(&m); h != NULL; h = CMSG_NXTHDR(&m, h)) {
-        size_t i, n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-            continue;
-        for (i = 0; i < n; i++) {
-            int one;
-
-            memcpy(&one, CMSG_DATA(h) + i * sizeof one, sizeof one);
-            if ((*fds)++ == 0)
-                *fd = one;
-            else
-                fd_closer_add(one, x->uid);
-        }
+    taken = fds_of(&m);
+    while ((one = fds_next(&taken)) >= 0) {
+        if ((*fds)++ == 0)
+            *fd = one;
+        else
+            fd_closer_add(one, x->uid);
     }
     return *len > 0 ? 1 : -1;
 }

@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a session sends: answers to its client, and messages to workers for its pending request. */
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 
+#include "client/fds.h"
 #include "sluiced/session/session_state.h"
 
 void session_say(struct session *x, const struct protocol_reply *a, const void *part,
                  uint32_t part_len, int fd)
 {
     struct protocol_reply out = *a;
-    union {
-        char bytes[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
+    union fds_control control;
     struct iovec io[2] = {{.iov_base = &out, .iov_len = sizeof out},
                           {.iov_base = (void *)(uintptr_t)part, .iov_len = part_len}};
     struct msghdr m = {.msg_iov = io, .msg_iovlen = part_len > 0 ? 2 : 1};
 
     out.magic = PROTOCOL_MAGIC;
     out.version = PROTOCOL_VERSION;
-    if (fd >= 0) {
-        struct cmsghdr *h;
-
-        memset(&control, 0, sizeof control);
-        m.msg_control = control.bytes;
-        m.msg_controllen = sizeof control.bytes;
-        h = CMSG_FIRSTHDR(&m);
-        h->cmsg_level = SOL_SOCKET;
-        h->cmsg_type = SCM_RIGHTS;
-        h->cmsg_len = CMSG_LEN(sizeof fd);
-        memcpy(CMSG_DATA(h), &fd, sizeof fd);
-    }
+    if (fd >= 0)
+        fds_put(&m, &control, fd);
     if (sendmsg(x->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         x->hung_up = true; /* the client is gone, or does not read its answers */
 }
