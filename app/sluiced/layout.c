@@ -91,13 +91,13 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
     }
     pool_fill(d, &pool);
     for (i = 0; i < d->n_queues; i++) {
-        struct port_queue *l = &d->queues[i];
-        const struct config_port *cfg = l->port->cfg;
+        struct port_queue *q = &d->queues[i];
+        const struct config_port *cfg = q->port->cfg;
         uint32_t lcore;
         struct worker *w;
 
         if (cfg->lcores.n > 0)
-            lcore = cfg->lcores.id[l->queue % cfg->lcores.n];
+            lcore = cfg->lcores.id[q->queue % cfg->lcores.n];
         else
             lcore = pool.id[pool.next++ % pool.n];
         if (!rte_lcore_is_enabled(lcore)) {
@@ -108,7 +108,7 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
             return -EINVAL;
         }
         w = worker_of(d, lcore);
-        w->queues[w->n_queues++] = l;
+        w->queues[w->n_queues++] = q;
         d->queue_worker[i] = w;
     }
     return 0;

@@ -84,28 +84,28 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
 }
 
 /* The queue's port becomes the near end of an emulated wire, whose far end is the device. */
-static int port_queue_wire(struct daemon *d, struct port_queue *l, char *err, size_t err_len)
+static int port_queue_wire(struct daemon *d, struct port_queue *q, char *err, size_t err_len)
 {
-    const struct config_port *cfg = l->port->cfg;
+    const struct config_port *cfg = q->port->cfg;
     struct cable_config c = {
-        .port = {CABLE_MAKE, l->port->id},
+        .port = {CABLE_MAKE, q->port->id},
         .spec = {cfg->wire_out[0] != '\0' ? cfg->wire_out : cfg->wire,
                  cfg->wire_in[0] != '\0' ? cfg->wire_in : cfg->wire},
         .hz = d->hz,
         .seed = 1,
         .packets_max = {cfg->wire_packets, cfg->wire_packets},
-        .pool = l->copies,
-        .socket = l->port->socket,
+        .pool = q->copies,
+        .socket = q->port->socket,
     };
     char why[CONFIG_ERROR_MAX];
 
-    snprintf(c.name, sizeof c.name, "wire%u", l->number);
-    l->cable = cable_create(&c, why, sizeof why);
-    if (l->cable == NULL) {
+    snprintf(c.name, sizeof c.name, "wire%u", q->number);
+    q->cable = cable_create(&c, why, sizeof why);
+    if (q->cable == NULL) {
         snprintf(err, err_len, "port %s: wire: %.400s", cfg->name, why);
         return -EINVAL;
     }
-    l->port_id = cable_port(l->cable, 0);
+    q->port_id = cable_port(q->cable, 0);
     return 0;
 }
 
@@ -113,7 +113,7 @@ static int port_queue_create(struct daemon *d, struct port *p, uint16_t queue, c
                              size_t err_len)
 {
     uint32_t number = d->n_queues;
-    struct port_queue *l = &d->queues[number];
+    struct port_queue *q = &d->queues[number];
     struct host_config h;
     char why[CONFIG_ERROR_MAX];
 
@@ -121,31 +121,31 @@ static int port_queue_create(struct daemon *d, struct port *p, uint16_t queue, c
         snprintf(err, err_len, "no random numbers from the kernel: %s", strerror(errno));
         return -EIO;
     }
-    l->port = p;
-    l->port_id = p->id;
-    l->queue = queue;
-    l->timed = p->timed && nic_clock_learn(&l->clock, p->id, d->hz) == 0;
-    if (l->timed) {
+    q->port = p;
+    q->port_id = p->id;
+    q->queue = queue;
+    q->timed = p->timed && nic_clock_learn(&q->clock, p->id, d->hz) == 0;
+    if (q->timed) {
         h.tx_lead_ns = p->cfg->tx_lead_ns;
         h.tx_time_offset = p->tx_time_offset;
         h.tx_time_flag = p->tx_time_flag;
     }
-    l->host = host_create(&h, clock_now(), why, sizeof why);
-    if (l->host == NULL) {
+    q->host = host_create(&h, clock_now(), why, sizeof why);
+    if (q->host == NULL) {
         snprintf(err, err_len, "port %s: %s", p->cfg->name, why);
         return -ENOMEM;
     }
-    l->workers = (uint8_t)p->queues;
-    l->number = number;
-    l->copies = p->pools[queue].rx;
-    l->active = p->started;
-    l->done_cleanup = p->done_cleanup && p->attach;
-    port_queue_set_hz(l, d->hz);
+    q->workers = (uint8_t)p->queues;
+    q->number = number;
+    q->copies = p->pools[queue].rx;
+    q->active = p->started;
+    q->done_cleanup = p->done_cleanup && p->attach;
+    port_queue_set_hz(q, d->hz);
     if (h.exception)
-        exception_queue_init(&l->exception, &d->exceptions[p - d->ports], queue, d->hz);
-    d->hosts[number] = l->host;
+        exception_queue_init(&q->exception, &d->exceptions[p - d->ports], queue, d->hz);
+    d->hosts[number] = q->host;
     d->n_queues++;
-    return config_port_wired(p->cfg) ? port_queue_wire(d, l, err, err_len) : 0;
+    return config_port_wired(p->cfg) ? port_queue_wire(d, q, err, err_len) : 0;
 }
 
 /* Makes the socket's folder, if only that one is missing. Drivers may need it, too. */
@@ -312,13 +312,13 @@ static void wakeups_make(struct daemon *d)
 
         w->all_wake = true;
         for (uint32_t k = 0; k < w->n_queues; k++) {
-            const struct port_queue *l = w->queues[k];
-            bool wakes = port_add_wakeup(l->port, l->queue, &w->wakeup);
+            const struct port_queue *q = w->queues[k];
+            bool wakes = port_add_wakeup(q->port, q->queue, &w->wakeup);
 
-            if (wakes && l->exception.on) /* a TAP */
-                wakes = wakeup_add(&w->wakeup, l->exception.port_id, l->exception.queue);
+            if (wakes && q->exception.on) /* a TAP */
+                wakes = wakeup_add(&w->wakeup, q->exception.port_id, q->exception.queue);
             /* Frames that other workers hand over do not wake it. */
-            w->all_wake = w->all_wake && wakes && l->workers == 1;
+            w->all_wake = w->all_wake && wakes && q->workers == 1;
         }
         w->all_wake = w->all_wake && wakeup_add_eventfd(&w->wakeup);
         for (uint32_t k = 0; k < w->n_queues && w->all_wake; k++)

@@ -90,16 +90,16 @@ static int path_run(const struct command *c)
 {
     const char *name = c->l->word[2], *direction = c->l->word[3], *spec = c->l->word[4];
     int port = port_named(c->d, name);
-    struct port_queue *l;
+    struct port_queue *q;
     char err[512];
 
     if (port < 0)
         return port_unknown(c, name);
-    l = &c->d->queues[c->d->first_queue[port]];
-    if (l->cable == NULL)
+    q = &c->d->queues[c->d->first_queue[port]];
+    if (q->cable == NULL)
         return refuse(c, -ENODEV, "port %.64s is behind no emulated wire; give it one: wire = SPEC",
                       c->d->ports[port].cfg->name);
-    if (!__atomic_load_n(&l->active, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED))
         return refuse(c, -EAGAIN,
                       "port %.64s is down, and nobody runs its wire; try again when "
                       "its link is up",
@@ -111,7 +111,7 @@ static int path_run(const struct command *c)
 
         if (strcmp(direction, i == 0 ? "reverse" : "forward") == 0)
             continue;
-        rc = cable_set(l->cable, i, spec, err, sizeof err);
+        rc = cable_set(q->cable, i, spec, err, sizeof err);
         if (rc != 0)
             return refuse(c, rc, "%s path unchanged: %.150s", i == 0 ? "forward" : "reverse", err);
     }
@@ -126,13 +126,13 @@ static int conn_find(const struct command *c, const struct words_conn *conn, int
     int found = -1;
 
     for (uint32_t i = 0; i < c->d->n_queues; i++) {
-        const struct port_queue *l = &c->d->queues[i];
+        const struct port_queue *q = &c->d->queues[i];
         struct host_conn_info info;
 
-        if ((conn->port[0] != 0 && port_named(c->d, conn->port) != (int)(l->port - c->d->ports)) ||
-            (conn->worker != WORDS_ANY && conn->worker != l->queue) ||
-            conn->number >= host_conn_limit(l->host) ||
-            !host_conn_info(l->host, conn->number, &info) || info.state != HOST_OPEN)
+        if ((conn->port[0] != 0 && port_named(c->d, conn->port) != (int)(q->port - c->d->ports)) ||
+            (conn->worker != WORDS_ANY && conn->worker != q->queue) ||
+            conn->number >= host_conn_limit(q->host) ||
+            !host_conn_info(q->host, conn->number, &info) || info.state != HOST_OPEN)
             continue;
         if (found >= 0) {
             *status = refuse(c, -ENOTUNIQ,

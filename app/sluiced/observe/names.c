@@ -12,9 +12,9 @@ int port_by_name(const struct daemon *d, const char *name)
     return -1;
 }
 
-const char *port_queue_name(const struct port_queue *l, char name[PORT_QUEUE_NAME_MAX])
+const char *port_queue_name(const struct port_queue *q, char name[PORT_QUEUE_NAME_MAX])
 {
-    snprintf(name, PORT_QUEUE_NAME_MAX, "%s/%u", l->port->cfg->name, l->queue);
+    snprintf(name, PORT_QUEUE_NAME_MAX, "%s/%u", q->port->cfg->name, q->queue);
     return name;
 }
 

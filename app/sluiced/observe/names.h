@@ -11,7 +11,7 @@
 int port_by_name(const struct daemon *d, const char *name);
 
 /* "PORT/WORKER"; returns name. */
-const char *port_queue_name(const struct port_queue *l, char name[PORT_QUEUE_NAME_MAX]);
+const char *port_queue_name(const struct port_queue *q, char name[PORT_QUEUE_NAME_MAX]);
 
 /* NULL if none has that name, or if wanted is NULL. */
 const struct port_queue *port_queue_by_name(const struct daemon *d, const char *wanted);

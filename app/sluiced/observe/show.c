@@ -33,12 +33,12 @@ static const char *state_name(enum host_state s)
 }
 
 /* An operator's overrides of the connection. */
-static void put_override(json_t *o, const struct daemon *d, const struct port_queue *l,
+static void put_override(json_t *o, const struct daemon *d, const struct port_queue *q,
                          uint32_t number)
 {
     struct host_override t;
 
-    host_control_overrides(d->controls[l->port - d->ports], l->queue, number, &t);
+    host_control_overrides(d->controls[q->port - d->ports], q->queue, number, &t);
     if (t.rate_Bps != 0)
         put_count(o, "set_rate_Bps", t.rate_Bps);
     if (t.ceiling_Bps != 0)
@@ -49,14 +49,14 @@ static void put_override(json_t *o, const struct daemon *d, const struct port_qu
         put_count(o, "set_weight", t.weight);
 }
 
-json_t *show_conn(const struct port_queue *l, uint32_t number, const struct host_conn_info *c)
+json_t *show_conn(const struct port_queue *q, uint32_t number, const struct host_conn_info *c)
 {
     json_t *o = json_object();
     char peer[ADDR_TEXT_MAX];
 
-    put_text(o, "port", l->port->cfg->name);
-    put_count(o, "worker", l->queue);
-    put_count(o, "channel", l->number);
+    put_text(o, "port", q->port->cfg->name);
+    put_count(o, "worker", q->queue);
+    put_count(o, "channel", q->number);
     put_count(o, "conn", number);
     put_text(o, "state", state_name(c->state));
     put_text(o, "peer", addr_is_unset(&c->peer) ? "" : addr_format(&c->peer, peer));
@@ -146,14 +146,14 @@ static json_t *exception_json(const struct exception_counters *c)
     return o;
 }
 
-json_t *show_port_queue(const struct port_queue *l)
+json_t *show_port_queue(const struct port_queue *q)
 {
-    const struct port_queue_counters *c = &l->counters;
+    const struct port_queue_counters *c = &q->counters;
     json_t *o = json_object();
 
-    put_text(o, "port", l->port->cfg->name);
-    put_count(o, "worker", l->queue);
-    put_count(o, "channel", l->number);
+    put_text(o, "port", q->port->cfg->name);
+    put_count(o, "worker", q->queue);
+    put_count(o, "channel", q->number);
     put_count(o, "rx_frames", counter_get(&c->rx_frames));
     put_count(o, "rx_bursts", counter_get(&c->rx_bursts));
     put_count(o, "rx_full_bursts", counter_get(&c->rx_full_bursts));
@@ -164,9 +164,9 @@ json_t *show_port_queue(const struct port_queue *l)
     put_count(o, "foreign_in", counter_get(&c->foreign_in));
     put_count(o, "foreign_dropped", counter_get(&c->foreign_dropped));
     put_count(o, "client_events", counter_get(&c->client_events));
-    if (l->exception.on)
-        json_object_set_new(o, "exception", exception_json(&l->exception.counters));
-    json_object_set_new(o, "host", host_counters_json(l->host));
+    if (q->exception.on)
+        json_object_set_new(o, "exception", exception_json(&q->exception.counters));
+    json_object_set_new(o, "host", host_counters_json(q->host));
     return o;
 }
 

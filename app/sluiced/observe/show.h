@@ -14,11 +14,11 @@
 
 #include "sluiced/daemon.h"
 
-json_t *show_conn(const struct port_queue *l, uint32_t number, const struct host_conn_info *c);
+json_t *show_conn(const struct port_queue *q, uint32_t number, const struct host_conn_info *c);
 /* With an array "workers", of show_port_queue(). */
 json_t *show_port(const struct daemon *d, uint32_t p);
 /* With an object "host": the host's counters. */
-json_t *show_port_queue(const struct port_queue *l);
+json_t *show_port_queue(const struct port_queue *q);
 /* With an array "queues", of show_port_queue(). */
 json_t *show_worker(const struct daemon *d, uint32_t i);
 /* capacity: of port p, from host_control_capacity(), which control called. */

@@ -21,19 +21,19 @@ static void put_spread(FILE *f, const char *what, const char *unit, const struct
     putc(']', f);
 }
 
-bool show_spread(FILE *f, const char *before, const struct port_queue *l, uint32_t number)
+bool show_spread(FILE *f, const char *before, const struct port_queue *q, uint32_t number)
 {
     struct host_conn_info info;
     struct host_conn_spread s;
     char peer[ADDR_TEXT_MAX], *port;
 
-    if (!host_conn_info(l->host, number, &info) || !host_conn_spread(l->host, number, &s))
+    if (!host_conn_info(q->host, number, &info) || !host_conn_spread(q->host, number, &s))
         return false;
-    port = put_quoted(l->port->cfg->name);
+    port = put_quoted(q->port->cfg->name);
     if (port == NULL)
         return false;
     fprintf(f, "%s{\"port\":%s,\"worker\":%u,\"conn\":%" PRIu32 ",\"peer\":\"%s\"", before, port,
-            l->queue, number, addr_format(&info.peer, peer));
+            q->queue, number, addr_format(&info.peer, peer));
     put_spread(f, "increment", "_ns", &s.increment_ns);
     put_spread(f, "momentary", "_Bps", &s.momentary_Bps);
     put_spread(f, "latency", "_ns", &s.latency_ns);

@@ -11,7 +11,7 @@
 
 /* Writes `before` and one connection's histograms, as the text of a JSON object. If the connection
  * is free, writes nothing and returns false. [any] */
-bool show_spread(FILE *f, const char *before, const struct port_queue *l, uint32_t number);
+bool show_spread(FILE *f, const char *before, const struct port_queue *q, uint32_t number);
 /* {"uptime_ns": ..., "spread": [...]} of all connections, to free(); NULL: no memory. [any] */
 char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
 

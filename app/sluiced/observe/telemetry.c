@@ -37,16 +37,16 @@ static const struct port_queue *conn_find(const struct daemon *d, const char *wa
 {
     char name[PORT_QUEUE_NAME_MAX];
     const char *slash = wanted != NULL ? strrchr(wanted, '/') : NULL;
-    const struct port_queue *l;
+    const struct port_queue *q;
     int64_t n;
 
     if (slash == NULL || (size_t)(slash - wanted) >= sizeof name)
         return NULL;
     snprintf(name, sizeof name, "%.*s", (int)(slash - wanted), wanted);
-    l = port_queue_by_name(d, name);
-    n = l != NULL ? telemetry_number(slash + 1, host_conn_limit(l->host)) : -1;
+    q = port_queue_by_name(d, name);
+    n = q != NULL ? telemetry_number(slash + 1, host_conn_limit(q->host)) : -1;
     *number = (uint32_t)n;
-    return n >= 0 ? l : NULL;
+    return n >= 0 ? q : NULL;
 }
 
 /* ---- lists ------------------------------------------------------------------------------- */
@@ -85,11 +85,11 @@ static int list_conns(const struct daemon *d, const char *arg, struct rte_tel_da
     uint32_t first = 0, k = 0, n = 0;
 
     if (arg != NULL && *arg != '\0') {
-        const struct port_queue *l = conn_find(d, arg, &k);
+        const struct port_queue *q = conn_find(d, arg, &k);
 
-        if (l == NULL)
+        if (q == NULL)
             return -ENOENT;
-        first = l->number;
+        first = q->number;
         k++;
     }
     rte_tel_data_start_array(to, RTE_TEL_STRING_VAL);
@@ -132,11 +132,11 @@ static int put_port(const struct daemon *d, const char *arg, struct rte_tel_data
 
 static int put_counters(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    const struct port_queue *l = port_queue_by_name(d, arg);
+    const struct port_queue *q = port_queue_by_name(d, arg);
 
     if (arg == NULL || *arg == '\0')
         return list_port_queues(d, to);
-    return telemetry_object(to, l != NULL ? show_port_queue(l) : NULL);
+    return telemetry_object(to, q != NULL ? show_port_queue(q) : NULL);
 }
 
 static int put_worker(const struct daemon *d, const char *arg, struct rte_tel_data *to)
@@ -153,29 +153,29 @@ static int put_conn(const struct daemon *d, const char *arg, struct rte_tel_data
 {
     struct host_conn_info info;
     uint32_t number;
-    const struct port_queue *l = conn_find(d, arg, &number);
+    const struct port_queue *q = conn_find(d, arg, &number);
 
-    if (l == NULL || !host_conn_info(l->host, number, &info))
+    if (q == NULL || !host_conn_info(q->host, number, &info))
         return -ENOENT;
-    return telemetry_object(to, show_conn(l, number, &info));
+    return telemetry_object(to, show_conn(q, number, &info));
 }
 
-static json_t *spread_json(const struct port_queue *l, uint32_t number)
+static json_t *spread_json(const struct port_queue *q, uint32_t number)
 {
     struct put_file text;
 
     if (!put_file_open(&text))
         return NULL;
-    show_spread(text.f, "", l, number); /* writes nothing if it is gone, which is no JSON */
+    show_spread(text.f, "", q, number); /* writes nothing if it is gone, which is no JSON */
     return put_file_json(&text);
 }
 
 static int put_spread(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     uint32_t number;
-    const struct port_queue *l = conn_find(d, arg, &number);
+    const struct port_queue *q = conn_find(d, arg, &number);
 
-    return telemetry_histograms(to, l != NULL ? spread_json(l, number) : NULL);
+    return telemetry_histograms(to, q != NULL ? spread_json(q, number) : NULL);
 }
 
 /* ---- commands ---------------------------------------------------------------------------- */

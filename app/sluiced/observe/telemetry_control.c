@@ -35,22 +35,22 @@ struct capacity_call {
 
 static void capacity_fetch(void *arg)
 {
-    struct capacity_call *e = arg;
+    struct capacity_call *call = arg;
 
-    host_control_capacity(e->control, &e->capacity);
+    host_control_capacity(call->control, &call->capacity);
 }
 
 int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     int p = arg != NULL ? port_by_name(d, arg) : -1;
-    struct capacity_call e;
+    struct capacity_call call;
 
     if (p < 0)
         return -ENOENT;
-    e.control = d->controls[p];
-    if (control_call(capacity_fetch, &e) != 0)
+    call.control = d->controls[p];
+    if (control_call(capacity_fetch, &call) != 0)
         return -EAGAIN;
-    return telemetry_object(to, show_capacity(d, (uint32_t)p, &e.capacity));
+    return telemetry_object(to, show_capacity(d, (uint32_t)p, &call.capacity));
 }
 
 struct history_call {
@@ -63,12 +63,12 @@ struct history_call {
 
 static void history_fetch(void *arg)
 {
-    struct history_call *e = arg;
+    struct history_call *call = arg;
 
-    if (e->newest)
-        e->from = host_control_decisions(e->control);
-    e->from -= e->newest ? RTE_MIN(e->from, (uint64_t)HISTORY_MAX) : 0;
-    e->n = host_control_history(e->control, e->from, e->found, HISTORY_MAX);
+    if (call->newest)
+        call->from = host_control_decisions(call->control);
+    call->from -= call->newest ? RTE_MIN(call->from, (uint64_t)HISTORY_MAX) : 0;
+    call->n = host_control_history(call->control, call->from, call->found, HISTORY_MAX);
 }
 
 /* One decision, in the words of `sluice show history`. */
@@ -84,19 +84,19 @@ static json_t *decision_json(const struct daemon *d, const char *port,
 }
 
 /* An object by decision number: DPDK 22.11 cannot express a list of objects. */
-static int put_decisions(const struct daemon *d, const char *name, const struct history_call *e,
+static int put_decisions(const struct daemon *d, const char *name, const struct history_call *call,
                          struct rte_tel_data *to)
 {
     char *port = put_quoted(name);
     int rc = port != NULL ? 0 : -ENOMEM;
 
     rte_tel_data_start_dict(to);
-    for (uint32_t i = 0; rc == 0 && i < e->n; i++) {
+    for (uint32_t i = 0; rc == 0 && i < call->n; i++) {
         struct rte_tel_data *row = rte_tel_data_alloc();
         char number[24];
 
-        snprintf(number, sizeof number, "%" PRIu64, e->found[i].number);
-        rc = row != NULL ? telemetry_object(row, decision_json(d, port, &e->found[i])) : -ENOMEM;
+        snprintf(number, sizeof number, "%" PRIu64, call->found[i].number);
+        rc = row != NULL ? telemetry_object(row, decision_json(d, port, &call->found[i])) : -ENOMEM;
         if (row != NULL)
             rc = rc == 0 ? telemetry_join(to, number, row) : telemetry_drop(row, rc);
     }
@@ -106,7 +106,7 @@ static int put_decisions(const struct daemon *d, const char *name, const struct 
 
 int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    struct history_call e = {.newest = true};
+    struct history_call call = {.newest = true};
     char name[CONFIG_NAME_MAX];
     const char *comma;
     int64_t from;
@@ -125,13 +125,13 @@ int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_da
         from = telemetry_number(comma + 1, INT64_MAX);
         if (from < 0)
             return -EINVAL;
-        e.from = (uint64_t)from;
-        e.newest = false;
+        call.from = (uint64_t)from;
+        call.newest = false;
     }
-    e.control = d->controls[p];
-    if (control_call(history_fetch, &e) != 0)
+    call.control = d->controls[p];
+    if (control_call(history_fetch, &call) != 0)
         return -EAGAIN;
-    return put_decisions(d, name, &e, to);
+    return put_decisions(d, name, &call, to);
 }
 
 struct client_call {
@@ -143,39 +143,39 @@ struct client_call {
 
 static void client_fetch(void *arg)
 {
-    struct client_call *e = arg;
+    struct client_call *call = arg;
 
-    for (uint32_t i = e->slot; e->n < e->most && i < sessions_limit(e->sessions); i++)
-        e->n += sessions_info(e->sessions, i, &e->found[e->n]);
+    for (uint32_t i = call->slot; call->n < call->most && i < sessions_limit(call->sessions); i++)
+        call->n += sessions_info(call->sessions, i, &call->found[call->n]);
 }
 
 int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
-    struct client_call e = {.sessions = d->sessions, .most = TELEMETRY_LIST};
+    struct client_call call = {.sessions = d->sessions, .most = TELEMETRY_LIST};
     int64_t first = arg != NULL && *arg != '\0' ? telemetry_number(arg, UINT32_MAX) : 0;
 
     if (first < 0)
         return -EINVAL;
-    e.slot = (uint32_t)first;
-    if (control_call(client_fetch, &e) != 0)
+    call.slot = (uint32_t)first;
+    if (control_call(client_fetch, &call) != 0)
         return -EAGAIN;
     rte_tel_data_start_array(to, TELEMETRY_UINT);
-    for (uint32_t i = 0; i < e.n; i++)
-        telemetry_array_uint(to, e.found[i].slot);
+    for (uint32_t i = 0; i < call.n; i++)
+        telemetry_array_uint(to, call.found[i].slot);
     return 0;
 }
 
 int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to)
 {
     int64_t slot = telemetry_number(arg, sessions_limit(d->sessions));
-    struct client_call e = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
-    const struct session_info *x = &e.found[0];
+    struct client_call call = {.sessions = d->sessions, .slot = (uint32_t)slot, .most = 1};
+    const struct session_info *x = &call.found[0];
 
     if (slot < 0)
         return -ENOENT;
-    if (control_call(client_fetch, &e) != 0)
+    if (control_call(client_fetch, &call) != 0)
         return -EAGAIN;
-    if (e.n == 0 || x->slot != slot)
+    if (call.n == 0 || x->slot != slot)
         return -ENOENT;
     rte_tel_data_start_dict(to);
     telemetry_dict_uint(to, "client", x->slot);

@@ -85,22 +85,22 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
 
 /* Warns of a queue that only drops frames although the link is up: the other end of a memif has
  * fewer queues, or sleeps. */
-static void watch_queue(struct links *k, const struct port_queue *l, bool up)
+static void watch_queue(struct links *k, const struct port_queue *q, bool up)
 {
-    uint64_t sent = counter_get(&l->counters.tx_frames);
-    uint64_t dropped = counter_get(&l->counters.tx_dropped);
-    bool *stuck = &k->d->stuck[l->number];
+    uint64_t sent = counter_get(&q->counters.tx_frames);
+    uint64_t dropped = counter_get(&q->counters.tx_dropped);
+    bool *stuck = &k->d->stuck[q->number];
 
-    if (up && !*stuck && sent == k->sent[l->number] && dropped != k->dropped[l->number]) {
+    if (up && !*stuck && sent == k->sent[q->number] && dropped != k->dropped[q->number]) {
         say("port %s: nobody takes what queue %u sends; is the other end stopped, or are its "
             "workers fewer?",
-            l->port->cfg->name, l->queue);
+            q->port->cfg->name, q->queue);
         *stuck = true;
-    } else if (sent != k->sent[l->number] || !up) {
+    } else if (sent != k->sent[q->number] || !up) {
         *stuck = false;
     }
-    k->sent[l->number] = sent;
-    k->dropped[l->number] = dropped;
+    k->sent[q->number] = sent;
+    k->dropped[q->number] = dropped;
 }
 
 /* Asks the first worker's host about address i: it hears whatever the other workers' hosts hear. */

@@ -270,7 +270,7 @@ uint32_t port_close(struct port *p)
     return lost;
 }
 
-bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b)
+bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *w)
 {
     struct rte_eth_dev_info info;
 
@@ -280,8 +280,8 @@ bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b)
     /* AF_PACKET has no interrupts, but its interface is the kernel's. */
     if (strcmp(p->driver, "net_af_packet") == 0)
         return p->queues == 1 && rte_eth_dev_info_get(p->id, &info) == 0 && info.if_index != 0 &&
-               wakeup_add_interface(b, info.if_index);
-    return wakeup_add(b, p->id, queue);
+               wakeup_add_interface(w, info.if_index);
+    return wakeup_add(w, p->id, queue);
 }
 
 uint64_t port_link_Bps(const struct port *p)

@@ -90,16 +90,16 @@ bool port_restart(struct port *p);
 void port_stop(struct port *p);
 /* Closes the port and frees its pools. Returns how many of their mbufs were still in use: 0. */
 uint32_t port_close(struct port *p);
-bool port_link_up(const struct port *p);
 /* To call after the start: frames that arrive at this queue wake its worker, if interrupts are on.
  * False: they cannot. */
-bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *b);
+bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *w);
 /* Rate of the link in bytes/s. 0: not known, or a software driver, which does not keep to it. */
 uint64_t port_link_Bps(const struct port *p);
 
 /* port_caps.c: decides on checksums, offloads and attached payload. */
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len);
 const struct port_driver *port_driver_find(const char *name);
+bool port_link_up(const struct port *p);
 
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 /* Arguments that the device was made with, "" if none are known. */

@@ -54,9 +54,9 @@ static int port_with_gateway(const struct daemon *d, const struct addr *peer)
 }
 
 /* Connections in use, 0 .. limit; limit + 1 if nobody takes the frames that the queue sends. */
-static uint32_t port_queue_load(const struct daemon *d, const struct port_queue *l)
+static uint32_t port_queue_load(const struct daemon *d, const struct port_queue *q)
 {
-    return d->stuck[l->number] ? host_conn_limit(l->host) + 1 : host_conn_count(l->host);
+    return d->stuck[q->number] ? host_conn_limit(q->host) + 1 : host_conn_count(q->host);
 }
 
 int route_find(void *daemon, const struct addr *peer)

@@ -21,9 +21,9 @@
 #define EVENTS_MAX 16
 #define DRAIN_MAX  16 /* frames of a socket, whose buffer holds few */
 
-void wakeup_init(struct wakeup *b)
+void wakeup_init(struct wakeup *w)
 {
-    *b = (struct wakeup){.epoll = -1, .interrupts = -1, .eventfd = -1};
+    *w = (struct wakeup){.epoll = -1, .interrupts = -1, .eventfd = -1};
 }
 
 /* Silences ethdev, which logs an error for each queue without interrupts. */
@@ -37,34 +37,34 @@ static int queue_watch(int epoll, uint16_t port, uint16_t queue)
     return rc;
 }
 
-static bool wakeup_watch(struct wakeup *b, int fd)
+static bool wakeup_watch(struct wakeup *w, int fd)
 {
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
-    if (b->epoll < 0)
-        b->epoll = epoll_create1(EPOLL_CLOEXEC);
-    return b->epoll >= 0 && epoll_ctl(b->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
+    if (w->epoll < 0)
+        w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    return w->epoll >= 0 && epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &ev) == 0;
 }
 
-static bool interrupts_open(struct wakeup *b)
+static bool interrupts_open(struct wakeup *w)
 {
-    if (b->interrupts >= 0)
+    if (w->interrupts >= 0)
         return true;
-    b->interrupts = epoll_create1(EPOLL_CLOEXEC);
-    return b->interrupts >= 0 && wakeup_watch(b, b->interrupts);
+    w->interrupts = epoll_create1(EPOLL_CLOEXEC);
+    return w->interrupts >= 0 && wakeup_watch(w, w->interrupts);
 }
 
-bool wakeup_add(struct wakeup *b, uint16_t port, uint16_t queue)
+bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue)
 {
     int rc;
 
-    if (b->n == WAKEUP_QUEUES_MAX || !interrupts_open(b) ||
-        queue_watch(b->interrupts, port, queue) != 0)
+    if (w->n == WAKEUP_QUEUES_MAX || !interrupts_open(w) ||
+        queue_watch(w->interrupts, port, queue) != 0)
         return false;
     rc = rte_eth_dev_rx_intr_disable(port, queue);
     if (rc != 0 && rc != -ENOTSUP)
         return false;
-    b->queues[b->n++] = (struct wakeup_queue){port, queue, rc == 0, -1};
+    w->queues[w->n++] = (struct wakeup_queue){port, queue, rc == 0, -1};
     return true;
 }
 
@@ -99,49 +99,49 @@ static bool socket_open(int fd, uint32_t index)
            bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
 }
 
-bool wakeup_add_interface(struct wakeup *b, uint32_t index)
+bool wakeup_add_interface(struct wakeup *w, uint32_t index)
 {
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return false;
-    if (b->n == WAKEUP_QUEUES_MAX || !socket_open(fd, index) || !wakeup_watch(b, fd)) {
+    if (w->n == WAKEUP_QUEUES_MAX || !socket_open(fd, index) || !wakeup_watch(w, fd)) {
         close(fd);
         return false;
     }
-    b->queues[b->n++] = (struct wakeup_queue){.switched = true, .socket = fd};
+    w->queues[w->n++] = (struct wakeup_queue){.switched = true, .socket = fd};
     return true;
 }
 
 /* ---- control ------------------------------------------------------------------------------ */
 
-bool wakeup_add_eventfd(struct wakeup *b)
+bool wakeup_add_eventfd(struct wakeup *w)
 {
-    b->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (b->eventfd >= 0 && wakeup_watch(b, b->eventfd))
+    w->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (w->eventfd >= 0 && wakeup_watch(w, w->eventfd))
         return true;
-    if (b->eventfd >= 0)
-        close(b->eventfd);
-    b->eventfd = -1;
+    if (w->eventfd >= 0)
+        close(w->eventfd);
+    w->eventfd = -1;
     return false;
 }
 
-void wakeup_signal(const struct wakeup *b)
+void wakeup_signal(const struct wakeup *w)
 {
     uint64_t one = 1;
 
-    if (b->eventfd >= 0) /* if it is full, it is signalled already */
-        (void)!write(b->eventfd, &one, sizeof one);
+    if (w->eventfd >= 0) /* if it is full, it is signalled already */
+        (void)!write(w->eventfd, &one, sizeof one);
 }
 
 /* ---- the worker --------------------------------------------------------------------------- */
 
-static void wakeup_switch(struct wakeup *b, bool on)
+static void wakeup_switch(struct wakeup *w, bool on)
 {
     uint64_t count;
 
-    for (uint32_t i = 0; i < b->n; i++) {
-        const struct wakeup_queue *q = &b->queues[i];
+    for (uint32_t i = 0; i < w->n; i++) {
+        const struct wakeup_queue *q = &w->queues[i];
 
         if (q->socket >= 0)
             socket_switch(q->socket, on);
@@ -152,47 +152,47 @@ static void wakeup_switch(struct wakeup *b, bool on)
         if (q->socket >= 0 && !on)
             socket_drain(q->socket);
     }
-    if (b->eventfd >= 0 && !on)
-        (void)!read(b->eventfd, &count, sizeof count);
-    b->armed = on;
+    if (w->eventfd >= 0 && !on)
+        (void)!read(w->eventfd, &count, sizeof count);
+    w->armed = on;
 }
 
-void wakeup_arm(struct wakeup *b)
+void wakeup_arm(struct wakeup *w)
 {
-    wakeup_switch(b, true);
+    wakeup_switch(w, true);
 }
 
-void wakeup_disarm(struct wakeup *b)
+void wakeup_disarm(struct wakeup *w)
 {
-    wakeup_switch(b, false);
+    wakeup_switch(w, false);
 }
 
-bool wakeup_wait(struct wakeup *b, uint64_t max_ns)
+bool wakeup_wait(struct wakeup *w, uint64_t max_ns)
 {
     const struct timespec most = {(time_t)(max_ns / CLOCK_NS_PER_S),
                                   (long)(max_ns % CLOCK_NS_PER_S)};
     struct epoll_event ready;
     struct rte_epoll_event events[EVENTS_MAX];
 
-    if (epoll_pwait2(b->epoll, &ready, 1, &most, NULL) <= 0)
+    if (epoll_pwait2(w->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
-    if (b->interrupts >= 0) /* its timeouts are in ms, so it only fetches what has come */
-        rte_epoll_wait(b->interrupts, events, EVENTS_MAX, 0);
+    if (w->interrupts >= 0) /* its timeouts are in ms, so it only fetches what has come */
+        rte_epoll_wait(w->interrupts, events, EVENTS_MAX, 0);
     return true;
 }
 
-void wakeup_close(struct wakeup *b)
+void wakeup_close(struct wakeup *w)
 {
-    if (b->armed)
-        wakeup_disarm(b);
-    for (uint32_t i = 0; i < b->n; i++)
-        if (b->queues[i].socket >= 0)
-            close(b->queues[i].socket);
-    if (b->eventfd >= 0)
-        close(b->eventfd);
-    if (b->interrupts >= 0)
-        close(b->interrupts);
-    if (b->epoll >= 0)
-        close(b->epoll);
-    wakeup_init(b);
+    if (w->armed)
+        wakeup_disarm(w);
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->queues[i].socket >= 0)
+            close(w->queues[i].socket);
+    if (w->eventfd >= 0)
+        close(w->eventfd);
+    if (w->interrupts >= 0)
+        close(w->interrupts);
+    if (w->epoll >= 0)
+        close(w->epoll);
+    wakeup_init(w);
 }

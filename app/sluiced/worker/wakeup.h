@@ -30,25 +30,25 @@ struct wakeup {
     } queues[WAKEUP_QUEUES_MAX];
 };
 
-void wakeup_init(struct wakeup *b);
+void wakeup_init(struct wakeup *w);
 
 /* Adds a queue of a port started with receive interrupts. False: it cannot wake a worker. */
-bool wakeup_add(struct wakeup *b, uint16_t port, uint16_t queue);
+bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue);
 
 /* Adds an interface of this kernel, whose frames wake the worker; index: from if_nametoindex(). */
-bool wakeup_add_interface(struct wakeup *b, uint32_t index);
+bool wakeup_add_interface(struct wakeup *w, uint32_t index);
 
 /* Lets control wake the worker; without it, wakeup_signal() does nothing. False: out of
  * descriptors. */
-bool wakeup_add_eventfd(struct wakeup *b);
-void wakeup_signal(const struct wakeup *b);
+bool wakeup_add_eventfd(struct wakeup *w);
+void wakeup_signal(const struct wakeup *w);
 
 /* Arm: interrupts go on; look at the queues once more, then wait. Disarm: they go off. */
-void wakeup_arm(struct wakeup *b);
-void wakeup_disarm(struct wakeup *b);
+void wakeup_arm(struct wakeup *w);
+void wakeup_disarm(struct wakeup *w);
 /* Waits at most max_ns. True: something woke it; an interrupt comes only once until armed again. */
-bool wakeup_wait(struct wakeup *b, uint64_t max_ns);
+bool wakeup_wait(struct wakeup *w, uint64_t max_ns);
 
-void wakeup_close(struct wakeup *b);
+void wakeup_close(struct wakeup *w);
 
 #endif
