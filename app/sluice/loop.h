@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "client/sluice.h"
 
 struct loop {
@@ -43,7 +44,7 @@ static inline uint64_t loop_now(void)
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * CLOCK_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 #endif

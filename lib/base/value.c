@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mul_div.h"
+
 typedef unsigned __int128 u128;
 
 struct unit {
@@ -205,7 +207,7 @@ static const char *text_scale(uint64_t value, uint64_t step, const char *const *
         i++;
     }
     whole = value / unit;
-    rest = (uint64_t)((u128)(value % unit) * 1000 / unit);
+    rest = mul_div(value % unit, 1000, unit);
     if (rest == 0) {
         snprintf(buf, VALUE_TEXT_MAX, "%" PRIu64 " %s", whole, names[i]);
     } else {

@@ -2,6 +2,7 @@
 #include "control/capacity.h"
 
 #include "base/clock.h"
+#include "base/mul_div.h"
 
 #define IDLE_SHARE      16u  /* more than 16 times the work done is not believed */
 #define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
@@ -99,7 +100,7 @@ static struct capacity_sample settled(struct capacity *c, const struct capacity_
     over = own.busy - own.time;
     most = steady(c, &own) ? own.time : own.time / AHEAD_SHARE;
     c->ahead = over < most ? over : most;
-    c->ahead_bytes = (uint64_t)((u128)own.rx_bytes * c->ahead / (own.time + c->ahead));
+    c->ahead_bytes = mul_div(own.rx_bytes, c->ahead, own.time + c->ahead);
     own.rx_bytes -= c->ahead_bytes;
     own.busy = own.time;
     return own;
