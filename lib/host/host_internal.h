@@ -302,6 +302,12 @@ void conn_timer_update(struct host *h, struct conn *c);
 /* The peer has seen one more CNTL, or the wait is over: a CNTL that is held back goes out. */
 void conn_release_cntl(struct host *h, struct conn *c);
 
+/* handshake.c: connections begin. conn_start() gives one that was just taken from the table its
+ * parts; first_take() takes a peer's FIRST. */
+void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
+                uint64_t first_burst_bytes);
+void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
+
 /* timer.c */
 void timer_run(struct host *h);
 void timer_first_sent(struct host *h, struct conn *c);
@@ -320,11 +326,8 @@ static inline uint64_t cntl_late_ns(const struct conn *c, uint64_t trip_ns)
     return trip_ns > min_ns ? trip_ns - min_ns : 0;
 }
 
-/* handshake.c: initializes a connection just taken from the table. */
-void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
-                uint64_t first_burst_bytes);
 /*
- * cntl.c: on a thin return path CNTL queue. Each CNTL replaces the one before, so a queue there
+ * On a thin return path CNTL queue. Each CNTL replaces the one before, so a queue there
  * only makes news old. cntl_waits() is true if the next CNTL is held back, for one of two reasons:
  *
  * - So many wait on the return path that it would queue. It is held until the peer has seen one
@@ -341,7 +344,6 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps,
  */
 bool cntl_waits(struct host *h, struct conn *c);
 uint32_t cntl_build(struct host *h, struct conn *c, uint8_t *p, uint32_t room);
-void first_take(struct host *h, const struct frame *f, const struct wire_first *v);
 
 /* black_hole.c: a path that drops packets for their size. black_hole_take() is called for each new
  * CNTL, after the sending half has taken it. seen: the peer has seen the CNTL of ours that is
