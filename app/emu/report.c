@@ -214,7 +214,8 @@ int report_json(const struct box *b, const char *path)
 {
     json_t *o = json_object();
     char temporary[4096];
-    int rc = 0;
+    bool written;
+    int rc;
 
     json_object_set_new(o, "time_s",
                         json_real((double)(rte_rdtsc() - b->start) / (double)b->clock.hz));
@@ -224,17 +225,14 @@ int report_json(const struct box *b, const char *path)
         json_object_set_new(o, names[i], direction_json(b, i));
     errno = 0;
     if (strcmp(path, "-") == 0) {
-        if (json_dumpf(o, stdout, JSON_COMPACT) != 0 || fputc('\n', stdout) == EOF ||
-            fflush(stdout) != 0)
-            rc = errno != 0 ? -errno : -EIO;
+        written = json_dumpf(o, stdout, JSON_COMPACT) == 0 && fputc('\n', stdout) != EOF &&
+                  fflush(stdout) == 0;
+        rc = written ? 0 : errno != 0 ? -errno : -EIO;
     } else {
         snprintf(temporary, sizeof temporary, "%s.new", path);
-        rc = json_dump_file(o, temporary, JSON_INDENT(2));
-        if (rc == 0 && rename(temporary, path) != 0)
-            rc = -1;
-        if (rc != 0)
-            rc = errno != 0 ? -errno : -EIO;
-        if (rc != 0)
+        written = json_dump_file(o, temporary, JSON_INDENT(2)) == 0 && rename(temporary, path) == 0;
+        rc = written ? 0 : errno != 0 ? -errno : -EIO;
+        if (!written)
             unlink(temporary);
     }
     json_decref(o);
