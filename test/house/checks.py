@@ -25,8 +25,12 @@ class Tree:
             self._text[path] = source.read(self.root, path)
         return self._text[path]
 
-    def sources(self, top, endings=(".c", ".h")):
-        return [p for p in self.files if p.startswith(top + "/") and p.endswith(endings)]
+    def sources(self, *tops, endings=(".c", ".h")):
+        return [p for p in self.files if p.startswith(tuple(top + "/" for top in tops)) and p.endswith(endings)]
+
+    def product(self, endings=(".c", ".h")):
+        """The sources that programs and libraries are made of."""
+        return self.sources("lib", "app", "drivers", endings=endings)
 
 
 def room_of(path):
@@ -76,7 +80,7 @@ def _own_header(tree, path, first):
 def check_include_order(tree):
     """Own header, system, DPDK, project; a blank line between the groups, project in order."""
     bad = []
-    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
+    for path in tree.product():
         found = source.includes(tree.text(path))
         if not found:
             continue
@@ -212,13 +216,12 @@ def check_paths(tree):
 def check_words(tree):
     """Comments of the product call a flow, a thread or a host "it", not "who" or "he"."""
     bad = []
-    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
-        for line, text in source.comments(tree.text(path)):
-            for i, words in enumerate(text.split("\n")):
-                m = re.search(rules.PERSONS, words, re.IGNORECASE)
-                if m:
-                    bad.append(f'{path}:{line + i}: "{m.group(0)}" in a comment; a flow, thread or host is "it": '
-                               "name it, or say \"one that\"")
+    for path in tree.product():
+        for line, words in source.comment_lines(tree.text(path)):
+            m = re.search(rules.PERSONS, words, re.IGNORECASE)
+            if m:
+                bad.append(f'{path}:{line}: "{m.group(0)}" in a comment; a flow, thread or host is "it": '
+                           "name it, or say \"one that\"")
     return bad
 
 
@@ -234,8 +237,7 @@ def check_headers_alone(tree):
              "-Wmissing-prototypes", "-Werror"]
     dpdk = _cflags()
     jobs = []
-    for path in (tree.sources("lib", (".h",)) + tree.sources("app", (".h",)) +
-                 tree.sources("drivers", (".h",))):
+    for path in tree.product((".h",)):
         need = [] if room_of(path) in rules.NO_DPDK else dpdk
         jobs.append((path, ["gcc", "-std=gnu11", "-x", "c"] + flags + need))
     plain = [f for f in flags if f != "-Wmissing-prototypes"]

@@ -2,6 +2,7 @@
 """How the tree is laid out: how much a folder holds, what a program links, which files call each other, and
 which words are names. Each check takes a Tree and returns its violations, as those of checks.py do."""
 import collections
+import functools
 import json
 import os
 import re
@@ -49,14 +50,19 @@ def check_programs(tree):
     return bad
 
 
+@functools.lru_cache(maxsize=1)
 def _objects(tree):
-    """(source, object) of what was compiled for lib, app and drivers."""
+    """[(source, names that it defines for others, names that it needs)] of what was compiled for lib, app and
+    drivers."""
+    found = []
     with open(os.path.join(tree.build, "compile_commands.json"), encoding="utf-8") as f:
         for entry in json.load(f):
             path = os.path.relpath(os.path.join(entry["directory"], entry["file"]), tree.root)
             built = os.path.join(entry["directory"], entry["output"])
             if path.startswith(("lib/", "app/", "drivers/")) and os.path.exists(built):
-                yield path, built
+                found.append((path, built))
+    symbols = _symbols(sorted({built for _, built in found}))
+    return [(path, *symbols[built]) for path, built in found]
 
 
 def _symbols(files):
@@ -75,12 +81,10 @@ def _symbols(files):
 
 def _linked(tree):
     """Rooms whose functions a program has, though it may not."""
-    objects = list(_objects(tree))
-    symbols = _symbols(sorted({built for _, built in objects}))
-    room = {}  # of a function that one source defines
-    for path, built in objects:
-        for name in symbols[built][0] - {"main"}:
-            room.setdefault(name, set()).add(_room(path))
+    rooms = collections.defaultdict(set)  # that define a function
+    for path, defined, _ in _objects(tree):
+        for name in defined - {"main"}:
+            rooms[name].add(_room(path))
     bad = []
     for program, (home, allowed) in rules.PROGRAMS.items():
         path = os.path.join(tree.build, "app", home, program)
@@ -88,9 +92,8 @@ def _linked(tree):
             continue
         found = collections.defaultdict(list)
         for name in _symbols([path])[path][0]:
-            for r in room.get(name, set()):
-                if len(room[name]) == 1 and not _within(r, {home} | allowed):
-                    found[r].append(name)
+            if len(rooms[name]) == 1 and not _within(*rooms[name], {home} | allowed):
+                found[min(rooms[name])].append(name)
         for r, names in sorted(found.items()):
             bad.append(f"{program}: links {r} ({min(names)}); see PROGRAMS in test/house/rules.py")
     return bad
@@ -98,15 +101,13 @@ def _linked(tree):
 
 def check_circles(tree):
     """Files of one folder do not call each other in a circle."""
-    objects = list(_objects(tree))
-    symbols = _symbols(sorted({built for _, built in objects}))
     home = {}
-    for path, built in objects:
-        for name in symbols[built][0]:
+    for path, defined, _ in _objects(tree):
+        for name in defined:
             home.setdefault((os.path.dirname(path), name), path)
     calls = collections.defaultdict(dict)
-    for path, built in objects:
-        for name in symbols[built][1]:
+    for path, _, needed in _objects(tree):
+        for name in needed:
             other = home.get((os.path.dirname(path), name))
             if other not in (None, path):
                 calls[path].setdefault(other, name)
@@ -132,19 +133,15 @@ def _circles(calls):
                     todo.append(other)
         return seen
 
-    reached = {path: reach(path) for path in list(calls)}
-    done = set()
-    for path in sorted(reached):
-        if path in reached[path] and path not in done:
-            circle = sorted(p for p in reached[path] if path in reached.get(p, ()))
-            done.update(circle)
-            yield circle
+    reached = {path: reach(path) for path in sorted(calls)}
+    return sorted({tuple(sorted(p for p in reached[path] if path in reached.get(p, ()))) for path in reached
+                   if path in reached[path]})
 
 
 def check_contracts(tree):
     """A header opens with what it is."""
     bad = []
-    for path in tree.sources("lib", (".h",)) + tree.sources("app", (".h",)) + tree.sources("drivers", (".h",)):
+    for path in tree.product((".h",)):
         before = tree.text(path).split("#ifndef", 1)[0].split("\n", 1)[1]
         if len(re.findall(r"[A-Za-z]+", before)) < rules.CONTRACT_WORDS_MIN:
             bad.append(f"{path}:2: says nothing of what it is; a comment before the include guard does")
@@ -171,29 +168,26 @@ def check_references(tree):
     page = "doc/references.md"
     known = set(re.findall(rules.REFERENCE, tree.text(page))) if page in tree.files else set()
     bad = []
-    for path in tree.files:
-        if path.startswith(("lib/", "drivers/", "test/unit/", "test/sim/")) and path.endswith((".c", ".h", ".cc", ".hh")):
-            for line, text in source.comments(tree.text(path)):
-                for i, words in enumerate(text.split("\n")):
-                    bad += [f"{path}:{line + i}: {key} is not in {page}" for key in re.findall(rules.REFERENCE, words)
-                            if key not in known]
-                    if re.search(r'\bspec "', words):
-                        bad.append(f"{path}:{line + i}: cites a specification that nobody has; {page} has the papers")
+    for path in tree.sources("lib", "drivers", "test/unit", "test/sim", endings=(".c", ".h", ".cc", ".hh")):
+        for line, words in source.comment_lines(tree.text(path)):
+            bad += [f"{path}:{line}: {key} is not in {page}" for key in re.findall(rules.REFERENCE, words)
+                    if key not in known]
+            if re.search(r'\bspec "', words):
+                bad.append(f"{path}:{line}: cites a specification that nobody has; {page} has the papers")
     return bad
 
 
 def check_names(tree):
     """A file that a comment names is there."""
     there = {os.path.basename(p) for p in tree.files}
-    ends = ["/" + p for p in tree.files]
+    ends = tuple("/" + p for p in tree.files)
     bad = []
-    for path in tree.sources("lib") + tree.sources("app") + tree.sources("drivers"):
-        for line, text in source.comments(tree.text(path)):
-            for i, words in enumerate(text.split("\n")):
-                for name in re.findall(rules.FILE_NAME, words):
-                    known = any(p.endswith("/" + name) for p in ends) if "/" in name else name in there
-                    if not known and not re.search(rules.OTHERS_FILES, "/" + name):
-                        bad.append(f"{path}:{line + i}: there is no {name}; name the file that has it now")
+    for path in tree.product():
+        for line, words in source.comment_lines(tree.text(path)):
+            for name in re.findall(rules.FILE_NAME, words):
+                known = any(p.endswith("/" + name) for p in ends) if "/" in name else name in there
+                if not known and not re.search(rules.OTHERS_FILES, "/" + name):
+                    bad.append(f"{path}:{line}: there is no {name}; name the file that has it now")
     return bad
 
 

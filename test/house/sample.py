@@ -15,7 +15,8 @@ import sys
 
 sys.dont_write_bytecode = True
 
-import source  # noqa: E402 (without leaving byte code in the tree)
+import checks  # noqa: E402 (without leaving byte code in the tree)
+import source  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINES_AFTER = 3
@@ -23,12 +24,11 @@ LINES_AFTER = 3
 
 def comments(only, words):
     """(path, line, text, the lines behind it) of comments that say something."""
-    for path in sorted(source.tree_files(ROOT)):
-        if not path.startswith(("lib/", "app/", "drivers/")) or not path.endswith((".c", ".h")):
-            continue
+    tree = checks.Tree(ROOT)
+    for path in tree.product():
         if not re.search(only, path):
             continue
-        text = source.read(ROOT, path)
+        text = tree.text(path)
         lines = text.split("\n")
         for line, comment in source.comments(text):
             if "SPDX" not in comment and len(re.findall(r"[A-Za-z]+", comment)) >= words:

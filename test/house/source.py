@@ -59,6 +59,11 @@ def comments(text):
             if m.group(0).startswith("/")]
 
 
+def comment_lines(text):
+    """[(line, words)] of the lines of comments; line from 1."""
+    return [(line + i, words) for line, comment in comments(text) for i, words in enumerate(comment.split("\n"))]
+
+
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
