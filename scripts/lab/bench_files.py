@@ -29,7 +29,7 @@ from .whys import Whys, words
 LINKS = {"memif": "cp", "xdp": "iperf3", "packet": "iperf3"}
 IDLES, LOADS, WHATS = ("poll", "sleep"), ("quiet", "busy"), ("file", "memory")
 OURS = "sluice"
-RUNS_LEAST = 20
+RUNS_MIN = 20
 MEDIAN_BAR, WORST_BAR, AGAIN_BAR = 1.0, {"memif": 2.0, "xdp": 1.5, "packet": 1.5}, 0.5
 LOOK_S = 0.02
 TIME, WORST, FAILED, QUEUE, AGAIN = ("{}: " + x for x in (
@@ -59,8 +59,8 @@ class Seen:
 
 
 def options(parser):
-    parser.add_argument("--runs", type=int, default=RUNS_LEAST,
-                        help=f"rounds of each case; fewer than {RUNS_LEAST} are not enough to say that a bar "
+    parser.add_argument("--runs", type=int, default=RUNS_MIN,
+                        help=f"rounds of each case; fewer than {RUNS_MIN} are not enough to say that a bar "
                         "holds")
     parser.add_argument("--size", type=size_bytes, default=2 << 30, help="of a transfer; 2G")
     parser.add_argument("--only", default="", metavar="PATTERN",
@@ -245,10 +245,10 @@ def worst_verdict(ours_s, reference_s, bar):
 
 def judge(results, case, ours_s, reference_s, seen):
     """ours_s, reference_s: seconds, of the same rounds."""
-    enough = len(ours_s) >= RUNS_LEAST
+    enough = len(ours_s) >= RUNS_MIN
     name = TIME.format(case.name)
     if enough:
-        results.windows(name, ours_s, "s", reference_s, MEDIAN_BAR, at_most=True, least=RUNS_LEAST)
+        results.windows(name, ours_s, "s", reference_s, MEDIAN_BAR, at_most=True, least=RUNS_MIN)
     else:
         results.noisy(name, statistics.median(ours_s), "s", MEDIAN_BAR, at_most=True)
 

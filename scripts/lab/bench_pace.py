@@ -42,14 +42,14 @@ PROTOTYPE = {1000: 102, 32768: 48, 131072: 18}
 HONEST = 0.8
 LINES_BAR = 1.5     # a packet at the most flows over a random cache line
 GAP_BARS = {TIMER: 1.0, SCHED: 0.01}
-LEFT_OUT_MOST = 0.05
+LEFT_OUT_MAX = 0.05
 SCHED_FLOWS_MAX = 500000  # of more, rte_sched is asked once, and not compared (pace_compare.c)
 WHEELS, BETTER = (CAROUSEL, EIFFEL), "the better wheel"
 
 
 def options(parser):
-    parser.add_argument("--pairs", type=int, default=paired.PAIRS_LEAST,
-                        help=f"rounds in which each engine has a window, at least {paired.PAIRS_LEAST}")
+    parser.add_argument("--pairs", type=int, default=paired.PAIRS_MIN,
+                        help=f"rounds in which each engine has a window, at least {paired.PAIRS_MIN}")
     parser.add_argument("--window", type=float, default=paired.WINDOW_LEAST_S, metavar="SECONDS",
                         help="of a load that is tried, at least")
     parser.add_argument("--seed", type=int, default=1, help="draws the order within each round")
@@ -113,12 +113,12 @@ class Figures:
 def compare(results, name, ours, reference, bar, at_most=False, unit="Mpps", scale=1e-6):
     """Of {round: value} each, those that both have. Nothing to compare leaves the row missing."""
     both = sorted(set(ours) & set(reference))
-    if len(both) >= paired.PAIRS_LEAST:
+    if len(both) >= paired.PAIRS_MIN:
         results.windows(name, [ours[i] for i in both], unit, [reference[i] for i in both], bar, at_most,
                         scale)
     elif both and bar is not None:
         # A search that found no load in some rounds.
-        results.noisy(name, len(both), f"rounds of {paired.PAIRS_LEAST}", bar, at_most)
+        results.noisy(name, len(both), f"rounds of {paired.PAIRS_MIN}", bar, at_most)
 
 
 def measure(lab, args):
@@ -196,8 +196,8 @@ def demand(results, flows, engines):
 
 
 def run(lab, args, results):
-    if args.pairs < paired.PAIRS_LEAST:
-        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {paired.PAIRS_LEAST} or more")
+    if args.pairs < paired.PAIRS_MIN:
+        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {paired.PAIRS_MIN} or more")
     flows, engines = numbers(args)
     demand(results, flows, engines)
     os.makedirs(args.out, exist_ok=True)
@@ -292,7 +292,7 @@ def add_gaps(figures, flows, results):
         if engine not in have:
             continue
         row = f"{flows_text(flows)} flows: 99 % of gap errors: sluice, against {engine}"
-        if figures.left_out(flows, SLUICE) > LEFT_OUT_MOST:
+        if figures.left_out(flows, SLUICE) > LEFT_OUT_MAX:
             results.noisy(row, figures.gap_ns(flows, SLUICE, "p99_ns"), "ns", bar, at_most=True)
         else:
             compare(results, row, ours, figures.rounds("gap", flows, engine, "p99_ns"), bar,

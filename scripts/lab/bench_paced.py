@@ -25,7 +25,7 @@ from .table import rate_text
 
 WINDOW_S = 0.1
 BAR = 0.01
-AWAY_MOST = 0.1
+AWAY_MAX = 0.1
 # The first grant is the host's; the transfer settles to it at once, the machine perhaps not.
 SKIP_S = 0.3
 GRANTS, MEAN, LEAST, MOST, ENVELOPE = (
@@ -162,7 +162,7 @@ def judge(results, capture, start, end, grant_Bps, envelope_bytes, args):
         results.noisy(MEAN, len(apart), "windows in which the core was there", args.pairs)
     w = capture.sliding(start, end, grant_Bps)
     results.exact(MOST, w.most, "of the grant", 1 + BAR, at_most=True)
-    if away > AWAY_MOST and w.least < 1 - BAR:
+    if away > AWAY_MAX and w.least < 1 - BAR:
         results.noisy(LEAST, w.least, "of the grant", 1 - BAR)
     else:
         results.exact(LEAST, w.least, "of the grant", 1 - BAR)

@@ -40,7 +40,7 @@ def demand(results, names, only, seeds):
 
 
 def rows(results, text, seed):
-    """Of what grid printed."""
+    """Of what path_grid printed."""
     for line in text.splitlines():
         row = ROW.match(line)
         if row is None:

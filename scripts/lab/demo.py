@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from . import net, baselines
+from . import baselines, net
 from .daemon import Build
 from .pair import ADDR_B, memif_pair, veth_pair
 from .process import Lab, LabError, cpu_seconds

@@ -33,11 +33,11 @@ Exit status:
   2  nothing can be said: a program did not start or ended early, a row is missing, a bad option
   3  no bar is missed, but at least one could not be judged: the machine was too noisy"""
 
-PAIRS_LEAST = 30
+PAIRS_MIN = 30
 WINDOW_S, WINDOW_LEAST_S, WINDOW_MOST_S = 0.3, 0.2, 0.5
 CONFIDENCE = 0.95
 # A poller that waits for its core for more than this share of its time does not show what it can.
-WAITS_MOST = 0.1
+WAITS_MAX = 0.1
 # With fewer the ends of a 95 % interval themselves vary by a tenth of its width.
 RESAMPLES = 2000
 BEST = 0.9
@@ -45,16 +45,16 @@ BEST = 0.9
 
 def options(parser, window=WINDOW_S):
     """The options that every bench with windows has."""
-    parser.add_argument("--pairs", type=int, default=PAIRS_LEAST,
-                        help=f"rounds in which each contender has a window, at least {PAIRS_LEAST}")
+    parser.add_argument("--pairs", type=int, default=PAIRS_MIN,
+                        help=f"rounds in which each contender has a window, at least {PAIRS_MIN}")
     parser.add_argument("--window", type=float, default=window, metavar="SECONDS",
                         help=f"of a window, {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g}")
     parser.add_argument("--seed", type=int, default=1, help="draws the order within each round")
 
 
 def check_options(args):
-    if args.pairs < PAIRS_LEAST:
-        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {PAIRS_LEAST} or more")
+    if args.pairs < PAIRS_MIN:
+        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {PAIRS_MIN} or more")
     if not WINDOW_LEAST_S <= args.window <= WINDOW_MOST_S:
         raise LabError(f"--window must be from {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g} s")
 
@@ -209,7 +209,7 @@ class Judgement:
     verdict: int
 
 
-def _numbers(values, what, least=PAIRS_LEAST):
+def _numbers(values, what, least=PAIRS_MIN):
     numbers = numpy.asarray(values, dtype=float)
     if len(numbers) < least:
         raise LabError(f"{what} has {len(numbers)} windows; {least} are needed to judge")
@@ -227,7 +227,7 @@ def _estimate(statistic, samples, seed):
 
 
 def judge(ours, reference, bar=None, at_most=False, seed=1, name="a row", within=False,
-          least=PAIRS_LEAST):
+          least=PAIRS_MIN):
     """ours / reference against the bar, from windows of the same rounds in the same order, so many at
     least.
 

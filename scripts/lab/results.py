@@ -57,14 +57,14 @@ class Results:
         return self._row(name, value, unit, bar, at_most, paired.NOISY)
 
     def windows(self, name, ours, unit, reference=None, bar=None, at_most=False, scale=1.0,
-                within=False, least=paired.PAIRS_LEAST):
+                within=False, least=paired.PAIRS_MIN):
         """Windows against those of the reference in the same rounds (or against a number), with
         paired.judge(). Without a reference the bar is for the values themselves. scale: makes the
         unit of the values. Returns the Judgement."""
         alone = reference is None
         j = paired.judge(ours, 1.0 / scale if alone else reference, bar, at_most, self.seed, name,
                          within, least)
-        if j.verdict == paired.MISSED and self.waits > paired.WAITS_MOST:
+        if j.verdict == paired.MISSED and self.waits > paired.WAITS_MAX:
             j = dataclasses.replace(j, verdict=paired.NOISY)
         self._row(name, j.ours * scale, unit, bar, at_most, j.verdict, within,
                   reference=None if alone else j.reference * scale, ratio=j.ratio.value,

@@ -67,7 +67,7 @@ def b(lab, context):
 
 harness.scenario("d")(lonely)
 if "--runner" in sys.argv:
-    sys.exit(harness.run_runner(None))
+    sys.exit(harness.serve_runner(None))
 sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--runner"], 2))
 """
 

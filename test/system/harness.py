@@ -106,7 +106,7 @@ def _run_one(scene, context, logs):
     return "ok", []
 
 
-def run_runner(context, logs=None):
+def serve_runner(context, logs=None):
     """Exit status of a process that runs what it is given (runners.py)."""
     def run(number):
         start, before = time.monotonic(), os.times()

@@ -65,7 +65,7 @@ def main():
         asan = args.asan_build and harness.Build(args.asan_build, False)
         tsan = args.tsan_build and harness.Build(args.tsan_build, args.huge)
         context = harness.Context(harness.Build(args.build, args.huge), asan, tsan, args.seconds)
-        return harness.run_runner(context, args.logs)
+        return harness.serve_runner(context, args.logs)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda n, _: sys.exit(128 + n))
     try:

@@ -16,7 +16,7 @@ SECONDS = 15
 TRANSFER = "200Mbit"
 # Of the forged frames: what a ring that overflowed while its worker was away may have lost, and noise
 # that happens to be an ARP message or the like, which is counted as what it is.
-MISSING_MOST = 0.01
+MISSING_MAX = 0.01
 OTHER = "10.90.0.66"
 # What must have been counted, by the kinds of forge.c. Not drop_fragment: the kernel keeps fragments
 # from AF_PACKET's sockets, to reassemble them (the test in virtual time counts them).
@@ -63,7 +63,7 @@ def forged(lab, context):
     if counted < gained["rx_frames"]:
         raise LabError(f"seed {seed}: {gained['rx_frames']} frames came, {counted} were counted")
     due = sum(made.values()) - made["fragment"]  # AF_PACKET's fanout has the kernel reassemble those
-    if drops < due * (1 - MISSING_MOST):
+    if drops < due * (1 - MISSING_MAX):
         raise LabError(f"seed {seed}: of {due} forged frames that are no fragments {drops} were counted")
     print(f"#   seed {seed}: {sum(made.values())} forged, {due} no fragments, {drops} drops counted, "
           f"{result['bytes']} bytes right")

@@ -205,7 +205,7 @@ class Session:
 
     def slots(self, address, threads, answer, given):
         """(runs at a time, None) or (0, why none)"""
-        if self.memory_mb == engine.LEAST_MB:
+        if self.memory_mb == engine.MEMORY_MIN_MB:
             return threads, None
         room = answer["free_mb"] - given[answer["machine"]]
         room = min(room, answer["limit_mb"] or room)

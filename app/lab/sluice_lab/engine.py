@@ -13,7 +13,7 @@ import threading
 from . import LabError
 
 
-LEAST_MB = 512  # what an engine is given at least
+MEMORY_MIN_MB = 512  # what an engine is given at least
 EAL_MB = 64  # its own, and what lies between
 
 
@@ -22,7 +22,7 @@ Task = collections.namedtuple("Task", "key text seed file name")
 
 
 class Engine:
-    def __init__(self, program, memory_mb=LEAST_MB, stderr=None):
+    def __init__(self, program, memory_mb=MEMORY_MIN_MB, stderr=None):
         """stderr: a file for its messages; the caller's own unless given."""
         self.told = "its message is above" if stderr is None else "its message follows"
         try:
@@ -94,13 +94,13 @@ def memory_of(program, tasks):
     finally:
         sizer.close()
     reserved += reserved // 8 + EAL_MB
-    return need, max(reserved, LEAST_MB)
+    return need, max(reserved, MEMORY_MIN_MB)
 
 
 def fit(program, tasks, jobs):
     """(runs at a time, MB that each may use): what memory is there for, said before it is taken."""
     need, reserved = memory_of(program, tasks)
-    if reserved == LEAST_MB:
+    if reserved == MEMORY_MIN_MB:
         return jobs, reserved
     file, free = tasks[0].file, free_mb()
     if need > free:
