@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sluice reload: has the daemon read its configuration anew, and shows the result. */
+/* sluice reload: makes the daemon reread its configuration, and shows the result. */
 #include "sluice/command.h"
 
 #include <errno.h>
