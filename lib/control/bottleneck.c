@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/bottleneck.h"
 
-#include <stdbool.h>
-
 #include "base/clock.h"
 
 #define AVERAGE_RTTS 32 /* an average spans so many of the longest round trips */
@@ -85,6 +83,7 @@ static void average(const struct bottleneck *b, struct bottleneck_flow *f,
     f->rate_Bps += ((double)s->rate_Bps - f->rate_Bps) * part;
     f->unit_bytes = (double)s->unit_bytes;
     f->weight = s->weight;
+    f->keeps = s->keeps;
 }
 
 void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
@@ -102,14 +101,18 @@ void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
         return;
     }
     sum_add(&b->sum, f, 1);
-    b->granted_Bps += (double)s->rate_Bps;
+    if (!f->keeps) {
+        b->sharing.members++;
+        b->sharing.weight += f->weight;
+        b->sharing.rate_Bps += (double)s->rate_Bps;
+    }
     if ((double)s->rtt_ns > b->longest_rtt_ns)
         b->longest_rtt_ns = (double)s->rtt_ns;
 }
 
 uint64_t bottleneck_fair(const struct bottleneck *b, const struct bottleneck_flow *f)
 {
-    if (!member_at(f, b->time_ns) || b->sum.members < 2)
+    if (!member_at(f, b->time_ns) || f->keeps || b->sharing.members < 2)
         return 0;
-    return (uint64_t)(b->granted_Bps / b->sum.weight * f->weight) + 1;
+    return (uint64_t)(b->sharing.rate_Bps / b->sharing.weight * f->weight) + 1;
 }

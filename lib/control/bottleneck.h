@@ -19,6 +19,9 @@
  *       wait > twice the others' average + the time that a packet of each of them takes
  *   or  loss > twice the others' average + 1/16
  *
+ * Only members that see a queue, or more than their path has carried, have parts and give parts
+ * (pathrate.keeps): without a queue, nobody waits for what they would give up.
+ *
  * The wait of a connection is the shortest wait of any packet of a trial. On a link of its own that
  * is slower, the rise to fair fills that link's queue, or a policer drops the excess. So of two
  * links that were taken for one, the slower shows itself. A shorter wait shows nothing: a
@@ -36,6 +39,7 @@
 #ifndef SLUICE_CONTROL_BOTTLENECK_H
 #define SLUICE_CONTROL_BOTTLENECK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* State of one connection; all zero at first. */
@@ -46,6 +50,7 @@ struct bottleneck_flow {
     uint64_t since_ns;     /* how long it has been a member; 0: it is not one */
     uint64_t apart_ns;     /* left out until this time_ns; 0: never was */
     uint64_t next_ns;      /* how long it is left out the next time; 0: never was */
+    bool keeps;            /* it keeps its rate, as of the last bottleneck_look() */
 };
 
 struct bottleneck_sample {
@@ -55,6 +60,7 @@ struct bottleneck_sample {
     uint64_t rate_Bps;   /* what its path seems to carry, which is also its grant */
     uint64_t unit_bytes; /* user bytes of a packet */
     uint32_t weight;     /* at least 1 */
+    bool keeps;          /* it has no part, and keeps its rate (control/pathrate.h) */
 };
 
 /* Sums over members. */
@@ -64,11 +70,11 @@ struct bottleneck_sum {
 
 /* All zero at first. */
 struct bottleneck {
-    uint64_t time_ns, interval_ns;      /* since the first interval; length of this one */
-    double average_ns;                  /* time over which waits, losses and rates are averaged */
-    struct bottleneck_sum last, sum;    /* of the previous interval; of this one, so far */
-    double granted_Bps, longest_rtt_ns; /* of this interval's members so far; granted_Bps is
-                                           the sum of their present grants */
+    uint64_t time_ns, interval_ns;   /* since the first interval; length of this one */
+    double average_ns;               /* time over which waits, losses and rates are averaged */
+    struct bottleneck_sum last, sum; /* of the previous interval; of this one, so far */
+    double longest_rtt_ns;           /* of this interval's members so far */
+    struct bottleneck_sum sharing;   /* of those with parts; rate_Bps is their present grants */
 };
 
 /* Begins an interval of this length. */

@@ -220,15 +220,16 @@ static void reference_find(struct pathrate *p, const struct finding *f, uint64_t
     p->reference_Bps = (uint64_t)(reference + gain * (came - reference));
 }
 
-/* The longest queue that flows of this rule keep: twice the target of our recent rate, or less if
- * there was a competitor, which comes back little by little. Where few packets are under way, half
+/* The longest queue that flows of this rule keep: twice the target of our recent rate, or of the
+ * longest round trip among our host's flows; less if there was a competitor, which comes back
+ * little by little. Where few packets are under way, half
  * a packet is most of the target of a flow that has less than we do: it may keep a queue of
  * STUCK_PACKETS. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double reference_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->reference_Bps, 1);
     double packet_ns = min_of(reference_ns, f->packet_ns);
-    double depth = depth_of(packet_ns, f->rtt_ns);
+    double depth = depth_of(packet_ns, max_of(f->rtt_ns, (double)p->rtt_max_ns));
 
     if (pathrate_competes(p))
         depth *= COMPETITOR_DEPTH;
@@ -389,20 +390,26 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     bool stuck = f->min_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
     p->stuck = stuck ? p->stuck + 1 : 0;
-    if (p->stuck > STUCK_TRIALS)
+    if (p->stuck > STUCK_TRIALS * max_of(1, (double)p->rtt_max_ns / f->turn_ns))
         competing_begin(p, f, grant_Bps);
     else
         p->competitor_trials -= p->competitor_trials > 0;
 }
 
-/* Moves toward our part of a link that others of our host share; they move toward theirs. */
-static void fair_update(struct pathrate *p)
+/* Moves toward our part of a link that others of our host share; they move toward theirs. Where no
+ * queue is seen, nobody waits for what this flow would give up, so it keeps what its path carried
+ * when it last showed one. */
+static void fair_update(struct pathrate *p, const struct finding *f)
 {
     double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
+    bool queue = max_of(f->queue_ns, f->min_ns) >= (double)p->target_ns / 2;
 
-    if (p->fair_Bps == 0)
-        return;
-    ceiling_set(p, now + min_of(GAIN * lack, FAIR_MAX * now));
+    queue = queue || f->lossy || p->marked;
+    if (queue)
+        p->carried_Bps = (uint64_t)f->arrived_Bps;
+    p->keeps = !queue && now < (double)p->carried_Bps;
+    if (p->fair_Bps > 0 && !p->keeps)
+        ceiling_set(p, now + min_of(GAIN * lack, FAIR_MAX * now));
 }
 
 static void competing_update(struct pathrate *p, const struct trial_result *t,
@@ -501,7 +508,7 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
     } else if (p->mode == PATHRATE_COMPETING)
         competing_update(p, t, &f);
     if (p->mode != PATHRATE_FREE)
-        fair_update(p);
+        fair_update(p, &f);
     return p->ceiling_Bps != before;
 }
 

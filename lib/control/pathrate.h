@@ -35,7 +35,10 @@
  * and empties the queue, unless the queue was found empty since. All flows on the link learn from
  * an empty queue how long it is otherwise. Connections that end at one host are given their parts
  * (fair_Bps, control/bottleneck.h). In a trial each moves half of the way to its part, and rises by
- * a quarter of its grant at most.
+ * a quarter of its grant at most. A queue is the evidence that others want what a flow would give
+ * up. So a flow that sees none keeps its grant, while that is below the rate at which its path
+ * last showed one (keeps, carried_Bps), and has no part meanwhile. Two flows with links of their
+ * own that are taken for one thus keep their links.
  *
  * Few packets. Where less than four packets are under way, half a packet is a long queue. A flow
  * that is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
@@ -49,6 +52,13 @@
  * than twice the jitter.
  * That rate falls slowly, since a flow that yields to a TCP would otherwise yield until nothing is
  * left. COMPETING begins at that rate.
+ *
+ * Other connections of our host are no competitor. They follow a queue in their own round trips,
+ * and keep it as long as their targets want. So of all flows that their paths limit, the longest
+ * round trip counts (rtt_max_ns): its target, in place of ours, and three of its turns without a
+ * fall. The shortest delay is kept as long for all of them (host/path_grant.c). Otherwise a flow of
+ * 5 ms beside flows of 100 ms takes their queue for a competitor's, or forgets how long its path is
+ * without it.
  *
  * The competitor is remembered for 32 times as long as it was there, 512 trials at most
  * (competitor_trials). Until then
@@ -135,6 +145,10 @@ struct pathrate {
     uint32_t easy;          /* trials in which less was granted than the path carries */
     uint64_t fair_Bps;      /* our part of a link that others of our host share; 0: none is known.
                                Its owner sets it before a trial (control/bottleneck.h) */
+    uint64_t carried_Bps;   /* rate of arrival of the last trial that saw a queue; 0: none did */
+    bool keeps;             /* the last trial saw no queue, and ceiling_Bps is below carried_Bps */
+    uint64_t rtt_max_ns;    /* the longest round trip of our host's connections that their paths
+                               limit; 0: not known. Set as fair_Bps is */
     bool alone;             /* no other connection of our host is active; set as fair_Bps is */
     uint64_t part_Bps;      /* our part of the link, if the last trial showed it, else 0;
                                FREE: the highest rate of an alarming trial, fading */

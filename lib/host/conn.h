@@ -72,6 +72,8 @@ struct conn_public {
     uint64_t path_Bps; /* what its path to us carries; 0: more than was ever tried */
     uint64_t path_wait_ns;  /* the least time that its packets waited on that path in the newest
                                trial; CONN_NO_WAIT: not known */
+    uint64_t path_keeps;    /* 1: it keeps its rate (control/pathrate.h) */
+    uint64_t path_rtt_ns;   /* the shortest round trip known, as of that trial */
     uint64_t path_lost_ppm; /* the share of the packets in that trial that the path lost */
     uint64_t share_Bps, share_burst_bytes, share_reason; /* the grant before limits of the path */
     /* copied from struct conn when the state changes: conn_publish() */

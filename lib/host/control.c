@@ -162,6 +162,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
     counter_set(&h->grants[i].max_Bps, sharing_max(c, r));
     if (r->active) /* a part outlasts the pauses between a slow connection's packets */
         counter_set(&h->grants[i].fair_Bps, bottleneck_fair(&c->bottleneck, &r->bottleneck));
+    counter_set(&h->grants[i].rtt_max_ns, c->path_rtt_max_ns);
     counter_set(&h->grants[i].epoch, r->epoch);
     if (reason == counter_get(&p->share_reason) &&
         !rate_differs(rate, counter_get(&p->share_Bps), idle ? IDLE_SHIFT : CHANGE_SHIFT) &&

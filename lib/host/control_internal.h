@@ -27,6 +27,7 @@ struct flow_stats {
     uint64_t free_Bps;       /* limit of its rate if its path limits nothing, */
     uint64_t path_limit_Bps; /* and the limit in force */
     bool path_limited;
+    uint64_t path_rtt_ns;    /* the shortest round trip known on that path */
     uint64_t throughput_Bps; /* mean of all intervals since it became active, later of about 8 */
     uint64_t epoch, bytes, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
@@ -87,6 +88,8 @@ struct host_control {
     uint32_t own_for;     /* intervals in which the port's own drops may still be found missing */
     struct capacity capacity;
     struct bottleneck bottleneck;
+    uint64_t path_rtt_max_ns; /* the longest of the shortest round trips of connections that their
+                                 paths limit */
     struct capacity_sample sample; /* of this interval */
     struct history history;
     struct trace trace;

@@ -71,12 +71,14 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
     r->path_limit_Bps = path_Bps != 0 ? path_Bps : r->free_Bps;
     if (c->ceiling_Bps != 0)
         r->path_limit_Bps = RTE_MIN(r->path_limit_Bps, c->ceiling_Bps);
+    r->path_rtt_ns = counter_get(&p->path_rtt_ns);
     r->path = (struct bottleneck_sample){
         .wait_ns = counter_get(&p->path_wait_ns),
         .lost_ppm = counter_get(&p->path_lost_ppm),
         .rtt_ns = counter_get(&p->rtt_ns),
         .rate_Bps = r->path_limit_Bps,
         .unit_bytes = counter_get(&p->unit_bytes),
+        .keeps = counter_get(&p->path_keeps),
     };
 }
 

@@ -74,8 +74,10 @@ enum host_counter_id {
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
-    uint64_t max_Bps;  /* its limit when it begins; set without the dirty bit, */
-    uint64_t fair_Bps; /* and so is its part of a shared link (control/bottleneck.h) */
+    uint64_t max_Bps;    /* its limit when it begins; set without the dirty bit, */
+    uint64_t fair_Bps;   /* and so is its part of a shared link (control/bottleneck.h) */
+    uint64_t rtt_max_ns; /* the longest of the shortest round trips of connections that their paths
+                            limit */
 };
 
 /* What control has decided for connections that begin or are idle. Written by control, read by the

@@ -114,25 +114,33 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
         !alarm_lasts(c, pathrate_alarm(&c->path.rate, t, rate, c->rtt_min_ns), clear))
         return false;
 
-    c->path.rate.fair_Bps = grant_holds(h, c) ? counter_get(&h->grants[c->index].fair_Bps) : 0;
+    const struct grant *g = &h->grants[c->index];
+    bool holds = grant_holds(h, c);
+
+    c->path.rate.fair_Bps = holds ? counter_get(&g->fair_Bps) : 0;
+    c->path.rate.rtt_max_ns = holds ? counter_get(&g->rtt_max_ns) : 0;
     c->path.rate.alone = counter_get(&h->start.active) <= 1;
     bool changed = pathrate_update(&c->path.rate, t, rate, c->rtt_min_ns);
 
+    counter_set(&c->pub.path_rtt_ns, c->rtt_min_ns);
     counter_set(&c->pub.path_lost_ppm, 1000000 * t->lost / (t->packets + t->lost));
+    counter_set(&c->pub.path_keeps, c->path.rate.keeps);
     counter_set(&c->pub.path_wait_ns,
                 c->path.rate.mode != PATHRATE_FREE && c->path.rate.used ? t->min_ns : CONN_NO_WAIT);
     return changed;
 }
 
 /* A round trip that is not known yet may be long. A flow that shares the path with a TCP may not
- * see the queue empty for a long time. */
+ * see the queue empty for a long time. Flows of our host that share a link empty its queue
+ * together, in the longest of their round trips. */
 static uint64_t window_of(const struct conn *c)
 {
     uint64_t rtts = pathrate_competes(&c->path.rate) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
+    uint64_t rtt_ns = RTE_MAX(c->rtt_min_ns, c->path.rate.rtt_max_ns);
 
     if (c->rtt_min_ns == 0)
         return WINDOW_MAX_NS;
-    return RTE_MIN(RTE_MAX(rtts * c->rtt_min_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
+    return RTE_MIN(RTE_MAX(rtts * rtt_ns, WINDOW_MIN_NS), WINDOW_MAX_NS);
 }
 
 /*

@@ -195,9 +195,12 @@ void sharing_run(struct host_control *c)
 void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
 {
     bottleneck_begin(&c->bottleneck, interval_ns);
+    c->path_rtt_max_ns = 0;
     for (uint32_t i = 0; i < c->n_active; i++) {
         struct flow_stats *r = c->owners[i];
 
+        if (r->path_limited)
+            c->path_rtt_max_ns = RTE_MAX(c->path_rtt_max_ns, r->path_rtt_ns);
         if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
             continue; /* its path does not limit it, or it does not use what its path carries */
         r->path.weight = weight_of(c, r);

@@ -20,7 +20,8 @@ struct Conn {
     uint32_t weight = 1;
     uint64_t lost_ppm = 0;
     bool looked_at = true;
-    bottleneck_flow kept = {};
+    bool keeps = false;
+    bottleneck_flow state = {};
 };
 
 class BottleneckRule : public testing::Test
@@ -40,14 +41,15 @@ class BottleneckRule : public testing::Test
                 s.rate_Bps = c.rate_Bps;
                 s.unit_bytes = 1400;
                 s.weight = c.weight;
+                s.keeps = c.keeps;
                 if (c.looked_at)
-                    bottleneck_look(&b, &c.kept, &s);
+                    bottleneck_look(&b, &c.state, &s);
             }
         }
     }
     uint64_t fair(size_t i)
     {
-        return bottleneck_fair(&b, &conns[i].kept);
+        return bottleneck_fair(&b, &conns[i].state);
     }
 
     bottleneck b = {};
@@ -76,6 +78,27 @@ TEST_F(BottleneckRule, NobodySharesAlone)
     run(kMs);
     EXPECT_EQ(fair(0), 0u) << "the other one is not limited by a path";
     EXPECT_EQ(fair(1), 0u);
+}
+
+// A connection that keeps its rate has no part, and gives none. It is looked at all the same: its
+// waits show that the other one has a link of its own.
+TEST_F(BottleneckRule, OneThatKeepsItsRateHasNoPart)
+{
+    conns = {{1000000, kMs}, {5000000, kMs}, {3000000, kMs}};
+    conns[1].keeps = true;
+    run(kMs);
+    EXPECT_EQ(fair(0), 2000001u);
+    EXPECT_EQ(fair(1), 0u);
+    EXPECT_EQ(fair(2), 2000001u);
+    conns[2].keeps = true;
+    run(kMs);
+    EXPECT_EQ(fair(0), 0u) << "no other has a part";
+    conns = {{1000000, 3 * kMs}, {5000000, kMs}};
+    conns[1].keeps = true;
+    run(2 * kAverage);
+    conns[1].keeps = false;
+    run(kMs);
+    EXPECT_EQ(fair(0), 0u) << "it waits longer than the other one";
 }
 
 TEST_F(BottleneckRule, WhoHasLessAndWaitsLongerHasALinkOfItsOwn)

@@ -38,6 +38,30 @@ TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
     EXPECT_EQ(p.ceiling_Bps, rate);
 }
 
+// Connections of our host with longer round trips keep a longer queue, and follow it more slowly.
+TEST(Pathrate, AQueueOfALongerRoundTripIsNoCompetitors)
+{
+    struct {
+        uint64_t rtt_max_ns, queue_ns;
+        int trials; // until it is a competitor's, after that of limited(); a turn is 50 ms
+    } cases[] = {{0, 2 * kMs, 3},
+                 {kRtt, 2 * kMs, 3},
+                 {8 * kRtt, 2 * kMs, 200},
+                 {8 * kRtt, 6 * kMs, 3 * 320 / 50}};
+
+    for (auto [rtt_max_ns, queue_ns, trials] : cases) {
+        pathrate p = limited();
+        int i = 0;
+
+        for (p.rtt_max_ns = rtt_max_ns; i < 200 && p.mode == PATHRATE_QUEUE; i++) {
+            uint64_t rate = p.ceiling_Bps;
+
+            update(&p, steady(rate, rate, queue_ns), rate);
+        }
+        EXPECT_EQ(i, trials) << rtt_max_ns << " ns, a queue of " << queue_ns << " ns";
+    }
+}
+
 // A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
 // little of a round trip: those who yield are like us.
 TEST(Pathrate, AShortQueueThatFallsIsOurs)

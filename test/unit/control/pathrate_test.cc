@@ -391,6 +391,40 @@ TEST(Pathrate, HalfOfTheWayToItsPart)
     EXPECT_EQ(unlimited.ceiling_Bps, PATHRATE_MAX_BPS);
 }
 
+// Without a queue nobody waits for what a connection would give up: below the rate that its path
+// carried when it last showed a queue, its part does not lower its grant, nor raise it.
+TEST(Pathrate, WithoutAQueueItKeepsWhatItsPathCarries)
+{
+    pathrate p = limited();
+    uint64_t rate = p.ceiling_Bps, target = p.target_ns;
+
+    p.ceiling_Bps = rate * 3 / 4; // as its part has lowered it
+    for (uint64_t queue : {uint64_t(0), target}) {
+        for (double carried : {0.5, 4.0}) {
+            for (double part : {0.25, 8.0}) {
+                trial_result t = steady(p.ceiling_Bps, p.ceiling_Bps, queue);
+                pathrate alone = p, q = p;
+
+                q.fair_Bps = static_cast<uint64_t>(part * static_cast<double>(rate));
+                q.carried_Bps = static_cast<uint64_t>(carried * static_cast<double>(rate));
+                update(&alone, t, p.ceiling_Bps);
+                update(&q, t, p.ceiling_Bps);
+                double kept = static_cast<double>(alone.ceiling_Bps);
+                double toward =
+                    part < 1 ? (kept + static_cast<double>(q.fair_Bps)) / 2 : 1.25 * kept;
+
+                EXPECT_EQ(q.keeps, queue == 0 && carried > 1);
+                EXPECT_NEAR(static_cast<double>(q.ceiling_Bps), q.keeps ? kept : toward, 2)
+                    << queue << " ns, carried " << carried << ", part " << part;
+                if (queue > 0) {
+                    EXPECT_NEAR(static_cast<double>(q.carried_Bps),
+                                0.75 * static_cast<double>(rate), 1e-3 * static_cast<double>(rate));
+                }
+            }
+        }
+    }
+}
+
 // A sender's clock that steps by an hour, or lies, makes no trial last for hours.
 TEST(Pathrate, ATrialShowsNoMoreWaveringThanItLasts)
 {
