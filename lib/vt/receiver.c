@@ -162,10 +162,8 @@ static void gap_trim(struct vt_receiver *r, uint64_t pos)
     unit_set_remove(&r->arrived, first, end);
 }
 
-/* Names the missing units of gap i in at most `max` spans, and returns how many. All of the gap
- * before *end is covered. */
-static uint32_t gap_name(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
-                         uint32_t max, uint64_t *end)
+uint32_t vt_receiver_gap_spans(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
+                               uint32_t max, uint64_t *end)
 {
     const struct span *gap = span_at(&r->gaps, i);
     uint64_t pos = gap->first;
@@ -512,12 +510,6 @@ bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64
     return gap && r->tolerance == 0;
 }
 
-/* Go-back-N: has the unit at the edge been asked for? */
-static bool go_back_asked(const struct vt_receiver *r)
-{
-    return r->asked_at != 0 && seq64_before(r->edge, r->asked_end);
-}
-
 /* The request fails here at once, and at the peer when the refusal arrives there. */
 static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
 {
@@ -566,7 +558,7 @@ bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_
         break;
     case VT_OUT_OF_ORDER:
         r->announced = seq64_max(r->announced, data_end(d));
-        ask = !go_back_asked(r);
+        ask = !vt_receiver_go_back_asked(r);
         break;
     default:
         break;
@@ -584,7 +576,8 @@ bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent)
         sent = r->announced;
     r->announced = sent;
     if (r->go_back_n) /* once: two sides that both miss units would answer each other for ever */
-        return !go_back_asked(r) && seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
+        return !vt_receiver_go_back_asked(r) &&
+               seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
     return edge_advance(r, sent, r->packet_end);
 }
 
@@ -608,119 +601,6 @@ uint64_t vt_receiver_ack(const struct vt_receiver *r)
 bool vt_receiver_all_done(const struct vt_receiver *r)
 {
     return r->closing && vt_receiver_ack(r) == pos_make(r->close_request, 0);
-}
-
-/* Go-back-N: all units before this were sent and have a buffer. */
-static uint64_t go_back_end(const struct vt_receiver *r)
-{
-    return seq64_min(r->announced, pos_make(r->tail, 0));
-}
-
-/* Go-back-N asks for everything from the edge on, once a round trip. */
-static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
-                            struct wire_span *span)
-{
-    uint64_t end = go_back_end(r);
-
-    if (!seq64_before(r->edge, end))
-        return 0;
-    if (go_back_asked(r) && now - r->asked_at < again_tsc)
-        return 0;
-    r->asked_at = now > 0 ? now : 1;
-    r->asked_end = end;
-    r->naks++;
-    *span = (struct wire_span){r->edge, end};
-    return 1;
-}
-
-/* Have more packets come behind the gap than reordering lets overtake? */
-static bool overtaken(const struct vt_receiver *r, const struct span *gap)
-{
-    return r->packet_end >= gap->mark + r->tolerance;
-}
-
-/* When the wait for a repeat began, of a gap that was asked for. */
-static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
-{
-    bool behind = r->repeat_at > gap->stamp && seq64_before(r->repeat_pos, gap->first);
-
-    return behind ? r->repeat_at : gap->stamp;
-}
-
-/* Moves `settled`: which gaps have waited long enough for late units? Without reordering, all. */
-static void settled_update(struct vt_receiver *r, uint64_t now, uint64_t again_tsc)
-{
-    if (now - r->settles_at >= again_tsc) {
-        r->settled = r->settles;
-        r->settles = r->packet_end;
-        r->settles_at = now;
-    }
-    if (r->tolerance == 0)
-        r->settled = r->settles = r->packet_end;
-}
-
-uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_tsc, bool force,
-                          struct wire_span *spans, uint32_t max)
-{
-    uint32_t n = 0;
-
-    r->again_tsc = again_tsc;
-    if (r->go_back_n)
-        return max > 0 ? nak_go_back(r, now, again_tsc, spans) : 0;
-    settled_update(r, now, again_tsc);
-    for (uint32_t i = 0; i < r->gaps.count && n < max; i++) {
-        struct span *gap = span_at(&r->gaps, i);
-        bool due = gap->stamp != 0 ? now - late_since(r, gap) >= again_tsc
-                                   : (force && gap->mark <= r->settled) || overtaken(r, gap);
-
-        if (!due)
-            continue;
-        uint64_t first = gap->first, end, stamp = now > 0 ? now : 1;
-
-        n += gap_name(r, i, spans + n, max - n, &end);
-        if (end == gap->end || r->gaps.count == r->gaps.capacity) {
-            gap->stamp = stamp;
-            gap->mark = r->packet_end;
-        } else { /* spans ran out in the middle of a joined gap */
-            span_remove(&r->gaps, first, end);
-            span_add(&r->gaps, first, end, stamp, r->packet_end);
-        }
-    }
-    r->naks += n;
-    return n;
-}
-
-bool vt_receiver_unasked(const struct vt_receiver *r)
-{
-    if (r->go_back_n)
-        return seq64_before(r->edge, go_back_end(r)) && !go_back_asked(r);
-    for (uint32_t i = 0; i < r->gaps.count; i++) {
-        const struct span *gap = span_at(&r->gaps, i);
-
-        if (gap->stamp == 0 && overtaken(r, gap))
-            return true;
-    }
-    return false;
-}
-
-uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
-                          uint64_t wait_tsc)
-{
-    uint64_t next = TIME_NEVER;
-
-    if (r->go_back_n) {
-        if (!seq64_before(r->edge, go_back_end(r)))
-            return TIME_NEVER;
-        return go_back_asked(r) ? r->asked_at + again_tsc : now + wait_tsc;
-    }
-    if (r->tolerance > 0)
-        wait_tsc = again_tsc;
-    for (uint32_t i = 0; i < r->gaps.count; i++) {
-        const struct span *gap = span_at(&r->gaps, i);
-
-        next = time_min(next, gap->stamp != 0 ? late_since(r, gap) + again_tsc : now + wait_tsc);
-    }
-    return next;
 }
 
 uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out)

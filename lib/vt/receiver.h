@@ -163,6 +163,8 @@ uint64_t vt_receiver_ack(const struct vt_receiver *r);
 /* Everything the peer will ever send has been placed. */
 bool vt_receiver_all_done(const struct vt_receiver *r);
 
+/* ---- nak.c: which gaps to ask for, and when ------------------------------------------------ */
+
 /*
  * Fills spans with the gaps that are due, and marks them as asked for at `now`. force: gaps not
  * asked for yet are also due if found at least again_tsc ago, or if nothing is reordered. Returns
@@ -177,6 +179,8 @@ bool vt_receiver_unasked(const struct vt_receiver *r);
 uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                           uint64_t wait_tsc);
 
+/* ---- refusals, completions ----------------------------------------------------------------- */
+
 /* Fills out with the refusals that the peer may not know of yet, for CNTL number seq. Returns their
  * number. */
 uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out);
@@ -189,5 +193,18 @@ void vt_receiver_abort(struct vt_receiver *r, int status);
 
 /* Takes the next completion, in order. */
 bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out);
+
+/* ---- between receiver.c and nak.c ---------------------------------------------------------- */
+
+/* Names the missing units of gap i in at most `max` spans, and returns how many. All of the gap
+ * before *end is covered. */
+uint32_t vt_receiver_gap_spans(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
+                               uint32_t max, uint64_t *end);
+
+/* Go-back-N: has the unit at the edge been asked for? */
+static inline bool vt_receiver_go_back_asked(const struct vt_receiver *r)
+{
+    return r->asked_at != 0 && seq64_before(r->edge, r->asked_end);
+}
 
 #endif
