@@ -60,7 +60,7 @@ static void grant_take(struct host *h, struct conn *c, const struct wire_cntl *v
     conn_rate_apply(h, c);
     if (v->peak_Bps != c->pacing.peak_Bps) {
         c->pacing.peak_Bps = v->peak_Bps;
-        gate_contract(h, c);
+        pacing_contract(h, c);
     }
 }
 
@@ -111,7 +111,7 @@ static bool flight_take(struct conn *c, const struct wire_cntl *v)
         base = max_u64(base, c->pacing.flight_packets);
         c->pacing.flight_seq = 0;
     }
-    gate_flight(c, base < c->tx.packet ? base : c->tx.packet, v->received);
+    pacing_flight(c, base < c->tx.packet ? base : c->tx.packet, v->received);
     return seen;
 }
 

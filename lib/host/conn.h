@@ -142,7 +142,7 @@ struct conn_nexthop {
     uint64_t seen_packets;  /* that the peer has shown to have */
 };
 
-/* When its packets may leave. Owned by gate.c; cntl.c and conn.c set the rate. */
+/* When its packets may leave. Owned by pacing.c; cntl.c and conn.c set the rate. */
 struct conn_pacing {
     struct credit credit;
     struct contract contract;       /* peak_cost 0: none */

@@ -154,7 +154,7 @@ static void publish(struct conn *c)
 }
 
 /* Has a CNTL reported most of the packets that came? Early on, the sender has no more under way
- * than we reported (gate_flight()). */
+ * than we reported (pacing_flight()). */
 static bool flight_advertised(const struct conn *c)
 {
     uint64_t unadvertised = c->rx.packets - c->cntl.packets;

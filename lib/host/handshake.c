@@ -41,9 +41,9 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     credit_init(&c->pacing.credit, h->cfg.hz, first_rate_Bps, first_burst_bytes, h->now);
     c->pacing.peak_Bps = 0;
     c->pacing.contract = (struct contract){0};
-    gate_contract(h, c);
+    pacing_contract(h, c);
     conn_rate_apply(h, c);
-    gate_flight(c, 0, 0);
+    pacing_flight(c, 0, 0);
     c->heard_at = c->handshake.begun_at = h->now;
     c->handshake.first_at = c->nak.at = c->cntl.repeat_at = c->alive_at = c->close.linger_at =
         TIME_NEVER;

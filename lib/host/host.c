@@ -155,7 +155,7 @@ uint64_t host_memory_bytes(const struct host_config *cfg)
 struct host *host_create(const struct host_config *cfg, uint64_t now, char *err, size_t err_len)
 {
     const char *fault = config_fault(cfg);
-    struct contract_config limits = gate_limits(cfg);
+    struct contract_config limits = pacing_limits(cfg);
     struct contract contract;
     char why[256];
 

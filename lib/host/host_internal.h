@@ -436,20 +436,20 @@ uint16_t reply_take(struct host *h, struct rte_mbuf **m, uint16_t max);
 bool reply_waits(const struct host *h);
 void reply_drop(struct host *h);
 
-/* gate.c: pacing. gate_data() and gate_state() are true if a packet may be given to the port now,
- * to leave at *at. Otherwise the connection waits in the pacing wheel, or for a new grant. */
-bool gate_data(struct host *h, struct conn *c, uint64_t *at);
-bool gate_state(struct host *h, struct conn *c, uint64_t *at);
+/* pacing.c: pacing. pacing_data() and pacing_state() are true if a packet may be given to the port
+ * now, to leave at *at. Otherwise the connection waits in the pacing wheel, or for a new grant. */
+bool pacing_data(struct host *h, struct conn *c, uint64_t *at);
+bool pacing_state(struct host *h, struct conn *c, uint64_t *at);
 /* A packet was sent. The unit's bytes (0: none) are taken from the credit, the frame from the
  * contract. */
-void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
-               uint32_t unit_bytes);
+void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
+                 uint32_t unit_bytes);
 /* Packets before base have arrived or are lost; `arrived` packets have arrived in all. */
-void gate_flight(struct conn *c, uint64_t base, uint64_t arrived);
+void pacing_flight(struct conn *c, uint64_t base, uint64_t arrived);
 /* Makes the contract anew: the connection begins, or its peer grants another peak. */
-void gate_contract(struct host *h, struct conn *c);
+void pacing_contract(struct host *h, struct conn *c);
 /* The configured contract, with the longest frame as its unit. */
-struct contract_config gate_limits(const struct host_config *cfg);
+struct contract_config pacing_limits(const struct host_config *cfg);
 
 /* grant.c: the part of the capacity that a peer has. Control marks connection i when it has written
  * its grant, and the worker applies the marked ones, so the work grows with the number of

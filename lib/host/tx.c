@@ -218,7 +218,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
 
     route_refresh(h, c);
     while (may_send(c) && vt_sender_peek(&c->tx, &u)) {
-        if (!gate_data(h, c, &at))
+        if (!pacing_data(h, c, &at))
             break;
         if (n == max || n == TURN_UNITS) {
             conn_has_data(h, c);
@@ -233,7 +233,7 @@ static uint16_t conn_turn(struct host *h, struct conn *c, struct rte_mbuf **m, u
             conn_has_data(h, c);
             break;
         }
-        gate_sent(h, c, m[n++], at, u.len);
+        pacing_sent(h, c, m[n++], at, u.len);
         vt_sender_take(&c->tx, &u, h->now, ask);
         vt_black_hole_sent(&c->unit.black_hole, WIRE_DATA_BYTES + u.len);
         sent_count(c, &u);
@@ -339,10 +339,10 @@ static uint16_t tx_state(struct host *h, struct rte_mbuf **m, uint16_t max)
 
         if (cntl_waits(h, c))
             continue;
-        if (gate_state(h, c, &at))
+        if (pacing_state(h, c, &at))
             p = state_build(h, c, &stuck);
         if (p != NULL) {
-            gate_sent(h, c, p, at, 0);
+            pacing_sent(h, c, p, at, 0);
             m[n++] = p;
         }
         if (c->state == HOST_CLOSED)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate: when may a connection's next packet leave? DATA wait for credit and contract. CNTL and
+ * Pacing: when may a connection's next packet leave? DATA wait for credit and contract. CNTL and
  * FIRST, which carry the connection's state, wait for the contract alone. If the port keeps packets
  * until their time (host_config.tx_lead_ns), they are given to it ahead, each with its time.
  *
@@ -39,7 +39,7 @@ static uint64_t peak_of_frames(const struct conn *c)
     return peak < CREDIT_RATE_MAX_BPS ? (uint64_t)peak : CREDIT_RATE_MAX_BPS;
 }
 
-struct contract_config gate_limits(const struct host_config *cfg)
+struct contract_config pacing_limits(const struct host_config *cfg)
 {
     struct contract_config limits = cfg->contract;
 
@@ -47,9 +47,9 @@ struct contract_config gate_limits(const struct host_config *cfg)
     return limits;
 }
 
-void gate_contract(struct host *h, struct conn *c)
+void pacing_contract(struct host *h, struct conn *c)
 {
-    struct contract_config limits = gate_limits(&h->cfg);
+    struct contract_config limits = pacing_limits(&h->cfg);
     struct contract old = c->pacing.contract;
     char err[128];
 
@@ -75,7 +75,7 @@ void gate_contract(struct host *h, struct conn *c)
  * under way than has arrived so far, or FLIGHT_BYTES. That bounds what a slow path loses of a high
  * first grant. What is under way on a fast path doubles each round trip.
  */
-void gate_flight(struct conn *c, uint64_t base, uint64_t arrived)
+void pacing_flight(struct conn *c, uint64_t base, uint64_t arrived)
 {
     uint64_t least = FLIGHT_BYTES / c->tx.unit_bytes;
 
@@ -84,7 +84,7 @@ void gate_flight(struct conn *c, uint64_t base, uint64_t arrived)
     c->pacing.flight_end = c->pacing.flight_base + (arrived > least ? arrived : least);
 }
 
-bool gate_data(struct host *h, struct conn *c, uint64_t *at)
+bool pacing_data(struct host *h, struct conn *c, uint64_t *at)
 {
     uint64_t wake;
 
@@ -100,7 +100,7 @@ bool gate_data(struct host *h, struct conn *c, uint64_t *at)
     return false;
 }
 
-bool gate_state(struct host *h, struct conn *c, uint64_t *at)
+bool pacing_state(struct host *h, struct conn *c, uint64_t *at)
 {
     *at = leaves_at(h, c, h->now);
     if (*at - h->now <= h->tx_lead_tsc)
@@ -109,7 +109,8 @@ bool gate_state(struct host *h, struct conn *c, uint64_t *at)
     return false;
 }
 
-void gate_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at, uint32_t unit_bytes)
+void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at,
+                 uint32_t unit_bytes)
 {
     if (unit_bytes > 0) {
         credit_update(&c->pacing.credit, at);
