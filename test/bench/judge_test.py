@@ -14,12 +14,11 @@ import types
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
-from lab import (bench_beside, bench_emu, bench_exception, bench_files, bench_idle, bench_memif,  # noqa: E402
-                 bench_pace, bench_paced, bench_paths, bench_roads, bench_share, bench_shares, bench_tcp,
-                 paired, whys)
-from lab.process import Lab, LabError  # noqa: E402
-from lab.results import Results  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
+from bench import (  # noqa: E402
+    beside, emu, exception, files, idle, memif, pace, paced, paired, paths, roads, share, shares, tcp, whys)
+from bench.results import Results  # noqa: E402
+from testbed.process import Testbed, TestbedError  # noqa: E402
 
 HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
 
@@ -34,8 +33,8 @@ class Memif(unittest.TestCase):
 
     def status(self, testpmd, copies, goodputs):
         r = Results("memif")
-        r.demand(bench_memif.GOODPUT)
-        bench_memif.judge(r, {"small rings": testpmd, "large rings": testpmd}, copies, goodputs, 0.6)
+        r.demand(memif.GOODPUT)
+        memif.judge(r, {"small rings": testpmd, "large rings": testpmd}, copies, goodputs, 0.6)
         return r.status()
 
     def test_a_noisy_testpmd_is_not_the_limit(self):
@@ -61,9 +60,9 @@ class Paths(unittest.TestCase):
     def judged(self, text, names=None, only="", later=()):
         """text: of the first seed; later: of those after it."""
         r = Results("paths")
-        bench_paths.demand(r, names or self.NAMES[:1], only, range(1, 2 + len(later)))
+        paths.demand(r, names or self.NAMES[:1], only, range(1, 2 + len(later)))
         for seed, printed in enumerate((text, *later), 1):
-            bench_paths.rows(r, printed, seed)
+            paths.rows(r, printed, seed)
         return r
 
     def test_holds_and_misses(self):
@@ -84,15 +83,15 @@ class Paths(unittest.TestCase):
 
     def test_seeds_are_fresh_unless_told(self):
         told = argparse.Namespace(seed=7, seeds=3)
-        self.assertEqual(list(bench_paths.seeds_of(told)), [7, 8, 9])
+        self.assertEqual(list(paths.seeds_of(told)), [7, 8, 9])
         fresh = argparse.Namespace(seed=0, seeds=2)
-        self.assertGreater(len({bench_paths.seeds_of(fresh)[0] for _ in range(20)}), 1)
-        with self.assertRaises(LabError):
-            bench_paths.seeds_of(argparse.Namespace(seed=1, seeds=0))
+        self.assertGreater(len({paths.seeds_of(fresh)[0] for _ in range(20)}), 1)
+        with self.assertRaises(TestbedError):
+            paths.seeds_of(argparse.Namespace(seed=1, seeds=0))
 
     def test_a_pattern_of_nothing_is_an_error(self):
         for only in ("nonsense", "["):
-            with self.assertRaises(LabError):
+            with self.assertRaises(TestbedError):
                 self.judged("", self.NAMES, only)
 
 
@@ -107,8 +106,8 @@ class Roads(unittest.TestCase):
 
     def judged(self, text, listed=LISTED):
         r = Results("roads")
-        bench_roads.demand(r, listed, "")
-        bench_roads.rows(r, text)
+        roads.demand(r, listed, "")
+        roads.rows(r, text)
         return r
 
     def test_holds_and_misses(self):
@@ -122,11 +121,11 @@ class Roads(unittest.TestCase):
         self.assertEqual(self.judged(self.HOLDS_0 + self.BROKEN_1).status(), ERROR)
 
     def test_no_road_at_all_is_an_error(self):
-        with self.assertRaises(LabError):
+        with self.assertRaises(TestbedError):
             self.judged("", "seed 1\n")
 
     def test_a_failing_road_is_replayed_by_its_line(self):
-        road = bench_roads.roads_of(self.HOLDS_0 + self.MISSES_1)[1]
+        road = roads.roads_of(self.HOLDS_0 + self.MISSES_1)[1]
         self.assertEqual(road["replay"], "seed=6 rate_bps=2000000 loss=0.1")
         self.assertEqual(road["missed"], [("used@first", "0.2905", "0.8011"), ("rise@step", "inf", "10")])
 
@@ -135,11 +134,11 @@ class Files(unittest.TestCase):
     """Seconds of transfers and of their references."""
 
     def judged(self, ours, reference=(1.0,) * 20, link="memif", reasons=None, **seen):
-        case, r = bench_files.Case(link, "sleep", "busy", "file"), Results("files")
-        bench_files.demand(r, [case])
+        case, r = files.Case(link, "sleep", "busy", "file"), Results("files")
+        files.demand(r, [case])
         reasons = collections.Counter({"probe": 100} if reasons is None else reasons)
         with contextlib.redirect_stdout(io.StringIO()):
-            bench_files.judge(r, case, list(ours), list(reference), bench_files.Seen(whys=reasons, **seen))
+            files.judge(r, case, list(ours), list(reference), files.Seen(whys=reasons, **seen))
         return r
 
     def status(self, *args, **kwargs):
@@ -179,12 +178,12 @@ class Files(unittest.TestCase):
         self.assertEqual(self.status([0.7] * 19 + [6.5], swings), MISSED)
 
     def test_a_transfer_beyond_the_limit_takes_the_limit(self):
-        seen, args = bench_files.Seen(), types.SimpleNamespace(limit=0.3)
-        case = bench_files.Case("memif", "poll", "quiet", "file")
-        with Lab("test") as lab, contextlib.redirect_stdout(io.StringIO()):
+        seen, args = files.Seen(), types.SimpleNamespace(limit=0.3)
+        case = files.Case("memif", "poll", "quiet", "file")
+        with Testbed("test") as testbed, contextlib.redirect_stdout(io.StringIO()):
             for command, took in ((["sleep", "60"], 0.3), (["false"], 0.3), (["true"], None)):
-                process = lab.start("transfer", command)
-                seconds, whole = bench_files.timed(case, seen, args, [process], time.monotonic())
+                process = testbed.start("transfer", command)
+                seconds, whole = files.timed(case, seen, args, [process], time.monotonic())
                 self.assertEqual(whole, took is None)
                 self.assertFalse(process.running())
                 if took is not None:
@@ -192,11 +191,11 @@ class Files(unittest.TestCase):
         self.assertEqual(len(seen.failed), 2)
 
     def test_names(self):
-        self.assertEqual(len(bench_files.cases("")), 24)
-        self.assertEqual([c.name for c in bench_files.cases("xdp-poll-busy-f")], ["xdp-poll-busy-file"])
+        self.assertEqual(len(files.cases("")), 24)
+        self.assertEqual([c.name for c in files.cases("xdp-poll-busy-f")], ["xdp-poll-busy-file"])
         for only in ("nonsense", "["):
-            with self.assertRaises(LabError):
-                bench_files.cases(only)
+            with self.assertRaises(TestbedError):
+                files.cases(only)
 
 
 class Why(unittest.TestCase):
@@ -221,8 +220,8 @@ class Why(unittest.TestCase):
 class Share(unittest.TestCase):
     def status(self, large, passes, small=0.1e6, small_passes=0.02e6):
         r = Results("share")
-        r.demand(bench_share.PASSES, bench_share.GROWTH)
-        bench_share.judge(r, {"recompute/1000000": [large] * 30, "three_passes/1000000": [passes] * 30,
+        r.demand(share.PASSES, share.GROWTH)
+        share.judge(r, {"recompute/1000000": [large] * 30, "three_passes/1000000": [passes] * 30,
                               "recompute/10000": [small] * 30, "three_passes/10000": [small_passes] * 30})
         return r.status()
 
@@ -244,8 +243,8 @@ class Share(unittest.TestCase):
 class Shares(unittest.TestCase):
     def status(self, parts):
         r = Results("shares")
-        r.demand(*(bench_shares.ROW.format("x", i + 1) for i in range(len(parts))))
-        bench_shares.judge(r, "x", [dict(enumerate(parts))] * 30, sum(parts))
+        r.demand(*(shares.ROW.format("x", i + 1) for i in range(len(parts))))
+        shares.judge(r, "x", [dict(enumerate(parts))] * 30, sum(parts))
         return r.status()
 
     def test_bars(self):
@@ -255,11 +254,11 @@ class Shares(unittest.TestCase):
 
     def test_windows(self):
         looks = [(0.1 * i, {"a": 10.0 * i}) for i in range(150)]
-        found = bench_shares.windows(looks, 0.3, 30, ["a"])
+        found = shares.windows(looks, 0.3, 30, ["a"])
         self.assertEqual(len(found), 30)
         self.assertAlmostEqual(found[0]["a"], 100)
-        with self.assertRaises(LabError):
-            bench_shares.windows(looks[:50], 0.3, 30, ["a"])
+        with self.assertRaises(TestbedError):
+            shares.windows(looks[:50], 0.3, 30, ["a"])
 
 
 class Exception_(unittest.TestCase):
@@ -267,8 +266,8 @@ class Exception_(unittest.TestCase):
 
     def judged(self, alone, beside, kernel):
         r = Results("exception")
-        r.demand(bench_exception.FILLS, bench_exception.KERNEL, bench_exception.LOST)
-        bench_exception.judge(r, self.ARGS, *([x * 1e6 / 8] * 30 for x in (alone, beside, kernel)))
+        r.demand(exception.FILLS, exception.KERNEL, exception.LOST)
+        exception.judge(r, self.ARGS, *([x * 1e6 / 8] * 30 for x in (alone, beside, kernel)))
         return r.status()
 
     def test_bars(self):
@@ -278,10 +277,10 @@ class Exception_(unittest.TestCase):
     def test_something_must_contend(self):
         self.assertEqual(self.judged(50, 50, 19), MISSED)  # the link is not full
         self.assertEqual(self.judged(98, 98, 0.1), MISSED)  # iperf3 is not there
-        bench_exception.contend(self.ARGS)
+        exception.contend(self.ARGS)
         for change in ({"capacity": 90.0}, {"tcp": 0.0}, {"link": 0.0}, {"link": 1000.0}):
-            with self.assertRaises(LabError):
-                bench_exception.contend(types.SimpleNamespace(**{**vars(self.ARGS), **change}))
+            with self.assertRaises(TestbedError):
+                exception.contend(types.SimpleNamespace(**{**vars(self.ARGS), **change}))
 
 
 class Paced(unittest.TestCase):
@@ -290,19 +289,19 @@ class Paced(unittest.TestCase):
 
     def status(self, holes=(), stalls=(), more=1.0, verdict_of=None):
         times = [i * 1e-3 for i in range(11000) if not any(a < i * 1e-3 < b for a, b in holes)]
-        capture = bench_paced.Capture(times, [self.GRANT * 1e-3 * more] * len(times), stalls)
+        capture = paced.Capture(times, [self.GRANT * 1e-3 * more] * len(times), stalls)
         r = Results("paced")
-        r.demand(bench_paced.MEAN, bench_paced.MOST, bench_paced.LEAST, bench_paced.ENVELOPE)
+        r.demand(paced.MEAN, paced.MOST, paced.LEAST, paced.ENVELOPE)
         args = types.SimpleNamespace(pairs=30, window=0.3)
-        bench_paced.judge(r, capture, 0.3, 10.7, self.GRANT, self.ENVELOPE, args)
+        paced.judge(r, capture, 0.3, 10.7, self.GRANT, self.ENVELOPE, args)
         return rows(r)[verdict_of] if verdict_of else r.status()
 
     def setUp(self):
         # A packet is 1 % of a window here, and two are at its edges.
-        self.bar, bench_paced.BAR = bench_paced.BAR, 0.025
+        self.bar, paced.BAR = paced.BAR, 0.025
 
     def tearDown(self):
-        bench_paced.BAR = self.bar
+        paced.BAR = self.bar
 
     def test_even_packets_hold(self):
         self.assertEqual(self.status(), HOLDS)
@@ -322,31 +321,31 @@ class Paced(unittest.TestCase):
     def test_a_core_that_is_mostly_away_says_little(self):
         stalls = [(i * 0.1, i * 0.1 + 0.03) for i in range(110)]
         holes = [(a, b + 0.005) for a, b in stalls]
-        self.assertEqual(self.status(holes, stalls, verdict_of=bench_paced.LEAST), "too noisy")
+        self.assertEqual(self.status(holes, stalls, verdict_of=paced.LEAST), "too noisy")
 
     def test_time_away_is_added_up_once(self):
-        away = bench_paced.Away([(1.0, 2.0), (1.5, 3.0), (5.0, 6.0)])
+        away = paced.Away([(1.0, 2.0), (1.5, 3.0), (5.0, 6.0)])
         self.assertAlmostEqual(away.seconds(0, 10), 3.0)
         self.assertAlmostEqual(away.seconds(2.5, 5.5), 1.0)
         self.assertAlmostEqual(away.seconds(3.0, 5.0), 0.0)
-        self.assertAlmostEqual(bench_paced.Away([]).seconds(0, 1), 0.0)
+        self.assertAlmostEqual(paced.Away([]).seconds(0, 1), 0.0)
 
 
 class Idle(unittest.TestCase):
     def status(self, **change):
-        values = {bench_idle.BARE: (1.0, 0.06), "poll": (100.0, 0.06), "pause": (100.0, 0.06),
-                  "sleep": (1.0, 0.2), bench_idle.WOKEN: (1.0, 0.09), **change}
+        values = {idle.BARE: (1.0, 0.06), "poll": (100.0, 0.06), "pause": (100.0, 0.06),
+                  "sleep": (1.0, 0.2), idle.WOKEN: (1.0, 0.09), **change}
         r = Results("idle")
-        r.demand(*(what.format(kind) for kind in ("sleep", bench_idle.WOKEN)
-                   for what in (bench_idle.CPU, bench_idle.WAIT)))
-        bench_idle.judge(r, {kind: [v] * 30 for kind, v in values.items()})
+        r.demand(*(what.format(kind) for kind in ("sleep", idle.WOKEN)
+                   for what in (idle.CPU, idle.WAIT)))
+        idle.judge(r, {kind: [v] * 30 for kind, v in values.items()})
         return r.status()
 
     def test_bars(self):
         self.assertEqual(self.status(), HOLDS)
         self.assertEqual(self.status(sleep=(3.0, 0.2)), MISSED)
         self.assertEqual(self.status(sleep=(1.0, 1.5)), MISSED)
-        self.assertEqual(self.status(**{bench_idle.WOKEN: (1.0, 0.2)}), MISSED)
+        self.assertEqual(self.status(**{idle.WOKEN: (1.0, 0.2)}), MISSED)
 
 
 class Emu(unittest.TestCase):
@@ -356,13 +355,13 @@ class Emu(unittest.TestCase):
         values = {"testpmd": 10e6, "wire": 10e6, "impaired": (6e6, 1600000), "late": (300, 4000, 900),
                   "away": 5000, **change}
         by = {(name, frame): [values[name]] * 30 for name in ("testpmd", "wire", "late")
-              for frame in bench_emu.FRAMES}
+              for frame in emu.FRAMES}
         by |= {("impaired", 60): [values["impaired"]] * 30, ("away", 0): [values["away"]] * 30}
         r = Results("emu")
-        bench_emu.demand(r)
-        bench_emu.judge(r, by, self.LINK)
-        for frame in bench_emu.FRAMES:
-            r.exact(bench_emu.EARLY_ROW.format(frame + 4), 1, "ns", 0)
+        emu.demand(r)
+        emu.judge(r, by, self.LINK)
+        for frame in emu.FRAMES:
+            r.exact(emu.EARLY_ROW.format(frame + 4), 1, "ns", 0)
         return r
 
     def test_bars(self):
@@ -374,16 +373,16 @@ class Emu(unittest.TestCase):
         self.assertEqual(self.judged(late=(300, 9000, 900)).status(), MISSED)
 
     def test_a_queue_of_a_link_that_is_not_full_says_nothing(self):
-        self.assertEqual(rows(self.judged(impaired=(5.2e6, 1000)))[bench_emu.FLIGHT_ROW], "too noisy")
+        self.assertEqual(rows(self.judged(impaired=(5.2e6, 1000)))[emu.FLIGHT_ROW], "too noisy")
 
     def test_what_came_between_two_reports(self):
         before, after = {"buckets": [[10, 5], [20, 1]]}, {"buckets": [[10, 5], [20, 3], [40, 2]]}
-        counts = bench_emu.between(before, after)
+        counts = emu.between(before, after)
         self.assertEqual(counts, {20: 2, 40: 2})
-        self.assertEqual(bench_emu.quantile(counts, 0.5), 20)
-        self.assertEqual(bench_emu.quantile(counts, 0.99), 40)
-        with self.assertRaises(LabError):
-            bench_emu.quantile({}, 0.5)
+        self.assertEqual(emu.quantile(counts, 0.5), 20)
+        self.assertEqual(emu.quantile(counts, 0.99), 40)
+        with self.assertRaises(TestbedError):
+            emu.quantile({}, 0.5)
 
 
 class Tcp(unittest.TestCase):
@@ -393,9 +392,9 @@ class Tcp(unittest.TestCase):
                      for i in range(40)]
         report = {"intervals": intervals, "end": {"streams": [{"sender": {"min_rtt": shortest_us}}]}}
         r = Results("tcp")
-        r.demand(*(row.format("cubic") for row in (bench_tcp.GOODPUT, bench_tcp.SHORTEST,
-                                                   bench_tcp.LONGEST, bench_tcp.AGAIN)))
-        bench_tcp.judge(r, "cubic", report, report, lost, 30)
+        r.demand(*(row.format("cubic") for row in (tcp.GOODPUT, tcp.SHORTEST,
+                                                   tcp.LONGEST, tcp.AGAIN)))
+        tcp.judge(r, "cubic", report, report, lost, 30)
         return r.status()
 
     def test_bars(self):
@@ -406,16 +405,16 @@ class Tcp(unittest.TestCase):
         self.assertEqual(self.judged(again=5), MISSED)
 
     def test_too_few_windows_are_an_error(self):
-        with self.assertRaises(LabError):
-            bench_tcp.windows({"intervals": []}, 30, "rtt")
+        with self.assertRaises(TestbedError):
+            tcp.windows({"intervals": []}, 30, "rtt")
 
 
 class Beside(unittest.TestCase):
     def status(self, ours, theirs):
         r = Results("beside")
-        r.demand(bench_beside.BOTH, *(row.format("cubic") for row in (bench_beside.OURS_ROW,
-                                                                      bench_beside.THEIRS_ROW)))
-        bench_beside.judge_beside(r, "cubic", [ours] * 30, [theirs] * 30)
+        r.demand(beside.BOTH, *(row.format("cubic") for row in (beside.OURS_ROW,
+                                                                      beside.THEIRS_ROW)))
+        beside.judge_beside(r, "cubic", [ours] * 30, [theirs] * 30)
         return r.status()
 
     def test_bars(self):
@@ -447,10 +446,10 @@ class Pace(unittest.TestCase):
             lines.append({"kind": "spin", "flows": 1000, "round": i, "p99_ns": 20, "lost_share": 0.0,
                           "seconds": 1.0, "stalls": 0})
         r = Results("pace")
-        bench_pace.demand(r, [1000], self.ENGINES)
+        pace.demand(r, [1000], self.ENGINES)
         try:
-            bench_pace.judge(r, bench_pace.Figures(lines), self.ENGINES)
-        except LabError:
+            pace.judge(r, pace.Figures(lines), self.ENGINES)
+        except TestbedError:
             return ERROR
         return r.status()
 
@@ -479,14 +478,14 @@ class Pace(unittest.TestCase):
         gap = {"kind": "gap", "flows": 1000, "round": 1, "engine": "sluice", "pps": 1e6, "p50_ns": 1,
                "p99_ns": 2, "gaps": 75, "interrupted": 25}
         spin = {"kind": "spin", "flows": 1000, "p99_ns": 1}
-        bench_pace.add_gaps(bench_pace.Figures([gap, spin]), 1000, r)
+        pace.add_gaps(pace.Figures([gap, spin]), 1000, r)
         found = [row for row in r.rows if "gaps left out: sluice" in row["name"]]
         self.assertEqual([row["value"] for row in found], [25.0])
 
     def test_options(self):
         for flows, engines in (("nonsense", "sluice"), ("1000", "nonsense")):
-            with self.assertRaises(LabError):
-                bench_pace.numbers(types.SimpleNamespace(flows=flows, engines=engines))
+            with self.assertRaises(TestbedError):
+                pace.numbers(types.SimpleNamespace(flows=flows, engines=engines))
 
     def test_nothing_is_cut_from_one_engine_alone(self):
         here = os.path.dirname(os.path.abspath(__file__))

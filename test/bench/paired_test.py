@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lab.paired and lab.results on samples that are made here: right verdicts on quiet machines, few
+"""bench.paired and bench.results on samples that are made here: right verdicts on quiet machines, few
 wrong ones on a machine that swings tenfold, and no verdict out of nothing."""
 import math
 import os
@@ -11,10 +11,10 @@ import types
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
-from lab import bench, paired  # noqa: E402
-from lab.process import LabError  # noqa: E402
-from lab.results import Results  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
+from bench import __main__ as bench, paired  # noqa: E402
+from testbed.process import TestbedError  # noqa: E402
+from bench.results import Results  # noqa: E402
 
 HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
 WINDOW_S, PAUSE_S = 0.3, 0.1
@@ -147,7 +147,7 @@ class Judge(unittest.TestCase):
     def test_too_few_or_broken_windows_are_errors(self):
         for ours, reference in (([1.0] * 29, [1.0] * 29), ([1.0] * 30, [1.0] * 31),
                                 ([1.0] * 29 + [math.nan], 1.0), ([1.0] * 30, [1.0] * 29 + [0.0])):
-            with self.assertRaises(LabError):
+            with self.assertRaises(TestbedError):
                 paired.judge(ours, reference, 0.5)
 
     def test_lower_is_not_fooled_by_slow_windows(self):
@@ -184,7 +184,7 @@ class Rounds(unittest.TestCase):
 
     def test_options_are_checked(self):
         for pairs, window in ((29, 0.3), (30, 0.1), (30, 1.0)):
-            with self.assertRaises(LabError):
+            with self.assertRaises(TestbedError):
                 paired.check_options(types.SimpleNamespace(pairs=pairs, window=window))
 
 
@@ -279,7 +279,7 @@ class Program(unittest.TestCase):
             return run
 
         def broken(_lab, _args, _results):
-            raise LabError("does not start")
+            raise TestbedError("does not start")
 
         def wrong(_lab, _args, _results):
             return {}["nonsense"]
@@ -288,7 +288,7 @@ class Program(unittest.TestCase):
         self.assertEqual(self.status(judged(0)), MISSED)
         self.assertEqual(self.status(broken), ERROR)
         self.assertEqual(self.status(wrong), ERROR)
-        self.assertEqual(self.status(lambda lab, args, results: None), ERROR)
+        self.assertEqual(self.status(lambda testbed, args, results: None), ERROR)
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
 # A run.py of four scenes: a and b are at the same time, or else one waits in vain; c and d find nobody beside.
 SCENES = """
 import os, sys, time
-import harness
-
-HERE = os.path.dirname(__file__)
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from system import harness
 
 
 def meet(mine, other):
@@ -39,14 +39,14 @@ def meet(mine, other):
 
 
 @harness.scenario("a", company=True)
-def a(lab, context):
+def a(testbed, context):
     meet("a", "b")
     FIRST
 
 
 def lonely(*_):
     if os.path.exists(os.path.join(HERE, "beside")):
-        raise harness.LabError("another one is there")
+        raise harness.TestbedError("another one is there")
     with_beside()
 
 
@@ -60,7 +60,7 @@ harness.scenario("c")(lonely)
 
 
 @harness.scenario("b", company=True)
-def b(lab, context):
+def b(testbed, context):
     meet("b", "a")
     with_beside()
 
@@ -115,7 +115,7 @@ CASES = {
         "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "os.kill(os.getpid(), 9)")}, 1,
         r"not ok \d - a[^\n]*\n(.*\n)*3 passed, 1 failed\n$"),
     "a scene fails beside another": (
-        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "raise harness.LabError('one\\ntwo')")}, 1,
+        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "raise harness.TestbedError('one\\ntwo')")}, 1,
         r"not ok \d - a[^\n]*\n +#   run.py:[^\n]*\n +#   one\n +#   two\n(.*\n)*3 passed, 1 failed\n$"),
     "a scene that hangs is ended, says where it stood, and the others run": (
         "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "time.sleep(999)").replace("], 2", "], 2, limit_s=2")},
@@ -125,13 +125,13 @@ CASES = {
         "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
         r"\nskipped in system: needs root \(b\)\n1 passed, 0 failed, 1 skipped\n$"),
     "what is made beside is killed": (
-        "tidy", {}, {"scripts/lab/tidy.py": KILL_SHELL}, 1, r"\n0 passed, 1 failed\n$"),
+        "tidy", {}, {"scripts/stages/tidy.py": KILL_SHELL}, 1, r"\n0 passed, 1 failed\n$"),
     "what is made beside gives way to all sessions": (
-        "tidy", {}, {"scripts/lab/tidy.py": GIVES_WAY}, 0, r"\n1 passed, 0 failed\n$"),
+        "tidy", {}, {"scripts/stages/tidy.py": GIVES_WAY}, 0, r"\n1 passed, 0 failed\n$"),
     "a test that runs beside gives way to all sessions": (
         "sim", {"meson": meson(PASSED, "OK", "case \"$*\" in *--wrapper*/background*) exit 0 ;; esac; exit 1")}, {}, 0,
         r"\n1 passed, 0 failed\n$"),
-    "what is made beside fails": ("tidy", {}, {"scripts/lab/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
+    "what is made beside fails": ("tidy", {}, {"scripts/stages/tidy.py": "exit(3)\n"}, 1, r"\n0 passed, 1 failed\n$"),
 }
 
 
@@ -144,9 +144,9 @@ def write(path, text, mode=0o644):
 
 def run(folder, stage, tools, files):
     """What scripts/test says of one stage."""
-    for name in ("scripts/test", "scripts/lib.sh", "scripts/lab/background",
-                 *(f"scripts/lab/{x}.py" for x in ("cases", "daemon", "net", "process")),
-                 "test/system/harness.py", "test/system/runners.py"):
+    for name in ("scripts/test", "scripts/lib.sh", "scripts/stages/background", "scripts/stages/cases.py",
+                 *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "net", "process")),
+                 *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners"))):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), target)

@@ -15,8 +15,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
-from lab import tshark  # noqa: E402 (after the path is set)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
+from testbed import tshark  # noqa: E402 (after the path is set)
 
 PORT = 47800
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config",

@@ -2,8 +2,8 @@
 """Cases of files_test.py: peers that keep to no protocol."""
 import os
 
-import files_raw as raw
-from files_lab import (ADDR_B, BUILD, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Skip, case, make,
+from . import files_raw as raw
+from .files_cases import (ADDR_B, BUILD, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Skip, case, make,
                        port, recv, send)
 
 

@@ -6,7 +6,7 @@ import random
 import signal
 import time
 
-from files_lab import (INTERRUPT, LOCAL, MIB, OK, REMOTE, SEED, SOCK_B, TRANSFER, Run, case, feeding,
+from .files_cases import (INTERRUPT, LOCAL, MIB, OK, REMOTE, SEED, SOCK_B, TRANSFER, Run, case, feeding,
                        listing, make, parts, port, recv, same_file, send, to_folder, wait_for)
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from files_lab import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
+from .files_cases import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
                        SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
                        same_file, send, wait_for)
 

@@ -2,7 +2,7 @@
 """Cases of files_test.py: perf and show."""
 import json
 
-from files_lab import (ADDR_B, INTERRUPT, LOCAL, MIB, OK, SOCK_A, SOCK_B, Run, case, port)
+from .files_cases import (ADDR_B, INTERRUPT, LOCAL, MIB, OK, SOCK_A, SOCK_B, Run, case, port)
 
 
 @case("show: tables and JSON")

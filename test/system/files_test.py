@@ -6,15 +6,14 @@ The daemons are started by others. Environment: SLUICE_BUILD (build folder), SLU
 SLUICE_SOCK_B (their sockets), SLUICE_ADDR_B (address of B). Arguments choose cases by words in
 their names. Prints TAP, then "N passed, N failed"; exit status 1 if any failed.
 """
+import os
 import sys
 
 sys.dont_write_bytecode = True
 
-import files_contents  # noqa: E402,F401 (each registers its cases)
-import files_errors  # noqa: E402,F401
-import files_attacks  # noqa: E402,F401
-import files_figures  # noqa: E402,F401
-from files_lab import main  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from system import files_attacks, files_contents, files_errors, files_figures  # noqa: E402,F401 (each registers its cases)
+from system.files_cases import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scenarios: registration, what they need, and running them with TAP lines.
 
-A scenario is a function of (lab, context) that raises what went wrong, or Skip. Everything that it
-starts goes through the lab, so it leaves nothing behind.
+A scenario is a function of (testbed, context) that raises what went wrong, or Skip. Everything that it
+starts goes through the testbed, so it leaves nothing behind.
 """
 import json
 import os
@@ -13,15 +13,13 @@ import time
 import traceback
 from dataclasses import dataclass
 
+from testbed.daemon import Build
+from testbed.net import can_netns
+from testbed.process import Testbed, TestbedError, until
+
+from . import ROOT, runners
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
-
-from lab.daemon import Build  # noqa: E402 (after the path is set)
-from lab.net import can_netns  # noqa: E402
-from lab.process import Lab, LabError, until  # noqa: E402
-
-import runners  # noqa: E402
 
 SCENARIOS = []
 SCENE_S = 600  # one that takes longer hangs: the slowest takes a tenth of it
@@ -61,7 +59,7 @@ class Context:
             path = os.path.join(self.build.dir, "test", folder, name)
             if os.access(path, os.X_OK):
                 return path
-        raise LabError(f"{name} is missing; build it: ninja -C {self.build.dir}")
+        raise TestbedError(f"{name} is missing; build it: ninja -C {self.build.dir}")
 
 
 def scenario(name, netns=False, memory_gb=0, company=False):
@@ -92,11 +90,11 @@ def _run_one(scene, context, logs):
         return "skip", [f"needs {scene.memory_gb} GB of free memory"]
     folder = logs and os.path.join(logs, re.sub(r"[^A-Za-z0-9]+", "-", scene.name))
     try:
-        with Lab("test", keep_dir=folder) as lab:
-            scene.function(lab, context)
+        with Testbed("test", keep_dir=folder) as testbed:
+            scene.function(testbed, context)
     except Skip as why:
         return "skip", [str(why)]
-    except (LabError, AssertionError) as problem:
+    except (TestbedError, AssertionError) as problem:
         where = traceback.extract_tb(sys.exc_info()[2])
         mine = [f for f in where if os.path.dirname(f.filename) == HERE][-1]
         return "not ok", [f"{os.path.basename(mine.filename)}:{mine.lineno}: {mine.line}",
@@ -151,7 +149,7 @@ def perf(server, client, host, *args, timeout_s=120, server_args=(), name="perf"
     result = json.loads(sending.check(timeout_s))
     waiting.check(30)
     if result["wrong_bytes"] != 0:
-        raise LabError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
+        raise TestbedError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
     return result
 
 
@@ -160,21 +158,21 @@ def one_line(process, timeout_s, status, *words):
     got = process.wait(timeout_s)
     lines = [x for x in process.err().splitlines() if x.strip() and not x.startswith(("EAL:", "TELE"))]
     if (got != status) if status is not None else (got == 0):
-        raise LabError(f"status {got} instead of {status}\n{process.tail()}")
+        raise TestbedError(f"status {got} instead of {status}\n{process.tail()}")
     if len(lines) != 1:
-        raise LabError(f"{len(lines)} lines instead of one\n{process.tail()}")
+        raise TestbedError(f"{len(lines)} lines instead of one\n{process.tail()}")
     for word in words:
         if not re.search(word, lines[0], re.IGNORECASE):
-            raise LabError(f"\"{lines[0]}\" says nothing of \"{word}\"")
+            raise TestbedError(f"\"{lines[0]}\" says nothing of \"{word}\"")
     if not re.search(r"[:;] \w", lines[0].split(":", 1)[1]):
-        raise LabError(f"\"{lines[0]}\" names no cure")
+        raise TestbedError(f"\"{lines[0]}\" names no cure")
 
 
 def transfer_works(sender, receiver, host, size="8M", timeout_s=60):
     """A small transfer, every byte checked."""
     result = perf(receiver, sender, host, "-n", size, timeout_s=timeout_s, name="after")
     if result["bytes"] == 0:
-        raise LabError("nothing was transferred")
+        raise TestbedError("nothing was transferred")
 
 
 def data_flow(daemon, key="tx_bytes", more=4 << 20, timeout_s=20):
@@ -188,14 +186,14 @@ def data_flow(daemon, key="tx_bytes", more=4 << 20, timeout_s=20):
     until(moved, timeout_s, "data flow")
 
 
-def run_script(lab, name, env, timeout_s=300):
+def run_script(testbed, name, env, timeout_s=300):
     """A test script of this folder: exit status 0, or 77 to be skipped."""
-    process = lab.start(name, [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
+    process = testbed.start(name, [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
     status = process.wait(timeout_s)
     if status == 77:
         raise Skip((process.out().strip().splitlines() or ["says not why"])[-1])
     if status != 0:
-        raise LabError(f"status {status}\n{process.tail(60)}")
+        raise TestbedError(f"status {status}\n{process.tail(60)}")
 
 
 def script_exists(name):
@@ -207,6 +205,6 @@ def sh(*args, timeout_s=60):
     done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout_s,
                           check=False)
     if done.returncode != 0:
-        raise LabError(f"{' '.join(str(a) for a in args)}: status {done.returncode}\n"
+        raise TestbedError(f"{' '.join(str(a) for a in args)}: status {done.returncode}\n"
                        f"{done.stdout}{done.stderr}")
     return done.stdout

@@ -11,34 +11,18 @@ hugepages the daemons run with --no-huge. --seconds: duration of the long scenar
 many of those that bear company run at a time (1). --limit: how long one may take, in seconds (600).
 """
 import argparse
+import os
 import signal
 import sys
 
 sys.dont_write_bytecode = True
 
-import harness  # noqa: E402
-import scenes_bond  # noqa: E402,F401
-import scenes_capture  # noqa: E402,F401
-import scenes_config  # noqa: E402,F401
-import scenes_console  # noqa: E402,F401
-import scenes_control  # noqa: E402,F401
-import scenes_emu  # noqa: E402,F401
-import scenes_exception  # noqa: E402,F401
-import scenes_failure  # noqa: E402,F401 (each registers its scenarios)
-import scenes_forged  # noqa: E402,F401
-import scenes_hostile  # noqa: E402,F401
-import scenes_input  # noqa: E402,F401
-import scenes_life  # noqa: E402,F401
-import scenes_memif  # noqa: E402,F401
-import scenes_prometheus  # noqa: E402,F401
-import scenes_ssh  # noqa: E402,F401
-import scenes_telemetry  # noqa: E402,F401
-import scenes_threads  # noqa: E402,F401
-import scenes_trace  # noqa: E402,F401
-import scenes_top  # noqa: E402,F401
-import scenes_users  # noqa: E402,F401
-import scenes_veth  # noqa: E402,F401
-import scenes_virtio  # noqa: E402,F401
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from system import (  # noqa: E402,F401 (each registers its scenarios)
+    harness, scenes_bond, scenes_capture, scenes_config, scenes_console, scenes_control, scenes_emu,
+    scenes_exception, scenes_failure, scenes_forged, scenes_hostile, scenes_input, scenes_life, scenes_memif,
+    scenes_prometheus, scenes_ssh, scenes_telemetry, scenes_threads, scenes_top, scenes_trace, scenes_users,
+    scenes_veth, scenes_virtio)
 
 
 def main():

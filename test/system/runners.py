@@ -2,7 +2,7 @@
 """Running scenarios in runners: processes of their own, each of which runs one scenario at a time.
 
 Those that bear company run in all runners at once, then the others, one by one, with nothing beside. A runner
-is a process because a Lab takes over the signals of its process and names what it makes after it.
+is a process because a Testbed takes over the signals of its process and names what it makes after it.
 Invariant: every scenario has one result; that of a runner that died, or of a scenario that took too long, says so.
 """
 import contextlib
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import time
 
-from lab.process import set_death_signal
+from testbed.process import set_death_signal
 
-CLEAN_UP_S = 60  # what a Lab may take to put back what its scenario changed
+CLEAN_UP_S = 60  # what a Testbed may take to put back what its scenario changed
 
 
 def serve(run):
@@ -27,7 +27,7 @@ def serve(run):
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a stray child prints is no answer
     faulthandler.register(signal.SIGUSR1)  # says on standard error where the runner is
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends a runner at rest; a Lab has its own
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends a runner at rest; a Testbed has its own
     for line in sys.stdin:
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

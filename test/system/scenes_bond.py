@@ -2,10 +2,10 @@
 """Two devices as one port, through DPDK's bonding driver, as config/bond.conf has it."""
 import re
 
-from harness import LabError, scenario, sh, transfer_works
-from lab import net
-from lab.daemon import Daemon, Port, af_packet
-from lab.pair import ADDR_A, ADDR_B, pair_cpus, station
+from .harness import TestbedError, scenario, sh, transfer_works
+from testbed import net
+from testbed.daemon import Daemon, Port, af_packet
+from testbed.pair import ADDR_A, ADDR_B, pair_cpus, station
 
 
 def _member(build):
@@ -15,9 +15,9 @@ def _member(build):
 
 
 @scenario("a port of two bonded devices", netns=True, company=True)
-def bonded(lab, context):
+def bonded(testbed, context):
     (wa, ca), (wb, cb) = pair_cpus()
-    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     for i in (0, 1):
@@ -33,31 +33,31 @@ def bonded(lab, context):
     eal = [x for i in (0, 1) for x in ("--vdev", af_packet(f"sla{i}", 1500, number=i).vdev)]
     other = af_packet("slbr", 1500)
     other.keys = {**station(2), "mtu": 1500}
-    a = Daemon(lab, context.build, "a", [bond], [wa], ca, ns=spaces[0], eal=eal).start()
-    b = Daemon(lab, context.build, "b", [other], [wb], cb, ns=spaces[1]).start()
+    a = Daemon(testbed, context.build, "a", [bond], [wa], ca, ns=spaces[0], eal=eal).start()
+    b = Daemon(testbed, context.build, "b", [other], [wb], cb, ns=spaces[1]).start()
     a.wait_link()
     transfer_works(a, b, ADDR_B)
     transfer_works(b, a, ADDR_A)
     sent = [int(sh("ip", "netns", "exec", spaces[0], "cat", f"/sys/class/net/sla{i}/statistics/tx_bytes"))
             for i in (0, 1)]
     if sent[1] < 8 << 20 or sent[0] > 1 << 20:
-        raise LabError(f"the primary device is the second: bytes sent are {sent}")
+        raise TestbedError(f"the primary device is the second: bytes sent are {sent}")
     for daemon in (a, b):
         daemon.stop()
 
 
 @scenario("a port of two bonded devices that take buffers in advance", netns=True, company=True)
-def bonded_taps(lab, context):
+def bonded_taps(testbed, context):
     (wa, ca), (wb, cb) = pair_cpus()
-    ns, one = net.namespace(lab, "ab"), _member(context.build)
+    ns, one = net.namespace(testbed, "ab"), _member(context.build)
     net.quiet(ns)
     eal = [x for i in (0, 1) for x in ("--vdev", f"net_tap{i},iface=slt{i}")]
     bond = Port("net_bonding0", f"net_bonding0,mode=1,{one}=net_tap0,{one}=net_tap1,primary=net_tap1",
                 {**station(1), "queue_size": 1024})
-    a = Daemon(lab, context.build, "a", [bond], [wa], ca, ns=ns, eal=eal).start()
+    a = Daemon(testbed, context.build, "a", [bond], [wa], ca, ns=ns, eal=eal).start()
     other = af_packet("slt1", 1500)
     other.keys = station(2)
-    b = Daemon(lab, context.build, "b", [other], [wb], cb, ns=ns).start()
+    b = Daemon(testbed, context.build, "b", [other], [wb], cb, ns=ns).start()
     a.wait_link()
     transfer_works(a, b, ADDR_B)
     transfer_works(b, a, ADDR_A)

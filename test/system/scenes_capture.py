@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import time
 
-from harness import LabError, Skip, perf, scenario
-from lab import tshark
-from lab.daemon import Daemon, memif
-from lab.pair import ADDR_B, pair_cpus, station
+from .harness import Skip, TestbedError, perf, scenario
+from testbed import tshark
+from testbed.daemon import Daemon, memif
+from testbed.pair import ADDR_B, pair_cpus, station
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "wireshark",
                       "sluice.lua")
@@ -17,23 +17,23 @@ DATA, CNTL = "2", "3"
 SLACK = 20  # frames between the start of the capture and our look at the counters
 
 
-def _huge_dir(lab):
-    path = lab.path("huge")
+def _huge_dir(testbed):
+    path = testbed.path("huge")
     os.mkdir(path)
     done = subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none", path],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skip(f"no hugetlbfs can be mounted: {done.stderr.strip()}")
-    lab.undo(subprocess.run, ["umount", path], check=False)
+    testbed.undo(subprocess.run, ["umount", path], check=False)
     return path
 
 
-def _daemons(lab, context, huge_dir):
-    cpus, link, made = pair_cpus(), lab.path("memif.sock"), []
+def _daemons(testbed, context, huge_dir):
+    cpus, link, made = pair_cpus(), testbed.path("memif.sock"), []
     for i, (name, role) in enumerate((("a", "server"), ("b", "client"))):
         port = memif(link, role)
         port.keys = {**station(i + 1), "mtu": 1500, "capacity": "100Mbit"}
-        made.append(Daemon(lab, context.build, name, [port], [cpus[i][0]], cpus[i][1],
+        made.append(Daemon(testbed, context.build, name, [port], [cpus[i][0]], cpus[i][1],
                            memory_mb=192, huge_dir=huge_dir if name == "a" else None))
     for daemon in made:
         daemon.start()
@@ -56,28 +56,28 @@ def _types(path):
     """Of each packet of Sluice's in the capture; none may be malformed."""
     done = tshark.run(SCRIPT, path, "-T", "fields", "-e", "sluice.type", "-e", "_ws.malformed")
     if done.returncode != 0:
-        raise LabError(f"tshark: {done.stderr}")
+        raise TestbedError(f"tshark: {done.stderr}")
     rows = [line.split("\t") for line in done.stdout.splitlines()]
     if any(row[1] for row in rows):
-        raise LabError("malformed packets in the capture")
+        raise TestbedError("malformed packets in the capture")
     return [row[0] for row in rows]
 
 
 @scenario("dpdk-dumpcap beside a daemon")
-def dumpcap(lab, context):
+def dumpcap(testbed, context):
     for tool in ("dpdk-dumpcap", "tshark"):
         if shutil.which(tool) is None:
             raise Skip(f"no {tool} here; scripts/setup installs it")
     if not context.build.huge or os.geteuid() != 0:
         raise Skip("needs root and hugepages, which a capture shares with the daemon")
-    a, b = _daemons(lab, context, _huge_dir(lab))
-    path = lab.path("capture.pcapng")
-    capture = lab.start("dumpcap", ["dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
+    a, b = _daemons(testbed, context, _huge_dir(testbed))
+    path = testbed.path("capture.pcapng")
+    capture = testbed.start("dumpcap", ["dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
                                     "-w", path])
     end = time.monotonic() + 60
     while "Packets captured" not in capture.tail():
         if not capture.running() or time.monotonic() > end:
-            raise LabError(f"dpdk-dumpcap does not capture\n{capture.tail()}")
+            raise TestbedError(f"dpdk-dumpcap does not capture\n{capture.tail()}")
         time.sleep(0.1)
     time.sleep(1)
     before, units_before = _frames(a), _units(a)
@@ -88,12 +88,12 @@ def dumpcap(lab, context):
     capture.stop()
     told = re.search(r"received/dropped on interface '[^']*': (\d+)/(\d+)", capture.tail())
     if told is None:
-        raise LabError(f"dpdk-dumpcap does not say what it captured\n{capture.tail()}")
+        raise TestbedError(f"dpdk-dumpcap does not say what it captured\n{capture.tail()}")
     dropped, found = int(told.group(2)), _types(path)
     if not frames <= len(found) + dropped <= frames + SLACK:
-        raise LabError(f"{frames} frames, but {len(found)} captured and {dropped} dropped")
+        raise TestbedError(f"{frames} frames, but {len(found)} captured and {dropped} dropped")
     if not units - dropped <= found.count(DATA) <= units or found.count(CNTL) == 0:
-        raise LabError(f"{found.count(DATA)} units and {found.count(CNTL)} CNTL packets captured, "
+        raise TestbedError(f"{found.count(DATA)} units and {found.count(CNTL)} CNTL packets captured, "
                        f"of {units} units")
     perf(b, a, ADDR_B, "-n", "2M", name="after")  # nothing is left in the way
     a.stop()

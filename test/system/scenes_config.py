@@ -7,10 +7,10 @@ import shlex
 import signal
 import subprocess
 
-from harness import ROOT, LabError, need, one_line, perf, scenario
-from lab.daemon import Daemon, locking
-from lab.pair import ADDR_B, memif_pair
-from lab.process import cpus, until
+from .harness import ROOT, TestbedError, need, one_line, perf, scenario
+from testbed.daemon import Daemon, locking
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import cpus, until
 
 GOOD, USAGE, CONFIG = 0, 2, 3
 
@@ -23,16 +23,16 @@ def _check(context, *args):
 
 
 @scenario("sluiced --check: every file of config/, and what is wrong", company=True)
-def check(lab, context):
+def check(testbed, context):
     files = sorted(glob.glob(os.path.join(ROOT, "config", "*.conf")))
     uses = [os.path.basename(f) for f in files]
     for use in ("memif-a.conf", "memif-b.conf", "veth-afxdp.conf", "nic.conf", "bond.conf", "lab.conf"):
         if use not in uses:
-            raise LabError(f"config/{use} is missing")
+            raise TestbedError(f"config/{use} is missing")
     for file in files:
         status, out, err = _check(context, file)
         if status != GOOD or err or not out.startswith(f"{file}: good;"):
-            raise LabError(f"{file}: status {status}\n{out}{err}")
+            raise TestbedError(f"{file}: status {status}\n{out}{err}")
     with open(os.path.join(ROOT, "config", "lab.conf"), encoding="utf-8") as f:
         lab_conf = f.read()
     mistakes = (
@@ -44,7 +44,7 @@ def check(lab, context):
         ("limit 5MB", "limit 5MX", "[port 0000:02:00.0] wire: ", "position"),
     )
     for before, after, *parts in mistakes:
-        path = lab.path("wrong.conf")
+        path = testbed.path("wrong.conf")
         text = lab_conf.replace(before, after)
         line = 1 + text[:text.index(after)].count("\n")
         with open(path, "w", encoding="utf-8") as f:
@@ -52,11 +52,11 @@ def check(lab, context):
         status, out, err = _check(context, path)
         parts.append(f"{path}:{line}: ")
         if status != CONFIG or out or err.count("\n") != 1 or any(p not in err for p in parts):
-            raise LabError(f"{after}: status {status}, one line with {parts} was due\n{out}{err}")
-    for args, due in ((["/nowhere.conf"], CONFIG), ([lab.dir], CONFIG), (["--sockt=x"], USAGE)):
+            raise TestbedError(f"{after}: status {status}, one line with {parts} was due\n{out}{err}")
+    for args, due in ((["/nowhere.conf"], CONFIG), ([testbed.dir], CONFIG), (["--sockt=x"], USAGE)):
         status, out, err = _check(context, *args)
         if status != due or out or err.count("\n") != 1:
-            raise LabError(f"{args}: status {status}, {due} was due\n{out}{err}")
+            raise TestbedError(f"{args}: status {status}, {due} was due\n{out}{err}")
 
 
 def _reload(daemon, keys, port_keys, peers, status=GOOD):
@@ -68,14 +68,14 @@ def _reload(daemon, keys, port_keys, peers, status=GOOD):
     done = subprocess.run(daemon.command("reload", "--json"), capture_output=True, text=True,
                           timeout=60, check=False)
     if done.returncode != status:
-        raise LabError(f"reload: status {done.returncode} instead of {status}\n"
+        raise TestbedError(f"reload: status {done.returncode} instead of {status}\n"
                        f"{done.stdout}{done.stderr}\n{daemon.process.tail()}")
     return json.loads(done.stdout), done.stderr
 
 
 def _expect(said, changed, restart):
     if (said["good"], said["changed"], said["restart"]) != (True, changed, restart):
-        raise LabError(f"changed {changed}, restart {restart} were due: {said}")
+        raise TestbedError(f"changed {changed}, restart {restart} were due: {said}")
 
 
 def _grants(daemon):
@@ -83,8 +83,8 @@ def _grants(daemon):
 
 
 @scenario("reload: capacity, peers and idle change under a transfer; what is wrong changes nothing")
-def reload_live(lab, context):
-    a, b = memif_pair(lab, context.build, b_keys={"capacity": "800Mbit"})
+def reload_live(testbed, context):
+    a, b = memif_pair(testbed, context.build, b_keys={"capacity": "800Mbit"})
     b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
@@ -99,16 +99,16 @@ def reload_live(lab, context):
             ["[daemon] sessions", "[port net_memif0] queue_size"])
     until(lambda: 45e6 < sum(_grants(b)) <= 50e6, 30, "a share of 400 Mbit/s")
     if [w["idle"] for w in b.show("workers")] != ["poll"] or b.show("ports")[0]["rx_ring"] != ring:
-        raise LabError(f"idle, or the ring: {b.show('workers')} {b.show('ports')}")
+        raise TestbedError(f"idle, or the ring: {b.show('workers')} {b.show('ports')}")
     until(lambda: "reload: [daemon] sessions: needs a restart" in b.process.err(), 5, "a line")
 
     # Nothing of a file with a mistake, not even what stands before it.
     said, err = _reload(b, {"idle": "pause"}, {"capacity": "200Mbit", "mtu": 90}, "", status=1)
     if said["good"] or said["changed"] or "mtu" not in said["error"] or said["error"] not in err:
-        raise LabError(f"the mistake was due: {said} {err}")
+        raise TestbedError(f"the mistake was due: {said} {err}")
     idle, capacity = [w["idle"] for w in b.show("workers")], b.show("capacity")[0]["capacity_Bps"]
     if idle != ["poll"] or capacity != 50_000_000:
-        raise LabError(f"something was changed: idle {idle}, capacity {capacity}")
+        raise TestbedError(f"something was changed: idle {idle}, capacity {capacity}")
 
     # The ceiling of a peer that is new, and then gone; the signal alone does it, too.
     _reload(b, {"idle": "sleep"}, {"mtu": 9000}, "[peer a]\naddress = 10.90.0.1/32\nceiling = 40Mbit\n")
@@ -119,33 +119,33 @@ def reload_live(lab, context):
     until(lambda: b.show("reload")[0]["changed"] == ["[peer a], which is gone"], 10, "a reload")
     until(lambda: 22e6 < sum(_grants(b)) <= 25e6, 30, "a share of 200 Mbit/s")
     if not sender.running():
-        raise LabError(f"the transfer ended\n{sender.tail()}")
+        raise TestbedError(f"the transfer ended\n{sender.tail()}")
     sender.stop()
     for daemon in (a, b):
         daemon.stop()
 
 
 @scenario("reload: by whom, and without a daemon", company=True)
-def reload_refused(lab, context):
-    a, b = memif_pair(lab, context.build)
+def reload_refused(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     program = b.build.program("sluice")
-    one_line(lab.start("none", [program, "reload", "--socket", lab.path("none.sock")]), 20, 3)
-    one_line(lab.start("words", [program, "reload", "now"]), 20, USAGE)
+    one_line(testbed.start("none", [program, "reload", "--socket", testbed.path("none.sock")]), 20, 3)
+    one_line(testbed.start("words", [program, "reload", "now"]), 20, USAGE)
     if os.geteuid() == 0:
         os.chmod(b.socket, 0o666)
-        os.chmod(lab.dir, 0o755)
-        other = lab.start("nobody", ["setpriv", "--reuid", "65534", "--clear-groups", program, "reload",
+        os.chmod(testbed.dir, 0o755)
+        other = testbed.start("nobody", ["setpriv", "--reuid", "65534", "--clear-groups", program, "reload",
                                      "--socket", b.socket])
         one_line(other, 20, 5, "not permitted", "root")
     if b.show("reload"):
-        raise LabError(f"somebody reloaded it: {b.show('reload')}")
+        raise TestbedError(f"somebody reloaded it: {b.show('reload')}")
     for daemon in (a, b):
         daemon.stop()
 
 
 @scenario("doctor: a daemon that runs, and one that does not", company=True)
-def doctor(lab, context):
-    a, b = memif_pair(lab, context.build)
+def doctor(testbed, context):
+    a, b = memif_pair(testbed, context.build)
 
     def look(*args):
         done = subprocess.run([context.build.program("sluice"), "doctor", "--json", *args],
@@ -153,17 +153,17 @@ def doctor(lab, context):
                               env={**os.environ, "SLUICE_SOCKET": ""})  # as if it were not set
         said = json.loads(done.stdout)
         if done.returncode != (1 if said["bad"] > 0 else 0):
-            raise LabError(f"status {done.returncode}: {said}")
+            raise TestbedError(f"status {done.returncode}: {said}")
         if sum(f["level"] == "bad" for f in said["findings"]) != said["bad"] or any(
                 not f["cure"] for f in said["findings"] if f["level"] != "good"):
-            raise LabError(f"a wrong sum, or no cure: {said}")
+            raise TestbedError(f"a wrong sum, or no cure: {said}")
         return {f["check"]: f for f in said["findings"]}
 
     found = look("--config", b.config)
     if found["config"]["level"] != "good" or f"process {b.pid()} answers" not in found["socket"]["text"]:
-        raise LabError(f"this daemon is healthy: {found}")
+        raise TestbedError(f"this daemon is healthy: {found}")
     if not {"hugepages", "ports", "locking", "clock", "cpus"} <= set(found):
-        raise LabError(f"something was not looked at: {sorted(found)}")
+        raise TestbedError(f"something was not looked at: {sorted(found)}")
     b.stop()
     a.stop()
     with open(b.config, "a", encoding="utf-8") as f:
@@ -171,15 +171,15 @@ def doctor(lab, context):
     found = look("--config", b.config)
     if found["config"]["level"] != "bad" or "did you mean mtu" not in found["config"]["text"] or \
             "no daemon runs" not in found["socket"]["text"]:
-        raise LabError(f"a mistake, and no daemon: {found}")
-    one_line(lab.start("usage", [context.build.program("sluice"), "doctor", "now"]), 20, USAGE)
+        raise TestbedError(f"a mistake, and no daemon: {found}")
+    one_line(testbed.start("usage", [context.build.program("sluice"), "doctor", "now"]), 20, USAGE)
 
 
 class _Example(Daemon):
     """One of the two daemons of config/memif-*.conf, with the lcores that its comment gives it."""
 
-    def __init__(self, lab, build, name):
-        super().__init__(lab, build, name, [], [], 0)
+    def __init__(self, testbed, build, name):
+        super().__init__(testbed, build, name, [], [], 0)
         with open(os.path.join(ROOT, "config", f"memif-{name}.conf"), encoding="utf-8") as f:
             self.text = f.read()
         line = next(x for x in self.text.splitlines() if x.startswith("#   sluiced "))
@@ -188,7 +188,7 @@ class _Example(Daemon):
 
     def config_text(self):
         more = "".join(f"{key} = {value}\n" for key, value in locking().items())
-        return self.text.replace("/run/sluice/", self.lab.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
+        return self.text.replace("/run/sluice/", self.testbed.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
 
     def args(self):
         words = super().args()
@@ -208,19 +208,19 @@ class _Example(Daemon):
 
 
 @scenario("the memif example as it stands: each worker has a CPU, and the doctor sees when they have not")
-def memif_example(lab, context):
+def memif_example(testbed, context):
     need(None if {0, 1} <= set(cpus()) else "the example is for CPUs 0 and 1")
-    a, b = (_Example(lab, context.build, name).start() for name in "ab")
+    a, b = (_Example(testbed, context.build, name).start() for name in "ab")
 
     def told():
         """What the doctor says of these two together."""
-        done = lab.start("doctor", b.command("doctor", "--json", "--config", b.config))
+        done = testbed.start("doctor", b.command("doctor", "--json", "--config", b.config))
         done.wait(30)
         return [f for f in json.loads(done.out())["findings"]
                 if f["check"] == "workers" and str(a.pid()) in f["text"] and str(b.pid()) in f["text"]]
 
     if len(a.worker_cpus_now()) != 1 or a.worker_cpus_now() == b.worker_cpus_now() or told():
-        raise LabError(f"workers on CPUs {a.worker_cpus_now()} and {b.worker_cpus_now()}: {told()}")
+        raise TestbedError(f"workers on CPUs {a.worker_cpus_now()} and {b.worker_cpus_now()}: {told()}")
     for daemon in (a, b):
         daemon.wait_link()
     perf(b, a, ADDR_B, "-n", "64M")
@@ -228,6 +228,6 @@ def memif_example(lab, context):
     b.lcores = a.lcores
     b.start()
     if [f["level"] for f in told()] != ["warning"]:
-        raise LabError(f"both on CPU {b.worker_cpus_now()}, and the doctor says {told()}")
+        raise TestbedError(f"both on CPU {b.worker_cpus_now()}, and the doctor says {told()}")
     for daemon in (a, b):
         daemon.stop()

@@ -7,11 +7,11 @@ import re
 import signal
 import subprocess
 
-from harness import LabError, perf, scenario
-from lab.daemon import Daemon, memif
-from lab.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
-from lab.process import until
-from terminal import Terminal
+from .harness import TestbedError, perf, scenario
+from testbed.daemon import Daemon, memif
+from testbed.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
+from testbed.process import until
+from .terminal import Terminal
 
 PROMPT = r"sluice> "
 
@@ -27,16 +27,16 @@ def say(daemon, command, status=0, words=""):
     """One command with this status, and these words in what it says; its output."""
     got, out, err = run(daemon, "exec", command)
     if got != status or words not in out + err:
-        raise LabError(f"{command}: status {got}, not {status} with \"{words}\"\n{out}{err}")
+        raise TestbedError(f"{command}: status {got}, not {status} with \"{words}\"\n{out}{err}")
     return out
 
 
-def alone(lab, context, name="a", keys=None):
+def alone(testbed, context, name="a", keys=None):
     """A daemon that nobody is joined to."""
     (worker, control), _ = pair_cpus()
-    port = memif(lab.path(f"{name}-memif.sock"), "server")
+    port = memif(testbed.path(f"{name}-memif.sock"), "server")
     port.keys = {**station(1), **(keys or {})}
-    return Daemon(lab, context.build, name, [port], [worker], control)
+    return Daemon(testbed, context.build, name, [port], [worker], control)
 
 
 def patterns(daemon):
@@ -62,10 +62,10 @@ def seeded():
     return random.Random(seed)
 
 
-def at_console(lab, context, columns=200):
+def at_console(testbed, context, columns=200):
     """A daemon, and a terminal with its console."""
-    daemon = alone(lab, context).start()
-    t = Terminal(lab, daemon.command("console"), columns=columns)
+    daemon = alone(testbed, context).start()
+    t = Terminal(testbed, daemon.command("console"), columns=columns)
     t.expect(PROMPT)
     return daemon, t
 
@@ -73,24 +73,24 @@ def at_console(lab, context, columns=200):
 def left(t, daemon, status=0):
     """The console ends, and so does the daemon."""
     if t.wait() != status:
-        raise LabError(f"status {t.popen.returncode}, not {status}")
+        raise TestbedError(f"status {t.popen.returncode}, not {status}")
     t.check_modes("the console's end")
     daemon.stop()
 
 
 @scenario("console: every command on a terminal, completion, history, wrong words", company=True)
-def terminal(lab, context):
-    daemon, t = at_console(lab, context)
+def terminal(testbed, context):
+    daemon, t = at_console(testbed, context)
     all_lines = [line for p in patterns(daemon) for line in lines_of(p) if line != "quit"]
     if len(all_lines) < 25:
-        raise LabError(f"only {all_lines}")
+        raise TestbedError(f"only {all_lines}")
     for line in all_lines:
         t.type(line + "\n")
         begun = t.expect(re.escape(line)).end()
         end = t.expect(PROMPT).start()
         got = t.text()[begun:end]
         if "not known here" in got or "not complete" in got or "unrecognized" in got:
-            raise LabError(f"{line}: {got}")
+            raise TestbedError(f"{line}: {got}")
     t.type("sh\tcap\t\n")  # "show capacity "
     t.expect(r"show capacity\s*\n(.*\n)*PORT +CEILING")
     t.expect(PROMPT)
@@ -119,8 +119,8 @@ def terminal(lab, context):
 
 
 @scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back", company=True)
-def keys(lab, context):
-    daemon, t = at_console(lab, context)
+def keys(testbed, context):
+    daemon, t = at_console(testbed, context)
 
     def gives(typed, expected):
         t.type(typed)
@@ -153,8 +153,8 @@ def keys(lab, context):
 
 
 @scenario("console: 50,000 random keys on a terminal", company=True)
-def random_keys(lab, context):
-    daemon, t = at_console(lab, context, columns=80)
+def random_keys(testbed, context):
+    daemon, t = at_console(testbed, context, columns=80)
     draw = seeded()
     some = ["\t", "?", "\n", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[3~", "\x1b", "\x0b", "\x19", "\x12",
             "\x17", "\x15", "show ", "capacity", "x" * 100, "set ", "conn ", " "]
@@ -170,8 +170,8 @@ def random_keys(lab, context):
 
 
 @scenario("console: one-shot commands, pipes, files: what they show, do, and return", company=True)
-def shots(lab, context):
-    daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
+def shots(testbed, context):
+    daemon = alone(testbed, context, keys={"wire": "delay 1ms"}).start()
     say(daemon, "show prt info all", 2, 'did you mean "port"?')
     say(daemon, "show port info 7", 1, "no such port")
     say(daemon, "show conn 3", 1, "no such connection")
@@ -180,31 +180,31 @@ def shots(lab, context):
     say(daemon, "load /nonexistent", 5, "/nonexistent: No such file")
     say(daemon, "set capacity 3Gbit")
     if daemon.show("capacity")[0]["capacity_Bps"] != 375_000_000:
-        raise LabError(f"capacity: {daemon.show('capacity')}")
+        raise TestbedError(f"capacity: {daemon.show('capacity')}")
     say(daemon, "set capacity none net_memif0")
     if daemon.show("ports")[0]["capacity_Bps"] != 0:
-        raise LabError("the capacity is still there")
+        raise TestbedError("the capacity is still there")
     say(daemon, "set path 0 forward delay 3ms")
     say(daemon, "set path net_memif0 both dely 3ms", 1, 'did you mean "delay"?')
     say(daemon, "set path 1 both wire", 1, "no port 1")
     status, out, _ = run(daemon, "exec", "--json", "show", "port", "info", "0")
     if status != 0 or json.loads(out)["ports"][0]["name"] != "net_memif0":
-        raise LabError(out)
+        raise TestbedError(out)
     status, out, err = run(daemon, "console", stdin="show workers\nshow nonsense\nshow capacity\n")
     if status != 2 or "LCORE" not in out or "CEILING" not in out or "nonsense" not in err:
-        raise LabError(f"{status}: {out}{err}")
+        raise TestbedError(f"{status}: {out}{err}")
     with open("/dev/full", "w", encoding="ascii") as full:
         done = subprocess.run(daemon.command("exec", "show port xstats all"), stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     if done.returncode != 5 or "standard output: " not in done.stderr:
-        raise LabError(f"a full disk: {done}")
-    path = lab.path("good.cmd")
+        raise TestbedError(f"a full disk: {done}")
+    path = testbed.path("good.cmd")
     with open(path, "w", encoding="utf-8") as f:
         f.write("# evening\n\nset capacity 2Gbit\nset capacity 1foo\nset capacity 4Gbit\n")
     say(daemon, f"load {path}", 2, f"{path}:4: word 3, \"1foo\"")
     if daemon.show("capacity")[0]["capacity_Bps"] != 250_000_000:
-        raise LabError("it went on after the error, or did not begin")
-    loop = lab.path("loop.cmd")
+        raise TestbedError("it went on after the error, or did not begin")
+    loop = testbed.path("loop.cmd")
     with open(loop, "w", encoding="utf-8") as f:
         f.write(f"load {loop}\n")
     say(daemon, f"load {loop}", 5, "load each other")
@@ -222,14 +222,14 @@ def stranger(daemon):
     if status == 3 and "ermission" in err:
         return  # the programs' folder is not his to enter
     if status != 1 or "only root" not in err:
-        raise LabError(f"{status}: {out}{err}")
+        raise TestbedError(f"{status}: {out}{err}")
     if run(daemon, "exec", "show capacity", user=65534)[0] != 0:
-        raise LabError("he may not even look")
+        raise TestbedError("he may not even look")
 
 
 @scenario("console: what is set of a connection holds while it sends")
-def overridden(lab, context):
-    a, b = memif_pair(lab, context.build)
+def overridden(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=server)
     client = a.sluice("client", "perf", "client", "-t", "30", "--json", "-i", "0", ADDR_B)
@@ -242,7 +242,7 @@ def overridden(lab, context):
     say(b, f"set conn {number} ceiling 80Mbit")
     until(lambda: grant()[0]["rx_rate_Bps"] <= 10_000_000, 10, "the ceiling holds")
     if grant()[0]["set_ceiling_Bps"] != 10_000_000:
-        raise LabError(f"{grant()}")
+        raise TestbedError(f"{grant()}")
     say(b, f"set conn {number}@net_memif0/0 rate 40Mbit")
     until(lambda: grant()[0]["rx_rate_Bps"] == 5_000_000, 10, "the rate is granted")
     say(b, f"set conn {number} burst 32k")
@@ -250,24 +250,24 @@ def overridden(lab, context):
     say(b, "set capacity 100Mbit")
     say(b, f"set conn {number} rate 200Mbit", 1, "more than the port's capacity")
     if not re.search(r"^set_rate_Bps +40\.0 Mb/s$", say(b, f"show conn {number}"), re.MULTILINE):
-        raise LabError(say(b, f"show conn {number}"))
+        raise TestbedError(say(b, f"show conn {number}"))
     if "40.0 Mb/s" not in say(b, "show grants"):
-        raise LabError(say(b, "show grants"))
+        raise TestbedError(say(b, "show grants"))
     for what in ("rate", "ceiling", "burst", "weight"):
         say(b, f"set conn {number} {what} auto")
     until(lambda: "set_rate_Bps" not in grant()[0] and grant()[0]["rx_rate_Bps"] > 6_000_000, 10,
           "it is as it was")
     neighbours = [n["address"] for n in a.show("neigh") if n["mac"]]
     if ADDR_B not in neighbours:
-        raise LabError(f"{neighbours}")
+        raise TestbedError(f"{neighbours}")
     users = [x["pid"] for x in b.show("clients")]
     if server.pid not in users:
-        raise LabError(f"{server.pid} is not among {users}")
+        raise TestbedError(f"{server.pid} is not among {users}")
     before = b.show("ports")[0]["rx_packets"]
     say(b, "clear port stats all")
     stats = b.show("port-stats")[0]
     if stats["rx_packets"] >= before or b.show("ports")[0]["rx_packets"] < before:
-        raise LabError(f"{before}, then {stats}")
+        raise TestbedError(f"{before}, then {stats}")
     client.stop()
     server.stop()
     perf(b, a, ADDR_B, "-n", "1M", name="after")
@@ -280,19 +280,19 @@ def paths(daemon):
     path = json.loads(run(daemon, "exec", "show path", "--json")[1])["path"]
     shown = {c["conn"]: c for c in daemon.show("conns") if c["state"] == "open"}
     if len(path) != 2 or {p["conn"] for p in path} != set(shown):
-        raise LabError(f"two paths: {path}, connections {shown}")
+        raise TestbedError(f"two paths: {path}, connections {shown}")
     for p in path:
         if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or \
                 not 0 < p["unit_bytes"] <= shown[p["conn"]]["unit_bytes"]:
-            raise LabError(f"the path of {shown[p['conn']]} is {p}")
+            raise TestbedError(f"the path of {shown[p['conn']]} is {p}")
         if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "competing", "ecn")) or p["rx_lost_ppm"] > 1e6:
-            raise LabError(f"what decides? {p}")
+            raise TestbedError(f"what decides? {p}")
 
 
 @scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it", company=True)
-def background(lab, context):
-    a, b = memif_pair(lab, context.build)
-    here, there = (Terminal(lab, x.command("console")) for x in (a, b))
+def background(testbed, context):
+    a, b = memif_pair(testbed, context.build)
+    here, there = (Terminal(testbed, x.command("console")) for x in (a, b))
 
     def ask(t, line, pattern, timeout_s=30):
         t.type(line + "\n")
@@ -338,7 +338,7 @@ def background(lab, context):
     until(lambda: len(clients(a)) == 2, 60, "a refusal")
     ask(here, "stop perf", "")  # what start may have told already
     if not re.search(rf"sluice: {ADDR_B}:9: [^\n]*\n.*ended with status 4", here.text()[begun:]):
-        raise LabError(here.text()[begun:])
+        raise TestbedError(here.text()[begun:])
     ask(here, f"start perf {ADDR_B} -t 600", "")
     until(lambda: any(c["state"] == "open" for c in a.show("conns")), 30, "a connection")
     started = [(x, clients(x) - {t.popen.pid}) for x, t in ((a, here), (b, there))]
@@ -346,28 +346,28 @@ def background(lab, context):
     there.type("quit\n")
     there.expect("received, here|the peer gave up|sent, here")
     if there.wait() != 0:
-        raise LabError(f"status {there.popen.returncode}\n{there.text()[-2000:]}")
+        raise TestbedError(f"status {there.popen.returncode}\n{there.text()[-2000:]}")
     for daemon, pids in started:
         until(lambda: not pids & clients(daemon), 20, "perf ends with its console")
     say(a, f"start perf {ADDR_B}", 1, f"in a shell: sluice perf client {ADDR_B}")
     status, out, _ = run(a, "console", "--json", stdin="start perf server\nshow perf\nstop perf\n")
     if status != 0 or json.loads(out.splitlines()[0])["perf"][0]["whom"] != "server":
-        raise LabError(f"status {status}: {out}")
+        raise TestbedError(f"status {status}: {out}")
     a.stop()
     b.stop()
 
 
 @scenario("console: the daemon's own, and its file of commands", company=True)
-def own(lab, context):
-    daemon = alone(lab, context)
-    good, bad, late = (lab.path(n) for n in ("good.cmd", "bad.cmd", "late.cmd"))
+def own(testbed, context):
+    daemon = alone(testbed, context)
+    good, bad, late = (testbed.path(n) for n in ("good.cmd", "bad.cmd", "late.cmd"))
     for path, text in ((good, "set capacity 4Gbit\n"), (bad, "set capacity\n"),
                        (late, "set capacity 4Gbit 9\n")):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     with open(daemon.config, "w", encoding="utf-8") as f:
         f.write(daemon.config_text())
-    t = Terminal(lab, [*daemon.args(), "-i", "--cmdline-file", good])
+    t = Terminal(testbed, [*daemon.args(), "-i", "--cmdline-file", good])
     t.expect(r"sluiced> ")
     t.type("show capacity\n")
     t.expect(r"net_memif0 +4.00 Gb/s")
@@ -381,26 +381,26 @@ def own(lab, context):
     t.expect(r"sluiced> ")
     t.type("quit\n")
     if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}\n{t.text()}")
-    t = Terminal(lab, [*daemon.args(), "-i"])
+        raise TestbedError(f"status {t.popen.returncode}\n{t.text()}")
+    t = Terminal(testbed, [*daemon.args(), "-i"])
     t.expect(r"sluiced> ")
     t.type("start perf server\nshow perf\n")
     servers = [server, int(t.expect(r"perf server: process (\d+), for ").group(1))]
     t.type("\x03")  # Ctrl-C is the daemon's
     if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}\n{t.text()}")
+        raise TestbedError(f"status {t.popen.returncode}\n{t.text()}")
     if any(os.path.exists(f"/proc/{pid}") for pid in servers):
-        raise LabError(f"one of {servers} is still there")
+        raise TestbedError(f"one of {servers} is still there")
     for path, status, words in ((bad, 2, "bad.cmd:1: the command is not complete"),
                                 (late, 1, "late.cmd:1: no port 9")):
-        process = lab.start(f"file-{status}", [*daemon.args(), "--cmdline-file", path])
+        process = testbed.start(f"file-{status}", [*daemon.args(), "--cmdline-file", path])
         if process.wait(30) != status or words not in process.err():
-            raise LabError(f"{process.popen.returncode}\n{process.tail()}")
+            raise TestbedError(f"{process.popen.returncode}\n{process.tail()}")
 
 
 @scenario("console: 100,000 random lines, and the daemon lives", company=True)
-def lines(lab, context):
-    daemon = alone(lab, context, keys={"wire": "delay 1ms"}).start()
+def lines(testbed, context):
+    daemon = alone(testbed, context, keys={"wire": "delay 1ms"}).start()
     draw = seeded()
     words = sorted({w for p in patterns(daemon) for w in re.split(r"[ |\[\]]", p) if w}) + [
         "net_memif0", "0", "1Gbit", "64k", "3", "1@net_memif0/0", "delay 1ms", "auto", "none", "all"]
@@ -415,19 +415,19 @@ def lines(lab, context):
     text += ["stop perf", "show workers"]  # it may have been started
     status, out, err = run(daemon, "console", stdin="\n".join(text) + "\n", timeout_s=300)
     if status not in (1, 2, 5) or not out.rstrip().splitlines()[-2].startswith("LCORE"):
-        raise LabError(f"status {status}\n{out[-500:]}{err[-500:]}")
+        raise TestbedError(f"status {status}\n{out[-500:]}{err[-500:]}")
     if err.count("sluice: ") < 50_000:
-        raise LabError(f"only {err.count('sluice: ')} lines were refused")
+        raise TestbedError(f"only {err.count('sluice: ')} lines were refused")
     daemon.show("conns")
     daemon.stop()
 
 
 @scenario("console: long output comes whole, on a terminal and through a pipe", company=True)
-def long(lab, context):
-    daemon = alone(lab, context, keys={"connections": 1024}).start()
+def long(testbed, context):
+    daemon = alone(testbed, context, keys={"connections": 1024}).start()
     listener = daemon.sluice("listener", "perf", "server")
     daemon.wait_listening(process=listener)
-    t = Terminal(lab, daemon.command("console"))
+    t = Terminal(testbed, daemon.command("console"))
     t.expect(PROMPT)
     for _ in range(40):
         t.type("show port xstats all\nshow conns\nhelp\n")
@@ -439,18 +439,18 @@ def long(lab, context):
     t.expect(r"CEILING")
     t.type("\x04")
     if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}")
+        raise TestbedError(f"status {t.popen.returncode}")
     status, out, _ = run(daemon, "console", stdin="show port xstats all\n" * 500)
     if status != 0 or out.count("tx_q0_bytes") != 500:
-        raise LabError(f"status {status}, {out.count('tx_q0_bytes')} of 500")
+        raise TestbedError(f"status {status}, {out.count('tx_q0_bytes')} of 500")
     listener.stop()
     daemon.stop()
 
 
 @scenario("console: the emulator's own, on a terminal", company=True)
-def emulator(lab, context):
+def emulator(testbed, context):
     (worker, control), _ = pair_cpus()
-    t = Terminal(lab, [context.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}",
+    t = Terminal(testbed, [context.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}",
                        "--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry",
                        "--file-prefix", f"sluice-{os.getpid()}-emu-console",
                        "--vdev", "net_null0,no-rx=1", "--vdev", "net_null1,no-rx=1",
@@ -471,4 +471,4 @@ def emulator(lab, context):
     t.expect(r"sluice-emu> ")
     t.type("quit\n")
     if t.wait() != 0:
-        raise LabError(f"status {t.popen.returncode}\n{t.text()[-2000:]}")
+        raise TestbedError(f"status {t.popen.returncode}\n{t.text()[-2000:]}")

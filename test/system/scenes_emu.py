@@ -8,12 +8,12 @@ import re
 import sys
 import time
 
-from harness import ROOT, LabError, need, one_line, perf, scenario, sh
-from lab import net
-from lab.box import ADDR, Box, element, kernel_box, kernels
-from lab.daemon import Daemon, af_packet, af_xdp, memif
-from lab.pair import ADDR_B, pair_cpus, station
-from lab.process import until
+from .harness import ROOT, TestbedError, need, one_line, perf, scenario, sh
+from testbed import net
+from testbed.box import ADDR, Box, element, kernel_box, kernels
+from testbed.daemon import Daemon, af_packet, af_xdp, memif
+from testbed.pair import ADDR_B, pair_cpus, station
+from testbed.process import until
 
 # Sends N bytes that a seed makes, or receives all and prints their hash.
 TALK = """
@@ -43,12 +43,12 @@ else:
 """
 
 
-def tcp_hash(lab, spaces, congestion, amount):
+def tcp_hash(testbed, spaces, congestion, amount):
     """Amount bytes from left to right; what right has heard."""
-    right = lab.start("receiver", [sys.executable, "-c", TALK, "recv", "-", ADDR["right"][0], "0"],
+    right = testbed.start("receiver", [sys.executable, "-c", TALK, "recv", "-", ADDR["right"][0], "0"],
                       ns=spaces["right"])
     until(lambda: "listening" in right.out(), 10, "the receiver listens")
-    left = lab.start("sender", [sys.executable, "-c", TALK, "send", congestion, ADDR["right"][0],
+    left = testbed.start("sender", [sys.executable, "-c", TALK, "send", congestion, ADDR["right"][0],
                                 str(amount)], ns=spaces["left"])
     left.check(120)
     got, digest = right.check(20).splitlines()[1].split()
@@ -60,31 +60,31 @@ def expected(amount):
 
 
 @scenario("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True, company=True)
-def tcp(lab, context):
+def tcp(testbed, context):
     amount = 6_000_000
-    spaces, box = kernel_box(lab, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
+    spaces, box = kernel_box(testbed, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
                              "delay 5ms")
-    have = lab.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
+    have = testbed.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
                    ns=spaces["left"]).split()
     for congestion in ("reno", "cubic", "bbr"):
         if congestion not in have:
             continue
         start = time.monotonic()
-        got, digest = tcp_hash(lab, spaces, congestion, amount)
+        got, digest = tcp_hash(testbed, spaces, congestion, amount)
         took = time.monotonic() - start
         if got != amount or digest != expected(amount):
-            raise LabError(f"{congestion}: {got} of {amount} bytes, {digest}")
+            raise TestbedError(f"{congestion}: {got} of {amount} bytes, {digest}")
         # never faster than the link
         if amount * 8 / took > 100e6:
-            raise LabError(f"{congestion}: {amount} bytes in {took:.3f} s through 100 Mbit/s")
+            raise TestbedError(f"{congestion}: {amount} bytes in {took:.3f} s through 100 Mbit/s")
     report = box.stop()
     link, delay = element(report["forward"], "rate"), element(report["forward"], "delay")
     if link["queued_bytes_max"] > 60 * 1024 + 1514:
-        raise LabError(f"the queue held {link['queued_bytes_max']} bytes")
+        raise TestbedError(f"the queue held {link['queued_bytes_max']} bytes")
     if delay["delay_ns"]["min"] < 5e6 or report["forward"]["late_ns"]["min"] < 0:
-        raise LabError(f"a packet was early: {delay['delay_ns']}")
+        raise TestbedError(f"a packet was early: {delay['delay_ns']}")
     if element(report["forward"], "loss")["dropped"] == 0:
-        raise LabError("nothing was lost")
+        raise TestbedError("nothing was lost")
 
 
 def ping_times(ns, address, count=20, size=56):
@@ -95,54 +95,54 @@ def ping_times(ns, address, count=20, size=56):
 
 
 @scenario("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True, company=True)
-def delay(lab, context):
-    spaces, box = kernel_box(lab, context.build, "delay 20ms", "delay 10ms", mtu=9000)
+def delay(testbed, context):
+    spaces, box = kernel_box(testbed, context.build, "delay 20ms", "delay 10ms", mtu=9000)
     for address in ADDR["right"]:
         for size in (56, 8900):
             times = ping_times(spaces["left"], address, size=size)
             if len(times) != 20 or min(times) < 30:
-                raise LabError(f"{address}, {size} B: {times}")
+                raise TestbedError(f"{address}, {size} B: {times}")
     try:
         for side in spaces:
             net.ip(spaces[side], "link", "add", "link", f"sl{side}", "name", "v", "type", "vlan", "id", 9)
             net.ip(spaces[side], "link", "set", "v", "up")
             net.address(spaces[side], "v", "10.92.0.%d/24" % (1 + (side == "right")))
         if min(ping_times(spaces["left"], "10.92.0.2")) < 30:
-            raise LabError("a VLAN's packet was early")
-    except LabError as problem:
+            raise TestbedError("a VLAN's packet was early")
+    except TestbedError as problem:
         if "link add" not in str(problem):
             raise
     box.stop()
 
 
 @scenario("losses as listed, duplicates, and the report of them", netns=True, company=True)
-def counted(lab, context):
+def counted(testbed, context):
     # ARP goes first both ways; the pings are counted from a change on
-    spaces, box = kernel_box(lab, context.build, "match proto icmp ( loss list 3,5-6 duplicate 100% )")
+    spaces, box = kernel_box(testbed, context.build, "match proto icmp ( loss list 3,5-6 duplicate 100% )")
     text = sh("ip", "netns", "exec", spaces["left"], "ping", "-c", 10, "-i", "0.05", "-W", "1",
               ADDR["right"][0])
     got = [int(x) for x in re.findall(r"icmp_seq=(\d+) .*?ms$", text, re.MULTILINE)]
     if got != [1, 2, 4, 7, 8, 9, 10] or text.count("DUP!") != 7:
-        raise LabError(text)
+        raise TestbedError(text)
     report = box.stop()["forward"]
     if element(report, "loss")["dropped"] != 3 or element(report, "duplicate")["copied"] != 7:
-        raise LabError(json.dumps(report["elements"], indent=1))
+        raise TestbedError(json.dumps(report["elements"], indent=1))
 
 
 @scenario("the console changes a live path, and refuses a wrong one", netns=True, company=True)
-def console(lab, context):
-    spaces, box = kernel_box(lab, context.build, "delay 5ms", console=True)
+def console(testbed, context):
+    spaces, box = kernel_box(testbed, context.build, "delay 5ms", console=True)
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 5:
-        raise LabError("early")
+        raise TestbedError("early")
     box.say("set path 0 forward delay 40ms")
     box.say("set path 0 reverse dely 3ms")
     box.say("show path")
     until(lambda: "did you mean" in box.process.err(), 10, "the console answers")
     until(lambda: "path 0 forward delay 40ms" in box.process.out(), 10, "the path is shown")
     if 'reverse path unchanged: position 1: "dely"' not in box.process.err():
-        raise LabError(box.process.err())
+        raise TestbedError(box.process.err())
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 40:
-        raise LabError("the new path is not in use")
+        raise TestbedError("the new path is not in use")
     box.say("show stats")
     until(lambda: "delay 40ms" in box.process.out().split("path 0 reverse")[-1], 10, "statistics")
     box.say("set path 1 both wire")
@@ -152,12 +152,12 @@ def console(lab, context):
           "the daemon's words are not the box's")
     box.say("quit")
     if box.process.wait(20) != 0:
-        raise LabError(box.process.tail())
+        raise TestbedError(box.process.tail())
 
 
 @scenario("changes at a time, without a console", netns=True, company=True)
-def schedule(lab, context):
-    spaces, box = kernel_box(lab, context.build, "delay 1ms at 1s delay 50ms")
+def schedule(testbed, context):
+    spaces, box = kernel_box(testbed, context.build, "delay 1ms at 1s delay 50ms")
 
     def slow():
         return min(ping_times(spaces["left"], ADDR["right"][0], 2)) >= 50
@@ -175,11 +175,11 @@ def readme_example():
     return [d.replace("left", "boxleft").replace("right", "boxright") for d in devices], *paths
 
 
-def iperf3(lab, spaces, congestion, address):
+def iperf3(testbed, spaces, congestion, address):
     """Mbit/s that came, of 3 s of iperf3."""
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=spaces["right"])
-    until(lambda: ":5201" in lab.run("ss", ["ss", "-Hltn"], ns=spaces["right"]), 20, "iperf3 listens")
-    client = lab.start("iperf3", ["iperf3", "-c", address, "-t", "3", "-C", congestion, "-J"],
+    server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=spaces["right"])
+    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=spaces["right"]), 20, "iperf3 listens")
+    client = testbed.start("iperf3", ["iperf3", "-c", address, "-t", "3", "-C", congestion, "-J"],
                        ns=spaces["left"])
     result = json.loads(client.check(60))
     server.check(20)
@@ -187,38 +187,38 @@ def iperf3(lab, spaces, congestion, address):
 
 
 @scenario("README's example between two namespaces, with the offloads that Linux gives them", netns=True, company=True)
-def readme(lab, context):
-    spaces, ns = kernels(lab, offloads=True)
+def readme(testbed, context):
+    spaces, ns = kernels(testbed, offloads=True)
     for side, device in ((spaces["left"], "slleft"), (ns, "boxleft")):
         features = sh("ip", "netns", "exec", side, "ethtool", "-k", device)
         for feature in ("tx-checksumming: on", "generic-segmentation-offload: on",
                         "tcp-segmentation-offload: on"):
             if feature not in features:
-                raise LabError(f"{device}: not {feature}")
+                raise TestbedError(f"{device}: not {feature}")
     devices, forward, reverse = readme_example()
-    box = Box(lab, context.build, devices, forward, reverse, ns=ns)
+    box = Box(testbed, context.build, devices, forward, reverse, ns=ns)
     for address in ADDR["right"]:
         times = ping_times(spaces["left"], address)
         if len(times) < 18 or min(times) < 38:  # 1 in 1000 is lost, and 20 ms come to 2 less
-            raise LabError(f"{address}: {times}")
-    have = lab.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
+            raise TestbedError(f"{address}: {times}")
+    have = testbed.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
                    ns=spaces["left"]).split()
     for congestion in ("cubic", "bbr"):
         if congestion not in have:
             print(f"# this kernel has no {congestion}", flush=True)
             continue
         for address in ADDR["right"]:
-            rate = iperf3(lab, spaces, congestion, address)
+            rate = iperf3(testbed, spaces, congestion, address)
             print(f"# {congestion} to {address}: {rate:.1f} Mbit/s", flush=True)
             # a path with jitter and loss: cubic has 2 of 100 Mbit/s there without offloads, too
             if rate < 0.3:
-                raise LabError(f"{congestion} to {address}: {rate} Mbit/s")
+                raise TestbedError(f"{congestion} to {address}: {rate} Mbit/s")
     said = box.process.err()
     report = box.stop()["forward"]["offload"]
     if report["summed"] == 0 or report["cut"] == 0 or report["segments"] < 2 * report["cut"]:
-        raise LabError(f"the kernel did all by itself: {report}")
+        raise TestbedError(f"the kernel did all by itself: {report}")
     if report["drop_large"] or report["drop_truncated"] or "ethtool" in said:
-        raise LabError(f"{report}\n{said}")
+        raise TestbedError(f"{report}\n{said}")
 
 
 # A datagram socket gives the kernel 20 datagrams at once, for a device to cut (UDP_SEGMENT).
@@ -231,97 +231,97 @@ s.sendto(bytes(20000), (sys.argv[1], 9))
 
 
 @scenario("what the box cannot cut is told, with the interface and the cure", netns=True, company=True)
-def refused(lab, context):
+def refused(testbed, context):
     for devices, program, words in (
             (["net_af_packet0,iface=boxleft", "net_af_packet1,iface=boxright"], DATAGRAMS,
              ("no TCP", "tx-udp-segmentation off")),
             ([f"{af_packet(f'box{side}', 1500, i).vdev}" for i, side in enumerate(("left", "right"))],
              None, ("framesz", "tso off"))):
-        mark = lab.mark()
-        spaces, ns = kernels(lab, offloads=True)
-        box = Box(lab, context.build, devices, ns=ns)
+        mark = testbed.mark()
+        spaces, ns = kernels(testbed, offloads=True)
+        box = Box(testbed, context.build, devices, ns=ns)
         ping_times(spaces["left"], ADDR["right"][0], 3)
         if program is not None:
-            lab.run("datagrams", [sys.executable, "-c", program, ADDR["right"][0]], ns=spaces["left"])
+            testbed.run("datagrams", [sys.executable, "-c", program, ADDR["right"][0]], ns=spaces["left"])
         else:
-            tcp_hash(lab, spaces, "cubic", 300_000)
+            tcp_hash(testbed, spaces, "cubic", 300_000)
         until(lambda box=box: "boxleft" in box.process.err(), 10, "the box speaks")
         told = [line for line in box.process.err().splitlines() if "boxleft" in line]
         if len(told) != 1 or not all(word in told[0] for word in ("ethtool -K", *words)):
-            raise LabError(box.process.err())
+            raise TestbedError(box.process.err())
         box.stop()
-        lab.close_to(mark)
+        testbed.close_to(mark)
 
 
 @scenario("the box on AF_XDP", netns=True, company=True)
-def xdp(lab, context):
+def xdp(testbed, context):
     need(net.lack_xdp())
-    spaces, ns = kernels(lab)
-    box = Box(lab, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
+    spaces, ns = kernels(testbed)
+    box = Box(testbed, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
               "delay 5ms", "delay 5ms", ("--packets", "4096"), ns=ns)
     times = ping_times(spaces["left"], ADDR["right"][0])
     if len(times) != 20 or min(times) < 10:
-        raise LabError(f"{times}")
+        raise TestbedError(f"{times}")
     box.stop()
 
 
 @scenario("the box on TAP devices", netns=True, company=True)
-def tap(lab, context):
+def tap(testbed, context):
     need(net.lack_tap())
-    ns = net.namespace(lab, "box")
-    box = Box(lab, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
+    ns = net.namespace(testbed, "box")
+    box = Box(testbed, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
               "delay 5ms", ("--packets", "4096"), ns=ns)
     sides = {}
     for number, side in enumerate(("left", "right")):
-        sides[side] = net.namespace(lab, side)
+        sides[side] = net.namespace(testbed, side)
         net.ip(ns, "link", "set", f"slt{number}", "netns", sides[side])
         net.address(sides[side], f"slt{number}", f"{ADDR[side][0]}/24")
         net.ip(sides[side], "link", "set", f"slt{number}", "up")
     times = ping_times(sides["left"], ADDR["right"][0])
     if len(times) != 20 or min(times) < 10:
-        raise LabError(f"{times}")
+        raise TestbedError(f"{times}")
     box.stop()
 
 
-def _memif_box(lab, context, forward, reverse, options=()):
+def _memif_box(testbed, context, forward, reverse, options=()):
     """Two daemons with the box between them."""
     (wa, ca), (wb, cb) = pair_cpus()
-    links = [lab.path("left.sock"), lab.path("right.sock")]
-    box = Box(lab, context.build, [memif(links[0], "server", number=0).vdev,
+    links = [testbed.path("left.sock"), testbed.path("right.sock")]
+    box = Box(testbed, context.build, [memif(links[0], "server", number=0).vdev,
                                    memif(links[1], "server", number=1).vdev],
               forward, reverse, ("--mtu", "1500", *options), worker=wa, control=ca)
     daemons = []
     for name, link, worker, control, number in (("a", links[0], wa, ca, 1), ("b", links[1], wb, cb, 2)):
         port = memif(link, "client")
         port.keys = {**station(number), "mtu": 1500, "checksum": "software"}
-        daemons.append(Daemon(lab, context.build, name, [port], [worker], control).start())
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control).start())
     for daemon in daemons:
         daemon.wait_link()
     return (*daemons, box)
 
 
 @scenario("two daemons through a bad path: loss, duplicates, corruption, reordering")
-def bad_path(lab, context):
+def bad_path(testbed, context):
     bad = "loss 1% duplicate 1% corrupt 0.5% delay 200us 100us"
     few = "loss 5% duplicate 5% corrupt 5% delay 200us 100us"  # hundreds of frames go back
-    a, b, box = _memif_box(lab, context, bad, few)
+    a, b, box = _memif_box(testbed, context, bad, few)
     perf(b, a, ADDR_B, "-n", "100M")
     report = box.stop()
     for direction in ("forward", "reverse"):
         for kind, counter in (("loss", "dropped"), ("duplicate", "copied"), ("corrupt", "changed"),
                               ("delay", "reordered")):
             if element(report[direction], kind)[counter] == 0:
-                raise LabError(f"{direction}: nothing {counter}")
+                raise TestbedError(f"{direction}: nothing {counter}")
     if b.counters("drop_sum") == 0:
-        raise LabError("no corrupt packet was noticed")
+        raise TestbedError("no corrupt packet was noticed")
     a.stop()
     b.stop()
 
 
 @scenario("a peer of the box is killed; the box goes on")
-def killed(lab, context):
+def killed(testbed, context):
     for _ in range(5):
-        a, b, box = _memif_box(lab, context, "delay 1ms", "delay 1ms")
+        a, b, box = _memif_box(testbed, context, "delay 1ms", "delay 1ms")
         b.sluice("server", "perf", "server", "-1")
         b.wait_listening()
         a.sluice("client", "perf", "client", "-t", "20", ADDR_B)
@@ -329,15 +329,15 @@ def killed(lab, context):
         b.kill()
         time.sleep(0.3)
         if not box.process.running():
-            raise LabError(box.process.tail())
+            raise TestbedError(box.process.tail())
         box.stop()
         a.kill()
 
 
 @scenario("a daemon behind a wire of its own: one line of configuration")
-def wired(lab, context):
+def wired(testbed, context):
     (wa, ca), (wb, cb) = pair_cpus()
-    link = lab.path("memif.sock")
+    link = testbed.path("memif.sock")
     daemons = []
     for name, role, worker, control, number in (("a", "server", wa, ca, 1), ("b", "client", wb, cb, 2)):
         port = memif(link, role)
@@ -346,23 +346,23 @@ def wired(lab, context):
             port.keys["wire"] = "loss 0.5% rate 800mbit delay 2ms 500us"
         else:
             port.keys["checksum"] = "software"
-        daemons.append(Daemon(lab, context.build, name, [port], [worker], control).start())
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control).start())
     a, b = daemons
     for daemon in daemons:
         daemon.wait_link()
     before = a.holdings()
     result = perf(b, a, ADDR_B, "-n", "20M")
     if result["goodput_bps"] > 800e6:
-        raise LabError(f"{result['goodput_bps']} bit/s through 800 Mbit/s")
+        raise TestbedError(f"{result['goodput_bps']} bit/s through 800 Mbit/s")
     if result["repeats"] == 0:
-        raise LabError("nothing was lost")
+        raise TestbedError("nothing was lost")
     a.check_holdings(before)
     a.stop()
     b.stop()
 
 
 @scenario("what the box says to bad input", company=True)
-def bad_input(lab, context):
+def bad_input(testbed, context):
     program = context.build.program("sluice-emu")
     memory = ["--no-huge", "--no-shconf", "-m", "64", "--no-pci", "--no-telemetry"]
     null = ["--vdev", "net_null0", "--vdev", "net_null1"]
@@ -375,15 +375,15 @@ def bad_input(lab, context):
             ([program, *memory, "--vdev", "net_null0", "--"], 5, ["two are needed"]),
             ([program, *memory, *null, "--", "--ports", "net_null0,net_nil"], 5, ["net_nil", "--vdev"]),
             ([program, *memory, *null, "--", "--packets", "60000"], 4, ["--packets", "MB"])):
-        process = lab.start("sluice-emu", args)
+        process = testbed.start("sluice-emu", args)
         one_line(process, 30, status, *words)
-    good = lab.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
+    good = testbed.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
     if good.check(30).strip() != "good":
-        raise LabError(good.tail())
+        raise TestbedError(good.tail())
     box = [program, "--lcores", "0", *memory, *null, "--", "--packets", "100", "--time", "1s", "--json"]
     # The shell becomes the box: its standard output is a disk that is full.
     for args, why in (([*box, "/nonexistent/x"], "No such file"),
                       (["sh", "-c", 'exec "$@" >/dev/full', "sh", *box, "-"], "No space left")):
-        ended = lab.start("sluice-emu", args)
+        ended = testbed.start("sluice-emu", args)
         if ended.wait(30) != 1 or why not in ended.err() or "not written" not in ended.err():
-            raise LabError(ended.tail())
+            raise TestbedError(ended.tail())

@@ -11,11 +11,11 @@ import re
 import statistics
 import sys
 
-from harness import LabError, perf, scenario, sh
-from lab import net
-from lab.daemon import Daemon, af_packet, memif
-from lab.pair import ADDR6_B, ADDR_B, pair_cpus, station
-from lab.process import until
+from .harness import TestbedError, perf, scenario, sh
+from testbed import net
+from testbed.daemon import Daemon, af_packet, memif
+from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
+from testbed.process import until
 
 TAPS = {"a": "slta", "b": "sltb"}
 # addresses that only the kernels have
@@ -23,9 +23,9 @@ VETH = None  # the ports of pair(): packet sockets on a veth
 OWN = {"a": ("10.90.0.11", "fd90::11"), "b": ("10.90.0.12", "fd90::12")}
 
 
-def tap_to(lab, daemon, tap, addresses, name):
+def tap_to(testbed, daemon, tap, addresses, name):
     """The namespace that has the TAP now."""
-    kernel = net.namespace(lab, name)
+    kernel = net.namespace(testbed, name)
     net.ip(daemon.ns, "link", "set", tap, "netns", kernel)
     net.offloads_off(kernel, tap)
     for text in addresses:
@@ -34,10 +34,10 @@ def tap_to(lab, daemon, tap, addresses, name):
     return kernel
 
 
-def pair(lab, context, ports, keys=None, workers=1):
+def pair(testbed, context, ports, keys=None, workers=1):
     """(daemons, kernels): of A and B, on these ports; both kernels have their daemon's addresses and
     own ones."""
-    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     if ports is VETH:
@@ -47,17 +47,17 @@ def pair(lab, context, ports, keys=None, workers=1):
     for number, (name, port) in enumerate(zip("ab", ports), 1):
         port.keys = {**station(number), "exception": TAPS[name], "workers": workers, **(keys or {})}
         worker, control = pair_cpus()[number - 1]
-        daemons.append(Daemon(lab, context.build, name, [port], [worker] * workers, control,
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker] * workers, control,
                               ns=spaces[number - 1]).start())
     for number, (daemon, name) in enumerate(zip(daemons, "ab"), 1):
         daemon.wait_link()
         shared = (f"10.90.0.{number}", f"fd90::{number}")
-        kernels.append(tap_to(lab, daemon, TAPS[name], (*OWN[name], *shared), f"k{name}"))
+        kernels.append(tap_to(testbed, daemon, TAPS[name], (*OWN[name], *shared), f"k{name}"))
     return daemons, kernels
 
 
-def memif_ports(lab):
-    link = lab.path("memif.sock")
+def memif_ports(testbed):
+    link = testbed.path("memif.sock")
     return [memif(link, "server"), memif(link, "client")]
 
 
@@ -69,7 +69,7 @@ def ping(ns, address, *args, count=4):
               address)
     received = re.search(r" (\d+) received", text)
     if received is None or int(received.group(1)) < count or "DUP" in text:
-        raise LabError(text)
+        raise TestbedError(text)
 
 
 def exception(daemon):
@@ -115,36 +115,36 @@ def nothing_lost(daemon, refused):
     got = exception(daemon)
     if got["to_kernel_full"] or got["to_kernel_refused"] > refused or \
             daemon.counters("drop_exception_full"):
-        raise LabError(f"{daemon.name}: frames are lost on the way: {got}")
+        raise TestbedError(f"{daemon.name}: frames are lost on the way: {got}")
     return got
 
 
 @scenario("exception port: kernels ping through it, each question answered once", netns=True, company=True)
-def ping_kernels(lab, context):
-    (a, b), (ka, kb) = pair(lab, context, VETH)
+def ping_kernels(testbed, context):
+    (a, b), (ka, kb) = pair(testbed, context, VETH)
     settled((ka, kb))
     refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
-    path = lab.path("neighbours.pcap")
-    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", TAPS["a"], "--immediate-mode", "-U", "-w", path, "arp or icmp6"],
+    path = testbed.path("neighbours.pcap")
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["a"], "--immediate-mode", "-U", "-w", path, "arp or icmp6"],
                         ns=ka)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     mac = b.show("ports")[0]["mac"]
     if net.mac(kb, TAPS["b"]) != mac:
-        raise LabError("the TAP has another MAC address than the port")
+        raise TestbedError("the TAP has another MAC address than the port")
     for address in (*OWN["b"], ADDR_B, ADDR6_B):
         ping(ka, address)
         if mac not in net.ip(ka, "neigh", "show", address):
-            raise LabError(f"{address} is not where port B is\n{net.ip(ka, 'neigh', 'show')}")
+            raise TestbedError(f"{address} is not where port B is\n{net.ip(ka, 'neigh', 'show')}")
     ping(ka, f"{link_local(kb, TAPS['b'])}%{TAPS['a']}")
     tcpdump.stop()
     for kind, (asked, answered) in answers(path).items():
         # a kernel asks anew where an answer takes a second, as on a busy machine
         if answered == 0 or answered > asked:
-            raise LabError(f"{answered} answers to {asked} questions of {kind}")
+            raise TestbedError(f"{answered} answers to {asked} questions of {kind}")
     for daemon, before in zip((a, b), refused):
         got = nothing_lost(daemon, before)
         if min(got["to_kernel_frames"], got["from_kernel_frames"]) < 16:
-            raise LabError(f"{daemon.name}: {got}")
+            raise TestbedError(f"{daemon.name}: {got}")
     perf(b, a, ADDR_B, "-n", "1M")
     for daemon in (a, b):
         daemon.stop()
@@ -161,18 +161,18 @@ for i in range(8):
 
 
 @scenario("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True, company=True)
-def other_frames(lab, context):
+def other_frames(testbed, context):
     # not over packet sockets: those put the fragments of IPv4 together
-    (a, b), (ka, kb) = pair(lab, context, memif_ports(lab), workers=2)
+    (a, b), (ka, kb) = pair(testbed, context, memif_ports(testbed), workers=2)
     settled((ka, kb))
     refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
     for address in (*OWN["b"], ADDR_B, ADDR6_B):
         ping(ka, address, "-s", "4000")
-    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", TAPS["b"], "--immediate-mode", "-e", "-nn", "-l", "ether[12:2] == "
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["b"], "--immediate-mode", "-e", "-nn", "-l", "ether[12:2] == "
                                     "0x88b5 or vlan 77"], ns=kb)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     macs = [d.show("ports")[0]["mac"] for d in (a, b)]
-    lab.run("vlan", [sys.executable, "-c", SEND_VLAN, TAPS["a"], *macs], ns=ka)
+    testbed.run("vlan", [sys.executable, "-c", SEND_VLAN, TAPS["a"], *macs], ns=ka)
     until(lambda: tcpdump.out().count("vlan 77") == 8, 10, "8 frames of VLAN 77")
     tcpdump.stop()
     for daemon, before in zip((a, b), refused):
@@ -204,8 +204,8 @@ else:
 
 
 @scenario("exception port: a kernel on a veth leaves its checksums to a device", netns=True)
-def partial_sums(lab, context):
-    spaces = [net.namespace(lab, name) for name in ("x", "b")]
+def partial_sums(testbed, context):
+    spaces = [net.namespace(testbed, name) for name in ("x", "b")]
     for ns in spaces:
         net.quiet(ns)
     net.veth(spaces[0], "slx", spaces[1], "slb", offloads=True)
@@ -213,26 +213,26 @@ def partial_sums(lab, context):
     port = af_packet("slb", 1500)
     port.keys = {**station(2), "exception": TAPS["b"]}
     worker, control = pair_cpus()[1]
-    daemon = Daemon(lab, context.build, "b", [port], [worker], control, ns=spaces[1]).start()
+    daemon = Daemon(testbed, context.build, "b", [port], [worker], control, ns=spaces[1]).start()
     daemon.wait_link()
-    kernel = tap_to(lab, daemon, TAPS["b"], OWN["b"], "kb")
-    echo = lab.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kernel)
+    kernel = tap_to(testbed, daemon, TAPS["b"], OWN["b"], "kb")
+    echo = testbed.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kernel)
     until(lambda: "listens" in echo.out(), 20, "the echo server listens")
-    lab.run("echo-client", [sys.executable, "-c", ECHO, "client", OWN["b"][0]], ns=spaces[0], timeout_s=60)
+    testbed.run("echo-client", [sys.executable, "-c", ECHO, "client", OWN["b"][0]], ns=spaces[0], timeout_s=60)
     echo.check(20)
     if exception(daemon)["to_kernel_summed"] < 100:
-        raise LabError(f"100 lines of TCP were completed: {exception(daemon)}")
+        raise TestbedError(f"100 lines of TCP were completed: {exception(daemon)}")
     daemon.stop()
 
 
-def kernel_load(lab, ka, kb, seconds, rate="10M"):
+def kernel_load(testbed, ka, kb, seconds, rate="10M"):
     """iperf3, and keys pressed in a terminal, from kernel A to B: (Mbit/s, median ms of a key)."""
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
-    echo = lab.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kb)
+    server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
+    echo = testbed.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kb)
     until(lambda: "listens" in echo.out(), 20, "the echo server listens")
-    until(lambda: ":5201" in lab.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
-    client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", rate, "-J"], ns=ka)
-    keys = lab.run("keys", [sys.executable, "-c", ECHO, "client", ADDR_B], ns=ka, timeout_s=60)
+    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
+    client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", rate, "-J"], ns=ka)
+    keys = testbed.run("keys", [sys.executable, "-c", ECHO, "client", ADDR_B], ns=ka, timeout_s=60)
     result = json.loads(client.check(60 + 5 * seconds))
     server.check(20)
     echo.check(20)
@@ -241,17 +241,17 @@ def kernel_load(lab, ka, kb, seconds, rate="10M"):
 
 
 @scenario("exception port: iperf3 and a terminal's TCP while a transfer runs", netns=True)
-def beside_transfer(lab, context):
-    (a, b), (ka, kb) = pair(lab, context, VETH, keys={"capacity": "50Mbit"})
+def beside_transfer(testbed, context):
+    (a, b), (ka, kb) = pair(testbed, context, VETH, keys={"capacity": "50Mbit"})
     alone = perf(b, a, ADDR_B, "-t", "3")["goodput_bps"] / 1e6
     waiting = b.sluice("beside-server", "perf", "server", "-1", "--json")
     b.wait_listening(process=waiting)
     sending = a.sluice("beside", "perf", "client", "--json", "--check", "-i", "0", "-t", "5", ADDR_B)
-    rate, key_ms = kernel_load(lab, ka, kb, 3)
+    rate, key_ms = kernel_load(testbed, ka, kb, 3)
     result = json.loads(sending.check(60))
     waiting.check(30)
     if result["wrong_bytes"] != 0 or rate <= 0:
-        raise LabError(f"{result['wrong_bytes']} wrong bytes; iperf3 {rate} Mbit/s")
+        raise TestbedError(f"{result['wrong_bytes']} wrong bytes; iperf3 {rate} Mbit/s")
     beside = result["goodput_bps"] / 1e6
     print(f"# Sluice {beside:.1f} Mbit/s beside iperf3's {rate:.1f}, {alone:.1f} alone: "
           f"{beside / alone:.3f}; a key takes {key_ms:.1f} ms", flush=True)

@@ -5,18 +5,18 @@ import re
 import signal
 import time
 
-from harness import LabError, data_flow, scenario, transfer_works
-from lab.pair import ADDR_A, ADDR_B, memif_pair
-from lab.process import until
+from .harness import TestbedError, data_flow, scenario, transfer_works
+from testbed.pair import ADDR_A, ADDR_B, memif_pair
+from testbed.process import until
 
 SILENCE_S = 1.0
 # Configured silence, and what noticing, telling and a busy machine may take.
 NOTICE_S = SILENCE_S + 3.0
 
 
-def _running(lab, context):
+def _running(testbed, context):
     """A sends to B's receiver without end; ((a, b), sender, receiver) once data flow."""
-    a, b = memif_pair(lab, context.build, keys={"silence": f"{SILENCE_S:g}s"})
+    a, b = memif_pair(testbed, context.build, keys={"silence": f"{SILENCE_S:g}s"})
     transfer_works(a, b, ADDR_B)
     before = [a.holdings(), b.holdings()]
     receiver = b.sluice("receiver", "perf", "server", "-1")
@@ -30,12 +30,12 @@ def _error_in_time(process, since, *statuses):
     status = process.wait(NOTICE_S + 10)
     took = time.monotonic() - since
     if status not in statuses:
-        raise LabError(f"status {status} instead of {statuses}\n{process.tail()}")
+        raise TestbedError(f"status {status} instead of {statuses}\n{process.tail()}")
     if took > NOTICE_S:
-        raise LabError(f"noticed after {took:.1f} s, {NOTICE_S:g} s is the bar\n{process.tail()}")
+        raise TestbedError(f"noticed after {took:.1f} s, {NOTICE_S:g} s is the bar\n{process.tail()}")
     lines = [x for x in process.err().splitlines() if x.startswith("sluice")]
     if not lines or not re.search(r"[:;] \w", lines[-1].split(":", 1)[1]):
-        raise LabError(f"no clear error\n{process.tail()}")
+        raise TestbedError(f"no clear error\n{process.tail()}")
 
 
 def _survive(daemons, before):
@@ -48,8 +48,8 @@ def _survive(daemons, before):
 
 
 @scenario("kill -9 of the sending client")
-def kill_sender(lab, context):
-    daemons, before, sender, receiver = _running(lab, context)
+def kill_sender(testbed, context):
+    daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     sender.signal(signal.SIGKILL)
     _error_in_time(receiver, since, 1)
@@ -57,16 +57,16 @@ def kill_sender(lab, context):
 
 
 @scenario("kill -9 of the receiving client")
-def kill_receiver(lab, context):
-    daemons, before, sender, receiver = _running(lab, context)
+def kill_receiver(testbed, context):
+    daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     receiver.signal(signal.SIGKILL)
     _error_in_time(sender, since, 1)
     _survive(daemons, before)
 
 
-def _kill_daemon(lab, context, index):
-    daemons, before, sender, receiver = _running(lab, context)
+def _kill_daemon(testbed, context, index):
+    daemons, before, sender, receiver = _running(testbed, context)
     victim, survivor = daemons[index], daemons[1 - index]
     near, far = (sender, receiver) if index == 0 else (receiver, sender)
     since = time.monotonic()
@@ -85,18 +85,18 @@ def _kill_daemon(lab, context, index):
 
 
 @scenario("kill -9 of the sending daemon")
-def kill_sending_daemon(lab, context):
-    _kill_daemon(lab, context, 0)
+def kill_sending_daemon(testbed, context):
+    _kill_daemon(testbed, context, 0)
 
 
 @scenario("kill -9 of the receiving daemon")
-def kill_receiving_daemon(lab, context):
-    _kill_daemon(lab, context, 1)
+def kill_receiving_daemon(testbed, context):
+    _kill_daemon(testbed, context, 1)
 
 
 @scenario("the sending daemon is stopped in mid-transfer")
-def stop_sending_daemon(lab, context):
-    daemons, before, sender, receiver = _running(lab, context)
+def stop_sending_daemon(testbed, context):
+    daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     daemons[0].stop()
     _error_in_time(sender, since, 1, 3)
@@ -106,8 +106,8 @@ def stop_sending_daemon(lab, context):
 
 
 @scenario("the receiving daemon is stopped in mid-transfer")
-def stop_receiving_daemon(lab, context):
-    daemons, before, sender, receiver = _running(lab, context)
+def stop_receiving_daemon(testbed, context):
+    daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     daemons[1].stop()
     _error_in_time(receiver, since, 1, 3)
@@ -117,8 +117,8 @@ def stop_receiving_daemon(lab, context):
 
 
 @scenario("a client stands still: the others go on")
-def stopped_client(lab, context):
-    daemons, before, sender, receiver = _running(lab, context)
+def stopped_client(testbed, context):
+    daemons, before, sender, receiver = _running(testbed, context)
     a, b = daemons
     receiver.signal(signal.SIGSTOP)
     b_after = b.sluice("other-server", "perf", "server", "-1", "-p", "7001")
@@ -134,25 +134,25 @@ def stopped_client(lab, context):
 
 
 @scenario("a sender gives up: the peer's receives end with the reason, not as after an orderly end", company=True)
-def give_up(lab, context):
-    a, b = memif_pair(lab, context.build)
+def give_up(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     program = context.tool("giveup")
     for how, status in (("close", "ECONNRESET"), ("exit", "ECONNRESET"), ("shutdown", "ENODATA")):
-        receiver = lab.start(f"receive-{how}", [program, "receive", b.socket])
+        receiver = testbed.start(f"receive-{how}", [program, "receive", b.socket])
         b.wait_listening(process=receiver)
-        lab.start(f"send-{how}", [program, "send", a.socket, ADDR_B, how]).check(40)
+        testbed.start(f"send-{how}", [program, "send", a.socket, ADDR_B, how]).check(40)
         receiver.check(40)
         got = receiver.out().split("\n")[:-1]
         if got != ["receive 0 ok", *(f"receive {i} {status}" for i in (1, 2, 3))]:
-            raise LabError(f"{how}: {got}")
+            raise TestbedError(f"{how}: {got}")
     a.stop()
     b.stop()
 
 
-def _narrow(lab, context, mtu, limit, units):
+def _narrow(testbed, context, mtu, limit, units):
     """The wire of A drops frames longer than limit, so units become smaller, as `show` says."""
     wire = f"match length {limit + 1}-65535 ( loss 100% )"
-    a, b = memif_pair(lab, context.build, mtu=mtu, keys={"checksum": "software"}, a_keys={"wire": wire})
+    a, b = memif_pair(testbed, context.build, mtu=mtu, keys={"checksum": "software"}, a_keys={"wire": wire})
     receiver = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=receiver)
     sender = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-t", "4", ADDR_B)
@@ -163,22 +163,22 @@ def _narrow(lab, context, mtu, limit, units):
     until(cut, 20, f"units of {units[-1]} bytes")
     for conn in cut():
         if conn["dropped_unit_bytes"] != units[-2]:
-            raise LabError(f"{conn['dropped_unit_bytes']} is said to be dropped, not {units[-2]}")
+            raise TestbedError(f"{conn['dropped_unit_bytes']} is said to be dropped, not {units[-2]}")
     if not any(f"dropped_unit_bytes={units[0]} unit_bytes={units[1]}" in x["text"] for x in a.show("trace")):
-        raise LabError("the trace does not say that units became smaller")
+        raise TestbedError("the trace does not say that units became smaller")
     result = json.loads(sender.check(90))
     receiver.check(30)
     if result["wrong_bytes"] != 0 or result["bytes"] < 1 << 20:
-        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+        raise TestbedError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
     a.stop()
     b.stop()
 
 
 @scenario("the path carries frames of 1400 bytes, `mtu` is 1500: units are halved, and show says so")
-def narrow_path(lab, context):
-    _narrow(lab, context, 1500, 1400, (1408, 704))
+def narrow_path(testbed, context):
+    _narrow(testbed, context, 1500, 1400, (1408, 704))
 
 
 @scenario("the path carries frames of 4000 bytes, `mtu` is 9000: units are halved twice")
-def narrow_jumbo(lab, context):
-    _narrow(lab, context, 9000, 4000, (8896, 4448, 2224))
+def narrow_jumbo(testbed, context):
+    _narrow(testbed, context, 9000, 4000, (8896, 4448, 2224))

@@ -6,9 +6,9 @@ import socket
 import struct
 import sys
 
-from harness import LabError, data_flow, scenario
-from lab.pair import ADDR_A, ADDR_B, veth_pair
-from lab.process import until
+from .harness import TestbedError, data_flow, scenario
+from testbed.pair import ADDR_A, ADDR_B, veth_pair
+from testbed.process import until
 
 FRAMES = 1000000
 SECONDS = 15
@@ -32,8 +32,8 @@ def _counters(daemon):
 
 
 @scenario("a million forged frames in mid-transfer", netns=True)
-def forged(lab, context):
-    a, b = veth_pair(lab, context.build, tapped=True, b_keys={"capacity": TRANSFER})
+def forged(testbed, context):
+    a, b = veth_pair(testbed, context.build, tapped=True, b_keys={"capacity": TRANSFER})
     before = _counters(b)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening()
@@ -41,30 +41,30 @@ def forged(lab, context):
                       ADDR_B)
     data_flow(a)
     seed = os.environ.get("SLUICE_SEED", str(int.from_bytes(os.urandom(4), "little")))
-    forge = lab.start("forge", [context.tool("forge"), a.device, FRAMES, SECONDS, seed, ADDR_A,
+    forge = testbed.start("forge", [context.tool("forge"), a.device, FRAMES, SECONDS, seed, ADDR_A,
                                 ADDR_B, OTHER], ns=a.ns)
     made = {k: int(v) for k, v in (x.split() for x in forge.check(SECONDS * 6).splitlines())}
     # The client may have ended before, if the machine was too slow for the frames.
     if not client.running():
-        raise LabError(f"seed {seed}: the transfer ended before the frames did")
+        raise TestbedError(f"seed {seed}: the transfer ended before the frames did")
     result = json.loads(client.check(SECONDS + 120))
     server.check(30)
     after = _counters(b)
     gained = {k: after[k] - before[k] for k in after}
     if result["wrong_bytes"] != 0 or result["peer_rx"]["wrong_bytes"] != 0:
-        raise LabError(f"seed {seed}: {result['wrong_bytes']} bytes are wrong")
+        raise TestbedError(f"seed {seed}: {result['wrong_bytes']} bytes are wrong")
     if result["bytes"] == 0 or result["peer_rx"]["bytes"] != result["tx"]["bytes"]:
-        raise LabError(f"seed {seed}: sent {result['tx']}, received {result['peer_rx']}")
+        raise TestbedError(f"seed {seed}: sent {result['tx']}, received {result['peer_rx']}")
     never = [k for k in COUNTERS if gained[k] == 0]
     if never:
-        raise LabError(f"seed {seed}: never counted: {never}; made {made}")
+        raise TestbedError(f"seed {seed}: never counted: {never}; made {made}")
     drops = sum(v for k, v in gained.items() if k.startswith("drop_"))
     counted = drops + sum(gained[k] for k in KINDS)
     if counted < gained["rx_frames"]:
-        raise LabError(f"seed {seed}: {gained['rx_frames']} frames came, {counted} were counted")
+        raise TestbedError(f"seed {seed}: {gained['rx_frames']} frames came, {counted} were counted")
     due = sum(made.values()) - made["fragment"]  # AF_PACKET's fanout has the kernel reassemble those
     if drops < due * (1 - MISSING_MAX):
-        raise LabError(f"seed {seed}: of {due} forged frames that are no fragments {drops} were counted")
+        raise TestbedError(f"seed {seed}: of {due} forged frames that are no fragments {drops} were counted")
     print(f"#   seed {seed}: {sum(made.values())} forged, {due} no fragments, {drops} drops counted, "
           f"{result['bytes']} bytes right")
     a.stop()
@@ -103,31 +103,31 @@ def _first(mac, src, dst, key, service):
 
 
 @scenario("forged openings end no receiver: the sender that comes after them succeeds", netns=True)
-def openings(lab, context):
-    a, b = veth_pair(lab, context.build)
+def openings(testbed, context):
+    a, b = veth_pair(testbed, context.build)
     mac = bytes.fromhex(b.show("ports")[0]["mac"].replace(":", ""))
-    source = lab.path("source")
+    source = testbed.path("source")
     with open(source, "wb") as f:
         f.write(os.urandom(3 << 20))
     want = open(source, "rb").read()
-    folder = lab.path("folder")
+    folder = testbed.path("folder")
     os.mkdir(folder)
-    ways = (("-o", lab.path("file")), ("-o", "-"), ("-o", folder, "--once"),
+    ways = (("-o", testbed.path("file")), ("-o", "-"), ("-o", folder, "--once"),
             ("-o", folder, "--overwrite", "--once", "--senders", "1"))
     for number, way in enumerate(ways):
         receiver = b.sluice(f"receiver{number}", "recv", "-v", *way)
         b.wait_listening(process=receiver)
         before = b.counters("conns_accepted")
         frames = [_first(mac, OTHER, ADDR_B, 1000 + number * 100 + i, 7000).hex() for i in range(20)]
-        lab.run("send", [sys.executable, "-c", SEND, a.device, *frames], ns=a.ns)
+        testbed.run("send", [sys.executable, "-c", SEND, a.device, *frames], ns=a.ns)
         until(lambda: b.counters("conns_accepted") > before, 10, "a forged opening that is taken")
         a.sluice(f"sender{number}", "send", source, ADDR_B).check(30)
         receiver.check(30)
-        got = lab.path("file") if number == 0 else os.path.join(folder, "source")
+        got = testbed.path("file") if number == 0 else os.path.join(folder, "source")
         data = open(receiver.out_path if number == 1 else got, "rb").read()
         if data != want:
-            raise LabError(f"recv {' '.join(way)}: {len(data)} bytes, not what was sent")
+            raise TestbedError(f"recv {' '.join(way)}: {len(data)} bytes, not what was sent")
         if receiver.err().count("sluice: received") != 1:
-            raise LabError(f"recv {' '.join(way)} saw another sender\n{receiver.tail()}")
+            raise TestbedError(f"recv {' '.join(way)} saw another sender\n{receiver.tail()}")
     a.stop()
     b.stop()

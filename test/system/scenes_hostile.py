@@ -6,8 +6,8 @@ import re
 import subprocess
 import sys
 
-from harness import LabError, Skip, perf, scenario
-from lab.pair import ADDR_A, memif_pair
+from .harness import Skip, TestbedError, perf, scenario
+from testbed.pair import ADDR_A, memif_pair
 
 # AddressSanitizer would keep 256 MB of what was freed: as much as a daemon may leak unseen.
 ENV = {"ASAN_OPTIONS": "abort_on_error=0:exitcode=99:detect_leaks=0:quarantine_size_mb=2",
@@ -18,18 +18,18 @@ RSS_SLACK_KB = 8192
 
 
 @scenario("hostile client: the other one's transfer is right, no report, quota held", memory_gb=3)
-def hostile(lab, context):
+def hostile(testbed, context):
     if context.asan is None:
         raise Skip("no build with AddressSanitizer is given")
     quota = 256 << 20
-    a, b = memif_pair(lab, context.asan, daemon_keys={"quota": quota}, env=ENV)
+    a, b = memif_pair(testbed, context.asan, daemon_keys={"quota": quota}, env=ENV)
     perf(b, a, "10.90.0.2", "-n", "1M", "--memory", "1M", name="first")
     seed = os.environ.get("SLUICE_SEED", str(int.from_bytes(os.urandom(4), "little")))
-    attack(context, lab, (a, b), WARM_S, seed)  # what is kept for the next session is there then
+    attack(context, testbed, (a, b), WARM_S, seed)  # what is kept for the next session is there then
     before = [a.holdings(), b.holdings()]
-    peak_kb = attack(context, lab, (a, b), max(ATTACK_S, context.seconds), seed)
+    peak_kb = attack(context, testbed, (a, b), max(ATTACK_S, context.seconds), seed)
     if peak_kb * 1024 > quota + (8 << 20):
-        raise LabError(f"seed {seed}: {peak_kb} kB are locked, the quota is {quota >> 10} kB")
+        raise TestbedError(f"seed {seed}: {peak_kb} kB are locked, the quota is {quota >> 10} kB")
     for daemon, was in ((a, before[0]), (b, before[1])):
         # Of mappings without a file there are more and more, in which AddressSanitizer keeps the stacks
         # that it saw; the resident memory bounds them.
@@ -40,22 +40,22 @@ def hostile(lab, context):
         report(daemon, seed)
 
 
-def attack(context, lab, daemons, seconds, seed):
+def attack(context, testbed, daemons, seconds, seed):
     """For so long, while another client's transfers are right; the most kB that the second daemon locked."""
     a, b = daemons
-    attacker = lab.start("hostile", [context.tool("hostile"), b.socket, seconds, seed])
+    attacker = testbed.start("hostile", [context.tool("hostile"), b.socket, seconds, seed])
     rounds, peak_kb = 0, 0
     while attacker.running():
         rounds += 1
         result = perf(a, b, ADDR_A, "-t", "2", "--bidir", "--memory", "4M", name=f"honest{rounds}")
         if result["tx"]["bytes"] == 0 or result["rx"]["bytes"] == 0:
-            raise LabError(f"seed {seed}: the honest client moved nothing: {result}")
+            raise TestbedError(f"seed {seed}: the honest client moved nothing: {result}")
         peak_kb = max(peak_kb, b.holdings()["locked_kB"])
         for daemon in daemons:
             report(daemon, seed)
     print(f"#   seed {seed}, {rounds} honest transfers; {' '.join(attacker.out().split(chr(10))[1:2])}")
     if attacker.wait(10) != 0:
-        raise LabError(f"seed {seed}\n{attacker.tail()}\n{b.process.tail()}")
+        raise TestbedError(f"seed {seed}\n{attacker.tail()}\n{b.process.tail()}")
     return peak_kb
 
 
@@ -102,8 +102,8 @@ sys.stdin.read()
 
 
 @scenario("hostile descriptors: another user's sockets that linger hold up no session", memory_gb=2)
-def descriptors(lab, context):
-    a, b = memif_pair(lab, context.build)
+def descriptors(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     nobody = pwd.getpwnam("nobody")
     os.chown(b.socket, -1, nobody.pw_gid)
     os.chmod(os.path.dirname(b.socket), 0o711)
@@ -113,11 +113,11 @@ def descriptors(lab, context):
     try:
         line = attacker.stdout.readline()
         if line.strip() != "sent 1000":
-            raise LabError(f"the hostile client: {line}")
+            raise TestbedError(f"the hostile client: {line}")
         for i in range(3):  # each is a new session at both
             result = perf(a, b, ADDR_A, "-t", "1", "--bidir", "--memory", "4M", name=f"honest{i}")
             if result["tx"]["bytes"] == 0 or result["rx"]["bytes"] == 0:
-                raise LabError(f"the honest client moved nothing: {result}")
+                raise TestbedError(f"the honest client moved nothing: {result}")
     finally:
         attacker.stdin.close()
         attacker.wait(10)
@@ -130,4 +130,4 @@ def report(daemon, seed):
     text = daemon.process.err()
     if re.search(r"Sanitizer|runtime error:|broken invariant", text) or not daemon.process.running() \
             and daemon.process.wait(1) != 0:
-        raise LabError(f"seed {seed}: {daemon.name}\n{daemon.process.tail(60)}")
+        raise TestbedError(f"seed {seed}: {daemon.name}\n{daemon.process.tail(60)}")

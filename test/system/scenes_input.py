@@ -3,60 +3,60 @@
 import os
 import subprocess
 
-from harness import LabError, one_line, scenario
-from lab.daemon import Daemon, memif
-from lab.pair import ADDR_B, memif_pair, pair_cpus
+from .harness import TestbedError, one_line, scenario
+from testbed.daemon import Daemon, memif
+from testbed.pair import ADDR_B, memif_pair, pair_cpus
 
 USAGE, CONFIG, EAL, PORT, SOCKET = 2, 3, 4, 5, 6
 
 
-def _daemon(lab, context, name="a", keys=None, **kwargs):
-    port = memif(lab.path(f"{name}-memif.sock"), "server")
+def _daemon(testbed, context, name="a", keys=None, **kwargs):
+    port = memif(testbed.path(f"{name}-memif.sock"), "server")
     port.keys = {"address": "10.90.0.1/24", "mtu": 9000, **(keys or {})}
     worker, control = pair_cpus()[0]
-    return Daemon(lab, context.build, name, [port], [worker], control, **kwargs)
+    return Daemon(testbed, context.build, name, [port], [worker], control, **kwargs)
 
 
-def _refused(lab, daemon, status, *words, edit=None):
+def _refused(testbed, daemon, status, *words, edit=None):
     """This daemon does not start, and says why."""
     text = daemon.config_text()
     with open(daemon.config, "w", encoding="utf-8") as f:
         f.write(edit(text) if edit else text)
-    process = lab.start(f"refused-{daemon.name}", daemon.args())
+    process = testbed.start(f"refused-{daemon.name}", daemon.args())
     one_line(process, 30, status, *words)
 
 
 @scenario("two daemons on one socket", company=True)
-def one_socket(lab, context):
-    first = _daemon(lab, context, "a").start()
-    second = _daemon(lab, context, "b")
+def one_socket(testbed, context):
+    first = _daemon(testbed, context, "a").start()
+    second = _daemon(testbed, context, "b")
     second.socket = first.socket
     with open(second.config, "w", encoding="utf-8") as f:
         f.write(second.config_text())
-    process = lab.start("second", second.args())
+    process = testbed.start("second", second.args())
     if process.wait(30) != SOCKET:
-        raise LabError(f"status {SOCKET} was due\n{process.tail()}")
+        raise TestbedError(f"status {SOCKET} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if first.socket in x]
     if len(said) != 1:
-        raise LabError(f"no line names socket and cure\n{process.tail()}")
+        raise TestbedError(f"no line names socket and cure\n{process.tail()}")
     if first.try_show("ports") is None:
-        raise LabError("the first daemon lost its socket")
+        raise TestbedError("the first daemon lost its socket")
     first.stop()
     if os.path.exists(first.socket):
-        raise LabError("the socket is left behind")
+        raise TestbedError("the socket is left behind")
 
 
 @scenario("a stale socket is replaced", company=True)
-def stale_socket(lab, context):
-    daemon = _daemon(lab, context).start()
+def stale_socket(testbed, context):
+    daemon = _daemon(testbed, context).start()
     daemon.kill()
     if not os.path.exists(daemon.socket):
-        raise LabError("a killed daemon cannot have cleaned up")
+        raise TestbedError("a killed daemon cannot have cleaned up")
     daemon.start().stop()
 
 
 @scenario("configuration: unknown key, section, bad value, no file", company=True)
-def wrong_config(lab, context):
+def wrong_config(testbed, context):
     edits = [
         (lambda t: t.replace("mtu =", "mtv ="), "mtv", "did you mean|mtu"),
         (lambda t: t.replace("mtu = 9000", "mtu = 90"), "mtu", "576|1280"),
@@ -69,80 +69,80 @@ def wrong_config(lab, context):
         (lambda t: t + "mtu = 9000\n", "mtu", "twice|again|already"),
     ]
     for i, (edit, *words) in enumerate(edits):
-        _refused(lab, _daemon(lab, context, f"bad{i}"), CONFIG, *words, edit=edit)
-    daemon = _daemon(lab, context, "none")
-    process = lab.start("no-file", daemon.args())
+        _refused(testbed, _daemon(testbed, context, f"bad{i}"), CONFIG, *words, edit=edit)
+    daemon = _daemon(testbed, context, "none")
+    process = testbed.start("no-file", daemon.args())
     one_line(process, 30, CONFIG, "none.conf", "no such file|cannot")
 
 
 @scenario("daemon: no memory, no hugepages, no such device, bad arguments")
-def daemon_resources(lab, context):
-    small = _daemon(lab, context, "small", memory_mb=16)
+def daemon_resources(testbed, context):
+    small = _daemon(testbed, context, "small", memory_mb=16)
     small.build = type(context.build)(context.build.dir, False)
     with open(small.config, "w", encoding="utf-8") as f:
         f.write(small.config_text())
-    process = lab.start("small", small.args())
+    process = testbed.start("small", small.args())
     if process.wait(30) not in (EAL, PORT):
-        raise LabError(f"status {EAL} or {PORT} was due\n{process.tail()}")
+        raise TestbedError(f"status {EAL} or {PORT} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if x.startswith("sluiced:")]
     if "memory" not in said[-1]:
-        raise LabError(f"no line names cause and cure\n{process.tail()}")
+        raise TestbedError(f"no line names cause and cure\n{process.tail()}")
 
-    greedy = _daemon(lab, context, "greedy", memory_mb=8 << 20)
+    greedy = _daemon(testbed, context, "greedy", memory_mb=8 << 20)
     greedy.build = type(context.build)(context.build.dir, True)
-    _refused(lab, greedy, EAL, "hugepages")
+    _refused(testbed, greedy, EAL, "hugepages")
 
-    unknown = _daemon(lab, context, "unknown")
+    unknown = _daemon(testbed, context, "unknown")
     unknown.ports[0].vdev = unknown.ports[0].vdev.replace("net_memif0", "net_nothing0")
     unknown.ports[0].name = "net_nothing0"
     with open(unknown.config, "w", encoding="utf-8") as f:
         f.write(unknown.config_text())
-    process = lab.start("unknown", unknown.args())
+    process = testbed.start("unknown", unknown.args())
     if process.wait(30) != PORT or "net_nothing0" not in process.err().splitlines()[-1]:
-        raise LabError(f"status {PORT} and the device's name were due\n{process.tail()}")
+        raise TestbedError(f"status {PORT} and the device's name were due\n{process.tail()}")
 
     program = context.build.program("sluiced")
-    one_line(lab.start("argument", [program, "--", "--sokcet", "x"]), 10, USAGE, "--socket")
+    one_line(testbed.start("argument", [program, "--", "--sokcet", "x"]), 10, USAGE, "--socket")
 
 
 @scenario("command: no daemon, unknown host, nobody there, nobody receiving, port taken", company=True)
-def command_peers(lab, context):
-    a, b = memif_pair(lab, context.build, keys={"silence": "1s"})
-    source = lab.path("source")
+def command_peers(testbed, context):
+    a, b = memif_pair(testbed, context.build, keys={"silence": "1s"})
+    source = testbed.path("source")
     with open(source, "wb") as f:
         f.write(os.urandom(100000))
     sluice = context.build.program("sluice")
 
     def run(name, status, words, *args):
-        one_line(lab.start(name, [sluice, *args]), 20, status, *words)
+        one_line(testbed.start(name, [sluice, *args]), 20, status, *words)
 
     at_a = ("--socket", a.socket)
-    run("no-daemon", 3, ("nowhere.sock",), "send", source, ADDR_B, "--socket", lab.path("nowhere.sock"))
-    run("no-daemon-show", 3, ("nowhere.sock",), "show", "ports", "--socket", lab.path("nowhere.sock"))
+    run("no-daemon", 3, ("nowhere.sock",), "send", source, ADDR_B, "--socket", testbed.path("nowhere.sock"))
+    run("no-daemon-show", 3, ("nowhere.sock",), "show", "ports", "--socket", testbed.path("nowhere.sock"))
     run("no-host", 4, ("no-such-host.invalid",), "send", source, "no-such-host.invalid", *at_a)
     run("no-neighbour", 4, ("10.90.0.77",), "send", source, "10.90.0.77", *at_a)
     run("no-route", 4, ("192.0.2.1",), "send", source, "192.0.2.1", *at_a)
     run("nobody", 4, (ADDR_B,), "send", source, ADDR_B, *at_a)
     run("nobody6", 4, ("fd90::2",), "send", source, "[fd90::2]:7123", *at_a)
     run("bad-port", 2, ("70000",), "send", source, ADDR_B + ":70000", *at_a)
-    run("no-file", 5, ("missing",), "send", lab.path("missing"), ADDR_B, *at_a)
-    run("directory", 5, ("-r",), "send", lab.dir, ADDR_B, *at_a)
+    run("no-file", 5, ("missing",), "send", testbed.path("missing"), ADDR_B, *at_a)
+    run("directory", 5, ("-r",), "send", testbed.dir, ADDR_B, *at_a)
     run("usage", 2, ("--nonsense",), "send", "--nonsense", *at_a)
-    b.sluice("holder", "recv", "-o", lab.dir, "-q")
+    b.sluice("holder", "recv", "-o", testbed.dir, "-q")
     b.wait_listening()
-    run("taken", 7, ("7000",), "recv", "-o", lab.dir, "-q", "--socket", b.socket)
+    run("taken", 7, ("7000",), "recv", "-o", testbed.dir, "-q", "--socket", b.socket)
     a.stop()
     b.stop()
 
 
 @scenario("full disk: an error on both sides, no half-written file", netns=True, company=True)
-def full_disk(lab, context):
-    a, b = memif_pair(lab, context.build)
-    disk = lab.path("disk")
+def full_disk(testbed, context):
+    a, b = memif_pair(testbed, context.build)
+    disk = testbed.path("disk")
     os.mkdir(disk)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=True)
-    lab.undo(subprocess.run, ["umount", "-l", disk], check=False)
-    source = lab.path("big")
+    testbed.undo(subprocess.run, ["umount", "-l", disk], check=False)
+    source = testbed.path("big")
     with open(source, "wb") as f:
         f.write(os.urandom(16 << 20))
     receiver = b.sluice("receiver", "recv", "-o", disk, "--once", "-q")
@@ -152,6 +152,6 @@ def full_disk(lab, context):
     one_line(receiver, 30, 5, "big", "space|room|full")
     left = os.listdir(disk)
     if left:
-        raise LabError(f"left on the full disk: {left}")
+        raise TestbedError(f"left on the full disk: {left}")
     a.stop()
     b.stop()

@@ -6,17 +6,17 @@ import re
 import socket
 import time
 
-from harness import ROOT, LabError, perf, scenario
-from lab import net
-from lab.daemon import Daemon, Port, af_packet, memif
-from lab.pair import ADDR_B, pair_cpus, station, veth_pair
-from lab.process import until
-from thread import stopped, thread_named
+from .harness import ROOT, TestbedError, perf, scenario
+from testbed import net
+from testbed.daemon import Daemon, Port, af_packet, memif
+from testbed.pair import ADDR_B, pair_cpus, station, veth_pair
+from testbed.process import until
+from .thread import stopped, thread_named
 
 
 @scenario("a link goes down in mid-transfer and comes back", netns=True)
-def link_down(lab, context):
-    a, b = veth_pair(lab, context.build, keys={"capacity": "40Mbit"})
+def link_down(testbed, context):
+    a, b = veth_pair(testbed, context.build, keys={"capacity": "40Mbit"})
     waiting = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=waiting)
     sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-n", "12M", ADDR_B)
@@ -32,21 +32,21 @@ def link_down(lab, context):
         still = received()
         time.sleep(0.5)
         if received() > still + 40 or not sending.running():
-            raise LabError("data flow over a link that is down")
+            raise TestbedError("data flow over a link that is down")
         net.ip(daemon.ns, "link", "set", daemon.device, "up")
     result = json.loads(sending.check(90))
     waiting.check(30)
     if result["wrong_bytes"] != 0 or result["bytes"] != 12 << 20:
-        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+        raise TestbedError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
     for daemon in (a, b):
         daemon.stop()
 
 
 @scenario("the service manager hears of ready and stopping, and pings only while workers go on", company=True)
-def notify(lab, context):
+def notify(testbed, context):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    manager.bind(lab.path("notify"))
-    lab.undo(manager.close)
+    manager.bind(testbed.path("notify"))
+    testbed.undo(manager.close)
     heard = []
 
     def hear(seconds):
@@ -59,25 +59,25 @@ def notify(lab, context):
                 pass
         return heard
 
-    port = memif(lab.path("memif.sock"), "server")
+    port = memif(testbed.path("memif.sock"), "server")
     port.keys = station(1)
     worker, control = pair_cpus()[0]
-    daemon = Daemon(lab, context.build, "a", [port], [worker], control, daemon_keys={"idle": "sleep"},
-                    env={"NOTIFY_SOCKET": lab.path("notify"), "WATCHDOG_USEC": "600000"})
+    daemon = Daemon(testbed, context.build, "a", [port], [worker], control, daemon_keys={"idle": "sleep"},
+                    env={"NOTIFY_SOCKET": testbed.path("notify"), "WATCHDOG_USEC": "600000"})
     daemon.start()
     until(lambda: hear(0.1).count("WATCHDOG=1\n") >= 3, 30, "pings")
     if heard[0] != "READY=1\n":
-        raise LabError(f"first comes {heard[0]}")
+        raise TestbedError(f"first comes {heard[0]}")
     with stopped(thread_named(daemon.pid(), "worker")):
         hear(1)  # one more may be due to what it did before
         heard.clear()
         hear(2)
         if heard:
-            raise LabError(f"{heard} although a worker stands still")
+            raise TestbedError(f"{heard} although a worker stands still")
     until(lambda: "WATCHDOG=1\n" in hear(0.1), 30, "pings again")
     daemon.stop()
     if hear(0.2)[-1] != "STOPPING=1\n":
-        raise LabError(f"last comes {heard[-1]}")
+        raise TestbedError(f"last comes {heard[-1]}")
 
 
 def unit_capabilities():
@@ -86,87 +86,87 @@ def unit_capabilities():
 
 
 @scenario("the unit's capabilities are enough for packet sockets and a TAP", netns=True, company=True)
-def capabilities(lab, context):
+def capabilities(testbed, context):
     names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
     only = ["setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{names}"]
-    a, b = veth_pair(lab, context.build)
+    a, b = veth_pair(testbed, context.build)
     b.stop()
     port = af_packet(b.device, 1500)
     port.keys = {**station(2), "exception": "sltap"}
     worker, control = pair_cpus()[1]
-    less = Daemon(lab, context.build, "less", [port], [worker], control, ns=b.ns)
+    less = Daemon(testbed, context.build, "less", [port], [worker], control, ns=b.ns)
     less.wrap = only
     less.start()
     with open(f"/proc/{less.pid()}/status", encoding="ascii") as f:
         bounding = int(re.search(r"CapBnd:\s*(\w+)", f.read()).group(1), 16)
     if bounding.bit_count() != len(unit_capabilities()):
-        raise LabError(f"it has capabilities {bounding:x}")
+        raise TestbedError(f"it has capabilities {bounding:x}")
     perf(less, a, ADDR_B, "-n", "4M")
     for daemon in (a, less):
         daemon.stop()
 
 
 @scenario("workers and control that share a CPU are told of")
-def placement(lab, context):
-    port = memif(lab.path("memif.sock"), "server")
+def placement(testbed, context):
+    port = memif(testbed.path("memif.sock"), "server")
     port.keys = {**station(1), "workers": 2}
     cpu = pair_cpus()[0][0]
-    daemon = Daemon(lab, context.build, "a", [port], [cpu, cpu], cpu, daemon_keys={"idle": "pause"})
+    daemon = Daemon(testbed, context.build, "a", [port], [cpu, cpu], cpu, daemon_keys={"idle": "pause"})
     daemon.start()
     daemon.stop()
     for words in (rf"lcores 1 and 2 share CPU {cpu}", r"control another \(control_lcore\)"):
         if not re.search(rf"warning: .*{words}", daemon.process.err()):
-            raise LabError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
+            raise TestbedError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
 
 
-def _sleeping(lab, context, port, space):
+def _sleeping(testbed, context, port, space):
     port.keys = {**station(2), "mtu": 1500}
     worker, control = pair_cpus()[1]
-    daemon = Daemon(lab, context.build, "b", [port], [worker], control, ns=space,
+    daemon = Daemon(testbed, context.build, "b", [port], [worker], control, ns=space,
                     daemon_keys={"idle": "sleep"}).start()
     if "what comes wakes it" not in daemon.process.err():
-        raise LabError(f"it does not say that it is woken\n{daemon.process.tail()}")
+        raise TestbedError(f"it does not say that it is woken\n{daemon.process.tail()}")
     return daemon
 
 
-def _wakes(lab, daemon, space):
+def _wakes(testbed, daemon, space):
     """The kernel of that namespace does, with echo requests."""
     before = daemon.show("workers")[0]
-    lab.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
+    testbed.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     wakeups = daemon.show("workers")[0]["wakeups"] - before["wakeups"]
     if wakeups < 15:
-        raise LabError(f"20 echo requests, a tenth of a second apart, woke it {wakeups} times")
+        raise TestbedError(f"20 echo requests, a tenth of a second apart, woke it {wakeups} times")
     before = daemon.show("workers")[0]["naps"]
     time.sleep(2)
     naps = daemon.show("workers")[0]["naps"] - before
     if naps > 800:  # of 10 ms; some shorter ones first. Who is not woken takes 600 a second
-        raise LabError(f"{naps} naps in 2 s are too many for who is woken")
-    listening = daemon.sluice("listening", "recv", "-o", lab.path("got"))
+        raise TestbedError(f"{naps} naps in 2 s are too many for who is woken")
+    listening = daemon.sluice("listening", "recv", "-o", testbed.path("got"))
     daemon.wait_listening(process=listening)
     before = daemon.show("workers")[0]["naps"]
     time.sleep(2)
     naps = daemon.show("workers")[0]["naps"] - before
     if naps > 800:
-        raise LabError(f"{naps} naps in 2 s are too many for who is woken by its clients, too")
+        raise TestbedError(f"{naps} naps in 2 s are too many for who is woken by its clients, too")
     listening.stop()
-    lab.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
+    testbed.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     daemon.stop()
 
 
 @scenario("what comes wakes a worker that sleeps: by receive interrupts", netns=True)
-def interrupts_wake(lab, context):
-    space = net.namespace(lab, "kernel")
+def interrupts_wake(testbed, context):
+    space = net.namespace(testbed, "kernel")
     net.quiet(space)
-    daemon = _sleeping(lab, context, Port("net_tap0", "net_tap0,iface=sltap"), space)
+    daemon = _sleeping(testbed, context, Port("net_tap0", "net_tap0,iface=sltap"), space)
     net.address(space, "sltap", "10.90.0.9/24")
-    _wakes(lab, daemon, space)
+    _wakes(testbed, daemon, space)
 
 
 @scenario("what comes wakes a worker that sleeps: by a packet socket on the port's interface", netns=True)
-def packets_wake(lab, context):
-    spaces = [net.namespace(lab, name) for name in ("kernel", "daemon")]
+def packets_wake(testbed, context):
+    spaces = [net.namespace(testbed, name) for name in ("kernel", "daemon")]
     net.quiet(spaces[1])
     net.veth(spaces[0], "slk", spaces[1], "sld")
-    daemon = _sleeping(lab, context, af_packet("sld", 1500), spaces[1])
+    daemon = _sleeping(testbed, context, af_packet("sld", 1500), spaces[1])
     net.address(spaces[0], "slk", "10.90.0.9/24")
-    _wakes(lab, daemon, spaces[0])
+    _wakes(testbed, daemon, spaces[0])

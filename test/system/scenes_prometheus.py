@@ -12,9 +12,9 @@ import time
 import urllib.parse
 import urllib.request
 
-from harness import ROOT, LabError, Skip, data_flow, scenario, transfer_works
-from lab.pair import ADDR_B, memif_pair
-from lab.process import until
+from .harness import ROOT, Skip, TestbedError, data_flow, scenario, transfer_works
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import until
 
 EXPORTER = os.path.join(ROOT, "app", "exporter", "sluice-exporter")
 BOARD = os.path.join(ROOT, "config", "grafana", "sluice.json")
@@ -49,15 +49,15 @@ def _free_port():
 class Prometheus:
     """A server of its own, for one target."""
 
-    def __init__(self, lab, target_port):
+    def __init__(self, testbed, target_port):
         if shutil.which("prometheus") is None:
             raise Skip("there is no prometheus here; scripts/setup installs it")
         self.url = f"http://127.0.0.1:{_free_port()}"
-        config = lab.path("prometheus.yml")
+        config = testbed.path("prometheus.yml")
         with open(config, "w", encoding="ascii") as f:
             f.write(CONFIG.format(port=target_port))
-        self.process = lab.start("prometheus", [
-            "prometheus", f"--config.file={config}", f"--storage.tsdb.path={lab.path('tsdb')}",
+        self.process = testbed.start("prometheus", [
+            "prometheus", f"--config.file={config}", f"--storage.tsdb.path={testbed.path('tsdb')}",
             f"--web.listen-address={self.url[7:]}"])
 
     def samples(self):
@@ -68,7 +68,7 @@ class Prometheus:
                 rows = json.load(answer)["data"]["result"]
         except OSError:
             if not self.process.running():
-                raise LabError(f"prometheus ended\n{self.process.tail()}") from None
+                raise TestbedError(f"prometheus ended\n{self.process.tail()}") from None
             return {}
         found = {}
         for row in rows:
@@ -132,24 +132,24 @@ def _compare(prometheus, daemon, module, least):
         if kind != "counter" or key not in after:
             continue
         if key not in scraped:
-            raise LabError(f"the scrape lacks {key}; it has {len(scraped)} samples")
+            raise TestbedError(f"the scrape lacks {key}; it has {len(scraped)} samples")
         looked += 1
         slack = 1e-9 * abs(first)  # of numbers as text
         if not first - slack <= scraped[key] <= after[key][0] + slack:
-            raise LabError(f"{key}: {first} before, {scraped[key]} scraped, {after[key][0]} after")
+            raise TestbedError(f"{key}: {first} before, {scraped[key]} scraped, {after[key][0]} after")
     if looked < least:
-        raise LabError(f"only {looked} counters were compared")
+        raise TestbedError(f"only {looked} counters were compared")
     return before, scraped, after
 
 
 @scenario("Prometheus scrapes during a transfer: counters are the daemon's")
-def prometheus_scrapes(lab, context):
+def prometheus_scrapes(testbed, context):
     module = _exporter()
-    a, b = memif_pair(lab, context.build, telemetry=True)
+    a, b = memif_pair(testbed, context.build, telemetry=True)
     port = _free_port()
-    exporter = lab.start("exporter", [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket",
+    exporter = testbed.start("exporter", [EXPORTER, "--listen", f"127.0.0.1:{port}", "--socket",
                                       b.telemetry_socket])
-    prometheus = Prometheus(lab, port)
+    prometheus = Prometheus(testbed, port)
     receiver = b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
@@ -157,7 +157,7 @@ def prometheus_scrapes(lab, context):
     moved = _compare(prometheus, b, module, 90)
     came = [v for (name, _), v in moved[1].items() if name == "sluice_conn_receive_bytes_total"]
     if not any(v > 0 for v in came):
-        raise LabError(f"no connection received anything in this scrape: {came}")
+        raise TestbedError(f"no connection received anything in this scrape: {came}")
     sender.signal(signal.SIGINT)
     sender.wait(20)
     receiver.wait(20)
@@ -165,14 +165,14 @@ def prometheus_scrapes(lab, context):
     before, scraped, after = _compare(prometheus, b, module, 60)
     key = ("sluice_host_receive_data_total", (("port", "net_memif0"), ("worker", "0")))
     if not before[key][0] == scraped[key] == after[key][0] > 0:
-        raise LabError(f"DATA at rest: {before[key]}, {scraped[key]} scraped, {after[key]}")
+        raise TestbedError(f"DATA at rest: {before[key]}, {scraped[key]} scraped, {after[key]}")
     b.stop()
     begin = time.time()
     gone = prometheus.scraped_after(begin)
     if gone["sluice_up", ()] != 0 or len(gone) != 1:
-        raise LabError(f"of a daemon that is gone Prometheus knows {gone}")
+        raise TestbedError(f"of a daemon that is gone Prometheus knows {gone}")
     if "no answer" not in exporter.err():
-        raise LabError(f"the exporter says nothing of a daemon that is gone\n{exporter.tail()}")
+        raise TestbedError(f"the exporter says nothing of a daemon that is gone\n{exporter.tail()}")
     b.start()
     b.wait_link()
     transfer_works(a, b, ADDR_B)
@@ -194,14 +194,14 @@ def _board_queries(node):
 
 
 @scenario("Grafana's board names what the exporter tells, with its labels", company=True)
-def board_names(lab, context):
+def board_names(testbed, context):
     _exporter()
     told = {}
-    for line in lab.run("list", [EXPORTER, "--list"]).splitlines():
+    for line in testbed.run("list", [EXPORTER, "--list"]).splitlines():
         name, _, labels, meaning = line.split("\t")
         told[name] = set(filter(None, labels.split(",")))
         if not meaning:
-            raise LabError(f"{name} has no meaning")
+            raise TestbedError(f"{name} has no meaning")
     with open(BOARD, encoding="utf-8") as f:
         queries = list(_board_queries(json.load(f)))
     named = 0
@@ -210,13 +210,13 @@ def board_names(lab, context):
             named += 1
             wrong = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels)) - told.get(name, set()) - {"instance", "job"}
             if name not in told or wrong:
-                raise LabError(f"the board asks for {name} {wrong or ''}, of which there is none: {query}")
+                raise TestbedError(f"the board asks for {name} {wrong or ''}, of which there is none: {query}")
     if named < 20:
-        raise LabError(f"the board names only {named} metrics")
-    a, b = memif_pair(lab, context.build, telemetry=True)
-    text = lab.run("once", [EXPORTER, "--once", "--socket", b.telemetry_socket])
+        raise TestbedError(f"the board names only {named} metrics")
+    a, b = memif_pair(testbed, context.build, telemetry=True)
+    text = testbed.run("once", [EXPORTER, "--once", "--socket", b.telemetry_socket])
     families = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     if families != set(told):
-        raise LabError(f"listed, but not told, or the other way round: {families ^ set(told)}")
+        raise TestbedError(f"listed, but not told, or the other way round: {families ^ set(told)}")
     a.stop()
     b.stop()

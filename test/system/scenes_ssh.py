@@ -6,20 +6,20 @@ import os
 import shutil
 import threading
 
-from harness import LabError, Skip, scenario
-from lab.pair import ADDR_B
-from lab.process import until
-from lab.baselines import PORT, ssh_key, ssh_server
-from scenes_exception import VETH, pair
+from .harness import Skip, TestbedError, scenario
+from testbed.pair import ADDR_B
+from testbed.process import until
+from testbed.baselines import PORT, ssh_key, ssh_server
+from .scenes_exception import VETH, pair
 
 SESSION_BYTES = 2 << 20
 
 
-def _login(lab, ns, key):
+def _login(testbed, ns, key):
     """A session that says the sum of what it is given, and the pipe for that."""
     there, here = os.pipe()
-    ssh = lab.start("ssh", ["dbclient", "-y", "-y", "-i", key, "-p", PORT, f"root@{ADDR_B}",
-                            "echo logged in; sha256sum; exit 7"], ns=ns, env={"HOME": lab.dir}, stdin=there)
+    ssh = testbed.start("ssh", ["dbclient", "-y", "-y", "-i", key, "-p", PORT, f"root@{ADDR_B}",
+                            "echo logged in; sha256sum; exit 7"], ns=ns, env={"HOME": testbed.dir}, stdin=there)
     os.close(there)
     until(lambda: "logged in" in ssh.out() or not ssh.running(), 60, "ssh logs in")
     return ssh, here
@@ -31,14 +31,14 @@ def _give(pipe, data):
 
 
 @scenario("exception port: ssh to its kernel while a transfer runs", netns=True)
-def ssh_beside_transfer(lab, context):
+def ssh_beside_transfer(testbed, context):
     for tool in ("dropbear", "dbclient", "dropbearkey"):
         if shutil.which(tool) is None:
             raise Skip(f"no {tool} here; scripts/setup installs it")
-    (a, b), (ka, kb) = pair(lab, context, VETH, keys={"capacity": "40Mbit"})
-    (mine, public), (host, _) = ssh_key(lab, "mine"), ssh_key(lab, "host")
-    ssh_server(lab, kb, public, host)
-    ssh, pipe = _login(lab, ka, mine)
+    (a, b), (ka, kb) = pair(testbed, context, VETH, keys={"capacity": "40Mbit"})
+    (mine, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
+    ssh_server(testbed, kb, public, host)
+    ssh, pipe = _login(testbed, ka, mine)
     waiting = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=waiting)
     sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-n", "16M", ADDR_B)
@@ -47,10 +47,10 @@ def ssh_beside_transfer(lab, context):
     threading.Thread(target=_give, args=(pipe, data), daemon=True).start()
     status = ssh.wait(90)
     if status != 7 or hashlib.sha256(data).hexdigest() not in ssh.out():
-        raise LabError(f"ssh: status {status}\n{ssh.tail()}")
+        raise TestbedError(f"ssh: status {status}\n{ssh.tail()}")
     result = json.loads(sending.check(90))
     waiting.check(30)
     if result["wrong_bytes"] != 0 or result["bytes"] != 16 << 20:
-        raise LabError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
+        raise TestbedError(f"{result['bytes']} bytes, {result['wrong_bytes']} of them wrong")
     for daemon in (a, b):
         daemon.stop()

@@ -6,11 +6,11 @@ import subprocess
 import threading
 import time
 
-from harness import LabError, data_flow, perf, scenario, transfer_works
-from lab.pair import ADDR_A, ADDR_B, memif_pair
-from lab.process import until
-from lab.telemetry import Telemetry
-from thread import control_thread, stopped
+from .harness import TestbedError, data_flow, perf, scenario, transfer_works
+from testbed.pair import ADDR_A, ADDR_B, memif_pair
+from testbed.process import until
+from testbed.telemetry import Telemetry
+from .thread import control_thread, stopped
 
 
 def between(what, before, told, after):
@@ -22,10 +22,10 @@ def between(what, before, told, after):
         first, last = int(before[key]) if isinstance(before[key], bool) else before[key], after[key]
         fair = value in (first, last) if isinstance(value, str) else first <= value <= last
         if not fair and not (isinstance(value, int) and last <= value <= first):
-            raise LabError(f"{what}: {key} is {value}; shown {first} before, {last} after")
+            raise TestbedError(f"{what}: {key} is {value}; shown {first} before, {last} after")
     missing = {k for k, v in before.items() if not isinstance(v, list)} - set(told)
     if missing:
-        raise LabError(f"{what}: {missing} are shown, but not told")
+        raise TestbedError(f"{what}: {missing} are shown, but not told")
 
 
 def _steady(rows):
@@ -63,13 +63,13 @@ def _compare(daemon, telemetry):
             between(command, _steady(shown[command][0]), _steady(answer), _steady(shown[command][1]))
     lost = [c for c, answer in told.items() if answer is None and not c.startswith("/sluice/conn,")]
     if lost:
-        raise LabError(f"no answer to {lost}")
+        raise TestbedError(f"no answer to {lost}")
     return told
 
 
 @scenario("telemetry tells what show tells")
-def telemetry_tells(lab, context):
-    a, b = memif_pair(lab, context.build, telemetry=True)
+def telemetry_tells(testbed, context):
+    a, b = memif_pair(testbed, context.build, telemetry=True)
     with Telemetry(a.telemetry_socket) as at_a, Telemetry(b.telemetry_socket) as at_b:
         receiver = b.sluice("receiver", "perf", "server", "-1")
         b.wait_listening()
@@ -80,28 +80,28 @@ def telemetry_tells(lab, context):
             _compare(a, at_a)
         conns = at_b.ask("/sluice/conns")
         if not {c.split(",")[1] for c in told if c.startswith("/sluice/conn,")} & set(conns):
-            raise LabError(f"none of the connections shown is among {conns}")
+            raise TestbedError(f"none of the connections shown is among {conns}")
         if at_b.ask(f"/sluice/conns,{conns[1]}") != conns[2:]:
-            raise LabError("the list does not go on after the one that is named")
+            raise TestbedError("the list does not go on after the one that is named")
         client = at_b.ask(f"/sluice/client,{at_b.ask('/sluice/clients')[0]}")
         if client["pid"] != receiver.pid or client["region_bytes"] == 0 or client["services"] != 1:
-            raise LabError(f"client {receiver.pid} is told as {client}")
+            raise TestbedError(f"client {receiver.pid} is told as {client}")
         sender.signal(signal.SIGINT)
         sender.wait(20)
         receiver.wait(20)
         history = at_b.ask("/sluice/history,net_memif0")
         newest = b.show("history")[-1]["number"]
         if not 0 <= newest - max(int(n) for n in history) <= 1000 or len(history) != 32:
-            raise LabError(f"{len(history)} decisions, {list(history)}; the newest is {newest}")
+            raise TestbedError(f"{len(history)} decisions, {list(history)}; the newest is {newest}")
         first = b.show("history")[0]
         again = at_b.ask(f"/sluice/history,net_memif0,{first['number']}")[str(first["number"])]
         if {**again, "ago_ns": 0} != {**first, "ago_ns": 0}:
-            raise LabError(f"decision {first} is told as {again}")
+            raise TestbedError(f"decision {first} is told as {again}")
     tool = subprocess.run(["dpdk-telemetry.py", "-f", os.path.basename(os.path.dirname(
         b.telemetry_socket))], input="/sluice/ports\nquit\n", capture_output=True, text=True,
         timeout=30, check=False)
     if "net_memif0" not in tool.stdout:
-        raise LabError(f"dpdk-telemetry.py: {tool.stdout}{tool.stderr}")
+        raise TestbedError(f"dpdk-telemetry.py: {tool.stdout}{tool.stderr}")
     a.stop()
     b.stop()
 
@@ -112,22 +112,22 @@ WRONG = ["", ",", ",x", ",net_memif0/0/", ",net_memif0/99", ",net_memif0/0/-1", 
 
 
 @scenario("telemetry: wrong words, control that stands still, a daemon that stops")
-def telemetry_while_stalled(lab, context):
+def telemetry_while_stalled(testbed, context):
     build = context.asan or context.build
-    a, b = memif_pair(lab, build, telemetry=True)
+    a, b = memif_pair(testbed, build, telemetry=True)
     failed = []
     with Telemetry(b.telemetry_socket) as telemetry:
         commands = [c for c in telemetry.ask("/") if c.startswith("/sluice/")]
         if len(commands) != 13:
-            raise LabError(f"commands are {commands}")
+            raise TestbedError(f"commands are {commands}")
         for command in commands:
             for words in WRONG:
                 telemetry.ask(command + words)
         with stopped(control_thread(b.pid())):
             if telemetry.ask("/sluice/capacity,net_memif0") is not None:
-                raise LabError("a control that stands still tells its capacity")
+                raise TestbedError("a control that stands still tells its capacity")
             if telemetry.ask("/sluice/counters,net_memif0/0") is None:
-                raise LabError("nothing is told while control stands still")
+                raise TestbedError("nothing is told while control stands still")
         until(lambda: telemetry.ask("/sluice/capacity,net_memif0"), 10, "an answer of control")
 
     def hammer():
@@ -152,6 +152,6 @@ def telemetry_while_stalled(lab, context):
         thread.join(30)
     a.stop()
     if failed:
-        raise LabError(f"an answer is no JSON: {failed[0]}")
+        raise TestbedError(f"an answer is no JSON: {failed[0]}")
     if any(t.is_alive() for t in threads):
-        raise LabError("telemetry of a daemon that is gone hangs")
+        raise TestbedError("telemetry of a daemon that is gone hangs")

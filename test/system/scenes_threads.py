@@ -4,9 +4,9 @@ import contextlib
 import re
 import threading
 
-from harness import LabError, Skip, perf, scenario
-from lab.pair import ADDR_B, memif_pair
-from lab.telemetry import Telemetry
+from .harness import Skip, TestbedError, perf, scenario
+from testbed.pair import ADDR_B, memif_pair
+from testbed.telemetry import Telemetry
 
 ENV = {"TSAN_OPTIONS": "halt_on_error=0:exitcode=0:history_size=7"}
 
@@ -49,10 +49,10 @@ def _asked(daemon, over):
 
 
 @scenario("daemons under ThreadSanitizer: no data race", memory_gb=3)
-def threads(lab, context):
+def threads(testbed, context):
     if context.tsan is None:
         raise Skip("no build with ThreadSanitizer is given")
-    a, b = memif_pair(lab, context.tsan, env=ENV, telemetry=True)
+    a, b = memif_pair(testbed, context.tsan, env=ENV, telemetry=True)
     over = threading.Event()
     askers = [threading.Thread(target=_asked, args=(d, over), daemon=True) for d in (a, b, b)]
     for asker in askers:
@@ -70,4 +70,4 @@ def threads(lab, context):
         daemon.stop()
         races = _races(daemon.process.err())
         if races:
-            raise LabError(f"{len(races)} data races in {daemon.name}, for one:\n{races[0]}")
+            raise TestbedError(f"{len(races)} data races in {daemon.name}, for one:\n{races[0]}")

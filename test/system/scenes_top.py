@@ -4,25 +4,25 @@ import json
 import shlex
 import signal
 
-from harness import LabError, scenario, sh
-from lab.pair import ADDR_A, ADDR_B, memif_pair
-from lab.process import until
-from terminal import LEAVE, Screen
+from .harness import TestbedError, scenario, sh
+from testbed.pair import ADDR_A, ADDR_B, memif_pair
+from testbed.process import until
+from .terminal import LEAVE, Screen
 
 CAPACITY = "400Mbit"
 
 
-def _transfer(lab, context, streams=3):
+def _transfer(testbed, context, streams=3):
     """Two daemons with a transfer that does not end by itself; a sends."""
-    a, b = memif_pair(lab, context.build, b_keys={"capacity": CAPACITY})
+    a, b = memif_pair(testbed, context.build, b_keys={"capacity": CAPACITY})
     b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
     a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", streams, ADDR_B)
     return a, b
 
 
-def _top(lab, daemon, *args, **kwargs):
-    return Screen(lab, daemon.command("top", "-i", "250ms", *args), **kwargs)
+def _top(testbed, daemon, *args, **kwargs):
+    return Screen(testbed, daemon.command("top", "-i", "250ms", *args), **kwargs)
 
 
 def _rows(page, direction):
@@ -31,7 +31,7 @@ def _rows(page, direction):
 
 def _fits(screen, page):
     if len(page) != screen.rows or any(len(x) > screen.columns for x in page):
-        raise LabError(f"no page of {screen.rows} x {screen.columns}:\n" + "\n".join(page))
+        raise TestbedError(f"no page of {screen.rows} x {screen.columns}:\n" + "\n".join(page))
 
 
 def _moves(page):
@@ -41,14 +41,14 @@ def _moves(page):
 
 
 @scenario("top: a page of 80 x 24, keys, another size", company=True)
-def top_keys(lab, context):
-    _, b = _transfer(lab, context)
-    screen = _top(lab, b)
+def top_keys(testbed, context):
+    _, b = _transfer(testbed, context)
+    screen = _top(testbed, b)
     page = screen.until_page(_moves, "three flows with rate and reason")
     _fits(screen, page)
     for words in ("net_memif0", "400 Mb/s", "LAST MINUTE", "3 open", "sort: rate"):
         if not any(words in x for x in page):
-            raise LabError(f"{words} is missing:\n" + "\n".join(page))
+            raise TestbedError(f"{words} is missing:\n" + "\n".join(page))
     screen.until_page(lambda p: any(c in x for x in _rows(p, "in") for c in "▁▂▃▄▅▆▇█"), "bars")
     screen.type("c")
     page = screen.until_page(lambda p: "sort: conn" in p[-1], "another order")
@@ -56,7 +56,7 @@ def top_keys(lab, context):
     screen.type("c")
     page = screen.until_page(lambda p: "conn, backward" in p[-1], "backward")
     if [x.split()[1] for x in _rows(page, "in")] != numbers[::-1]:
-        raise LabError(f"backward of {numbers} is\n" + "\n".join(page))
+        raise TestbedError(f"backward of {numbers} is\n" + "\n".join(page))
     screen.type("/out\r")
     screen.until_page(lambda p: not _rows(p, "in") and "/ filter: out" in p[-1], "a filter")
     screen.type("/\033")
@@ -72,53 +72,53 @@ def top_keys(lab, context):
                                         f"a page of {rows} x {columns}"))
     screen.type("q")
     if screen.wait() != 0:
-        raise LabError(f"q ends it with status {screen.popen.returncode}")
+        raise TestbedError(f"q ends it with status {screen.popen.returncode}")
     screen.check_restored("q")
 
 
 @scenario("top: the terminal is put back however it ends", company=True)
-def top_ends(lab, context):
-    a, b = memif_pair(lab, context.build)
+def top_ends(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     for name, status in (("INT", 130), ("TERM", 143), ("HUP", 129), ("SEGV", -signal.SIGSEGV),
                          ("ABRT", -signal.SIGABRT)):
-        screen = _top(lab, b)
+        screen = _top(testbed, b)
         screen.until_page(lambda p: "no connections" in "".join(p), "a page")
         screen.popen.send_signal(getattr(signal, "SIG" + name))
         if screen.wait() != status:
-            raise LabError(f"SIG{name}: status {screen.popen.returncode} instead of {status}")
+            raise TestbedError(f"SIG{name}: status {screen.popen.returncode} instead of {status}")
         screen.check_restored(f"SIG{name}")
-    screen = _top(lab, b)
+    screen = _top(testbed, b)
     screen.until_page(lambda p: True, "a page")
     b.kill()
     if screen.wait() != 3 or "sluice: " not in screen.raw.split(LEAVE)[-1]:
-        raise LabError(f"a daemon that is gone: status {screen.popen.returncode}, "
+        raise TestbedError(f"a daemon that is gone: status {screen.popen.returncode}, "
                        f"{screen.raw[-300:]!r}")
     screen.check_restored("a daemon that is gone")
     once = a.sluice("once", "top", "--once", "-i", "600")
     until(lambda: len(a.show("clients")) > 1, 20, "the first look")
     a.kill()
     if once.wait(30) != 3 or "sluice: " not in once.err():  # long before it was to look again
-        raise LabError(f"--once, and the daemon is gone: {once.tail()}")
+        raise TestbedError(f"--once, and the daemon is gone: {once.tail()}")
 
 
 @scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours", company=True)
-def top_stop(lab, context):
-    a, b = memif_pair(lab, context.build)
+def top_stop(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     command = shlex.join(b.command("top", "-i", "250ms"))
-    screen = Screen(lab, ["bash", "-c", f"set -m; {command}; echo is stopped; stty -a; read; fg; "
+    screen = Screen(testbed, ["bash", "-c", f"set -m; {command}; echo is stopped; stty -a; read; fg; "
                           "echo status $?"], env={"LC_ALL": "C"})
     screen.until_page(lambda p: True, "a page")
     screen.type("\x1a")
     screen.until(lambda: "is stopped" in screen.raw and " echo " in screen.raw, "a stop")
     if LEAVE not in screen.raw or " icanon " not in screen.raw:
-        raise LabError(f"stopped, the terminal is not put back: {screen.raw!r}")
+        raise TestbedError(f"stopped, the terminal is not put back: {screen.raw!r}")
     screen.type("\n")
     screen.until_page(lambda p: "sluice top" in p[0], "the page again")
     screen.type("q")
     screen.until(lambda: "status 0" in screen.raw, "the end")
     screen.wait()
     screen.check_restored("q after ^Z")
-    colour = _top(lab, b, env={"NO_COLOR": ""})
+    colour = _top(testbed, b, env={"NO_COLOR": ""})
     colour.until(lambda: "\033[7m" in colour.raw, "colours")
     colour.type("q")
     colour.wait()
@@ -127,14 +127,14 @@ def top_stop(lab, context):
 
 
 @scenario("top --once says what show says")
-def top_once(lab, context):
-    a, b = _transfer(lab, context)
+def top_once(testbed, context):
+    a, b = _transfer(testbed, context)
 
     def once(daemon, *args):
         return sh(*daemon.command("top", "--once", "-i", "500ms", *args))
 
     b.wait_link()
-    screen = _top(lab, b)
+    screen = _top(testbed, b)
     screen.until_page(_moves, "data flow")
     screen.close()
     for daemon, peer, direction, side in ((a, ADDR_B, "out", "tx"), (b, ADDR_A, "in", "rx")):
@@ -142,23 +142,23 @@ def top_once(lab, context):
         conns = {c["conn"]: c for c in daemon.show("conns") if c["state"] == "open"}
         rows = [r for r in said["conns"] if r["bytes"] > 1 << 20]
         if [r["conn"] for r in rows] != sorted(conns):
-            raise LabError(f"connections {sorted(conns)}, top has {said['conns']}")
+            raise TestbedError(f"connections {sorted(conns)}, top has {said['conns']}")
         for row in rows:
             shown = conns[row["conn"]]
             for key, value in (("peer", peer), ("direction", direction), ("state", "open"),
                                ("service", shown["service"]), ("port", shown["port"])):
                 if row[key] != value:
-                    raise LabError(f"{key} is {row[key]} instead of {value}")
+                    raise TestbedError(f"{key} is {row[key]} instead of {value}")
             if not 0 < row["bytes"] <= shown[side + "_bytes"]:
-                raise LabError(f"{row['bytes']} bytes, later {shown[side + '_bytes']}")
+                raise TestbedError(f"{row['bytes']} bytes, later {shown[side + '_bytes']}")
             if not 0 < row["rate_Bps"] <= 50e6 or not 0 < row["grant_Bps"] <= 50e6:
-                raise LabError(f"of 400 Mbit/s: {row}")
+                raise TestbedError(f"of 400 Mbit/s: {row}")
     shown = b.show("capacity")[0]
     port = said["ports"][0]
     if port["capacity_Bps"] != shown["shared_Bps"] or port["open_conns"] != shown["open_conns"]:
-        raise LabError(f"top has {port}, show {shown}")
+        raise TestbedError(f"top has {port}, show {shown}")
     if not 0 < port["rx_Bps"] < 100e6:
-        raise LabError(f"a port of 400 Mbit/s receives {port['rx_Bps']} bytes/s")
+        raise TestbedError(f"a port of 400 Mbit/s receives {port['rx_Bps']} bytes/s")
     table = once(b).splitlines()
     if not table[0].startswith("PORT") or len([x for x in table if x.startswith("in ")]) < 3:
-        raise LabError("no tables:\n" + "\n".join(table))
+        raise TestbedError("no tables:\n" + "\n".join(table))

@@ -5,10 +5,10 @@ import re
 import resource
 import signal
 
-from harness import LabError, scenario, transfer_works
-from lab.pair import ADDR_A, ADDR_B, memif_pair
-from lab.process import until
-from thread import control_thread, stopped
+from .harness import TestbedError, scenario, transfer_works
+from testbed.pair import ADDR_A, ADDR_B, memif_pair
+from testbed.process import until
+from .thread import control_thread, stopped
 
 
 def _texts(daemon, event):
@@ -16,8 +16,8 @@ def _texts(daemon, event):
 
 
 @scenario("the trace tells of connections, grants, losses and a control that stands still")
-def trace_tells(lab, context):
-    a, b = memif_pair(lab, context.build, a_keys={"wire": "loss 1%"},
+def trace_tells(testbed, context):
+    a, b = memif_pair(testbed, context.build, a_keys={"wire": "loss 1%"},
                       b_keys={"capacity": "200Mbit", "checksum": "software"})
     # Of losses the first NAK of a while is noted. It may ask for a last packet: then no loss is counted yet.
     for _ in range(5):
@@ -35,50 +35,50 @@ def trace_tells(lab, context):
                            ("ended", r"ended end=none errno=0 rx_bytes=\d+$")):
         texts = [e["text"] for e in trace if e["event"] == event]
         if not any(re.search(pattern, t) for t in texts):
-            raise LabError(f"no event like {pattern} among {texts or trace}")
+            raise TestbedError(f"no event like {pattern} among {texts or trace}")
     opened = {e["conn"] for e in trace if e["event"] == "opened"}
     if opened != {e["conn"] for e in trace if e["event"] == "ended"}:
-        raise LabError(f"opened are {opened}; all have ended: {trace}")
+        raise TestbedError(f"opened are {opened}; all have ended: {trace}")
     if not any("nak-came" in t for t in _texts(a, "nak-came")) or not _texts(a, "granted"):
-        raise LabError(f"the sender has no NAK, or no grant: {a.show('trace')}")
+        raise TestbedError(f"the sender has no NAK, or no grant: {a.show('trace')}")
     ages = [e["ago_ns"] for e in trace if "worker" in e]
     if ages != sorted(ages, reverse=True):
-        raise LabError(f"not oldest first: {ages}")
+        raise TestbedError(f"not oldest first: {ages}")
     table = b.sluice("table", "show", "trace", timeout_s=20).check(20)
     if "control-stalls quiet_ns=" not in table:
-        raise LabError(f"the table lacks what happened:\n{table}")
+        raise TestbedError(f"the table lacks what happened:\n{table}")
     a.stop()
     b.stop()
 
 
 @scenario("a daemon that dies says what happened before, and leaves it in a file", company=True)
-def trace_of_a_crash(lab, context):
-    a, b = memif_pair(lab, context.build)
+def trace_of_a_crash(testbed, context):
+    a, b = memif_pair(testbed, context.build)
     resource.prlimit(b.pid(), resource.RLIMIT_CORE, (0, 0))
     transfer_works(a, b, ADDR_B)
     known = len(b.show("trace"))
     b.process.signal(signal.SIGSEGV)
     if b.process.wait(20) != -signal.SIGSEGV:
-        raise LabError(f"SIGSEGV does not end it as it should\n{b.process.tail()}")
+        raise TestbedError(f"SIGSEGV does not end it as it should\n{b.process.tail()}")
     path = b.socket + ".crash"
     with open(path, encoding="ascii") as f:
         lines = f.read().splitlines()
     line = re.compile(r"^sluiced: trace net_memif0/(\d+|control): \d+\.\d{9} s ago: (conn \d+ )?[a-z-]+( [\w-]+=\S*)*$")
     wrong = [x for x in lines if not line.match(x)]
     if wrong or len(lines) < known or os.stat(path).st_mode & 0o77:
-        raise LabError(f"{len(lines)} lines of {known} events; wrong: {wrong[:3]}")
+        raise TestbedError(f"{len(lines)} lines of {known} events; wrong: {wrong[:3]}")
     for text in (f"killed by signal {signal.SIGSEGV:d}; what happened before is in {path}",
                  f"opened service=7000 peer={ADDR_A}"):
         if text not in b.process.err():
-            raise LabError(f"it does not say \"{text}\"\n{b.process.tail()}")
+            raise TestbedError(f"it does not say \"{text}\"\n{b.process.tail()}")
     a.stop()
     b.start()
     b.stop()
 
 
 @scenario("a daemon that dies writes to no file but its own", company=True)
-def crash_file_of_others(lab, context):
-    _, b = memif_pair(lab, context.build)
+def crash_file_of_others(testbed, context):
+    _, b = memif_pair(testbed, context.build)
     path = b.socket + ".crash"
     other = path + ".other"
     with open(other, "w", encoding="ascii") as f:
@@ -88,12 +88,12 @@ def crash_file_of_others(lab, context):
         resource.prlimit(b.pid(), resource.RLIMIT_CORE, (0, 0))
         b.process.signal(signal.SIGSEGV)
         if b.process.wait(20) != -signal.SIGSEGV:
-            raise LabError(f"SIGSEGV does not end it\n{b.process.tail()}")
+            raise TestbedError(f"SIGSEGV does not end it\n{b.process.tail()}")
         if f"but not in {path}" not in b.process.err():
-            raise LabError(f"it does not say that the file is not its own\n{b.process.tail()}")
+            raise TestbedError(f"it does not say that the file is not its own\n{b.process.tail()}")
         os.unlink(path)
         b.start()
     with open(other, encoding="ascii") as f:
         if f.read() != "worth something\n":
-            raise LabError("a file that has another name was written")
+            raise TestbedError("a file that has another name was written")
     b.stop()

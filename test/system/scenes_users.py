@@ -4,8 +4,8 @@ import os
 import re
 import shutil
 
-from harness import LabError, Skip, scenario
-from lab.pair import memif_pair
+from .harness import Skip, TestbedError, scenario
+from testbed.pair import memif_pair
 
 GROUP = 54321   # neither needs to have a name
 USERS = (54331, 54332, 54333)
@@ -14,35 +14,35 @@ RESOURCE = 7
 
 
 @scenario("ordinary users: socket_group lets them in, three share quota_total", memory_gb=1, company=True)
-def users(lab, context):
+def users(testbed, context):
     if os.geteuid() != 0:
         raise Skip("needs root to be somebody else")
     # 64 requests of 4 MiB and a little for each receiver, so two users fit into the total.
     quota, total = 300 * MIB, 640 * MIB
-    a, b = memif_pair(lab, context.build, daemon_keys={"socket_group": GROUP, "quota": quota,
+    a, b = memif_pair(testbed, context.build, daemon_keys={"socket_group": GROUP, "quota": quota,
                                                        "quota_total": total})
-    sluice = shared(lab, context)
-    config = lab.path("none.conf")
+    sluice = shared(testbed, context)
+    config = testbed.path("none.conf")
     with open(config, "w", encoding="ascii") as f:
         f.write("[daemon]\n")
     os.chmod(config, 0o644)
 
     def start(name, uid, gid, *args):
-        return lab.start(name, ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups",
+        return testbed.start(name, ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups",
                                 sluice, *args, "--socket", b.socket])
 
     for wanted, name in (("socket_group = sluice", config), (f"usermod -aG {GROUP} ", b.config)):
         stranger = start("stranger", USERS[0], USERS[0], "show", "conns")
         if stranger.wait(30) != 3 or "socket_group" not in stranger.err():
-            raise LabError(f"a stranger came in, or is not told how\n{stranger.tail()}")
+            raise TestbedError(f"a stranger came in, or is not told how\n{stranger.tail()}")
         doctor = start("doctor", USERS[0], USERS[0], "doctor", "--config", name)
         doctor.wait(60)
         cure = doctor.out() + doctor.err()
         if wanted not in cure or re.search(r"-aG (root|\$\(stat)", cure):
-            raise LabError(f"the doctor's cure is not {wanted!r}\n{cure}")
+            raise TestbedError(f"the doctor's cure is not {wanted!r}\n{cure}")
     receivers = []
     for number, uid in enumerate(USERS):
-        home = lab.path(f"home{number}")
+        home = testbed.path(f"home{number}")
         os.mkdir(home)
         os.chown(home, uid, GROUP)
         receivers.append(start(f"user{number}", uid, GROUP, "recv", "-v", "-p", str(7100 + number),
@@ -50,22 +50,22 @@ def users(lab, context):
         if number < 2:
             b.wait_listening(7100 + number, receivers[-1])
     if receivers[2].wait(60) != RESOURCE or "all users together" not in receivers[2].err():
-        raise LabError(f"the third user has more than the total\n{receivers[2].tail()}")
+        raise TestbedError(f"the third user has more than the total\n{receivers[2].tail()}")
     locked = b.holdings()["locked_kB"]
     for client in b.show("clients"):
         if client["user_bytes"] > quota:
-            raise LabError(f"a user has more than the quota: {client}")
+            raise TestbedError(f"a user has more than the quota: {client}")
     print(f"#   {locked} kB are locked, the total is {total >> 10} kB")
     if locked > total >> 10:
-        raise LabError(f"{locked} kB are locked, the total is {total >> 10} kB")
+        raise TestbedError(f"{locked} kB are locked, the total is {total >> 10} kB")
     for daemon in (a, b):
         daemon.stop()
 
 
-def shared(lab, context):
+def shared(testbed, context):
     """A copy of the command where others than root may run it."""
-    os.chmod(lab.dir, 0o755)
-    copy = lab.path("sluice-for-users")
+    os.chmod(testbed.dir, 0o755)
+    copy = testbed.path("sluice-for-users")
     shutil.copy(context.build.program("sluice"), copy)
     os.chmod(copy, 0o755)
     return copy

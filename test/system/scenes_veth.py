@@ -5,16 +5,16 @@ import os
 import re
 import time
 
-from harness import LabError, Skip, data_flow, need, perf, scenario, sh
-from lab import net
-from lab.daemon import Daemon, af_packet
-from lab.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
-from lab.process import until
+from .harness import Skip, TestbedError, data_flow, need, perf, scenario, sh
+from testbed import net
+from testbed.daemon import Daemon, af_packet
+from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
+from testbed.process import until
 
 
 @scenario("AF_PACKET on veth, both families", netns=True)
-def packet_sockets(lab, context):
-    a, b = veth_pair(lab, context.build)
+def packet_sockets(testbed, context):
+    a, b = veth_pair(testbed, context.build)
     perf(b, a, ADDR_B, "-t", "2", name="v4")
     before = [a.holdings(), b.holdings()]
     perf(b, a, f"[{ADDR6_B}]", "-t", "2", "--bidir", name="v6")
@@ -25,27 +25,27 @@ def packet_sockets(lab, context):
 
 
 @scenario("AF_PACKET on veth with jumbo frames", netns=True)
-def jumbo_packet_sockets(lab, context):
-    a, b = veth_pair(lab, context.build, mtu=9000)
+def jumbo_packet_sockets(testbed, context):
+    a, b = veth_pair(testbed, context.build, mtu=9000)
     result = perf(b, a, ADDR_B, "-t", "2")
     if result["unit_bytes"] < 8800:
-        raise LabError(f"units of {result['unit_bytes']} bytes")
+        raise TestbedError(f"units of {result['unit_bytes']} bytes")
     a.stop()
     b.stop()
 
 
 @scenario("AF_XDP on veth", netns=True)
-def xdp_sockets(lab, context):
+def xdp_sockets(testbed, context):
     need(net.lack_xdp())
-    a, b = veth_pair(lab, context.build, xdp=True)
+    a, b = veth_pair(testbed, context.build, xdp=True)
     perf(b, a, ADDR_B, "-t", "2")
     a.stop()
     b.stop()
 
 
-def _kernel_neighbour(lab, context, vlan=None):
+def _kernel_neighbour(testbed, context, vlan=None):
     """A daemon B on one end of a veth, the kernel with an address on the other; (ns, daemon)."""
-    ns_b, ns_k = net.namespace(lab, "b"), net.namespace(lab, "kernel")
+    ns_b, ns_k = net.namespace(testbed, "b"), net.namespace(testbed, "kernel")
     net.quiet(ns_b)
     net.veth(ns_k, "slk", ns_b, "slb")
     device = "slk"
@@ -53,7 +53,7 @@ def _kernel_neighbour(lab, context, vlan=None):
         device = f"slk.{vlan}"
         try:
             net.ip(ns_k, "link", "add", "link", "slk", "name", device, "type", "vlan", "id", vlan)
-        except LabError as problem:
+        except TestbedError as problem:
             raise Skip(f"this kernel has no VLAN devices ({problem})") from None
         net.ip(ns_k, "link", "set", device, "up")
     net.address(ns_k, device, "10.90.0.9/24")
@@ -63,7 +63,7 @@ def _kernel_neighbour(lab, context, vlan=None):
     if vlan is not None:
         port.keys["vlan"] = vlan
     worker, control = pair_cpus()[1]
-    return ns_k, Daemon(lab, context.build, "b", [port], [worker], control, ns=ns_b).start()
+    return ns_k, Daemon(testbed, context.build, "b", [port], [worker], control, ns=ns_b).start()
 
 
 def _ping(ns, address, *args, count=5):
@@ -71,12 +71,12 @@ def _ping(ns, address, *args, count=5):
     text = sh("ip", "netns", "exec", ns, "ping", family, "-c", count, "-i", "0.1", "-W", "3", *args,
               address)
     if f"{count} received, 0% packet loss" not in text or "DUP" in text:
-        raise LabError(text)
+        raise TestbedError(text)
 
 
 @scenario("Linux pings a host: ARP, ND, echo of all sizes", netns=True, company=True)
-def ping(lab, context):
-    ns, b = _kernel_neighbour(lab, context)
+def ping(testbed, context):
+    ns, b = _kernel_neighbour(testbed, context)
     for address in (ADDR_B, ADDR6_B):
         _ping(ns, address)
         for size in (0, 1, 63, 1452):
@@ -85,40 +85,40 @@ def ping(lab, context):
     mac = b.show("ports")[0]["mac"]
     for address in (ADDR_B, ADDR6_B):
         if not re.search(rf"^{re.escape(address)} .*{mac} .*REACHABLE", table, re.MULTILINE):
-            raise LabError(f"the kernel does not know {address} as {mac}:\n{table}")
+            raise TestbedError(f"the kernel does not know {address} as {mac}:\n{table}")
     # Nobody else's address is answered for.
     for address in ("10.90.0.3", "fd90::3"):
-        done = lab.start("nobody", ["ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "1", address])
+        done = testbed.start("nobody", ["ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "1", address])
         if done.wait(15) == 0:
-            raise LabError(f"somebody answers for {address}")
+            raise TestbedError(f"somebody answers for {address}")
     b.stop()
 
 
 @scenario("Linux pings a host in a VLAN", netns=True, company=True)
-def ping_vlan(lab, context):
-    ns, b = _kernel_neighbour(lab, context, vlan=77)
+def ping_vlan(testbed, context):
+    ns, b = _kernel_neighbour(testbed, context, vlan=77)
     for address in (ADDR_B, ADDR6_B):
         _ping(ns, address)
     b.stop()
 
 
 @scenario("a host does not answer packets for others, nor floods", netns=True, company=True)
-def ping_flood(lab, context):
-    ns, b = _kernel_neighbour(lab, context)
+def ping_flood(testbed, context):
+    ns, b = _kernel_neighbour(testbed, context)
     before = b.holdings()
     # As fast as it goes; every answer must be to a question of ours.
     text = sh("ip", "netns", "exec", ns, "ping", "-f", "-c", "2000", "-w", "20", ADDR_B, timeout_s=40)
     if re.search(r"duplicates", text):
-        raise LabError(text)
+        raise TestbedError(text)
     b.check_holdings(before)
     b.stop()
 
 
 @scenario("what a stranger captures: VLAN tag, DF, port, TTL", netns=True)
-def captured(lab, context):
-    a, b = veth_pair(lab, context.build, keys={"vlan": 100})
-    path = lab.path("capture.pcap")
-    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "96", "-U", "-w", path], ns=b.ns)
+def captured(testbed, context):
+    a, b = veth_pair(testbed, context.build, keys={"vlan": 100})
+    path = testbed.path("capture.pcap")
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "96", "-U", "-w", path], ns=b.ns)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     perf(b, a, ADDR_B, "-n", "2M")
     time.sleep(0.3)
@@ -128,16 +128,16 @@ def captured(lab, context):
     tagged = len(re.findall(r"vlan 100\b", text))
     dont = len(re.findall(r"flags \[DF\]", text))
     if frames < 1000 or tagged < frames or dont < frames:
-        raise LabError(f"{frames} frames, {tagged} in VLAN 100, {dont} with DF")
+        raise TestbedError(f"{frames} frames, {tagged} in VLAN 100, {dont} with DF")
     if re.search(r"bad udp cksum", text) and not os.environ.get("SLUICE_SNAP"):
-        raise LabError("a UDP checksum is wrong")
+        raise TestbedError("a UDP checksum is wrong")
     a.stop()
     b.stop()
 
 
 @scenario("an address that Linux has is not used before Linux gives it up", netns=True, company=True)
-def duplicate_address(lab, context):
-    ns, b = _kernel_neighbour(lab, context)
+def duplicate_address(testbed, context):
+    ns, b = _kernel_neighbour(testbed, context)
     b.stop()
     for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
         net.address(ns, "slk", text)
@@ -148,13 +148,13 @@ def duplicate_address(lab, context):
 
     until(lambda: ADDR_B in conflict() and ADDR6_B in conflict(), 20, "both addresses are disputed")
     if conflict().count("not used, it is at " + net.mac(ns, "slk")) != 2:
-        raise LabError(conflict())
+        raise TestbedError(conflict())
     until(lambda: b.process.err().count("is not used: the station at") >= 2, 10, "the daemon says so")
-    doctor = lab.start("doctor", b.command("doctor", "--config", b.config))
+    doctor = testbed.start("doctor", b.command("doctor", "--config", b.config))
     doctor.wait(30)
     if not re.search(rf"^bad +addresses: .*{re.escape(ADDR_B)} not used, it is at .*\n +cure: .*address",
                      doctor.out(), re.MULTILINE):
-        raise LabError(f"the doctor does not tell of it\n{doctor.tail()}")
+        raise TestbedError(f"the doctor does not tell of it\n{doctor.tail()}")
     for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
         net.ip(ns, "address", "del", text, "dev", "slk")
     until(lambda: "not used" not in conflict(), 40, "the addresses are used")
@@ -163,11 +163,11 @@ def duplicate_address(lab, context):
     b.stop()
 
 
-def _routed(lab, context):
+def _routed(testbed, context):
     """Daemons A and B in networks of their own, the kernel as a router between them."""
-    router, daemons = net.namespace(lab, "router"), []
+    router, daemons = net.namespace(testbed, "router"), []
     for i, name in enumerate(("a", "b")):
-        ns = net.namespace(lab, name)
+        ns = net.namespace(testbed, name)
         net.quiet(ns)
         net.veth(router, f"slr{name}", ns, f"sl{name}")
         net.address(router, f"slr{name}", f"10.91.{i}.254/24")
@@ -175,16 +175,16 @@ def _routed(lab, context):
         port.keys = {"address": f"10.91.{i}.1/24", "gateway": f"10.91.{i}.254",
                      "capacity": "320Mbit"}
         worker, control = pair_cpus()[i]
-        daemons.append(Daemon(lab, context.build, name, [port], [worker], control, ns=ns).start())
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control, ns=ns).start())
     sh("ip", "netns", "exec", router, "sysctl", "-qw", "net.ipv4.ip_forward=1")
     return router, daemons
 
 
 @scenario("a gateway's MAC addresses change in mid-transfer, on both sides", netns=True)
-def gateway_moves(lab, context):
-    router, (a, b) = _routed(lab, context)
-    path = lab.path("routed.pcap")
-    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", "slrb", "-s", "64", "-U", "-w", path,
+def gateway_moves(testbed, context):
+    router, (a, b) = _routed(testbed, context)
+    path = testbed.path("routed.pcap")
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", "slrb", "-s", "64", "-U", "-w", path,
                                     "src 10.91.0.1 and greater 1000"], ns=router)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     waiting = b.sluice("server", "perf", "server", "-1", "--json")
@@ -202,13 +202,13 @@ def gateway_moves(lab, context):
     waiting.check(30)
     tcpdump.stop()
     if result["wrong_bytes"] != 0 or result["bytes"] == 0:
-        raise LabError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
+        raise TestbedError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
     # What B was sent: the longest pause around each move. A busy machine makes some longer, never
     # all of them shorter.
     times = [float(x.split(" ", 1)[0]) for x in sh("tcpdump", "-tt", "-n", "-r", path).splitlines()]
     pauses = [max(later - earlier for earlier, later in zip(times, times[1:])
                   if move - 0.5 < later and earlier < move + 0.2) for move in moves]
     if min(pauses) > 0.3 or max(pauses) > 1.4:
-        raise LabError(f"pauses of {[round(x, 3) for x in pauses]} s; 0.3 s is the bar")
+        raise TestbedError(f"pauses of {[round(x, 3) for x in pauses]} s; 0.3 s is the bar")
     a.stop()
     b.stop()

@@ -12,7 +12,7 @@ import subprocess
 import termios
 import time
 
-from harness import LabError
+from .harness import TestbedError
 
 # What a terminal would not show: cursor movements, colours, bells.
 UNSEEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[ME]|\x1b[()][A-Z0-9]|[\x07\x0f]")
@@ -23,7 +23,7 @@ class Terminal:
     """args run as a session of its own, with stdin, stdout and stderr on a terminal; undone with the
     lab."""
 
-    def __init__(self, lab, args, rows=24, columns=200, env=None):
+    def __init__(self, testbed, args, rows=24, columns=200, env=None):
         self.fd, self.other = pty.openpty()
         os.set_blocking(self.fd, False)
         self.resize(rows, columns)
@@ -34,7 +34,7 @@ class Terminal:
                                       stderr=self.other, start_new_session=True,
                                       preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
                                       env={**os.environ, "TERM": "xterm", **(env or {})})
-        lab.undo(self.close)
+        testbed.undo(self.close)
 
     def close(self):
         if self.popen.poll() is None:
@@ -69,14 +69,14 @@ class Terminal:
 
     def type(self, text, timeout_s=30):
         """Reads meanwhile: a program that cannot write does not read, either. A program that has ended, or
-        stands still, reads nothing: this raises LabError once the terminal holds no more."""
+        stands still, reads nothing: this raises TestbedError once the terminal holds no more."""
         left, end = text.encode(), time.monotonic() + timeout_s
         while left:
             if select.select([], [self.fd], [], 0.1)[1]:
                 left = left[os.write(self.fd, left):]
                 end = time.monotonic() + timeout_s
             elif not self.read(0) and (self.popen.poll() is not None or time.monotonic() > end):
-                raise LabError(f"nobody reads {left[:80]!r}; the terminal:\n{self.shown()}")
+                raise TestbedError(f"nobody reads {left[:80]!r}; the terminal:\n{self.shown()}")
 
     def skip(self):
         """Reads what has come, and looks at it no more."""
@@ -95,7 +95,7 @@ class Terminal:
             ended = self.popen.poll() is not None
             if not self.read(0.1) and (ended or time.monotonic() > end):
                 why = "the program has ended" if ended else f"not within {timeout_s} s"
-                raise LabError(f"{what}: {why}; the terminal:\n{self.shown()}")
+                raise TestbedError(f"{what}: {why}; the terminal:\n{self.shown()}")
 
     def expect(self, pattern, timeout_s=30):
         """Waits for a regular expression in what was not looked at yet; the match."""
@@ -114,14 +114,14 @@ class Terminal:
     def check_modes(self, what):
         """The terminal is as it was."""
         if termios.tcgetattr(self.other) != self.before:
-            raise LabError(f"{what}: the terminal's modes are not put back")
+            raise TestbedError(f"{what}: the terminal's modes are not put back")
 
 
 class Screen(Terminal):
     """One that shows pages."""
 
-    def __init__(self, lab, args, rows=24, columns=80, env=None):
-        super().__init__(lab, args, rows, columns, {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})})
+    def __init__(self, testbed, args, rows=24, columns=80, env=None):
+        super().__init__(testbed, args, rows, columns, {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})})
 
     def shown(self):
         return "\n".join(self.page() or [repr(self.raw[-2000:])])
@@ -146,4 +146,4 @@ class Screen(Terminal):
         """The same, and the page is away."""
         self.check_modes(what)
         if LEAVE not in self.raw:
-            raise LabError(f"{what}: the page is not taken away: {self.raw[-200:]!r}")
+            raise TestbedError(f"{what}: the page is not taken away: {self.raw[-200:]!r}")

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import os
 
-from harness import LabError, Skip
+from .harness import Skip, TestbedError
 
 PTRACE_INTERRUPT, PTRACE_SEIZE, PTRACE_DETACH = 0x4207, 0x4206, 17
 WALL = 0x40000000  # __WALL: threads, too
@@ -16,14 +16,14 @@ def thread_named(pid, words):
         with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
             if words in f.read():
                 return int(tid)
-    raise LabError(f"no thread is called {words}")
+    raise TestbedError(f"no thread is called {words}")
 
 
 def control_thread(pid):
     """The thread that runs control: one of its own where the main lcore works, else the first."""
     try:
         return thread_named(pid, "sluiced-control")
-    except LabError:
+    except TestbedError:
         return pid
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiments that are run live: real processes on this machine, in real time. Their file has one section
 [live KIND] instead of a world; what its keys are, the module of that kind says. The processes and
-namespaces are scripts/lab's, which undoes what it did however it ends."""
+namespaces are the testbed's, which undoes what it did however it ends."""
 import os
 import platform
 
@@ -12,7 +12,7 @@ KINDS = {"memif": live_memif, "tcp": live_tcp}
 
 def programs(places):
     """Where sluiced and the others are: a build folder, or where they are installed."""
-    from lab import daemon
+    from testbed import daemon
 
     class Programs(daemon.Build):
         def program(self, name):
@@ -53,14 +53,14 @@ def run_all(experiment, places, tasks, done):
     why = lack(experiment)
     if why is not None:
         raise LabError(f"{experiment.name} is run live: {why}")
-    from lab import process
+    from testbed import process
 
     kind = KINDS[experiment.live.name]
     try:
-        with process.Lab("lab") as lab:
-            kind.run(lab, programs(places), [(key, kind.read(experiment.live, keys), seed) for key, keys, seed in tasks],
+        with process.Testbed("lab") as testbed:
+            kind.run(testbed, programs(places), [(key, kind.read(experiment.live, keys), seed) for key, keys, seed in tasks],
                      done)
-    except process.LabError as e:
+    except process.TestbedError as e:
         raise LabError(f"{experiment.name}: {e}") from e
 
 

@@ -49,13 +49,13 @@ def busy_s(daemon):
     return sum(w["busy_ns"] for w in daemon.show("workers")) / 1e9
 
 
-def measure(lab, build, keys):
+def measure(testbed, build, keys):
     """An answer as the engine's."""
-    from lab.pair import ADDR_B, memif_pair
+    from testbed.pair import ADDR_B, memif_pair
 
     wired = keys["wire"] != ""
     first = {"first_rate": keys["rate"]} if keys["rate"] else {}
-    a, b = memif_pair(lab, build, mtu=keys["mtu"], keys=first, a_keys=wired and {"wire": keys["wire"], "wire_packets": 4096},
+    a, b = memif_pair(testbed, build, mtu=keys["mtu"], keys=first, a_keys=wired and {"wire": keys["wire"], "wire_packets": 4096},
                       b_keys=wired and {"checksum": "software"},
                       daemon_keys={"idle": keys["idle"]}, memory_mb=256)
     server = b.sluice("server", "perf", "server", "-1", "--json", "-q", "--memory", "128M")
@@ -83,9 +83,9 @@ def measure(lab, build, keys):
     return {"values": values, "units": units, "series": {}}
 
 
-def run(lab, build, tasks, done):
+def run(testbed, build, tasks, done):
     for key, keys, _ in tasks:
-        mark = lab.mark()
-        answer = measure(lab, build, keys)
-        lab.close_to(mark)
+        mark = testbed.mark()
+        answer = measure(testbed, build, keys)
+        testbed.close_to(mark)
         done(key, answer)

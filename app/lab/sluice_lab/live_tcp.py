@@ -24,7 +24,7 @@ PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "live_peer.py")
 
 
 def lack():
-    from lab import net
+    from testbed import net
 
     why = net.can_netns()
     return why and f"{why}; run it as root, where namespaces can be made"
@@ -95,17 +95,17 @@ def drops(direction):
     return groups
 
 
-def play(lab, build, paths):
+def play(testbed, build, paths):
     """[(key, keys, what left says of the flow, what right does, frames dropped on the way there)]"""
-    from lab import net, process
-    from lab.box import kernel_box
-    from lab.pair import pair_cpus
+    from testbed import net, process
+    from testbed.box import kernel_box
+    from testbed.pair import pair_cpus
 
     flows = [{"address": address(g, i), **keys} for g, group in enumerate(paths.values())
              for i, (_, keys, _) in enumerate(group)]
     seed = next(iter(paths.values()))[0][2]
     forward, reverse = specs(paths)
-    spaces, box = kernel_box(lab, build, forward, reverse, options=("--seed", seed))
+    spaces, box = kernel_box(testbed, build, forward, reverse, options=("--seed", seed))
     mac = net.mac(spaces["right"], "slright")
     for flow in flows:
         net.address(spaces["right"], "slright", flow["address"] + "/24")
@@ -114,17 +114,17 @@ def play(lab, build, paths):
     for ns in spaces.values():
         # Segments of 1460 bytes, as in 1993; nothing is remembered from flow to flow.
         for name, value in (("tcp_timestamps", 0), ("tcp_no_metrics_save", 1)):
-            lab.run("sysctl", ["sh", "-c", f"echo {value} >/proc/sys/net/ipv4/{name}"], ns=ns)
-    plan = lab.path("flows.json")
+            testbed.run("sysctl", ["sh", "-c", f"echo {value} >/proc/sys/net/ipv4/{name}"], ns=ns)
+    plan = testbed.path("flows.json")
     with open(plan, "w", encoding="utf-8") as f:
         json.dump(flows, f)
     cpus = [pair_cpus()[1][0]]  # not the box's
-    right = lab.start("right", [sys.executable, "-B", PEER, "right", plan], ns=spaces["right"], cpus=cpus)
+    right = testbed.start("right", [sys.executable, "-B", PEER, "right", plan], ns=spaces["right"], cpus=cpus)
     process.until(lambda: "listening" in right.err() or not right.running(), 20, "the receiver listens")
-    left = lab.start("left", [sys.executable, "-B", PEER, "left", plan], ns=spaces["left"], cpus=cpus)
+    left = testbed.start("left", [sys.executable, "-B", PEER, "left", plan], ns=spaces["left"], cpus=cpus)
     sent = json.loads(left.check(flows[0]["until"] + 60))
     if right.stop() != 0:
-        raise process.LabError(f"the receiver ended badly\n{right.tail()}")
+        raise process.TestbedError(f"the receiver ended badly\n{right.tail()}")
     came = json.loads(right.out())
     dropped = [n[i] for n, group in zip(drops(box.stop()["forward"]), paths.values()) for i in range(len(group))]
     ordered = [t for group in paths.values() for t in group]
@@ -178,10 +178,10 @@ def answer(keys, sent, came, dropped):
     return {"values": values, "units": units, "series": series}
 
 
-def run(lab, build, tasks, done):
+def run(testbed, build, tasks, done):
     for paths in batches(tasks):
-        mark = lab.mark()
-        played = play(lab, build, paths)
-        lab.close_to(mark)
+        mark = testbed.mark()
+        played = play(testbed, build, paths)
+        testbed.close_to(mark)
         for key, *seen in played:
             done(key, answer(*seen))

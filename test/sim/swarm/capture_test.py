@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts"))
-from lab import tshark  # noqa: E402 (after the path is set)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/python"))
+from testbed import tshark  # noqa: E402 (after the path is set)
 
 CALM_SEED = "6"
 LOSSY_SEEDS = ("7", "21")

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 
 from . import paired, witness
 from .capture import CNTL, DATA, packets
-from .daemon import Build
-from .pair import ADDR_B, veth_pair
-from .process import LabError, cpus, until
-from .table import rate_text
+from testbed.daemon import Build
+from testbed.pair import ADDR_B, veth_pair
+from testbed.process import TestbedError, cpus, until
+from testbed.table import rate_text
 
 WINDOW_S = 0.1
 BAR = 0.01
@@ -49,20 +49,20 @@ def _plan():
     return (have[0], rest[0]), (rest[-1], rest[0]), rest
 
 
-def _capture(lab, args):
+def _capture(testbed, args):
     plan_a, plan_b, rest = _plan()
-    a, b = veth_pair(lab, Build(args.build, args.huge), mtu=args.mtu, xdp=args.xdp,
+    a, b = veth_pair(testbed, Build(args.build, args.huge), mtu=args.mtu, xdp=args.xdp,
                      b_keys={"capacity": args.capacity}, a_daemon={"idle": args.idle},
                      plan=(plan_a, plan_b), tapped=True)
     os.sched_setaffinity(0, rest)
-    path = lab.path("capture.pcap")
-    tcpdump = lab.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "128", "-B", "65536",
+    path = testbed.path("capture.pcap")
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "128", "-B", "65536",
                                     "--time-stamp-precision=nano", "-w", path, "udp"], ns=b.ns,
                         cpus=rest)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     server = b.sluice("server", "perf", "server", "-1", "-q", cpus=rest)
     b.wait_listening()
-    watcher = witness.start(lab, a.pid(), plan_a[0])
+    watcher = witness.start(testbed, a.pid(), plan_a[0])
     seconds = int((args.pairs + 1) * args.window + 2 * SKIP_S + 2)
     client = a.sluice("client", "perf", "client", "-q", "-t", seconds, "--outstanding", "16", ADDR_B,
                       cpus=rest)
@@ -72,7 +72,7 @@ def _capture(lab, args):
     time.sleep(0.5)
     tcpdump.stop()
     if "0 packets dropped by kernel" not in tcpdump.err():
-        raise LabError(f"tcpdump lost packets, so it proves nothing\n{tcpdump.tail()}")
+        raise TestbedError(f"tcpdump lost packets, so it proves nothing\n{tcpdump.tail()}")
     for daemon in (a, b):
         daemon.stop()
     return packets(path), witness.stalls(watcher)
@@ -135,7 +135,7 @@ class Capture:
             w.least = least / due if w.least is None else min(w.least, least / due)
             i += 1
         if w.most is None:
-            raise LabError("the transfer was shorter than a window; use --pairs")
+            raise TestbedError("the transfer was shorter than a window; use --pairs")
         return w
 
     def apart(self, start, end, grant_Bps, seconds):
@@ -169,10 +169,10 @@ def judge(results, capture, start, end, grant_Bps, envelope_bytes, args):
     results.exact(ENVELOPE, w.most * due / envelope_bytes, "of it", 1.0, at_most=True)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     results.demand(GRANTS, MEAN, LEAST, MOST, ENVELOPE)
-    seen, stalls = _capture(lab, args)
+    seen, stalls = _capture(testbed, args)
     data = [p for p in seen if p.type == DATA and p.payload > 0]
     source = max(set(p.src for p in data), key=[p.src for p in data[:1000]].count)
     data = [p for p in data if p.src == source]
@@ -180,7 +180,7 @@ def run(lab, args, results):
     start, end = data[0].time_s + SKIP_S, data[-1].time_s - SKIP_S
     steady = sorted({p.rate_Bps for p in grants if start - 0.1 <= p.time_s <= end})
     if not steady:
-        raise LabError("no CNTL with a grant was captured")
+        raise TestbedError("no CNTL with a grant was captured")
     grant, burst = steady[-1], max(p.burst for p in grants)
     print(f"{len(data)} units captured, granted {rate_text(8 * grant)} (burst {burst} bytes), "
           f"{len(steady)} different grants while steady")

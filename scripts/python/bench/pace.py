@@ -23,8 +23,8 @@ import statistics
 import time
 
 from . import paired
-from .bench_micro import program
-from .process import LabError, cpus
+from .micro import program
+from testbed.process import TestbedError, cpus
 
 SIZES = (1, 1000, 32768, 131072, 1048576)
 SLUICE, SCHED, TIMER, CAROUSEL, EIFFEL = "sluice", "rte_sched", "rte_timer", "carousel", "eiffel"
@@ -121,7 +121,7 @@ def compare(results, name, ours, reference, bar, at_most=False, unit="Mpps", sca
         results.noisy(name, len(both), f"rounds of {paired.PAIRS_MIN}", bar, at_most)
 
 
-def measure(lab, args):
+def measure(testbed, args):
     """Runs it; prints a line for each round, since it takes minutes."""
     cpu = cpus()[0]
     memory = ["--in-memory"] if args.huge else ["--no-huge", "--no-shconf"]
@@ -130,7 +130,7 @@ def measure(lab, args):
                f"sluice-{os.getpid()}-pace", "--", "--flows", args.flows, "--rounds",
                str(args.pairs), "--seconds", str(args.window), "--slots", args.slots, "--seed",
                str(args.seed), "--engines", args.engines]
-    process = lab.start("pace_compare", command, cpus=[cpu])
+    process = testbed.start("pace_compare", command, cpus=[cpu])
     shown, end = 0, time.monotonic() + TIMEOUT_S
     while process.running() and time.monotonic() < end:
         time.sleep(1)
@@ -179,11 +179,11 @@ def numbers(args):
     try:
         flows = [int(n) for n in args.flows.split(",")]
     except ValueError:
-        raise LabError(f"--flows {args.flows}: numbers with commas between") from None
+        raise TestbedError(f"--flows {args.flows}: numbers with commas between") from None
     engines = args.engines.split(",")
     unknown = set(engines) - {*ENGINES, FLOOR}
     if unknown:
-        raise LabError(f"there is no engine {', '.join(sorted(unknown))}; there are "
+        raise TestbedError(f"there is no engine {', '.join(sorted(unknown))}; there are "
                        f"{', '.join((*ENGINES, FLOOR))}")
     return flows, engines
 
@@ -195,9 +195,9 @@ def demand(results, flows, engines):
         results.demand(lines_row(max(flows)))
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     if args.pairs < paired.PAIRS_MIN:
-        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {paired.PAIRS_MIN} or more")
+        raise TestbedError(f"--pairs {args.pairs} is too few to judge by; give {paired.PAIRS_MIN} or more")
     flows, engines = numbers(args)
     demand(results, flows, engines)
     os.makedirs(args.out, exist_ok=True)
@@ -206,7 +206,7 @@ def run(lab, args, results):
         with open(args.lines, encoding="utf-8") as f:
             text = f.read()
     else:
-        text = measure(lab, args)
+        text = measure(testbed, args)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
     figures = Figures([json.loads(line) for line in text.splitlines()])
@@ -218,11 +218,11 @@ def run(lab, args, results):
 
 def judge(results, figures, engines):
     if not figures.sizes:
-        raise LabError("pace_compare measured nothing")
+        raise TestbedError("pace_compare measured nothing")
     for flows in figures.sizes:
         for engine in engines:
             if not figures.tops(flows, engine):
-                raise LabError(f"{engine} took no load with {flows} flows; what it said is in the logs")
+                raise TestbedError(f"{engine} took no load with {flows} flows; what it said is in the logs")
         add_tops(figures, flows, results)
     add_lines(figures, results)
     for flows in figures.sizes:

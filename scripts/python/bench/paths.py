@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 
-from .process import LabError, cpus
+from testbed.process import TestbedError, cpus
 
 ROW = re.compile(r"(\S+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+"
                  r"([\d.]+)\s+([\d.]+)\s+(?:holds|NO)")
@@ -23,7 +23,7 @@ def options(parser):
 def seeds_of(args):
     """The first and those after it."""
     if args.seed < 0 or args.seeds < 1:
-        raise LabError(f"--seed {args.seed} --seeds {args.seeds}: a seed is above 0, and there is one at least")
+        raise TestbedError(f"--seed {args.seed} --seeds {args.seeds}: a seed is above 0, and there is one at least")
     first = args.seed or 1 + secrets.randbelow(2**30)
     return range(first, first + args.seeds)
 
@@ -33,9 +33,9 @@ def demand(results, names, only, seeds):
     try:
         chosen = [n for n in names if re.search(only, n)]
     except re.error as problem:
-        raise LabError(f"--only {only} is no regular expression: {problem}") from None
+        raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
     if not chosen:
-        raise LabError(f"no path matches --only {only}; names are such as {names[0]}")
+        raise TestbedError(f"no path matches --only {only}; names are such as {names[0]}")
     results.demand(*(f"{name}, seed {seed}: {what}" for seed in seeds for name in chosen for what in JUDGED))
 
 
@@ -54,15 +54,15 @@ def rows(results, text, seed):
         results.exact(f"{name}: two flows, Jain's index", values[7], "", JAIN)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     program = os.path.join(args.build, "test/sim/path_grid")
     seeds = seeds_of(args)
-    demand(results, lab.run("path-grid-list", [program, "--list"]).split(), args.only, seeds)
+    demand(results, testbed.run("path-grid-list", [program, "--list"]).split(), args.only, seeds)
     for seed in seeds:
-        grid = lab.start(f"path-grid-{seed}", [program, "--jobs", str(len(cpus())), "--only", args.only,
+        grid = testbed.start(f"path-grid-{seed}", [program, "--jobs", str(len(cpus())), "--only", args.only,
                                                 "--seed", str(seed)])
         status = grid.wait(3600)
         print(grid.out())
         if status not in (0, 1):
-            raise LabError(f"path_grid ended with status {status}\n{grid.tail()}")
+            raise TestbedError(f"path_grid ended with status {status}\n{grid.tail()}")
         rows(results, grid.out(), seed)

@@ -3,8 +3,8 @@
 again and again through the telemetry socket, which costs a daemon less than a command each time."""
 from collections import Counter
 
-from .table import rate_text
-from .telemetry import Telemetry
+from testbed.table import rate_text
+from testbed.telemetry import Telemetry
 
 # What people are told of a reason (doc/control.md).
 MEANS = {

@@ -19,11 +19,13 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import net, paired, baselines
-from .daemon import Build
+from testbed import baselines, net
+
+from . import paired
+from testbed.daemon import Build
 from .demo import noise_write, size_bytes
-from .pair import ADDR_B, memif_pair, veth_pair
-from .process import LabError, cpus
+from testbed.pair import ADDR_B, memif_pair, veth_pair
+from testbed.process import TestbedError, cpus
 from .whys import Whys, words
 
 LINKS = {"memif": "cp", "xdp": "iperf3", "packet": "iperf3"}
@@ -81,18 +83,18 @@ def cases(only):
     try:
         chosen = [c for c in every if re.search(only, c.name)]
     except re.error as problem:
-        raise LabError(f"--only {only} is no regular expression: {problem}") from None
+        raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
     if not chosen:
-        raise LabError(f"nothing matches --only {only}; names are such as {every[0].name}")
+        raise TestbedError(f"nothing matches --only {only}; names are such as {every[0].name}")
     return chosen
 
 
 def check_options(args):
     if args.runs < 1 or args.limit <= 0 or args.size < 1 << 20 or args.baselines < 0:
-        raise LabError("--runs is 1 or more, --limit above 0, --size 1M or more, --baselines 0 or more")
+        raise TestbedError("--runs is 1 or more, --limit above 0, --size 1M or more, --baselines 0 or more")
     free, need = shutil.disk_usage(args.folder).free, 3 * args.size
     if free < need:
-        raise LabError(f"{args.folder} has room for {free >> 20} MiB, and {need >> 20} are needed; give a "
+        raise TestbedError(f"{args.folder} has room for {free >> 20} MiB, and {need >> 20} are needed; give a "
                        "smaller --size, or another tmpfs with --folder")
 
 
@@ -115,18 +117,18 @@ def timed(case, seen, args, processes, began, look=None):
 class Ours:
     """Our side of a case: two daemons that stand still outside of their transfers."""
 
-    def __init__(self, lab, args, case, source, target):
+    def __init__(self, testbed, args, case, source, target):
         self.args, self.case, self.source, self.target = args, case, source, target
-        self.lab, self.seen = lab, Seen()
+        self.testbed, self.seen = testbed, Seen()
         build, keys = Build(args.build, args.huge), {"idle": case.idle}
         if case.link == "memif":
-            self.a, self.b = memif_pair(lab, build, daemon_keys=keys, telemetry=True)
+            self.a, self.b = memif_pair(testbed, build, daemon_keys=keys, telemetry=True)
         else:
-            self.a, self.b = veth_pair(lab, build, xdp=case.link == "xdp", daemon_keys=keys, telemetry=True)
+            self.a, self.b = veth_pair(testbed, build, xdp=case.link == "xdp", daemon_keys=keys, telemetry=True)
             for daemon in (self.a, self.b):
                 daemon.wait_link()
         self.whys = Whys(self.b)
-        self.group = paired.Group(lab, [self.a.process, self.b.process])
+        self.group = paired.Group(testbed, [self.a.process, self.b.process])
 
     def transfer(self):
         """Seconds that it took."""
@@ -142,7 +144,7 @@ class Ours:
         for daemon in (self.a, self.b):
             try:
                 daemon.stop()
-            except LabError as problem:
+            except TestbedError as problem:
                 self.seen.failed.append(str(problem).split("\n", 1)[0])
                 print(f"{self.case.name}: {self.seen.failed[-1]}", flush=True)
 
@@ -169,7 +171,7 @@ class Ours:
         sender = self.a.sluice("send", "send", "--json", self.source, ADDR_B)
         seconds, said = self._took(sender, [sender, receiver], began)
         if said is not None and os.path.getsize(self.target) != self.args.size:
-            raise LabError(f"{self.target} is not whole")
+            raise TestbedError(f"{self.target} is not whole")
         return seconds
 
     def _memory(self):
@@ -182,30 +184,30 @@ class Ours:
         return seconds if said is None else said["seconds"]
 
 
-def baseline_turn(lab, args, baseline, source, target):
+def baseline_turn(testbed, args, baseline, source, target):
     """Seconds; of one that takes longer, the limit."""
     try:
-        return baseline.run(lab, source, target, args.limit)
-    except LabError as problem:
+        return baseline.run(testbed, source, target, args.limit)
+    except TestbedError as problem:
         print(problem, flush=True)
         return args.limit
 
 
-def contenders(lab, args, case, source, target):
+def contenders(testbed, args, case, source, target):
     """({name: f()} with ours first and the reference second, Ours)"""
-    ours, spaces = Ours(lab, args, case, source, target), None
+    ours, spaces = Ours(testbed, args, case, source, target), None
     patience_s = 10 * args.limit  # a reference that fails is no reference
     found = {OURS: ours.transfer}
     if case.link == "memif":
-        found["cp"] = lambda: baselines.copy(lab, source, target, patience_s)
+        found["cp"] = lambda: baselines.copy(testbed, source, target, patience_s)
     else:
-        spaces = baselines.kernel_pair(lab)
+        spaces = baselines.kernel_pair(testbed)
         work = baselines.Iperf(args.size, source if case.what == "file" else None, target, args.congestion)
-        found["iperf3"] = lambda: work.run(lab, spaces, patience_s)
+        found["iperf3"] = lambda: work.run(testbed, spaces, patience_s)
     if case.what == "file" and args.baselines > 0:
-        baseline = baselines.scp_over(lab, spaces, ADDR_B) if spaces else baselines.local_rsync()
+        baseline = baselines.scp_over(testbed, spaces, ADDR_B) if spaces else baselines.local_rsync()
         if baseline is not None:
-            found[baseline.name] = lambda: baseline_turn(lab, args, baseline, source, target)
+            found[baseline.name] = lambda: baseline_turn(testbed, args, baseline, source, target)
 
     def clean(f):
         def alone():
@@ -218,9 +220,9 @@ def contenders(lab, args, case, source, target):
     return {name: clean(f) for name, f in found.items()}, ours
 
 
-def busy_cores(lab):
+def busy_cores(testbed):
     for cpu in cpus():
-        lab.start(f"busy-{cpu}", ["/usr/bin/python3", "-c", "while True: pass"], cpus=[cpu])
+        testbed.start(f"busy-{cpu}", ["/usr/bin/python3", "-c", "while True: pass"], cpus=[cpu])
 
 
 # ---- judging --------------------------------------------------------------------------------
@@ -276,12 +278,12 @@ def judge(results, case, ours_s, reference_s, seen):
         results.figure(QUEUE.format(case.name), queue, "%")
 
 
-def run_case(lab, args, results, case, source, target):
+def run_case(testbed, args, results, case, source, target):
     """{name: seconds of each round}"""
     reference = LINKS[case.link]
     if case.load == "busy":
-        busy_cores(lab)
-    found, ours = contenders(lab, args, case, source, target)
+        busy_cores(testbed)
+    found, ours = contenders(testbed, args, case, source, target)
 
     def show(i, values):
         print(f"{case.name} {i}: " + ", ".join(f"{n} {v:.2f} s" for n, v in values.items()), flush=True)
@@ -297,23 +299,23 @@ def run_case(lab, args, results, case, source, target):
             "packets": ours.seen.packets, "repeats": ours.seen.repeats}
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     check_options(args)
     chosen = cases(args.only)
     if any(case.link != "memif" for case in chosen):
         lack = net.can_netns() or (net.lack_xdp() if any(c.link == "xdp" for c in chosen) else None)
         if lack is not None:
-            raise LabError(f"{lack}; choose others with --only")
+            raise TestbedError(f"{lack}; choose others with --only")
     demand(results, chosen)
     folder = tempfile.mkdtemp(prefix="sluice-files.", dir=args.folder)
-    lab.undo(shutil.rmtree, folder, ignore_errors=True)
+    testbed.undo(shutil.rmtree, folder, ignore_errors=True)
     source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
     noise_write(source, args.size)
     runs = {}
     for case in chosen:
-        mark = lab.mark()
-        runs[case.name] = run_case(lab, args, results, case, source, target)
-        lab.close_to(mark)
+        mark = testbed.mark()
+        runs[case.name] = run_case(testbed, args, results, case, source, target)
+        testbed.close_to(mark)
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "files-runs.json"), "w", encoding="utf-8") as f:
         json.dump(runs, f, indent=1)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy
 from scipy import stats
 
-from .process import LabError
+from testbed.process import TestbedError
 
 # Exit statuses of scripts/bench, and verdicts of rows.
 HOLDS, MISSED, ERROR, NOISY = 0, 1, 2, 3
@@ -54,9 +54,9 @@ def options(parser, window=WINDOW_S):
 
 def check_options(args):
     if args.pairs < PAIRS_MIN:
-        raise LabError(f"--pairs {args.pairs} is too few to judge by; give {PAIRS_MIN} or more")
+        raise TestbedError(f"--pairs {args.pairs} is too few to judge by; give {PAIRS_MIN} or more")
     if not WINDOW_LEAST_S <= args.window <= WINDOW_MOST_S:
-        raise LabError(f"--window must be from {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g} s")
+        raise TestbedError(f"--window must be from {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g} s")
 
 
 # ---- measuring ------------------------------------------------------------------------------
@@ -71,10 +71,10 @@ class Group:
     should have a core all the time; waits: of each window, the share for which one waited for it.
     """
 
-    def __init__(self, lab, processes, settle_s=0.1, pollers=()):
+    def __init__(self, testbed, processes, settle_s=0.1, pollers=()):
         self.processes, self.settle_s = list(processes), settle_s
         self.pollers, self.waits, self.before = list(pollers), [], {}
-        lab.undo(self.release)  # so that they can end
+        testbed.undo(self.release)  # so that they can end
         self._signal(signal.SIGSTOP)
 
     def _signal(self, number):
@@ -88,7 +88,7 @@ class Group:
     def __enter__(self):
         for process in self.processes:
             if not process.running():
-                raise LabError(f"{process.name} ended while it was measured, with status "
+                raise TestbedError(f"{process.name} ended while it was measured, with status "
                                f"{process.wait(1)}\n{process.tail()}")
         self._signal(signal.SIGCONT)
         time.sleep(self.settle_s)
@@ -129,10 +129,10 @@ class Asked:
                 self.answers += 1
                 return lines[self.answers - 1]
             if not self.process.running():
-                raise LabError(f"{self.process.name} ended with status {self.process.wait(1)}\n"
+                raise TestbedError(f"{self.process.name} ended with status {self.process.wait(1)}\n"
                                f"{self.process.tail()}")
             if time.monotonic() > end:
-                raise LabError(f"{self.process.name} does not answer within {self.timeout_s:g} s\n"
+                raise TestbedError(f"{self.process.name} does not answer within {self.timeout_s:g} s\n"
                                f"{self.process.tail()}")
             time.sleep(0.005)
 
@@ -212,9 +212,9 @@ class Judgement:
 def _numbers(values, what, least=PAIRS_MIN):
     numbers = numpy.asarray(values, dtype=float)
     if len(numbers) < least:
-        raise LabError(f"{what} has {len(numbers)} windows; {least} are needed to judge")
+        raise TestbedError(f"{what} has {len(numbers)} windows; {least} are needed to judge")
     if not numpy.isfinite(numbers).all():
-        raise LabError(f"{what} has a window without a number")
+        raise TestbedError(f"{what} has a window without a number")
     return numbers
 
 
@@ -240,9 +240,9 @@ def judge(ours, reference, bar=None, at_most=False, seed=1, name="a row", within
         reference = numpy.full(len(ours), float(reference))
     reference = _numbers(reference, f"the reference of {name}", least)
     if len(reference) != len(ours):
-        raise LabError(f"{name} has {len(ours)} windows, its reference {len(reference)}")
+        raise TestbedError(f"{name} has {len(ours)} windows, its reference {len(reference)}")
     if (reference <= 0).any():
-        raise LabError(f"the reference of {name} has a window in which nothing was measured")
+        raise TestbedError(f"the reference of {name} has a window in which nothing was measured")
     part = 0.25 if at_most else 0.75
 
     def ratio(a, b, axis):

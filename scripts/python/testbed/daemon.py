@@ -9,7 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from .process import LabError, status_kb, until
+from .process import TestbedError, status_kb, until
 
 START_TIMEOUT_S = 30
 
@@ -23,7 +23,7 @@ class Build:
     def program(self, name):
         path = os.path.join(self.dir, "app", {"sluice-emu": "emu"}.get(name, name), name)
         if not os.access(path, os.X_OK):
-            raise LabError(f"{path} is missing; build it: ninja -C {self.dir}")
+            raise TestbedError(f"{path} is missing; build it: ninja -C {self.dir}")
         return path
 
 
@@ -65,14 +65,14 @@ def locking():
 class Daemon:
     """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
 
-    def __init__(self, lab, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
+    def __init__(self, testbed, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
                  memory_mb=512, env=None, eal=(), huge_dir=None, telemetry=False):
         """huge_dir: a hugetlbfs in which its memory is for other DPDK processes to see."""
-        self.lab, self.build, self.name, self.ns = lab, build, name, ns
+        self.testbed, self.build, self.name, self.ns = testbed, build, name, ns
         self.ports, self.env, self.eal = ports, env, list(eal)
         self.worker_cpus, self.control_cpu = list(worker_cpus), control_cpu
-        self.socket = lab.path(f"{name}.sock")
-        self.config = lab.path(f"{name}.conf")
+        self.socket = testbed.path(f"{name}.sock")
+        self.config = testbed.path(f"{name}.conf")
         self.keys = {"idle": "sleep", **locking(), **(daemon_keys or {})}
         self.memory_mb = memory_mb
         self.huge_dir = huge_dir
@@ -99,7 +99,7 @@ class Daemon:
         # EAL keeps a folder for each prefix, and leaves it behind.
         prefix = self.prefix = f"sluice-{os.getpid()}-{self.name}-{self.starts}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
-            self.lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+            self.testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
         own = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
         self.telemetry_socket = os.path.join(own, "dpdk", prefix, "dpdk_telemetry.v2")
         quiet = [] if self.telemetry else ["--no-telemetry"]
@@ -112,7 +112,7 @@ class Daemon:
         with open(self.config, "w", encoding="utf-8") as f:
             f.write(self.config_text())
         self.starts += 1
-        self.process = self.lab.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
+        self.process = self.testbed.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
         return self.process
 
     def start(self):
@@ -125,10 +125,10 @@ class Daemon:
         end = time.monotonic() + START_TIMEOUT_S
         while self.try_show("ports") is None:
             if not self.process.running():
-                raise LabError(f"sluiced {self.name} ended with status {self.process.wait(1)}\n"
+                raise TestbedError(f"sluiced {self.name} ended with status {self.process.wait(1)}\n"
                                f"{self.process.tail()}")
             if time.monotonic() > end:
-                raise LabError(f"sluiced {self.name} does not answer within {START_TIMEOUT_S} s\n"
+                raise TestbedError(f"sluiced {self.name} does not answer within {START_TIMEOUT_S} s\n"
                                f"{self.process.tail()}")
             time.sleep(0.05)
 
@@ -149,7 +149,7 @@ class Daemon:
     def show(self, what):
         found = self.try_show(what)
         if found is None:
-            raise LabError(f"sluice show {what} fails on {self.name}\n{self.process.tail()}")
+            raise TestbedError(f"sluice show {what} fails on {self.name}\n{self.process.tail()}")
         return found
 
     def wait_link(self):
@@ -160,7 +160,7 @@ class Daemon:
         """Until somebody, the process if given, waits for connections to this service."""
         def listening():
             if process is not None and not process.running():
-                raise LabError(f"{process.name} ended with status {process.wait(1)}\n{process.tail()}")
+                raise TestbedError(f"{process.name} ended with status {process.wait(1)}\n{process.tail()}")
             return any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns"))
 
         until(listening, 30, f"service {service} on {self.name}")
@@ -178,7 +178,7 @@ class Daemon:
         self.process.signal(signal.SIGTERM)
         status = self.process.wait(20)
         if status != 0:
-            raise LabError(f"sluiced {self.name} stopped with status {status}\n{self.process.tail()}")
+            raise TestbedError(f"sluiced {self.name} stopped with status {status}\n{self.process.tail()}")
 
     def command(self, *args):
         """Arguments of the command against this daemon."""
@@ -186,7 +186,7 @@ class Daemon:
 
     def sluice(self, name, *args, timeout_s=None, **kwargs):
         """Starts the command against this daemon."""
-        process = self.lab.start(name, self.command(*args), **kwargs)
+        process = self.testbed.start(name, self.command(*args), **kwargs)
         if timeout_s is not None:
             process.check(timeout_s)
         return process
@@ -222,6 +222,6 @@ class Daemon:
 
         try:
             until(same, timeout_s, "rest", 0.1)
-        except LabError:
-            raise LabError(f"sluiced {self.name} leaks: before {before}, "
+        except TestbedError:
+            raise TestbedError(f"sluiced {self.name} leaks: before {before}, "
                            f"{timeout_s:g} s after {self.holdings()}") from None

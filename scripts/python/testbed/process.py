@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that never outlive the lab, and what is put back when it closes.
+"""Processes that never outlive the testbed, and what is put back when it closes.
 
-Invariant: everything a Lab starts or changes is registered with Lab.undo() and undone, last first,
+Invariant: everything a Testbed starts or changes is registered with Testbed.undo() and undone, last first,
 when the `with` block is left: at its end, on an exception, on SIGINT, SIGTERM or SIGHUP. Children
-get SIGKILL from the kernel should the lab itself be killed.
+get SIGKILL from the kernel should the testbed itself be killed.
 """
 import ctypes
 import os
@@ -18,7 +18,7 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class LabError(Exception):
+class TestbedError(Exception):
     """Something that must work did not; the message names cause and cure."""
 
 
@@ -37,10 +37,10 @@ def _on_signal(number, _frame):
 class Process:
     """A child with its output in files; cpus: list of CPUs it may use."""
 
-    def __init__(self, lab, name, args, cpus=None, ns=None, env=None, stdin=None, own_group=False):
+    def __init__(self, testbed, name, args, cpus=None, ns=None, env=None, stdin=None, own_group=False):
         self.name, self.args = name, [str(a) for a in args]
-        self.out_path = os.path.join(lab.dir, f"{name}.out")
-        self.err_path = os.path.join(lab.dir, f"{name}.err")
+        self.out_path = os.path.join(testbed.dir, f"{name}.out")
+        self.err_path = os.path.join(testbed.dir, f"{name}.err")
         command = list(self.args)
         if ns is not None:
             command = ["ip", "netns", "exec", ns] + command
@@ -73,17 +73,17 @@ class Process:
         return self.popen.poll() is None
 
     def wait(self, timeout_s):
-        """Exit status; LabError if it does not end in time."""
+        """Exit status; TestbedError if it does not end in time."""
         try:
             return self.popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            raise LabError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}") from None
+            raise TestbedError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}") from None
 
     def check(self, timeout_s):
         """Waits for exit status 0; returns what it printed."""
         status = self.wait(timeout_s)
         if status != 0:
-            raise LabError(f"{self.name} ended with status {status}\n{self.tail()}")
+            raise TestbedError(f"{self.name} ended with status {status}\n{self.tail()}")
         return self.out()
 
     def tail(self, lines=30):
@@ -104,11 +104,11 @@ class Process:
             return self.popen.wait()
 
 
-class Lab:
+class Testbed:
     """A scratch folder, children, and the list of what to undo."""
 
     def __init__(self, name, keep_dir=None):
-        """keep_dir: copy the scratch folder's logs there if the lab ends with an exception."""
+        """keep_dir: copy the scratch folder's logs there if the testbed ends with an exception."""
         self.name, self.keep_dir = name, keep_dir
         self._undo = []
         self.dir = None
@@ -165,7 +165,7 @@ class Lab:
         return os.path.join(self.dir, name)
 
     def start(self, name, args, **kwargs):
-        """Starts a child; it is stopped when the lab closes."""
+        """Starts a child; it is stopped when the testbed closes."""
         self._count += 1
         process = Process(self, f"{name}-{self._count}", args, **kwargs)
         self.undo(process.stop)
@@ -184,7 +184,7 @@ def until(condition, timeout_s, what, step_s=0.02):
         if value:
             return value
         if time.monotonic() > end:
-            raise LabError(f"{what}: not within {timeout_s:g} s")
+            raise TestbedError(f"{what}: not within {timeout_s:g} s")
         time.sleep(step_s)
 
 
@@ -216,7 +216,7 @@ def status_kb(pid, key):
         for line in f:
             if line.startswith(key + ":"):
                 return int(line.split()[1])
-    raise LabError(f"/proc/{pid}/status has no {key}")
+    raise TestbedError(f"/proc/{pid}/status has no {key}")
 
 
 def cpus():

@@ -11,7 +11,7 @@ import statistics
 import sys
 
 from . import paired
-from .table import print_table
+from testbed.table import print_table
 
 
 class Results:

@@ -25,9 +25,9 @@ def worker_thread(pid):
     return found[0]
 
 
-def start(lab, pid, cpu):
+def start(testbed, pid, cpu):
     """Watches the worker of daemon pid on its cpu until stopped; stalls(process) tells."""
-    return lab.start("witness", [sys.executable, "-B", os.path.abspath(__file__), pid,
+    return testbed.start("witness", [sys.executable, "-B", os.path.abspath(__file__), pid,
                                  worker_thread(pid)], cpus=[cpu])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import net
 from .pair import ADDR_A, ADDR_B
-from .process import LabError, until
+from .process import TestbedError, until
 
 PORT, IPERF_PORT = 2222, 5201
 # The server looks for keys at home: one of its own is put over root's, which it alone sees. Its window is
@@ -70,13 +70,13 @@ def ended_well(processes):
 
 
 def took(processes, limit_s, began):
-    """As wait_all(); LabError where they fail, and they are stopped."""
+    """As wait_all(); TestbedError where they fail, and they are stopped."""
     seconds = wait_all(processes, limit_s, began)
     why = f"not within {limit_s:g} s" if seconds is None else ended_well(processes)
     if why is not None:
         for process in processes:
             process.stop()
-        raise LabError(f"{processes[0].name}: {why}")
+        raise TestbedError(f"{processes[0].name}: {why}")
     return seconds
 
 
@@ -89,15 +89,15 @@ class Baseline:
     def __init__(self, name, args, **kwargs):
         self.name, self.args, self.kwargs = name, args, kwargs
 
-    def run(self, lab, source, target, limit_s):
+    def run(self, testbed, source, target, limit_s):
         """Seconds."""
         words, began = [a.format(source=source, target=target) for a in self.args], time.monotonic()
-        return took([lab.start(self.name, words, **self.kwargs)], limit_s, began)
+        return took([testbed.start(self.name, words, **self.kwargs)], limit_s, began)
 
 
-def copy(lab, source, target, limit_s):
+def copy(testbed, source, target, limit_s):
     """Seconds of `cp -r`, which for a file is `cp`."""
-    return Baseline("cp", ["cp", "-r", "{source}", "{target}"]).run(lab, source, target, limit_s)
+    return Baseline("cp", ["cp", "-r", "{source}", "{target}"]).run(testbed, source, target, limit_s)
 
 
 def missing(*tools):
@@ -112,9 +112,9 @@ def local_rsync():
 # ---- through the kernel, from one namespace to another --------------------------------------
 
 
-def kernel_pair(lab):
+def kernel_pair(testbed):
     """Two namespaces with kernel addresses, joined by a veth pair without offloads."""
-    spaces = [net.namespace(lab, name) for name in ("ka", "kb")]
+    spaces = [net.namespace(testbed, name) for name in ("ka", "kb")]
     for ns in spaces:
         net.quiet(ns)
     net.veth(spaces[0], "ska", spaces[1], "skb")
@@ -131,51 +131,51 @@ class Iperf:
     target: str = None
     congestion: str = "cubic"
 
-    def run(self, lab, spaces, limit_s):
+    def run(self, testbed, spaces, limit_s):
         """Seconds: until both have ended, of a file; from memory, as iperf3 itself says."""
         def listens():
-            return f":{IPERF_PORT} " in lab.run("ss", ["ss", "-Hltn"], ns=spaces[1])
+            return f":{IPERF_PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=spaces[1])
 
         give, take = (["-F", self.source], ["-F", self.target]) if self.source else ([], [])
-        server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", IPERF_PORT, *take], ns=spaces[1])
+        server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", IPERF_PORT, *take], ns=spaces[1])
         until(listens, 20, "iperf3 listens")
         began = time.monotonic()
-        client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-p", IPERF_PORT, "-n", self.size, "-C",
+        client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-p", IPERF_PORT, "-n", self.size, "-C",
                                       self.congestion, "-J", *give], ns=spaces[0])
         seconds = took([client, server], limit_s, began)
         report = json.loads(client.out())
         if "error" in report:
-            raise LabError(f"iperf3: {report['error']}")
+            raise TestbedError(f"iperf3: {report['error']}")
         return seconds if self.source else report["end"]["sum_received"]["seconds"]
 
 
-def ssh_key(lab, name):
+def ssh_key(testbed, name):
     """A new key: its file, and one with its public half."""
-    path = lab.path(name)
-    text = lab.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
+    path = testbed.path(name)
+    text = testbed.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
     with open(path + ".pub", "w", encoding="utf-8") as f:
         f.write(next(line for line in text.splitlines() if line.startswith("ssh-")) + "\n")
     return path, path + ".pub"
 
 
-def ssh_server(lab, ns, public, host):
+def ssh_server(testbed, ns, public, host):
     """dropbear in a namespace, for root, with that key; listening."""
-    server = lab.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
+    server = testbed.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
                                     pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=ns)
-    until(lambda: f":{PORT} " in lab.run("ss", ["ss", "-Hltn"], ns=ns) or not server.running(), 20,
+    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns) or not server.running(), 20,
           "dropbear listens")
     return server
 
 
-def scp_over(lab, spaces, address):
+def scp_over(testbed, spaces, address):
     """From the first namespace to the second one; None: something for it is not installed."""
     if missing("scp", "dropbear", "dbclient", "dropbearkey"):
         return None
-    (key, public), (host, _) = ssh_key(lab, "mine"), ssh_key(lab, "host")
-    ssh_server(lab, spaces[1], public, host)
-    shell = lab.path("scp-shell")
+    (key, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
+    ssh_server(testbed, spaces[1], public, host)
+    shell = testbed.path("scp-shell")
     with open(shell, "w", encoding="utf-8") as f:
         f.write(SHELL.format(key=key, port=PORT, address=address))
     os.chmod(shell, 0o700)
     return Baseline("scp", ["scp", "-q", "-O", "-S", shell, "{source}", f"root@{address}:{{target}}"],
-                 ns=spaces[0], env={"HOME": lab.dir})
+                 ns=spaces[0], env={"HOME": testbed.dir})

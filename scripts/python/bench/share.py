@@ -2,8 +2,8 @@
 """The sharing of a host's capacity: a recompute with all rules against three passes over the same
 array of which one writes, and that its cost grows no faster than the number of connections."""
 from . import paired
-from .bench_micro import program, window_ns
-from .process import cpus
+from .micro import program, window_ns
+from testbed.process import cpus
 
 LARGE, SMALL = 1_000_000, 10_000
 PASSES_BAR, GROWTH_BAR = 5, 1.25
@@ -28,11 +28,11 @@ def judge(results, values):
     results.windows(GROWTH, grows, "times", plain, GROWTH_BAR, at_most=True)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     results.demand(PASSES, GROWTH)
     path = program(args, "share_bench")
     contenders = {f"{what}/{n}": (lambda seconds, name=f"{what}/{n}":
-                                  window_ns(lab, path, name, seconds, cpus()[0]))
+                                  window_ns(testbed, path, name, seconds, cpus()[0]))
                   for what in ("recompute", "three_passes") for n in (SMALL, LARGE)}
 
     def show(i, values):

@@ -11,10 +11,10 @@ import signal
 import time
 
 from . import paired
-from .daemon import Build
-from .pair import ADDR_B, memif_pair
-from .process import LabError, cpus
-from .telemetry import Telemetry
+from testbed.daemon import Build
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import TestbedError, cpus
+from testbed.telemetry import Telemetry
 
 SENDERS = 4
 STEP_S = 0.05
@@ -58,7 +58,7 @@ def windows(looks, seconds, pairs, busy):
             found.append({i: (look[1][i] - first[1][i]) / (look[0] - first[0]) for i in busy})
             first = look
     if len(found) < pairs:
-        raise LabError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+        raise TestbedError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
     return found[:pairs]
 
 
@@ -66,7 +66,7 @@ def shares(rates):
     """{connection: share of each window, in equal shares}"""
     for r in rates:
         if sum(r.values()) == 0:
-            raise LabError("nothing arrived in a window")
+            raise TestbedError("nothing arrived in a window")
     return {i: [r[i] / sum(r.values()) * len(r) for r in rates] for i in rates[0]}
 
 
@@ -108,13 +108,13 @@ def draw(path, looks, marks, capacity_Bps):
     plt.close(figure)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     results.demand(*(ROW.format(name, i + 1) for name, sign in PHASES
                      for i in range(SENDERS - (sign == signal.SIGSTOP))))
     rest = cpus()
     phase_s = CHANGE_S + (args.pairs + 1) * (args.window + STEP_S) + 1
-    a, b = memif_pair(lab, Build(args.build, args.huge), b_keys={"capacity": args.capacity},
+    a, b = memif_pair(testbed, Build(args.build, args.huge), b_keys={"capacity": args.capacity},
                       telemetry=True)
     b.sluice("server", "perf", "server", "-q", cpus=rest)
     b.wait_listening()
@@ -129,7 +129,7 @@ def run(lab, args, results):
                 break
             time.sleep(STEP_S)
         else:
-            raise LabError(f"sender {i + 1} does not come\n{clients[-1].tail()}")
+            raise TestbedError(f"sender {i + 1} does not come\n{clients[-1].tail()}")
         names += sorted(new)
     time.sleep(SETTLE_S)
     capacity_Bps = b.show("capacity")[0]["capacity_Bps"]

@@ -3,7 +3,7 @@
 import struct
 from dataclasses import dataclass
 
-from .process import LabError
+from testbed.process import TestbedError
 
 PORT = 47800
 DATA, CNTL = 2, 3
@@ -25,7 +25,7 @@ def frames(path):
         data = f.read()
     magic = struct.unpack_from("<I", data)[0]
     if magic not in (0xa1b2c3d4, 0xa1b23c4d):
-        raise LabError(f"{path} is no pcap file of this machine")
+        raise TestbedError(f"{path} is no pcap file of this machine")
     scale = 1e-9 if magic == 0xa1b23c4d else 1e-6
     at = 24
     while at + 16 <= len(data):

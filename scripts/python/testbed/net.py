@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Network namespaces joined by veth pairs, named after this process; they go with the lab."""
+"""Network namespaces joined by veth pairs, named after this process; they go with the testbed."""
 import ctypes
 import glob
 import os
@@ -8,13 +8,13 @@ import socket
 import struct
 import subprocess
 
-from .process import LabError
+from .process import TestbedError
 
 
 def _ip(*args):
     done = subprocess.run(["ip"] + [str(a) for a in args], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise LabError(f"ip {' '.join(str(a) for a in args)}: {done.stderr.strip()}")
+        raise TestbedError(f"ip {' '.join(str(a) for a in args)}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -29,7 +29,7 @@ def can_netns():
             _ip("-n", probe, "link", "set", "lo", "up")
         finally:
             _ip("netns", "del", probe)
-    except LabError as problem:
+    except TestbedError as problem:
         return f"this machine makes no network namespaces: {problem}"
     return None
 
@@ -71,11 +71,11 @@ def lack_tap():
     return None
 
 
-def namespace(lab, name):
+def namespace(testbed, name):
     """Makes a namespace with its loopback up; returns its full name."""
     full = f"sluice-{os.getpid()}-{name}"
     _ip("netns", "add", full)
-    lab.undo(_ip, "netns", "del", full)
+    testbed.undo(_ip, "netns", "del", full)
     _ip("-n", full, "link", "set", "lo", "up")
     return full
 

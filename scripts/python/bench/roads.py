@@ -6,7 +6,7 @@ import re
 import secrets
 
 from .plot_roads import draw
-from .process import LabError, cpus
+from testbed.process import TestbedError, cpus
 
 ROAD = re.compile(r"\s*(\d+) (holds|NO|broken)\s+(\S.*?)\s+used\s+([\d.]+) %\s+queue\s+(\S+) BDP")
 MISSED = re.compile(r"(\S+) (\S+) \(bar (\S+)\)")
@@ -68,35 +68,35 @@ def demand(results, listed, only):
     """A row of each road that `roads --list` printed."""
     listed = [LISTED.match(line).groups() for line in listed.splitlines() if LISTED.match(line)]
     if not listed:
-        raise LabError(f"no road matches --only {only}; features are such as loss, jitter, cubic, stall-rx")
+        raise TestbedError(f"no road matches --only {only}; features are such as loss, jitter, cubic, stall-rx")
     results.demand(*(row_name(number, features) + ": bars that are missed" for number, features in listed))
 
 
-def pictures(lab, program, args, roads):
+def pictures(testbed, program, args, roads):
     """What happened on the first roads that failed."""
     failed = [r for r in roads if r["verdict"] == "NO"][:max(0, args.pictures)]
     os.makedirs(args.out, exist_ok=True)
     for road in failed:
-        trace = os.path.join(lab.dir, f"road-{road['number']}.csv")
-        lab.start("roads-trace", [program, "--replay", road["replay"], "--trace", trace]).wait(600)
+        trace = os.path.join(testbed.dir, f"road-{road['number']}.csv")
+        testbed.start("roads-trace", [program, "--replay", road["replay"], "--trace", trace]).wait(600)
         picture = os.path.join(args.out, f"roads-{road['number']}.png")
         if not os.path.exists(trace):
-            raise LabError(f"roads --trace wrote nothing of \"{road['replay']}\"")
+            raise TestbedError(f"roads --trace wrote nothing of \"{road['replay']}\"")
         if draw(trace, road, picture):
             print(f"drawn: {os.path.relpath(picture)}")
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     program = os.path.join(args.build, "test/sim/roads")
     if args.seed < 0 or args.count < 1:
-        raise LabError(f"--seed {args.seed} --count {args.count}: a seed is above 0, and there is one road at least")
+        raise TestbedError(f"--seed {args.seed} --count {args.count}: a seed is above 0, and there is one road at least")
     seed = args.seed or 1 + secrets.randbelow(2**30)
     which = ["--count", str(args.count), "--seed", str(seed), "--only", args.only] + ["--issue"] * args.issue
-    demand(results, lab.run("roads-list", [program, "--list"] + which), args.only)
-    roads = lab.start("roads", [program, "--jobs", str(len(cpus()))] + which)
+    demand(results, testbed.run("roads-list", [program, "--list"] + which), args.only)
+    roads = testbed.start("roads", [program, "--jobs", str(len(cpus()))] + which)
     status = roads.wait(6 * 3600)
     print(roads.out())
     if status not in (0, 1):
-        raise LabError(f"roads ended with status {status}\n{roads.tail()}")
+        raise TestbedError(f"roads ended with status {status}\n{roads.tail()}")
     rows(results, roads.out())
-    pictures(lab, program, args, roads_of(roads.out()))
+    pictures(testbed, program, args, roads_of(roads.out()))

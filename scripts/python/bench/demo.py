@@ -13,11 +13,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from . import baselines, net
-from .daemon import Build
-from .pair import ADDR_B, memif_pair, veth_pair
-from .process import Lab, LabError, cpu_seconds
-from .table import bytes_text, print_table, rate_text
+from testbed import baselines, net
+from testbed.daemon import Build
+from testbed.pair import ADDR_B, memif_pair, veth_pair
+from testbed.process import Testbed, TestbedError, cpu_seconds
+from testbed.table import bytes_text, print_table, rate_text
 from .whys import Whys
 
 SMALL_FILES = 300
@@ -48,7 +48,7 @@ def noise_write(path, size, holes=()):
                 while at < gap_at:
                     part = stream.stdout.read(min(1 << 20, gap_at - at))
                     if not part:
-                        raise LabError("openssl makes no noise; is it installed? run scripts/setup")
+                        raise TestbedError("openssl makes no noise; is it installed? run scripts/setup")
                     f.write(part)
                     at += len(part)
                 at += gap_len
@@ -136,7 +136,7 @@ def ended(sender, receiver, a, b, cpu_seconds_of, timeout_s):
     return Done(sent, received, sides, whys)
 
 
-def transfer(lab, name, sources, target, a, b, rates=None):
+def transfer(testbed, name, sources, target, a, b, rates=None):
     """One send and one recv."""
     extra = ["--rates", rates] if rates else []
     recursive = ["-r"] if os.path.isdir(sources) else []
@@ -146,7 +146,7 @@ def transfer(lab, name, sources, target, a, b, rates=None):
     return ended(sender, receiver, a, b, lambda end: end["cpu_seconds"], PATIENCE_S)
 
 
-def from_memory(lab, name, a, b, rates):
+def from_memory(testbed, name, a, b, rates):
     """`sluice perf`: no disk in the way. As transfer()."""
     receiver = b.sluice(f"{name}-server", "perf", "server", "--json", "-1", "--memory", MEMORY,
                         "--rates", rates)
@@ -168,32 +168,32 @@ def capacity_set(a, b, capacity):
 NO_REFERENCE = "-"
 
 
-def references(lab, args, source, folder, big, few):
+def references(testbed, args, source, folder, big, few):
     """What others make of the same work, for the rows of the large file, the small files and memory: cp
     where it is a memif, iperf3 over a veth of the kernel's. NO_REFERENCE where there is none."""
-    target = lab.path("reference")
+    target = testbed.path("reference")
 
     def text(nbytes, seconds, name):
         return f"{rate_text(8 * nbytes / seconds)} ({name})"
 
     if not args.veth:
-        file_s = baselines.copy(lab, source, target, PATIENCE_S)
+        file_s = baselines.copy(testbed, source, target, PATIENCE_S)
         os.unlink(target)
-        tree_s = baselines.copy(lab, folder, target, PATIENCE_S)
+        tree_s = baselines.copy(testbed, folder, target, PATIENCE_S)
         return text(big.data_bytes(), file_s, "cp"), text(few.data_bytes(), tree_s, "cp -r"), NO_REFERENCE
     if baselines.missing("iperf3"):
         return (NO_REFERENCE,) * 3
-    spaces = baselines.kernel_pair(lab)
-    file_s = baselines.Iperf(args.size, source, target).run(lab, spaces, PATIENCE_S)
+    spaces = baselines.kernel_pair(testbed)
+    file_s = baselines.Iperf(args.size, source, target).run(testbed, spaces, PATIENCE_S)
     os.unlink(target)
-    memory_s = baselines.Iperf(args.size).run(lab, spaces, PATIENCE_S)
+    memory_s = baselines.Iperf(args.size).run(testbed, spaces, PATIENCE_S)
     return text(args.size, file_s, "iperf3 -F"), NO_REFERENCE, text(args.size, memory_s, "iperf3")
 
 
 def room_check(folder, size):
     free, need = shutil.disk_usage(folder).free, 3 * size + (64 << 20)
     if free < need:
-        raise LabError(f"{folder} has room for {bytes_text(free)}, the demo needs "
+        raise TestbedError(f"{folder} has room for {bytes_text(free)}, the demo needs "
                        f"{bytes_text(need)}; set TMPDIR to another place, or use --size")
 
 
@@ -213,33 +213,33 @@ def show(args, transfers, others, limit):
         print(f"  {name}: {done.whys.explain()}")
 
 
-def run(lab, args):
-    room_check(lab.dir, args.size)
+def run(testbed, args):
+    room_check(testbed.dir, args.size)
     out = os.path.join(args.build, "demo")
     os.makedirs(out, exist_ok=True)
     build = Build(args.build, args.huge)
     print(f"demo: makes a file of {bytes_text(args.size)} with holes, and {SMALL_FILES} small ones",
           flush=True)
-    source, folder = lab.path("source"), lab.path("folder")
+    source, folder = testbed.path("source"), testbed.path("folder")
     noise_write(source, args.size, HOLES)
     small_files_write(folder, 1)
     if args.veth:
-        a, b = veth_pair(lab, build, xdp=args.af_xdp, telemetry=True)
+        a, b = veth_pair(testbed, build, xdp=args.af_xdp, telemetry=True)
         way = "two namespaces, veth, " + ("AF_XDP" if args.af_xdp else "AF_PACKET")
     else:
-        a, b = memif_pair(lab, build, telemetry=True)
+        a, b = memif_pair(testbed, build, telemetry=True)
         way = "two daemons, memif, MTU 9000"
     print(f"demo: sends them ({way})", flush=True)
-    large, small = lab.path("received"), lab.path("received-folder")
+    large, small = testbed.path("received"), testbed.path("received-folder")
     os.mkdir(small)
     csv = os.path.join(out, "rate.csv")
-    big = transfer(lab, "file", source, large, a, b, rates=csv)
-    few = transfer(lab, "folder", folder, small, a, b)
+    big = transfer(testbed, "file", source, large, a, b, rates=csv)
+    few = transfer(testbed, "folder", folder, small, a, b)
     csv_memory, csv_limited = os.path.join(out, "memory.csv"), os.path.join(out, "limited.csv")
-    memory = from_memory(lab, "memory", a, b, csv_memory)
+    memory = from_memory(testbed, "memory", a, b, csv_memory)
     limit = LIMIT_VETH if args.veth else LIMIT_MEMIF
     capacity_set(a, b, f"{limit}Gbit")
-    limited = from_memory(lab, "limited", a, b, csv_limited)
+    limited = from_memory(testbed, "limited", a, b, csv_limited)
     print("demo: compares hashes", flush=True)
     equal, value = hashes_equal(source, large)
     same_tree = tree_hash(folder) == tree_hash(os.path.join(small, "folder"))
@@ -247,7 +247,7 @@ def run(lab, args):
         daemon.stop()
     os.unlink(large)
     print("demo: does the same with other programs", flush=True)
-    others = references(lab, args, source, folder, big, few)
+    others = references(testbed, args, source, folder, big, few)
     print()
     show(args, (big, few, memory, limited), others, limit)
     picture = os.path.join(out, "rate.png")
@@ -277,9 +277,9 @@ def main():
             print(f"demo: --veth does not work here: {lack}; run it without --veth", file=sys.stderr)
             return 1
     try:
-        with Lab("demo", keep_dir=os.path.join(args.build, "demo", "logs")) as lab:
-            return run(lab, args)
-    except (LabError, OSError) as problem:
+        with Testbed("demo", keep_dir=os.path.join(args.build, "demo", "logs")) as testbed:
+            return run(testbed, args)
+    except (TestbedError, OSError) as problem:
         print(f"demo: {problem}", file=sys.stderr)
         return 1
 

@@ -12,12 +12,12 @@ import re
 import time
 
 from . import paired
-from .bench_emu import args_build
-from .box import ADDR, element, kernel_box
-from .daemon import Daemon, af_packet
-from .pair import pair_cpus
-from .process import LabError, cpus, until
-from .telemetry import Telemetry
+from .emu import args_build
+from testbed.box import ADDR, element, kernel_box
+from testbed.daemon import Daemon, af_packet
+from testbed.pair import pair_cpus
+from testbed.process import TestbedError, cpus, until
+from testbed.telemetry import Telemetry
 
 RTT_S = 0.040
 FRAME, MSS, UNIT = 1514, 1448, 1408
@@ -38,11 +38,11 @@ def options(parser):
     parser.add_argument("--congestion", default="cubic")
 
 
-def _daemon(lab, args, side, spaces):
+def _daemon(testbed, args, side, spaces):
     port = af_packet(f"sl{side}", 1500)
     port.keys = {"address": f"{OURS[side]}/24", "mtu": 1500, "silence": "10s"}
     worker, control = pair_cpus()[1]
-    return Daemon(lab, args_build(args), side, [port], [worker], control, ns=spaces[side],
+    return Daemon(testbed, args_build(args), side, [port], [worker], control, ns=spaces[side],
                   telemetry=True).start()
 
 
@@ -51,13 +51,13 @@ def _received(telemetry):
         conn = telemetry.ask(f"/sluice/conn,{name}")
         if conn and conn["state"] == "open":
             return conn["rx_bytes"]
-    raise LabError("there is no transfer, or it has ended")
+    raise TestbedError("there is no transfer, or it has ended")
 
 
 def _open(telemetry):
     try:
         return _received(telemetry) > 0
-    except LabError:
+    except TestbedError:
         return False
 
 
@@ -80,12 +80,12 @@ def windows(looks, seconds, pairs):
             found.append((last[1] - look[1]) / (last[0] - look[0]))
             last = look
     if len(found) < pairs:
-        raise LabError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+        raise TestbedError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
     return found[:pairs][::-1]
 
 
-def _ping(lab, ns, seconds):
-    return lab.start("ping", ["ping", "-i", "0.2", "-w", str(max(1, int(seconds))), ADDR["right"][0]],
+def _ping(testbed, ns, seconds):
+    return testbed.start("ping", ["ping", "-i", "0.2", "-w", str(max(1, int(seconds))), ADDR["right"][0]],
                      ns=ns)
 
 
@@ -134,30 +134,30 @@ def judge_beside(results, congestion, ours, theirs):
     results.windows(BOTH, [a + b for a, b in zip(ours, theirs)], "of the link", bar=BOTH_BAR)
 
 
-def _beside(lab, args, spaces, telemetry, seconds):
+def _beside(testbed, args, spaces, telemetry, seconds):
     """(iperf3's report, looks at Sluice, when iperf3 began)"""
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
+    server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
     time.sleep(0.5)
     began = time.monotonic()
-    tcp = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
+    tcp = testbed.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
                                       "-C", args.congestion, "-J", "-i", f"{args.window:g}"],
                     ns=spaces["left"], cpus=cpus())
     looks = _watch(telemetry, seconds)
     report = json.loads(tcp.check(60))
     server.stop()
     if "error" in report:
-        raise LabError(f"iperf3: {report['error']}")
+        raise TestbedError(f"iperf3: {report['error']}")
     return report, looks, began
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     results.demand(ALONE, QUEUE, BOTH, *(row.format(args.congestion) for row in (OURS_ROW, THEIRS_ROW)))
     rate_bps = args.rate * 1e6
     queue = int(rate_bps / 8 * RTT_S)
     spec = f"rate {args.rate:g}mbit limit {queue}B delay {RTT_S / 2 * 1e3:g}ms"
-    spaces, box = kernel_box(lab, args_build(args), spec, f"delay {RTT_S / 2 * 1e3:g}ms")
-    left, right = (_daemon(lab, args, side, spaces) for side in ("left", "right"))
+    spaces, box = kernel_box(testbed, args_build(args), spec, f"delay {RTT_S / 2 * 1e3:g}ms")
+    left, right = (_daemon(testbed, args, side, spaces) for side in ("left", "right"))
     link = rate_bps / 8 * UNIT / (UNIT + 98)
     measure_s = (args.pairs + 1) * (args.window + STEP_S) + 1
     right.sluice("server", "perf", "server", "-q", cpus=cpus())
@@ -167,15 +167,15 @@ def run(lab, args, results):
     telemetry = Telemetry(right.telemetry_socket)
     until(lambda: _open(telemetry), 30, "the transfer begins")
     alone = _watch(telemetry, args.settle)
-    ping = _ping(lab, spaces["left"], measure_s)
+    ping = _ping(testbed, spaces["left"], measure_s)
     alone += _watch(telemetry, measure_s)
     judge_alone(results, windows(alone, args.window, args.pairs), _times_ms(ping), link)
-    report, both, began = _beside(lab, args, spaces, telemetry, args.settle + measure_s)
+    report, both, began = _beside(testbed, args, spaces, telemetry, args.settle + measure_s)
     sums = [i["sum"] for i in report["intervals"]]
     tcp_link = rate_bps / 8 * MSS / FRAME
     theirs = [s["bits_per_second"] / 8 / tcp_link for s in sums if s["start"] >= args.settle]
     if len(theirs) < args.pairs:
-        raise LabError(f"iperf3 tells of {len(theirs)} windows instead of {args.pairs}")
+        raise TestbedError(f"iperf3 tells of {len(theirs)} windows instead of {args.pairs}")
     ours = [rate / link for rate in windows(both, args.window, args.pairs)]
     judge_beside(results, args.congestion, ours, theirs[:args.pairs])
     client.stop()

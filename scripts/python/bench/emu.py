@@ -18,10 +18,10 @@ import statistics
 import subprocess
 
 from . import paired
-from .box import Box
-from .daemon import Build
-from .pair import pair_cpus
-from .process import LabError, until
+from testbed.box import Box
+from testbed.daemon import Build
+from testbed.pair import pair_cpus
+from testbed.process import TestbedError, until
 
 RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
@@ -51,8 +51,8 @@ def args_build(args):
     return Build(args.build, args.huge)
 
 
-def _vdevs(lab, role, tag):
-    return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={lab.path(f'{tag}{i}.sock')},{RING}"
+def _vdevs(testbed, role, tag):
+    return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={testbed.path(f'{tag}{i}.sock')},{RING}"
             for i in range(2)]
 
 
@@ -63,17 +63,17 @@ def _memory(args, mb):
 class Forwarder:
     """One that is up, with its generator; it runs in windows only."""
 
-    def __init__(self, lab, args, tag, process, settle_s=WARM_S):
+    def __init__(self, testbed, args, tag, process, settle_s=WARM_S):
         cpu = pair_cpus()[1][0]
         command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
                    *_memory(args, 256), "--no-pci", "--no-telemetry", "--log-level", "error",
                    "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
-        for vdev in _vdevs(lab, "client", tag):
+        for vdev in _vdevs(testbed, "client", tag):
             command += ["--vdev", vdev]
-        self.load = paired.Asked(lab.start(f"load-{tag}", command, stdin=subprocess.PIPE))
+        self.load = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
         self.load.next_answer()
         self.process = process
-        self.group = paired.Group(lab, [process], 0, [process])
+        self.group = paired.Group(testbed, [process], 0, [process])
         self.settle_s = settle_s
 
     def send(self, frame, seconds, pps=0):
@@ -81,7 +81,7 @@ class Forwarder:
         warm = 0 if pps else self.settle_s
         result = json.loads(self.load.ask(f"{frame} {seconds:g} {pps:.0f} {warm:g}"))
         if result["drained"] == 0:
-            raise LabError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
+            raise TestbedError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
         return result
 
     def pps(self, frame, seconds):
@@ -92,26 +92,26 @@ class Forwarder:
         return statistics.median(self.pps(frame, seconds) for _ in range(FIRST_WINDOWS))
 
 
-def _testpmd(lab, args):
+def _testpmd(testbed, args):
     worker, control = pair_cpus()[0]
     command = ["dpdk-testpmd", "--lcores", f"0@{control},1@{worker}", *_memory(args, 512), "--no-pci",
                "--no-telemetry", "--file-prefix", f"sluice-{os.getpid()}-pmd"]
-    for vdev in _vdevs(lab, "server", TESTPMD):
+    for vdev in _vdevs(testbed, "server", TESTPMD):
         command += ["--vdev", vdev]
-    process = lab.start("testpmd", command + [
+    process = testbed.start("testpmd", command + [
         "--", "--forward-mode=io", "--auto-start", "--no-mlockall", "--total-num-mbufs=16384",
         "--nb-cores=1", "--stats-period=3600"])
-    until(lambda: os.path.exists(lab.path(f"{TESTPMD}1.sock")), 30, "testpmd makes its memifs")
-    return Forwarder(lab, args, TESTPMD, process)
+    until(lambda: os.path.exists(testbed.path(f"{TESTPMD}1.sock")), 30, "testpmd makes its memifs")
+    return Forwarder(testbed, args, TESTPMD, process)
 
 
-def _box(lab, args, tag, spec, packets=4096, settle_s=WARM_S):
+def _box(testbed, args, tag, spec, packets=4096, settle_s=WARM_S):
     """(Box, Forwarder)"""
     memory = 256 + (packets + 8192) * (2600 + (250 if packets > 100000 else 0)) // (1 << 20)
     reports = ("--interval", f"{REPORT_S * 1e3:g}ms") if tag != WIRE else ()
-    box = Box(lab, args_build(args), _vdevs(lab, "server", tag), spec, "",
+    box = Box(testbed, args_build(args), _vdevs(testbed, "server", tag), spec, "",
               ("--packets", f"{packets},64", "--quiet", *reports), memory, name=tag)
-    return box, Forwarder(lab, args, tag, box.process, settle_s)
+    return box, Forwarder(testbed, args, tag, box.process, settle_s)
 
 
 def _impaired_spec(rate_pps, frame):
@@ -141,7 +141,7 @@ def quantile(counts, share):
         rest -= counts[value]
         if rest <= 0:
             return value
-    raise LabError("the box sent nothing")
+    raise TestbedError("the box sent nothing")
 
 
 def _late_window(box, forwarder, frame, pps, seconds):
@@ -155,12 +155,12 @@ def _late_window(box, forwarder, frame, pps, seconds):
             quantile(between(before["round_ns"], after["round_ns"]), 0.5))
 
 
-def _away_ns(lab, args, seconds):
+def _away_ns(testbed, args, seconds):
     """What this core is away from a bare loop while another runs on the generator's: p99, in ns."""
     spin = [os.path.join(args.build, "test", "bench", "spin"), str(seconds)]
     (worker, _), (other, _) = pair_cpus()
-    beside = lab.start("beside", spin, cpus=[other])
-    alone = json.loads(lab.run("spin", spin, 60, cpus=[worker]))
+    beside = testbed.start("beside", spin, cpus=[other])
+    alone = json.loads(testbed.run("spin", spin, 60, cpus=[worker]))
     beside.stop()
     return alone["p99_ns"]
 
@@ -204,17 +204,17 @@ def judge(results, values, link_pps):
         results.windows(f"a round of the loop, {frame + 4} B: median", loop, "ns", at_most=True)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     demand(results)
-    pmd = _testpmd(lab, args)
-    wire = _box(lab, args, WIRE, "")[1]
+    pmd = _testpmd(testbed, args)
+    wire = _box(testbed, args, WIRE, "")[1]
     link_pps = LINK * pmd.first_pps(FRAMES[0], args.window)
     spec = _impaired_spec(link_pps, FRAMES[0])
-    impaired = _box(lab, args, IMPAIRED, spec, IN_FLIGHT + ROOM + 200_000, FILL_S)
-    late = _box(lab, args, LATE, f"delay {DELAY}", 100_000)
+    impaired = _box(testbed, args, IMPAIRED, spec, IN_FLIGHT + ROOM + 200_000, FILL_S)
+    late = _box(testbed, args, LATE, f"delay {DELAY}", 100_000)
     contenders = {(IMPAIRED, FRAMES[0]): lambda s: _impaired_window(*impaired, FRAMES[0], s),
-                  (AWAY, 0): lambda s: _away_ns(lab, args, s)}
+                  (AWAY, 0): lambda s: _away_ns(testbed, args, s)}
     for frame in FRAMES:
         half = late[1].first_pps(frame, args.window) / 2
         print(f"delay errors of {frame + 4} B: at {half / 1e6:.2f} Mpps", flush=True)

@@ -8,7 +8,7 @@ import subprocess
 from . import net
 from .daemon import af_packet
 from .pair import pair_cpus
-from .process import LabError, until
+from .process import TestbedError, until
 
 ADDR = {"left": ("10.91.0.1", "fd91::1"), "right": ("10.91.0.2", "fd91::2")}
 
@@ -16,19 +16,19 @@ ADDR = {"left": ("10.91.0.1", "fd91::1"), "right": ("10.91.0.2", "fd91::2")}
 class Box:
     """One sluice-emu; vdevs: two --vdev arguments. forward is from the first to the second."""
 
-    def __init__(self, lab, build, vdevs, forward="", reverse="", options=(), memory_mb=256,
+    def __init__(self, testbed, build, vdevs, forward="", reverse="", options=(), memory_mb=256,
                  worker=None, control=None, ns=None, console=False, name="box"):
-        """name: tells it from other boxes of the lab."""
-        self.lab, self.build = lab, build
+        """name: tells it from other boxes of the testbed."""
+        self.testbed, self.build = testbed, build
         if "--packets" not in options:
             options = ("--packets", "4096", *options)
         if worker is None:
             worker, control = pair_cpus()[0]
-        self.json = lab.path(f"{name}.json")
+        self.json = testbed.path(f"{name}.json")
         memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
         prefix = f"sluice-{os.getpid()}-{name}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
-            lab.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+            testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
         args = [build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}", *memory,
                 "-m", memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
         for vdev in vdevs:
@@ -36,13 +36,13 @@ class Box:
         args += ["--", "--forward", forward, "--reverse", reverse, "--json", self.json, *options]
         if console:
             args.append("-i")
-        self.process = lab.start("sluice-emu", args, ns=ns,
+        self.process = testbed.start("sluice-emu", args, ns=ns,
                                  stdin=subprocess.PIPE if console else None)
         until(self._ready, 60, "sluice-emu is ready", 0.05)
 
     def _ready(self):
         if not self.process.running():
-            raise LabError(f"sluice-emu ended with status {self.process.wait(1)}\n"
+            raise TestbedError(f"sluice-emu ended with status {self.process.wait(1)}\n"
                            f"{self.process.tail()}")
         return "ready:" in self.process.err()
 
@@ -69,7 +69,7 @@ class Box:
         self.process.signal(2)
         status = self.process.wait(20)
         if status != 0:
-            raise LabError(f"sluice-emu stopped with status {status}\n{self.process.tail()}")
+            raise TestbedError(f"sluice-emu stopped with status {status}\n{self.process.tail()}")
         with open(self.json, encoding="utf-8") as f:
             return json.load(f)
 
@@ -79,23 +79,23 @@ def element(direction, kind):
     return next(e for e in direction["elements"] if e["kind"] == kind)
 
 
-def kernels(lab, mtu=1500, offloads=False):
+def kernels(testbed, mtu=1500, offloads=False):
     """Two kernels, each alone with one end of a veth pair in a namespace; the other ends are in the
     box's. Super-packets and sums left to hardware are off, unless they are wanted as Linux has them.
     ({"left": ns, "right": ns}, box's ns)"""
-    box = net.namespace(lab, "box")
+    box = net.namespace(testbed, "box")
     net.quiet(box)
     spaces = {}
     for side in ("left", "right"):
-        spaces[side] = net.namespace(lab, side)
+        spaces[side] = net.namespace(testbed, side)
         net.veth(spaces[side], f"sl{side}", box, f"box{side}", mtu, offloads)
         for text, length in zip(ADDR[side], (24, 64)):
             net.address(spaces[side], f"sl{side}", f"{text}/{length}")
     return spaces, box
 
 
-def kernel_box(lab, build, forward="", reverse="", mtu=1500, options=(), **kwargs):
+def kernel_box(testbed, build, forward="", reverse="", mtu=1500, options=(), **kwargs):
     """A box between two kernels, over AF_PACKET; forward is from left to right."""
-    spaces, ns = kernels(lab, mtu)
+    spaces, ns = kernels(testbed, mtu)
     vdevs = [af_packet("boxleft", mtu, 0).vdev, af_packet("boxright", mtu, 1).vdev]
-    return spaces, Box(lab, build, vdevs, forward, reverse, ("--mtu", mtu, *options), ns=ns, **kwargs)
+    return spaces, Box(testbed, build, vdevs, forward, reverse, ("--mtu", mtu, *options), ns=ns, **kwargs)

@@ -11,10 +11,10 @@ import random
 import re
 
 from . import paired
-from .bench_emu import args_build
-from .box import ADDR, element, kernel_box
-from .pair import pair_cpus
-from .process import LabError
+from .emu import args_build
+from testbed.box import ADDR, element, kernel_box
+from testbed.pair import pair_cpus
+from testbed.process import TestbedError
 
 RATE_BPS = 100e6
 RTT_S = 0.040  # 20 ms each way
@@ -34,18 +34,18 @@ def options(parser):
     paired.options(parser, paired.WINDOW_MOST_S)
 
 
-def _iperf(lab, args, spaces, congestion):
+def _iperf(testbed, args, spaces, congestion):
     """(client's report, server's)"""
     seconds = BEGIN_S + args.pairs * args.window + 1
-    server = lab.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201", "-J", "-i",
+    server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201", "-J", "-i",
                                          f"{args.window:g}"], ns=spaces["right"])
-    client = lab.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
+    client = testbed.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
                                          "-C", congestion, "-J", "-i", f"{args.window:g}"],
                        ns=spaces["left"], cpus=[pair_cpus()[1][0]])
     reports = [json.loads(p.check(60 + 3 * seconds)) for p in (client, server)]
     for report in reports:
         if "error" in report:
-            raise LabError(f"iperf3: {report['error']}")
+            raise TestbedError(f"iperf3: {report['error']}")
     return reports
 
 
@@ -53,13 +53,13 @@ def windows(report, pairs, field):
     """Of a side's report: what each window after the beginning has."""
     found = [i["streams"][0][field] for i in report["intervals"] if i["sum"]["start"] >= BEGIN_S]
     if len(found) < pairs:
-        raise LabError(f"iperf3 tells of {len(found)} windows instead of {pairs}")
+        raise TestbedError(f"iperf3 tells of {len(found)} windows instead of {pairs}")
     return found[:pairs]
 
 
-def available(lab, ns):
+def available(testbed, ns):
     """Congestion controls of this kernel."""
-    text = lab.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], ns=ns)
+    text = testbed.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], ns=ns)
     return re.findall(r"\w+", text)
 
 
@@ -78,23 +78,23 @@ def judge(results, congestion, client, server, lost, pairs):
         results.figure(f"{congestion}: frames lost in the queue", lost, "frames")
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     for congestion, bar in BARS.items():
         results.demand(*(row.format(congestion) for row in ((GOODPUT,) if bar else ()) + (SHORTEST, LONGEST)))
     order = list(BARS)
     random.Random(args.seed).shuffle(order)
     for congestion in order:
-        mark = lab.mark()
-        spaces, box = kernel_box(lab, args_build(args), f"rate 100mbit limit {QUEUE_BYTES}B delay 20ms",
+        mark = testbed.mark()
+        spaces, box = kernel_box(testbed, args_build(args), f"rate 100mbit limit {QUEUE_BYTES}B delay 20ms",
                                  "delay 20ms")
-        kinds = available(lab, spaces["left"])
+        kinds = available(testbed, spaces["left"])
         if congestion not in kinds:
-            raise LabError(f"this kernel has no TCP {congestion}: it has {', '.join(kinds)}")
-        client, server = _iperf(lab, args, spaces, congestion)
+            raise TestbedError(f"this kernel has no TCP {congestion}: it has {', '.join(kinds)}")
+        client, server = _iperf(testbed, args, spaces, congestion)
         lost = element(box.stop()["forward"], "rate")["dropped"]
         if lost > 0:
             results.demand(AGAIN.format(congestion))
         judge(results, congestion, client, server, lost, args.pairs)
         print(f"{congestion}: measured, {lost} frames lost in the queue", flush=True)
-        lab.close_to(mark)
+        testbed.close_to(mark)

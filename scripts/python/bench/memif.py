@@ -13,12 +13,12 @@ import signal
 import subprocess
 
 from . import paired
-from .bench_micro import program
-from .daemon import Build
-from .pair import ADDR_B, memif_pair, pair_cpus
-from .process import LabError, until
-from .table import rate_text
-from .telemetry import Telemetry
+from .micro import program
+from testbed.daemon import Build
+from testbed.pair import ADDR_B, memif_pair, pair_cpus
+from testbed.process import TestbedError, until
+from testbed.table import rate_text
+from testbed.telemetry import Telemetry
 
 BAR = 0.6
 FRAME_BYTES = 9014  # an IP packet of 9000 bytes with its Ethernet header
@@ -55,17 +55,17 @@ def _eal_folder():
                         "dpdk")
 
 
-def _testpmd(lab, args, config):
+def _testpmd(testbed, args, config):
     """f(seconds): bits/s of Ethernet frames that arrive."""
     rsize, bsize, rx_mbuf = config
     (wa, ca), (wb, cb) = pair_cpus()
-    socket = lab.path(f"pmd-{rsize}.sock")
+    socket = testbed.path(f"pmd-{rsize}.sock")
     prefix = f"sluice-{os.getpid()}-pmd-{rsize}"
     processes = []
     for mode, role, mbuf, worker, control in (("txonly", "server", 9472, wa, ca),
                                               ("rxonly", "client", rx_mbuf, wb, cb)):
-        lab.undo_folder(os.path.join(_eal_folder(), f"{prefix}-{mode}"))
-        processes.append(lab.start(f"testpmd-{mode}", _testpmd_args(
+        testbed.undo_folder(os.path.join(_eal_folder(), f"{prefix}-{mode}"))
+        processes.append(testbed.start(f"testpmd-{mode}", _testpmd_args(
             f"{prefix}-{mode}", role, socket, rsize, bsize, mbuf, mode, worker, control, args.huge)))
         until(lambda: os.path.exists(socket), 30, "testpmd makes its memif")
     path = os.path.join(_eal_folder(), f"{prefix}-rxonly", "dpdk_telemetry.v2")
@@ -78,11 +78,11 @@ def _testpmd(lab, args, config):
     def moving():
         for process in processes:
             if not process.running():
-                raise LabError(f"testpmd ended\n{process.tail()}")
+                raise TestbedError(f"testpmd ended\n{process.tail()}")
         return received() > 0
 
     until(moving, 60, "testpmd moves packets", 0.1)
-    group = paired.Group(lab, processes)
+    group = paired.Group(testbed, processes)
 
     def window(seconds):
         with group:
@@ -90,8 +90,8 @@ def _testpmd(lab, args, config):
     return window
 
 
-def _memcpy(lab, args, cpu):
-    process = lab.start("memcpy", [program(args, "memcpy_bench"), UNIT_BYTES], cpus=[cpu],
+def _memcpy(testbed, args, cpu):
+    process = testbed.start("memcpy", [program(args, "memcpy_bench"), UNIT_BYTES], cpus=[cpu],
                         stdin=subprocess.PIPE)
     asked = paired.Asked(process)
     asked.next_answer()
@@ -102,11 +102,11 @@ def _memcpy(lab, args, cpu):
     return window
 
 
-def _sluice(lab, args):
+def _sluice(testbed, args):
     """(f(seconds): bits/s of payload that arrive, what the transfer says of itself, its group)"""
     extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
     eal = ("--single-file-segments",) if extra else ()
-    a, b = memif_pair(lab, Build(args.build, args.huge), rsize=args.rsize, b_extra=extra, b_eal=eal,
+    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=args.rsize, b_extra=extra, b_eal=eal,
                       daemon_keys={"idle": args.idle}, memory_mb=256, telemetry=True,
                       keys={"silence": "60s"})
     server = b.sluice("server", "perf", "server", "-1", "--json", "--memory", "1G")
@@ -125,11 +125,11 @@ def _sluice(lab, args):
     def received():
         found = conn()
         if found is None:
-            raise LabError(f"the connection is gone\n{client.tail()}\n{server.tail()}")
+            raise TestbedError(f"the connection is gone\n{client.tail()}\n{server.tail()}")
         return found["rx_bytes"]
 
     until(lambda: (conn() or {"rx_bytes": 0})["rx_bytes"] > 1 << 30, 60, "sluice perf moves 1 GiB", 0.1)
-    group = paired.Group(lab, [a.process, b.process, server, client], SLUICE_SETTLE_S,
+    group = paired.Group(testbed, [a.process, b.process, server, client], SLUICE_SETTLE_S,
                          [a.process, b.process])
 
     def window(seconds):
@@ -144,7 +144,7 @@ def _sluice(lab, args):
         try:
             result = json.loads(client.out())
         except ValueError:
-            raise LabError(f"perf tells nothing of its transfer\n{client.tail()}") from None
+            raise TestbedError(f"perf tells nothing of its transfer\n{client.tail()}") from None
         for daemon in (a, b):
             daemon.stop()
         return result
@@ -166,13 +166,13 @@ def judge(results, testpmd, copies, goodputs, bar):
     results.windows_each(GOODPUT, goodputs, "Gb/s", references, bar, scale=1e-9)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     results.demand(GOODPUT)
     names = {config: f"testpmd rsize {config[0]} bsize {config[1]}" for config in TESTPMD}
-    contenders = {names[config]: _testpmd(lab, args, config) for config in TESTPMD}
-    contenders[MEMCPY] = _memcpy(lab, args, pair_cpus()[1][0])
-    contenders[SLUICE], end, group = _sluice(lab, args)
+    contenders = {names[config]: _testpmd(testbed, args, config) for config in TESTPMD}
+    contenders[MEMCPY] = _memcpy(testbed, args, pair_cpus()[1][0])
+    contenders[SLUICE], end, group = _sluice(testbed, args)
 
     def show(i, values):
         print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
@@ -180,7 +180,7 @@ def run(lab, args, results):
     values = paired.rounds(contenders, args, show)
     result = end()
     if result["config"]["memory_bytes"] < 1 << 30:
-        raise LabError(f"perf did not use 1 GiB: {result['config']}")
+        raise TestbedError(f"perf did not use 1 GiB: {result['config']}")
     results.figure("packets sent again", result["repeats"], "packets")
     results.disturbed([group])
     judge(results, {n: values[n] for n in names.values()}, values[MEMCPY], values[SLUICE], args.bar)

@@ -27,12 +27,12 @@ def station(number):
     return {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64", "silence": "10s"}
 
 
-def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
+def memif_pair(testbed, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
                memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None,
                env=None, telemetry=False):
     """Two daemons joined by a memif, started and linked."""
     (wa, ca), (wb, cb) = pair_cpus()
-    link = lab.path("memif.sock")
+    link = testbed.path("memif.sock")
     daemons = []
     for name, role, worker, control, own in (("a", "server", wa, ca, a_keys),
                                              ("b", "client", wb, cb, b_keys)):
@@ -41,7 +41,7 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
         port.keys = {**station(number), "mtu": mtu, "workers": workers, **(keys or {}),
                      **(own or {})}
         use = build_b if name == "b" and build_b is not None else build
-        daemons.append(Daemon(lab, use, name, [port], [worker] * workers, control,
+        daemons.append(Daemon(testbed, use, name, [port], [worker] * workers, control,
                               daemon_keys=daemon_keys, memory_mb=memory_mb, env=env,
                               eal=b_eal if name == "b" else (), telemetry=telemetry))
     for daemon in daemons:
@@ -52,13 +52,13 @@ def memif_pair(lab, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon
 
 
 
-def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
+def veth_pair(testbed, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
               memory_mb=512, plan=None, tapped=False, daemon_keys=None, telemetry=False):
     """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP.
     Each has .ns and .device. daemon_keys: of both [daemon] sections, a_daemon: of A's besides; plan: as pair_cpus(); tapped: packet
     sockets see what the daemons send through AF_PACKET."""
     (wa, ca), (wb, cb) = plan or pair_cpus()
-    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     devices = ("sla", "slb")
@@ -69,7 +69,7 @@ def veth_pair(lab, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=No
             ((spaces[0], devices[0], wa, ca, a_keys), (spaces[1], devices[1], wb, cb, b_keys)), 1):
         port = af_xdp(device) if xdp else af_packet(device, mtu, extra=extra)
         port.keys = {**station(number), "mtu": mtu, **(keys or {}), **(own or {})}
-        daemon = Daemon(lab, build, "ab"[number - 1], [port], [worker], control, ns=ns,
+        daemon = Daemon(testbed, build, "ab"[number - 1], [port], [worker], control, ns=ns,
                         daemon_keys={**(daemon_keys or {}), **((a_daemon or {}) if number == 1 else {})},
                         memory_mb=memory_mb, telemetry=telemetry)
         daemon.device = device

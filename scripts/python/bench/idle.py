@@ -14,10 +14,12 @@ import os
 import re
 import statistics
 
-from . import net, paired
-from .daemon import Build, Daemon, Port, af_packet
-from .pair import ADDR_B, pair_cpus, station
-from .process import LabError
+from testbed import net
+
+from . import paired
+from testbed.daemon import Build, Daemon, Port, af_packet
+from testbed.pair import ADDR_B, pair_cpus, station
+from testbed.process import TestbedError
 
 CPU_BAR, WAIT_BAR_MS, RUNG_BAR_MS = 2.0, 1.0, 0.1
 KERNEL = "10.90.0.9/24"
@@ -34,60 +36,60 @@ def options(parser):
     paired.options(parser)
 
 
-def _resting(lab, args, idle, number):
+def _resting(testbed, args, idle, number):
     """(kernel's namespace, daemon)"""
-    spaces = [net.namespace(lab, f"{name}{number}") for name in ("kernel", "daemon")]
+    spaces = [net.namespace(testbed, f"{name}{number}") for name in ("kernel", "daemon")]
     net.quiet(spaces[1])
     net.veth(spaces[0], "slk", spaces[1], "sld")
     net.address(spaces[0], "slk", KERNEL)
     port = af_packet("sld", 1500)
     port.keys = {**station(2), "exception": "sltap"}
     worker, control = pair_cpus()[1]
-    return spaces[0], Daemon(lab, Build(args.build, args.huge), f"b{number}", [port], [worker], control,
+    return spaces[0], Daemon(testbed, Build(args.build, args.huge), f"b{number}", [port], [worker], control,
                              ns=spaces[1], daemon_keys={"idle": idle}, memory_mb=256).start()
 
 
-def _interrupting(lab, args, number):
+def _interrupting(testbed, args, number):
     """The same on a TAP."""
-    space = net.namespace(lab, f"kernel{number}")
+    space = net.namespace(testbed, f"kernel{number}")
     net.quiet(space)
     port = Port("net_tap0", "net_tap0,iface=sltap")
     port.keys = {**station(2), "mtu": 1500}
     worker, control = pair_cpus()[1]
-    daemon = Daemon(lab, Build(args.build, args.huge), f"b{number}", [port], [worker], control, ns=space,
+    daemon = Daemon(testbed, Build(args.build, args.huge), f"b{number}", [port], [worker], control, ns=space,
                     daemon_keys={"idle": "sleep"}, memory_mb=256).start()
     net.address(space, "sltap", KERNEL)
     return space, daemon
 
 
-def _wait_ms(lab, ns):
+def _wait_ms(testbed, ns):
     """Median of a few; the first one asks for the neighbour, too, and does not count."""
-    text = lab.run("ping", ["ping", "-n", "-c", PINGS + 1, "-i", "0.1", ADDR_B], ns=ns, timeout_s=30)
+    text = testbed.run("ping", ["ping", "-n", "-c", PINGS + 1, "-i", "0.1", ADDR_B], ns=ns, timeout_s=30)
     times = [float(x) for x in re.findall(r"time=([0-9.]+) ms", text)][1:]
     if len(times) < PINGS:
-        raise LabError(f"of {PINGS} echo requests {len(times)} are answered")
+        raise TestbedError(f"of {PINGS} echo requests {len(times)} are answered")
     return statistics.median(times)
 
 
-def _contender(lab, args, kind, number):
+def _contender(testbed, args, kind, number):
     """f(seconds): (% of a core, ms that a packet waits)"""
-    ns, daemon = _interrupting(lab, args, number) if kind == WOKEN else _resting(lab, args, kind, number)
-    group = paired.Group(lab, [daemon.process], SETTLE_S)
+    ns, daemon = _interrupting(testbed, args, number) if kind == WOKEN else _resting(testbed, args, kind, number)
+    group = paired.Group(testbed, [daemon.process], SETTLE_S)
 
     def window(seconds):
         with group:
             used = paired.growth(lambda: paired.cpu_ns(daemon.pid()), seconds)
-            return 100 * used * 1e-9, _wait_ms(lab, ns)
+            return 100 * used * 1e-9, _wait_ms(testbed, ns)
     return window
 
 
-def _bare(lab, args):
+def _bare(testbed, args):
     """f(seconds): (% of a core that napping takes, ms until a thread that waits runs)"""
     cpu = pair_cpus()[1][0]
     other = next((c for c in sorted(os.sched_getaffinity(0)) if c != cpu), cpu)
 
     def window(seconds):
-        text = lab.run("nap", [os.path.join(args.build, "test", "bench", "nap"), seconds, cpu, other,
+        text = testbed.run("nap", [os.path.join(args.build, "test", "bench", "nap"), seconds, cpu, other,
                                PINGS], timeout_s=60)
         return float(text.split()[1]), float(text.split()[2]) / 1e3
     return window
@@ -110,12 +112,12 @@ def judge(results, values):
                             bar=WAIT_BAR_MS if kind == SLEEP else None, at_most=True)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     paired.check_options(args)
     results.demand(*(what.format(kind) for kind in (SLEEP, WOKEN) for what in (CPU, WAIT)))
-    contenders = {BARE: _bare(lab, args)}
+    contenders = {BARE: _bare(testbed, args)}
     for number, kind in enumerate(KINDS):
-        contenders[kind] = _contender(lab, args, kind, number)
+        contenders[kind] = _contender(testbed, args, kind, number)
 
     def show(i, values):
         print(f"round {i}: " + ", ".join(f"{kind} {cpu:.2f} % {wait:.3f} ms"

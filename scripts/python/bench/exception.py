@@ -11,11 +11,13 @@ alone the transfer fills its link, and iperf3 gets at least half of what it want
 import json
 import time
 
-from . import net, paired
-from .daemon import Build, Daemon, af_packet
-from .pair import ADDR_B, pair_cpus, station
-from .process import LabError, cpus, until
-from .telemetry import Telemetry
+from testbed import net
+
+from . import paired
+from testbed.daemon import Build, Daemon, af_packet
+from testbed.pair import ADDR_B, pair_cpus, station
+from testbed.process import TestbedError, cpus, until
+from testbed.telemetry import Telemetry
 
 UNIT, UNIT_FRAME = 1408, 1514  # bytes of a unit, and of its frame on the link
 BAR, FILLS_BAR, KERNEL_BAR = 0.05, 0.9, 0.5
@@ -34,16 +36,16 @@ def options(parser):
 
 
 def contend(args):
-    """LabError where the options leave both as much as they want."""
+    """TestbedError where the options leave both as much as they want."""
     if args.link <= 0 or args.tcp <= 0 or args.capacity <= args.link:
-        raise LabError(f"nothing contends: {args.capacity:g} Mbit/s granted and {args.tcp:g} of iperf3 "
+        raise TestbedError(f"nothing contends: {args.capacity:g} Mbit/s granted and {args.tcp:g} of iperf3 "
                        f"must both be more than nothing, and the grant more than the link's "
                        f"{args.link:g} Mbit/s")
 
 
-def _daemons(lab, args):
+def _daemons(testbed, args):
     """(A, B, kernel A, kernel B)"""
-    spaces = [net.namespace(lab, name) for name in ("a", "b")]
+    spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     net.veth(spaces[0], "sla", spaces[1], "slb")
@@ -54,20 +56,20 @@ def _daemons(lab, args):
         if name == "a":
             port.keys |= {"wire_out": f"rate {args.link:g}mbit limit 128kB", "wire_in": "delay 0ms"}
         worker, control = pair_cpus()[number - 1]
-        daemons.append(Daemon(lab, Build(args.build, args.huge), name, [port], [worker], control,
+        daemons.append(Daemon(testbed, Build(args.build, args.huge), name, [port], [worker], control,
                               ns=spaces[number - 1], telemetry=True).start())
-        kernels.append(net.namespace(lab, f"k{name}"))
+        kernels.append(net.namespace(testbed, f"k{name}"))
         net.ip(spaces[number - 1], "link", "set", f"slt{name}", "netns", kernels[-1])
         net.address(kernels[-1], f"slt{name}", f"10.90.0.{number}/24")
         net.ip(kernels[-1], "link", "set", f"slt{name}", "up")
     return (*daemons, *kernels)
 
 
-def _tcp(lab, args, ka, kb, seconds):
+def _tcp(testbed, args, ka, kb, seconds):
     """iperf3's client, paced by the kernel: what it missed while it stood still it does not make up."""
-    lab.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb, cpus=cpus())
-    until(lambda: ":5201" in lab.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
-    client = lab.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", int(seconds), "--fq-rate",
+    testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb, cpus=cpus())
+    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
+    client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", int(seconds), "--fq-rate",
                                   f"{args.tcp:g}M", "-i", "0"], ns=ka, cpus=cpus())
     until(lambda: _kernel_bytes(kb) > 100000, 20, "iperf3 sends")
     return client
@@ -90,12 +92,12 @@ def _transfer(a, b):
             conn = telemetry.ask(f"/sluice/conn,{name}")
             if conn and conn["state"] == "open":
                 return conn["rx_bytes"]
-        raise LabError("the transfer has ended")
+        raise TestbedError("the transfer has ended")
 
     def begun():
         try:
             return received() > 0
-        except LabError:
+        except TestbedError:
             return False
     until(begun, 30, "the transfer begins")
     return received
@@ -111,14 +113,14 @@ def judge(results, args, alone, beside, kernel):
     results.windows(LOST, lost, "of what it has alone", bar=BAR, at_most=True)
 
 
-def run(lab, args, results):
+def run(testbed, args, results):
     contend(args)
     paired.check_options(args)
     results.demand(FILLS, KERNEL, LOST)
-    a, b, ka, kb = _daemons(lab, args)
+    a, b, ka, kb = _daemons(testbed, args)
     received = _transfer(a, b)
     rounds_s = args.pairs * 4 * (args.window + SETTLE_S) + 600
-    tcp = paired.Group(lab, [_tcp(lab, args, ka, kb, rounds_s)], SETTLE_S)
+    tcp = paired.Group(testbed, [_tcp(testbed, args, ka, kb, rounds_s)], SETTLE_S)
 
     def both(seconds):
         """(the transfer's, the kernel's) bytes a second on the link."""
