@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the tables of quantiles.h as C: quantiles.py OUTPUT
 
-Between two entries a law is uniform. The first and the last entry are chosen so that the outermost
-pieces have the mean of the tails they stand for; then the whole is brought to mean 0 and standard
+Between two entries a law is uniform. The first and the last entry are chosen so that the outermost pieces
+have the means of the tails that they replace. Then the law is shifted and scaled to mean 0 and standard
 deviation 1.
 """
 import math
@@ -15,25 +15,25 @@ ONE = 1 << 25
 SHAPE = 3
 
 
-def tails(quantiles, low_mean, high_mean):
+def tails(quantiles: list[float], low_mean: float, high_mean: float) -> list[float]:
     quantiles[0] = 2 * low_mean - quantiles[1]
     quantiles[PIECES] = 2 * high_mean - quantiles[PIECES - 1]
     return quantiles
 
 
-def normal():
+def normal() -> list[float]:
     law = statistics.NormalDist()
     q = [0.0] + [law.inv_cdf(i / PIECES) for i in range(1, PIECES)] + [0.0]
     tail = law.pdf(q[1]) * PIECES
     return tails(q, -tail, tail)
 
 
-def pareto():
+def pareto() -> list[float]:
     q = [(1 - i / PIECES) ** (-1 / SHAPE) for i in range(PIECES)] + [0.0]
     return tails(q, (q[0] + q[1]) / 2, q[PIECES - 1] * SHAPE / (SHAPE - 1))
 
 
-def standard(q):
+def standard(q: list[float]) -> list[float]:
     pieces = list(zip(q, q[1:]))
     mean = math.fsum((a + b) / 2 for a, b in pieces) / PIECES
     pieces = [(a - mean, b - mean) for a, b in pieces]
@@ -41,7 +41,7 @@ def standard(q):
     return [(x - mean) / deviation for x in q]
 
 
-def main():
+def main() -> None:
     n, p = standard(normal()), standard(pareto())
     laws = {"normal": n, "pareto": p,
             "paretonormal": standard([a / 4 + b * 3 / 4 for a, b in zip(n, p)])}

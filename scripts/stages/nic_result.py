@@ -1,25 +1,26 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judges what the guest of scripts/test-nic says.
+"""Judges the output of the guest of scripts/test-nic.
 
-Usage: nic_result.py NAME MB FILE   FILE has lines "KEY VALUE", MB is the size of what was sent
+Usage: nic_result.py NAME MB FILE   FILE: lines "KEY VALUE" of the guest; MB: the size of the file that was sent
 """
 import json
 import sys
+from typing import Any
 
-# Drivers count, or not, what pads a short frame, its check sequence, and headers of their own.
+# Drivers differ in whether they count the padding of a short frame, the check sequence and headers of their own.
 FRAME_SLACK_BYTES = 24
 
-# Counters of frames that nobody on this wire sends.
+# Counters of frames that neither host sends.
 DROPS = {f"drop_{x}" for x in ("short ip fragment udp vlan not_ours no_sum sum wire_short wire_version "
                                "wire_type wire_flags wire_field wire_length").split()}
 
 
 class Bad(Exception):
-    pass
+    """The transfer did not go as it must."""
 
 
-def read(path):
+def read(path: str) -> dict[str, str]:
     found = {}
     with open(path, encoding="utf-8", errors="replace") as f:
         for line in f:
@@ -28,23 +29,23 @@ def read(path):
     return found
 
 
-def must(holds, why):
+def must(holds: bool, why: str) -> None:
     if not holds:
         raise Bad(why)
 
 
-def port(found, side):
+def port(found: dict[str, str], side: str) -> Any:
     return json.loads(found[f"ports_{side}"])["ports"][0]
 
 
-def counts_agree(name, packets, size_bytes, frames, frame_bytes):
-    """What the driver counted is what the workers had in their hands."""
+def counts_agree(name: str, packets: int, size_bytes: int, frames: int, frame_bytes: int) -> None:
+    """The driver counted the frames that the worker handled."""
     must(packets == frames, f"{name}: the driver counted {packets} frames, the worker {frames}")
     must(abs(size_bytes - frame_bytes) <= packets * FRAME_SLACK_BYTES,
          f"{name}: the driver counted {size_bytes} bytes, the worker {frame_bytes}")
 
 
-def check_ports(found):
+def check_ports(found: dict[str, str]) -> Any:
     a, b = port(found, "a"), port(found, "b")
     for name, p in (("a", a), ("b", b)):
         queue = p["workers"][0]
@@ -55,40 +56,40 @@ def check_ports(found):
         counts_agree(f"port {name}, tx", p["tx_packets"], p["tx_bytes"], queue["tx_frames"],
                      queue["host"]["tx_bytes"])
         bad = {k: v for k, v in queue["host"].items() if v and k in DROPS}
-        must(not bad, f"port {name}: frames that nobody else could have sent: {bad}")
+        must(not bad, f"port {name}: it dropped frames that neither host sends: {bad}")
     for one, other in ((a, b), (b, a)):
         lost = one["tx_packets"] - other["rx_packets"] - other["rx_missed"]
         must(lost >= 0, f"{other['name']} received {-lost} frames more than were sent")
     return a
 
 
-def judge(found, size_mb):
+def judge(found: dict[str, str], size_mb: int) -> Any:
     must("failed" not in found, f"the guest says: {found.get('failed')}")
     must("booted" in found, "the guest did not boot")
-    must("end" in found, f"the guest came only as far as: {', '.join(found)}")
+    must("end" in found, f"the guest ended early, after: {', '.join(found)}")
     must(found["send"].startswith("0 "), f"sluice send: {found['send']}")
     must(found["recv"].startswith("0 "), f"sluice recv: {found['recv']}")
     must(json.loads(found["recv"][2:])["bytes"] == size_mb << 20, f"sluice recv: {found['recv']}")
     must(len(found["sent_sha256"]) == 64 and found["sent_sha256"] == found["received_sha256"],
-         "the file that came is another one")
+         "the received file differs from the sent one")
     for side in "ab":
         must(found[f"exit_{side}"] == "0", f"daemon {side} ended with {found[f'exit_{side}']}")
     return check_ports(found)
 
 
-def main():
+def main() -> int:
     name, size_mb, path = sys.argv[1:]
     try:
         found = read(path)
         p = judge(found, int(size_mb))
     except (Bad, OSError, KeyError, IndexError, ValueError) as problem:
-        what = problem if isinstance(problem, Bad) else f"cannot be judged: {problem!r}"
+        what = str(problem) if isinstance(problem, Bad) else f"cannot be judged: {problem!r}"
         print(f"{name}: {what}", file=sys.stderr)
         return 1
     sent = json.loads(found["send"][2:])
     print(f"{name}: {size_mb} MB through {p['driver']}, hash equal; checksums: {p['checksum']}, payload "
           f"{p['payload']}, {sent['goodput_bps'] / 1e6:.0f} Mbit/s, {sent['repeats']} of "
-          f"{sent['packets']} units again")
+          f"{sent['packets']} units repeated")
     return 0
 
 

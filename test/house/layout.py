@@ -1,41 +1,45 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the tree is laid out: how much a folder holds, what a program links, which files call each other, and
-which words are names. Each check takes a Tree and returns its violations, as those of checks.py do."""
+"""The checks of how the tree is laid out: sizes of folders, links of programs, calls between files, and words and
+names in comments. As in checks.py, each check takes a Tree and returns its violations."""
 import collections
 import functools
 import json
 import os
 import re
 import subprocess
+from collections.abc import Callable, Iterator, Mapping
 
 import rules
 import source
+from source import Tree
+
+Symbols = tuple[set[str], set[str]]  # names that an object defines for others, and names that it needs
 
 
-def check_folders(tree):
-    """A folder can be taken in at a glance."""
+def check_folders(tree: Tree) -> list[str]:
+    """A folder holds few files."""
     count = collections.Counter(os.path.dirname(p) for p in tree.files)
     bad = []
     for folder, n in sorted(count.items()):
         deep = folder.startswith("app/") and folder.count("/") >= 2
-        most = rules.FOLDER_FILES_MAX_APP if deep else rules.FOLDER_FILES_MAX
-        if n > most:
-            bad.append(f"{folder}: {n} files; at most {most}, sort them by what they serve")
+        files_max = rules.FOLDER_FILES_MAX_APP if deep else rules.FOLDER_FILES_MAX
+        if n > files_max:
+            bad.append(f"{folder}: {n} files; at most {files_max}, group them by purpose in folders")
     return bad
 
 
-def _room(path):
+def _room(path: str) -> str:
     """lib/host/rx.c: "host"; app/sluiced/port/tap.c: "sluiced/port"; drivers/cable.c: "drivers"."""
     top, *folders = os.path.dirname(path).split("/")
     return "drivers" if top == "drivers" else "/".join(folders)
 
 
-def _within(room, allowed):
+def _within(room: str, allowed: set[str]) -> bool:
     return any(room == a or room.startswith(a + "/") for a in allowed)
 
 
-def check_programs(tree):
-    """A program includes, and a built one has, only what the table names."""
+def check_programs(tree: Tree) -> list[str]:
+    """A program includes and links only what PROGRAMS allows; links are checked only where there is a build."""
     bad = []
     for program, (home, allowed) in rules.PROGRAMS.items():
         rooms = {home} | allowed
@@ -51,9 +55,10 @@ def check_programs(tree):
 
 
 @functools.lru_cache(maxsize=1)
-def _objects(tree):
-    """[(source, names that it defines for others, names that it needs)] of what was compiled for lib, app and
+def _objects(tree: Tree) -> list[tuple[str, set[str], set[str]]]:
+    """[(source, names that it defines for others, names that it needs)] of each compiled source of lib, app and
     drivers."""
+    assert tree.build is not None
     found = []
     with open(os.path.join(tree.build, "compile_commands.json"), encoding="utf-8") as f:
         for entry in json.load(f):
@@ -65,9 +70,9 @@ def _objects(tree):
     return [(path, *symbols[built]) for path, built in found]
 
 
-def _symbols(files):
-    """For each file: the names that it defines for others, and those that it needs."""
-    out = {f: (set(), set()) for f in files}
+def _symbols(files: list[str]) -> dict[str, Symbols]:
+    """The symbols of each file, an object or a program."""
+    out: dict[str, Symbols] = {f: (set(), set()) for f in files}
     for i in range(0, len(files), 200):
         done = subprocess.run(["nm", "-A", *files[i:i + 200]], capture_output=True, text=True, check=True)
         for line in done.stdout.splitlines():
@@ -79,9 +84,10 @@ def _symbols(files):
     return out
 
 
-def _linked(tree):
-    """Rooms whose functions a program has, though it may not."""
-    rooms = collections.defaultdict(set)  # that define a function
+def _linked(tree: Tree) -> list[str]:
+    """Violations by programs that link functions of a room that PROGRAMS does not allow them."""
+    assert tree.build is not None
+    rooms: dict[str, set[str]] = collections.defaultdict(set)  # function -> rooms that define it
     for path, defined, _ in _objects(tree):
         for name in defined - {"main"}:
             rooms[name].add(_room(path))
@@ -90,42 +96,44 @@ def _linked(tree):
         path = os.path.join(tree.build, "app", home, program)
         if not os.path.exists(path):
             continue
-        found = collections.defaultdict(list)
+        found: dict[str, list[str]] = collections.defaultdict(list)
         for name in _symbols([path])[path][0]:
-            if len(rooms[name]) == 1 and not _within(*rooms[name], {home} | allowed):
+            if len(rooms[name]) == 1 and not _within(min(rooms[name]), {home} | allowed):
                 found[min(rooms[name])].append(name)
         for r, names in sorted(found.items()):
             bad.append(f"{program}: links {r} ({min(names)}); see PROGRAMS in test/house/rules.py")
     return bad
 
 
-def check_circles(tree):
+def check_circles(tree: Tree) -> list[str]:
     """Files of one folder do not call each other in a circle."""
-    home = {}
+    home: dict[tuple[str, str], str] = {}
     for path, defined, _ in _objects(tree):
         for name in defined:
             home.setdefault((os.path.dirname(path), name), path)
-    calls = collections.defaultdict(dict)
+    calls: dict[str, dict[str, str]] = collections.defaultdict(dict)  # caller -> {called file: a function of it}
     for path, _, needed in _objects(tree):
         for name in needed:
             other = home.get((os.path.dirname(path), name))
-            if other not in (None, path):
+            if other is not None and other != path:
                 calls[path].setdefault(other, name)
-    return [f"{c[0]}:1: calls in a circle: " + ", ".join(_edges(c, calls)) for c in _circles(calls)]
+    return [f"{c[0]}:1: calls in a circle: " + ", ".join(_edges(c, calls)) + "; move what both need to a third file"
+            for c in _circles(calls)]
 
 
-def _edges(circle, calls):
+def _edges(circle: tuple[str, ...], calls: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for path in circle:
         for other, name in sorted(calls[path].items()):
             if other in circle:
                 yield f"{os.path.basename(path)} needs {name}() of {os.path.basename(other)}"
 
 
-def _circles(calls):
-    """Files that reach each other, and so themselves: the strongly connected components, found by looking what
-    each file reaches, for the graphs are small."""
-    def reach(start):
-        seen, todo = set(), [start]
+def _circles(calls: Mapping[str, Mapping[str, str]]) -> list[tuple[str, ...]]:
+    """Sets of files that reach each other, and so themselves: the strongly connected components. The graphs are
+    small, so all files that a file reaches are listed."""
+    def reach(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
         while todo:
             for other in calls.get(todo.pop(), {}):
                 if other not in seen:
@@ -138,18 +146,18 @@ def _circles(calls):
                    if path in reached[path]})
 
 
-def check_contracts(tree):
-    """A header opens with what it is."""
+def check_contracts(tree: Tree) -> list[str]:
+    """A header begins with a comment that says what it is."""
     bad = []
     for path in tree.product((".h",)):
         before = tree.text(path).split("#ifndef", 1)[0].split("\n", 1)[1]
         if len(re.findall(r"[A-Za-z]+", before)) < rules.CONTRACT_WORDS_MIN:
-            bad.append(f"{path}:2: says nothing of what it is; a comment before the include guard does")
+            bad.append(f"{path}:2: does not say what it is; add a comment before the include guard")
     return bad
 
 
-def check_nouns(tree):
-    """Words that the glossary of CONTRIBUTING.md retired are no names."""
+def check_nouns(tree: Tree) -> list[str]:
+    """No name is a word that the glossary of CONTRIBUTING.md has retired."""
     bad = []
     for path in tree.files:
         if not path.endswith((".c", ".h", ".cc", ".hh", ".py", ".build")) or path in rules.NOUNS_ALLOWED:
@@ -159,26 +167,26 @@ def check_nouns(tree):
             if m is None and path.endswith((".c", ".h")):
                 m = re.search(rules.RETIRED_PARTS, re.sub(r'"(?:[^"\\]|\\.)*"', '""', line))
             if m:
-                bad.append(f'{path}:{i + 1}: "{m.group(0)}" is no name any more; CONTRIBUTING.md, Words, has the one for it')
+                bad.append(f'{path}:{i + 1}: "{m.group(0)}" is a retired word; CONTRIBUTING.md, Words, has the new one')
     return bad
 
 
-def check_references(tree):
-    """A key of the literature stands in doc/references.md."""
+def check_references(tree: Tree) -> list[str]:
+    """doc/references.md lists each paper that a comment cites."""
     page = "doc/references.md"
     known = set(re.findall(rules.REFERENCE, tree.text(page))) if page in tree.files else set()
     bad = []
     for path in tree.sources("lib", "drivers", "test/unit", "test/sim", endings=(".c", ".h", ".cc", ".hh")):
         for line, words in source.comment_lines(tree.text(path)):
-            bad += [f"{path}:{line}: {key} is not in {page}" for key in re.findall(rules.REFERENCE, words)
-                    if key not in known]
+            bad += [f"{path}:{line}: {key} is not in {page}; add the paper"
+                    for key in re.findall(rules.REFERENCE, words) if key not in known]
             if re.search(r'\bspec "', words):
-                bad.append(f"{path}:{line}: cites a specification that nobody has; {page} has the papers")
+                bad.append(f"{path}:{line}: cites a specification that is not public; cite a paper of {page}")
     return bad
 
 
-def check_names(tree):
-    """A file that a comment names is there."""
+def check_names(tree: Tree) -> list[str]:
+    """A file that a comment names exists."""
     there = {os.path.basename(p) for p in tree.files}
     ends = tuple("/" + p for p in tree.files)
     bad = []
@@ -187,17 +195,17 @@ def check_names(tree):
             for name in re.findall(rules.FILE_NAME, words):
                 known = any(p.endswith("/" + name) for p in ends) if "/" in name else name in there
                 if not known and not re.search(rules.OTHERS_FILES, "/" + name):
-                    bad.append(f"{path}:{line}: there is no {name}; name the file that has it now")
+                    bad.append(f"{path}:{line}: {name} does not exist; name the file that replaced it")
     return bad
 
 
-ALL = {
-    "folders can be taken in": check_folders,
+ALL: dict[str, Callable[[Tree], list[str]]] = {
+    "folders hold few files": check_folders,
     "programs link what they use": check_programs,
-    "files call in no circle": check_circles,
+    "no files call each other in a circle": check_circles,
     "headers say what they are": check_contracts,
     "retired words are no names": check_nouns,
     "literature is listed": check_references,
     "files that comments name are there": check_names,
 }
-NEED_BUILD = {"files call in no circle"}
+NEED_BUILD = {"no files call each other in a circle"}

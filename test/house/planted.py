@@ -1,24 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the checks must notice.
+"""Violations and faults that the checks must notice.
 
-PLANTED: violations of the house's rules in a small clean tree, judged at each run of the house test.
+PLANTED: violations of the house's rules in a small clean tree; each run of the house test judges them.
 FAULTS: faults in this tree, each with a command that must fail; plants.py plants them one by one.
 """
 import glob
 import json
 import os
+import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import rules
 
 HEAD = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
 PAGE = ('.\\" SPDX-License-Identifier: BSD-3-Clause\n.Dd January 1, 2026\n.Dt {0} {1}\n.Os\n'
         ".Sh NAME\n.Nm {2}\n.Nd a page\n")
+PYTHON = "# SPDX-License-Identifier: BSD-3-Clause\n"
 
-CLEAN = {
-    "lib/base/seq.h": HEAD + "/* Sequence numbers that wrap around. */\n#ifndef SEQ_H\n#define SEQ_H\n#include <stdint.h>\n"
+
+def _mypy_config() -> str:
+    """mypy.ini of this tree, for a tree that has Python below scripts only."""
+    with open(os.path.join(os.path.dirname(__file__), os.path.basename(rules.MYPY_CONFIG)), encoding="utf-8") as f:
+        return re.sub(r"(?m)^files = .*", "files = scripts", f.read())
+
+
+CLEAN: Mapping[str, str | None] = {
+    "lib/base/seq.h": HEAD + "/* Sequence numbers that wrap around. */\n#ifndef SEQ_H\n#define SEQ_H\n"
+                             "#include <stdint.h>\n"
                              "static inline int seq_before(uint32_t a, uint32_t b)\n{\n"
                              "    return (int32_t)(a - b) < 0;\n}\n#endif\n",
-    "lib/wire/packet.h": HEAD + "/* The length of a packet in bytes. */\n#ifndef PACKET_H\n#define PACKET_H\n#include \"base/seq.h\"\n"
+    "lib/wire/packet.h": HEAD + "/* The length of a packet in bytes. */\n#ifndef PACKET_H\n#define PACKET_H\n"
+                                "#include \"base/seq.h\"\n"
                                 "int packet_len(void);\n#endif\n",
     "lib/wire/packet.c": HEAD + "#include \"wire/packet.h\"\n\n#include <stdint.h>\n\n"
                                 "#include <rte_ether.h>\n\n#include \"base/seq.h\"\n\n"
@@ -29,7 +43,10 @@ CLEAN = {
     "lib/host/host.c": HEAD + "#include \"host/host.h\"\n\n#include <rte_malloc.h>\n\n"
                               "void *host_create(void);\nvoid *host_create(void)\n{\n"
                               "    return rte_zmalloc(\"host\", 64, 64);\n}\n",
-    "lib/client/sluice.h": HEAD + "/* What programs call to send. */\n#ifndef SLUICE_H\n#define SLUICE_H\nint sluice_fd(void);\n#endif\n",
+    "lib/client/sluice.h": HEAD + "/* Functions for programs that send. */\n#ifndef SLUICE_H\n#define SLUICE_H\n"
+                                  "int sluice_fd(void);\n#endif\n",
+    "scripts/twice.py": PYTHON + "def twice(n: int) -> int:\n    return 2 * n\n",
+    rules.MYPY_CONFIG: _mypy_config(),
     "doc/sluiced.8": PAGE.format("SLUICED", 8, "sluiced"),
     "doc/sluice.1": PAGE.format("SLUICE", 1, "sluice"),
     "doc/sluice-emu.8": PAGE.format("SLUICE-EMU", 8, "sluice-emu"),
@@ -41,25 +58,25 @@ CLEAN = {
 }
 
 
-def _in_function(path, header, body, name="planted"):
+def _in_function(path: str, header: str, body: str, name: str = "planted") -> dict[str, str]:
     return {path: f"{HEAD}{header}void {name}(void);\nvoid {name}(void)\n{{\n{body}}}\n"}
 
 
-# (what, check, files to add or replace)
-PLANTED = [
-    ("wire includes host", "rooms include whom they may",
+# (violation, name of the check, {path: its new text, or None to leave the file out})
+PLANTED: list[tuple[str, str, Mapping[str, str | None]]] = [
+    ("wire includes host", "rooms include only what the table allows",
      {"lib/wire/bad.h": HEAD + "#include \"host/host.h\"\n"}),
-    ("base includes wire", "rooms include whom they may",
+    ("base includes wire", "rooms include only what the table allows",
      {"lib/base/bad.h": HEAD + "#include \"wire/packet.h\"\n"}),
-    ("client includes base", "rooms include whom they may",
+    ("client includes base", "rooms include only what the table allows",
      {"lib/client/bad.h": HEAD + "#include \"base/seq.h\"\n"}),
-    ("client includes DPDK", "rooms include whom they may",
+    ("client includes DPDK", "rooms include only what the table allows",
      {"lib/client/bad.c": HEAD + "#include <rte_mbuf.h>\n"}),
-    ("wire includes ethdev", "rooms include whom they may",
+    ("wire includes ethdev", "rooms include only what the table allows",
      {"lib/wire/bad.c": HEAD + "#include <rte_ethdev.h>\n"}),
-    ("an include without its room", "rooms include whom they may",
+    ("an include without its room", "rooms include only what the table allows",
      {"lib/wire/bad.c": HEAD + "#include \"packet.h\"\n"}),
-    ("a room nobody knows", "rooms include whom they may", {"lib/attic/attic.h": HEAD}),
+    ("a room that is not in the table", "rooms include only what the table allows", {"lib/attic/attic.h": HEAD}),
     ("own header not first", "includes stand in order",
      {"lib/wire/packet.c": HEAD + "#include <stdint.h>\n\n#include \"wire/packet.h\"\n"}),
     ("DPDK before system", "includes stand in order",
@@ -81,7 +98,7 @@ PLANTED = [
      _in_function("lib/wire/bad.c", "", "    rte_free(rte_zmalloc(\"x\", 1, 0));\n", "x_create")),
     ("takes from DPDK's heap while running", "state machines call nothing banned",
      _in_function("lib/host/bad.c", "", "    rte_malloc(\"x\", 1, 0);\n", "host_run")),
-    ("throws dice", "state machines call nothing banned",
+    ("draws a random number", "state machines call nothing banned",
      _in_function("lib/wire/bad.c", "", "    rte_rand();\n")),
     ("prints", "state machines call nothing banned",
      _in_function("lib/wire/bad.c", "", "    printf(\"x\");\n")),
@@ -92,39 +109,50 @@ PLANTED = [
     ("a function of 70 lines", "files and functions are small",
      _in_function("lib/base/long.c", "", "    ;\n" * 68)),
     ("a Python function of 70 lines", "files and functions are small",
-     {"scripts/long.py": "# SPDX-License-Identifier: BSD-3-Clause\ndef f():\n" + "    pass\n" * 69}),
+     {"scripts/long.py": PYTHON + "def f():\n" + "    pass\n" * 69}),
+    ("a Python function of 8 parameters", "Python functions take at most 7 parameters",
+     {"scripts/bad.py": PYTHON + "class Bad:\n"
+                               "    def f(self, a, b, c, /, *args, d=0, e=1, **kwargs):\n        pass\n"}),
+    ("a Python function without types", "Python has types that mypy believes",
+     {"scripts/bad.py": PYTHON + "def bad(n):\n    return n\n"}),
+    ("a Python call with a wrong type", "Python has types that mypy believes",
+     {"scripts/bad.py": PYTHON + "def bad(n: int) -> int:\n    return n\n\n\nbad(\"a\")\n"}),
+    ("Python in a folder that mypy does not read", "Python has types that mypy believes",
+     {"lib/base/bad.py": PYTHON}),
     ("a source without licence", "licence comes first", {"lib/base/bad.h": "/* a header */\n"}),
     ("a script without licence", "licence comes first", {"scripts/go": "#!/bin/sh\ntrue\n"}),
     ("a path of one machine", "no path of one machine",
      {"README.md": "see /" + "home/me/notes\n"}),
-    ("a thread that is a person", "things are no persons",
+    ("a thread that is called who", "comments call things it",
      {"lib/base/bad.h": HEAD + "/* Two lines:\n * who sleeps loses. */\n"}),
-    ("a flow that is a man", "things are no persons",
+    ("a flow that is called he", "comments call things it",
      {"app/bad.c": HEAD + "int a; /* until he sends */\n"}),
     ("a header that needs another", "headers compile alone",
      {"lib/base/bad.h": HEAD + "int bad(uint64_t x);\n"}),
     ("a public header that is no C++", "headers compile alone",
      {"lib/client/sluice.h": HEAD + "int sluice_new(int class);\n"}),
-    ("a folder of 41 files", "folders can be taken in", {f"lib/base/f{i}.h": HEAD for i in range(41)}),
-    ("a folder of a program with 26 files", "folders can be taken in",
+    ("a folder of 41 files", "folders hold few files", {f"lib/base/f{i}.h": HEAD for i in range(41)}),
+    ("a folder of a program with 26 files", "folders hold few files",
      {f"app/sluice/view/f{i}.h": HEAD for i in range(26)}),
     ("a program that includes another's header", "programs link what they use",
      {"app/emu/bad.c": HEAD + '#include "sluice/say.h"\n'}),
     ("a program that links another's function", "programs link what they use",
      {"app/emu/main.c": HEAD + "int say(void);\nint main(void)\n{\n    return say();\n}\n",
       "app/sluice/say.c": HEAD + "int say(void);\nint say(void)\n{\n    return 0;\n}\n"}),
-    ("two files that call each other", "files call in no circle",
+    ("two files that call each other", "no files call each other in a circle",
      {f"lib/base/{a}.c": HEAD + f"int {b}(void);\nint {a}(void);\nint {a}(void)\n{{\n    return {b}();\n}}\n"
       for a, b in (("one", "other"), ("other", "one"))}),
     ("a header that does not say what it is", "headers say what they are",
-     {"lib/base/bad.h": HEAD + "#ifndef BAD_H\n#define BAD_H\nint bad(void); /* what it is comes too late */\n#endif\n"}),
+     {"lib/base/bad.h": HEAD + "#ifndef BAD_H\n#define BAD_H\nint bad(void); /* this comment comes too late */\n"
+                               "#endif\n"}),
     ("a retired word", "retired words are no names", {"lib/base/bad.h": HEAD + "/* The worker's bell. */\n"}),
     ("a retired part of a name", "retired words are no names", {"lib/base/bad.h": HEAD + "int rate_most;\n"}),
     ("a paper that is not listed", "literature is listed", {"lib/base/bad.h": HEAD + "/* As in [NOBODY], 3. */\n"}),
-    ("a file that has gone", "files that comments name are there", {"lib/base/bad.h": HEAD + "/* As in base/gone.h. */\n"}),
-    ("a specification that nobody has", "literature is listed", {"lib/base/bad.h": HEAD + '/* spec "VT", 3.2 */\n'}),
-    ("a page is missing", "man pages exist and lint", {"doc/sluice.1": None}),
-    ("a page with a macro nobody knows", "man pages exist and lint",
+    ("a file that does not exist", "files that comments name are there",
+     {"lib/base/bad.h": HEAD + "/* As in base/gone.h. */\n"}),
+    ("a specification that is not public", "literature is listed", {"lib/base/bad.h": HEAD + '/* spec "VT", 3.2 */\n'}),
+    ("a page that is missing", "man pages exist and lint", {"doc/sluice.1": None}),
+    ("a page with an unknown macro", "man pages exist and lint",
      {"doc/sluice.1": PAGE.format("SLUICE", 1, "sluice") + ".Zz what\n"}),
     ("a global variable", "objects hold no globals",
      {"lib/base/bad.c": HEAD + "int bad_count;\nint bad_next(void);\nint bad_next(void)\n{\n"
@@ -135,11 +163,9 @@ PLANTED = [
 ]
 
 
-def write_tree(root, changes):
-    """The clean tree with changes, below root; objects of lib/base in root/build."""
-    files = dict(CLEAN)
-    files.update(changes)
-    for path, text in files.items():
+def write_tree(root: str, changes: Mapping[str, str | None]) -> None:
+    """Writes the clean tree with changes below root."""
+    for path, text in {**CLEAN, **changes}.items():
         if text is None:
             continue
         full = os.path.join(root, path)
@@ -148,8 +174,8 @@ def write_tree(root, changes):
             f.write(text)
 
 
-def build_base(root):
-    """What meson would leave of lib/base and app: objects, an archive, programs; returns the build folder."""
+def build_base(root: str) -> str:
+    """Builds lib/base and app as meson would: objects, an archive, programs. Returns the build folder."""
     build = os.path.join(root, "build")
     folder = os.path.join(build, "lib", "base")
     os.makedirs(folder)
@@ -168,21 +194,20 @@ def build_base(root):
     return build
 
 
-
 @dataclass(frozen=True)
 class Fault:
     """A fault to plant in a copy of this tree."""
-    name: str  # what is wrong then
-    hole: str  # how this, or its like, once got through the checks
+    name: str
+    hole: str  # why this fault, or one like it, once passed the checks
     file: str
-    old: str  # must be there exactly once
+    old: str  # is in the file exactly once
     new: str
     command: str  # of the shell, in the root of the tree: status 0 without the fault, another with it
-    says: str  # regular expression: what the command then says, so that it fails for this reason
-    build: tuple = ()  # what the command needs, as "FOLDER: TARGETS..."; FOLDER: see scripts/lib.sh
+    says: str  # regular expression in the output of the command with the fault: it must fail for this reason
+    build: tuple[str, ...] = ()  # what the command needs, as "FOLDER: TARGETS..."; FOLDER: see scripts/lib.sh
 
 
-# Short words for commands.
+# Parts of commands.
 SCENE = "python3 -B test/system/run.py --build build $HUGE --only "  # HUGE: --huge, where there are hugepages
 PROGRAMS = "build: programs"
 TIDY = "python3 -B scripts/stages/tidy.py build 1 ^lib/base/span.c"
@@ -201,11 +226,12 @@ FAULTS = [
     # ---- scripts
 
     Fault("the status of `meson test` is thrown away",
-          "a run that was killed counted as far as it got",
-          "scripts/test", "\"$@\" >\"$SCRATCH/meson.log\" 2>&1 || status=$?", "\"$@\" >\"$SCRATCH/meson.log\" 2>&1 || true",
+          "the cases of a killed run counted, but the kill was no failure",
+          "scripts/test",
+          "\"$@\" >\"$SCRATCH/meson.log\" 2>&1 || status=$?", "\"$@\" >\"$SCRATCH/meson.log\" 2>&1 || true",
           STAGES, "not ok .*meson test is killed between two programs"),
     Fault("the status of the system tests is thrown away",
-          "a run that was killed counted as far as it got",
+          "the cases of a killed run counted, but the kill was no failure",
           "scripts/test", "status=${PIPESTATUS[0]}", "true",
           STAGES, "not ok .*the system tests are killed"),
     Fault("no test in a suite is no failure",
@@ -213,19 +239,19 @@ FAULTS = [
           "scripts/test", "        cat \"$2\"\n        stage_failed=$((stage_failed + 1))\n    fi\n}",
           "        stage_passed=$((stage_passed + 1))\n    fi\n}",
           STAGES, "not ok .*no test is in the suite"),
-    Fault("the last lines do not tell skips",
+    Fault("the last lines do not mention skips",
           "the closing line was the same whether cases were judged or skipped",
           "scripts/test", "    skips\n", "", STAGES, "not ok .*skips say why"),
     Fault("a build beside that was killed counts as made",
-          "none: the like of the status of `meson test`",
+          "none: a fault like the one of the status of `meson test`",
           "scripts/test", "|| echo 1)", "|| echo 0)", STAGES, "not ok .*beside is killed"),
-    Fault("clang-tidy looks no more at a file that has changed",
-          "none: it looks only at what has changed",
+    Fault("clang-tidy no longer checks a file that has changed",
+          "none: clang-tidy checks only files that have changed",
           "lib/base/span.c", "#include \"base/span.h\"\n",
           "#include \"base/span.h\"\n\nint planted(int a);\nint planted(int a)\n{\n    return a == 1 || a == 1;\n}\n",
           TIDY, "misc-redundant-expression", ("build: lib/base/libsluice_base.a",)),
-    Fault("clang-tidy looks no more at a file whose header has changed",
-          "none: it looks only at what has changed",
+    Fault("clang-tidy no longer checks a file whose header has changed",
+          "none: clang-tidy checks only files that have changed",
           "lib/base/span.h", "#endif\n",
           "static inline int planted(int a)\n{\n    return a == 1 || a == 1;\n}\n#endif\n",
           TIDY, "misc-redundant-expression", ("build: lib/base/libsluice_base.a",)),
@@ -233,7 +259,7 @@ FAULTS = [
     # ---- test/unit
 
     Fault("a later sequence number is before an earlier one",
-          "none: that the runner builds what it plants, and runs it",
+          "none: the fault shows that plants.py builds and runs what it plants",
           "lib/base/seq.h", "(int32_t)(a - b) < 0", "(int32_t)(a - b) > 0",
           "build/test/unit/base/test_base --gtest_filter='Seq*'", r"FAILED", ("build: test/unit/base/test_base",)),
 
@@ -245,15 +271,15 @@ FAULTS = [
           "c->cntl.naks_left = v->span_count == max && max > WIRE_SPANS_MAX;",
           "build/test/sim/test_sim --gtest_filter='Repair.AFullList*'", r"FAILED", ("build: test/sim/test_sim",)),
 
-    Fault("of 4096 flows each 512th gets an eighth too little",
-          "2 % of 4096 flows were ignored",
+    Fault("of 4096 flows each 512th gets an eighth less than its share",
+          "the test ignored 2 % of the flows",
           "lib/control/share.c", "        f->bound = bound_of(f, &items[i], level);\n",
           "        if (n > 1024 && i % 512 == 511)\n            f->grant_Bps -= f->grant_Bps / 8;\n"
           "        f->bound = bound_of(f, &items[i], level);\n",
           STEP + "'Thousands/StepWorld.IsSharedAnew/0'", "MISSED", (TEST_SIM,)),
 
-    Fault("one of 16 flows comes down by an eighth of the way each interval",
-          "what was wrong in the first intervals was lost in a mean over the next 12 to 120",
+    Fault("one of 16 flows lowers its grant by an eighth of the difference each interval",
+          "an error in the first intervals was lost in a mean over the next 12 to 120",
           "lib/host/sharing.c", "    if (f->bound != SHARE_DEMAND)\n        return f->grant_Bps;\n",
           "    if (r->flow == 4 && c->n_active > 8 && c->n_active <= 16 && r->grant_Bps > f->grant_Bps)\n"
           "        return f->grant_Bps + (r->grant_Bps - f->grant_Bps) / 8 * 7;\n"
@@ -263,52 +289,53 @@ FAULTS = [
     # ---- test/lab
 
     Fault("a live finding holds only every other time",
-          "live experiments had two tries, whatever the first one said",
+          "a live experiment had two tries, whatever the first one gave",
           "app/lab/sluice_lab/main.py", "    findings = finding.judge_all(e, rows, head[\"quick\"], lenient)\n",
           "    findings = finding.judge_all(e, rows, head[\"quick\"], lenient)\n"
           "    if not os.path.exists(\"build/first\"):\n        open(\"build/first\", \"w\").close()\n"
           "        findings[0].update(holds=False, differs=\"\")\n",
           "rm -f build/first; " + LAB + "'experiment vt-size-live'", "not ok .*vt-size-live", (PROGRAMS,)),
     Fault("after a loss the paper's TCP waits four times as long",
-          "a finding that is known not to hold could be arbitrarily bad",
+          "a finding that was known not to hold could have any value",
           "app/lab/tcp93.c", '"tick", "500ms"', '"tick", "2s"',
           LAB + "'^experiment fr-regions$'", r"rate of 7 segments", (LAB_ENGINE,)),
-    Fault("a reason not to hold excuses any value",
-          "a finding that is known not to hold could be arbitrarily bad",
+    Fault("the reason why a finding does not hold excuses any value",
+          "a finding that was known not to hold could have any value",
           "app/lab/sluice_lab/finding.py", 'section.keys["differs"] if as_known else ""', 'section.keys["differs"]',
           LAB + "'^known$'", r"not ok .* known", (LAB_ENGINE,)),
-    Fault("the model of a SPARCstation takes more than the experiment says",
-          "the best throughput was compared with what had been put in, within 3 %",
+    Fault("the model of a SPARCstation accepts more than the experiment says",
+          "the best throughput was compared with the model's own input, within 3 %",
           "lib/sim/workstation.c", "8050000 / 8", "8250000 / 8",
           LAB + "'xtp-rate-burst'", r"SPARC: best throughput", (LAB_ENGINE,)),
-    Fault("senders of one of two sweeps that are compared stop at each answer",
-          "settings were compared with a sweep whose sender stopped, which theirs did not",
+    Fault("of two sweeps that are compared, the senders of one stop at each answer",
+          "settings were compared with a sweep whose sender stopped, although their own did not stop",
           "config/lab/xtp-host-capacity.conf", "turn = ${stall}ms", 'turn = ${stall if way == "given" else 0}ms',
           LAB + "'xtp-host-capacity'", r"stop for 10 ms", (LAB_ENGINE,)),
-    Fault("three thresholds are driven with two's parameters",
+    Fault("three thresholds use the parameters of two",
           "the power of three thresholds had no lower bar",
           "config/lab/occupancy.conf", "alpha = 2.5e-6", "alpha = 1e-5",
           LAB + "'experiment occupancy'", r"But better than one", (LAB_ENGINE,)),
     Fault("there is no jitter",
-          "the transition was seen without jitter, for the delay that came with it",
+          "the transition came without jitter, too, because of the delay that was added with it",
           "config/lab/fr-regions.conf", "far = 20\njitter = 20\n", "far = 20\njitter = 0\n",
           LAB + "'^experiment fr-regions$'", r"Jitter makes a transition", (LAB_ENGINE,)),
-    Fault("a formula's value is said to be the paper's",
-          "atm-policing gave as the paper's what a formula gives",
-          "config/lab/atm-policing.conf", "lost cells, over (1 + x) / x\n", "lost cells, over (1 + x) / x\npaper = 501\n",
+    Fault("the value of a formula is given as the paper's",
+          "atm-policing gave the value of a formula as the paper's",
+          "config/lab/atm-policing.conf",
+          "lost cells, over (1 + x) / x\n", "lost cells, over (1 + x) / x\npaper = 501\n",
           LAB + "'^papers$'", r"the paper has no 501", (LAB_ENGINE,)),
-    Fault("a finding that nobody judged counts as one that holds",
-          "--set on what a sweep has dropped findings without a word and exited with 0",
+    Fault("a finding that was not judged counts as one that holds",
+          "--set of a swept parameter dropped findings silently and exited with 0",
           "app/lab/sluice_lab/finding.py", "return 3 if any(", "return 0 if any(",
           LAB + "'^set instead'", r"not ok .* set instead of sweep", (LAB_ENGINE,)),
     Fault("a quantile is the value at int(q * n)",
-          "quantiles were of the wrong definition: the median of 1 and 2 was 2",
+          "quantiles had the wrong definition: the median of 1 and 2 was 2",
           "app/lab/sluice_lab/finding.py",
           "values[below] + (values[above] - values[below]) * (q * (len(values) - 1) - below)",
           "values[min(len(values) - 1, int(q * len(values)))]",
           LAB + "'^quantiles$'", r"not ok .* quantiles", (LAB_ENGINE,)),
     Fault("synchronous writes are taken for single ones, and single ones for synchronous",
-          "eight of ten findings of vt-size-live were not judged in the tests, and a bad run was forgotten after a good one",
+          "the tests did not judge eight of ten findings of vt-size-live, and a good run made up for a bad one",
           "app/lab/sluice_lab/live_memif.py", 'if keys["way"] == "copy" else', 'if keys["way"] != "copy" else',
           LAB + "'vt-size-live'", r"over the paper's link", (PROGRAMS,)),
 
@@ -322,21 +349,21 @@ FAULTS = [
           "                           key=lambda x: sorted(x[1])[15])])\n",
           JUDGE + "Memif", r"FAIL: test_a_noisy_testpmd_is_not_the_limit"),
     Fault("a bench says holds though the interval reaches the bar",
-          "a verdict was taken from medians, however noisy the machine",
+          "the verdict came from medians, however noisy the machine was",
           "scripts/python/bench/paired.py", "        if self.high - self.low > abs(self.value - bar):\n",
           "        if self.high - self.low < 0:\n",
           "/usr/bin/python3 -B test/bench/paired_test.py FalseVerdicts.test_at_the_bar_it_is_too_noisy",
           r"FAIL: test_at_the_bar"),
-    Fault("a row that is missing passes", "all([]) holds, and so does what was not measured",
+    Fault("a row that is missing passes", "all([]) is true, so a row that was not measured held",
           "scripts/python/bench/results.py", "if not self.rows or self.missing() or", "if not self.rows or",
           JUDGE + "Paths Pace", r"FAIL: test_a_path_whose_child_crashed"),
-    Fault("a bench that measured nothing passes", "all([]) holds",
+    Fault("a bench that measured nothing passes", "all([]) is true",
           "scripts/python/bench/results.py", "if not self.rows or self.missing() or", "if self.missing() or",
           "/usr/bin/python3 -B test/bench/paired_test.py Rows Program", r"FAIL: test_nothing_measured"),
-    Fault("bench paths --only nonsense passes", "no path at all was a table without a NO",
+    Fault("bench paths --only nonsense passes", "a table without any path has no NO",
           "scripts/python/bench/paths.py", "    if not chosen:\n", "    if chosen is None:\n",
           JUDGE + "Paths", r"FAIL: test_a_pattern_of_nothing"),
-    Fault("bench paths looks at one seed", "what one seed of losses and keys happened to show was the verdict",
+    Fault("bench paths uses one seed", "the verdict depended on one seed of losses and keys",
           "scripts/python/bench/paths.py", "    return range(first, first + args.seeds)\n",
           "    return range(first, first + 1)\n",
           JUDGE + "Paths", r"FAIL: test_seeds_are_fresh_unless_told"),
@@ -344,19 +371,20 @@ FAULTS = [
           "scripts/python/bench/pace.py", "            if not figures.tops(flows, engine):\n",
           "            if figures.tops(flows, engine) is None:\n",
           JUDGE + "Pace", r"FAIL: test_an_absent_engine"),
-    Fault("a row without a bar holds", "rows without a bar said that they held",
+    Fault("a row without a bar holds", "rows without a bar had the verdict holds",
           "scripts/python/bench/results.py", "        self._row(name, value, unit)\n",
           "        self._row(name, value, unit, verdict=paired.HOLDS)\n",
           "/usr/bin/python3 -B test/bench/paired_test.py Rows", r"FAIL: test_a_figure_is_no_verdict"),
     Fault("all of bench share's plain passes write", "three passes that write take longer than one that does",
-          "test/bench/share_bench.cc", "            for (const share_flow &f : w.flows)\n                all += flow_read(f);\n",
+          "test/bench/share_bench.cc",
+          "            for (const share_flow &f : w.flows)\n                all += flow_read(f);\n",
           "            for (share_flow &f : w.flows)\n                f.grant_Bps = all += flow_read(f);\n",
           JUDGE + "Share", r"FAIL: test_one_of_the_passes_writes"),
     Fault("bench pace cuts slow polls of some engines from the clock",
-          "what was taken for an interruption was cut for the three that are told the time",
+          "a supposed interruption was cut only for the three engines that are told the time",
           "test/bench/pace_run.c", "            cost -= lost;\n", "            cost = real_clock ? cost : usual;\n",
           JUDGE + "Pace", r"FAIL: test_nothing_is_cut_from_one_engine_alone"),
-    Fault("bench pace does not tell what gaps it left out", "the share was in no table",
+    Fault("bench pace does not report that it left out gaps", "no table had the share of gaps left out",
           "scripts/python/bench/pace.py", "        if figures.left_out(flows, SLUICE) > LEFT_OUT_MAX:\n",
           "        if figures.left_out(flows, SLUICE) > 1:\n",
           JUDGE + "Pace", r"FAIL: test_gaps_that_are_left_out_count"),
@@ -367,75 +395,81 @@ FAULTS = [
           "--log-level=4 --file-prefix sluice-plant-$$ -- --flows 1000 --engines carousel --rounds 1 "
           "--seconds 0.02 --slots 1048576 | tee /dev/stderr | grep -q '\"slot_tsc\": 1048576'",
           r"\"slot_tsc\": 0", ("build: test/bench/pace_compare",)),
-    Fault("bench paced leaves out windows with a stall", "too little was judged only where no stall was seen",
+    Fault("bench paced leaves out windows with a stall", "too low a rate counted only in windows without a stall",
           "scripts/python/bench/paced.py", "            least += grant_Bps * self.away.seconds(begin, over)\n",
           "            least += due * (self.away.seconds(begin, over) > 0)\n",
           JUDGE + "Paced", r"FAIL: test_(a_core_that|a_short_stall)"),
-    Fault("bench paced judges a sender that is hardly ever there", "the share left out had no bar",
+    Fault("bench paced judges a sender whose core is mostly away", "the share of time left out had no bar",
           "scripts/python/bench/paced.py", "    if away > AWAY_MAX and", "    if away > 1 and",
           JUDGE + "Paced", r"FAIL: test_a_core_that_is_mostly_away"),
-    Fault("nothing contends in bench exception", "200 Mbit/s were granted, iperf3 sent 20, the veth takes both",
+    Fault("nothing contends in bench exception", "200 Mbit/s were granted, iperf3 sent 20, and the veth carries both",
           "scripts/python/bench/exception.py", "args.capacity <= args.link:", "args.capacity <= 0:",
           JUDGE + "Exception_", r"FAIL: test_something_must_contend"),
 
-    Fault("bench files does not count a transfer beyond its limit", "a crash of the bench, or a time left out",
+    Fault("bench files does not count a transfer beyond its limit",
+          "such a transfer crashed the bench, or its time was left out",
           "scripts/python/bench/files.py", "    seen.failed.append(why)\n    print(", "    print(",
           JUDGE + "Files", r"FAIL: test_a_transfer_beyond_the_limit"),
-    Fault("bench files says that WHY was never queue where nobody looked", "all([]) holds",
+    Fault("bench files says that WHY was never queue though it never looked", "all([]) is true",
           "scripts/python/bench/files.py", "else paired.HOLDS if looks > 0 else paired.NOISY", "else paired.HOLDS",
           JUDGE + "Files", r"FAIL: test_where_nobody_looked"),
-    Fault("a few runs of bench files hold", "a verdict was taken from a single run",
-          "scripts/python/bench/files.py", "(verdict == paired.HOLDS and not enough)", "(verdict is None and not enough)",
+    Fault("a few runs of bench files hold", "a single run gave the verdict",
+          "scripts/python/bench/files.py",
+          "(verdict == paired.HOLDS and not enough)", "(verdict is None and not enough)",
           JUDGE + "Files", r"FAIL: test_few_runs"),
-    Fault("bench files excuses any longest time where the reference swings", "a noisy machine excused everything",
+    Fault("bench files excuses any longest time where the reference varies", "a noisy machine excused everything",
           "scripts/python/bench/files.py", " and max(ours_s) <= bar * max(reference_s)\n", "\n",
           JUDGE + "Files", r"FAIL: test_the_longest_says_little"),
 
     # ---- test/system
 
-    Fault("a worker counts with a plain increment what control reads",
-          "reports with a frame in DPDK's libraries were dropped, and each worker is called by one",
+    Fault("a worker uses a plain increment for a counter that control reads",
+          "reports with a frame in DPDK's libraries were dropped, and DPDK calls each worker",
           "app/sluiced/worker/worker.c", "counter_add(&w->iterations, 1);", "w->iterations++;",
           THREADS, "data race", (TSAN,)),
     Fault("a worker says that it has ended before it has",
-          "reports with a frame in DPDK's libraries were dropped, and each worker is called by one",
+          "reports with a frame in DPDK's libraries were dropped, and DPDK calls each worker",
           "app/sluiced/worker/worker.c",
           "    worker_disarm(w);\n    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);",
           "    __atomic_store_n(&w->running, false, __ATOMIC_SEQ_CST);\n    worker_disarm(w);",
           THREADS, "data race", (TSAN,)),
     Fault("the daemon crashes on AF_XDP",
-          "whatever ended while it spoke of AF_XDP was a machine without it",
+          "a process that named AF_XDP and ended was taken for a machine without AF_XDP",
           "app/sluiced/port/port_pool.c", "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n",
-          "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n"
+          "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n"
+          "        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n"
           "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n",
           SCENE + "'^AF_XDP on veth'", "not ok .*AF_XDP", (PROGRAMS,)),
     Fault("the box crashes on AF_XDP",
-          "whatever spoke of AF_XDP was a machine without it",
-          "app/emu/port.c", "        return XDP_RINGS;\n", "        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n",
+          "a process that named AF_XDP and ended was taken for a machine without AF_XDP",
+          "app/emu/port.c",
+          "        return XDP_RINGS;\n", "        fprintf(stderr, \"%s\\n\", p->driver), __builtin_trap();\n",
           SCENE + "'the box on AF_XDP'", "not ok .*AF_XDP", (PROGRAMS,)),
     Fault("the box crashes on TAP devices",
-          "whatever spoke of a tun was a machine without TAP devices",
+          "a process that named a tun and ended was taken for a machine without TAP devices",
           "app/emu/port.c", "    if (strcmp(p->driver, \"net_af_xdp\") == 0)\n        return XDP_RINGS;\n",
           "    if (strcmp(p->driver, \"net_tap\") == 0)\n        fprintf(stderr, \"tun\\n\"), __builtin_trap();\n",
           SCENE + "'the box on TAP'", "not ok .*TAP", (PROGRAMS,)),
     Fault("lists of clients that went away are not freed",
-          "a hostile client might leave 200 mappings and 1 GiB in 10 s",
-          "app/sluiced/session/session.c", "    free(x->regions);\n    free(x->channels);\n", "    free(x->channels);\n",
-          SCENE + "'^hostile client' --asan-build build-asan", r"sluiced b leaks", (PROGRAMS + " test/unit/client/hostile", ASAN)),
-    Fault("of forged frames a tenth never comes",
-          "half of the forged frames might never arrive",
+          "the test let a hostile client leave 200 mappings and 1 GiB in 10 s",
+          "app/sluiced/session/session.c",
+          "    free(x->regions);\n    free(x->channels);\n", "    free(x->channels);\n",
+          SCENE + "'^hostile client' --asan-build build-asan", r"sluiced b leaks",
+          (PROGRAMS + " test/unit/client/hostile", ASAN)),
+    Fault("a tenth of the forged frames never arrives",
+          "the test let half of the forged frames get lost",
           "test/system/forge.c", "        if (batch_send(g, batch, n) != n) {\n",
           "        if (sent / BATCH % 10 != 0 && batch_send(g, batch, n) != n) {\n",
-          SCENE + "'a million forged'", r"of \d+ forged frames that are no fragments", (PROGRAMS + " test/system/forge",)),
-
+          SCENE + "'a million forged'", r"of \d+ forged frames that are no fragments",
+          (PROGRAMS + " test/system/forge",)),
 ]
 
 
-def fault_problem(fault, text):
-    """Why the fault cannot be planted in its file's text; None."""
+def fault_problem(fault: Fault, text: str) -> str | None:
+    """Why the fault cannot be planted in its file's text, or None."""
     count = text.count(fault.old)
     if count != 1:
         return f"{fault.file}: the old text is there {count} times, not once; correct FAULTS"
     if fault.new == fault.old:
-        return f"{fault.file}: the new text is the old one"
+        return f"{fault.file}: the new text is the old one; correct FAULTS"
     return None

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plants each fault of planted.FAULTS in a copy of the tree, and demands that its command notices.
+"""Plants each fault of planted.FAULTS in a copy of the tree; the command of the fault must notice it.
 
 Usage: plants.py [--only REGEX] [--folder DIR] [--list]
 
 The copy and its build folders stay in DIR (build-plants of this tree), so the next run builds only
-what has changed. First each command must pass without a fault; one that skips there cannot judge,
-and its faults are skipped. Then one fault after the other is planted, built, judged and taken out.
+what has changed. First each command must pass without a fault. If a command skips a case then, it
+cannot judge, and its faults are skipped. Then each fault in turn is planted, built, judged and removed.
 
-Reports each fault as TAP and closes with "N passed, N failed"; exit status 1 if one is not noticed.
-Some commands need root and namespaces, as `scripts/test system` does; with hugepages they take less time.
+Reports each fault as TAP and ends with "N passed, N failed"; exit status 1 if one is not noticed.
+Some commands need root and namespaces, as `scripts/test system` does. With hugepages they take less time.
 """
 import argparse
 import os
@@ -17,20 +17,21 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 
 sys.dont_write_bytecode = True
 
-import planted  # noqa: E402 (without leaving byte code in the tree)
+import planted  # noqa: E402 (imported after dont_write_bytecode is set)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 LINES_SHOWN = 30
 COMMAND_TIMEOUT_S = 900
-HUGE_MB = 1792  # what the scenes need
+HUGE_MB = 1792  # of hugepages, which the scenes need
 
 
-def huge():
-    """Words for commands that start daemons: whether hugepages are free."""
+def huge() -> str:
+    """The option --huge for commands that start daemons, or "" if too few hugepages are free."""
     try:
         with open("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", encoding="ascii") as f:
             return "--huge" if int(f.read()) * 2 >= HUGE_MB else ""
@@ -39,15 +40,15 @@ def huge():
 
 
 class Problem(Exception):
-    """Why a fault could not be judged, or was not noticed."""
+    """The reason that a fault could not be judged or was not noticed."""
 
 
 class Skip(Exception):
-    """This machine cannot run the command; says why."""
+    """The reason that this machine cannot run the command."""
 
 
-def tree_paths(root):
-    """All files and links of a tree, without git's and those of builds."""
+def tree_paths(root: str) -> Iterator[str]:
+    """All files and links of a tree, without those of git and of builds."""
     for folder, dirs, names in os.walk(root):
         top = os.path.samefile(folder, root)
         dirs[:] = [d for d in dirs if d not in (".git", "__pycache__") and
@@ -56,16 +57,15 @@ def tree_paths(root):
             yield os.path.relpath(os.path.join(folder, name), root)
 
 
-def same(a, b):
+def same(a: str, b: str) -> bool:
     if os.path.islink(a) or os.path.islink(b):
         return os.path.islink(a) and os.path.islink(b) and os.readlink(a) == os.readlink(b)
     with open(a, "rb") as one, open(b, "rb") as other:
         return one.read() == other.read()
 
 
-def copy_tree(source, target):
-    """Makes target what source is. A file that is the same keeps its time, so ninja leaves it alone;
-    any other gets a new one."""
+def copy_tree(source: str, target: str) -> None:
+    """Makes target equal to source. Only files that differ get a new time, so ninja builds only those again."""
     os.makedirs(target, exist_ok=True)
     wanted = set(tree_paths(source))
     for path in set(tree_paths(target)) - wanted:
@@ -80,24 +80,24 @@ def copy_tree(source, target):
         shutil.copy(a, b, follow_symlinks=False)
 
 
-def write(tree, path, text):
+def write(tree: str, path: str, text: str) -> None:
     with open(os.path.join(tree, path), "w", encoding="utf-8") as f:
         f.write(text)
 
 
-def tail(text):
+def tail(text: str) -> str:
     return "\n".join(text.splitlines()[-LINES_SHOWN:])
 
 
 class Copy:
     """A copy of the tree with build folders of its own."""
 
-    def __init__(self, folder, source=ROOT):
+    def __init__(self, folder: str, source: str = ROOT) -> None:
         self.root = folder
         copy_tree(source, folder)
 
-    def run(self, command, timeout_s=COMMAND_TIMEOUT_S):
-        """(status, output) of a shell command in the copy; whatever it started ends with it."""
+    def run(self, command: str, timeout_s: float = COMMAND_TIMEOUT_S) -> tuple[int, str]:
+        """(status, output) of a shell command in the copy; at the time limit, all that it started is killed."""
         with subprocess.Popen(["bash", "-c", command], cwd=self.root, env={**os.environ, "HUGE": huge()},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", start_new_session=True) as process:
@@ -108,8 +108,8 @@ class Copy:
                 os.killpg(process.pid, 9)
                 raise Problem(f"{command}: no end within {timeout_s} s\n{tail(process.communicate()[0])}") from None
 
-    def build(self, targets):
-        """Builds "FOLDER: TARGETS" lines; what FOLDER is, scripts/lib.sh knows."""
+    def build(self, targets: Iterable[str]) -> None:
+        """Builds lines "FOLDER: TARGETS"; scripts/lib.sh defines the folders."""
         for line in targets:
             folder, words = line.split(":")
             command = f". scripts/lib.sh; BUILD_TARGETS=({words}); build_variant {folder}"
@@ -118,8 +118,8 @@ class Copy:
                 raise Problem(f"{line}: does not build\n{tail(out)}")
 
 
-def judge_without(copy, fault):
-    """The command must pass as the tree is; Problem or Skip if it does not."""
+def judge_without(copy: Copy, fault: planted.Fault) -> None:
+    """The command must pass without the fault; else raises Problem or Skip."""
     copy.build(fault.build)
     status, out = copy.run(fault.command)
     if status != 0:
@@ -129,8 +129,8 @@ def judge_without(copy, fault):
         raise Skip(skipped.group(1))
 
 
-def judge_with(copy, fault):
-    """The command must fail with the fault, and say what is wrong; Problem if it does not."""
+def judge_with(copy: Copy, fault: planted.Fault) -> None:
+    """The command must fail with the fault and name the error; else raises Problem."""
     with open(os.path.join(copy.root, fault.file), encoding="utf-8") as f:
         before = f.read()
     problem = planted.fault_problem(fault, before)
@@ -143,30 +143,32 @@ def judge_with(copy, fault):
     finally:
         write(copy.root, fault.file, before)
     if status == 0:
-        raise Problem(f"{fault.command}: does not notice\n{tail(out)}")
+        raise Problem(f"{fault.command}: does not notice the fault\n{tail(out)}")
     if not re.search(fault.says, out):
-        raise Problem(f"{fault.command}: status {status}, but nothing of \"{fault.says}\"\n{tail(out)}")
+        raise Problem(f"{fault.command}: status {status}, but \"{fault.says}\" is not in the output\n{tail(out)}")
 
 
 class Judge:
-    """What comes of faults; what a command says without one is asked once."""
+    """Judges faults; runs each command once without a fault."""
 
-    def __init__(self, copy):
-        self.copy, self.known = copy, {}
+    def __init__(self, copy: Copy) -> None:
+        self.copy = copy
+        self.known: dict[tuple[tuple[str, ...], str], Problem | Skip | None] = {}
 
-    def without(self, fault):
-        key = (tuple(fault.build), fault.command)
+    def without(self, fault: planted.Fault) -> None:
+        key = (fault.build, fault.command)
         if key not in self.known:
             try:
                 judge_without(self.copy, fault)
                 self.known[key] = None
             except (Problem, Skip) as e:
                 self.known[key] = e
-        if self.known[key] is not None:
-            raise self.known[key]
+        known = self.known[key]
+        if known is not None:
+            raise known
 
-    def judge(self, fault):
-        """("ok" | "not ok" | "skip", why)"""
+    def judge(self, fault: planted.Fault) -> tuple[str, str]:
+        """("ok" | "not ok" | "skip", reason)"""
         try:
             self.without(fault)
             judge_with(self.copy, fault)
@@ -177,8 +179,8 @@ class Judge:
         return "ok", ""
 
 
-def run(copy, faults):
-    """Reports; the number of faults that nobody noticed."""
+def run(copy: Copy, faults: list[planted.Fault]) -> int:
+    """Judges and reports each fault; the number of faults that were not noticed."""
     counts = {"ok": 0, "not ok": 0, "skip": 0}
     judge = Judge(copy)
     print(f"1..{len(faults)}", flush=True)
@@ -196,11 +198,11 @@ def run(copy, faults):
     return counts["not ok"]
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--only", default="", help="faults whose name matches")
+    parser.add_argument("--only", default="", help="only faults whose name matches")
     parser.add_argument("--folder", default=os.path.join(ROOT, "build-plants"))
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--list", action="store_true", help="print the faults, and stop")
     args = parser.parse_args()
     faults = [f for f in planted.FAULTS if re.search(args.only, f.name)]
     if args.list:
@@ -208,7 +210,7 @@ def main():
             print(f"{fault.name}: {fault.file}: {fault.command}")
         return 0
     if not faults:
-        parser.error(f"--only {args.only}: no fault has such a name; see --list")
+        parser.error(f"--only {args.only}: no name of a fault matches; see --list")
     return 1 if run(Copy(os.path.abspath(args.folder)), faults) else 0
 
 

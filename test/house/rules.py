@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The house's rules as tables: who may include whom, who may call what, how big things may be.
+"""The house's rules as tables: which room may include and call what, and how big files and functions may be.
 
-The room table is ARCHITECTURE.md's. A room that is not in ROOMS is a violation: say first what it
-may include.
+ARCHITECTURE.md has the same table of rooms. A room that is not in ROOMS is a violation.
 """
 
 # Room -> rooms whose headers it may include, besides its own.
-ROOMS = {
+ROOMS: dict[str, set[str]] = {
     "base": set(),
     "wire": {"base"},
     "pace": {"base"},
@@ -24,7 +23,7 @@ PURE = {"base", "wire", "pace", "control", "vt", "path", "host", "sim"}
 # Rooms that link without DPDK.
 NO_DPDK = {"client"}
 
-# Headers that only app/ (and lib/client, where it is the kernel's) may include.
+# Headers that state machines must not include, with the reason.
 BANNED_INCLUDES = {
     "rte_ethdev.h": "packets come as bursts of mbufs",
     "rte_ethdev_driver.h": "packets come as bursts of mbufs",
@@ -37,7 +36,7 @@ BANNED_INCLUDES = {
     "pthread.h": "a state machine belongs to one thread",
 }
 
-# name -> (regular expression of the called function, why)
+# kind -> (regular expression of functions that state machines must not call, reason)
 BANNED_CALLS = {
     "clock": (
         r"rte_rdtsc\w*|__?rdtscp?|__builtin_ia32_rdtscp?|rte_get_(?:tsc|timer)_\w+|rte_delay_\w+|"
@@ -57,21 +56,21 @@ BANNED_CALLS = {
     "print": (
         r"v?f?printf|v?dprintf|puts|fputs|putchar|putc|fputc|fwrite|perror|syslog|rte_v?log|"
         r"RTE_LOG\w*|rte_panic|rte_exit|write",
-        "state machines count and return, they do not talk",
+        "state machines count and return; they do not print",
     ),
     "assert": (r"assert|RTE_ASSERT|RTE_VERIFY", "use CHECK() of base/check.h"),
     "order": (r"rte_hash_iterate\w*", "hash order differs from run to run"),
 }
 
-# (kind, path) that may nevertheless: the check that aborts has to say why.
+# (kind, path) that may call them: CHECK() prints why it aborts.
 CALL_EXCEPTIONS = {("print", "lib/base/check.c")}
 
-# DPDK's heap: once, when a host or a world is made, and when it goes.
+# DPDK's heap: only where a host or a world is created or destroyed.
 DPDK_HEAP = r"rte_(?:z|c|re)?(?:m|c|re)alloc\w*|rte_free|rte_memzone_\w+|rte_mempool_create\w*"
 DPDK_HEAP_ROOMS = {"host", "path", "sim"}
 DPDK_HEAP_FUNCTIONS = r"(?:^|_)(?:create|destroy|alloc|free|new|init|fini)(?:_|$)"
 
-# Symbols that a pure room's objects must not need from outside: the same rule, seen by the linker.
+# Symbols that objects of a room of PURE must not need: BANNED_CALLS, as the linker sees them.
 BANNED_SYMBOLS = (
     r"^(?:malloc|calloc|realloc|free|strdup|clock_gettime|gettimeofday|time|nanosleep|rand|random|"
     r"getrandom|printf|puts|putchar|rte_rand|rte_eth_.*|rte_timer_.*|__printf_chk)$"
@@ -80,30 +79,33 @@ BANNED_SYMBOLS = (
 FILE_LINES_MAX = 799
 TEST_LINES_MAX = 799
 FUNCTION_LINES_MAX = 69
+PARAMETERS_MAX = 7  # of a Python function
 
-# Files that carry an SPDX line, by ending or name; scripts are known by their "#!".
+MYPY_CONFIG = "test/house/mypy.ini"
+
+# Endings of files that need an SPDX line; scripts, which have "#!", need it as well.
 SPDX_ENDINGS = (".c", ".h", ".cc", ".hh", ".py", ".sh", ".lua", ".build", ".conf", ".service", ".in",
                 ".1", ".3", ".5", ".7", ".8")
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 
-# Places that exist on one person's machine only.
+# Paths that exist on one machine only.
 MACHINE_PATHS = r"(?<![\w.$}])/(?:home|root|work|Users|mnt|media)(?:/|\b(?=[\s\"'`)]|$))"
 
 # Programs and libraries that need a man page.
 MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-path.7", "sluice-exporter.8",
              "sluice-lab.1", "sluice-console.7")
 
-# Headers for others' programs: they compile as C++ too.
+# Headers for other programs: they must compile as C++, too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
 
-# Words for persons. Comments of the product are about flows, threads and hosts.
+# Words for persons. In comments of the product, a flow, a thread or a host is "it".
 PERSONS = r"\b(?:who|whom|whoever|he|him|his|himself)\b"
 
-# How many files a folder holds at most; below a program's own folder, fewer.
+# How many files a folder holds at most; in and below a program's folder, fewer.
 FOLDER_FILES_MAX = 40
 FOLDER_FILES_MAX_APP = 25
 
-# Program -> its folder below app, and the rooms and folders whose headers and functions it may use besides.
+# Program -> its folder below app, and the other rooms and folders whose headers and functions it may use.
 ENGINE = {"base", "wire", "pace", "control", "vt", "host"}
 PROGRAMS = {
     "sluiced": ("sluiced", ENGINE | {"path", "client", "drivers", "common", "console", "sluice/remote", "sluice/view"}),
@@ -112,18 +114,18 @@ PROGRAMS = {
     "sluice-lab-engine": ("lab", ENGINE | {"path", "sim", "common"}),
 }
 
-# Words before a header's include guard, the licence not counted.
+# How many words a header has at least before its include guard, without the licence.
 CONTRACT_WORDS_MIN = 5
 
-# Names that are gone (CONTRIBUTING.md, Words): anywhere, and as parts of the names of C.
+# Retired names (CONTRIBUTING.md, Words): as words anywhere, and as parts of names in C.
 RETIRED_WORDS = r"(?i)\b(?:\w+_)?(?:bell|grave|errand|lane|street|rival)s?(?:_\w+)?\b"
 RETIRED_PARTS = (r"\b(?:way|ways|told|most|least|usual|lean|occupied|station)_\w+|\b\w+_(?:told|most|least|stands)\b|"
                  r"\b\w+_(?:MOST|LEAST)\b")
 NOUNS_ALLOWED = {"test/house/rules.py", "test/house/planted.py", "test/system/terminal.py"}
 
-# A key of doc/references.md, as comments cite it.
+# A key of doc/references.md, in a comment.
 REFERENCE = r"\[[A-Z]+(?:-[A-Z]+)*(?:\+\+)?\]"
 
-# A file that a comment names; and those of DPDK, the kernel and the libraries, which are not here.
+# A file name in a comment, and the names of files of DPDK, the kernel and libraries, which this tree does not have.
 FILE_NAME = r"(?<![\w/.<*-])((?:[a-z_]+/)*[a-z_0-9]+\.[ch])\b(?!\.\w)"
 OTHERS_FILES = r"/(?:rte_|virtio|hinic|ixgbe|i40e|vhost|xxh)|/include/linux/|/drivers/net/|/[a-z]\.[ch]$"

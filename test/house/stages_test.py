@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/test with stand-ins for what it calls: its exit status and its last lines must say what happened.
+"""Runs scripts/test with stand-ins for the tools that it calls: exit status and last lines must say what happened.
 
 Usage: stages_test.py [ROOT]      TAP on standard output
 """
@@ -15,8 +15,9 @@ import tempfile
 ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../.."))
 
 PASSED = "[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n"
-SKIPPED = "".join(f"[ RUN      ] A.{c}\n../a.cc:27: Skipped\nneeds a device\n\n[  SKIPPED ] A.{c} (0 ms)\n" for c in "cd")
-# Between it and the shell that makes things beside is timeout(1).
+SKIPPED = "".join(f"[ RUN      ] A.{c}\n../a.cc:27: Skipped\nneeds a device\n\n[  SKIPPED ] A.{c} (0 ms)\n"
+                  for c in "cd")
+# Kills the shell that makes things beside: the parent is timeout(1), whose parent is that shell.
 KILL_SHELL = ("import os\nwith open(f'/proc/{os.getppid()}/stat') as f:\n"
               "    os.kill(int(f.read().split()[3]), 9)\n")
 GIVES_WAY = ("import os\npath = '/proc/self/autogroup'\n"
@@ -24,7 +25,7 @@ GIVES_WAY = ("import os\npath = '/proc/self/autogroup'\n"
              "if os.path.exists(path) and 'nice 19' not in open(path).read():\n    exit(3)\n")
 TAP_KILLED = "import os\nprint('1..1\\nok 1 - a', flush=True)\nos.kill(os.getpid(), 9)\n"
 TAP_SKIPS = "print('1..2\\nok 1 - a\\nok 2 - b # SKIP needs root')\n"
-# A run.py of four scenes: a and b are at the same time, or else one waits in vain; c and d find nobody beside.
+# A run.py of four scenes. a and b wait for each other, so they must run at once; c and d fail beside b or each other.
 SCENES = """
 import os, sys, time
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -38,13 +39,13 @@ def meet(mine, other):
     os.unlink(os.path.join(HERE, other))
 
 
-@harness.scenario("a", company=True)
+@harness.scene("a", company=True)
 def a(testbed, context):
     meet("a", "b")
     FIRST
 
 
-def lonely(*_):
+def alone(*_):
     if os.path.exists(os.path.join(HERE, "beside")):
         raise harness.TestbedError("another one is there")
     with_beside()
@@ -56,24 +57,24 @@ def with_beside():
     os.unlink(os.path.join(HERE, "beside"))
 
 
-harness.scenario("c")(lonely)
+harness.scene("c")(alone)
 
 
-@harness.scenario("b", company=True)
+@harness.scene("b", company=True)
 def b(testbed, context):
     meet("b", "a")
     with_beside()
 
 
-harness.scenario("d")(lonely)
+harness.scene("d")(alone)
 if "--runner" in sys.argv:
     sys.exit(harness.serve_runner(None))
 sys.exit(harness.run_all([sys.executable, "-B", *sys.argv, "--runner"], 2))
 """
 
 
-def meson(text, result, end):
-    """A meson that has run one program; it names its log as the real one does, if there is a wrapper."""
+def meson(text: str, result: str, end: str) -> str:
+    """A script in place of meson that has run one program; with --wrapper, it names its log as meson does."""
     log = json.dumps({"name": "a", "stdout": text, "result": result})
     return ("#!/bin/sh\nname=$(echo \"$*\" | sed 's/.*--logbase \\([^ ]*\\) .*/\\1/')\n"
             "wrapper=$(echo \"$*\" | sed -n 's/.*--wrapper *\\([^ ]*\\).*/\\1/p')\n"
@@ -82,8 +83,10 @@ def meson(text, result, end):
             f"{log}\nEOF\n{end}\n")
 
 
-# what: (stage, {file of bin: text}, {file of the tree: text}, exit status, last lines)
-CASES = {
+# Stage, {file of bin: text}, {file of the tree: text}, exit status, regular expression of the last lines.
+Case = tuple[str, dict[str, str], dict[str, str], int, str]
+
+CASES: dict[str, Case] = {
     "all passed": ("unit", {"meson": meson(PASSED, "OK", "exit 0")}, {}, 0, r"\n1 passed, 0 failed\n$"),
     "a case failed": ("unit", {"meson": meson(PASSED + "[ RUN      ] A.e\n", "FAIL", "exit 1")}, {}, 1,
                       r"\n1 passed, 1 failed\n$"),
@@ -118,8 +121,9 @@ CASES = {
         "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "raise harness.TestbedError('one\\ntwo')")}, 1,
         r"not ok \d - a[^\n]*\n +#   run.py:[^\n]*\n +#   one\n +#   two\n(.*\n)*3 passed, 1 failed\n$"),
     "a scene that hangs is ended, says where it stood, and the others run": (
-        "system", {}, {"test/system/run.py": SCENES.replace("FIRST", "time.sleep(999)").replace("], 2", "], 2, limit_s=2")},
-        1, r"File \"[^\n]*run.py\", line \d+ in a\n(.*\n)*.*not ok \d - a[^\n]*\n +#   does not end within 2 s[^\n]*\n"
+        "system", {},
+        {"test/system/run.py": SCENES.replace("FIRST", "time.sleep(999)").replace("], 2", "], 2, limit_s=2")}, 1,
+        r"File \"[^\n]*run.py\", line \d+ in a\n(.*\n)*.*not ok \d - a[^\n]*\n +#   does not end within 2 s[^\n]*\n"
         r"(.*\n)*3 passed, 1 failed\n$"),
     "scenes that skip say why": (
         "system", {}, {"test/system/run.py": TAP_SKIPS}, 0,
@@ -135,15 +139,15 @@ CASES = {
 }
 
 
-def write(path, text, mode=0o644):
+def write(path: str, text: str, mode: int = 0o644) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
     os.chmod(path, mode)
 
 
-def run(folder, stage, tools, files):
-    """What scripts/test says of one stage."""
+def run(folder: str, stage: str, tools: dict[str, str], files: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs one stage of scripts/test in folder, with tools first in PATH."""
     for name in ("scripts/test", "scripts/lib.sh", "scripts/stages/background", "scripts/stages/cases.py",
                  *(f"scripts/python/testbed/{x}.py" for x in ("__init__", "daemon", "net", "process")),
                  *(f"test/system/{x}.py" for x in ("__init__", "harness", "runners"))):
@@ -151,14 +155,14 @@ def run(folder, stage, tools, files):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(ROOT, name), target)
     with open(os.path.join(folder, "scripts/lib.sh"), "a", encoding="utf-8") as f:
-        f.write("hugepages_want() { false; }\n")  # not for a test of this kind
+        f.write("hugepages_want() { false; }\n")  # leaves the machine's hugepages alone
     write(os.path.join(folder, "build/build.ninja"), "")
     for name, text in tools.items():
         write(os.path.join(folder, "bin", name), text, 0o755)
     for name, text in files.items():
         write(os.path.join(folder, name), text, 0o755)
     path = os.path.join(folder, "bin") + os.pathsep + os.environ["PATH"]
-    scratch = os.path.join(folder, "tmp")  # what is killed leaves a folder there
+    scratch = os.path.join(folder, "tmp")  # a killed stage leaves a folder there
     os.mkdir(scratch)
     return subprocess.run([os.path.join(folder, "scripts/test"), stage],
                           env={**os.environ, "PATH": path, "TMPDIR": scratch},
@@ -166,17 +170,17 @@ def run(folder, stage, tools, files):
                           timeout=60, start_new_session=True, check=False)
 
 
-def main():
+def main() -> int:
     failed = 0
     print(f"1..{len(CASES)}")
     for i, (what, (stage, tools, files, status, last)) in enumerate(CASES.items(), 1):
         with tempfile.TemporaryDirectory(prefix="sluice-stages-test.") as folder:
             done = run(folder, stage, tools, files)
-        good = done.returncode == status and re.search(last, done.stdout)
+        good = done.returncode == status and re.search(last, done.stdout) is not None
         failed += not good
         print(f"{'ok' if good else 'not ok'} {i} - {what}")
         if not good:
-            print(f"# status {done.returncode}, not {status}, or not the last lines {last!r}")
+            print(f"# expected status {status} and last lines {last!r}; the status is {done.returncode}, the output:")
             print("\n".join("# " + line for line in done.stdout.splitlines()[-20:]))
         sys.stdout.flush()
     return 1 if failed else 0

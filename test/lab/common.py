@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of sluice-lab share. Each is called as TEST SLUICE-LAB SOURCE_ROOT [REGEX]."""
+"""Parts that the tests of sluice-lab share. Each test is called as TEST SLUICE-LAB SOURCE_ROOT [REGEX]."""
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 
-LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
+Check = Callable[[str], None]  # gets a folder of its own
+
+LAB, ROOT = (os.path.abspath(word) for word in sys.argv[1:3])
 ONLY = sys.argv[3] if len(sys.argv) > 3 else ""
 SMALL = """# SPDX-License-Identifier: BSD-3-Clause
 [experiment]
@@ -49,27 +52,34 @@ y per = 1e6
 
 
 class Skip(Exception):
-    """This machine cannot run the check; says why."""
+    """This machine cannot run the check; the text is the reason."""
 
 
-def lab(*args, cwd=None):
+def lab(*args: str, cwd: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run([LAB, *args], capture_output=True, text=True, timeout=280, cwd=cwd, check=False)
 
 
-def need(condition, what):
+def need(condition: object, what: object) -> None:
     if not condition:
         raise AssertionError(what)
 
 
-def small(folder, change=lambda text: text):
+def find(pattern: str, text: str, flags: int = 0) -> re.Match[str]:
+    found = re.search(pattern, text, flags)
+    assert found is not None, f"{pattern}: not in: {text}"
+    return found
+
+
+def small(folder: str, change: Callable[[str], str] = lambda text: text) -> str:
+    """Writes SMALL, changed, to a file; returns its path."""
     path = os.path.join(folder, "small.conf")
     with open(path, "w", encoding="utf-8") as f:
         f.write(change(SMALL))
     return path
 
 
-def run(checks):
-    """Runs {name: check}, each with a folder of its own. TAP on standard output; the exit status."""
+def run(checks: dict[str, Check]) -> int:
+    """Runs the checks, prints TAP, and returns the exit status."""
     checks = {name: check for name, check in checks.items() if re.search(ONLY, name)}
     if not checks:
         sys.exit(f"{ONLY}: no check has such a name")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The system tests: real daemons and clients. run.py runs them."""
+"""The system tests run real daemons and clients. run.py starts them."""
 import os
 import sys
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows packets of every type to tshark with config/wireshark/sluice.lua and checks what it sees.
+"""Checks how tshark dissects packets of every type with config/wireshark/sluice.lua.
 
-Good packets: every byte belongs to a named field, every field has the value that was put in,
-nothing is called malformed. Bad packets: each carries the expert item named after its verdict.
+Good packets: every byte belongs to a named field, every field has the value that was put in, and tshark
+calls nothing malformed. Bad packets: each carries the expert item that is named after its verdict.
 Exit status 0: right, 1: wrong, 77: tshark is missing or runs no Lua scripts.
 """
 
@@ -14,6 +14,8 @@ import struct
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from typing import NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/python"))
 from testbed import tshark  # noqa: E402 (after the path is set)
@@ -24,40 +26,51 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "c
 FLAGS = ["sreq", "dreq", "wclose", "rclose", "end", "pack", "early", "repeat"]
 KEY = 0x0102030405060708
 
-# name, bytes, value: in the order of the bytes, doc/protocol.md. None: reserved.
-FIRST = [("initial_request", 4, 0x11121314), ("unit_max", 4, 9000), ("service", 2, 47801),
-         ("capabilities", 2, 1), ("ahead", 4, 4), ("rate_req", 8, 125000000),
-         ("burst_req", 8, 65536), ("time", 8, 0x2122232425262728),
-         ("cookie", 8, 0x3132333435363738), ("silence", 4, 3000),
-         ("answer_request", 4, 0x41424344), ("padding", 120, 0)]
-DATA = [("packet", 8, 0x1112131415161718), ("time", 8, 0x2122232425262728),
-        ("request", 4, 0x31323334), ("unit", 4, 2), ("request_len", 8, 20000),
-        ("unit_bytes", 4, 8192), ("cntl_seen", 4, 0x41424344)]
-CNTL = [("own_key", 8, 0x1112131415161718), ("seq", 4, 0x21222324), ("cntl_seen", 4, 0x25262728),
-        ("rate", 8, 125000000), ("burst", 4, 65536), ("reason", 2, 0x0203),
-        ("occupancy", 1, 0x80), ("refused_count", 1, 1), ("peak", 8, 4000000000),
-        ("ack", 8, 0x3132333435363738), ("posted", 4, 0x41424344),
-        ("close_request", 4, 0x45464748), ("sent", 8, 0x5152535455565758),
-        ("backlog", 8, 0x6162636465666768), ("received", 8, 0x7172737475767778),
-        ("time", 8, 0x8182838485868788), ("echo", 8, 0x9192939495969798),
-        ("echo_held", 4, 0xa1a2a3a4), ("unit_max", 4, 9000), ("initial_request", 4, 0xb1b2b3b4),
-        ("capabilities", 2, 1), ("end", 2, 3), ("ecn_ce", 4, 0xc1c2c3c4),
-        ("ecn_ect", 4, 0xc5c6c7c8), ("lost", 8, 0xd1d2d3d4d5d6d7d8),
-        ("cookie", 8, 0xe1e2e3e4e5e6e7e8), ("span_count", 1, 2), (None, 3, 0),
-        ("silence", 4, 3000), ("hop_rate", 8, 1000000), ("hop_burst", 4, 0xf1f2f3f4),
-        ("hop_expiry", 2, 500), ("hop_count", 2, 2),
-        ("span.first", 8, 2**64 - 5), ("span.end", 8, 3),
-        ("span.first", 8, 7 << 32 | 1), ("span.end", 8, 7 << 32 | 4), ("refused.request", 4, 11),
-        ("refused.reason", 2, 1), (None, 2, 0)]
-RCNTL = [("rate", 8, 1 << 48), ("burst", 4, 0x11121314), ("expiry", 2, 1000), ("hop", 2, 7),
-         ("time", 8, 0x2122232425262728)]
-# name: type number, body, the flags it may carry, those it must
-TYPES = {"first": (1, FIRST, 0x40, 0x40), "data": (2, DATA, 0xe7, 0),
-         "cntl": (3, CNTL, 0x7f, 0), "rcntl": (4, RCNTL, 0x00, 0)}
+Body = list[tuple[str | None, int, int]]  # name (None: reserved), bytes, value; in the order of doc/protocol.md
+Change = dict[str, int]
+
+
+class Type(NamedTuple):
+    """A packet type: its number, its body, the flags that it may carry, and those that it must."""
+    number: int
+    body: Body
+    allowed: int
+    must: int
+
+
+FIRST: Body = [("initial_request", 4, 0x11121314), ("unit_max", 4, 9000), ("service", 2, 47801),
+               ("capabilities", 2, 1), ("ahead", 4, 4), ("rate_req", 8, 125000000),
+               ("burst_req", 8, 65536), ("time", 8, 0x2122232425262728),
+               ("cookie", 8, 0x3132333435363738), ("silence", 4, 3000),
+               ("answer_request", 4, 0x41424344), ("padding", 120, 0)]
+DATA: Body = [("packet", 8, 0x1112131415161718), ("time", 8, 0x2122232425262728),
+              ("request", 4, 0x31323334), ("unit", 4, 2), ("request_len", 8, 20000),
+              ("unit_bytes", 4, 8192), ("cntl_seen", 4, 0x41424344)]
+CNTL: Body = [("own_key", 8, 0x1112131415161718), ("seq", 4, 0x21222324), ("cntl_seen", 4, 0x25262728),
+              ("rate", 8, 125000000), ("burst", 4, 65536), ("reason", 2, 0x0203),
+              ("occupancy", 1, 0x80), ("refused_count", 1, 1), ("peak", 8, 4000000000),
+              ("ack", 8, 0x3132333435363738), ("posted", 4, 0x41424344),
+              ("close_request", 4, 0x45464748), ("sent", 8, 0x5152535455565758),
+              ("backlog", 8, 0x6162636465666768), ("received", 8, 0x7172737475767778),
+              ("time", 8, 0x8182838485868788), ("echo", 8, 0x9192939495969798),
+              ("echo_held", 4, 0xa1a2a3a4), ("unit_max", 4, 9000), ("initial_request", 4, 0xb1b2b3b4),
+              ("capabilities", 2, 1), ("end", 2, 3), ("ecn_ce", 4, 0xc1c2c3c4),
+              ("ecn_ect", 4, 0xc5c6c7c8), ("lost", 8, 0xd1d2d3d4d5d6d7d8),
+              ("cookie", 8, 0xe1e2e3e4e5e6e7e8), ("span_count", 1, 2), (None, 3, 0),
+              ("silence", 4, 3000), ("hop_rate", 8, 1000000), ("hop_burst", 4, 0xf1f2f3f4),
+              ("hop_expiry", 2, 500), ("hop_count", 2, 2),
+              ("span.first", 8, 2**64 - 5), ("span.end", 8, 3),
+              ("span.first", 8, 7 << 32 | 1), ("span.end", 8, 7 << 32 | 4), ("refused.request", 4, 11),
+              ("refused.reason", 2, 1), (None, 2, 0)]
+RCNTL: Body = [("rate", 8, 1 << 48), ("burst", 4, 0x11121314), ("expiry", 2, 1000), ("hop", 2, 7),
+               ("time", 8, 0x2122232425262728)]
+TYPES = {"first": Type(1, FIRST, 0x40, 0x40), "data": Type(2, DATA, 0xe7, 0),
+         "cntl": Type(3, CNTL, 0x7f, 0), "rcntl": Type(4, RCNTL, 0x00, 0)}
 DATA_PAYLOAD = bytes(range(256)) * 14 + bytes(32)  # 20000 - 2 * 8192
 
 
-def build(kind, flags=None, change=None, payload=DATA_PAYLOAD):
+def build(kind: str, flags: int | None = None, change: Change | None = None,
+          payload: bytes = DATA_PAYLOAD) -> bytes:
     """One packet's bytes; change replaces values by name."""
     number, body, allowed, _ = TYPES[kind]
     change = change or {}
@@ -65,11 +78,11 @@ def build(kind, flags=None, change=None, payload=DATA_PAYLOAD):
                      allowed if flags is None else flags, 5, 0])
     out += change.get("security", 0).to_bytes(4, "big") + change.get("key", KEY).to_bytes(8, "big")
     for name, size, value in body:
-        out += change.get(name, value).to_bytes(size, "big")
+        out += (value if name is None else change.get(name, value)).to_bytes(size, "big")
     return bytes(out) + (payload if kind == "data" else b"")
 
 
-def checksum(data):
+def checksum(data: bytes) -> int:
     data += b"\0" * (len(data) % 2)
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
     while total >> 16:
@@ -77,8 +90,8 @@ def checksum(data):
     return ~total & 0xffff
 
 
-def frame(packet, family="v4", sport=40000, dport=PORT):
-    """Ethernet to UDP around a packet."""
+def frame(packet: bytes, family: str = "v4", sport: int = 40000, dport: int = PORT) -> bytes:
+    """Puts a packet into UDP, IP and Ethernet."""
     macs = bytes.fromhex("020000000002020000000001")
     udp_len = 8 + len(packet)
     if family == "v6":
@@ -96,7 +109,8 @@ def frame(packet, family="v4", sport=40000, dport=PORT):
     return head + udp[:6] + struct.pack(">H", total) + packet
 
 
-def pcap_write(path, frames, snap=65535):
+def pcap_write(path: str, frames: list[bytes], snap: int = 65535) -> None:
+    """Writes a capture; each frame is cut to snap bytes."""
     with open(path, "wb") as f:
         f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, snap, 1))
         for i, data in enumerate(frames):
@@ -104,23 +118,23 @@ def pcap_write(path, frames, snap=65535):
             f.write(struct.pack("<IIII", i, 0, len(kept), len(data)) + kept)
 
 
-# What goes on, none of it wrong; the packets of TYPES have REPEAT, and a span that is missing.
+# Expert items of good packets. The packets of TYPES carry the flag REPEAT and a missing span.
 REMARKS = {"sluice.retransmission", "sluice.nak", "sluice.grant_change"}
-REMARKS_OF = {"data": {"sluice.retransmission"}, "cntl": {"sluice.nak"}}
+REMARKS_OF: dict[str, set[str]] = {"data": {"sluice.retransmission"}, "cntl": {"sluice.nak"}}
 BEFORE = {"sluice.cntl.rate_before", "sluice.cntl.burst_before"}
 
 
 class Wrong(Exception):
-    pass
+    """The dissector is wrong; the message says where."""
 
 
-def expect(condition, message):
+def expect(condition: bool, message: str) -> None:
     if not condition:
         raise Wrong(message)
 
 
-def dissect(path, *args):
-    """tshark's PDML of a capture: one list of all XML fields per packet."""
+def dissect(path: str, *args: str) -> list[ElementTree.Element]:
+    """tshark's PDML of a capture: one element for each packet."""
     done = tshark.run(SCRIPT, path, "-T", "pdml", *args)
     expect(done.returncode == 0, f"tshark: {done.stderr}")
     for word in ("Lua Error", "lua error", "_ws.lua.error", "Error during loading"):
@@ -129,33 +143,35 @@ def dissect(path, *args):
     return ElementTree.fromstring(done.stdout).findall("packet")
 
 
-def sluice_of(packet):
+def sluice_of(packet: ElementTree.Element) -> tuple[ElementTree.Element, list[ElementTree.Element]]:
     """The protocol tree itself, and its named fields in order."""
     proto = packet.find("proto[@name='sluice']")
-    expect(proto is not None, "a packet was not taken for Sluice")
+    if proto is None:
+        raise Wrong("tshark does not take a packet for Sluice")
     return proto, [f for f in proto.iter("field") if f.get("name", "").startswith("sluice.")]
 
 
-def number_of(field):
-    return int(field.get("value"), 16)
+def number_of(field: ElementTree.Element) -> int:
+    return int(field.attrib["value"], 16)
 
 
-def covered(proto, fields):
-    """Which bytes of the packet (offsets from its start) some field that was sent names."""
-    start = int(proto.get("pos"))
-    bytes_named = set()
+def covered(proto: ElementTree.Element, fields: list[ElementTree.Element]) -> set[int]:
+    """The bytes of the packet, as offsets from its start, that belong to one of these fields."""
+    start = int(proto.attrib["pos"])
+    bytes_named: set[int] = set()
     for f in fields:
-        if "span" == f.get("name").split(".")[-1]:
+        if "span" == f.attrib["name"].split(".")[-1]:
             continue
-        pos = int(f.get("pos")) - start
-        bytes_named.update(range(pos, pos + int(f.get("size"))))
+        pos = int(f.attrib["pos"]) - start
+        bytes_named.update(range(pos, pos + int(f.attrib["size"])))
     return bytes_named
 
 
-def good_check(packet, kind, data, seen):
+def good_check(packet: ElementTree.Element, kind: str, data: bytes, seen: set[str]) -> None:
+    """Checks a good packet, and adds the names of its fields to seen."""
     proto, fields = sluice_of(packet)
     generated = {"sluice.data.units": 3, "sluice.data.offset": 16384}
-    names = [f.get("name") for f in fields]
+    names = [f.attrib["name"] for f in fields]
     seen.update(names)
     expect("_ws.malformed" not in ElementTree.tostring(packet, "unicode"), f"{kind}: malformed")
     remarks = {n for n in names if n in REMARKS}
@@ -164,22 +180,22 @@ def good_check(packet, kind, data, seen):
     sent = [f for f in fields if f.get("name") not in generated]
     missing = set(range(len(data))) - covered(proto, sent)
     expect(not missing, f"{kind}: no field names bytes {sorted(missing)}")
-    # In the bytes' order, lists included: the values that were put in.
-    want = [(f"sluice.{kind}.{name}", value) for name, _, value in TYPES[kind][1] if name]
+    # The fields show the values that were put in, in the order of the bytes, lists included.
+    want = [(f"sluice.{kind}.{name}", value) for name, _, value in TYPES[kind].body if name]
     wanted_names = {name for name, _ in want}
-    got = [(f.get("name"), number_of(f)) for f in sent if f.get("name") in wanted_names]
+    got = [(f.attrib["name"], number_of(f)) for f in sent if f.get("name") in wanted_names]
     expect(got == want, f"{kind}: {set(want) ^ set(got)}")
     common = {"sluice.key": KEY, "sluice.path": 5, "sluice.security": 0,
-              "sluice.flags": TYPES[kind][2]}
+              "sluice.flags": TYPES[kind].allowed}
     for name, value in common.items():
-        found = [number_of(f) for f in fields if f.get("name") == name]
-        expect(found == [value], f"{kind}: {name} {found}")
-    for name, show in (("sluice.version", "1"), ("sluice.type", str(TYPES[kind][0]))):
+        values = [number_of(f) for f in fields if f.get("name") == name]
+        expect(values == [value], f"{kind}: {name} {values}")
+    for name, show in (("sluice.version", "1"), ("sluice.type", str(TYPES[kind].number))):
         found = [f.get("show") for f in fields if f.get("name") == name]
         expect(found == [show], f"{kind}: {name} {found}")
     for i, flag in enumerate(FLAGS):
         found = [f.get("show") for f in fields if f.get("name") == f"sluice.flags.{flag}"]
-        expect(found in (["1"], ["True"]) if TYPES[kind][2] >> i & 1 else
+        expect(found in (["1"], ["True"]) if TYPES[kind].allowed >> i & 1 else
                found in (["0"], ["False"]), f"{kind}: flag {flag} {found}")
     if kind == "data":
         for name, value in generated.items():
@@ -187,12 +203,11 @@ def good_check(packet, kind, data, seen):
             expect(found == [str(value)], f"data: {name} {found}")
 
 
-def good_run(folder):
-    """Every type over every family, both ways."""
-    path, sent, seen = os.path.join(folder, "good.pcap"), [], set()
-    for kind in TYPES:
-        for family in ("v4", "v6", "vlan"):
-            sent.append((kind, family, build(kind)))
+def good_run(folder: str) -> int:
+    """Checks every type over every family, in both directions; returns the number of packets."""
+    path = os.path.join(folder, "good.pcap")
+    seen: set[str] = set()
+    sent = [(kind, family, build(kind)) for kind in TYPES for family in ("v4", "v6", "vlan")]
     frames = [frame(data, family, *((40000, PORT) if i % 2 else (PORT, 40000)))
               for i, (_, family, data) in enumerate(sent)]
     pcap_write(path, frames)
@@ -208,8 +223,8 @@ def good_run(folder):
     return len(sent)
 
 
-def bad_packets():
-    """Packets with the expert item each must carry."""
+def bad_packets() -> Iterator[tuple[bytes, str]]:
+    """Packets, each with the expert item that it must carry."""
     for kind, (_, _, allowed, must) in TYPES.items():
         whole = build(kind)
         for flags in {allowed ^ 1 << bit for bit in range(8)}:
@@ -239,7 +254,8 @@ def bad_packets():
     yield build("cntl", change={"span_count": 1}), "bad_length"
 
 
-def bad_run(folder):
+def bad_run(folder: str) -> int:
+    """Checks that each bad packet carries its expert item; returns their number."""
     path, sent = os.path.join(folder, "bad.pcap"), list(bad_packets())
     pcap_write(path, [frame(data) for data, _ in sent])
     packets = dissect(path)
@@ -253,14 +269,15 @@ def bad_run(folder):
     return len(sent)
 
 
-def grants_run(folder):
-    """A grant that changes is compared with the newest before it, of the same speaker."""
+def grants_run(folder: str) -> int:
+    """A changed grant must be shown next to the newest grant before it, of the same sender."""
     path, rate, seq = os.path.join(folder, "grants.pcap"), 125000000, 0xffffffff
-    steps = [({"seq": seq}, None), ({"seq": 1, "rate": 1000}, rate),  # over the end of the numbers
-             ({"seq": seq - 1}, None),  # late
-             ({"seq": 1, "rate": 1000}, None), ({"seq": 2, "rate": 1000}, None),
-             ({"seq": 1, "own_key": 7}, None),  # another connection
-             ({"seq": 3, "rate": 1000, "burst": 9}, 1000), ({"seq": 4, "rate": rate}, 1000)]
+    steps: list[tuple[Change, int | None]] = [
+        ({"seq": seq}, None), ({"seq": 1, "rate": 1000}, rate),  # the numbers wrap
+        ({"seq": seq - 1}, None),  # late
+        ({"seq": 1, "rate": 1000}, None), ({"seq": 2, "rate": 1000}, None),
+        ({"seq": 1, "own_key": 7}, None),  # another connection
+        ({"seq": 3, "rate": 1000, "burst": 9}, 1000), ({"seq": 4, "rate": rate}, 1000)]
     pcap_write(path, [frame(build("cntl", change=change)) for change, _ in steps])
     for args in ((), ("-2",)):
         for i, (packet, (_, before)) in enumerate(zip(dissect(path, *args), steps)):
@@ -272,8 +289,8 @@ def grants_run(folder):
     return len(steps)
 
 
-def edges_run(folder):
-    """A request of no bytes, a capture that was cut short, another port."""
+def edges_run(folder: str) -> None:
+    """Checks a request of no bytes, a capture that is cut short, and another port."""
     path = os.path.join(folder, "edges.pcap")
     empty = build("data", change={"unit": 0, "request_len": 0}, payload=b"")
     pcap_write(path, [frame(empty)])
@@ -292,7 +309,8 @@ def edges_run(folder):
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")
 
 
-def lua_works(folder):
+def lua_works(folder: str) -> bool:
+    """Whether this tshark runs Lua scripts."""
     path = os.path.join(folder, "probe.pcap")
     pcap_write(path, [frame(build("rcntl"))])
     probe = os.path.join(folder, "probe.lua")
@@ -304,9 +322,9 @@ def lua_works(folder):
     return "probe_sluice" in done.stdout
 
 
-def main():
+def main() -> int:
     if not tshark.there():
-        print("skipped: tshark is not installed")
+        print("skipped: tshark is not installed; scripts/setup installs it")
         return 77
     with tempfile.TemporaryDirectory(prefix="sluice-dissector-") as folder:
         if not lua_works(folder):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of files_test.py: peers that keep to no protocol."""
+"""Cases of files_test.py: peers that break the protocol."""
 import os
 
 from . import files_raw as raw
-from .files_cases import (ADDR_B, BUILD, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Skip, case, make,
-                       port, recv, send)
+from .files_cases import (ADDR_B, BUILD, LOCAL, REMOTE, SOCK_A, SOCK_B, TRANSFER, Run, Skip, case, make,
+                          port, recv, send)
 
 
-def attacker(sock):
+def attacker(sock: str) -> raw.Raw:
     try:
         return raw.Raw(raw.library(BUILD), sock)
     except (OSError, IndexError) as why:
@@ -17,23 +17,22 @@ def attacker(sock):
 EMPTY_HASH = bytes.fromhex("99aa06d3014798d86001c324468d497f") + bytes(8)
 
 
-def attack(folder, requests, name="in", end=True):
-    """Sends raw requests to a receiver in folder/in; it and the answers."""
-    target = os.path.join(folder, name)
+def attack(folder: str, requests: list[bytes]) -> tuple[Run, raw.Raw]:
+    """Sends raw requests to a receiver in folder/in, then ends the stream; returns the receiver and the sender."""
+    target = os.path.join(folder, "in")
     os.makedirs(target, exist_ok=True)
     enemy = attacker(SOCK_A)
     receiver, host = recv(target)
     enemy.connect(host)
     for request in requests:
         enemy.send(request)
-    if end:
-        enemy.shutdown()
-        enemy.wait(raw.OP_RECV)
+    enemy.shutdown()
+    enemy.wait(raw.OP_RECV)
     return receiver, enemy
 
 
 @case("hostile names write nothing outside, and are refused one by one")
-def hostile_names(folder):
+def hostile_names(folder: str) -> None:
     target = os.path.join(folder, "in")
     outside = os.path.join(folder, "outside")
     os.mkdir(outside)
@@ -42,7 +41,8 @@ def hostile_names(folder):
     os.symlink(os.path.join(outside, "victim"), os.path.join(target, "file-link"))
     names = [b"../evil", b"..", b".", b"/" + outside.encode()[1:] + b"/evil", b"a/../../evil",
              b"link/evil", b"a//b", b"a/", b"./a", b"x\0y", b"n" * 256]
-    requests, number = [], 0
+    requests: list[bytes] = []
+    number = 0
     for name in names:
         for kind in (raw.OFFER, raw.DIR):
             number += 1
@@ -65,13 +65,13 @@ def hostile_names(folder):
 
 
 @case("broken records end the sender's connection, and only it")
-def broken_records(folder):
+def broken_records(folder: str) -> None:
     offer = raw.record(raw.OFFER, 1, b"f", size=4)
-    bad = {
+    bad: dict[str, list[bytes]] = {
         "garbage": [b"G" * 1000],
         "nothing": [b""],
         "short header": [offer[:63]],
-        "longer than its request": [raw.record(raw.OFFER, 1, b"f", length=500)],
+        "longer than its request": [raw.record(raw.OFFER, 1, b"f" * 500)[:65]],
         "too long a name": [raw.record(raw.OFFER, 1, b"n" * 4096)],
         "data before a file": [raw.record(raw.DATA, 1, b"x")],
         "wrong place": [offer, raw.record(raw.DATA, 1, b"x", offset=1)],
@@ -95,12 +95,12 @@ def broken_records(folder):
         assert left == [], f"{what}: {left}"
 
 
-def struct_perf():
+def struct_perf() -> bytes:
     return b"SLUP\1\1\0\0" + bytes(184)
 
 
 @case("wrong size and wrong hash leave nothing")
-def wrong_hash(folder):
+def wrong_hash(folder: str) -> None:
     for end in (raw.record(raw.END_FILE, 1, size=4, tail=EMPTY_HASH),
                 raw.record(raw.END_FILE, 1, size=3, tail=EMPTY_HASH)):
         receiver, enemy = attack(folder, [raw.record(raw.OFFER, 1, b"f", size=4),
@@ -114,7 +114,7 @@ def wrong_hash(folder):
 
 
 @case("a receiver that answers nonsense, or too little")
-def hostile_receiver(folder):
+def hostile_receiver(folder: str) -> None:
     path = make(folder, "f", b"content")
     for answer in (b"G" * 100, raw.record(raw.RESULT, 2), raw.record(raw.RESULT, 1, mode=99),
                    raw.record(raw.OFFER, 1, b"f"), b"", None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the cases of files_test.py share: running `sluice`, comparing trees, counting."""
+"""Functions that the cases of files_test.py share: they run `sluice`, compare trees and run the cases."""
 import os
 import random
 import signal
@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from typing import IO, ClassVar
 
 BUILD = os.environ.get("SLUICE_BUILD", "build")
 SOCK_A = os.environ.get("SLUICE_SOCK_A", "")
@@ -18,44 +20,47 @@ SEED = int(os.environ.get("SLUICE_SEED") or str(random.randrange(1 << 32)), 0)
 MIB = 1 << 20
 OK, TRANSFER, USAGE, DAEMON, PEER, LOCAL, REMOTE, RESOURCE = range(8)
 
+CaseFunction = Callable[[str], None]  # it gets an empty folder
+
 _ports = iter(range(20000, 30000))
-_cases = []
+_cases: list[tuple[str, CaseFunction]] = []
 
 
 class Skip(Exception):
-    pass
+    """This machine cannot run the case; the message says why."""
 
 
-def case(name):
-    def register(function):
+def case(name: str) -> Callable[[CaseFunction], CaseFunction]:
+    """Decorator that registers a case."""
+    def register(function: CaseFunction) -> CaseFunction:
         _cases.append((name, function))
         return function
     return register
 
 
-def port():
+def port() -> int:
     """A service number that no other case uses."""
     return next(_ports)
 
 
 class Run:
-    """A process of the command, its output in files."""
-    running = []
+    """A process of the command, with its output in files. prefix: words in front of the command."""
+    running: ClassVar[list["Run"]] = []
 
-    def __init__(self, *args, stdin=subprocess.DEVNULL, stdout=None, sock=None, prefix=(),
-                 env=None, umask=-1):
-        self.out_file = tempfile.TemporaryFile() if stdout is None else stdout
-        self.err_file = tempfile.TemporaryFile()
-        argv = [*prefix, SLUICE, *(str(a) for a in args)]
+    def __init__(self, *args: object, stdin: int = subprocess.DEVNULL, stdout: IO[bytes] | None = None,
+                 sock: str | None = None, prefix: Sequence[str] = (), umask: int = -1) -> None:
+        self.out_file: IO[bytes] = tempfile.TemporaryFile() if stdout is None else stdout
+        self.err_file: IO[bytes] = tempfile.TemporaryFile()
+        self.argv = [*prefix, SLUICE, *(str(a) for a in args)]
         if sock is not None:
-            argv += ["--socket", sock]
-        self.process = subprocess.Popen(argv, stdin=stdin, stdout=self.out_file,
-                                        stderr=self.err_file, env=env, umask=umask)
+            self.argv += ["--socket", sock]
+        self.process = subprocess.Popen(self.argv, stdin=stdin, stdout=self.out_file,
+                                        stderr=self.err_file, umask=umask)
         Run.running.append(self)
 
     @classmethod
-    def end_all(cls):
-        """What a case that broke has left."""
+    def end_all(cls) -> None:
+        """Ends the processes that a failed case has left."""
         for run in cls.running:
             if run.process.poll() is None:
                 run.process.kill()
@@ -63,49 +68,49 @@ class Run:
         cls.running.clear()
 
     @staticmethod
-    def _text(file):
+    def _text(file: IO[bytes]) -> str:
         return os.pread(file.fileno(), 1 << 20, 0).decode(errors="surrogateescape")
 
     @property
-    def out(self):
+    def out(self) -> str:
         return self._text(self.out_file)
 
     @property
-    def err(self):
+    def err(self) -> str:
         return self._text(self.err_file)
 
     @property
-    def errors(self):
-        """Lines on stderr but for remarks."""
+    def errors(self) -> list[str]:
+        """Lines on stderr that are errors, not remarks."""
         return [x for x in self.err.splitlines()
                 if not x.startswith(("sluice: waiting on port", "sluice: sent ",
                                      "sluice: received "))]
 
-    def ready(self):
+    def ready(self) -> None:
         """Waits until a receiver or server listens (-v)."""
         wait_for("ready", lambda: "waiting on port" in self.err or self.process.poll() is not None)
-        assert self.process.poll() is None, f"ended\n{self.err}"
+        assert self.process.poll() is None, f"the process has ended\n{self.err}"
 
-    def signal(self, number):
+    def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
-    def wait(self, timeout_s=PATIENCE_S):
+    def wait(self, timeout_s: float = PATIENCE_S) -> int:
         try:
             return self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError(f"{' '.join(self.process.args)}: not over after {timeout_s} s\n"
+            raise AssertionError(f"{' '.join(self.argv)}: does not end within {timeout_s} s\n"
                                  f"{self.err}") from None
 
-    def expect(self, code, *words, lines=None, timeout_s=PATIENCE_S):
-        """Ends with this code; errors are one line each that names cause and cure."""
+    def expect(self, code: int, *words: str, lines: int | None = None, timeout_s: float = PATIENCE_S) -> None:
+        """The process must end with this code. Each error must be one line that names cause and cure."""
         status = self.wait(timeout_s)
         assert status == code, f"exit {status}, not {code}\n{self.err}{self.out[-500:]}"
         errors = self.errors
         if lines is None:
             lines = 0 if code == 0 else 1
-        assert len(errors) == lines, f"{lines} lines expected\n{self.err}"
+        assert len(errors) == lines, f"{lines} lines of errors are due\n{self.err}"
         for line in errors:
             assert line.startswith("sluice: ") and len(line) > 20, line
             assert ": " in line[8:] or ";" in line, f"no cause and cure: {line}"
@@ -113,61 +118,62 @@ class Run:
             assert word in self.err, f"{word!r} is not in\n{self.err}"
 
 
-def recv(where, *args, once=True, **more):
-    """A receiver that is ready, and takes all permission bits. Returns it and the host:port to send
-    to."""
+def recv(where: str, *args: object, once: bool = True, stdout: IO[bytes] | None = None,
+         umask: int = 0) -> tuple[Run, str]:
+    """Starts a receiver and waits until it is ready. Returns it and its host:port. By default it keeps all
+    permission bits."""
     number = port()
-    more.setdefault("umask", 0)
     run = Run("recv", "-v", "-p", number, "-o", where, *(["--once"] if once else []), *args,
-              sock=SOCK_B, **more)
+              sock=SOCK_B, stdout=stdout, umask=umask)
     run.ready()
     return run, f"{ADDR_B}:{number}"
 
 
-def send(*args, **more):
-    return Run("send", *args, sock=SOCK_A, **more)
+def send(*args: object, stdin: int = subprocess.DEVNULL, prefix: Sequence[str] = ()) -> Run:
+    return Run("send", *args, sock=SOCK_A, stdin=stdin, prefix=prefix)
 
 
-def feeding(*args, **more):
-    """A sender of standard input that stays open, and the pipe into it."""
+def feeding(*args: object) -> tuple[Run, int]:
+    """Starts a sender whose standard input stays open; returns it and the pipe into it."""
     reader, writer = os.pipe()
-    run = send(*args, stdin=reader, **more)
+    run = send(*args, stdin=reader)
     os.close(reader)
     return run, writer
 
 
-def make(folder, name, content):
+def make(folder: str, name: str, content: bytes) -> str:
+    """Makes a file; returns its path."""
     path = os.path.join(folder, name)
     with open(path, "wb") as f:
         f.write(content)
     return path
 
 
-def to_folder(folder, *paths, options=(), code=OK, recv_code=OK):
-    """Sends paths into folder/in; both processes."""
+def to_folder(folder: str, *paths: str, options: Sequence[str] = ()) -> str:
+    """Sends paths into folder/in, which must work; returns that folder."""
     target = os.path.join(folder, "in")
     os.makedirs(target, exist_ok=True)
     receiver, host = recv(target)
     sender = send(*options, *paths, host)
-    sender.expect(code)
-    receiver.expect(recv_code)
+    sender.expect(OK)
+    receiver.expect(OK)
     assert not parts(target), parts(target)
     return target
 
 
-def parts(folder):
-    """Names of temporary files left in it."""
+def parts(folder: str) -> list[str]:
+    """Names of the temporary files that are left in this folder."""
     return [n for _, _, names in os.walk(folder) for n in names if ".part-" in n]
 
 
-def wait_for(what, condition, timeout_s=PATIENCE_S):
+def wait_for(what: str, condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     end = time.monotonic() + timeout_s
     while not condition():
-        assert time.monotonic() < end, f"waited in vain: {what}"
+        assert time.monotonic() < end, f"{what}: not within {timeout_s:g} s"
         time.sleep(0.02)
 
 
-def same_file(a, b):
+def same_file(a: str | bytes, b: str | bytes) -> bool:
     with open(a, "rb") as x, open(b, "rb") as y:
         while True:
             one, two = x.read(1 << 22), y.read(1 << 22)
@@ -177,8 +183,8 @@ def same_file(a, b):
                 return True
 
 
-def listing(folder):
-    """{name: (kind, mode, mtime_ns, size)} of what lies in it."""
+def listing(folder: str) -> dict[bytes, tuple[bool, int, int, int]]:
+    """{name: (is a directory, mode, mtime_ns, size)} of all that is in this folder."""
     found = {}
     for path, dirs, files in os.walk(os.fsencode(folder)):
         for name in dirs + files:
@@ -190,7 +196,7 @@ def listing(folder):
     return found
 
 
-def main(argv):
+def main(argv: list[str]) -> int:
     if not (SOCK_A and SOCK_B and ADDR_B):
         print("set SLUICE_BUILD, SLUICE_SOCK_A, SLUICE_SOCK_B and SLUICE_ADDR_B (daemons must run)")
         return 2
@@ -206,7 +212,7 @@ def main(argv):
                 print(f"ok {number} - {name} ({time.monotonic() - began:.1f} s)", flush=True)
             except Skip as why:
                 print(f"ok {number} - {name} # SKIP {why}", flush=True)
-            except Exception as error:  # a case that breaks is a case that failed
+            except Exception as error:  # whatever it is, this case has failed, and the next one runs
                 failed += 1
                 print(f"not ok {number} - {name}", flush=True)
                 for line in f"{type(error).__name__}: {error}".splitlines():

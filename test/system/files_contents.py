@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of files_test.py: what arrives is what was sent."""
+"""Cases of files_test.py: files arrive as they were sent."""
 import json
 import os
 import random
@@ -7,23 +7,23 @@ import signal
 import time
 
 from .files_cases import (INTERRUPT, LOCAL, MIB, OK, REMOTE, SEED, SOCK_B, TRANSFER, Run, case, feeding,
-                       listing, make, parts, port, recv, same_file, send, to_folder, wait_for)
+                          listing, make, parts, port, recv, same_file, send, to_folder, wait_for)
 
 
 @case("an empty file")
-def empty(folder):
+def empty(folder: str) -> None:
     target = to_folder(folder, make(folder, "empty", b""))
     assert os.path.getsize(os.path.join(target, "empty")) == 0
 
 
 @case("one byte")
-def one_byte(folder):
+def one_byte(folder: str) -> None:
     target = to_folder(folder, make(folder, "one", b"x"))
     assert open(os.path.join(target, "one"), "rb").read() == b"x"
 
 
 @case("sizes around a chunk")
-def chunks(folder):
+def chunks(folder: str) -> None:
     rng = random.Random(SEED)
     paths = [make(folder, f"f{n}", rng.randbytes(n))
              for n in (4 * MIB - 1, 4 * MIB, 4 * MIB + 1, 8 * MIB, 63, 64, 65)]
@@ -32,8 +32,8 @@ def chunks(folder):
         assert same_file(path, os.path.join(target, os.path.basename(path))), path
 
 
-@case("300 MiB of random bytes, with its hash told on both sides")
-def large(folder):
+@case("300 MiB of random bytes, and both sides print the same hash")
+def large(folder: str) -> None:
     path = os.path.join(folder, "large")
     rng = random.Random(SEED)
     with open(path, "wb") as f:
@@ -56,7 +56,7 @@ def large(folder):
 
 
 @case("holes: at the start, in between, at the end, nothing else")
-def holes(folder):
+def holes(folder: str) -> None:
     path = os.path.join(folder, "sparse")
     with open(path, "wb") as f:
         for at in (200 * MIB, 200 * MIB + 5000, 900 * MIB):
@@ -74,7 +74,7 @@ def holes(folder):
 
 
 @case("from standard input to standard output, holes as zeros")
-def pipes(folder):
+def pipes(folder: str) -> None:
     content = random.Random(SEED).randbytes(10 * MIB + 3)
     receiver, host = recv("-")
     sender, pipe = feeding("-", host)
@@ -96,7 +96,7 @@ def pipes(folder):
 
 
 @case("standard input arrives while it is still open, under the name it is given")
-def live(folder):
+def live(folder: str) -> None:
     receiver, host = recv("-")
     sender, pipe = feeding("-", host)
     os.write(pipe, b"first")
@@ -116,7 +116,8 @@ def live(folder):
     assert os.path.getsize(os.path.join(target, "a", "b")) == 0
 
 
-def make_tree(folder, count):
+def make_tree(folder: str, count: int) -> str:
+    """Makes a tree of directories and files from the seed; returns its path."""
     rng = random.Random(SEED)
     root = os.path.join(folder, "tree")
     dirs = [root]
@@ -137,7 +138,7 @@ def make_tree(folder, count):
     return root
 
 
-def same_tree(a, b):
+def same_tree(a: str, b: str) -> None:
     here, there = listing(a), listing(b)
     assert here == there, sorted(set(here.items()) ^ set(there.items()))[:6]
     for name, (is_dir, _, _, _) in here.items():
@@ -146,18 +147,18 @@ def same_tree(a, b):
 
 
 @case("a tree of 500 small files: contents, modes, times, odd names, empty directories")
-def tree(folder):
+def tree(folder: str) -> None:
     root = make_tree(folder, 500)
     began = time.monotonic()
     target = to_folder(folder, root, options=("-r",))
     took = time.monotonic() - began
     same_tree(root, os.path.join(target, "tree"))
     assert os.stat(root).st_mode == os.stat(os.path.join(target, "tree")).st_mode
-    assert took < 30, f"{took} s: a round trip for each?"
+    assert took < 30, f"{took} s; does each file wait for a round trip?"
 
 
 @case("the content of a directory named with a dot; links and pipes are left out")
-def dotted(folder):
+def dotted(folder: str) -> None:
     root = make_tree(folder, 10)
     os.chmod(root, 0o755)
     os.symlink("nowhere", os.path.join(root, "link"))
@@ -175,7 +176,7 @@ def dotted(folder):
 
 
 @case("with --overwrite an older file is replaced, mode and time are kept, -o FILE gives another name")
-def replace(folder):
+def replace(folder: str) -> None:
     path = make(folder, "new", b"new content")
     os.chmod(path, 0o751)
     os.utime(path, ns=(0, 981173106789000000))
@@ -189,7 +190,7 @@ def replace(folder):
 
 
 @case("a file that is there stays, both sides say so, and the others arrive")
-def stays(folder):
+def stays(folder: str) -> None:
     root, target = os.path.join(folder, "root"), os.path.join(folder, "home")
     os.makedirs(os.path.join(root, ".ssh"))
     os.makedirs(os.path.join(target, ".ssh"), 0o700)
@@ -198,8 +199,8 @@ def stays(folder):
     os.chmod(os.path.join(root, ".ssh"), 0o777)
     keys = make(target, ".ssh/authorized_keys", b"mine")
     receiver, host = recv(target)
-    send("-r", os.path.join(root, "."), host).expect(REMOTE, "there already", "--overwrite")
-    receiver.expect(LOCAL, "authorized_keys", "there already", "--overwrite")
+    send("-r", os.path.join(root, "."), host).expect(REMOTE, "was kept", "--overwrite")
+    receiver.expect(LOCAL, "authorized_keys", "was kept", "--overwrite")
     assert open(keys, "rb").read() == b"mine"
     assert os.stat(os.path.dirname(keys)).st_mode & 0o7777 == 0o700
     assert open(os.path.join(target, "other"), "rb").read() == b"other"
@@ -212,7 +213,7 @@ def stays(folder):
 
 
 @case("under umask 077 nothing that arrives is for others")
-def masked(folder):
+def masked(folder: str) -> None:
     root, target = os.path.join(folder, "root"), os.path.join(folder, "in")
     os.makedirs(os.path.join(root, "d"))
     os.mkdir(target)
@@ -226,7 +227,7 @@ def masked(folder):
 
 
 @case("four senders at the same time, then another after a failed one")
-def several(folder):
+def several(folder: str) -> None:
     rng = random.Random(SEED)
     target = os.path.join(folder, "in")
     os.mkdir(target)
@@ -252,8 +253,8 @@ def several(folder):
     receiver.expect(TRANSFER)
 
 
-@case("a course of the rates, and figures on a closed terminal's behalf")
-def rates(folder):
+@case("--rates writes a table on both sides")
+def rates(folder: str) -> None:
     path = make(folder, "f", random.Random(SEED).randbytes(50 * MIB))
     here, there = os.path.join(folder, "here.csv"), os.path.join(folder, "there.csv")
     receiver, host = recv(os.path.join(folder, "copy"), "--rates", there)

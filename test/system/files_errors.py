@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of files_test.py: errors and ends in the middle."""
+"""Cases of files_test.py: errors, and transfers that end too early."""
 import os
 import random
 import re
@@ -9,23 +9,23 @@ import subprocess
 import time
 
 from .files_cases import (ADDR_B, DAEMON, INTERRUPT, LOCAL, MIB, OK, PEER, REMOTE, RESOURCE, SOCK_A,
-                       SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
-                       same_file, send, wait_for)
+                          SOCK_B, TRANSFER, USAGE, Run, Skip, case, feeding, make, parts, port, recv,
+                          same_file, send, wait_for)
 
 
 @case("missing file: nothing is sent")
-def missing(folder):
+def missing(folder: str) -> None:
     there = make(folder, "there", b"x")
     send(there, os.path.join(folder, "missing"), f"{ADDR_B}:{port()}").expect(
         LOCAL, "missing", "No such file")
 
 
 @case("a directory without -r")
-def not_recursive(folder):
+def not_recursive(folder: str) -> None:
     send(folder, f"{ADDR_B}:{port()}").expect(LOCAL, "is a directory", "-r")
 
 
-def without_override():
+def without_override() -> tuple[str, ...]:
     """Words before a command that make even root obey permissions."""
     tool = shutil.which("setpriv", path="/usr/bin:/bin")
     if os.geteuid() != 0:
@@ -36,7 +36,7 @@ def without_override():
 
 
 @case("an unreadable file, an unreadable directory in a tree: the rest arrives")
-def unreadable(folder):
+def unreadable(folder: str) -> None:
     prefix = without_override()
     root = os.path.join(folder, "tree")
     os.makedirs(os.path.join(root, "closed"))
@@ -60,13 +60,13 @@ def unreadable(folder):
 
 
 @case("a file that shrinks while it is sent")
-def shrinks(folder):
+def shrinks(folder: str) -> None:
     path = make(folder, "shrinks", bytes([1]) * (100 * MIB))
     reader, writer = os.pipe()
     receiver, host = recv("-", stdout=os.fdopen(writer, "wb"))
     receiver.out_file.close()
     sender = send("--buffers", "1", path, host)
-    os.read(reader, 100)  # under way, and now nobody reads
+    os.read(reader, 100)  # it is under way, and stops here because the pipe is full
     with open(path, "r+b") as f:
         f.truncate(50 * MIB)
     while os.read(reader, MIB):
@@ -77,7 +77,7 @@ def shrinks(folder):
 
 
 @case("nobody receives, a port that nobody has, an unknown host")
-def nobody(folder):
+def nobody(folder: str) -> None:
     path = make(folder, "f", b"x")
     send(path, f"{ADDR_B}:{port()}").expect(PEER, "nobody receives")
     send(path, "no-such-host.invalid").expect(PEER, "no-such-host.invalid")
@@ -86,7 +86,7 @@ def nobody(folder):
 
 
 @case("a port that is taken")
-def taken(folder):
+def taken(folder: str) -> None:
     receiver, host = recv(folder, once=False)
     number = host.rsplit(":", 1)[1]
     Run("recv", "-o", folder, "-p", number, sock=SOCK_B).expect(RESOURCE, number)
@@ -95,17 +95,17 @@ def taken(folder):
 
 
 @case("no daemon")
-def no_daemon(folder):
+def no_daemon(folder: str) -> None:
     path = make(folder, "f", b"x")
     nowhere = os.path.join(folder, "nowhere.sock")
     for args in (("send", path, ADDR_B), ("recv", "-o", folder), ("show", "conns"),
                  ("perf", "server"), ("perf", "client", ADDR_B)):
         Run(*args, sock=nowhere).expect(DAEMON, "nowhere.sock")
-    Run("show", "conns", env=dict(os.environ, SLUICE_SOCKET=nowhere)).expect(DAEMON, "nowhere.sock")
+    Run("show", "conns", prefix=("env", f"SLUICE_SOCKET={nowhere}")).expect(DAEMON, "nowhere.sock")
 
 
 @case("wrong command lines")
-def usage(folder):
+def usage(folder: str) -> None:
     path = make(folder, "f", b"x")
     for args in (("frobnicate",), ("send",), ("send", path), ("send", "--frob", path, ADDR_B),
                  ("send", "--buffers", "0", path, ADDR_B), ("send", "--buffers", "x", path, ADDR_B),
@@ -123,7 +123,7 @@ def usage(folder):
 
 
 @case("help and version")
-def helps(_folder):
+def helps(_folder: str) -> None:
     for args in (("--help",), ("send", "--help"), ("recv", "--help"), ("perf", "--help"),
                  ("perf", "client", "--help"), ("perf", "server", "-h"), ("show", "--help")):
         run = Run(*args)
@@ -137,7 +137,7 @@ def helps(_folder):
 
 
 @case("places that cannot be written")
-def unwritable(folder):
+def unwritable(folder: str) -> None:
     Run("recv", "-o", os.path.join(folder, "no", "such"), sock=SOCK_B).expect(LOCAL, "No such file")
     Run("recv", "-o", folder + "/missing/", sock=SOCK_B).expect(LOCAL)
     prefix = without_override()
@@ -149,7 +149,7 @@ def unwritable(folder):
 
 
 @case("something else has the file's name")
-def in_the_way(folder):
+def in_the_way(folder: str) -> None:
     path = make(folder, "f", bytes(9 * MIB))
     other = make(folder, "g", b"g")
     target = os.path.join(folder, "in")
@@ -165,12 +165,13 @@ def in_the_way(folder):
 
 
 @case("full disk at the receiver")
-def full_disk(folder):
+def full_disk(folder: str) -> None:
     target = os.path.join(folder, "small")
     os.mkdir(target)
-    tool = shutil.which("mount", path="/usr/bin:/bin:/usr/sbin:/sbin")
-    if tool is None or subprocess.run([tool, "-t", "tmpfs", "-o", "size=3m", "sluice-test", target],
-                                      check=False, stderr=subprocess.DEVNULL).returncode != 0:
+    mount, umount = (shutil.which(x, path="/usr/bin:/bin:/usr/sbin:/sbin") for x in ("mount", "umount"))
+    if mount is None or umount is None or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=3m", "sluice-test", target], check=False,
+            stderr=subprocess.DEVNULL).returncode != 0:
         raise Skip("no right to mount")
     try:
         paths = [make(folder, f"f{i}", random.Random(i).randbytes(2 * MIB)) for i in range(3)]
@@ -181,12 +182,11 @@ def full_disk(folder):
         assert os.listdir(target) == ["f0"], os.listdir(target)
         assert same_file(paths[0], os.path.join(target, "f0"))
     finally:
-        subprocess.run([shutil.which("umount", path="/usr/bin:/bin:/usr/sbin:/sbin"), target],
-                       check=True)
+        subprocess.run([umount, target], check=True)
 
 
 @case("full disk and a closed reader behind standard output")
-def full_output(folder):
+def full_output(folder: str) -> None:
     path = make(folder, "f", bytes([1]) * (30 * MIB))
     with open("/dev/full", "wb") as full:
         receiver, host = recv("-", stdout=full)
@@ -202,10 +202,10 @@ def full_output(folder):
     assert receiver.wait() == LOCAL and "has gone" in receiver.err, receiver.err
 
 
-# ---- ends in the middle -----------------------------------------------------------------------
+# ---- transfers that end early -------------------------------------------------------------------
 
-def under_way(folder):
-    """A transfer that has begun and does not go on: sender, its pipe, receiver, target."""
+def under_way(folder: str) -> tuple[Run, int, Run, str]:
+    """Begins a transfer that then waits for input; returns sender, its pipe, receiver and target."""
     target = os.path.join(folder, "in")
     os.makedirs(target, exist_ok=True)
     receiver, host = recv(target)
@@ -216,7 +216,7 @@ def under_way(folder):
 
 
 @case("kill -9 of the sender: the receiver removes the part and says so")
-def sender_killed(folder):
+def sender_killed(folder: str) -> None:
     sender, pipe, receiver, target = under_way(folder)
     sender.signal(signal.SIGKILL)
     sender.wait()
@@ -228,7 +228,7 @@ def sender_killed(folder):
 
 
 @case("kill -9 of the receiver: the sender gets a clear error")
-def receiver_killed(folder):
+def receiver_killed(folder: str) -> None:
     sender, pipe, receiver, _ = under_way(folder)
     receiver.signal(signal.SIGKILL)
     receiver.wait()
@@ -239,7 +239,7 @@ def receiver_killed(folder):
 
 
 @case("SIGINT and SIGTERM remove parts")
-def interrupted(folder):
+def interrupted(folder: str) -> None:
     for number in (INTERRUPT, signal.SIGTERM):
         sender, pipe, receiver, target = under_way(folder)
         sender.signal(number)

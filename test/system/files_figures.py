@@ -6,7 +6,7 @@ from .files_cases import (ADDR_B, INTERRUPT, LOCAL, MIB, OK, SOCK_A, SOCK_B, Run
 
 
 @case("show: tables and JSON")
-def shows(_folder):
+def shows(_folder: str) -> None:
     for what in ("conns", "ports", "workers", "capacity"):
         run = Run("show", what, sock=SOCK_A)
         run.expect(OK)
@@ -19,7 +19,7 @@ def shows(_folder):
 
 
 @case("perf: both directions, every byte looked at, both sides' figures")
-def perf(_folder):
+def perf(_folder: str) -> None:
     number = port()
     server = Run("perf", "server", "--json", "-v", "-p", number, sock=SOCK_B)
     server.ready()

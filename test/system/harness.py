@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scenarios: registration, what they need, and running them with TAP lines.
+"""Scenes: this registers them, checks their needs, and runs them with TAP lines.
 
-A scenario is a function of (testbed, context) that raises what went wrong, or Skip. Everything that it
-starts goes through the testbed, so it leaves nothing behind.
+A scene is a function of (testbed, context). It raises TestbedError or AssertionError if something is
+wrong, and Skip if this machine cannot run it. It starts everything through the testbed, so it leaves
+nothing behind.
 """
 import json
 import os
@@ -11,50 +12,42 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from testbed.daemon import Build
+from testbed.daemon import Build, Daemon
 from testbed.net import can_netns
-from testbed.process import Testbed, TestbedError, until
+from testbed.process import Process, Testbed, TestbedError, until
 
 from . import ROOT, runners
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-SCENARIOS = []
-SCENE_S = 600  # one that takes longer hangs: the slowest takes a tenth of it
-
-
-@dataclass
-class Scenario:
-    name: str
-    function: object
-    netns: bool
-    memory_gb: float
-    company: bool
+SCENE_S = 600  # a scene that takes longer hangs: the slowest takes a tenth of this
 
 
 class Skip(Exception):
-    """This machine cannot run the scenario; says why."""
+    """This machine cannot run the scene; the message says why."""
 
 
-def need(lack):
-    """Skips the scenario where the machine lacks something; lack: what, or None. Only a question that
-    the program under test does not answer may be asked so."""
+def need(lack: str | None) -> None:
+    """Skips the scene if lack names something that this machine has not. The answer must not come from the
+    program under test: its fault would then skip the scene."""
     if lack is not None:
         raise Skip(lack)
 
 
 @dataclass
 class Context:
-    """What the scenarios run with; seconds: of the long ones."""
+    """The builds under test; seconds: duration of the long scenes."""
     build: Build
-    asan: Build = None
-    tsan: Build = None
+    asan: Build | None = None
+    tsan: Build | None = None
     seconds: int = 10
 
-    def tool(self, name):
-        """A program of the tests."""
+    def tool(self, name: str) -> str:
+        """Path of a program that belongs to the tests."""
         for folder in ("system", "unit/client", "bench"):
             path = os.path.join(self.build.dir, "test", folder, name)
             if os.access(path, os.X_OK):
@@ -62,17 +55,34 @@ class Context:
         raise TestbedError(f"{name} is missing; build it: ninja -C {self.build.dir}")
 
 
-def scenario(name, netns=False, memory_gb=0, company=False):
-    """Decorator; netns: needs namespaces; memory_gb: of available memory. company: another scenario may
-    run beside it. It may not where speed, time or sleep is judged with less room than a busy machine
-    takes, where both cores are wanted, or where something is looked at that all processes share."""
-    def add(function):
-        SCENARIOS.append(Scenario(name, function, netns, memory_gb, company))
+SceneFunction = Callable[[Testbed, Context], None]
+
+
+@dataclass
+class Scene:
+    """A registered scene."""
+    name: str
+    function: SceneFunction
+    netns: bool
+    memory_gb: float
+    company: bool
+
+
+SCENES: list[Scene] = []
+
+
+def scene(name: str, netns: bool = False, memory_gb: float = 0,
+          company: bool = False) -> Callable[[SceneFunction], SceneFunction]:
+    """Decorator that registers a scene. netns: it needs namespaces. memory_gb: it needs this much free memory.
+    company: another scene may run beside it. A scene runs alone if its bounds on speed, time or sleep
+    would fail on a busy machine, if it needs both cores, or if it checks a thing that all processes share."""
+    def add(function: SceneFunction) -> SceneFunction:
+        SCENES.append(Scene(name, function, netns, memory_gb, company))
         return function
     return add
 
 
-def available_gb():
+def available_gb() -> float:
     with open("/proc/meminfo", encoding="ascii") as f:
         for line in f:
             if line.startswith("MemAvailable:"):
@@ -80,7 +90,7 @@ def available_gb():
     return 0
 
 
-def _run_one(scene, context, logs):
+def _run_one(scene: Scene, context: Context, logs: str | None) -> tuple[str, list[str]]:
     """("ok" | "skip" | "not ok", lines)"""
     if scene.netns:
         lack = can_netns()
@@ -104,11 +114,11 @@ def _run_one(scene, context, logs):
     return "ok", []
 
 
-def serve_runner(context, logs=None):
-    """Exit status of a process that runs what it is given (runners.py)."""
-    def run(number):
+def serve_runner(context: Context, logs: str | None = None) -> int:
+    """Runs the scenes whose numbers come on standard input (runners.py); returns the exit status."""
+    def run(number: int) -> runners.Outcome:
         start, before = time.monotonic(), os.times()
-        state, lines = _run_one(SCENARIOS[number], context, logs)
+        state, lines = _run_one(SCENES[number], context, logs)
         after = os.times()
         cpu_s = sum(after[:4]) - sum(before[:4])
         return {"state": state, "lines": lines, "took": time.monotonic() - start, "cpu_s": cpu_s}
@@ -116,15 +126,16 @@ def serve_runner(context, logs=None):
     return runners.serve(run)
 
 
-def run_all(command, jobs, only=None, limit_s=SCENE_S):
-    """Exit status; command: what starts a runner. In TAP the scenarios are numbered as they end."""
-    chosen = [i for i, s in enumerate(SCENARIOS) if only is None or re.search(only, s.name)]
-    states = []
+def run_all(command: list[str], jobs: int, only: str | None = None, limit_s: float = SCENE_S) -> int:
+    """Runs the chosen scenes; returns the exit status. command starts a runner. TAP numbers the scenes as
+    they end."""
+    chosen = [i for i, s in enumerate(SCENES) if only is None or re.search(only, s.name)]
+    states: list[str] = []
     print(f"1..{len(chosen)}", flush=True)
 
-    def tell(number, result):
+    def tell(number: int, result: runners.Result) -> None:
         states.append(result["state"])
-        name, lines = SCENARIOS[number].name, result["said"] + [f"#   {x}" for x in result["lines"]]
+        name, lines = SCENES[number].name, result["said"] + [f"#   {x}" for x in result["lines"]]
         if result["state"] == "skip":
             lines = [f"ok {len(states)} - {name} # SKIP {result['lines'][0]}", *result["said"]]
         else:
@@ -132,29 +143,30 @@ def run_all(command, jobs, only=None, limit_s=SCENE_S):
                          f"{result['cpu_s']:.1f} s of processor time)")
         print("\n".join(lines), flush=True)
 
-    bears = [i for i in chosen if SCENARIOS[i].company]
-    runners.run_all(command, jobs, bears, [i for i in chosen if i not in bears], tell, limit_s)
+    together = [i for i in chosen if SCENES[i].company]
+    runners.run_all(command, jobs, together, [i for i in chosen if i not in together], tell, limit_s)
     return 1 if "not ok" in states or len(states) < len(chosen) else 0
 
 
-# ---- what scenarios have in common --------------------------------------------------------------
+# ---- parts that several scenes use ---------------------------------------------------------------
 
 
-def perf(server, client, host, *args, timeout_s=120, server_args=(), name="perf"):
-    """One `sluice perf` test with every byte checked; returns the client's result."""
+def perf(server: Daemon, client: Daemon, host: str, *args: object, timeout_s: float = 120,
+         server_args: Sequence[object] = (), name: str = "perf") -> dict[str, Any]:
+    """Runs one `sluice perf` test that checks every byte; returns the client's result."""
     waiting = server.sluice(f"{name}-server", "perf", "server", "-1", "--json", *server_args)
     server.wait_listening(process=waiting)
     sending = client.sluice(f"{name}-client", "perf", "client", "--json", "--check", "-i", "0", *args,
                             host)
-    result = json.loads(sending.check(timeout_s))
+    result: dict[str, Any] = json.loads(sending.check(timeout_s))
     waiting.check(30)
     if result["wrong_bytes"] != 0:
         raise TestbedError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
     return result
 
 
-def one_line(process, timeout_s, status, *words):
-    """The process must end with this status (None: any but 0) and say one line with these words."""
+def one_line(process: Process, timeout_s: float, status: int | None, *words: str) -> None:
+    """The process must end with this status (None: any but 0) and print one line with these words."""
     got = process.wait(timeout_s)
     lines = [x for x in process.err().splitlines() if x.strip() and not x.startswith(("EAL:", "TELE"))]
     if (got != status) if status is not None else (got == 0):
@@ -163,48 +175,48 @@ def one_line(process, timeout_s, status, *words):
         raise TestbedError(f"{len(lines)} lines instead of one\n{process.tail()}")
     for word in words:
         if not re.search(word, lines[0], re.IGNORECASE):
-            raise TestbedError(f"\"{lines[0]}\" says nothing of \"{word}\"")
+            raise TestbedError(f"\"{lines[0]}\" does not mention \"{word}\"")
     if not re.search(r"[:;] \w", lines[0].split(":", 1)[1]):
         raise TestbedError(f"\"{lines[0]}\" names no cure")
 
 
-def transfer_works(sender, receiver, host, size="8M", timeout_s=60):
-    """A small transfer, every byte checked."""
+def transfer_works(sender: Daemon, receiver: Daemon, host: str, size: str = "8M", timeout_s: float = 60) -> None:
+    """A small transfer must work; every byte is checked."""
     result = perf(receiver, sender, host, "-n", size, timeout_s=timeout_s, name="after")
     if result["bytes"] == 0:
         raise TestbedError("nothing was transferred")
 
 
-def data_flow(daemon, key="tx_bytes", more=4 << 20, timeout_s=20):
-    """Waits until a connection moved so much since the first look: not one that ended before."""
-    first = {}
+def data_flow(daemon: Daemon, key: str = "tx_bytes", more: int = 4 << 20, timeout_s: float = 20) -> None:
+    """Waits until one connection has moved this many bytes more. A connection that ended before moves none."""
+    first: dict[tuple[Any, Any, Any], int] = {}
 
-    def moved():
+    def moved() -> bool:
         return any(c[key] - first.setdefault((c["port"], c["worker"], c["conn"]), c[key]) > more
                    for c in daemon.show("conns"))
 
     until(moved, timeout_s, "data flow")
 
 
-def run_script(testbed, name, env, timeout_s=300):
-    """A test script of this folder: exit status 0, or 77 to be skipped."""
+def run_script(testbed: Testbed, name: str, env: dict[str, str], timeout_s: float = 300) -> None:
+    """Runs a test script of this folder, which must end with status 0, or with 77 to be skipped."""
     process = testbed.start(name, [sys.executable, "-B", os.path.join(HERE, name + ".py")], env=env)
     status = process.wait(timeout_s)
     if status == 77:
-        raise Skip((process.out().strip().splitlines() or ["says not why"])[-1])
+        raise Skip((process.out().strip().splitlines() or ["it does not say why"])[-1])
     if status != 0:
         raise TestbedError(f"status {status}\n{process.tail(60)}")
 
 
-def script_exists(name):
+def script_exists(name: str) -> bool:
     return os.path.exists(os.path.join(HERE, name + ".py"))
 
 
-def sh(*args, timeout_s=60):
-    """Runs a tool; its output."""
+def sh(*args: object, timeout_s: float = 60) -> str:
+    """Runs a tool; returns its output."""
     done = subprocess.run([str(a) for a in args], capture_output=True, text=True, timeout=timeout_s,
                           check=False)
     if done.returncode != 0:
         raise TestbedError(f"{' '.join(str(a) for a in args)}: status {done.returncode}\n"
-                       f"{done.stdout}{done.stderr}")
+                           f"{done.stdout}{done.stderr}")
     return done.stdout

@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two devices as one port, through DPDK's bonding driver, as config/bond.conf has it."""
+"""Two devices as one port, through DPDK's bonding driver, as in config/bond.conf."""
 import re
 
-from .harness import TestbedError, scenario, sh, transfer_works
+from .harness import Context, TestbedError, scene, sh, transfer_works
 from testbed import net
-from testbed.daemon import Daemon, Port, af_packet
+from testbed.daemon import Build, Daemon, Port, af_packet
 from testbed.pair import ADDR_A, ADDR_B, pair_cpus, station
+from testbed.process import Testbed
 
 
-def _member(build):
-    """What the driver calls one of its devices."""
-    year, month = re.search(r"DPDK (\d+)\.(\d+)", sh(build.program("sluiced"), "--version")).groups()
-    return "member" if (int(year), int(month)) >= (23, 11) else "slave"
+def _member(build: Build) -> str:
+    """The driver's word for one of its devices, which DPDK 23.11 has changed."""
+    version = re.search(r"DPDK (\d+)\.(\d+)", sh(build.program("sluiced"), "--version"))
+    assert version is not None
+    return "member" if (int(version[1]), int(version[2])) >= (23, 11) else "slave"
 
 
-@scenario("a port of two bonded devices", netns=True, company=True)
-def bonded(testbed, context):
+@scene("a port of two bonded devices", netns=True, company=True)
+def bonded(testbed: Testbed, context: Context) -> None:
     (wa, ca), (wb, cb) = pair_cpus()
     spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
     for i in (0, 1):
         net.veth(spaces[0], f"sla{i}", spaces[1], f"slb{i}", 1500)
-    # The other end is a switch, with a port of its own for the daemon behind it.
+    # The other end is a switch, and the daemon is behind it.
     sh("ip", "-n", spaces[1], "link", "add", "slbr", "type", "bridge")
     for i in (0, 1):
         sh("ip", "-n", spaces[1], "link", "set", f"slb{i}", "master", "slbr")
@@ -41,13 +43,13 @@ def bonded(testbed, context):
     sent = [int(sh("ip", "netns", "exec", spaces[0], "cat", f"/sys/class/net/sla{i}/statistics/tx_bytes"))
             for i in (0, 1)]
     if sent[1] < 8 << 20 or sent[0] > 1 << 20:
-        raise TestbedError(f"the primary device is the second: bytes sent are {sent}")
+        raise TestbedError(f"the second device is the primary one and must send: bytes sent are {sent}")
     for daemon in (a, b):
         daemon.stop()
 
 
-@scenario("a port of two bonded devices that take buffers in advance", netns=True, company=True)
-def bonded_taps(testbed, context):
+@scene("a port of two bonded devices that take buffers in advance", netns=True, company=True)
+def bonded_taps(testbed: Testbed, context: Context) -> None:
     (wa, ca), (wb, cb) = pair_cpus()
     ns, one = net.namespace(testbed, "ab"), _member(context.build)
     net.quiet(ns)

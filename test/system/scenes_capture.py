@@ -1,34 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""dpdk-dumpcap beside a daemon that runs (doc/capture.md)."""
+"""dpdk-dumpcap captures the packets of a running daemon (doc/capture.md)."""
 import os
 import re
 import shutil
 import subprocess
 import time
 
-from .harness import Skip, TestbedError, perf, scenario
+from .harness import Context, Skip, TestbedError, perf, scene, sh
 from testbed import tshark
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_B, pair_cpus, station
+from testbed.process import Testbed
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "wireshark",
                       "sluice.lua")
 DATA, CNTL = "2", "3"
-SLACK = 20  # frames between the start of the capture and our look at the counters
+SLACK = 20  # frames between the start of the capture and the reading of the counters
 
 
-def _huge_dir(testbed):
+def _huge_dir(testbed: Testbed) -> str:
+    """Mounts a hugetlbfs; returns its folder."""
     path = testbed.path("huge")
     os.mkdir(path)
     done = subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M", "none", path],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skip(f"no hugetlbfs can be mounted: {done.stderr.strip()}")
-    testbed.undo(subprocess.run, ["umount", path], check=False)
+    testbed.undo(sh, "umount", path)
     return path
 
 
-def _daemons(testbed, context, huge_dir):
+def _daemons(testbed: Testbed, context: Context, huge_dir: str) -> list[Daemon]:
+    """Two daemons joined by a memif; the memory of A is in huge_dir."""
     cpus, link, made = pair_cpus(), testbed.path("memif.sock"), []
     for i, (name, role) in enumerate((("a", "server"), ("b", "client"))):
         port = memif(link, role)
@@ -42,18 +45,18 @@ def _daemons(testbed, context, huge_dir):
     return made
 
 
-def _frames(daemon):
+def _frames(daemon: Daemon) -> tuple[int, int]:
     worker = daemon.show("ports")[0]["workers"][0]
     return worker["rx_frames"], worker["tx_frames"]
 
 
-def _units(daemon):
-    host = daemon.show("ports")[0]["workers"][0]["host"]
+def _units(daemon: Daemon) -> int:
+    host: dict[str, int] = daemon.show("ports")[0]["workers"][0]["host"]
     return host["rx_data"] + host["tx_data"]
 
 
-def _types(path):
-    """Of each packet of Sluice's in the capture; none may be malformed."""
+def _types(path: str) -> list[str]:
+    """Types of the packets in the capture; none may be malformed."""
     done = tshark.run(SCRIPT, path, "-T", "fields", "-e", "sluice.type", "-e", "_ws.malformed")
     if done.returncode != 0:
         raise TestbedError(f"tshark: {done.stderr}")
@@ -63,17 +66,17 @@ def _types(path):
     return [row[0] for row in rows]
 
 
-@scenario("dpdk-dumpcap beside a daemon")
-def dumpcap(testbed, context):
+@scene("dpdk-dumpcap beside a daemon")
+def dumpcap(testbed: Testbed, context: Context) -> None:
     for tool in ("dpdk-dumpcap", "tshark"):
         if shutil.which(tool) is None:
             raise Skip(f"no {tool} here; scripts/setup installs it")
     if not context.build.huge or os.geteuid() != 0:
-        raise Skip("needs root and hugepages, which a capture shares with the daemon")
+        raise Skip("needs root and hugepages: the capture shares the daemon's memory")
     a, b = _daemons(testbed, context, _huge_dir(testbed))
     path = testbed.path("capture.pcapng")
     capture = testbed.start("dumpcap", ["dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
-                                    "-w", path])
+                                        "-w", path])
     end = time.monotonic() + 60
     while "Packets captured" not in capture.tail():
         if not capture.running() or time.monotonic() > end:
@@ -94,7 +97,7 @@ def dumpcap(testbed, context):
         raise TestbedError(f"{frames} frames, but {len(found)} captured and {dropped} dropped")
     if not units - dropped <= found.count(DATA) <= units or found.count(CNTL) == 0:
         raise TestbedError(f"{found.count(DATA)} units and {found.count(CNTL)} CNTL packets captured, "
-                       f"of {units} units")
-    perf(b, a, ADDR_B, "-n", "2M", name="after")  # nothing is left in the way
+                           f"of {units} units")
+    perf(b, a, ADDR_B, "-n", "2M", name="after")  # the daemons work on after the capture
     a.stop()
     b.stop()

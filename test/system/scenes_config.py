@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration of a daemon: checked without starting anything, and read anew while it runs."""
+"""The configuration of a daemon: `sluiced --check`, reload, doctor, and the example of config/."""
 import glob
 import json
 import os
 import shlex
 import signal
 import subprocess
+from typing import Any
 
-from .harness import ROOT, TestbedError, need, one_line, perf, scenario
-from testbed.daemon import Daemon, locking
+from .harness import ROOT, Context, TestbedError, need, one_line, perf, scene
+from testbed.daemon import Build, Daemon, locking
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import cpus, until
+from testbed.process import Testbed, cpus, until
 
 GOOD, USAGE, CONFIG = 0, 2, 3
 
 
-def _check(context, *args):
+def _check(context: Context, *args: str) -> tuple[int, str, str]:
     """(status, standard output, standard error) of sluiced --check."""
     done = subprocess.run([context.build.program("sluiced"), "--check", *args], capture_output=True,
                           text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
-@scenario("sluiced --check: every file of config/, and what is wrong", company=True)
-def check(testbed, context):
+@scene("sluiced --check: every file of config/, and what is wrong", company=True)
+def check(testbed: Testbed, context: Context) -> None:
     files = sorted(glob.glob(os.path.join(ROOT, "config", "*.conf")))
-    uses = [os.path.basename(f) for f in files]
-    for use in ("memif-a.conf", "memif-b.conf", "veth-afxdp.conf", "nic.conf", "bond.conf", "lab.conf"):
-        if use not in uses:
-            raise TestbedError(f"config/{use} is missing")
+    names = [os.path.basename(f) for f in files]
+    for name in ("memif-a.conf", "memif-b.conf", "veth-afxdp.conf", "nic.conf", "bond.conf", "lab.conf"):
+        if name not in names:
+            raise TestbedError(f"config/{name} is missing")
     for file in files:
         status, out, err = _check(context, file)
         if status != GOOD or err or not out.startswith(f"{file}: good;"):
@@ -59,8 +60,9 @@ def check(testbed, context):
             raise TestbedError(f"{args}: status {status}, {due} was due\n{out}{err}")
 
 
-def _reload(daemon, keys, port_keys, peers, status=GOOD):
-    """Writes this configuration and reloads it: what `sluice reload --json` says."""
+def _reload(daemon: Daemon, keys: dict[str, Any], port_keys: dict[str, Any], peers: str,
+            status: int = GOOD) -> tuple[dict[str, Any], str]:
+    """Writes this configuration and reloads it; returns the JSON of `sluice reload`, and its standard error."""
     daemon.keys.update(keys)
     daemon.ports[0].keys.update(port_keys)
     with open(daemon.config, "w", encoding="utf-8") as f:
@@ -69,21 +71,21 @@ def _reload(daemon, keys, port_keys, peers, status=GOOD):
                           timeout=60, check=False)
     if done.returncode != status:
         raise TestbedError(f"reload: status {done.returncode} instead of {status}\n"
-                       f"{done.stdout}{done.stderr}\n{daemon.process.tail()}")
+                           f"{done.stdout}{done.stderr}\n{daemon.process.tail()}")
     return json.loads(done.stdout), done.stderr
 
 
-def _expect(said, changed, restart):
+def _expect(said: dict[str, Any], changed: list[str], restart: list[str]) -> None:
     if (said["good"], said["changed"], said["restart"]) != (True, changed, restart):
         raise TestbedError(f"changed {changed}, restart {restart} were due: {said}")
 
 
-def _grants(daemon):
+def _grants(daemon: Daemon) -> list[int]:
     return sorted(c["rx_rate_Bps"] for c in daemon.show("conns") if c["state"] == "open")
 
 
-@scenario("reload: capacity, peers and idle change under a transfer; what is wrong changes nothing")
-def reload_live(testbed, context):
+@scene("reload: capacity, peers and idle change under a transfer; what is wrong changes nothing")
+def reload_live(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, b_keys={"capacity": "800Mbit"})
     b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
@@ -93,24 +95,25 @@ def reload_live(testbed, context):
 
     said, _ = _reload(b, {}, {}, "")
     _expect(said, [], [])
-    said, _ = _reload(b, {"idle": "poll", "sessions": 32, "log_level": "debug"}, {"capacity": "400Mbit", "queue_size": 512},
-                      "")
+    said, _ = _reload(b, {"idle": "poll", "sessions": 32, "log_level": "debug"},
+                      {"capacity": "400Mbit", "queue_size": 512}, "")
     _expect(said, ["[daemon] idle", "[daemon] log_level", "[port net_memif0] capacity"],
             ["[daemon] sessions", "[port net_memif0] queue_size"])
     until(lambda: 45e6 < sum(_grants(b)) <= 50e6, 30, "a share of 400 Mbit/s")
     if [w["idle"] for w in b.show("workers")] != ["poll"] or b.show("ports")[0]["rx_ring"] != ring:
-        raise TestbedError(f"idle, or the ring: {b.show('workers')} {b.show('ports')}")
-    until(lambda: "reload: [daemon] sessions: needs a restart" in b.process.err(), 5, "a line")
+        raise TestbedError(f"idle must be poll, and the ring as it was: {b.show('workers')} {b.show('ports')}")
+    until(lambda: "reload: [daemon] sessions: needs a restart" in b.process.err(), 5,
+          "the line that sessions needs a restart")
 
-    # Nothing of a file with a mistake, not even what stands before it.
+    # A file with a mistake changes nothing, not even the keys before the mistake.
     said, err = _reload(b, {"idle": "pause"}, {"capacity": "200Mbit", "mtu": 90}, "", status=1)
     if said["good"] or said["changed"] or "mtu" not in said["error"] or said["error"] not in err:
-        raise TestbedError(f"the mistake was due: {said} {err}")
+        raise TestbedError(f"the reload must name the mistake in mtu: {said} {err}")
     idle, capacity = [w["idle"] for w in b.show("workers")], b.show("capacity")[0]["capacity_Bps"]
     if idle != ["poll"] or capacity != 50_000_000:
-        raise TestbedError(f"something was changed: idle {idle}, capacity {capacity}")
+        raise TestbedError(f"a file with a mistake has changed idle to {idle} or capacity to {capacity}")
 
-    # The ceiling of a peer that is new, and then gone; the signal alone does it, too.
+    # A new peer gets its ceiling. Then the peer goes, and SIGHUP reloads as the command does.
     _reload(b, {"idle": "sleep"}, {"mtu": 9000}, "[peer a]\naddress = 10.90.0.1/32\nceiling = 40Mbit\n")
     until(lambda: max(_grants(b)) <= 5e6, 30, "a ceiling of 40 Mbit/s")
     with open(b.config, "w", encoding="utf-8") as f:
@@ -125,8 +128,8 @@ def reload_live(testbed, context):
         daemon.stop()
 
 
-@scenario("reload: by whom, and without a daemon", company=True)
-def reload_refused(testbed, context):
+@scene("reload: by whom, and without a daemon", company=True)
+def reload_refused(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     program = b.build.program("sluice")
     one_line(testbed.start("none", [program, "reload", "--socket", testbed.path("none.sock")]), 20, 3)
@@ -135,35 +138,36 @@ def reload_refused(testbed, context):
         os.chmod(b.socket, 0o666)
         os.chmod(testbed.dir, 0o755)
         other = testbed.start("nobody", ["setpriv", "--reuid", "65534", "--clear-groups", program, "reload",
-                                     "--socket", b.socket])
+                                         "--socket", b.socket])
         one_line(other, 20, 5, "not permitted", "root")
     if b.show("reload"):
-        raise TestbedError(f"somebody reloaded it: {b.show('reload')}")
+        raise TestbedError(f"a refused reload took place: {b.show('reload')}")
     for daemon in (a, b):
         daemon.stop()
 
 
-@scenario("doctor: a daemon that runs, and one that does not", company=True)
-def doctor(testbed, context):
+@scene("doctor: a daemon that runs, and one that does not", company=True)
+def doctor(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
 
-    def look(*args):
+    def look(*args: str) -> dict[str, dict[str, Any]]:
+        """The findings of the doctor, by check."""
         done = subprocess.run([context.build.program("sluice"), "doctor", "--json", *args],
                               capture_output=True, text=True, timeout=60, check=False,
-                              env={**os.environ, "SLUICE_SOCKET": ""})  # as if it were not set
+                              env={**os.environ, "SLUICE_SOCKET": ""})  # empty counts as not set
         said = json.loads(done.stdout)
         if done.returncode != (1 if said["bad"] > 0 else 0):
             raise TestbedError(f"status {done.returncode}: {said}")
         if sum(f["level"] == "bad" for f in said["findings"]) != said["bad"] or any(
                 not f["cure"] for f in said["findings"] if f["level"] != "good"):
-            raise TestbedError(f"a wrong sum, or no cure: {said}")
+            raise TestbedError(f"a wrong number of bad findings, or a finding without a cure: {said}")
         return {f["check"]: f for f in said["findings"]}
 
     found = look("--config", b.config)
     if found["config"]["level"] != "good" or f"process {b.pid()} answers" not in found["socket"]["text"]:
-        raise TestbedError(f"this daemon is healthy: {found}")
+        raise TestbedError(f"the doctor must find this daemon healthy: {found}")
     if not {"hugepages", "ports", "locking", "clock", "cpus"} <= set(found):
-        raise TestbedError(f"something was not looked at: {sorted(found)}")
+        raise TestbedError(f"a check is missing: {sorted(found)}")
     b.stop()
     a.stop()
     with open(b.config, "a", encoding="utf-8") as f:
@@ -171,14 +175,14 @@ def doctor(testbed, context):
     found = look("--config", b.config)
     if found["config"]["level"] != "bad" or "did you mean mtu" not in found["config"]["text"] or \
             "no daemon runs" not in found["socket"]["text"]:
-        raise TestbedError(f"a mistake, and no daemon: {found}")
+        raise TestbedError(f"the doctor must see the mistake, and that no daemon runs: {found}")
     one_line(testbed.start("usage", [context.build.program("sluice"), "doctor", "now"]), 20, USAGE)
 
 
 class _Example(Daemon):
-    """One of the two daemons of config/memif-*.conf, with the lcores that its comment gives it."""
+    """One of the two daemons of config/memif-*.conf, with the lcores of the command in its comment."""
 
-    def __init__(self, testbed, build, name):
+    def __init__(self, testbed: Testbed, build: Build, name: str) -> None:
         super().__init__(testbed, build, name, [], [], 0)
         with open(os.path.join(ROOT, "config", f"memif-{name}.conf"), encoding="utf-8") as f:
             self.text = f.read()
@@ -186,18 +190,18 @@ class _Example(Daemon):
         words = shlex.split(line[1:])
         self.lcores = words[1:words.index("--in-memory")]
 
-    def config_text(self):
+    def config_text(self) -> str:
         more = "".join(f"{key} = {value}\n" for key, value in locking().items())
         return self.text.replace("/run/sluice/", self.testbed.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
 
-    def args(self):
+    def args(self) -> list[object]:
         words = super().args()
         at = words.index("--lcores")
         return words[:at] + self.lcores + words[at + 2:]
 
-    def worker_cpus_now(self):
-        """{list of CPUs} of its threads that work."""
-        found = set()
+    def worker_cpus_now(self) -> set[str]:
+        """The CPU lists of its worker threads."""
+        found: set[str] = set()
         for task in glob.glob(f"/proc/{self.pid()}/task/*"):
             with open(f"{task}/comm", encoding="utf-8") as f:
                 if not f.read().startswith("sl-worker-"):
@@ -207,13 +211,15 @@ class _Example(Daemon):
         return found
 
 
-@scenario("the memif example as it stands: each worker has a CPU, and the doctor sees when they have not")
-def memif_example(testbed, context):
-    need(None if {0, 1} <= set(cpus()) else "the example is for CPUs 0 and 1")
-    a, b = (_Example(testbed, context.build, name).start() for name in "ab")
+@scene("the memif example as it stands: each worker has a CPU, and the doctor sees when they have not")
+def memif_example(testbed: Testbed, context: Context) -> None:
+    need(None if {0, 1} <= set(cpus()) else "the example needs CPUs 0 and 1")
+    a, b = (_Example(testbed, context.build, name) for name in "ab")
+    a.start()
+    b.start()
 
-    def told():
-        """What the doctor says of these two together."""
+    def told() -> list[dict[str, Any]]:
+        """The findings of the doctor that name both daemons."""
         done = testbed.start("doctor", b.command("doctor", "--json", "--config", b.config))
         done.wait(30)
         return [f for f in json.loads(done.out())["findings"]

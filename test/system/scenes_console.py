@@ -1,51 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The daemon's console: from a terminal, a pipe, a file, a shell, and the daemon's own."""
+"""The daemon's console, from a terminal, a pipe, a file and a shell, and the one of `sluiced -i`."""
 import json
 import os
 import random
 import re
 import signal
 import subprocess
+from typing import Any
 
-from .harness import TestbedError, perf, scenario
+from .harness import Context, TestbedError, perf, scene
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
-from testbed.process import until
+from testbed.process import Testbed, until
 from .terminal import Terminal
 
 PROMPT = r"sluice> "
 
 
-def run(daemon, *args, stdin=None, timeout_s=60, user=None):
+def run(daemon: Daemon, *args: str, stdin: str | None = None, timeout_s: float = 60,
+        user: int | None = None) -> tuple[int, str, str]:
     """(status, stdout, stderr) of the command."""
     done = subprocess.run(daemon.command(*args), input=stdin, capture_output=True, text=True,
                           errors="replace", timeout=timeout_s, check=False, user=user)
     return done.returncode, done.stdout, done.stderr
 
 
-def say(daemon, command, status=0, words=""):
-    """One command with this status, and these words in what it says; its output."""
+def say(daemon: Daemon, command: str, status: int = 0, words: str = "") -> str:
+    """Runs one command, which must end with this status and print these words; returns its output."""
     got, out, err = run(daemon, "exec", command)
     if got != status or words not in out + err:
         raise TestbedError(f"{command}: status {got}, not {status} with \"{words}\"\n{out}{err}")
     return out
 
 
-def alone(testbed, context, name="a", keys=None):
-    """A daemon that nobody is joined to."""
+def alone(testbed: Testbed, context: Context, name: str = "a", keys: dict[str, Any] | None = None) -> Daemon:
+    """A daemon without a peer."""
     (worker, control), _ = pair_cpus()
     port = memif(testbed.path(f"{name}-memif.sock"), "server")
     port.keys = {**station(1), **(keys or {})}
     return Daemon(testbed, context.build, name, [port], [worker], control)
 
 
-def patterns(daemon):
+def patterns(daemon: Daemon) -> list[str]:
     """The commands as help lists them."""
     out = say(daemon, "help").split("Values,")[0]
     return [line.split("  ")[1].strip() for line in out.splitlines()]
 
 
-def lines_of(pattern):
+def lines_of(pattern: str) -> list[str]:
     """All lines that a pattern stands for."""
     values = {"CONN": "99", "PORT": "net_memif0", "RATE": "1Gbit", "SIZE": "64k", "WEIGHT": "2",
               "PEER": ADDR_B, "OPTIONS": "--memory 64M", "SPEC": "delay 1ms", "FILE": "/nonexistent", "TOPIC": "show"}
@@ -56,13 +58,13 @@ def lines_of(pattern):
     return lines
 
 
-def seeded():
+def seeded() -> random.Random:
     seed = int(os.environ.get("SLUICE_SEED", "0"), 0) or random.SystemRandom().randrange(1 << 32)
     print(f"# console: seed {seed}", flush=True)
     return random.Random(seed)
 
 
-def at_console(testbed, context, columns=200):
+def at_console(testbed: Testbed, context: Context, columns: int = 200) -> tuple[Daemon, Terminal]:
     """A daemon, and a terminal with its console."""
     daemon = alone(testbed, context).start()
     t = Terminal(testbed, daemon.command("console"), columns=columns)
@@ -70,20 +72,20 @@ def at_console(testbed, context, columns=200):
     return daemon, t
 
 
-def left(t, daemon, status=0):
-    """The console ends, and so does the daemon."""
+def left(t: Terminal, daemon: Daemon, status: int = 0) -> None:
+    """Waits for the console to end with this status, then stops the daemon."""
     if t.wait() != status:
-        raise TestbedError(f"status {t.popen.returncode}, not {status}")
+        raise TestbedError(f"the console ended with status {t.popen.returncode}, not {status}")
     t.check_modes("the console's end")
     daemon.stop()
 
 
-@scenario("console: every command on a terminal, completion, history, wrong words", company=True)
-def terminal(testbed, context):
+@scene("console: every command on a terminal, completion, history, wrong words", company=True)
+def terminal(testbed: Testbed, context: Context) -> None:
     daemon, t = at_console(testbed, context)
     all_lines = [line for p in patterns(daemon) for line in lines_of(p) if line != "quit"]
     if len(all_lines) < 25:
-        raise TestbedError(f"only {all_lines}")
+        raise TestbedError(f"help lists only {all_lines}")
     for line in all_lines:
         t.type(line + "\n")
         begun = t.expect(re.escape(line)).end()
@@ -94,18 +96,18 @@ def terminal(testbed, context):
     t.type("sh\tcap\t\n")  # "show capacity "
     t.expect(r"show capacity\s*\n(.*\n)*PORT +CEILING")
     t.expect(PROMPT)
-    t.type("show \t")  # several: they are listed
+    t.type("show \t")  # several words fit, so they are listed
     t.expect(r"conns +conn +grants +spread +capacity +history +trace")
-    t.type("port stats n\t\n")  # a port's name, from the daemon
+    t.type("port stats n\t\n")  # the daemon gives the port's name
     t.expect(r"show port stats net_memif0\s*\n(.*\n)*PORT +RX PACKETS")
     t.expect(PROMPT)
     t.type("set capacity \t")
     t.expect(r"RATE, such as 2.5Gbit")
-    t.type("\x03")  # the line is given up
+    t.type("\x03")  # Ctrl-C drops the line
     t.expect(r"\^C\n")
     t.type("shwo conns\n")
     t.expect(r'word 1, "shwo": not known here; did you mean "show"\?')
-    t.type("\x1b[A\x1b[A\n")  # two lines up in history
+    t.type("\x1b[A\x1b[A\n")  # the line before the last, from the history
     t.expect(r"PORT +RX PACKETS")
     t.expect(PROMPT)
     t.type("load /etc/hostn\t\n")
@@ -118,11 +120,11 @@ def terminal(testbed, context):
     left(t, daemon)
 
 
-@scenario("console: keys of the line editor; what it cannot take is refused, the terminal is put back", company=True)
-def keys(testbed, context):
+@scene("console: keys of the line editor; what it cannot take is refused, the terminal is put back", company=True)
+def keys(testbed: Testbed, context: Context) -> None:
     daemon, t = at_console(testbed, context)
 
-    def gives(typed, expected):
+    def gives(typed: str, expected: str) -> None:
         t.type(typed)
         t.expect(expected)
         t.expect(PROMPT)
@@ -130,18 +132,18 @@ def keys(testbed, context):
     gives("show workers\n", "LCORE")
     gives("apacity\x1b[Hshow c\x1b[F\n", "PORT +CEILING")  # Home, End
     gives("nonsense\x15show workers\n", "LCORE")  # Ctrl-U
-    gives("show workers capac\x1b[1;5D\x17\x05ity\n", "PORT +CEILING")  # a word back, it away, the end
+    gives("show workers capac\x1b[1;5D\x17\x05ity\n", "PORT +CEILING")  # a word back, Ctrl-W, Ctrl-E
     gives("show ca\x1b[D\x1b[D\x1b[3~\x1b[3~\x1b[Cwork\t\n", "LCORE")
-    gives("workers\x12\n", "LCORE")  # Ctrl-R: the newest with that
-    gives("sh\x12\x12\n", "PORT +CEILING")  # and the next older
-    gives("nowhere\x12\n", "word 1, \"nowhere\": not known")  # none: the line stays
+    gives("workers\x12\n", "LCORE")  # Ctrl-R: the newest line that contains it
+    gives("sh\x12\x12\n", "PORT +CEILING")  # twice: the one before that
+    gives("nowhere\x12\n", "word 1, \"nowhere\": not known")  # no line contains it: the typed one stays
     gives("show ?\x15\n", r"conns +conn +grants")
-    gives("show wor\x1bzke\x1b[15~r\x1b[1;2;3;4;5;6Zs\n", "LCORE")  # not known: they do nothing
-    gives("show workers\x1b\n", "LCORE")  # a key that was only begun
+    gives("show wor\x1bzke\x1b[15~r\x1b[1;2;3;4;5;6Zs\n", "LCORE")  # unknown keys do nothing
+    gives("show workers\x1b\n", "LCORE")  # an unfinished key sequence
     gives("show workers\x1b[1\n", "LCORE")
-    gives("load /tmp/\u00fc\n", "not all that was typed is ASCII")
+    gives("load /tmp/\u00fc\n", "only ASCII can be typed")
     gives("load /tmp/\u00fc\x15show workers\n", "LCORE")
-    gives("show workers\n", "LCORE")  # that was of one line only
+    gives("show workers\n", "LCORE")  # the error concerned one line only
     gives("x" * 511 + "\n", "word 1")
     gives("x" * 513 + "\n", "a line longer than 511 bytes")
     os.kill(t.popen.pid, signal.SIGSTOP)
@@ -152,13 +154,13 @@ def keys(testbed, context):
     left(t, daemon, -signal.SIGTERM)
 
 
-@scenario("console: 50,000 random keys on a terminal", company=True)
-def random_keys(testbed, context):
+@scene("console: 50,000 random keys on a terminal", company=True)
+def random_keys(testbed: Testbed, context: Context) -> None:
     daemon, t = at_console(testbed, context, columns=80)
     draw = seeded()
     some = ["\t", "?", "\n", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[3~", "\x1b", "\x0b", "\x19", "\x12",
             "\x17", "\x15", "show ", "capacity", "x" * 100, "set ", "conn ", " "]
-    never = "\x03\x04\x11\x13\x16\x1a\x1cq"  # signals, the end, flow control; q and a tab: quit
+    never = "\x03\x04\x11\x13\x16\x1a\x1cq"  # signals, end of file, flow control; q and a tab make quit
     for _ in range(50_000 // 50):
         typed = "".join(draw.choice(some) if draw.random() < 0.7 else chr(draw.randrange(256)) for _ in range(50))
         t.type("".join(c for c in typed if c not in never))
@@ -169,8 +171,8 @@ def random_keys(testbed, context):
     left(t, daemon)
 
 
-@scenario("console: one-shot commands, pipes, files: what they show, do, and return", company=True)
-def shots(testbed, context):
+@scene("console: one-shot commands, pipes, files: what they show, do, and return", company=True)
+def shots(testbed: Testbed, context: Context) -> None:
     daemon = alone(testbed, context, keys={"wire": "delay 1ms"}).start()
     say(daemon, "show prt info all", 2, 'did you mean "port"?')
     say(daemon, "show port info 7", 1, "no such port")
@@ -183,7 +185,7 @@ def shots(testbed, context):
         raise TestbedError(f"capacity: {daemon.show('capacity')}")
     say(daemon, "set capacity none net_memif0")
     if daemon.show("ports")[0]["capacity_Bps"] != 0:
-        raise TestbedError("the capacity is still there")
+        raise TestbedError("set capacity none leaves a capacity")
     say(daemon, "set path 0 forward delay 3ms")
     say(daemon, "set path net_memif0 both dely 3ms", 1, 'did you mean "delay"?')
     say(daemon, "set path 1 both wire", 1, "no port 1")
@@ -197,44 +199,44 @@ def shots(testbed, context):
         done = subprocess.run(daemon.command("exec", "show port xstats all"), stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     if done.returncode != 5 or "standard output: " not in done.stderr:
-        raise TestbedError(f"a full disk: {done}")
+        raise TestbedError(f"the full disk is not reported: {done}")
     path = testbed.path("good.cmd")
     with open(path, "w", encoding="utf-8") as f:
         f.write("# evening\n\nset capacity 2Gbit\nset capacity 1foo\nset capacity 4Gbit\n")
     say(daemon, f"load {path}", 2, f"{path}:4: word 3, \"1foo\"")
     if daemon.show("capacity")[0]["capacity_Bps"] != 250_000_000:
-        raise TestbedError("it went on after the error, or did not begin")
+        raise TestbedError("load must run all that stands before the error, and nothing after it")
     loop = testbed.path("loop.cmd")
     with open(loop, "w", encoding="utf-8") as f:
         f.write(f"load {loop}\n")
     say(daemon, f"load {loop}", 5, "load each other")
     if os.geteuid() == 0:
-        stranger(daemon)
+        other_user(daemon)
     daemon.stop()
     say(daemon, "show conns", 3, "no daemon")
 
 
-def stranger(daemon):
-    """Somebody else may look, if he may open the socket at all, but not change."""
+def other_user(daemon: Daemon) -> None:
+    """Another user who can open the socket may read the state, but not change it."""
     os.chmod(os.path.dirname(daemon.socket), 0o755)
     os.chmod(daemon.socket, 0o666)
     status, out, err = run(daemon, "exec", "set capacity 1Gbit", user=65534)
     if status == 3 and "ermission" in err:
-        return  # the programs' folder is not his to enter
+        return  # this user may not enter the folder of the programs
     if status != 1 or "only root" not in err:
         raise TestbedError(f"{status}: {out}{err}")
     if run(daemon, "exec", "show capacity", user=65534)[0] != 0:
-        raise TestbedError("he may not even look")
+        raise TestbedError("another user may not read the capacity")
 
 
-@scenario("console: what is set of a connection holds while it sends")
-def overridden(testbed, context):
+@scene("console: `set conn` holds while the connection sends")
+def overridden(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     server = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=server)
     client = a.sluice("client", "perf", "client", "-t", "30", "--json", "-i", "0", ADDR_B)
 
-    def grant():
+    def grant() -> list[dict[str, Any]]:
         return [c for c in b.show("conns") if c["state"] == "open"]
 
     until(lambda: grant() and grant()[0]["rx_bytes"] > 1_000_000, 30, "data come")
@@ -248,7 +250,7 @@ def overridden(testbed, context):
     say(b, f"set conn {number} burst 32k")
     until(lambda: grant()[0]["rx_burst_bytes"] == 32768, 10, "the burst is granted")
     say(b, "set capacity 100Mbit")
-    say(b, f"set conn {number} rate 200Mbit", 1, "more than the port's capacity")
+    say(b, f"set conn {number} rate 200Mbit", 1, "exceed the port's capacity")
     if not re.search(r"^set_rate_Bps +40\.0 Mb/s$", say(b, f"show conn {number}"), re.MULTILINE):
         raise TestbedError(say(b, f"show conn {number}"))
     if "40.0 Mb/s" not in say(b, "show grants"):
@@ -259,7 +261,7 @@ def overridden(testbed, context):
           "it is as it was")
     neighbours = [n["address"] for n in a.show("neigh") if n["mac"]]
     if ADDR_B not in neighbours:
-        raise TestbedError(f"{neighbours}")
+        raise TestbedError(f"{ADDR_B} is not among {neighbours}")
     users = [x["pid"] for x in b.show("clients")]
     if server.pid not in users:
         raise TestbedError(f"{server.pid} is not among {users}")
@@ -267,7 +269,7 @@ def overridden(testbed, context):
     say(b, "clear port stats all")
     stats = b.show("port-stats")[0]
     if stats["rx_packets"] >= before or b.show("ports")[0]["rx_packets"] < before:
-        raise TestbedError(f"{before}, then {stats}")
+        raise TestbedError(f"clear must reset port-stats only: {before} packets before, then {stats}")
     client.stop()
     server.stop()
     perf(b, a, ADDR_B, "-n", "1M", name="after")
@@ -275,33 +277,32 @@ def overridden(testbed, context):
     b.stop()
 
 
-def paths(daemon):
-    """What is told of the paths of two connections that receive."""
+def paths(daemon: Daemon) -> None:
+    """Checks what `show path` tells of two connections that receive."""
     path = json.loads(run(daemon, "exec", "show path", "--json")[1])["path"]
     shown = {c["conn"]: c for c in daemon.show("conns") if c["state"] == "open"}
     if len(path) != 2 or {p["conn"] for p in path} != set(shown):
-        raise TestbedError(f"two paths: {path}, connections {shown}")
+        raise TestbedError(f"two paths were due: {path}, connections {shown}")
     for p in path:
         if p["peer"] != ADDR_A or p["rtt_ns"] <= 0 or \
                 not 0 < p["unit_bytes"] <= shown[p["conn"]]["unit_bytes"]:
             raise TestbedError(f"the path of {shown[p['conn']]} is {p}")
         if ("rx_path_Bps" in p) != (p["rx_why"] in ("loss", "queue", "competing", "ecn")) or p["rx_lost_ppm"] > 1e6:
-            raise TestbedError(f"what decides? {p}")
+            raise TestbedError(f"rx_why contradicts the other fields: {p}")
 
 
-@scenario("console: perf in its background: goes, is shown, is stopped, fails, ends with it", company=True)
-def background(testbed, context):
+@scene("console: perf in its background: goes, is shown, is stopped, fails, ends with it", company=True)
+def background(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     here, there = (Terminal(testbed, x.command("console")) for x in (a, b))
 
-    def ask(t, line, pattern, timeout_s=30):
+    def ask(t: Terminal, line: str, pattern: str, timeout_s: float = 30) -> None:
         t.type(line + "\n")
         t.expect(re.escape(line))
-        found = t.expect(pattern, timeout_s)
+        t.expect(pattern, timeout_s)
         t.expect(PROMPT)
-        return found
 
-    def clients(daemon):
+    def clients(daemon: Daemon) -> set[int]:
         return {c["pid"] for c in daemon.show("clients")}
 
     for t in (here, there):
@@ -310,22 +311,22 @@ def background(testbed, context):
     ask(there, "start perf server", "")
     b.wait_listening()
     ask(here, f"start perf {ADDR_B} --nonsense", r"--nonsense: no such option[^\n]*\n.*ended with status 2")
-    here.type("start perf \t")  # whom we know, or a server
+    here.type("start perf \t")  # known peers are listed, and server
     here.expect(r"server")
     here.type(f"{ADDR_B} -t 600 -P 2\n")
     here.expect(PROMPT)
     until(lambda: sum(c["tx_acked_bytes"] for c in a.show("conns")) > 8 << 20, 30, "data flow")
     ask(here, "show perf", rf"perf {ADDR_B}: process \d+, for [^\n]*\nPORT [^\n]*\n(net_memif0 +0 +\d+ +open "
                            rf"+{ADDR_B} [^\n]*MiB|net_memif0 [^\n]*GiB)[^\n]*\nnet_memif0")
-    ask(here, f"start perf {ADDR_B}", rf"perf {ADDR_B} goes on; stop perf first")
+    ask(here, f"start perf {ADDR_B}", rf"perf {ADDR_B} is running; stop perf first")
     paths(b)
     ask(there, "show path", rf"PATH RATE [^\n]*\nnet_memif0 +0 +\d+ +{ADDR_A} +[\d.]+ [mu]s +\d+ +[\d.]+ .b/s")
     ask(here, "stop perf", rf"sent, here\n{re.escape(ADDR_B)}:\d+: 2 streams, granted")
-    until(lambda: len(clients(a)) == 2, 10, "its session ends")  # the console's, and who asks
+    until(lambda: len(clients(a)) == 2, 10, "its session ends")  # the console's session and that of this question
     ask(here, "show perf", "no perf was started here")
     ask(here, f"start perf {ADDR_B} -n 1M", "")
 
-    def told():
+    def told() -> bool:
         begun = here.seen
         ask(here, "show neigh", "ADDRESS")
         return f"perf {ADDR_B} has ended, status 0" in here.text()[begun:]
@@ -334,15 +335,15 @@ def background(testbed, context):
     ask(here, "show perf", rf"perf {ADDR_B}: ended .* ago, status 0\n(.*\n)*.*1 stream, granted")
     ask(here, "stop perf", r"1.00 MiB .* received, there\n.*1 stream, granted")
     begun = here.seen
-    ask(here, f"start perf {ADDR_B}:9 -t 5", "")  # nobody waits there
+    ask(here, f"start perf {ADDR_B}:9 -t 5", "")  # no server listens there
     until(lambda: len(clients(a)) == 2, 60, "a refusal")
-    ask(here, "stop perf", "")  # what start may have told already
+    ask(here, "stop perf", "")  # start itself may have shown the end already
     if not re.search(rf"sluice: {ADDR_B}:9: [^\n]*\n.*ended with status 4", here.text()[begun:]):
         raise TestbedError(here.text()[begun:])
     ask(here, f"start perf {ADDR_B} -t 600", "")
     until(lambda: any(c["state"] == "open" for c in a.show("conns")), 30, "a connection")
     started = [(x, clients(x) - {t.popen.pid}) for x, t in ((a, here), (b, there))]
-    here.popen.kill()  # whatever its end is
+    here.popen.kill()  # perf must end with its console even then
     there.type("quit\n")
     there.expect("received, here|the peer gave up|sent, here")
     if there.wait() != 0:
@@ -357,8 +358,8 @@ def background(testbed, context):
     b.stop()
 
 
-@scenario("console: the daemon's own, and its file of commands", company=True)
-def own(testbed, context):
+@scene("console: the daemon's own, and its file of commands", company=True)
+def own(testbed: Testbed, context: Context) -> None:
     daemon = alone(testbed, context)
     good, bad, late = (testbed.path(n) for n in ("good.cmd", "bad.cmd", "late.cmd"))
     for path, text in ((good, "set capacity 4Gbit\n"), (bad, "set capacity\n"),
@@ -390,16 +391,16 @@ def own(testbed, context):
     if t.wait() != 0:
         raise TestbedError(f"status {t.popen.returncode}\n{t.text()}")
     if any(os.path.exists(f"/proc/{pid}") for pid in servers):
-        raise TestbedError(f"one of {servers} is still there")
+        raise TestbedError(f"one of the servers {servers} still runs")
     for path, status, words in ((bad, 2, "bad.cmd:1: the command is not complete"),
                                 (late, 1, "late.cmd:1: no port 9")):
         process = testbed.start(f"file-{status}", [*daemon.args(), "--cmdline-file", path])
         if process.wait(30) != status or words not in process.err():
-            raise TestbedError(f"{process.popen.returncode}\n{process.tail()}")
+            raise TestbedError(f"status {process.popen.returncode}, not {status}\n{process.tail()}")
 
 
-@scenario("console: 100,000 random lines, and the daemon lives", company=True)
-def lines(testbed, context):
+@scene("console: 100,000 random lines, and the daemon lives", company=True)
+def lines(testbed: Testbed, context: Context) -> None:
     daemon = alone(testbed, context, keys={"wire": "delay 1ms"}).start()
     draw = seeded()
     words = sorted({w for p in patterns(daemon) for w in re.split(r"[ |\[\]]", p) if w}) + [
@@ -412,7 +413,7 @@ def lines(testbed, context):
             at = draw.randrange(len(line))
             line = line[:at] + chr(draw.randrange(1, 256)) + line[at:]
         text.append(line.replace("\n", " "))
-    text += ["stop perf", "show workers"]  # it may have been started
+    text += ["stop perf", "show workers"]  # a random line may have started perf
     status, out, err = run(daemon, "console", stdin="\n".join(text) + "\n", timeout_s=300)
     if status not in (1, 2, 5) or not out.rstrip().splitlines()[-2].startswith("LCORE"):
         raise TestbedError(f"status {status}\n{out[-500:]}{err[-500:]}")
@@ -422,8 +423,8 @@ def lines(testbed, context):
     daemon.stop()
 
 
-@scenario("console: long output comes whole, on a terminal and through a pipe", company=True)
-def long(testbed, context):
+@scene("console: long output comes whole, on a terminal and through a pipe", company=True)
+def long(testbed: Testbed, context: Context) -> None:
     daemon = alone(testbed, context, keys={"connections": 1024}).start()
     listener = daemon.sluice("listener", "perf", "server")
     daemon.wait_listening(process=listener)
@@ -442,13 +443,13 @@ def long(testbed, context):
         raise TestbedError(f"status {t.popen.returncode}")
     status, out, _ = run(daemon, "console", stdin="show port xstats all\n" * 500)
     if status != 0 or out.count("tx_q0_bytes") != 500:
-        raise TestbedError(f"status {status}, {out.count('tx_q0_bytes')} of 500")
+        raise TestbedError(f"status {status}, {out.count('tx_q0_bytes')} of 500 outputs")
     listener.stop()
     daemon.stop()
 
 
-@scenario("console: the emulator's own, on a terminal", company=True)
-def emulator(testbed, context):
+@scene("console: the emulator's own, on a terminal", company=True)
+def emulator(testbed: Testbed, context: Context) -> None:
     (worker, control), _ = pair_cpus()
     t = Terminal(testbed, [context.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}",
                        "--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry",
@@ -456,7 +457,7 @@ def emulator(testbed, context):
                        "--vdev", "net_null0,no-rx=1", "--vdev", "net_null1,no-rx=1",
                        "--", "-i", "--packets", "1024"])
     t.expect(r"sluice-emu> ", 60)
-    t.type("set pa\t\tfor\tdelay 7ms\n")  # the port can only be 0
+    t.type("set pa\t\tfor\tdelay 7ms\n")  # 0 is the only port
     t.expect(r"set path 0 forward delay 7ms")
     t.expect(r"sluice-emu> ")
     t.type("show path\n")

@@ -8,12 +8,12 @@ import re
 import sys
 import time
 
-from .harness import ROOT, TestbedError, need, one_line, perf, scenario, sh
+from .harness import ROOT, Context, TestbedError, need, one_line, perf, scene, sh
 from testbed import net
 from testbed.box import ADDR, Box, element, kernel_box, kernels
 from testbed.daemon import Daemon, af_packet, af_xdp, memif
 from testbed.pair import ADDR_B, pair_cpus, station
-from testbed.process import until
+from testbed.process import Testbed, until
 
 # Sends N bytes that a seed makes, or receives all and prints their hash.
 TALK = """
@@ -43,8 +43,8 @@ else:
 """
 
 
-def tcp_hash(testbed, spaces, congestion, amount):
-    """Amount bytes from left to right; what right has heard."""
+def tcp_hash(testbed: Testbed, spaces: dict[str, str], congestion: str, amount: int) -> tuple[int, str]:
+    """Sends this many bytes from left to right; returns number and hash of the bytes that right received."""
     right = testbed.start("receiver", [sys.executable, "-c", TALK, "recv", "-", ADDR["right"][0], "0"],
                       ns=spaces["right"])
     until(lambda: "listening" in right.out(), 10, "the receiver listens")
@@ -55,12 +55,12 @@ def tcp_hash(testbed, spaces, congestion, amount):
     return int(got), digest
 
 
-def expected(amount):
+def expected(amount: int) -> str:
     return hashlib.sha256(random.Random(7).randbytes(amount)).hexdigest()
 
 
-@scenario("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True, company=True)
-def tcp(testbed, context):
+@scene("TCP reno, cubic and bbr through the emulator's link, no byte wrong", netns=True, company=True)
+def tcp(testbed: Testbed, context: Context) -> None:
     amount = 6_000_000
     spaces, box = kernel_box(testbed, context.build, "rate 100mbit limit 60kB delay 5ms loss 0.05%",
                              "delay 5ms")
@@ -74,28 +74,28 @@ def tcp(testbed, context):
         took = time.monotonic() - start
         if got != amount or digest != expected(amount):
             raise TestbedError(f"{congestion}: {got} of {amount} bytes, {digest}")
-        # never faster than the link
+        # TCP must not be faster than the link.
         if amount * 8 / took > 100e6:
             raise TestbedError(f"{congestion}: {amount} bytes in {took:.3f} s through 100 Mbit/s")
     report = box.stop()
     link, delay = element(report["forward"], "rate"), element(report["forward"], "delay")
     if link["queued_bytes_max"] > 60 * 1024 + 1514:
-        raise TestbedError(f"the queue held {link['queued_bytes_max']} bytes")
+        raise TestbedError(f"the queue held {link['queued_bytes_max']} bytes, more than its limit")
     if delay["delay_ns"]["min"] < 5e6 or report["forward"]["late_ns"]["min"] < 0:
         raise TestbedError(f"a packet was early: {delay['delay_ns']}")
     if element(report["forward"], "loss")["dropped"] == 0:
         raise TestbedError("nothing was lost")
 
 
-def ping_times(ns, address, count=20, size=56):
-    """Round trips in ms."""
+def ping_times(ns: str, address: str, count: int = 20, size: int = 56) -> list[float]:
+    """Round-trip times in ms."""
     text = sh("ip", "netns", "exec", ns, "ping", "-c", count, "-i", "0.05", "-W", "5", "-s", size,
               address)
     return [float(x) for x in re.findall(r"time=([\d.]+) ms", text)]
 
 
-@scenario("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True, company=True)
-def delay(testbed, context):
+@scene("ping through a delay: never early, jumbo frames, IPv6, VLAN", netns=True, company=True)
+def delay(testbed: Testbed, context: Context) -> None:
     spaces, box = kernel_box(testbed, context.build, "delay 20ms", "delay 10ms", mtu=9000)
     for address in ADDR["right"]:
         for size in (56, 8900):
@@ -115,9 +115,9 @@ def delay(testbed, context):
     box.stop()
 
 
-@scenario("losses as listed, duplicates, and the report of them", netns=True, company=True)
-def counted(testbed, context):
-    # ARP goes first both ways; the pings are counted from a change on
+@scene("losses as listed, duplicates, and the report of them", netns=True, company=True)
+def counted(testbed: Testbed, context: Context) -> None:
+    # Only ICMP is counted: ARP goes through the path, too.
     spaces, box = kernel_box(testbed, context.build, "match proto icmp ( loss list 3,5-6 duplicate 100% )")
     text = sh("ip", "netns", "exec", spaces["left"], "ping", "-c", 10, "-i", "0.05", "-W", "1",
               ADDR["right"][0])
@@ -129,18 +129,18 @@ def counted(testbed, context):
         raise TestbedError(json.dumps(report["elements"], indent=1))
 
 
-@scenario("the console changes a live path, and refuses a wrong one", netns=True, company=True)
-def console(testbed, context):
+@scene("the console changes a live path, and refuses a wrong one", netns=True, company=True)
+def console(testbed: Testbed, context: Context) -> None:
     spaces, box = kernel_box(testbed, context.build, "delay 5ms", console=True)
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 5:
-        raise TestbedError("early")
+        raise TestbedError("an answer came before the delay of 5 ms was over")
     box.say("set path 0 forward delay 40ms")
     box.say("set path 0 reverse dely 3ms")
     box.say("show path")
     until(lambda: "did you mean" in box.process.err(), 10, "the console answers")
     until(lambda: "path 0 forward delay 40ms" in box.process.out(), 10, "the path is shown")
     if 'reverse path unchanged: position 1: "dely"' not in box.process.err():
-        raise TestbedError(box.process.err())
+        raise TestbedError(f"the refusal does not name the unknown word:\n{box.process.err()}")
     if min(ping_times(spaces["left"], ADDR["right"][0], 5)) < 40:
         raise TestbedError("the new path is not in use")
     box.say("show stats")
@@ -155,28 +155,31 @@ def console(testbed, context):
         raise TestbedError(box.process.tail())
 
 
-@scenario("changes at a time, without a console", netns=True, company=True)
-def schedule(testbed, context):
+@scene("changes at a time, without a console", netns=True, company=True)
+def schedule(testbed: Testbed, context: Context) -> None:
     spaces, box = kernel_box(testbed, context.build, "delay 1ms at 1s delay 50ms")
 
-    def slow():
+    def slow() -> bool:
         return min(ping_times(spaces["left"], ADDR["right"][0], 2)) >= 50
 
     until(slow, 15, "the change", 0.2)
     box.stop()
 
 
-def readme_example():
-    """(devices, --forward, --reverse) of README's example of sluice-emu, with the interfaces of here."""
+def readme_example() -> tuple[list[str], str, str]:
+    """(devices, --forward, --reverse) of README's example of sluice-emu, with the interfaces of kernels()."""
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
-        text = re.search(r"^sluice-emu -l .*?[^\\]\n", f.read(), re.MULTILINE | re.DOTALL).group(0)
-    devices = re.findall(r"--vdev (\S+)", text)
-    paths = [re.search(rf"--{way} '(.*?)'", text).group(1) for way in ("forward", "reverse")]
-    return [d.replace("left", "boxleft").replace("right", "boxright") for d in devices], *paths
+        found = re.search(r"^sluice-emu -l .*?[^\\]\n", f.read(), re.MULTILINE | re.DOTALL)
+    assert found is not None, "README.md has no example of sluice-emu"
+    text = found.group(0)
+    forward, reverse = re.search(r"--forward '(.*?)'", text), re.search(r"--reverse '(.*?)'", text)
+    assert forward is not None and reverse is not None, "README's example of sluice-emu lacks a path"
+    devices = [d.replace("left", "boxleft").replace("right", "boxright") for d in re.findall(r"--vdev (\S+)", text)]
+    return devices, forward.group(1), reverse.group(1)
 
 
-def iperf3(testbed, spaces, congestion, address):
-    """Mbit/s that came, of 3 s of iperf3."""
+def iperf3(testbed: Testbed, spaces: dict[str, str], congestion: str, address: str) -> float:
+    """Mbit/s that arrive during 3 s of iperf3."""
     server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=spaces["right"])
     until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=spaces["right"]), 20, "iperf3 listens")
     client = testbed.start("iperf3", ["iperf3", "-c", address, "-t", "3", "-C", congestion, "-J"],
@@ -186,20 +189,20 @@ def iperf3(testbed, spaces, congestion, address):
     return result["end"]["sum_received"]["bits_per_second"] / 1e6
 
 
-@scenario("README's example between two namespaces, with the offloads that Linux gives them", netns=True, company=True)
-def readme(testbed, context):
+@scene("README's example between two namespaces, with the offloads that Linux gives them", netns=True, company=True)
+def readme(testbed: Testbed, context: Context) -> None:
     spaces, ns = kernels(testbed, offloads=True)
     for side, device in ((spaces["left"], "slleft"), (ns, "boxleft")):
         features = sh("ip", "netns", "exec", side, "ethtool", "-k", device)
         for feature in ("tx-checksumming: on", "generic-segmentation-offload: on",
                         "tcp-segmentation-offload: on"):
             if feature not in features:
-                raise TestbedError(f"{device}: not {feature}")
+                raise TestbedError(f"{device} lacks \"{feature}\"")
     devices, forward, reverse = readme_example()
     box = Box(testbed, context.build, devices, forward, reverse, ns=ns)
     for address in ADDR["right"]:
         times = ping_times(spaces["left"], address)
-        if len(times) < 18 or min(times) < 38:  # 1 in 1000 is lost, and 20 ms come to 2 less
+        if len(times) < 18 or min(times) < 38:  # 1 of 1000 is lost, and one of the two delays of 20 ms varies by 2
             raise TestbedError(f"{address}: {times}")
     have = testbed.run("cat", ["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"],
                    ns=spaces["left"]).split()
@@ -210,18 +213,18 @@ def readme(testbed, context):
         for address in ADDR["right"]:
             rate = iperf3(testbed, spaces, congestion, address)
             print(f"# {congestion} to {address}: {rate:.1f} Mbit/s", flush=True)
-            # a path with jitter and loss: cubic has 2 of 100 Mbit/s there without offloads, too
+            # Jitter and loss slow TCP down: cubic reaches 2 of 100 Mbit/s even without offloads.
             if rate < 0.3:
                 raise TestbedError(f"{congestion} to {address}: {rate} Mbit/s")
     said = box.process.err()
     report = box.stop()["forward"]["offload"]
     if report["summed"] == 0 or report["cut"] == 0 or report["segments"] < 2 * report["cut"]:
-        raise TestbedError(f"the kernel did all by itself: {report}")
+        raise TestbedError(f"the kernel left no checksums and no super-packets to the box: {report}")
     if report["drop_large"] or report["drop_truncated"] or "ethtool" in said:
         raise TestbedError(f"{report}\n{said}")
 
 
-# A datagram socket gives the kernel 20 datagrams at once, for a device to cut (UDP_SEGMENT).
+# UDP_SEGMENT (103): one call gives the kernel 20 datagrams, which a device is to cut apart.
 DATAGRAMS = """
 import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -230,11 +233,11 @@ s.sendto(bytes(20000), (sys.argv[1], 9))
 """
 
 
-@scenario("what the box cannot cut is told, with the interface and the cure", netns=True, company=True)
-def refused(testbed, context):
+@scene("the box warns of packets that it cannot cut, with the interface and the cure", netns=True, company=True)
+def refused(testbed: Testbed, context: Context) -> None:
     for devices, program, words in (
             (["net_af_packet0,iface=boxleft", "net_af_packet1,iface=boxright"], DATAGRAMS,
-             ("no TCP", "tx-udp-segmentation off")),
+             ("not TCP", "tx-udp-segmentation off")),
             ([f"{af_packet(f'box{side}', 1500, i).vdev}" for i, side in enumerate(("left", "right"))],
              None, ("framesz", "tso off"))):
         mark = testbed.mark()
@@ -245,16 +248,16 @@ def refused(testbed, context):
             testbed.run("datagrams", [sys.executable, "-c", program, ADDR["right"][0]], ns=spaces["left"])
         else:
             tcp_hash(testbed, spaces, "cubic", 300_000)
-        until(lambda box=box: "boxleft" in box.process.err(), 10, "the box speaks")
+        until(lambda: "boxleft" in box.process.err(), 10, "the box warns")
         told = [line for line in box.process.err().splitlines() if "boxleft" in line]
         if len(told) != 1 or not all(word in told[0] for word in ("ethtool -K", *words)):
-            raise TestbedError(box.process.err())
+            raise TestbedError(f"no single warning with interface and cure:\n{box.process.err()}")
         box.stop()
         testbed.close_to(mark)
 
 
-@scenario("the box on AF_XDP", netns=True, company=True)
-def xdp(testbed, context):
+@scene("the box on AF_XDP", netns=True, company=True)
+def xdp(testbed: Testbed, context: Context) -> None:
     need(net.lack_xdp())
     spaces, ns = kernels(testbed)
     box = Box(testbed, context.build, [af_xdp("boxleft", 0).vdev, af_xdp("boxright", 1).vdev],
@@ -265,8 +268,8 @@ def xdp(testbed, context):
     box.stop()
 
 
-@scenario("the box on TAP devices", netns=True, company=True)
-def tap(testbed, context):
+@scene("the box on TAP devices", netns=True, company=True)
+def tap(testbed: Testbed, context: Context) -> None:
     need(net.lack_tap())
     ns = net.namespace(testbed, "box")
     box = Box(testbed, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
@@ -283,13 +286,13 @@ def tap(testbed, context):
     box.stop()
 
 
-def _memif_box(testbed, context, forward, reverse, options=()):
+def _memif_box(testbed: Testbed, context: Context, forward: str, reverse: str) -> tuple[Daemon, Daemon, Box]:
     """Two daemons with the box between them."""
     (wa, ca), (wb, cb) = pair_cpus()
     links = [testbed.path("left.sock"), testbed.path("right.sock")]
     box = Box(testbed, context.build, [memif(links[0], "server", number=0).vdev,
                                    memif(links[1], "server", number=1).vdev],
-              forward, reverse, ("--mtu", "1500", *options), worker=wa, control=ca)
+              forward, reverse, ("--mtu", "1500"), worker=wa, control=ca)
     daemons = []
     for name, link, worker, control, number in (("a", links[0], wa, ca, 1), ("b", links[1], wb, cb, 2)):
         port = memif(link, "client")
@@ -297,13 +300,14 @@ def _memif_box(testbed, context, forward, reverse, options=()):
         daemons.append(Daemon(testbed, context.build, name, [port], [worker], control).start())
     for daemon in daemons:
         daemon.wait_link()
-    return (*daemons, box)
+    a, b = daemons
+    return a, b, box
 
 
-@scenario("two daemons through a bad path: loss, duplicates, corruption, reordering")
-def bad_path(testbed, context):
+@scene("two daemons through a bad path: loss, duplicates, corruption, reordering")
+def bad_path(testbed: Testbed, context: Context) -> None:
     bad = "loss 1% duplicate 1% corrupt 0.5% delay 200us 100us"
-    few = "loss 5% duplicate 5% corrupt 5% delay 200us 100us"  # hundreds of frames go back
+    few = "loss 5% duplicate 5% corrupt 5% delay 200us 100us"  # only hundreds of frames take the return path
     a, b, box = _memif_box(testbed, context, bad, few)
     perf(b, a, ADDR_B, "-n", "100M")
     report = box.stop()
@@ -311,15 +315,15 @@ def bad_path(testbed, context):
         for kind, counter in (("loss", "dropped"), ("duplicate", "copied"), ("corrupt", "changed"),
                               ("delay", "reordered")):
             if element(report[direction], kind)[counter] == 0:
-                raise TestbedError(f"{direction}: nothing {counter}")
+                raise TestbedError(f"{direction}: no packet was {counter}")
     if b.counters("drop_sum") == 0:
         raise TestbedError("no corrupt packet was noticed")
     a.stop()
     b.stop()
 
 
-@scenario("a peer of the box is killed; the box goes on")
-def killed(testbed, context):
+@scene("a peer of the box is killed; the box goes on")
+def killed(testbed: Testbed, context: Context) -> None:
     for _ in range(5):
         a, b, box = _memif_box(testbed, context, "delay 1ms", "delay 1ms")
         b.sluice("server", "perf", "server", "-1")
@@ -334,8 +338,8 @@ def killed(testbed, context):
         a.kill()
 
 
-@scenario("a daemon behind a wire of its own: one line of configuration")
-def wired(testbed, context):
+@scene("a daemon behind a wire of its own: one line of configuration")
+def wired(testbed: Testbed, context: Context) -> None:
     (wa, ca), (wb, cb) = pair_cpus()
     link = testbed.path("memif.sock")
     daemons = []
@@ -355,14 +359,14 @@ def wired(testbed, context):
     if result["goodput_bps"] > 800e6:
         raise TestbedError(f"{result['goodput_bps']} bit/s through 800 Mbit/s")
     if result["repeats"] == 0:
-        raise TestbedError("nothing was lost")
+        raise TestbedError("no unit was repeated, so the wire lost nothing")
     a.check_holdings(before)
     a.stop()
     b.stop()
 
 
-@scenario("what the box says to bad input", company=True)
-def bad_input(testbed, context):
+@scene("the box refuses bad input, with status and cause", company=True)
+def bad_input(testbed: Testbed, context: Context) -> None:
     program = context.build.program("sluice-emu")
     memory = ["--no-huge", "--no-shconf", "-m", "64", "--no-pci", "--no-telemetry"]
     null = ["--vdev", "net_null0", "--vdev", "net_null1"]
@@ -379,11 +383,11 @@ def bad_input(testbed, context):
         one_line(process, 30, status, *words)
     good = testbed.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
     if good.check(30).strip() != "good":
-        raise TestbedError(good.tail())
+        raise TestbedError(f"--check does not call a good path good\n{good.tail()}")
     box = [program, "--lcores", "0", *memory, *null, "--", "--packets", "100", "--time", "1s", "--json"]
-    # The shell becomes the box: its standard output is a disk that is full.
+    # The shell execs the box, with a full disk as standard output.
     for args, why in (([*box, "/nonexistent/x"], "No such file"),
                       (["sh", "-c", 'exec "$@" >/dev/full', "sh", *box, "-"], "No space left")):
         ended = testbed.start("sluice-emu", args)
         if ended.wait(30) != 1 or why not in ended.err() or "not written" not in ended.err():
-            raise TestbedError(ended.tail())
+            raise TestbedError(f"the report that could not be written is not mentioned\n{ended.tail()}")

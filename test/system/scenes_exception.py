@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is not Sluice's goes through the exception port to the kernel, and back.
+"""Frames that are not Sluice's go through the exception port to the kernel, and back.
 
-Two daemons joined by a veth; each has its TAP, which is moved to a namespace of its own, so that no
-frame can reach that kernel but through its daemon:
+A veth joins two daemons. The TAP of each is moved to a namespace of its own, so that frames reach that
+kernel only through its daemon:
 
   kernel A [tap] = daemon A = [sla] veth [slb] = daemon B = [tap] kernel B
 """
@@ -10,21 +10,24 @@ import json
 import re
 import statistics
 import sys
+from collections.abc import Iterable
+from typing import Any
 
-from .harness import TestbedError, perf, scenario, sh
+from .harness import Context, TestbedError, perf, scene, sh
 from testbed import net
-from testbed.daemon import Daemon, af_packet, memif
+from testbed.daemon import Daemon, Port, af_packet, memif
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
-from testbed.process import until
+from testbed.process import Testbed, until
 
 TAPS = {"a": "slta", "b": "sltb"}
-# addresses that only the kernels have
 VETH = None  # the ports of pair(): packet sockets on a veth
+# Addresses that the kernels do not share with their daemons.
 OWN = {"a": ("10.90.0.11", "fd90::11"), "b": ("10.90.0.12", "fd90::12")}
 
 
-def tap_to(testbed, daemon, tap, addresses, name):
-    """The namespace that has the TAP now."""
+def tap_to(testbed: Testbed, daemon: Daemon, tap: str, addresses: Iterable[str], name: str) -> str:
+    """Moves the TAP to a new namespace; returns its name."""
+    assert daemon.ns is not None
     kernel = net.namespace(testbed, name)
     net.ip(daemon.ns, "link", "set", tap, "netns", kernel)
     net.offloads_off(kernel, tap)
@@ -34,9 +37,10 @@ def tap_to(testbed, daemon, tap, addresses, name):
     return kernel
 
 
-def pair(testbed, context, ports, keys=None, workers=1):
-    """(daemons, kernels): of A and B, on these ports; both kernels have their daemon's addresses and
-    own ones."""
+def pair(testbed: Testbed, context: Context, ports: list[Port] | None, keys: dict[str, Any] | None = None,
+         workers: int = 1) -> tuple[list[Daemon], list[str]]:
+    """(daemons, kernels) of A and B, on these ports. Each kernel has its daemon's addresses, and others
+    of its own."""
     spaces = [net.namespace(testbed, name) for name in ("a", "b")]
     for ns in spaces:
         net.quiet(ns)
@@ -56,14 +60,14 @@ def pair(testbed, context, ports, keys=None, workers=1):
     return daemons, kernels
 
 
-def memif_ports(testbed):
+def memif_ports(testbed: Testbed) -> list[Port]:
     link = testbed.path("memif.sock")
     return [memif(link, "server"), memif(link, "client")]
 
 
-def ping(ns, address, *args, count=4):
-    """So many answers come, each once; not in time, as this machine may be busy: then ping asks once
-    more, and has more answers."""
+def ping(ns: str, address: str, *args: str, count: int = 4) -> None:
+    """Pings until this many answers have come, none of them twice. On a busy machine an answer may be so
+    late that ping has asked once more, and gets more answers."""
     family = "-6" if ":" in address else "-4"
     text = sh("ip", "netns", "exec", ns, "ping", family, "-c", count, "-i", "0.05", "-w", "20", *args,
               address)
@@ -72,23 +76,25 @@ def ping(ns, address, *args, count=4):
         raise TestbedError(text)
 
 
-def exception(daemon):
-    """Counters of the exception port, all workers."""
-    total = {}
+def exception(daemon: Daemon) -> dict[str, int]:
+    """Counters of the exception port, summed over all workers."""
+    total: dict[str, int] = {}
     for worker in daemon.show("ports")[0]["workers"]:
         for name, value in worker["exception"].items():
             total[name] = total.get(name, 0) + value
     return total
 
 
-def link_local(ns, device):
-    return re.search(r"inet6 (fe80::\S+)/64", net.ip(ns, "addr", "show", "dev", device)).group(1)
+def link_local(ns: str, device: str) -> str:
+    found = re.search(r"inet6 (fe80::\S+)/64", net.ip(ns, "addr", "show", "dev", device))
+    assert found is not None, f"{device} has no link-local address"
+    return found.group(1)
 
 
-def answers(path):
-    """(questions, answers) for neighbours in a capture: of ARP, of ND for ordinary addresses. What a
-    station asks and says to claim its own address is neither: from no address, from the address that
-    it is about, or to all nodes."""
+def answers(path: str) -> dict[str, tuple[int, int]]:
+    """(questions, answers) about neighbours in a capture, for ARP and for ND of ordinary addresses. Frames
+    with which a station claims its own address do not count: they come from no address or from the claimed
+    one, or go to all nodes."""
     text = sh("tcpdump", "-nn", "-r", path, "arp or icmp6")
     asked = re.findall(r"ARP, Request who-has (\S+)(?: \S+)? tell (\S+),", text)
     return {"arp": (sum(sender not in ("0.0.0.0", target) for target, sender in asked), text.count("ARP, Reply")),
@@ -96,37 +102,37 @@ def answers(path):
                    len(re.findall(r"IP6 \S+ > (?!ff02)\S+ ICMP6, neighbor advertisement, tgt is fd90", text)))}
 
 
-def settled(kernels):
-    """Link-local addresses are in use: nobody else has them. Until then frames may get lost."""
+def settled(kernels: Iterable[str]) -> None:
+    """Waits until the kernels have found their link-local addresses unique: until then they may lose frames."""
     for ns, tap in zip(kernels, TAPS.values()):
-        until(lambda ns=ns, tap=tap: "tentative" not in net.ip(ns, "addr", "show", "dev", tap), 10,
-              "a link-local address is not doubted")
+        until(lambda: "tentative" not in net.ip(ns, "addr", "show", "dev", tap), 10,
+              "link-local addresses in use")
 
 
-def nothing_lost(daemon, refused):
-    """All that the host gives out reaches the kernel, or is in a counter: refused before its TAP
-    was up."""
-    def sums():
+def nothing_lost(daemon: Daemon, refused: int) -> dict[str, int]:
+    """Checks that all frames that the host hands over reach the kernel, except `refused` of them that came
+    before the TAP was up; returns the counters."""
+    def sums() -> bool:
         got = exception(daemon)
         return daemon.counters("rx_exception") == sum(got[k] for k in (
             "to_kernel_frames", "to_kernel_refused", "to_kernel_full"))
 
-    until(sums, 10, f"all that {daemon.name} hands over is counted")
+    until(sums, 10, f"counters of all that {daemon.name} hands over")
     got = exception(daemon)
     if got["to_kernel_full"] or got["to_kernel_refused"] > refused or \
             daemon.counters("drop_exception_full"):
-        raise TestbedError(f"{daemon.name}: frames are lost on the way: {got}")
+        raise TestbedError(f"{daemon.name}: the exception port loses frames: {got}")
     return got
 
 
-@scenario("exception port: kernels ping through it, each question answered once", netns=True, company=True)
-def ping_kernels(testbed, context):
+@scene("exception port: kernels ping through it, each question answered once", netns=True, company=True)
+def ping_kernels(testbed: Testbed, context: Context) -> None:
     (a, b), (ka, kb) = pair(testbed, context, VETH)
     settled((ka, kb))
     refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
     path = testbed.path("neighbours.pcap")
-    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["a"], "--immediate-mode", "-U", "-w", path, "arp or icmp6"],
-                        ns=ka)
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["a"], "--immediate-mode", "-U", "-w", path,
+                                        "arp or icmp6"], ns=ka)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     mac = b.show("ports")[0]["mac"]
     if net.mac(kb, TAPS["b"]) != mac:
@@ -134,17 +140,17 @@ def ping_kernels(testbed, context):
     for address in (*OWN["b"], ADDR_B, ADDR6_B):
         ping(ka, address)
         if mac not in net.ip(ka, "neigh", "show", address):
-            raise TestbedError(f"{address} is not where port B is\n{net.ip(ka, 'neigh', 'show')}")
+            raise TestbedError(f"{address} does not have the MAC address of port B\n{net.ip(ka, 'neigh', 'show')}")
     ping(ka, f"{link_local(kb, TAPS['b'])}%{TAPS['a']}")
     tcpdump.stop()
     for kind, (asked, answered) in answers(path).items():
-        # a kernel asks anew where an answer takes a second, as on a busy machine
+        # A busy machine may answer after a second; by then the kernel has asked again.
         if answered == 0 or answered > asked:
             raise TestbedError(f"{answered} answers to {asked} questions of {kind}")
     for daemon, before in zip((a, b), refused):
         got = nothing_lost(daemon, before)
         if min(got["to_kernel_frames"], got["from_kernel_frames"]) < 16:
-            raise TestbedError(f"{daemon.name}: {got}")
+            raise TestbedError(f"{daemon.name}: fewer than 16 frames in one direction: {got}")
     perf(b, a, ADDR_B, "-n", "1M")
     for daemon in (a, b):
         daemon.stop()
@@ -160,16 +166,16 @@ for i in range(8):
 """
 
 
-@scenario("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True, company=True)
-def other_frames(testbed, context):
-    # not over packet sockets: those put the fragments of IPv4 together
+@scene("exception port: fragments, other VLANs and unknown protocols, by two workers", netns=True, company=True)
+def other_frames(testbed: Testbed, context: Context) -> None:
+    # Not over packet sockets, which reassemble fragments of IPv4.
     (a, b), (ka, kb) = pair(testbed, context, memif_ports(testbed), workers=2)
     settled((ka, kb))
     refused = [exception(d)["to_kernel_refused"] for d in (a, b)]
     for address in (*OWN["b"], ADDR_B, ADDR6_B):
         ping(ka, address, "-s", "4000")
-    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["b"], "--immediate-mode", "-e", "-nn", "-l", "ether[12:2] == "
-                                    "0x88b5 or vlan 77"], ns=kb)
+    tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", TAPS["b"], "--immediate-mode", "-e", "-nn", "-l",
+                                        "ether[12:2] == 0x88b5 or vlan 77"], ns=kb)
     until(lambda: "listening" in tcpdump.err(), 10, "tcpdump listens")
     macs = [d.show("ports")[0]["mac"] for d in (a, b)]
     testbed.run("vlan", [sys.executable, "-c", SEND_VLAN, TAPS["a"], *macs], ns=ka)
@@ -203,8 +209,8 @@ else:
 """
 
 
-@scenario("exception port: a kernel on a veth leaves its checksums to a device", netns=True)
-def partial_sums(testbed, context):
+@scene("exception port: a kernel on a veth leaves its checksums to a device", netns=True)
+def partial_sums(testbed: Testbed, context: Context) -> None:
     spaces = [net.namespace(testbed, name) for name in ("x", "b")]
     for ns in spaces:
         net.quiet(ns)
@@ -221,17 +227,17 @@ def partial_sums(testbed, context):
     testbed.run("echo-client", [sys.executable, "-c", ECHO, "client", OWN["b"][0]], ns=spaces[0], timeout_s=60)
     echo.check(20)
     if exception(daemon)["to_kernel_summed"] < 100:
-        raise TestbedError(f"100 lines of TCP were completed: {exception(daemon)}")
+        raise TestbedError(f"100 TCP segments came without a checksum; completed are {exception(daemon)}")
     daemon.stop()
 
 
-def kernel_load(testbed, ka, kb, seconds, rate="10M"):
-    """iperf3, and keys pressed in a terminal, from kernel A to B: (Mbit/s, median ms of a key)."""
+def kernel_load(testbed: Testbed, ka: str, kb: str, seconds: int) -> tuple[float, float]:
+    """iperf3, and keystrokes as of a terminal, from kernel A to B: (Mbit/s, median ms of a keystroke)."""
     server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
     echo = testbed.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kb)
     until(lambda: "listens" in echo.out(), 20, "the echo server listens")
     until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
-    client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", rate, "-J"], ns=ka)
+    client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", "10M", "-J"], ns=ka)
     keys = testbed.run("keys", [sys.executable, "-c", ECHO, "client", ADDR_B], ns=ka, timeout_s=60)
     result = json.loads(client.check(60 + 5 * seconds))
     server.check(20)
@@ -240,8 +246,8 @@ def kernel_load(testbed, ka, kb, seconds, rate="10M"):
             statistics.median(float(x) for x in keys.split()))
 
 
-@scenario("exception port: iperf3 and a terminal's TCP while a transfer runs", netns=True)
-def beside_transfer(testbed, context):
+@scene("exception port: iperf3 and a terminal's TCP while a transfer runs", netns=True)
+def beside_transfer(testbed: Testbed, context: Context) -> None:
     (a, b), (ka, kb) = pair(testbed, context, VETH, keys={"capacity": "50Mbit"})
     alone = perf(b, a, ADDR_B, "-t", "3")["goodput_bps"] / 1e6
     waiting = b.sluice("beside-server", "perf", "server", "-1", "--json")
@@ -251,9 +257,9 @@ def beside_transfer(testbed, context):
     result = json.loads(sending.check(60))
     waiting.check(30)
     if result["wrong_bytes"] != 0 or rate <= 0:
-        raise TestbedError(f"{result['wrong_bytes']} wrong bytes; iperf3 {rate} Mbit/s")
+        raise TestbedError(f"{result['wrong_bytes']} bytes are wrong; iperf3 reaches {rate} Mbit/s")
     beside = result["goodput_bps"] / 1e6
     print(f"# Sluice {beside:.1f} Mbit/s beside iperf3's {rate:.1f}, {alone:.1f} alone: "
-          f"{beside / alone:.3f}; a key takes {key_ms:.1f} ms", flush=True)
+          f"{beside / alone:.3f}; a keystroke takes {key_ms:.1f} ms", flush=True)
     for daemon in (a, b):
         daemon.stop()

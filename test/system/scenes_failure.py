@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Somebody dies in mid-transfer: the other side hears of it in time, and the survivors go on."""
+"""A client or a daemon ends in mid-transfer: the other side learns of it in time, and the rest goes on."""
 import json
 import re
 import signal
 import time
+from collections.abc import Iterable
+from typing import Any
 
-from .harness import TestbedError, data_flow, scenario, transfer_works
+from .harness import Context, TestbedError, data_flow, scene, transfer_works
+from testbed.daemon import Daemon
 from testbed.pair import ADDR_A, ADDR_B, memif_pair
-from testbed.process import until
+from testbed.process import Process, Testbed, until
 
 SILENCE_S = 1.0
-# Configured silence, and what noticing, telling and a busy machine may take.
+# The configured silence, and time for the check, for the answer to the client and for a busy machine.
 NOTICE_S = SILENCE_S + 3.0
 
 
-def _running(testbed, context):
-    """A sends to B's receiver without end; ((a, b), sender, receiver) once data flow."""
+def _running(testbed: Testbed, context: Context) -> tuple[list[Daemon], list[dict[str, int]], Process, Process]:
+    """A sends to B's receiver without end; ([a, b], their holdings before, sender, receiver) once data flow."""
     a, b = memif_pair(testbed, context.build, keys={"silence": f"{SILENCE_S:g}s"})
     transfer_works(a, b, ADDR_B)
     before = [a.holdings(), b.holdings()]
@@ -23,22 +26,22 @@ def _running(testbed, context):
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", ADDR_B)
     data_flow(a)
-    return (a, b), before, sender, receiver
+    return [a, b], before, sender, receiver
 
 
-def _error_in_time(process, since, *statuses):
+def _error_in_time(process: Process, since: float, *statuses: int) -> None:
     status = process.wait(NOTICE_S + 10)
     took = time.monotonic() - since
     if status not in statuses:
         raise TestbedError(f"status {status} instead of {statuses}\n{process.tail()}")
     if took > NOTICE_S:
-        raise TestbedError(f"noticed after {took:.1f} s, {NOTICE_S:g} s is the bar\n{process.tail()}")
+        raise TestbedError(f"it ended after {took:.1f} s, at most {NOTICE_S:g} s are allowed\n{process.tail()}")
     lines = [x for x in process.err().splitlines() if x.startswith("sluice")]
     if not lines or not re.search(r"[:;] \w", lines[-1].split(":", 1)[1]):
-        raise TestbedError(f"no clear error\n{process.tail()}")
+        raise TestbedError(f"the last line names no cause and cure\n{process.tail()}")
 
 
-def _survive(daemons, before):
+def _survive(daemons: Iterable[Daemon], before: Iterable[dict[str, int]]) -> None:
     a, b = daemons
     for daemon, was in zip(daemons, before):
         daemon.check_holdings(was)
@@ -47,8 +50,8 @@ def _survive(daemons, before):
     b.stop()
 
 
-@scenario("kill -9 of the sending client")
-def kill_sender(testbed, context):
+@scene("kill -9 of the sending client")
+def kill_sender(testbed: Testbed, context: Context) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     sender.signal(signal.SIGKILL)
@@ -56,8 +59,8 @@ def kill_sender(testbed, context):
     _survive(daemons, before)
 
 
-@scenario("kill -9 of the receiving client")
-def kill_receiver(testbed, context):
+@scene("kill -9 of the receiving client")
+def kill_receiver(testbed: Testbed, context: Context) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     receiver.signal(signal.SIGKILL)
@@ -65,7 +68,7 @@ def kill_receiver(testbed, context):
     _survive(daemons, before)
 
 
-def _kill_daemon(testbed, context, index):
+def _kill_daemon(testbed: Testbed, context: Context, index: int) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     victim, survivor = daemons[index], daemons[1 - index]
     near, far = (sender, receiver) if index == 0 else (receiver, sender)
@@ -84,18 +87,18 @@ def _kill_daemon(testbed, context, index):
         daemon.stop()
 
 
-@scenario("kill -9 of the sending daemon")
-def kill_sending_daemon(testbed, context):
+@scene("kill -9 of the sending daemon")
+def kill_sending_daemon(testbed: Testbed, context: Context) -> None:
     _kill_daemon(testbed, context, 0)
 
 
-@scenario("kill -9 of the receiving daemon")
-def kill_receiving_daemon(testbed, context):
+@scene("kill -9 of the receiving daemon")
+def kill_receiving_daemon(testbed: Testbed, context: Context) -> None:
     _kill_daemon(testbed, context, 1)
 
 
-@scenario("the sending daemon is stopped in mid-transfer")
-def stop_sending_daemon(testbed, context):
+@scene("the sending daemon is stopped in mid-transfer")
+def stop_sending_daemon(testbed: Testbed, context: Context) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     daemons[0].stop()
@@ -105,8 +108,8 @@ def stop_sending_daemon(testbed, context):
     daemons[1].stop()
 
 
-@scenario("the receiving daemon is stopped in mid-transfer")
-def stop_receiving_daemon(testbed, context):
+@scene("the receiving daemon is stopped in mid-transfer")
+def stop_receiving_daemon(testbed: Testbed, context: Context) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     since = time.monotonic()
     daemons[1].stop()
@@ -116,8 +119,8 @@ def stop_receiving_daemon(testbed, context):
     daemons[0].stop()
 
 
-@scenario("a client stands still: the others go on")
-def stopped_client(testbed, context):
+@scene("a client stands still: the others go on")
+def stopped_client(testbed: Testbed, context: Context) -> None:
     daemons, before, sender, receiver = _running(testbed, context)
     a, b = daemons
     receiver.signal(signal.SIGSTOP)
@@ -133,8 +136,8 @@ def stopped_client(testbed, context):
     _survive(daemons, before)
 
 
-@scenario("a sender gives up: the peer's receives end with the reason, not as after an orderly end", company=True)
-def give_up(testbed, context):
+@scene("a sender gives up: the peer's receives end with the reason, not as after an orderly end", company=True)
+def give_up(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     program = context.tool("giveup")
     for how, status in (("close", "ECONNRESET"), ("exit", "ECONNRESET"), ("shutdown", "ENODATA")):
@@ -144,26 +147,26 @@ def give_up(testbed, context):
         receiver.check(40)
         got = receiver.out().split("\n")[:-1]
         if got != ["receive 0 ok", *(f"receive {i} {status}" for i in (1, 2, 3))]:
-            raise TestbedError(f"{how}: {got}")
+            raise TestbedError(f"after {how} the receiver says {got}")
     a.stop()
     b.stop()
 
 
-def _narrow(testbed, context, mtu, limit, units):
-    """The wire of A drops frames longer than limit, so units become smaller, as `show` says."""
+def _narrow(testbed: Testbed, context: Context, mtu: int, limit: int, units: tuple[int, ...]) -> None:
+    """A's wire drops frames longer than `limit`, so units become smaller, and `show` says so."""
     wire = f"match length {limit + 1}-65535 ( loss 100% )"
     a, b = memif_pair(testbed, context.build, mtu=mtu, keys={"checksum": "software"}, a_keys={"wire": wire})
     receiver = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=receiver)
     sender = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-t", "4", ADDR_B)
 
-    def cut():
+    def cut() -> list[dict[str, Any]]:
         return [c for c in a.show("conns") if c["unit_bytes"] == units[-1]]
 
     until(cut, 20, f"units of {units[-1]} bytes")
     for conn in cut():
         if conn["dropped_unit_bytes"] != units[-2]:
-            raise TestbedError(f"{conn['dropped_unit_bytes']} is said to be dropped, not {units[-2]}")
+            raise TestbedError(f"dropped_unit_bytes is {conn['dropped_unit_bytes']}, not {units[-2]}")
     if not any(f"dropped_unit_bytes={units[0]} unit_bytes={units[1]}" in x["text"] for x in a.show("trace")):
         raise TestbedError("the trace does not say that units became smaller")
     result = json.loads(sender.check(90))
@@ -174,11 +177,11 @@ def _narrow(testbed, context, mtu, limit, units):
     b.stop()
 
 
-@scenario("the path carries frames of 1400 bytes, `mtu` is 1500: units are halved, and show says so")
-def narrow_path(testbed, context):
+@scene("the path carries frames of 1400 bytes, `mtu` is 1500: units are halved, and show says so")
+def narrow_path(testbed: Testbed, context: Context) -> None:
     _narrow(testbed, context, 1500, 1400, (1408, 704))
 
 
-@scenario("the path carries frames of 4000 bytes, `mtu` is 9000: units are halved twice")
-def narrow_jumbo(testbed, context):
+@scene("the path carries frames of 4000 bytes, `mtu` is 9000: units are halved twice")
+def narrow_jumbo(testbed: Testbed, context: Context) -> None:
     _narrow(testbed, context, 9000, 4000, (8896, 4448, 2224))

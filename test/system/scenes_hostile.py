@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client that lies in its rings, at a daemon under AddressSanitizer that serves another one."""
+"""Hostile clients: one writes lies into its rings, at a daemon under AddressSanitizer that serves another
+client, too; one hands over descriptors that are slow to close."""
 import os
 import pwd
 import re
 import subprocess
 import sys
 
-from .harness import Skip, TestbedError, perf, scenario
+from .harness import Context, Skip, TestbedError, perf, scene
+from testbed.daemon import Daemon
 from testbed.pair import ADDR_A, memif_pair
+from testbed.process import Testbed
 
-# AddressSanitizer would keep 256 MB of what was freed: as much as a daemon may leak unseen.
+# By default AddressSanitizer keeps 256 MB of freed memory, which would hide a leak of that size.
 ENV = {"ASAN_OPTIONS": "abort_on_error=0:exitcode=99:detect_leaks=0:quarantine_size_mb=2",
        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=99"}
 
@@ -17,22 +20,22 @@ WARM_S, ATTACK_S = 15, 60
 RSS_SLACK_KB = 8192
 
 
-@scenario("hostile client: the other one's transfer is right, no report, quota held", memory_gb=3)
-def hostile(testbed, context):
+@scene("hostile client: the other one's transfer is right, no report, quota held", memory_gb=3)
+def hostile(testbed: Testbed, context: Context) -> None:
     if context.asan is None:
         raise Skip("no build with AddressSanitizer is given")
     quota = 256 << 20
     a, b = memif_pair(testbed, context.asan, daemon_keys={"quota": quota}, env=ENV)
     perf(b, a, "10.90.0.2", "-n", "1M", "--memory", "1M", name="first")
     seed = os.environ.get("SLUICE_SEED", str(int.from_bytes(os.urandom(4), "little")))
-    attack(context, testbed, (a, b), WARM_S, seed)  # what is kept for the next session is there then
+    attack(context, testbed, (a, b), WARM_S, seed)  # now both hold what they keep for later sessions
     before = [a.holdings(), b.holdings()]
     peak_kb = attack(context, testbed, (a, b), max(ATTACK_S, context.seconds), seed)
     if peak_kb * 1024 > quota + (8 << 20):
         raise TestbedError(f"seed {seed}: {peak_kb} kB are locked, the quota is {quota >> 10} kB")
     for daemon, was in ((a, before[0]), (b, before[1])):
-        # Of mappings without a file there are more and more, in which AddressSanitizer keeps the stacks
-        # that it saw; the resident memory bounds them.
+        # AddressSanitizer keeps the stacks that it saw in anonymous mappings, which become more and more.
+        # The resident memory bounds them.
         daemon.check_holdings(was, rss_slack_kb=RSS_SLACK_KB, maps_slack=was["maps"])
     for daemon in (a, b):
         print(f"#   {daemon.name}: before {before[daemon is b]}, after {daemon.holdings()}")
@@ -40,8 +43,9 @@ def hostile(testbed, context):
         report(daemon, seed)
 
 
-def attack(context, testbed, daemons, seconds, seed):
-    """For so long, while another client's transfers are right; the most kB that the second daemon locked."""
+def attack(context: Context, testbed: Testbed, daemons: tuple[Daemon, Daemon], seconds: int, seed: str) -> int:
+    """Attacks for this long, and checks an honest client's transfers meanwhile; returns the maximum kB that
+    the second daemon locked."""
     a, b = daemons
     attacker = testbed.start("hostile", [context.tool("hostile"), b.socket, seconds, seed])
     rounds, peak_kb = 0, 0
@@ -59,7 +63,7 @@ def attack(context, testbed, daemons, seconds, seed):
     return peak_kb
 
 
-# Sends sockets that linger on data which nobody reads, as many as a message takes.
+# Sends as many sockets as one message takes. Each lingers: it holds data that its peer never reads.
 LINGERING = r"""
 import os, socket, struct, sys
 path, uid, gid, messages, each = sys.argv[1], *map(int, sys.argv[2:])
@@ -101,8 +105,8 @@ sys.stdin.read()
 """
 
 
-@scenario("hostile descriptors: another user's sockets that linger hold up no session", memory_gb=2)
-def descriptors(testbed, context):
+@scene("hostile descriptors: another user's sockets that linger hold up no session", memory_gb=2)
+def descriptors(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     nobody = pwd.getpwnam("nobody")
     os.chown(b.socket, -1, nobody.pw_gid)
@@ -110,11 +114,12 @@ def descriptors(testbed, context):
     attacker = subprocess.Popen([sys.executable, "-c", LINGERING, b.socket, str(nobody.pw_uid),
                                  str(nobody.pw_gid), "20", "50"],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert attacker.stdin is not None and attacker.stdout is not None
     try:
         line = attacker.stdout.readline()
         if line.strip() != "sent 1000":
-            raise TestbedError(f"the hostile client: {line}")
-        for i in range(3):  # each is a new session at both
+            raise TestbedError(f"the hostile client could not send its sockets: {line}")
+        for i in range(3):  # each is a new session at both daemons
             result = perf(a, b, ADDR_A, "-t", "1", "--bidir", "--memory", "4M", name=f"honest{i}")
             if result["tx"]["bytes"] == 0 or result["rx"]["bytes"] == 0:
                 raise TestbedError(f"the honest client moved nothing: {result}")
@@ -125,8 +130,8 @@ def descriptors(testbed, context):
         daemon.stop()
 
 
-def report(daemon, seed):
-    """Raises what a sanitizer, or a broken invariant, said."""
+def report(daemon: Daemon, seed: str) -> None:
+    """Raises TestbedError with the report of a sanitizer, or of a broken invariant, if there is one."""
     text = daemon.process.err()
     if re.search(r"Sanitizer|runtime error:|broken invariant", text) or not daemon.process.running() \
             and daemon.process.wait(1) != 0:

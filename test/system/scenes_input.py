@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad input, for the daemon and for the command: one line that names cause and cure, exit != 0."""
+"""Bad input: the daemon and the command answer it with one line that names cause and cure, and fail."""
 import os
-import subprocess
+from collections.abc import Callable
 
-from .harness import TestbedError, one_line, scenario
-from testbed.daemon import Daemon, memif
+from .harness import Context, TestbedError, one_line, scene, sh
+from testbed.daemon import Build, Daemon, memif
 from testbed.pair import ADDR_B, memif_pair, pair_cpus
+from testbed.process import Testbed
 
 USAGE, CONFIG, EAL, PORT, SOCKET = 2, 3, 4, 5, 6
 
 
-def _daemon(testbed, context, name="a", keys=None, **kwargs):
+def _daemon(testbed: Testbed, context: Context, name: str = "a", memory_mb: int = 512) -> Daemon:
     port = memif(testbed.path(f"{name}-memif.sock"), "server")
-    port.keys = {"address": "10.90.0.1/24", "mtu": 9000, **(keys or {})}
+    port.keys = {"address": "10.90.0.1/24", "mtu": 9000}
     worker, control = pair_cpus()[0]
-    return Daemon(testbed, context.build, name, [port], [worker], control, **kwargs)
+    return Daemon(testbed, context.build, name, [port], [worker], control, memory_mb=memory_mb)
 
 
-def _refused(testbed, daemon, status, *words, edit=None):
-    """This daemon does not start, and says why."""
+def _refused(testbed: Testbed, daemon: Daemon, status: int, *words: str,
+             edit: Callable[[str], str] | None = None) -> None:
+    """Checks that this daemon does not start, with this status, and says these words."""
     text = daemon.config_text()
     with open(daemon.config, "w", encoding="utf-8") as f:
         f.write(edit(text) if edit else text)
@@ -26,8 +28,8 @@ def _refused(testbed, daemon, status, *words, edit=None):
     one_line(process, 30, status, *words)
 
 
-@scenario("two daemons on one socket", company=True)
-def one_socket(testbed, context):
+@scene("two daemons on one socket", company=True)
+def one_socket(testbed: Testbed, context: Context) -> None:
     first = _daemon(testbed, context, "a").start()
     second = _daemon(testbed, context, "b")
     second.socket = first.socket
@@ -38,47 +40,47 @@ def one_socket(testbed, context):
         raise TestbedError(f"status {SOCKET} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if first.socket in x]
     if len(said) != 1:
-        raise TestbedError(f"no line names socket and cure\n{process.tail()}")
+        raise TestbedError(f"not exactly one line names the socket\n{process.tail()}")
     if first.try_show("ports") is None:
         raise TestbedError("the first daemon lost its socket")
     first.stop()
     if os.path.exists(first.socket):
-        raise TestbedError("the socket is left behind")
+        raise TestbedError("the daemon leaves its socket behind")
 
 
-@scenario("a stale socket is replaced", company=True)
-def stale_socket(testbed, context):
+@scene("a stale socket is replaced", company=True)
+def stale_socket(testbed: Testbed, context: Context) -> None:
     daemon = _daemon(testbed, context).start()
     daemon.kill()
     if not os.path.exists(daemon.socket):
-        raise TestbedError("a killed daemon cannot have cleaned up")
+        raise TestbedError("a killed daemon cannot remove its socket, but it is gone")
     daemon.start().stop()
 
 
-@scenario("configuration: unknown key, section, bad value, no file", company=True)
-def wrong_config(testbed, context):
-    edits = [
-        (lambda t: t.replace("mtu =", "mtv ="), "mtv", "did you mean|mtu"),
-        (lambda t: t.replace("mtu = 9000", "mtu = 90"), "mtu", "576|1280"),
-        (lambda t: t.replace("mtu = 9000", "capacity = 1Gb"), "capacity", "rate|unit"),
-        (lambda t: t.replace("10.90.0.1/24", "10.90.0.256/24"), "address", "10.90.0.256"),
-        (lambda t: t.replace("10.90.0.1/24", "10.90.0.1"), "address", "prefix"),
-        (lambda t: t.replace("[daemon]", "[deamon]"), "deamon", "section"),
-        (lambda t: t.replace("address =", "gateway ="), "address"),
-        (lambda t: t.split("[port")[0], "port"),
-        (lambda t: t + "mtu = 9000\n", "mtu", "twice|again|already"),
+@scene("configuration: unknown key, section, bad value, no file", company=True)
+def wrong_config(testbed: Testbed, context: Context) -> None:
+    edits: list[tuple[Callable[[str], str], tuple[str, ...]]] = [
+        (lambda t: t.replace("mtu =", "mtv ="), ("mtv", "did you mean|mtu")),
+        (lambda t: t.replace("mtu = 9000", "mtu = 90"), ("mtu", "576|1280")),
+        (lambda t: t.replace("mtu = 9000", "capacity = 1Gb"), ("capacity", "rate|unit")),
+        (lambda t: t.replace("10.90.0.1/24", "10.90.0.256/24"), ("address", "10.90.0.256")),
+        (lambda t: t.replace("10.90.0.1/24", "10.90.0.1"), ("address", "prefix")),
+        (lambda t: t.replace("[daemon]", "[deamon]"), ("deamon", "section")),
+        (lambda t: t.replace("address =", "gateway ="), ("address",)),
+        (lambda t: t.split("[port")[0], ("port",)),
+        (lambda t: t + "mtu = 9000\n", ("mtu", "twice|again|already")),
     ]
-    for i, (edit, *words) in enumerate(edits):
+    for i, (edit, words) in enumerate(edits):
         _refused(testbed, _daemon(testbed, context, f"bad{i}"), CONFIG, *words, edit=edit)
     daemon = _daemon(testbed, context, "none")
     process = testbed.start("no-file", daemon.args())
     one_line(process, 30, CONFIG, "none.conf", "no such file|cannot")
 
 
-@scenario("daemon: no memory, no hugepages, no such device, bad arguments")
-def daemon_resources(testbed, context):
+@scene("daemon: no memory, no hugepages, no such device, bad arguments")
+def daemon_resources(testbed: Testbed, context: Context) -> None:
     small = _daemon(testbed, context, "small", memory_mb=16)
-    small.build = type(context.build)(context.build.dir, False)
+    small.build = Build(context.build.dir, False)
     with open(small.config, "w", encoding="utf-8") as f:
         f.write(small.config_text())
     process = testbed.start("small", small.args())
@@ -86,10 +88,10 @@ def daemon_resources(testbed, context):
         raise TestbedError(f"status {EAL} or {PORT} was due\n{process.tail()}")
     said = [x for x in process.err().splitlines() if x.startswith("sluiced:")]
     if "memory" not in said[-1]:
-        raise TestbedError(f"no line names cause and cure\n{process.tail()}")
+        raise TestbedError(f"the last line does not name the lack of memory\n{process.tail()}")
 
     greedy = _daemon(testbed, context, "greedy", memory_mb=8 << 20)
-    greedy.build = type(context.build)(context.build.dir, True)
+    greedy.build = Build(context.build.dir, True)
     _refused(testbed, greedy, EAL, "hugepages")
 
     unknown = _daemon(testbed, context, "unknown")
@@ -105,15 +107,15 @@ def daemon_resources(testbed, context):
     one_line(testbed.start("argument", [program, "--", "--sokcet", "x"]), 10, USAGE, "--socket")
 
 
-@scenario("command: no daemon, unknown host, nobody there, nobody receiving, port taken", company=True)
-def command_peers(testbed, context):
+@scene("command: no daemon, unknown host, nobody there, nobody receiving, port taken", company=True)
+def command_peers(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, keys={"silence": "1s"})
     source = testbed.path("source")
     with open(source, "wb") as f:
         f.write(os.urandom(100000))
     sluice = context.build.program("sluice")
 
-    def run(name, status, words, *args):
+    def run(name: str, status: int, words: tuple[str, ...], *args: str) -> None:
         one_line(testbed.start(name, [sluice, *args]), 20, status, *words)
 
     at_a = ("--socket", a.socket)
@@ -135,13 +137,13 @@ def command_peers(testbed, context):
     b.stop()
 
 
-@scenario("full disk: an error on both sides, no half-written file", netns=True, company=True)
-def full_disk(testbed, context):
+@scene("full disk: an error on both sides, no half-written file", netns=True, company=True)
+def full_disk(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     disk = testbed.path("disk")
     os.mkdir(disk)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=True)
-    testbed.undo(subprocess.run, ["umount", "-l", disk], check=False)
+    sh("mount", "-t", "tmpfs", "-o", "size=4m", "none", disk)
+    testbed.undo(sh, "umount", "-l", disk)
     source = testbed.path("big")
     with open(source, "wb") as f:
         f.write(os.urandom(16 << 20))
@@ -152,6 +154,6 @@ def full_disk(testbed, context):
     one_line(receiver, 30, 5, "big", "space|room|full")
     left = os.listdir(disk)
     if left:
-        raise TestbedError(f"left on the full disk: {left}")
+        raise TestbedError(f"half-written files are left on the full disk: {left}")
     a.stop()
     b.stop()

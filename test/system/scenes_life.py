@@ -1,38 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A daemon's life on its machine: links that go, the service manager, its rights, its CPUs."""
+"""A daemon on its machine: links that go down, the service manager, capabilities, CPUs, sleep."""
 import json
 import os
 import re
 import socket
 import time
 
-from .harness import ROOT, TestbedError, perf, scenario
+from .harness import ROOT, Context, TestbedError, perf, scene
 from testbed import net
 from testbed.daemon import Daemon, Port, af_packet, memif
 from testbed.pair import ADDR_B, pair_cpus, station, veth_pair
-from testbed.process import until
+from testbed.process import Testbed, until
 from .thread import stopped, thread_named
 
 
-@scenario("a link goes down in mid-transfer and comes back", netns=True)
-def link_down(testbed, context):
+@scene("a link goes down in mid-transfer and comes back", netns=True)
+def link_down(testbed: Testbed, context: Context) -> None:
     a, b = veth_pair(testbed, context.build, keys={"capacity": "40Mbit"})
     waiting = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=waiting)
     sending = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-n", "12M", ADDR_B)
 
-    def received():
+    def received() -> int:
         return b.counters("rx_data")
 
-    for daemon in (b, a):  # of the receiver, then of the sender: 0.7 s in which nothing passes
+    for daemon in (b, a):  # nothing passes for 0.7 s: first the receiver's link is down, then the sender's
         before = received()
-        until(lambda before=before: received() > before + 200, 30, "data flow")
+        until(lambda: received() > before + 200, 30, "data flow")
+        assert daemon.ns is not None
         net.ip(daemon.ns, "link", "set", daemon.device, "down")
         time.sleep(0.2)
         still = received()
         time.sleep(0.5)
         if received() > still + 40 or not sending.running():
-            raise TestbedError("data flow over a link that is down")
+            raise TestbedError("data flow over a link that is down, or the client has ended")
         net.ip(daemon.ns, "link", "set", daemon.device, "up")
     result = json.loads(sending.check(90))
     waiting.check(30)
@@ -42,14 +43,14 @@ def link_down(testbed, context):
         daemon.stop()
 
 
-@scenario("the service manager hears of ready and stopping, and pings only while workers go on", company=True)
-def notify(testbed, context):
+@scene("the service manager is told of ready and stopping, and gets pings only while workers run", company=True)
+def notify(testbed: Testbed, context: Context) -> None:
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     manager.bind(testbed.path("notify"))
     testbed.undo(manager.close)
-    heard = []
+    heard: list[str] = []
 
-    def hear(seconds):
+    def hear(seconds: float) -> list[str]:
         manager.settimeout(0.05)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -67,26 +68,28 @@ def notify(testbed, context):
     daemon.start()
     until(lambda: hear(0.1).count("WATCHDOG=1\n") >= 3, 30, "pings")
     if heard[0] != "READY=1\n":
-        raise TestbedError(f"first comes {heard[0]}")
+        raise TestbedError(f"the first notification is {heard[0]}")
     with stopped(thread_named(daemon.pid(), "worker")):
-        hear(1)  # one more may be due to what it did before
+        hear(1)  # the worker ran shortly before, so one more ping may come
         heard.clear()
         hear(2)
         if heard:
-            raise TestbedError(f"{heard} although a worker stands still")
+            raise TestbedError(f"a worker stands still, but {heard} came")
     until(lambda: "WATCHDOG=1\n" in hear(0.1), 30, "pings again")
     daemon.stop()
     if hear(0.2)[-1] != "STOPPING=1\n":
-        raise TestbedError(f"last comes {heard[-1]}")
+        raise TestbedError(f"the last notification is {heard[-1]}")
 
 
-def unit_capabilities():
+def unit_capabilities() -> list[str]:
     with open(os.path.join(ROOT, "config", "sluiced.service"), encoding="utf-8") as f:
-        return re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE).group(1).split()
+        found = re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE)
+    assert found is not None, "sluiced.service has no CapabilityBoundingSet"
+    return found.group(1).split()
 
 
-@scenario("the unit's capabilities are enough for packet sockets and a TAP", netns=True, company=True)
-def capabilities(testbed, context):
+@scene("the unit's capabilities are enough for packet sockets and a TAP", netns=True, company=True)
+def capabilities(testbed: Testbed, context: Context) -> None:
     names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
     only = ["setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{names}"]
     a, b = veth_pair(testbed, context.build)
@@ -98,16 +101,18 @@ def capabilities(testbed, context):
     less.wrap = only
     less.start()
     with open(f"/proc/{less.pid()}/status", encoding="ascii") as f:
-        bounding = int(re.search(r"CapBnd:\s*(\w+)", f.read()).group(1), 16)
+        found = re.search(r"CapBnd:\s*(\w+)", f.read())
+    assert found is not None, "/proc names no capabilities"
+    bounding = int(found.group(1), 16)
     if bounding.bit_count() != len(unit_capabilities()):
-        raise TestbedError(f"it has capabilities {bounding:x}")
+        raise TestbedError(f"the daemon has capabilities {bounding:x}, not those of the unit")
     perf(less, a, ADDR_B, "-n", "4M")
     for daemon in (a, less):
         daemon.stop()
 
 
-@scenario("workers and control that share a CPU are told of")
-def placement(testbed, context):
+@scene("the daemon warns of workers and control that share a CPU")
+def placement(testbed: Testbed, context: Context) -> None:
     port = memif(testbed.path("memif.sock"), "server")
     port.keys = {**station(1), "workers": 2}
     cpu = pair_cpus()[0][0]
@@ -119,42 +124,43 @@ def placement(testbed, context):
             raise TestbedError(f"no warning of \"{words}\"\n{daemon.process.tail()}")
 
 
-def _sleeping(testbed, context, port, space):
+def _sleeping(testbed: Testbed, context: Context, port: Port, space: str) -> Daemon:
+    """A daemon whose idle worker sleeps and is woken by frames."""
     port.keys = {**station(2), "mtu": 1500}
     worker, control = pair_cpus()[1]
     daemon = Daemon(testbed, context.build, "b", [port], [worker], control, ns=space,
                     daemon_keys={"idle": "sleep"}).start()
-    if "what comes wakes it" not in daemon.process.err():
-        raise TestbedError(f"it does not say that it is woken\n{daemon.process.tail()}")
+    if "arriving frames wake it" not in daemon.process.err():
+        raise TestbedError(f"the daemon does not say that frames wake its worker\n{daemon.process.tail()}")
     return daemon
 
 
-def _wakes(testbed, daemon, space):
-    """The kernel of that namespace does, with echo requests."""
+def _wakes(testbed: Testbed, daemon: Daemon, space: str) -> None:
+    """Checks that echo requests of the kernel in `space` wake the worker, and that its naps are long otherwise."""
     before = daemon.show("workers")[0]
     testbed.run("ping", ["ping", "-n", "-c", "20", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     wakeups = daemon.show("workers")[0]["wakeups"] - before["wakeups"]
     if wakeups < 15:
-        raise TestbedError(f"20 echo requests, a tenth of a second apart, woke it {wakeups} times")
+        raise TestbedError(f"20 echo requests, 0.1 s apart, woke the worker only {wakeups} times")
     before = daemon.show("workers")[0]["naps"]
     time.sleep(2)
     naps = daemon.show("workers")[0]["naps"] - before
-    if naps > 800:  # of 10 ms; some shorter ones first. Who is not woken takes 600 a second
-        raise TestbedError(f"{naps} naps in 2 s are too many for who is woken")
+    if naps > 800:  # a nap takes 10 ms, the first ones less; a worker that nothing wakes takes 600 a second
+        raise TestbedError(f"{naps} naps in 2 s are too many for a worker that frames wake")
     listening = daemon.sluice("listening", "recv", "-o", testbed.path("got"))
     daemon.wait_listening(process=listening)
     before = daemon.show("workers")[0]["naps"]
     time.sleep(2)
     naps = daemon.show("workers")[0]["naps"] - before
     if naps > 800:
-        raise TestbedError(f"{naps} naps in 2 s are too many for who is woken by its clients, too")
+        raise TestbedError(f"{naps} naps in 2 s are too many for a worker that its clients wake, too")
     listening.stop()
     testbed.run("ping", ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "5", ADDR_B], ns=space, timeout_s=60)
     daemon.stop()
 
 
-@scenario("what comes wakes a worker that sleeps: by receive interrupts", netns=True)
-def interrupts_wake(testbed, context):
+@scene("frames wake a worker that sleeps: by receive interrupts", netns=True)
+def interrupts_wake(testbed: Testbed, context: Context) -> None:
     space = net.namespace(testbed, "kernel")
     net.quiet(space)
     daemon = _sleeping(testbed, context, Port("net_tap0", "net_tap0,iface=sltap"), space)
@@ -162,8 +168,8 @@ def interrupts_wake(testbed, context):
     _wakes(testbed, daemon, space)
 
 
-@scenario("what comes wakes a worker that sleeps: by a packet socket on the port's interface", netns=True)
-def packets_wake(testbed, context):
+@scene("frames wake a worker that sleeps: by a packet socket on the port's interface", netns=True)
+def packets_wake(testbed: Testbed, context: Context) -> None:
     spaces = [net.namespace(testbed, name) for name in ("kernel", "daemon")]
     net.quiet(spaces[1])
     net.veth(spaces[0], "slk", spaces[1], "sld")

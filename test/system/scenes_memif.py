@@ -1,31 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two daemons joined by a memif: many connections, workers, families, sizes of requests, files."""
 import os
+from collections.abc import Iterable
+from typing import Any
 
-from .harness import TestbedError, perf, run_script, scenario, script_exists
+from .harness import Context, TestbedError, perf, run_script, scene, script_exists
+from testbed.daemon import Daemon
 from testbed.pair import ADDR6_B, ADDR_B, memif_pair
+from testbed.process import Testbed
 
 
-def _both_rest(daemons, before):
+def _both_rest(daemons: Iterable[Daemon], before: Iterable[dict[str, int]]) -> None:
     for daemon, was in zip(daemons, before):
         daemon.check_holdings(was)
 
 
-def _pair(testbed, context, **kwargs):
-    """Daemons and what they hold after a first small test, when all lazy things are made."""
+def _pair(testbed: Testbed, context: Context, **kwargs: Any) -> tuple[list[Daemon], list[dict[str, int]]]:
+    """Two daemons, and their holdings after a first small test, which has them make all that they make late."""
     a, b = memif_pair(testbed, context.build, **kwargs)
     perf(b, a, ADDR_B, "-n", "1M", name="first")
-    return (a, b), [a.holdings(), b.holdings()]
+    return [a, b], [a.holdings(), b.holdings()]
 
 
-def _stop(daemons):
-    """Stopping cleanly includes that all mbufs came back."""
+def _stop(daemons: Iterable[Daemon]) -> None:
+    """Stops them; a clean stop includes that all mbufs came back."""
     for daemon in daemons:
         daemon.stop()
 
 
-@scenario("100 connections at once in both directions", memory_gb=4)
-def many_connections(testbed, context):
+@scene("100 connections at once in both directions", memory_gb=4)
+def many_connections(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context)
     a, b = daemons
     result = perf(b, a, ADDR_B, "-P", "100", "--bidir", "-t", context.seconds, "-l", "128K",
@@ -39,8 +43,8 @@ def many_connections(testbed, context):
     _stop(daemons)
 
 
-@scenario("two workers on a memif")
-def two_workers(testbed, context):
+@scene("two workers on a memif")
+def two_workers(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context, workers=2)
     a, b = daemons
     result = perf(b, a, ADDR_B, "-P", "8", "--bidir", "-t", "4", timeout_s=60)
@@ -51,13 +55,13 @@ def two_workers(testbed, context):
         idle = [w["worker"] for p in daemon.show("ports") for w in p["workers"]
                 if w["tx_frames"] < 100]
         if idle:
-            raise TestbedError(f"worker {idle} of {daemon.name} had nothing to do")
+            raise TestbedError(f"workers {idle} of {daemon.name} sent next to nothing")
     _both_rest(daemons, before)
     _stop(daemons)
 
 
-@scenario("IPv6")
-def ipv6(testbed, context):
+@scene("IPv6")
+def ipv6(testbed: Testbed, context: Context) -> None:
     (a, b), before = _pair(testbed, context)
     result = perf(b, a, f"[{ADDR6_B}]", "-t", "2", "--bidir")
     if not result["peer"].startswith("["):
@@ -66,16 +70,16 @@ def ipv6(testbed, context):
     _stop((a, b))
 
 
-@scenario("VLAN")
-def vlan(testbed, context):
+@scene("VLAN")
+def vlan(testbed: Testbed, context: Context) -> None:
     (a, b), before = _pair(testbed, context, keys={"vlan": 100})
     perf(b, a, ADDR_B, "-t", "2", "--bidir")
     _both_rest((a, b), before)
     _stop((a, b))
 
 
-@scenario("hosts in different VLANs do not hear each other", company=True)
-def vlan_apart(testbed, context):
+@scene("hosts in different VLANs do not hear each other", company=True)
+def vlan_apart(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, a_keys={"vlan": 100}, b_keys={"vlan": 101},
                       keys={"silence": "1s"})
     b.sluice("server", "perf", "server", "-1")
@@ -88,8 +92,8 @@ def vlan_apart(testbed, context):
     _stop((a, b))
 
 
-@scenario("one request of 4 GiB", memory_gb=11)
-def huge_request(testbed, context):
+@scene("one request of 4 GiB", memory_gb=11)
+def huge_request(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context, daemon_keys={"quota": "6G", "quota_total": "6G"})
     a, b = daemons
     result = perf(b, a, ADDR_B, "-n", "4G", "-l", "4G", "--memory", "4G", "--outstanding", "1",
@@ -100,8 +104,8 @@ def huge_request(testbed, context):
     _stop(daemons)
 
 
-@scenario("requests of 0 bytes and of 1 byte")
-def tiny_requests(testbed, context):
+@scene("requests of 0 bytes and of 1 byte")
+def tiny_requests(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context)
     a, b = daemons
     for length in ("0", "1"):
@@ -115,8 +119,8 @@ def tiny_requests(testbed, context):
     _stop(daemons)
 
 
-@scenario("go-back-N and synchronous sends")
-def other_modes(testbed, context):
+@scene("go-back-N and synchronous sends")
+def other_modes(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context)
     a, b = daemons
     perf(b, a, ADDR_B, "-n", "64M", "--go-back-N", name="gbn")
@@ -126,8 +130,8 @@ def other_modes(testbed, context):
     _stop(daemons)
 
 
-@scenario("the smallest MTU of IPv6")
-def small_mtu(testbed, context):
+@scene("the smallest MTU of IPv6")
+def small_mtu(testbed: Testbed, context: Context) -> None:
     (a, b), before = _pair(testbed, context, mtu=1280)
     result = perf(b, a, ADDR_B, "-n", "16M")
     if not 1000 < result["unit_bytes"] < 1280:
@@ -136,8 +140,8 @@ def small_mtu(testbed, context):
     _stop((a, b))
 
 
-@scenario("different MTUs: the smaller one counts")
-def two_mtus(testbed, context):
+@scene("different MTUs: the smaller one counts")
+def two_mtus(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, a_keys={"mtu": 9000}, b_keys={"mtu": 1500})
     for host, server, client in ((ADDR_B, b, a), ("10.90.0.1", a, b)):
         result = perf(server, client, host, "-n", "8M", name=f"to-{server.name}")
@@ -146,8 +150,8 @@ def two_mtus(testbed, context):
     _stop((a, b))
 
 
-@scenario("50 connections one after the other leave nothing behind")
-def one_after_the_other(testbed, context):
+@scene("50 connections one after the other leave nothing behind")
+def one_after_the_other(testbed: Testbed, context: Context) -> None:
     daemons, before = _pair(testbed, context)
     a, b = daemons
     server = b.sluice("server", "perf", "server", "--json")
@@ -160,21 +164,21 @@ def one_after_the_other(testbed, context):
     _stop(daemons)
 
 
-def _script_env(testbed, context):
+def _script_env(testbed: Testbed, context: Context) -> tuple[dict[str, str], list[Daemon]]:
     a, b = memif_pair(testbed, context.build)
     return {"SLUICE_BUILD": context.build.dir, "SLUICE_SOCK_A": a.socket, "SLUICE_SOCK_B": b.socket,
-            "SLUICE_ADDR_A": "10.90.0.1", "SLUICE_ADDR_B": ADDR_B, "TMPDIR": testbed.dir}, (a, b)
+            "SLUICE_ADDR_A": "10.90.0.1", "SLUICE_ADDR_B": ADDR_B, "TMPDIR": testbed.dir}, [a, b]
 
 
 if script_exists("files_test"):
-    @scenario("files: names, holes, pipes, sizes, errors")
-    def files(testbed, context):
+    @scene("files: names, holes, pipes, sizes, errors")
+    def files(testbed: Testbed, context: Context) -> None:
         env, daemons = _script_env(testbed, context)
         run_script(testbed, "files_test", env, timeout_s=600)
         _stop(daemons)
 
 
 if script_exists("dissector_test"):
-    @scenario("Wireshark's dissector names every byte", company=True)
-    def dissector(testbed, context):
+    @scene("Wireshark's dissector names every byte", company=True)
+    def dissector(testbed: Testbed, context: Context) -> None:
         run_script(testbed, "dissector_test", dict(os.environ, TMPDIR=testbed.dir))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real Prometheus scrapes sluice-exporter; Grafana's board names only what there is."""
+"""A real Prometheus scrapes sluice-exporter; Grafana's board names only metrics that exist."""
 import importlib.machinery
 import importlib.util
 import json
@@ -11,10 +11,13 @@ import socket
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from .harness import ROOT, Skip, TestbedError, data_flow, scenario, transfer_works
+from .harness import ROOT, Context, Skip, TestbedError, data_flow, scene, transfer_works
+from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import until
+from testbed.process import Testbed, until
 
 EXPORTER = os.path.join(ROOT, "app", "exporter", "sluice-exporter")
 BOARD = os.path.join(ROOT, "config", "grafana", "sluice.json")
@@ -28,11 +31,16 @@ scrape_configs:
       - targets: ["127.0.0.1:{port}"]
 """
 
+Sample = tuple[str, tuple[tuple[str, str], ...]]  # name, (label, value), ...
+Shown = dict[Sample, tuple[float, str]]  # value, kind
 
-def _exporter():
+
+def _exporter() -> Any:
     """The program, as a module."""
     loader = importlib.machinery.SourceFileLoader("exporter", EXPORTER)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("exporter", loader))
+    spec = importlib.util.spec_from_loader("exporter", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
     try:
         loader.exec_module(module)
     except SystemExit as why:
@@ -40,7 +48,7 @@ def _exporter():
     return module
 
 
-def _free_port():
+def _free_port() -> int:
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
@@ -49,9 +57,9 @@ def _free_port():
 class Prometheus:
     """A server of its own, for one target."""
 
-    def __init__(self, testbed, target_port):
+    def __init__(self, testbed: Testbed, target_port: int) -> None:
         if shutil.which("prometheus") is None:
-            raise Skip("there is no prometheus here; scripts/setup installs it")
+            raise Skip("prometheus is missing; scripts/setup installs it")
         self.url = f"http://127.0.0.1:{_free_port()}"
         config = testbed.path("prometheus.yml")
         with open(config, "w", encoding="ascii") as f:
@@ -60,7 +68,7 @@ class Prometheus:
             "prometheus", f"--config.file={config}", f"--storage.tsdb.path={testbed.path('tsdb')}",
             f"--web.listen-address={self.url[7:]}"])
 
-    def samples(self):
+    def samples(self) -> dict[Sample, tuple[float, float]]:
         """{(name, labels without job and instance): (time, value)}, the newest of each."""
         query = urllib.parse.urlencode({"query": '{__name__=~"sluice_.*"}[30s]'})
         try:
@@ -70,31 +78,31 @@ class Prometheus:
             if not self.process.running():
                 raise TestbedError(f"prometheus ended\n{self.process.tail()}") from None
             return {}
-        found = {}
+        found: dict[Sample, tuple[float, float]] = {}
         for row in rows:
             labels = {k: v for k, v in row["metric"].items() if k not in ("__name__", "job", "instance")}
             when, value = row["values"][-1]
             found[row["metric"]["__name__"], tuple(sorted(labels.items()))] = (when, float(value))
         return found
 
-    def scraped_after(self, begin):
-        """The newest scrape, which began after `begin`, with what only it has."""
-        def look():
+    def scraped_after(self, begin: float) -> dict[Sample, float]:
+        """The samples of the newest scrape, which began after `begin`."""
+        def look() -> dict[Sample, float] | None:
             samples = self.samples()
             when, _ = samples.get(("sluice_up", ()), (0, 0))
-            # The one that is under way while we ask has not been taken in: not in all of its parts.
+            # The first answer may end with a scrape that is stored in part; the second one has it whole.
             again = self.samples()
             whole = when > begin and again.get(("sluice_up", ()), (0, 0))[0] == when
-            return whole and {k: v for k, (t, v) in again.items() if t == when}
+            return {k: v for k, (t, v) in again.items() if t == when} if whole else None
 
         return until(look, 60, "a scrape", 0.1)
 
 
-def _shown(daemon, module):
-    """{(name, labels): value} of what the daemon itself shows, by the exporter's tables."""
-    found = {}
+def _shown(daemon: Daemon, module: Any) -> Shown:
+    """All that the daemon itself shows, by the exporter's tables."""
+    found: Shown = {}
 
-    def put(metrics, labels, row):
+    def put(metrics: Iterable[Any], labels: Sequence[Any], row: dict[str, Any]) -> None:
         for m in metrics:
             name = m.name + ("_total" if m.kind == "counter" else "")
             key = tuple(sorted(zip(m.labels, map(str, labels))))
@@ -121,8 +129,10 @@ def _shown(daemon, module):
     return found
 
 
-def _compare(prometheus, daemon, module, least):
-    """Counters in a scrape between two looks at the daemon lie between what these find."""
+def _compare(prometheus: Prometheus, daemon: Daemon, module: Any,
+             count_min: int) -> tuple[Shown, dict[Sample, float], Shown]:
+    """Checks that each counter of a scrape, of at least count_min, lies between those that the daemon shows
+    before and after it; returns all three."""
     begin = time.time()
     before = _shown(daemon, module)
     scraped = prometheus.scraped_after(begin)
@@ -134,16 +144,16 @@ def _compare(prometheus, daemon, module, least):
         if key not in scraped:
             raise TestbedError(f"the scrape lacks {key}; it has {len(scraped)} samples")
         looked += 1
-        slack = 1e-9 * abs(first)  # of numbers as text
+        slack = 1e-9 * abs(first)  # for numbers that were text
         if not first - slack <= scraped[key] <= after[key][0] + slack:
             raise TestbedError(f"{key}: {first} before, {scraped[key]} scraped, {after[key][0]} after")
-    if looked < least:
+    if looked < count_min:
         raise TestbedError(f"only {looked} counters were compared")
     return before, scraped, after
 
 
-@scenario("Prometheus scrapes during a transfer: counters are the daemon's")
-def prometheus_scrapes(testbed, context):
+@scene("Prometheus scrapes during a transfer: counters are the daemon's")
+def prometheus_scrapes(testbed: Testbed, context: Context) -> None:
     module = _exporter()
     a, b = memif_pair(testbed, context.build, telemetry=True)
     port = _free_port()
@@ -154,8 +164,8 @@ def prometheus_scrapes(testbed, context):
     b.wait_listening()
     sender = a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "2", ADDR_B)
     data_flow(b, "rx_bytes")
-    moved = _compare(prometheus, b, module, 90)
-    came = [v for (name, _), v in moved[1].items() if name == "sluice_conn_receive_bytes_total"]
+    _, moved, _ = _compare(prometheus, b, module, 90)
+    came = [v for (name, _), v in moved.items() if name == "sluice_conn_receive_bytes_total"]
     if not any(v > 0 for v in came):
         raise TestbedError(f"no connection received anything in this scrape: {came}")
     sender.signal(signal.SIGINT)
@@ -170,9 +180,9 @@ def prometheus_scrapes(testbed, context):
     begin = time.time()
     gone = prometheus.scraped_after(begin)
     if gone["sluice_up", ()] != 0 or len(gone) != 1:
-        raise TestbedError(f"of a daemon that is gone Prometheus knows {gone}")
+        raise TestbedError(f"without a daemon, Prometheus must know sluice_up only: {gone}")
     if "no answer" not in exporter.err():
-        raise TestbedError(f"the exporter says nothing of a daemon that is gone\n{exporter.tail()}")
+        raise TestbedError(f"the exporter does not say that the daemon is gone\n{exporter.tail()}")
     b.start()
     b.wait_link()
     transfer_works(a, b, ADDR_B)
@@ -180,7 +190,7 @@ def prometheus_scrapes(testbed, context):
     b.stop()
 
 
-def _board_queries(node):
+def _board_queries(node: Any) -> Iterator[str]:
     """Every "expr" and "query" in the board."""
     if isinstance(node, dict):
         for key, value in node.items():
@@ -193,8 +203,8 @@ def _board_queries(node):
             yield from _board_queries(value)
 
 
-@scenario("Grafana's board names what the exporter tells, with its labels", company=True)
-def board_names(testbed, context):
+@scene("Grafana's board names what the exporter tells, with its labels", company=True)
+def board_names(testbed: Testbed, context: Context) -> None:
     _exporter()
     told = {}
     for line in testbed.run("list", [EXPORTER, "--list"]).splitlines():
@@ -210,13 +220,13 @@ def board_names(testbed, context):
             named += 1
             wrong = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", labels)) - told.get(name, set()) - {"instance", "job"}
             if name not in told or wrong:
-                raise TestbedError(f"the board asks for {name} {wrong or ''}, of which there is none: {query}")
+                raise TestbedError(f"the board asks for {name} {wrong or ''}, which the exporter lacks: {query}")
     if named < 20:
         raise TestbedError(f"the board names only {named} metrics")
     a, b = memif_pair(testbed, context.build, telemetry=True)
     text = testbed.run("once", [EXPORTER, "--once", "--socket", b.telemetry_socket])
     families = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     if families != set(told):
-        raise TestbedError(f"listed, but not told, or the other way round: {families ^ set(told)}")
+        raise TestbedError(f"--list and the metrics that are served differ in {families ^ set(told)}")
     a.stop()
     b.stop()

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ssh through the exception port: an administrator's way onto a host whose only NIC is the daemon's."""
+"""ssh through the exception port: so an administrator reaches a machine whose only NIC the daemon has."""
 import hashlib
 import json
 import os
 import shutil
 import threading
 
-from .harness import Skip, TestbedError, scenario
-from testbed.pair import ADDR_B
-from testbed.process import until
+from .harness import Context, Skip, TestbedError, scene
 from testbed.baselines import PORT, ssh_key, ssh_server
+from testbed.pair import ADDR_B
+from testbed.process import Process, Testbed, until
 from .scenes_exception import VETH, pair
 
 SESSION_BYTES = 2 << 20
 
 
-def _login(testbed, ns, key):
-    """A session that says the sum of what it is given, and the pipe for that."""
+def _login(testbed: Testbed, ns: str, key: str) -> tuple[Process, int]:
+    """A session that prints the SHA-256 of its input, and the pipe to that input."""
     there, here = os.pipe()
     ssh = testbed.start("ssh", ["dbclient", "-y", "-y", "-i", key, "-p", PORT, f"root@{ADDR_B}",
                             "echo logged in; sha256sum; exit 7"], ns=ns, env={"HOME": testbed.dir}, stdin=there)
@@ -25,16 +25,16 @@ def _login(testbed, ns, key):
     return ssh, here
 
 
-def _give(pipe, data):
+def _give(pipe: int, data: bytes) -> None:
     with os.fdopen(pipe, "wb") as f:
         f.write(data)
 
 
-@scenario("exception port: ssh to its kernel while a transfer runs", netns=True)
-def ssh_beside_transfer(testbed, context):
+@scene("exception port: ssh to its kernel while a transfer runs", netns=True)
+def ssh_beside_transfer(testbed: Testbed, context: Context) -> None:
     for tool in ("dropbear", "dbclient", "dropbearkey"):
         if shutil.which(tool) is None:
-            raise Skip(f"no {tool} here; scripts/setup installs it")
+            raise Skip(f"{tool} is missing; scripts/setup installs it")
     (a, b), (ka, kb) = pair(testbed, context, VETH, keys={"capacity": "40Mbit"})
     (mine, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
     ssh_server(testbed, kb, public, host)

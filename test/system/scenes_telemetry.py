@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DPDK's telemetry socket: it tells what `sluice show` tells, and hurts nobody."""
+"""DPDK's telemetry socket: it tells the same as `sluice show`, and harms neither daemon nor clients."""
 import os
 import signal
 import subprocess
 import threading
 import time
+from typing import Any
 
-from .harness import TestbedError, data_flow, perf, scenario, transfer_works
-from testbed.pair import ADDR_A, ADDR_B, memif_pair
-from testbed.process import until
+from .harness import Context, TestbedError, data_flow, perf, scene
+from testbed.daemon import Daemon
+from testbed.pair import ADDR_B, memif_pair
+from testbed.process import Testbed, until
 from testbed.telemetry import Telemetry
 from .thread import control_thread, stopped
 
 
-def between(what, before, told, after):
-    """Each figure is as it was shown before, or after, or lies between."""
+def between(what: str, before: dict[str, Any], told: dict[str, Any], after: dict[str, Any]) -> None:
+    """Checks that each figure equals the one shown before or after, or lies between them."""
     for key, value in told.items():
         if isinstance(value, dict):
             between(f"{what}.{key}", before[key], value, after[key])
@@ -28,8 +30,8 @@ def between(what, before, told, after):
         raise TestbedError(f"{what}: {missing} are shown, but not told")
 
 
-def _steady(rows):
-    """Without what may rise and fall from one moment to the next."""
+def _steady(rows: dict[str, Any]) -> dict[str, Any]:
+    """Without the figures that may both rise and fall within a moment."""
     moving = {"mbufs_in_use", "rx_momentary_Bps", "rtt_ns", "backlog_bytes", "rx_rate_Bps",
               "rx_burst_bytes", "tx_rate_Bps", "tx_burst_bytes", "rx_reason", "rx_why",
               "granted_Bps", "shared_Bps", "measured_Bps", "measured_why", "open_conns",
@@ -37,11 +39,11 @@ def _steady(rows):
     return {k: v for k, v in rows.items() if k not in moving}
 
 
-def _compare(daemon, telemetry):
-    """Every object of this daemon."""
-    shown = {}
+def _compare(daemon: Daemon, telemetry: Telemetry) -> dict[str, Any]:
+    """Compares every object of this daemon with the one shown; returns the answers by command."""
+    shown: dict[str, list[dict[str, Any]]] = {}
 
-    def show():
+    def show() -> None:
         for port in daemon.show("ports"):
             shown.setdefault(f"/sluice/port,{port['name']}", []).append(port)
             for queue in port["workers"]:
@@ -67,8 +69,8 @@ def _compare(daemon, telemetry):
     return told
 
 
-@scenario("telemetry tells what show tells")
-def telemetry_tells(testbed, context):
+@scene("telemetry tells what show tells")
+def telemetry_tells(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build, telemetry=True)
     with Telemetry(a.telemetry_socket) as at_a, Telemetry(b.telemetry_socket) as at_b:
         receiver = b.sluice("receiver", "perf", "server", "-1")
@@ -82,7 +84,7 @@ def telemetry_tells(testbed, context):
         if not {c.split(",")[1] for c in told if c.startswith("/sluice/conn,")} & set(conns):
             raise TestbedError(f"none of the connections shown is among {conns}")
         if at_b.ask(f"/sluice/conns,{conns[1]}") != conns[2:]:
-            raise TestbedError("the list does not go on after the one that is named")
+            raise TestbedError("the list does not go on after the connection that is named")
         client = at_b.ask(f"/sluice/client,{at_b.ask('/sluice/clients')[0]}")
         if client["pid"] != receiver.pid or client["region_bytes"] == 0 or client["services"] != 1:
             raise TestbedError(f"client {receiver.pid} is told as {client}")
@@ -111,11 +113,11 @@ WRONG = ["", ",", ",x", ",net_memif0/0/", ",net_memif0/99", ",net_memif0/0/-1", 
          ",/", "," + "x" * 900, ",net_memif0/0/0/0", ",4294967296", ",%s%n"]
 
 
-@scenario("telemetry: wrong words, control that stands still, a daemon that stops")
-def telemetry_while_stalled(testbed, context):
+@scene("telemetry: wrong words, control that stands still, a daemon that stops")
+def telemetry_while_stalled(testbed: Testbed, context: Context) -> None:
     build = context.asan or context.build
     a, b = memif_pair(testbed, build, telemetry=True)
-    failed = []
+    failed: list[ValueError] = []
     with Telemetry(b.telemetry_socket) as telemetry:
         commands = [c for c in telemetry.ask("/") if c.startswith("/sluice/")]
         if len(commands) != 13:
@@ -125,12 +127,12 @@ def telemetry_while_stalled(testbed, context):
                 telemetry.ask(command + words)
         with stopped(control_thread(b.pid())):
             if telemetry.ask("/sluice/capacity,net_memif0") is not None:
-                raise TestbedError("a control that stands still tells its capacity")
+                raise TestbedError("the capacity is told while control stands still")
             if telemetry.ask("/sluice/counters,net_memif0/0") is None:
-                raise TestbedError("nothing is told while control stands still")
+                raise TestbedError("the counters are not told while control stands still")
         until(lambda: telemetry.ask("/sluice/capacity,net_memif0"), 10, "an answer of control")
 
-    def hammer():
+    def hammer() -> None:
         try:
             with Telemetry(b.telemetry_socket) as telemetry:
                 while True:
@@ -154,4 +156,4 @@ def telemetry_while_stalled(testbed, context):
     if failed:
         raise TestbedError(f"an answer is no JSON: {failed[0]}")
     if any(t.is_alive() for t in threads):
-        raise TestbedError("telemetry of a daemon that is gone hangs")
+        raise TestbedError("a client of telemetry hangs after the daemon has gone")

@@ -4,41 +4,41 @@ import contextlib
 import re
 import threading
 
-from .harness import Skip, TestbedError, perf, scenario
+from .harness import Context, Skip, TestbedError, perf, scene
+from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
+from testbed.process import Testbed
 from testbed.telemetry import Telemetry
 
 ENV = {"TSAN_OPTIONS": "halt_on_error=0:exitcode=0:history_size=7"}
-
-
 RUNTIME = re.compile(r"\(libtsan|/sanitizer_common/")
 DPDK = re.compile(r"\(librte_[^()]*\)$")
 OTHERS = re.compile(r"\((?:librte_|libc\.|libstdc|ld-)[^()]*\)$")
 
 
-def _frames(access):
+def _frames(access: str) -> list[str]:
     """Lines of a stack, innermost first, without ThreadSanitizer's own."""
     return [line for line in access.splitlines() if re.match(r" +#\d+ ", line) and not RUNTIME.search(line)]
 
 
-def _is_dpdks(report):
-    """Whether both accesses are made by DPDK's libraries, and one by a thread that never leaves them. The
-    locks inside of them are not seen: what one thread gives back to DPDK's heap, its interrupt thread takes
-    from there. A worker, and a command of telemetry, is called by a library too, but has a frame of ours.
-    ("failed to restore the stack": an access of which no frame is known any more.)"""
+def _is_dpdks(report: str) -> bool:
+    """Whether DPDK's libraries make both accesses, one of them by a thread that never leaves these libraries.
+    ThreadSanitizer does not see the locks inside them, and so takes it for a race when DPDK's interrupt thread
+    allocates what another thread has freed. Libraries call workers and commands of telemetry, too, but these
+    have a frame of ours. An access of which no frame is known ("failed to restore the stack") may be DPDK's."""
     accesses = [_frames(part) for part in report.split("\n\n")[:2]]
     return (all(not frames or DPDK.search(frames[0]) for frames in accesses) and
             any(frames and all(OTHERS.search(line) for line in frames) for frames in accesses))
 
 
-def _races(text):
-    """Reports of ThreadSanitizer that are not DPDK's own affair."""
+def _races(text: str) -> list[str]:
+    """Reports of ThreadSanitizer, without those about DPDK alone."""
     reports = [r for r in re.split(r"={18}\n", text) if "WARNING: ThreadSanitizer" in r]
     return [r for r in reports if not _is_dpdks(r)]
 
 
-def _asked(daemon, over):
-    """All of its telemetry, again and again."""
+def _asked(daemon: Daemon, over: threading.Event) -> None:
+    """Asks for all of its telemetry, again and again."""
     with contextlib.suppress(OSError), Telemetry(daemon.telemetry_socket) as telemetry:
         while not over.is_set():
             for command in ("counters,net_memif0/0", "capacity,net_memif0", "history,net_memif0",
@@ -48,8 +48,8 @@ def _asked(daemon, over):
                 telemetry.ask("/sluice/conn," + conn)
 
 
-@scenario("daemons under ThreadSanitizer: no data race", memory_gb=3)
-def threads(testbed, context):
+@scene("daemons under ThreadSanitizer: no data race", memory_gb=3)
+def threads(testbed: Testbed, context: Context) -> None:
     if context.tsan is None:
         raise Skip("no build with ThreadSanitizer is given")
     a, b = memif_pair(testbed, context.tsan, env=ENV, telemetry=True)

@@ -4,44 +4,45 @@ import json
 import shlex
 import signal
 
-from .harness import TestbedError, scenario, sh
+from .harness import Context, TestbedError, scene, sh
+from testbed.daemon import Daemon
 from testbed.pair import ADDR_A, ADDR_B, memif_pair
-from testbed.process import until
+from testbed.process import Testbed, until
 from .terminal import LEAVE, Screen
 
 CAPACITY = "400Mbit"
 
 
-def _transfer(testbed, context, streams=3):
-    """Two daemons with a transfer that does not end by itself; a sends."""
+def _transfer(testbed: Testbed, context: Context) -> tuple[Daemon, Daemon]:
+    """Two daemons with a transfer of three streams, without end, from the first to the second."""
     a, b = memif_pair(testbed, context.build, b_keys={"capacity": CAPACITY})
     b.sluice("receiver", "perf", "server", "-1")
     b.wait_listening()
-    a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", streams, ADDR_B)
+    a.sluice("sender", "perf", "client", "-t", "600", "-i", "0", "-P", "3", ADDR_B)
     return a, b
 
 
-def _top(testbed, daemon, *args, **kwargs):
-    return Screen(testbed, daemon.command("top", "-i", "250ms", *args), **kwargs)
+def _top(testbed: Testbed, daemon: Daemon, env: dict[str, str] | None = None) -> Screen:
+    return Screen(testbed, daemon.command("top", "-i", "250ms"), env=env)
 
 
-def _rows(page, direction):
+def _rows(page: list[str], direction: str) -> list[str]:
     return [x for x in page if x.split() and x.split()[0] == direction]
 
 
-def _fits(screen, page):
+def _fits(screen: Screen, page: list[str]) -> None:
     if len(page) != screen.rows or any(len(x) > screen.columns for x in page):
-        raise TestbedError(f"no page of {screen.rows} x {screen.columns}:\n" + "\n".join(page))
+        raise TestbedError(f"the page is not one of {screen.rows} x {screen.columns}:\n" + "\n".join(page))
 
 
-def _moves(page):
-    """Three flows come in; a connection has a grant, too, before anything is sent."""
+def _moves(page: list[str]) -> bool:
+    """Whether three flows come in, each with a rate and a grant. Before the data there is only the grant."""
     rows = _rows(page, "in")
     return len(rows) == 3 and all(x.count("Mb/s") == 2 and "capacity" in x for x in rows)
 
 
-@scenario("top: a page of 80 x 24, keys, another size", company=True)
-def top_keys(testbed, context):
+@scene("top: a page of 80 x 24, keys, another size", company=True)
+def top_keys(testbed: Testbed, context: Context) -> None:
     _, b = _transfer(testbed, context)
     screen = _top(testbed, b)
     page = screen.until_page(_moves, "three flows with rate and reason")
@@ -56,7 +57,7 @@ def top_keys(testbed, context):
     screen.type("c")
     page = screen.until_page(lambda p: "conn, backward" in p[-1], "backward")
     if [x.split()[1] for x in _rows(page, "in")] != numbers[::-1]:
-        raise TestbedError(f"backward of {numbers} is\n" + "\n".join(page))
+        raise TestbedError(f"{numbers} in reverse order was due:\n" + "\n".join(page))
     screen.type("/out\r")
     screen.until_page(lambda p: not _rows(p, "in") and "/ filter: out" in p[-1], "a filter")
     screen.type("/\033")
@@ -76,8 +77,8 @@ def top_keys(testbed, context):
     screen.check_restored("q")
 
 
-@scenario("top: the terminal is put back however it ends", company=True)
-def top_ends(testbed, context):
+@scene("top: the terminal is put back however it ends", company=True)
+def top_ends(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     for name, status in (("INT", 130), ("TERM", 143), ("HUP", 129), ("SEGV", -signal.SIGSEGV),
                          ("ABRT", -signal.SIGABRT)):
@@ -91,18 +92,18 @@ def top_ends(testbed, context):
     screen.until_page(lambda p: True, "a page")
     b.kill()
     if screen.wait() != 3 or "sluice: " not in screen.raw.split(LEAVE)[-1]:
-        raise TestbedError(f"a daemon that is gone: status {screen.popen.returncode}, "
+        raise TestbedError(f"the daemon is gone: status {screen.popen.returncode}, "
                        f"{screen.raw[-300:]!r}")
     screen.check_restored("a daemon that is gone")
     once = a.sluice("once", "top", "--once", "-i", "600")
     until(lambda: len(a.show("clients")) > 1, 20, "the first look")
     a.kill()
-    if once.wait(30) != 3 or "sluice: " not in once.err():  # long before it was to look again
-        raise TestbedError(f"--once, and the daemon is gone: {once.tail()}")
+    if once.wait(30) != 3 or "sluice: " not in once.err():  # long before its second look is due
+        raise TestbedError(f"--once does not report that the daemon is gone\n{once.tail()}")
 
 
-@scenario("top: stopped by ^Z, and in the foreground again; ASCII and colours", company=True)
-def top_stop(testbed, context):
+@scene("top: stopped by ^Z, and in the foreground again; ASCII and colours", company=True)
+def top_stop(testbed: Testbed, context: Context) -> None:
     a, b = memif_pair(testbed, context.build)
     command = shlex.join(b.command("top", "-i", "250ms"))
     screen = Screen(testbed, ["bash", "-c", f"set -m; {command}; echo is stopped; stty -a; read; fg; "
@@ -111,7 +112,7 @@ def top_stop(testbed, context):
     screen.type("\x1a")
     screen.until(lambda: "is stopped" in screen.raw and " echo " in screen.raw, "a stop")
     if LEAVE not in screen.raw or " icanon " not in screen.raw:
-        raise TestbedError(f"stopped, the terminal is not put back: {screen.raw!r}")
+        raise TestbedError(f"^Z does not put the terminal back: {screen.raw!r}")
     screen.type("\n")
     screen.until_page(lambda p: "sluice top" in p[0], "the page again")
     screen.type("q")
@@ -126,11 +127,11 @@ def top_stop(testbed, context):
         daemon.stop()
 
 
-@scenario("top --once says what show says")
-def top_once(testbed, context):
+@scene("top --once says what show says")
+def top_once(testbed: Testbed, context: Context) -> None:
     a, b = _transfer(testbed, context)
 
-    def once(daemon, *args):
+    def once(daemon: Daemon, *args: str) -> str:
         return sh(*daemon.command("top", "--once", "-i", "500ms", *args))
 
     b.wait_link()
@@ -150,9 +151,9 @@ def top_once(testbed, context):
                 if row[key] != value:
                     raise TestbedError(f"{key} is {row[key]} instead of {value}")
             if not 0 < row["bytes"] <= shown[side + "_bytes"]:
-                raise TestbedError(f"{row['bytes']} bytes, later {shown[side + '_bytes']}")
+                raise TestbedError(f"top has {row['bytes']} bytes, show later {shown[side + '_bytes']}")
             if not 0 < row["rate_Bps"] <= 50e6 or not 0 < row["grant_Bps"] <= 50e6:
-                raise TestbedError(f"of 400 Mbit/s: {row}")
+                raise TestbedError(f"rate or grant does not fit 400 Mbit/s: {row}")
     shown = b.show("capacity")[0]
     port = said["ports"][0]
     if port["capacity_Bps"] != shown["shared_Bps"] or port["open_conns"] != shown["open_conns"]:

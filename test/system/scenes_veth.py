@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports on Linux interfaces, and Linux as a neighbour: who answers ping, what a stranger sees."""
+"""Ports on Linux interfaces, and Linux as a neighbour: ping, captures, duplicate addresses, a gateway."""
 import json
 import os
 import re
 import time
 
-from .harness import Skip, TestbedError, data_flow, need, perf, scenario, sh
+from .harness import Context, Skip, TestbedError, data_flow, need, perf, scene, sh
 from testbed import net
 from testbed.daemon import Daemon, af_packet
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, veth_pair
-from testbed.process import until
+from testbed.process import Testbed, until
 
 
-@scenario("AF_PACKET on veth, both families", netns=True)
-def packet_sockets(testbed, context):
+@scene("AF_PACKET on veth, both families", netns=True)
+def packet_sockets(testbed: Testbed, context: Context) -> None:
     a, b = veth_pair(testbed, context.build)
     perf(b, a, ADDR_B, "-t", "2", name="v4")
     before = [a.holdings(), b.holdings()]
@@ -24,8 +24,8 @@ def packet_sockets(testbed, context):
     b.stop()
 
 
-@scenario("AF_PACKET on veth with jumbo frames", netns=True)
-def jumbo_packet_sockets(testbed, context):
+@scene("AF_PACKET on veth with jumbo frames", netns=True)
+def jumbo_packet_sockets(testbed: Testbed, context: Context) -> None:
     a, b = veth_pair(testbed, context.build, mtu=9000)
     result = perf(b, a, ADDR_B, "-t", "2")
     if result["unit_bytes"] < 8800:
@@ -34,8 +34,8 @@ def jumbo_packet_sockets(testbed, context):
     b.stop()
 
 
-@scenario("AF_XDP on veth", netns=True)
-def xdp_sockets(testbed, context):
+@scene("AF_XDP on veth", netns=True)
+def xdp_sockets(testbed: Testbed, context: Context) -> None:
     need(net.lack_xdp())
     a, b = veth_pair(testbed, context.build, xdp=True)
     perf(b, a, ADDR_B, "-t", "2")
@@ -43,8 +43,8 @@ def xdp_sockets(testbed, context):
     b.stop()
 
 
-def _kernel_neighbour(testbed, context, vlan=None):
-    """A daemon B on one end of a veth, the kernel with an address on the other; (ns, daemon)."""
+def _kernel_neighbour(testbed: Testbed, context: Context, vlan: int | None = None) -> tuple[str, Daemon]:
+    """(ns, daemon): a daemon B on one end of a veth, and the kernel of ns with an address on the other."""
     ns_b, ns_k = net.namespace(testbed, "b"), net.namespace(testbed, "kernel")
     net.quiet(ns_b)
     net.veth(ns_k, "slk", ns_b, "slb")
@@ -66,7 +66,7 @@ def _kernel_neighbour(testbed, context, vlan=None):
     return ns_k, Daemon(testbed, context.build, "b", [port], [worker], control, ns=ns_b).start()
 
 
-def _ping(ns, address, *args, count=5):
+def _ping(ns: str, address: str, *args: object, count: int = 5) -> None:
     family = "-6" if ":" in address else "-4"
     text = sh("ip", "netns", "exec", ns, "ping", family, "-c", count, "-i", "0.1", "-W", "3", *args,
               address)
@@ -74,8 +74,8 @@ def _ping(ns, address, *args, count=5):
         raise TestbedError(text)
 
 
-@scenario("Linux pings a host: ARP, ND, echo of all sizes", netns=True, company=True)
-def ping(testbed, context):
+@scene("Linux pings a host: ARP, ND, echo of all sizes", netns=True, company=True)
+def ping(testbed: Testbed, context: Context) -> None:
     ns, b = _kernel_neighbour(testbed, context)
     for address in (ADDR_B, ADDR6_B):
         _ping(ns, address)
@@ -86,27 +86,27 @@ def ping(testbed, context):
     for address in (ADDR_B, ADDR6_B):
         if not re.search(rf"^{re.escape(address)} .*{mac} .*REACHABLE", table, re.MULTILINE):
             raise TestbedError(f"the kernel does not know {address} as {mac}:\n{table}")
-    # Nobody else's address is answered for.
+    # The daemon must not answer for addresses that it does not have.
     for address in ("10.90.0.3", "fd90::3"):
         done = testbed.start("nobody", ["ip", "netns", "exec", ns, "ping", "-c", "1", "-W", "1", address])
         if done.wait(15) == 0:
-            raise TestbedError(f"somebody answers for {address}")
+            raise TestbedError(f"an answer comes from {address}, which no host has")
     b.stop()
 
 
-@scenario("Linux pings a host in a VLAN", netns=True, company=True)
-def ping_vlan(testbed, context):
+@scene("Linux pings a host in a VLAN", netns=True, company=True)
+def ping_vlan(testbed: Testbed, context: Context) -> None:
     ns, b = _kernel_neighbour(testbed, context, vlan=77)
     for address in (ADDR_B, ADDR6_B):
         _ping(ns, address)
     b.stop()
 
 
-@scenario("a host does not answer packets for others, nor floods", netns=True, company=True)
-def ping_flood(testbed, context):
+@scene("a host answers each echo request of a flood at most once", netns=True, company=True)
+def ping_flood(testbed: Testbed, context: Context) -> None:
     ns, b = _kernel_neighbour(testbed, context)
     before = b.holdings()
-    # As fast as it goes; every answer must be to a question of ours.
+    # Echo requests as fast as ping can: each is answered at most once.
     text = sh("ip", "netns", "exec", ns, "ping", "-f", "-c", "2000", "-w", "20", ADDR_B, timeout_s=40)
     if re.search(r"duplicates", text):
         raise TestbedError(text)
@@ -114,8 +114,8 @@ def ping_flood(testbed, context):
     b.stop()
 
 
-@scenario("what a stranger captures: VLAN tag, DF, port, TTL", netns=True)
-def captured(testbed, context):
+@scene("captured frames have VLAN tag, DF, UDP port and right checksums", netns=True)
+def captured(testbed: Testbed, context: Context) -> None:
     a, b = veth_pair(testbed, context.build, keys={"vlan": 100})
     path = testbed.path("capture.pcap")
     tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", b.device, "-s", "96", "-U", "-w", path], ns=b.ns)
@@ -135,26 +135,26 @@ def captured(testbed, context):
     b.stop()
 
 
-@scenario("an address that Linux has is not used before Linux gives it up", netns=True, company=True)
-def duplicate_address(testbed, context):
+@scene("an address that Linux has is not used before Linux gives it up", netns=True, company=True)
+def duplicate_address(testbed: Testbed, context: Context) -> None:
     ns, b = _kernel_neighbour(testbed, context)
     b.stop()
     for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
         net.address(ns, "slk", text)
     b.start()
 
-    def conflict():
+    def conflict() -> str:
         return b.show("ports")[0]["conflict"]
 
     until(lambda: ADDR_B in conflict() and ADDR6_B in conflict(), 20, "both addresses are disputed")
     if conflict().count("not used, it is at " + net.mac(ns, "slk")) != 2:
-        raise TestbedError(conflict())
+        raise TestbedError(f"show does not name the station that has both addresses: {conflict()}")
     until(lambda: b.process.err().count("is not used: the station at") >= 2, 10, "the daemon says so")
     doctor = testbed.start("doctor", b.command("doctor", "--config", b.config))
     doctor.wait(30)
     if not re.search(rf"^bad +addresses: .*{re.escape(ADDR_B)} not used, it is at .*\n +cure: .*address",
                      doctor.out(), re.MULTILINE):
-        raise TestbedError(f"the doctor does not tell of it\n{doctor.tail()}")
+        raise TestbedError(f"the doctor does not report the address\n{doctor.tail()}")
     for text in (f"{ADDR_B}/24", f"{ADDR6_B}/64"):
         net.ip(ns, "address", "del", text, "dev", "slk")
     until(lambda: "not used" not in conflict(), 40, "the addresses are used")
@@ -163,8 +163,8 @@ def duplicate_address(testbed, context):
     b.stop()
 
 
-def _routed(testbed, context):
-    """Daemons A and B in networks of their own, the kernel as a router between them."""
+def _routed(testbed: Testbed, context: Context) -> tuple[str, list[Daemon]]:
+    """(router, daemons): A and B in networks of their own, and the kernel of the namespace between them."""
     router, daemons = net.namespace(testbed, "router"), []
     for i, name in enumerate(("a", "b")):
         ns = net.namespace(testbed, name)
@@ -180,8 +180,8 @@ def _routed(testbed, context):
     return router, daemons
 
 
-@scenario("a gateway's MAC addresses change in mid-transfer, on both sides", netns=True)
-def gateway_moves(testbed, context):
+@scene("a gateway's MAC addresses change in mid-transfer, on both sides", netns=True)
+def gateway_moves(testbed: Testbed, context: Context) -> None:
     router, (a, b) = _routed(testbed, context)
     path = testbed.path("routed.pcap")
     tcpdump = testbed.start("tcpdump", ["tcpdump", "-i", "slrb", "-s", "64", "-U", "-w", path,
@@ -203,12 +203,12 @@ def gateway_moves(testbed, context):
     tcpdump.stop()
     if result["wrong_bytes"] != 0 or result["bytes"] == 0:
         raise TestbedError(f"{result['wrong_bytes']} bytes of {result['bytes']} are wrong")
-    # What B was sent: the longest pause around each move. A busy machine makes some longer, never
-    # all of them shorter.
+    # The longest pause around each move, in what B was sent. A busy machine makes some pauses longer, but
+    # never all of them shorter.
     times = [float(x.split(" ", 1)[0]) for x in sh("tcpdump", "-tt", "-n", "-r", path).splitlines()]
     pauses = [max(later - earlier for earlier, later in zip(times, times[1:])
                   if move - 0.5 < later and earlier < move + 0.2) for move in moves]
     if min(pauses) > 0.3 or max(pauses) > 1.4:
-        raise TestbedError(f"pauses of {[round(x, 3) for x in pauses]} s; 0.3 s is the bar")
+        raise TestbedError(f"pauses of {[round(x, 3) for x in pauses]} s; the shortest may take 0.3 s, each 1.4 s")
     a.stop()
     b.stop()

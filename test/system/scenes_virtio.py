@@ -1,50 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Virtual machines without one: vhost-user and virtio-user, which speak to each other as the
-daemon of a host and the virtio NIC of a machine do, with all defaults."""
+"""vhost-user and virtio-user, without a virtual machine: they speak to each other as the daemon of a host
+and the virtio NIC of a virtual machine do, with all defaults."""
 import os
+from typing import Any
 
-from .harness import TestbedError, scenario, transfer_works
+from .harness import Context, TestbedError, scene, transfer_works
 from testbed.daemon import Daemon, Port
 from testbed.pair import ADDR6_A, ADDR6_B, ADDR_A, ADDR_B, pair_cpus, station
-from testbed.process import until
+from testbed.process import Testbed, until
 
 
-def _vhost(path):
+def _vhost(path: str) -> Port:
     return Port("net_vhost0", f"net_vhost0,iface={path},queues=1")
 
 
-def _virtio(path):
+def _virtio(path: str) -> Port:
     return Port("net_virtio_user0", f"net_virtio_user0,path={path},queue_size=1024")
 
 
-def _daemon(testbed, context, name, number, port, keys=None):
+def _daemon(testbed: Testbed, context: Context, name: str, number: int, port: Port,
+            keys: dict[str, Any] | None = None) -> Daemon:
     worker, control = pair_cpus()[number - 1]
     port.keys = {**station(number), **(keys or {})}
-    # a virtio NIC's memory is shared with the host's daemon, by the descriptors of its pages
+    # The daemon with the virtio NIC shares its memory by file descriptors; virtio-user can pass only a few.
     eal = ["--single-file-segments"] if port.name.startswith("net_virtio") else []
     return Daemon(testbed, context.build, name, [port], [worker], control, eal=eal).start()
 
 
-def _host_and_machine(testbed, context, keys_a=None, keys_b=None):
+def _host_and_machine(testbed: Testbed, context: Context,
+                      machine_keys: dict[str, Any] | None = None) -> tuple[Daemon, Daemon]:
     """(host with vhost, machine with virtio), linked."""
     path = testbed.path("vhost.sock")
-    host = _daemon(testbed, context, "host", 1, _vhost(path), keys_a)
+    host = _daemon(testbed, context, "host", 1, _vhost(path))
     until(lambda: os.path.exists(path), 10, "vhost listens")
-    machine = _daemon(testbed, context, "machine", 2, _virtio(path), keys_b)
+    machine = _daemon(testbed, context, "machine", 2, _virtio(path), machine_keys)
     for daemon in (host, machine):
         daemon.wait_link()
     return host, machine
 
 
-def _nothing_wrong(*daemons):
+def _nothing_wrong(*daemons: Daemon) -> None:
     for daemon in daemons:
         for counter in ("drop_sum", "drop_no_sum"):
             if daemon.counters(counter):
                 raise TestbedError(f"{daemon.name}: {counter} is {daemon.counters(counter)}")
 
 
-def _file(testbed, sender, receiver, address):
-    """A file from one to the other; both are checked by the command's own hash."""
+def _file(testbed: Testbed, sender: Daemon, receiver: Daemon, address: str) -> None:
+    """Sends a file from one to the other, and compares both copies."""
     folder = testbed.path(f"to-{receiver.name}-{address.replace(':', '-')}")
     source = testbed.path(f"from-{sender.name}")
     os.mkdir(folder)
@@ -59,8 +62,8 @@ def _file(testbed, sender, receiver, address):
             raise TestbedError("the file is not the same")
 
 
-@scenario("virtio: files between a host and a machine, both ways, with defaults", company=True)
-def defaults(testbed, context):
+@scene("virtio: files between a host and a machine, both ways, with defaults", company=True)
+def defaults(testbed: Testbed, context: Context) -> None:
     host, machine = _host_and_machine(testbed, context)
     for daemon in (host, machine):
         if daemon.show("ports")[0]["checksum"] != "offload":
@@ -74,10 +77,10 @@ def defaults(testbed, context):
         daemon.stop()
 
 
-@scenario("virtio: machines that leave checksums to the device, compute them, and send none", company=True)
-def machines(testbed, context):
+@scene("virtio: machines that leave checksums to the device, compute them, and send none", company=True)
+def machines(testbed: Testbed, context: Context) -> None:
     for checksum in ("offload", "software", "none"):
-        host, machine = _host_and_machine(testbed, context, keys_b={"checksum": checksum})
+        host, machine = _host_and_machine(testbed, context, machine_keys={"checksum": checksum})
         transfer_works(host, machine, ADDR_B)
         transfer_works(machine, host, ADDR_A)
         _nothing_wrong(host, machine)

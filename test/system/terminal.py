@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program on a terminal of its own, a pty with a size, and somebody who types and reads: lines
-(Terminal), or pages (Screen)."""
+"""A program on a terminal of its own: a pty with a size. The test types into it, and reads lines (Terminal) or
+pages (Screen)."""
 import fcntl
 import os
 import pty
@@ -11,32 +11,38 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from .harness import TestbedError
+from testbed.process import Testbed
 
-# What a terminal would not show: cursor movements, colours, bells.
+T = TypeVar("T")
+
+# A terminal obeys these and does not show them: cursor movements, colours, bells.
 UNSEEN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[ME]|\x1b[()][A-Z0-9]|[\x07\x0f]")
 LEAVE = "\033[?7h\033[?25h\033[?1049l\033[0m"
 
 
 class Terminal:
-    """args run as a session of its own, with stdin, stdout and stderr on a terminal; undone with the
-    lab."""
+    """Runs args in a session of their own, with stdin, stdout and stderr on a terminal; it ends with the
+    testbed."""
 
-    def __init__(self, testbed, args, rows=24, columns=200, env=None):
+    def __init__(self, testbed: Testbed, args: Sequence[object], rows: int = 24, columns: int = 200,
+                 env: dict[str, str] | None = None) -> None:
         self.fd, self.other = pty.openpty()
         os.set_blocking(self.fd, False)
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.other)
-        self.raw = ""  # everything so far
-        self.seen = 0  # up to here expect() has looked, in text()
+        self.raw = ""  # all output so far
+        self.seen = 0  # expect() has searched text() up to here
         self.popen = subprocess.Popen([str(a) for a in args], stdin=self.other, stdout=self.other,
                                       stderr=self.other, start_new_session=True,
                                       preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
                                       env={**os.environ, "TERM": "xterm", **(env or {})})
         testbed.undo(self.close)
 
-    def close(self):
+    def close(self) -> None:
         if self.popen.poll() is None:
             try:
                 os.killpg(self.popen.pid, signal.SIGKILL)
@@ -49,44 +55,44 @@ class Terminal:
                 os.close(fd)
         self.fd = self.other = -1
 
-    def resize(self, rows, columns):
+    def resize(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def text(self):
+    def text(self) -> str:
         return UNSEEN.sub("", self.raw).replace("\r", "")
 
-    def shown(self):
-        """For messages."""
+    def shown(self) -> str:
+        """The end of the output, for messages."""
         return self.text()[self.seen:][-2000:]
 
-    def read(self, seconds):
-        """What comes within so much time; False: nothing did."""
+    def read(self, seconds: float) -> bool:
+        """Reads output that comes within this time; False: there was none."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return False
         self.raw += os.read(self.fd, 65536).decode("utf-8", "replace")
         return True
 
-    def type(self, text, timeout_s=30):
-        """Reads meanwhile: a program that cannot write does not read, either. A program that has ended, or
-        stands still, reads nothing: this raises TestbedError once the terminal holds no more."""
+    def type(self, text: str, timeout_s: float = 30) -> None:
+        """Types text, and reads meanwhile: a program that cannot write does not read, either. Raises
+        TestbedError if the terminal is full and the program has ended or does not read."""
         left, end = text.encode(), time.monotonic() + timeout_s
         while left:
             if select.select([], [self.fd], [], 0.1)[1]:
                 left = left[os.write(self.fd, left):]
                 end = time.monotonic() + timeout_s
             elif not self.read(0) and (self.popen.poll() is not None or time.monotonic() > end):
-                raise TestbedError(f"nobody reads {left[:80]!r}; the terminal:\n{self.shown()}")
+                raise TestbedError(f"the program does not read {left[:80]!r}; the terminal:\n{self.shown()}")
 
-    def skip(self):
-        """Reads what has come, and looks at it no more."""
+    def skip(self) -> None:
+        """Reads the output that has come; expect() does not search it."""
         while self.read(0):
             pass
         self.raw = self.raw[-4096:]
         self.seen = 0
 
-    def until(self, holds, what, timeout_s=30):
-        """Reads until holds() is true; its value."""
+    def until(self, holds: Callable[[], T | None], what: str, timeout_s: float = 30) -> T:
+        """Reads until holds() is true; returns its value."""
         end = time.monotonic() + timeout_s
         while True:
             found = holds()
@@ -97,53 +103,54 @@ class Terminal:
                 why = "the program has ended" if ended else f"not within {timeout_s} s"
                 raise TestbedError(f"{what}: {why}; the terminal:\n{self.shown()}")
 
-    def expect(self, pattern, timeout_s=30):
-        """Waits for a regular expression in what was not looked at yet; the match."""
+    def expect(self, pattern: str, timeout_s: float = 30) -> re.Match[str]:
+        """Waits for a regular expression in output that was not searched yet; returns the match."""
         wanted = re.compile(pattern, re.MULTILINE)
         found = self.until(lambda: wanted.search(self.text(), self.seen), f"\"{pattern}\"", timeout_s)
         self.seen = found.end()
         return found
 
-    def wait(self, timeout_s=20):
-        """Exit status, once all that it wrote is read."""
+    def wait(self, timeout_s: float = 20) -> int:
+        """Waits for the end of the program and reads the rest of its output; returns the exit status."""
         self.until(lambda: self.popen.poll() is not None, "the end", timeout_s)
         while self.read(0.05):
             pass
         return self.popen.returncode
 
-    def check_modes(self, what):
-        """The terminal is as it was."""
+    def check_modes(self, what: str) -> None:
+        """The terminal's modes must be as they were before the program."""
         if termios.tcgetattr(self.other) != self.before:
             raise TestbedError(f"{what}: the terminal's modes are not put back")
 
 
 class Screen(Terminal):
-    """One that shows pages."""
+    """A terminal whose program shows pages."""
 
-    def __init__(self, testbed, args, rows=24, columns=80, env=None):
+    def __init__(self, testbed: Testbed, args: Sequence[object], rows: int = 24, columns: int = 80,
+                 env: dict[str, str] | None = None) -> None:
         super().__init__(testbed, args, rows, columns, {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})})
 
-    def shown(self):
+    def shown(self) -> str:
         return "\n".join(self.page() or [repr(self.raw[-2000:])])
 
-    def page(self):
-        """Lines of the last whole page, without colours; None: there is none."""
+    def page(self) -> list[str] | None:
+        """Lines of the last whole page, without colours, or None."""
         pages = re.findall(r"\033\[H(?!.*\033\[H)(.*?)\033\[K\033\[J", self.raw, re.DOTALL)
         if not pages:
             return None
         return [re.sub(r"\033\[[0-9;]*[mK]", "", x.rstrip("\r")) for x in pages[-1].split("\n")]
 
-    def until_page(self, fits, what, timeout_s=30):
-        """A page that was begun after this call and fits(lines)."""
+    def until_page(self, fits: Callable[[list[str]], bool], what: str, timeout_s: float = 30) -> list[str]:
+        """Waits for a page that was begun after this call and for which fits(lines) is true; returns it."""
         self.raw = ""
 
-        def holds():
+        def holds() -> list[str] | None:
             page = self.page()
             return page if page is not None and fits(page) else None
         return self.until(holds, what, timeout_s)
 
-    def check_restored(self, what):
-        """The same, and the page is away."""
+    def check_restored(self, what: str) -> None:
+        """The terminal's modes must be as they were, and the page must be taken away."""
         self.check_modes(what)
         if LEAVE not in self.raw:
             raise TestbedError(f"{what}: the page is not taken away: {self.raw[-200:]!r}")

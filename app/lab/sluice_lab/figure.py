@@ -5,28 +5,34 @@
   kind              lines (default), surface, course (a series over time), cumulated (of a series)
   sweep, where      which rows: sweeps' names; PARAMETER=VALUE[,VALUE...] ...
   x, y              parameter, measures; surface: z is a measure over the parameters x and y
-  series            of a course: its name, or several
+  series            one name or more, for course and cumulated
   by                a line for each value of this parameter
   x scale, y scale  log
   x label, y label, z label: texts;  x range, y range: LOW HIGH
   x per, y per      values are divided by this number: 1e6 for Mbit/s
-  since             seconds: series from then on
-  mark x, mark y    VALUE: TEXT; VALUE: TEXT ... lines across, for what the paper says
-  names             VALUE: TEXT; ... what lines are called
+  since             seconds: series begin there
+  mark x, mark y    VALUE: TEXT; VALUE: TEXT ... lines across the figure, for values of the paper
+  names             VALUE: TEXT; ... the names of lines
 """
 import os
 import statistics
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from . import LabError, NoRuns
+from .conf import Experiment, Section
 from .expr import number
 from .finding import Table
+from .store import Row
 
-# Okabe and Ito's colours, which differ for colour-blind eyes, with dashes and marks that differ in grey.
-STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
-          ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
+# Okabe and Ito's colours, which colour-blind people can tell apart. Dashes and markers differ in grey.
+STYLES: list[tuple[str, str | tuple[int, tuple[int, ...]], str]] = [
+    ("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
+    ("#E69F00", (0, (6, 1, 1, 1, 1, 1)), "v"), ("#56B4E9", (0, (4, 1)), "P"), ("#555555", (0, (1, 1)), "X")]
 
 
-def plots():
+def plots() -> Any:
+    """matplotlib.pyplot"""
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -39,25 +45,25 @@ def plots():
     return plt
 
 
-def filters_of(section):
+def filters_of(section: Section) -> dict[str, list[str]]:
     found = {}
     for word in section.get("where", "").split():
         name, equal, values = word.partition("=")
         if not equal:
-            section.error("where", f"\"{word}\" is no filter; write PARAMETER=VALUE,VALUE")
+            section.error("where", f"\"{word}\" is not a filter; write PARAMETER=VALUE,VALUE")
         found[name] = values.split(",")
     return found
 
 
-def pairs_of(section, key):
-    """[(text before, text behind)] of "A: TEXT; B: TEXT"."""
-    text = section.get(key, "")
-    return [tuple(p.strip() for p in part.split(":", 1)) for part in text.split(";") if ":" in part]
+def pairs_of(section: Section, key: str) -> list[tuple[str, str]]:
+    """[(A, TEXT), (B, TEXT)] of "A: TEXT; B: TEXT"."""
+    parts = [part.partition(":") for part in section.get(key, "").split(";") if ":" in part]
+    return [(before.strip(), behind.strip()) for before, _, behind in parts]
 
 
 class Drawing:
-    def __init__(self, section, rows, plt):
-        self.section, self.plt = section, plt
+    def __init__(self, section: Section, rows: Sequence[Row]) -> None:
+        self.section = section
         self.table = Table(rows)
         try:
             self.rows = self.table.select(section.get("sweep", "").split() or None, **filters_of(section))
@@ -68,48 +74,60 @@ class Drawing:
         self.names = dict(pairs_of(section, "names"))
         self.per, self.x_per = section.number("y per", 1.0), section.number("x per", 1.0)
 
-    def check(self, key, known, what):
+    def check(self, key: str, known: Collection[str], what: str) -> str:
+        """The value of the key, which must be one of these. what: a noun for them."""
         name = self.section.need(key)
         if name not in known:
             self.section.error(key, f"there is no {what} {name}; there are: {', '.join(sorted(known))}")
         return name
 
-    def groups(self):
-        """[(name, rows)], in the order in which they came."""
+    def groups(self) -> list[tuple[str | None, list[Row]]]:
+        """[(name, rows)], in the order of the rows."""
         by = self.section.get("by")
         if by is None:
             return [(None, self.rows)]
         self.check("by", self.rows[0]["set"], "parameter")
-        found = {}
+        found: dict[str, list[Row]] = {}
         for r in self.rows:
             found.setdefault(r["set"][by], []).append(r)
         return [(self.names.get(k, k), rows) for k, rows in found.items()]
 
-    def curves(self):
-        """[(label, {x: [values of the runs]})]: one for each measure and group."""
+    def coordinate(self, key: str, text: str) -> float:
+        """A value of the parameter that is x or y."""
+        value = number(text)
+        if isinstance(value, str):
+            self.section.error(key, f"{self.section.need(key)} has the value \"{text}\", which is not a number; "
+                                    "choose another parameter")
+        return value
+
+    def curves(self) -> list[tuple[str | None, dict[float, list[float]]]]:
+        """[(label, {x: [values of the runs]})], for each measure and group."""
         x = self.check("x", self.rows[0]["set"], "parameter")
         measures = self.section.need("y").split()
         for y in measures:
             if y not in self.rows[0]["values"]:
-                self.section.error("y", f"there is no measure {y}; there are: {', '.join(sorted(self.rows[0]['values']))}")
+                self.section.error("y", f"there is no measure {y}; there are: "
+                                        f"{', '.join(sorted(self.rows[0]['values']))}")
         out = []
         for y in measures:
             for name, rows in self.groups():
-                found = {}
+                found: dict[float, list[float]] = {}
                 for r in rows:
-                    if r["values"].get(y) is not None:
-                        found.setdefault(number(r["set"][x]) / self.x_per, []).append(r["values"][y] / self.per)
+                    value = r["values"].get(y)
+                    if value is not None:
+                        at = self.coordinate("x", r["set"][x]) / self.x_per
+                        found.setdefault(at, []).append(value / self.per)
                 out.append((self.label(y, name, len(measures)), found))
         return out
 
-    def label(self, what, group, of):
-        """Of a line: its group, and what it shows where there are several such."""
+    def label(self, what: str, group: str | None, of: int) -> str | None:
+        """The label of a line: its group, and the measure or series if the figure has several (of)."""
         if of == 1:
             return group
         what = self.names.get(what, what)
         return what if group is None else f"{group}: {what}"
 
-    def lines(self, axes):
+    def lines(self, axes: Any) -> None:
         for i, (label, found) in enumerate(self.curves()):
             colour, dashes, marker = STYLES[i % len(STYLES)]
             at = sorted(found)
@@ -120,15 +138,15 @@ class Drawing:
                               elinewidth=1, capsize=2,
                               yerr=[statistics.stdev(found[v]) if len(found[v]) > 1 else 0 for v in at])
 
-    def series_names(self):
+    def series_names(self) -> list[str]:
         wanted = self.section.need("series").split()
         for name in wanted:
             if not any(name in r["series"] for r in self.rows):
                 self.section.error("series", f"no run has kept {name}; name it in \"series\" of its [sweep]")
         return wanted
 
-    def series(self):
-        """[(label, t, v)]: one run of each group; more would hide each other."""
+    def series(self) -> list[tuple[str | None, list[float], list[float | None]]]:
+        """[(label, t, v)], of one run of each group; more would hide each other."""
         out = []
         wanted, since = self.series_names(), self.section.number("since", 0.0)
         for group, rows in self.groups():
@@ -141,21 +159,21 @@ class Drawing:
                 out.append((label, [p[0] for p in points], [p[1] for p in points]))
         return out
 
-    def course(self, axes):
+    def course(self, axes: Any) -> None:
         for i, (label, t, v) in enumerate(self.series()):
             colour, dashes, _ = STYLES[i % len(STYLES)]
             axes.plot(t, [float("nan") if y is None else y for y in v], color=colour, linestyle=dashes, linewidth=1.6,
                       label=label)
 
-    def cumulated(self, axes):
+    def cumulated(self, axes: Any) -> None:
         for i, (label, _, v) in enumerate(self.series()):
             colour, dashes, _ = STYLES[i % len(STYLES)]
             values = sorted(y for y in v if y is not None)
             axes.step(values, [(k + 1) / len(values) for k in range(len(values))], where="post", color=colour,
                       linestyle=dashes, linewidth=1.8, label=label)
 
-    def surface(self, figure, axes_list):
-        """A map for each group, all with one scale of colours and lines of equal height."""
+    def surface(self, figure: Any, axes_list: list[Any]) -> None:
+        """A map for each group. All have one scale of colours and the same contour lines."""
         x = self.check("x", self.rows[0]["set"], "parameter")
         y = self.check("y", self.rows[0]["set"], "parameter")
         z = self.check("z", self.rows[0]["values"], "measure")
@@ -164,10 +182,10 @@ class Drawing:
         low = min(v for m in means for v in m.values()) / self.per
         high = max(v for m in means for v in m.values()) / self.per
         for axes, (name, _), m in zip(axes_list, groups, means):
-            xs = sorted({number(k[0]) for k in m})
-            ys = sorted({number(k[1]) for k in m})
-            grid = [[next((v / self.per for k, v in m.items() if number(k[0]) == a and number(k[1]) == b),
-                          float("nan")) for a in xs] for b in ys]
+            heights = {(self.coordinate("x", k[0]), self.coordinate("y", k[1])): v / self.per for k, v in m.items()}
+            xs = sorted({a for a, _ in heights})
+            ys = sorted({b for _, b in heights})
+            grid = [[heights.get((a, b), float("nan")) for a in xs] for b in ys]
             shown = axes.pcolormesh(xs, ys, grid, cmap="cividis", vmin=low, vmax=high, shading="nearest")
             if len(xs) > 2 and len(ys) > 2:
                 lines = axes.contour(xs, ys, grid, colors="white", linewidths=0.8,
@@ -178,7 +196,8 @@ class Drawing:
         bar = figure.colorbar(shown, ax=axes_list)
         bar.set_label(self.section.get("z label", z))
 
-    def dress(self, axes, title):
+    def dress(self, axes: Any, title: str) -> None:
+        """Adds marks, scales, ranges, labels and the title."""
         s = self.section
         for key, line in (("mark x", axes.axvline), ("mark y", axes.axhline)):
             for i, (value, label) in enumerate(pairs_of(s, key)):
@@ -196,17 +215,17 @@ class Drawing:
                 if s.get("kind") != "surface":
                     side.set_major_formatter(lambda v, _: f"{v:g}")
             if s.get(f"{name} range"):
-                limits(*[float(v) for v in s.get(f"{name} range").split()])
+                limits(*[float(v) for v in s.need(f"{name} range").split()])
         course = s.get("kind") == "course"
         axes.set_xlabel(s.get("x label", "time (s)" if course else s.get("x", "")))
         axes.set_ylabel(s.get("y label", s.get("y", s.get("series", ""))))
         axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
 
 
-def draw(section, rows, folder):
+def draw(section: Section, rows: Sequence[Row], folder: str) -> str:
     """Writes NAME.png and NAME.svg; returns their path without the ending."""
     plt = plots()
-    drawing = Drawing(section, rows, plt)
+    drawing = Drawing(section, rows)
     kind = section.get("kind", "lines")
     kinds = {"lines": drawing.lines, "course": drawing.course, "cumulated": drawing.cumulated}
     if kind == "surface":
@@ -229,7 +248,8 @@ def draw(section, rows, folder):
     return path
 
 
-def draw_all(experiment, rows, folder, lenient=False):
+def draw_all(experiment: Experiment, rows: Sequence[Row], folder: str, lenient: bool = False) -> None:
+    """lenient: a figure without runs is left out."""
     for s in experiment.all("figure"):
         try:
             draw(s, rows, folder)

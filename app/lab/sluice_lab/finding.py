@@ -1,33 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Findings: what a paper says beside what came out here, and whether that holds.
+"""Findings: statements of papers, the results here, and whether they agree.
 
-The functions of `ours` look at the rows of all runs. Beside the measure they take filters: a parameter's
-name and a value or list of values (load=5, scheme=[single, dual]), and sweep=NAME.
+The functions of `ours` evaluate the rows of all runs. Besides a measure they take filters: a parameter's
+name with a value or a list of values (load=5, scheme=[single, dual]), and sweep=NAME.
 """
 import math
 import statistics
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NotRequired, TextIO, TypedDict
 
 from . import NoRuns, expr
+from .conf import Experiment, Section
+from .store import Row
 
 
-def same(a, b):
-    a, b = expr.number(str(a)), expr.number(str(b))
-    if isinstance(a, str) or isinstance(b, str):
-        return str(a) == str(b)
-    return math.isclose(a, b, rel_tol=1e-9)
+class Verdict(TypedDict):
+    """A [finding] with its result."""
+    finding: str
+    says: str
+    paper: expr.Value | None
+    ours: float | None
+    unit: str
+    holds: bool | None  # None: it was not judged
+    wanted: str
+    note: str
+    differs: str  # the reason why it does not hold, if `ours` is in the range `known`
+    known: str
+    why: str  # the reason why it was not judged
+    quick: NotRequired[bool]  # True: a quick run cannot judge it
+
+
+def same(a: object, b: object) -> bool:
+    """Compares two values of a parameter, as numbers if both are numbers."""
+    x, y = expr.number(str(a)), expr.number(str(b))
+    if isinstance(x, str) or isinstance(y, str):
+        return str(x) == str(y)
+    return math.isclose(x, y, rel_tol=1e-9)
 
 
 class Table:
-    """The rows of an experiment, and the functions over them."""
+    """The rows of an experiment, and the functions over them. Filters are values or lists of them."""
 
-    def __init__(self, rows):
+    def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
 
-    def select(self, sweep=None, **filters):
-        sweeps = sweep if isinstance(sweep, list) else [sweep]
-        rows = [r for r in self.rows if sweep is None or r["sweep"] in sweeps]
+    def select(self, sweep: str | list[str] | None = None, **filters: Any) -> list[Row]:
+        sweeps = sweep if sweep is None or isinstance(sweep, list) else [sweep]
+        rows = [r for r in self.rows if sweeps is None or r["sweep"] in sweeps]
         if self.rows and not rows:
-            raise NoRuns(f"no run is of a sweep {sweep}")
+            raise NoRuns(f"no run belongs to a sweep {sweep}")
         for name, wanted in filters.items():
             wanted = wanted if isinstance(wanted, list) else [wanted]
             if rows and name not in rows[0]["set"]:
@@ -35,7 +56,7 @@ class Table:
             rows = [r for r in rows if any(same(r["set"][name], w) for w in wanted)]
         return rows
 
-    def values(self, measure, **filters):
+    def values(self, measure: str, **filters: Any) -> list[float]:
         rows = self.select(**filters)
         if not rows:
             raise NoRuns(f"no run fits these filters of {measure}")
@@ -43,80 +64,86 @@ class Table:
             raise ValueError(f"there is no measure {measure}; there are: {', '.join(sorted(rows[0]['values']))}")
         return [v for v in (self.of(r, measure) for r in rows) if v is not None]
 
-    def statistic(self, function, least=1):
-        def call(measure, **filters):
+    def statistic(self, function: Callable[[list[float]], float], count_min: int = 1) -> Callable[..., float]:
+        """The function of a measure's values; nan if there are fewer than count_min."""
+        def call(measure: str, **filters: Any) -> float:
             values = self.values(measure, **filters)
-            return function(values) if len(values) >= least else math.nan
+            return function(values) if len(values) >= count_min else math.nan
         return call
 
-    def quantile(self, measure, q, **filters):
+    def quantile(self, measure: str, q: float, **filters: Any) -> float:
         return quantile(self.values(measure, **filters), q)
 
-    def of(self, row, measure):
-        """A measure or parameter of one run; None: it has none."""
+    def of(self, row: Row, measure: str) -> float | None:
+        """A measure or parameter of one run; None: the run does not have it."""
         return float(row["set"][measure]) if measure in row["set"] else row["values"].get(measure)
 
-    def grouped(self, measure, by, **filters):
-        """{values of the parameters `by`: the measure's of its runs}; there are some."""
-        by = by if isinstance(by, list) else [by]
-        self.values(measure, **filters)  # which tells what is wrong with measure and filters
-        found = {}
+    def grouped(self, measure: str, by: str | list[str], **filters: Any) -> dict[tuple[str, ...], list[float]]:
+        """{values of the parameters `by`: the measure's values in their runs}; not empty."""
+        names = by if isinstance(by, list) else [by]
+        self.values(measure, **filters)  # for the errors that it raises
+        found: dict[tuple[str, ...], list[float]] = {}
         for row in self.select(**filters):
-            for b in by:
-                if b not in row["set"]:
-                    raise ValueError(f"there is no parameter {b}")
-            if self.of(row, measure) is not None:
-                found.setdefault(tuple(row["set"][b] for b in by), []).append(self.of(row, measure))
+            for name in names:
+                if name not in row["set"]:
+                    raise ValueError(f"there is no parameter {name}")
+            value = self.of(row, measure)
+            if value is not None:
+                found.setdefault(tuple(row["set"][name] for name in names), []).append(value)
         if not found:
-            raise NoRuns(f"no run that fits has a {measure}")
+            raise NoRuns(f"no run that fits has a value of {measure}")
         return found
 
-    def groups(self, measure, by, **filters):
-        """{values of by: mean}"""
+    def groups(self, measure: str, by: str | list[str], **filters: Any) -> dict[tuple[str, ...], float]:
+        """{values of the parameters `by`: the measure's mean}"""
         return {k: statistics.fmean(v) for k, v in self.grouped(measure, by, **filters).items()}
 
-    def mean_deviation(self, measure, by, **filters):
-        """The deviation within the runs of each value of `by`, in mean."""
+    def mean_deviation(self, measure: str, by: str | list[str], **filters: Any) -> float:
+        """The mean, over the values of `by`, of the deviation within the runs of one value."""
         return statistics.fmean([statistics.pstdev(v) for v in self.grouped(measure, by, **filters).values()])
 
-    def wide(self, measure, share, by, **filters):
-        """How many of the points of a grid, in mean, reach that share of the best one; as a part of all."""
+    def wide(self, measure: str, share: float, by: str | list[str], **filters: Any) -> float:
+        """The part of a grid's points whose mean reaches that share of the best one."""
         means = self.groups(measure, by, **filters)
         best = max(means.values())
         return sum(m >= share * best for m in means.values()) / len(means)
 
-    def most_over(self, measure, by, name, value, **filters):
-        """For each value of `by`: the largest measure of runs whose parameter `name` is something else,
-        over the mean of those where it is that value. The largest of these."""
+    def most_over(self, measure: str, by: str, name: str, value: Any, **filters: Any) -> float:
+        """For each value of `by`: the measure in a run whose parameter `name` has another value, divided by its
+        mean in the runs where `name` has this value. The largest of these ratios."""
         base = self.groups(measure, by, **{**filters, name: value})
-        ratios = [self.of(r, measure) / base[(r["set"][by],)] for r in self.select(**filters)
-                  if not same(r["set"][name], value) and self.of(r, measure) is not None and (r["set"][by],) in base]
+        ratios = []
+        for r in self.select(**filters):
+            found, group = self.of(r, measure), (r["set"][by],)
+            if not same(r["set"][name], value) and found is not None and group in base:
+                ratios.append(found / base[group])
         if not ratios:
             raise NoRuns(f"no run has another {name} than {value}")
         return max(ratios)
 
-    def least_ratio(self, measure, other, **filters):
-        """The least of a measure over another, or over a parameter, of single runs."""
-        self.values(measure, **filters), self.values(other, **filters)
+    def least_ratio(self, measure: str, other: str, **filters: Any) -> float:
+        """The least ratio of a measure to another measure, or to a parameter, in single runs."""
+        for name in (measure, other):
+            self.values(name, **filters)  # for the errors that it raises
         pairs = [(self.of(r, measure), self.of(r, other)) for r in self.select(**filters)]
         return min((a / b for a, b in pairs if a is not None and b is not None), default=math.nan)
 
-    def last(self, measure, value, by, **filters):
-        """The largest value of a parameter up to which every mean is that value."""
+    def last(self, measure: str, value: float, by: str, **filters: Any) -> expr.Value:
+        """The largest value of the parameter `by` up to which each mean equals `value`."""
         means = sorted((expr.number(k[0]), v) for k, v in self.groups(measure, by, **filters).items())
-        found = math.nan
+        found: expr.Value = math.nan
         for at, mean in means:
             if mean != value:
                 break
             found = at
         return found
 
-    def best(self, measure, by, **filters):
-        """The largest mean over a grid."""
+    def best(self, measure: str, by: str | list[str], **filters: Any) -> float:
+        """The largest mean of a grid."""
         return max(self.groups(measure, by, **filters).values())
 
-    def course(self, name, since=-math.inf, until=math.inf, **filters):
-        """All values of a series within a time."""
+    def course(self, name: str, since: float = -math.inf, until: float = math.inf, **filters: Any) -> list[float]:
+        """All values of a series from since to until, in seconds."""
         fitting = self.select(**filters)
         if not fitting:
             raise NoRuns(f"no run fits these filters of {name}")
@@ -126,13 +153,14 @@ class Table:
         return [v for r in rows for t, v in zip(r["series"][name]["t"], r["series"][name]["v"])
                 if since <= t < until and v is not None]
 
-    def course_statistic(self, function):
-        def call(name, since=-math.inf, until=math.inf, **filters):
+    def course_statistic(self, function: Callable[[list[float]], float]) -> Callable[..., float]:
+        def call(name: str, since: float = -math.inf, until: float = math.inf, **filters: Any) -> float:
             values = self.course(name, since, until, **filters)
             return function(values) if values else math.nan
         return call
 
-    def functions(self):
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """The functions that an expression may call."""
         return {
             "mean": self.statistic(statistics.fmean), "median": self.statistic(statistics.median),
             "deviation": self.statistic(statistics.stdev, 2), "least": self.statistic(min),
@@ -148,11 +176,11 @@ class Table:
         }
 
 
-def quantile(values, q):
-    """The value below which a part q of them is, between two in proportion: the least at 0, the median at
-    1/2, the largest at 1; as statistics.quantiles(method="inclusive"), of any q."""
+def quantile(values: list[float], q: float) -> float:
+    """The value that a part q of the values is below, with linear interpolation: the least at 0, the median at
+    1/2, the largest at 1. It is that of statistics.quantiles(method="inclusive"), but for any q."""
     if not 0 <= q <= 1:
-        raise ValueError(f"a quantile is one of 0 to 1, not of {q}")
+        raise ValueError(f"a quantile is between 0 and 1; {q} is not")
     if not values:
         return math.nan
     values = sorted(values)
@@ -161,37 +189,37 @@ def quantile(values, q):
     return values[below] + (values[above] - values[below]) * (q * (len(values) - 1) - below)
 
 
-def within(section, ours, paper):
+def within(section: Section, ours: float, paper: float) -> bool:
     text = section.need("tolerance")
     try:
         room = float(text.rstrip("%")) * (abs(paper) / 100 if text.endswith("%") else 1)
     except ValueError:
-        section.error("tolerance", f"\"{text}\" is no tolerance; write 30% or a number in the finding's unit")
+        section.error("tolerance", f"\"{text}\" is not a tolerance; write 30% or a number in the finding's unit")
     return abs(ours - paper) <= room
 
 
-def paper_of(section):
-    return expr.number(section.get("paper", "")) if "paper" in section.keys else None
+def paper_of(section: Section) -> expr.Value | None:
+    return expr.number(section.need("paper")) if "paper" in section.keys else None
 
 
-def result(section, ours, holds, **more):
+def result(section: Section, ours: float | None, holds: bool | None, known: str = "", differs: str = "",
+           why: str = "") -> Verdict:
     return {"finding": section.name, "says": section.need("says"), "paper": paper_of(section), "ours": ours,
             "unit": section.get("unit", ""), "holds": holds,
             "wanted": section.get("holds") or f"within {section.keys.get('tolerance')}",
-            "note": section.get("note", ""), "differs": "", "known": "", "why": "", **more}
+            "note": section.get("note", ""), "differs": differs, "known": known, "why": why}
 
 
-def judge(section, table):
-    """{finding, says, paper, ours, unit, holds, ...} of one [finding]."""
+def judge(section: Section, table: Table) -> Verdict:
     where = f"{section.file}:{section.lines.get('ours', section.line)}: [{section.title}] ours"
     paper = paper_of(section)
 
-    def nothing(name):
+    def nothing(name: str) -> Any:
         raise KeyError(name)
 
     ours = expr.evaluate(section.need("ours"), nothing, where, table.functions())
     if not isinstance(ours, (int, float)):
-        section.error("ours", f"\"{section.keys['ours']}\" gives no number; correct it")
+        section.error("ours", f"the value of \"{section.keys['ours']}\" is not a number; correct it")
     if math.isnan(ours):
         holds = False
     elif "holds" in section.keys:
@@ -200,23 +228,26 @@ def judge(section, table):
     elif isinstance(paper, (int, float)):
         holds = within(section, ours, paper)
     else:
-        section.error("paper", "is no number; give \"holds = EXPRESSION\" instead of a tolerance")
+        section.error("paper", "is not a number; give \"holds = EXPRESSION\" instead of a tolerance")
     if holds or "known" not in section.keys:
         return result(section, None if math.isnan(ours) else ours, holds)
-    # The reason excuses what it was written for, and nothing else.
+    # The reason excuses only the values that it was written for.
     as_known = not math.isnan(ours) and bool(
         expr.evaluate(section.keys["known"], {"ours": ours, "paper": paper}.__getitem__, where, table.functions()))
     return result(section, None if math.isnan(ours) else ours, holds, known=section.keys["known"],
                   differs=section.keys["differs"] if as_known else "")
 
 
-def judge_all(experiment, rows, quick=False, lenient=False):
-    """All findings. Those that a quick run cannot tell, or, if lenient, that no run is for since the user
-    has set otherwise, are not judged: holds is None, and why says so."""
-    table, found = Table(rows), []
+def judge_all(experiment: Experiment, rows: Sequence[Row], quick: bool = False, lenient: bool = False) -> list[Verdict]:
+    """All findings. Two kinds are not judged: those that a quick run cannot judge, and, if lenient, those that
+    have no runs because of --set. Their `holds` is None, and `why` gives the reason."""
+    table = Table(rows)
+    found: list[Verdict] = []
     for s in experiment.all("finding"):
         if quick and s.get("quick", "yes") == "no":
-            found.append(result(s, None, None, why="a quick run cannot tell", quick=True))
+            verdict = result(s, None, None, why="a quick run cannot judge it")
+            verdict["quick"] = True
+            found.append(verdict)
             continue
         try:
             found.append(judge(s, table))
@@ -227,19 +258,20 @@ def judge_all(experiment, rows, quick=False, lenient=False):
     return found
 
 
-def judged(findings):
+def judged(findings: Iterable[Verdict]) -> list[Verdict]:
     return [f for f in findings if f["holds"] is not None]
 
 
-def status(findings):
-    """The exit status: 1 if one fails; 3 if one could not be judged, other than by a quick run's nature;
-    0: all hold."""
+def status(findings: Sequence[Verdict]) -> int:
+    """The exit status. 1: a finding fails. 3: none fails, but one was not judged for another reason than a quick
+    run, or none was judged. 0: all hold."""
     if any(f["holds"] is False for f in findings):
         return 1
-    return 3 if any(f["holds"] is None and not f.get("quick") for f in findings) or (findings and not judged(findings)) else 0
+    unjudged = len(findings) > 0 and not judged(findings)
+    return 3 if any(f["holds"] is None and not f.get("quick") for f in findings) or unjudged else 0
 
 
-def text(value):
+def text(value: expr.Value | None) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -247,7 +279,7 @@ def text(value):
     return str(value)
 
 
-def show(findings, out):
+def show(findings: Iterable[Verdict], out: TextIO) -> None:
     for f in findings:
         if f["holds"] is None:
             print(f"  ------ {f['says']}: not judged: {f['why']}", file=out)

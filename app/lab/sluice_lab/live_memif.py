@@ -1,40 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""[live memif]: two daemons joined by a memif, and `sluice perf` from one's memory to the other's.
+"""[live memif]: two daemons joined by a memif, and `sluice perf` from the memory of one to that of the other.
 
   size      bytes of a request
   way       copy: synchronous writes with partial copy; wait: one write, then waits for its acknowledgement
   seconds   of sending
   idle      of the daemons: sleep, poll
   mtu       bytes
-  wire      path (doc/path.md) each way, in real time, in the sending daemon; none unless said
-  rate      that the daemons begin with
+  wire      path (doc/path.md) in each direction, in real time, in the sending daemon; default none
+  rate      first rate of the daemons
 
-CPU time is that of all threads of the daemon, from /proc, and of the command, from getrusage(); for each
-10^9 bytes of payload. A daemon that polls uses its core whatever it does: its work is the time of the
-workers' rounds that did something.
+CPU time covers all threads of the daemon, from /proc, and the command, from getrusage(), for each 10^9 bytes
+of payload. A daemon that polls always uses its whole core, so its work is the time of its workers' rounds that
+did something.
 """
 import json
 import os
+from typing import TYPE_CHECKING, TypedDict
 
-KEYS = ("size", "way", "seconds", "idle", "mtu", "wire", "rate")
+from .conf import Section
+from .engine import Answer, Done
+
+if TYPE_CHECKING:
+    from testbed.daemon import Build, Daemon
+    from testbed.process import Testbed
 
 
-def lack():
+class Keys(TypedDict):
+    size: int
+    way: str
+    seconds: float
+    idle: str
+    mtu: int
+    wire: str
+    rate: str
+
+
+def lack() -> str | None:
     return None
 
 
-def read(section, keys):
+def read(section: Section, keys: dict[str, str]) -> Keys:
     from .live import Reader
 
     r = Reader(section, keys)
-    section.only(*KEYS)
+    section.only(*Keys.__annotations__)
     return {"size": int(r.number("size", 131072, 1)), "way": r.word("way", "copy", "copy", "wait"),
             "seconds": r.number("seconds", 1, 0.1), "idle": r.word("idle", "sleep", "sleep", "poll"),
             "mtu": int(r.number("mtu", 9000, 1500)), "wire": r.word("wire", ""), "rate": r.word("rate", "")}
 
 
-def cpu_s(pid):
-    """Of all threads, to the ns; ticks of 10 ms are too coarse for a second."""
+def cpu_s(pid: int) -> float:
+    """CPU time of all threads, in ns from schedstat; the ticks of 10 ms in stat are too coarse for one second."""
     total = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -45,18 +61,18 @@ def cpu_s(pid):
     return total / 1e9
 
 
-def busy_s(daemon):
-    return sum(w["busy_ns"] for w in daemon.show("workers")) / 1e9
+def busy_s(daemon: "Daemon") -> float:
+    return float(sum(w["busy_ns"] for w in daemon.show("workers")) / 1e9)
 
 
-def measure(testbed, build, keys):
-    """An answer as the engine's."""
+def measure(testbed: "Testbed", build: "Build", keys: Keys) -> Answer:
     from testbed.pair import ADDR_B, memif_pair
 
     wired = keys["wire"] != ""
     first = {"first_rate": keys["rate"]} if keys["rate"] else {}
-    a, b = memif_pair(testbed, build, mtu=keys["mtu"], keys=first, a_keys=wired and {"wire": keys["wire"], "wire_packets": 4096},
-                      b_keys=wired and {"checksum": "software"},
+    a, b = memif_pair(testbed, build, mtu=keys["mtu"], keys=first,
+                      a_keys={"wire": keys["wire"], "wire_packets": 4096} if wired else None,
+                      b_keys={"checksum": "software"} if wired else None,
                       daemon_keys={"idle": keys["idle"]}, memory_mb=256)
     server = b.sluice("server", "perf", "server", "-1", "--json", "-q", "--memory", "128M")
     b.wait_listening()
@@ -70,9 +86,9 @@ def measure(testbed, build, keys):
     for daemon in (a, b):
         daemon.stop()
     gb = result["peer_rx"]["bytes"] / 1e9
-    values = {"throughput.perf": result["goodput_bps"], "bytes.perf": result["peer_rx"]["bytes"],
-              "repeats.perf": result["repeats"], "rtt.perf": result["rtt_ns"] / 1e9,
-              "hugepages": int(build.huge)}
+    values: dict[str, float | None] = {
+        "throughput.perf": result["goodput_bps"], "bytes.perf": result["peer_rx"]["bytes"],
+        "repeats.perf": result["repeats"], "rtt.perf": result["rtt_ns"] / 1e9, "hugepages": int(build.huge)}
     units = {"throughput.perf": "bit/s", "bytes.perf": "bytes", "repeats.perf": "units", "rtt.perf": "s"}
     for i, (side, command) in enumerate((("sender", result["cpu"]), ("receiver", result["peer_cpu"]))):
         parts = {"daemon": after[i][0] - before[i][0], "command": command["user_s"] + command["system_s"]}
@@ -83,7 +99,7 @@ def measure(testbed, build, keys):
     return {"values": values, "units": units, "series": {}}
 
 
-def run(testbed, build, tasks, done):
+def run(testbed: "Testbed", build: "Build", tasks: list[tuple[int, Keys, int]], done: Done) -> None:
     for key, keys, _ in tasks:
         mark = testbed.mark()
         answer = measure(testbed, build, keys)

@@ -6,19 +6,22 @@ import glob
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 
-from . import LabError, cluster, conf, engine, figure, finding, live, progress, report, store, sweep
+from . import LabError, Places, cluster, conf, engine, figure, finding, live, progress, report, store, sweep
+
+Command = Callable[[Places, argparse.Namespace], int]
 
 
-def experiment_paths(places):
-    found = {}
+def experiment_paths(places: Places) -> dict[str, str]:
+    found: dict[str, str] = {}
     for folder in places.experiments:
         for path in sorted(glob.glob(os.path.join(folder, "*.conf"))):
             found.setdefault(os.path.splitext(os.path.basename(path))[0], path)
     return found
 
 
-def open_experiment(places, name):
+def open_experiment(places: Places, name: str) -> conf.Experiment:
     if "/" in name or name.endswith(".conf"):
         return conf.Experiment(name)
     paths = experiment_paths(places)
@@ -28,7 +31,8 @@ def open_experiment(places, name):
     return conf.Experiment(paths[name])
 
 
-def settings(words, option):
+def settings(words: Iterable[str] | None, option: str) -> dict[str, str]:
+    """The values of an option that is KEY=VALUE and may be repeated."""
     found = {}
     for word in words or []:
         key, equal, value = word.partition("=")
@@ -39,26 +43,30 @@ def settings(words, option):
 
 
 @contextlib.contextmanager
-def pool_of(places, args):
-    """Where runs are run: here, or by a cluster."""
+def pool_of(places: Places, args: argparse.Namespace) -> Iterator[engine.AnyPool]:
+    """A pool here, or with --dask a cluster."""
     if args.jobs is not None and args.jobs < 1:
         raise LabError(f"--jobs {args.jobs}: not a number of runs; write for example --jobs 2")
-    pool = (cluster.Cluster(args.dask, places.engine, args.jobs) if args.dask else
-            engine.Pool(places.engine, args.jobs or engine.jobs_default()))
+    pool: engine.AnyPool
+    if args.dask:
+        pool = cluster.Cluster(args.dask, places.engine, args.jobs)
+    else:
+        pool = engine.Pool(places.engine, args.jobs or engine.jobs_default())
     try:
         yield pool
     finally:
         pool.close()
 
 
-def head_of(e, args, given, points):
+def head_of(e: conf.Experiment, args: argparse.Namespace, given: dict[str, str], points: int) -> store.Head:
     return {"experiment": e.name, "file": os.path.abspath(e.path), "seed": args.seed, "given": given,
             "quick": bool(getattr(args, "quick", False)), "grid": getattr(args, "grid", None), "points": points,
             "live": live.machine() if e.live else None}
 
 
-def finish(e, head, rows, args):
-    """Findings and figures of rows that are complete; the findings."""
+def finish(e: conf.Experiment, head: store.Head, rows: list[store.Row],
+           args: argparse.Namespace) -> list[finding.Verdict]:
+    """Writes complete rows, their findings and figures."""
     folder = store.folder_make(args.out, e.name)
     store.write_rows(folder, head, rows)
     lenient = bool(head["given"])
@@ -69,22 +77,23 @@ def finish(e, head, rows, args):
     return findings
 
 
-def run_experiment(places, name, args, pool):
-    e = open_experiment(places, name)
+def run_experiment(places: Places, e: conf.Experiment, args: argparse.Namespace,
+                   pool: engine.AnyPool) -> list[finding.Verdict]:
     given = settings(args.set, "--set")
     chosen = sweep.points(e, given, args.seed, args.quick)
     rows = sweep.run(e, chosen, places, pool, progress.Progress(args.quiet))
-    return e, finish(e, head_of(e, args, given, len(chosen)), rows, args)
+    return finish(e, head_of(e, args, given, len(chosen)), rows, args)
 
 
-def on_list(places, args):
+def on_list(places: Places, args: argparse.Namespace) -> int:
     for name, path in experiment_paths(places).items():
         e = conf.Experiment(path)
         print(f"{name:18} {e.title}{' (live)' if e.live else ''}")
     return 0
 
 
-def tell(e, findings, args):
+def tell(e: conf.Experiment, findings: list[finding.Verdict], args: argparse.Namespace) -> int:
+    """Prints the findings; returns the exit status."""
     if args.json:
         print(json.dumps(findings, indent=1))
     else:
@@ -94,13 +103,14 @@ def tell(e, findings, args):
     return finding.status(findings)
 
 
-def on_run(places, args):
+def on_run(places: Places, args: argparse.Namespace) -> int:
     with pool_of(places, args) as pool:
-        done = run_experiment(places, args.name, args, pool)
-    return tell(*done, args)
+        e = open_experiment(places, args.name)
+        findings = run_experiment(places, e, args, pool)
+    return tell(e, findings, args)
 
 
-def on_sweep(places, args):
+def on_sweep(places: Places, args: argparse.Namespace) -> int:
     e = open_experiment(places, args.name)
     given = settings(args.set, "--set")
     grid = None
@@ -108,6 +118,7 @@ def on_sweep(places, args):
         grid = {}
         for key, values in settings(args.grid, "--grid").items():
             e.check_parameter(key, "--grid")
+            assert e.parameters is not None
             grid[key] = conf.axis(e.parameters, key, values.replace(",", " "))
     points = sweep.points(e, given, args.seed, args.quick, grid, args.repeat)
     chosen = sweep.shard_of(points, args.shard)
@@ -120,7 +131,7 @@ def on_sweep(places, args):
     return 0
 
 
-def on_merge(places, args):
+def on_merge(places: Places, args: argparse.Namespace) -> int:
     head, rows = store.merge(args.folders)
     if head["grid"] is not None:
         folder = store.folder_make(args.out, head["experiment"])
@@ -131,45 +142,56 @@ def on_merge(places, args):
     return tell(e, finish(e, head, rows, args), args)
 
 
-def write_report(places, args):
-    chapters = []
+def write_report(places: Places, args: argparse.Namespace) -> int:
+    chapters: list[report.Chapter] = []
     for path in sorted(glob.glob(os.path.join(args.out, "*", "findings.json"))):
         folder = os.path.dirname(path)
         head, rows = store.read_rows(os.path.join(folder, "rows.jsonl"))
         if head["grid"] is not None:
-            print(f"sluice-lab: {folder}: left out, for its rows are those of --grid by now; run it again", file=sys.stderr)
+            print(f"sluice-lab: {folder}: left out, for its rows are those of --grid; run it again", file=sys.stderr)
             continue
         e = conf.Experiment(head["file"])
-        chapters.append((e, folder, head, finding.judge_all(e, rows, head["quick"], bool(head["given"]))))
+        findings = finding.judge_all(e, rows, head["quick"], bool(head["given"]))
+        chapters.append(report.Chapter(e, folder, head, findings))
     if not chapters:
         raise LabError(f"{args.out}: there are no results; run \"sluice-lab all --out {args.out}\" first")
-    order = list(experiment_paths(places))
-    chapters.sort(key=lambda c: order.index(c[0].name) if c[0].name in order else len(order))
+    order = {name: i for i, name in enumerate(experiment_paths(places))}
+    chapters.sort(key=lambda c: order.get(c.experiment.name, len(order)))
     path = os.path.join(args.out, "report.html")
     store.write_text(path, report.page(chapters))
     print(f"written: {path}", file=sys.stderr)
-    return finding.status([f for c in chapters for f in c[3]])
+    return finding.status([f for c in chapters for f in c.findings])
 
 
-def on_report(places, args):
+def on_report(places: Places, args: argparse.Namespace) -> int:
     return write_report(places, args)
 
 
-def run_all(places, args, pool):
-    """(findings, whether one was broken off) of all experiments, told as they are done."""
-    everything, broken = [], False
+def left_out(e: conf.Experiment, args: argparse.Namespace, pool: engine.AnyPool) -> str | None:
+    """Why `all` does not run this experiment; None: it does."""
+    if not e.live:
+        return None
+    if args.no_live:
+        return "--no-live"
+    return live.lack(e) if pool.here else sweep.live_refused(e)
+
+
+def run_all(places: Places, args: argparse.Namespace, pool: engine.AnyPool) -> tuple[list[finding.Verdict], bool]:
+    """Runs all experiments, and prints the findings of each when it is done. (findings, whether one did not run)"""
+    everything: list[finding.Verdict] = []
+    broken = False
     for name in experiment_paths(places):
         e = open_experiment(places, name)
-        why = e.live and ("--no-live" if args.no_live else live.lack(e) if pool.here else sweep.live_refused(e))
+        why = left_out(e, args, pool)
         if why:
             print(f"{name}: left out: {why}")
             continue
         try:
-            e, findings = run_experiment(places, name, args, pool)
+            findings = run_experiment(places, e, args, pool)
         except LabError as problem:
             if not e.live:
                 raise
-            # What this machine did not let it do; the others need nothing of that.
+            # A live experiment can fail because of this machine; the others do not depend on that.
             print(f"sluice-lab: {problem}", file=sys.stderr)
             broken = True
             continue
@@ -180,7 +202,7 @@ def run_all(places, args, pool):
     return everything, broken
 
 
-def on_all(places, args):
+def on_all(places: Places, args: argparse.Namespace) -> int:
     with pool_of(places, args) as pool:
         everything, broken = run_all(places, args, pool)
     good, judged = sum(f["holds"] is True for f in everything), finding.judged(everything)
@@ -190,57 +212,63 @@ def on_all(places, args):
     return 1 if broken else failed
 
 
-def parser_make(places):
-    p = argparse.ArgumentParser(prog="sluice-lab", description="Runs experiments, in virtual time or live where "
-                                "they say so, judges what comes out against what papers found, draws it. Manual: sluice-lab(1).")
+def parser_make(places: Places) -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="sluice-lab", description="Runs experiments, in virtual time or live, compares their results with those "
+        "of papers, and draws them. Manual: sluice-lab(1).")
     p.add_argument("--version", action="version", version=f"sluice-lab {places.version}")
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    def command(name, function, text):
+    def command(name: str, function: Command, text: str) -> argparse.ArgumentParser:
         c = commands.add_parser(name, help=text, description=text)
         c.set_defaults(function=function)
         return c
 
-    def running(c):
-        c.add_argument("--set", action="append", metavar="KEY=VALUE", help="a parameter; may be repeated")
-        c.add_argument("--seed", type=int, default=1, help="of all that is random (default 1)")
-        c.add_argument("--quick", action="store_true", help="the short form that the tests run")
+    def running(c: argparse.ArgumentParser) -> None:
+        c.add_argument("--set", action="append", metavar="KEY=VALUE", help="set a parameter; may be repeated")
+        c.add_argument("--seed", type=int, default=1, help="seed of everything random (default 1)")
+        c.add_argument("--quick", action="store_true", help="run the short form, as the tests do")
         c.add_argument("--jobs", type=int, help="runs at a time (default: all cores, here or the cluster's)")
         c.add_argument("--dask", metavar="ADDRESS", help="run on the workers of this Dask scheduler, tcp://HOST:PORT")
-        c.add_argument("--quiet", action="store_true", help="no progress")
+        c.add_argument("--quiet", action="store_true", help="print no progress")
 
-    def writing(c, json_too=True):
-        c.add_argument("--out", default="lab-out", metavar="DIR", help="where results go (default lab-out)")
+    def writing(c: argparse.ArgumentParser, json_too: bool = True) -> None:
+        c.add_argument("--out", default="lab-out", metavar="DIR", help="folder for the results (default lab-out)")
         c.add_argument("--no-figures", action="store_true", help="draw nothing")
         if json_too:
-            c.add_argument("--json", action="store_true", help="the findings as JSON on standard output")
+            c.add_argument("--json", action="store_true", help="print the findings as JSON on standard output")
 
     command("list", on_list, "Lists the experiments.")
-    c = command("run", on_run, "Runs one experiment, prints its findings; exit status 1 if one does not hold, 3 if "
-                "one could not be judged.")
-    c.add_argument("name", metavar="NAME", help="of \"sluice-lab list\", or a file")
-    running(c), writing(c)
-    c = command("sweep", on_sweep, "Runs a grid over parameters, or the experiment's own sweeps; writes rows only.")
-    c.add_argument("name", metavar="NAME")
-    running(c), writing(c, False)
-    c.add_argument("--grid", action="append", metavar="KEY=V,V", help="a list, or 1..9, or 1..2 lin 5, or 1..9 log 5")
-    c.add_argument("--repeat", type=int, default=1, help="runs of each point of the grid, with other seeds")
-    c.add_argument("--shard", metavar="I/N", help="only the I-th of N parts, I from 0")
-    c = command("merge", on_merge, "Joins the parts of a sweep; findings and figures if it was the experiment's own.")
-    c.add_argument("folders", nargs="+", metavar="DIR")
+    c = command("run", on_run, "Runs one experiment and prints its findings. Exit status: 1 if one does not hold, 3 "
+                "if one could not be judged.")
+    c.add_argument("name", metavar="NAME", help="an experiment that \"sluice-lab list\" shows, or a file")
+    running(c)
+    writing(c)
+    c = command("sweep", on_sweep, "Runs a grid over parameters, or the experiment's own sweeps, and writes rows only.")
+    c.add_argument("name", metavar="NAME", help="an experiment that \"sluice-lab list\" shows, or a file")
+    running(c)
+    writing(c, False)
+    c.add_argument("--grid", action="append", metavar="KEY=VALUES",
+                   help="values of a parameter: a list (1,2,5), or 1..9, 1..2,lin,5, 1..100,log,5; may be repeated")
+    c.add_argument("--repeat", type=int, default=1, help="runs of each point of the grid, each with another seed")
+    c.add_argument("--shard", metavar="I/N", help="run only every N-th run, from I on; I counts from 0")
+    c = command("merge", on_merge, "Joins the parts of a sweep. If it was the experiment's own, judges and draws it.")
+    c.add_argument("folders", nargs="+", metavar="DIR", help="a folder with parts")
     writing(c)
     c = command("all", on_all, "Runs all experiments and writes the report.")
-    running(c), writing(c, False)
-    c.add_argument("--no-live", action="store_true", help="leaves out what is run live, not in virtual time")
+    running(c)
+    writing(c, False)
+    c.add_argument("--no-live", action="store_true", help="leave out live experiments")
     c = command("report", on_report, "Writes DIR/report.html from the results there.")
-    c.add_argument("--out", default="lab-out", metavar="DIR")
+    c.add_argument("--out", default="lab-out", metavar="DIR", help="folder with the results (default lab-out)")
     return p
 
 
-def main(places):
+def main(places: Places) -> int:
     args = parser_make(places).parse_args()
     try:
-        return args.function(places, args)
+        function: Command = args.function
+        return function(places, args)
     except LabError as problem:
         print(f"sluice-lab: {problem}", file=sys.stderr)
         return 2

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a run is: a line that renews itself on a terminal, a line now and then elsewhere."""
+"""The progress of a run: on a terminal one line that is written over, elsewhere a line every few seconds."""
 import sys
 import time
+from typing import TextIO
 
 
 class Progress:
-    def __init__(self, quiet=False, out=sys.stderr):
+    def __init__(self, quiet: bool = False, out: TextIO = sys.stderr) -> None:
         self.out, self.quiet = out, quiet
         self.terminal = out.isatty()
 
-    def begin(self, name, total, at_once=False):
-        """at_once: all runs go at the same time, so that those done tell nothing of the others."""
+    def begin(self, name: str, total: int, at_once: bool = False) -> None:
+        """at_once: all runs go at the same time, so the time of the first does not predict that of the rest."""
         self.name, self.total, self.n, self.at_once = name, total, 0, at_once
         self.where = ""
         self.start = self.told = time.monotonic()
 
-    def step(self):
+    def step(self) -> None:
         self.n += 1
         now = time.monotonic()
         if self.quiet or now - self.told < (0.2 if self.terminal else 10):
@@ -30,13 +31,13 @@ class Progress:
         self.out.write(f"\r\033[K{line}" if self.terminal else line + "\n")
         self.out.flush()
 
-    def tell(self, text):
-        """A line of its own, which people shall see even where they want no progress."""
+    def tell(self, text: str) -> None:
+        """A separate line, which is printed with --quiet, too."""
         self.end()
         self.out.write(f"sluice-lab: {text}\n")
         self.out.flush()
 
-    def end(self):
+    def end(self) -> None:
         if not self.quiet and self.terminal:
             self.out.write("\r\033[K")
             self.out.flush()

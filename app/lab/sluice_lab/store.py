@@ -1,23 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results on disk, one folder per experiment: rows.jsonl has all of it, series too; rows.csv the values;
-findings.json the verdicts; and the figures."""
+"""Results on disk. The folder of an experiment has rows.jsonl with everything, rows.csv with the values,
+findings.json with the verdicts, and the figures."""
 import csv
 import glob
 import json
 import os
+from collections.abc import Sequence
+from typing import TypedDict
 
 from . import LabError
 
 
-def write_text(path, text):
-    """Whole or not at all."""
+class Series(TypedDict):
+    unit: str
+    t: list[float]
+    v: list[float | None]
+
+
+class Row(TypedDict):
+    """One run."""
+    index: int
+    sweep: str
+    replica: int
+    seed: int
+    set: dict[str, str]  # the parameters
+    values: dict[str, float | None]
+    units: dict[str, str]
+    series: dict[str, Series]
+
+
+class Head(TypedDict):
+    """The first line of rows.jsonl, which identifies the experiment and its runs."""
+    experiment: str
+    file: str
+    seed: int
+    given: dict[str, str]
+    quick: bool
+    grid: list[str] | None  # of --grid; None: the experiment's own sweeps
+    points: int
+    live: str | None  # the machine
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes the file as a whole or not at all."""
     part = path + ".part"
     with open(part, "w", encoding="utf-8", newline="") as f:
         f.write(text)
     os.replace(part, path)
 
 
-def folder_make(out, name):
+def folder_make(out: str, name: str) -> str:
     folder = os.path.join(out, name)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -26,19 +58,18 @@ def folder_make(out, name):
     return folder
 
 
-def rows_file(shard):
+def rows_file(shard: str | None) -> str:
     return "rows.jsonl" if shard is None else "rows-{}-of-{}.jsonl".format(*shard.split("/"))
 
 
-def write_rows(folder, head, rows, shard=None):
-    """head: what the rows are of; a line of its own, first."""
+def write_rows(folder: str, head: Head, rows: Sequence[Row], shard: str | None = None) -> None:
     lines = [json.dumps(head)] + [json.dumps(r) for r in rows]
     write_text(os.path.join(folder, rows_file(shard)), "\n".join(lines) + "\n")
     if shard is None:
         write_csv(folder, rows)
 
 
-def write_csv(folder, rows):
+def write_csv(folder: str, rows: Sequence[Row]) -> None:
     if not rows:
         return
     parameters = list(rows[0]["set"])
@@ -56,8 +87,7 @@ def write_csv(folder, rows):
     os.replace(path + ".part", path)
 
 
-def read_rows(path):
-    """(head, rows)"""
+def read_rows(path: str) -> tuple[Head, list[Row]]:
     try:
         with open(path, encoding="utf-8") as f:
             lines = [json.loads(line) for line in f if line.strip()]
@@ -68,24 +98,26 @@ def read_rows(path):
     return lines[0], lines[1:]
 
 
-def merge(folders):
-    """(head, rows) of all shards below these folders; complete, or an error that says what lacks."""
+def merge(folders: list[str]) -> tuple[Head, list[Row]]:
+    """Joins all shards below these folders. Missing rows are an error that says how many are missing."""
     files = sorted({f for folder in folders for pattern in ("rows-*-of-*.jsonl", "*/rows-*-of-*.jsonl")
                     for f in glob.glob(os.path.join(folder, pattern))})
     if not files:
-        raise LabError(f"{' '.join(folders)}: no rows-I-of-N.jsonl there; name the --out folders of "
+        raise LabError(f"{' '.join(folders)}: there is no rows-I-of-N.jsonl; name the --out folders of "
                        "\"sluice-lab sweep --shard I/N\"")
-    head, rows = None, {}
+    head: Head | None = None
+    rows: dict[int, Row] = {}
     for path in files:
         its_head, its_rows = read_rows(path)
         if head is not None and its_head != head:
-            raise LabError(f"{path}: is of another sweep than {files[0]}; merge one sweep at a time")
+            raise LabError(f"{path}: belongs to another sweep than {files[0]}; merge one sweep at a time")
         head = its_head
         for r in its_rows:
             rows[r["index"]] = r
+    assert head is not None
     missing = [i for i in range(head["points"]) if i not in rows]
     if missing:
         n = len(missing)
         raise LabError(f"{n} of {head['points']} runs are missing, the first is {missing[0]}; "
-                       "run the shards that lack, then merge again")
+                       "run the missing shards, then merge again")
     return head, [rows[i] for i in sorted(rows)]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks and the demo: what they run, how windows are compared, and what is drawn of them."""
+"""The benchmarks and the demo: their processes, the judging of their windows, and their pictures."""

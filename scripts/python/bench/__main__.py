@@ -1,51 +1,63 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benchmarks behind scripts/bench: which there are, and running one."""
+"""Lists the benchmarks of scripts/bench, and runs one."""
 import argparse
 import os
 import sys
 import traceback
+from typing import Protocol
 
 from . import beside, emu, exception, files, idle, memif, micro, pace, paced, paths, roads, share, shares, tcp
 from . import paired
 from testbed.process import Testbed, TestbedError
 from .results import Results
 
-# name -> (module with run(testbed, args, results) and options(parser), hugepages in MB, what it measures)
-BENCHES = {
+
+class Bench(Protocol):
+    """A module of this folder, or an object."""
+
+    def options(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the options of this bench."""
+
+    def run(self, testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
+        """Measures and judges."""
+
+
+# {name: (bench, hugepages in MB, description)}
+BENCHES: dict[str, tuple[Bench, int, str]] = {
     "memif": (memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
     "pace": (pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
-    "paced": (paced, 1280, "payload on a veth against the grant, as tcpdump sees it"),
+    "paced": (paced, 1280, "payload on a veth, as tcpdump captures it, against the grant"),
     "emu": (emu, 7800, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "exception": (exception, 0, "a transfer beside iperf3 through the exception ports"),
     "files": (files, 1800, "files and memory over memif, AF_XDP and AF_PACKET, against cp and iperf3 -F"),
-    "idle": (idle, 0, "a daemon at rest: its CPU, and how long the first packet after a pause waits"),
-    "share": (share, 0, "sharing the capacity among a million connections, against plain passes"),
-    "shares": (shares, 1800, "four senders into one daemon, one of which pauses: who gets what"),
-    "paths": (paths, 0, "60 paths that nobody described, one flow and two, in virtual time"),
-    "roads": (roads, 0, "roads drawn at random, each with bars that follow from it, in virtual time"),
-    "beside": (beside, 1800, "a link of which nothing is known: alone, and beside one TCP cubic"),
-    "path": (micro.Micro("path"), 1200, "lib/path alone: ns a burst of 32 packets"),
-    "credit": (micro.Micro("credit"), 0, "the credit rule: ns per decision"),
-    "wheel": (micro.Micro("wheel"), 0, "the timing wheel: ns per release"),
+    "idle": (idle, 0, "a daemon at rest: its CPU, and the wait of the first packet after a pause"),
+    "share": (share, 0, "sharing the capacity among a million connections, against plain passes over an array"),
+    "shares": (shares, 1800, "shares of four senders into one daemon, while one of them pauses"),
+    "paths": (paths, 0, "60 paths of unknown properties, with one flow and with two, in virtual time"),
+    "roads": (roads, 0, "roads drawn at random, in virtual time, with bars that follow from each road"),
+    "beside": (beside, 1800, "a link of unknown rate and delay: alone, and beside one TCP cubic"),
+    "path": (micro.Micro("path"), 1200, "lib/path alone: ns for a burst of 32 packets"),
+    "credit": (micro.Micro("credit"), 0, "the credit rule: ns for a decision"),
+    "wheel": (micro.Micro("wheel"), 0, "the timing wheel: ns for a release"),
 }
 
 
-def show_list():
-    for name, (_, _, what) in BENCHES.items():
-        print(f"{name:9} {what}")
+def show_list() -> None:
+    for name, (_, _, description) in BENCHES.items():
+        print(f"{name:9} {description}")
     print(f"\n{paired.STATUS_HELP}")
 
 
-def find(name):
+def find(name: str) -> tuple[Bench, int, str]:
     if name not in BENCHES:
-        print(f"bench: there is no \"{name}\"; there are: {', '.join(BENCHES)}", file=sys.stderr)
+        print(f"bench: there is no benchmark \"{name}\"; there are {', '.join(BENCHES)}", file=sys.stderr)
         sys.exit(paired.ERROR)
     return BENCHES[name]
 
 
-def run(name, bench, args):
-    """Exit status. Whatever keeps it from measuring is an ERROR, never a bar that was missed."""
+def run(name: str, bench: Bench, args: argparse.Namespace) -> int:
+    """Exit status. Whatever keeps it from measuring is an ERROR, never a missed bar."""
     results = Results(name)
     results.seed = getattr(args, "seed", results.seed)
     try:
@@ -54,7 +66,7 @@ def run(name, bench, args):
     except TestbedError as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return paired.ERROR
-    except Exception:  # Python's own status for it, 1, says that a bar was missed
+    except Exception:  # Python would exit with 1, which means a missed bar
         traceback.print_exc()
         return paired.ERROR
     results.show()
@@ -62,7 +74,7 @@ def run(name, bench, args):
     return results.status()
 
 
-def main():
+def main() -> int:
     if sys.argv[1:] == ["--list"]:
         show_list()
         return 0
@@ -70,8 +82,8 @@ def main():
         print(find(sys.argv[2])[1])
         return 0
     name = sys.argv[1]
-    bench, _, what = find(name)
-    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=what,
+    bench, _, description = find(name)
+    parser = argparse.ArgumentParser(prog=f"scripts/bench {name}", description=description,
                                      epilog=paired.STATUS_HELP,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)

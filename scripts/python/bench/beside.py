@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Sluice sender behind a link that nobody told it of, through the emulator, with a queue of one
-bandwidth-delay product: alone, and beside one Linux TCP (cubic). What each gets is read every 100 ms
-and drawn, with the queue's delay as ping finds it while Sluice is alone.
+"""A Sluice sender behind a link of the emulator whose rate and delay are not configured: alone, and beside
+one Linux TCP (cubic). The link's queue holds one bandwidth-delay product. The rate of each flow is drawn,
+from samples every 100 ms. While Sluice is alone, ping measures the queue's delay.
 
-Both need seconds to find their rates, so the windows of a phase follow each other; the reference is
-a number, what the link carries.
+Both flows need seconds to find their rates, so the windows of a phase follow each other. The reference
+is a number, the link's rate.
 """
+import argparse
 import json
 import os
 import re
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from . import paired
 from .emu import args_build
+from .paired import Bar
+from .results import Results
 from testbed.box import ADDR, element, kernel_box
 from testbed.daemon import Daemon, af_packet
 from testbed.pair import pair_cpus
-from testbed.process import TestbedError, cpus, until
+from testbed.process import Process, Testbed, TestbedError, cpus, until
 from testbed.telemetry import Telemetry
 
 RTT_S = 0.040
@@ -29,16 +34,18 @@ OURS_ROW, THEIRS_ROW = "beside {}: Sluice", "beside {}: TCP"
 COLOURS = {"Sluice": "#0072B2", "TCP cubic": "#D55E00"}
 STEP_S = 0.1
 
+Point = tuple[float, float]  # (time, bytes received) or (time, bytes a second)
 
-def options(parser):
-    paired.options(parser, paired.WINDOW_MOST_S)
+
+def options(parser: argparse.ArgumentParser) -> None:
+    paired.options(parser, paired.WINDOW_MAX_S)
     parser.add_argument("--settle", type=float, default=15.0, metavar="SECONDS",
-                        help="of each phase, before its windows")
-    parser.add_argument("--rate", type=float, default=100.0, help="of the link, Mbit/s")
-    parser.add_argument("--congestion", default="cubic")
+                        help="length of the part of each phase before its windows")
+    parser.add_argument("--rate", type=float, default=100.0, help="rate of the link, Mbit/s")
+    parser.add_argument("--congestion", default="cubic", help="congestion control of iperf3's TCP")
 
 
-def _daemon(testbed, args, side, spaces):
+def _daemon(testbed: Testbed, args: argparse.Namespace, side: str, spaces: Mapping[str, str]) -> Daemon:
     port = af_packet(f"sl{side}", 1500)
     port.keys = {"address": f"{OURS[side]}/24", "mtu": 1500, "silence": "10s"}
     worker, control = pair_cpus()[1]
@@ -46,24 +53,25 @@ def _daemon(testbed, args, side, spaces):
                   telemetry=True).start()
 
 
-def _received(telemetry):
+def _received(telemetry: Telemetry) -> int:
     for name in telemetry.ask("/sluice/conns"):
         conn = telemetry.ask(f"/sluice/conn,{name}")
         if conn and conn["state"] == "open":
-            return conn["rx_bytes"]
+            return int(conn["rx_bytes"])
     raise TestbedError("there is no transfer, or it has ended")
 
 
-def _open(telemetry):
+def _open(telemetry: Telemetry) -> bool:
     try:
         return _received(telemetry) > 0
     except TestbedError:
         return False
 
 
-def _watch(telemetry, seconds):
+def _watch(telemetry: Telemetry, seconds: float) -> list[Point]:
     """[(time, bytes received)]"""
-    looks, end = [], time.monotonic() + seconds
+    looks: list[Point] = []
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         asked = time.monotonic()
         received = _received(telemetry)
@@ -72,28 +80,32 @@ def _watch(telemetry, seconds):
     return looks
 
 
-def windows(looks, seconds, pairs):
-    """Bytes a second of the last windows, one after the other."""
-    found, last = [], looks[-1]
+def windows(looks: Sequence[Point], seconds: float, pairs: int) -> list[float]:
+    """Bytes a second of the last windows, which follow each other."""
+    found: list[float] = []
+    last = looks[-1]
     for look in reversed(looks[:-1]):
         if last[0] - look[0] >= seconds:
             found.append((last[1] - look[1]) / (last[0] - look[0]))
             last = look
     if len(found) < pairs:
-        raise TestbedError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+        raise TestbedError(f"only {len(found)} of {pairs} windows were sampled: the machine is too busy; try again "
+                           "later")
     return found[:pairs][::-1]
 
 
-def _ping(testbed, ns, seconds):
+def _ping(testbed: Testbed, ns: str, seconds: float) -> Process:
     return testbed.start("ping", ["ping", "-i", "0.2", "-w", str(max(1, int(seconds))), ADDR["right"][0]],
-                     ns=ns)
+                         ns=ns)
 
 
-def _times_ms(ping):
+def _times_ms(ping: Process) -> list[float]:
     return [float(x) for x in re.findall(r"time=([\d.]+) ms", ping.check(30))]
 
 
-def draw(path, series, marks, link_Bps):
+def draw(path: str, series: Mapping[str, Sequence[Point]], marks: Sequence[tuple[float, str]],
+         link_Bps: float) -> None:
+    """series: {name: [(time, bytes a second)]}; marks: (time, text) of each change."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -111,46 +123,48 @@ def draw(path, series, marks, link_Bps):
     axes.set_xlabel("seconds")
     axes.set_ylabel("payload, Mbit/s")
     axes.set_ylim(0)
-    axes.set_title("A link that nobody described, shared with TCP")
+    axes.set_title("A link of unknown rate and delay, shared with TCP")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False, ncols=2)
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
-def _per_step(looks, mean_over=5):
+def _per_step(looks: Sequence[Point], mean_over: int = 5) -> list[Point]:
+    """[(time, bytes a second)]"""
     return [((a[0] + b[0]) / 2, (b[1] - a[1]) / (b[0] - a[0]))
             for a, b in zip(looks[::mean_over], looks[mean_over::mean_over])]
 
 
-def judge_alone(results, rates, pings_ms, link_Bps):
+def judge_alone(results: Results, rates: Sequence[float], pings_ms: Sequence[float], link_Bps: float) -> None:
     results.windows(ALONE, rates, "share", bar=ALONE_BAR, scale=1 / link_Bps)
-    results.windows(QUEUE, [ms - RTT_S * 1e3 for ms in pings_ms], "ms", bar=QUEUE_BAR_MS, at_most=True)
+    results.windows(QUEUE, [ms - RTT_S * 1e3 for ms in pings_ms], "ms", bar=Bar(QUEUE_BAR_MS, at_most=True))
 
 
-def judge_beside(results, congestion, ours, theirs):
-    """Shares of the link, by windows of both at the same time."""
+def judge_beside(results: Results, congestion: str, ours: Sequence[float], theirs: Sequence[float]) -> None:
+    """Shares of the link, in windows at the same times."""
     results.windows(OURS_ROW.format(congestion), ours, "of the link", bar=BAR)
     results.windows(THEIRS_ROW.format(congestion), theirs, "of the link", bar=BAR)
     results.windows(BOTH, [a + b for a, b in zip(ours, theirs)], "of the link", bar=BOTH_BAR)
 
 
-def _beside(testbed, args, spaces, telemetry, seconds):
-    """(iperf3's report, looks at Sluice, when iperf3 began)"""
+def _beside(testbed: Testbed, args: argparse.Namespace, spaces: Mapping[str, str], telemetry: Telemetry,
+            seconds: float) -> tuple[dict[str, Any], list[Point], float]:
+    """(iperf3's report, [(time, bytes received)] of Sluice, time at which iperf3 began)"""
     server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", "5201"], ns=spaces["right"])
     time.sleep(0.5)
     began = time.monotonic()
     tcp = testbed.start("iperf3-client", ["iperf3", "-c", ADDR["right"][0], "-t", str(int(seconds + 1)),
-                                      "-C", args.congestion, "-J", "-i", f"{args.window:g}"],
-                    ns=spaces["left"], cpus=cpus())
+                                          "-C", args.congestion, "-J", "-i", f"{args.window:g}"],
+                        ns=spaces["left"], cpus=cpus())
     looks = _watch(telemetry, seconds)
-    report = json.loads(tcp.check(60))
+    report: dict[str, Any] = json.loads(tcp.check(60))
     server.stop()
     if "error" in report:
         raise TestbedError(f"iperf3: {report['error']}")
     return report, looks, began
 
 
-def run(testbed, args, results):
+def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     paired.check_options(args)
     results.demand(ALONE, QUEUE, BOTH, *(row.format(args.congestion) for row in (OURS_ROW, THEIRS_ROW)))
     rate_bps = args.rate * 1e6
@@ -175,7 +189,7 @@ def run(testbed, args, results):
     tcp_link = rate_bps / 8 * MSS / FRAME
     theirs = [s["bits_per_second"] / 8 / tcp_link for s in sums if s["start"] >= args.settle]
     if len(theirs) < args.pairs:
-        raise TestbedError(f"iperf3 tells of {len(theirs)} windows instead of {args.pairs}")
+        raise TestbedError(f"iperf3 reports {len(theirs)} windows instead of {args.pairs}")
     ours = [rate / link for rate in windows(both, args.window, args.pairs)]
     judge_beside(results, args.congestion, ours, theirs[:args.pairs])
     client.stop()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading what tcpdump captured of Sluice packets, after doc/protocol.md and nothing else."""
+"""Reads Sluice packets from a capture of tcpdump. The parser follows doc/protocol.md and shares no code with
+the library."""
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from testbed.process import TestbedError
@@ -14,18 +16,18 @@ class Packet:
     time_s: float
     type: int
     src: bytes       # IPv4 or IPv6
-    payload: int     # bytes of a unit; 0 for others
-    rate_Bps: int    # grant of a CNTL; 0 for others
-    burst: int
+    payload: int     # bytes of a DATA's unit; 0 in other packets
+    rate_Bps: int    # grant of a CNTL; 0 in other packets
+    burst: int       # bytes, of a CNTL; 0 in other packets
 
 
-def frames(path):
-    """(time, bytes) of a pcap file, with microseconds or nanoseconds."""
+def frames(path: str) -> Iterator[tuple[float, bytes]]:
+    """(time, frame) of a pcap file, whose times have microseconds or nanoseconds."""
     with open(path, "rb") as f:
         data = f.read()
     magic = struct.unpack_from("<I", data)[0]
     if magic not in (0xa1b2c3d4, 0xa1b23c4d):
-        raise TestbedError(f"{path} is no pcap file of this machine")
+        raise TestbedError(f"{path} is no pcap file with this machine's byte order")
     scale = 1e-9 if magic == 0xa1b23c4d else 1e-6
     at = 24
     while at + 16 <= len(data):
@@ -34,8 +36,8 @@ def frames(path):
         at += 16 + kept
 
 
-def parse(time_s, frame):
-    """A Packet, or None if it is none of Sluice's."""
+def parse(time_s: float, frame: bytes) -> Packet | None:
+    """The packet; None if it is not one of Sluice."""
     if len(frame) < 14:
         return None
     kind, at = struct.unpack_from(">H", frame, 12)[0], 14
@@ -61,7 +63,7 @@ def parse(time_s, frame):
     return Packet(time_s, head[0] & 15, src, 0, 0, 0)
 
 
-def packets(path):
+def packets(path: str) -> list[Packet]:
     found = []
     for time_s, frame in frames(path):
         packet = parse(time_s, frame)

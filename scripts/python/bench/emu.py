@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The path emulator on one core against testpmd's io forwarding: same vdevs, same generator.
+"""The path emulator on one core against testpmd's io forwarding, with the same vdevs and generator.
 
 A generator on the other core sends frames into the forwarder's first memif and drains the second.
-All forwarders are up, each with a generator of its own, and stand still but in their windows.
-"impaired" is 100 ms of delay, 0.1 % of loss and a rate limit, with at least 10^6 packets in flight:
-what the link's queue holds, and what the delay does. There is room for more, so that what the
-machine takes away for a moment does not count.
+All forwarders are started at the beginning, each with a generator of its own. Outside their windows
+they are stopped. "impaired" is 100 ms of delay, 0.1 % of loss and a rate limit, with at least 10^6
+packets in flight: those in the link's queue and those in the delay. There is room for more packets,
+so a moment without the core does not matter.
 
-The delay error is measured in the box: from the TSC read right after rx_burst to the one read right
-before tx_burst, less the configured delay, at half of the top load. Its 99 % quantile must be below
-5 us, or, where a loop that does nothing is away from its core for longer (spin.c, in the same
-round, with another one on the generator's core), below 1.5 times that.
+The emulator itself measures the delay error, at half of the top load. It is the time from the TSC
+read right after rx_burst to the one read right before tx_burst, less the configured delay. Its 99 %
+quantile must be below 5 us, or below 1.5 times the time for which an empty loop is away from its core
+if that is longer. The empty loop (spin.c) runs in the same round, beside another one on the
+generator's core.
 """
+import argparse
+import functools
 import json
 import os
 import statistics
 import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from . import paired
+from .paired import Bar
+from .results import Results
 from testbed.box import Box
 from testbed.daemon import Build
 from testbed.pair import pair_cpus
-from testbed.process import TestbedError, until
+from testbed.process import Process, Testbed, TestbedError, until
 
 RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
@@ -29,11 +36,11 @@ IN_FLIGHT = 1_000_000
 ROOM = 600_000
 FRAMES = (60, 1496)
 PASS_BAR, IMPAIRED_BAR = 0.8, 0.5
-# The impaired link's rate, of testpmd's: above what the box must carry, below what it can, so that
-# the link is full.
+# The impaired link's rate is this share of testpmd's. It is above IMPAIRED_BAR and below the speed of
+# the box, so the link is full.
 LINK, FULL = 0.6, 0.95
-WARM_S, FILL_S = 0.1, 1.0  # FILL_S: until an impaired link that stood still is full again
-FIRST_WINDOWS = 5          # by which a load is chosen
+WARM_S, FILL_S = 0.1, 1.0  # FILL_S: until an impaired link that was stopped is full again
+FIRST_WINDOWS = 5          # their median decides the load of later windows
 REPORT_S = 0.1
 LATE_NS, AWAY_TIMES = 5000, 1.5
 TESTPMD, WIRE, IMPAIRED, LATE, AWAY = "testpmd", "wire", "impaired", "late", "away"
@@ -42,28 +49,33 @@ PASS_ROW = "pass-through, {} B"
 IMPAIRED_ROW, FLIGHT_ROW = "delay 100 ms, loss 0.1 %, rate, 64 B", "packets in flight then"
 EARLY_ROW, MEDIAN_ROW, P99_ROW = ("delay error, {} B: " + x for x in ("earliest", "median", "99 %"))
 
+# {(contender, bytes of a frame): values of each round}. A value is a float for TESTPMD, WIRE and AWAY;
+# for IMPAIRED see _impaired_window(), for LATE _late_window().
+Values = Mapping[tuple[str, int], Sequence[Any]]
 
-def options(parser):
+
+def options(parser: argparse.ArgumentParser) -> None:
     paired.options(parser)
 
 
-def args_build(args):
+def args_build(args: argparse.Namespace) -> Build:
     return Build(args.build, args.huge)
 
 
-def _vdevs(testbed, role, tag):
+def _vdevs(testbed: Testbed, role: str, tag: str) -> list[str]:
     return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={testbed.path(f'{tag}{i}.sock')},{RING}"
             for i in range(2)]
 
 
-def _memory(args, mb):
+def _memory(args: argparse.Namespace, mb: int) -> list[str]:
     return (["--in-memory"] if args.huge else ["--no-huge", "--no-shconf"]) + ["-m", str(mb)]
 
 
 class Forwarder:
-    """One that is up, with its generator; it runs in windows only."""
+    """A forwarder that is ready, with its generator. It runs only in windows."""
 
-    def __init__(self, testbed, args, tag, process, settle_s=WARM_S):
+    def __init__(self, testbed: Testbed, args: argparse.Namespace, tag: str, process: Process,
+                 settle_s: float = WARM_S) -> None:
         cpu = pair_cpus()[1][0]
         command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
                    *_memory(args, 256), "--no-pci", "--no-telemetry", "--log-level", "error",
@@ -76,23 +88,23 @@ class Forwarder:
         self.group = paired.Group(testbed, [process], 0, [process])
         self.settle_s = settle_s
 
-    def send(self, frame, seconds, pps=0):
-        """What the generator counted; the group must run."""
+    def send(self, frame: int, seconds: float, pps: float = 0) -> dict[str, Any]:
+        """The generator's counts. The group must be running."""
         warm = 0 if pps else self.settle_s
-        result = json.loads(self.load.ask(f"{frame} {seconds:g} {pps:.0f} {warm:g}"))
+        result: dict[str, Any] = json.loads(self.load.ask(f"{frame} {seconds:g} {pps:.0f} {warm:g}"))
         if result["drained"] == 0:
             raise TestbedError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
         return result
 
-    def pps(self, frame, seconds):
+    def pps(self, frame: int, seconds: float) -> float:
         with self.group:
-            return self.send(frame, seconds)["drained_pps"]
+            return float(self.send(frame, seconds)["drained_pps"])
 
-    def first_pps(self, frame, seconds):
+    def first_pps(self, frame: int, seconds: float) -> float:
         return statistics.median(self.pps(frame, seconds) for _ in range(FIRST_WINDOWS))
 
 
-def _testpmd(testbed, args):
+def _testpmd(testbed: Testbed, args: argparse.Namespace) -> Forwarder:
     worker, control = pair_cpus()[0]
     command = ["dpdk-testpmd", "--lcores", f"0@{control},1@{worker}", *_memory(args, 512), "--no-pci",
                "--no-telemetry", "--file-prefix", f"sluice-{os.getpid()}-pmd"]
@@ -105,8 +117,8 @@ def _testpmd(testbed, args):
     return Forwarder(testbed, args, TESTPMD, process)
 
 
-def _box(testbed, args, tag, spec, packets=4096, settle_s=WARM_S):
-    """(Box, Forwarder)"""
+def _box(testbed: Testbed, args: argparse.Namespace, tag: str, spec: str, packets: int = 4096,
+         settle_s: float = WARM_S) -> tuple[Box, Forwarder]:
     memory = 256 + (packets + 8192) * (2600 + (250 if packets > 100000 else 0)) // (1 << 20)
     reports = ("--interval", f"{REPORT_S * 1e3:g}ms") if tag != WIRE else ()
     box = Box(testbed, args_build(args), _vdevs(testbed, "server", tag), spec, "",
@@ -114,28 +126,28 @@ def _box(testbed, args, tag, spec, packets=4096, settle_s=WARM_S):
     return box, Forwarder(testbed, args, tag, box.process, settle_s)
 
 
-def _impaired_spec(rate_pps, frame):
-    """In flight: 100 ms of the rate, and the rest in the queue."""
+def _impaired_spec(rate_pps: float, frame: int) -> str:
+    """The delay has 100 ms of the rate in flight, and the queue has the rest."""
     waits = IN_FLIGHT + ROOM - int(rate_pps * 0.1)
     return f"loss 0.1% rate {int(rate_pps * frame * 8)}bit limit {max(waits, 1000)} delay 100ms"
 
 
-def _impaired_window(box, forwarder, frame, seconds):
-    """(packets a second, in flight at the end)"""
+def _impaired_window(box: Box, forwarder: Forwarder, frame: int, seconds: float) -> tuple[float, int]:
+    """(packets a second, packets in flight at the end)"""
     with forwarder.group:
         result = forwarder.send(frame, seconds)
         return result["drained_pps"], box.report()["forward"]["held_packets"]
 
 
-def between(before, after):
-    """{lower end of a bucket in ns: count} of what came to a histogram between two reports."""
+def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[int, int]:
+    """{lower end of a bucket in ns: how much its count grew} of a histogram between two reports."""
     old = {value: n for value, n in before["buckets"]}
     grown = {value: n - old.get(value, 0) for value, n in after["buckets"]}
     return {value: n for value, n in grown.items() if n > 0}
 
 
-def quantile(counts, share):
-    """Lower end of the bucket that has it."""
+def quantile(counts: Mapping[int, int], share: float) -> int:
+    """Lower end of the bucket that holds this quantile."""
     rest = share * sum(counts.values())
     for value in sorted(counts):
         rest -= counts[value]
@@ -144,7 +156,7 @@ def quantile(counts, share):
     raise TestbedError("the box sent nothing")
 
 
-def _late_window(box, forwarder, frame, pps, seconds):
+def _late_window(box: Box, forwarder: Forwarder, frame: int, pps: float, seconds: float) -> tuple[int, int, int]:
     """(median delay error, its 99 % quantile, median round of the loop) in ns"""
     with forwarder.group:
         before = box.report()["forward"]
@@ -155,33 +167,33 @@ def _late_window(box, forwarder, frame, pps, seconds):
             quantile(between(before["round_ns"], after["round_ns"]), 0.5))
 
 
-def _away_ns(testbed, args, seconds):
-    """What this core is away from a bare loop while another runs on the generator's: p99, in ns."""
+def _away_ns(testbed: Testbed, args: argparse.Namespace, seconds: float) -> float:
+    """99 % quantile of the gaps, in ns, for which an empty loop on the worker's core does not run, while
+    another one runs on the generator's core."""
     spin = [os.path.join(args.build, "test", "bench", "spin"), str(seconds)]
     (worker, _), (other, _) = pair_cpus()
     beside = testbed.start("beside", spin, cpus=[other])
     alone = json.loads(testbed.run("spin", spin, 60, cpus=[worker]))
     beside.stop()
-    return alone["p99_ns"]
+    return float(alone["p99_ns"])
 
 
-def histogram_show(h):
-    """A bar for each doubling."""
-    octaves = {}
+def histogram_show(h: Mapping[str, Any]) -> None:
+    """A bar for each power of two."""
+    octaves: dict[int, int] = {}
     for value, n in h["buckets"]:
         octaves[int(value).bit_length()] = octaves.get(int(value).bit_length(), 0) + n
     for bits, n in sorted(octaves.items()):
         print(f"  below {1 << bits:>10} ns {n:>10} {'#' * round(60 * n / h['count'])}")
 
 
-def demand(results):
+def demand(results: Results) -> None:
     results.demand(IMPAIRED_ROW, FLIGHT_ROW)
     for frame in FRAMES:
         results.demand(*(row.format(frame + 4) for row in (PASS_ROW, EARLY_ROW, MEDIAN_ROW, P99_ROW)))
 
 
-def judge(results, values, link_pps):
-    """values: {(contender, frame): values of each round}"""
+def judge(results: Results, values: Values, link_pps: float) -> None:
     for frame in FRAMES:
         results.windows(PASS_ROW.format(frame + 4), values[WIRE, frame], "Mpps", values[TESTPMD, frame],
                         PASS_BAR, scale=1e-6)
@@ -191,20 +203,20 @@ def judge(results, values, link_pps):
     held = [v[1] for v in impaired]
     if statistics.median(v[0] for v in impaired) >= FULL * link_pps:
         results.windows(FLIGHT_ROW, held, "packets", bar=IN_FLIGHT)
-    else:  # a queue before a link that is not full says nothing
+    else:  # the queue of a link that is not full says nothing
         results.noisy(FLIGHT_ROW, statistics.median(held), "packets", IN_FLIGHT)
     away = values[AWAY, 0]
-    results.windows("this core away from a bare loop: 99 %", away, "ns", at_most=True)
+    results.windows("this core away from a bare loop: 99 %", away, "ns", bar=Bar(None, at_most=True))
     for frame in FRAMES:
         median, p99, loop = zip(*values[LATE, frame])
         results.windows(MEDIAN_ROW.format(frame + 4), median, "ns",
-                        [min(max(100, 0.6 * ns), 1000) for ns in loop], 1.0, at_most=True)
+                        [min(max(100, 0.6 * ns), 1000) for ns in loop], Bar(1.0, at_most=True))
         results.windows(P99_ROW.format(frame + 4), p99, "ns",
-                        [max(LATE_NS, AWAY_TIMES * ns) for ns in away], 1.0, at_most=True)
-        results.windows(f"a round of the loop, {frame + 4} B: median", loop, "ns", at_most=True)
+                        [max(LATE_NS, AWAY_TIMES * ns) for ns in away], Bar(1.0, at_most=True))
+        results.windows(f"a round of the loop, {frame + 4} B: median", loop, "ns", bar=Bar(None, at_most=True))
 
 
-def run(testbed, args, results):
+def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     paired.check_options(args)
     demand(results)
     pmd = _testpmd(testbed, args)
@@ -213,16 +225,17 @@ def run(testbed, args, results):
     spec = _impaired_spec(link_pps, FRAMES[0])
     impaired = _box(testbed, args, IMPAIRED, spec, IN_FLIGHT + ROOM + 200_000, FILL_S)
     late = _box(testbed, args, LATE, f"delay {DELAY}", 100_000)
-    contenders = {(IMPAIRED, FRAMES[0]): lambda s: _impaired_window(*impaired, FRAMES[0], s),
-                  (AWAY, 0): lambda s: _away_ns(testbed, args, s)}
+    contenders: dict[tuple[str, int], Callable[[float], Any]] = {
+        (IMPAIRED, FRAMES[0]): functools.partial(_impaired_window, *impaired, FRAMES[0]),
+        (AWAY, 0): functools.partial(_away_ns, testbed, args)}
     for frame in FRAMES:
         half = late[1].first_pps(frame, args.window) / 2
         print(f"delay errors of {frame + 4} B: at {half / 1e6:.2f} Mpps", flush=True)
-        contenders[TESTPMD, frame] = lambda s, frame=frame: pmd.pps(frame, s)
-        contenders[WIRE, frame] = lambda s, frame=frame: wire.pps(frame, s)
-        contenders[LATE, frame] = lambda s, frame=frame, half=half: _late_window(*late, frame, half, s)
+        contenders[TESTPMD, frame] = functools.partial(pmd.pps, frame)
+        contenders[WIRE, frame] = functools.partial(wire.pps, frame)
+        contenders[LATE, frame] = functools.partial(_late_window, *late, frame, half)
 
-    def show(i, values):
+    def show(i: int, values: dict[tuple[str, int], Any]) -> None:
         print(f"round {i}: testpmd {values[TESTPMD, 60] / 1e6:.2f}, emulator "
               f"{values[WIRE, 60] / 1e6:.2f}, impaired {values[IMPAIRED, 60][0] / 1e6:.2f} Mpps with "
               f"{values[IMPAIRED, 60][1]} in flight; delay error {values[LATE, 60][0]:.0f} ns, 99 % "
@@ -233,7 +246,7 @@ def run(testbed, args, results):
     judge(results, values, link_pps)
     late[1].group.release()
     report = late[0].stop()["forward"]["late_ns"]
-    print("delay errors, also of the first windows, at full load")
+    print("delay errors, with those of the first windows, at full load:")
     histogram_show(report)
-    for frame in FRAMES:  # one box for all frames
+    for frame in FRAMES:  # one box forwarded frames of both sizes
         results.exact(EARLY_ROW.format(frame + 4), report["min"], "ns", 0)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Transfers as people make them: a file from tmpfs to tmpfs (`sluice send`, `sluice recv`), and as much from
-memory to memory (`sluice perf`), over a memif, AF_XDP and AF_PACKET on a veth pair; workers that poll and
-that sleep; on a quiet machine and beside a busy process on each core.
+"""Transfers as users make them: of a file from tmpfs to tmpfs (`sluice send`, `sluice recv`), and of the same
+size from memory to memory (`sluice perf`). They run over a memif, AF_XDP and AF_PACKET on a veth pair, with
+workers that poll and workers that sleep, on a quiet machine and beside a busy process on each core.
 
-Ours and the reference take turns: `cp` of the file where it is a memif; `iperf3 -F` (from memory: iperf3
-without it), whose veth pair has no offloads either, where it is a veth. rsync and scp have turns in the first
-rounds where they are installed. Each time is from the start of the command to the end of the last process of
-it; of transfers from memory, which first make their memory, what the program itself says. A transfer that fails
-or takes longer than --limit counts as having taken that long, and is missed.
+Ours and the reference take turns. The reference over a memif is `cp` of the file. Over a veth it is
+`iperf3 -F`, or iperf3 from its memory, on a veth pair of its own, also without offloads. rsync and scp have
+turns in the first rounds if they are installed. The time of a file runs from the start of the command to the
+end of its last process. A transfer from memory first makes its memory, so its time is what the program
+reports. A transfer that fails or takes longer than --limit counts as having taken that long, and its row is
+missed.
 """
+import argparse
+import functools
 import json
 import os
 import re
@@ -17,15 +20,19 @@ import statistics
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from testbed import baselines, net
 
 from . import paired
 from testbed.daemon import Build
 from .demo import noise_write, size_bytes
+from .paired import Bar
+from .results import Results
 from testbed.pair import ADDR_B, memif_pair, veth_pair
-from testbed.process import TestbedError, cpus
+from testbed.process import Process, Testbed, TestbedError, cpus
 from .whys import Whys, words
 
 LINKS = {"memif": "cp", "xdp": "iperf3", "packet": "iperf3"}
@@ -47,37 +54,37 @@ class Case:
     what: str
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"{self.link}-{self.idle}-{self.load}-{self.what}"
 
 
 @dataclass
 class Seen:
-    """What the transfers of a case told of themselves."""
-    failed: list = field(default_factory=list)  # why each
-    whys: Counter = field(default_factory=Counter)
+    """The reports of the transfers of a case, added up."""
+    failed: list[str] = field(default_factory=list)  # the reason of each failure
+    whys: Counter[str] = field(default_factory=Counter)
     packets: int = 0
     repeats: int = 0
 
 
-def options(parser):
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=RUNS_MIN,
-                        help=f"rounds of each case; fewer than {RUNS_MIN} are not enough to say that a bar "
-                        "holds")
-    parser.add_argument("--size", type=size_bytes, default=2 << 30, help="of a transfer; 2G")
+                        help=f"number of rounds of each case; with fewer than {RUNS_MIN} a bar can be missed, but "
+                        "never holds")
+    parser.add_argument("--size", type=size_bytes, default=2 << 30, help="bytes of a transfer (2G)")
     parser.add_argument("--only", default="", metavar="PATTERN",
-                        help="of names, which are LINK-IDLE-LOAD-WHAT such as memif-sleep-busy-file "
-                        "(memif, xdp, packet; poll, sleep; quiet, busy; file, memory)")
-    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of one transfer")
+                        help="regular expression for the names of cases to run; a name is LINK-IDLE-LOAD-WHAT, such as "
+                        "memif-sleep-busy-file (memif, xdp, packet; poll, sleep; quiet, busy; file, memory)")
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="time limit of a transfer")
     parser.add_argument("--baselines", type=int, default=3, metavar="N",
-                        help="rounds in which rsync and scp have a turn, where they are installed")
-    parser.add_argument("--congestion", default="cubic", help="of iperf3's TCP")
-    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for the file three times")
+                        help="number of rounds in which rsync and scp have a turn, if they are installed")
+    parser.add_argument("--congestion", default="cubic", help="congestion control of iperf3's TCP")
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for three times the file")
     parser.add_argument("--seed", type=int, default=1, help="draws the order within each round")
 
 
-def cases(only):
-    """Those whose names match."""
+def cases(only: str) -> list[Case]:
+    """The cases whose names match."""
     every = [Case(link, idle, load, what) for link in LINKS for idle in IDLES for load in LOADS
              for what in WHATS]
     try:
@@ -85,28 +92,30 @@ def cases(only):
     except re.error as problem:
         raise TestbedError(f"--only {only} is no regular expression: {problem}") from None
     if not chosen:
-        raise TestbedError(f"nothing matches --only {only}; names are such as {every[0].name}")
+        raise TestbedError(f"no case matches --only {only}; a name is, for example, {every[0].name}")
     return chosen
 
 
-def check_options(args):
+def check_options(args: argparse.Namespace) -> None:
     if args.runs < 1 or args.limit <= 0 or args.size < 1 << 20 or args.baselines < 0:
-        raise TestbedError("--runs is 1 or more, --limit above 0, --size 1M or more, --baselines 0 or more")
+        raise TestbedError("--runs must be 1 or more, --limit above 0, --size 1M or more, --baselines 0 or more")
     free, need = shutil.disk_usage(args.folder).free, 3 * args.size
     if free < need:
         raise TestbedError(f"{args.folder} has room for {free >> 20} MiB, and {need >> 20} are needed; give a "
-                       "smaller --size, or another tmpfs with --folder")
+                           "smaller --size, or another tmpfs with --folder")
 
 
 # ---- measuring ------------------------------------------------------------------------------
 
 
-def timed(case, seen, args, processes, began, look=None):
-    """Of our transfer: seconds, the limit where it failed; whether it is whole."""
+def timed(case: Case, seen: Seen, args: argparse.Namespace, processes: Sequence[Process], began: float,
+          look: Callable[[], None] | None = None) -> tuple[float, bool]:
+    """(seconds of our transfer, or the limit if it failed; whether it succeeded)"""
     seconds = baselines.wait_all(processes, args.limit, began, look, LOOK_S)
     why = f"not within {args.limit:g} s" if seconds is None else baselines.ended_well(processes)
-    if why is None:
+    if seconds is not None and why is None:
         return seconds, True
+    assert why is not None  # it is set where there are no seconds
     seen.failed.append(why)
     print(f"{case.name}: {why}", flush=True)
     for process in processes:
@@ -115,9 +124,9 @@ def timed(case, seen, args, processes, began, look=None):
 
 
 class Ours:
-    """Our side of a case: two daemons that stand still outside of their transfers."""
+    """Our side of a case: two daemons that are stopped outside of their transfers."""
 
-    def __init__(self, testbed, args, case, source, target):
+    def __init__(self, testbed: Testbed, args: argparse.Namespace, case: Case, source: str, target: str) -> None:
         self.args, self.case, self.source, self.target = args, case, source, target
         self.testbed, self.seen = testbed, Seen()
         build, keys = Build(args.build, args.huge), {"idle": case.idle}
@@ -130,15 +139,15 @@ class Ours:
         self.whys = Whys(self.b)
         self.group = paired.Group(testbed, [self.a.process, self.b.process])
 
-    def transfer(self):
-        """Seconds that it took."""
+    def transfer(self) -> float:
+        """The seconds that it took."""
         with self.group:
             if self.case.what == "file":
                 return self._file()
             return self._memory()
 
-    def end(self):
-        """Both daemons stop, and as they should."""
+    def end(self) -> None:
+        """Stops both daemons; a daemon that does not stop properly counts as a failure."""
         self.whys.close()
         self.group.release()
         for daemon in (self.a, self.b):
@@ -148,44 +157,46 @@ class Ours:
                 self.seen.failed.append(str(problem).split("\n", 1)[0])
                 print(f"{self.case.name}: {self.seen.failed[-1]}", flush=True)
 
-    def _took(self, sender, processes, began):
-        seconds, whole = timed(self.case, self.seen, self.args, processes, began, self._look)
+    def _took(self, sender: Process, receiver: Process, began: float) -> tuple[float, dict[str, Any] | None]:
+        """(seconds, the sender's JSON; None if the transfer failed)"""
+        seconds, whole = timed(self.case, self.seen, self.args, [sender, receiver], began, self._look)
         self.seen.whys, self.whys.seen = self.seen.whys + self.whys.seen, Counter()
         if not whole:
             return seconds, None
-        said = json.loads(sender.out())
+        said: dict[str, Any] = json.loads(sender.out())
         self.seen.packets += said["packets"]
         self.seen.repeats += said["repeats"]
         return seconds, said
 
-    def _look(self):
+    def _look(self) -> None:
         try:
             self.whys.look()
         except TimeoutError:
-            pass  # the daemon had no time for it
+            pass  # the daemon was too busy to answer
 
-    def _file(self):
+    def _file(self) -> float:
         receiver = self.b.sluice("recv", "recv", "-o", self.target, "--once", "--json")
         self.b.wait_listening(process=receiver)
         began = time.monotonic()
         sender = self.a.sluice("send", "send", "--json", self.source, ADDR_B)
-        seconds, said = self._took(sender, [sender, receiver], began)
+        seconds, said = self._took(sender, receiver, began)
         if said is not None and os.path.getsize(self.target) != self.args.size:
-            raise TestbedError(f"{self.target} is not whole")
+            raise TestbedError(f"{self.target} is incomplete, though both processes succeeded")
         return seconds
 
-    def _memory(self):
+    def _memory(self) -> float:
         receiver = self.b.sluice("server", "perf", "server", "-1", "--json")
         self.b.wait_listening(process=receiver)
         began = time.monotonic()
         sender = self.a.sluice("client", "perf", "client", "--json", "-i", "0", "-n", str(self.args.size),
                                ADDR_B)
-        seconds, said = self._took(sender, [sender, receiver], began)
-        return seconds if said is None else said["seconds"]
+        seconds, said = self._took(sender, receiver, began)
+        return seconds if said is None else float(said["seconds"])
 
 
-def baseline_turn(testbed, args, baseline, source, target):
-    """Seconds; of one that takes longer, the limit."""
+def baseline_turn(testbed: Testbed, args: argparse.Namespace, baseline: baselines.Baseline, source: str,
+                  target: str) -> float:
+    """The seconds that it took; the limit if it failed or took longer."""
     try:
         return baseline.run(testbed, source, target, args.limit)
     except TestbedError as problem:
@@ -193,24 +204,25 @@ def baseline_turn(testbed, args, baseline, source, target):
         return args.limit
 
 
-def contenders(testbed, args, case, source, target):
+def contenders(testbed: Testbed, args: argparse.Namespace, case: Case, source: str,
+               target: str) -> tuple[dict[str, Callable[[], float]], Ours]:
     """({name: f()} with ours first and the reference second, Ours)"""
     ours, spaces = Ours(testbed, args, case, source, target), None
-    patience_s = 10 * args.limit  # a reference that fails is no reference
-    found = {OURS: ours.transfer}
+    patience_s = 10 * args.limit  # a reference that exceeds --limit is still measured
+    found: dict[str, Callable[[], float]] = {OURS: ours.transfer}
     if case.link == "memif":
-        found["cp"] = lambda: baselines.copy(testbed, source, target, patience_s)
+        found["cp"] = functools.partial(baselines.copy, testbed, source, target, patience_s)
     else:
         spaces = baselines.kernel_pair(testbed)
         work = baselines.Iperf(args.size, source if case.what == "file" else None, target, args.congestion)
-        found["iperf3"] = lambda: work.run(testbed, spaces, patience_s)
+        found["iperf3"] = functools.partial(work.run, testbed, spaces, patience_s)
     if case.what == "file" and args.baselines > 0:
         baseline = baselines.scp_over(testbed, spaces, ADDR_B) if spaces else baselines.local_rsync()
         if baseline is not None:
-            found[baseline.name] = lambda: baseline_turn(testbed, args, baseline, source, target)
+            found[baseline.name] = functools.partial(baseline_turn, testbed, args, baseline, source, target)
 
-    def clean(f):
-        def alone():
+    def clean(f: Callable[[], float]) -> Callable[[], float]:
+        def alone() -> float:
             try:
                 return f()
             finally:
@@ -220,7 +232,7 @@ def contenders(testbed, args, case, source, target):
     return {name: clean(f) for name, f in found.items()}, ours
 
 
-def busy_cores(testbed):
+def busy_cores(testbed: Testbed) -> None:
     for cpu in cpus():
         testbed.start(f"busy-{cpu}", ["/usr/bin/python3", "-c", "while True: pass"], cpus=[cpu])
 
@@ -228,15 +240,15 @@ def busy_cores(testbed):
 # ---- judging --------------------------------------------------------------------------------
 
 
-def demand(results, chosen):
+def demand(results: Results, chosen: Sequence[Case]) -> None:
     for case in chosen:
         results.demand(*(row.format(case.name) for row in (TIME, WORST, FAILED)),
                        (QUEUE if case.link == "memif" else AGAIN).format(case.name))
 
 
-def worst_verdict(ours_s, reference_s, bar):
-    """(longest of ours to the reference's median, verdict). That ours took too long says nothing where the
-    reference, too, was once beyond the bar, and ours keeps to the bar beside that."""
+def worst_verdict(ours_s: Sequence[float], reference_s: Sequence[float], bar: float) -> tuple[float, int]:
+    """(our longest time, divided by the reference's median; verdict). The verdict is NOISY, not MISSED, if the
+    reference's longest time exceeds the bar, too, and ours is at most `bar` times that one."""
     median = statistics.median(reference_s)
     ratio = max(ours_s) / median
     if ratio <= bar:
@@ -245,22 +257,23 @@ def worst_verdict(ours_s, reference_s, bar):
     return ratio, paired.NOISY if swings else paired.MISSED
 
 
-def judge(results, case, ours_s, reference_s, seen):
+def judge(results: Results, case: Case, ours_s: Sequence[float], reference_s: Sequence[float], seen: Seen) -> None:
     """ours_s, reference_s: seconds, of the same rounds."""
+    median_bar = Bar(MEDIAN_BAR, at_most=True, windows_min=RUNS_MIN)
     enough = len(ours_s) >= RUNS_MIN
     name = TIME.format(case.name)
     if enough:
-        results.windows(name, ours_s, "s", reference_s, MEDIAN_BAR, at_most=True, least=RUNS_MIN)
+        results.windows(name, ours_s, "s", reference_s, median_bar)
     else:
-        results.noisy(name, statistics.median(ours_s), "s", MEDIAN_BAR, at_most=True)
+        results.noisy(name, statistics.median(ours_s), "s", median_bar)
 
-    def most(row, value, unit, bar, verdict):
-        """Few runs show that a bar is missed, but not that it holds."""
+    def most(row: str, value: float, unit: str, bar: float, verdict: int) -> None:
+        """Few runs can show that a bar is missed, but not that it holds."""
         row = row.format(case.name)
         if verdict == paired.NOISY or (verdict == paired.HOLDS and not enough):
-            results.noisy(row, value, unit, bar, at_most=True)
+            results.noisy(row, value, unit, Bar(bar, at_most=True))
         else:
-            results.exact(row, value, unit, bar, at_most=True)
+            results.exact(row, value, unit, Bar(bar, at_most=True))
 
     bar = WORST_BAR[case.link]
     ratio, verdict = worst_verdict(ours_s, reference_s, bar)
@@ -269,7 +282,7 @@ def judge(results, case, ours_s, reference_s, seen):
     looks, again = sum(seen.whys.values()), 100 * seen.repeats / max(seen.packets, 1)
     queue = 100 * seen.whys["queue"] / max(looks, 1)
     if case.link == "memif":
-        # Nobody has looked: that says nothing of why.
+        # Without a look, nothing is known of WHY.
         verdict = paired.MISSED if queue > 0 else paired.HOLDS if looks > 0 else paired.NOISY
         most(QUEUE, queue, "%", 0, verdict)
         results.figure(AGAIN.format(case.name), again, "%")
@@ -278,14 +291,15 @@ def judge(results, case, ours_s, reference_s, seen):
         results.figure(QUEUE.format(case.name), queue, "%")
 
 
-def run_case(testbed, args, results, case, source, target):
-    """{name: seconds of each round}"""
+def run_case(testbed: Testbed, args: argparse.Namespace, results: Results, case: Case, source: str,
+             target: str) -> dict[str, Any]:
+    """Every single measurement, for files-runs.json."""
     reference = LINKS[case.link]
     if case.load == "busy":
         busy_cores(testbed)
     found, ours = contenders(testbed, args, case, source, target)
 
-    def show(i, values):
+    def show(i: int, values: Mapping[str, float]) -> None:
         print(f"{case.name} {i}: " + ", ".join(f"{n} {v:.2f} s" for n, v in values.items()), flush=True)
 
     others = {name: args.baselines for name in found if name not in (OURS, reference)}
@@ -299,13 +313,13 @@ def run_case(testbed, args, results, case, source, target):
             "packets": ours.seen.packets, "repeats": ours.seen.repeats}
 
 
-def run(testbed, args, results):
+def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     check_options(args)
     chosen = cases(args.only)
     if any(case.link != "memif" for case in chosen):
         lack = net.can_netns() or (net.lack_xdp() if any(c.link == "xdp" for c in chosen) else None)
         if lack is not None:
-            raise TestbedError(f"{lack}; choose others with --only")
+            raise TestbedError(f"{lack}; choose other cases with --only")
     demand(results, chosen)
     folder = tempfile.mkdtemp(prefix="sluice-files.", dir=args.folder)
     testbed.undo(shutil.rmtree, folder, ignore_errors=True)

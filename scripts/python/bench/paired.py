@@ -1,27 +1,37 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one way in which scripts/bench measures and judges (doc/measuring.md).
+"""How scripts/bench measures and judges (doc/measuring.md).
 
-A machine that others use gives a program ten times less from one second to the next. So nothing
-here is measured once for long: every contender is measured in short windows, the contenders take
-turns in an order that a seed draws anew for each round, and what is judged is the ratio of two
-windows of the same round.
+On a machine with neighbours, the speed of a program can change tenfold from one second to the next.
+So no contender is measured once for a long time. Each has short windows. The contenders take turns,
+in an order that the seed draws anew for each round. The ratio of two windows of one round is judged.
 
 Two statistics are judged, each with its bootstrap interval: the median of the rounds' ratios, and
-the ratio of the better quartiles, which is what both reach while the machine leaves them alone.
-An interval that is wider than the distance from its statistic to the bar says nothing; where one
-says nothing, or the two contradict each other, the verdict is "too noisy".
+the ratio of the better quartiles. Both contenders reach their better quartile while the machine
+leaves them alone. A statistic whose interval is wider than its distance to the bar says nothing. If
+one statistic says nothing, or the two contradict each other, the verdict is "too noisy".
 """
+import argparse
 import functools
 import os
 import random
 import signal
 import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self, TypeVar
 
 import numpy
+from numpy.typing import NDArray
 from scipy import stats
 
-from testbed.process import TestbedError
+from testbed.process import Process, Testbed, TestbedError
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+Number = TypeVar("Number", float, complex)
+Array = NDArray[numpy.float64]
+# {thread: (ns that it ran, ns that it waited for its core)}
+Times = dict[int, tuple[int, int]]
 
 # Exit statuses of scripts/bench, and verdicts of rows.
 HOLDS, MISSED, ERROR, NOISY = 0, 1, 2, 3
@@ -30,62 +40,67 @@ STATUS_HELP = """\
 Exit status:
   0  every bar holds
   1  a bar is missed
-  2  nothing can be said: a program did not start or ended early, a row is missing, a bad option
-  3  no bar is missed, but at least one could not be judged: the machine was too noisy"""
+  2  there is no result: a program did not start or ended early, a row is missing, an option is wrong
+  3  no bar is missed, but the machine was too noisy to judge one or more"""
 
 PAIRS_MIN = 30
-WINDOW_S, WINDOW_LEAST_S, WINDOW_MOST_S = 0.3, 0.2, 0.5
+WINDOW_S, WINDOW_MIN_S, WINDOW_MAX_S = 0.3, 0.2, 0.5
 CONFIDENCE = 0.95
-# A poller that waits for its core for more than this share of its time does not show what it can.
+# A poller that waits for its core for more than this share of its time does not show its full speed.
 WAITS_MAX = 0.1
-# With fewer the ends of a 95 % interval themselves vary by a tenth of its width.
+# With fewer, the ends of a 95 % interval vary by a tenth of its width.
 RESAMPLES = 2000
 BEST = 0.9
 
 
-def options(parser, window=WINDOW_S):
+def options(parser: argparse.ArgumentParser, window: float = WINDOW_S) -> None:
     """The options that every bench with windows has."""
     parser.add_argument("--pairs", type=int, default=PAIRS_MIN,
-                        help=f"rounds in which each contender has a window, at least {PAIRS_MIN}")
+                        help=f"number of rounds; each contender has one window in each, at least {PAIRS_MIN}")
     parser.add_argument("--window", type=float, default=window, metavar="SECONDS",
-                        help=f"of a window, {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g}")
+                        help=f"length of a window, {WINDOW_MIN_S:g} to {WINDOW_MAX_S:g}")
     parser.add_argument("--seed", type=int, default=1, help="draws the order within each round")
 
 
-def check_options(args):
+def check_options(args: argparse.Namespace) -> None:
     if args.pairs < PAIRS_MIN:
-        raise TestbedError(f"--pairs {args.pairs} is too few to judge by; give {PAIRS_MIN} or more")
-    if not WINDOW_LEAST_S <= args.window <= WINDOW_MOST_S:
-        raise TestbedError(f"--window must be from {WINDOW_LEAST_S:g} to {WINDOW_MOST_S:g} s")
+        raise TestbedError(f"--pairs {args.pairs} is too few to judge; give {PAIRS_MIN} or more")
+    if not WINDOW_MIN_S <= args.window <= WINDOW_MAX_S:
+        raise TestbedError(f"--window must be from {WINDOW_MIN_S:g} to {WINDOW_MAX_S:g} s")
 
 
 # ---- measuring ------------------------------------------------------------------------------
 
 
 class Group:
-    """Processes that run only inside `with group:` and stand still (SIGSTOP) outside of it.
+    """Processes that run only inside `with group:` and are stopped (SIGSTOP) outside of it.
 
-    So contenders whose start would take longer than a window stay ready, and no two of them poll
-    on one core at the same time. Make it when they are ready; they stand still from then on.
-    settle_s: they run for so long before the window begins. pollers: those of them whose threads
-    should have a core all the time; waits: of each window, the share for which one waited for it.
+    A contender that takes longer to start than a window lasts stays ready this way, and no two
+    contenders poll on one core at the same time. The processes must be ready when the group is made.
+    It stops them at once.
+    settle_s: the processes run for this time before the window begins.
+    pollers: those of the processes whose threads need a core all the time.
+    waits: for each window, the largest share of it for which a poller waited for its core.
     """
 
-    def __init__(self, testbed, processes, settle_s=0.1, pollers=()):
+    def __init__(self, testbed: Testbed, processes: Iterable[Process], settle_s: float = 0.1,
+                 pollers: Iterable[Process] = ()) -> None:
         self.processes, self.settle_s = list(processes), settle_s
-        self.pollers, self.waits, self.before = list(pollers), [], {}
-        testbed.undo(self.release)  # so that they can end
+        self.pollers = list(pollers)
+        self.waits: list[float] = []
+        self.before: Times = {}
+        testbed.undo(self.release)  # a stopped process cannot end
         self._signal(signal.SIGSTOP)
 
-    def _signal(self, number):
+    def _signal(self, number: int) -> None:
         for process in self.processes:
             process.signal(number)
 
-    def release(self):
-        """They run from now on."""
+    def release(self) -> None:
+        """The processes run from now on."""
         self._signal(signal.SIGCONT)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         for process in self.processes:
             if not process.running():
                 raise TestbedError(f"{process.name} ended while it was measured, with status "
@@ -95,32 +110,33 @@ class Group:
         self.before = self._times()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         times = self._times()
         self._signal(signal.SIGSTOP)
         if self.pollers:
             self.waits.append(waited(self.before, times))
 
-    def _times(self):
-        """{thread: (ns that it ran, ns that it waited for its core)}"""
+    def _times(self) -> Times:
         return {tid: t for process in self.pollers if process.running()
                 for tid, t in thread_times_ns(process.pid).items()}
 
 
 class Asked:
-    """A program that does nothing until a line tells it what to do, and answers with a line."""
+    """A program that waits for a line of input, does what the line says, and answers with a line."""
 
-    def __init__(self, process, timeout_s=60):
+    def __init__(self, process: Process, timeout_s: float = 60) -> None:
         self.process, self.timeout_s = process, timeout_s
         self.answers = 0
 
-    def ask(self, line):
-        self.process.popen.stdin.write((line + "\n").encode())
-        self.process.popen.stdin.flush()
+    def ask(self, line: str) -> str:
+        stdin = self.process.popen.stdin
+        assert stdin is not None, "the process was started without stdin=PIPE"
+        stdin.write((line + "\n").encode())
+        stdin.flush()
         return self.next_answer()
 
-    def next_answer(self):
-        """The next line that it says, also of its own accord, such as that it is ready."""
+    def next_answer(self) -> str:
+        """The next line of output. Some programs print one unasked, such as that they are ready."""
         end = time.monotonic() + self.timeout_s
         while True:
             text = self.process.out()
@@ -137,9 +153,9 @@ class Asked:
             time.sleep(0.005)
 
 
-def growth(read, seconds):
-    """What the counter that read() reads grows by in a second; read() may take a while."""
-    def look():
+def growth(read: Callable[[], Number], seconds: float) -> Number:
+    """How much the counter that read() reads grows in a second; read() may take a while."""
+    def look() -> tuple[Number, float]:
         before = time.monotonic()
         value = read()
         return value, (before + time.monotonic()) / 2
@@ -150,21 +166,24 @@ def growth(read, seconds):
     return (last - first) / (end - begin)
 
 
-def rounds(contenders, args, show=None):
-    """{name: [value of each round]} of contenders {name: f(seconds)}, each once in a round.
+def rounds(contenders: Mapping[Key, Callable[[float], Value]], args: argparse.Namespace,
+           show: Callable[[int, dict[Key, Value]], None] | None = None) -> dict[Key, list[Value]]:
+    """{name: [value of each round]} of contenders {name: f(seconds)}. Each has one window in a round.
 
-    show(round, values of this round): called after each.
+    show(round, values of this round) is called after each round.
     """
     check_options(args)
     return turns({name: functools.partial(f, args.window) for name, f in contenders.items()}, args.pairs,
                  args.seed, show)
 
 
-def turns(contenders, count, seed, show=None, fewer=None):
-    """{name: [value of each round]} of contenders {name: f()}, in an order that is drawn anew for each of
-    count rounds. fewer: {name: in so many of the first rounds only}."""
+def turns(contenders: Mapping[Key, Callable[[], Value]], count: int, seed: int,
+          show: Callable[[int, dict[Key, Value]], None] | None = None,
+          fewer: Mapping[Key, int] | None = None) -> dict[Key, list[Value]]:
+    """{name: [value of each round]} of contenders {name: f()}, for count rounds. The seed draws the order
+    of each round anew. fewer: {name: n} for a contender that has turns only in the first n rounds."""
     dice = random.Random(seed)
-    values = {name: [] for name in contenders}
+    values: dict[Key, list[Value]] = {name: [] for name in contenders}
     for i in range(count):
         order = [name for name in contenders if i < (fewer or {}).get(name, count)]
         dice.shuffle(order)
@@ -179,18 +198,34 @@ def turns(contenders, count, seed, show=None, fewer=None):
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A ratio must be at least `value`. With at_most it must be at most that, and less is better, as of
+    times. With within its distance to 1 must be at most that. windows_min: with fewer windows there is
+    no verdict. A value of None makes no verdict."""
+    value: float | None
+    at_most: bool = False
+    within: bool = False
+    windows_min: int = PAIRS_MIN
+
+
+def bar_of(bar: Bar | float | None) -> Bar:
+    """A plain number is a bar for "at least"."""
+    return bar if isinstance(bar, Bar) else Bar(bar)
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A statistic and its bootstrap interval."""
     value: float
     low: float
     high: float
 
-    def within(self, most):
-        """Is it closer than that to 1? A verdict as of side()."""
-        sides = (self.side(1 - most, False), self.side(1 + most, True))
+    def within(self, distance: float) -> int:
+        """Whether it is within this distance of 1; a verdict as that of side()."""
+        sides = (self.side(1 - distance, False), self.side(1 + distance, True))
         return MISSED if MISSED in sides else agree(sides)
 
-    def side(self, bar, at_most):
+    def side(self, bar: float, at_most: bool) -> int:
         """HOLDS or MISSED; NOISY where the interval is wider than the distance to the bar."""
         if self.high - self.low > abs(self.value - bar):
             return NOISY
@@ -199,26 +234,26 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Judgement:
-    """ratio: median of pair ratios; quartiles: ratio of the better quartiles; verdict: None
+    """ratio: median of the rounds' ratios; quartiles: ratio of the better quartiles; verdict: None
     without a bar."""
     ours: float       # median
     reference: float  # median
     ratio: Estimate
     quartiles: Estimate
     pairs: int
-    verdict: int
+    verdict: int | None
 
 
-def _numbers(values, what, least=PAIRS_MIN):
+def _numbers(values: Sequence[float] | Array, name: str, windows_min: int = PAIRS_MIN) -> Array:
     numbers = numpy.asarray(values, dtype=float)
-    if len(numbers) < least:
-        raise TestbedError(f"{what} has {len(numbers)} windows; {least} are needed to judge")
+    if len(numbers) < windows_min:
+        raise TestbedError(f"{name} has {len(numbers)} windows; a verdict needs {windows_min}")
     if not numpy.isfinite(numbers).all():
-        raise TestbedError(f"{what} has a window without a number")
+        raise TestbedError(f"{name} has a window without a number")
     return numbers
 
 
-def _estimate(statistic, samples, seed):
+def _estimate(statistic: Callable[..., Any], samples: tuple[Array, Array], seed: int) -> Estimate:
     found = stats.bootstrap(samples, statistic, paired=True, vectorized=True, axis=-1,
                             n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
                             method="percentile", random_state=numpy.random.default_rng(seed))
@@ -226,75 +261,73 @@ def _estimate(statistic, samples, seed):
     return Estimate(float(statistic(*samples, axis=-1)), float(interval.low), float(interval.high))
 
 
-def judge(ours, reference, bar=None, at_most=False, seed=1, name="a row", within=False,
-          least=PAIRS_MIN):
-    """ours / reference against the bar, from windows of the same rounds in the same order, so many at
-    least.
+def judge(ours: Sequence[float], reference: Sequence[float] | float, bar: Bar | float | None = None,
+          seed: int = 1, name: str = "a row") -> Judgement:
+    """ours / reference against the bar, from windows of the same rounds in the same order.
 
-    reference: a sequence as long as ours, or a number where it is known and not measured. at_most:
-    less is better, as of times, so the better quartile is the lower one. within: the ratio may be
-    so far from 1; as no quartile is the better one then, only the median is judged.
+    reference: a sequence as long as ours, or a number if it is known and not measured. With bar.at_most
+    the better quartile is the lower one. With bar.within no quartile is the better one, so only the
+    median is judged.
     """
-    ours = _numbers(ours, name, least)
-    if numpy.ndim(reference) == 0:
-        reference = numpy.full(len(ours), float(reference))
-    reference = _numbers(reference, f"the reference of {name}", least)
-    if len(reference) != len(ours):
-        raise TestbedError(f"{name} has {len(ours)} windows, its reference {len(reference)}")
-    if (reference <= 0).any():
+    bar = bar_of(bar)
+    a = _numbers(ours, name, bar.windows_min)
+    if isinstance(reference, (int, float)):
+        reference = [float(reference)] * len(a)
+    b = _numbers(reference, f"the reference of {name}", bar.windows_min)
+    if len(a) != len(b):
+        raise TestbedError(f"{name} has {len(a)} windows, its reference {len(b)}")
+    if (b <= 0).any():
         raise TestbedError(f"the reference of {name} has a window in which nothing was measured")
-    part = 0.25 if at_most else 0.75
+    part = 0.25 if bar.at_most else 0.75
 
-    def ratio(a, b, axis):
+    def ratio(a: Array, b: Array, axis: int) -> Any:
         return numpy.median(a / b, axis=axis)
 
-    def quartiles(a, b, axis):
+    def quartiles(a: Array, b: Array, axis: int) -> Any:
         return numpy.quantile(a, part, axis=axis) / numpy.quantile(b, part, axis=axis)
 
-    pair = (ours, reference)
-    one, two = _estimate(ratio, pair, seed), _estimate(quartiles, pair, seed)
+    one, two = _estimate(ratio, (a, b), seed), _estimate(quartiles, (a, b), seed)
     verdict = None
-    if bar is not None and within:
-        verdict = one.within(bar)
-    elif bar is not None:
-        verdict = agree([e.side(bar, at_most) for e in (one, two)])
-    return Judgement(float(numpy.median(ours)), float(numpy.median(reference)), one, two, len(ours),
-                     verdict)
+    if bar.value is not None and bar.within:
+        verdict = one.within(bar.value)
+    elif bar.value is not None:
+        verdict = agree([e.side(bar.value, bar.at_most) for e in (one, two)])
+    return Judgement(float(numpy.median(a)), float(numpy.median(b)), one, two, len(a), verdict)
 
 
-def agree(verdicts):
-    """What all say; NOISY where they differ."""
+def agree(verdicts: Sequence[int]) -> int:
+    """The verdict that all give; NOISY where they differ."""
     return verdicts[0] if len(set(verdicts)) == 1 else NOISY
 
 
-def best(values):
-    """What a contender can do while the machine leaves it alone: of ten windows the best but one or
-    so. The very best may be a slip of the clock."""
+def best(values: Sequence[float]) -> float:
+    """The speed that a contender reaches while the machine leaves it alone: the best but one or so of ten
+    windows. The very best may be an error of the clock."""
     return float(numpy.quantile(values, BEST))
 
 
-def lower(candidates, seed=1):
-    """Which of {name: values} is the lower one: names, more than one where it cannot be told.
+def lower(candidates: Mapping[str, Sequence[float]], seed: int = 1) -> list[str]:
+    """Which of {name: values} is the lower one: its name, or more than one where that is uncertain.
 
-    By what each can do at best. A median, or the least of each round, would be whatever the noise
-    makes of the noisier one.
+    Their best() are compared. Medians, or the minimum of each round, would follow the noise of the
+    noisier candidate.
     """
-    least = min(candidates, key=lambda name: best(candidates[name]))
-    found = [least]
+    lowest = min(candidates, key=lambda name: best(candidates[name]))
+    found = [lowest]
 
-    def ratio(a, b, axis):
+    def ratio(a: Array, b: Array, axis: int) -> Any:
         return numpy.quantile(a, BEST, axis=axis) / numpy.quantile(b, BEST, axis=axis)
 
     for name, values in candidates.items():
-        if name == least:
+        if name == lowest:
             continue
-        pair = (_numbers(candidates[least], least), _numbers(values, name))
+        pair = (_numbers(candidates[lowest], lowest), _numbers(values, name))
         if _estimate(ratio, pair, seed).high >= 1:
             found.append(name)
     return found
 
 
-def overall(verdicts):
+def overall(verdicts: Collection[int]) -> int:
     """Exit status for these verdicts: the worst of them."""
     for status in (ERROR, MISSED, NOISY):
         if status in verdicts:
@@ -302,27 +335,28 @@ def overall(verdicts):
     return HOLDS
 
 
-def thread_times_ns(pid):
-    """{thread: (ns that it ran, ns that it waited for its core)} of a process."""
+def thread_times_ns(pid: int) -> Times:
+    """Times of the threads of a process."""
     times = {}
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
             with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as f:
-                times[int(tid)] = tuple(int(x) for x in f.read().split()[:2])
-        except FileNotFoundError:
-            continue  # it has ended
+                ran, waits = f.read().split()[:2]
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # the thread has ended
+        times[int(tid)] = int(ran), int(waits)
     return times
 
 
-def cpu_ns(pid):
-    """ns of CPU that the threads of a process have had."""
+def cpu_ns(pid: int) -> int:
+    """ns of CPU that the threads of a process have used."""
     return sum(ran for ran, _ in thread_times_ns(pid).values())
 
 
-def waited(before, after):
-    """The largest share of its time for which a poller waited for its core, between two times.
+def waited(before: Times, after: Times) -> float:
+    """The largest share of its time, between two looks, for which a poller waited for its core.
 
-    Pollers are those threads that ran or waited for at least half of what the busiest one did.
+    A thread is a poller if it ran or waited for at least half as long as the busiest one.
     """
     grown = {tid: (ran - before[tid][0], wait - before[tid][1])
              for tid, (ran, wait) in after.items() if tid in before}

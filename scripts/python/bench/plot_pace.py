@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The picture of scripts/bench pace: top load and gap error of each engine over the number of flows."""
 import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-# Okabe and Ito's colours, which also differ for colour-blind eyes and in grey.
+if TYPE_CHECKING:  # pace.py imports this file
+    from .pace import Figures
+
+# Okabe and Ito's colours, which colour-blind people can distinguish; they differ in grey, too.
 STYLES = {"sluice": ("#D55E00", "o", 2.6), "carousel": ("#0072B2", "s", 1.6),
           "eiffel": ("#56B4E9", "D", 1.6), "rte_timer": ("#009E73", "^", 1.6),
           "rte_sched": ("#555555", "v", 1.6), "floor": ("#bbbbbb", "x", 1.2)}
 NAMES = {"floor": "no wheel at all", "sluice": "Sluice", "carousel": "Carousel-style", "eiffel": "Eiffel-style"}
 
 
-def flows_label(n):
+def flows_label(n: int) -> str:
     if n >= 1 << 20 and n % (1 << 20) == 0:
         return f"{n >> 20}M"
     if n >= 1000:
@@ -17,13 +22,13 @@ def flows_label(n):
     return str(n)
 
 
-def series(figures, engine, value):
+def series(figures: "Figures", engine: str, value: Callable[[int, str], float | None]) -> list[tuple[int, float]]:
     points = [(n, value(n, engine)) for n in figures.sizes]
-    return [p for p in points if p[1]]
+    return [(n, v) for n, v in points if v]
 
 
-def labels(axes, ends):
-    """Names at the lines' right ends, moved apart where they would overlap."""
+def labels(axes: Any, ends: Iterable[tuple[float, str, str]]) -> None:
+    """Names at the lines' right ends, moved apart where they would overlap. ends: (value, name, colour)."""
     import math
     low, high = (math.log10(v) for v in axes.get_ylim())
     least = 0.055 * (high - low)
@@ -34,7 +39,7 @@ def labels(axes, ends):
                       va="center", fontsize=9, annotation_clip=False)
 
 
-def finish(axes, figures, title, unit):
+def finish(axes: Any, figures: "Figures", title: str, unit: str) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(figures.sizes, [flows_label(n) for n in figures.sizes])
@@ -47,7 +52,7 @@ def finish(axes, figures, title, unit):
         axes.spines[side].set_visible(False)
 
 
-def draw(figures, path):
+def draw(figures: "Figures", path: str) -> None:
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -58,7 +63,7 @@ def draw(figures, path):
         print("no picture: Python's matplotlib is missing; run scripts/setup", file=sys.stderr)
         return
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5), constrained_layout=True)
-    ends = {left: [], right: []}
+    ends: dict[Any, list[tuple[float, str, str]]] = {left: [], right: []}
     for engine, (colour, marker, width) in STYLES.items():
         name = NAMES.get(engine, engine)
         for axes, value, dashes in (

@@ -2,96 +2,106 @@
 """The rows of one benchmark, and its exit status.
 
 Invariant: a bench first names the rows that must get a verdict (demand()). If one of them has none
-at the end, the status is ERROR, so what was not measured is never taken for what holds.
+at the end, the status is ERROR. So a row that was not measured never counts as one that holds.
 """
 import dataclasses
 import json
 import os
 import statistics
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 from . import paired
+from .paired import Bar
 from testbed.table import print_table
 
 
 class Results:
     """Rows of {name, value, unit, reference, ratio, ratio_low, ratio_high, quartiles,
     quartiles_low, quartiles_high, windows, bar, bar_is, verdict}; null where there is none. bar_is:
-    least, most, or within: how far the ratio may be from 1."""
+    least, most, or within: how far from 1 the ratio may be."""
 
-    def __init__(self, name):
-        self.name, self.rows, self.demanded = name, [], []
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows: list[dict[str, Any]] = []
+        self.demanded: list[str] = []
         self.seed, self.waits = 1, 0.0
 
-    def demand(self, *names):
+    def demand(self, *names: str) -> None:
         """These rows must be there at the end, each with a verdict."""
         self.demanded += [n for n in names if n not in self.demanded]
 
-    def _row(self, name, value, unit, bar=None, at_most=False, verdict=None, within=False, **rest):
+    def _row(self, name: str, value: float, unit: str, bar: Bar | float | None = None,
+             verdict: int | None = None, **rest: float | None) -> None:
+        bar = paired.bar_of(bar)
         row = dict.fromkeys(("reference", "ratio", "ratio_low", "ratio_high", "quartiles",
                              "quartiles_low", "quartiles_high", "windows"))
-        self.rows.append({"name": name, "value": value, "unit": unit, **row, **rest, "bar": bar,
-                          "bar_is": None if bar is None else
-                          "within" if within else "most" if at_most else "least",
+        self.rows.append({"name": name, "value": value, "unit": unit, **row, **rest, "bar": bar.value,
+                          "bar_is": None if bar.value is None else
+                          "within" if bar.within else "most" if bar.at_most else "least",
                           "verdict": None if verdict is None else paired.WORDS[verdict]})
-        return verdict
 
-    def disturbed(self, groups):
-        """Pollers of these paired.Group waited for their cores. Where they did for long, a bar that
-        is missed afterwards says nothing: others had the cores."""
+    def disturbed(self, groups: Iterable[paired.Group]) -> None:
+        """Notes how long the pollers of these groups waited for their cores. If that was long, a bar that
+        is missed afterwards says nothing: other processes had the cores."""
         shares = [share for group in groups for share in group.waits]
         self.waits = statistics.median(shares) if shares else 0.0
         self.figure("time for which a poller waited for its core", 100 * self.waits, "%")
 
-    def figure(self, name, value, unit):
-        """A number to know; nothing is asked of it."""
+    def figure(self, name: str, value: float, unit: str) -> None:
+        """A number for information, without a bar."""
         self._row(name, value, unit)
 
-    def exact(self, name, value, unit, bar, at_most=False):
-        """What noise does not touch (a count, virtual time) against its bar."""
-        holds = value <= bar if at_most else value >= bar
-        return self._row(name, value, unit, bar, at_most, paired.HOLDS if holds else paired.MISSED)
+    def exact(self, name: str, value: float, unit: str, bar: Bar | float) -> None:
+        """A number without noise (a count, virtual time) against its bar."""
+        bar = paired.bar_of(bar)
+        assert bar.value is not None, f"{name} has no bar"
+        holds = value <= bar.value if bar.at_most else value >= bar.value
+        self._row(name, value, unit, bar, paired.HOLDS if holds else paired.MISSED)
 
-    def noisy(self, name, value, unit, bar, at_most=False):
-        """What could not be judged, and the caller knows why."""
-        return self._row(name, value, unit, bar, at_most, paired.NOISY)
+    def noisy(self, name: str, value: float, unit: str, bar: Bar | float) -> None:
+        """A row that the caller found too noisy to judge."""
+        self._row(name, value, unit, bar, paired.NOISY)
 
-    def windows(self, name, ours, unit, reference=None, bar=None, at_most=False, scale=1.0,
-                within=False, least=paired.PAIRS_MIN):
-        """Windows against those of the reference in the same rounds (or against a number), with
-        paired.judge(). Without a reference the bar is for the values themselves. scale: makes the
-        unit of the values. Returns the Judgement."""
-        alone = reference is None
-        j = paired.judge(ours, 1.0 / scale if alone else reference, bar, at_most, self.seed, name,
-                         within, least)
+    def windows(self, name: str, ours: Sequence[float], unit: str,
+                reference: Sequence[float] | float | None = None, bar: Bar | float | None = None,
+                scale: float = 1.0) -> paired.Judgement:
+        """Windows against those of the reference in the same rounds, or against a number, as
+        paired.judge() does it. Without a reference the bar is for the values themselves. scale: the
+        values times this are in the unit."""
+        bar, alone = paired.bar_of(bar), reference is None
+        j = paired.judge(ours, 1.0 / scale if reference is None else reference, bar, self.seed, name)
         if j.verdict == paired.MISSED and self.waits > paired.WAITS_MAX:
             j = dataclasses.replace(j, verdict=paired.NOISY)
-        self._row(name, j.ours * scale, unit, bar, at_most, j.verdict, within,
+        self._row(name, j.ours * scale, unit, bar, j.verdict,
                   reference=None if alone else j.reference * scale, ratio=j.ratio.value,
                   ratio_low=j.ratio.low, ratio_high=j.ratio.high, quartiles=j.quartiles.value,
                   quartiles_low=j.quartiles.low, quartiles_high=j.quartiles.high, windows=j.pairs)
         return j
 
-    def windows_each(self, name, ours, unit, references, bar, at_most=False, scale=1.0):
-        """As windows(), against each of {name: values}, for where it cannot be told which is the
-        one that counts: a verdict only where all say the same."""
-        verdicts = [self.windows(f"{name}, against {other}", ours, unit, values, bar, at_most,
-                                 scale).verdict for other, values in references.items()]
-        verdict = paired.agree(verdicts)
-        if verdict == paired.NOISY:
+    def windows_each(self, name: str, ours: Sequence[float], unit: str,
+                     references: Mapping[str, Sequence[float]], bar: float, scale: float = 1.0) -> None:
+        """As windows(), against each of {name: values}, where it is uncertain which of them counts. There
+        is a verdict only if all give the same."""
+        verdicts = []
+        for other, values in references.items():
+            verdict = self.windows(f"{name}, against {other}", ours, unit, values, bar, scale).verdict
+            assert verdict is not None  # there is a bar
+            verdicts.append(verdict)
+        if paired.agree(verdicts) == paired.NOISY:
             for row in self.rows[-len(verdicts):]:
                 row["verdict"] = paired.WORDS[paired.NOISY]
         self.demanded = [n for n in self.demanded if n != name]
         self.demand(*(f"{name}, against {other}" for other in references))
-        return verdict
 
-    def missing(self):
+    def missing(self) -> list[str]:
         """Names of demanded rows that have no verdict."""
         have = {row["name"] for row in self.rows if row["verdict"] is not None}
         return [n for n in self.demanded if n not in have]
 
-    def status(self):
-        """Exit status. Nothing measured at all, or a bar that nobody demanded, is an ERROR, too."""
+    def status(self) -> int:
+        """Exit status. It is ERROR, too, if there is no row at all, or a verdict that was not demanded."""
         words = {word: number for number, word in paired.WORDS.items()}
         judged = {row["name"]: words[row["verdict"]] for row in self.rows
                   if row["verdict"] is not None}
@@ -102,29 +112,33 @@ class Results:
             return paired.ERROR
         return paired.overall(judged.values())
 
-    def show(self, out=None):
-        def number(x):
+    def show(self, out: TextIO | None = None) -> None:
+        def number(x: float | None) -> str:
             return "" if x is None else f"{x:.4g}"
 
-        def interval(row, what):
-            if row[what] is None:
+        def interval(row: dict[str, Any], statistic: str) -> str:
+            if row[statistic] is None:
                 return ""
-            return f"{row[what]:.3g} [{row[what + '_low']:.3g}, {row[what + '_high']:.3g}]"
+            return f"{row[statistic]:.3g} [{row[statistic + '_low']:.3g}, {row[statistic + '_high']:.3g}]"
+
+        def bar(row: dict[str, Any]) -> str:
+            if row["bar"] is None:
+                return ""
+            return {"least": ">= ", "most": "<= ", "within": "1 +- "}[row["bar_is"]] + number(row["bar"])
 
         print_table(["name", "value", "unit", "reference", "ratio, median", "better quartiles", "bar",
                      "verdict"],
                     [[r["name"], number(r["value"]), r["unit"], number(r["reference"]),
-                      interval(r, "ratio"), interval(r, "quartiles"),
-                      "" if r["bar"] is None else {"least": ">= ", "most": "<= ", "within": "1 +- "}[r["bar_is"]] + number(r["bar"]),
-                      r["verdict"] or ""] for r in self.rows], out)
+                      interval(r, "ratio"), interval(r, "quartiles"), bar(r), r["verdict"] or ""]
+                     for r in self.rows], out)
         for name in self.missing():
             print(f"bench: there is no verdict on \"{name}\"", file=sys.stderr)
         if not self.demanded:
-            print("no bars here: nothing was judged", file=out)
+            print("there are no bars here, so there is no verdict", file=out)
         else:
             print(f"verdict: {paired.WORDS[self.status()]}", file=out)
 
-    def write(self, folder):
+    def write(self, folder: str) -> str:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{self.name}.json")
         with open(path, "w", encoding="utf-8") as f:

@@ -2,37 +2,43 @@
 """Four senders into one daemon whose capacity is configured: do they have equal shares of it, also
 while one of them is stopped?
 
-Two daemons over a memif, four `sluice perf client` at one of them. What arrives is read from the
-receiving daemon every 50 ms, and drawn. All four are measured in the same windows, so their shares
-need no turns. Each sender's share, in equal ones, must be within 2 % of 1.
+There are two daemons joined by a memif, and four `sluice perf client` at one of them. The receiving
+daemon is asked every 50 ms how much has arrived, and the answers are drawn. All four senders are
+measured in the same windows, so they need no turns. Each sender's share, divided by an equal share,
+must be within 2 % of 1.
 """
+import argparse
 import os
 import signal
 import time
+from collections.abc import Mapping, Sequence
 
 from . import paired
+from .results import Results
 from testbed.daemon import Build
 from testbed.pair import ADDR_B, memif_pair
-from testbed.process import TestbedError, cpus
+from testbed.process import Process, Testbed, TestbedError, cpus
 from testbed.telemetry import Telemetry
 
 SENDERS = 4
 STEP_S = 0.05
-SETTLE_S = 2.0  # clients first find out how much to send at once
-CHANGE_S = 1.0  # after a change; of how long it takes the picture tells
+SETTLE_S = 2.0  # until the clients have found how much to send at once
+CHANGE_S = 1.0  # left out after a change; the picture shows how long the change takes
 BAR = 0.02
 PHASES = (("all four", None), ("one stopped", signal.SIGSTOP), ("it goes on", signal.SIGCONT))
 ROW = "{}: share of sender {}"
 COLOURS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7"]  # Okabe and Ito's
 
+Look = tuple[float, dict[str, float]]  # (time, {connection: bytes received})
+Rates = Mapping[str, float]            # {connection: bytes a second}
 
-def options(parser):
+
+def options(parser: argparse.ArgumentParser) -> None:
     paired.options(parser)
-    parser.add_argument("--capacity", default="4Gbit")
+    parser.add_argument("--capacity", default="4Gbit", help="capacity of the receiving daemon")
 
 
-def _look(telemetry):
-    """(time, {connection: bytes received})"""
+def _look(telemetry: Telemetry) -> Look:
     asked = time.monotonic()
     found = {}
     for name in telemetry.ask("/sluice/conns"):
@@ -42,43 +48,47 @@ def _look(telemetry):
     return (asked + time.monotonic()) / 2, found
 
 
-def _watch(telemetry, seconds):
-    looks, end = [], time.monotonic() + seconds
+def _watch(telemetry: Telemetry, seconds: float) -> list[Look]:
+    looks: list[Look] = []
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         looks.append(_look(telemetry))
         time.sleep(STEP_S)
     return looks
 
 
-def windows(looks, seconds, pairs, busy):
-    """[{connection: bytes a second}] of windows one after the other, of those that are busy."""
-    found, first = [], looks[0]
+def windows(looks: Sequence[Look], seconds: float, pairs: int, busy: Sequence[str]) -> list[Rates]:
+    """Rates of the busy connections, of windows that follow each other."""
+    found: list[Rates] = []
+    first = looks[0]
     for look in looks[1:]:
         if look[0] - first[0] >= seconds:
             found.append({i: (look[1][i] - first[1][i]) / (look[0] - first[0]) for i in busy})
             first = look
     if len(found) < pairs:
-        raise TestbedError(f"{len(found)} windows were looked at instead of {pairs}; is the machine so busy?")
+        raise TestbedError(f"only {len(found)} of {pairs} windows were sampled: the machine is too busy; try again "
+                           "later")
     return found[:pairs]
 
 
-def shares(rates):
-    """{connection: share of each window, in equal shares}"""
+def shares(rates: Sequence[Rates]) -> dict[str, list[float]]:
+    """{connection: its share in each window, divided by an equal share}"""
     for r in rates:
         if sum(r.values()) == 0:
             raise TestbedError("nothing arrived in a window")
     return {i: [r[i] / sum(r.values()) * len(r) for r in rates] for i in rates[0]}
 
 
-def judge(results, name, rates, capacity_Bps):
+def judge(results: Results, name: str, rates: Sequence[Rates], capacity_Bps: float) -> None:
     """rates: of the windows of one phase."""
     for i, values in enumerate(shares(rates).values(), 1):
-        results.windows(ROW.format(name, i), values, "equal shares", bar=BAR, within=True)
+        results.windows(ROW.format(name, i), values, "equal shares", bar=paired.Bar(BAR, within=True))
     results.windows(f"{name}: of the capacity used", [sum(r.values()) for r in rates], "share",
                     scale=1 / capacity_Bps)
 
 
-def draw(path, looks, marks, capacity_Bps):
+def draw(path: str, looks: Sequence[Look], marks: Sequence[tuple[float, str]], capacity_Bps: float) -> None:
+    """marks: (time, text) of each change."""
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -108,7 +118,7 @@ def draw(path, looks, marks, capacity_Bps):
     plt.close(figure)
 
 
-def run(testbed, args, results):
+def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     paired.check_options(args)
     results.demand(*(ROW.format(name, i + 1) for name, sign in PHASES
                      for i in range(SENDERS - (sign == signal.SIGSTOP))))
@@ -119,7 +129,10 @@ def run(testbed, args, results):
     b.sluice("server", "perf", "server", "-q", cpus=rest)
     b.wait_listening()
     telemetry = Telemetry(b.telemetry_socket)
-    clients, names, looks, marks = [], [], [], []
+    clients: list[Process] = []
+    names: list[str] = []
+    looks: list[Look] = []
+    marks: list[tuple[float, str]] = []
     for i in range(SENDERS):
         clients.append(a.sluice(f"client{i}", "perf", "client", "-q", "-t", str(int(60 + 8 * phase_s)),
                                 "--memory", "32M", ADDR_B, cpus=rest))
@@ -129,7 +142,7 @@ def run(testbed, args, results):
                 break
             time.sleep(STEP_S)
         else:
-            raise TestbedError(f"sender {i + 1} does not come\n{clients[-1].tail()}")
+            raise TestbedError(f"sender {i + 1} opens no connection\n{clients[-1].tail()}")
         names += sorted(new)
     time.sleep(SETTLE_S)
     capacity_Bps = b.show("capacity")[0]["capacity_Bps"]

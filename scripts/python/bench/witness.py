@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When did a polling thread not run? A witness on its CPU, which knows nothing of Sluice.
+"""Records when a polling thread did not run. The witness is a process on the thread's CPU that uses nothing
+of Sluice.
 
-It sleeps for a millisecond at a time, before all ordinary threads. Where it wakes late, the CPU was
-not there (a virtual machine that stood still); where the thread's time on the run queue grew,
-another thread had the CPU. Both are the machine's doing, and are written down with their times.
+It sleeps for a millisecond at a time, with a higher priority than all ordinary threads. If it wakes up
+late, the CPU was away: the virtual machine did not run. If the polling thread's time on the run queue
+grew, another thread had the CPU. Neither is a fault of Sluice. The witness prints the times of both.
 """
 import os
 import sys
 import time
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:  # the witness runs as a script and may not find testbed
+    from testbed.process import Process, Testbed
 
 STEP_S = 0.001
 STALL_S = 0.0002
 
 
-def worker_thread(pid):
+def worker_thread(pid: int) -> int:
     """Thread number of a daemon's only worker."""
-    found = []
+    found: list[int] = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
             if "worker" in f.read():
@@ -25,23 +30,27 @@ def worker_thread(pid):
     return found[0]
 
 
-def start(testbed, pid, cpu):
-    """Watches the worker of daemon pid on its cpu until stopped; stalls(process) tells."""
+def start(testbed: "Testbed", pid: int, cpu: int) -> "Process":
+    """A witness of the worker of daemon pid, on the worker's CPU, until it is stopped; for stalls()."""
     return testbed.start("witness", [sys.executable, "-B", os.path.abspath(__file__), pid,
-                                 worker_thread(pid)], cpus=[cpu])
+                                     worker_thread(pid)], cpus=[cpu])
 
 
-def stalls(process):
-    """[(start, end)] in seconds of the clock of packet captures, in order."""
-    return [tuple(float(x) for x in line.split()) for line in process.out().splitlines()]
+def stalls(process: "Process") -> list[tuple[float, float]]:
+    """[(start, end)] in order, in seconds of the clock that packet captures use."""
+    found = []
+    for line in process.out().splitlines():
+        start_s, end_s = line.split()
+        found.append((float(start_s), float(end_s)))
+    return found
 
 
-def _waited_s(f):
+def _waited_s(f: TextIO) -> float:
     f.seek(0)
     return int(f.read().split()[1]) * 1e-9
 
 
-def watch(pid, tid):
+def watch(pid: int, tid: int) -> None:
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii", buffering=1) as f:
         before, waited = time.time(), _waited_s(f)
@@ -50,13 +59,13 @@ def watch(pid, tid):
             now, waits = time.time(), _waited_s(f)
             waits -= waited
             if now - before - STEP_S > STALL_S or waits > STALL_S:
-                # A wait is added up when it is over.
+                # The kernel counts a wait when it is over.
                 print(f"{before - waits:.6f} {now:.6f}", flush=True)
             before, waited = time.time(), waited + waits
 
 
 if __name__ == "__main__":
     try:
-        watch(*(int(x) for x in sys.argv[1:3]))
+        watch(int(sys.argv[1]), int(sys.argv[2]))
     except ProcessLookupError:
-        pass  # it has ended
+        pass  # the thread has ended

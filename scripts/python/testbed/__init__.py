@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the demo, the benchmarks and the system tests share: processes, namespaces, daemons."""
+"""The demo, the benchmarks, the system tests and the live experiments share this: processes, namespaces, daemons."""

@@ -1,42 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other programs that do the work of a transfer: cp and, where it is installed, rsync within the machine;
-iperf3 from one namespace to another, and scp to dropbear there, with a key of its own and a home that it
-alone sees."""
+"""Baselines: other programs that do the work of a transfer. Within the machine, cp and, where it is installed,
+rsync; from one namespace to another, iperf3, and scp to dropbear."""
 import json
 import os
 import pwd
 import select
 import shutil
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import net
 from .pair import ADDR_A, ADDR_B
-from .process import TestbedError, until
+from .process import Process, Testbed, TestbedError, until
 
 PORT, IPERF_PORT = 2222, 5201
-# The server looks for keys at home: one of its own is put over root's, which it alone sees. Its window is
-# OpenSSH's; its own of 24 kB would be the limit.
+# The server looks for keys in root's home. It gets a tmpfs there, in a mount namespace of its own. Its window is
+# that of OpenSSH; its default of 24 kB would limit the rate.
 SERVER = """
 exec 3<"$2" 4<"$3"
 mount -t tmpfs -o mode=700 none "$1" && mkdir "$1/.ssh" && cat <&3 >"$1/.ssh/authorized_keys" &&
     cat <&4 >"$1/host" || exit
 exec dropbear -F -E -m -s -j -k -W 1048576 -r "$1/host" -P "$1/pid" -p "$4"
 """
-# scp gives its own options, the host and, last, the command.
+# scp calls this with options, the host and, last, the command.
 SHELL = """#!/bin/sh
 for last; do :; done
 exec dbclient -y -y -i {key} -p {port} root@{address} "$last"
 """
 
 
-# ---- how long processes take ------------------------------------------------------------------
+# ---- the time that processes take -----------------------------------------------------------
 
 
-def wait_all(processes, limit_s, began, look=None, look_s=0.1):
-    """Seconds from then until the last of them has ended; None: not within the limit. look(): called
-    each look_s meanwhile."""
+def wait_all(processes: Sequence[Process], limit_s: float, began: float, look: Callable[[], object] | None = None,
+             look_s: float = 0.1) -> float | None:
+    """The seconds from began until the last process has ended; None: that exceeds the limit. look() is called
+    about each look_s meanwhile."""
     poll, fds = select.poll(), {}
+    now = began
     for process in processes:
         fd = os.pidfd_open(process.pid)
         fds[fd] = process
@@ -60,8 +62,8 @@ def wait_all(processes, limit_s, began, look=None, look_s=0.1):
             os.close(fd)
 
 
-def ended_well(processes):
-    """None, or what the first that did not says."""
+def ended_well(processes: Sequence[Process]) -> str | None:
+    """None, or the error of the first process that failed."""
     for process in processes:
         if process.wait(10) != 0:
             return f"{process.name} ended with status {process.wait(1)}: " + \
@@ -69,11 +71,11 @@ def ended_well(processes):
     return None
 
 
-def took(processes, limit_s, began):
-    """As wait_all(); TestbedError where they fail, and they are stopped."""
+def took(processes: Sequence[Process], limit_s: float, began: float) -> float:
+    """As wait_all(). If a process fails or exceeds the limit, all are stopped: TestbedError."""
     seconds = wait_all(processes, limit_s, began)
     why = f"not within {limit_s:g} s" if seconds is None else ended_well(processes)
-    if why is not None:
+    if seconds is None or why is not None:
         for process in processes:
             process.stop()
         raise TestbedError(f"{processes[0].name}: {why}")
@@ -83,36 +85,39 @@ def took(processes, limit_s, began):
 # ---- within the machine ---------------------------------------------------------------------
 
 
+@dataclass
 class Baseline:
     """A command that copies {source} to {target}."""
+    name: str
+    args: Sequence[str]
+    ns: str | None = None
+    env: Mapping[str, str] | None = None
 
-    def __init__(self, name, args, **kwargs):
-        self.name, self.args, self.kwargs = name, args, kwargs
-
-    def run(self, testbed, source, target, limit_s):
-        """Seconds."""
+    def run(self, testbed: Testbed, source: str, target: str, limit_s: float) -> float:
+        """The seconds that it takes."""
         words, began = [a.format(source=source, target=target) for a in self.args], time.monotonic()
-        return took([testbed.start(self.name, words, **self.kwargs)], limit_s, began)
+        return took([testbed.start(self.name, words, ns=self.ns, env=self.env)], limit_s, began)
 
 
-def copy(testbed, source, target, limit_s):
-    """Seconds of `cp -r`, which for a file is `cp`."""
+def copy(testbed: Testbed, source: str, target: str, limit_s: float) -> float:
+    """The seconds that `cp -r` takes, for a file or a folder."""
     return Baseline("cp", ["cp", "-r", "{source}", "{target}"]).run(testbed, source, target, limit_s)
 
 
-def missing(*tools):
+def missing(*tools: str) -> bool:
+    """Whether one of these programs is not installed."""
     return any(shutil.which(tool) is None for tool in tools)
 
 
-def local_rsync():
-    """None: there is no rsync."""
+def local_rsync() -> Baseline | None:
+    """None: rsync is not installed."""
     return None if missing("rsync") else Baseline("rsync", ["rsync", "{source}", "{target}"])
 
 
 # ---- through the kernel, from one namespace to another --------------------------------------
 
 
-def kernel_pair(testbed):
+def kernel_pair(testbed: Testbed) -> list[str]:
     """Two namespaces with kernel addresses, joined by a veth pair without offloads."""
     spaces = [net.namespace(testbed, name) for name in ("ka", "kb")]
     for ns in spaces:
@@ -125,18 +130,18 @@ def kernel_pair(testbed):
 
 @dataclass
 class Iperf:
-    """`iperf3 -F` of a file, or so many bytes from memory."""
+    """`iperf3 -F` from file to file, or so many bytes from memory to memory."""
     size: int
-    source: str = None
-    target: str = None
+    source: str | None = None
+    target: str | None = None
     congestion: str = "cubic"
 
-    def run(self, testbed, spaces, limit_s):
-        """Seconds: until both have ended, of a file; from memory, as iperf3 itself says."""
-        def listens():
+    def run(self, testbed: Testbed, spaces: Sequence[str], limit_s: float) -> float:
+        """The seconds that it takes: for a file until both processes have ended; from memory as iperf3 reports."""
+        def listens() -> bool:
             return f":{IPERF_PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=spaces[1])
 
-        give, take = (["-F", self.source], ["-F", self.target]) if self.source else ([], [])
+        give, take = (("-F", self.source), ("-F", self.target)) if self.source else ((), ())
         server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", IPERF_PORT, *take], ns=spaces[1])
         until(listens, 20, "iperf3 listens")
         began = time.monotonic()
@@ -149,8 +154,8 @@ class Iperf:
         return seconds if self.source else report["end"]["sum_received"]["seconds"]
 
 
-def ssh_key(testbed, name):
-    """A new key: its file, and one with its public half."""
+def ssh_key(testbed: Testbed, name: str) -> tuple[str, str]:
+    """A new key: the file of its private half, and that of its public half."""
     path = testbed.path(name)
     text = testbed.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
     with open(path + ".pub", "w", encoding="utf-8") as f:
@@ -158,8 +163,9 @@ def ssh_key(testbed, name):
     return path, path + ".pub"
 
 
-def ssh_server(testbed, ns, public, host):
-    """dropbear in a namespace, for root, with that key; listening."""
+def ssh_server(testbed: Testbed, ns: str, public: str, host: str) -> Process:
+    """dropbear in a namespace; it listens, and root can log in with the key of the file public. host: the file of
+    its own key."""
     server = testbed.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
                                     pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=ns)
     until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns) or not server.running(), 20,
@@ -167,8 +173,8 @@ def ssh_server(testbed, ns, public, host):
     return server
 
 
-def scp_over(testbed, spaces, address):
-    """From the first namespace to the second one; None: something for it is not installed."""
+def scp_over(testbed: Testbed, spaces: Sequence[str], address: str) -> Baseline | None:
+    """scp from the first namespace to the second one; None: a program for it is not installed."""
     if missing("scp", "dropbear", "dbclient", "dropbearkey"):
         return None
     (key, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")

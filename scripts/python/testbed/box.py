@@ -4,56 +4,69 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from . import net
-from .daemon import af_packet
+from .daemon import Build, af_packet
 from .pair import pair_cpus
-from .process import TestbedError, until
+from .process import Testbed, TestbedError, until
 
 ADDR = {"left": ("10.91.0.1", "fd91::1"), "right": ("10.91.0.2", "fd91::2")}
 
 
+@dataclass(eq=False)
 class Box:
-    """One sluice-emu; vdevs: two --vdev arguments. forward is from the first to the second."""
+    """One sluice-emu; a new Box starts it. forward is the path from the first device to the second."""
+    testbed: Testbed
+    build: Build
+    vdevs: Sequence[str]  # two arguments of --vdev
+    forward: str = ""
+    reverse: str = ""
+    options: Sequence[object] = ()
+    memory_mb: int = 256
+    worker: int | None = None  # with control: their CPUs; None: as the first of a pair
+    control: int | None = None
+    ns: str | None = None
+    console: bool = False
+    name: str = "box"  # unique among the boxes of the testbed
 
-    def __init__(self, testbed, build, vdevs, forward="", reverse="", options=(), memory_mb=256,
-                 worker=None, control=None, ns=None, console=False, name="box"):
-        """name: tells it from other boxes of the testbed."""
-        self.testbed, self.build = testbed, build
-        if "--packets" not in options:
-            options = ("--packets", "4096", *options)
-        if worker is None:
-            worker, control = pair_cpus()[0]
-        self.json = testbed.path(f"{name}.json")
-        memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
-        prefix = f"sluice-{os.getpid()}-{name}"
+    def __post_init__(self) -> None:
+        options = self.options if "--packets" in self.options else ("--packets", "4096", *self.options)
+        worker, control = pair_cpus()[0] if self.worker is None else (self.worker, self.control)
+        self.json = self.testbed.path(f"{self.name}.json")
+        memory = ["--in-memory"] if self.build.huge else ["--no-huge", "--no-shconf"]
+        prefix = f"sluice-{os.getpid()}-{self.name}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
-            testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
-        args = [build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}", *memory,
-                "-m", memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
-        for vdev in vdevs:
+            self.testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+        args: list[object] = [self.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}", *memory,
+                              "-m", self.memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
+        for vdev in self.vdevs:
             args += ["--vdev", vdev]
-        args += ["--", "--forward", forward, "--reverse", reverse, "--json", self.json, *options]
-        if console:
+        args += ["--", "--forward", self.forward, "--reverse", self.reverse, "--json", self.json, *options]
+        if self.console:
             args.append("-i")
-        self.process = testbed.start("sluice-emu", args, ns=ns,
-                                 stdin=subprocess.PIPE if console else None)
+        self.process = self.testbed.start("sluice-emu", args, ns=self.ns,
+                                          stdin=subprocess.PIPE if self.console else None)
         until(self._ready, 60, "sluice-emu is ready", 0.05)
 
-    def _ready(self):
+    def _ready(self) -> bool:
         if not self.process.running():
             raise TestbedError(f"sluice-emu ended with status {self.process.wait(1)}\n"
                            f"{self.process.tail()}")
         return "ready:" in self.process.err()
 
-    def say(self, line):
-        """To the console."""
-        self.process.popen.stdin.write((line + "\n").encode())
-        self.process.popen.stdin.flush()
+    def say(self, line: str) -> None:
+        """Gives a line to the console."""
+        pipe = self.process.popen.stdin
+        assert pipe is not None, "this box has no console; make it with console=True"
+        pipe.write((line + "\n").encode())
+        pipe.flush()
 
-    def report(self, timeout_s=10):
-        """A report that it writes from now on; with the options --interval and --json only."""
-        def latest():
+    def report(self, timeout_s: float = 10) -> dict[str, Any]:
+        """The first report that it writes from now on. It writes some only with the option --interval."""
+        def latest() -> dict[str, Any]:
             try:
                 with open(self.json, encoding="utf-8") as f:
                     return json.load(f)
@@ -64,8 +77,8 @@ class Box:
         until(lambda: latest()["time_s"] != old, timeout_s, "sluice-emu reports", 0.01)
         return latest()
 
-    def stop(self):
-        """A clean stop; what it did, as its JSON says."""
+    def stop(self) -> dict[str, Any]:
+        """Stops it cleanly; returns its last report."""
         self.process.signal(2)
         status = self.process.wait(20)
         if status != 0:
@@ -74,18 +87,17 @@ class Box:
             return json.load(f)
 
 
-def element(direction, kind):
+def element(direction: dict[str, Any], kind: str) -> dict[str, Any]:
     """The first element of this kind in a direction of the report."""
     return next(e for e in direction["elements"] if e["kind"] == kind)
 
 
-def kernels(testbed, mtu=1500, offloads=False):
-    """Two kernels, each alone with one end of a veth pair in a namespace; the other ends are in the
-    box's. Super-packets and sums left to hardware are off, unless they are wanted as Linux has them.
-    ({"left": ns, "right": ns}, box's ns)"""
+def kernels(testbed: Testbed, mtu: int = 1500, offloads: bool = False) -> tuple[dict[str, str], str]:
+    """Two kernels, each in a namespace of its own with one end of a veth pair; the other ends are in the
+    namespace of the box. offloads: as for net.veth(). Returns ({"left": ns, "right": ns}, ns of the box)."""
     box = net.namespace(testbed, "box")
     net.quiet(box)
-    spaces = {}
+    spaces: dict[str, str] = {}
     for side in ("left", "right"):
         spaces[side] = net.namespace(testbed, side)
         net.veth(spaces[side], f"sl{side}", box, f"box{side}", mtu, offloads)
@@ -94,8 +106,9 @@ def kernels(testbed, mtu=1500, offloads=False):
     return spaces, box
 
 
-def kernel_box(testbed, build, forward="", reverse="", mtu=1500, options=(), **kwargs):
-    """A box between two kernels, over AF_PACKET; forward is from left to right."""
+def kernel_box(testbed: Testbed, build: Build, forward: str = "", reverse: str = "", mtu: int = 1500,
+               options: Sequence[object] = (), console: bool = False) -> tuple[dict[str, str], Box]:
+    """A box between two kernels, over AF_PACKET; forward is the path from left to right."""
     spaces, ns = kernels(testbed, mtu)
     vdevs = [af_packet("boxleft", mtu, 0).vdev, af_packet("boxright", mtu, 1).vdev]
-    return spaces, Box(testbed, build, vdevs, forward, reverse, ("--mtu", mtu, *options), ns=ns, **kwargs)
+    return spaces, Box(testbed, build, vdevs, forward, reverse, ("--mtu", mtu, *options), ns=ns, console=console)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Daemons under test: their configuration, start, state, and what they must give back."""
+"""Daemons under test: configuration, start and state, and the check that they leak nothing."""
 import json
 import os
 import resource
@@ -7,20 +7,23 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from .process import TestbedError, status_kb, until
+from .process import Process, Testbed, TestbedError, status_kb, until
 
 START_TIMEOUT_S = 30
 
 
 @dataclass
 class Build:
-    """Where the programs are, and with what memory they run; huge: 2 MB pages are free."""
+    """A build folder; huge: its programs run with 2 MB pages, which are free."""
     dir: str
     huge: bool = False
 
-    def program(self, name):
+    def program(self, name: str) -> str:
+        """The path of a program."""
         path = os.path.join(self.dir, "app", {"sluice-emu": "emu"}.get(name, name), name)
         if not os.access(path, os.X_OK):
             raise TestbedError(f"{path} is missing; build it: ninja -C {self.dir}")
@@ -29,20 +32,21 @@ class Build:
 
 @dataclass
 class Port:
-    """A [port] section; keys: further lines."""
+    """A [port] section; keys: its other lines."""
     name: str
     vdev: str
-    keys: dict = field(default_factory=dict)
+    keys: dict[str, object] = field(default_factory=dict)
 
 
-def memif(socket, role, rsize=8, bsize=9216, number=0, extra=""):
+def memif(socket: str, role: str, rsize: int = 8, number: int = 0, extra: str = "") -> Port:
+    """rsize: the ring has 2^rsize slots. extra: further arguments of the device, each after a comma."""
     name = f"net_memif{number}"
     return Port(name, f"{name},role={role},id=0,socket-abstract=no,socket={socket},rsize={rsize},"
-                      f"bsize={bsize}{extra}")
+                      f"bsize=9216{extra}")
 
 
-def af_packet(device, mtu, number=0, extra=""):
-    """Frames of the ring are a power of two; its blocks hold 8 of them."""
+def af_packet(device: str, mtu: int, number: int = 0, extra: str = "") -> Port:
+    """The frame size of the ring is a power of two; a block holds 8 frames."""
     name, frame = f"net_af_packet{number}", 2048
     while frame < mtu + 128:
         frame *= 2
@@ -50,40 +54,48 @@ def af_packet(device, mtu, number=0, extra=""):
                       f"framecnt=1024{extra}")
 
 
-def af_xdp(device, number=0):
+def af_xdp(device: str, number: int = 0) -> Port:
     name = f"net_af_xdp{number}"
     return Port(name, f"{name},iface={device},start_queue=0,queue_count=1")
 
 
-def locking():
-    """[daemon] keys: memory stays unlocked where the limit is too low to lock any worth mentioning."""
+def locking() -> dict[str, str]:
+    """Keys of [daemon]: the daemon locks no memory where RLIMIT_MEMLOCK is too low for it."""
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
     privileged = os.geteuid() == 0
     return {} if privileged or limit == resource.RLIM_INFINITY or limit >= 4 << 30 else {"lock": "no"}
 
 
+@dataclass(eq=False)
 class Daemon:
     """One sluiced. Its control runs on CPU control_cpu, worker i on worker_cpus[i]."""
+    testbed: Testbed
+    build: Build
+    name: str
+    ports: list[Port]
+    worker_cpus: Sequence[int]
+    control_cpu: int
+    ns: str | None = None
+    daemon_keys: Mapping[str, object] | None = None  # other lines of [daemon]
+    memory_mb: int = 512
+    env: Mapping[str, str] | None = None
+    eal: Sequence[str] = ()
+    huge_dir: str | None = None  # a hugetlbfs: with it, other DPDK processes can map the daemon's memory
+    telemetry: bool = False  # whether DPDK's telemetry socket is there
+    # Set when the process starts.
+    process: Process = field(init=False)
+    prefix: str = field(init=False)
+    telemetry_socket: str = field(init=False)
+    device: str = field(init=False)  # only of a veth_pair(): the name of its device
 
-    def __init__(self, testbed, build, name, ports, worker_cpus, control_cpu, ns=None, daemon_keys=None,
-                 memory_mb=512, env=None, eal=(), huge_dir=None, telemetry=False):
-        """huge_dir: a hugetlbfs in which its memory is for other DPDK processes to see."""
-        self.testbed, self.build, self.name, self.ns = testbed, build, name, ns
-        self.ports, self.env, self.eal = ports, env, list(eal)
-        self.worker_cpus, self.control_cpu = list(worker_cpus), control_cpu
-        self.socket = testbed.path(f"{name}.sock")
-        self.config = testbed.path(f"{name}.conf")
-        self.keys = {"idle": "sleep", **locking(), **(daemon_keys or {})}
-        self.memory_mb = memory_mb
-        self.huge_dir = huge_dir
-        self.prefix = None
-        self.wrap = []  # what starts it: a program with arguments that becomes it
-        self.telemetry = telemetry  # whether DPDK's telemetry socket is there
-        self.telemetry_socket = None
-        self.process = None
+    def __post_init__(self) -> None:
+        self.socket = self.testbed.path(f"{self.name}.sock")
+        self.config = self.testbed.path(f"{self.name}.conf")
+        self.keys: dict[str, object] = {"idle": "sleep", **locking(), **(self.daemon_keys or {})}
+        self.wrap: list[str] = []  # a program with its arguments that starts sluiced in its own place
         self.starts = 0
 
-    def config_text(self):
+    def config_text(self) -> str:
         lines = ["[daemon]", f"socket = {self.socket}"]
         lines += [f"{k} = {v}" for k, v in self.keys.items()]
         for port in self.ports:
@@ -91,7 +103,7 @@ class Daemon:
             lines += [f"{k} = {v}" for k, v in port.keys.items()]
         return "\n".join(lines) + "\n"
 
-    def args(self):
+    def args(self) -> list[object]:
         lcores = [f"0@{self.control_cpu}"] + [f"{i + 1}@{c}" for i, c in enumerate(self.worker_cpus)]
         memory = ["--in-memory"] if self.build.huge else ["--no-huge", "--no-shconf"]
         if self.huge_dir:
@@ -107,21 +119,21 @@ class Daemon:
                 "-m", self.memory_mb, "--no-pci", *quiet, "--file-prefix", prefix, *self.eal,
                 "--", "-c", self.config]
 
-    def launch(self):
-        """Starts it without waiting."""
+    def launch(self) -> Process:
+        """Starts it; does not wait."""
         with open(self.config, "w", encoding="utf-8") as f:
             f.write(self.config_text())
         self.starts += 1
         self.process = self.testbed.start(f"sluiced-{self.name}", self.args(), ns=self.ns, env=self.env)
         return self.process
 
-    def start(self):
+    def start(self) -> "Daemon":
         """Starts it and waits until it answers."""
         self.launch()
         self.wait_ready()
         return self
 
-    def wait_ready(self):
+    def wait_ready(self) -> None:
         end = time.monotonic() + START_TIMEOUT_S
         while self.try_show("ports") is None:
             if not self.process.running():
@@ -132,8 +144,8 @@ class Daemon:
                                f"{self.process.tail()}")
             time.sleep(0.05)
 
-    def try_show(self, what):
-        """What `sluice show` says, or None."""
+    def try_show(self, what: str) -> Any:
+        """The answer of `sluice show`, or None."""
         if not os.path.exists(self.socket):
             return None
         try:
@@ -146,59 +158,61 @@ class Daemon:
             return None
         return json.loads(done.stdout)[what]
 
-    def show(self, what):
+    def show(self, what: str) -> Any:
+        """The answer of `sluice show`; TestbedError where there is none."""
         found = self.try_show(what)
         if found is None:
             raise TestbedError(f"sluice show {what} fails on {self.name}\n{self.process.tail()}")
         return found
 
-    def wait_link(self):
+    def wait_link(self) -> None:
         until(lambda: all(p["link"] == "up" for p in self.show("ports")), 20,
               f"link of {self.name} comes up")
 
-    def wait_listening(self, service=7000, process=None):
-        """Until somebody, the process if given, waits for connections to this service."""
-        def listening():
+    def wait_listening(self, service: int = 7000, process: Process | None = None) -> None:
+        """Waits until a client waits for connections to this service. process: the client; its end is an error."""
+        def listening() -> bool:
             if process is not None and not process.running():
                 raise TestbedError(f"{process.name} ended with status {process.wait(1)}\n{process.tail()}")
             return any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns"))
 
         until(listening, 30, f"service {service} on {self.name}")
 
-    def pid(self):
-        """Of the daemon itself: `ip netns exec` becomes it."""
+    def pid(self) -> int:
+        """The pid of sluiced, also in a namespace: `ip netns exec` replaces itself by the program."""
         return self.process.pid
 
-    def kill(self):
+    def kill(self) -> None:
         self.process.signal(signal.SIGKILL)
         self.process.wait(10)
 
-    def stop(self):
-        """A clean stop; the exit status must be 0."""
+    def stop(self) -> None:
+        """Stops it cleanly; the exit status must be 0."""
         self.process.signal(signal.SIGTERM)
         status = self.process.wait(20)
         if status != 0:
             raise TestbedError(f"sluiced {self.name} stopped with status {status}\n{self.process.tail()}")
 
-    def command(self, *args):
-        """Arguments of the command against this daemon."""
+    def command(self, *args: object) -> list[str]:
+        """The command line of `sluice` with these arguments, for this daemon."""
         return [self.build.program("sluice"), *(str(a) for a in args), "--socket", self.socket]
 
-    def sluice(self, name, *args, timeout_s=None, **kwargs):
-        """Starts the command against this daemon."""
-        process = self.testbed.start(name, self.command(*args), **kwargs)
+    def sluice(self, name: str, *args: object, timeout_s: float | None = None,
+               cpus: Collection[int] | None = None) -> Process:
+        """Starts `sluice` for this daemon. With timeout_s, waits until it has ended with status 0."""
+        process = self.testbed.start(name, self.command(*args), cpus)
         if timeout_s is not None:
             process.check(timeout_s)
         return process
 
-    # ---- what must come back -----------------------------------------------------------------
+    # ---- leaks --------------------------------------------------------------------------------
 
-    def counters(self, name):
-        """Sum over ports and workers of a counter of the hosts."""
+    def counters(self, name: str) -> int:
+        """The sum of a counter over the hosts of all ports and workers."""
         return sum(w["host"].get(name, 0) for p in self.show("ports") for w in p["workers"])
 
-    def holdings(self):
-        """What a daemon at rest holds."""
+    def holdings(self) -> dict[str, int]:
+        """The resources that the daemon holds. At rest they are always the same, unless it leaks."""
         maps = files = 0
         with open(f"/proc/{self.pid()}/maps", encoding="utf-8") as f:
             for line in f:
@@ -210,13 +224,14 @@ class Daemon:
                 "locked_kB": status_kb(self.pid(), "VmLck"), "maps": maps,
                 "file_maps": files, "rss_kB": status_kb(self.pid(), "VmRSS")}
 
-    def check_holdings(self, before, timeout_s=8.0, rss_slack_kb=16384, maps_slack=40):
-        """Everything is as it was: mbufs, descriptors, connections, locked memory, mappings."""
+    def check_holdings(self, before: Mapping[str, int], timeout_s: float = 8.0, rss_slack_kb: int = 16384,
+                       maps_slack: int = 40) -> None:
+        """Waits until it holds no more than before: mbufs, descriptors, connections, locked memory, mappings."""
         exact = ("mbufs", "fds", "conns", "locked_kB", "file_maps", "maps")
 
-        def same():
+        def same() -> bool:
             now = self.holdings()
-            # malloc may keep an arena more than before, and libc the stacks of 16 threads (fd_closer.c).
+            # malloc may keep one arena more than before, and libc the stacks of 16 threads (fd_closer.c).
             return (all(now[k] <= before[k] + (maps_slack if k == "maps" else 0) for k in exact) and
                     now["rss_kB"] <= before["rss_kB"] + rss_slack_kb)
 

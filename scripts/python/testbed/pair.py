@@ -3,17 +3,25 @@
 
 A is 10.90.0.1 and fd90::1, B is 10.90.0.2 and fd90::2.
 """
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ParamSpec, Protocol
+
 from . import net
-from .daemon import Daemon, af_packet, af_xdp, memif
-from .process import cpus
+from .daemon import Build, Daemon, af_packet, af_xdp, memif
+from .process import Testbed, cpus
 
 ADDR_A, ADDR_B = "10.90.0.1", "10.90.0.2"
 ADDR6_A, ADDR6_B = "fd90::1", "fd90::2"
 
+Plan = tuple[tuple[int, int], tuple[int, int]]  # (worker's CPU, control's CPU) of A, and of B
+Keys = Mapping[str, object] | None
+P = ParamSpec("P")
 
-def pair_cpus():
-    """((worker, control) of A, (worker, control) of B): pollers apart, each control with the
-    other's poller, or with its own where there is room."""
+
+def pair_cpus() -> Plan:
+    """The workers are on different CPUs where there are two. A control shares the CPU of the other daemon's
+    worker, or of no worker where there are four CPUs."""
     have = cpus()
     if len(have) >= 4:
         return (have[0], have[2]), (have[1], have[3])
@@ -22,58 +30,101 @@ def pair_cpus():
     return (have[0], have[0]), (have[0], have[0])
 
 
-def station(number):
-    """Keys of host A (1) or B (2). Where two cores do everything, 3 s of silence can happen."""
+def station(number: int) -> dict[str, object]:
+    """Keys of host A (1) or B (2). Where all processes share two cores, a host can be silent for 3 s."""
     return {"address": f"10.90.0.{number}/24", "address6": f"fd90::{number}/64", "silence": "10s"}
 
 
-def memif_pair(testbed, build, mtu=9000, keys=None, a_keys=None, b_keys=None, daemon_keys=None,
-               memory_mb=512, workers=1, rsize=8, bsize=9216, b_extra="", b_eal=(), build_b=None,
-               env=None, telemetry=False):
-    """Two daemons joined by a memif, started and linked."""
-    (wa, ca), (wb, cb) = pair_cpus()
-    link = testbed.path("memif.sock")
-    daemons = []
-    for name, role, worker, control, own in (("a", "server", wa, ca, a_keys),
-                                             ("b", "client", wb, cb, b_keys)):
-        port = memif(link, role, rsize, bsize, extra=b_extra if name == "b" else "")
-        number = 1 if name == "a" else 2
-        port.keys = {**station(number), "mtu": mtu, "workers": workers, **(keys or {}),
-                     **(own or {})}
-        use = build_b if name == "b" and build_b is not None else build
-        daemons.append(Daemon(testbed, use, name, [port], [worker] * workers, control,
-                              daemon_keys=daemon_keys, memory_mb=memory_mb, env=env,
-                              eal=b_eal if name == "b" else (), telemetry=telemetry))
-    for daemon in daemons:
-        daemon.start()
-    for daemon in daemons:
-        daemon.wait_link()
-    return daemons
+class _Pair(Protocol):
+    def start(self) -> list[Daemon]:
+        ...
 
 
+def _started(pair: Callable[P, _Pair]) -> Callable[P, list[Daemon]]:
+    """A function that makes a pair from the same parameters and starts it."""
+    def start(*args: P.args, **kwargs: P.kwargs) -> list[Daemon]:
+        return pair(*args, **kwargs).start()
+    return start
 
-def veth_pair(testbed, build, mtu=1500, xdp=False, keys=None, a_keys=None, b_keys=None, a_daemon=None,
-              memory_mb=512, plan=None, tapped=False, daemon_keys=None, telemetry=False):
-    """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP.
-    Each has .ns and .device. daemon_keys: of both [daemon] sections, a_daemon: of A's besides; plan: as pair_cpus(); tapped: packet
-    sockets see what the daemons send through AF_PACKET."""
-    (wa, ca), (wb, cb) = plan or pair_cpus()
-    spaces = [net.namespace(testbed, name) for name in ("a", "b")]
-    for ns in spaces:
-        net.quiet(ns)
-    devices = ("sla", "slb")
-    extra = ",qdisc_bypass=0" if tapped else ""
-    net.veth(spaces[0], devices[0], spaces[1], devices[1], mtu)
-    daemons = []
-    for number, (ns, device, worker, control, own) in enumerate(
-            ((spaces[0], devices[0], wa, ca, a_keys), (spaces[1], devices[1], wb, cb, b_keys)), 1):
-        port = af_xdp(device) if xdp else af_packet(device, mtu, extra=extra)
-        port.keys = {**station(number), "mtu": mtu, **(keys or {}), **(own or {})}
-        daemon = Daemon(testbed, build, "ab"[number - 1], [port], [worker], control, ns=ns,
-                        daemon_keys={**(daemon_keys or {}), **((a_daemon or {}) if number == 1 else {})},
-                        memory_mb=memory_mb, telemetry=telemetry)
+
+@dataclass
+class MemifPair:
+    """Two daemons joined by a memif."""
+    testbed: Testbed
+    build: Build
+    mtu: int = 9000
+    keys: Keys = None  # in both [port] sections
+    a_keys: Keys = None  # only in that of A
+    b_keys: Keys = None  # only in that of B
+    daemon_keys: Keys = None  # in both [daemon] sections
+    memory_mb: int = 512
+    workers: int = 1
+    rsize: int = 8
+    b_extra: str = ""  # further arguments of B's memif
+    b_eal: Sequence[str] = ()  # further arguments of B's EAL
+    env: Mapping[str, str] | None = None
+    telemetry: bool = False
+
+    def start(self) -> list[Daemon]:
+        """Starts them and waits for the link."""
+        link = self.testbed.path("memif.sock")
+        a, b = pair_cpus()
+        daemons = [self._daemon(link, 1, a, self.a_keys), self._daemon(link, 2, b, self.b_keys)]
+        for daemon in daemons:
+            daemon.start()
+        for daemon in daemons:
+            daemon.wait_link()
+        return daemons
+
+    def _daemon(self, link: str, number: int, plan: tuple[int, int], own: Keys) -> Daemon:
+        second = number == 2
+        port = memif(link, "client" if second else "server", self.rsize, extra=self.b_extra if second else "")
+        port.keys = {**station(number), "mtu": self.mtu, "workers": self.workers, **(self.keys or {}), **(own or {})}
+        return Daemon(self.testbed, self.build, "ab"[number - 1], [port], [plan[0]] * self.workers, plan[1],
+                      daemon_keys=self.daemon_keys, memory_mb=self.memory_mb, env=self.env,
+                      eal=self.b_eal if second else (), telemetry=self.telemetry)
+
+
+@dataclass
+class VethPair:
+    """Two daemons in namespaces of their own, joined by a veth pair, through AF_PACKET or AF_XDP. Each daemon has
+    .ns and .device."""
+    testbed: Testbed
+    build: Build
+    mtu: int = 1500
+    xdp: bool = False
+    keys: Keys = None  # in both [port] sections
+    b_keys: Keys = None  # only in that of B
+    daemon_keys: Keys = None  # in both [daemon] sections
+    a_daemon: Keys = None  # only in that of A
+    plan: Plan | None = None
+    tapped: bool = False  # packet sockets see the packets that the daemons send through AF_PACKET
+    telemetry: bool = False
+
+    def start(self) -> list[Daemon]:
+        """Starts them; does not wait for the link."""
+        spaces = [net.namespace(self.testbed, name) for name in "ab"]
+        for ns in spaces:
+            net.quiet(ns)
+        net.veth(spaces[0], "sla", spaces[1], "slb", self.mtu)
+        plan = self.plan or pair_cpus()
+        daemons = [self._daemon(i, spaces[i], plan[i]) for i in (0, 1)]
+        for daemon in daemons:
+            daemon.start()
+        return daemons
+
+    def _daemon(self, index: int, ns: str, plan: tuple[int, int]) -> Daemon:
+        device, first = ("sla", "slb")[index], index == 0
+        port = af_xdp(device) if self.xdp else af_packet(device, self.mtu,
+                                                         extra=",qdisc_bypass=0" if self.tapped else "")
+        port.keys = {**station(index + 1), "mtu": self.mtu, **(self.keys or {}),
+                     **((None if first else self.b_keys) or {})}
+        daemon = Daemon(self.testbed, self.build, "ab"[index], [port], [plan[0]], plan[1], ns=ns,
+                        daemon_keys={**(self.daemon_keys or {}), **((self.a_daemon if first else None) or {})},
+                        telemetry=self.telemetry)
         daemon.device = device
-        daemons.append(daemon)
-    for daemon in daemons:
-        daemon.start()
-    return daemons
+        return daemon
+
+
+memif_pair = _started(MemifPair)
+veth_pair = _started(VethPair)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that never outlive the testbed, and what is put back when it closes.
+"""Child processes that never outlive the testbed, and the list of what the testbed undoes when it closes.
 
-Invariant: everything a Testbed starts or changes is registered with Testbed.undo() and undone, last first,
-when the `with` block is left: at its end, on an exception, on SIGINT, SIGTERM or SIGHUP. Children
-get SIGKILL from the kernel should the testbed itself be killed.
+Invariant: everything that a Testbed starts or changes is registered with Testbed.undo(). It is undone, last
+first, when the `with` block is left: at its end, on an exception, on SIGINT, SIGTERM or SIGHUP. If the
+testbed itself is killed, the kernel sends SIGKILL to its children.
 """
 import ctypes
 import os
@@ -13,39 +13,48 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import FrameType, TracebackType
+from typing import IO, Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class TestbedError(Exception):
-    """Something that must work did not; the message names cause and cure."""
+    """Something that must work did not. The message names the cause and the cure."""
 
 
-def set_death_signal(number):
-    """This process gets this signal when its parent ends."""
+def set_death_signal(number: int) -> None:
+    """The kernel sends this signal to the calling process when its parent ends."""
     _libc.prctl(PR_SET_PDEATHSIG, number)
 
 
-def _on_signal(number, _frame):
-    # A second one must not cut the clean-up short.
+def _on_signal(number: int, _frame: FrameType | None) -> None:
+    # A second signal must not interrupt the clean-up.
     for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
 class Process:
-    """A child with its output in files; cpus: list of CPUs it may use."""
+    """A child process; its output goes to files."""
 
-    def __init__(self, testbed, name, args, cpus=None, ns=None, env=None, stdin=None, own_group=False):
-        self.name, self.args = name, [str(a) for a in args]
-        self.out_path = os.path.join(testbed.dir, f"{name}.out")
-        self.err_path = os.path.join(testbed.dir, f"{name}.err")
+    def __init__(self, path: str, args: Iterable[object], cpus: Collection[int] | None = None,
+                 ns: str | None = None, env: Mapping[str, str] | None = None,
+                 stdin: int | IO[bytes] | None = None) -> None:
+        """path: of the output files, without ".out" and ".err"; its last part is the name.
+        cpus: the CPUs that the child may use. ns: its network namespace. env: variables to add."""
+        self.name, self.args = os.path.basename(path), [str(a) for a in args]
+        self.out_path, self.err_path = path + ".out", path + ".err"
         command = list(self.args)
         if ns is not None:
             command = ["ip", "netns", "exec", ns] + command
 
-        def before():
+        def before() -> None:
             set_death_signal(signal.SIGKILL)
             if cpus:
                 os.sched_setaffinity(0, cpus)
@@ -53,49 +62,49 @@ class Process:
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
             self.popen = subprocess.Popen(
                 command, stdin=stdin if stdin is not None else subprocess.DEVNULL, stdout=out,
-                stderr=err, env={**os.environ, **(env or {})}, preexec_fn=before,
-                start_new_session=own_group)
+                stderr=err, env={**os.environ, **(env or {})}, preexec_fn=before)
         self.started = time.monotonic()
 
     @property
-    def pid(self):
+    def pid(self) -> int:
         return self.popen.pid
 
-    def out(self):
+    def out(self) -> str:
         with open(self.out_path, encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def err(self):
+    def err(self) -> str:
         with open(self.err_path, encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def running(self):
+    def running(self) -> bool:
         return self.popen.poll() is None
 
-    def wait(self, timeout_s):
-        """Exit status; TestbedError if it does not end in time."""
+    def wait(self, timeout_s: float) -> int:
+        """Returns the exit status. Raises TestbedError if the process does not end in time."""
         try:
             return self.popen.wait(timeout_s)
         except subprocess.TimeoutExpired:
             raise TestbedError(f"{self.name} does not end within {timeout_s:g} s\n{self.tail()}") from None
 
-    def check(self, timeout_s):
-        """Waits for exit status 0; returns what it printed."""
+    def check(self, timeout_s: float) -> str:
+        """Waits for exit status 0; returns the standard output."""
         status = self.wait(timeout_s)
         if status != 0:
             raise TestbedError(f"{self.name} ended with status {status}\n{self.tail()}")
         return self.out()
 
-    def tail(self, lines=30):
+    def tail(self, lines: int = 30) -> str:
+        """The last lines of its output, for an error message."""
         text = (self.out() + self.err()).splitlines()[-lines:]
         return "\n".join(f"  {self.name}: {line}" for line in text)
 
-    def signal(self, number):
+    def signal(self, number: int) -> None:
         if self.running():
             self.popen.send_signal(number)
 
-    def stop(self, timeout_s=5.0):
-        """SIGTERM, then SIGKILL; exit status, negative if it took a signal."""
+    def stop(self, timeout_s: float = 5.0) -> int:
+        """Sends SIGTERM, then SIGKILL. Returns the exit status; it is negative if a signal ended the process."""
         self.signal(signal.SIGTERM)
         try:
             return self.popen.wait(timeout_s)
@@ -106,78 +115,84 @@ class Process:
 
 class Testbed:
     """A scratch folder, children, and the list of what to undo."""
+    dir: str
 
-    def __init__(self, name, keep_dir=None):
-        """keep_dir: copy the scratch folder's logs there if the testbed ends with an exception."""
+    def __init__(self, name: str, keep_dir: str | None = None) -> None:
+        """keep_dir: if the testbed ends with an exception, it copies the logs there."""
         self.name, self.keep_dir = name, keep_dir
-        self._undo = []
-        self.dir = None
+        self._undo: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] = []
         self._count = 0
 
-    def __enter__(self):
+    def __enter__(self) -> "Testbed":
         self._old = {n: signal.signal(n, _on_signal)
                      for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self.dir = tempfile.mkdtemp(prefix=f"sluice-{self.name}.")
         self.undo(shutil.rmtree, self.dir, ignore_errors=True)
         return self
 
-    def __exit__(self, kind, _value, _trace):
+    def __exit__(self, kind: type[BaseException] | None, _value: BaseException | None,
+                 _trace: TracebackType | None) -> None:
         if kind is not None and self.keep_dir is not None:
             self.keep_logs(self.keep_dir)
         self.close()
 
-    def mark(self):
-        """For close_to()."""
+    def mark(self) -> int:
+        """A mark for close_to()."""
         return len(self._undo)
 
-    def close_to(self, mark):
-        """Undoes what came after the mark."""
+    def close_to(self, mark: int) -> None:
+        """Undoes everything that was registered after the mark."""
         while len(self._undo) > mark:
             function, args, kwargs = self._undo.pop()
             function(*args, **kwargs)
 
-    def close(self):
+    def close(self) -> None:
         for number in self._old:
             signal.signal(number, signal.SIG_IGN)
         while self._undo:
             function, args, kwargs = self._undo.pop()
             try:
                 function(*args, **kwargs)
-            except Exception as problem:  # the rest must be undone all the same
+            except Exception as problem:  # the rest must be undone nevertheless
                 print(f"clean-up: {function.__name__}: {problem}", file=sys.stderr)
         for number, handler in self._old.items():
             signal.signal(number, handler)
 
-    def undo(self, function, *args, **kwargs):
+    def undo(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Registers a call that the testbed makes when it closes."""
         self._undo.append((function, args, kwargs))
 
-    def undo_folder(self, path):
-        """Removes a folder that a child will make, such as EAL's for each --file-prefix."""
+    def undo_folder(self, path: str) -> None:
+        """Registers a folder for removal that a child will make, such as EAL's for each --file-prefix."""
         self.undo(shutil.rmtree, path, ignore_errors=True)
 
-    def keep_logs(self, folder):
+    def keep_logs(self, folder: str) -> None:
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(self.dir):
             if name.endswith((".out", ".err", ".conf")):
                 shutil.copy(os.path.join(self.dir, name), folder)
 
-    def path(self, name):
+    def path(self, name: str) -> str:
+        """A path in the scratch folder."""
         return os.path.join(self.dir, name)
 
-    def start(self, name, args, **kwargs):
-        """Starts a child; it is stopped when the testbed closes."""
+    def start(self, name: str, args: Iterable[object], cpus: Collection[int] | None = None,
+              ns: str | None = None, env: Mapping[str, str] | None = None,
+              stdin: int | IO[bytes] | None = None) -> Process:
+        """Starts a child (see Process). The testbed stops it when it closes."""
         self._count += 1
-        process = Process(self, f"{name}-{self._count}", args, **kwargs)
+        process = Process(self.path(f"{name}-{self._count}"), args, cpus, ns, env, stdin)
         self.undo(process.stop)
         return process
 
-    def run(self, name, args, timeout_s=60, **kwargs):
-        """Runs a child to its end, status 0; returns its output."""
-        return self.start(name, args, **kwargs).check(timeout_s)
+    def run(self, name: str, args: Iterable[object], timeout_s: float = 60,
+            cpus: Collection[int] | None = None, ns: str | None = None) -> str:
+        """Runs a child until it ends with status 0; returns its standard output."""
+        return self.start(name, args, cpus, ns).check(timeout_s)
 
 
-def until(condition, timeout_s, what, step_s=0.02):
-    """Waits until condition() is true; returns its value."""
+def until(condition: Callable[[], T | None], timeout_s: float, what: str, step_s: float = 0.02) -> T:
+    """Waits until condition() is true; returns its value. what: for the error message, what was waited for."""
     end = time.monotonic() + timeout_s
     while True:
         value = condition()
@@ -188,15 +203,15 @@ def until(condition, timeout_s, what, step_s=0.02):
         time.sleep(step_s)
 
 
-def cpu_seconds(pid):
+def cpu_seconds(pid: int) -> float:
     """User and system time of a process with all its threads."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def thread_cpu_seconds(pid):
-    """{(tid, name): seconds}: pollers are threads."""
+def thread_cpu_seconds(pid: int) -> dict[tuple[int, str], float]:
+    """{(tid, name): seconds} of each thread of a process."""
     found = {}
     for tid in os.listdir(f"/proc/{pid}/task"):
         try:
@@ -210,7 +225,7 @@ def thread_cpu_seconds(pid):
     return found
 
 
-def status_kb(pid, key):
+def status_kb(pid: int, key: str) -> int:
     """A field of /proc/PID/status in kB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         for line in f:
@@ -219,6 +234,6 @@ def status_kb(pid, key):
     raise TestbedError(f"/proc/{pid}/status has no {key}")
 
 
-def cpus():
-    """CPUs this process may use, in order."""
+def cpus() -> list[int]:
+    """The CPUs that this process may use, in order."""
     return sorted(os.sched_getaffinity(0))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The swarm's captures are what tshark reads: every host has its interface, every frame a time in
-ns and a direction, Sluice's packets are dissected and none of what hosts say is malformed. In worlds
-that lose frames, remarks are where they must be: on each unit that was sent again, and on no other,
-on each CNTL that names missing units, and on each that grants something else than the one before.
+"""tshark reads the swarm's captures: each host has an interface, each frame a time in ns and a direction.
+Sluice's packets are dissected; none that a host sends is malformed. In worlds that lose frames, the dissector
+marks each unit that was sent again, each CNTL that names missing units, each CNTL that changes the grant, and
+no other packet.
 
 Usage: capture_test.py SWARM DISSECTOR      exit status 77: no tshark
 """
@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../scripts/python"))
 from testbed import tshark  # noqa: E402 (after the path is set)
@@ -30,8 +31,8 @@ ERROR = str(0x00800000)
 CNTL = "3"
 
 
-def read(swarm, dissector, seed, columns):
-    """(what the swarm says, rows of columns)"""
+def read(swarm: str, dissector: str, seed: str, columns: list[str]) -> tuple[str, list[list[str]]]:
+    """(output of the swarm, rows of columns)"""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "x.pcapng")
         said = subprocess.run([swarm, "--seed", seed, "--pcap", path], check=True, text=True,
@@ -43,7 +44,8 @@ def read(swarm, dissector, seed, columns):
     return said, [line.split(";") for line in done.stdout.splitlines()]
 
 
-def calm(swarm, dissector):
+def calm(swarm: str, dissector: str) -> Iterator[str]:
+    """Faults of a capture in a world without losses."""
     rows = read(swarm, dissector, CALM_SEED, CALM_COLUMNS)[1]
     times = [row[0] for row in rows]
     hosts = {row[1] for row in rows}
@@ -65,9 +67,10 @@ def calm(swarm, dissector):
         yield "malformed frames"
 
 
-def grant_changes(rows):
+def grant_changes(rows: list[dict[str, str]]) -> set[int]:
     """Rows of CNTL packets that grant something else than the newest before them."""
-    newest, changed = {}, set()
+    newest: dict[tuple[str, str], tuple[int, tuple[str, str]]] = {}
+    changed = set()
     for i, row in enumerate(rows):
         if row["sluice.type"] != CNTL or ERROR in row["_ws.expert.severity"].split(","):
             continue
@@ -83,14 +86,17 @@ def grant_changes(rows):
     return changed
 
 
-def lossy(swarm, dissector, seed):
-    said, rows = read(swarm, dissector, seed, LOSSY_COLUMNS)
-    rows = [dict(zip(LOSSY_COLUMNS, row)) for row in rows]
+def lossy(swarm: str, dissector: str, seed: str) -> Iterator[str]:
+    """Faults of a capture in a world that loses frames."""
+    said, lines = read(swarm, dissector, seed, LOSSY_COLUMNS)
+    rows = [dict(zip(LOSSY_COLUMNS, line)) for line in lines]
     sent = [row for row in rows if row["frame.packet_flags_direction"] == OUTBOUND]
-    repeats = int(re.search(r"(\d+) of them repeated", said).group(1))
+    total = re.search(r"(\d+) of them repeated", said)
+    assert total is not None, said
+    repeats = int(total.group(1))
     found = sum(row["sluice.retransmission"] != "" for row in sent)
     if repeats < 100 or found != repeats:
-        yield f"{found} units flagged as sent again, but the senders did so {repeats} times"
+        yield f"{found} units flagged as sent again; the senders repeated {repeats}"
     for row in sent:
         if (row["sluice.retransmission"] != "") != (row["sluice.flags.repeat"] in ("1", "True")):
             yield f"retransmission: {row}"
@@ -99,14 +105,14 @@ def lossy(swarm, dissector, seed):
         if row["_ws.malformed"] or ERROR in row["_ws.expert.severity"].split(","):
             yield f"a host sent something malformed: {row}"
     if sum(row["sluice.nak"] != "" for row in sent) < 10:
-        yield "hardly a CNTL names missing units"
+        yield "few CNTL name missing units"
     changes = {i for i, row in enumerate(rows) if row["sluice.grant_change"] != ""}
     if len(changes) < 10 or changes != grant_changes(rows):
-        yield (f"{len(changes)} changes of grants flagged, not those of rows "
+        yield (f"{len(changes)} rows are marked as changes of the grant; wrong in rows "
                f"{sorted(changes ^ grant_changes(rows))[:10]}")
 
 
-def main():
+def main() -> int:
     if not tshark.there():
         return 77
     swarm, dissector = sys.argv[1:3]

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pacer as it is installed: doc/pacing.md's program compiles and links with what pkg-config says, from
+"""The pacer as it is installed: the program of doc/pacing.md compiles and links with the flags of pkg-config, in
 a folder that has no other file of Sluice.
 
 Usage: installed_test.py BUILD EXAMPLE.c COMPILER..."""
@@ -11,22 +11,22 @@ import sys
 import tempfile
 
 
-def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+def run(*command: str, cwd: str | None = None, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=env)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def flags(root, package):
-    """What pkg-config says of a package that was installed below root."""
+def flags(root: str, package: str) -> list[str]:
+    """The flags of pkg-config for a package that was installed below root."""
     (pc,) = [os.path.join(folder, f"{package}.pc") for folder, _, names in os.walk(root) if f"{package}.pc" in names]
     env = dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(pc))
     prefix = run("pkg-config", "--variable=prefix", package, env=env).strip()
     return run("pkg-config", f"--define-variable=prefix={root}{prefix}", "--cflags", "--libs", package, env=env).split()
 
 
-def main():
+def main() -> None:
     build, example, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as root:
         run("meson", "install", "-C", build, "--no-rebuild", "--tags", "devel", "--destdir", root)
