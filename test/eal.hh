@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL for mbufs, rings and rte_malloc, without hugepages, devices or files.
+// Starts EAL for mbufs, rings and rte_malloc, without hugepages, devices or files.
 #ifndef SLUICE_TEST_EAL_HH
 #define SLUICE_TEST_EAL_HH
 
@@ -10,8 +10,8 @@
 
 #include <rte_eal.h>
 
-// EAL would pin the caller to a core; it and the threads that it makes stay where they were allowed
-// to run, so that programs run at the same time share all cores.
+// EAL pins the calling thread to one core. This function undoes that, so the thread and those that
+// it creates later may use all cores, and test programs that run at the same time share them.
 inline bool eal_start(const char *program, const char *memory_MB = "1024")
 {
     std::vector<const char *> args = {

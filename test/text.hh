@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// printf() into a string; for lines of a few words.
+// printf() into a string, for short lines: the text is cut after 299 characters.
 #ifndef SLUICE_TEST_TEXT_HH
 #define SLUICE_TEST_TEXT_HH
 

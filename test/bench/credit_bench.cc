@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The credit rule: what a decision costs, however long ago the last one was.
+// Measures what a decision of the credit rule costs, for any time since the decision before.
 #include <benchmark/benchmark.h>
 
 extern "C" {
@@ -13,7 +13,7 @@ constexpr uint64_t kHz = 2500000000;
 constexpr uint64_t kRate = 12500000000 / 8;
 constexpr uint32_t kUnit = 8896;
 
-// A sender at its rate: ask, take, or move on to when it may.
+// A sender at its rate asks for credit. It takes it, or the clock moves on to when it may send.
 void credit_send(benchmark::State &state)
 {
     struct credit c;
@@ -31,7 +31,8 @@ void credit_send(benchmark::State &state)
 }
 BENCHMARK(credit_send)->Arg(8896)->Arg(65536)->Arg(1 << 20);
 
-// Periods that elapsed since the last look: closed form, so it must not matter how many.
+// Many periods have elapsed since the last look. The rule is a closed form, so their number must
+// not matter.
 void credit_periods(benchmark::State &state)
 {
     const uint64_t step = static_cast<uint64_t>(state.range(0)) * (65536 * kHz / kRate);
@@ -49,7 +50,7 @@ void credit_periods(benchmark::State &state)
 }
 BENCHMARK(credit_periods)->Arg(1)->Arg(100)->Arg(10000)->Arg(1000000);
 
-// A new grant every time.
+// Sets another grant each time.
 void credit_grant(benchmark::State &state)
 {
     struct credit c;

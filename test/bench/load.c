@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One lcore sends frames on the first port and drains the second, as fast as it can or at a rate;
- * for the benchmarks of forwarders.
+ * Loads a forwarder: one lcore sends frames on the first port and drains the second one. It sends
+ * as fast as it can, or at a rate.
  *
- * At a rate frames are sent one by one, evenly.
+ * At a rate, it sends the frames one by one, evenly spaced.
  *
  * load [EAL]
- * Says {"ready": true} when both links are up. Then each line of input is a window,
- *     BYTES SECONDS PPS WARMUP_SECONDS      BYTES without CRC; PPS 0: all that goes
- * and is answered with a line of JSON about SECONDS of it. Ends with its input.
+ * Prints {"ready": true} when both links are up. Then each line of input is a window,
+ *     BYTES SECONDS PPS WARMUP_SECONDS      BYTES without CRC; PPS 0: as fast as it can
+ * and the answer is a line of JSON about SECONDS of it. The program ends with its input.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@
 struct load {
     struct rte_mempool *pool;
     uint16_t frame_bytes;
-    double pps; /* 0: all that goes */
+    double pps; /* 0: as fast as it can */
     uint64_t hz, sent, refused, drained, bytes;
 };
 
@@ -110,7 +110,7 @@ static void run(struct load *l, double seconds)
         if (l->pps == 0) {
             send_burst(l, BURST);
         } else if ((double)now >= due) {
-            /* what was missed while the core was away is not made up for */
+            /* after more than 64 missed frames the core was away: they are not made up for */
             due = (double)now - due > 64 * apart ? (double)now : due + apart;
             send_burst(l, 1);
         }

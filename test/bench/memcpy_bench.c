@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What one core can copy at most with glibc: cold memory into other cold memory, 1 GiB each, in
- * pieces as long as a unit. The memory is far larger than any cache, so each piece is cold again
- * when its turn comes.
+ * Measures how much one core can copy with glibc's memcpy(), from cold memory to cold memory. Both
+ * have 1 GiB, and are copied in pieces of one unit. They are far larger than any cache, so each
+ * piece is cold again when its turn comes.
  *
  * Usage: memcpy_bench UNIT_BYTES
- * Says {"ready": true} when the memory is there. Then each line of input is a time in seconds: it
- * copies for that long and answers {"bytes": N, "seconds": S}, one line. Ends with its input.
+ * Prints {"ready": true} when the memory is there. Then each line of input is a time in seconds.
+ * The program copies for that long and prints {"bytes": N, "seconds": S} on one line. It ends with
+ * its input.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 
 #define MEMORY_BYTES (1ull << 30)
-#define LOOK_UNITS   64 /* from one look at the clock to the next */
+#define LOOK_UNITS   64 /* copied between two looks at the clock */
 
 static char *memory_get(void)
 {

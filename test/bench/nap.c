@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What resting costs on this machine: one thread that only naps, as long as an idle worker's
- * longest nap where nothing wakes it; then one that waits for a descriptor, which another, on
- * another CPU, writes a tenth of a second later: how long until it runs. Prints naps a second, the
- * CPU they take in per cent of a core, and the median wait in us.
+ * Measures what resting costs on this machine. First, one thread only naps, each time as long as an
+ * idle worker's longest nap when nothing wakes it. Then, one thread waits for a descriptor, and a
+ * thread on another CPU writes to it every tenth of a second. Measured is how long the first one
+ * takes until it runs. Prints naps a second, their CPU time in per cent of a core, and the median
+ * wait in us.
  *
  * Usage: nap SECONDS CPU OTHER_CPU WAKES
  */
@@ -21,11 +22,11 @@
 #define NAP_NS    1700000
 #define WAKES_MAX 50
 #define PAUSE_NS  100000000
-#define ROUND_NS  10000000 /* of a wait, as a worker's */
+#define ROUND_NS  10000000 /* longest wait before it waits again, as a worker's */
 
 struct waker {
     int epoll, fd, cpu, wakes;
-    double sent_s; /* handed over by the descriptor */
+    double sent_s; /* the descriptor hands it over to the waiter */
     double took_s[WAKES_MAX];
 };
 

@@ -5,13 +5,13 @@
  * that release.
  *
  * Invariant: slot s holds flows with due <= s * width, in order of arrival, and is emptied when now
- * >= s * width, so nothing leaves early. What is overdue waits at the end of the slot that is being
- * emptied.
+ * >= s * width, so no packet leaves early. An overdue flow waits at the end of the slot that is
+ * being emptied.
  *
- * Made for speed. A slot is a list of 32-bit links, apart from the flows, that begins with a link
- * of its own, so to append is three stores and no decision. A pull looks for up to PACE_BURST flows
- * and asks for their lines, releases those that the pull before found, and asks for their packets,
- * which push() will read.
+ * Made for speed. A slot is a list of 32-bit links, kept apart from the flows. The list begins with
+ * a link of the slot's own, so an append needs no branch for an empty slot. A pull finds up to
+ * PACE_BURST flows and prefetches their lines. It releases the flows that were found before, and
+ * prefetches their packets, which push() will read.
  */
 #include <rte_prefetch.h>
 
@@ -19,10 +19,10 @@
 
 struct carousel {
     uint64_t start_tsc;
-    uint64_t now_slot;         /* all before it are empty */
+    uint64_t now_slot;         /* all slots before it are empty */
     uint32_t shift, mask;      /* flows' times to slots */
     uint32_t found;            /* entries of find */
-    uint32_t chain, chain_end; /* what is left of a slot that is being emptied: links */
+    uint32_t chain, chain_end; /* links: the rest of the slot that is being emptied */
     uint32_t *last;            /* slot -> its last link, its own if it is empty */
     uint32_t *next;            /* link -> the next: first those of slots, then those of flows */
     struct pace_flow *flows;
@@ -76,7 +76,7 @@ static inline void slot_append(struct carousel *c, uint32_t flow, uint64_t due)
     *last = c->slots + flow;
 }
 
-/* Looks for flows whose slot has come. */
+/* Finds flows whose slot is due. */
 static inline void find(struct carousel *c, uint64_t until)
 {
     uint32_t n = 0, link = c->chain;

@@ -8,19 +8,19 @@
 #include <rte_cycles.h>
 
 #define RATE_ERROR    0.01
-#define PACKETS_ERROR 2.0 /* where a count begins and ends; and what a late pull holds back */
-#define DRAIN_PERIODS 4   /* and some time, should it be interrupted */
+#define PACKETS_ERROR 2.0 /* for the ends of a count, and packets that a late pull holds back */
+#define DRAIN_PERIODS 4   /* of the slowest flow; and DRAIN_S, for interruptions */
 #define DRAIN_S       0.02
-#define CLIP_US       20 /* a turn counts as so much at most */
+#define CLIP_US       20 /* a turn counts for this long at most */
 
 struct check {
     struct pace_run run;
     uint32_t *count;  /* flow -> packets it released */
-    uint8_t *outside; /* packet -> is it with us? */
+    uint8_t *outside; /* packet -> it was released and not given back */
     uint32_t lost_order, doubled;
 };
 
-/* A packet's place in the load, which its flow and its address tell. */
+/* A packet's place in the load, found by its flow and its address; UINT32_MAX if it has none. */
 static uint32_t place(const struct check *c, const struct rte_mbuf *packet, uint32_t flow)
 {
     uint32_t first = flow * PACE_BACKLOG, i = 0;
@@ -30,7 +30,7 @@ static uint32_t place(const struct check *c, const struct rte_mbuf *packet, uint
     return i < PACE_BACKLOG ? first + i : UINT32_MAX;
 }
 
-/* A flow's packets take turns. */
+/* Takes released packets. Those of a flow take turns, so the count tells which one is next. */
 static void take(struct check *c, struct rte_mbuf **packets, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -55,7 +55,7 @@ static void give(struct check *c, struct rte_mbuf **packets, uint32_t n)
     c->run.engine->push(c->run.state, packets, n, c->run.now);
 }
 
-/* Engines that can be told the time are not told of interruptions. */
+/* Hides interruptions from engines that take the time as a parameter. */
 static void clock_advance(struct check *c, uint64_t *last)
 {
     struct pace_run *r = &c->run;
@@ -68,7 +68,7 @@ static void clock_advance(struct check *c, uint64_t *last)
         r->now += RTE_MIN(cost, r->load.hz / 1000000 * CLIP_US);
 }
 
-/* back: packets are given back. */
+/* back: released packets are given back to the engine. */
 static void loop(struct check *c, uint64_t until, bool back)
 {
     struct rte_mbuf *packets[PACE_BURST];

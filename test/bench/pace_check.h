@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Does an engine do the work at all? At a moderate load: each flow's rate, and no packet lost,
- * doubled, or given before another of its flow that came earlier.
+ * Checks that an engine does its work, at a moderate load. Each flow must have its rate, and no
+ * packet may be lost, doubled, or released before an earlier packet of its flow.
  */
 #ifndef SLUICE_BENCH_PACE_CHECK_H
 #define SLUICE_BENCH_PACE_CHECK_H
 
 #include "pace_run.h"
 
-/* Prints what is wrong to stderr. */
+/* False if the engine fails; prints the reasons to stderr. */
 bool pace_check(const struct pace_engine *engine, const struct pace_plan *plan, double pps,
                 double seconds);
 

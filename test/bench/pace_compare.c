@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How many packets a second can one core pace, and how exactly, by what engine and how many flows?
- * All engines do the same work (pace_engine.h) in the same run and take turns, in an order that a
- * seed draws for each round. Prints lines of JSON; scripts/bench pace makes a table of them.
+ * Measures how many packets a second one core can pace, and how exactly, for each engine and number
+ * of flows. All engines do the same work (pace_engine.h) in the same run. They take turns, in an
+ * order that is drawn for each round from a seed. Prints lines of JSON, of which scripts/bench pace
+ * makes a table.
  *
  * pace_compare [EAL] -- [OPTION...]
  *   --flows N,...       numbers of flows
  *   --engines NAME,...  which engines; all by default
- *   --rounds N          that the highest load is looked for
- *   --seconds S         of a measurement, at least
- *   --slots CYCLES,...  widths of slots; each engine that has some takes the one with which it
- *                       paces most, for each number of flows
- *   --seed N            of the order
- *   --check             only whether the engines do what they should; exit status 1 if not
+ *   --rounds N          searches for the highest load
+ *   --seconds S         shortest measurement
+ *   --slots CYCLES,...  widths of slots; an engine with slots takes, for each number of flows,
+ *                       the width with which it paces most
+ *   --seed N            seed of the order
+ *   --check             only checks that the engines do their work; exit status 1 if not
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -32,12 +33,12 @@
 #define SIZES_MAX       8
 #define ROUNDS_MAX      128
 #define SLOTS_MAX       8
-#define SLOT_TRIES      3     /* of each width, of which the best counts: others were interrupted */
-#define GUESS_PPS       200e6 /* the first; of engines that read the clock: */
-#define GUESS_SLOW      20e6
-#define GAP_SHARE       0.5 /* of the slowest engine's top */
+#define SLOT_TRIES      3     /* of each width; the best counts, since others may be interrupted */
+#define GUESS_PPS       200e6 /* first guess of the highest load */
+#define GUESS_SLOW      20e6  /* the same for engines that read the clock */
+#define GAP_SHARE       0.5   /* of the slowest engine's top */
 #define CHECK_PPS       0.5e6
-/* of more flows rte_sched is only asked once */
+/* with more flows, rte_sched has only round 0 */
 #define SCHED_FLOWS_MAX 500000
 
 #define NAME_EAL "pace_compare"
@@ -54,13 +55,14 @@ struct bench {
     double seconds;
     const char *names; /* of engines; NULL: all */
     uint32_t flows[SIZES_MAX];
+    uint32_t largest; /* index of the largest number of flows */
     struct rte_mempool *pool;
     struct rte_mbuf **packets;
     struct pace_plan plans[SIZES_MAX];
-    double pps[SIZES_MAX][ENGINES][ROUNDS_MAX]; /* tops; 0: does not take it */
+    double pps[SIZES_MAX][ENGINES][ROUNDS_MAX]; /* highest loads; 0: none */
     double guess_pps[SIZES_MAX][ENGINES];
     uint32_t slot_tsc[SIZES_MAX][ENGINES]; /* chosen */
-    size_t footprint_bytes;                /* of Sluice's, or of another, with the most flows */
+    size_t footprint_bytes;                /* Sluice's, else another's, with the most flows */
 };
 
 static void die(const char *what)
@@ -84,7 +86,7 @@ static bool listed(const struct bench *b, uint32_t engine)
     return false;
 }
 
-/* Numbers with commas between; how many. */
+/* Reads numbers with commas between; returns how many there are. */
 static uint32_t numbers(const char *text, uint32_t *to, uint32_t max)
 {
     char *at = (char *)(uintptr_t)text;
@@ -145,19 +147,19 @@ static void options(struct bench *b, int argc, char **argv)
             die("--slots takes numbers of cycles, 2 and more");
     if (b->widths == 0)
         die("--slots takes at least one number");
-    for (uint32_t i = 0; i < b->sizes; i++)
+    for (uint32_t i = 0; i < b->sizes; i++) {
         if (b->flows[i] == 0 || b->flows[i] > 1u << 24)
             die("--flows takes numbers from 1 to 16777216, with commas between");
+        if (b->flows[i] > b->flows[b->largest])
+            b->largest = i;
+    }
 }
 
-/* Packets for the most flows; fewer use the first of them. */
+/* Makes packets for the largest number of flows; smaller numbers use the first of them. */
 static void packets_create(struct bench *b)
 {
-    uint32_t most = 0, n;
+    uint32_t n = b->flows[b->largest] * PACE_BACKLOG;
 
-    for (uint32_t i = 0; i < b->sizes; i++)
-        most = RTE_MAX(most, b->flows[i]);
-    n = most * PACE_BACKLOG;
     b->pool = rte_pktmbuf_pool_create("pace", n, 0, 0, RTE_PKTMBUF_HEADROOM + PACE_FRAME_BYTES,
                                       SOCKET_ID_ANY);
     b->packets = malloc(n * sizeof *b->packets);
@@ -209,13 +211,13 @@ static double first_guess(const struct bench *b, uint32_t size, uint32_t engine)
     return engines[engine]->real_clock ? GUESS_SLOW : GUESS_PPS;
 }
 
-/* Is it meant for so many flows? */
+/* True if the engine is meant for so many flows. */
 static bool serious(const struct bench *b, uint32_t size, uint32_t engine)
 {
     return engines[engine] != &pace_sched || b->flows[size] <= SCHED_FLOWS_MAX;
 }
 
-/* The load as this engine gets it. */
+/* The load for this engine, with the width of slots that it has chosen. */
 static struct pace_plan plan_for(const struct bench *b, uint32_t size, uint32_t engine)
 {
     struct pace_plan plan = b->plans[size];
@@ -234,8 +236,9 @@ static bool search(const struct bench *b, uint32_t size, uint32_t engine, double
 }
 
 /*
- * The width of slots with which it paces most. Narrow ones are exact, and too many for the caches
- * where flows are many and slow; none is wider than what the widest of --slots allows.
+ * Chooses the width of slots with which the engine paces most. Narrow slots are exact, but there
+ * are too many of them for the caches where flows are many and slow. Wider slots than --slots
+ * allows are not tried.
  */
 static void slot_choose(struct bench *b, uint32_t size, uint32_t engine, double guess_pps)
 {
@@ -255,8 +258,8 @@ static void slot_choose(struct bench *b, uint32_t size, uint32_t engine, double 
 }
 
 /*
- * Round 0 looks from far for where the others look from near; it counts only where there are no
- * others.
+ * Round 0 searches from a rough guess, the later rounds from its result. It counts only where there
+ * are no later rounds.
  */
 static void top_find(struct bench *b, uint32_t size, uint32_t engine, uint32_t round)
 {
@@ -278,7 +281,7 @@ static void top_find(struct bench *b, uint32_t size, uint32_t engine, uint32_t r
         return;
     if (round > 0)
         b->pps[size][engine][round - 1] = top.pps;
-    if (size == b->sizes - 1 && serious(b, size, engine) && !engines[engine]->unpaced &&
+    if (size == b->largest && serious(b, size, engine) && !engines[engine]->unpaced &&
         (engines[engine] == &pace_sluice || b->footprint_bytes == 0))
         b->footprint_bytes = top.footprint_bytes;
     top_show(b, size, engine, round, &top);
@@ -326,7 +329,7 @@ static void spin_show(uint32_t flows, uint32_t round, const struct pace_spin *sp
     fflush(stdout);
 }
 
-/* Median over its rounds; 0 if there is none, or it does not pace. */
+/* Median over the engine's rounds; 0 if there is none, or if the engine does not pace. */
 static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
 {
     double found[ROUNDS_MAX];
@@ -338,7 +341,7 @@ static double top_pps(const struct bench *b, uint32_t size, uint32_t engine)
     return n > 0 ? median(found, n) : 0;
 }
 
-/* Indices of engines in an order drawn anew. */
+/* Draws a new order of the engines, as indices. */
 static void order_draw(struct bench *b, uint32_t order[ENGINES])
 {
     for (uint32_t i = 0; i < ENGINES; i++) {
@@ -349,7 +352,7 @@ static void order_draw(struct bench *b, uint32_t order[ENGINES])
     }
 }
 
-/* At a load that all of them sustain. */
+/* Measures gaps at a load that all engines sustain. */
 static void gaps_find(struct bench *b, uint32_t size, uint32_t round)
 {
     static struct pace_gaps gaps;
@@ -375,12 +378,12 @@ static void gaps_find(struct bench *b, uint32_t size, uint32_t round)
     spin_show(b->flows[size], round, &spin);
 }
 
-/* Over what the engine with the most flows touches: its state, and the first line of each packet.
- */
+/* Measures loads from as much memory as an engine touches with the most flows: its state, and the
+ * first line of each packet. */
 static void lines_find(const struct bench *b, uint32_t round)
 {
-    size_t bytes =
-        b->footprint_bytes + (size_t)b->flows[b->sizes - 1] * PACE_BACKLOG * RTE_CACHE_LINE_SIZE;
+    uint32_t flows = b->flows[b->largest];
+    size_t bytes = b->footprint_bytes + (size_t)flows * PACE_BACKLOG * RTE_CACHE_LINE_SIZE;
     struct pace_lines lines;
 
     if (b->footprint_bytes == 0 || !pace_lines_measure(bytes, &lines))
@@ -388,7 +391,7 @@ static void lines_find(const struct bench *b, uint32_t round)
     printf("{\"kind\": \"lines\", \"flows\": %u, \"round\": %u, \"bytes\": %zu, \"dependent_ns\": "
            "%.2f, "
            "\"independent_ns\": %.2f}\n",
-           b->flows[b->sizes - 1], round, bytes, lines.dependent_ns, lines.independent_ns);
+           flows, round, bytes, lines.dependent_ns, lines.independent_ns);
     fflush(stdout);
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * After Eiffel (NSDI 2019): a queue of flows ranked by their next release time, in buckets, with a
- * tree of bitmaps over the buckets to find the first one in use, and twice, so that it turns: while
- * one half is served the other takes what is due after it, then they change places.
+ * After Eiffel (NSDI 2019): a queue of flows that are ranked by their next release time. Flows wait
+ * in buckets, and a tree of bitmaps over the buckets finds the first one in use. The queue has two
+ * such halves. While one is served, the other takes flows that are due after it; then they change
+ * places.
  *
- * Invariant: the half that is served has buckets base .. base + buckets - 1, the other one those
- * that follow; bucket b holds flows with due <= b * width, in order of arrival, and is served when
- * now >= b * width, so nothing leaves early. All buckets before `first` are empty, and what is
- * overdue goes there. A bit of a bitmap is set where the word or bucket below it is in use.
+ * Invariant: the half that is served has buckets base .. base + buckets - 1, and the other one has
+ * those that follow. Bucket b holds flows with due <= b * width, in order of arrival, and is served
+ * when now >= b * width, so no packet leaves early. All buckets before `first` are empty, and an
+ * overdue flow goes into `first`. A bit of a bitmap is set where the word or bucket below it is in
+ * use.
  *
  * Made for speed in the same ways as pace_carousel.c.
  */
@@ -27,11 +29,11 @@ struct eiffel {
     uint64_t start_tsc;
     uint64_t base;
     uint32_t buckets, shift;
-    uint32_t served;           /* half */
-    uint32_t first;            /* in it */
+    uint32_t served;           /* the half that is served */
+    uint32_t first;            /* first bucket of it that may be in use */
     uint32_t top;              /* highest level in use */
     uint32_t found;            /* entries of find */
-    uint32_t chain, chain_end; /* what is left of a bucket that is being emptied: links */
+    uint32_t chain, chain_end; /* links: the rest of the bucket that is being emptied */
     struct half halves[2];
     uint32_t *next; /* link -> the next: those of both halves, then those of flows */
     struct pace_flow *flows;
@@ -98,7 +100,7 @@ static void *create(const struct pace_load *load)
     return e;
 }
 
-/* Sets the bit; those above it, too, where the word was empty, and only there. */
+/* Sets the bit. The bit above it changes only if the word was empty. */
 static inline void bits_set(const struct eiffel *e, struct half *h, uint32_t at)
 {
     for (uint32_t l = 0; l <= e->top; l++) {
@@ -123,7 +125,7 @@ static inline void bits_clear(const struct eiffel *e, struct half *h, uint32_t a
     }
 }
 
-/* The first bit that is set, if all below `at` are clear: up from there, then down. */
+/* Finds the first set bit, if all below `at` are clear: climbs from there, then descends. */
 static inline bool bits_first(const struct eiffel *e, const struct half *h, uint32_t *at)
 {
     uint32_t l = 0, word = *at / 64;
@@ -180,7 +182,7 @@ static inline uint32_t bucket_take(struct eiffel *e, uint64_t until)
     return e->next[h->link + bucket];
 }
 
-/* Looks for flows whose bucket has come. */
+/* Finds flows whose bucket is due. */
 static inline void find(struct eiffel *e, uint64_t until)
 {
     uint32_t n = 0, link = e->chain;

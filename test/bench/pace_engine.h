@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What pace_compare asks of an engine that paces flows, and the load it gives to all of them.
+ * The interface of an engine that paces flows, for pace_compare, and the load that all engines get.
  *
- * A flow may send one frame every frame_bytes / rate seconds, and saves up no more than that one.
- * Each has `backlog` packets, which the harness pushes back as soon as they were pulled; the flow
- * of a packet is found in the packet, so every engine reads the same line of it.
+ * A flow may send one frame every frame_bytes / rate seconds, and saves up no more than one. It has
+ * PACE_BACKLOG packets, and the harness pushes each one back as soon as it was pulled. The packet
+ * itself names its flow, so every engine reads the same line of it.
  */
 #ifndef SLUICE_BENCH_PACE_ENGINE_H
 #define SLUICE_BENCH_PACE_ENGINE_H
@@ -26,36 +26,36 @@ struct pace_load {
     uint32_t frame_bytes; /* of every packet */
     uint64_t hz;          /* cycles per second of `now` */
     uint64_t start_tsc;   /* no `now` is before it */
-    uint64_t setup_tsc;   /* the first flow starts so much later */
-    uint32_t slot_tsc;    /* how exact engines with slots should be, if they can */
+    uint64_t setup_tsc;   /* the first flow starts this long after it */
+    uint32_t slot_tsc;    /* wanted width, for engines with slots */
     uint64_t rate_Bps[PACE_CLASSES];
     const uint32_t *in_class;  /* flows of each class */
     const uint8_t *class_of;   /* flow -> class */
-    struct rte_mbuf **packets; /* flow f has packets[PACE_BACKLOG * f] and the following */
+    struct rte_mbuf **packets; /* those of flow f begin at PACE_BACKLOG * f */
 };
 
 struct pace_engine {
     const char *name;
-    bool real_clock; /* it reads the TSC itself, so time cannot be counted for it */
-    bool ahead;      /* push() takes a time to come: a flow's start */
-    bool slotted;    /* pace_load's slot_tsc is for it to heed */
-    bool unpaced;    /* it releases what it can, for a limit of what others could: no gaps */
+    bool real_clock; /* it reads the TSC itself: the harness cannot count time for it */
+    bool ahead;      /* push() takes a time in the future: a flow's start */
+    bool slotted;    /* it has slots, as wide as pace_load's slot_tsc */
+    bool unpaced;    /* it does not pace, and has no gaps: a limit for the others */
 
-    /* NULL, with a word to stderr, where memory or limits are in the way. */
+    /* Returns NULL if memory or limits do not suffice. */
     void *(*create)(const struct pace_load *load);
     void (*destroy)(void *engine);
 
-    /* Set-up: what flow a packet belongs to; and that again, from the packet. */
+    /* mark() stores in a packet to which flow it belongs, before a run; flow_of() reads it. */
     void (*mark)(void *engine, struct rte_mbuf *packet, uint32_t flow);
     uint32_t (*flow_of)(const struct rte_mbuf *packet);
 
-    /* A flow's first packets are about to be pushed. NULL: no need to know. */
+    /* Called before a flow's first packets are pushed. NULL: the engine does not need it. */
     void (*start)(void *engine, uint32_t flow, uint64_t now);
     void (*push)(void *engine, struct rte_mbuf **packets, uint32_t n, uint64_t now);
     /* max: PACE_BURST */
     uint32_t (*pull)(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max);
 
-    /* What it touches in steady state besides packets. */
+    /* Memory that the engine touches in steady state, without packets. */
     size_t (*footprint_bytes)(const void *engine);
 };
 
@@ -72,7 +72,7 @@ static inline double pace_period_tsc(const struct pace_load *load, uint32_t flow
            (double)load->rate_Bps[load->class_of[flow]];
 }
 
-/* Engines keep the flow's number here where nothing else is asked of them. */
+/* Stores the flow's number, for engines that ask for no other place. */
 static inline void pace_mark(void *engine, struct rte_mbuf *packet, uint32_t flow)
 {
     (void)engine;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Not a pacer: what is left of lib/pace's when it costs nothing to know who is next. Flows take
- * turns in an order that was made beforehand, each as soon as the core can, whatever their rates;
- * their lines and packets are asked for well ahead. What a packet then costs, the flow's credit and
- * its line, the packet's line and the harness, no pacer with a line for each flow can save.
+ * Not a pacer: the rest of lib/pace's pacer if the choice of the next flow cost nothing. Flows take
+ * turns in an order that was made beforehand, each as soon as the core can, whatever their rates.
+ * Their lines and packets are prefetched well ahead. A packet still costs the flow's credit and its
+ * line, the packet's line and the harness. No pacer with a line for each flow can avoid these
+ * costs.
  */
 #include <rte_prefetch.h>
 
@@ -11,13 +12,13 @@
 #include "pace/pacer.h"
 #include "pace_flow.h"
 
-/* turns ahead that lines are asked for: of flows, and of packets, whose address is in the flow's */
+/* turns to prefetch ahead: lines of flows, then packets, whose addresses are in those lines */
 #define AHEAD_FLOW   (4 * PACE_BURST)
 #define AHEAD_PACKET (2 * PACE_BURST)
 
 struct floor {
     struct pacer_flow *flows;
-    uint32_t *order; /* of turns, twice: who looks ahead need not look where it ends */
+    uint32_t *order; /* of turns; its begin follows its end, so a look ahead never wraps */
     uint32_t n, next;
 };
 
@@ -68,7 +69,7 @@ static void *create(const struct pace_load *load)
     return f;
 }
 
-/* As flows_run_plain() of lib/pace/pacer.c, but that all is due and nothing goes into a wheel. */
+/* Like flows_run_plain() of lib/pace/pacer.c, but all flows are due and none goes into a wheel. */
 static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint32_t max)
 {
     struct floor *f = engine;

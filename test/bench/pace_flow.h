@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A paced flow in one cache line, for the engines that are written here to compare with.
+ * A paced flow in one cache line, for the engines that are written here for comparison.
  *
- * Invariant: due' = due + length / rate after each packet, so lateness does not add up; but who was
- * late by more than that saves up no more than a packet, and a flow that ran empty is due at the
- * earliest when its next packet comes. Times are in 1/256 cycles since the load's start: at 100
- * million packets a second a whole cycle is 4 % of a period.
+ * Invariant: due' = due + length / rate after each packet, so lateness does not add up. A flow that
+ * is later than that saves up no more than one packet. A flow that ran empty is not due before its
+ * next packet comes. Times are in 1/256 cycles since the load's start: at 100 million packets a
+ * second, a whole cycle is 4 % of a period.
  */
 #ifndef SLUICE_BENCH_PACE_FLOW_H
 #define SLUICE_BENCH_PACE_FLOW_H
@@ -29,10 +29,10 @@ struct pace_flow {
     uint64_t cost;            /* of a byte, in 2^-24 cycles */
     uint32_t head;            /* packets that left */
     uint32_t tail;            /* packets that came */
-    uint64_t ring[PACE_RING]; /* a packet, its length above it */
+    uint64_t ring[PACE_RING]; /* packets' addresses, and lengths in the bits above */
 } __rte_cache_aligned;
 
-/* The flow must have a packet; true if it has more. now: in flows' time. */
+/* Takes the first packet of a flow that has one; true if the flow has more. now: in flows' time. */
 static inline bool pace_flow_take(struct pace_flow *f, uint64_t now, struct rte_mbuf **packet)
 {
     uint64_t word = f->ring[f->head++ % PACE_RING];
@@ -43,7 +43,7 @@ static inline bool pace_flow_take(struct pace_flow *f, uint64_t now, struct rte_
     return f->head != f->tail;
 }
 
-/* True if the flow was empty. */
+/* Adds a packet; true if the flow was empty. */
 static inline bool pace_flow_give(struct pace_flow *f, struct rte_mbuf *packet)
 {
     bool empty = f->head == f->tail;
@@ -53,7 +53,7 @@ static inline bool pace_flow_give(struct pace_flow *f, struct rte_mbuf *packet)
     return empty;
 }
 
-/* On hugepages, if EAL has them; zeroed. */
+/* Zeroed memory, on hugepages if EAL has them. */
 static inline void *pace_memory(size_t bytes)
 {
     return rte_zmalloc(NULL, bytes, RTE_CACHE_LINE_SIZE);
@@ -63,12 +63,12 @@ static inline void *pace_memory(size_t bytes)
 struct pace_flow *pace_flows_create(const struct pace_load *load);
 
 /*
- * Width of slots for the load: a power of two, as wide as the load asks for; less where a flow has
- * several packets in that time, more where that would be too many slots.
+ * Width of slots for the load: a power of two, as wide as the load asks for. It is less where a
+ * flow has several packets in that time, and more where there would be too many slots.
  */
 struct pace_slots {
     uint32_t shift; /* of flows' times */
-    uint64_t count; /* a power of two, more than the longest period has */
+    uint64_t count; /* a power of two, more than the longest period needs */
 };
 
 struct pace_slots pace_slots_for(const struct pace_load *load);

@@ -15,10 +15,10 @@
 #define WARM_S      0.05
 #define LOST_NS     1000
 #define TURN_NS     2000
-#define SETTLE      10   /* times what an interruption took */
+#define SETTLE      10   /* times the length of an interruption */
 #define SPIN_FLOWS  1024 /* at most */
 
-/* Watches one loop. */
+/* Notes the stalls of one loop. */
 struct watch {
     uint64_t hz, begin, limit;
     double off_cpu_s; /* until the last stall */
@@ -61,9 +61,9 @@ static void watch_stall(struct watch *w, uint64_t from, uint64_t to, const char 
     w->off_cpu_s = off;
 }
 
-/* What comes out late because something else had the core, not for its pacer's sake. */
+/* Tells which packets are late because something else had the core, not because of the pacer. */
 struct settle {
-    uint64_t least, packet; /* turns without packets, and for each, that are not interrupted */
+    uint64_t least, packet; /* longest call that is not interrupted: of any, and for each packet */
     uint64_t usual, until, lost_tsc;
     bool late;
 };
@@ -74,7 +74,7 @@ static void settle_init(struct settle *s, double hz, double top_pps)
                          .packet = (uint64_t)(PACE_CLIP_TURNS * hz / top_pps)};
 }
 
-/* A call took from then to then; pull: it was one, which gave so many packets. */
+/* Judges a call that lasted from `from` to `to`; pull: it was one, and gave so many packets. */
 static void settle_turn(struct settle *s, uint64_t from, uint64_t to, bool pull, uint32_t packets)
 {
     uint64_t took = to - from, limit = RTE_MAX(packets * s->packet, PACE_CLIP_TURNS * s->usual);
@@ -89,7 +89,7 @@ static void settle_turn(struct settle *s, uint64_t from, uint64_t to, bool pull,
     s->usual += took / 16 - s->usual / 16;
 }
 
-/* Notes the releases of one pull. last: of each flow, the lowest bit: it was late. */
+/* Notes the releases of one pull. last: each flow's last release; its lowest bit: late. */
 static void note(const struct pace_run *r, uint64_t *last, const double *period,
                  struct rte_mbuf **packets, uint32_t n, uint64_t when, bool late,
                  struct pace_gaps *gaps)
@@ -109,7 +109,7 @@ static void note(const struct pace_run *r, uint64_t *last, const double *period,
     }
 }
 
-/* gaps: NULL while it warms up. */
+/* gaps: NULL during the warm-up. */
 static uint64_t loop(struct pace_run *r, uint64_t *last, const double *period, double seconds,
                      struct settle *settle, struct pace_gaps *gaps)
 {
@@ -173,14 +173,14 @@ bool pace_gap_measure(const struct pace_engine *engine, const struct pace_plan *
     return true;
 }
 
-/* Flows that take turns: when the next one is due, and how late each was, the lowest bit: because
- * something else had the core. */
+/* Flows that take turns: when the next one is due, and how late each was. The lowest bit of `late`
+ * says that something else had the core. */
 struct turns {
     uint64_t count, flows, late[SPIN_FLOWS];
     double step_tsc, due_tsc;
 };
 
-/* The clock was read at now, and at last before. */
+/* The clock was read at `now`, and before that at `last`. */
 static void turns_take(struct turns *t, uint64_t last, uint64_t now, const struct settle *settle,
                        double ns_per_cycle, struct histogram *error_ns)
 {

@@ -16,7 +16,7 @@ struct line {
     uint32_t value;
 } __rte_cache_aligned;
 
-/* Sattolo's shuffle makes one cycle of all. */
+/* Sattolo's shuffle: one cycle through all lines. */
 static void cycle_make(struct line *lines, uint32_t n, struct rng *rng)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -48,11 +48,11 @@ bool pace_lines_measure(size_t bytes, struct pace_lines *result)
     sum += at;
     begin = rte_rdtsc();
     for (uint32_t i = 0; i < LOADS; i++) {
-        /* a step of a linear generator, which costs next to nothing; its high bits are good */
+        /* a linear congruential generator costs next to nothing, and its high bits are good */
         random = random * 6364136223846793005u + 1442695040888963407u;
         sum += lines[(random >> 32) * n >> 32].value;
     }
     result->independent_ns = (double)(rte_rdtsc() - begin) * ns;
     rte_free(lines);
-    return sum != 1; /* so that the loads are needed */
+    return sum != 1; /* so that the compiler keeps the loads */
 }

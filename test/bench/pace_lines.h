@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a random cache line costs on this machine, to compare a packet with.
+ * Measures the cost of a random cache line on this machine, to compare with that of a packet.
  */
 #ifndef SLUICE_BENCH_PACE_LINES_H
 #define SLUICE_BENCH_PACE_LINES_H
@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 struct pace_lines {
-    double dependent_ns;   /* a load whose address the load before gave */
-    double independent_ns; /* a load out of many that can be under way together */
+    double dependent_ns;   /* a load whose address comes from the load before */
+    double independent_ns; /* a load of many that can be under way together */
 };
 
-/* Over so many bytes, on hugepages if EAL has them; false without memory. */
+/* Measures over so many bytes, on hugepages if EAL has them; false without memory. */
 bool pace_lines_measure(size_t bytes, struct pace_lines *lines);
 
 #endif

@@ -12,11 +12,11 @@
 
 #define SLOTS_MAX (1u << 24)
 
-/* what a set-up may take */
+/* time for a set-up, and for each flow of it */
 #define SETUP_S      1e-3
 #define SETUP_FLOW_S 1.5e-6
 
-/* A class's rate, in rates of the slowest. */
+/* A class's rate, as a multiple of the slowest. */
 static double class_rate(uint32_t class)
 {
     return pow(PACE_SPAN, (double)class / (PACE_CLASSES - 1));
@@ -104,7 +104,7 @@ double pace_class_period(const struct pace_load *load, uint32_t class)
 
 struct pace_slots pace_slots_for(const struct pace_load *load)
 {
-    /* with few flows the fast classes have none */
+    /* with few flows the fast classes are empty */
     double shortest = pace_class_period(load, RTE_MIN(load->flows, PACE_CLASSES) - 1);
     double width = fmin(load->slot_tsc, shortest / 4);
     struct pace_slots slots = {.shift = width < 2 ? 0 : (uint32_t)log2(width)};

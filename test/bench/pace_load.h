@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads for pace_compare: flows of PACE_CLASSES rates that span 16 times, shuffled, and when each
- * of them starts.
+ * Loads for pace_compare: shuffled flows of PACE_CLASSES rates, the fastest of them 16 times the
+ * slowest, and when each flow starts.
  *
- * Invariant: the starts of a class are spread evenly at random over its period, so from the slowest
- * flow's period on the load is steady.
+ * Invariant: the starts of a class are spread evenly at random over its period, so the load is
+ * steady after the slowest flow's period.
  */
 #ifndef SLUICE_BENCH_PACE_LOAD_H
 #define SLUICE_BENCH_PACE_LOAD_H
@@ -26,14 +26,14 @@ struct pace_plan {
     struct rte_mbuf **packets;
 };
 
-/* packets: PACE_BACKLOG for each flow. Ends the program where memory does not suffice. */
+/* packets: PACE_BACKLOG for each flow. Ends the program if memory does not suffice. */
 void pace_plan_init(struct pace_plan *plan, uint32_t flows, uint32_t slot_tsc,
                     struct rte_mbuf **packets);
 void pace_plan_free(struct pace_plan *plan);
 
 /*
- * Starts now, or, to run in real time, when the set-up is done. Rates are whole bytes a second, so
- * it is about pps; pace_load_pps() tells exactly.
+ * The load starts now, or in real time when the set-up is done. Rates are whole bytes a second, so
+ * it is only about pps; pace_load_pps() is exact.
  */
 void pace_load_init(struct pace_load *load, const struct pace_plan *plan, double pps,
                     bool real_time);

@@ -7,7 +7,7 @@
 
 #define FEED_FLOWS   16 /* at a time */
 #define SEARCH_STEPS 12
-#define SEARCH_CLOSE 1.03 /* enough when the loads that fail and pass are so close */
+#define SEARCH_CLOSE 1.03 /* ends the search: lowest load that fails over highest that passes */
 #define PERIODS      2.0  /* of the slowest flow */
 #define SECONDS_MAX  2.0
 #define WARM_S_MAX   1.0
@@ -69,7 +69,7 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What another thread had of a turn that took so long, at most all of it. */
+/* The time that another thread had of a turn that took `cost`; all of it at most. */
 static uint64_t away(struct pace_run *r, uint64_t now, uint64_t cost)
 {
     uint64_t cpu_ns = thread_cpu_ns(), wall = now - r->look_tsc;
@@ -137,7 +137,7 @@ bool pace_run_measure(const struct pace_engine *engine, const struct pace_plan *
         return false;
     period_s = pace_class_period(&r.load, 0) / (double)r.load.hz;
     seconds = RTE_MIN(RTE_MAX(seconds, PERIODS * period_s), SECONDS_MAX);
-    /* caches are cold and flows late at first: most have had their turn then */
+    /* at first caches are cold and flows late; after this, most flows have had a turn */
     pace_run_warm(&r, RTE_MAX(seconds / 4, RTE_MIN(PERIODS * period_s, WARM_S_MAX)));
     r.long_tsc = r.away_tsc = 0;
     begin = r.now;
@@ -174,7 +174,7 @@ bool pace_run_search(const struct pace_engine *engine, const struct pace_plan *p
             grow *= grow;
         } else {
             high = pps;
-            /* what it does when it has too much is about what it can */
+            /* an overloaded engine releases about as much as it can sustain */
             pps = low > 0 ? (low + high) / 2
                           : RTE_MIN(tried.pps / (PACE_SCHEDULE + 0.005), pps * shrink);
             shrink *= shrink;

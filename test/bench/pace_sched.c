@@ -2,14 +2,15 @@
 /*
  * rte_sched: one pipe per flow, one profile per rate.
  *
- * What it needs to do well at this:
- * - best effort only, the other queues without room; a queue of as many packets as a flow has
- * - token buckets of two frames, half of which it fills at the start: of one, a flow whose turn
- *   comes late loses what it could have sent
- * - traffic class rates that never bind: their period is longer than any run
- * - a port rate above the sum, since its time runs in bytes of the port and is put forward by each
- *   packet sent; and one that its 1/256 cycles per byte can tell exactly
- * - no frame overhead: the load counts frames only
+ * It needs this to do well:
+ * - only best effort: the other queues have no room, and this one holds as many packets as a flow
+ *   has
+ * - token buckets of two frames, half of which it fills at the start: with a bucket of one frame, a
+ *   flow whose turn comes late would lose tokens
+ * - rates of traffic classes that never bind: their period is longer than any run
+ * - a port rate above the sum: it counts time in bytes of the port, and each packet sent advances
+ *   that time; and a port rate that 1/256 cycles per byte can express exactly
+ * - no overhead of frames: the load counts frames only
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,11 +21,11 @@
 
 #include "pace_flow.h"
 
-#define PORT_SHARE   1.5 /* port rate over the sum of rates; where pipes get too slow, at least */
-#define PORT_MIN     1.05
-#define PIPE_MIN     2e-7   /* of the port's rate */
-#define SLOW_PIPES   1e-4   /* share of the port's rate; it tells about 1e-7 apart */
-#define BYTES_MAX    16     /* that a token bucket gets at a time */
+#define PORT_SHARE   1.5    /* port rate over the sum of rates */
+#define PORT_MIN     1.05   /* the same where pipes would become too slow, at least */
+#define PIPE_MIN     2e-7   /* slowest pipe, as a share of the port's rate */
+#define SLOW_PIPES   1e-4   /* share of the port's rate, of which rte_sched resolves about 1e-7 */
+#define BYTES_MAX    16     /* that a token bucket gets at a time, at most */
 #define TC_PERIOD_MS 100000 /* longer than a run */
 
 struct sched {
@@ -36,7 +37,7 @@ struct sched {
     size_t bytes;
 };
 
-/* Its time is (hz << 8) / rate, a whole number, cycles per byte. */
+/* rte_sched takes (hz << 8) / rate, rounded down, for its cycles per byte: here that is exact. */
 static uint64_t port_rate(const struct pace_load *load)
 {
     double sum_Bps = pace_load_pps(load) * load->frame_bytes;
@@ -48,9 +49,9 @@ static uint64_t port_rate(const struct pace_load *load)
 }
 
 /*
- * A pipe's rate becomes a fraction of the port's: p bytes every q, the one with the least q within
- * 1e-7, as rte_approx_64() counts. A large p would overflow the token bucket, so ask for what has a
- * small one. For slow pipes the fraction is the upper end of what is within reach.
+ * rte_sched makes a pipe's rate a fraction of the port's: p bytes in every q. rte_approx_64() finds
+ * the fraction with the smallest q within 1e-7. A large p would overflow the token bucket, so this
+ * asks for a rate with a small p. For slow pipes the fraction is the upper end of that range.
  */
 static uint64_t pipe_rate(const struct sched *s, uint64_t rate_Bps)
 {
@@ -118,7 +119,7 @@ static bool pipes_create(struct sched *s)
         memset(profiles[i].wrr_weights, 1, sizeof profiles[i].wrr_weights);
     }
     if (rte_sched_subport_config(s->port, 0, &params, 0) != 0) {
-        s->port = NULL; /* it has freed all of it */
+        s->port = NULL; /* rte_sched has freed all of it */
         return false;
     }
     s->bytes = rte_sched_port_get_memory_footprint(&s->params, subports);
@@ -136,7 +137,7 @@ static void destroy(void *engine)
 
     if (s == NULL)
         return;
-    /* it frees what it holds, but packets are the load's */
+    /* rte_sched frees the packets that it holds, but they belong to the load */
     for (uint64_t i = 0; i < (uint64_t)s->load->flows * PACE_BACKLOG; i++)
         rte_mbuf_refcnt_set(s->load->packets[i], 2);
     rte_sched_port_free(s->port);

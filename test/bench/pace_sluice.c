@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * lib/pace's pacer: rate and burst of one frame for each flow, no contracts.
+ * lib/pace's pacer: each flow has a rate and a burst of one frame, and no contract.
  */
 #include "pace/pacer.h"
 #include "pace_flow.h"
@@ -40,8 +40,8 @@ static void *create(const struct pace_load *load)
     return s;
 }
 
-/* RTIMER runs from the moment at which a flow gets its rate: the phases are spread out like that.
- */
+/* RTIMER runs from the moment at which a flow gets its rate. A rate set at each flow's start
+ * spreads the phases out. */
 static void start(void *engine, uint32_t flow, uint64_t now)
 {
     const struct sluice *s = engine;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One rte_timer per flow. Periodic ones: rte_timer_manage() puts them back at due + period, with no
- * more readings of the clock, which is both exact and faster than arming them again.
+ * One periodic rte_timer per flow. rte_timer_manage() puts it back at due + period without another
+ * reading of the clock. This is exact, and faster than arming it again.
  *
- * All timers that are due run in one call, so their packets go through a queue, and nothing runs
- * until it has been emptied: each flow is in it once at most.
+ * All timers that are due run in one call, so their packets go through a queue. No timer runs until
+ * the queue is empty, so each flow is in it once at most.
  */
 #include <stdio.h>
 
@@ -34,7 +34,7 @@ static void destroy(void *engine)
 
     if (t == NULL)
         return;
-    rte_timer_subsystem_finalize(); /* and with it the list */
+    rte_timer_subsystem_finalize(); /* this frees the list of timers, too */
     rte_free(t->queue);
     rte_free(t->flows);
     rte_free(t);
@@ -104,7 +104,7 @@ static uint32_t pull(void *engine, uint64_t now, struct rte_mbuf **packets, uint
     return n;
 }
 
-/* A flow's first packets start its timer, which then never stops: they come back at once. */
+/* A flow's first packets start its timer. It never stops, since the packets come back at once. */
 static void push(void *engine, struct rte_mbuf **packets, uint32_t n, uint64_t now)
 {
     struct timers *t = engine;

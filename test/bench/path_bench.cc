@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lib/path alone: ns a packet from push to pop, 60-byte frames in bursts of 32 on a clock that goes
-// on by 100 ns a packet (10 Mpps), so that 100 ms of delay hold a million packets.
+// Measures lib/path alone: ns a packet from push to pop. Frames of 60 bytes come in bursts of 32,
+// and the clock advances by 100 ns a packet (10 Mpps), so a delay of 100 ms holds a million
+// packets.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -56,7 +57,7 @@ static void run(benchmark::State &state, const char *spec)
     path_destroy(p);
 }
 
-// Free hugepages of 2 MB.
+// MB in free hugepages of 2 MB.
 static unsigned long huge_mb()
 {
     unsigned long n = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A recompute of all shares with every rule in use: weights, minimums, ceilings, peers with limits
-// and priorities; against three plain passes over the same array, which is what memory allows: two
-// that read all of each flow, and one that reads and writes, as a recompute must.
+// Measures a recompute of all shares with every rule in use: weights, minimums, ceilings, peers
+// with limits, and priorities. The reference is three plain passes over the same array, which is
+// all that memory allows. Two passes read all of each flow; one reads and writes, as a recompute
+// must.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ void recompute(benchmark::State &state)
     struct rng r;
 
     rng_init(&r, 2);
-    for (auto _ : state) // a capacity that has little to do with the last one
+    for (auto _ : state) // each time another capacity, drawn at random
         share_run(s, w.flows.data(), n, w.peers.data(), n_peers,
                   n * (20000 + rng_below(&r, 200000)));
     state.SetItemsProcessed((int64_t)state.iterations() * n);

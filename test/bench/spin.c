@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a core takes away from a loop that only reads the TSC: the kernel's tick, interrupts, and on
- * a virtual machine the host. Prints one line of JSON: the share of time that was lost, and the 99
- * % quantile of the delay that an ideal box would have because of it alone, at half of its load:
- * what arrives while the core is away waits for it, and as long again passes until the backlog is
- * gone.
+ * Measures how much time a loop that only reads the TSC loses, to the kernel's tick, to interrupts,
+ * and on a virtual machine to the host. Prints one line of JSON: the share of time that was lost,
+ * and the 99 % quantile of the delay that the loss alone would cause in an ideal box, at half of
+ * its load. Packets that arrive while the core is away wait for it, and as long again passes until
+ * the backlog is gone.
  *
- * spin SECONDS     on one CPU: taskset
+ * spin SECONDS     taskset keeps it on one CPU
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -48,11 +48,10 @@ int main(int argc, char **argv)
         return 1;
     ns0 = raw_ns();
     tsc0 = last = rte_rdtsc();
-    /* about right, to begin with: the TSC's own rate is known at the end */
     end = ns0 + (uint64_t)(seconds * 1e9);
     for (uint32_t rounds = 0; rounds % 1048576 != 0 || raw_ns() < end; rounds++) {
         now = rte_rdtsc();
-        if (now - last > 500 && n < GAPS_MAX)
+        if (now - last > 500 && n < GAPS_MAX) /* cycles: their rate is known only at the end */
             gaps[n++] = (double)(now - last);
         last = now;
     }

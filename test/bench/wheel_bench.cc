@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timing wheel: flows of 16 rates, each queued again for its next packet when it comes out, on
-// a clock that jumps to where the next one is due. Items are releases.
+// Measures the timing wheel. Flows have 16 rates, and each one is queued again for its next packet
+// when it comes out. The clock jumps to the time at which the next flow is due. Items are releases.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -53,7 +53,7 @@ void wheel_flows(benchmark::State &state)
 }
 BENCHMARK(wheel_flows)->Arg(1)->Arg(1000)->Arg(4000)->Arg(32000)->Arg(128000)->Arg(1000000);
 
-// A timer that is moved again and again and never fires, as those of a busy connection.
+// Timers are moved again and again and never fire, like those of a busy connection.
 void wheel_move(benchmark::State &state)
 {
     const uint32_t timers = static_cast<uint32_t>(state.range(0));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the fuzz target without libFuzzer: the files given, then seeded mutations of the golden
- * inputs. SLUICE_SEED and SLUICE_FUZZ_RUNS choose the seed (printed) and the number of mutations.
+ * Runs the fuzz target without libFuzzer: on the given files, then on seeded mutations of the
+ * golden inputs. SLUICE_SEED and SLUICE_FUZZ_RUNS choose the seed (printed) and the number of
+ * mutations.
  *
  *   fuzz_driver [FILE...]     fuzz_driver --seeds DIR   (writes the golden inputs, for libFuzzer)
  */
@@ -54,7 +55,7 @@ static int seeds_write(const char *dir)
     return 0;
 }
 
-/* One change: a bit, an edge value of 1 to 8 bytes, a run moved, the length. */
+/* Changes a bit, a byte by 1, 1 to 8 bytes to an edge value, a run's place, or the length. */
 static size_t mutate(struct rng *r, uint8_t *p, size_t len)
 {
     static const uint64_t edges[] = {0,          1,          0x7f,       0x80,       0xff,
@@ -104,7 +105,7 @@ static void mutations_run(struct rng *r, uint64_t runs, unsigned int goldens)
     }
 }
 
-/* The golden inputs must reach everything, or the mutations of them reach nothing. */
+/* The golden inputs must reach every parser, or their mutations test nothing. */
 static unsigned int goldens_run(void)
 {
     const struct fuzz_wire_counts *c = &fuzz_wire_counts;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fuzz target for lib/wire. One input is taken as a frame, as the same frame with its IPv4 and
- * ICMPv6 checksums made right (no fuzzer guesses those), and as a Sluice packet. Whatever is
- * accepted must lie within its bounds and survive view -> bytes -> view unchanged.
+ * Fuzz target for lib/wire. It parses each input as a frame, as the same frame with correct IPv4
+ * and ICMP checksums (no fuzzer guesses those), and as a Sluice packet. An accepted input must lie
+ * within its bounds, and must survive view -> bytes -> view unchanged.
  */
 #include "fuzz_wire.h"
 
@@ -132,7 +132,7 @@ static void packet_run(const uint8_t *p, uint32_t len)
     fuzz_wire_counts.packets[h.type]++;
 }
 
-/* The header of a packet may be all that is contiguous: its payload is not read. */
+/* Perhaps only the header of a packet is contiguous: the parser does not read the payload. */
 static void data_run_torn(const uint8_t *p, uint32_t len)
 {
     uint32_t head = len < WIRE_DATA_BYTES ? len : WIRE_DATA_BYTES;
@@ -235,7 +235,7 @@ static void frame_run(const uint8_t *p, uint32_t len)
     echo_run(p, len, &f);
 }
 
-/* Makes the checksums right that stand before everything else. */
+/* Corrects the checksums that the parsers verify before anything else. */
 static void frame_mend(uint8_t *p, uint32_t len)
 {
     uint32_t l3 = len > 13 && p[12] == 0x81 && p[13] == 0 ? 18 : 14, header_len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The fuzz target of lib/wire, what it counts, and the golden inputs that reach all of it. */
+/* The fuzz target of lib/wire, its counts, and the golden inputs that reach all of it. */
 #ifndef SLUICE_TEST_FUZZ_WIRE_H
 #define SLUICE_TEST_FUZZ_WIRE_H
 
@@ -8,7 +8,7 @@
 
 #define FUZZ_INPUT_MAX 2048 /* bytes a golden input may have */
 
-/* How often each parser accepted something: a run in which one never does has tested nothing. */
+/* How often each parser accepted an input. A run in which it accepts none has not tested it. */
 struct fuzz_wire_counts {
     uint64_t frames[16]; /* by enum frame_kind */
     uint64_t neigh[3];   /* by enum neigh_kind */
@@ -18,7 +18,7 @@ struct fuzz_wire_counts {
 
 extern struct fuzz_wire_counts fuzz_wire_counts;
 
-/* Feeds one input to all of lib/wire; aborts where a promise of its headers does not hold. */
+/* Feeds one input to all of lib/wire; aborts if a promise of its headers does not hold. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Writes golden input number i and returns its length; 0 past the last. */

@@ -30,7 +30,7 @@ static uint32_t first_golden(uint8_t *p)
     return wire_put_first(p, &v);
 }
 
-/* Unit `unit` of 1000 bytes in units of 400, or of nothing at all. */
+/* One unit of a request that is sent in units of 400 bytes; the request may be empty. */
 static uint32_t data_golden(uint8_t *p, uint32_t request_len, uint32_t unit)
 {
     struct wire_data v = {
@@ -108,7 +108,7 @@ static size_t framed_golden(unsigned int packet, unsigned int route, uint8_t *p)
     return head + len;
 }
 
-/* An echo request: its checksums are left for the target to mend. */
+/* An echo request. Its checksums are wrong until the target corrects them. */
 static size_t echo_golden(const struct frame_route *r, uint8_t *p)
 {
     bool v4 = addr_is_v4(&r->src);

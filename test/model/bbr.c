@@ -49,7 +49,7 @@ static bool probes_bw(const struct bbr *b) /* one of the four states of ProbeBW 
 /* ---- volumes [5.6.4.2] ------------------------------------------------------------------------
  */
 
-/* bdp, that a rate makes; the first window while no round trip was timed. */
+/* The bdp of a rate; the first window while no round trip was timed. */
 static double bdp_of(const struct bbr *b, double bw)
 {
     return b->min_rtt_ns == UINT64_MAX ? b->cwnd_first : bw * (double)b->min_rtt_ns * 1e-9;
@@ -82,7 +82,7 @@ static double probe_rtt_cwnd(const struct bbr *b)
     return RTE_MAX(gains[BBR_PROBE_RTT].cwnd * bdp_of(b, b->bw), CWND_MIN);
 }
 
-/* What it wants in flight: bdp, unless losses have cut the window [5.3.3.6]. */
+/* The volume wanted in flight: bdp, unless losses have cut the window [5.3.3.6]. */
 static double inflight_wanted(const struct tcp_law *l)
 {
     return RTE_MIN(l->bbr.bdp, l->cwnd);
@@ -160,7 +160,7 @@ static void refill_begin(struct bbr *b, uint64_t delivered)
     b->state = BBR_REFILL;
 }
 
-/* long grows by 1, 2, 4 ... segments a round, evenly over it. */
+/* `long` grows by 1, 2, 4 ... segments a round, evenly over the round. */
 static void up_steepen(struct tcp_law *l)
 {
     struct bbr *b = &l->bbr;
@@ -198,7 +198,7 @@ static void long_raise(struct tcp_law *l, const struct tcp_ack *ack)
         up_steepen(l);
 }
 
-/* What acknowledgements say of the last probe. True: that made it change its state. */
+/* Takes in what acknowledgements show of the last probe. True if this changed the state. */
 static bool long_adapt(struct tcp_law *l, const struct tcp_ack *ack)
 {
     struct bbr *b = &l->bbr;
@@ -249,7 +249,7 @@ static bool down_time(struct tcp_law *l, const struct tcp_ack *ack)
         return true;
     }
     if ((b->limited || b->limited_before) && l->cwnd >= b->long_inflight)
-        full_bw_restart(b, ack->sample.rate); /* long is what bounds the rate */
+        full_bw_restart(b, ack->sample.rate); /* `long` bounds the rate */
     else if (b->full_bw_now)
         return true;
     return false;
@@ -301,7 +301,7 @@ static void full_bw_check(struct bbr *b, const struct delivery_sample *s)
     b->full_bw_reached |= b->full_bw_now;
 }
 
-/* More than 2 % of a whole round in recovery, in six places or more. */
+/* Startup ends if a whole round in recovery lost more than 2 %, in six places or more. */
 static void startup_loss_check(struct bbr *b, const struct tcp_ack *ack)
 {
     if (b->state != BBR_STARTUP || !b->loss_round_start)
@@ -326,7 +326,7 @@ static void startup_turn(struct bbr *b, const struct tcp_ack *ack)
         down_begin(b, ack->delivered_ever, ack->now_ns);
 }
 
-/* ---- the least round trip, and ProbeRTT [5.3.4] -----------------------------------------------
+/* ---- the shortest round trip, and ProbeRTT [5.3.4] --------------------------------------------
  */
 
 static void min_rtt_update(struct bbr *b, const struct tcp_ack *ack)
@@ -381,7 +381,7 @@ static void probe_rtt_turn(struct tcp_law *l, const struct tcp_ack *ack)
     }
 }
 
-/* ---- what an acknowledgement says of the path [5.5] -------------------------------------------
+/* ---- the path, as acknowledgements show it [5.5] -----------------------------------------------
  */
 
 static void round_count(struct bbr *b, const struct tcp_ack *ack)
@@ -404,7 +404,7 @@ static void max_bw_update(struct bbr *b, const struct delivery_sample *s)
     b->max_bw = RTE_MAX(b->bw_of_cycle[0], b->bw_of_cycle[1]);
 }
 
-/* Losses while not probing: down to what was delivered, at most by 30 % a round. */
+/* Losses outside of a probe lower the bounds to what was delivered, by 30 % a round at most. */
 static void short_term_adapt(struct tcp_law *l)
 {
     struct bbr *b = &l->bbr;
@@ -537,7 +537,7 @@ static void law_init(struct tcp_law *l, const struct tcp_law_config *cfg)
     l->pace_sps = gains[BBR_STARTUP].pacing * cfg->cwnd_first * 1e9 / NOMINAL_RTT_NS;
 }
 
-/* The first round trip says what the first window is as a rate [5.6.2]. */
+/* The first round trip turns the first window into a rate [5.6.2]. */
 static void law_rtt(struct tcp_law *l, const struct tcp_timed *timed)
 {
     struct bbr *b = &l->bbr;
@@ -549,7 +549,7 @@ static void law_rtt(struct tcp_law *l, const struct tcp_timed *timed)
         gains[BBR_STARTUP].pacing * b->cwnd_first * 1e9 / (double)RTE_MAX(timed->rtt_ns, 1ull);
 }
 
-/* The probe that this segment was part of went too high: in flight when losses passed 2 %. */
+/* The probe that sent this segment went too high: `long` is what was in flight at 2 % of losses. */
 static void long_lower(struct tcp_law *l, const struct tcp_lost *lost, double lost_volume)
 {
     struct bbr *b = &l->bbr;
@@ -595,7 +595,7 @@ static void law_recovered(struct tcp_law *l, enum tcp_state from)
     cwnd_restore(l);
 }
 
-/* All in flight is lost: one segment may go [5.6.4.4]. */
+/* All segments in flight are lost: one may be sent [5.6.4.4]. */
 static void law_timeout(struct tcp_law *l, enum tcp_state from)
 {
     RTE_SET_USED(from);

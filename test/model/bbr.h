@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * BBRv3 as a law of the TCP sender, after draft-ietf-ccwg-bbr-06 (the draft's sections stand in
+ * BBRv3 as a law of the TCP sender, after draft-ietf-ccwg-bbr-06 (the draft's sections are in
  * brackets), in segments instead of bytes.
  *
  * Model of the path [2.8]:
  *
- *   max_bw   the most of the delivery rate in this probing cycle and the one before [5.5.2]
- *   min_rtt  the least round trip of the last 10 s [5.5.7]
+ *   max_bw   the highest delivery rate of this probing cycle and the one before [5.5.2]
+ *   min_rtt  the shortest round trip of the last 10 s [5.5.7]
  *   bdp      bw * min_rtt, where bw = min(max_bw, bw_short)
- *   long     inflight_longterm: the most in flight that did not lose more than 2 % [5.5.10.2]
- *   short    bw_shortterm, inflight_shortterm: what was delivered lately in spite of losses, seen
- *            while not probing; forgotten at the next probe [5.5.10.3]
- *   extra    acknowledged beyond bw in one go: the most of the last 10 round trips [5.5.9]
+ *   long     inflight_longterm: the most in flight that lost no more than 2 % [5.5.10.2]
+ *   short    bw_shortterm, inflight_shortterm: delivered lately in spite of losses, as measured
+ *            outside of probes; forgotten at the next probe [5.5.10.3]
+ *   extra    acknowledged beyond bw in one go, the most in the last 10 round trips [5.5.9]
  *
- * What it sends [5.6]:
+ * Rate and window of the sender [5.6]:
  *
  *   pacing = gain * bw * 0.99,   cwnd = min(gain * bdp + extra, the caps of the state)
  *
@@ -26,13 +26,13 @@
  *   REFILL    1      2      long            one round
  *   UP        1.25   2.25   long            the rate grows no more, or losses pass 2 %
  *   PROBE_RTT 1      0.5    0.85 long, short   200 ms and a round; from any state, 5 s after the
- *                                           least round trip was last seen
+ *                                           shortest round trip was last seen
  *
  * A round is packet-timed: from a segment's transmission to its acknowledgement [5.5.1].
  *
- * Not modelled: ECN, restart from idle (the sender always has data), undoing losses that were none
- * (the path keeps the order), offload of segments: the quantum is one segment, and the offload
- * budget is below the least window of four. Random waits are drawn from a seed.
+ * Not modelled: ECN; restart from idle, since the sender always has data; the undoing of false
+ * losses, since the path keeps the order; and segmentation offload. So the quantum is one segment,
+ * and the offload budget is below the smallest window of four. Random waits are drawn from a seed.
  */
 #ifndef SLUICE_MODEL_BBR_H
 #define SLUICE_MODEL_BBR_H
@@ -55,7 +55,7 @@ enum bbr_state {
     BBR_STATES
 };
 
-/* What acknowledgements tell, with respect to probing [2.14]. */
+/* The phase of probing that acknowledgements tell of [2.14]. */
 enum bbr_acks {
     BBR_ACKS_INIT,
     BBR_ACKS_REFILLING,
@@ -64,7 +64,7 @@ enum bbr_acks {
     BBR_ACKS_STOPPING
 };
 
-/* Rates: segments a second. Volumes: segments. What is not bounded is BBR_UNBOUND. */
+/* Rates: segments a second. Volumes: segments. A value without a bound is BBR_UNBOUND. */
 #define BBR_UNBOUND 1e18
 
 struct bbr {
@@ -74,7 +74,7 @@ struct bbr {
 
     double max_bw, bw, bw_of_cycle[2]; /* of this cycle, of the one before */
     double bdp, long_inflight, short_inflight, short_bw;
-    double latest_bw, latest_inflight; /* the most of this round */
+    double latest_bw, latest_inflight; /* the highest of this round */
     uint64_t min_rtt_ns, min_rtt_at_ns;
     uint64_t probe_rtt_min_ns, probe_rtt_min_at_ns; /* of the last 5 s */
     bool probe_rtt_expired;
@@ -83,14 +83,14 @@ struct bbr {
     bool round_start;
     uint64_t loss_round_end;
     bool loss_round_start, loss_in_round;
-    uint32_t loss_ranges;  /* of segments, in this loss round */
+    uint32_t loss_ranges;  /* ranges of lost segments in this loss round */
     uint64_t loss_segment; /* the last one lost */
 
     bool full_bw_reached, full_bw_now;
     double full_bw;
     uint32_t full_bw_rounds;
 
-    bool probe_sample;   /* acknowledgements come of segments that probed */
+    bool probe_sample;   /* acknowledgements are of segments that probed */
     bool probe_too_high; /* the last probe lost too much */
     bool probe_cautious; /* the last probe ended early */
     uint64_t cycle_at_ns, probe_wait_ns;

@@ -37,7 +37,7 @@ static void law_rtt(struct tcp_law *l, const struct tcp_timed *timed)
     recent_add(&c->ever, timed->rtt_ns, now, EVER_NS / PARTS);
 }
 
-/* RTTstanding and RTTmin; the last ones hold where nothing was timed. */
+/* Sets RTTstanding and RTTmin; each stays as it is if nothing was timed in its window. */
 static void delays_update(struct copa *c, const struct tcp_ack *ack)
 {
     uint64_t least, most;
@@ -63,7 +63,7 @@ static void mode_turn(struct copa *c, uint64_t now_ns)
         c->inverse = INVERSE;
 }
 
-/* A round trip is over: which way cwnd went, and how fast it is to go on. */
+/* At the end of a round trip: notes the direction of cwnd, and sets its speed. */
 static void round_turn(struct tcp_law *l, const struct tcp_ack *ack)
 {
     struct copa *c = &l->copa;
@@ -92,7 +92,7 @@ static void cwnd_turn(struct tcp_law *l, const struct tcp_ack *ack)
 
     if (c->slow_start && above)
         c->slow_start = false;
-    if (above == c->up) { /* not the way it went */
+    if (above == c->up) { /* cwnd turns round */
         c->velocity = 1;
         c->same = 0;
         c->up = !above;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CUBIC as a law of the sender: the window is CUBIC's while nothing is missing, and proportional
- * rate reduction's (RFC 6937) while losses are repaired. Nothing is paced.
+ * CUBIC as a law of the sender. CUBIC sets the window while no segment is missing; proportional
+ * rate reduction (RFC 6937) sets it while losses are repaired. There is no pacing.
  */
 #include <rte_common.h>
 
@@ -41,7 +41,7 @@ static void law_recovery(struct tcp_law *l, const struct tcp_ack *ack)
     cubic_loss(&l->cubic.window);
 }
 
-/* What cwnd is while losses are repaired (RFC 6937). */
+/* Sets cwnd while losses are repaired (RFC 6937). */
 static void window_reduce(struct tcp_law *l, const struct tcp_ack *ack)
 {
     struct cubic_tcp *c = &l->cubic;
@@ -57,7 +57,7 @@ static void window_reduce(struct tcp_law *l, const struct tcp_ack *ack)
         limit = RTE_MAX(limit, (double)ack->delivered) + 1;
         more = RTE_MIN(ssthresh - flying, limit);
     }
-    /* the first one that is sent again does not wait */
+    /* the first repeat does not wait */
     cwnd_set(l, flying + RTE_MAX(more, c->reduction.sent == 0 ? 1.0 : 0.0));
 }
 

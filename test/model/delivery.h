@@ -3,15 +3,16 @@
  * Delivery rate of a sender, after "Delivery Rate Samples" of draft-ietf-ccwg-bbr-06 (section 4.1;
  * formerly draft-cheng-iccrg-delivery-rate-estimation), in segments instead of bytes.
  *
- * Model: each segment carries a mark, what had been delivered when it was sent. When an
- * acknowledgement comes, the mark of the segment sent last among those it names gives one sample:
+ * Model: each segment carries a mark, with the deliveries up to the moment when it was sent. When
+ * an acknowledgement comes, the mark of the segment sent last among those it names gives one
+ * sample:
  *
  *   delivered = segments delivered from when that segment was sent until now
  *   interval  = max(time over which these were sent, time over which their answers came)
- *   rate      = delivered / interval, if interval >= the least round trip ever; else none
+ *   rate      = delivered / interval, if interval >= the shortest round trip ever; else none
  *
- * The longer interval of the two is taken, since answers that were held up and come at once say
- * nothing of the path's rate, nor do segments that were sent at once. A sample is `limited` if the
+ * The longer of the two intervals counts. Answers that were held up and come at once say nothing of
+ * the path's rate, and neither do segments that were sent at once. A sample is `limited` if the
  * sender sent less than it might while that segment was under way: such a sample may be too low.
  *
  * Invariant: delivered and lost never fall; mark.delivered <= delivered. Times: ns. Owned by one
@@ -26,21 +27,21 @@
 struct delivery {
     uint64_t delivered;     /* segments, ever */
     uint64_t delivered_ns;  /* when the last of them came */
-    uint64_t first_sent_ns; /* when the one was sent that begins the next interval of sending */
+    uint64_t first_sent_ns; /* when the segment that begins the next interval was sent */
     uint64_t lost;          /* segments taken for lost, ever */
     uint64_t limited_until; /* samples are limited until so many are delivered; 0: they are not */
 };
 
-/* What a segment carries from its last transmission. */
+/* The mark of a segment, from its last transmission. */
 struct delivery_mark {
     uint64_t sent_ns;
-    uint64_t delivered, delivered_ns, first_sent_ns, lost; /* of struct delivery, then */
+    uint64_t delivered, delivered_ns, first_sent_ns, lost; /* of struct delivery, at that time */
     uint32_t in_flight;                                    /* segments, this one included */
     bool limited;
 };
 
 struct delivery_sample {
-    bool some;          /* a segment came whose mark can be trusted: the fields below are set */
+    bool some;          /* a segment with a mark to trust came: the fields below are set */
     uint64_t newest;    /* segment: the one sent last of those that came */
     double rate;        /* segments a second; 0: no reliable one */
     uint64_t prior;     /* delivered when that segment was sent */
@@ -53,16 +54,16 @@ struct delivery_sample {
     uint64_t sending_ns, answering_ns, prior_ns, prior_lost;
 };
 
-/* A segment is sent, while so many others are in flight. */
+/* A segment is sent while `in_flight` others are in flight. */
 void delivery_sent(struct delivery *d, struct delivery_mark *mark, uint64_t now_ns,
                    uint64_t in_flight);
 void delivery_begin(struct delivery_sample *s);
-/* A segment has come. mark NULL: it counts, but which of its transmissions came is not known. */
+/* A segment has come. If mark is NULL, it counts, but it is not known which transmission came. */
 void delivery_came(struct delivery *d, struct delivery_sample *s, uint64_t segment,
                    const struct delivery_mark *mark, uint64_t now_ns);
-/* All segments of an acknowledgement have been told. */
+/* Called after delivery_came() for all segments of an acknowledgement. */
 void delivery_end(struct delivery *d, struct delivery_sample *s, uint64_t min_rtt_ns);
-/* What is sent from now on until all in flight has come says too little. */
+/* Samples are limited for the segments that are sent until all now in flight have come. */
 void delivery_limit(struct delivery *d, uint64_t in_flight);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A line in virtual time: two ends, a path each way between them, and at each end nodes, the models
- * of others' hosts. The same calls in the same order give the same line, bit for bit.
+ * A line in virtual time: two ends, a path between them in each direction, and at each end nodes,
+ * which are models of others' hosts. The same calls in the same order give the same line, bit for
+ * bit.
  *
- * Time: cycles of `hz`. At one time: frames that arrive first, those to end 1 before those to end
- * 0, then nodes, those at end 0 first, each end's in the order in which they were added. A frame
- * that is no node's is freed.
+ * Time: cycles of `hz`. At one time, arriving frames come first, those to end 1 before those to end
+ * 0. Then the nodes run, those at end 0 first, and at each end in the order in which they were
+ * added. A frame for no node is freed.
  */
 #ifndef SLUICE_MODEL_LINE_H
 #define SLUICE_MODEL_LINE_H
@@ -27,10 +28,10 @@ struct line_config {
     struct rte_mempool *pool;
 };
 
-/* NULL with a message in err. */
+/* Returns NULL with a message in err if a path cannot be made. */
 struct line *line_create(const struct line_config *cfg, char *err, size_t err_len);
 void line_destroy(struct line *l);
-/* A node at end 0 or 1, at most NODES_MAX; what it refers to must outlive the line. */
+/* Adds a node at end 0 or 1, at most NODES_MAX. The node's `self` must outlive the line. */
 void line_add(struct line *l, uint32_t end, struct node node);
 void line_run(struct line *l, uint64_t until);
 /* The path that leaves that end. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The least and the most of what was measured lately, over any window up to RECENT_PARTS - 1 spans:
- * values that came within one span share a part, so a window is longer than asked for by at most
- * one span. Storage is fixed; a query costs RECENT_PARTS comparisons.
+ * The least and the most of the values measured lately, over any window up to RECENT_PARTS - 1
+ * spans. Values that came within one span share a part, so a window is longer than asked for by at
+ * most one span. Storage is fixed; a query costs RECENT_PARTS comparisons.
  *
  * Invariant: parts are in the order of time; the last one is `newest`. Times: ns, which do not go
  * back. Owned by one thread.
@@ -27,7 +27,7 @@ static inline void recent_init(struct recent *r)
     r->newest = r->used = 0;
 }
 
-/* A value of now; values that come within span_ns of a part's first are that part's. */
+/* Adds a value. Values that come within span_ns of a part's first value join that part. */
 static inline void recent_add(struct recent *r, uint64_t value, uint64_t now_ns, uint64_t span_ns)
 {
     if (r->used == 0 || now_ns - r->part[r->newest].begun_ns >= span_ns) {
@@ -44,7 +44,7 @@ static inline void recent_add(struct recent *r, uint64_t value, uint64_t now_ns,
         r->part[r->newest].most = value;
 }
 
-/* Over the window that ends now: *least, UINT64_MAX if nothing was measured in it; *most, 0. */
+/* Sets *least and *most of the window that ends now; UINT64_MAX and 0 if it has no values. */
 static inline void recent_get(const struct recent *r, uint64_t now_ns, uint64_t window_ns,
                               uint64_t *least, uint64_t *most)
 {

@@ -49,7 +49,7 @@ static uint64_t in_flight(const struct tcp *t)
     return t->nxt - t->una - t->sacked - t->lost;
 }
 
-/* ---- the list of those sent again that are in flight -------------------------------------------
+/* ---- the list of repeats in flight -------------------------------------------------------------
  */
 
 static void again_add(struct tcp *t, uint32_t slot)
@@ -140,7 +140,7 @@ static void timed_out(struct tcp *t, uint64_t now)
 /* ---- acknowledgements -------------------------------------------------------------------------
  */
 
-/* A segment has come: true if that is news. */
+/* A segment has come; true if it had not come before. */
 static bool came(struct tcp *t, uint64_t segment, struct tcp_ack *ack)
 {
     struct tcp_flight *f = flight_of(t, segment);
@@ -152,7 +152,7 @@ static bool came(struct tcp *t, uint64_t segment, struct tcp_ack *ack)
         again_remove(t, slot_of(t, segment));
     t->lost -= f->lost;
     f->lost = false;
-    if (f->again && rtt_ns < t->min_rtt_ns) { /* it was the first one that came */
+    if (f->again && rtt_ns < t->min_rtt_ns) { /* its first transmission came */
         delivery_came(&t->delivery, &ack->sample, segment, NULL, ack->now_ns);
         return true;
     }
@@ -169,14 +169,14 @@ static bool came(struct tcp *t, uint64_t segment, struct tcp_ack *ack)
     return true;
 }
 
-/* The segment was sent before the newest one that came. */
+/* True if the segment was sent before the newest one that came. */
 static bool overtaken(const struct tcp *t, uint64_t segment, const struct tcp_flight *f)
 {
     return f->mark.sent_ns < t->newest.sent_ns ||
            (f->mark.sent_ns == t->newest.sent_ns && segment < t->newest.segment);
 }
 
-/* What was sent before one that came is lost. */
+/* A segment that was sent before one that came is lost. */
 static void losses_find(struct tcp *t, uint64_t now_ns)
 {
     if (t->sacked == 0 || (t->state == TCP_OPEN && t->sacked < DUPLICATES))
@@ -199,7 +199,7 @@ static void losses_find(struct tcp *t, uint64_t now_ns)
     }
 }
 
-/* One span of those that came beyond una. */
+/* Takes in one span of segments that came beyond una. */
 static void sack_take(struct tcp *t, uint64_t first, uint64_t end, struct tcp_ack *ack)
 {
     for (uint64_t s = first; s < end;) {
@@ -222,12 +222,12 @@ static void sacks_take(struct tcp *t, const struct segment_spans *spans, struct 
         uint64_t first = t->una + (uint32_t)(spans->first[i] - (uint32_t)t->una);
         uint64_t end = first + (uint32_t)(spans->end[i] - spans->first[i]);
 
-        if (end <= t->nxt && first < end) /* else below una, or never sent */
+        if (end <= t->nxt && first < end) /* else it is below una, or was never sent */
             sack_take(t, first, end, ack);
     }
 }
 
-/* Repaired, or to be repaired from now on. */
+/* Ends a repair that is complete, and begins one where segments are lost. */
 static void state_turn(struct tcp *t, const struct tcp_ack *ack)
 {
     if (t->state != TCP_OPEN && t->una >= t->recover) {
@@ -328,7 +328,7 @@ static void pace_take(struct tcp *t, uint64_t now_ns)
     t->pace_ns = RTE_MAX(t->pace_ns, (double)now_ns - late_ns) + step_ns;
 }
 
-/* Which one goes next: lost ones first. */
+/* Chooses the next segment: lost ones come first. */
 static uint64_t segment_choose(struct tcp *t)
 {
     if (t->lost == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a TCP sender (tcp.h) and a congestion law say to each other. The sender knows which segments
- * came, which are lost and how fast they are delivered; the law says how many may be in flight and
- * how fast they may go.
+ * The interface between a TCP sender (tcp.h) and a congestion law. The sender knows which segments
+ * came, which are lost, and how fast they are delivered. The law decides how many may be in flight,
+ * and how fast they may be sent.
  *
  *   event       when                                              in this order
  *   rtt         a segment came that was sent once: it was timed   for each such segment, then
@@ -34,7 +34,7 @@ enum tcp_law_kind { TCP_CUBIC, TCP_BBR, TCP_COPA, TCP_LAWS };
 struct tcp_law_config {
     double cwnd_first; /* segments */
     uint64_t now_ns;
-    uint64_t seed;   /* of what a law draws */
+    uint64_t seed;   /* of the law's draws */
     bool no_hystart; /* CUBIC */
 };
 
@@ -46,25 +46,24 @@ struct tcp_timed {
 struct tcp_lost {
     uint64_t segment, now_ns;
     const struct delivery_mark *mark; /* of its last transmission */
-    const struct delivery *delivery;  /* in which this one is counted */
+    const struct delivery *delivery;  /* it counts this loss already */
 };
 
 struct tcp_ack {
     uint64_t now_ns;
     uint64_t una, nxt;  /* after it */
-    uint32_t delivered; /* segments that it told to have come */
+    uint32_t delivered; /* segments that have come, by it */
     uint32_t lost;      /* segments that are taken for lost because of it */
     uint64_t in_flight; /* segments, after it */
     uint64_t delivered_ever;
     uint64_t srtt_ns; /* 0: none yet */
-    uint64_t rtt_ns;  /* the least that it timed; UINT64_MAX: none */
+    uint64_t rtt_ns;  /* the shortest that it timed; UINT64_MAX: none */
     enum tcp_state state;
     bool cwnd_limited; /* cwnd was full at some time since the acknowledgement before */
     struct delivery_sample sample;
 };
 
-/* CUBIC, and what its window is while losses are repaired: proportional rate reduction (RFC 6937).
- */
+/* CUBIC, with proportional rate reduction (RFC 6937) for the window while losses are repaired. */
 struct cubic_tcp {
     struct cubic window;
     struct {

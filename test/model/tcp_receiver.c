@@ -15,7 +15,7 @@ void tcp_receiver_init(struct tcp_receiver *r, const struct tcp_receiver_config 
     span_set_init(&r->beyond, r->span, TCP_RECEIVER_SPANS);
 }
 
-/* The spans of the segments that came last. */
+/* Lists the spans of the segments that came last. */
 static void spans_tell(const struct tcp_receiver *r, struct segment_spans *out)
 {
     out->n = 0;
@@ -39,7 +39,7 @@ static void ack_want(struct tcp_receiver *r)
     spans_tell(r, &r->ack[r->acks - 1].spans);
 }
 
-/* A segment of a span that was not told lately moves the others down. */
+/* Puts a segment first; it takes the place of its own span, or of the last one. */
 static void newest_set(struct tcp_receiver *r, uint64_t segment)
 {
     const struct span *own = span_find(&r->beyond, segment);
@@ -59,7 +59,7 @@ static void segment_take(struct tcp_receiver *r, const struct segment *s, uint64
         r->duplicates++;
         ack_want(r);
     } else if (n > r->received) {
-        if (span_add(&r->beyond, n, n + 1, 0, 0) == 0) /* else as if it had been lost */
+        if (span_add(&r->beyond, n, n + 1, 0, 0) == 0) /* else it counts as lost */
             newest_set(r, n);
         ack_want(r);
     } else {

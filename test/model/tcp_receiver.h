@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The receiver of a TCP of today (tcp.h), whose application reads all at once: an acknowledgement
- * for each second segment, or 40 ms later; at once while anything is missing, and then it tells
- * three spans of what came beyond, the newest first (RFC 2018).
+ * The receiver of a present-day TCP (tcp.h), whose application reads all data at once. It
+ * acknowledges each second segment, or a single one after 40 ms. While a segment is missing, it
+ * acknowledges at once, with three spans of the segments that came beyond, the newest first (RFC
+ * 2018).
  *
  *   received: first segment that has not come
  *
@@ -22,7 +23,7 @@
 #include "wire/frame.h"
 
 #define TCP_RECEIVER_SPANS 4096u /* beyond a gap; more are not kept */
-#define TCP_RECEIVER_ACKS  256u  /* that wait to be sent; of more, the newest is told late */
+#define TCP_RECEIVER_ACKS  256u  /* that wait to be sent; a newer one replaces the last */
 
 struct tcp_receiver_config {
     struct frame_route route; /* of acknowledgements; IPv4 */
@@ -36,7 +37,7 @@ struct tcp_receiver {
     uint64_t received, acked;
     struct span_set beyond;
     struct span span[TCP_RECEIVER_SPANS];
-    uint64_t newest[SEGMENT_SPANS]; /* segments beyond that came last, in different spans */
+    uint64_t newest[SEGMENT_SPANS]; /* segments beyond a gap that came last, in different spans */
     uint64_t delayed_until;         /* TIME_NEVER: no acknowledgement waits */
     struct {
         uint64_t received;

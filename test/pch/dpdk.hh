@@ -2,7 +2,7 @@
 #ifndef SLUICE_TEST_PCH_DPDK_HH
 #define SLUICE_TEST_PCH_DPDK_HH
 
-// The same for tests of what is made of DPDK.
+// Headers that most tests of code on DPDK include, compiled once for each program.
 #include "gtest.hh"
 
 extern "C" {

@@ -2,7 +2,8 @@
 #ifndef SLUICE_TEST_PCH_GTEST_HH
 #define SLUICE_TEST_PCH_GTEST_HH
 
-// What most tests include, compiled once for each program. A test still names what it needs.
+// Headers that most tests include, compiled once for each program. A test still includes the
+// headers that it needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a peer or a stranger could do with one well-made packet: odd ports, numbers half way round,
-// units that shrink, bits that flip in the right place.
+// Attacks of a peer or a stranger with a single well-made packet: odd ports, numbers half of their
+// space ahead, units that shrink, bits that flip in the right place.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ extern "C" {
 namespace
 {
 
-// UDP source port 0: the entry in the early table is never removed.
+// Connections from UDP source port 0 must not leave entries in the early table.
 TEST(Attack, SourcePortZero)
 {
     PeerOptions o;
@@ -41,7 +41,8 @@ TEST(Attack, SourcePortZero)
     EXPECT_GT(p.heard_type(WIRE_CNTL), 0u) << "an honest FIRST is not answered any more";
 }
 
-// A stale entry queues a free connection; then it is taken from the table.
+// A FIRST from port 0 for a connection that is over must not find a stale entry and wake a free
+// connection.
 TEST(Attack, SourcePortZeroStaleEntry)
 {
     PeerOptions o;
@@ -60,10 +61,11 @@ TEST(Attack, SourcePortZeroStaleEntry)
     p.host_key = 0;
     p.say_first();
     p.run(100000);
-    EXPECT_EQ(p.heard_type(WIRE_CNTL), 0u) << "a free connection speaks";
+    EXPECT_EQ(p.heard_type(WIRE_CNTL), 0u) << "a free connection sends";
 }
 
-// The same in one round of a worker: the frame comes, a client takes the number, the host sends.
+// The same within one round of a worker: the frame comes, a client takes the number, the host
+// sends.
 TEST(Attack, SourcePortZeroHangs)
 {
     PeerOptions o;
@@ -98,7 +100,7 @@ TEST(Attack, SourcePortZeroHangs)
     rte_pktmbuf_free_bulk(out, n);
 }
 
-// posted exactly half the number space ahead of the tail.
+// `posted` moves on until it is exactly half of the number space ahead of the tail.
 TEST(Attack, PostedHalfway)
 {
     PeerOptions o;
@@ -112,7 +114,7 @@ TEST(Attack, PostedHalfway)
     ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) > 0; }));
     p.ack_all();
     ASSERT_TRUE(p.until([&] { return p.done(HOST_SEND, 5) != nullptr; }));
-    std::memset(p.buffers.back().data(), 0xaa, 1000); // the application's again
+    std::memset(p.buffers.back().data(), 0xaa, 1000); // the application uses it again
     p.heard.clear();
     uint32_t tail = p.host_initial + 1;
     for (uint32_t i = 1; i <= 128; i++) {
@@ -127,11 +129,11 @@ TEST(Attack, PostedHalfway)
             ghosts++;
             stale += !x.payload.empty() && x.payload[0] == 0xaa;
         }
-    EXPECT_EQ(ghosts, 0u) << "requests that nobody posted";
-    EXPECT_EQ(stale, 0u) << "memory of a completed request";
+    EXPECT_EQ(ghosts, 0u) << "units of requests that were never made";
+    EXPECT_EQ(stale, 0u) << "units from the memory of a completed request";
 }
 
-// unit_max is lowered after a part was acknowledged.
+// The peer lowers unit_max after a provisional acknowledgement of a part of the request.
 TEST(Attack, SmallerUnitsAfterProvisional)
 {
     PeerOptions o;
@@ -149,11 +151,11 @@ TEST(Attack, SmallerUnitsAfterProvisional)
     op.user = 5;
     ASSERT_EQ(host_send(p.h(), p.conn, &op, p.now()), 0);
     ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_DATA) >= 9; }));
-    p.ack = pos_make(p.host_initial, 9); // the last unit, of the tail, is missing
+    p.ack = pos_make(p.host_initial, 9); // only the last unit is missing, a part of the tail
     p.say(p.state());
     ASSERT_TRUE(p.until([&] { return p.done(HOST_SEND, 5) != nullptr; }));
     ASSERT_TRUE(p.done(HOST_SEND, 5)->provisional);
-    std::fill(head.begin(), head.end(), 0xaa); // the application's again
+    std::fill(head.begin(), head.end(), 0xaa); // the application uses it again
     p.heard.clear();
     wire_cntl v = p.state();
     v.unit_max = 600;
@@ -209,7 +211,7 @@ TEST(Attack, CorruptNewAttempt)
     EXPECT_EQ(wrong, 0u) << "bytes delivered wrong, with status 0";
 }
 
-// A new attempt of a request before one that was refused.
+// A new attempt begins for the request before a refused one.
 TEST(Attack, NewAttemptBeforeRefused)
 {
     PeerOptions o;
@@ -231,10 +233,11 @@ TEST(Attack, NewAttemptBeforeRefused)
     p.run(100000000);
     p.say(p.state(WIRE_SREQ));
     p.run(100000000);
-    EXPECT_EQ(p.last_cntl()->ack, pos_make(r + 2, 0)) << "stuck";
+    EXPECT_EQ(p.last_cntl()->ack, pos_make(r + 2, 0)) << "the ACK does not move on";
 }
 
-// FIRST packets from anywhere take half of the connections that wait; then a cookie is asked for.
+// FIRST packets from many ports take half of the waiting connections. Then the host asks for a
+// cookie.
 TEST(Attack, ForgedFirstsLeaveConnectionsToOthers)
 {
     PeerOptions o;
@@ -263,20 +266,20 @@ TEST(Attack, ForgedFirstsLeaveConnectionsToOthers)
     p.route.sport++;
     p.say_first(cookie);
     p.run(10000);
-    EXPECT_EQ(p.counter("conns_accepted"), 4u) << "the cookie is another's";
+    EXPECT_EQ(p.counter("conns_accepted"), 4u) << "the cookie of another port counts";
     p.route.sport--;
     p.say_first(cookie);
     p.run(10000);
     EXPECT_EQ(p.counter("conns_accepted"), 5u);
     EXPECT_EQ(p.last_cntl()->cookie, 0u);
-    p.run(3 * CLOCK_NS_PER_S); // the silent ones are given up
+    p.run(3 * CLOCK_NS_PER_S); // the host gives up the silent connections
     p.own_key = 0x78;
     p.say_first();
     p.run(10000);
-    EXPECT_EQ(p.counter("conns_accepted"), 6u) << "no cookie where none is on trial";
+    EXPECT_EQ(p.counter("conns_accepted"), 6u) << "a cookie, but no connection is unproven";
 }
 
-// Nobody gets an answer at a group address.
+// The host sends no answer to a group address.
 TEST(Attack, GroupSourcesAreDropped)
 {
     Peer p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths that drop packets for their size and say nothing (RFC 8899, section 4.3): units become
-// smaller until they pass, in mid-request, too; and a path that carries no DATA at all is named.
+// Paths that drop packets for their size, silently (RFC 8899, section 4.3). Units become smaller
+// until they pass, in mid-request, too. A path that carries no DATA at all is named as the cause.
 #include <gtest/gtest.h>
 
 extern "C" {
@@ -42,7 +42,7 @@ uint64_t counter_of(Pair &p, uint32_t side, const std::string &name)
     return UINT64_MAX;
 }
 
-// Frames longer than this are lost, from a time on, in both directions.
+// Loses frames longer than `limit`, from a time on, in both directions.
 struct Narrow {
     uint32_t limit;
     uint64_t from_ns = 0;
@@ -84,15 +84,15 @@ TEST_F(Hole, SmallerUnitsPassWithinTwoSeconds)
             ASSERT_TRUE(p.run([&] { return p.all_done(); }, 2 * kS)) << p.state();
             struct host_conn_info i = info_of(p, 0);
             EXPECT_LE(i.unit_bytes, x.limit - 98);
-            EXPECT_GE(i.unit_bytes * 2 + 118, x.limit) << "no smaller than need be";
+            EXPECT_GE(i.unit_bytes * 2 + 118, x.limit) << "units are smaller than need be";
             EXPECT_GT(i.dropped_unit_bytes + 118, x.limit);
             EXPECT_GE(counter_of(p, 0, "units_cut"), 1u);
             EXPECT_TRUE(p.finish()) << p.state();
         }
 }
 
-// The path becomes narrower when half of a request has been acknowledged; what was is not sent
-// again, and what a provisional acknowledgement has given back is not looked at.
+// The path becomes narrower when a part of a request has been acknowledged. The acknowledged part
+// is not sent again, and memory that a provisional acknowledgement gave back is not read.
 TEST_F(Hole, InMidRequest)
 {
     for (bool go_back_n : {false, true})
@@ -113,7 +113,7 @@ TEST_F(Hole, InMidRequest)
             ASSERT_LT(before, 5000000u);
             ASSERT_TRUE(p.run([&] { return p.all_done(); }, 3 * kS)) << p.state();
             EXPECT_EQ(info_of(p, 0).unit_bytes, 704u);
-            EXPECT_EQ(info_of(p, 1).rx_bytes, 10000000u) << "nothing is placed twice";
+            EXPECT_EQ(info_of(p, 1).rx_bytes, 10000000u) << "bytes are placed twice";
             EXPECT_TRUE(p.finish()) << p.state();
         }
 }
@@ -147,7 +147,7 @@ TEST_F(Hole, APathWithoutDataIsNamed)
     }
 }
 
-// Losses that do not look at sizes, be they many or in runs, are none.
+// Losses that do not depend on size are no black hole, even if they are many, or come in runs.
 TEST_F(Hole, LossAtRandomIsNone)
 {
     for (uint64_t seed = 0; seed < 20; seed++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is an address ours alone? Hosts that claim the same one, strangers that defend theirs.
+// Claims of addresses: hosts that claim the same one, and strangers that defend theirs.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ struct host_address own(host *h, bool ipv6)
     return a;
 }
 
-// What the host asked for or announced itself: probes, announcements.
+// Counts the host's probes, announcements and answers.
 struct Said {
     unsigned probes = 0, announcements = 0, answers = 0;
     uint64_t first_announced = 0;
@@ -62,7 +62,8 @@ std::vector<uint8_t> frame(const std::function<uint16_t(uint8_t *)> &put)
     return f;
 }
 
-// Nobody else has it: three probes, two announcements, and the address is used from the start.
+// No other station has the address. The host sends three probes and two announcements, and uses the
+// address from the start.
 TEST_F(Claim, AnAddressOfItsOwnIsAnnounced)
 {
     for (bool ipv6 : {false, true}) {
@@ -80,7 +81,7 @@ TEST_F(Claim, AnAddressOfItsOwnIsAnnounced)
                                      FRAME_VLAN_NONE);
         }));
         p.run(kMs);
-        EXPECT_EQ(said(p).answers, 1u) << "it is found at once";
+        EXPECT_EQ(said(p).answers, 1u) << "the host does not answer from the start";
         p.run(5000 * kMs);
         Said s = said(p);
         EXPECT_EQ(s.probes, 3u);
@@ -92,8 +93,8 @@ TEST_F(Claim, AnAddressOfItsOwnIsAnnounced)
     }
 }
 
-// A stranger answers the probe: the address is not used, and nobody is told that it is here, until
-// the stranger is gone.
+// A stranger answers the probe. Until the stranger is gone, the host does not use the address, and
+// neither announces it nor answers for it.
 TEST_F(Claim, AStrangerDefendsItsAddress)
 {
     for (bool ipv6 : {false, true}) {
@@ -129,9 +130,9 @@ TEST_F(Claim, AStrangerDefendsItsAddress)
         EXPECT_EQ(s.answers + s.announcements, 0u);
         EXPECT_LE(s.probes, 17u) << "every 2 to 4 s";
         EXPECT_GE(s.probes, 7u);
-        p.opt.answer_arp = false; // it is gone
+        p.opt.answer_arp = false; // the stranger is gone
         p.run(5000 * kMs);
-        EXPECT_FALSE(own(p.h(), ipv6).used) << "it was heard at most 4 s ago";
+        EXPECT_FALSE(own(p.h(), ipv6).used) << "the stranger was heard at most 4 s ago";
         p.run(10000 * kMs);
         EXPECT_TRUE(own(p.h(), ipv6).used);
         EXPECT_EQ(said(p).announcements, 2u);
@@ -140,8 +141,8 @@ TEST_F(Claim, AStrangerDefendsItsAddress)
     }
 }
 
-// A stranger comes to an address that was ours for long: it is told so, at most once in 10 s, and
-// the connection does not suffer.
+// A stranger takes an address that was ours for long. The host announces it again, at most once in
+// 10 s, and the connection does not suffer.
 TEST_F(Claim, WhatIsHeldIsDefended)
 {
     for (bool ipv6 : {false, true}) {
@@ -167,10 +168,10 @@ TEST_F(Claim, WhatIsHeldIsDefended)
         }
         EXPECT_TRUE(own(p.h(), ipv6).used);
         EXPECT_EQ(own(p.h(), ipv6).conflicts, 150u);
-        EXPECT_EQ(said(p).announcements, 2u) << "15 s";
+        EXPECT_EQ(said(p).announcements, 2u) << "in 15 s, at most one in 10 s";
         EXPECT_EQ(p.info().state, HOST_OPEN);
         p.heard.clear();
-        p.say_frame(frame([&](uint8_t *f) { // a newcomer's probe is a question like any
+        p.say_frame(frame([&](uint8_t *f) { // a newcomer's probe is a question like others
             addr none = {};
             return neigh_put_request(f, &stranger, &none, &p.route.dst, FRAME_VLAN_NONE);
         }));
@@ -180,7 +181,7 @@ TEST_F(Claim, WhatIsHeldIsDefended)
     }
 }
 
-// A switch that sends a frame back, or a NIC that hears its own, is not another station.
+// A switch may send our frame back, and a NIC may hear its own. Neither is another station.
 TEST_F(Claim, OurOwnProbeIsNoConflict)
 {
     Peer p;
@@ -201,7 +202,7 @@ TEST_F(Claim, OurOwnProbeIsNoConflict)
     EXPECT_EQ(own(p.h(), false).conflicts, 0u);
 }
 
-// Two hosts of ours with one address.
+// Two of our hosts with one address.
 class Twins
 {
   public:
@@ -217,7 +218,7 @@ class Twins
     {
         return own(world_host(pair.w, i), pair.opt.ipv6).used;
     }
-    bool cut[2] = {false, false}; // nobody hears it
+    bool cut[2] = {false, false}; // its frames are lost
     Pair pair;
 
   private:
@@ -243,7 +244,7 @@ TEST_F(Claim, OfTwoHostsTheFirstKeepsTheAddress)
         for (uint32_t first : {0u, 1u}) {
             Twins t(ipv6);
 
-            t.cut[1 - first] = true; // it has not started yet
+            t.cut[1 - first] = true; // it is not on the link yet
             t.claim(first);
             t.pair.wait(3000 * kMs);
             t.cut[1 - first] = false;
@@ -268,7 +269,7 @@ TEST_F(Claim, OfTwoAtTheSameTimeOneHasIt)
             EXPECT_FALSE(t.used(1)) << ipv6 << " " << between;
             t.cut[0] = true;
             t.pair.wait(15000 * kMs);
-            EXPECT_TRUE(t.used(1)) << "the other is gone";
+            EXPECT_TRUE(t.used(1)) << "the other host is gone, but its address stays unused";
         }
 }
 

@@ -22,7 +22,7 @@ class Close : public testing::Test
     }
 };
 
-// Each operation completed exactly once.
+// No operation completed twice.
 void expect_once(const Peer &p)
 {
     for (size_t i = 0; i < p.log.size(); i++)
@@ -105,7 +105,7 @@ TEST_F(Close, BothAtOnce)
     Peer p;
     p.open_by_host();
     p.shutdown(9);
-    p.say(p.state(WIRE_WCLOSE)); // they cross
+    p.say(p.state(WIRE_WCLOSE)); // the two WCLOSE cross
     p.run(kMs);
     EXPECT_GE(p.heard_flags(WIRE_WCLOSE | WIRE_RCLOSE), 1u);
     EXPECT_EQ(p.heard_flags(WIRE_END), 0u);
@@ -117,7 +117,7 @@ TEST_F(Close, BothAtOnce)
     expect_freed(p);
 }
 
-// The peer reads no more: what is outstanding fails, the other direction goes on.
+// The peer stops reading. Outstanding sends fail, and the other direction goes on.
 TEST_F(Close, ReaderGivesUp)
 {
     Peer p;
@@ -175,7 +175,7 @@ TEST_F(Close, EndIsNeverAnswered)
     expect_once(p);
 }
 
-// The peer missed our END: whatever it says is answered by END, until the number is free.
+// The peer missed our END. The host answers each of its packets by END, until the number is free.
 TEST_F(Close, LatePackets)
 {
     Peer p;
@@ -197,10 +197,10 @@ TEST_F(Close, LatePackets)
     EXPECT_EQ(p.heard_flags(WIRE_END), ends + 2);
     p.say(p.state(WIRE_END | WIRE_SREQ));
     p.run(10000);
-    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "asked for";
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "SREQ is not answered";
     p.say(p.state(WIRE_END));
     p.run(10000);
-    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "END alone is not answered";
+    EXPECT_EQ(p.heard_flags(WIRE_END), ends + 3) << "END alone is answered";
     EXPECT_TRUE(p.until([&] { return p.is_free(); }));
     uint64_t unknown = p.counter("drop_unknown_key");
     size_t heard = p.heard.size();
@@ -254,7 +254,7 @@ TEST_F(Close, AbortByPeerInEveryState)
                 EXPECT_EQ(status(p, HOST_SHUTDOWN, 9), reason.status);
             }
             EXPECT_EQ(p.counter("conns_failed"), 1u);
-            // What is asked for later fails for the same reason.
+            // Later requests fail for the same reason.
             uint8_t byte = 0;
             struct host_send op = {};
 
@@ -268,8 +268,8 @@ TEST_F(Close, AbortByPeerInEveryState)
         }
 }
 
-// A real sender gives up: whatever its peer waits for ends with that reason, with and without
-// requests under way, and in no case with "no more".
+// A real sender gives up. All receives of its peer end with that reason, with and without requests
+// under way, and none ends with -ENODATA.
 TEST_F(Close, AnAbortIsNoOrderlyEnd)
 {
     for (wire_end end : {WIRE_END_ABORT, WIRE_END_SHUTDOWN})
@@ -291,7 +291,7 @@ TEST_F(Close, AnAbortIsNoOrderlyEnd)
             p.wait(under_way == 0 ? kMs : 60000);
             host_close(p.a(), p.conn[0], end, world_now(p.w));
             ASSERT_TRUE(p.run([&] { return p.recvs[1][4].done; })) << p.state();
-            p.recv(1); // and what is asked for later
+            p.recv(1); // later receives end so, too
             ASSERT_TRUE(p.run([&] { return p.recvs[1][5].done; })) << p.state();
             for (int i = 0; i < 6; i++)
                 EXPECT_EQ(p.recvs[1][i].status, i < 2 ? 0 : status_of) << i;
@@ -300,7 +300,8 @@ TEST_F(Close, AnAbortIsNoOrderlyEnd)
         }
 }
 
-// What the host says when its application gives up: END and why, and not that all has been sent.
+// When its application gives up, the host sends END with the reason. It does not say that all has
+// been sent.
 TEST_F(Close, AnAbortSaysNoWclose)
 {
     for (bool shut : {false, true}) {
@@ -323,7 +324,7 @@ TEST_F(Close, AnAbortSaysNoWclose)
     }
 }
 
-// All orders in which a peer may say its three flags, with our own WCLOSE before, between or after.
+// A peer sends its three flags in all orders, with our own WCLOSE before, between or after them.
 TEST_F(Close, EveryOrder)
 {
     std::array<unsigned, 3> order = {WIRE_WCLOSE, WIRE_RCLOSE, WIRE_END};
@@ -339,7 +340,7 @@ TEST_F(Close, EveryOrder)
             p.post_recv(10, 5);
             for (int i = 0; i <= 3; i++) {
                 if (i == ours && p.info().state == HOST_OPEN) {
-                    // a reader that has given up closed this direction already
+                    // a peer that stopped reading has closed this direction already
                     EXPECT_EQ(p.shutdown(9), flags & WIRE_RCLOSE ? -EPIPE : 0);
                 }
                 p.run(100000);
@@ -349,7 +350,7 @@ TEST_F(Close, EveryOrder)
                     in_order = flags == (WIRE_WCLOSE | WIRE_RCLOSE);
                 flags |= order.at(i);
                 p.say(p.state(flags));
-                p.say(p.state(flags)); // said again
+                p.say(p.state(flags)); // repeated
                 p.run(100000);
             }
             SCOPED_TRACE(testing::Message() << int(order[0]) << " " << int(order[1]) << " "

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections with a traffic contract: every frame that leaves a host is looked at by the path
-// emulator's algorithm, which grants no tolerance but what the contract says; and ports that send
-// at a time.
+// Connections with a traffic contract. The path emulator's algorithm checks every frame that leaves
+// a host, with no tolerance beyond the contract's. Some ports send each frame at a given time.
 #include <gtest/gtest.h>
 
 #include "../unit/pace/police.h"
@@ -28,7 +27,7 @@ class Contracts : public testing::Test
         PairOptions o;
 
         o.contract = cfg;
-        o.sum = HOST_SUM_NONE; // so that peak_in() may write into CNTL
+        o.sum = HOST_SUM_NONE; // so that note() may write peak_in into CNTL
         o.burst_first = 100000;
         watch(cfg);
         o.fate = [this](uint32_t from, rte_mbuf *m, uint64_t now, world_fate *) {
@@ -37,7 +36,7 @@ class Contracts : public testing::Test
         return o;
     }
 
-    // A policeman of each host's frames.
+    // Sets up a policer for the frames of each host.
     void watch(contract_config cfg)
     {
         cfg.unit_bytes = kUnit;
@@ -59,11 +58,12 @@ class Contracts : public testing::Test
         if (from == 0 && h.type == WIRE_DATA)
             left.push_back({now, m->pkt_len});
         if (from == 1 && h.type == WIRE_CNTL && peak_in != 0)
-            for (int i = 0; i < 8; i++) // where CNTL has its peak: wire/packet.h
+            for (int i = 0; i < 8; i++) // the place of the peak in CNTL: wire/packet.h
                 p[f.payload_off + 48 + i] = static_cast<uint8_t>(peak_in >> (56 - 8 * i));
     }
 
-    // Both ways, two requests each; returns what it took.
+    // Sends two requests in each direction. Returns the time between the first and the last DATA of
+    // A.
     uint64_t transfer(Pair &p)
     {
         p.open();
@@ -94,7 +94,7 @@ TEST_F(Contracts, EveryFrameConforms)
 
     EXPECT_EQ(beyond[0], 0u) << "of " << seen[0];
     EXPECT_EQ(beyond[1], 0u) << "of " << seen[1];
-    EXPECT_GT(bytes[0] * 1e9 / took, 0.97 * kPeak / 2) << "and the contract is used";
+    EXPECT_GT(bytes[0] * 1e9 / took, 0.97 * kPeak / 2) << "the contract is not used up";
 }
 
 TEST_F(Contracts, ToleranceMakesUpForLatePolls)
@@ -109,7 +109,7 @@ TEST_F(Contracts, ToleranceMakesUpForLatePolls)
     EXPECT_GT(bytes[0] * 1e9 / took, 0.97 * kPeak);
 }
 
-// The peak that a receiver grants counts payload; what is sent in frames is that much more.
+// The peak that a receiver grants counts payload only, so the rate of frames may be higher.
 TEST_F(Contracts, APeakFromTheReceiverIsKept)
 {
     PairOptions o = options({});
@@ -117,7 +117,7 @@ TEST_F(Contracts, APeakFromTheReceiverIsKept)
 
     peak_in = kPeak;
     o.mtu = 1500;
-    o.early = 0; // nothing before the first CNTL
+    o.early = 0; // no DATA before the first CNTL
     watch({kPeak * 2, 0, 0, 0, 0});
     Pair p(o);
 
@@ -129,7 +129,7 @@ TEST_F(Contracts, APeakFromTheReceiverIsKept)
     EXPECT_GT(left.size(), 1000u);
 }
 
-// Polls are late by up to 30 us; the port has the frames 50 us ahead and sends them at their time.
+// Polls are late by up to 30 us. The port gets frames 50 us ahead, and sends each at its time.
 TEST_F(Contracts, PortsThatSendAtATimeDoSoExactly)
 {
     PairOptions o = options({kPeak, 0, 0, 0, 0});
@@ -147,7 +147,7 @@ TEST_F(Contracts, PortsThatSendAtATimeDoSoExactly)
 
         exact += gap >= wanted && gap <= wanted + 1;
     }
-    EXPECT_GT(exact, left.size() * 8 / 10) << "but for those that a CNTL came before";
+    EXPECT_GT(exact, left.size() * 8 / 10) << "only frames behind a CNTL may be later";
 }
 
 TEST_F(Contracts, AMistakeIsNamed)

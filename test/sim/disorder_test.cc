@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every single packet of a connection's life comes twice, or behind 1 to 4 later ones, or so late
-// that the connection is over.
+// Each packet of a connection's life, one at a time, comes twice, or behind 1 to 4 later ones, or
+// again when the connection is over.
 #include <gtest/gtest.h>
 
 #include "life.hh"
@@ -12,7 +12,8 @@ constexpr int kFaultsShown = 5;
 constexpr uint64_t kBehindMax = 4;
 constexpr uint64_t kMs = 1000000;
 
-// How much later frame i has to be to arrive behind the k-th frame of its direction after it.
+// By how much frame i must be late to arrive behind the k-th later frame of its direction; 0 if
+// there is none.
 uint64_t behind(const std::vector<LifeFrame> &frames, size_t i, uint64_t k)
 {
     for (size_t n = i + 1; n < frames.size(); n++)
@@ -82,7 +83,7 @@ TEST(Disorder, EachPacketAgainLater)
     });
 }
 
-// The connection is closing or closed by then, or its number is free again.
+// By then the connection is closing or closed, or its number is free again.
 TEST(Disorder, EachPacketAgainAfterTheEnd)
 {
     for (uint64_t extra : {10 * kMs, 100 * kMs, 2000 * kMs})
@@ -102,7 +103,8 @@ TEST(Disorder, EachPacketDisplaced)
     });
 }
 
-// Every pair of the shortest life: each of the two is lost, comes twice, once more later, or late.
+// Every pair of packets of the shortest life: each is lost, comes twice, comes again later, or is
+// late.
 TEST(Disorder, EachPairOfTheShortestLife)
 {
     const char *const what[] = {"lost", "twice", "again later", "displaced"};
@@ -115,7 +117,7 @@ TEST(Disorder, EachPairOfTheShortestLife)
         int shown = 0;
 
         ASSERT_EQ(whole.fault, "");
-        // more frames are sent where some are lost: the second may be one of those
+        // losses cause more frames, and the second one may be one of these
         size_t n = whole.frames.size() + 6;
         for (size_t i = 0; i < whole.frames.size(); i++)
             for (size_t k = i + 1; k < n; k++)

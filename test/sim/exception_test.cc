@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host with an exception port gives out for the kernel, what it keeps, and what it answers:
-// no frame is both answered and given out.
+// A host with an exception port gives some frames to the kernel, keeps others, and answers others.
+// It does not answer a frame that it gives to the kernel.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -41,7 +41,7 @@ struct Station {
         ADD_FAILURE() << wanted;
         return 0;
     }
-    // (given out for the kernel, sent)
+    // Numbers of frames: (given to the kernel, sent).
     std::pair<unsigned, unsigned> give(const std::vector<uint8_t> &f)
     {
         rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire), *out[8];
@@ -52,7 +52,7 @@ struct Station {
 
         for (uint16_t i = 0; i < given; i++) {
             EXPECT_EQ(std::memcmp(rte_pktmbuf_mtod(out[i], void *), f.data(), f.size()), 0)
-                << "as it came";
+                << "the frame has changed";
             rte_pktmbuf_free(out[i]);
         }
         uint16_t sent = host_tx(h, out, 8, p.now());
@@ -135,7 +135,7 @@ TEST(Exception, SluicesOwnAndOtherStationsFramesStayHere)
     EXPECT_EQ(s.counter("drop_wire_version"), 1u);
     r.dport = 22;
     r.dst_mac.addr_bytes[5] ^= 0x55;
-    EXPECT_EQ(s.give(s.udp(r)), Fate(0, 0)) << "another station's";
+    EXPECT_EQ(s.give(s.udp(r)), Fate(0, 0)) << "for another station";
     r = s.p.route;
     r.dport = 22;
     r.src_mac.addr_bytes[0] |= 1;

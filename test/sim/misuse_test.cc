@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host's user may not do is refused, each with its own error, and changes nothing.
+// A host refuses each forbidden call with its own error, and the call changes nothing.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -44,7 +44,7 @@ TEST(Misuse, Services)
         EXPECT_EQ(c.status, -ECANCELED);
 }
 
-// Waiting connections go in any order.
+// Waiting connections can be closed in any order.
 TEST(Misuse, WaitingOnesAreClosedInAnyOrder)
 {
     Peer p;
@@ -122,7 +122,7 @@ TEST(Misuse, Operations)
     EXPECT_EQ(host_conn_limit(p.h()), p.opt.conns);
 }
 
-// A host that cannot be is not made, and says why.
+// host_create() refuses impossible configurations and names the reason.
 TEST(Misuse, Configurations)
 {
     Peer p;

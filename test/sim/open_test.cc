@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a connection begins: repeated, refused and waiting FIRSTs, what may be answered before the
-// peer has proven its address, and the way there (ARP, ND, gateway, a peer that moves, echo).
+// How a connection begins: FIRSTs that are repeated, refused, or too early; how much may be
+// answered before the peer has proven its address; and neighbours (ARP, ND, gateway, a peer that
+// moves, echo).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -43,7 +44,7 @@ TEST_F(Open, RepeatedFirstIsOneConnection)
     }
     EXPECT_EQ(p.counter("conns_accepted"), 1u);
     EXPECT_EQ(p.counter("drop_first_duplicate"), 4u);
-    EXPECT_EQ(p.heard_type(WIRE_CNTL), 5u) << "each is answered";
+    EXPECT_EQ(p.heard_type(WIRE_CNTL), 5u) << "a FIRST is not answered";
     for (const Heard &x : p.heard) {
         EXPECT_LE(x.frame.payload_len, uint32_t(WIRE_FIRST_BYTES));
     }
@@ -52,7 +53,7 @@ TEST_F(Open, RepeatedFirstIsOneConnection)
     EXPECT_EQ(info.state, HOST_WAITING);
 }
 
-// A stranger who gives another's address as his own makes us send no more than he does.
+// A stranger that forges its address makes the host send no more than it sends itself.
 TEST_F(Open, NoMoreIsAnsweredThanWasSaid)
 {
     Peer p;
@@ -66,7 +67,7 @@ TEST_F(Open, NoMoreIsAnsweredThanWasSaid)
     said += WIRE_FIRST_BYTES;
     p.run(100 * kMs);
     for (uint32_t u = 0; u < 20; u += 2) { // with gaps
-        p.host_key = 0;                    // what a stranger does not see
+        p.host_key = 0;                    // a stranger does not see it
         p.say_data(p.initial, u, 50000, 100);
         said += WIRE_DATA_BYTES + 100;
         p.run(kMs);
@@ -76,7 +77,7 @@ TEST_F(Open, NoMoreIsAnsweredThanWasSaid)
         heard += x.type != 0 ? x.frame.payload_len : 0;
     EXPECT_GT(heard, 0u);
     EXPECT_LE(heard, said);
-    EXPECT_EQ(p.info().state, HOST_CLOSED) << "nobody was there";
+    EXPECT_EQ(p.info().state, HOST_CLOSED) << "a connection without a peer stays open";
     EXPECT_EQ(status(p, HOST_SEND, 20), -ETIMEDOUT);
 }
 
@@ -91,7 +92,7 @@ TEST_F(Open, EarlyDataOfBothSides)
         p.say_data(p.initial, u, 3000, 1400);
     p.run(100000);
     EXPECT_EQ(p.done(HOST_RECV, 5), nullptr) << "its address may be forged";
-    EXPECT_EQ(p.heard_type(WIRE_DATA), 1u) << "no larger than what came";
+    EXPECT_EQ(p.heard_type(WIRE_DATA), 1u) << "more bytes are sent than came";
     EXPECT_EQ(p.counter("rx_data"), 3u);
     p.say(p.state());
     p.run(10000);
@@ -106,7 +107,7 @@ TEST_F(Open, NobodyListens)
     p.connect();
     p.post_send(100, 5);
     ASSERT_TRUE(p.until([&] { return p.heard_type(WIRE_FIRST) > 0; }));
-    // said by a host where nobody listens: its answer to FIRST
+    // the answer to FIRST of a host without a listener
     wire_cntl v = p.state(WIRE_END);
     v.own_key = p.host_key;
     v.end = WIRE_END_NOBODY;
@@ -178,7 +179,7 @@ TEST_F(Open, FirstIsRepeatedAtGrowingIntervals)
         EXPECT_GE(at[i] - at[i - 1] + kMs, at[i - 1] - at[i - 2]);
 }
 
-// The opener's answer to the first CNTL is lost: it asks until the peer has seen it.
+// The opener's answer to the first CNTL is lost. The opener asks until the peer has seen one.
 TEST_F(Open, OpenersCntlIsRepeated)
 {
     Peer p;
@@ -197,7 +198,7 @@ TEST_F(Open, OpenersCntlIsRepeated)
     EXPECT_EQ(p.heard_type(WIRE_CNTL), n);
 }
 
-// An acceptor under pressure keeps nothing but asks for FIRST again, with its cookie.
+// An acceptor under pressure keeps no state. It asks for FIRST again, with its cookie.
 TEST_F(Open, CookieIsRepeatedInFirst)
 {
     Peer p;
@@ -209,11 +210,11 @@ TEST_F(Open, CookieIsRepeatedInFirst)
     v.rate_Bps = 1;
     p.say(v);
     p.run(kMs);
-    EXPECT_EQ(p.heard_type(WIRE_FIRST), 2u) << "at once";
+    EXPECT_EQ(p.heard_type(WIRE_FIRST), 2u) << "FIRST is not repeated at once";
     EXPECT_EQ(p.last_first()->cookie, v.cookie);
-    EXPECT_EQ(p.done(HOST_CONNECT, 1), nullptr) << "that was no answer yet";
+    EXPECT_EQ(p.done(HOST_CONNECT, 1), nullptr) << "a cookie completes the connect";
     p.run(50 * kMs);
-    EXPECT_EQ(p.last_first()->cookie, v.cookie) << "also when repeated by the timer";
+    EXPECT_EQ(p.last_first()->cookie, v.cookie) << "the timer's FIRST lacks the cookie";
     p.say(p.state());
     p.run(kMs);
     EXPECT_EQ(status(p, HOST_CONNECT, 1), 0);
@@ -271,7 +272,7 @@ TEST_F(Open, ThroughTheGateway)
                               &p.heard[0].frame, &n),
                   NEIGH_REQUEST);
         EXPECT_TRUE(addr_equal(&n.target, &host_get_config(p.h())->gateway[ipv6]));
-        EXPECT_TRUE(addr_equal(&n.sender, &p.route.dst)) << "an unset one would be a probe";
+        EXPECT_TRUE(addr_equal(&n.sender, &p.route.dst)) << "an unset sender would be a probe";
     }
     Peer none;
     struct host_connect op = {};
@@ -280,7 +281,7 @@ TEST_F(Open, ThroughTheGateway)
     EXPECT_EQ(host_connect(none.h(), &op, none.now()), -EHOSTUNREACH) << "off link, no gateway";
 }
 
-// The peer has come back with another MAC address: the one we remember leads nowhere.
+// The peer has come back with another MAC address. The one that the host remembers leads nowhere.
 TEST_F(Open, PeerMoved)
 {
     Peer p;
@@ -327,7 +328,7 @@ TEST_F(Open, AnswersArpNdAndEcho)
                           &p.heard[0].frame, &n),
               NEIGH_REPLY);
     EXPECT_EQ(std::memcmp(&n.mac, &p.route.dst_mac, 6), 0);
-    // for somebody else: heard, not answered
+    // a question for another address is heard, and not answered
     addr other = addr_from_v4(0x0a000005);
     len = neigh_put_request(bytes, &p.route.src_mac, &p.route.src, &other, FRAME_VLAN_NONE);
     p.say_frame({bytes, bytes + len});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A receiver with a capacity of 1 Gbit/s paces its senders for real: payload within 1 % of the
-// grant in any 100 ms, and never beyond the envelope (which the oracle of every test checks).
+// A receiver with a capacity of 1 Gbit/s paces its senders. Payload is within 1 % of the grant in
+// any 100 ms. It is never beyond the envelope, which the oracle of every test checks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_F(Pacing, OneGigabitWithinOnePercent)
     windows(20 * kMs, end, 100 * kMs, &least, &most);
     struct host_conn_info info;
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
-    EXPECT_EQ(info.rx_rate_Bps, kGigabit) << "one connection has it all";
+    EXPECT_EQ(info.rx_rate_Bps, kGigabit) << "one connection does not get all of it";
     EXPECT_GE(least, kGigabit / 10 * 99 / 100);
     EXPECT_LE(most, kGigabit / 10 * 101 / 100);
     windows(20 * kMs, end, 10 * kMs, &least, &most);
@@ -101,7 +101,7 @@ TEST_F(Pacing, OneGigabitWithinOnePercent)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Some packets are lost: what is sent again spends credit like any other, so the envelope holds.
+// Some packets are lost. Repeats spend credit like all packets, so the envelope holds.
 TEST_F(Pacing, RepeatsSpendCredit)
 {
     PairOptions o = options();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that never receives what the host sends: it forges its address, and knows no key of the
-// host's. Whatever it says, the application's sends, receives and shutdown do not succeed. A peer
-// that does receive proves it within one round trip, and what came before completes then.
+// A blind peer never receives packets of the host, since it forges its address; so it knows no key
+// of the host. Whatever it sends, the application's sends, receives and shutdown do not succeed. An
+// honest peer proves within one round trip that it receives, and earlier operations complete then.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace
 
 constexpr uint64_t kUnit = 1000, kLen = 2500;
 
-// Speaks without having heard anything: marked EARLY, with its own key.
+// Sends without having heard a packet: marked EARLY, with its own key.
 class Blind : public Peer
 {
   public:
@@ -39,7 +39,7 @@ class Blind : public Peer
         run(100000);
         deaf();
     }
-    // One whole request, the last one.
+    // Sends one whole request, the last one.
     void all_data()
     {
         deaf();
@@ -50,7 +50,8 @@ class Blind : public Peer
         run(100000);
         deaf();
     }
-    // Of sends, receives and the shutdown; those that moved or closed something.
+    // Completions of sends, receives and the shutdown. good: only those that moved or closed
+    // something.
     size_t completions(bool good) const
     {
         size_t n = 0;
@@ -70,13 +71,13 @@ TEST(Proof, EarlyDataOfABlindPeerCompleteNothing)
     p.post_recv(kLen, 6);
     p.all_data();
     p.run(100000000);
-    EXPECT_EQ(p.info().rx_bytes, kLen) << "early data are placed";
+    EXPECT_EQ(p.info().rx_bytes, kLen) << "early data are not placed";
     EXPECT_EQ(p.completions(false), 0u);
     p.tell(WIRE_WCLOSE);
     p.run(100000000);
     EXPECT_EQ(p.completions(false), 0u);
     p.run(2 * CLOCK_NS_PER_S);
-    ASSERT_EQ(p.completions(false), 2u) << "given up";
+    ASSERT_EQ(p.completions(false), 2u) << "the peer is not given up";
     EXPECT_EQ(p.completions(true), 0u);
     EXPECT_EQ(p.done(HOST_RECV, 5)->status, -ETIMEDOUT);
     EXPECT_EQ(p.done(HOST_RECV, 6)->status, -ETIMEDOUT);
@@ -118,7 +119,7 @@ TEST(Proof, EndBehindEarlyDataFailsThem)
     EXPECT_EQ(p.done(HOST_RECV, 5)->len, 0u);
 }
 
-// However often it speaks.
+// The host gives up a blind peer in time, however often the peer sends.
 TEST(Proof, ABlindPeerIsGivenUpInTime)
 {
     Blind p;
@@ -134,7 +135,7 @@ TEST(Proof, ABlindPeerIsGivenUpInTime)
     EXPECT_EQ(p.done(HOST_RECV, 5)->status, -ETIMEDOUT);
 }
 
-// The first packet with the host's key is enough, and the completion is there with it.
+// The first packet with the host's key is enough, and the receive completes with it.
 void proved_by(bool go_back_n, const std::function<void(Peer &, uint64_t key)> &prove)
 {
     PeerOptions o;
@@ -178,7 +179,7 @@ TEST(Proof, DataWithTheKeyProves)
     proved_by(true, data);
 }
 
-// It got all it wanted, and gives up: what came before is the application's.
+// The peer gives up in the packet with the key. The data that came before still complete.
 TEST(Proof, EndWithTheKeyProves)
 {
     auto end = [](Peer &p, uint64_t key) {
@@ -191,7 +192,7 @@ TEST(Proof, EndWithTheKeyProves)
     proved_by(true, end);
 }
 
-// Both directions were over before the proof came.
+// Both directions are over before the proof comes.
 TEST(Proof, ClosingInOrderWaitsForTheProof)
 {
     Blind p;
@@ -215,8 +216,8 @@ TEST(Proof, ClosingInOrderWaitsForTheProof)
     EXPECT_EQ(p.done(HOST_SHUTDOWN, 8)->status, 0);
 }
 
-// Honest early data: the host asks for the MAC address (a round trip), FIRST takes half of one, its
-// proof one more, and nothing else is waited for.
+// Early data of an honest peer: the question for the MAC address takes a round trip, FIRST half of
+// one, and the proof another one. Nothing else delays the completion.
 TEST(Proof, EarlyDataOfAnHonestPeerWaitForOneRoundTrip)
 {
     constexpr uint64_t kDelay = 20000000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports with several queues: which worker gets what, and how the others get what is theirs.
+// Ports with several queues: which worker gets a frame, and how it hands over frames of other
+// workers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +20,7 @@ uint32_t sum(const std::vector<uint32_t> &v)
     return n;
 }
 
-// As app/ asks a port for it.
+// The scaling of a port, as app/ reads it.
 host_rss known(const rss &r)
 {
     host_rss k = {};
@@ -54,9 +55,9 @@ class Spread : public testing::TestWithParam<bool>
     QueuesOptions o;
 };
 
-// 64 connections between one pair of hosts, 16 opened by each of four workers, while applications
-// accept on all of the other side: all work, both ways, spread over all workers of both sides, and
-// no frame comes to a worker that has to hand it over.
+// There are 64 connections between one pair of hosts. Each of four workers opens 16 of them, and
+// applications accept on all workers of the other side. The connections work in both directions,
+// and spread over all workers of both sides. No frame comes to a worker that has to hand it over.
 TEST_P(Spread, SixtyFourConnectionsOverFourWorkers)
 {
     Queues q(o);
@@ -83,14 +84,14 @@ INSTANTIATE_TEST_SUITE_P(Families, Spread, testing::Bool(),
                              return std::string(i.param ? "IPv6" : "IPv4");
                          });
 
-// An application that accepts on one worker only is reached by every peer, wherever scaling brings
-// its FIRST: that goes to the worker, with the early data behind it and what is said of the
-// connection until the peer knows its key.
+// An application accepts on one worker only. Every peer reaches it, whatever queue scaling chooses
+// for FIRST. FIRST is handed over to that worker, with the early data behind it, and with all
+// packets of the connection until the peer knows its key.
 TEST_P(Spread, OneWorkerAcceptsForAll)
 {
     Queues q(o);
 
-    for (uint32_t i = 0; i < 64; i++) // so many that no cookie is asked for
+    for (uint32_t i = 0; i < 64; i++) // so many that the host asks for no cookie
         q.accept(2, 20000);
     for (uint32_t i = 0; i < 16; i++)
         q.connect(i % 4, 20000);
@@ -102,7 +103,7 @@ TEST_P(Spread, OneWorkerAcceptsForAll)
     EXPECT_EQ(q.counter(1, "drop_unknown_early"), 0u) << q.counters();
 }
 
-// The same where a FIRST comes twice, since the answer got lost: no second connection is taken.
+// A FIRST comes twice, since the answer got lost. It takes no second connection.
 TEST_P(Spread, ARepeatedFirstFindsTheSameWorker)
 {
     uint32_t answers = 0;
@@ -121,8 +122,8 @@ TEST_P(Spread, ARepeatedFirstFindsTheSameWorker)
     EXPECT_EQ(q.counter(1, "conns_accepted"), 4u) << q.counters();
 }
 
-// A port without receive-side scaling, as memif has none: everything comes to the first worker,
-// which hands over what the keys say is the others'.
+// A port may have no receive-side scaling, like memif. All frames come to the first worker, which
+// hands over those whose keys name other workers.
 TEST(Queues, WithoutScalingFramesAreHandedOver)
 {
     QueuesOptions o;

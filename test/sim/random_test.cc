@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random worlds: loss of 1 to 20 % both ways, copies, reordering, flipped bits, any mode, any
-// sizes, buffers posted at any time. SLUICE_SEED=n runs the one world n again, with SLUICE_WORLDS=k
-// the k worlds from n on.
+// Random worlds: loss of 1 to 20 % in both directions, copies, reordering, flipped bits, any mode,
+// any sizes, buffers posted at any time. SLUICE_SEED=n runs the one world n again; with
+// SLUICE_WORLDS=k, the k worlds from n on.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace
 
 constexpr uint64_t kWorlds = 200;
 constexpr uint64_t kFirstSeed = 1;
-constexpr uint32_t kFlipFrom = 14; // the port's FCS sees to the Ethernet header
+constexpr uint32_t kFlipFrom = 14; // the port's FCS protects the Ethernet header
 
 class RandomWorld
 {
@@ -120,7 +120,8 @@ class RandomWorld
         }
     }
 
-    // Posts something now and then, in order, as long as there is room. True when all is over.
+    // Posts sends and receives now and then, in order, as long as there is room. True when all are
+    // over.
     bool step(Pair &p)
     {
         for (uint32_t dir = 0; dir < 2; dir++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the swarm has found, each in its smallest form.
+// Faults that the swarm has found, each in its smallest form.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace
 
 constexpr uint64_t kUs = 1000, kMs = 1000000;
 
-// CNTL packets since the n-th frame, and those of them that ask for units.
+// CNTL packets that ask for units, since frame `from`.
 size_t asking(const Peer &p, size_t from)
 {
     size_t n = 0;
@@ -24,7 +24,7 @@ size_t asking(const Peer &p, size_t from)
     return n;
 }
 
-// A CNTL for which there is no mbuf is not numbered, and is sent as soon as there is one.
+// A CNTL without an mbuf takes no number, and is sent as soon as there is an mbuf.
 TEST(Repair, CntlWaitsForAnMbuf)
 {
     Peer p;
@@ -47,8 +47,8 @@ TEST(Repair, CntlWaitsForAnMbuf)
     EXPECT_EQ(p.last_cntl()->seq, seq + 1);
 }
 
-// DATA for which there is no mbuf cost nothing: neither packet numbers, which count up one by one
-// on the wire, nor what may be said to a peer that has yet to show where it is.
+// DATA without an mbuf cost nothing. They take no packet numbers, which count up one by one on the
+// wire. Nor do they count for the bytes that may be sent to an unproven peer.
 TEST(Repair, DataWaitForAnMbuf)
 {
     Peer p;
@@ -58,8 +58,8 @@ TEST(Repair, DataWaitForAnMbuf)
     p.accept();
     p.say_first();
     p.run(kMs);
-    p.host_key = 0;                  // it goes on speaking EARLY
-    for (uint32_t i = 0; i < 4; i++) // of which the host may say as many bytes
+    p.host_key = 0;                  // the peer goes on with EARLY
+    for (uint32_t i = 0; i < 4; i++) // the host may answer with as many bytes
         p.say_data(p.initial + i, 0, 1000, 1400);
     p.run(kMs);
     held.resize(rte_mempool_avail_count(pool));
@@ -79,7 +79,8 @@ TEST(Repair, DataWaitForAnMbuf)
     p.close();
 }
 
-// More gaps than one CNTL can name: the next one follows at once with the rest, each named once.
+// There are more gaps than one CNTL can name. The next CNTL follows at once with the rest, and each
+// gap is named once.
 TEST(Repair, AFullListIsFollowedByTheNext)
 {
     PeerOptions o;
@@ -89,7 +90,7 @@ TEST(Repair, AFullListIsFollowedByTheNext)
     p.open_to_host();
     p.post_recv(300000, 1);
     p.run(10 * kMs);
-    p.say(p.state()); // late, so that round trips seem long, and nothing is asked for by a timer
+    p.say(p.state()); // late, so that round trips seem long and no timer asks for units
     p.run(kMs);
     uint64_t first = p.packet++;
     for (uint32_t u = 1; u <= 60; u++)
@@ -105,7 +106,7 @@ TEST(Repair, AFullListIsFollowedByTheNext)
     p.run(100 * kUs);
     p.say(p.state(WIRE_SREQ));
     p.run(100 * kUs);
-    EXPECT_EQ(asking(p, from), 0u) << "they may be on their way";
+    EXPECT_EQ(asking(p, from), 0u) << "asks for units that may be under way";
     for (uint32_t u = 161; u <= 230; u++)
         p.say_data(p.initial, u, 300000, 1000);
     p.run(20 * kUs); // more than 60 packets came after each gap
@@ -118,7 +119,7 @@ TEST(Repair, AFullListIsFollowedByTheNext)
         EXPECT_EQ(asked[i], 61 + 2 * i);
 }
 
-// A round trip of 10 ms, and no bursts.
+// Options with a round trip of 10 ms, and no bursts.
 PairOptions paced(uint32_t gaps, uint64_t rate_Bps)
 {
     PairOptions o;
@@ -130,8 +131,8 @@ PairOptions paced(uint32_t gaps, uint64_t rate_Bps)
     return o;
 }
 
-// Every second packet of a long flight is lost: far more gaps than the host has spans. What came is
-// kept, and nothing but what was lost is asked for, or sent again.
+// Every second packet of a long flight is lost, which makes far more gaps than the host has spans.
+// The host keeps the packets that came. Only lost ones are asked for, and sent again.
 TEST(Repair, MoreGapsThanSpansLoseNothingThatCame)
 {
     PairOptions o = paced(16, 1000000000);
@@ -169,9 +170,9 @@ bool repeats(const rte_mbuf *m)
            w.type == WIRE_DATA && (w.flags & WIRE_REPEAT) != 0;
 }
 
-// Every second one of 4000 packets is lost, and so is each when it is sent again. When that is
-// found, nothing else is sent any more. The CNTL that ask for all of them, one after the other, ask
-// once: none waits longer since nothing came after the one before.
+// Every second one of 4000 packets is lost, and so is its first repeat. When these losses are
+// found, no other packets are left to send. Several CNTL in sequence ask for all of the packets,
+// each packet once. No CNTL waits longer because no packet came after the CNTL before.
 TEST(Repair, ManyGapsAtTheEndTakeAFewRoundTrips)
 {
     constexpr size_t kFirst = 8000, kLast = 12000, kAll = 16000;
@@ -202,9 +203,9 @@ TEST(Repair, ManyGapsAtTheEndTakeAFewRoundTrips)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Several senders share a link on which few packets are under way. A repeat takes much longer than
-// a CNTL's echo there: its sender waits until it may send, and it waits behind others. Nothing is
-// sent again while the first repeat may be under way.
+// Several senders share a link on which few packets are under way. A repeat takes much longer there
+// than a CNTL's echo: its sender waits until it may send, and then the repeat waits behind other
+// packets. No packet is sent again while its first repeat may be under way.
 TEST(Repair, FewPacketsUnderWayAreRepeatedOnce)
 {
     const Pools &pools = Pools::get();
@@ -240,7 +241,7 @@ TEST(Repair, FewPacketsUnderWayAreRepeatedOnce)
     EXPECT_TRUE(pools.whole()) << "mbufs leak";
 }
 
-// CNTL packets with these flags that were heard since the n-th frame.
+// CNTL packets with these flags, since frame `from`.
 size_t sent_with(const Peer &p, size_t from, uint8_t flags)
 {
     size_t n = 0;
@@ -250,8 +251,8 @@ size_t sent_with(const Peer &p, size_t from, uint8_t flags)
     return n;
 }
 
-// Two requests wait for their provisional ACK: the first one gets it when all before it has come,
-// and the second one after it.
+// Two requests wait for their provisional ACK. The first one gets it when all before the ACK's unit
+// has come, and the second one after that.
 TEST(Repair, EachProvisionalAckIsGiven)
 {
     Peer p;
@@ -279,7 +280,7 @@ TEST(Repair, EachProvisionalAckIsGiven)
     EXPECT_EQ(sent_with(p, from, WIRE_PACK), 1u);
 }
 
-// A DREQ that was overtaken by a later one does not take its place.
+// A DREQ that a later one has overtaken does not take the place of the later one.
 TEST(Repair, ALaterDreqOutlivesAnEarlierOne)
 {
     Peer p;
@@ -287,7 +288,7 @@ TEST(Repair, ALaterDreqOutlivesAnEarlierOne)
     p.open_to_host();
     p.post_recv(9000, 1);
     p.run(10 * kMs);
-    p.say(p.state()); // late, so that round trips seem long, and no NAK is due all the while
+    p.say(p.state()); // late, so that round trips seem long and no NAK comes due in between
     for (uint32_t u : {0, 1, 4})
         p.say_data(p.initial, u, 9000, 1000, u == 4 ? WIRE_DREQ : 0);
     p.run(200 * kUs);
@@ -298,11 +299,11 @@ TEST(Repair, ALaterDreqOutlivesAnEarlierOne)
     from = p.heard.size();
     p.say_data(p.initial, 3, 9000, 1000);
     p.run(20 * kUs);
-    EXPECT_EQ(sent_with(p, from, 0), 1u) << "all before the later one has come, too";
+    EXPECT_EQ(sent_with(p, from, 0), 1u) << "the later DREQ is not answered";
 }
 
-// A peer that sends nothing is asked for what is missing less and less often, however short the
-// way to it is; once it sends again, at once.
+// The host asks a peer that sends nothing for missing units less and less often, however short the
+// round trip is. Once the peer sends again, the host asks at once.
 TEST(Repair, NaksBackOffWhileNoDataCome)
 {
     Peer p;
@@ -310,7 +311,7 @@ TEST(Repair, NaksBackOffWhileNoDataCome)
     p.open_to_host();
     p.post_recv(5000, 1);
     p.say_data(p.initial, 0, 5000, 1000);
-    for (int i = 0; i < 20; i++) { // so the host knows how short the way is
+    for (int i = 0; i < 20; i++) { // so the host learns the short round trip
         p.say(p.state(WIRE_SREQ));
         p.run(20 * kUs);
     }
@@ -327,8 +328,9 @@ TEST(Repair, NaksBackOffWhileNoDataCome)
     EXPECT_EQ(asking(p, from), 1u);
 }
 
-// Going back n, what a CNTL shows to be missing is asked for once; repeats are the timer's. (Two
-// sides that both miss something answered each other's CNTL as fast as the way carried them.)
+// With go-back-N, units that a CNTL shows to be missing are asked for once, and then again by the
+// timer. (Two sides that both missed units answered each other's CNTL as fast as the path carried
+// them.)
 TEST(Repair, GoBackNAnswersNewsOnly)
 {
     PeerOptions o;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What anybody can make a host send: echo, answers to ARP and to FIRST. No kind of it takes the
-// place of another, and no flood of it is mirrored.
+// Any station can make a host send echo replies, and answers to ARP and FIRST. No kind of reply
+// takes the place of another, and the host does not mirror floods.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -45,7 +45,7 @@ std::vector<uint8_t> question(const Peer &p)
     return f;
 }
 
-// All at once, as one poll finds them.
+// All frames come at once, in one poll.
 void flood(Peer &p, const std::vector<uint8_t> &f, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ TEST_F(Reply, AFloodOfEchoLeavesRoomForArp)
     EXPECT_GT(p.counter("tx_replies_full"), 0u);
 }
 
-// And a flood of questions leaves room for a question of ours.
+// A flood of questions leaves room for a question of the host.
 TEST_F(Reply, AFloodOfArpLeavesRoomForQuestions)
 {
     Peer p;
@@ -97,7 +97,7 @@ TEST_F(Reply, AFloodOfArpLeavesRoomForQuestions)
     EXPECT_EQ(asked, 1u);
 }
 
-// 2 Gbit/s of pings for 50 ms: no more than 12.5 MB/s of them are answered, and a burst.
+// Pings come at 2 Gbit/s for 50 ms. The host answers no more than 12.5 MB/s of them, and a burst.
 TEST_F(Reply, AFloodOfEchoIsNotMirrored)
 {
     Peer p;
@@ -110,16 +110,16 @@ TEST_F(Reply, AFloodOfEchoIsNotMirrored)
     for (const Heard &x : p.heard)
         bytes += x.kind == FRAME_ICMP4 ? x.bytes.size() : 0;
     EXPECT_LE(bytes, 12500000u / 20 + 2 * 65536 + 1400);
-    EXPECT_GE(bytes, 12500000u / 20 / 2) << "and some are";
+    EXPECT_GE(bytes, 12500000u / 20 / 2) << "too few are answered";
     EXPECT_GT(p.counter("tx_replies_limited"), 0u);
     p.run(100 * kMs);
     p.heard.clear();
     flood(p, ping(p, 1200), 1);
     p.run(kMs);
-    EXPECT_EQ(heard_kind(p, FRAME_ICMP4), 1u) << "an honest one is, afterwards";
+    EXPECT_EQ(heard_kind(p, FRAME_ICMP4), 1u) << "a later honest ping is not answered";
 }
 
-// The same of FIRST for a service that nobody has.
+// The same with FIRST for a service without a listener.
 TEST_F(Reply, AFloodOfFirstIsNotMirrored)
 {
     Peer p;

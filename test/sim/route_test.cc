@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where packets go, and who can change that: gateways that fail over, strangers that claim to be
-// somebody, peers that move.
+// Routes of packets, and events that may change them: gateways that fail over, strangers that claim
+// addresses of others, peers that move.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,9 +32,9 @@ addr address(const char *s)
     return a;
 }
 
-// Two hosts, each in a network of its own, and a router between them, whose MAC address on either
-// side can change. What is sent to another address is lost, as a switch or the router's NIC loses
-// it.
+// Two hosts, each in a network of its own, and a router between them. The router's MAC address on
+// either side can change. A frame to another MAC address is lost, as in a switch or at the router's
+// NIC.
 class Routed
 {
   public:
@@ -43,7 +43,8 @@ class Routed
         pair.open();
     }
 
-    // From now on the router has other MAC addresses on these sides. announce: and says so at once.
+    // Gives the router other MAC addresses on these sides. announce: the router announces them at
+    // once.
     void fail_over(bool side_a, bool side_b, bool announce)
     {
         bool side[2] = {side_a, side_b};
@@ -118,7 +119,7 @@ class Routed
 
         frame_parse(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, m->pkt_len, &f);
         if (f.kind != FRAME_UDP) {
-            fate->copies = 0; // no other station is there
+            fate->copies = 0; // there is no other station
             bool heard = rte_is_multicast_ether_addr(&f.dst_mac) || is(f.dst_mac, router[from]);
             if (neigh_parse(rte_pktmbuf_mtod(m, uint8_t *), m->pkt_len, &f, &n) != NEIGH_REQUEST)
                 return;
@@ -162,8 +163,8 @@ class Route : public testing::Test
     }
 };
 
-// One router takes over from another, VRRP's way or with a MAC address of its own, on one side or
-// both, and says so or not: traffic goes on within 300 ms, and what arrives is right.
+// One router takes over from another, with other MAC addresses on one side or both, with or without
+// an announcement. Traffic goes on within 300 ms, and the data that arrive are right.
 TEST_F(Route, AGatewayThatFailsOverIsFollowed)
 {
     for (bool ipv6 : {false, true})
@@ -180,14 +181,14 @@ TEST_F(Route, AGatewayThatFailsOverIsFollowed)
                 uint64_t gap = r.longest_gap([&] { return p.all_done(); }, 10000 * kMs);
                 EXPECT_TRUE(p.all_done()) << p.state();
                 EXPECT_LE(gap, 300 * kMs) << ipv6 << " " << sides << " " << announce;
-                EXPECT_EQ(r.sources_unset, 0u) << "a question from :: is a probe";
+                EXPECT_EQ(r.sources_unset, 0u) << "a question with an unset sender is a probe";
                 r.longest_gap([&] { return false; }, 100 * kMs);
             }
 }
 
-// Hosts with IPv6 alone, in networks of their own, with two workers each; the ports spread frames
-// over queues as NICs do, ICMPv6 by its addresses, so that one worker hears all that the gateway
-// says: every worker opens a connection, and what arrives is right.
+// Two hosts have IPv6 only, networks of their own, and two workers each. Their ports spread frames
+// over queues like NICs, and ICMPv6 by its addresses, so one worker hears all packets of the
+// gateway. Nevertheless, every worker opens a connection, and the data that arrive are right.
 TEST_F(Route, EveryWorkerHearsOfAGatewayOverIpv6)
 {
     Queues *queues = nullptr;
@@ -200,7 +201,7 @@ TEST_F(Route, EveryWorkerHearsOfAGatewayOverIpv6)
     o.introduced = false;
     o.conns = 4;
     o.config = [](host_config *c) {
-        bool b = c->seed % 2; // queues.cc
+        bool b = c->seed % 2; // odd seeds are side B's: queues.cc
         c->address[1] = address(b ? "fd02::1" : "fd01::1");
         c->gateway[1] = address(b ? "fd02::fe" : "fd01::fe");
         c->prefix_len[1] = 64;
@@ -257,7 +258,7 @@ TEST_F(Route, EveryWorkerHearsOfAGatewayOverIpv6)
                          << q.conns[5]->opened;
 }
 
-// Packets are lost, and no doubt is raised: a steady transfer asks nobody.
+// A steady transfer raises no doubt about the next hop, so the host hardly asks for its address.
 TEST_F(Route, NobodyIsAskedWhileAnswersCome)
 {
     Routed r(false);
@@ -270,10 +271,10 @@ TEST_F(Route, NobodyIsAskedWhileAnswersCome)
     EXPECT_LE(r.broadcasts, 4u);
     unsigned before = r.polls + r.broadcasts;
     r.longest_gap([] { return false; }, 20000 * kMs);
-    EXPECT_LE(r.polls + r.broadcasts - before, 2u) << "an idle connection asks nobody";
+    EXPECT_LE(r.polls + r.broadcasts - before, 2u) << "an idle connection asks for the next hop";
 }
 
-// The MAC addresses that the host's Sluice packets went to, since they were heard last.
+// The MAC addresses to which the host sent Sluice packets since the last call.
 std::vector<rte_ether_addr> destinations(Peer &p)
 {
     std::vector<rte_ether_addr> out;
@@ -291,7 +292,7 @@ bool all_to(const std::vector<rte_ether_addr> &to, const rte_ether_addr &m)
            std::all_of(to.begin(), to.end(), [&](const rte_ether_addr &a) { return is(a, m); });
 }
 
-// Somebody on the link says again, from an address of its own, what the peer said.
+// Another station on the link replays a CNTL of the peer, from a MAC address of its own.
 TEST_F(Route, AReplayedCntlDivertsNothing)
 {
     for (bool opener : {false, true}) {
@@ -313,7 +314,7 @@ TEST_F(Route, AReplayedCntlDivertsNothing)
     }
 }
 
-// Of a peer beyond the gateway the frame's source is some router's interface.
+// A peer is beyond the gateway, so the source of its frames is the interface of some router.
 TEST_F(Route, ARoutersOwnAddressIsNotTheGateways)
 {
     for (bool opener : {false, true}) {
@@ -333,7 +334,7 @@ TEST_F(Route, ARoutersOwnAddressIsNotTheGateways)
     }
 }
 
-// The peer itself, on the link, with our key and newer than before: it has moved.
+// A newer CNTL with our key comes from another MAC address on the link: the peer itself has moved.
 TEST_F(Route, APeerThatMovesIsFollowed)
 {
     for (bool opener : {false, true}) {
@@ -350,8 +351,8 @@ TEST_F(Route, APeerThatMovesIsFollowed)
     }
 }
 
-// An announcement from nowhere: the known address is asked, answers, and stays. Nor does a flood of
-// announcements bring a flood of questions.
+// A stranger announces the peer's address. The host asks the known MAC address, gets an answer, and
+// keeps it. A flood of announcements brings no flood of questions.
 TEST_F(Route, AStrangersAnnouncementDivertsNothing)
 {
     for (bool ipv6 : {false, true}) {
@@ -381,7 +382,7 @@ TEST_F(Route, AStrangersAnnouncementDivertsNothing)
     }
 }
 
-// The same from the neighbour's heir: nobody answers at the old address any more.
+// The announcement comes from the neighbour's heir, and the old MAC address no longer answers.
 TEST_F(Route, AnHeirIsFoundByItsAnnouncement)
 {
     Peer p;

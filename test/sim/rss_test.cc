@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator's receive-side scaling hashes as NICs do: Microsoft, "Verifying the RSS hash
-// calculation", the vectors with which drivers are tested.
+// The simulator's receive-side scaling hashes like NICs. The vectors are those with which drivers
+// are tested: Microsoft, "Verifying the RSS hash calculation".
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,7 +20,7 @@ struct Vector {
     uint16_t dport;
     const char *src;
     uint16_t sport;
-    uint32_t addresses, ports; // the hash of the addresses alone, and with the ports
+    uint32_t addresses, ports; // the hash of the addresses only, and of ports, too
 };
 
 const Vector kVectors[] = {
@@ -43,7 +43,7 @@ frame_route route_of(const Vector &v)
     return r;
 }
 
-// The table has an entry for each value of the hash that can be told apart: its own number.
+// The table is as large as it can be, and each entry is its own index, so it shows the hash.
 rss plain()
 {
     rss r;

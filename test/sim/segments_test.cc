@@ -68,7 +68,7 @@ TEST(Segments, CntlAndDataAreReadWhereverTheyAreSplit)
     }
 }
 
-// A frame in pieces that is to be linear, and whose first mbuf has no room for the rest.
+// A frame in pieces must be made linear, but its first mbuf has no room for the rest.
 TEST(Segments, WhatCannotBeMadeLinearIsDropped)
 {
     Peer p;
@@ -84,7 +84,7 @@ TEST(Segments, WhatCannotBeMadeLinearIsDropped)
     EXPECT_EQ(p.counter("drop_short"), 1u);
 }
 
-// A key names its worker: the packet goes there, as long as there is room to keep it.
+// A key names its worker. The host hands the packet over to it, as long as there is room.
 TEST(Segments, PacketsOfOtherWorkersAreHandedOn)
 {
     Peer p;
@@ -114,7 +114,7 @@ TEST(Segments, PacketsOfOtherWorkersAreHandedOn)
     EXPECT_EQ(worker[0], 1);
     rte_pktmbuf_free_bulk(m, n);
     n = host_foreign(h, m, worker, 70);
-    EXPECT_EQ(n, 54); // 64 are kept
+    EXPECT_EQ(n, 54); // 64 in all are kept
     rte_pktmbuf_free_bulk(m, n);
     host_destroy(h);
 }

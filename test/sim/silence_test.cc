@@ -34,7 +34,7 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
     p.burst_bytes = 14000;
     p.posted += 2;
     wire_cntl much = p.state();
-    much.received = 4000; // a path that is known to carry much
+    much.received = 4000; // the path is known to carry much
     p.say(much);
     uint64_t start = p.now();
     p.post_send(30000000, 5);
@@ -53,7 +53,7 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
     p.run(10000);
     ASSERT_NE(p.last_cntl(), nullptr);
     EXPECT_EQ(p.last_cntl()->end, WIRE_END_SILENCE);
-    // what went out fell with the rate: step k sends half of step k - 1
+    // the sent bytes fell with the rate: step k sends half of step k - 1
     uint64_t bytes[8] = {};
     for (const Heard &x : p.heard)
         if (x.type == WIRE_DATA && x.at_ns >= start && (x.at_ns - start) / (125 * kMs) < 8)
@@ -64,7 +64,7 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
     EXPECT_TRUE(p.until([&] { return p.is_free(); }));
 }
 
-// Of a path that nothing is known of, no more than 256 kB are under way.
+// On a path of which nothing is known, no more than 256 kB are under way.
 TEST_F(Silence, NothingIsLostOnAnUnknownPathButAFlight)
 {
     Peer p;
@@ -79,7 +79,7 @@ TEST_F(Silence, NothingIsLostOnAnUnknownPathButAFlight)
     for (const Heard &x : p.heard)
         bytes += x.type == WIRE_DATA ? x.payload.size() : 0;
     EXPECT_NEAR(double(bytes), 262144, 1500);
-    // what has arrived may be under way again, and what got lost before the CNTL that the peer saw
+    // as much may be under way again as arrived, or got lost before the CNTL that the peer saw
     wire_cntl some = p.state();
     some.received = 100;
     p.say(some);
@@ -126,14 +126,14 @@ TEST_F(Silence, IdleForHours)
     world_run(p.w, world_now(p.w) + 3 * 3600 * CLOCK_NS_PER_S);
     uint64_t sent = world_counts(p.w)->sent - before;
     EXPECT_EQ(p.log.size(), 4u) << p.state();
-    // a question and an answer every eighth of the silence, or two that cross
+    // a question and an answer in every eighth of the silence, or two of each that cross
     EXPECT_LE(sent, 3 * 3600 * 8 / 3 * 4 + 10u);
     EXPECT_GE(sent, 3 * 3600 * 8 / 3u);
     p.recv(100000);
     p.send(100000);
     uint64_t start = world_now(p.w);
     EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
-    EXPECT_LT(world_now(p.w) - start, 10 * kMs) << "a pause must not look like a long round trip";
+    EXPECT_LT(world_now(p.w) - start, 10 * kMs) << "the pause looks like a long round trip";
     struct host_conn_info info;
     ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
     EXPECT_LT(info.rtt_ns, 1 * kMs);
@@ -156,7 +156,8 @@ rte_mbuf *frame_of(Peer &p, const wire_cntl &v)
     return m;
 }
 
-// Cores' counters differ by a little: who was heard in the future was not heard long ago.
+// The counters of cores differ a little. A peer that was heard in the future was not heard long
+// ago.
 TEST_F(Silence, AnEarlierTimeFailsNothing)
 {
     Peer p;
@@ -173,15 +174,15 @@ TEST_F(Silence, AnEarlierTimeFailsNothing)
     p.close();
 }
 
-// A counter that steps back by an hour, as that of a machine that is restored: the time that is
-// made of it goes on, timers expire, and nothing fails.
+// A counter steps back by an hour, as on a virtual machine that is restored. The time that is made
+// of it goes on, timers expire, and no connection fails.
 TEST_F(Silence, ACounterThatStepsBackStopsNothing)
 {
     Peer p;
     p.open_by_host();
     uint64_t start = p.now() + 3600 * CLOCK_NS_PER_S, ahead = 0, last = 0;
     size_t asked = 0;
-    for (uint64_t ms = 0; ms < 900; ms++) { // of a silence of 1 s
+    for (uint64_t ms = 0; ms < 900; ms++) { // the silence is 1 s
         uint64_t counter = start + ms * kMs - (ms < 50 ? 0 : 3600 * CLOCK_NS_PER_S);
         uint64_t now = clock_steady(&ahead, &last, ahead, counter);
         rte_mbuf *out[64];
@@ -195,11 +196,11 @@ TEST_F(Silence, ACounterThatStepsBackStopsNothing)
         rte_pktmbuf_free_bulk(out, n);
     }
     EXPECT_EQ(p.counter("conns_failed"), 0u);
-    EXPECT_GE(asked, 6u) << "an eighth of the silence after another";
+    EXPECT_GE(asked, 6u) << "fewer than one in each eighth of the silence";
     p.close();
 }
 
-// One that asks and answers with pauses between: round trips stay what they are.
+// A connection pauses between transfers. The measured round trips stay short.
 TEST_F(Silence, PausesAreNotRoundTrips)
 {
     Pair p({});
@@ -236,7 +237,7 @@ TEST_F(Silence, RouterLimitsForATime)
         p.say_bytes(bytes, wire_put_rcntl(bytes, &r));
         p.run(kMs);
         EXPECT_EQ(p.info().tx_rate_Bps, 1000000u);
-        EXPECT_GT(p.info().tx_burst_bytes, 0u) << "a limit that no burst of 0 lifts";
+        EXPECT_GT(p.info().tx_burst_bytes, 0u) << "a burst of 0 lifts the router's limit";
         r.time_ns = 99; // an older one
         r.rate_Bps = 5;
         p.say_bytes(bytes, wire_put_rcntl(bytes, &r));
@@ -246,7 +247,7 @@ TEST_F(Silence, RouterLimitsForATime)
         p.run(30 * kMs);
         EXPECT_EQ(p.info().tx_rate_Bps, 10000000u);
         EXPECT_EQ(p.info().tx_burst_bytes, burst);
-        // a router that writes into CNTL can only lower
+        // a router that writes into CNTL can only lower the rate
         wire_cntl v = p.state();
         v.hop_rate_Bps = 90000000;
         v.hop_expiry_ms = 10;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million forged, flipped and replayed frames at two hosts in mid-transfer: nothing of them is
-// placed, the transfer is right, and every one of them is in exactly one drop counter.
+// A million forged, flipped and replayed frames come to two hosts in mid-transfer. No byte of them
+// is placed, the transfer is right, and each of them is in exactly one drop counter.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +15,7 @@ namespace
 {
 
 constexpr uint64_t kForged = 1000000;
-constexpr uint64_t kBatch = 1500; // in 100 us
+constexpr uint64_t kBatch = 1500; // frames in 100 us
 constexpr uint64_t kDelay = 20000;
 constexpr size_t kHeardMax = 400;
 constexpr uint64_t kTotal = 5000000;
@@ -49,8 +49,9 @@ class Stranger
         std::vector<uint8_t> bytes;
     };
 
-    // Real frames, to be replayed once they have arrived: a replay that overtook the original would
-    // have others sent again. Of ARP every copy is as good as the first.
+    // Keeps real frames for a replay when they have arrived: a replay that overtook its original
+    // would cause repeats of other packets. ARP is not kept, since every copy of it is as good as
+    // the first.
     void keep(uint32_t from, const rte_mbuf *m, uint64_t now)
     {
         const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -75,7 +76,7 @@ class Stranger
         }
     }
 
-    // Between the two hosts: not an answer to a forged FIRST.
+    // True for a frame between the two hosts, false for an answer to a forged FIRST.
     bool is_live(const struct frame &f)
     {
         for (uint32_t i = 0; i < 2; i++)
@@ -145,7 +146,7 @@ void Stranger::run()
         forge(kBatch);
         world_run(pair.w, world_now(pair.w) + 100000);
     }
-    EXPECT_FALSE(pair.all_done()) << "all was forged in mid-transfer";
+    EXPECT_FALSE(pair.all_done()) << "the transfer was over before all frames were forged";
     ASSERT_TRUE(pair.run([&] { return pair.all_done(); })) << pair.state();
     EXPECT_EQ(drops(), forged) << pair.state();
     for (const char *name : {"drop_other",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP checksums between machines that leave them to devices which are not there: virtio between two
-// virtual machines of one host, and vhost. What a port says of a checksum, and what is made of it.
+// UDP checksums that hosts leave to devices which do not exist: virtio between two virtual machines
+// on one computer, and vhost. Tests what a port reports of a checksum, and how a host takes it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ enum class Field { RIGHT, WRONG, PARTIAL, NONE };
 struct Packet {
     uint8_t *p;
     struct frame f;
-    bool data; // of Sluice
+    bool data; // it is DATA of Sluice
 
     explicit Packet(rte_mbuf *m) : p(rte_pktmbuf_mtod(m, uint8_t *))
     {
@@ -60,11 +60,11 @@ uint64_t counter(host *h, const char *wanted)
 }
 
 struct Outcome {
-    bool arrived; // a request of three packets, whole
+    bool arrived; // a whole request of three packets
     uint64_t sum, no_sum;
 };
 
-// A request to a port that says `flags` of DATA whose checksum is like `field`.
+// Sends a request to a port that reports `flags` for DATA with a checksum like `field`.
 Outcome deliver(host_sum sum, bool unsummed, uint64_t flags, Field field)
 {
     PairOptions o;
@@ -74,7 +74,7 @@ Outcome deliver(host_sum sum, bool unsummed, uint64_t flags, Field field)
     o.port = [=](uint32_t to, rte_mbuf *m) {
         Packet packet(m);
 
-        if (to == 0 || !packet.data) { // a port that has no trouble with the rest
+        if (to == 0 || !packet.data) { // the port reports the rest as good
             m->ol_flags = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
             return;
         }
@@ -91,8 +91,8 @@ Outcome deliver(host_sum sum, bool unsummed, uint64_t flags, Field field)
     return {arrived, counter(p.b(), "drop_sum"), counter(p.b(), "drop_no_sum")};
 }
 
-// rte_mbuf_core.h: NONE says "the L4 checksum is not correct in the packet data, but the integrity
-// of the L4 data is verified".
+// NONE means "the L4 checksum is not correct in the packet data, but the integrity of the L4 data
+// is verified" (rte_mbuf_core.h).
 TEST(Sum, WhatAPortSaysOfAChecksum)
 {
     constexpr uint64_t kNone = RTE_MBUF_F_RX_L4_CKSUM_NONE, kBad = RTE_MBUF_F_RX_L4_CKSUM_BAD,
@@ -138,14 +138,14 @@ TEST(Sum, OnlyAPortOnMemoryOfThisMachineTakesWhatHasNone)
         }
         Outcome wrong = deliver(sum, true, 0, Field::WRONG);
 
-        EXPECT_FALSE(wrong.arrived) << "what has a checksum is verified there, too";
+        EXPECT_FALSE(wrong.arrived) << "a wrong checksum is accepted there";
         EXPECT_GT(wrong.sum, 0u);
     }
 }
 
-// Two virtual machines of one host: the sender's virtio says NEEDS_CSUM of what has RTE_MBUF_F_TX_
-// UDP_CKSUM and hands it over as it is (virtqueue_xmit_offload()); the receiver's says NONE of that
-// and nothing of the rest (virtio_rx_offload()).
+// Two virtual machines on one computer. The sender's virtio marks a frame that has the flag
+// RTE_MBUF_F_TX_UDP_CKSUM with NEEDS_CSUM, and hands it over as it is (virtqueue_xmit_offload()).
+// The receiver's virtio reports NONE for that, and nothing for other frames (virtio_rx_offload()).
 TEST(Sum, VirtualMachinesOfOneHost)
 {
     for (bool ipv6 : {false, true}) {
@@ -171,14 +171,15 @@ TEST(Sum, VirtualMachinesOfOneHost)
             p.send_back(5000);
         }
         EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
-        EXPECT_GT(partial, 800u) << "DATA are left to the device";
+        EXPECT_GT(partial, 800u) << "DATA are not left to the device";
         for (host *h : {p.a(), p.b()})
             EXPECT_EQ(counter(h, "drop_sum") + counter(h, "drop_no_sum"), 0u);
         EXPECT_TRUE(p.finish());
     }
 }
 
-// DATA that wait for room in the port say anew when they leave, and their checksums are right.
+// DATA that wait for room in the port get a new time when they leave, and their checksums are
+// right.
 TEST(Sum, DataThatWaitedAreStampedAndSummedAnew)
 {
     for (bool ipv6 : {false, true}) {
@@ -206,7 +207,7 @@ TEST(Sum, DataThatWaitedAreStampedAndSummedAnew)
             p.recv(1000000);
             p.send(1000000);
         }
-        // the oracle would judge pacing by when frames leave the port
+        // not all_done(): the oracle would judge pacing by when frames leave the port
         EXPECT_TRUE(p.run([&] {
             struct host_conn_info info = {};
 
@@ -220,7 +221,8 @@ TEST(Sum, DataThatWaitedAreStampedAndSummedAnew)
     }
 }
 
-// A driver may complete a checksum before it finds no room for the frame, and say so in the mbuf.
+// A driver may complete a checksum, and note that in the mbuf, before it finds no room for the
+// frame.
 TEST(Sum, WhatAPortCompletedBeforeItRefusedStaysRight)
 {
     for (host_sum sum : {HOST_SUM_OFFLOAD, HOST_SUM_SOFTWARE, HOST_SUM_NONE}) {

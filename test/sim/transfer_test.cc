@@ -28,7 +28,7 @@ void transfer(const PairOptions &o, const std::vector<uint64_t> &lens)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Both ends know how much delay, rate and latency varied.
+// Each end keeps how much delay, rate and latency varied.
 TEST_F(Transfer, Spreads)
 {
     Pair p({});
@@ -149,8 +149,8 @@ TEST_F(Transfer, BufferTooShort)
         }
 }
 
-// The reader has more buffers than the writer requests: the surplus ends with -ENODATA, and all
-// that was sent before the close is acknowledged.
+// The reader has more buffers than the writer has requests. The surplus ends with -ENODATA, and all
+// requests from before the close are acknowledged.
 TEST_F(Transfer, SurplusBuffers)
 {
     for (uint64_t len : {0ull, 1000ull, 3000000ull}) {

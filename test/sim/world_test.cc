@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator itself: what it promises about time, order, ports and paths.
+// Tests the simulator itself: its promises about time, order, ports and paths.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -48,7 +48,7 @@ TEST(Schedule, AsANaiveOne)
     }
 }
 
-// Two hosts; frames that A's switch gets are counted, and when B took them.
+// Two hosts. Notes the frames that B takes, and when.
 struct Bench {
     explicit Bench(const world_port &a, const world_port &b)
     {
@@ -98,7 +98,7 @@ struct Bench {
         c.copy_pool = Pools::get().copy;
         ASSERT_GE(world_add(w, &c, &p, err, sizeof err), 0) << err;
     }
-    // A frame from A to B; its last byte is a number.
+    // Sends a frame from A to B, with `number` in its last byte.
     void send(uint8_t number, uint16_t len = 100)
     {
         rte_mbuf *m = rte_pktmbuf_alloc(Pools::get().wire);
@@ -160,7 +160,7 @@ TEST(World, ARingOverrunsAndIsCounted)
     for (uint8_t i = 0; i < 12; i++)
         bench.send(i);
     world_run(bench.w, start + 5 * kMs);
-    ASSERT_EQ(bench.taken.size(), 5u); // two by two, a poll apart
+    ASSERT_EQ(bench.taken.size(), 5u); // two in each poll
     EXPECT_EQ(bench.taken[1].at, bench.taken[0].at);
     EXPECT_EQ(bench.taken[2].at, bench.taken[0].at + 100 * kUs);
     EXPECT_EQ(bench.taken[4].at, bench.taken[0].at + 200 * kUs);
@@ -202,7 +202,7 @@ TEST(World, TroublesComeAndGoAndEnd)
     EXPECT_GE(bench.taken.size(), 100u);
 }
 
-// Refused frames are kept and come later, in their order; none is lost while there is patience.
+// Refused frames are kept, and come later in their order. None is lost if `keep_ns` is long enough.
 TEST(World, RefusedFramesAreKept)
 {
     for (bool patient : {true, false}) {

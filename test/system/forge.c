@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * forge IFACE COUNT SECONDS SEED SRC_IP DST_IP OTHER_IP: sends COUNT forged frames on IFACE within
- * about SECONDS, to the Sluice host DST_IP, in mid-transfer from SRC_IP. OTHER_IP is a third
+ * about SECONDS, to the Sluice host DST_IP, during a transfer from SRC_IP. OTHER_IP is a third
  * address, which has no connection.
  *
- * It sees the real frames on their way out and makes its own from them, but for one thing: it does
- * not use the connection's key together with the connection's address and a good checksum, for
- * version 1 has no secret but the key. Written against doc/protocol.md, without lib/wire.
+ * It sees the real frames that leave and makes its own from copies of them. Version 1 has no secret
+ * but the key, so a forged frame that the host can accept never has the connection's key together
+ * with its address and a good checksum. Written against doc/protocol.md, without lib/wire.
  *
  * After each WINDOW frames it asks DST_IP for an ICMP echo (RFC 792) and waits for the answer, so
- * that no more frames than that wait in the receiver's ring, whenever its worker gets a core.
+ * that no more frames than that wait in the receiver's ring, however late its worker gets a core.
  *
  * Prints "KIND COUNT" lines. Exit status: 0 all sent, 1 not, 2 usage.
  */
@@ -104,7 +104,7 @@ static uint32_t sum_fold(uint32_t sum)
     return ~sum & 0xffff;
 }
 
-/* Lengths and sums of an IPv4 UDP frame right again. */
+/* Corrects the lengths and checksums of an IPv4 UDP frame. */
 static void frame_seal(struct frame *f)
 {
     uint8_t *ip = f->b + ETH_BYTES, *udp = ip + 20;
@@ -155,7 +155,7 @@ static bool kind_udp_noise(struct forge *g, struct frame *f)
     return true;
 }
 
-/* One bit of the first four bytes: version, type, flags. Most are illegal; none has its key. */
+/* Flips one bit of version, type, flags or path. Most results are illegal, and none has the key. */
 static bool kind_header(struct forge *g, struct frame *f)
 {
     f->b[HEADERS + rng_below(g, 3)] ^= (uint8_t)(1u << rng_below(g, 8));
@@ -179,7 +179,7 @@ static bool kind_key(struct forge *g, struct frame *f)
     return true;
 }
 
-/* Almost the right key. */
+/* The key, but for one bit. */
 static bool kind_key_bit(struct forge *g, struct frame *f)
 {
     f->b[HEADERS + 8 + rng_below(g, 8)] ^= (uint8_t)(1u << rng_below(g, 8));
@@ -209,7 +209,7 @@ static bool kind_early(struct forge *g, struct frame *f)
     return true;
 }
 
-/* A good FIRST, for a service that nobody has. */
+/* A valid FIRST, for a service on which no application listens. */
 static bool kind_first(struct forge *g, struct frame *f)
 {
     uint8_t *p = f->b + HEADERS;
@@ -237,7 +237,7 @@ static bool kind_truncated(struct forge *g, struct frame *f)
     return true;
 }
 
-/* Sluice packets that end inside their header, in frames that are right. */
+/* Sluice packets that end inside their header, in correct frames. */
 static bool kind_short(struct forge *g, struct frame *f)
 {
     f->len = HEADERS + rng_below(g, HEADER_BYTES + 30);
@@ -266,7 +266,7 @@ static bool kind_port(struct forge *g, struct frame *f)
     return true;
 }
 
-/* A real unit, key and all, damaged on its way. */
+/* A real unit with its key, damaged on the path. */
 static bool kind_damaged(struct forge *g, struct frame *f)
 {
     uint32_t at = HEADERS + 56;
@@ -357,7 +357,7 @@ static bool is_template(const struct forge *g, const struct frame *f)
            get16(f->b + ETH_BYTES + 22) == SLUICE_PORT;
 }
 
-/* Whether this is dst's answer to the last echo request. */
+/* True if this is dst's answer to the last echo request. */
 static bool is_answer(const struct forge *g, const struct frame *f)
 {
     const uint8_t *icmp = f->b + ETH_BYTES + 20;
@@ -367,7 +367,7 @@ static bool is_answer(const struct forge *g, const struct frame *f)
            icmp[0] == 0 && get16(icmp + 6) == (g->asked & 0xffff);
 }
 
-/* Looks at what goes by, a little at a time; our own frames do not come back to us. */
+/* Reads a few of the frames that pass; the socket does not show our own. */
 static void frames_see(struct forge *g)
 {
     for (int i = 0; i < 8; i++) {
@@ -420,7 +420,9 @@ static uint32_t batch_send(struct forge *g, struct frame *f, uint32_t n)
     return done;
 }
 
-/* An ICMP echo request from the third address, in the Ethernet header of a frame that was seen. */
+/*
+ * An ICMP echo request from the third address, with the Ethernet header of a frame that was seen.
+ */
 static struct frame echo_request(struct forge *g)
 {
     struct frame f = g->seen[g->newest];
@@ -442,7 +444,7 @@ static struct frame echo_request(struct forge *g)
     return f;
 }
 
-/* Waits until dst has read what was sent. */
+/* Waits until dst has read all frames that were sent. */
 static bool window_wait(struct forge *g)
 {
     for (int i = 0; i < ECHO_TRIES; i++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An application of libsluice that gives up, and one that tells how its receives end.
+ * Two applications of libsluice: one gives up, and the other prints how its receives end.
  *
- *   giveup receive SOCKET            takes one peer, posts four receives, says how each ends
+ *   giveup receive SOCKET            accepts one peer, posts four receives, prints how each ends
  *   giveup send SOCKET HOST HOW      sends one request, waits until it has arrived, then ends:
- *                                    HOW close, exit (without a word to the library), or shutdown
+ *                                    HOW close, exit (without a call to the library), or shutdown
  *                                    (in order)
  */
 #include <err.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A way back that carries few CNTL a round trip: news do not queue there until they are old.
+// A return path that carries few CNTL in a round trip. News must not queue there until they are
+// old.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,10 +16,10 @@ namespace
 
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
 constexpr double kCntlBits = 8 * 250; // a CNTL's frame, and some gaps
-constexpr double kThinnest = 500;     // parts of the rate
-constexpr uint32_t kWorlds = 8;       // of 960 one used less than 95 %, and 94 % at least
+constexpr double kThinnest = 500;     // the rate over the slowest return path
+constexpr uint32_t kWorlds = 8;       // of 960 worlds, one used 94 %, the others 95 % or more
 
-// So that a CNTL takes one to four round trips to be sent.
+// A dumbbell on which it takes one to four round trips to send a CNTL.
 DumbbellOptions thin(rng *r)
 {
     DumbbellOptions o;
@@ -62,11 +63,11 @@ TEST(ThinBack, NewsDoNotQueue)
     }
     EXPECT_GE(used_sum / kWorlds, 0.97);
     EXPECT_LE(queue_sum / kWorlds, 0.25);
-    EXPECT_LE(trips_sum / kWorlds, 3) << "what two CNTL wait, and the queue";
+    EXPECT_LE(trips_sum / kWorlds, 3) << "longer than the wait of two CNTL, and the queue";
     EXPECT_TRUE(pools.whole()) << "mbufs leak";
 }
 
-// Many packets are under way before the first CNTL has shown how thin the way back is.
+// Many packets are under way before the first CNTL has shown how thin the return path is.
 TEST(ThinBack, FirstRoundTripHasFewNews)
 {
     const Pools &pools = Pools::get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Competitors on a dumbbell, and one flow beside one TCP (CUBIC), with a queue of about a
-// bandwidth-delay product: what each gets.
+// Shares of a link on a dumbbell: competitors alone, and one flow beside one TCP (CUBIC), with a
+// queue of about a bandwidth-delay product.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ struct Place {
     double rate_bps, rtt_ns, queue; // queue: in bandwidth-delay products
     bool hystart;
     double settle_s, look_s;
-    double poll_spread_ns; // 0: hosts that poll all the time
+    double poll_spread_ns; // 0: hosts poll all the time
 };
 
-// When the TCP begins, and when Sluice does; the other is alone until then.
+// When the TCP begins, and when Sluice begins. The other one is alone until then.
 struct Order {
     double tcp_s, sluice_s;
 };
@@ -31,7 +31,7 @@ class Beside : public testing::TestWithParam<Place>
 };
 
 struct Shares {
-    double sluice, tcp, worst; // of the link; worst: the smaller one's in any 10 s
+    double sluice, tcp, worst; // of the link; worst: the smaller one in any 10 s
 };
 
 Shares share(const Place &p, const Order &order, uint64_t seed)
@@ -67,7 +67,7 @@ Shares share(const Place &p, const Order &order, uint64_t seed)
 
 } // namespace
 
-// A competitor of each law, alone on the link: it has the link, whatever the law.
+// A competitor that is alone on the link uses the link, whatever its law.
 TEST(Dumbbell, CompetitorsOfEachLaw)
 {
     const Pools &pools = Pools::get();
@@ -112,7 +112,7 @@ TEST_P(Beside, EachGetsAQuarter)
 INSTANTIATE_TEST_SUITE_P(Places, Beside,
                          testing::Values(Place{100 * M, 40 * kMs, 1, true, 15, 60, 0},
                                          Place{100 * M, 40 * kMs, 1, true, 15, 60, 0.2 * kMs}));
-// Longer than everybody wants to wait, or known to miss it: --gtest_also_run_disabled_tests
+// These run for too long, or are known to miss the bar: --gtest_also_run_disabled_tests
 INSTANTIATE_TEST_SUITE_P(DISABLED_More, Beside,
                          testing::Values(Place{100 * M, 40 * kMs, 1, false, 15, 60, 0},
                                          Place{10 * M, 40 * kMs, 1, true, 20, 100, 0},

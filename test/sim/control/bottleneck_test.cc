@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of one host that share a link, or seem to: what each gets of it. Links, round trips
-// and queues are drawn.
+// Shares of connections of one host that have a link in common, or seem to. Links, round trips and
+// queues are drawn.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace
 {
 
 constexpr double kMs = 1e6, kS = 1e9, kM = 1e6;
-constexpr double kSettle = 200, kLook = 150; // of the longest round trips
+constexpr double kSettle = 200, kLook = 150; // in longest round trips
 constexpr uint32_t kWorlds = 6;
 
 double longest_ns(const DumbbellOptions &o)
@@ -30,7 +30,7 @@ double longest_ns(const DumbbellOptions &o)
     return std::max(o.rtt_ns + most, 5 * kMs);
 }
 
-// What each sender had in the end, bits a second of full frames.
+// Each sender's rate in the end, in bits of full frames a second.
 std::vector<double> rates(const DumbbellOptions &o)
 {
     const Pools &pools = Pools::get();
@@ -105,7 +105,7 @@ TEST_F(Bottleneck, IsSharedWhateverTheRoundTrips)
     EXPECT_GE(used, 0.95);
 }
 
-// Each has a link that only it uses: no two of these are one.
+// Each connection has a link of its own. No two of these links are taken for one.
 TEST_F(Bottleneck, IsNotSeenWhereEachHasItsOwn)
 {
     double used = 0, least = 1;
@@ -133,7 +133,8 @@ TEST_F(Bottleneck, IsNotSeenWhereEachHasItsOwn)
     EXPECT_GE(least, 0.85);
 }
 
-// A policer shows no queue. The rate of one connection behind it does not hold back another one.
+// A policer shows no queue. The rate of one connection behind it must not hold back another
+// connection.
 TEST_F(Bottleneck, IsNoPolicerOfAnother)
 {
     double used = 0, own = 0;

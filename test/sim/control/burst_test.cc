@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's burst experiment ([XTP-RATE], figures 4-7): 10 Mbit/s Ethernet into a
-// host with room for 6 packets beside the one at work, that takes 8.x or 5.2 Mbit/s. Bursts
-// that do not fit lose packets at any rate; the host finds what fits, and grants that.
+// The paper's burst experiment ([XTP-RATE], figures 4-7). Ethernet of 10 Mbit/s leads to a host
+// that takes 8.05 or 5.2 Mbit/s, and has room for 6 packets beside the one at work. Bursts that do
+// not fit lose packets at any rate. The host finds the burst that fits, and grants it.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -15,7 +15,7 @@ namespace
 
 constexpr uint64_t kSecond = 1000000000;
 constexpr uint16_t kUser = 1472, kHeaders = 28 + WIRE_DATA_BYTES; // of a packet
-constexpr double kTheirs = 1454;                                  // user bytes of the paper's
+constexpr double kTheirs = 1454;                                  // the paper's user bytes
 constexpr uint64_t kRequest = 100 * kUser;
 constexpr double kSparc = 8.05e6, kSun3 = 5.2e6; // bit/s of user data
 
@@ -24,7 +24,8 @@ struct BurstOptions {
     uint64_t rate_Bps = 200000, burst_bytes = 72700;
     bool go_back_n = false;
     uint32_t ring = 6; // frames that wait
-    // Ethernet carries 813 of the paper's packets a second, so of ours, which are longer.
+    // Ethernet carries 813 of the paper's packets a second, and so it does of ours, which are
+    // longer.
     const char *path = "rate 10mbit -32 limit 1000 delay 200us";
 };
 
@@ -161,8 +162,9 @@ class BurstFits : public Burst,
 
 } // namespace
 
-// Bursts of 50 and 70 packets to the faster host, of 20 to the slower one: packets are lost in
-// each, at a quarter of the rate that the host can take. What fits is found, then little is lost.
+// Bursts have 50 or 70 packets to the faster host, and 20 to the slower one. Each burst loses
+// packets, at a quarter of the rate that the host can take. The host finds the burst that fits, and
+// then few packets are lost.
 TEST_P(BurstFits, IsFoundAndGranted)
 {
     const auto &[server_bps, burst_packets, go_back_n] = GetParam();
@@ -189,8 +191,8 @@ TEST_P(BurstFits, IsFoundAndGranted)
     uint64_t lost = drops(), bytes = found.rx_bytes;
 
     run(60 * kSecond);
-    EXPECT_LE(drops() - lost, 60 * o.rate_Bps / kUser / 100) << "not one in a hundred";
-    // going back n, a loss costs all that comes behind it
+    EXPECT_LE(drops() - lost, 60 * o.rate_Bps / kUser / 100) << "more than 1 in 100 lost";
+    // with go-back-N, a loss costs all that comes behind it
     EXPECT_GE((double)(info().rx_bytes - bytes),
               (go_back_n ? 0.9 : 0.95) * 60 * (double)o.rate_Bps);
     EXPECT_LE((double)info().rx_burst_bytes, 1.3 * most * kUser);
@@ -214,7 +216,8 @@ TEST_F(Burst, WhatFitsIsLeftAlone)
     EXPECT_NEAR((double)info().rx_bytes, 20 * (double)o.rate_Bps, (double)o.rate_Bps);
 }
 
-// A path with as small a buffer loses as regularly, but that is not the host's.
+// A path with such a small buffer loses as regularly, but the host must not take this for its own
+// loss.
 TEST_F(Burst, PathLossDoesNotCount)
 {
     BurstOptions o;

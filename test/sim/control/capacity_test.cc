@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host that is slower than its senders: it finds what it can take, and shares that.
+// A host that is slower than its senders finds its capacity, and shares it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class CapacityWorld : public testing::TestWithParam<uint32_t>
         EXPECT_TRUE(Pools::get().whole()) << "mbufs leak";
     }
 
-    // From now on for a while: nothing is dropped (of a hundred senders' packets up to 1/1000), all
-    // of the capacity is used, in equal shares.
+    // Checks that from now on, for a while, no packet is dropped (with a hundred senders, up to
+    // 1/1000 of them), and that all of the capacity is used, in equal shares.
     void settled(Crowd &c, uint64_t service_Bps, const char *when)
     {
         uint64_t packets = service_Bps / 1514 * 40 / 1000;
@@ -46,9 +46,9 @@ class CapacityWorld : public testing::TestWithParam<uint32_t>
 
 } // namespace
 
-// The host's speed falls to half and rises again: four intervals later it is known and shared; of a
-// hundred senders each sends a packet or ten in that time, and what was lost of them takes longer
-// to be found.
+// The host's speed falls to half and rises again. Four intervals later the speed is known and
+// shared. A hundred senders get longer: each of them sends only a packet or ten in that time, and
+// losses take longer to be found.
 TEST_P(CapacityWorld, FollowsTheHost)
 {
     CrowdOptions o;
@@ -73,7 +73,7 @@ TEST_P(CapacityWorld, FollowsTheHost)
 }
 INSTANTIATE_TEST_SUITE_P(Senders, CapacityWorld, testing::Values(2, 16, 100));
 
-// What the path loses does not count against the host.
+// Losses of the path do not lower the host's capacity.
 TEST_F(CapacityWorld, PathLossDoesNotLowerIt)
 {
     CrowdOptions o;
@@ -90,7 +90,7 @@ TEST_F(CapacityWorld, PathLossDoesNotLowerIt)
         << c.capacity().why;
 }
 
-// Who asks for little has it, what is left is shared by the others.
+// A sender that asks for little gets it. The others share the rest.
 TEST_F(CapacityWorld, DemandsAreMetFirst)
 {
     CrowdOptions o;
@@ -104,7 +104,7 @@ TEST_F(CapacityWorld, DemandsAreMetFirst)
     c.busy();
     c.run(100 * kMs);
     std::vector<double> r = c.rates();
-    // frames are not full, and CNTLs many
+    // frames are not full, and there are many CNTL
     double busy = c.busy(), left = fair_sum(r) / busy - 250e6;
 
     EXPECT_GE(busy, 0.95);
@@ -115,7 +115,7 @@ TEST_F(CapacityWorld, DemandsAreMetFirst)
         EXPECT_NEAR(r[i], left / 4, left / 4 * 0.05) << i;
 }
 
-// One of four pauses, and comes back.
+// One of four senders pauses, and comes back.
 TEST_F(CapacityWorld, APauseIsOthersGain)
 {
     CrowdOptions o;
@@ -127,7 +127,7 @@ TEST_F(CapacityWorld, APauseIsOthersGain)
     c.run(50 * kMs);
     double all = kPayload * (double)o.service_Bps;
     auto expect = [&](std::vector<double> want, const char *when) {
-        c.run(6 * kMs); // 4 ms of requests under way, an interval, and a round trip
+        c.run(6 * kMs); // 4 ms for requests under way, an interval, and a round trip
         c.rates();
         c.run(20 * kMs);
         std::vector<double> r = c.rates();
@@ -143,7 +143,7 @@ TEST_F(CapacityWorld, APauseIsOthersGain)
     expect({0.25, 0.25, 0.25, 0.25}, "after");
 }
 
-// Weights, minimums, ceilings and priorities of peers, of connections and in sum.
+// Weights, minimums, ceilings and priorities of peers, for connections and in sum.
 TEST_F(CapacityWorld, PeersCountAsConfigured)
 {
     constexpr uint64_t kM = 1000000;
@@ -151,7 +151,7 @@ TEST_F(CapacityWorld, PeersCountAsConfigured)
 
     o.senders = 6;
     o.capacity_Bps = 1000 * kM;
-    /* 1 and 2: weight 3; 3: a ceiling; 4: a minimum; 5: what others leave; 6: none of these */
+    /* 1 and 2: weight 3; 3: a ceiling; 4: a minimum; 5: the rest of the others; 6: none of these */
     o.peers = {{Crowd::address(1), 32, 0, 3, 0, 0, 0, 600 * kM},
                {Crowd::address(2), 32, 0, 3, 0, 0, 0, 0},
                {Crowd::address(3), 32, 0, 1, 0, 50 * kM, 0, 0},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Congestion marks (RFC 3168): routers that mark packets slow a sender down before they drop any,
-// and paths that drop or erase what carries ECN do no harm.
+// Congestion marks (RFC 3168). Routers that mark packets slow a sender down before they drop any.
+// Paths that drop packets with ECN, or erase ECN, do no harm.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -38,7 +38,7 @@ bool is_data(const rte_mbuf *m)
            (p[kType] & 15) == WIRE_DATA;
 }
 
-// The two bits of ECN; a change keeps the sum of IPv4's header right.
+// The two bits of ECN. ecn_set() keeps the checksum of the IPv4 header right.
 uint8_t ecn_get(const rte_mbuf *m)
 {
     return rte_pktmbuf_mtod(m, const uint8_t *)[15] & 3;
@@ -77,8 +77,8 @@ void exchange(Pair *p, int requests)
     }
 }
 
-// 100 Mbit/s, whose queue has room for much: it marks what finds more than `from` waiting, with
-// RFC 3168's rules.
+// A router with a link of 100 Mbit/s and a long queue. By the rules of RFC 3168, it marks packets
+// that will wait for longer than `from_ns`.
 struct Router {
     static constexpr uint64_t kRate_Bps = 12500000;
     uint64_t from_ns = 5 * kMs, full_ns = 40 * kMs;
@@ -140,7 +140,8 @@ TEST(Ecn, DataCarryItAndNothingElse)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// The router marks what waits longer than a flow alone would keep there, or less than that.
+// The router marks packets that wait longer than they would behind a flow that is alone, or already
+// before that.
 class EcnRouter : public testing::TestWithParam<uint64_t>
 {
 };
@@ -165,7 +166,7 @@ TEST_P(EcnRouter, MarksSlowDownBeforeAnythingIsLost)
         host_conn_info(p.b(), p.conn[1], &info);
         why = why || strcmp(host_reason_name(info.rx_reason), "ecn") == 0;
     };
-    // of the first round trips, in which nothing is known yet
+    // leaves out the first round trips, in which nothing is known yet
     p.run([&] { return look(), false; }, 1000 * kMs);
     r.dropped = r.longest_ns = r.bytes = 0;
     uint64_t from = world_now(p.w);
@@ -181,7 +182,7 @@ TEST_P(EcnRouter, MarksSlowDownBeforeAnythingIsLost)
     EXPECT_LT(r.longest_ns, r.full_ns / 2);
     // a threshold of 1/40 of a round trip leaves no queue for the time after a cut
     EXPECT_GT(used, r.from_ns < 2 * kMs ? 0.8 : 0.9);
-    EXPECT_TRUE(why) << "told in WHY";
+    EXPECT_TRUE(why) << "ecn is never the reason of the grant";
     EXPECT_GT(info.rx_ce, 0u);
     EXPECT_EQ(counter(p.b(), "rx_ce"), info.rx_ce);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
@@ -190,7 +191,7 @@ TEST_P(EcnRouter, MarksSlowDownBeforeAnythingIsLost)
 
 INSTANTIATE_TEST_SUITE_P(Thresholds, EcnRouter, testing::Values(kMs / 2, 2 * kMs, 5 * kMs));
 
-// A path that marks each packet, whatever goes: it slows down, and everything arrives.
+// A path marks every packet at any rate. The sender slows down, and all data arrive.
 TEST(Ecn, APathThatMarksAllStopsNobody)
 {
     PairOptions o = options();

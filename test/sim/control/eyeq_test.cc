@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EyeQ's receiver (Jeyakumar et al., NSDI 2013) in our place: one rate R for all senders, from the
-// arrivals y of each interval and a virtual queue q that is drained at 90 % of the capacity C,
+// EyeQ's receiver (Jeyakumar et al., NSDI 2013) takes the place of ours. It has one rate R for all
+// senders, from the arrivals y of each interval and a virtual queue q that is drained at 90 % of
+// the capacity C,
 //
 //   R <- R (1 + alpha (C' - y) / C' - beta q / (C' d)),  C' = 0.9 C, alpha 0.5, beta 0.25
 //
-// in the same world, with the same counters and grants, once an interval (d). C comes from our own
-// estimate of what the host can take (control/capacity.h), or is told at once, as nobody could know
-// it: then a drop of it is seen at the next interval, before it can be measured. All are asked how
-// long they take from a step of the host's speed until what all senders may send is within 5 % of
-// what they end with.
+// in the same world, with the same counters and grants, once in an interval (d). C comes from our
+// own estimate of the host's capacity (control/capacity.h). Or the test tells EyeQ the true C at
+// once, which no real receiver could know: then EyeQ sees a drop of C at the next interval, before
+// it can be measured. For each receiver, the test measures how long it takes from a step of the
+// host's speed until the sum of all senders' rates is within 5 % of its final value.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -36,9 +37,9 @@ class Eyeq
     {
         host *h = world_host(c.w, 0);
 
-        h->start.interval = 0; // no control core: nobody is idle, nobody a newcomer
+        h->start.interval = 0; // no control core: no connection is idle or a newcomer
     }
-    // known: C; 0: it is measured.
+    // known: C, or 0 if C is to be measured.
     void interval(double known, double link)
     {
         double bytes = 0;
@@ -98,11 +99,12 @@ class Eyeq
 
 constexpr size_t kLong = 60 * kMs / kStep; // between steps
 
-// What senders may send in sum, every 50 us, over steps down and up.
+// The sum of the senders' rates, every 50 us, over steps down and up.
 struct Course {
     std::vector<double> sender_rates;
-    // Until it is never again more than 5 % beyond (up: below) where it ends, the median of the
-    // second half. (Who lets a backlog go is below for a while: that counts for nobody.)
+    // The time until the sum is never again more than 5 % above (up: below) its final value, the
+    // median of the second half. (A receiver that drains a backlog is below it for a while; that
+    // does not count.)
     double settled_ms(size_t from, size_t to, bool up) const
     {
         std::vector<double> late(sender_rates.begin() + (long)(from + to) / 2,
@@ -140,7 +142,7 @@ Course course(Who who, size_t phase)
     uint64_t next = world_now(c.w) + kMs;
 
     for (size_t i = 0; i < 4 * kLong; i++) {
-        if (i == 2 * kLong + phase || i == 3 * kLong + phase) { // not at an interval's border
+        if (i == 2 * kLong + phase || i == 3 * kLong + phase) { // not at the border of an interval
             capacity *= i < 3 * kLong ? 0.5 : 2;
             world_service(c.w, 0, (uint64_t)(capacity / kFull));
         }

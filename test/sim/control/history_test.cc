@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What control decided: complete, in order, and as much of it as is kept.
+// The history of control's decisions is complete, in order, and as long as it should be.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -33,7 +33,8 @@ class History : public testing::Test
 
 } // namespace
 
-// Each connection's last decision is what it is granted, and the last capacity what is known.
+// Each connection's last decision is its grant, and the last capacity decision is the known
+// capacity.
 TEST_F(History, EndsWithWhatIs)
 {
     CrowdOptions o;
@@ -50,11 +51,11 @@ TEST_F(History, EndsWithWhatIs)
     uint64_t number = 0, time = 0;
 
     ASSERT_FALSE(all.empty());
-    ASSERT_LT(all.size(), HOST_HISTORY) << "all of them";
+    ASSERT_LT(all.size(), HOST_HISTORY) << "the ring is full, so some decisions are missing";
     for (const host_decision &d : all) {
         EXPECT_EQ(d.number, number++);
         EXPECT_GE(d.time, time);
-        EXPECT_EQ(d.time % kMs, all[0].time % kMs) << "an interval's end";
+        EXPECT_EQ(d.time % kMs, all[0].time % kMs) << "not at the end of an interval";
         time = d.time;
         (d.decided == HOST_DECIDED_CAPACITY ? capacity : last[d.conn]) = d;
     }
@@ -78,7 +79,8 @@ TEST_F(History, EndsWithWhatIs)
                 (double)c.capacity().measured_Bps / 64);
 }
 
-// The overrun from which the capacity was learnt stands there, with what was lost.
+// The history has the overrun from which control learnt the capacity, with the number of lost
+// packets.
 TEST_F(History, TellsOfTheOverrun)
 {
     CrowdOptions o;
@@ -96,7 +98,8 @@ TEST_F(History, TellsOfTheOverrun)
     EXPECT_LE(lost, c.overruns());
 }
 
-// A ring: the oldest are forgotten, and who reads on from where he was misses nothing until then.
+// The history is a ring that forgets the oldest decisions. A reader that goes on where it stopped
+// misses none until then.
 TEST_F(History, KeepsTheNewest)
 {
     CrowdOptions o;

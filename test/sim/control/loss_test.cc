@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every single packet of a connection's life is lost in turn, and every pair of the shortest life.
+// Each packet of a connection's life is lost in turn, and each pair of packets of the shortest
+// life.
 #include <gtest/gtest.h>
 
 #include "life.hh"
@@ -69,7 +70,7 @@ TEST(Loss, EachPairOfTheShortestLife)
         int shown = 0;
 
         ASSERT_EQ(whole.fault, "");
-        // more frames are sent where some are lost: the second may be one of those
+        // losses cause more frames, and the second one may be one of these
         size_t n = whole.frames.size() + 6;
         for (size_t i = 0; i < whole.frames.size() && shown < kFaultsShown; i++)
             for (size_t k = i + 1; k < n && shown < kFaultsShown; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A path that loses packets whatever is sent: radio, a satellite, a bad cable.
+// A path that loses packets at any rate: radio, a satellite, a bad cable.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -30,7 +30,8 @@ DumbbellOptions lossy(rng *r)
 
 } // namespace
 
-// Nobody is slowed down by what the path loses anyway, a packet at a time or ten.
+// Losses that do not depend on the rate slow no sender down, whether one packet is lost at a time
+// or ten.
 TEST(LossyPath, IsUsed)
 {
     const Pools &pools = Pools::get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who begins, and who pauses and comes back: alone, among others, and all at once. What a host's
-// defaults are here is what sluiced's are.
+// Senders that begin, and senders that pause and come back: alone, among others, and all at once.
+// The hosts have sluiced's defaults.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr uint64_t kUs = 1000, kMs = 1000000;
 constexpr uint64_t kAll = UINT64_MAX;
 constexpr double kFull = 1408.0 / 1514; // payload of full frames
 constexpr uint64_t kRtt = 100 * kUs;
-constexpr uint32_t kMany = 256; // connections, of half as many hosts
+constexpr uint32_t kMany = 256; // connections, two of each host
 
 class NewcomerWorld : public testing::Test
 {
@@ -47,8 +47,8 @@ CrowdOptions defaults(uint32_t senders)
     return o;
 }
 
-// From when on the receiver has 9/10 of what it can, or more, for a millisecond, but for the 32
-// frames that it takes at once.
+// The time from which on the receiver gets 9/10 of its capacity or more, for a millisecond. The
+// 32 frames that it takes at once do not matter.
 uint64_t fill_ns(Crowd &c, uint32_t sender, const CrowdOptions &o)
 {
     constexpr uint64_t kStep = 10 * kUs;
@@ -68,9 +68,9 @@ uint64_t fill_ns(Crowd &c, uint32_t sender, const CrowdOptions &o)
     return from * kStep;
 }
 
-// All begin within a millisecond, at five phases of the control interval. Wanted: all is there 5 %
-// later than at full speed, and nothing is dropped after the first round trip; before that, first
-// bursts of new connections are.
+// All senders begin within a millisecond, at five phases of the control interval. All data must
+// have come at most 5 % later than at full speed. No packet may be dropped after the first round
+// trip; before that, first bursts of new connections are.
 void incast(bool connected, uint64_t phase_ns)
 {
     CrowdOptions o = defaults(kMany);
@@ -85,7 +85,7 @@ void incast(bool connected, uint64_t phase_ns)
         c.send_once(i, o.request_bytes);
         c.run(kMs / kMany);
     }
-    /* whose question for our MAC address was lost asks again a millisecond later */
+    /* a sender whose question for our MAC address got lost asks again a millisecond later */
     c.run(connected ? kRtt : kRtt + kMs);
     uint64_t first = c.overruns() - before;
     uint32_t done = 0;
@@ -107,7 +107,7 @@ void incast(bool connected, uint64_t phase_ns)
                 later, took <= ideal * 1.05 && later == 0 ? "met" : "MISSED");
     EXPECT_EQ(done, c.size());
     EXPECT_LE(took, ideal * 1.05);
-    EXPECT_EQ(later, 0u) << "of 182000";
+    EXPECT_EQ(later, 0u) << "of 182000 packets";
 }
 
 } // namespace
@@ -124,7 +124,8 @@ TEST_F(NewcomerWorld, IncastOfNewConnections)
         incast(false, phase);
 }
 
-// The same defaults: one alone fills the link within two round trips, new or among many that idle.
+// With the same defaults, one sender fills the link within two round trips, if it is new and alone,
+// and also if it is among many idle ones.
 TEST_F(NewcomerWorld, OneAloneFillsTheLink)
 {
     {
@@ -153,11 +154,11 @@ TEST_F(NewcomerWorld, OneAloneFillsTheLink)
 namespace
 {
 
-// One of four has no more to send, and comes back; all in ns.
+// One of four senders pauses, and comes back; times in ns.
 struct Pause {
-    uint64_t given;   // from its last byte on, until the others are granted its share
-    uint64_t back;    // from its first byte on, until all senders have been told the old shares
-    double shares[4]; // in the ten milliseconds after that
+    uint64_t given;   // from its last byte until the others are granted its share
+    uint64_t back;    // from its first byte until all senders know the old shares
+    double shares[4]; // in the 10 ms after that
 };
 
 bool rates_are(Crowd &c, const std::vector<double> &want, bool at_senders)
@@ -196,7 +197,7 @@ Pause pause(uint64_t phase_ns)
 
     EXPECT_TRUE(rates_are(c, four, true)) << "at first";
     c.demand(3, 0);
-    for (uint32_t i = 0; i < 60; i++, c.run(5 * kUs)) // what it had begun still comes
+    for (uint32_t i = 0; i < 60; i++, c.run(5 * kUs)) // begun requests still arrive
         if (c.info(3).rx_bytes != bytes) {
             bytes = c.info(3).rx_bytes;
             last = world_now(c.w);
@@ -215,7 +216,7 @@ Pause pause(uint64_t phase_ns)
 
 } // namespace
 
-// At any time of the interval.
+// The pause begins at ten phases of the control interval.
 TEST_F(NewcomerWorld, APauseIsSharedAndTakenBack)
 {
     std::printf("one of four pauses: the others have its share after; it has it back after (us)\n");
@@ -225,14 +226,15 @@ TEST_F(NewcomerWorld, APauseIsSharedAndTakenBack)
         std::printf("  %4lu %8.0f %8.0f   shares %.3f %.3f %.3f %.3f\n", phase / kUs,
                     (double)p.given * 1e-3, (double)p.back * 1e-3, p.shares[0], p.shares[1],
                     p.shares[2], p.shares[3]);
-        EXPECT_LE(p.given, kMs + kRtt) << "an interval, and the time in which it is missed";
+        EXPECT_LE(p.given, kMs + kRtt) << "longer than an interval, and the time to miss it";
         EXPECT_LE(p.back, kMs + kRtt) << phase;
         for (double s : p.shares)
             EXPECT_NEAR(s, 1, 0.05) << phase;
     }
 }
 
-// Two packets an interval are too few to miss eight of them soon; but the last one says that it is.
+// With two packets in an interval, it takes long to miss eight of them. But the last packet says
+// that it is the last.
 TEST_F(NewcomerWorld, WhoSaysThatItEndsIsIdleSoon)
 {
     CrowdOptions o;
@@ -256,11 +258,11 @@ TEST_F(NewcomerWorld, WhoSaysThatItEndsIsIdleSoon)
     std::printf("3 MB/s: idle %.2f ms after the last packet\n",
                 (double)(world_now(c.w) - last) * 1e-6);
     EXPECT_LE(world_now(c.w) - last, kMs + 2 * 1408 * kMs / 3000 + kRtt)
-        << "an interval, and the time of two packets";
+        << "longer than an interval, and the time of two packets";
 }
 
-// FIRST says 125 MB/s, the host grants 10: a round trip later that is so. What CNTLs are lost is
-// said again, also while data flow and the grant is changed.
+// FIRST asks for 125 MB/s, and the host grants 10 MB/s. A round trip later the sender has that
+// rate. Lost CNTL are repeated, also while data flow and the grant changes.
 TEST_F(NewcomerWorld, FirstIsCorrectedAndGrantsSurviveLoss)
 {
     for (bool lossy : {false, true}) {
@@ -292,14 +294,14 @@ TEST_F(NewcomerWorld, FirstIsCorrectedAndGrantsSurviveLoss)
         p.recv(1000000);
         p.send(1000000);
         EXPECT_EQ(told(), o.rate_first_Bps);
-        from = world_now(p.w) + 150 * kUs; // who has which MAC address has been answered
+        from = world_now(p.w) + 150 * kUs; // by then the question for the MAC address is answered
         to = lossy ? from + 300 * kMs : 0;
         uint64_t first = wait(o.capacity_Bps, 200 * kMs);
         host_control_set_capacity(world_control(p.w, 1), 5000000);
         uint64_t next = wait(5000000, 200 * kMs);
         std::printf("%s: corrected after %lu us, changed after %lu us, %lu CNTLs in trouble\n",
                     lossy ? "3 of 4 CNTLs lost" : "nothing lost", first / kUs, next / kUs, count);
-        EXPECT_LE(first, lossy ? 70 * kMs : 250 * kUs) << "ARP, and a round trip; FIRST again";
+        EXPECT_LE(first, lossy ? 70 * kMs : 250 * kUs) << "slower than ARP, RTT, FIRST again";
         EXPECT_LE(next, (lossy ? 40 : 1) * kMs + 150 * kUs);
         EXPECT_TRUE(p.run([&] { return p.all_done(); }));
         EXPECT_TRUE(p.finish());

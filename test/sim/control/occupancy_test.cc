@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Thresholds that drive a connection: on delay, where the path is slow, and on posted buffers,
-// where the application is.
+// where the application is slow.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,7 +28,7 @@ class Occupied : public testing::Test
         return {p.head, p.attach, p.copy, p.wire};
     }
 
-    // Payload a second that connection 0 receives from now on.
+    // The rate at which connection 0 receives payload from now on.
     static double rate_Bps(Dumbbell &s, double ns)
     {
         uint64_t before = s.info(0).rx_bytes;
@@ -52,8 +52,8 @@ class Occupied : public testing::Test
 
 } // namespace
 
-// 100 Mbit/s, 10 ms: the link is used, its queue stays between the thresholds or so, nothing is
-// lost once that is found, and the grant says why.
+// On 100 Mbit/s and 10 ms, the link is used, and its queue stays about between the thresholds. Once
+// the rate is found, no packet is lost, and the grant has the right reason.
 TEST_F(Occupied, DelayOnAPath)
 {
     DumbbellOptions o;
@@ -74,9 +74,9 @@ TEST_F(Occupied, DelayOnAPath)
     EXPECT_STREQ(host_reason_name(s.info(0).rx_reason), "occupancy");
 }
 
-// An application that takes 4 MB/s of a path that carries three times as much: with thresholds it
-// is kept busy with few of its buffers in use, without them nearly all are, and the sender waits
-// for buffers.
+// An application takes 4 MB/s of a path that carries three times as much. With thresholds it stays
+// busy with few of its buffers in use. Without them nearly all are in use, and the sender waits for
+// buffers.
 TEST_F(Occupied, BuffersOfASlowApplication)
 {
     double used[2];
@@ -102,7 +102,7 @@ TEST_F(Occupied, BuffersOfASlowApplication)
     EXPECT_GE(used[0], 2 * used[1]);
 }
 
-// Without anything that is slow, thresholds cost nothing.
+// Where nothing is slow, thresholds cost nothing.
 TEST_F(Occupied, NothingIsSlow)
 {
     DumbbellOptions o;

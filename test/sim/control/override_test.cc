@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operator says of single connections (host_control_override()) while they send.
+// Overrides that an operator sets for single connections while they send (host_control_override()).
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -81,7 +81,7 @@ TEST_F(Override, RatesCeilingsAndWeightsHoldWhileTheyStand)
     t.rate_Bps = 400 * kM;
     ASSERT_EQ(set(c, 0, t), 0);
     expect(c, {400, 200, 200, 200}, "a rate");
-    EXPECT_EQ(c.info(0).rx_rate_Bps, 400 * kM) << "reserved, and no more";
+    EXPECT_EQ(c.info(0).rx_rate_Bps, 400 * kM) << "not the reserved rate";
     t = {};
     t.ceiling_Bps = 60 * kM;
     ASSERT_EQ(set(c, 1, t), 0);
@@ -98,7 +98,7 @@ TEST_F(Override, RatesCeilingsAndWeightsHoldWhileTheyStand)
     expect(c, {250, 250, 250, 250}, "after");
 }
 
-/* What its owner set goes before what its peers have. */
+/* An override goes before the limits of the connection's peer. */
 TEST_F(Override, GoesBeforeItsPeers)
 {
     CrowdOptions o = options(2);
@@ -131,7 +131,7 @@ TEST_F(Override, BurstsAreAsSet)
     t.burst_bytes = 1;
     ASSERT_EQ(set(c, 0, t), 0);
     c.run(20 * kMs);
-    EXPECT_EQ(c.info(0).rx_burst_bytes, c.info(0).unit_bytes) << "a packet at least";
+    EXPECT_EQ(c.info(0).rx_burst_bytes, c.info(0).unit_bytes) << "less than a packet";
     c.rates();
     c.run(20 * kMs);
     EXPECT_GT(c.rates()[0], 0);
@@ -151,11 +151,11 @@ TEST_F(Override, MoreThanThereIsIsRefused)
     EXPECT_EQ(set(c, 0, t), 0);
     t.rate_Bps = 401 * kM;
     EXPECT_EQ(set(c, 1, t), -ENOSPC);
-    EXPECT_EQ(get(c, 1).rate_Bps, 0u) << "all stays as it was";
+    EXPECT_EQ(get(c, 1).rate_Bps, 0u) << "a refused override changes something";
     t.rate_Bps = 400 * kM;
     EXPECT_EQ(set(c, 1, t), 0);
     t.rate_Bps = 500 * kM;
-    EXPECT_EQ(set(c, 0, t), 0) << "less is always possible";
+    EXPECT_EQ(set(c, 0, t), 0) << "a lower rate is refused";
     EXPECT_EQ(host_control_override(world_control(c.w, 0), 0, 3, &t), -ENOENT);
     EXPECT_EQ(host_control_override(world_control(c.w, 0), 1, 0, &t), -ENOENT) << "no such worker";
     EXPECT_EQ(host_control_override(world_control(c.w, 0), 0, UINT32_MAX, &t), -ENOENT);

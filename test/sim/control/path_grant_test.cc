@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a path carries is followed, whatever control changes about the connection meanwhile.
+// The grant follows what the path carries, whatever control changes about the connection in the
+// meantime.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ void exchange(Pair *p, int requests, uint64_t len)
     }
 }
 
-// In front of the link, from a moment on.
+// A policer in front of the link; it begins when rate_Bps is set.
 struct Policer {
     uint64_t rate_Bps = 0; // 0: not there
     uint64_t at_ns = 0, bytes = 0, burst_bytes = 20000;
@@ -58,8 +59,8 @@ struct Policer {
 
 } // namespace
 
-// Each interval of control another share, now above what the path carries, now below: more often
-// than a trial of the path takes. Its limit is found all the same.
+// In each interval control sets another share, 100 or 7 MB/s, which is faster than a trial of the
+// path. The path's limit, 4 MB/s, is found all the same.
 TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
 {
     PairOptions o = options(30, 10);
@@ -84,7 +85,7 @@ TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
         p.wait(kMs);
     }
     ASSERT_FALSE(p.all_done());
-    EXPECT_LT(policer.seen, 7 * kM) << "in the second second; as without changes";
+    EXPECT_LT(policer.seen, 7 * kM) << "more in the second second than without changes";
     EXPECT_GT(policer.seen, 3 * kM);
     policer.rate_Bps = 0;
     host_control_set_capacity(world_control(p.w, 1), 100 * kM);
@@ -92,8 +93,8 @@ TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Who sends in bursts pauses between them, and begins anew each time: not with less of a burst than
-// his path wants.
+// A connection that sends in bursts pauses between them, and begins anew each time. It must not
+// begin with a smaller burst than its path needs.
 TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)
 {
     struct host_conn_info info;
@@ -108,7 +109,7 @@ TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)
     ASSERT_GT(had, 2000u);
     ASSERT_LT(info.rx_rate_Bps, 15 * kM) << "the path limits";
     p.wait(500 * kMs);
-    p.wait(kMs + kMs / 2 - world_now(p.w) % kMs); // control's next look is not too soon to see it
+    p.wait(kMs + kMs / 2 - world_now(p.w) % kMs); // control's next look is late enough to see it
     exchange(&p, 1, kRequest);
     ASSERT_TRUE(p.run([&] {
         host_conn_info(p.b(), p.conn[1], &info);
@@ -123,8 +124,8 @@ TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Beside somebody who keeps the queue long, each packet that gets lost tells, as it does to a TCP:
-// also one that was sent while the last rise was on its way.
+// Beside a competitor that keeps the queue long, each lost packet counts, as it does for a TCP. A
+// packet that was sent while the last rise was under way counts, too.
 TEST(PathGrant, BesideOthersEachLossIsSeen)
 {
     PairOptions o = options(60, 20);
@@ -149,14 +150,14 @@ TEST(PathGrant, BesideOthersEachLossIsSeen)
     exchange(&p, 4, kRequest);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
     exchange(&p, 10, 4 * kRequest);
-    extra_ns = 30 * kMs; // and it stays so, whatever we do
+    extra_ns = 30 * kMs; // and stays so at any rate
     p.wait(1000 * kMs);
     for (int i = 0; i < kLosses; i++) {
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
         ASSERT_STREQ(host_reason_name(info.rx_reason), "competing");
         uint64_t before = info.rx_rate_Bps;
         drop = true;
-        // each time at another place between two rises
+        // each time at another moment between two rises
         p.wait((uint64_t)(300 + i * 7) * kMs);
         ASSERT_TRUE(host_conn_info(p.b(), p.conn[1], &info));
         seen += info.rx_rate_Bps < before * 9 / 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control core does not run: workers go on with the grants they have, and notice.
+// The control core stalls. Workers go on with their grants, and notice the stall.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -43,7 +43,7 @@ TEST(Stall, DataFlowsOnAndItIsSeen)
     bool stood = false;
     struct host_conn_info info = {}, before = {};
 
-    o.control_stall = {100 * kMs, 50 * kMs}; // up to 200 ms, up to 100 ms
+    o.control_stall = {100 * kMs, 50 * kMs}; // each up to 200 ms, for up to 100 ms
     Pair p(o);
     p.open();
     for (int i = 0; i < 16; i++) {
@@ -80,7 +80,7 @@ TEST(Stall, DataFlowsOnAndItIsSeen)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// 15 intervals late: nobody minds.
+// Control that is up to 15 intervals late is not stalled.
 TEST(Stall, ShortOnesAreNone)
 {
     PairOptions o = options();
@@ -99,8 +99,8 @@ TEST(Stall, ShortOnesAreNone)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// Control stamps its interval, and a worker accepts a connection before control looks at it: its
-// clock is ahead of the interval's then.
+// Control stamps its interval, and before it looks at connections, a worker accepts one. The
+// connection's time is then ahead of the interval's.
 TEST(Stall, BegunAfterTheIntervalWasStampedIsNotIdle)
 {
     PairOptions o = options();

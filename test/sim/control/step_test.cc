@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps: a host that many send to, with unequal weights and demands, becomes half as fast and fast
-// again; half of them pause and come back. Steps come at several phases of the control interval.
+// A host has many senders, with unequal weights and demands. The host becomes half as fast, and
+// fast again; then half of the senders pause, and come back. These steps come at several phases of
+// the control interval.
 //
-// Wanted, from so many intervals and a round trip after a step, in each of the windows that follow:
-// every sender within 5 % of weighted max-min, nothing dropped, 95 % used. A window is four
-// intervals long, or as long as it takes for 40 packets of one sender.
+// Some intervals and a round trip after a step, all must be settled. From then on, in each window,
+// every sender is within 5 % of weighted max-min, no packet is dropped, and 95 % of the capacity is
+// used. A window is four intervals long, or as long as 40 packets of one sender take.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -20,18 +21,18 @@ namespace
 constexpr uint64_t kUs = 1000, kMs = 1000000;
 constexpr uint64_t kRtt = 100 * kUs;
 constexpr uint64_t kAll = UINT64_MAX;
-// Intervals until all is settled: when senders come and go; and when the host's own speed changes,
-// which has to be measured while its backlog goes.
+// Intervals until all is settled: after senders come or go; and after the host's own speed changes,
+// since control has to measure it while the backlog drains.
 constexpr uint32_t kOfSenders = 8, kOfSpeed = 32;
 
 struct Scale {
     uint32_t senders, conns;
     uint64_t service_Bps;
     uint32_t ring;
-    uint64_t window_ns; // in which rates are counted,
-    uint32_t windows;   // so many times
+    uint64_t window_ns; // in which rates are counted
+    uint32_t windows;   // as many windows in sequence
     uint64_t interval_ns;
-    double packets; // more or fewer in a window, by chance
+    double packets; // more or fewer in a window by chance
 };
 
 class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
@@ -63,8 +64,8 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         o.ring = s.ring;
         o.control_ns = s.interval_ns;
         o.piece_ns = s.senders > 2 ? 200 * kUs : 100 * kUs;
-        o.depth = s.conns > 2 ? 4 : 8; // of frames, that is a millisecond or more
-        /* of these under way, so that a pause is one within a few intervals */
+        o.depth = s.conns > 2 ? 4 : 8; // frames of these last for a millisecond or more
+        /* 4 ms of requests under way, so that a pause shows within a few intervals */
         o.request_bytes = std::max<uint64_t>(1, (uint64_t)(each * 4e-3 / o.depth / 1408)) * 1408;
         o.peers = {{Crowd::address(1), 32, 0, 3, 0, 0, 0, 0},
                    {Crowd::address(1), 29, 0, 2, 0, 0, 0, 0}};
@@ -76,7 +77,7 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         c.demand(i, users[i].demand == HUGE_VAL ? kAll : (uint64_t)users[i].demand);
     }
 
-    // What each ought to have of so much.
+    // Each sender's fair share of `capacity`.
     std::vector<double> ideal(double capacity)
     {
         std::vector<FairUser> u = users;
@@ -90,7 +91,7 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         double error = 0, most = 0, jain = 1, busy = 1;
     };
 
-    // One window; adds the worst to what was found before.
+    // Measures one window, and keeps the worst values so far.
     void look(Found *f)
     {
         c.rates();
@@ -103,11 +104,11 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
         f->error = std::max(f->error, fair_error(r, want, by_chance));
         f->most = std::max(f->most, fair_error(r, want, 0));
         f->jain = std::min(f->jain, fair_jain(r, want));
-        if (fair_sum(want) >= 0.99 * fair_sum(r) / busy) // else all have what they want
+        if (fair_sum(want) >= 0.99 * fair_sum(r) / busy) // else all demands are met
             f->busy = std::min(f->busy, busy);
     }
 
-    // Something has just changed, and is to be settled after so many intervals and a round trip.
+    // Judges a change that must be settled after so many intervals and a round trip.
     void judge(const char *what, uint32_t intervals)
     {
         c.run(intervals * scale.interval_ns + kRtt);
@@ -129,7 +130,7 @@ class StepWorld : public testing::TestWithParam<std::tuple<Scale, uint32_t>>
     }
 
     const Scale scale;
-    const double phase; // of the interval, at which a step comes
+    const double phase; // of the interval, when a step comes
     std::vector<FairUser> users;
     std::vector<bool> on;
     Crowd c;
@@ -152,7 +153,7 @@ TEST_P(StepWorld, IsSharedAnew)
         on[i] = false;
         c.demand(i, 0);
     }
-    c.run(4 * scale.interval_ns); // of requests that were under way
+    c.run(4 * scale.interval_ns); // for requests that were under way
     judge("half pause", kOfSenders);
     for (uint32_t i = 0; i < c.size(); i += 2) {
         on[i] = true;

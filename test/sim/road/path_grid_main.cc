@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths that nobody described to the hosts: what one flow makes of each, and two.
+// Measures how one flow, and then two flows, use paths that are not described to the hosts.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -21,11 +21,11 @@ namespace
 {
 
 constexpr double kUs = 1e3, kMs = 1e6, M = 1e6, G = 1e9;
-constexpr double kHeaders = 98;           // of a frame: Ethernet to DATA's
-constexpr double kPacketsOfAPoint = 20e6; // and no more, if it would be too many
+constexpr double kHeaders = 98;           // of a frame, from Ethernet's to DATA's
+constexpr double kPacketsOfAPoint = 20e6; // a point that would need more has shorter looks
 
-// A link, the time to and fro, the queue before it in bandwidth-delay products, and which part of
-// the packets gets lost behind it.
+// A link, its round trip, the queue before it in bandwidth-delay products, and the share of the
+// packets that gets lost behind it.
 struct Point {
     double rate_bps, rtt_ns, queue, loss;
     uint16_t mtu;
@@ -82,8 +82,8 @@ struct Measure {
 class Run
 {
   public:
-    // Turns. Two flows are judged kTogether after the second began, on every path alike; what they
-    // were after kSoon is told beside it, so that it is seen where one takes long.
+    // In turns. On every path, two flows are judged kTogether after the second one began. Their
+    // index after kSoon is printed beside it, which shows where one of them takes long.
     static constexpr double kSoon = 80, kTogether = 500;
 
     Run(const Point &point, uint64_t first, bool tracing) : p(point), seed(first), trace(tracing)
@@ -93,11 +93,11 @@ class Run
         bdp = p.rate_bps / 8 * p.rtt_ns / 1e9;
         queue_bytes = std::max(p.queue * bdp, 4 * frame);
         turn = p.rtt_ns + std::max({0.25 * p.rtt_ns, 0.1 * kMs, 10 * packet_ns});
-        // where all of it would be too many packets: two flows begin at once, in a world apart
+        // where that would be too many packets, two flows begin at once, in a world of their own
         large = kPacketsOfAPoint * packet_ns / turn < kAlone + kLook + kTogether + kLookAtTwo;
     }
 
-    // One line of the table; true if all bars hold.
+    // Prints one line of the table; true if all bars hold.
     bool print()
     {
         unsigned frames = static_cast<unsigned>((bdp + queue_bytes) / frame * 1.3) + 16384;
@@ -127,7 +127,7 @@ class Run
             settle(s, kAlone);
             one = look(s, 1, kLook);
             s.start(1);
-            // where few packets are under way, chance takes longer to be even
+            // where few packets are under way, it takes longer until chance evens out
             two = look_at_two(s, std::max(kLookAtTwo, kPacketsAtTwo * packet_ns / turn));
         }
         return print(one, two);
@@ -185,7 +185,7 @@ class Run
         return look(s, 2, turns);
     }
 
-    // Of so many flows, from now on.
+    // Measures so many flows from now on.
     Measure look(Dumbbell &s, uint32_t flows, double turns)
     {
         double ns = std::max(turns * turn, std::min(5 * turns * turn, 500 * kMs));
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
             failed += status != 0;
             running--;
         }
-        // EAL starts once in a process
+        // EAL can start only once in a process
         if (fork() == 0)
             _exit(eal_start(argv[0], "6144") && Run(p, o.seed, o.trace).print() ? 0 : 1);
         running++;

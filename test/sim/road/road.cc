@@ -65,7 +65,7 @@ const Field *field_of(const std::string &name)
     return nullptr;
 }
 
-// The fewest digits that are this number.
+// The number with the fewest digits that keep its value.
 std::string shortest(double x)
 {
     std::string s = text("%.0f", x);

@@ -14,7 +14,7 @@ namespace
 
 constexpr double kUs = 1e3, kMs = 1e6, kS = 1e9, M = 1e6, G = 1e9;
 constexpr double kHeldBytes = 700e6; // mbufs of a road at most
-constexpr int kTries = 200; // before a road has fewer flows, and shorter gaps between polls
+constexpr int kTries = 200; // after these, a road gets fewer flows, and shorter gaps between polls
 
 enum Feature {
     LOSS,
@@ -42,10 +42,10 @@ constexpr uint32_t bit(Feature f)
     return 1u << f;
 }
 
-// What may not be with what.
+// Features that exclude each other.
 const uint32_t kChanges = bit(STEP) | bit(TRACE) | bit(CROSS) | bit(POLICER) | bit(HOST);
 const uint32_t kExcluded[FEATURES] = {
-    bit(TCP),                                             // LOSS: a TCP has nothing there
+    bit(TCP),                                             // LOSS: a TCP gets no share there
     0,                                                    // JITTER
     bit(TRACE),                                           // AQM: a trace's queue drops the tail
     kChanges | bit(TCP),                                  // POLICER
@@ -124,7 +124,7 @@ uint32_t features(Draw &d)
     return has;
 }
 
-// Relative to rate, round trip and queue, which may be drawn again after these.
+// These are relative to rate, round trip and queue, which may be drawn again later.
 struct Parts {
     double queue, police, police_bdp, jitter, back, aqm_interval, red_min, cross_on, cross_off,
         host;
@@ -206,7 +206,7 @@ void draw_hosts(Draw &d, uint32_t has, Road &r, Parts &p)
         p.host = d.uniform(0.2, 0.8);
 }
 
-// The rate and the round trip, and what hangs on them.
+// Draws the rate and the round trip, and sets all values that depend on them.
 void draw_size(Draw &d, const Parts &p, Road &r)
 {
     double bdp;
@@ -214,7 +214,7 @@ void draw_size(Draw &d, const Parts &p, Road &r)
     r.rate_bps = d.log(1 * M, 40 * G);
     r.rtt_ns = d.log(10 * kUs, 1 * kS);
     bdp = r.rate_bps / 8 * r.rtt_ns / kS;
-    // rounding to four digits takes no more than 0.05 %
+    // the factors leave room for rounding to four digits, which takes up to 0.05 %
     r.queue_bytes = road_round(std::max(p.queue * bdp, 4.003 * r.frame_bytes()));
     r.jitter_ns = road_round(p.jitter * r.rtt_ns * 0.999);
     r.back_bps = road_round(p.back * r.rate_bps);
@@ -238,13 +238,13 @@ bool fits(const Road &r, double packets_max)
         r.rate_bps / 8 * (2 * r.longest_rtt_ns() + 2 * r.stall_rx_ns) / kS + r.queue_bytes;
     double poll = std::max(r.poll_rx_ns, r.poll_tx_ns);
 
-    if (r.step > 1) // ten times as much is under way
+    if (r.step > 1) // a step up brings ten times as much under way
         held *= r.step;
     if (held / r.frame_bytes() * (r.frame_bytes() + 300) > kHeldBytes)
         return false;
     if (32 * r.frame_bytes() * 8e9 < 1.5 * std::max(1.0, r.step) * r.rate_bps * poll)
         return false;
-    if (r.trace_ns > 0 && r.rate_bps > 1 * G) // a file of so many lines
+    if (r.trace_ns > 0 && r.rate_bps > 1 * G) // its trace file would have too many lines
         return false;
     return road_plan(r, packets_max).packets <= packets_max;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fixed roads, on which path control was known to fail.
+// Fixed roads on which path control has failed before.
 #ifndef SLUICE_TEST_SIM_ROAD_ISSUE_HH
 #define SLUICE_TEST_SIM_ROAD_ISSUE_HH
 
@@ -7,7 +7,7 @@ struct RoadIssue {
     const char *name, *line; // as road_parse() reads it
 };
 
-// Ends with a name of nullptr.
+// The name of the last entry is nullptr.
 extern const RoadIssue kRoadIssues[];
 
 #endif

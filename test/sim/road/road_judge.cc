@@ -67,7 +67,7 @@ class Judge
         bdp = r.mean_rtt_ns() * left_bps / 8 / kS;
     }
 
-    // Bytes of Sluice's flows between two times.
+    // Bytes that came for Sluice's flows between two times.
     double came(double begin, double end) const
     {
         const RoadSample &a = seen.at(begin), &b = seen.at(end);
@@ -83,8 +83,8 @@ class Judge
         return seen.at(end).flows[i].wire_bytes - seen.at(begin).flows[i].wire_bytes;
     }
 
-    // Share of the time in which hosts could do something. What all stood still together is told
-    // apart by how often each side does.
+    // Share of the time in which hosts could run. The stalls of all hosts are measured in one sum,
+    // which is split here by how often each side stalls.
     double could() const
     {
         double stood = (seen.at(to).stalled_ns - seen.at(from).stalled_ns) / (to - from);
@@ -133,7 +133,7 @@ class Judge
         }
     }
 
-    // Bytes that wait, on average.
+    // Bytes in the queue, on average.
     double waits(double begin, double end) const
     {
         double sum = 0, n = 0;
@@ -185,8 +185,9 @@ class Judge
         add("Jain", index, phase->active >= 32 ? 0.97 : 0.95);
     }
 
-    // Rounds after the event until flow i (all of them: i < 0) has so many bytes a second, averaged
-    // over a round trip and 16 packets; the time is that at which such a window begins.
+    // Rounds after the event until flow i (all flows if i < 0) has so many bytes a second, on
+    // average over a round trip and 16 packets. The result is the time at which such a window
+    // begins.
     double reached(int i, double Bps) const
     {
         double begin = phase->event_ns;
@@ -238,7 +239,8 @@ class Judge
         add("drain-old", drained(old / 2), kDrain, true);
     }
 
-    // Rounds from the event until the queue is no longer than this for a round trip, once it was.
+    // Rounds from the event until the queue was longer than `bytes`, and then was not for a round
+    // trip.
     double drained(double bytes) const
     {
         double since = phase->event_ns;
@@ -259,7 +261,7 @@ class Judge
         return (since - phase->event_ns) / round;
     }
 
-    // Only the receiver limits, and nothing is lost: no path may be named.
+    // True if only the receiver limits, and no packet is lost: then no grant may name the path.
     bool only_receiver_limits() const
     {
         return r.host_bps > 0 && r.loss == 0 && r.aqm == ROAD_TAIL_DROP;

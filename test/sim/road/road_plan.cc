@@ -11,8 +11,8 @@ namespace
 
 constexpr double kMs = 1e6, kS = 1e9, kCntlBytes = 200;
 constexpr uint32_t kTraceLevels = 32;
-constexpr double kTraceDepth = 8;       // of the highest level to the lowest
-constexpr double kControlOfPacket = 10; // control intervals of a host cost as much as a packet
+constexpr double kTraceDepth = 8;       // highest level over lowest
+constexpr double kControlOfPacket = 10; // control intervals of a host that cost like a packet
 
 double uniform(rng *g, double least, double most)
 {
@@ -88,8 +88,8 @@ void RoadPlan::phase_add(const char *name, double event_ns, double active, doubl
     end_ns = event_ns + settle + look;
 }
 
-// A trace: a walk between rate / 8 and rate, whose levels repeat after the last. Times are whole
-// milliseconds, as the file's are.
+// A trace is a walk between rate / 8 and rate, whose levels repeat after the last one. Times are
+// whole milliseconds, as in the file.
 void RoadPlan::link_plan()
 {
     rng g;
@@ -170,7 +170,7 @@ double RoadPlan::max_left_bps(double from_ns, double to_ns) const
     return most;
 }
 
-// The least of a time that moves on changes only when a level begins or lies so long back.
+// The minimum over a moving window changes only when a level begins, or leaves the window.
 double RoadPlan::left_bps(double from_ns, double to_ns, double back_ns) const
 {
     std::vector<double> cuts = {from_ns, to_ns};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Roads as text, what is drawn, and what a plan says is left.
+// Roads as text, roads that are drawn, and the rate that a plan leaves to the flows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ TEST(RoadDraw, KeepsToWhatItSays)
           "bbr",        "copa",      "stall-rx",   "stall-tx",        "polls", "host-limits",
           "writes",     "reads"})
         EXPECT_GE(features[word], 5) << word;
-    // one of ten without a feature, and no more than chance makes of it
+    // one of ten has no feature, and chance allows no more difference
     EXPECT_NEAR(features["plain"], 100, 40);
 }
 
@@ -70,7 +70,7 @@ TEST(RoadPlan, AStepLeavesATenth)
     EXPECT_DOUBLE_EQ(p.left_bps(at - ms, at + ms), 55e6);
     EXPECT_DOUBLE_EQ(p.min_left_bps(at - ms, at + ms), 10e6);
     EXPECT_DOUBLE_EQ(p.max_left_bps(at - ms, at + ms), 100e6);
-    // of so long behind a fall, a fifth of that time
+    // 2 ms after a fall are a fifth of these 10 ms
     EXPECT_DOUBLE_EQ(p.after_fall(at, at + 10 * ms, 2 * ms), 0.2);
     EXPECT_DOUBLE_EQ(p.after_fall(0, at, 2 * ms), 0);
 }
@@ -80,7 +80,7 @@ TEST(RoadPlan, WhatWasLeftWithoutABreak)
     RoadPlan p(road_parse("rate_bps=10000000 rtt_ns=10000000 queue_bytes=12500 step=10"));
     double at = p.phases.back().event_ns, ms = 1e6;
 
-    // for 4 ms after the rise the least of the last 4 ms is the old rate
+    // for 4 ms after the rise, the minimum of the last 4 ms is the old rate
     EXPECT_DOUBLE_EQ(p.left_bps(at, at + 8 * ms, 4 * ms), 55e6);
     EXPECT_DOUBLE_EQ(p.left_bps(at + 4 * ms, at + 8 * ms, 4 * ms), 100e6);
 }

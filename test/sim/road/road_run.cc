@@ -28,8 +28,8 @@ constexpr uint16_t kNobodysPort = 7;
 constexpr double kTraceBytes = 1500;
 constexpr double kS = 1e9;
 
-// All requests under way together hold four times what is on the way, and what comes between two
-// looks of the application.
+// All requests under way together hold four times the bytes under way, with those that come between
+// two looks of the application.
 size_t request_bytes(const Road &r)
 {
     double away_ns = r.read_ns + r.stall_rx_ns + r.stall_tx_ns;
@@ -97,7 +97,7 @@ RoadRun::RoadRun(const Road &road, const RoadPlan &road_plan, const BulkPools &p
         throw std::runtime_error("listen");
 }
 
-// Half of a settling later than Sluice, or before it, as the seed says.
+// The TCP starts before Sluice, or a third of the settling time after it, as the seed says.
 TcpPairOptions RoadRun::competitor_options() const
 {
     static const tcp_law_kind laws[] = {TCP_LAWS, TCP_CUBIC, TCP_BBR, TCP_COPA};
@@ -135,7 +135,8 @@ std::string RoadRun::link_text(double bps) const
     return s;
 }
 
-// Mahimahi's form: a line for each 1500 bytes, the millisecond at which they may go.
+// Writes a trace in Mahimahi's form: a line for each 1500 bytes, with the millisecond at which they
+// may be sent.
 std::string RoadRun::trace_file()
 {
     const char *folder = std::getenv("TMPDIR");
@@ -198,7 +199,7 @@ void RoadRun::add_sender(uint32_t i, double gaps)
     add_host(1 + i, way.c_str(), way.c_str(), gaps);
 }
 
-// Of the world, with the next number.
+// Adds host i to the world; i is the next number.
 void RoadRun::add_host(uint32_t i, const char *up, const char *down, double gaps)
 {
     host_config h = bulk_host(i, static_cast<uint64_t>(r.seed), pool);
@@ -257,7 +258,7 @@ void RoadRun::start(uint32_t i)
     world_wake(w, i + 1, world_now(w));
 }
 
-// All the time, or a write each write_ns; one for which there is no room is left out.
+// Sends all the time, or one write each write_ns. A write without room is left out.
 void RoadRun::send(uint32_t i, host *h, uint64_t now)
 {
     host_completion done[64];
@@ -286,7 +287,7 @@ void RoadRun::send(uint32_t i, host *h, uint64_t now)
     world_wake(w, i + 1, c.write_at);
 }
 
-// Buffers are posted again at once, or each read_ns.
+// Posts buffers again at once, or each read_ns.
 void RoadRun::receive(host *h, uint64_t now)
 {
     if (r.read_ns > 0 && !over) {
@@ -298,7 +299,7 @@ void RoadRun::receive(host *h, uint64_t now)
     receive_again(h, memory, now);
 }
 
-// Others' frames, evenly spaced while they are on.
+// Sends frames of cross traffic, evenly spaced while it is on.
 void RoadRun::cross(uint64_t now)
 {
     double each_ns = r.frame_bytes() * 8e9 / (r.cross * r.rate_bps);
@@ -331,7 +332,7 @@ void RoadRun::cross(uint64_t now)
         world_wake(w, clock_host, time(plan.cross_turns_ns[cross_turn]));
 }
 
-// No host is called that has nothing to do, but this one, which is on the road for it.
+// The world calls no host that has nothing to do. The clock's host exists to be called.
 void RoadRun::look(uint64_t now)
 {
     if (r.cross > 0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A road in virtual time, and what was seen on it.
+// Runs a road in virtual time, and records what happens on it.
 //
 //   senders 1 .. n -- own delay --+                                 +-- receiver 0
-//   TCP, others ------------------+-- switch -- policer, link, delay, loss --
-//                                 +---------- way back: rate, delay, loss --
+//   TCP, cross traffic -----------+-- switch -- policer, link, delay, loss --
+//                                 +------- return path: rate, delay, loss --
 #ifndef SLUICE_TEST_SIM_ROAD_RUN_HH
 #define SLUICE_TEST_SIM_ROAD_RUN_HH
 
@@ -20,7 +20,7 @@
 // Throws std::runtime_error if there is no memory.
 BulkPools road_pools(const Road &road);
 
-// Sums are since the beginning.
+// Sums count from the beginning of the run.
 struct RoadFlowSample {
     double wire_bytes; // of frames whose payload was placed for the first time
     double grant_Bps;
@@ -29,25 +29,25 @@ struct RoadFlowSample {
 };
 struct RoadSample {
     double at_ns;
-    double queue_bytes;   // that wait for the link, without the frame that is being sent
+    double queue_bytes;   // bytes that wait for the link, without the frame that is being sent
     double dropped_bytes; // before the link, and in the policer
     double stalled_ns;    // all hosts together
-    double tcp_bytes;     // as wire_bytes
-    double offered_bytes; // what applications had to say, if they write in bursts
+    double tcp_bytes;     // the TCP's, counted as wire_bytes
+    double offered_bytes; // that applications have written
     std::vector<RoadFlowSample> flows;
 };
 struct RoadRecord {
     std::vector<RoadSample> samples;
     double units = 0, duplicates = 0, lost = 0; // at the receiver, all flows
 
-    // The newest sample no later than this.
+    // The newest sample that is not later; if there is none, the first one.
     const RoadSample &at(double ns) const;
 };
 
 class RoadRun
 {
   public:
-    // With sluice false only the TCP and the others send.
+    // With sluice false, only the TCP and the cross traffic send.
     RoadRun(const Road &road, const RoadPlan &plan, const BulkPools &pools, bool sluice = true);
     ~RoadRun();
     RoadRun(const RoadRun &) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that lose their core now and then: how much of a link one flow uses meanwhile, and that
-// path control does not take the stalls for a queue.
+// Hosts lose their core now and then. One flow must still use the link well, and path control must
+// not take the stalls for a queue.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -35,7 +35,7 @@ class RoadWorld : public testing::TestWithParam<Road>
 };
 
 struct Outcome {
-    double used; // share of what the link carries while both hosts run
+    double used; // share of the bytes that the link carries while both hosts run
     std::map<std::string, int> why;
 };
 
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Host, RoadWorld,
                                          Road{false, SENDER, 20 * kMs, 40 * kMs},
                                          Road{false, BOTH, 1 * kMs, 5 * kMs},
                                          Road{false, BOTH, 4 * kMs, 10 * kMs}));
-// The receiver's port refuses what comes in most of each stall.
+// The receiver's port refuses the frames that come during most of each stall.
 INSTANTIATE_TEST_SUITE_P(Ring, RoadWorld,
                          testing::Values(Road{true, RECEIVER, 1 * kMs, 5 * kMs, 128},
                                          Road{true, RECEIVER, 4 * kMs, 10 * kMs, 256}));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path control with a fault, planted by the linker around what writes grants into CNTL: the program
-// `roads` must say that such roads fail. ROADS_FAULT names it:
+// Path control with a fault. The linker plants it around the function that writes grants into CNTL,
+// and the program `roads` must report that such roads fail. ROADS_FAULT names the fault:
 //
 //   low      no grant rises above 10 Mbit/s
-//   greedy   what is granted is half as much again as what was decided
+//   greedy   grants are half as much again as decided
 //   unfair   all connections but the first get a quarter
 #include <cstdlib>
 #include <cstring>

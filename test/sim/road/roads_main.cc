@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Roads drawn at random (road_draw.hh), each in a world of its own, and how our hosts do on them
-// (road_judge.hh).
+// Runs roads that are drawn at random (road_draw.hh), each in a world of its own, and judges how
+// our hosts do on them (road_judge.hh).
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -41,12 +41,12 @@ struct Options {
 
 struct Job {
     uint32_t number;  // from 0
-    std::string name; // what is special about it
+    std::string name; // its features, or the name of an issue
     Road road;
     FILE *out;
 };
 
-// What is known of all roads that ran.
+// Results of all roads that ran.
 struct Tally {
     struct Of {
         int holds = 0, all = 0;
@@ -154,7 +154,7 @@ void write_trace(const std::string &path, const RoadPlan &plan, const RoadRecord
         throw std::runtime_error("cannot write " + path);
 }
 
-// In a process of its own; what came of it goes into job.out.
+// Runs one road, in a process of its own; the results go into job.out.
 void drive(const Job &job, const Options &o)
 {
     RoadPlan plan = road_plan(job.road, o.packets);
@@ -198,7 +198,8 @@ void begin(const Job &job, const Options &o, const char *program)
     _exit(0);
 }
 
-// What a road's process wrote; prints one line, and what replays it if it failed.
+// Reads the output of a road's process. Prints one line, and the option that replays the road if it
+// failed.
 void end(const Job &job, int status, Tally &t)
 {
     std::vector<std::string> features = job.road.features();
@@ -311,7 +312,7 @@ std::vector<Job> jobs_of(const Options &o)
     return jobs;
 }
 
-// Results in the order of roads, whatever the order in which they end.
+// Prints the results in the order of roads, whatever the order in which they end.
 void run(std::vector<Job> &jobs, const Options &o, const char *program, Tally &t)
 {
     std::map<pid_t, size_t> running;

@@ -87,7 +87,7 @@ uint64_t Script::time(const std::string &value) const
     fail("\"" + value + "\" is no time such as 20us");
 }
 
-// R.U, request and unit, R counted from the first one of its direction.
+// Reads R.U: request and unit, where R counts from the first request of its direction.
 uint64_t Script::position(const std::string &value, uint32_t zero) const
 {
     size_t dot = value.find('.');
@@ -264,7 +264,7 @@ void Script::inject_data(Fields f)
                    static_cast<uint32_t>(unit_bytes), flag);
 }
 
-// What the peer says of itself stays as it is until it says otherwise.
+// Fields that describe the peer keep their values until another line sets them.
 void Script::inject_cntl(Fields f)
 {
     uint64_t v, seq = 0, end = 0, hop_rate = 0, hop_burst = 0, hop_expiry = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a script (doc/simulation.md has the language): timed lines that make a scripted peer speak,
-// make the host's application act, and say what must come of it. Throws ScriptError.
+// Runs a script (doc/simulation.md has the language). Its timed lines make a peer send packets and
+// the host's application act, and state the frames and completions that must follow. Throws
+// ScriptError.
 #ifndef SLUICE_TEST_SIM_SCRIPT_HH
 #define SLUICE_TEST_SIM_SCRIPT_HH
 
@@ -23,16 +24,16 @@ int script_type(const std::string &word);
 class Script
 {
   public:
-    // Reads the file; errors name file:line.
+    // Reads the file. Errors name file and line.
     explicit Script(const std::string &path);
     void run();
 
   private:
-    // name=value pairs; a flag's name may end in + (has it) or - (has it not).
+    // name=value pairs; "flags+" expects at least these flags, "flags-" none of them.
     using Fields = std::map<std::string, std::string>;
     struct Line {
         int number = 0;
-        uint64_t after_ns = 0; // the one before
+        uint64_t after_ns = 0; // after the line before
         std::vector<std::string> words;
         Fields fields;
         uint64_t within_ns = 50000;
@@ -70,8 +71,8 @@ class Script
     const Line *line = nullptr;
     std::unique_ptr<Peer> peer;
     PeerOptions opt;
-    std::vector<bool> used; // frames that were expected, by their number
-    size_t completions = 0; // completions that were expected
+    std::vector<bool> used; // frames that lines have expected, by number
+    size_t completions = 0; // completions that lines have expected
 };
 
 #endif

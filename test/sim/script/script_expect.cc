@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a script expects.
+// The expectations of a script.
 #include <cerrno>
 #include <cstring>
 
@@ -100,7 +100,7 @@ Script::Fields Script::show(const Heard &x) const
             {"refused", refused.empty() ? "none" : refused}};
 }
 
-// What of the line's fields the frame has not; empty if it has all.
+// Names the line's fields that the frame does not have; empty if it has all of them.
 std::string Script::differs(const Heard &x) const
 {
     Fields have = show(x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs scripts; one line of TAP for each.
+// Runs scripts, and prints one line of TAP for each.
 #include <cstdio>
 #include <cstring>
 #include <exception>

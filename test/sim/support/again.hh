@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A receiver without end: every buffer that was received into is posted again.
+// A receiver that never stops: it posts each buffer again once a request has filled it.
 #ifndef SLUICE_TEST_SIM_AGAIN_HH
 #define SLUICE_TEST_SIM_AGAIN_HH
 

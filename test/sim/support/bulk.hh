@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that send without end to host 0 of a world: how each is made, how a connection begins, and
-// how all of it ends.
+// Hosts that send endlessly to host 0 of a world. These functions configure a host, open a
+// connection, and end the world.
 #ifndef SLUICE_TEST_SIM_BULK_HH
 #define SLUICE_TEST_SIM_BULK_HH
 
@@ -12,7 +12,7 @@ extern "C" {
 #include "sim/world.h"
 }
 
-constexpr uint32_t kBulkDepth = 32; // requests under way of each connection
+constexpr uint32_t kBulkDepth = 32; // requests that each connection has under way
 constexpr uint16_t kBulkService = 9;
 
 struct BulkPools {
@@ -20,15 +20,15 @@ struct BulkPools {
 };
 
 struct BulkConn {
-    uint32_t own, peer; // at the sender, at host 0
+    uint32_t own, peer; // its number at the sender, and at host 0
 };
 
-// Host i, which has one worker, 10.0.0.(i + 1) and a MAC address that ends in i. Its MTU, and how
-// many connections and gaps it has room for, are the caller's.
+// Configuration of host i, with one worker, 10.0.0.(i + 1) and a MAC address that ends in i. The
+// caller sets its mtu, conns and gaps.
 host_config bulk_host(uint32_t i, uint64_t seed, const BulkPools &pool);
-// Host i + 1 connects to host 0, which posts all buffers; `memory` is each of them.
+// Host i + 1 connects to host 0, which accepts and posts kBulkDepth buffers, all of them `memory`.
 BulkConn bulk_open(world *w, uint32_t i, std::vector<uint8_t> &memory);
-// Closes all connections of hosts 0 .. senders, lets everything come back, and destroys the world.
+// Closes all connections of hosts 0 .. senders, waits until they are gone, and destroys the world.
 void bulk_end(world *w, uint32_t senders);
 
 #endif

@@ -13,7 +13,7 @@ namespace
 {
 
 constexpr uint16_t kService = 9;
-constexpr double kArrears = 0.0001; // seconds: who could not send what it wanted forgets about it
+constexpr double kArrears = 0.0001; // seconds of unsent demand that a sender keeps; it forgets more
 
 } // namespace
 
@@ -86,7 +86,7 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         Conn c = {};
 
         c.host = 1 + i / opt.conns;
-        /* in the order of arrival, which is the order of connecting, host by host */
+        /* accepted in the order of arrival: the order of connecting, host by host */
         c.peer = static_cast<uint32_t>(host_accept(receiver, kService, i, i));
         for (uint32_t k = 0; k < opt.depth; k++)
             host_recv(receiver, c.peer, memory.data(), memory.size(), i, world_now(w));
@@ -152,7 +152,7 @@ void Crowd::more(Conn &c, host *h, uint64_t now)
                 return;
             }
         }
-        /* a demand comes in pieces of about `piece_ns`, or full frames */
+        /* a demand comes in requests of about `piece_ns`, but of a full frame at least */
         uint64_t len =
             c.demand_Bps == UINT64_MAX
                 ? memory.size()

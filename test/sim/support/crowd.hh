@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many connections that send to one host, whose speed is known: each at its demand, or all it may.
+// Many connections that send to one host of known speed, each at its demand or as fast as it may.
 #ifndef SLUICE_TEST_SIM_CROWD_HH
 #define SLUICE_TEST_SIM_CROWD_HH
 
@@ -16,9 +16,9 @@ extern "C" {
 
 struct CrowdOptions {
     uint32_t senders = 2;              // hosts
-    uint32_t conns = 1;                // of each
+    uint32_t conns = 1;                // of each sender
     uint64_t delay_ns = 25000;         // one way, to the switch and from it
-    uint64_t service_Bps = 1250000000; // frames that the receiver can take
+    uint64_t service_Bps = 1250000000; // bytes of frames that the receiver can take
     uint32_t ring = 1024;
     uint64_t control_ns = 1000000;
     uint64_t request_bytes = 262144;
@@ -26,15 +26,15 @@ struct CrowdOptions {
     uint64_t capacity_Bps = 0; // as configured
     uint64_t link_Bps = 0;     // of the receiver's port; 0: not known
     uint64_t first_rate_Bps = 12500000, first_burst_bytes = 20000;
-    uint64_t piece_ns = 50000; // of what has a demand
-    bool connect = true;       // at once
+    uint64_t piece_ns = 50000; // of a request, at its connection's demand
+    bool connect = true;       // all connections, in the constructor
     std::vector<struct host_peers> peers;
 };
 
 class Crowd
 {
   public:
-    static addr address(uint32_t host); // 1 ..: senders
+    static addr address(uint32_t host); // 0: the receiver; 1 ..: senders
     explicit Crowd(const CrowdOptions &options);
     ~Crowd();
     Crowd(const Crowd &) = delete;
@@ -43,12 +43,12 @@ class Crowd
     {
         return (uint32_t)conns.size();
     }
-    // What connection i has to send, in bytes a second; UINT64_MAX: always more. 0: it pauses.
+    // Sets the demand of connection i. UINT64_MAX: it always has more to send. 0: it pauses.
     void demand(uint32_t i, uint64_t rate_Bps);
     void run(uint64_t ns);
-    // Connection i begins to exist.
+    // Opens connection i.
     void connect(uint32_t i);
-    // Connection i sends one request of so many bytes, from now on; has it been received?
+    // Connection i sends one request of so many bytes. sent_once(): it has been received.
     void send_once(uint32_t i, uint64_t bytes);
     bool sent_once(uint32_t i) const
     {
@@ -59,29 +59,29 @@ class Crowd
     {
         return conns[i].done_at;
     }
-    // From now on, of frames on the way to the receiver.
+    // From now on, this share of the frames to the receiver is lost.
     void lose(double share)
     {
         loss = share;
         rng_init(&random, 1);
     }
-    // Payload that has arrived since the last call, in bytes a second of the time since then.
+    // The rate at which payload of each connection came since the last call, in bytes a second.
     std::vector<double> rates();
     struct host_conn_info info(uint32_t i); // the receiver's view
-    uint64_t sender_rate_Bps(uint32_t i);   // at what rate its sender sends
+    uint64_t sender_rate_Bps(uint32_t i);   // its sender's rate
     uint64_t overruns() const
     {
         return world_port_counters(w, 0)->imissed;
     }
     host_capacity capacity();
-    // The share of the time since the last call that the receiver was at work.
+    // Share of the time since the last call in which the receiver was at work.
     double busy();
 
     world *w;
 
   private:
     struct Conn {
-        uint32_t host, own, peer; // numbers
+        uint32_t host, own, peer; // of the host; of the connection there, and at the receiver
         uint64_t demand_Bps, sent, asked_at;
         uint64_t counted;
         uint32_t out; // requests under way

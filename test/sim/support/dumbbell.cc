@@ -14,7 +14,7 @@ namespace
 
 constexpr uint32_t kSamples = 1000;
 
-// All requests under way together hold what is on the way, four times.
+// All requests under way together hold four times the bytes under way.
 size_t request_bytes(const DumbbellOptions &o)
 {
     double bdp = o.rate_bps / 8 * o.rtt_ns / 1e9 + o.queue_bytes;
@@ -48,7 +48,7 @@ Dumbbell::Dumbbell(const DumbbellOptions &options, const BulkPools &pools)
     conns.resize(opt.senders);
 }
 
-// The first one receives.
+// Host 0 receives.
 void Dumbbell::add_host(uint32_t i)
 {
     double packets = opt.rate_bps / 8 * opt.rtt_ns / 1e9 / opt.mtu;
@@ -102,7 +102,7 @@ void Dumbbell::add_host(uint32_t i)
         throw std::runtime_error(err);
 }
 
-// From host i to the receiver.
+// Adds a TCP from host i to the receiver.
 void Dumbbell::add_tcp(uint32_t i)
 {
     const DumbbellCompetitor &competitor = opt.competitors[tcps.size()];
@@ -172,7 +172,7 @@ void Dumbbell::app(void *ctx, uint32_t i, host *h, uint64_t now)
         t->turn(i, now);
 }
 
-// One buffer after the other takes its time, and is then posted again.
+// Consumes one buffer after the other, each in its time, and then posts it again.
 void Dumbbell::consume(host *h, uint64_t now)
 {
     uint64_t each =
@@ -221,7 +221,7 @@ double Dumbbell::queue_bytes(double ns)
 
     for (uint32_t i = 0; i < kSamples; i++) {
         run(ns / kSamples);
-        /* without the packet that is being sent */
+        /* the packet that is being sent does not count */
         sum += std::max(0.0, static_cast<double>(link()->queued_bytes) - opt.mtu - 14);
     }
     return sum / kSamples;

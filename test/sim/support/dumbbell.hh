@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that send without end to one host, whose packets share one link with a queue, and TCPs of
-// any law that share it: what each gets of it, and how long the queue is.
+// Hosts that send endlessly to one host, over one link with a queue, and TCPs of any law that share
+// the link. Measures the bytes that each of them gets through, and the queue.
 #ifndef SLUICE_TEST_SIM_DUMBBELL_HH
 #define SLUICE_TEST_SIM_DUMBBELL_HH
 
@@ -22,27 +22,27 @@ extern "C" {
 #include "bulk.hh"
 #include "tcp_pair.hh"
 
-// A TCP beside the hosts: when it begins, after the dumbbell was made, and by which law it sends.
+// A TCP beside the hosts. It starts start_ns after the dumbbell was made.
 struct DumbbellCompetitor {
     double start_ns;
     tcp_law_kind law = TCP_CUBIC;
 };
 
-// A sender's own way to the link.
+// A sender's own path to the link.
 struct DumbbellAccess {
-    double rate_bps;      // 0: as wide as needed
-    double rtt_ns;        // more than the dumbbell's
-    bool policed = false; // what is more than that rate is dropped
+    double rate_bps;      // 0: no limit
+    double rtt_ns;        // added to the dumbbell's
+    bool policed = false; // packets beyond that rate are dropped
 };
 
 struct DumbbellOptions {
     double rate_bps = 100e6;
-    bool host_limits = false; // the receiver, not a link on the way
+    bool host_limits = false; // the receiver's capacity limits, not a link
     double rtt_ns = 10e6;
     double queue_bytes = 125000;
-    double loss = 0;     // behind the link,
-    double loss_run = 0; // in runs of so many on average (0: independent)
-    double back_bps = 0; // of the way back, which has a queue of 100 packets; 0: as wide as needed
+    double loss = 0;     // share, behind the link
+    double loss_run = 0; // mean run of losses (0: independent)
+    double back_bps = 0; // of the return path, which has a queue of 100 packets; 0: no limit
     uint16_t mtu = 1500;
     uint32_t senders = 1;
     std::vector<DumbbellAccess> access; // of the first senders
@@ -52,10 +52,10 @@ struct DumbbellOptions {
     host_occupancy occupancy = HOST_OCCUPANCY_OFF; // of the receiver, with its law
     const char *law = "";
     world_spell stall[2] = {}; // of the receiver, of each sender
-    double poll_spread_ns = 0; // hosts look at their ports after pauses of up to so long
-    uint32_t ring =
-        0; // frames that the receiver's port holds, and does not count more; 0: any number
-    double consume_Bps = 0; // buffers are posted again at this rate; 0: at once
+    double poll_spread_ns = 0; // longest extra time between two polls of a host
+    // Frames that the receiver's port holds. It does not count frames that it refuses. 0: no limit.
+    uint32_t ring = 0;
+    double consume_Bps = 0; // buffers are consumed and posted again at this rate; 0: at once
 };
 
 class Dumbbell
@@ -71,12 +71,12 @@ class Dumbbell
     ~Dumbbell();
     Dumbbell(const Dumbbell &) = delete;
 
-    // The next sender begins.
+    // Sender i, the next one, begins.
     void start(uint32_t i);
     void run(double ns);
     // The receiver's view.
     struct host_conn_info info(uint32_t i);
-    // Bytes that wait for the link, on average over so long from now.
+    // Runs for so long. Returns the mean of the bytes that wait for the link.
     double queue_bytes(double ns);
     const struct path_element_counts *link();
     // User bytes that competitor i's receiver has read.
@@ -88,7 +88,7 @@ class Dumbbell
     {
         return tcps[i]->sent();
     }
-    // Time that stalls have taken so far, of all hosts together.
+    // Time for which hosts have been stalled so far, all hosts together.
     double stalled_ns() const
     {
         return static_cast<double>(world_counts(w)->stalled_ns);
@@ -116,11 +116,11 @@ class Dumbbell
     DumbbellOptions opt;
     BulkPools pool;
     std::vector<Conn> conns;
-    std::vector<std::unique_ptr<TcpPair>> tcps; // on hosts of their own, behind the senders
+    std::vector<std::unique_ptr<TcpPair>> tcps; // on hosts of their own, after the senders
     bool over = false;
     std::vector<uint8_t> memory;
     std::vector<uint32_t> out;
-    std::deque<uint32_t> full; // connections of buffers to consume
+    std::deque<uint32_t> full; // for each buffer to consume, its connection
     uint64_t consumed_at = 0;
 };
 

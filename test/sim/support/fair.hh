@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fair sharing would be, found in the simplest way, and how near figures come to it.
+// Fair shares, found in the simplest way, and measures of how near figures come to them.
 #ifndef SLUICE_TEST_SIM_FAIR_HH
 #define SLUICE_TEST_SIM_FAIR_HH
 
@@ -11,10 +11,10 @@
 
 struct FairUser {
     double weight;
-    double demand; // HUGE_VAL: all it may
+    double demand; // HUGE_VAL: no limit
 };
 
-// Weighted max-min: the level is raised until nothing is left, by halving.
+// Weighted max-min shares. Bisection finds the level at which all of the capacity is shared out.
 inline std::vector<double> fair_shares(const std::vector<FairUser> &users, double capacity)
 {
     double low = 0, high = capacity;
@@ -35,8 +35,8 @@ inline double fair_sum(const std::vector<double> &v)
     return std::accumulate(v.begin(), v.end(), 0.0);
 }
 
-// The largest distance of those that have a share, as a part of it; but for what packets more or
-// less make by chance.
+// The largest distance from a share, relative to that share. A distance of packets_Bps, which a few
+// packets make by chance, does not count.
 inline double fair_error(const std::vector<double> &has, const std::vector<double> &share,
                          double packets_Bps)
 {
@@ -63,7 +63,7 @@ inline double fair_jain(const std::vector<double> &has, const std::vector<double
     return n > 0 ? sum * sum / (n * squares) : 1;
 }
 
-// The same where all should have the same.
+// The same, if all shares are equal.
 inline double fair_jain(const std::vector<double> &has)
 {
     return fair_jain(has, std::vector<double>(has.size(), 1.0));

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// X(name, what it does, what is counted as a hit)
+// X(name, word, what it does, what is counted as a hit)
 // clang-format off
 #define SWARM_FAULTS(X)                                                                            \
     X(LOSS,          "loss",           "frames are lost one by one",              "frames")        \
@@ -59,7 +59,7 @@ inline const FaultName kFaultNames[FAULTS] = {
 #undef X
 };
 
-// Sums over seeds. Plain numbers: it lies in memory that processes share.
+// Sums over seeds. They are plain numbers, since processes share this memory.
 struct Tally {
     uint64_t seeds;
     uint64_t on[FAULTS];     // seeds that had the kind
@@ -69,7 +69,7 @@ struct Tally {
     uint64_t units, repeats; // DATA packets
     uint64_t bytes;          // received by applications, and compared
     uint64_t connections, failed;
-    uint64_t naks, placed, paced, again; // what oracles looked at
+    uint64_t naks, placed, paced, again; // that oracles checked
     uint64_t virtual_ns;
 };
 

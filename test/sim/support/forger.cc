@@ -38,7 +38,7 @@ std::vector<uint8_t> Forger::packet(const Target &, const frame_route &route,
     return f;
 }
 
-// Nothing but noise, or noise behind the right MAC address.
+// Noise, or noise behind the right MAC address.
 std::vector<uint8_t> Forger::random_frame(const Target &t)
 {
     std::vector<uint8_t> f(1 + below(400));
@@ -52,7 +52,7 @@ std::vector<uint8_t> Forger::random_frame(const Target &t)
     return f;
 }
 
-// A right packet of nobody's, with one layer broken.
+// A correct packet of no connection, with one layer broken.
 std::vector<uint8_t> Forger::broken_layers(const Target &t)
 {
     frame_route r = route_from(t, t.peer, static_cast<uint16_t>(1 + below(60000)));
@@ -71,7 +71,7 @@ std::vector<uint8_t> Forger::broken_layers(const Target &t)
         f[40] = f[41] = 0;
     if (kind == 4) // IPv4 checksum
         f[24] ^= static_cast<uint8_t>(1u << below(8));
-    if (kind == 5) { // UDP length, taken out of its checksum again is not needed: it comes later
+    if (kind == 5) { // UDP length; the checksum need not follow: lengths are verified first
         f[39] ^= 1;
     }
     if (kind == 6) { // more fragments: flags change by 0x2000 - 0x4000 (DF)
@@ -85,7 +85,7 @@ std::vector<uint8_t> Forger::broken_layers(const Target &t)
     return f;
 }
 
-// Well-formed, with random contents.
+// A well-formed packet with random contents.
 std::vector<uint8_t> Forger::random_packet(uint64_t key)
 {
     std::vector<uint8_t> p(2048);
@@ -127,7 +127,7 @@ std::vector<uint8_t> Forger::random_packet(uint64_t key)
     return p;
 }
 
-// Rejected by the parser, for each of its reasons; or noise as a payload.
+// A packet that the parser rejects, for any of its reasons; or noise as a payload.
 std::vector<uint8_t> Forger::broken_packet()
 {
     std::vector<uint8_t> p = random_packet(1 + rng_u64(&rng) / 2);
@@ -156,14 +156,14 @@ std::vector<uint8_t> Forger::broken_packet()
         break;
     default:
         fill(p.data(), p.size());
-        p[0] |= 0xe0; // not a version by chance
+        p[0] |= 0xe0; // never a valid version by chance
     }
     return p;
 }
 
 std::vector<uint8_t> Forger::frame(const Target &t)
 {
-    // drawn here: compilers evaluate arguments in any order
+    // drawn here, since compilers evaluate arguments in any order
     uint16_t port = static_cast<uint16_t>(1 + below(40000)); // never the peer's
     bool at_home = below(2);
     uint64_t key = rng_u64(&rng) | 1;
@@ -177,10 +177,10 @@ std::vector<uint8_t> Forger::frame(const Target &t)
         return broken_layers(t);
     case 2:
         return packet(t, route_from(t, t.peer, WIRE_UDP_PORT), broken_packet());
-    case 3: // of no connection
+    case 3: // a packet of no connection
         return packet(t, route_from(t, at_home ? t.peer : other, WIRE_UDP_PORT),
                       random_packet(key));
-    case 4: { // of a live one, from elsewhere
+    case 4: { // a packet of a live connection, from another place
         bool place = below(2);
         return packet(t, route_from(t, place ? other : t.peer, place ? WIRE_UDP_PORT : port),
                       random_packet(t.key));
@@ -192,7 +192,7 @@ std::vector<uint8_t> Forger::frame(const Target &t)
         return random_frame(t);
     std::vector<uint8_t> f = t.heard[below(t.heard.size())];
 
-    if (below(2)) { // flipped
+    if (below(2)) { // a replay with one bit flipped
         uint64_t bit = 14 * 8 + below((f.size() - 14) * 8);
 
         f[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));

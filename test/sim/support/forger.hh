@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes frames that a host must drop: random bytes, broken layers, packets of connections that do
-// not exist, of a live one from the wrong place, flipped and replayed copies of what was really
-// sent. Each is to be dropped by exactly one counter.
+// not exist, packets of a live connection from a wrong address, and copies of real frames, some
+// with a flipped bit. For each of them, exactly one drop counter must rise.
 #ifndef SLUICE_TEST_SIM_FORGER_HH
 #define SLUICE_TEST_SIM_FORGER_HH
 
@@ -21,7 +21,7 @@ class Forger
         rng_init(&rng, seed);
     }
 
-    // Everything below is sent towards this host.
+    // The host that forged frames are sent to.
     struct Target {
         rte_ether_addr mac;
         addr address, peer;

@@ -8,7 +8,7 @@ namespace
 
 constexpr uint64_t kMs = 1000000;
 
-// A frame as a router on the path would send it to host A.
+// An RCNTL, as a router on the path would send it to host A.
 rte_mbuf *router_says(const Pair &p, uint64_t rate_Bps)
 {
     const host_config *a = host_get_config(world_host(p.w, 0));
@@ -148,7 +148,7 @@ class Life
         pair.send(50000, true, 9000);
         pair.recv_back(3000);
         pair.send_back(3000);
-        pair.send(12000); // waits for its buffer
+        pair.send(12000); // it waits for its buffer
         pair.shutdown(0);
         wait(2 * kMs);
         pair.recv(12000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path element that loses a share of the packets, in runs of so many on average (0: each by
-// itself), with a blank before it; nothing, if none is lost.
+// The text of a path element that loses a share of the packets, after a blank. `run` is the mean
+// length of a run of losses (0: losses are independent). The text is empty if the share is 0.
 #ifndef SLUICE_TEST_SIM_LOSS_TEXT_HH
 #define SLUICE_TEST_SIM_LOSS_TEXT_HH
 

@@ -64,7 +64,8 @@ void Oracle::sent(uint32_t from, const rte_mbuf *m, uint64_t now)
         amount(from, h.flags, f.payload_len);
 }
 
-// Bytes said to an address that has not answered yet. What is lost does not count as heard.
+// Limits the bytes sent to an address that has not answered yet. Lost packets do not count as
+// heard.
 void Oracle::amount(uint32_t from, uint8_t f, uint32_t len)
 {
     if (opener < 0)
@@ -104,7 +105,7 @@ void Oracle::first(uint32_t from, const uint8_t *p, uint32_t len)
         side[i] = Side();
         key_of[i] = 0;
     }
-    for (uint32_t i = 0; i < 2; i++) { // what i sends is numbered from here
+    for (uint32_t i = 0; i < 2; i++) { // host i numbers its requests from here
         uint32_t initial = i == from ? v.initial_request : v.answer_request;
 
         side[1 - i].posted = initial;
@@ -127,7 +128,7 @@ void Oracle::pace(uint32_t from, uint64_t len, uint64_t now)
         return;
     if (g.rate_Bps == 0)
         fault("host %u sends DATA at rate 0", from);
-    // window [t, now]: bytes before t are not in it
+    // the window is [t, now]: bytes before t are not in it
     s.least = std::min(s.least, s.bytes * kSecond - static_cast<__int128>(g.rate_Bps) * now);
     s.bytes += len;
     s.largest = std::max(s.largest, len);
@@ -138,7 +139,7 @@ void Oracle::pace(uint32_t from, uint64_t len, uint64_t now)
               static_cast<long>(used / kSecond), g.rate_Bps, g.burst_bytes);
 }
 
-// What was sent of a request in units that are now of so many smaller ones.
+// Replaces the sent units of a request by `parts` smaller ones each.
 void Oracle::split(Side &s, const wire_data &d, uint32_t parts)
 {
     std::vector<uint32_t> units;
@@ -235,14 +236,14 @@ void Oracle::cntl(uint32_t from, const uint8_t *p, uint32_t len, uint64_t now)
         key_of[1 - from] = v.h.key;
     }
     if (v.own_key == v.h.key && v.end != WIRE_END_NONE && !(v.h.flags & WIRE_EARLY))
-        return; // a refusal: of no connection
+        return; // a refusal belongs to no connection
     if (s.has_cntl && v.seq != s.cntl + 1)
         fault("host %u: CNTL %u after %u", from, v.seq, s.cntl);
     s.has_cntl = true;
     s.cntl = v.seq;
     if (seq64_before(v.ack, s.ack))
         fault("host %u takes its ACK %lx back to %lx", from, s.ack, v.ack);
-    // a refusal passes all of its request, sent or not
+    // an ACK passes all of a refused request, sent or not
     for (uint32_t i = 0; i < v.refused_count; i++)
         if (v.refused[i].request == pos_request(peer.sent_end) &&
             v.ack == pos_make(v.refused[i].request + 1, 0))

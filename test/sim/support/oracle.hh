@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches every frame of a pair of hosts as it is sent, with lib/wire alone, and knows what must
-// hold of any connection whatever becomes of the frames:
+// Watches every frame that a pair of hosts sends, with lib/wire alone. It checks the rules that
+// hold for any connection, whatever happens to the frames:
 // - the frame parses and its checksum is right; packet and CNTL numbers go up by one
 // - pacing: under one grant no window W carries more than rate * W + 2 * burst + one packet
 // - a unit is asked for at most once in 2 * delay, and only if a buffer is posted for it
 // - no DATA beyond posted requests + ahead, once the sender has seen a CNTL
-// - nobody who has not proven its address is sent more bytes than came from there
-// One connection at a time; times in ns of the world.
+// - an opener that has not proven its address is sent no more bytes than came from there
+// It watches one connection at a time. Times are in ns of the world.
 #ifndef SLUICE_TEST_SIM_ORACLE_HH
 #define SLUICE_TEST_SIM_ORACLE_HH
 
@@ -36,7 +36,7 @@ class Oracle
         uint64_t delay_ns;
         uint32_t ahead;
         bool sums; // frames carry checksums
-        // What the sending side applies just now.
+        // The grant that the sending side applies now.
         std::function<Grant(uint32_t from)> grant;
     };
 
@@ -44,15 +44,15 @@ class Oracle
     {
     }
 
-    // Host `from` sends m; what becomes of it is told afterwards.
+    // Host `from` sends m. Then fate() gives the number of copies that arrive.
     void sent(uint32_t from, const rte_mbuf *m, uint64_t now);
     void fate(uint32_t copies);
 
     std::vector<std::string> faults;
-    // Flags that occurred, by enum wire_type; 0x100: without any flag.
+    // Flags that occurred, by enum wire_type; 0x100: a packet without flags.
     uint32_t flags[5] = {};
     uint64_t packets[5] = {};
-    // Key by which the side is addressed, 0 until somebody did.
+    // Key by which the other side addresses this one; 0: none was seen yet.
     uint64_t key_of[2] = {0, 0};
     uint64_t asked_units = 0;
 
@@ -70,7 +70,7 @@ class Oracle
         std::unordered_set<uint64_t> positions; // sent so far
         uint32_t request = 0;
         std::unordered_map<uint32_t, uint32_t> unit_bytes; // of each request
-        // pacing: the window that is fullest so far starts where bytes - rate * t was least
+        // pacing: the fullest window so far starts where bytes - rate * t was lowest
         Grant grant = {0, 0};
         __int128 bytes = 0, least = 0; // times 1e9
         uint64_t largest = 0;
@@ -91,7 +91,7 @@ class Oracle
     uint64_t opener_key = 0;
     bool proven = false;
     uint64_t allowance = 0;
-    // of the frame whose fate is not told yet
+    // of the frame whose fate is not known yet
     uint64_t pending_bytes = 0;
     bool pending_proof = false;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two hosts in a world and an application on each: A sends requests, B receives them, both count
-// every completion and compare every byte. An oracle watches every frame; what it finds is a fault.
+// Two hosts in a world, with an application on each. A sends requests and B receives them, or the
+// other way round. The applications count every completion and compare every byte. An oracle
+// watches every frame, and a test fails if it finds a fault.
 #ifndef SLUICE_TEST_SIM_PAIR_HH
 #define SLUICE_TEST_SIM_PAIR_HH
 
@@ -23,7 +24,7 @@ extern "C" {
 struct Pools {
     rte_mempool *head, *attach, *copy, *wire;
     static const Pools &get();
-    // Every mbuf is back.
+    // True if all mbufs have come back.
     bool whole() const;
 };
 
@@ -51,14 +52,14 @@ struct PairOptions {
     uint64_t burst_first = 20000;
     uint64_t capacity_Bps = 0;
     contract_config contract = {};
-    uint64_t lead_ns = 0;               // ports keep frames until their time
+    uint64_t lead_ns = 0;               // tx_lead_ns: ports keep frames until their time
     uint64_t poll_spread_ns = 0;        // polls come late by up to this
     world_spell control_stall = {0, 0}; // of host B's control core
     world_spell tx_refused = {0, 0};    // of host A's port
     std::function<void(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *fate)> fate;
-    // What host `to`'s port makes of a frame, before the host is given it.
+    // May change a frame as the port of host `to` would, before the host gets it.
     std::function<void(uint32_t to, rte_mbuf *m)> port;
-    std::function<void(uint32_t i, host_config *h)> config; // has the last word
+    std::function<void(uint32_t i, host_config *h)> config; // may change any setting, last of all
 };
 
 class Pair
@@ -76,28 +77,28 @@ class Pair
     {
         return world_host(w, 1);
     }
-    // Connects A to B and submits accept; numbers in conn[0], conn[1].
+    // A connects to B, and B accepts. Sets conn[0] and conn[1] to their numbers.
     void open();
-    // A sends / B posts one request; payload is a pattern of the request's number.
+    // A sends one request / B posts a buffer for one. pattern() makes the payload.
     void send(uint64_t len, bool provisional = false, uint64_t tail = 0);
     void recv(uint64_t len);
     void send_back(uint64_t len); // B to A
     void recv_back(uint64_t len);
-    // Runs until done() or the time is over; returns done().
-    // (So that a test can watch: done() is asked every 100 us of the world.)
+    // Runs until done() is true or the time is over; returns done(). It calls done() every 100 us
+    // of virtual time, so that a test can watch there, too.
     bool run(const std::function<bool()> &done, uint64_t max_ns = 60 * CLOCK_NS_PER_S);
     void wait(uint64_t ns)
     {
         run([] { return false; }, ns);
     }
-    // Everything sent has completed at both ends with status 0 and equal bytes.
+    // True if all requests have completed at both ends with status 0 and equal bytes.
     bool all_done() const;
-    // No more sends of this side.
+    // This side sends no more.
     void shutdown(uint32_t side);
-    // Shuts both directions down, where that is not done yet, and closes; true if all of it came in
-    // order.
+    // Shuts down each direction that is not shut down yet, and closes. True if all of it succeeded
+    // without a fault.
     bool finish();
-    // Every connection number of both hosts is free.
+    // True if no connection number of either host is in use.
     bool all_free();
     std::string state() const;
 

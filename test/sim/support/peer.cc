@@ -26,7 +26,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     host_config c = {};
     char err[200];
 
-    cfg.delay_ns = 1000; // nobody is there to receive; the peer speaks at once
+    cfg.delay_ns = 1000; // no host receives the frames, and the peer answers at once
     cfg.poll_ns = 1000;
     cfg.frames_max = 1000;
     cfg.pool = Pools::get().wire;
@@ -393,7 +393,7 @@ void Peer::hear(const rte_mbuf *m, uint64_t at)
             host_time_ns = x.first.time_ns;
             initial = x.first.answer_request;
             host_initial = x.first.initial_request;
-            if (posted - host_initial > 1000) { // just learnt
+            if (posted - host_initial > 1000) { // its initial request was not known before
                 posted = host_initial;
                 ack = pos_make(host_initial, 0);
                 sent_end = pos_make(initial, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One host, and a peer that is a script: it says what the test tells it to say, and keeps what the
-// host says. The host is 10.0.0.1 with service 7; the peer is 10.0.0.2, or whom the test wants.
+// One host, and a peer that a test controls. The peer sends only the packets that the test asks
+// for, and answers to ARP and neighbor requests. It keeps all frames of the host. The host is
+// 10.0.0.1 with service 7. The peer is 10.0.0.2, unless the test changes `route`.
 #ifndef SLUICE_TEST_SIM_PEER_HH
 #define SLUICE_TEST_SIM_PEER_HH
 
@@ -16,7 +17,7 @@ extern "C" {
 
 #include "pair.hh"
 
-// A frame the host sent.
+// A frame that the host sent.
 struct Heard {
     uint64_t at_ns;
     frame_kind kind;
@@ -34,7 +35,7 @@ struct PeerOptions {
     uint16_t mtu = 1500;
     bool ipv6 = false;
     bool answer_arp = true;
-    bool go_back_n = false; // wanted by the peer's FIRST
+    bool go_back_n = false; // the peer's FIRST asks for it
     bool gateway = false;   // the host reaches others through 10.0.0.254, which has the peer's MAC
     uint64_t rate_first_Bps = 10000000;
     uint64_t burst_first = 20000;
@@ -65,7 +66,7 @@ class Peer
     // Runs until done() or the time is over; returns done().
     bool until(const std::function<bool()> &done, uint64_t max_ns = 10 * CLOCK_NS_PER_S);
 
-    // The host's side. Completions stand in log.
+    // The host's side. Its completions go into log.
     uint32_t accept();
     uint32_t connect(); // to the peer
     void post_send(uint64_t len, uint64_t user);
@@ -79,21 +80,22 @@ class Peer
     struct host_conn_info info() const;
     bool is_free() const;
 
-    // The peer's side. state() is a CNTL that says how things are, with the next number.
+    // The peer's side. state() makes a CNTL with the peer's state and the next number.
     wire_cntl state(uint8_t flags = 0);
     void say(const wire_cntl &v);
     void say_first(uint64_t cookie = 0);
     void say_data(uint32_t request, uint32_t unit, uint64_t request_len, uint32_t unit_bytes,
                   uint8_t flags = 0);
-    // Any bytes as the payload of UDP, with a right checksum.
+    // Sends any bytes as the payload of UDP, with a correct checksum.
     void say_bytes(const uint8_t *p, uint32_t len);
     void say_frame(const std::vector<uint8_t> &frame);
-    // The peer becomes the opener of a connection, or the acceptor of the host's; both are open.
+    // Opens a connection: the first from the peer to the host, the second from the host to it.
     void open_to_host();
     void open_by_host();
-    // The peer acknowledges all DATA it has heard.
+    // The peer acknowledges all DATA that it has heard.
     void ack_all();
-    // The last CNTL heard; a CNTL with these flags was heard.
+    // The last CNTL or FIRST heard; nullptr: none. heard_flags() counts CNTL with these flags,
+    // heard_type() packets of a type.
     const wire_cntl *last_cntl() const;
     const wire_first *last_first() const;
     size_t heard_flags(uint8_t flags) const;
@@ -110,8 +112,8 @@ class Peer
     uint32_t initial = 100, host_initial = 500; // first requests: the peer's, the host's
     uint32_t seq = 0, host_seq = 0;
     uint64_t packet = 0, host_time_ns = 0;
-    uint32_t posted = 0;    // buffers the peer has for the host's requests
-    uint64_t sent_end, ack; // as said in CNTL
+    uint32_t posted = 0;    // end of the host's requests for which the peer has buffers
+    uint64_t sent_end, ack; // as in CNTL
     uint32_t close_request = 0;
     uint64_t rate_Bps = 100000000;
     uint32_t burst_bytes = 100000;
@@ -122,7 +124,7 @@ class Peer
     static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t at, world_fate *f);
     static void app(void *ctx, uint32_t i, host *host, uint64_t at);
     void inject(const uint8_t *p, uint32_t len);
-    std::vector<std::vector<uint8_t>> answers; // to be said after the host's turn
+    std::vector<std::vector<uint8_t>> answers; // to be sent after the host's poll
 };
 
 #endif

@@ -98,8 +98,8 @@ Queues::~Queues()
     world_destroy(w);
 }
 
-// Each worker asks for the other side's address, for a connection that is given up at once, and
-// gets the answer as if another worker had handed it over. No frame of this is on the wire.
+// Each worker asks for the other side's MAC address, for a connection that is given up at once. It
+// gets the answer as if another worker had handed it over. No frame of this goes on the wire.
 void Queues::introduce(uint32_t side)
 {
     rte_ether_addr own = mac_of(side), other = mac_of(1 - side);

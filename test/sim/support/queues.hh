@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two hosts on ports with several queues, one worker each, whose receive-side scaling is the
-// simulator's (sim/rss.h): which worker opens and accepts what is the test's choice.
+// Two hosts on ports with several queues, each with one worker. The simulator's receive-side
+// scaling (sim/rss.h) assigns frames to queues. The test chooses the workers that open and accept.
 #ifndef SLUICE_TEST_SIM_QUEUES_HH
 #define SLUICE_TEST_SIM_QUEUES_HH
 
@@ -19,7 +19,7 @@ extern "C" {
 struct QueuesOptions {
     bool ipv6 = false;
     uint32_t workers = 4;
-    bool rss = true;        // false: frames come to the first queue
+    bool rss = true;        // false: all frames come to the first queue
     bool introduced = true; // every worker knows the other host's MAC address
     uint32_t conns = 256;   // of each worker
     std::function<void(host_config *)> config;
@@ -30,12 +30,12 @@ class Queues
 {
   public:
     static constexpr uint16_t kService = 7;
-    static constexpr uint64_t kNobody = UINT64_MAX; // owner of what is not in conns
+    static constexpr uint64_t kNobody = UINT64_MAX; // owner of connections that are not in conns
 
     struct Conn {
         uint32_t side, worker, number;
         int opened = 1;       // status; 1: not yet
-        std::string sent;     // what it sends, one request
+        std::string sent;     // its request
         std::string received; // its buffer
         int send_status = 1, recv_status = 1;
     };
@@ -48,15 +48,15 @@ class Queues
     {
         return world_host(w, side * opt.workers + worker);
     }
-    // A connection that sends one request of so many bytes, and takes one.
+    // A connection that sends one request of so many bytes, and receives one.
     Conn &connect(uint32_t worker, size_t bytes);
     Conn &accept(uint32_t worker, size_t bytes);
     bool run(const std::function<bool()> &done, uint64_t max_ns = 5000000000);
     // A counter of a side, summed over its workers.
     uint64_t counter(uint32_t side, const char *name) const;
-    // Both directions of all connections are over: how many, by the worker of this side.
+    // For each worker of a side, the connections whose two requests have come intact.
     std::vector<uint32_t> done(uint32_t side) const;
-    // Drops and hand-overs of all workers.
+    // Counters of drops and hand-overs of all workers, as text.
     std::string counters() const;
 
     std::vector<std::unique_ptr<Conn>> conns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TCP in a world: its sender at one host, its receiver at another one. The hosts' own frames go
-// past it; a copy of what is its comes here.
+// A TCP in a world, with its sender at one host and its receiver at another one. It takes copies of
+// its own frames from all those that the two hosts get.
 #ifndef SLUICE_TEST_SIM_TCP_PAIR_HH
 #define SLUICE_TEST_SIM_TCP_PAIR_HH
 
@@ -21,16 +21,16 @@ struct TcpPairOptions {
     bool hystart = true; // in the slow start of CUBIC
     uint64_t seed = 1;
     double mtu = 1500;
-    double pipe_bytes; // that may be under way, with what waits
+    double pipe_bytes; // most bytes under way, with those in queues
 };
 
 class TcpPair
 {
   public:
     TcpPair(world *in, rte_mempool *frames, const TcpPairOptions &options);
-    // Frames that host i is about to be given.
+    // Takes the TCP's frames out of those that host i is about to get.
     void rx(uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t now);
-    // Host i was polled: what there is to send goes.
+    // Host i was polled: sends the frames that are due.
     void turn(uint32_t i, uint64_t now);
     // User bytes that the receiver has read.
     uint64_t data_bytes() const

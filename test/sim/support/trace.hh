@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// With SLUICE_TRACE set in the environment: one line for every frame that is sent.
+// Prints one line for every frame that is sent, if SLUICE_TRACE is set in the environment.
 #ifndef SLUICE_TEST_SIM_TRACE_HH
 #define SLUICE_TEST_SIM_TRACE_HH
 

@@ -6,7 +6,7 @@ extern "C" {
 #include "base/rng.h"
 }
 
-// Uniform in [0, 1), by 53 bits.
+// A uniform random number in [0, 1), with 53 bits.
 inline double rng_unit(rng *g)
 {
     return static_cast<double>(rng_u64(g) >> 11) * 0x1p-53;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the oracles of a swarm's world have to say.
+// The faults that the oracles of a swarm's world have found.
 #ifndef SLUICE_TEST_SIM_VERDICT_HH
 #define SLUICE_TEST_SIM_VERDICT_HH
 
@@ -56,7 +56,7 @@ class Verdict
         return faults.empty();
     }
 
-    OracleId first = ORACLES; // who spoke first; ORACLES: nobody
+    OracleId first = ORACLES; // of the first fault; ORACLES: there is none
     std::vector<std::string> faults;
 };
 

@@ -37,14 +37,14 @@ namespace
 {
 
 Canary active;
-uint64_t calls; // of the planted function
+uint64_t calls; // of the function with the fault
 
 bool every(uint64_t n)
 {
     return ++calls % n == 0;
 }
 
-// From vt_receiver_check() to the placement that follows it.
+// Passed from vt_receiver_check() to the placement that follows it.
 bool last_unit;
 uint8_t *same_place;
 
@@ -173,7 +173,7 @@ uint32_t __wrap_wire_put_cntl(uint8_t *p, const struct wire_cntl *v)
 
 bool __wrap_frame_udp_sum_ok(const uint8_t *p, const struct frame *f, uint64_t payload_sum)
 {
-    /* of large packets: a wrong byte is in their payload then, hardly ever in a header */
+    /* only large packets: their wrong byte is in the payload then, hardly ever in a header */
     return __real_frame_udp_sum_ok(p, f, payload_sum) ||
            (active == CANARY_CHECKSUM && f->payload_len > 1000);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bugs on purpose, one for each thing that an oracle is there to see. They are planted by the
-// linker (--wrap) around functions of the product, whose objects are the ones that everybody else
-// links; without canary_set() they do nothing.
+// Deliberate bugs, one for each fault that an oracle must notice. The linker (--wrap) plants them
+// around functions of the product, whose objects are those of all other programs. Without
+// canary_set() they do nothing.
 #ifndef SLUICE_TEST_SIM_CANARY_HH
 #define SLUICE_TEST_SIM_CANARY_HH
 
 #include "verdict.hh"
 
-// X(name, what is wrong, the oracle that must say so)
+// X(name, the bug, the oracle that must notice it)
 #define SWARM_CANARIES(X)                                                                          \
     X(COPY, "a byte of a placed unit is wrong now and then", BYTES)                                \
     X(CHECKSUM, "wrong checksums are taken for right ones", BYTES)                                 \

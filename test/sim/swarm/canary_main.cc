@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each canary must be caught, by the oracle that it is meant for, within some seeds. TAP.
+// The oracle for which a canary is meant must catch it within some seeds. Prints TAP.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ struct Shared {
     char fault[300];
 };
 
-// In a child: until an oracle speaks. Without a canary none may.
+// Runs in a child, until an oracle finds a fault. Without a canary, no oracle may find one.
 [[noreturn]] void hatch(Canary c, Shared *shared, const char *program)
 {
     if (!eal_start(program))

@@ -56,7 +56,7 @@ bool Pcapng::open(const std::string &path)
     put(s, 0x1a2b3c4du);
     put(s, static_cast<uint16_t>(1));
     put(s, static_cast<uint16_t>(0));
-    put(s, ~0ull); // length not told
+    put(s, ~0ull); // length not known
     block(kSection, s);
     return true;
 }

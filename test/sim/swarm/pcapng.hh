@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture file (pcapng) of all hosts: each is an interface of its name, each frame has a time in
-// ns and a direction: out as it leaves, in as the host takes it.
+// A capture file (pcapng) of all hosts. Each host is an interface with its name. Each frame has a
+// time in ns and a direction: out when a host sends it, in when a host takes it.
 #ifndef SLUICE_TEST_SIM_PCAPNG_HH
 #define SLUICE_TEST_SIM_PCAPNG_HH
 
@@ -18,7 +18,7 @@ class Pcapng
     // False if the file cannot be written.
     bool open(const std::string &path);
     void host(const std::string &name);
-    // Of host i. what: a word for the frame's comment, or nullptr.
+    // Writes a frame of host i. what: a comment for the frame, or nullptr.
     void frame(uint32_t i, bool out, uint64_t now_ns, const uint8_t *p, uint32_t len,
                const char *what);
     bool is_open() const

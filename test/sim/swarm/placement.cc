@@ -19,7 +19,7 @@ void Placement::before(uint32_t i, const Seen &s)
     size_t request = d.request - c->side[1 - to].initial;
 
     if (request >= e.posted)
-        return; // nowhere: buffers not posted are looked at when they are
+        return; // a buffer that is not posted is inspected when it is posted
     Block &b = e.blocks[request];
     uint64_t off = static_cast<uint64_t>(d.unit) * d.unit_bytes;
 
@@ -39,7 +39,7 @@ void Placement::before(uint32_t i, const Seen &s)
             return;
         }
         if (p < o.p + o.len && o.p < p + d.payload_len) {
-            o.unsure = true; // of another attempt: one of them is enough
+            o.unsure = true; // a unit of another attempt overlaps: one of them is enough
             return;
         }
     }
@@ -58,7 +58,7 @@ void Placement::before(uint32_t i, const Seen &s)
     o.was.assign(p, p + o.len);
     o.payload.assign(payload, payload + o.len);
     o.mask = 0xff;
-    bool same = true; // a unit of few bytes may be what it would be turned into
+    bool same = true; // the mask may turn the old bytes of a short unit into its payload
 
     for (uint32_t k = 0; k < o.len && same; k++)
         same = o.payload[k] == (p[k] ^ o.mask);
@@ -68,10 +68,10 @@ void Placement::before(uint32_t i, const Seen &s)
         p[k] ^= o.mask;
 }
 
-// The unit was written, by a frame whose checksum is right: now it is received.
+// A frame with a correct checksum has written the unit, so the unit is received.
 void Placement::take(Spot &s, Block &b)
 {
-    if (b.unit_bytes != s.unit_bytes) { // a new attempt: of the request, and of those after it
+    if (b.unit_bytes != s.unit_bytes) { // a new attempt of this request and of those after it
         for (size_t r = s.request; r < s.end->blocks.size(); r++) {
             Block &later = s.end->blocks[r];
 
@@ -88,7 +88,7 @@ void Placement::take(Spot &s, Block &b)
     placed++;
 }
 
-// What was written by a frame of another shape, or only in part: the rest is as it was.
+// A frame of another shape wrote the unit, or only a part of it: restores the other bytes.
 void Placement::turn_back(Spot &s)
 {
     for (uint32_t k = 0; k < s.len; k++)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches the receive buffers while a host takes a burst: every byte where a unit of the burst
-// would belong is turned over first. What the host does not write is turned back; what it does
-// write must be a unit that was still missing, exactly its payload, or (of a frame whose checksum
-// is wrong) in a place that stays missing. So writing the same bytes again is seen, too.
+// Watches the receive buffers while a host takes a burst. Before it, all bytes at the places of the
+// burst's units are XORed with a mask, so a second write of the same bytes is noticed, too. Places
+// that the host leaves alone are restored afterwards. At a place that it writes, the unit must have
+// been missing, and exactly its payload must be there now. A frame with a wrong checksum may leave
+// other bytes there, but its unit stays missing.
 #ifndef SLUICE_TEST_SIM_PLACEMENT_HH
 #define SLUICE_TEST_SIM_PLACEMENT_HH
 
@@ -20,7 +21,8 @@ class Placement
     {
     }
 
-    // A frame of the burst, before the host has it; then, when it has had all of them.
+    // before(): takes each frame of the burst before the host does. after(): the host has taken
+    // all.
     void before(uint32_t i, const Seen &s);
     void after();
     uint64_t placed = 0, again = 0;
@@ -31,10 +33,10 @@ class Placement
         size_t request;
         uint32_t unit, unit_bytes, len;
         uint8_t *p;
-        uint8_t mask; // with which it was turned over
+        uint8_t mask; // XORed with the bytes before the burst
         std::vector<uint8_t> was, payload;
-        bool valid;  // a frame with this payload has a right checksum
-        bool unsure; // another frame may be what was written: corrupt, or of another attempt
+        bool valid;  // a frame with this payload has a correct checksum
+        bool unsure; // another frame may have been written: corrupt, or of another attempt
     };
 
     void judge(Spot &s);

@@ -16,7 +16,7 @@ namespace
 {
 
 constexpr uint64_t kUs = 1000, kMs = 1000000, kSecond = 1000000000;
-constexpr uint64_t kKindOn = 350; // of 1000 seeds have a kind, so far as it is not rarer below
+constexpr uint64_t kKindOn = 350; // of 1000 seeds have a kind, unless it is made rarer below
 constexpr uint32_t kRequestsMax = 24;
 constexpr uint32_t kTalksMax = 40;
 
@@ -59,14 +59,15 @@ Plan::Plan(uint64_t s) : seed(s)
         add_talk();
 }
 
-// Each seed does without most kinds: two kinds alone find what all of them together hide.
+// Each seed does without most kinds of faults: two kinds alone find errors that all of them
+// together hide.
 void Plan::choose_faults()
 {
     for (int f = 0; f < FAULTS; f++)
         on[f] = below(1000) < kKindOn;
     if (below(12) == 0)
         std::fill(on, on + FAULTS, false);
-    // these end connections: rarer, so that most seeds demand success
+    // these end connections, so they are rarer: most seeds must demand success
     on[FAULT_SILENCE] = on[FAULT_SILENCE] && below(2) == 0;
     on[FAULT_ABORT] = on[FAULT_ABORT] && below(2) == 0;
     on[FAULT_TX_REFUSED] = on[FAULT_TX_REFUSED] || on[FAULT_TX_GIVEN_UP];
@@ -88,14 +89,14 @@ void Plan::choose_network()
         rate_Bps = scale(2000000, 1250000000);
     if (on[FAULT_QUEUE])
         queue_ns = scale(20 * kUs, 20 * kMs);
-    // without control nobody lowers what a slow link cannot carry
+    // without control, a rate that a slow link cannot carry is never lowered
     bool slow = rate_Bps != 0 || on[FAULT_POLICE] || on[FAULT_RECEIVER];
     control_ns = below(2) != 0 || slow || on[FAULT_CONTROL_STALL] ? between(1, 4) * kMs / 2 : 0;
     sums = on[FAULT_CORRUPT] || on[FAULT_NOISE] || below(4) != 0;
     calm_ns = scale(200 * kMs, 12 * kSecond);
     silence_max_ns = 0;
     floor_ns = delay_ns;
-    if (paths) // with jitter of up to half of each delay; or none for those that are reordered
+    if (paths) // jitter takes up to half of each delay; reordered frames may have no delay at all
         floor_ns = on[FAULT_DISPLACE] ? 0 : delay_ns / kUs / 2 * kUs;
 }
 
@@ -117,7 +118,7 @@ void Plan::choose_link()
         link.flips = scale(1, 60);
 }
 
-// One way between a host and the switch.
+// The path between a host and the switch, in one direction.
 std::string Plan::path_text(bool down)
 {
     std::string s;
@@ -131,11 +132,11 @@ std::string Plan::path_text(bool down)
         uint64_t enter = scale(1, 30), leave = between(50, 500);
         s += "loss gemodel " + tenths(enter) + " " + tenths(leave) + " ";
     }
-    if (!down && some(FAULT_CORRUPT)) // twice in a frame can cancel out in UDP's checksum
+    if (!down && some(FAULT_CORRUPT)) // two flips in a frame can cancel out in UDP's checksum
         s += "corrupt " + tenths(scale(1, 40)) + " ";
     if (some(FAULT_DUPLICATE))
         s += "duplicate " + tenths(scale(1, 150)) + " ";
-    // draws are statements of their own: compilers evaluate arguments in any order
+    // draws are statements of their own, since compilers evaluate arguments in any order
     if (some(FAULT_RECEIVER)) {
         uint64_t kbit = scale(20000, 2000000), limit = scale(4, 64), stall_us = scale(100, 10000);
         s += text("receiver %lukbit stall %luus limit %lu ", kbit, stall_us, limit);
@@ -243,7 +244,7 @@ void Plan::add_host(uint32_t i)
     hosts.push_back(h);
 }
 
-// What one side says, and the buffers that the other side has for it.
+// Adds the requests of one side, and the buffers that the other side has for them.
 void Plan::add_requests(TalkPlan *t, uint32_t side, uint64_t bytes)
 {
     EndPlan &from = t->end[side], &to = t->end[1 - side];

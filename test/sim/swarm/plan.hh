@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a seed means: hosts, links, faults, who talks to whom about what. All of it is drawn before
-// anything happens, from lib/base/rng.
+// The world that a seed stands for: its hosts, links, faults and connections, and the requests on
+// these. All of it is drawn from lib/base/rng before the world runs.
 #ifndef SLUICE_TEST_SIM_PLAN_HH
 #define SLUICE_TEST_SIM_PLAN_HH
 
@@ -30,8 +30,8 @@ struct EndPlan {
     uint32_t host;
     uint64_t start_ns; // when it connects, or accepts
     std::vector<SendPlan> sends;
-    std::vector<uint64_t> buffers;     // lengths; more of them than the peer sends requests
-    uint32_t window;                   // operations outstanding in each direction at most
+    std::vector<uint64_t> buffers;     // lengths; there are more than requests of the peer
+    uint32_t window;                   // most operations outstanding in each direction
     uint64_t send_gap_ns, recv_gap_ns; // pauses between operations, up to this; 0: none
     uint64_t abort_ns;                 // 0: never
 };
@@ -48,7 +48,7 @@ struct HostPlan {
     std::string up, down; // specs of paths; empty: the plain link
 };
 
-// What the links do, besides what lib/sim models itself.
+// Faults of the links that lib/sim does not model itself.
 struct LinkPlan {
     uint64_t loss, twice, late, flips; // per 1000 frames
     uint64_t burst_enter, burst_leave; // per 1000 frames
@@ -64,8 +64,8 @@ struct Plan {
     uint64_t delay_ns, rate_Bps, queue_ns, poll_ns, control_ns;
     uint64_t calm_ns; // when faults end
     uint64_t silence_max_ns;
-    bool paths;        // each host has paths of its own, else all are on the plain link
-    uint64_t floor_ns; // no frame takes less than this, one way
+    bool paths;        // each host has its own paths; else all use the plain link
+    uint64_t floor_ns; // shortest time of a frame, one way
     bool ipv6, sums;
     uint16_t mtu_max;
     LinkPlan link = {};
@@ -81,7 +81,7 @@ struct Plan {
     {
         return least + below(most - least + 1);
     }
-    // Small numbers as likely as large ones, by magnitude.
+    // Draws about log-uniformly: each octave is as likely as the next.
     uint64_t scale(uint64_t least, uint64_t most);
     void choose_faults();
     void choose_network();
@@ -93,7 +93,7 @@ struct Plan {
     void add_requests(TalkPlan *t, uint32_t side, uint64_t bytes);
 
     struct rng rng;
-    uint64_t request_bytes = 0; // what a connection is to carry
+    uint64_t request_bytes = 0; // of a connection, about; both directions
 };
 
 #endif

@@ -118,7 +118,7 @@ void Swarm::build()
 
 // ---- the run -----------------------------------------------------------------------------------
 
-// From here on all must come to an end by itself.
+// From here on, all connections must come to an end by themselves.
 void Swarm::end_faults()
 {
     if (calm)
@@ -147,7 +147,7 @@ void Swarm::disturb()
 
 void Swarm::advance()
 {
-    // noise and routers speak between steps: these are short while something may be disturbed
+    // noise and packets of routers come between steps, so these are short while there may be any
     uint64_t step = !calm && (plan.on[FAULT_NOISE] || plan.on[FAULT_ROUTER]) ? kStep / 20 : kStep;
 
     world_run(w, world_now(w) + step);
@@ -155,7 +155,7 @@ void Swarm::advance()
     watch_progress();
 }
 
-// A connection that is open, or opening, and has work, moves, or fails for silence.
+// A connection that is open or opening and has work must make progress, or fail for silence.
 void Swarm::watch_progress()
 {
     uint64_t now = world_now(w), patience = 3 * plan.silence_max_ns + 10 * kSecond;
@@ -188,7 +188,7 @@ void Swarm::watch_progress()
         verdict.fault(ORACLE_STUCK, "the world does not end");
 }
 
-// Whoever failed must have had a reason.
+// A connection that failed must have had a reason.
 void Swarm::judge_failures()
 {
     for (uint32_t t = 0; t < plan.talks.size(); t++) {

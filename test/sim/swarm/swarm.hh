@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seed's world, from its plan to the verdict: runs it with its faults, then without them until
-// all is done, and sees that all comes back.
+// One seed's world, from its plan to the verdict. It runs with its faults, then without them until
+// all is done. In the end, all mbufs, connections and memory must have come back.
 #ifndef SLUICE_TEST_SIM_SWARM_HH
 #define SLUICE_TEST_SIM_SWARM_HH
 
@@ -17,7 +17,7 @@
 #include "verdict.hh"
 #include "watch.hh"
 
-// Of all seeds' worlds; made once.
+// Made once, for the worlds of all seeds.
 struct SwarmPools {
     rte_mempool *head[kSwarmHosts], *attach[kSwarmHosts], *copy[kSwarmHosts];
     rte_mempool *small, *large; // for frames on the wire
@@ -31,9 +31,9 @@ class Swarm
     Swarm(uint64_t seed, const std::string &pcap);
     Swarm(const Swarm &) = delete;
 
-    // True if no oracle had to say anything.
+    // True if no oracle found a fault.
     bool run();
-    // What happened, into sums over seeds.
+    // Adds this seed's figures to sums over seeds.
     void count(Tally *t) const;
 
     Plan plan;
@@ -78,12 +78,12 @@ class Swarm
     std::unique_ptr<Users> users;
     std::unique_ptr<Placement> placement;
     bool calm = false;
-    std::vector<std::vector<uint8_t>> old[kSwarmHosts]; // frames that came, for noise
-    std::vector<uint64_t> moved;                        // by end: bytes at the last look
+    std::vector<std::vector<uint8_t>> old[kSwarmHosts]; // frames that came, to be replayed as noise
+    std::vector<uint64_t> moved;                        // units of each end at the last look
     uint64_t hits[FAULTS] = {};
     size_t heap_before = 0;
     uint64_t packets = 0, virtual_ns = 0;
-    bool in_loss[kSwarmHosts] = {}; // a run of losses is on
+    bool in_loss[kSwarmHosts] = {}; // in a run of losses
 };
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a swarm's world does to frames under way, and what it sees of them.
+// The faults that a swarm's world gives to frames under way, and its view of these frames.
 #include <algorithm>
 #include <cstring>
 
@@ -13,9 +13,9 @@ extern "C" {
 namespace
 {
 
-constexpr uint32_t kFlipFrom = 14; // the port's FCS sees to the Ethernet header
+constexpr uint32_t kFlipFrom = 14; // the port's FCS protects the Ethernet header
 constexpr size_t kOldMax = 8;
-constexpr uint64_t kNoVerdict = 4; // one in so many frames comes without a checksum's verdict
+constexpr uint64_t kNoVerdict = 4; // one in so many frames comes without a verdict on its checksum
 
 } // namespace
 
@@ -37,7 +37,7 @@ void Swarm::mix(uint64_t now, uint32_t host, const rte_mbuf *m)
     digest = h;
 }
 
-// The port computes the checksum that the host has left to it.
+// Computes the checksum that the host has left to the port.
 void Swarm::offload(rte_mbuf *m)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
@@ -72,7 +72,7 @@ void Swarm::flip(rte_mbuf *m)
     hits[FAULT_CORRUPT]++;
 }
 
-// A router on the way writes its limits into a CNTL.
+// A router on the path writes its limits into a CNTL.
 void Swarm::lower_grant(rte_mbuf *m)
 {
     uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
@@ -188,7 +188,7 @@ void Swarm::app(void *ctx, uint32_t i, host *, uint64_t now)
     static_cast<Swarm *>(ctx)->users->run(i, now);
 }
 
-// ---- what nobody asked for ---------------------------------------------------------------------
+// ---- noise and routers -------------------------------------------------------------------------
 
 void Swarm::make_noise()
 {
@@ -218,7 +218,7 @@ void Swarm::make_noise()
     }
 }
 
-// A router on the way to one side of some connection limits that side.
+// A router on the path to one side of some connection limits that side.
 void Swarm::speak_as_router()
 {
     const SwarmPools &pools = SwarmPools::get();
@@ -264,7 +264,7 @@ void Swarm::speak_as_router()
     hits[FAULT_ROUTER]++;
 }
 
-// ---- what has hit ------------------------------------------------------------------------------
+// ---- faults that have hit ----------------------------------------------------------------------
 
 uint64_t Swarm::counter(uint32_t i, const char *name) const
 {

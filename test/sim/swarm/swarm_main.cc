@@ -30,15 +30,15 @@ struct Options {
     bool digest = false, table = false, verbose = false, all_kinds = false;
 };
 
-// A child, and what it tells its parent whatever becomes of it.
+// A child, and its state, which the parent can read even if the child dies.
 struct Job {
     pid_t pid;
-    uint64_t seed; // being run
+    uint64_t seed; // that it runs
     bool failed;
 };
 
 struct Shared {
-    std::atomic<uint64_t> next; // seed that nobody has begun
+    std::atomic<uint64_t> next; // the next seed to begin
     std::atomic<bool> all_begun;
     pthread_mutex_t lock; // of tally
     Tally tally;
@@ -160,8 +160,8 @@ void report(const Swarm &s, const char *program)
     std::printf("  replay: %s --seed %lu --pcap %lu.pcapng\n", program, s.plan.seed, s.plan.seed);
 }
 
-// Takes seeds until there are none, or one fails. In a child, with an EAL of its own: what has
-// failed is not tidied up.
+// Runs seeds until there are none, or one fails. It runs in a child with an EAL of its own, since a
+// failed world is not cleaned up.
 void run_seeds(const Options &o, double until, Shared *shared, Job *job, const char *program)
 {
     if (!eal_start(program))
@@ -198,7 +198,8 @@ void run_seeds(const Options &o, double until, Shared *shared, Job *job, const c
     std::exit(0); // coverage is written at the end
 }
 
-// Starts jobs, and again those that a failure ended. Returns the failures, or -1 if it cannot.
+// Starts jobs, and starts those again that a failure ended. Returns the failures, or -1 on an
+// error.
 int run_jobs(const Options &o, double until, Shared *shared, const char *program)
 {
     uint64_t running = 0;
@@ -245,7 +246,7 @@ int run_jobs(const Options &o, double until, Shared *shared, const char *program
     }
 }
 
-// False if a kind never hit.
+// Returns false if a kind of fault never hit.
 bool print_table(const Tally &t, double took)
 {
     bool all = true;

@@ -14,7 +14,7 @@ namespace
 
 constexpr uint64_t kGuard = 64;
 constexpr uint8_t kBlank = 0xee;
-constexpr uint8_t kVoid = 0x55; // what was sent, after its completion
+constexpr uint8_t kVoid = 0x55; // the memory of a send after its completion
 
 uint64_t word(uint64_t seed, uint64_t k)
 {
@@ -109,7 +109,7 @@ void Users::build(End &e)
 
 void Users::inspect(End &e)
 {
-    uint64_t at = 0; // all before it has been looked at
+    uint64_t at = 0; // all bytes before it have been inspected
 
     for (size_t r = 0; r < e.blocks.size(); r++) {
         const Block &b = e.blocks[r];
@@ -138,7 +138,7 @@ uint64_t Users::pause(uint64_t gap)
     return gap == 0 || hurried ? 0 : rng_below(&rng, gap);
 }
 
-// How many requests the peer is to send.
+// The number of requests that the peer has to send.
 uint64_t Users::wanted(const End &e) const
 {
     return plan.talks[e.talk].end[1 - e.side].sends.size();
@@ -268,7 +268,7 @@ void Users::complete(End &e, const host_completion &c, uint64_t now)
     }
 }
 
-// ---- what they do ------------------------------------------------------------------------------
+// ---- actions -----------------------------------------------------------------------------------
 
 void Users::start(End &e, host *h, uint64_t now)
 {
@@ -315,7 +315,7 @@ void Users::send_one(End &e, host *h, uint64_t now)
         return;
     }
     e.memory.pop_back();
-    if (rc != -ENOBUFS && rc != -EMSGSIZE) // what the connection ended with
+    if (rc != -ENOBUFS && rc != -EMSGSIZE) // the reason for which the connection ended
         fail(e, rc, now);
     else
         verdict->fault(ORACLE_ORDER, "talk %u side %u: send refused: %d", e.talk, e.side, rc);
@@ -361,7 +361,7 @@ void Users::post(End &e, host *h, uint64_t now)
     }
 }
 
-// Looks after one end; desks[].next says when to look again if nothing completes.
+// Acts for one end. desks[].next is the time of the next call if nothing completes.
 void Users::act(End &e, host *h, uint64_t now)
 {
     if (e.done())
@@ -389,7 +389,7 @@ void Users::act(End &e, host *h, uint64_t now)
     if (!e.released)
         post(e, h, now);
     bool over = e.error == 0 && e.opened && e.shut && e.received == e.blocks.size();
-    // nobody will ever open what the opener has given up
+    // a connection that its opener has given up will never open
     const End &other = ends[2 * e.talk + 1 - e.side];
     bool orphan = e.side == 1 && !e.opened && other.done();
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The applications of a swarm's world: they open connections, send, post buffers, shut down, give
-// up, as their plan says, and judge every completion.
+// The applications of a swarm's world. They open connections, send, post buffers, shut down and
+// give up as planned, and judge every completion.
 //
-// All receive buffers of an end lie in one arena, guards between them, made before anything
-// happens and filled with a known byte. A buffer is looked at when it is posted (nobody has
-// touched it), when it completes (it holds the request, and nothing behind it), and when the
-// connection is over (it still does). What was sent is overwritten as soon as it may be.
+// All receive buffers of an end lie in one arena, with guards between them. The arena is made
+// before the world runs, and filled with a known byte. A buffer is checked when it is posted (still
+// untouched), when it completes (it holds the request, and no byte after it was written), and when
+// the connection is over (unchanged). The memory of a send is overwritten as soon as it completes.
 #ifndef SLUICE_TEST_SIM_USER_HH
 #define SLUICE_TEST_SIM_USER_HH
 
@@ -21,7 +21,7 @@ struct Block {
     uint64_t off, len; // in the arena
     State state = FRESH;
     uint64_t filled = 0; // bytes received
-    // of the placement oracle
+    // for Placement
     uint32_t unit_bytes = 0;
     std::vector<bool> got;
 };
@@ -33,7 +33,7 @@ struct End {
     bool started = false, opened = false, asked = false, shut = false;
     bool released = false; // host_close() was called
     bool aborted = false;  // ... because the plan says so
-    bool gone = false;     // the number is free again
+    bool gone = false;     // the connection's number is free again
     int error = 0;         // why the connection failed
     uint64_t failed_at = 0, opened_at = 0;
     std::vector<uint8_t> arena;
@@ -61,7 +61,7 @@ class Users
 
     // Called after each poll of host i.
     void run(uint32_t i, uint64_t now);
-    // Faults are over: applications no longer dawdle.
+    // Faults are over: applications no longer pause.
     void hurry()
     {
         hurried = true;
@@ -70,7 +70,7 @@ class Users
     {
         return left == 0;
     }
-    // Each buffer, guard and byte between is as it must be.
+    // Checks all buffers and guards of an end.
     void inspect(End &e);
     End &end(uint32_t talk, uint32_t side)
     {
@@ -80,7 +80,7 @@ class Users
     uint64_t bytes = 0, short_buffers = 0, failed = 0, timed_out = 0, refused = 0, aborts = 0;
 
   private:
-    struct Desk { // of a host
+    struct Desk { // a host's ends, and when they act next
         std::vector<uint32_t> ends;
         uint64_t next = 0;
     };
@@ -107,10 +107,10 @@ class Users
     bool hurried = false;
 };
 
-// Payload of request r that side `side` of talk t sends.
+// Seed of the payload of request r that side `side` of a talk sends.
 uint64_t payload_seed(uint32_t talk, uint32_t side, size_t r);
 void payload_fill(uint64_t seed, uint8_t *p, uint64_t len);
-// The first byte that differs; len if none does.
+// Index of the first byte that differs; len if none does.
 uint64_t payload_differs(uint64_t seed, const uint8_t *p, uint64_t len);
 
 #endif

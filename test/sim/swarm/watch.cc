@@ -8,7 +8,7 @@ namespace
 
 constexpr __int128 kSecond = 1000000000;
 
-// Answers without a connection: END to who asks for nothing, and cookies.
+// True for answers without a connection: an END that is a refusal, and a cookie.
 bool is_refusal(const wire_cntl &v)
 {
     return v.own_key == v.h.key && !(v.h.flags & WIRE_EARLY) &&
@@ -59,7 +59,7 @@ const Watch::Conn *Watch::of_talk(uint32_t talk) const
     return t == talks.end() ? nullptr : &conns[t->second];
 }
 
-// ---- what hosts make ---------------------------------------------------------------------------
+// ---- frames that hosts make --------------------------------------------------------------------
 
 void Watch::first_made(uint32_t i, const Seen &s)
 {
@@ -108,7 +108,7 @@ void Watch::pace(const Conn &c, Side &s, uint64_t len, uint64_t now)
     if (s.burst_bytes == 0)
         return;
     paced++;
-    // window [t, now]: bytes before t are not in it
+    // the window is [t, now]: bytes before t are not in it
     s.least = std::min(s.least, s.bytes * kSecond - static_cast<__int128>(s.rate_Bps) * now);
     s.bytes += len;
     s.largest = std::max(s.largest, len);
@@ -120,7 +120,7 @@ void Watch::pace(const Conn &c, Side &s, uint64_t len, uint64_t now)
             c.talk, s.host, static_cast<long>(used / kSecond), s.rate_Bps, s.burst_bytes);
 }
 
-// A position once each unit of its request is so many smaller ones.
+// A position after each unit of its request was split into `parts` smaller ones.
 static uint64_t split(uint64_t pos, const wire_data &d, uint32_t parts)
 {
     uint64_t unit = uint64_t(pos_unit(pos)) * parts;
@@ -171,7 +171,7 @@ void Watch::data_made(Conn &c, uint32_t from, const Seen &s, uint64_t now)
     pace(c, me, d.payload_len, now);
 }
 
-// Positions count from the initial one here: so they do not wrap.
+// Positions count from the initial one here, so they do not wrap.
 void Watch::spans_made(Conn &c, uint32_t from, const wire_cntl &v, uint64_t now)
 {
     Side &me = c.side[from];
@@ -226,7 +226,7 @@ void Watch::cntl_made(Conn &c, uint32_t from, const Seen &s, const wire_cntl &v,
     if (seq64_before(v.ack, me.ack))
         verdict->fault(ORACLE_WIRE, "host %u takes its ACK %lx back to %lx", me.host, me.ack,
                        v.ack);
-    // a refusal passes all of its request, sent or not
+    // an ACK passes all of a refused request, sent or not
     for (uint32_t i = 0; i < v.refused_count; i++)
         peer.refused.insert(v.refused[i].request);
     if (v.ack == pos_make(pos_request(peer.passed) + 1, 0) &&
@@ -243,7 +243,7 @@ void Watch::cntl_made(Conn &c, uint32_t from, const Seen &s, const wire_cntl &v,
     spans_made(c, from, v, now);
 }
 
-// Bytes said to an address that has not answered yet.
+// Limits the bytes sent to an address that has not answered yet.
 void Watch::amount_made(Conn &c, uint32_t from, const Seen &s)
 {
     if (from == 0 || c.proven)
@@ -279,7 +279,7 @@ void Watch::made(uint32_t i, const rte_mbuf *m, uint64_t now)
         if (is_refusal(v))
             return;
     }
-    // by its own key, or by the one of whom it speaks to
+    // found by its own key, or by the key of the host that it sends to
     bool early = s.h.flags & WIRE_EARLY;
     auto p = places.find(place_key(early ? i : host_of(s.frame.dst), s.h.key));
 
@@ -301,7 +301,7 @@ void Watch::made(uint32_t i, const rte_mbuf *m, uint64_t now)
     amount_made(c, from, s);
 }
 
-// ---- what they are given -----------------------------------------------------------------------
+// ---- frames that hosts are given ---------------------------------------------------------------
 
 void Watch::given(uint32_t i, const rte_mbuf *, const Seen &s, uint64_t now)
 {
@@ -312,7 +312,7 @@ void Watch::given(uint32_t i, const rte_mbuf *, const Seen &s, uint64_t now)
         return;
     Side &me = c->side[to];
 
-    if (to == 1) { // counted before checksums are, as any answer would be to who sent it
+    if (to == 1) { // counted before checksums are verified, since any answer goes to the sender
         c->allowance += s.len;
         c->proven = c->proven || !(s.h.flags & WIRE_EARLY);
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Watches every frame of a swarm's world with lib/wire alone: what hosts make, and what they are
-// given. It knows a connection by what FIRST and CNTL say, and holds each side to the protocol:
+// Watches every frame that the hosts of a swarm's world make or are given, with lib/wire alone. It
+// learns of connections from FIRST and CNTL, and checks that each side keeps to the protocol:
 // - frames parse, checksums are right; packet and CNTL numbers go up by one; ack and posted never
 //   go back; ack is not beyond what was sent, nor DATA beyond what was posted
 // - pacing: in any window W under one grant, bytes <= rate * W + 2 * burst + one packet. The grant
 //   is the one in the newest CNTL that the sender was given, whatever the sender makes of it
-// - no unit is asked for twice within the least round trip that the links allow
-// - who has not shown the other's key is not sent more bytes than it sent
+// - no unit is asked for twice within the shortest round trip that the links allow
+// - an opener that has not shown the acceptor's key yet is sent no more bytes than came from it
 // Times in ns of the world.
 #ifndef SLUICE_TEST_SIM_WATCH_HH
 #define SLUICE_TEST_SIM_WATCH_HH
@@ -28,29 +28,29 @@ extern "C" {
 #include "plan.hh"
 #include "verdict.hh"
 
-// A frame as far as it could be read.
+// A frame, as far as it can be parsed.
 struct Seen {
     bool sluice; // UDP, and the header parses
     bool valid;  // ... and the checksum is right
     struct frame frame;
     wire_header h;
     const uint8_t *payload;
-    uint32_t len;      // of the payload, all of it
-    uint32_t head_len; // bytes at payload
+    uint32_t len;      // of the whole payload
+    uint32_t head_len; // bytes of it at `payload`
 };
 
 class Watch
 {
   public:
-    // One side of a connection, as the other one and the wire know it.
+    // One side of a connection, as the other side and the wire know it.
     struct Side {
         uint32_t host;
         uint64_t key; // by which it is addressed; 0: not known
         // as a sender
         uint64_t packet, sent_end;
         std::set<uint32_t> refused;
-        uint64_t passed; // sent, or passed by a refusal of the other side's
-        uint32_t initial, unit_bytes, end_unit_bytes; // the last: where sent_end lies
+        uint64_t passed; // end of what was sent, or of a refused request
+        uint32_t initial, unit_bytes, end_unit_bytes; // the last: at sent_end
         // as a receiver
         uint32_t cntl, posted;
         uint64_t ack;
@@ -58,13 +58,13 @@ class Watch
         struct Asked {
             uint64_t end, at;
         };
-        std::map<uint64_t, Asked> asked; // by first position, from the initial one
-        // pacing; the window that is fullest so far starts where bytes - rate * t was least
+        std::map<uint64_t, Asked> asked; // by first position, counted from the initial one
+        // pacing: the fullest window so far starts where bytes - rate * t was lowest
         uint32_t grant_seq;
         bool granted;
         uint64_t rate_Bps, burst_bytes, largest;
         __int128 bytes, least; // times 1e9
-        uint64_t heard_at;     // when a packet of the connection last came here
+        uint64_t heard_at;     // when a valid DATA or CNTL last came
     };
     struct Conn {
         uint32_t talk, number;
@@ -77,13 +77,13 @@ class Watch
     {
     }
 
-    // host_tx() of host i gave m, now.
+    // Takes a frame that host_tx() of host i has just given.
     void made(uint32_t i, const rte_mbuf *m, uint64_t now);
-    // m is about to be given to host i.
+    // Takes a frame that host i is about to get.
     void given(uint32_t i, const rte_mbuf *m, const Seen &s, uint64_t now);
     Seen see(const rte_mbuf *m, bool linear) const;
 
-    // To which connection and side a frame for host i belongs; nullptr: none.
+    // The connection, and its side, to which a frame for host i belongs; nullptr: none.
     Conn *find(uint32_t i, const Seen &s, uint32_t *side);
     // The newest connection of a talk; nullptr if none has been seen.
     const Conn *of_talk(uint32_t talk) const;
@@ -115,7 +115,7 @@ class Watch
     void grant(Side &s, uint64_t rate_Bps, uint64_t burst_bytes, uint64_t now);
     uint64_t min_round_trip() const
     {
-        return std::min<uint64_t>(2 * plan.floor_ns, 50000000); // before it could be measured
+        return std::min<uint64_t>(2 * plan.floor_ns, 50000000); // 50 ms: not measured yet
     }
 
     const Plan &plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between two configurations, and what of it a running daemon takes over.
+// Differences between two configurations, and which of them a running daemon takes over.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(ConfigDiff, TheSameIsTheSame)
     EXPECT_EQ(diff(load(base), load(std::string("# other lines\n\n") + base)), Changes());
 }
 
-/* Each key of the tables, set by hand to another value: it alone is told, and taken over or not. */
+/* Each key of the tables in turn gets another value. Only that key is reported as different. */
 TEST(ConfigDiff, EveryKey)
 {
     struct config now = load(base), next;
@@ -88,7 +88,7 @@ TEST(ConfigDiff, SectionsThatComeAndGo)
               Changes({{"[peer c], which is new", true}}));
     EXPECT_EQ(diff(load(text + "[peer c]\naddress = 10.9.1.0/24\n"), now),
               Changes({{"[peer c], which is gone", true}}));
-    // Ports are found by name, whatever their order; that of peers counts.
+    // Ports are matched by name, so their order makes no difference. The order of peers does.
     struct config turned = now;
     std::swap(turned.ports[0], turned.ports[1]);
     EXPECT_EQ(diff(now, turned), Changes());
@@ -103,7 +103,7 @@ TEST(ConfigDiff, SectionsThatComeAndGo)
     EXPECT_STREQ(now.peers[0].name, "b");
 }
 
-/* Words between backquotes of a line that begins with this, after it. */
+/* The words in backquotes that follow `begin`, on the line that starts with it. */
 std::set<std::string> quoted(const std::string &text, const std::string &begin)
 {
     size_t at = text.find("\n" + begin);
@@ -120,7 +120,7 @@ std::set<std::string> quoted(const std::string &text, const std::string &begin)
     return words;
 }
 
-/* The documentation names what is live, and what is not: these keys and no others. */
+/* The documentation lists exactly the keys that are live and exactly those that need a restart. */
 TEST(ConfigDiff, Documented)
 {
     std::ifstream in(SOURCE_ROOT "/doc/configuration.md");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes in a configuration file: each message names file and line, what it is about, the cause
+// Mistakes in a configuration file. Each message names file and line, section and key, the cause
 // and the cure.
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Mistake {
     const char *cure;
 };
 
-#define PORT "[port p0]\naddress = 10.0.0.1/24\n" // the next line is the third
+#define PORT "[port p0]\naddress = 10.0.0.1/24\n" // a mistake after it is on line 3
 
 const Mistake mistakes[] = {
     // the file
@@ -47,7 +47,7 @@ const Mistake mistakes[] = {
     {"[port a b]\n", 1, "[port a b]", "cannot be a port's name", "net_memif0"},
     {"[port p0]\nmtu = 9000\n", 1, "[port p0]", "no address", "add address ="},
     {"[port p0]\naddress = 10.0.0.1/24\n[port  p0]\naddress = 10.0.1.1/24\n", 3, "[port  p0]",
-     "there twice", "merge them"},
+     "occurs twice", "merge its sections"},
     // keys
     {PORT "capcity = 1Gbit\n", 3, "[port p0] capcity:", "unknown key", "did you mean capacity?"},
     {PORT "Mtu = 9000\n", 3, "[port p0] Mtu:", "unknown key", "did you mean mtu?"},
@@ -58,7 +58,7 @@ const Mistake mistakes[] = {
     {PORT "exception = sixteen_letters_\n", 3, "[port p0] exception:", "cannot be an interface",
      "up to 15"},
     {PORT "exception = t0\n[port p1]\naddress = 10.0.1.1/24\nexception = t0\n", 6,
-     "[port p1] exception:", "port p0 has this one", "give each port its own"},
+     "[port p1] exception:", "port p0 has this one, too", "give each port its own"},
     // peers
     {PORT "[peer]\nweight = 2\n", 3, "[peer]", "a peer without a name", "[peer NAME]"},
     {PORT "[peer a]\nweight = 2\n", 3, "[peer a]", "has no address", "add address ="},
@@ -69,11 +69,11 @@ const Mistake mistakes[] = {
     {PORT "[peer a]\naddress = 10.0.0.7/32\npriority = 8\n", 5, "[peer a] priority: \"8\"",
      "too large", "0 to 7"},
     {PORT "[peer a]\naddress = 10.0.0.7/32\nminimum = 2Gbit\nceiling = 1Gbit\n", 5,
-     "[peer a] minimum:", "above ceiling", "exchange them"},
+     "[peer a] minimum:", "above ceiling", "swap them"},
     {PORT "[peer a]\naddress = 10.0.0.7/32\nminimum = 2Gbit\nall_ceiling = 1Gbit\n", 5,
-     "[peer a] minimum:", "above what all may have", "raise all_ceiling"},
+     "[peer a] minimum:", "above all_ceiling", "raise all_ceiling"},
     {PORT "capacity = 1Gbit\n[peer a]\naddress = 10.0.0.7/32\nall_minimum = 2Gbit\n", 6,
-     "[peer a] all_minimum:", "more than the capacity of port p0", "raise capacity"},
+     "[peer a] all_minimum:", "exceed the capacity of port p0", "raise capacity"},
     {PORT "weight = 2\n", 3, "[port p0] weight:", "does not belong here", "[peer NAME]"},
     // rates, sizes, times, numbers
     {PORT "capacity = fast\n", 3, "[port p0] capacity: \"fast\"", "number", "for example 1Gbit"},
@@ -85,14 +85,14 @@ const Mistake mistakes[] = {
     {PORT "first_rate = 0\n", 3, "first_rate: \"0\"", "too small", "8 kbit/s"},
     {PORT "burst = 5G\n", 3, "burst: \"5G\"", "too large", "1 B to 3.999 GiB"},
     {PORT "burst = 64q\n", 3, "burst: \"64q\"", "its unit is none of k M G T", "64k"},
-    {PORT "scr = 1Mbit\n", 3, "[port p0] scr:", "begins with its peak", "pcr = 100Mbit"},
-    {PORT "pcr = 1Mbit\nscr = 2Mbit\n", 4, "[port p0] scr:", "above pcr", "exchange"},
-    {PORT "pcr = 1Mbit\nmbs = 2k\n", 4, "[port p0] mbs:", "needs the rate", "scr = 50Mbit"},
-    {PORT "pcr = 1Mbit\nscr = 1Mbit\nmbs = 1k\n", 5, "[port p0] mbs:", "room for a frame", "1518"},
-    {PORT "pcr = 1Mbit\nscr = 1Mbit\n", 4, "[port p0] scr:", "room for a frame", "mbs = 1518"},
+    {PORT "scr = 1Mbit\n", 3, "[port p0] scr:", "needs a peak rate", "pcr = 100Mbit"},
+    {PORT "pcr = 1Mbit\nscr = 2Mbit\n", 4, "[port p0] scr:", "above pcr", "swap"},
+    {PORT "pcr = 1Mbit\nmbs = 2k\n", 4, "[port p0] mbs:", "needs a sustained rate", "scr = 50Mbit"},
+    {PORT "pcr = 1Mbit\nscr = 1Mbit\nmbs = 1k\n", 5, "[port p0] mbs:", "must hold a frame", "1518"},
+    {PORT "pcr = 1Mbit\nscr = 1Mbit\n", 4, "[port p0] scr:", "must hold a frame", "mbs = 1518"},
     {PORT "occupancy = on\n", 3, "occupancy: \"on\"", "none of off buffers delay", "delay"},
     {PORT "occupancy = delay\n", 3, "occupancy:", "no thresholds", "1ms,4ms/"},
-    {PORT "occupancy_law = dual\n", 3, "occupancy_law:", "of no use alone", "occupancy = buffers"},
+    {PORT "occupancy_law = dual\n", 3, "occupancy_law:", "no effect alone", "occupancy = buffers"},
     {PORT "occupancy = delay\noccupancy_law = dual\n", 4, "occupancy_law:", "count buffers",
      "dual 1ms,4ms"},
     {PORT "occupancy = buffers\noccupancy_law = 1,7/1e-5/1.003\n", 4,
@@ -161,24 +161,24 @@ const Mistake mistakes[] = {
     {PORT "lcores = 0-40\n", 3, "lcores:", "more than 32", "at most 32"},
     {PORT "lcores = 1,2\n", 3, "lcores:", "2 lcores for 1 worker", "workers = 2"},
     // wires
-    {PORT "wire_packets = 100\n", 3, "[port p0] wire_packets:", "no wire to hold", "add wire ="},
+    {PORT "wire_packets = 100\n", 3, "[port p0] wire_packets:", "has no wire", "add wire ="},
     {PORT "wire = delay 1ms\nwire_in = loss 1%\nwire_out = loss 1%\n", 3,
-     "[port p0] wire:", "leave it nothing", "remove one"},
+     "[port p0] wire:", "replace it in both directions", "remove one"},
     {PORT "wire = delay 1ms\nworkers = 2\n", 4, "[port p0] workers:", "one queue", "workers = 1"},
     {PORT "checksum = offload\nwire_in = delay 1ms\n", 3,
-     "[port p0] checksum:", "no NIC computes it", "checksum = software"},
+     "[port p0] checksum:", "no checksum offload", "checksum = software"},
     // sums of workers
     {"[port a]\naddress = 10.0.0.1/24\nworkers = 32\n[port b]\naddress = 10.0.1.1/24\n"
      "workers = 32\n[port c]\naddress = 10.0.2.1/24\n",
-     7, "[port c] workers:", "these are 65, 64 is the most", "write fewer"},
-    // peers that nobody is
+     7, "[port c] workers:", "have 65 workers, the maximum is 64", "write fewer"},
+    // peers that no address belongs to
     {PORT "[peer a]\naddress = 10.0.0.0/24\n[peer b]\naddress = 10.0.0.7/32\n", 6,
-     "[peer b] address:", "all of it belongs to peer a", "above that one"},
+     "[peer b] address:", "peer a comes first", "above that one"},
     {PORT "[peer a]\naddress6 = fd00::/16\n[peer b]\naddress6 = fd00:1::/16\n", 6,
-     "[peer b] address6:", "all of it belongs to peer a", "above that one"},
+     "[peer b] address6:", "peer a comes first", "above that one"},
     // devices
     {PORT "vdev = net_memif1,role=server\n", 3,
-     "vdev:", "named net_memif1, but the port is named p0", "one name"},
+     "vdev:", "named net_memif1, but the port is named p0", "the same name"},
 };
 
 std::string fail(const std::string &path)
@@ -246,7 +246,7 @@ TEST(ConfigErrors, TooMany)
     expect_part(fail(File(lines).path), "63 keys");
 }
 
-/* Whatever bytes a file has: an error or a configuration, never a crash. */
+/* Random bytes give an error or a configuration, never a crash. */
 TEST(ConfigErrors, RandomBytesAreHarmless)
 {
     const char *seed_text = getenv("SLUICE_SEED");

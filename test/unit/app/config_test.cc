@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Good configurations: every key reaches its field in its unit, and the documentation knows it.
+// Good configurations. Every key reaches its field in its unit, and the documentation has every
+// key.
 #include <gtest/gtest.h>
 
 #include <dirent.h>
@@ -42,7 +43,7 @@ TEST(Config, Defaults)
     EXPECT_STREQ(c.daemon.socket_group, "");
     EXPECT_GT(c.daemon.quota_bytes, 0u);
     EXPECT_LE(c.daemon.quota_bytes, 16ull << 30);
-    EXPECT_GE(c.daemon.quota_total_bytes, 4 * c.daemon.quota_bytes) << "of the memory, in all";
+    EXPECT_GE(c.daemon.quota_total_bytes, 4 * c.daemon.quota_bytes) << "four quotas fit in it";
     EXPECT_LE(c.daemon.quota_total_bytes,
               static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2);
     EXPECT_EQ(c.daemon.control_interval_ns, 1000000u);
@@ -134,7 +135,7 @@ TEST(Config, EveryKeyOfTheDaemonReachesItsField)
     EXPECT_EQ(c.daemon.control_lcore, 3u);
     ASSERT_EQ(c.n_ports, 2u);
     EXPECT_STREQ(c.ports[1].name, "0000:01:00.0");
-    EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // CR is white space
+    EXPECT_EQ(addr_text(c.ports[1].address[0].addr), "10.0.1.1"); // the line ended in CR LF
 }
 
 TEST(Config, EveryKeyOfAPortReachesItsField)
@@ -183,7 +184,6 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.gaps, 99u);
 }
 
-/* The example of each key must be a value of that key. */
 TEST(Config, ExamplesAreGood)
 {
     struct config_daemon d;
@@ -220,7 +220,7 @@ TEST(Config, DocumentationKnowsEveryKeyAndDefault)
     }
 }
 
-/* What we deliver in config/ must load. */
+/* The files that we deliver in config/ load. */
 TEST(Config, DeliveredFilesLoad)
 {
     DIR *dir = opendir(SOURCE_ROOT "/config");

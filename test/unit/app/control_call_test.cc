@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads have control do things: each at most once, on control's thread, and never after they gave
-// up.
+// Control calls: control runs each one at most once, on its own thread, and never after the caller
+// has given up.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace
 
 struct ControlCall {
     std::thread::id where;
-    uint64_t *sum; // control's: no atomic, so that ThreadSanitizer sees who touches it
+    uint64_t *sum; // of control; not atomic: ThreadSanitizer sees other accesses
     uint64_t add;
 };
 
@@ -77,7 +77,7 @@ TEST(ControlCall, StalledControlIsNotWaitedFor)
 
     control_calls_open();
     EXPECT_EQ(control_call(add, &e), -ETIMEDOUT);
-    control_calls_serve(); // too late: it was taken back
+    control_calls_serve(); // too late: the caller has taken it back
     EXPECT_EQ(sum, 0u);
     std::thread asker([&] { EXPECT_EQ(control_call(add, &e), 0); });
     while (e.where == std::thread::id() && sum == 0)
@@ -87,7 +87,7 @@ TEST(ControlCall, StalledControlIsNotWaitedFor)
     control_calls_close();
 }
 
-// Who asks while control goes away is either served or refused, and never left waiting.
+// A call that races with closing is either served or refused. It is never left waiting.
 TEST(ControlCall, ClosedWhileOthersAsk)
 {
     for (int round = 0; round < 200; round++) {

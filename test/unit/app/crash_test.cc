@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A daemon that dies says what happened before: all to a file, the latest to standard error.
+// A daemon that dies reports what happened before: all of it to a file, the latest to standard
+// error.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -36,14 +37,14 @@ class CrashTest : public testing::Test
         rmdir(folder);
     }
 
-    // Only in the child that dies: a tester's own handlers stay.
+    // Called only in the child that dies, so the handlers of the test program itself stay.
     void guard(uint64_t events)
     {
         struct rlimit none = {0, 0};
 
         setrlimit(RLIMIT_CORE, &none);
         for (int n : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL})
-            signal(n, SIG_DFL); // a sanitizer's
+            signal(n, SIG_DFL); // removes the handlers of a sanitizer
         for (uint64_t i = 0; i < events; i++)
             trace_add(ring.get(), i, TRACE_GRANT, 7, 4, 1000 + i, 64);
         crash_add("net_test0/0", ring.get());
@@ -66,7 +67,7 @@ TEST_F(CrashDeathTest, BrokenInvariant)
         },
         testing::KilledBySignal(SIGABRT),
         "broken invariant: ring->count == 4\n"
-        "sluiced: killed by signal 6; what happened before is in .*/crash\n"
+        "sluiced: killed by signal 6; the latest events are in .*/crash\n"
         "sluiced: trace net_test0/0: [0-9]+\\.[0-9]{9} s ago: conn 7 grant reason=probe "
         "rate_Bps=1000 "
         "burst_bytes=64\n(.*\n)*.*rate_Bps=1002 ");
@@ -99,7 +100,7 @@ TEST_F(CrashDeathTest, ThreadsThatDieTogetherSayItOnce)
         testing::KilledBySignal(SIGABRT), "^sluiced: killed by[^\n]*\nsluiced: trace[^\n]*\n$");
 }
 
-// The file has all that the ring knows; standard error only the latest.
+// The file has all events of the ring. Standard error has only the latest.
 TEST_F(CrashDeathTest, FileHasAll)
 {
     EXPECT_EXIT(
@@ -133,7 +134,7 @@ TEST_F(CrashDeathTest, WithoutAFile)
             guard(2);
             abort();
         },
-        testing::KilledBySignal(SIGABRT), "but not in /nowhere/at/all\n(.*\n)*.*rate_Bps=1001 ");
+        testing::KilledBySignal(SIGABRT), "written to /nowhere/at/all\n(.*\n)*.*rate_Bps=1001 ");
 }
 
 TEST_F(CrashDeathTest, StoppedItSaysNothing)

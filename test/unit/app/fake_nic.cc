@@ -117,8 +117,7 @@ void FakeNic::stop()
     unreported = 0;
 }
 
-// ---- what the linker puts in place of ethdev's functions, for the daemon's objects
-// ----------------
+// ---- functions that the linker (--wrap) gives to the daemon's objects instead of ethdev's
 
 extern "C" {
 
@@ -199,7 +198,7 @@ int __wrap_rte_eth_link_get_nowait(uint16_t port, rte_eth_link *link)
     return rc;
 }
 
-// The IOMMU is as good as memory of this process.
+// The fake NIC has no IOMMU: memory of this process is good enough for its DMA.
 bool memory_dma_works(rte_device *)
 {
     return true;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC without a NIC: a port on rings whose driver's functions are these, so that the daemon's own
-// code sets up, starts and polls what behaves like hardware that this machine has not.
+// A NIC without hardware: a port on rings that uses these functions as its driver's. So the
+// daemon's own code sets up, starts and polls a port that behaves like a NIC that this machine does
+// not have.
 //
-// What is sent is copied onto the wire (the other ring) at once, as a NIC reads it by DMA. The
-// frames themselves are kept as ixgbe does in DPDK 22.11 (drivers/net/ixgbe/ixgbe_rxtx.c; i40e and
-// ice are the same):
+// A sent frame is copied onto the wire (the other ring) at once, as a NIC would read it by DMA. The
+// mbufs of the frame are kept and freed as ixgbe of DPDK 22.11 does
+// (drivers/net/ixgbe/ixgbe_rxtx.c; i40e and ice are the same):
 // - ixgbe_xmit_pkts() asks for a report (RS) on the last descriptor of a packet once tx_rs_thresh
 //   descriptors have been used since the last one; the device marks those (DD).
-// - ixgbe_xmit_cleanup() looks at the descriptor tx_rs_thresh further on, at its packet's last one;
-//   without DD nothing is freed.
+// - ixgbe_xmit_cleanup() goes to the descriptor tx_rs_thresh further on, and from there to the last
+//   one of its packet. If that has no DD, nothing is freed.
 // - ixgbe_tx_done_cleanup_full() ends where fewer than tx_rs_thresh descriptors are used.
 #ifndef SLUICE_TEST_UNIT_APP_FAKE_NIC_HH
 #define SLUICE_TEST_UNIT_APP_FAKE_NIC_HH
@@ -21,8 +22,8 @@
 #include <rte_ring.h>
 
 struct FakeNic {
-    // How the driver behaves; before port_open().
-    bool honours_thresh = true;  // takes tx_conf's tx_rs_thresh; false: stays at 32
+    // The driver's behaviour, to be set before port_open().
+    bool honours_thresh = true;  // uses tx_conf's tx_rs_thresh; false: always 32
     bool refuses_thresh = false; // -EINVAL to any but 32
     bool link = true;
     bool has_cleanup = true;
@@ -36,7 +37,7 @@ struct FakeNic {
 
     uint16_t transmit(rte_mbuf **m, uint16_t n);
     int cleanup();
-    void stop(); // gives back what the ring holds
+    void stop(); // frees the mbufs in the ring
 
     std::string name; // of the port
     uint16_t port = 0;
@@ -46,7 +47,7 @@ struct FakeNic {
     struct Descriptor {
         rte_mbuf *m; // one segment
         size_t last; // distance to the packet's last descriptor
-        bool report; // RS, and so DD: the device is fast
+        bool report; // RS; also DD, since the device is fast
     };
     std::deque<Descriptor> ring;
     uint16_t unreported = 0;
@@ -59,7 +60,7 @@ struct FakeNic {
     rte_mempool *wire;
 };
 
-// The device of a port on rings, to be removed with rte_dev_remove(); nullptr: it is none.
+// The device of a port on rings, to be removed with rte_dev_remove(); nullptr: not on rings.
 rte_device *ring_device(int port);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration file that exists as long as its object.
+// A configuration file that exists for as long as its object does.
 #ifndef TEST_APP_FILE_H
 #define TEST_APP_FILE_H
 

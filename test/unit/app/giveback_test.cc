@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that keep frames they have sent, and so the memory of applications: fake_nic.hh. Requests
-// complete all the same, for such ports are asked in another way, or payload is copied.
+// Some ports keep frames that they have sent (fake_nic.hh), and with them the memory of
+// applications. Requests complete nevertheless: the daemon asks such ports for a report of each
+// frame, or it copies the payload.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -31,7 +32,7 @@ namespace
 {
 
 constexpr uint16_t kService = 7;
-constexpr double kPatience_s = 20; // a hung machine's; what is asked for comes within milliseconds
+constexpr double kPatience_s = 20; // for a hung process: completions take milliseconds
 
 struct Rings {
     rte_ring *a, *b;
@@ -68,7 +69,7 @@ config_port station(const std::string &name, unsigned int number)
     return c;
 }
 
-// A port as start.c makes it, with a queue and a host.
+// A port that is set up as start.c does it, with one port queue and its host.
 struct Machine {
     config_port cfg;
     port p;
@@ -140,7 +141,7 @@ struct Machine {
     }
 };
 
-// Requests from a machine with this NIC to one on a plain port, then shutdown: all of it completes.
+// Sends requests from a host with this NIC to one on a plain port, then shuts down. All complete.
 void transfer(Machine &a, Machine &b)
 {
     std::vector<uint8_t> data(100000), room(100000);
@@ -170,7 +171,7 @@ void transfer(Machine &a, Machine &b)
         b.run(at_b);
     }
     EXPECT_EQ(at_b[HOST_RECV], 3u);
-    EXPECT_EQ(at_a[HOST_SEND], 3u) << "a request's memory did not come back";
+    EXPECT_EQ(at_a[HOST_SEND], 3u) << "the memory of a request did not come back";
     EXPECT_EQ(at_a[HOST_SHUTDOWN], 1u);
     EXPECT_EQ(data, room);
     host_close(a.l->host, conn, WIRE_END_ABORT, rte_rdtsc());
@@ -229,7 +230,7 @@ TEST_F(Giveback, ADriverThatKeepsTheLastDescriptorsGetsCopies)
     ASSERT_TRUE(a.l && b.l) << a.err << b.err;
     EXPECT_FALSE(a.p.attach);
     transfer(a, b);
-    EXPECT_GT(nic->ring.size(), 0u) << "it keeps some, and nobody minds";
+    EXPECT_GT(nic->ring.size(), 0u) << "the NIC keeps some frames, which are copies";
 }
 
 TEST_F(Giveback, ADriverThatRefusesToReportEachFrameGetsCopies)
@@ -261,15 +262,15 @@ TEST_F(Giveback, AQuietPortIsAskedByTheClockHoweverSeldomItIsPolled)
     uint64_t hz = rte_get_tsc_hz(), now = rte_rdtsc(), us = hz / 1000000;
 
     port_queue_run(l, now);
-    /* as a worker that naps for a millisecond would */
+    /* this worker naps for a millisecond at a time */
     uint64_t before = nic->cleanups;
 
     l->clean_wait = l->clean_first;
     l->clean_due = now + l->clean_wait;
     EXPECT_EQ(port_queue_next(l, now), now + PORT_QUEUE_CLEAN_US * us) << "a nap ends by then";
     port_queue_run(l, now += 1000 * us);
-    EXPECT_EQ(nic->cleanups, before + 1) << "in the next round";
-    /* later ever more rarely, but for no longer than a nap lasts */
+    EXPECT_EQ(nic->cleanups, before + 1) << "the first round after the nap asks";
+    /* Then it asks less and less often, but never waits longer than a nap lasts. */
     for (int i = 0; i < 100; i++)
         port_queue_run(l, now += 1000 * us);
     EXPECT_GE(nic->cleanups, before + 100 / PORT_QUEUE_CLEAN_MAX_MS);

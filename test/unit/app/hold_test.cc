@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many received frames a queue holds at least, before its port refuses one.
+// The number of received frames that a queue holds at least before its port refuses one.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -26,16 +26,17 @@ uint32_t least(const char *driver, uint16_t rx_desc)
 
 } // namespace
 
-// net_ixgbe fills 32 descriptors at a time, and no driver waits for half of them.
+// net_ixgbe refills 32 descriptors at a time. No driver waits until half of them are empty.
 TEST(Hold, HalfOfItsDescriptors)
 {
     EXPECT_EQ(least("net_ixgbe", 1024), 512u);
     EXPECT_EQ(least("net_af_xdp", 4096), 2048u);
-    EXPECT_EQ(least("net_null", 1), 1u) << "0 would say that it refuses none";
+    EXPECT_EQ(least("net_null", 1), 1u) << "0 would mean that the port refuses no frame";
 }
 
-// DFLT_FRAME_COUNT of rte_eth_af_packet.c, ETH_MEMIF_DEFAULT_RING_SIZE of rte_eth_memif.h,
-// TUN_READQ_SIZE of the kernel's tun.c: queue_size does not change these.
+// net_af_packet has DFLT_FRAME_COUNT (rte_eth_af_packet.c), net_memif ETH_MEMIF_DEFAULT_RING_SIZE
+// (rte_eth_memif.h), and net_tap TUN_READQ_SIZE (the kernel's tun.c). queue_size changes none of
+// them.
 TEST(Hold, SomeDriversHaveASizeOfTheirOwn)
 {
     EXPECT_EQ(least("net_af_packet", 4096), 256u);

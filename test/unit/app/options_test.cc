@@ -48,7 +48,7 @@ TEST(Options, EalArgumentsEndAtTwoDashes)
     Parsed p = parse({"-l", "0,1", "-c", "3", "--", "-c", "x.conf", "--socket=/tmp/s"});
 
     ASSERT_EQ(p.rc, 0) << p.err;
-    EXPECT_EQ(p.o.eal_argc, 5); // the EAL's -c stays the EAL's
+    EXPECT_EQ(p.o.eal_argc, 5); // -c belongs to the EAL here
     EXPECT_STREQ(p.o.config_path, "x.conf");
     EXPECT_STREQ(p.o.socket_path, "/tmp/s");
 

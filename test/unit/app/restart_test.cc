@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker that loses its core in the middle of a burst, for longer than anybody likes to wait: no
-// port is started anew and no memory unmapped under it. The worker's loop and control's watch over
-// the links are the daemon's; its queues are this test's, and stand still when they are told to.
+// A worker loses its core in the middle of a burst, for longer than control waits. Meanwhile no
+// port is started anew, and no memory that the worker uses is unmapped. The worker's loop and the
+// links' watch by control are the daemon's own code. The port queues are this test's: they block
+// while `hold` is set.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -24,24 +25,23 @@ extern "C" {
 namespace
 {
 
-constexpr uint64_t kHz = 1000000000;    // about that of the TSC
-constexpr useconds_t kLong_us = 300000; // longer than control ever waits
+constexpr uint64_t kHz = 1000000000;    // about the TSC's frequency
+constexpr useconds_t kLong_us = 300000; // longer than any wait of control
 
 std::atomic<bool> hold, held, inside, needs;
 std::atomic<unsigned> restarts, restarts_inside;
 
 } // namespace
 
-// ---- the daemon's other parts, as far as these two ask for them
-// -----------------------------------
+// ---- stubs for the other parts of the daemon that these two call
 
 uint32_t port_queue_run(struct port_queue *l, uint64_t)
 {
     if (!__atomic_load_n(&l->active, __ATOMIC_ACQUIRE))
         return 1;
-    inside = true; // of rte_eth_rx_burst()
+    inside = true; // stands for rte_eth_rx_burst()
     while (hold) {
-        held = true; // a round that had looked at hold before ends without
+        held = true; // not set by a round that read hold before the test set it
         usleep(100);
     }
     held = inside = false;
@@ -148,7 +148,7 @@ class Restart : public testing::Test
         while (!held)
             usleep(100);
     }
-    void look() // as control does, every so often
+    void look() // control does so from time to time
     {
         links_watch(&k, now += 10 * kHz);
     }
@@ -172,10 +172,10 @@ TEST_F(Restart, APortIsNotStartedAnewUnderAWorkerThatLostItsCore)
     for (int i = 0; i < 3; i++) {
         look();
         EXPECT_EQ(restarts, 0u) << "look " << i;
-        EXPECT_FALSE(active()) << "it shall not begin another burst";
+        EXPECT_FALSE(active()) << "the worker must not begin another burst";
     }
     hold = false;
-    while (restarts == 0) // it has its core again
+    while (restarts == 0) // the worker has its core again
         look();
     EXPECT_EQ(restarts_inside, 0u);
     needs = false;
@@ -200,7 +200,7 @@ TEST_F(Restart, MemoryIsNotUnmappedUnderAWorkerThatLostItsCore)
 
     lose_core();
     std::thread waiter([&] {
-        worker_await(w); // what munmap() calls first, by grace.h
+        worker_await(w); // munmap() waits so first (grace.h)
         inside_then = hold.load();
         over = true;
     });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules for the NIC, against a NIC that has some: it keeps what it is told, says which of its rules
-// a frame meets, and refuses what a test wants it to refuse. mlx5 takes such rules, i40e
-// refuses to spread by a rule that names a port (i40e_hash.c, i40e_hash_get_pattern_type()), and
-// ixgbe takes what a rule hashes for the whole port, whatever the rule names.
+// Steering rules, against a fake NIC. The NIC keeps the rules that it is given, tells which of them
+// a frame meets, and refuses those that a test wants it to refuse. Of real NICs, mlx5 takes such
+// rules. i40e refuses to spread by a rule that names a port (i40e_hash.c,
+// i40e_hash_get_pattern_type()). ixgbe takes the hashed fields of a rule for the whole port,
+// whatever the rule names.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -47,7 +48,7 @@ Rule read(const rte_flow_item *items, const rte_flow_action *actions)
             auto spec = static_cast<const rte_flow_item_udp *>(items->spec);
             auto mask = static_cast<const rte_flow_item_udp *>(items->mask);
 
-            EXPECT_EQ(mask->hdr.src_port, 0) << "whoever sends";
+            EXPECT_EQ(mask->hdr.src_port, 0) << "any source port";
             r.mask = rte_be_to_cpu_16(mask->hdr.dst_port);
             r.port = rte_be_to_cpu_16(spec->hdr.dst_port);
         } else {
@@ -73,7 +74,7 @@ bool takes(const Rule &r)
     return nic.has_rules;
 }
 
-// The rules that a UDP packet meets.
+// The rules that match a UDP packet.
 std::vector<const Rule *> met(bool ipv6, bool vlan, uint16_t dport)
 {
     std::vector<rte_flow_item_type> layers = {RTE_FLOW_ITEM_TYPE_ETH};
@@ -103,7 +104,7 @@ rte_flow *rte_flow_create(uint16_t, const rte_flow_attr *, const rte_flow_item i
                           const rte_flow_action actions[], rte_flow_error *)
 {
     if (!nic.takes_created)
-        return nullptr; // no room for it
+        return nullptr; // the NIC has no room for the rule
     nic.rules.push_back(read(items, actions));
     return reinterpret_cast<rte_flow *>(&nic.rules.back());
 }
@@ -157,18 +158,18 @@ TEST_F(Steer, OurUdpPortIsSpreadOverAllQueues)
         auto rules = met(ipv6, false, 47800);
 
         ASSERT_EQ(rules.size(), 1u);
-        EXPECT_EQ(rules[0]->queues, (std::vector<uint16_t>{0, 1, 2, 3})) << "in their order";
-        EXPECT_EQ(rules[0]->hashed, kFields) << "the port's own, of both families";
-        ASSERT_EQ(rules[0]->key.size(), 40u) << "the port's own";
+        EXPECT_EQ(rules[0]->queues, (std::vector<uint16_t>{0, 1, 2, 3})) << "all queues, in order";
+        EXPECT_EQ(rules[0]->hashed, kFields) << "the fields of the port, for both families";
+        ASSERT_EQ(rules[0]->key.size(), 40u) << "the key of the port";
         EXPECT_EQ(rules[0]->key[3], 21);
-        EXPECT_TRUE(met(ipv6, false, 53).empty()) << "what is not ours is left to scaling";
+        EXPECT_TRUE(met(ipv6, false, 53).empty()) << "RSS spreads other UDP ports";
     }
     port_unsteer(&p);
     EXPECT_FALSE(p.steered);
     EXPECT_TRUE(nic.rules.empty());
 }
 
-// Answers to connections that were opened here come to the ports that they were opened from.
+// Answers to connections that were opened here arrive at the UDP ports that they were opened from.
 TEST_F(Steer, AnswersAreSpreadToo)
 {
     port_steer(&p);
@@ -177,10 +178,10 @@ TEST_F(Steer, AnswersAreSpreadToo)
             ASSERT_EQ(met(ipv6, false, static_cast<uint16_t>(at)).size(), 1u) << at;
         EXPECT_TRUE(met(ipv6, false, 61439).empty());
     }
-    EXPECT_EQ(nic.rules.size(), 4u) << "one for udp_port, one for the range, for each family";
+    EXPECT_EQ(nic.rules.size(), 4u) << "each family: udp_port and the range";
 }
 
-// Any range, of which each port meets one rule and no other port does.
+// Blocks cover any range exactly: each UDP port inside it meets one rule, and no other port does.
 TEST_F(Steer, AnyRangeIsCutIntoBlocks)
 {
     cfg.udp_port = 0;
@@ -205,7 +206,7 @@ TEST_F(Steer, FramesOfAVlanMeetThemToo)
     nic.has_key = false;
     port_steer(&p);
     EXPECT_EQ(met(true, true, 47800).size(), 1u);
-    EXPECT_TRUE(met(false, true, 47800)[0]->key.empty()) << "the driver's own";
+    EXPECT_TRUE(met(false, true, 47800)[0]->key.empty()) << "the driver uses its own key";
 }
 
 TEST_F(Steer, OnlyFamiliesThatThePortHas)
@@ -220,7 +221,7 @@ TEST_F(Steer, WhatIsRefusedIsNotUsed)
 {
     nic.has_ipv6 = false;
     port_steer(&p);
-    EXPECT_FALSE(p.steered) << "not all of it";
+    EXPECT_FALSE(p.steered) << "IPv6 is not steered";
     EXPECT_EQ(nic.rules.size(), 2u);
     port_unsteer(&p);
     nic.has_rules = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CHECK: silent on truth, one line and abort on falsehood, whatever the build type.
+// CHECK is silent if its condition is true. Otherwise it prints one line and aborts, in every build
+// type.
 #include <gtest/gtest.h>
 
 extern "C" {

@@ -13,9 +13,9 @@ TEST(ClockMap, FollowsTheOtherClock)
     ASSERT_TRUE(clock_map_sample(&m, 1000 + 2300000, 5000000 + 1000000)); // 2.3 GHz, 1 GHz
     EXPECT_EQ(clock_map_at(&m, 1000 + 2300000), 6000000u);
     EXPECT_NEAR((double)clock_map_at(&m, 1000 + 4600000), 7000000, 1);
-    EXPECT_NEAR((double)clock_map_at(&m, 1000), 5000000, 1) << "and before";
+    EXPECT_NEAR((double)clock_map_at(&m, 1000), 5000000, 1) << "also before the sample";
 
-    ASSERT_TRUE(clock_map_sample(&m, 1000 + 4600000, 6000000 + 1000100)); // it drifts
+    ASSERT_TRUE(clock_map_sample(&m, 1000 + 4600000, 6000000 + 1000100)); // the other clock drifts
     EXPECT_EQ(clock_map_at(&m, 1000 + 4600000), 7000100u);
     EXPECT_NEAR((double)clock_map_at(&m, 1000 + 6900000), 8000200, 1);
 }

@@ -55,8 +55,8 @@ TEST(Clock, SteadyGoesOnWhereTheCounterStepsBack)
     EXPECT_EQ(clock_steady(&ahead, &last, ahead, 1000), 1000u);
     EXPECT_EQ(clock_steady(&ahead, &last, ahead, 1500), 1500u);
     EXPECT_EQ(clock_steady(&ahead, &last, ahead, 20), 1500u);
-    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 70), 1550u) << "as fast as before";
-    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 10000), 11480u) << "a step forward is time";
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 70), 1550u) << "the pace stays";
+    EXPECT_EQ(clock_steady(&ahead, &last, ahead, 10000), 11480u) << "a step forward counts as time";
     EXPECT_EQ(clock_steady(&ahead, &last, ahead, 9999), 11480u);
 }
 
@@ -68,7 +68,7 @@ TEST(Clock, SteadyAgreesBetweenThreads)
     clock_steady(&ahead, &b, ahead, 5003);
     uint64_t then = ahead; /* read by b before the counter steps back */
     EXPECT_EQ(clock_steady(&ahead, &a, ahead, 10), 5000u);
-    EXPECT_EQ(clock_steady(&ahead, &b, then, 11), 5003u) << "not ahead by that step once more";
+    EXPECT_EQ(clock_steady(&ahead, &b, then, 11), 5003u) << "that step is not added twice";
     EXPECT_EQ(clock_steady(&ahead, &a, ahead, 20), clock_steady(&ahead, &b, ahead, 20));
     EXPECT_LT(ahead, 5010u);
 }

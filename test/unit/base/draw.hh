@@ -9,7 +9,7 @@ extern "C" {
 #include "base/rng.h"
 }
 
-// Log-uniform: low times 2^0 .. 2^octaves.
+// Draws log-uniformly from low .. low * 2^octaves.
 static inline double draw(rng *r, double low, double octaves)
 {
     return low * std::exp2(octaves * static_cast<double>(rng_below(r, 1000001)) / 1e6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buckets that cover all values without a gap, and what is read out of them.
+// The buckets cover all values without a gap. Mean, quantiles and extremes come out of them.
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <memory>

@@ -73,7 +73,7 @@ TEST(Rng, BelowStaysBelow)
     }
 }
 
-/* Chi-square over 10 cells: 60 is beyond 1 in 10^8 for 9 degrees of freedom. */
+/* Chi-square over 10 cells: for 9 degrees of freedom, 60 is exceeded once in 10^8 runs. */
 TEST(Rng, BelowIsUniform)
 {
     struct rng r;
@@ -89,7 +89,7 @@ TEST(Rng, BelowIsUniform)
     EXPECT_LT(chi2, 60);
 }
 
-/* At bound = 3 * 2^62 scaling without redraw would hit the residues 0 mod 3 twice as often. */
+/* With bound = 3 * 2^62, scaling without a redraw would give multiples of 3 twice as often. */
 TEST(Rng, BelowHasNoBiasAtHugeBounds)
 {
     struct rng r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The seed of a random test: from SLUICE_SEED (decimal or 0x...), else a fresh one. Always printed,
+ * The seed of a random test: SLUICE_SEED (decimal or 0x...) or a fresh one. It is always printed,
  * so that a failure can be run again.
  */
 #ifndef SLUICE_TEST_SEED_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequence comparison near every wrap, and the order of stream positions.
+// Sequence comparison near every wrap, and the order of unit positions.
 #include <gtest/gtest.h>
 
 extern "C" {

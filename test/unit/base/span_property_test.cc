@@ -34,7 +34,7 @@ struct Piece {
     }
 };
 
-/* Keys are offsets from the base, so that the model itself never wraps. */
+/* Keys are offsets from the base, so that the model never wraps. */
 using Model = std::map<uint64_t, Tag>;
 
 std::vector<Piece> model_runs(const Model &m)
@@ -62,7 +62,8 @@ std::vector<Piece> set_runs(const struct span_set *s, uint64_t base)
     return runs;
 }
 
-/* Writes into places that belong to nobody would show as a change of the set or, here, in ASan. */
+/* A write outside of the array is found by ASan. A write to an unused part of it changes the
+ * set. */
 struct World {
     World(uint64_t base_pos, uint32_t capacity) : base(base_pos), storage(capacity)
     {
@@ -84,12 +85,13 @@ struct World {
             inside = fresh;
         }
         if (rc == 0) {
+            ASSERT_LE(model_runs(next).size(), set.capacity);
             model = next;
             return;
         }
         ASSERT_EQ(rc, -ENOSPC);
         refused++;
-        /* Never refused where even unmerged pieces would fit; always where the result cannot. */
+        /* An add is refused only if its pieces, unmerged, would not fit. */
         ASSERT_GT(before.size() + pieces, set.capacity);
         ASSERT_EQ(set_runs(&set, base), before);
     }
@@ -184,10 +186,10 @@ TEST(SpanProperty, MatchesASetOfPositions)
         if (HasFatalFailure())
             return;
     }
-    EXPECT_GT(refused, 100) << "full sets must have been met";
+    EXPECT_GT(refused, 100) << "full sets must occur";
 }
 
-/* The owner writes stamps in place: positions and their tags stay right, spans stay in order. */
+/* The owner writes stamps in place. Positions keep their tags, and spans stay in order. */
 TEST(SpanProperty, StampsWrittenInPlaceAreKept)
 {
     const uint64_t base = UINT64_MAX - 100;

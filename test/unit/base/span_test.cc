@@ -21,7 +21,7 @@ struct Spans {
         span_set_init(&set, storage.data(), capacity);
     }
 
-    /* "first-end:stamp/mark ..." relative to base. */
+    /* The spans as "first-end:stamp/mark ...", relative to base. */
     std::string text(uint64_t base = 0) const
     {
         std::string out;
@@ -129,7 +129,7 @@ TEST(Span, FullSetRefusesUnchanged)
     EXPECT_EQ(span_add(&s.set, 0, 60, 1, 0), -ENOSPC);
     EXPECT_EQ(span_remove(&s.set, 12, 18), -ENOSPC);
     EXPECT_EQ(s.text(), "10-20:0/0 30-40:0/0");
-    /* What fits after merging is taken although the set is full. */
+    /* The set is full, but the result fits after merging. */
     EXPECT_EQ(span_add(&s.set, 40, 45, 0, 0), 0);
     EXPECT_EQ(span_add(&s.set, 5, 10, 0, 0), 0);
     EXPECT_EQ(s.text(), "5-20:0/0 30-45:0/0");
@@ -170,8 +170,8 @@ TEST(Span, PositionsTooFarApartAreRefused)
     EXPECT_EQ(span_remove(&s.set, 50, far + 50), int64_t(far - 200 + 50 + 1));
 }
 
-/* A queue: spans enter at the back and leave at the front; the window meets the array's end often.
- */
+/* Used as a queue: spans enter at the back and leave at the front. The window often meets the end
+ * of the array. */
 TEST(Span, SlidesAsAQueue)
 {
     for (uint32_t capacity : {2u, 3u, 16u, 64u}) {
@@ -198,7 +198,7 @@ TEST(Span, SlidesAsAQueue)
     }
 }
 
-/* Stamps written in place: spans made equal that way merge when an add touches both. */
+/* The owner writes stamps in place. Spans that become equal merge when an add touches both. */
 TEST(Span, OwnerMayWriteStampsInPlace)
 {
     Spans s(4);

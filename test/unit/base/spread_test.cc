@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coarse histograms: which bucket, and what quantiles say, against sorted values.
+// Coarse histograms: their buckets, and their quantiles compared with sorted values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(Spread, Nothing)
     EXPECT_EQ(spread_quantile(&s, 99, 100), 0u);
 }
 
-// A quantile is not below the value that has this rank, and less than twice that.
+// A quantile is at least the value of that rank, and at most twice as large.
 TEST(Spread, Quantiles)
 {
     rng r;

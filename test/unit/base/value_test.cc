@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers with units, as people write them.
+// Numbers with units, in the forms in which people write them.
 #include <gtest/gtest.h>
 
 extern "C" {
@@ -16,7 +16,7 @@ struct Good {
 
 struct Bad {
     const char *text;
-    const char *cause; // part of it
+    const char *cause; // a part of the message
 };
 
 using Parser = const char *(*)(const char *, uint64_t *);
@@ -232,7 +232,7 @@ TEST(Value, LinesOfAConfiguration)
         const char *line, *text;
     } cases[] = {
         {"", ""},           {" \t a = b\r\n", "a = b"},        {"a = b # why", "a = b"},
-        {"# a = b", ""},    {" a = \\#1 # 2", "a = \\#1 # 2"}, // only the first # is looked at
+        {"# a = b", ""},    {" a = \\#1 # 2", "a = \\#1 # 2"}, // only the first # can be escaped
         {"\\# a", "\\# a"},
     };
 
@@ -251,7 +251,7 @@ TEST(Value, Distance)
     EXPECT_EQ(value_distance("capacity", "Capacity"), 0u);
     EXPECT_EQ(value_distance("capacity", "capcity"), 1u);
     EXPECT_EQ(value_distance("capacity", "capacitiy"), 1u);
-    EXPECT_EQ(value_distance("capacity", "capaicty"), 1u); // a swap
+    EXPECT_EQ(value_distance("capacity", "capaicty"), 1u); // two letters swapped
     EXPECT_EQ(value_distance("mtu", "burst"), 5u);
     EXPECT_EQ(value_distance("", "abc"), 3u);
     EXPECT_GE(value_distance(std::string(100, 'a').c_str(), "a"), 64u);

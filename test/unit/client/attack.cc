@@ -22,7 +22,7 @@ extern "C" {
 
 using Clock = std::chrono::steady_clock;
 
-/* One session from connecting to being thrown out. */
+/* One session, from connecting until the daemon throws it out. */
 class Attacker
 {
   public:
@@ -63,7 +63,7 @@ class Attacker
         return true;
     }
 
-    /* False when it is over. */
+    /* False when the session is over. */
     bool act()
     {
         uint64_t what = below(1000);
@@ -83,7 +83,7 @@ class Attacker
         else if (what == 991)
             __atomic_store_n(&raw.ring(channel())->cq_head, word32(), __ATOMIC_RELEASE);
         else if (what == 992)
-            return below(8) != 0; /* leaves on its own */
+            return below(8) != 0; /* leaves without being thrown out */
         else
             return look();
         return true;
@@ -105,7 +105,7 @@ class Attacker
         return static_cast<uint32_t>(word());
     }
 
-    /* Numbers at which checks go wrong. */
+    /* Numbers that a wrong check may mishandle. */
     uint64_t word()
     {
         static const uint64_t edges[] = {0,
@@ -145,7 +145,7 @@ class Attacker
             p->offset = word();
             p->len = word();
             break;
-        case 1: /* ends at, before or behind the end */
+        case 1: /* ends just before, at or just behind the end */
             p->offset = below(len);
             p->len = len - p->offset + below(3) - 1;
             break;
@@ -159,7 +159,7 @@ class Attacker
         }
     }
 
-    /* False: nothing is taken any more. */
+    /* False: the daemon takes no more submissions. */
     bool submit()
     {
         struct protocol_submission e = {};
@@ -189,7 +189,8 @@ class Attacker
                 words[i] = rng_u64(rng);
         raw.submit(channel(), e);
         count->submissions++;
-        /* Mostly at a pace that the ring holds, else most sessions end by their index. */
+        /* Usually waits for room in the ring. Otherwise most sessions would end because of their
+         * index. */
         if (below(8) == 0)
             std::this_thread::yield();
         return below(4096) == 0 || keep_pace();
@@ -220,7 +221,8 @@ class Attacker
                 count->completions++;
     }
 
-    /* Scribbles over anything in the session memory but the indices that end it. */
+    /* Changes a word of the session memory. It rarely changes an index, as that ends the
+     * session. */
     void poke()
     {
         uint64_t at = below(raw.layout.total_bytes / 8);
@@ -268,11 +270,11 @@ class Attacker
             return look();
         }
         raw.send(&q, sizeof q, &fd, fd >= 0 ? 1 : 0);
-        /* Sometimes many without reading an answer. */
+        /* Sometimes several messages go before an answer is read. */
         return below(4) == 0 || look();
     }
 
-    /* Reads what the daemon said. */
+    /* Reads all that the daemon has said. */
     bool look()
     {
         struct protocol_reply a;
@@ -336,7 +338,7 @@ bool attack(const std::string &path, double seconds, uint64_t seed, struct Attac
         bool over = false;
 
         if (!a.open(path)) {
-            /* Full, or still clearing up behind us; but not for long. */
+            /* The daemon has no free session, or still clears up an old one. Neither lasts long. */
             if (Clock::now() - reached > std::chrono::seconds(10))
                 return false;
             usleep(1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines for the daemon to do: sluice_command(), and what comes instead; and RING. */
+/* Commands: sluice_command(), and messages that the library would not send. And RING. */
 #include <cerrno>
 
 #include "unit/client/fixture.h"
@@ -26,11 +26,11 @@ TEST_F(CommandTest, CommandsAreAnsweredOrRefused)
     most[PROTOCOL_COMMAND_MAX] = 'a';
     most[PROTOCOL_COMMAND_MAX + 1] = 0;
     EXPECT_EQ(sluice_command(s, most, answer, sizeof answer), -EMSGSIZE);
-    EXPECT_EQ(sluice_command(s, "say again", answer, sizeof answer), 0) << "the session lives";
+    EXPECT_EQ(sluice_command(s, "say again", answer, sizeof answer), 0) << "the session goes on";
     sluice_close(s);
 }
 
-/* The bytes that a command says it has must be there, and no others. */
+/* A command has exactly as many bytes as it says. */
 TEST_F(CommandTest, CommandsAreAsLongAsTheySay)
 {
     start();
@@ -62,7 +62,7 @@ TEST_F(CommandTest, CommandsAreAsLongAsTheySay)
     EXPECT_EQ(c.ask(q).type, PROTOCOL_BYE);
 }
 
-/* RING has no answer, whatever it says, and does no harm. */
+/* RING has no answer, whatever its channel, and does no harm. */
 TEST_F(CommandTest, RingingIsNotAnswered)
 {
     struct protocol_request q = {};

@@ -60,7 +60,7 @@ TEST_F(ConnTest, RequestNFillsBufferN)
     for (uint32_t i = 0; i < n; i++) {
         EXPECT_EQ(memcmp(in + i * len, m + i * len, len - i), 0) << i;
         if (i > 0) {
-            EXPECT_EQ(in[(i + 1) * len - 1], 0) << "written behind the request " << i;
+            EXPECT_EQ(in[(i + 1) * len - 1], 0) << "the daemon wrote beyond request " << i;
         }
     }
 }
@@ -138,7 +138,7 @@ TEST_F(ConnTest, FailuresHaveTheirStatus)
 
     ASSERT_EQ(sluice_connect(s, "10.0.0.1:7999", 0, 1, &c), 0);
     EXPECT_EQ(take(s, 1)[0].status, -ECONNREFUSED);
-    /* The handle lives until it is closed; what is submitted meanwhile completes. */
+    /* The handle lives until it is closed. Submissions to it complete. */
     ASSERT_EQ(sluice_send(c, m, 1, 2), 0);
     EXPECT_EQ(take(s, 1)[0].status, -ENOTCONN);
     EXPECT_EQ(sluice_conn_close(c), 0);
@@ -164,7 +164,7 @@ TEST_F(ConnTest, AddressesAreParsed)
     }
     EXPECT_EQ(sluice_connect(s, "no-such-host.invalid", 0, 0, &c), -EHOSTUNREACH);
     EXPECT_NE(strstr(sluice_error(s), "no-such-host.invalid"), nullptr);
-    /* These parse, but no port leads there. */
+    /* These parse, but no port has a route to them. */
     for (const char *v6 : {"[fd00::1]:7000", "[fd00::1]", "fd00::1"}) {
         EXPECT_EQ(sluice_connect(s, v6, 0, 0, &c), -EHOSTUNREACH);
         EXPECT_NE(strstr(sluice_error(s), "fd00::1"), nullptr) << sluice_error(s);
@@ -199,7 +199,8 @@ TEST_F(ConnTest, CloseReturnsBuffersAndDropsCompletions)
         }
         EXPECT_EQ(sluice_free(s, m), -EBUSY);
         ASSERT_EQ(sluice_conn_close(c[0]), 0);
-        /* The daemon reads from closed connections for some rounds: too early would crash. */
+        /* The daemon reads the memory of closed connections for some rounds. To unmap it earlier
+         * would crash. */
         ASSERT_EQ(sluice_free(s, m), 0) << sluice_error(s);
         ASSERT_EQ(sluice_conn_close(c[1]), 0);
         EXPECT_EQ(sluice_poll(s, &d, 1, 0), 0);
@@ -226,7 +227,7 @@ TEST_F(ConnTest, ManyConnectionsOneSession)
     }
     for (const auto &d : take(s, 4 * n))
         EXPECT_EQ(d.status, 0);
-    /* Which accept got which connect is the host's business; each got one. */
+    /* The host decides which accept gets which connect. Each gets one. */
     std::vector<int> seen;
     for (uint32_t i = 0; i < n; i++)
         seen.push_back(m[(n + i) * 1000 + 999]);
@@ -254,7 +255,8 @@ TEST_F(ConnTest, NoConnectionFreeIsSaid)
     for (auto *one : all)
         EXPECT_EQ(sluice_conn_close(one), 0);
     ASSERT_EQ(sluice_accept(s, 7000, 0, 1, &c), 0);
-    /* Submissions and requests to control travel separately: let the first one arrive. */
+    /* Submissions and requests to control take different paths. The submission must arrive
+     * first. */
     EXPECT_TRUE(eventually([&] {
         struct sluice_stats t;
 
@@ -275,7 +277,7 @@ TEST_F(ConnTest, HandlesRunOutAndComeBack)
     while ((err = sluice_accept(s, 7000, 0, 0, &c)) == 0)
         all.push_back(c);
     EXPECT_EQ(err, -EMFILE);
-    EXPECT_EQ(all.size(), 128u); /* what both hosts have together */
+    EXPECT_EQ(all.size(), 128u); /* both hosts together */
     for (auto *one : all)
         EXPECT_EQ(sluice_conn_close(one), 0);
     EXPECT_EQ(sluice_accept(s, 7000, 0, 0, &c), 0);
@@ -289,7 +291,7 @@ TEST_F(ConnTest, StatsComeFromTheDaemon)
 
     pair(s, c);
     sluice_conn_stats(c[0], &t);
-    EXPECT_EQ(t.state, 3u) << "known as soon as the connection is";
+    EXPECT_EQ(t.state, 3u) << "known once CONNECT has completed";
     EXPECT_EQ(t.unit_bytes, 1400u);
     EXPECT_EQ(t.rtt_ns, 1000000u);
     EXPECT_EQ(t.tx_rate_Bps, 100000000u);
@@ -320,5 +322,5 @@ TEST_F(ConnTest, DataMustBeRegisteredMemory)
     EXPECT_EQ(sluice_recv(c[0], m - 1, 2, 0), -EFAULT);
     EXPECT_EQ(sluice_send_sync(c[0], other, 16), -EFAULT);
     EXPECT_EQ(sluice_send(c[0], m, SLUICE_REQUEST_MAX + 1, 0), -EMSGSIZE);
-    EXPECT_EQ(sluice_free(s, m), 0) << "refused requests hold nothing: " << sluice_error(s);
+    EXPECT_EQ(sluice_free(s, m), 0) << "refused requests hold no memory: " << sluice_error(s);
 }

@@ -26,7 +26,7 @@ struct fake_daemon {
     struct host **hosts;
     struct fake_worker *workers;
     pthread_t control;
-    int stop; /* 1: end the sessions, 2: workers return */
+    int stop; /* 1: the sessions end; 2: the workers return */
     uint64_t mapped_bytes;
 };
 
@@ -63,7 +63,7 @@ static char *daemon_show(void *ctx, const char *what)
     return text;
 }
 
-/* "say X" answers X; anything else is refused. */
+/* "say X" answers X. Anything else is refused. */
 static int daemon_command(void *ctx, const char *line, char *text, size_t text_len)
 {
     bool said = strncmp(line, "say ", 4) == 0;

@@ -24,17 +24,17 @@ struct fake_daemon_config {
     uint64_t quota_bytes, quota_total_bytes;
     const char *socket_group;
     uint32_t show_bytes;        /* length of the text of "conns" */
-    uint32_t last_services_max; /* of the last host, where it differs; 0: as the others */
+    uint32_t last_services_max; /* of the last host, if it differs; 0: the same */
     const char *socket_path;
 };
 
-/* NULL: see err. */
+/* On failure returns NULL, with the reason in err. */
 struct fake_daemon *fake_daemon_start(const struct fake_daemon_config *cfg, char *err,
                                       size_t err_len);
-/* Ends all sessions as a daemon does on SIGTERM; aborts after 20 s. */
+/* Ends all sessions, as a daemon does on SIGTERM. Aborts after 20 s. */
 void fake_daemon_stop(struct fake_daemon *d);
 void fake_daemon_counts(const struct fake_daemon *d, uint32_t channel, struct fake_counts *out);
-/* Memory mapped for the ports at the moment. */
+/* The memory that is mapped for the ports now. */
 uint64_t fake_daemon_mapped_bytes(const struct fake_daemon *d);
 
 #ifdef __cplusplus

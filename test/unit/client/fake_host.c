@@ -13,11 +13,8 @@
 struct fake_op {
     struct host_piece pieces[2];
     uint64_t user;
-    uint32_t wait; /* rounds until it goes on */
+    uint32_t wait; /* rounds until it continues */
     bool provisional, first_done;
-    uint8_t *sink; /* send, first_done: where the tail goes */
-    uint64_t recv_user;
-    uint64_t recv_len;
 };
 
 struct fake_queue {
@@ -28,11 +25,11 @@ struct fake_queue {
 struct fake_conn {
     enum host_state state;
     uint64_t owner, open_user, shut_user;
-    uint32_t peer; /* HOST_CONN_NONE: none (any more) */
+    uint32_t peer; /* HOST_CONN_NONE: no peer, or no longer one */
     uint16_t service;
     bool opener, shut, shut_done, peer_done, closed;
     uint32_t linger;  /* closed: rounds until gone */
-    uint32_t pending; /* completions not taken */
+    uint32_t pending; /* completions not taken yet */
     struct fake_queue sends, recvs;
     uint64_t tx_bytes, rx_bytes;
 };
@@ -173,7 +170,7 @@ static int64_t fake_open(struct host *h, uint16_t service, uint64_t owner, uint6
 {
     uint32_t i;
 
-    /* The lowest number, so that numbers are reused at once. */
+    /* The lowest free number, so that numbers are reused at once. */
     for (i = 0; i < h->cfg.conns && h->conns[i].state != HOST_FREE; i++)
         ;
     if (i == h->cfg.conns)
@@ -267,7 +264,8 @@ static void queue_drop(struct host *h, struct fake_queue *q)
     q->count--;
 }
 
-/* Everything outstanding ends with status. The ops stay in their rings for reading. */
+/* Completes all that is outstanding, with status. The operations stay in their rings for
+ * fake_read(). */
 static void fake_cancel(struct host *h, struct fake_conn *c, int status)
 {
     uint32_t i;
@@ -342,7 +340,7 @@ bool host_conn_gone(const struct host *h, uint32_t conn)
     return h->conns[conn].state == HOST_FREE;
 }
 
-/* A port may still read what a closed connection was sending. */
+/* A port may still read the data of a closed connection's sends. */
 static void fake_read(struct host *h, const struct fake_conn *c)
 {
     uint32_t i, k;
@@ -387,8 +385,8 @@ static void fake_step_open(struct host *h, struct fake_conn *c)
     }
 }
 
-/* A hostile client's buffers may overlap. The first piece moves, then (provisional: some rounds
- * later) the second. */
+/* The first piece moves, then the second (some rounds later if provisional). memmove(), because the
+ * buffers of a hostile client may overlap. */
 static void fake_step_send(struct host *h, struct fake_conn *c, struct fake_conn *p)
 {
     struct fake_op *s = queue_first(&c->sends), *r = queue_first(&p->recvs);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host without a network, for tests of the client side: host.h's operations between connections
- * of the same host. It is slow on purpose: a provisional send's tail is read some rounds after its
- * first completion, and a closed connection reads the memory of its requests for some rounds
- * before host_conn_gone(), as a NIC would. So memory that is reused or unmapped too early shows as
- * wrong data or as a crash.
+ * A host without a network, for tests of the client side. It has the operations of host.h, between
+ * connections of the same host. It is slow on purpose: it reads the tail of a provisional send some
+ * rounds after its first completion. Like a NIC, it reads the memory of a closed connection's
+ * requests for some rounds before host_conn_gone(). So memory that is reused or unmapped too early
+ * shows as wrong data or as a crash.
  *
- * Used by one thread at a time, but for the atomics of struct fake_counts.
+ * Used by one thread at a time, except for the atomics of struct fake_counts.
  */
 #ifndef TEST_CLIENT_FAKE_HOST_H
 #define TEST_CLIENT_FAKE_HOST_H
@@ -30,10 +30,10 @@ struct fake_counts {
 struct fake_host_config {
     uint32_t conns, depth;
     uint64_t seed;
-    uint32_t linger;       /* most rounds until a thing is done */
-    uint64_t rtt_ns;       /* shown */
-    uint64_t tx_rate_Bps;  /* shown */
-    uint32_t services_max; /* -ENOSPC beyond */
+    uint32_t linger;       /* longest delay of an operation, in rounds */
+    uint64_t rtt_ns;       /* reported as is */
+    uint64_t tx_rate_Bps;  /* reported as is */
+    uint32_t services_max; /* more services: -ENOSPC */
 };
 
 struct host *fake_host_create(const struct fake_host_config *cfg);

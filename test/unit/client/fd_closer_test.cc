@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors whose close() takes long must not hold up whoever serves the other clients.
+// Descriptors whose close() takes long must not hold up the service of other clients.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -27,7 +27,7 @@ class FdCloserTest : public DaemonTest
 {
 };
 
-// A TCP socket with unsent data, which close() lingers on.
+// A TCP socket with unsent data, so that close() lingers.
 int lingering(int *keep, int buffer_bytes = 0)
 {
     int l = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0);
@@ -97,7 +97,7 @@ TEST_F(FdCloserTest, UnreadMessage)
     check(path, 0, false);
 }
 
-// The threads of this process, by their numbers.
+// The threads of this process, by number.
 std::set<std::string> threads()
 {
     std::set<std::string> all;
@@ -107,7 +107,7 @@ std::set<std::string> threads()
     return all;
 }
 
-// Those that were not there before. Threads of earlier tests may end meanwhile.
+// The number of threads that have begun since. Threads of earlier tests may end meanwhile.
 size_t threads_since(const std::set<std::string> &before)
 {
     size_t n = 0;
@@ -117,7 +117,8 @@ size_t threads_since(const std::set<std::string> &before)
     return n;
 }
 
-// What waits in a socket is taken out of it, whatever its type, and whatever its peer did last.
+// The closer empties a socket of messages with descriptors, whatever its type and its peer's last
+// act.
 TEST(FdCloser, MessagesOfAPeerThatHasGone)
 {
     for (int type : {SOCK_SEQPACKET, SOCK_STREAM, SOCK_DGRAM}) {
@@ -138,14 +139,14 @@ TEST(FdCloser, MessagesOfAPeerThatHasGone)
         fd_closer_add(s[0], 12345);
         for (int i = 0; i < 3000 && threads_since(before) > 0; i++)
             usleep(10000);
-        EXPECT_EQ(threads_since(before), 0) << "one of them waits a minute: type " << type;
+        EXPECT_EQ(threads_since(before), 0) << "a thread waits for a descriptor: type " << type;
         for (int k : keep)
             close(k);
     }
 }
 
-// More of them than threads could wait for, as many as a message takes: their user holds up only
-// itself, and is served again once they are closed.
+// Messages carry more slow descriptors than there may be threads for. Their user holds up only
+// itself. It is served again once they are closed.
 TEST_F(FdCloserTest, HundredsOfDescriptors)
 {
     const struct linger none = {};
@@ -163,12 +164,12 @@ TEST_F(FdCloserTest, HundredsOfDescriptors)
         }
         bool sent = bad.send("x", 1, fds, 4);
         for (int fd : fds) {
-            if (!sent) // it is the last, and this test's own
+            if (!sent) // the message failed, so this test closes the last copy
                 setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
             close(fd);
         }
     }
-    int status = -EUSERS; // while its own descriptors wait to be closed
+    int status = -EUSERS; // while the user's own descriptors wait to be closed
     for (int i = 0; i < 100 && status == -EUSERS; i++) {
         RawClient good;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A daemon on fake hosts and what tests ask of it again and again. */
+/* A daemon on fake hosts, and the steps that many tests share. */
 #ifndef TEST_CLIENT_FIXTURE_H
 #define TEST_CLIENT_FIXTURE_H
 
@@ -39,7 +39,7 @@ class DaemonTest : public ::testing::Test
     void TearDown() override
     {
         stop();
-        /* What sluiced/session/fd_closer.h closes, it closes in its own time. */
+        /* sluiced/session/fd_closer.h closes some descriptors later. */
         EXPECT_TRUE(eventually([&] { return descriptors() == descriptors_before; }))
             << descriptors_before << " descriptors have become " << descriptors();
         if (HasFailure())
@@ -71,7 +71,7 @@ class DaemonTest : public ::testing::Test
         return s;
     }
 
-    /* Until done() or 10 s have passed. */
+    /* Waits until done(), for at most 10 s. */
     static bool eventually(const std::function<bool()> &done)
     {
         for (int i = 0; i < 10000; i++) {
@@ -82,7 +82,7 @@ class DaemonTest : public ::testing::Test
         return false;
     }
 
-    /* This process's, the one for counting them included. */
+    /* Open descriptors of this process, including the one that counts them. */
     static long descriptors()
     {
         std::filesystem::directory_iterator fds("/proc/self/fd");
@@ -134,7 +134,7 @@ class DaemonTest : public ::testing::Test
         return all;
     }
 
-    /* A connection within session s, both ends: out[0] connected to out[1] on channel 1. */
+    /* Opens a connection within session s: out[0] is connected to out[1] on channel 1. */
     static void pair(struct sluice *s, struct sluice_conn *out[2], uint16_t port = 7000)
     {
         ASSERT_EQ(sluice_listen(s, port), 0) << sluice_error(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hostile clients beside an honest one: its transfer stays right, and nothing is left of them. */
+/* Hostile clients beside an honest one. Its transfer stays right, and the hostile ones leave
+ * nothing. */
 #include <cerrno>
 #include <thread>
 
@@ -34,7 +35,7 @@ TEST_F(HostileTest, HonestTransferStaysRight)
     struct sluice *s = open();
     auto *m = static_cast<uint8_t *>(sluice_alloc(s, 2 * len));
     pair(s, c);
-    /* Longer where the machine is busy, so that something has been tried for sure. */
+    /* Repeats on a busy processor, so that enough attacks were made. */
     auto run = [&](int i) {
         for (uint64_t round = 0; round < 10 && !enough(count[i]); round++)
             alive[i] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* EAL for rte_ring and rte_malloc, then the tests. */
+/* Starts the EAL for rte_ring and rte_malloc, then runs the tests. */
 #include <random>
 
 #include "eal.hh"

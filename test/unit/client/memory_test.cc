@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Client memory: quota, what is refused, and what a client can no longer do to it. */
+/* Client memory: the quota, the descriptors that are refused, and the seals on a registered one. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,7 +49,7 @@ TEST_F(MemoryTest, QuotaIsHeldAndReturned)
     EXPECT_GE(all.size(), 13u); /* the session itself counts, too */
     EXPECT_LE(all.size(), 15u);
     EXPECT_LE(fake_daemon_mapped_bytes(daemon), 64 * mib);
-    /* A second session of the user shares the quota. */
+    /* A second session of the same user shares the quota. */
     struct sluice *other = nullptr;
     char err[300] = "";
     if (sluice_open(&other, path.c_str(), err, sizeof err) == 0) {
@@ -61,7 +61,7 @@ TEST_F(MemoryTest, QuotaIsHeldAndReturned)
     EXPECT_EQ(sluice_free(s, all[0]), 0);
     EXPECT_NE(sluice_alloc(s, 4 * mib), nullptr) << sluice_error(s);
     sluice_close(s);
-    /* Closing waits until everything is back. */
+    /* Closing waits until all memory is given back. */
     s = open();
     EXPECT_EQ(fake_daemon_mapped_bytes(daemon), 0u);
     EXPECT_NE(sluice_alloc(s, 32 * mib), nullptr) << sluice_error(s);
@@ -127,7 +127,7 @@ TEST_F(MemoryTest, WhatIsNoSealableMemfdIsRefused)
     ASSERT_GE(reader, 0);
     expect_refused(c, reader, mib, -EACCES, "cannot map");
     close(fd);
-    EXPECT_EQ(used(c), before) << "what is refused costs nothing";
+    EXPECT_EQ(used(c), before) << "refused memory costs nothing";
     EXPECT_EQ(fake_daemon_mapped_bytes(daemon), 0u);
 }
 
@@ -142,7 +142,7 @@ TEST_F(MemoryTest, AfterwardsNobodyCanTakePagesAway)
     ASSERT_EQ(a.status, 0) << a.text;
     struct stat st;
     ASSERT_EQ(fstat(fd, &st), 0);
-    EXPECT_EQ(st.st_blocks * 512, static_cast<blkcnt_t>(mib)) << "faulted in by the daemon";
+    EXPECT_EQ(st.st_blocks * 512, static_cast<blkcnt_t>(mib)) << "the daemon has faulted it in";
     for (int f : {fd, c.session_fd}) {
         EXPECT_EQ(fcntl(f, F_GET_SEALS) & 0x1f,
                   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_FUTURE_WRITE);
@@ -152,7 +152,7 @@ TEST_F(MemoryTest, AfterwardsNobodyCanTakePagesAway)
         EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0), MAP_FAILED);
     }
     EXPECT_NE(madvise(m, mib, MADV_REMOVE), 0);
-    m[5] = 5; /* our own mapping still works */
+    m[5] = 5; /* the mapping of the client still works */
     /* The same memory cannot be registered twice. */
     expect_refused(c, fd, mib, -EPERM, "already");
     munmap(m, mib);

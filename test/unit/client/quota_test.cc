@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One user's share of what all users need: connections and ports.
+// The share of one user in what all users need: connections, UDP ports and memory.
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ class QuotaTest : public DaemonTest
     {
         DaemonTest::SetUp();
         if (geteuid() != 0)
-            GTEST_SKIP() << "needs root to be somebody else";
+            GTEST_SKIP() << "needs root to change the user";
         config.max_sessions = 32;
         config.host.services_max = HOST_SERVICES_MAX;
         config.quota_bytes = 64 << 20;
@@ -35,7 +35,8 @@ class QuotaTest : public DaemonTest
         ASSERT_EQ(chmod(path.c_str(), 0666), 0);
     }
 
-    // A session of another user: who connects counts. This thread only: the daemon's stay root.
+    // Opens a session as another user. The daemon looks at the user that connects. The system call
+    // changes this thread only, so the threads of the daemon stay root.
     struct sluice *open_as(uid_t uid)
     {
         EXPECT_EQ(syscall(SYS_setresuid, -1, uid, -1), 0);
@@ -59,16 +60,16 @@ TEST_F(QuotaTest, ConnectionsOfAUser)
     EXPECT_EQ(refused.user, 2u);
     ASSERT_EQ(sluice_listen(same, 7002), 0) << sluice_error(same);
     ASSERT_EQ(sluice_accept(same, 7002, 0, 3, &c), 0);
-    EXPECT_EQ(take(same, 1)[0].status, -EUSERS) << "another session of the same user";
+    EXPECT_EQ(take(same, 1)[0].status, -EUSERS) << "all sessions of a user count together";
     ASSERT_EQ(sluice_listen(other, 7001), 0) << sluice_error(other);
     ASSERT_EQ(sluice_accept(other, 7001, 0, 4, &c), 0);
     struct sluice_completion d;
-    EXPECT_EQ(sluice_poll(other, &d, 1, 100), 0) << "it waits: " << d.status;
+    EXPECT_EQ(sluice_poll(other, &d, 1, 100), 0) << "the accept did not wait: " << d.status;
     for (struct sluice *x : {s, other, same})
         sluice_close(x);
 }
 
-// Each of three users stays within the quota; together they would have more than there is.
+// Each of three users stays within the quota. All together they want more than quota_total.
 TEST_F(QuotaTest, MemoryOfAllUsers)
 {
     constexpr uint64_t kPiece = 4 << 20;
@@ -89,7 +90,7 @@ TEST_F(QuotaTest, MemoryOfAllUsers)
     EXPECT_NE(strstr(sluice_error(s[2]), "all users together"), nullptr) << sluice_error(s[2]);
     EXPECT_NE(strstr(sluice_error(s[2]), "quota_total"), nullptr) << sluice_error(s[2]);
     sluice_close(s[0]);
-    EXPECT_NE(sluice_alloc(s[2], kPiece), nullptr) << "what the first had is there again";
+    EXPECT_NE(sluice_alloc(s[2], kPiece), nullptr) << "the memory of the first user is free";
     for (uint32_t i = 1; i < 3; i++)
         sluice_close(s[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client without the library, which can say and write anything. */
+/* A client without the library. It can say and write anything. */
 #ifndef TEST_CLIENT_RAW_CLIENT_H
 #define TEST_CLIENT_RAW_CLIENT_H
 
@@ -25,7 +25,7 @@ class RawClient
     /* HELLO and SESSION with small rings. */
     bool open(const std::string &path, uint32_t entries = 64);
     struct protocol_reply region(int fd, uint64_t len_bytes);
-    /* Writes an entry and shows it. */
+    /* Writes an entry and publishes it. */
     void submit(uint32_t channel, const struct protocol_submission &e);
     bool take(uint32_t channel, struct protocol_completion *e);
 

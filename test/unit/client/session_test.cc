@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: opening, services, showing, and every way they end. */
+/* Sessions: how they open, their services, their tables, and every way in which they end. */
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,7 +33,7 @@ TEST_F(SessionTest, OpeningSaysWhatIsWrong)
     EXPECT_NE(strstr(err, "start sluiced"), nullptr) << err;
     EXPECT_EQ(sluice_open(&s, std::string(200, 'x').c_str(), err, sizeof err), -ENAMETOOLONG);
     sluice_close(nullptr);
-    /* A stale socket. */
+    /* Once the daemon has started, a client can connect. */
     start();
     RawClient c;
     ASSERT_TRUE(c.connect(path));
@@ -104,7 +104,7 @@ TEST_F(SessionTest, ServicesAreExclusiveAndComeBack)
     EXPECT_EQ(services(), 0u);
 }
 
-/* One worker has no room: nobody listens then. */
+/* One worker has no room for the service, so no worker listens. */
 TEST_F(SessionTest, ListenIsAllOrNothing)
 {
     config.last_services_max = 1;
@@ -122,7 +122,7 @@ TEST_F(SessionTest, ListenIsAllOrNothing)
     sluice_close(s);
 }
 
-/* A service is used only by who claimed it. */
+/* Only the session that listens on a service accepts on it. */
 TEST_F(SessionTest, NobodyAcceptsOnAnotherSessionsService)
 {
     struct sluice_conn *c;
@@ -157,7 +157,6 @@ TEST_F(SessionTest, StoppedDaemonEndsEverythingWithAReason)
 {
     struct sluice_conn *c[2];
     struct sluice_completion d[8];
-    struct fake_counts n;
 
     start();
     struct sluice *s = open();
@@ -178,7 +177,6 @@ TEST_F(SessionTest, StoppedDaemonEndsEverythingWithAReason)
     EXPECT_EQ(sluice_alloc(s, 4096), nullptr);
     EXPECT_EQ(sluice_conn_close(c[0]), 0);
     sluice_close(s);
-    (void)n;
 }
 
 TEST_F(SessionTest, DeadClientLeavesNothing)
@@ -200,7 +198,7 @@ TEST_F(SessionTest, DeadClientLeavesNothing)
         struct protocol_request q = {};
         q.type = PROTOCOL_LISTEN;
         q.u.service = 7000;
-        int listens = -EADDRINUSE; // until control, too, knows that the one before is gone
+        int listens = -EADDRINUSE; // until control knows, too, that the last client is gone
         EXPECT_TRUE(eventually([&] {
             listens = dying.ask(q).status;
             return listens != -EADDRINUSE;
@@ -297,9 +295,9 @@ TEST_F(SessionTest, SenselessIndicesEndThatSessionOnly)
         struct protocol_reply a = bye(bad);
         EXPECT_EQ(a.status, -EPROTO);
         EXPECT_NE(strstr(a.text, "submission ring"), nullptr) << a.text;
-        EXPECT_FALSE(bad.receive(&a)) << "and then the end";
+        EXPECT_FALSE(bad.receive(&a)) << "then the socket closes";
     }
-    /* The completion index is looked at when the ring seems full. */
+    /* The daemon checks the completion index when the ring seems full. */
     RawClient bad;
     struct protocol_submission e = {};
     ASSERT_TRUE(bad.open(path));
@@ -318,7 +316,7 @@ TEST_F(SessionTest, SenselessIndicesEndThatSessionOnly)
     sluice_close(s);
 }
 
-/* Who does not take completions is not served, and hurts nobody. */
+/* A client that takes no completions gets no further service, and harms no other client. */
 TEST_F(SessionTest, CompletionRingIsNeverOverrun)
 {
     struct protocol_submission e = {};
@@ -347,7 +345,7 @@ TEST_F(SessionTest, CompletionRingIsNeverOverrun)
     }
 }
 
-/* What operations under way will complete has its place already. */
+/* Operations under way have places reserved in the completion ring. */
 TEST_F(SessionTest, CompletionsOwedAreCounted)
 {
     struct protocol_request q = {};
@@ -377,7 +375,7 @@ TEST_F(SessionTest, CompletionsOwedAreCounted)
     e.user = 16;
     c.submit(0, e);
     usleep(20000);
-    EXPECT_EQ(c.ring(0)->sq_head, 16u) << "no place for its completion";
+    EXPECT_EQ(c.ring(0)->sq_head, 16u) << "its completion has no place";
     EXPECT_EQ(c.ring(0)->cq_tail, 0u);
     ASSERT_EQ(sluice_connect(s, "10.0.0.2", 0, 1, &peer), 0);
     EXPECT_TRUE(eventually([&] { return c.take(0, &d); }));
@@ -406,10 +404,10 @@ TEST_F(SessionTest, FloodOfNonsenseEndsTheSession)
         c.take(0, &d);
     }
     EXPECT_EQ(a.type, PROTOCOL_BYE);
-    EXPECT_NE(strstr(a.text, "too many submissions"), nullptr) << a.text;
+    EXPECT_NE(strstr(a.text, "too many invalid submissions"), nullptr) << a.text;
 }
 
-/* What it gets to sleep on cannot be written, so cannot be made to block a worker. */
+/* The client sleeps on a descriptor that it cannot write, so it cannot make a worker block. */
 TEST_F(SessionTest, WakeDescriptorCannotBeFilled)
 {
     uint64_t most = 0xfffffffffffffffeull;
@@ -448,7 +446,7 @@ TEST_F(SessionTest, WrongMessagesAreAnsweredOrThrownOut)
     }
     RawClient c;
     ASSERT_TRUE(c.connect(path));
-    EXPECT_EQ(c.ask(PROTOCOL_LISTEN).type, PROTOCOL_BYE) << "HELLO comes first";
+    EXPECT_EQ(c.ask(PROTOCOL_LISTEN).type, PROTOCOL_BYE) << "HELLO must come first";
     RawClient d;
     ASSERT_TRUE(d.connect(path));
     ASSERT_EQ(d.ask(PROTOCOL_HELLO).status, 0);
@@ -481,7 +479,7 @@ TEST_F(SessionTest, SessionsAreLimited)
     for (uint32_t i = 0; i < config.max_sessions; i++)
         all.push_back(open());
     EXPECT_NE(sluice_open(&s, path.c_str(), err, sizeof err), 0);
-    EXPECT_NE(strstr(err, "max_sessions"), nullptr) << err;
+    EXPECT_NE(strstr(err, "raise sessions"), nullptr) << err;
     for (auto *one : all)
         sluice_close(one);
     EXPECT_TRUE(eventually([&] { return descriptors() == before; }));

@@ -11,14 +11,14 @@ extern "C" {
 class SyncTest : public DaemonTest
 {
   protected:
-    /* One byte of the stream that request r carries. */
+    /* Byte i of request r. */
     static uint8_t pattern(uint64_t r, uint64_t i)
     {
         return static_cast<uint8_t>((r * 131 + i * 7 + i / 4096) ^ (r >> 8));
     }
 };
 
-/* The buffer is scribbled over as soon as the call returns; what arrives must be what was there. */
+/* The buffer is overwritten as soon as the call returns. The receiver must get the old contents. */
 TEST_F(SyncTest, DataMayBeReusedAtOnce)
 {
     const uint64_t most = 700000, rounds = 200;
@@ -54,7 +54,7 @@ TEST_F(SyncTest, DataMayBeReusedAtOnce)
     };
     std::thread receiver([&] {
         receive();
-        sluice_conn_close(in); /* who sends does not wait for ever, whatever happened */
+        sluice_conn_close(in); /* so that the sender never waits for ever */
     });
     auto *m = static_cast<uint8_t *>(sluice_alloc(s, most));
     ASSERT_NE(m, nullptr);
@@ -69,7 +69,7 @@ TEST_F(SyncTest, DataMayBeReusedAtOnce)
     }
     EXPECT_EQ(sluice_flush(out), 0);
     receiver.join();
-    /* Only the CONNECT is left for us: internal completions are not shown. */
+    /* Only the CONNECT is left to take. Internal completions are not shown. */
     struct sluice_completion d[4];
     EXPECT_EQ(sluice_poll(s, d, 4, 0), 1);
     EXPECT_EQ(d[0].op, SLUICE_OP_CONNECT);
@@ -78,7 +78,8 @@ TEST_F(SyncTest, DataMayBeReusedAtOnce)
     sluice_close(r);
 }
 
-/* Nobody receives yet: what fits in a tail returns at once, four of them at least. */
+/* No receive is posted yet. A request that fits in a tail returns at once, and so do at least
+ * four. */
 TEST_F(SyncTest, ShortRequestsDoNotWait)
 {
     struct sluice_conn *c[2];
@@ -101,7 +102,7 @@ TEST_F(SyncTest, ShortRequestsDoNotWait)
     sluice_close(s);
 }
 
-/* 100 MB/s x 1 ms = 100 kB are copied, so 100 kB do not wait, and 300 kB wait for 200 kB. */
+/* The tail is 100 MB/s x 1 ms = 100 kB. So 100 kB do not wait, and 300 kB wait for 200 kB. */
 TEST_F(SyncTest, TailIsRateTimesRoundTrip)
 {
     struct sluice_conn *c[2];
@@ -146,7 +147,7 @@ TEST_F(SyncTest, ErrorsOfTailsAreReportedOnce)
     EXPECT_EQ(take(s, 1)[0].status, -EMSGSIZE);
     EXPECT_EQ(sluice_flush(c[0]), -EMSGSIZE);
     EXPECT_EQ(sluice_flush(c[0]), 0);
-    /* A long request that fails says so itself, and only once. */
+    /* A long request that fails returns the error itself, and only once. */
     ASSERT_EQ(sluice_recv(c[1], m, 10, 2), 0);
     EXPECT_EQ(sluice_send_sync(c[0], m, 900000), -EMSGSIZE);
     EXPECT_EQ(sluice_flush(c[0]), 0);
@@ -155,7 +156,7 @@ TEST_F(SyncTest, ErrorsOfTailsAreReportedOnce)
     sluice_close(s);
 }
 
-/* Completions of others that arrive meanwhile are kept, in order. */
+/* Completions of other operations that arrive meanwhile are kept, in order. */
 TEST_F(SyncTest, OtherCompletionsAreKept)
 {
     struct sluice_conn *c[2];
@@ -177,7 +178,7 @@ TEST_F(SyncTest, OtherCompletionsAreKept)
     sluice_close(s);
 }
 
-/* The quota leaves no room for tails: slower, but right. */
+/* The quota leaves no memory for tails, so sends are slower, but right. */
 TEST_F(SyncTest, WithoutMemoryForTailsItWaits)
 {
     struct sluice_conn *c[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping and waking: no completion is slept through. */
+/* Sleeping and waking: no completion is missed by a sleeping client. */
 #include <poll.h>
 
 #include <cerrno>
@@ -19,8 +19,8 @@ class WaitTest : public DaemonTest
     }
 
     /*
-     * Nothing is there to take, and the descriptor says so. A worker that had decided to wake
-     * before the last completion was taken may do so once more.
+     * There is nothing to take, and the descriptor is not readable. One extra wake-up is allowed:
+     * the worker may have decided to wake before the last completion was taken.
      */
     static bool quiet(struct sluice *s, int fd, int timeout_ms)
     {
@@ -32,7 +32,7 @@ class WaitTest : public DaemonTest
     }
 };
 
-/* Two sessions in two threads, each asleep until the other one has sent. */
+/* Two sessions in two threads. Each sleeps until the other has sent. */
 TEST_F(WaitTest, PingPongAsleep)
 {
     const uint64_t rounds = 3000;
@@ -93,7 +93,7 @@ TEST_F(WaitTest, TimeoutsAreKept)
     sluice_close(s);
 }
 
-/* The descriptor is readable while there is something to take, and not for long after. */
+/* The descriptor is readable while there is something to take, and soon not any more. */
 TEST_F(WaitTest, DescriptorForOwnEventLoops)
 {
     struct sluice_conn *c[2];
@@ -115,7 +115,7 @@ TEST_F(WaitTest, DescriptorForOwnEventLoops)
         int got = 0;
         while (got < 4) {
             ASSERT_TRUE(readable(fd, 10000)) << "round " << round << ", after " << got;
-            /* One at a time, so that some are left behind. */
+            /* One at a time, so that some remain. */
             int n = sluice_poll(s, d, 1, 0);
             ASSERT_GE(n, 0);
             got += n;
@@ -123,12 +123,12 @@ TEST_F(WaitTest, DescriptorForOwnEventLoops)
         ASSERT_TRUE(quiet(s, fd, 0)) << round;
     }
     stop();
-    EXPECT_TRUE(readable(fd, 5000)) << "the end of the daemon is to be seen, too";
+    EXPECT_TRUE(readable(fd, 5000)) << "the end of the daemon wakes, too";
     EXPECT_EQ(sluice_poll(s, d, 4, 0), -ENOTCONN);
     sluice_close(s);
 }
 
-/* Calls that wait for something of their own gather what others wait for: the descriptor tells. */
+/* Calls that wait for one completion also gather others. The descriptor must show those. */
 TEST_F(WaitTest, DescriptorAfterOtherCalls)
 {
     struct sluice_conn *c[2], *other;
@@ -151,7 +151,7 @@ TEST_F(WaitTest, DescriptorAfterOtherCalls)
         }
         if (round % 3 == 2)
             usleep(1000);
-        ASSERT_EQ(sluice_conn_close(other), 0); /* takes its own completion along */
+        ASSERT_EQ(sluice_conn_close(other), 0); /* discards its own completion */
         for (int got = 0; got < (round % 3 == 1 ? 1 : 2);) {
             ASSERT_TRUE(readable(fd, 10000)) << "round " << round << ", after " << got;
             int n = sluice_poll(s, d, 1, 0);
@@ -163,7 +163,8 @@ TEST_F(WaitTest, DescriptorAfterOtherCalls)
     sluice_close(s);
 }
 
-/* What the descriptor tells others does not keep a call awake that waits for something else. */
+/* A call that waits for one completion sleeps, although others are ready and the descriptor says
+ * so. */
 TEST_F(WaitTest, WaitingSleepsWhileCompletionsAreReady)
 {
     start();
@@ -180,7 +181,7 @@ TEST_F(WaitTest, WaitingSleepsWhileCompletionsAreReady)
     int fd = sluice_fd(s);
     ASSERT_GE(fd, 0);
     ASSERT_TRUE(readable(fd, 10000));
-    ASSERT_EQ(sluice_send_sync(out, m, 1), 0); /* gathers what connect completes with */
+    ASSERT_EQ(sluice_send_sync(out, m, 1), 0); /* gathers the completion of connect */
     std::thread late([&] {
         usleep(500000);
         EXPECT_EQ(sluice_recv(in, to, 1 << 20, 2), 0);
@@ -193,14 +194,15 @@ TEST_F(WaitTest, WaitingSleepsWhileCompletionsAreReady)
     EXPECT_LT(static_cast<double>(after.tv_sec - before.tv_sec) +
                   static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e9,
               0.1);
-    EXPECT_TRUE(readable(fd, 10000)) << "what is ready is still told";
+    EXPECT_TRUE(readable(fd, 10000)) << "the ready one still shows";
     EXPECT_EQ(sluice_poll(s, &d, 1, 0), 1);
     EXPECT_EQ(d.op, SLUICE_OP_CONNECT);
     sluice_close(s);
     sluice_close(r);
 }
 
-/* A submission ring that is full is waited for: far more than its entries, without taking any. */
+/* When the submission ring is full, calls wait for room. Far more submissions than entries go in,
+ * although no completion is taken. */
 TEST_F(WaitTest, SubmissionsWaitForTheWorker)
 {
     struct sluice_conn *c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shared-memory protocol by itself, without DPDK, so that it runs under ThreadSanitizer: a
- * worker that publishes and a client that sleeps lose no wake-up; a status entry is never torn.
+ * The shared-memory protocol alone, without DPDK, so that it runs under ThreadSanitizer. A worker
+ * that publishes and a client that goes to sleep lose no wake-up. A status entry is never torn.
  */
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Shared {
     struct protocol_status status = {};
 };
 
-/* Delays of the length in which the two sides can miss each other. */
+/* Random delays, of the length at which the two sides could miss each other. */
 static void dawdle(uint32_t *state)
 {
     *state = *state * 1664525 + 1013904223;
@@ -31,8 +31,8 @@ static void dawdle(uint32_t *state)
 }
 
 /*
- * Each entry is published when the one before it was taken, so nothing else would wake the client:
- * one wake-up lost, and it sleeps for ever.
+ * Each entry is published after the last one was taken, so nothing else can wake the client: if one
+ * wake-up is lost, the client sleeps for ever.
  */
 TEST(Wake, NoneIsLost)
 {
@@ -72,13 +72,13 @@ TEST(Wake, NoneIsLost)
         }
     }
     worker.join();
-    EXPECT_GT(slept, rounds / 100) << "it hardly slept: the test shows nothing";
+    EXPECT_GT(slept, rounds / 100) << "it hardly slept, so the test shows nothing";
     close(event);
     close(wake);
 }
 
-/* The same at the point where it is decided: both at once, over many channels, many times. How
- * often one went to sleep whom the other did not wake. */
+/* Both sides decide at the same time, over many channels, many times. Returns how often one side
+ * went to sleep and the other side did not wake it. */
 template <typename Reset, typename Sleep, typename Wake>
 static uint32_t meet(Reset reset, Sleep sleep, Wake wake)
 {
@@ -100,7 +100,7 @@ static uint32_t meet(Reset reset, Sleep sleep, Wake wake)
         for (auto &one : c)
             reset(&one);
         __atomic_store_n(&go, r, __ATOMIC_RELEASE);
-        /* From the other end, so that the two surely meet. */
+        /* In the opposite order, so that the two sides meet somewhere. */
         for (uint32_t i = channels; i-- > 0;)
             sleeps[i] = sleep(&c[i]);
         while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != r)

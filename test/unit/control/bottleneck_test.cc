@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which connections share a link, for rates, waits and losses that each test states.
+// Which connections share a link, given the rates, waits and losses of each test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Conn {
 class BottleneckRule : public testing::Test
 {
   protected:
-    // So many intervals of a millisecond.
+    // Intervals of a millisecond, for so long.
     void run(double ns)
     {
         for (double t = 0; t < ns; t += kMs) {
@@ -76,7 +76,7 @@ TEST_F(BottleneckRule, NobodySharesAlone)
     EXPECT_EQ(fair(0), 0u);
     conns.push_back({1000000, kMs, 1, 0, false});
     run(kMs);
-    EXPECT_EQ(fair(0), 0u) << "the other one is not limited by a path";
+    EXPECT_EQ(fair(0), 0u) << "no path limits the other one";
     EXPECT_EQ(fair(1), 0u);
 }
 
@@ -105,7 +105,7 @@ TEST_F(BottleneckRule, WhoHasLessAndWaitsLongerHasALinkOfItsOwn)
 {
     conns = {{1000000, 3 * kMs}, {5000000, kMs}, {5000000, kMs}};
     run(kAverage - 2 * kMs);
-    EXPECT_GT(fair(0), 0u) << "not an average yet";
+    EXPECT_GT(fair(0), 0u) << "no full average yet";
     run(4 * kMs);
     EXPECT_EQ(fair(0), 0u);
     EXPECT_EQ(fair(1), 5000001u);
@@ -115,14 +115,14 @@ TEST_F(BottleneckRule, WhoHasMoreOrWaitsForLessStays)
 {
     conns = {{9000000, 3 * kMs}, {5000000, kMs}, {5000000, kMs}};
     run(10 * kAverage);
-    EXPECT_GT(fair(0), 0u) << "it has more: it is lowered anyway";
+    EXPECT_GT(fair(0), 0u) << "it has more, so it is lowered anyway";
     conns = {{1000000, 0}, {5000000, kMs}, {5000000, kMs}};
     run(10 * kAverage);
     EXPECT_GT(fair(0), 0u) << "it may not know all of the queue";
-    // A packet of each of the others takes 0.7 ms.
+    // At 4 MB/s in all, one packet of each of the others takes 0.7 ms.
     conns = {{1000000, 1690000}, {2000000, 500000}, {2000000, 500000}};
     run(10 * kAverage);
-    EXPECT_GT(fair(0), 0u) << "twice as long and two packets";
+    EXPECT_GT(fair(0), 0u) << "at most twice as long and two packets";
     conns[0].wait_ns = 1720000;
     run(10 * kAverage);
     EXPECT_EQ(fair(0), 0u);
@@ -135,13 +135,13 @@ TEST_F(BottleneckRule, WhoHasLessAndLosesMoreHasAPolicerOfItsOwn)
     EXPECT_EQ(fair(0), 0u);
     conns = {{1000000, 0, 1, 180000}, {5000000, 0, 1, 60000}};
     run(10 * kAverage);
-    EXPECT_GT(fair(0), 0u) << "by chance";
+    EXPECT_GT(fair(0), 0u) << "this may be chance";
     conns = {{5000000, 0, 1, 500000}, {1000000, 0, 1, 0}};
     run(10 * kAverage);
-    EXPECT_GT(fair(0), 0u) << "it has more: it is lowered anyway";
+    EXPECT_GT(fair(0), 0u) << "it has more, so it is lowered anyway";
 }
 
-// It is tried for an average each time.
+// Each trial lasts for an average.
 TEST_F(BottleneckRule, WhoLeftIsTriedAgainAndEachTimeLater)
 {
     std::vector<double> apart;
@@ -159,7 +159,7 @@ TEST_F(BottleneckRule, WhoLeftIsTriedAgainAndEachTimeLater)
         EXPECT_NEAR(apart[k], static_cast<double>(std::min(16 << k, 1024)), 0.1);
 }
 
-// What was known of a connection that paused for longer says nothing now.
+// After a pause, old values of a connection do not count.
 TEST_F(BottleneckRule, WhatIsOldDoesNotCount)
 {
     conns = {{1000000, 3 * kMs}, {5000000, kMs}};
@@ -167,7 +167,7 @@ TEST_F(BottleneckRule, WhatIsOldDoesNotCount)
     conns[0].looked_at = false;
     run(kAverage + 2 * kMs);
     EXPECT_EQ(fair(0), 0u);
-    EXPECT_EQ(fair(1), 0u) << "nobody shares with it meanwhile";
+    EXPECT_EQ(fair(1), 0u) << "no other connection shares with it meanwhile";
     conns[0].looked_at = true;
     conns[0].wait_ns = kMs;
     run(2 * kAverage);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host can take back to back: found where losses are regular, its own, and the rate is
-// low; and only there.
+// How many packets the host can take back to back. This is found only where losses are regular, the
+// host's own, and at a low rate.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -30,7 +30,7 @@ struct Host {
         s.could_Bps = 4000000; // 4 packets a ms
     }
 
-    // A ms with so many packets, in which so many runs begin.
+    // A millisecond with so many packets, in which so many runs begin.
     bool step(uint64_t packets, uint64_t runs = 0)
     {
         s.packets = packets;
@@ -43,7 +43,7 @@ struct Host {
         return changed;
     }
 
-    // So many packets at one a ms, and a run.
+    // Receives so many packets, one a millisecond, and then a run begins.
     bool lose_after(uint64_t packets)
     {
         for (uint64_t i = 1; i < packets; i++)
@@ -58,7 +58,7 @@ TEST(Burst, RegularRunsAreBelieved)
 {
     Host h;
 
-    h.lose_after(7); // the first one: nobody knows what was before
+    h.lose_after(7); // the first run: the packets before it are unknown
     for (uint32_t i = 1; i < BURST_RUNS; i++)
         EXPECT_FALSE(h.lose_after(i % 2 != 0 ? 38 : 42)) << i;
     EXPECT_EQ(burst_bound(&h.b, 70 * UNIT, UNIT), 70 * UNIT) << "not known yet";
@@ -66,10 +66,10 @@ TEST(Burst, RegularRunsAreBelieved)
     EXPECT_NEAR((double)h.b.found_packets, 40, 1);
     EXPECT_EQ(h.b.limit_packets, h.b.found_packets - h.b.found_packets / 8);
     EXPECT_EQ(burst_bound(&h.b, 70 * UNIT, UNIT), h.b.limit_packets * UNIT);
-    EXPECT_EQ(burst_bound(&h.b, 10 * UNIT, UNIT), 10 * UNIT) << "what fits stays";
+    EXPECT_EQ(burst_bound(&h.b, 10 * UNIT, UNIT), 10 * UNIT) << "a burst that fits is not cut";
 }
 
-// The buffers are still full: what is lost soon after counts with the run before.
+// The buffers are still full, so losses soon after a run belong to that run.
 TEST(Burst, TheRestOfABurstIsTheSameRun)
 {
     Host h;
@@ -93,7 +93,7 @@ TEST(Burst, WhoseLossesTheyAre)
     EXPECT_EQ(h.changes, 0u);
 }
 
-// At a rate near what the host can, the rate is too large, not the burst.
+// At a rate near the host's capacity, the rate is too large, not the burst.
 TEST(Burst, OnlyAtALowRate)
 {
     Host h;
@@ -108,7 +108,7 @@ TEST(Burst, OnlyAtALowRate)
     EXPECT_GE(h.changes, 1u);
 }
 
-// Losses at random are hardly ever alike eight times on end.
+// Random losses hardly ever have eight similar gaps in a row.
 TEST(Burst, RandomLossesAreNoPattern)
 {
     std::mt19937_64 random(test_seed());
@@ -133,7 +133,7 @@ TEST(Burst, RisesWhileNothingIsLost)
         h.lose_after(40);
     ASSERT_EQ(h.b.limit_packets, 35u);
     for (int i = 0; i < 10000; i++)
-        EXPECT_FALSE(h.step(1)) << "bursts are smaller: they show nothing";
+        EXPECT_FALSE(h.step(1)) << "smaller bursts show nothing";
     h.s.bounded = true;
     for (int i = 1; i < 35 * 16; i++)
         EXPECT_FALSE(h.step(1));
@@ -141,7 +141,7 @@ TEST(Burst, RisesWhileNothingIsLost)
     EXPECT_EQ(h.b.limit_packets, 35u + 35 / 16 + 1);
 }
 
-// Too high again: back, and twice as patient.
+// The limit was too high again: it goes back, and rises after twice as many bursts.
 TEST(Burst, FallsBackAndWaitsLonger)
 {
     Host h;
@@ -156,7 +156,7 @@ TEST(Burst, FallsBackAndWaitsLonger)
         uint64_t before = h.b.limit_packets;
 
         for (uint32_t i = 0; i <= BURST_RUNS && h.b.limit_packets == before; i++)
-            h.lose_after(i % 2 != 0 ? 37 : 200); // irregular, as just above what fits
+            h.lose_after(i % 2 != 0 ? 37 : 200); // irregular, as just above the true limit
         EXPECT_EQ(h.b.limit_packets, before - before / 8);
         uint64_t limit = h.b.limit_packets;
 
@@ -168,7 +168,7 @@ TEST(Burst, FallsBackAndWaitsLonger)
     EXPECT_EQ(waits[1], 64u);
 }
 
-// A loss now and then is repaired, not obeyed.
+// The limit stays if losses are rare. They are only repaired.
 TEST(Burst, SeldomLossesLeaveTheLimit)
 {
     Host h;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host whose worker loses its core again and again, for as long as processes beside it please.
-// Its capacity is what it takes while it is there.
+// A host whose worker loses its core again and again, for random times. Its capacity is the rate at
+// which it receives while it has the core.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,9 +22,9 @@ constexpr double kStep = 1e-6;    // s
 constexpr double kControl = 1e-3; // s
 constexpr int kBurst = 32;
 
-// One worker and its port, and one sender that sends what it is granted. As in sluiced: a poll and
-// its bytes count when it begins, the time that it took when it ends; what the port dropped is read
-// once in look_every intervals; grants leave when the worker is there.
+// One worker with its port, and one sender that uses all of its grant. As in sluiced, a poll and
+// its bytes count when it begins, and its time when it ends. The drops of the port are read once in
+// look_every intervals. Grants leave only while the worker has its core.
 class Host
 {
   public:
@@ -34,7 +34,7 @@ class Host
         capacity_init(&capacity);
     }
 
-    // For so long. away: without the core; silent: nothing is sent.
+    // Runs for so long. away: the worker has no core. silent: the sender sends nothing.
     void run(double seconds, bool away, bool silent)
     {
         for (int steps = (int)(seconds / kStep); steps > 0; steps--) {
@@ -113,11 +113,11 @@ class Host
 
 } // namespace
 
-// What the host could do while it was there, less what it waits for the first packets of a grant
-// where its ring holds less than an interval's.
+// The host uses nearly all of the time in which it has its core. It loses some to the wait for the
+// first packets of a grant, if its ring holds less than an interval of packets.
 TEST(CapacityAway, TheRestOfTheTimeIsUsed)
 {
-    constexpr double kSettling = 0.1, kAll = 0.4; // s, there
+    constexpr double kSettling = 0.1, kAll = 0.4; // s with the core
     rng r;
 
     rng_init(&r, test_seed());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host can receive, from what it did: measured, overrun, saturated, probed.
+// The capacity of a host, from its work: measured, overrun, saturated, probed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace
 constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kGBps = 1000000000;
 
-// A millisecond at this rate, so busy of 1000.
+// A millisecond at this rate, in which so many of 1000 time units were busy.
 capacity_sample sample(uint64_t rx_Bps, uint64_t busy, uint64_t overruns = 0, bool full = false)
 {
     capacity_sample s = {};
@@ -46,8 +46,8 @@ capacity fresh()
 
 } // namespace
 
-// Bursts are counted as they begin: 13 of 77 us in one interval, 12 or 13 in the next. What is
-// measured is what a host does in the end, not what was begun.
+// Bursts of 77 us are counted when they begin: 13 in one interval, 12 or 13 in the next. The
+// measurement counts finished work, not begun work.
 TEST(Capacity, WorkOfTwoIntervalsCountsForBoth)
 {
     capacity c = fresh();
@@ -69,7 +69,7 @@ TEST(Capacity, WorkOfTwoIntervalsCountsForBoth)
     EXPECT_NEAR((double)most, (double)kGBps, 1e-3 * (double)kGBps);
 }
 
-// What it did not do then is not missed later.
+// Work that was not done then does not count as missing later.
 TEST(Capacity, WhoLostItsCoreForLongIsNoSlowerForThat)
 {
     capacity c = run(run(fresh(), sample(kGBps, 1000, 5), 2), sample(kGBps, 990), 50);
@@ -79,7 +79,7 @@ TEST(Capacity, WhoLostItsCoreForLongIsNoSlowerForThat)
     EXPECT_EQ(c.overruns, 2u);
 }
 
-// In the first interval it may have been fast for a while yet.
+// In the first interval, the host may have been fast for part of it.
 TEST(Capacity, TheSecondOverrunIsTrue)
 {
     capacity c = run(run(fresh(), sample(2 * kGBps, 900)), sample(kGBps, 1000, 5));
@@ -103,14 +103,14 @@ TEST(Capacity, OverrunIsWhatWasAbsorbedAndDrains)
 
     EXPECT_EQ(c.capacity_Bps, kGBps);
     EXPECT_EQ(c.why, CAPACITY_OVERRUN);
-    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "while the backlog goes";
+    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "while the backlog drains";
     c = run(c, sample(kGBps * 31 / 32, 1000, 0, true), 5);
-    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "bursts are full: it is still there";
+    EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "full bursts show that the backlog is still there";
     c = run(c, sample(kGBps / 2, 500), 1);
     EXPECT_EQ(capacity_grant(&c), kGBps - kGBps / 128);
 }
 
-// A port that is known to carry more than its host can take: nothing was dropped yet.
+// The link is known to carry more than the host can take. Nothing was dropped yet.
 TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
 {
     capacity_sample s = sample(kGBps / 2, 1000);
@@ -126,7 +126,7 @@ TEST(Capacity, SlowerThanItsLinkForTwoIntervals)
     EXPECT_EQ(c.why, CAPACITY_UNKNOWN);
 }
 
-// It became slower in the middle of the first: some time was left before, but all since was spent.
+// The host became slower within the first interval: some of its time was idle, but none afterwards.
 TEST(Capacity, SlowerFromTheMiddleOfAnIntervalOn)
 {
     capacity_sample s = sample(kGBps * 6 / 10, 980), begins = s;
@@ -135,12 +135,12 @@ TEST(Capacity, SlowerFromTheMiddleOfAnIntervalOn)
     begins.full = 40;
     s.link_Bps = begins.link_Bps = kGBps;
     EXPECT_EQ(run(fresh(), s, 2).why, CAPACITY_OVERRUN);
-    EXPECT_EQ(run(run(fresh(), begins), s).why, CAPACITY_UNKNOWN) << "of small bursts";
+    EXPECT_EQ(run(run(fresh(), begins), s).why, CAPACITY_UNKNOWN) << "the bursts were small";
     s.busy = begins.busy = 870;
     EXPECT_EQ(run(fresh(), s, 2).why, CAPACITY_UNKNOWN) << "it could have done more";
 }
 
-// 13 bursts are 1001 us, and once 12: what waits is there all the same.
+// Usually 13 bursts take 1001 us, but one interval has only 12. The backlog is still there.
 TEST(Capacity, ABacklogIsNotGoneForOneBurst)
 {
     capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
@@ -154,7 +154,8 @@ TEST(Capacity, ABacklogIsNotGoneForOneBurst)
     EXPECT_GT(capacity_grant(&after), kGBps * 9 / 10);
 }
 
-// A worker counts a poll, and then that it was full, while control reads the two.
+// A worker counts a poll first, and then that it was full. Control may read the counters in
+// between.
 TEST(Capacity, APollThatIsFullMayCountLater)
 {
     capacity_sample s = sample(kGBps, 950);
@@ -168,7 +169,7 @@ TEST(Capacity, APollThatIsFullMayCountLater)
     EXPECT_EQ(run(fresh(), s, CAPACITY_RECENT).why, CAPACITY_SATURATED);
 }
 
-// A burst overran the port although its worker was idle for half of the time.
+// A burst overran the port, although the worker was idle for half of the time.
 TEST(Capacity, IdleTimeCounts)
 {
     capacity c = run(fresh(), sample(kGBps, 500, 1), 2);
@@ -176,7 +177,7 @@ TEST(Capacity, IdleTimeCounts)
     EXPECT_EQ(c.capacity_Bps, 2 * kGBps);
 }
 
-// What was sent took time as well: the idle rest is good for both.
+// Sending took time as well, so the idle time is shared by both.
 TEST(Capacity, WorkOfSendingCounts)
 {
     capacity_sample s = sample(kGBps, 500, 1);
@@ -185,7 +186,7 @@ TEST(Capacity, WorkOfSendingCounts)
     EXPECT_EQ(run(fresh(), s, 2).capacity_Bps, 3 * kGBps);
 }
 
-// Half of the capacity is gone, for good or for a moment.
+// Half of the capacity is lost, for good or for a moment.
 TEST(Capacity, FallsWithinTwoIntervals)
 {
     capacity c = run(run(fresh(), sample(kGBps, 1000, 5), 2), sample(kGBps, 1000));
@@ -196,7 +197,7 @@ TEST(Capacity, FallsWithinTwoIntervals)
     EXPECT_EQ(c.capacity_Bps, kGBps / 2);
 }
 
-// Twice as fast as before: the time that work takes says so.
+// The host is twice as fast as before, and the time that work takes shows it.
 TEST(Capacity, RisesInTwoIntervalsWhereTimeIsLeft)
 {
     capacity c = run(fresh(), sample(kGBps, 1000, 5), 2);
@@ -205,10 +206,10 @@ TEST(Capacity, RisesInTwoIntervalsWhereTimeIsLeft)
     EXPECT_EQ(c.capacity_Bps, 2 * kGBps);
     EXPECT_EQ(c.why, CAPACITY_MEASURED);
     c = run(c, sample(kGBps / 1000, 1));
-    EXPECT_EQ(c.capacity_Bps, 2 * kGBps) << "nothing was asked of it";
+    EXPECT_EQ(c.capacity_Bps, 2 * kGBps) << "little came, so nothing was shown";
 }
 
-// From the bottom, where work is hardly to be seen, it is up again soon.
+// At the lowest grant, work takes hardly any time. The capacity still rises again soon.
 TEST(Capacity, ComesBackFromNothing)
 {
     capacity c = run(fresh(), sample(1000, 1000, 5), 2);
@@ -223,7 +224,7 @@ TEST(Capacity, ComesBackFromNothing)
     EXPECT_LE(intervals, 12);
 }
 
-// It was away for two intervals, and the port dropped packets in both. It is no slower for that.
+// The worker was away, and the port dropped packets meanwhile. The host is no slower for that.
 TEST(Capacity, WhoWasNotThereIsNoSlower)
 {
     for (int away = 1; away <= 40; away++) {
@@ -231,15 +232,15 @@ TEST(Capacity, WhoWasNotThereIsNoSlower)
 
         c = run(c, sample(0, 0, 5), away);
         EXPECT_EQ(c.capacity_Bps, kGBps) << away;
-        c = run(c, sample(kGBps / 100, 1000), 1); // the burst that it was at
-        EXPECT_EQ(c.why, CAPACITY_OVERRUN) << "what was dropped meanwhile counts now";
-        EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "and the backlog is to go";
+        c = run(c, sample(kGBps / 100, 1000), 1); // the burst that it had begun
+        EXPECT_EQ(c.why, CAPACITY_OVERRUN) << "drops from its absence count now";
+        EXPECT_EQ(capacity_grant(&c), kGBps / 2) << "the backlog must drain first";
         c = run(c, sample(kGBps, 1000), 3);
         EXPECT_EQ(c.capacity_Bps, kGBps) << away;
     }
 }
 
-// Of a grant of a packet in 11 ms most intervals see nothing.
+// A grant of one packet in 11 ms leaves most intervals without a packet.
 TEST(Capacity, ComesBackThoughHardlyAnythingComes)
 {
     capacity c = run(fresh(), sample(1000, 1000, 5), 2);
@@ -251,7 +252,7 @@ TEST(Capacity, ComesBackThoughHardlyAnythingComes)
         uint64_t packets = (uint64_t)(owed / 1400);
 
         owed -= (double)packets * 1400;
-        // There is always a little else to do.
+        // The worker always has a little other work.
         c = run(c, sample(packets * 1400 * 1000, 1 + packets * 1400 * 1000 / kGBps));
     }
     EXPECT_LE(intervals, 40);
@@ -261,14 +262,14 @@ TEST(Capacity, SaturationShowsInFullBursts)
 {
     capacity_sample s = sample(kGBps, 1000);
 
-    EXPECT_EQ(run(fresh(), s, 100).why, CAPACITY_UNKNOWN) << "small bursts: they would grow";
+    EXPECT_EQ(run(fresh(), s, 100).why, CAPACITY_UNKNOWN) << "small bursts would grow";
     s.full = s.bursts;
     EXPECT_EQ(run(fresh(), s, CAPACITY_RECENT - 1).why, CAPACITY_UNKNOWN);
     capacity c = run(fresh(), s, CAPACITY_RECENT);
 
     EXPECT_EQ(c.why, CAPACITY_SATURATED);
     EXPECT_EQ(c.capacity_Bps, kGBps);
-    EXPECT_GT(capacity_grant(&c), kGBps) << "nothing was dropped: senders wait";
+    EXPECT_GT(capacity_grant(&c), kGBps) << "without drops, senders wait";
 }
 
 TEST(Capacity, ProbesWhereAllTimeIsSpentAndMoreIsWanted)
@@ -277,16 +278,16 @@ TEST(Capacity, ProbesWhereAllTimeIsSpentAndMoreIsWanted)
     capacity_sample s = sample(kGBps, 1000);
 
     c = run(c, s, 100);
-    EXPECT_EQ(c.capacity_Bps, kGBps) << "nobody wants more";
+    EXPECT_EQ(c.capacity_Bps, kGBps) << "no sender wants more";
     s.hungry = true;
     c = run(c, s);
     EXPECT_EQ(c.capacity_Bps, kGBps + kGBps / 16);
-    EXPECT_EQ(run(c, s, 15).capacity_Bps, c.capacity_Bps) << "and looks what comes of it";
+    EXPECT_EQ(run(c, s, 15).capacity_Bps, c.capacity_Bps) << "it waits for the effect";
     EXPECT_GT(run(c, s, 16).capacity_Bps, c.capacity_Bps);
     EXPECT_EQ(c.why, CAPACITY_PROBED);
 }
 
-// Ports and worlds that tell nothing of time: overrun cuts, and then it is probed upward.
+// Without known times, an overrun lowers the capacity, and then it is probed upward.
 TEST(Capacity, WithoutTimesByOverrunAlone)
 {
     capacity_sample s = sample(kGBps, 0, 3);

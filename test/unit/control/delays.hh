@@ -9,7 +9,7 @@ extern "C" {
 #include "control/pathrate.h"
 }
 
-// Its delays change steadily between these.
+// Gives the trial delays that change steadily. early_ns and late_ns are half a trial apart.
 inline void change(trial_result *t, uint64_t early_ns, uint64_t late_ns)
 {
     t->min_ns = early_ns < late_ns ? early_ns : late_ns;

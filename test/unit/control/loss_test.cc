@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a path loses anyway is told from what was too much for it, on paths drawn at random.
+// Tells a path's own losses from those of too high a rate, on paths drawn at random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Path {
     }
 };
 
-// So many packets are sent; one of every `each` fits into the link, and the path may lose that one.
+// So many packets are sent. One of `each` fits into the link, and the path may lose that one, too.
 loss_sum send(rng *r, Path *path, uint64_t packets, uint64_t each = 1)
 {
     loss_sum s = {};
@@ -48,7 +48,7 @@ loss_sum send(rng *r, Path *path, uint64_t packets, uint64_t each = 1)
     return s;
 }
 
-// How many of these trials were found to have lost too much.
+// The number of these trials that were found to have lost too much.
 int found(rng *r, loss *l, Path *path, uint64_t each, bool learns)
 {
     int n = 0;
@@ -63,7 +63,7 @@ int found(rng *r, loss *l, Path *path, uint64_t each, bool learns)
     return n;
 }
 
-// A path drawn at random, and what a connection that is alone there has learnt of it.
+// A path drawn at random, and the losses that a connection that is alone there has learnt.
 struct Learnt {
     Path path;
     loss l = {};
@@ -77,7 +77,7 @@ struct Learnt {
 
 } // namespace
 
-// Whatever a path loses, a few trials tell that it does so anyway.
+// A few trials suffice to learn the losses of a path.
 TEST(Loss, OfThePathIsLearnt)
 {
     rng r;
@@ -91,7 +91,7 @@ TEST(Loss, OfThePathIsLearnt)
     }
 }
 
-// Half as much again, or more, is too much, though the path loses packets anyway.
+// Twice as much as fits, or more, is found, although the path loses packets anyway.
 TEST(Loss, OfTooManyIsFound)
 {
     rng r;
@@ -105,8 +105,8 @@ TEST(Loss, OfTooManyIsFound)
     }
 }
 
-// A sender that grows until too much is lost, and gives way, takes that for no habit of the path,
-// though it may have sent an eighth too much when it looked.
+// A sender grows until too much is lost, then gives way. It does not take such losses for the
+// path's own, although it may have sent an eighth too much while it learnt.
 TEST(Loss, OfOurOwnIsNotLearnt)
 {
     rng r;
@@ -132,7 +132,7 @@ TEST(Loss, OfOurOwnIsNotLearnt)
     }
 }
 
-// A path that lost less a moment ago does not lose more anyway.
+// A path that lost less a moment ago does not lose more by itself.
 TEST(Loss, OfTheLeastBlockCounts)
 {
     loss_sum quiet = {490, 10, 10}, storm = {70, 30, 30}, s = {75, 25, 25};
@@ -146,13 +146,13 @@ TEST(Loss, OfTheLeastBlockCounts)
     EXPECT_FALSE(loss_exceeds(&other, &s));
     loss_add(&l, &storm);
     for (int i = 0; i < 3; i++) {
-        EXPECT_TRUE(loss_exceeds(&l, &s)) << "the block is one of the last eight";
+        EXPECT_TRUE(loss_exceeds(&l, &s)) << "the quiet block is one of the last eight";
         loss_add(&l, &storm);
     }
-    EXPECT_FALSE(loss_exceeds(&l, &s)) << "it is no more";
+    EXPECT_FALSE(loss_exceeds(&l, &s)) << "that block is forgotten";
 }
 
-// One run may be an accident, however long.
+// One run may be an accident, however long it is.
 TEST(Loss, OfOneRunProvesNothing)
 {
     loss l = {};

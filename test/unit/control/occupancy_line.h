@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The paper's experiment ([THRESHOLDS]): a sender that always has
- * data, a line of 100 Mbit/s and 5 ms, a receive buffer of 10 packets of 3 kB, the one being
- * processed among them, and a host that processes 20 Mbit/s, and 1/L of that from 1 s on for T
- * seconds. A packet that finds no room is asked for at once, and sent again in its turn, before new
- * ones. Observed from 1 s to 3 s. The sender begins at phase_ns, at the rate of the host.
+ * The paper's experiment ([THRESHOLDS]). The sender always has data. The line carries 100 Mbit/s
+ * with a delay of 5 ms. The receive buffer holds 10 packets of 3 kB, including the one that is
+ * processed. The host processes 20 Mbit/s, but 1/L of that from 1 s on, for T seconds. A packet
+ * that finds no room is asked for at once, and sent again next, before new ones. The experiment is
+ * observed from 1 s to 3 s. The sender begins at phase_ns, at the rate of the host.
  */
 #ifndef SLUICE_TEST_OCCUPANCY_LINE_H
 #define SLUICE_TEST_OCCUPANCY_LINE_H
@@ -28,12 +28,12 @@ class OccupancyLine
 
     uint64_t load = 2, load_ns = SECOND, phase_ns = 0;
 
-    /* Of the time observed. */
-    uint64_t processed = 0, entered = 0, delay_ns = 0; /* of those that came into the buffer */
+    /* While it is observed. */
+    uint64_t processed = 0, entered = 0, delay_ns = 0; /* of packets that entered the buffer */
     uint64_t controls = 0, overflows = 0;
     uint64_t controls_late = 0; /* from 2.2 s on */
     uint64_t grown_ns =
-        0; /* when the interval stopped growing, longer than the loaded host needs */
+        0; /* the time at which the interval stopped growing, beyond the need of the loaded host */
 
     explicit OccupancyLine(const struct occupancy_law &law)
     {
@@ -73,7 +73,7 @@ class OccupancyLine
     {
         return (double)(processed * PACKET_BITS) / 2;
     }
-    /* bit/s a second of mean delay */
+    /* bit/s for each second of mean delay */
     double power() const
     {
         return throughput_bps() / ((double)delay_ns / (double)entered / 1e9);
@@ -116,7 +116,7 @@ class OccupancyLine
         plan();
     }
 
-    /* The next packet leaves when it may; what was planned before is void. */
+    /* The next packet leaves as soon as it may. Earlier plans are void. */
     void plan()
     {
         at(std::max(now, occupancy_pace_next(&pace)), SEND, ++turn);
@@ -181,7 +181,7 @@ class OccupancyLine
     struct occupancy_pace pace;
     uint64_t now = 0, order = 0, turn = 0;
     uint32_t waiting = 0;
-    std::deque<uint64_t> first; /* when each was sent first */
+    std::deque<uint64_t> first; /* when each was first sent */
     std::deque<uint64_t> again;
     std::priority_queue<Event> events;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's findings on one and more thresholds, each over a hundred phases.
+// The paper's findings on one, two and three thresholds, averaged over a hundred phases.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ constexpr uint64_t SECOND = OccupancyLine::SECOND;
 constexpr int PHASES = 100;
 
 struct Means {
-    double grown_s = 0; // after the step
+    double grown_s = 0; // since the step
     double power = 0, power_deviation = 0;
     double controls = 0, controls_late = 0, overflows = 0;
 };
@@ -52,8 +52,8 @@ struct occupancy_law single_at(uint64_t threshold)
 
 } // namespace
 
-// Load 5 for a second: the interval stops growing 0.61 s after the step with one threshold, 0.20 s
-// after it with two.
+// Load 5 for a second. After the step, the interval stops growing within 0.61 s with one threshold,
+// and within 0.20 s with two.
 TEST(OccupancyLine, TwoThresholdsFindTheLoadSooner)
 {
     Means single = mean(occupancy_single, 5), dual = mean(occupancy_dual, 5);
@@ -74,8 +74,8 @@ TEST(OccupancyLine, TwoThresholdsSayAndLoseLess)
     }
 }
 
-// Power, for both times that the load lasts; three thresholds are not clearly better than two, and
-// better than one.
+// Power, for both durations of the load. Three thresholds are not clearly better than two, but they
+// are better than one.
 TEST(OccupancyLine, TwoThresholdsHaveMorePower)
 {
     for (uint64_t load_ns : {SECOND, SECOND / 2}) {
@@ -111,7 +111,7 @@ TEST(OccupancyLine, ASmallSingleThresholdIsBetter)
     EXPECT_GT(five, eight);
 }
 
-// From 2.2 s on, after the load's end, one threshold needs about twice the control packets of two.
+// From 2.2 s on, after the load, one threshold needs about twice as many control packets as two.
 TEST(OccupancyLine, TwoThresholdsSayHalfAsMuchInTheEnd)
 {
     Means single = mean(occupancy_single, 5), dual = mean(occupancy_dual, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thresholds and intervals against the rule in words, for the paper's laws and for any.
+// Thresholds and intervals against the rule in words, for the paper's laws and for random ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct occupancy_pace pace_make(const struct occupancy_law *law, uint64_t interv
     return p;
 }
 
-// Any law within the rules, its levels close together so that they are met.
+// A random valid law. Its levels are close together, so that they are crossed.
 struct occupancy_law law_make(std::mt19937_64 &random)
 {
     struct occupancy_law law = {};
@@ -79,13 +79,13 @@ TEST(Occupancy, SaysWhatItCrossed)
 
     occupancy_init(&o, &occupancy_triple);
     EXPECT_EQ(o.zone, -2) << "below Th-1";
-    EXPECT_FALSE(occupancy_update(&o, 1)) << "equal: not crossed";
-    EXPECT_TRUE(occupancy_update(&o, 3)) << "two at once are one packet";
+    EXPECT_FALSE(occupancy_update(&o, 1)) << "equal is not crossed";
+    EXPECT_TRUE(occupancy_update(&o, 3)) << "two crossings make one packet";
     EXPECT_EQ(o.zone, 0);
     EXPECT_FALSE(occupancy_update(&o, 7));
     EXPECT_TRUE(occupancy_update(&o, 8));
     EXPECT_EQ(o.zone, 1);
-    EXPECT_FALSE(occupancy_update(&o, 7)) << "nor downward";
+    EXPECT_FALSE(occupancy_update(&o, 7)) << "downward, equal is not crossed either";
     EXPECT_TRUE(occupancy_update(&o, 6));
     EXPECT_EQ(o.zone, 0);
     EXPECT_FALSE(occupancy_update(&o, 2));
@@ -109,9 +109,9 @@ TEST(Occupancy, EveryPacketChangesTheInterval)
     EXPECT_NEAR(p.interval_us, 1.2036 * 1.2036 * 1000, 1e-6);
 }
 
-// The interval that is pending is worked out again at once, from the one before it, as if the
-// sender had known what it is told now (the paper: I_{j+1} had been found by (2), and is found anew
-// by (1)); what was said before changes nothing again.
+// A signal changes the pending interval at once. It is computed again from the interval before, as
+// if the sender had known the signal then. (The paper: I_{j+1} had been found by (2), and is found
+// anew by (1).) A repeated signal changes nothing.
 TEST(Occupancy, APendingIntervalIsRecomputedFromTheOneBefore)
 {
     struct occupancy_pace p = pace_make(&occupancy_single);
@@ -149,8 +149,9 @@ TEST(Occupancy, ForeignZonesAndBounds)
     EXPECT_EQ(occupancy_pace_next(&p), MS / 100);
 }
 
-// Any law, any levels: the zone is where the level is, ties aside; it is said when it changes, and
-// then only; intervals grow above Th0 and shrink below it, more in zones further away.
+// For any law and any levels, the zone is where the level is, except for ties. It is signalled when
+// it changes, and only then. Intervals grow above Th0 and shrink below it, and more in zones
+// further away.
 TEST(Occupancy, AnyLaw)
 {
     std::mt19937_64 random(test_seed());
@@ -175,7 +176,7 @@ TEST(Occupancy, AnyLaw)
                 at += law.level[i] == level;
             }
             int lowest = below - (int)law.zero - 1;
-            // the nearest zone to the one before of those that touch the level
+            // among the zones that touch the level, the one nearest to the last zone
             ASSERT_EQ(o.zone, std::clamp<int>(before, lowest, lowest + at));
             ASSERT_EQ(due, o.zone != before);
             said += due;
@@ -202,7 +203,7 @@ TEST(Occupancy, AnyLaw)
     }
 }
 
-// Laws as people write them.
+// Laws in the form in which people write them.
 TEST(OccupancyText, Laws)
 {
     struct occupancy_law law;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-way delay increment: offset and drift of the clocks fall out, a queue's delay is seen.
-// Against a model that remembers every packet of two windows and knows nothing of drift.
+// One-way delay increment: offset and drift of the clocks cancel, and the delay of a queue shows.
+// The model remembers every packet of two windows and knows nothing of drift.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace
 
 constexpr uint64_t kUs = 1000, kMs = 1000000, kS = 1000000000;
 constexpr uint64_t kWindow = 100 * kMs;
-constexpr uint64_t kStart = 1000 * kS; // of the receiver's clock
+constexpr uint64_t kStart = 1000 * kS; // by the receiver's clock
 
 struct Path {
     owd o;
-    uint64_t offset_ns = 0; // the sender's clock, less the receiver's
-    int64_t drift_ppb = 0;  // by how much delays seem to grow, since kStart
+    uint64_t offset_ns = 0; // the sender's clock minus the receiver's
+    int64_t drift_ppb = 0;  // growth of the delays since kStart, seemingly
     uint64_t delay_ns = 20 * kMs;
     uint64_t window_ns = kWindow;
 
@@ -33,7 +33,7 @@ struct Path {
         owd_init(&o);
     }
 
-    // A packet that arrives now and has waited so long.
+    // A packet arrives now, after waiting so long.
     uint64_t packet(uint64_t at_ns, uint64_t queue_ns)
     {
         int64_t seems = (int64_t)((__int128)(at_ns - kStart) * drift_ppb / 1000000000);
@@ -43,7 +43,7 @@ struct Path {
     }
 };
 
-// Every packet since the window before this one began.
+// Every packet since the previous window began.
 struct Model {
     std::vector<int64_t> before, now;
     uint64_t begun_ns = 0, window_ns;
@@ -74,8 +74,8 @@ double ppm(const owd &o)
     return (double)o.drift / (double)(1 << 30) * 1e6;
 }
 
-// For so long a packet each millisecond, half of them after a queue of up to 5 ms; how wrong the
-// increments were at most, since then.
+// Sends a packet each millisecond, half of them with a queue of up to 5 ms. Returns the largest
+// error of the increments after since_ns.
 uint64_t error_of(Path *p, rng *r, uint64_t length_ns, uint64_t since_ns)
 {
     uint64_t most = 0;
@@ -96,8 +96,8 @@ TEST(Owd, FastestIsZeroAndAQueueIsSeenExactly)
 {
     Path p;
 
-    EXPECT_EQ(p.packet(kStart, 3 * kMs), 0u) << "nothing else is known";
-    EXPECT_EQ(p.packet(kStart + kMs, kMs), 0u) << "faster than what was known";
+    EXPECT_EQ(p.packet(kStart, 3 * kMs), 0u) << "the first packet is the base";
+    EXPECT_EQ(p.packet(kStart + kMs, kMs), 0u) << "faster than the base";
     EXPECT_EQ(p.packet(kStart + 2 * kMs, kMs + 1), 1u);
     EXPECT_EQ(p.packet(kStart + 3 * kMs, 0), 0u);
     EXPECT_EQ(p.packet(kStart + 4 * kMs, 0), 0u) << "as fast";
@@ -126,7 +126,7 @@ TEST(Owd, OffsetOfClocksFallsOut)
     }
 }
 
-// A way that became longer: two windows on, it is the way.
+// The path became longer. Two windows later, its delay is the base.
 TEST(Owd, BaseIsForgottenAfterTwoWindows)
 {
     Path p;
@@ -136,7 +136,7 @@ TEST(Owd, BaseIsForgottenAfterTwoWindows)
         ASSERT_EQ(p.packet(kStart + t, 3 * kMs), 3 * kMs) << t;
     for (uint64_t t = 2 * kWindow; t < 4 * kWindow; t += kMs)
         ASSERT_EQ(p.packet(kStart + t, 3 * kMs), 0u) << t;
-    EXPECT_EQ(p.packet(kStart + 4 * kWindow, 2 * kMs), 0u) << "and shorter again: at once";
+    EXPECT_EQ(p.packet(kStart + 4 * kWindow, 2 * kMs), 0u) << "a shorter path counts at once";
     EXPECT_EQ(p.packet(kStart + 4 * kWindow + 1, 3 * kMs), kMs);
 }
 
@@ -157,13 +157,13 @@ TEST(Owd, DriftFallsOut)
 
             EXPECT_LE(error_of(&p, &r, 300 * kS, 30 * kS + 2 * window), bound) << drift;
             EXPECT_NEAR(ppm(p.o), (double)drift / 1000, 0.05);
-            // so far a module without drift might do: once it is known, nothing of it is left
+            // a window hides that much drift; once the drift is known, none is left
             EXPECT_LE(error_of(&fresh, &r, 300 * kS, 200 * kS), kUs) << drift << " " << window;
         }
     }
 }
 
-// Half of what is wrong goes every 10 s.
+// Every 10 s, half of the error is corrected.
 TEST(Owd, DriftIsFoundByHalves)
 {
     Path p;
@@ -172,7 +172,7 @@ TEST(Owd, DriftIsFoundByHalves)
     for (uint64_t t = 0; t <= 32 * kS; t += kMs) {
         p.packet(kStart + t, 0);
         if (t == 10 * kS) {
-            EXPECT_EQ(p.o.drift, 0) << "not before two windows lie 10 s apart";
+            EXPECT_EQ(p.o.drift, 0) << "two windows must be 10 s apart";
         }
         if (t == 11 * kS) {
             EXPECT_NEAR(ppm(p.o), 40, 0.1);
@@ -186,7 +186,7 @@ TEST(Owd, DriftIsFoundByHalves)
     }
 }
 
-// What drifts by more than 200 ppm is a queue, not a clock.
+// A drift beyond 200 ppm comes from a queue, not from a clock.
 TEST(Owd, DriftIsClamped)
 {
     for (int64_t sign : {1, -1}) {
@@ -207,11 +207,11 @@ TEST(Owd, DriftIsClamped)
         q.o.drift = p.o.drift;
         for (uint64_t t = 0; t < 120 * kS; t += kMs)
             q.packet(kStart + t, 0);
-        EXPECT_NEAR(ppm(q.o), 0, 1) << "and it comes back";
+        EXPECT_NEAR(ppm(q.o), 0, 1) << "the drift recovers";
     }
 }
 
-// Random windows, delays, polls and pauses, for less than drift takes to be measured.
+// Random windows, delays, polls and pauses, too short for a drift to be measured.
 TEST(Owd, AsTheModelSays)
 {
     rng r;
@@ -227,7 +227,7 @@ TEST(Owd, AsTheModelSays)
 
         owd_init(&o);
         for (int i = 0; i < 300 && t < end; i++) {
-            // now and then the way becomes another one
+            // now and then the path changes
             if (rng_below(&r, 50) == 0)
                 delay = rng_below(&r, most);
             if (rng_below(&r, 3) > 0)
@@ -240,8 +240,8 @@ TEST(Owd, AsTheModelSays)
     }
 }
 
-// A clock that is set starts a new base, the new one's delays count as ever, and no time at all
-// breaks anything (under UBSan, too).
+// When a clock is set, a new base begins. Delays count from it as before. No time breaks anything
+// (also under UBSan).
 TEST(Owd, ClocksThatAreSet)
 {
     rng r;

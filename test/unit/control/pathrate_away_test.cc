@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rate law of a path, and hosts that are away, late, or have little to send.
+// The rate law of a path, with hosts that are away, late, or have little to send.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -9,7 +9,7 @@
 namespace
 {
 
-// It has found the rate of its path, and there is no queue.
+// A flow that has found the rate of its path, where there is no queue.
 pathrate settled(uint64_t *rate)
 {
     pathrate p = limited();
@@ -24,7 +24,7 @@ pathrate settled(uint64_t *rate)
 
 } // namespace
 
-// Packets came in one half of the time; the receiver was away in the other: the grant stays.
+// Packets arrived in half of the time. In the other half the receiver was away, so the grant stays.
 TEST(PathrateAway, AnAbsenceLowersNothing)
 {
     for (bool away : {false, true}) {
@@ -32,11 +32,7 @@ TEST(PathrateAway, AnAbsenceLowersNothing)
         pathrate p = settled(&rate);
         trial_result t = steady(rate / 2, rate, p.target_ns + kMs / 10);
 
-        t.sent_ns = t.arrived_ns;
-        t.bytes = t.packets * kUnit;
-        t.packets = t.packets / 2 * 2;
         t.away_ns = away ? kSpan / 2 : 0;
-        t.sent_ns = kSpan / 2;
         update(&p, t, rate);
         if (away)
             EXPECT_GE(p.ceiling_Bps, rate - rate / 32);
@@ -45,7 +41,7 @@ TEST(PathrateAway, AnAbsenceLowersNothing)
     }
 }
 
-// A sender that uses little of its grant may meet a queue; it does not show what the path carries.
+// A sender that uses little of its grant may meet a queue. That does not show the rate of the path.
 TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
 {
     uint64_t rate;
@@ -56,7 +52,7 @@ TEST(PathrateAway, AnIdleSenderIsNoSlowPath)
     EXPECT_LE(p.ceiling_Bps, rate);
 }
 
-// Where nothing waits, the grant rises up to twice the rate of arrival.
+// While no packet waits, the grant rises up to twice the rate of arrival.
 TEST(PathrateAway, RisesWithWhatComes)
 {
     for (int used : {30, 60}) {
@@ -72,7 +68,7 @@ TEST(PathrateAway, RisesWithWhatComes)
     }
 }
 
-// What our port refused came over the path, and was not lost there.
+// Packets that our port refused have passed the path, so the path did not lose them.
 TEST(PathrateAway, WhatOurPortRefusedIsNotLost)
 {
     for (bool ours : {false, true}) {
@@ -90,7 +86,7 @@ TEST(PathrateAway, WhatOurPortRefusedIsNotLost)
     }
 }
 
-// Pauses that a full port does not explain excuse no loss: beside a TCP that is when we give way.
+// Pauses do not excuse losses unless our port was full. Beside a TCP, a loss makes us give way.
 TEST(PathrateAway, PausesExcuseNoLoss)
 {
     uint64_t rate;
@@ -104,7 +100,7 @@ TEST(PathrateAway, PausesExcuseNoLoss)
     EXPECT_LE(p.ceiling_Bps, rate * 3 / 4);
 }
 
-// Numbers and times of packets are the peer's: whatever it says, a rate has bounds.
+// The peer tells packet numbers and times. Whatever they are, the rate has bounds.
 TEST(PathrateAway, TimesAndNumbersThatLieHaveBounds)
 {
     uint64_t rate;
@@ -114,7 +110,7 @@ TEST(PathrateAway, TimesAndNumbersThatLieHaveBounds)
     t.refused = 1ull << 62;
     t.sent_ns = 1;
     t.away_ns = kSpan / 2;
-    EXPECT_FALSE(pathrate_alarm(&p, &t, rate, kRtt)) << "our port refused them all";
+    EXPECT_FALSE(pathrate_alarm(&p, &t, rate, kRtt)) << "our port refused all of them";
     update(&p, t, rate);
     EXPECT_EQ(p.part_Bps, PATHRATE_MAX_BPS);
     EXPECT_LE(p.ceiling_Bps, PATHRATE_MAX_BPS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rate law of a path beside others who do not keep to it: trials made by hand.
+// The rate law of a path beside competitors that do not keep to it, with trials made by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,33 +8,33 @@
 
 TEST(Pathrate, AQueueThatStaysIsSomebodyElses)
 {
-    EXPECT_EQ(after_stuck(3).mode, PATHRATE_QUEUE) << "a little patience";
+    EXPECT_EQ(after_stuck(3).mode, PATHRATE_QUEUE) << "it waits for four trials";
     pathrate p = after_stuck(4);
 
     EXPECT_EQ(p.mode, PATHRATE_COMPETING);
-    EXPECT_NEAR((double)p.ceiling_Bps, 0.97e9, 0.01e9) << "what came lately, not what comes now";
+    EXPECT_NEAR((double)p.ceiling_Bps, 0.97e9, 0.01e9) << "the recent rate, not the present one";
     uint64_t rate = p.ceiling_Bps;
 
     EXPECT_TRUE(update(&p, steady(rate, rate, 50 * kMs), rate));
-    ASSERT_EQ(p.mode, PATHRATE_COMPETING) << "as long as it is long";
-    // a packet a round trip of 90 ms, and 1/128 more of what it is, for 10 ms
+    ASSERT_EQ(p.mode, PATHRATE_COMPETING) << "while the queue is long";
+    // in 10 ms of a round trip of 90 ms: a packet and 1/128 each round trip
     EXPECT_NEAR((double)(p.ceiling_Bps - rate),
                 ((double)kUnit / 0.09 + (double)rate / 128) * 10 / 90, 2);
     EXPECT_TRUE(p.rising);
     rate = p.ceiling_Bps;
-    EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "not used";
+    EXPECT_FALSE(update(&p, steady(rate / 2, rate / 2, 50 * kMs), rate)) << "the grant is not used";
     EXPECT_TRUE(update(&p, steady(rate * 2, rate, 50 * kMs, 1), rate));
     EXPECT_FALSE(p.rising);
     EXPECT_NEAR((double)p.ceiling_Bps, 0.7 * (double)rate, 1e-3 * (double)rate)
-        << "of what was granted, though a burst came";
+        << "of the grant, although a burst came";
     rate = p.ceiling_Bps;
     trial_result falls = steady(rate, rate, 30 * kMs);
     change(&falls, 50 * kMs, 30 * kMs);
     update(&p, falls, rate);
-    EXPECT_EQ(p.mode, PATHRATE_COMPETING) << "it will be short, and is not yet";
+    EXPECT_EQ(p.mode, PATHRATE_COMPETING) << "the queue is not short yet";
     rate = p.ceiling_Bps;
     update(&p, steady(rate, rate, kMs / 4), rate);
-    EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "short again";
+    EXPECT_EQ(p.mode, PATHRATE_QUEUE) << "the queue is short";
     EXPECT_EQ(p.ceiling_Bps, rate);
 }
 
@@ -62,8 +62,8 @@ TEST(Pathrate, AQueueOfALongerRoundTripIsNoCompetitors)
     }
 }
 
-// A queue shorter than an eighth of a round trip falls if a fair part of it goes, though that is
-// little of a round trip: those who yield are like us.
+// A queue shorter than an eighth of a round trip falls if a fair part of it drains, even if that is
+// a small part of a round trip. Flows that yield keep to the law.
 TEST(Pathrate, AShortQueueThatFallsIsOurs)
 {
     for (double part : {0.0, 0.05, 0.2}) {
@@ -74,7 +74,7 @@ TEST(Pathrate, AShortQueueThatFallsIsOurs)
             uint64_t rate = p.ceiling_Bps;
             trial_result t = steady(rate, rate, (uint64_t)queue);
 
-            // so much of it goes in a round trip, and as steadily during the trial
+            // such a part drains in each round trip, and as steadily during the trial
             change(&t, (uint64_t)(queue * (1 + part * (double)kSpan / 2 / (double)kRtt)),
                    (uint64_t)queue);
             update(&p, t, rate);
@@ -83,8 +83,8 @@ TEST(Pathrate, AShortQueueThatFallsIsOurs)
     }
 }
 
-// Who was beside somebody else, and finds the queue long again, gives way no more than he would for
-// a loss until he is sure; then he has again what he had.
+// A flow that had a competitor finds the queue long again. It yields no more than it would for a
+// loss, until it is sure of the competitor. Then it has its old rate again.
 TEST(Pathrate, ACompetitorIsRemembered)
 {
     pathrate p = after_stuck(4);
@@ -106,8 +106,7 @@ TEST(Pathrate, ACompetitorIsRemembered)
     EXPECT_GT(p.ceiling_Bps, had * 19 / 20);
 }
 
-// A TCP comes back little by little: a queue that may be that of one like us is his when he was
-// seen lately.
+// A TCP recovers slowly. If one was seen lately, even a moderately long queue counts as its queue.
 TEST(Pathrate, NearACompetitorLessIsLong)
 {
     for (bool near : {false, true}) {
@@ -124,7 +123,7 @@ TEST(Pathrate, NearACompetitorLessIsLong)
     }
 }
 
-// Who is taken for somebody else for a moment only was like us, perhaps.
+// A flow that was taken for a competitor only for a moment may have kept to the law.
 TEST(Pathrate, WhoWasThereLongIsRememberedLong)
 {
     uint32_t remembered[3], *out = remembered;
@@ -144,7 +143,7 @@ TEST(Pathrate, WhoWasThereLongIsRememberedLong)
     EXPECT_EQ(remembered[2], 512u);
 }
 
-// A trial may take many round trips where few packets are under way.
+// Where few packets are under way, a trial may take many round trips.
 TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
 {
     pathrate p = fresh();
@@ -158,8 +157,7 @@ TEST(Pathrate, BesideOthersATrialAddsAnEighthAtMost)
     EXPECT_EQ(p.ceiling_Bps, rate + rate / 8);
 }
 
-// Without a queue each rise is twice the one before; but not when it is a competitor that just gave
-// way.
+// Without a queue, each rise is twice the last one, unless a competitor has just given way.
 TEST(Pathrate, WhatACompetitorLeavesIsNotTakenAtOnce)
 {
     for (bool near : {false, true}) {
@@ -179,7 +177,7 @@ TEST(Pathrate, WhatACompetitorLeavesIsNotTakenAtOnce)
     }
 }
 
-// For a moment more comes than was granted, since somebody else has just given way.
+// For a moment more arrives than was granted, since the competitor has just given way.
 TEST(Pathrate, WhatACompetitorLeavesIsNotUsual)
 {
     pathrate p = after_stuck(4);
@@ -207,7 +205,7 @@ TEST(Pathrate, ACompetitorIsForgotten)
     EXPECT_EQ(p.competitor_trials, 0u);
 }
 
-// Falls as we send less: it is ours.
+// The queue falls as we send less, so it is ours.
 TEST(Pathrate, AQueueThatFallsIsOurs)
 {
     pathrate p = limited();

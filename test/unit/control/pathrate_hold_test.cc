@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rate that is held on a slow link: trials made by hand.
+// A rate that is held on a slow link, with trials made by hand.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace
 {
 
 constexpr uint64_t kMs = 1000000, kS = 1000000000;
-constexpr uint64_t kUnit = 1000, kRate = 20000; // a packet takes 50 ms,
-constexpr uint64_t kRtt = 60 * kMs;             // and little more there and back
+constexpr uint64_t kUnit = 1000, kRate = 20000; // a packet takes 50 ms
+constexpr uint64_t kRtt = 60 * kMs;             // and a round trip little more
 constexpr uint64_t kPacket = 50 * kMs;
 
-// Eight packets that came at a rate, and waited: at first, and later.
+// Eight packets arrived at this rate. The first waited for early_ns, the last for late_ns.
 trial_result seen(uint64_t rate_Bps, uint64_t early_ns, uint64_t late_ns)
 {
     trial_result t = {};
@@ -32,7 +32,7 @@ void update(pathrate *p, const trial_result &t, uint64_t rtt_ns = kRtt)
     pathrate_update(p, &t, p->ceiling_Bps, rtt_ns);
 }
 
-// Much was lost, and a queue of one packet is left.
+// Many packets were lost, and a queue of one packet is left.
 pathrate limited(uint64_t rtt_ns = kRtt)
 {
     pathrate p;
@@ -47,7 +47,7 @@ pathrate limited(uint64_t rtt_ns = kRtt)
     return p;
 }
 
-// All trials that hold: no packet waits. The next one looks.
+// After all trials that hold the rate, in which no packet waits. The next trial looks for a queue.
 pathrate looking()
 {
     pathrate p = limited();
@@ -65,14 +65,14 @@ TEST(PathrateHold, TheQueueGoesAndALittleLessIsHeld)
 {
     pathrate p = limited();
 
-    // a packet of queue in a turn, 8 packets' time and a round trip
+    // removes one packet of queue in 8 packets' time and a round trip
     EXPECT_NEAR((double)p.ceiling_Bps, (double)kRate * (1 - 50.0 / (400 + 60)), 5);
     for (int i = 0; i < 15; i++) {
         update(&p, seen(p.ceiling_Bps, 0, 0));
         EXPECT_NEAR((double)p.ceiling_Bps, 0.99 * (double)kRate, 2) << i;
     }
     update(&p, seen(p.ceiling_Bps, 0, 0));
-    EXPECT_NEAR((double)p.ceiling_Bps, 17.0 / 16 * (double)kRate, 2) << "it is looked after";
+    EXPECT_NEAR((double)p.ceiling_Bps, 17.0 / 16 * (double)kRate, 2) << "it probes for more";
 }
 
 TEST(PathrateHold, AQueueThatBeginsWhenMoreIsSentConfirmsIt)
@@ -81,7 +81,7 @@ TEST(PathrateHold, AQueueThatBeginsWhenMoreIsSentConfirmsIt)
 
     update(&p, seen(kRate, 0, kPacket / 4));
     EXPECT_LT(p.ceiling_Bps, kRate);
-    EXPECT_GT(p.ceiling_Bps, kRate * 85 / 100) << "half a packet goes";
+    EXPECT_GT(p.ceiling_Bps, kRate * 85 / 100) << "half a packet of queue is removed";
     update(&p, seen(p.ceiling_Bps, 0, 0));
     EXPECT_NEAR((double)p.ceiling_Bps, 0.99 * (double)kRate, 2);
 }
@@ -93,7 +93,7 @@ TEST(PathrateHold, NoQueueThenMeansThatThereIsMore)
 
     for (int i = 0; i < 6; i++)
         update(&p, seen(p.ceiling_Bps, 0, 0));
-    EXPECT_GT(p.ceiling_Bps, 2 * before) << "sooner and sooner";
+    EXPECT_GT(p.ceiling_Bps, 2 * before) << "faster and faster";
 }
 
 TEST(PathrateHold, WaitingMeansThatSomebodyElseIsThere)
@@ -118,7 +118,7 @@ TEST(PathrateHold, WaitingMeansThatSomebodyElseIsThere)
         EXPECT_GE(p.apart_next, last);
         last = p.apart_next;
     }
-    EXPECT_EQ(last, 1024u) << "seldom, in the end";
+    EXPECT_EQ(last, 1024u) << "less and less often";
 }
 
 TEST(PathrateHold, NotWhereMoreIsUnderWay)
@@ -133,7 +133,7 @@ TEST(PathrateHold, NotForWhoSendsLess)
 
     for (int i = 0; i < 100; i++) {
         update(&p, seen(p.ceiling_Bps / 2, 0, 0));
-        ASSERT_LT(p.held, 3u) << "it says nothing of the link";
+        ASSERT_LT(p.held, 3u) << "its trials show nothing of the link";
         ASSERT_LT(p.ceiling_Bps, kRate);
     }
     trial_result t = seen(kRate / 4, 0, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rate law of a path: trials taken from a link that is modelled packet by packet: rate, queue,
-// random loss behind it, round trip.
+// The rate law of a path, with trials on a link that is modelled packet by packet. It has a rate, a
+// queue, random loss behind the queue, and a round trip.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,14 +29,14 @@ struct Packet {
 struct Sender {
     pathrate p;
     trial t;
-    uint64_t share_Bps;               // what it may be sent, and will be, but for its path
-    uint64_t begin_ns = 0;            // when it starts
-    uint64_t rate_Bps = 0, grant = 0; // as it sends; as was granted last
-    uint64_t next_ns = 0, number = 0; // of its next packet
-    uint32_t epoch = 0, granted = 0;  // of the grant it sends by, and of the last
-    std::deque<std::pair<uint64_t, uint64_t>> coming; // grants: when, what
+    uint64_t share_Bps;               // the host's grant, all of which it sends if its path allows
+    uint64_t begin_ns = 0;            // when it begins
+    uint64_t rate_Bps = 0, grant = 0; // its rate; its newest grant
+    uint64_t next_ns = 0, number = 0; // its next packet
+    uint32_t epoch = 0, granted = 0;  // number of the grant in force; of the newest one
+    std::deque<std::pair<uint64_t, uint64_t>> coming; // grants: time of arrival, rate
     uint64_t trials = 0, bytes = 0;
-    std::vector<double> ceilings, queues; // after each trial
+    std::vector<double> ceilings, queues; // one for each trial
 
     explicit Sender(uint64_t share) : share_Bps(share), rate_Bps(share), grant(share)
     {
@@ -47,11 +47,11 @@ struct Sender {
 
 struct Link {
     uint64_t rate_Bps, rtt_ns, unit, limit; // limit: packets in the queue
-    double loss = 0;                        // of what came through it
+    double loss = 0;                        // share lost behind the queue
     std::vector<Sender> senders;
     std::deque<Packet> way;
     rng r;
-    uint64_t now_ns = 0, idle_ns = 0; // when it will have sent all that waits
+    uint64_t now_ns = 0, idle_ns = 0; // idle_ns: when the queue will be empty
 
     std::string text() const
     {
@@ -111,7 +111,7 @@ struct Link {
         trial_reset(&s->t);
     }
 
-    // Until the first one has had so many trials.
+    // Runs until the first sender has had so many trials.
     void run(uint64_t trials)
     {
         while (senders[0].trials < trials) {
@@ -135,7 +135,7 @@ struct Link {
     }
 };
 
-// The middle one of the last n.
+// The median of the last n.
 double middle(const std::vector<double> &v, size_t n)
 {
     std::vector<double> w(v.end() - (long)std::min(n, v.size()), v.end());
@@ -157,19 +157,19 @@ Link random_link(rng *r)
     l.rtt_ns = (uint64_t)draw(r, 1e4, 14.87);      // 10 us .. 300 ms
     double bdp = (double)l.rate_Bps * (double)l.rtt_ns / 1e9;
 
-    // two packets a round trip, or in 10 ms, it must carry: less is not granted
+    // it must carry two packets in a round trip, or in 10 ms: grants are not smaller
     uint64_t largest =
         (uint64_t)(0.45 * (double)l.rate_Bps * std::max(0.01, (double)l.rtt_ns / 1e9));
 
     l.unit = 1500 + rng_below(r, std::min<uint64_t>(largest, 9000) - 1500);
-    l.unit = std::max(l.unit, (uint64_t)(bdp / 8192)); // the model's time is its packets
+    l.unit = std::max(l.unit, (uint64_t)(bdp / 8192)); // bounds the run time
     l.limit = 32 + (uint64_t)(draw(r, 0.5, 3) * bdp / (double)l.unit);
     rng_init(&l.r, rng_u64(r));
     return l;
 }
 
-// How many times as much the second one gets as the first, which has the link to itself when it
-// comes.
+// The rate of the second flow over that of the first. The first has the link to itself until the
+// second begins.
 double second_to_first(Link *l)
 {
     for (int i = 0; i < 2; i++)
@@ -218,7 +218,7 @@ TEST(PathrateLink, FindsTheLink)
     }
 }
 
-// The second one comes when the first has the link to itself, with twice the link's rate.
+// The second flow begins with twice the link's rate, when the first has the link to itself.
 TEST(PathrateLink, TwoFlowsApproachEachOther)
 {
     rng r;
@@ -228,13 +228,13 @@ TEST(PathrateLink, TwoFlowsApproachEachOther)
         Link l = random_link(&r);
 
         l.limit *= 2;
-        // where a packet takes many round trips, their numbers decide
+        // if a packet takes many round trips, packet numbers decide the shares
         if (l.packet_ns() <= l.rtt_ns)
             expect_fair(l, run);
     }
 }
 
-// Where few packets are under way, the queue of a flow that has less is no competitor's.
+// Where few packets are under way, a flow with less does not take the queue for a competitor's.
 TEST(PathrateLink, TwoFlowsOfFewPacketsApproachEachOther)
 {
     rng r;

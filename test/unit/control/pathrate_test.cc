@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rate law of a path: trials made by hand (of a link: pathrate_link_test.cc).
+// The rate law of a path, with trials made by hand (with a link: pathrate_link_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TEST(Pathrate, FreeWithoutAQueue)
         trial_result t = steady(rate, rate + rng_below(&r, rate), rng_below(&r, 5 * kMs));
 
         t.lost = t.runs = rng_below(&r, 3) == 0 ? rng_below(&r, t.packets / 8) : 0;
-        t.max_ns = rng_below(&r, kS); // one packet tells nothing
+        t.max_ns = rng_below(&r, kS); // the delay of one packet shows nothing
         ASSERT_FALSE(update(&p, t, rate + rng_below(&r, rate))) << i;
         ASSERT_EQ(p.mode, PATHRATE_FREE) << i;
         ASSERT_EQ(p.ceiling_Bps, PATHRATE_MAX_BPS) << i;
@@ -30,7 +30,7 @@ TEST(Pathrate, FreeWithoutAQueue)
     }
 }
 
-// Twice the target and an eighth of a round trip, where something got lost.
+// A queue is long from twice the target and an eighth of a round trip on, if packets are lost.
 TEST(Pathrate, ALongQueueLimits)
 {
     double limit = 2 * target_of(1000, (double)kRtt) + (double)kRtt / 8;
@@ -44,11 +44,11 @@ TEST(Pathrate, ALongQueueLimits)
     pathrate p = limited();
     double change = (target_of(1000, (double)kRtt) - 50e6) / 2 / (double)(kSpan + kRtt);
 
-    EXPECT_NEAR((double)p.ceiling_Bps, 1e9 * (1 + change), 1e6) << "half of what is too much goes";
+    EXPECT_NEAR((double)p.ceiling_Bps, 1e9 * (1 + change), 1e6) << "half of the excess goes";
     EXPECT_FALSE(p.lossy);
 }
 
-// An eighth may get lost behind the queue; more did not fit into it.
+// Up to an eighth may be lost behind the queue. More means that packets did not fit into it.
 TEST(Pathrate, MuchLossLimits)
 {
     trial_result t = steady(kGBps, kGBps, 0);
@@ -63,13 +63,14 @@ TEST(Pathrate, MuchLossLimits)
     EXPECT_TRUE(update(&p, steady(kGBps, 2 * kGBps, 0, most + 1), 2 * kGBps));
     EXPECT_EQ(p.mode, PATHRATE_QUEUE);
     EXPECT_TRUE(p.lossy);
-    EXPECT_LE(p.ceiling_Bps, kGBps) << "what came, not what was sent";
+    EXPECT_LE(p.ceiling_Bps, kGBps) << "the rate of arrival, not of sending";
     EXPECT_GE(p.ceiling_Bps, kGBps / 2);
     update(&p, steady(kGBps, kGBps, 0, most), kGBps);
     EXPECT_FALSE(p.lossy);
 }
 
-// However bad the trials are, a packet a round trip may go; or in 50 ms.
+// However bad the trials are, the grant is a packet each round trip, or each 50 ms if that is
+// longer.
 TEST(Pathrate, NeverBelowAPacketARoundTrip)
 {
     for (uint64_t rtt : {kRtt, kMs}) {
@@ -97,7 +98,7 @@ TEST(Pathrate, LongNotNeededIsFree)
     EXPECT_GE(trials, 16) << "not at once";
 }
 
-// A sender that begins sends bursts: the trial that decides may see the end of one.
+// A sender begins with bursts. The trial that decides may contain only the end of one.
 TEST(Pathrate, WhatAlarmedMostIsWhereItBegins)
 {
     for (bool more : {false, true}) {
@@ -123,11 +124,11 @@ TEST(Pathrate, WhatAlarmedMostIsWhereItBegins)
         EXPECT_FALSE(pathrate_alarm(&p, &none, 4 * kGBps, kRtt));
     EXPECT_TRUE(pathrate_alarm(&p, &little, 4 * kGBps, kRtt));
     update(&p, little, 4 * kGBps);
-    EXPECT_LE(p.ceiling_Bps, kGBps / 80) << "long ago";
+    EXPECT_LE(p.ceiling_Bps, kGBps / 80) << "the first alarm was long ago";
 }
 
-// Who finds the queue a little too long each time has more than others, and yields faster and
-// faster.
+// A flow that finds the queue a little too long each time has more than others. It yields faster
+// and faster.
 TEST(Pathrate, WhatIsWrongEachTimeIsRightSooner)
 {
     double yielded[20];
@@ -144,8 +145,8 @@ TEST(Pathrate, WhatIsWrongEachTimeIsRightSooner)
     EXPECT_GT(yielded[19], 4 * yielded[4]);
 }
 
-// One trial that loses much may be chance: if there is no queue at the next one, all is as it was;
-// two of them, or a long queue, are not.
+// One trial with many losses may be chance. If the next one meets no queue, the old grant returns.
+// It does not return after two such trials, or if the queue is long.
 TEST(Pathrate, OneBadTrialMayBeChance)
 {
     for (int bad : {1, 2}) {
@@ -178,8 +179,8 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     const uint64_t unit = 9000, queue = 3 * kMs / 10, grant = kGBps;
     pathrate p = limited();
 
-    EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "one unit at least";
-    EXPECT_EQ(pathrate_burst_bytes(&p, 2000000, unit), 2000) << "or what goes in a millisecond";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "at least one unit";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 2000000, unit), 2000) << "or what a millisecond sends";
     EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), unit / 8) << "but no less than that";
     uint64_t eighth = (uint64_t)(1e9 * target_of(1000, (double)kRtt) / 8e9);
 
@@ -189,10 +190,10 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 2 * unit) << "it uses 80 %";
     for (int i = 0; i < 100; i++)
         update(&p, steady(grant / 5 * 4, grant / 5 * 4, queue), grant);
-    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "and no more";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "no more than that";
     for (int i = 0; i < 60; i++)
         update(&p, steady(grant, grant, queue), grant);
-    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "timely, but not for long";
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "timely, but not long enough";
     for (int i = 0; i < 30; i++)
         update(&p, steady(grant, grant, queue), grant);
     EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 16 * unit);
@@ -204,7 +205,7 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "it had nothing to send";
 }
 
-// Of a queue that is too long less is done at a time where a grant comes into force late.
+// If grants come into force late, each one removes less of a queue that is too long.
 TEST(Pathrate, AThinWayBackLengthensATurn)
 {
     for (uint64_t late_ns : {0 * kMs, 50 * kMs, 150 * kMs}) {
@@ -224,7 +225,7 @@ TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
     pathrate p = fresh();
     trial_result t = steady(kGBps, kGBps, 0);
 
-    EXPECT_FALSE(pathrate_blind(&p, &t, kGBps)) << "nothing limits";
+    EXPECT_FALSE(pathrate_blind(&p, &t, kGBps)) << "there is no limit";
     EXPECT_EQ(p.ceiling_Bps, PATHRATE_MAX_BPS);
     p = limited();
     uint64_t rate = p.ceiling_Bps;
@@ -233,13 +234,13 @@ TEST(Pathrate, BlindRaisesOnlyWhoIsLimited)
     EXPECT_FALSE(pathrate_blind(&p, &t, rate - 1)) << "something else limits";
     EXPECT_EQ(p.ceiling_Bps, rate);
     t = steady(rate / 2, rate / 2, 0);
-    EXPECT_FALSE(pathrate_blind(&p, &t, rate)) << "it does not use that";
+    EXPECT_FALSE(pathrate_blind(&p, &t, rate)) << "it does not use the grant";
     EXPECT_EQ(p.ceiling_Bps, rate);
     t = steady(rate, rate, 50 * kMs, 100);
     p.rising = true;
     EXPECT_TRUE(pathrate_blind(&p, &t, rate));
     EXPECT_NEAR((double)p.ceiling_Bps, (double)rate * 33 / 32, 2);
-    EXPECT_FALSE(p.rising) << "of a trial that was judged";
+    EXPECT_FALSE(p.rising) << "the trial was not judged";
 }
 
 TEST(Pathrate, AlarmIsWhatWouldLimit)
@@ -256,7 +257,7 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
             trial_result t = steady(rate, rate + rng_below(&r, rate), queue, rng_below(&r, 3));
 
             change(&t, queue, rng_below(&r, 2) == 0 ? queue : rng_below(&r, 12 * kMs));
-            t.mean_ns += rng_below(&r, 20 * kMs); // delays waver
+            t.mean_ns += rng_below(&r, 20 * kMs); // jitter
             t.error = (double)rng_below(&r, 1000) / 1000;
             t.noise_ns = (double)rng_below(&r, 10 * kMs);
             t.max_ns = t.mean_ns + kMs;
@@ -281,7 +282,8 @@ TEST(Pathrate, AlarmIsWhatWouldLimit)
     EXPECT_GT(quiet, 100);
 }
 
-// RFC 8511: a mark takes 0.15, whatever the queue is; of a path that limited nothing, of what came.
+// RFC 8511: a mark takes 0.15 of the grant, whatever the queue is. If the path had no limit yet, it
+// takes 0.15 of the rate of arrival.
 TEST(Pathrate, AMarkSlowsDownBeforeALoss)
 {
     trial_result t = steady(kGBps, kGBps, 0);
@@ -306,11 +308,11 @@ TEST(Pathrate, AMarkSlowsDownBeforeALoss)
 
     for (int i = 0; i < 8; i++)
         update(&p, steady(p.ceiling_Bps, p.ceiling_Bps, 0), p.ceiling_Bps);
-    EXPECT_GT((double)p.ceiling_Bps, low) << "without marks it rises again";
+    EXPECT_GT((double)p.ceiling_Bps, low) << "it rises again without marks";
     EXPECT_FALSE(p.marked);
 }
 
-// A slope that is no more than chance moves the grant little; what is sure, as ever.
+// A slope that may be chance moves the grant little. A sure slope has its full effect.
 TEST(Pathrate, ASlopeCountsByHowSureItIs)
 {
     double fell[3], *out = fell;
@@ -318,7 +320,7 @@ TEST(Pathrate, ASlopeCountsByHowSureItIs)
     for (double error : {0.0, 0.2, 20.0}) {
         pathrate p = limited();
 
-        for (int i = 0; i < 40; i++) { // until the queue is what is wanted
+        for (int i = 0; i < 40; i++) { // until the queue has its target
             uint64_t rate = p.ceiling_Bps;
 
             update(&p, steady(rate, rate, p.target_ns), rate);
@@ -332,12 +334,12 @@ TEST(Pathrate, ASlopeCountsByHowSureItIs)
         *out++ = 1 - (double)p.ceiling_Bps / (double)rate;
     }
     EXPECT_GT(fell[0], 0.05);
-    EXPECT_NEAR(fell[1], fell[0] / 2, fell[0] / 8) << "as large as its error";
+    EXPECT_NEAR(fell[1], fell[0] / 2, fell[0] / 8) << "the slope is as large as its error";
     EXPECT_LT(fell[2], 0.001);
 }
 
-// Where delays begin to waver, that is known at once; the quiet is believed later. A queue is long
-// from twice as much on, but no more of it is wanted: what our own queue wavers by would add up.
+// New jitter counts at once, and is forgotten slowly. A queue is long only beyond twice the jitter.
+// The target does not grow with it, since the jitter of our own queue would add up.
 TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
 {
     pathrate p = limited();
@@ -364,8 +366,8 @@ TEST(Pathrate, HowDelaysWaverIsLearntSoonAndForgottenSlowly)
 }
 
 // A connection that shares a link with others of its host moves half of the way to its part in a
-// trial. It rises by a quarter of its grant at most. Its part does not limit a path without a
-// limit.
+// trial. It rises by a quarter of its grant at most. If the path has no limit, its part does not
+// limit it.
 TEST(Pathrate, HalfOfTheWayToItsPart)
 {
     pathrate alone = limited(), p = alone;
@@ -425,7 +427,7 @@ TEST(Pathrate, WithoutAQueueItKeepsWhatItsPathCarries)
     }
 }
 
-// A sender's clock that steps by an hour, or lies, makes no trial last for hours.
+// A sender's clock may step by an hour, or lie. No trial lasts for hours because of that.
 TEST(Pathrate, ATrialShowsNoMoreWaveringThanItLasts)
 {
     pathrate p = limited();

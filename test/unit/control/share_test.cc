@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weighted max-min fair sharing against water poured in drop by drop, and against a model that
-// looks for levels by halving, in floating point.
+// Weighted max-min fair sharing, against water that is poured drop by drop, and against a model
+// that finds levels by bisection in floating point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,8 +73,8 @@ uint64_t sum(const Flows &f)
     return all;
 }
 
-// One round after the other, everybody who wants more gets one more byte/s, as long as a whole
-// round can be paid. What fairness means, without arithmetic.
+// In each round, every flow that wants more gets one byte/s more, as long as that is enough for a
+// whole round. So this is fairness without arithmetic.
 std::vector<uint64_t> pour(const Flows &f, uint64_t capacity)
 {
     std::vector<uint64_t> g(f.size(), 0);
@@ -105,7 +105,7 @@ double at_level(const Range &r, double level)
     return std::clamp(r.weight * level, r.low, r.high);
 }
 
-// The level at which all together have the target, or as near as they come to it.
+// The level at which the sum is the target, or as near to it as possible.
 double find_level(const std::vector<Range> &v, double target)
 {
     double low = 0, high = 1e18;
@@ -277,7 +277,7 @@ TEST(Share, PrioritiesGoFirstButForMinimums)
     EXPECT_EQ(grants(f), (std::vector<uint64_t>{350, 500, 150}));
 }
 
-// Rates from bytes to terabits, whatever the rules: as the model says, to the rounding.
+// Rates from bytes to terabits, with any rules. The shares are the model's, except for rounding.
 TEST(ShareProperty, AsTheModelSays)
 {
     struct rng r;
@@ -314,7 +314,7 @@ TEST(ShareProperty, AsTheModelSays)
     }
 }
 
-// But for the last byte.
+// The order of flows makes no difference, except for the last byte.
 TEST(ShareProperty, OrderDecidesNothing)
 {
     struct rng r;

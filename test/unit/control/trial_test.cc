@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trials of a path: what is counted between two boundaries of polls, and when that is enough.
+// Trials of a path: the packets that count between two boundaries of polls, and the end of a trial.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Watch {
         return true;
     }
 
-    // One poll's packets, sent a microsecond from each other; was a trial complete?
+    // The packets of one poll, sent 1 us apart. Was a trial completed?
     bool poll(uint64_t arrived_ns, const std::vector<uint64_t> &numbers)
     {
         bool complete = false;
@@ -55,7 +55,7 @@ struct Watch {
         return complete;
     }
 
-    // Packets of these numbers, each a poll of its own; how many were needed for a trial?
+    // Packets with these numbers, each in its own poll. How many were needed for a trial?
     uint64_t each(uint64_t from, uint64_t most)
     {
         for (uint64_t n = from; n < from + most; n++) {
@@ -68,7 +68,7 @@ struct Watch {
 
 } // namespace
 
-// Of the first poll nothing counts, of all others everything.
+// Nothing of the first poll counts, and everything of the others.
 TEST(Trial, BeginsWithTheLastPacketOfAPoll)
 {
     Watch w;
@@ -87,7 +87,7 @@ TEST(Trial, BeginsWithTheLastPacketOfAPoll)
     EXPECT_EQ(r.sent_ns, 10 * kUs) << "from number 10 to number 20";
 }
 
-// A poll is not cut in two, however soon it would have been enough.
+// A poll is never split, even if a part of it would have been enough.
 TEST(Trial, PacketsOfOnePollBelongTogether)
 {
     Watch w;
@@ -98,7 +98,7 @@ TEST(Trial, PacketsOfOnePollBelongTogether)
     ASSERT_EQ(w.results.size(), 1u);
     EXPECT_EQ(w.results[0].packets, 17u);
     EXPECT_EQ(w.results[0].arrived_ns, 40 * kUs);
-    // the next one goes on where this ended
+    // the next trial begins where this one ended
     EXPECT_FALSE(w.poll(150 * kUs, {20, 21, 22, 23, 24, 25, 26}));
     EXPECT_TRUE(w.poll(151 * kUs, {27}));
     ASSERT_EQ(w.results.size(), 2u);
@@ -127,7 +127,7 @@ TEST(Trial, NotBeforeItsTime)
     EXPECT_EQ(w.results[0].packets, 100u);
 }
 
-// No rate can be told where the sender's clock stood.
+// There is no rate while the sender's clock stands still.
 TEST(Trial, NotBeforeTheSendersClockMoves)
 {
     Watch w;
@@ -139,7 +139,7 @@ TEST(Trial, NotBeforeTheSendersClockMoves)
     EXPECT_EQ(w.results[0].sent_ns, 1u);
 }
 
-// Too few packets for two halves: numbers alone are not a trial.
+// Numbers alone make no trial. There must be enough packets for two halves.
 TEST(Trial, NotBeforeItsSecondHalf)
 {
     Watch w;
@@ -159,7 +159,7 @@ TEST(Trial, LostAreCountedFromNumbers)
     w.poll(100 * kUs, {1});
     w.poll(110 * kUs, {2, 3, 5, 6, 8});
     w.poll(120 * kUs, {10, 11, 14});
-    EXPECT_TRUE(w.poll(130 * kUs, {20})) << "what is missing before this one is the next trial's";
+    EXPECT_TRUE(w.poll(130 * kUs, {20})) << "a gap before this packet belongs to the next trial";
     EXPECT_EQ(w.results[0].packets, 8u);
     EXPECT_EQ(w.results[0].lost, 5u);
     EXPECT_EQ(w.results[0].sent_ns, 13 * kUs);
@@ -169,7 +169,7 @@ TEST(Trial, LostAreCountedFromNumbers)
     EXPECT_EQ(w.results[1].lost, 5u) << "15 to 19";
 }
 
-// A packet that was overtaken is not lost, does not take the last one's place, and is one packet.
+// A packet that was overtaken is not lost. It is not the last packet, and it counts once.
 TEST(Trial, LatePacketCountsOnce)
 {
     Watch w;
@@ -180,11 +180,12 @@ TEST(Trial, LatePacketCountsOnce)
     EXPECT_TRUE(w.poll(130 * kUs, {10}));
     EXPECT_EQ(w.results[0].packets, 8u);
     EXPECT_EQ(w.results[0].lost, 0u);
-    EXPECT_EQ(w.results[0].sent_ns, 8 * kUs) << "number 9's, not number 5's";
+    EXPECT_EQ(w.results[0].sent_ns, 8 * kUs) << "of number 9, not of number 5";
     EXPECT_EQ(w.results[0].arrived_ns, 20 * kUs);
 }
 
-// One from before the trial came in its time. More packets than numbers are no losses.
+// A packet from before the trial arrived during it. If there are more packets than numbers, none is
+// lost.
 TEST(Trial, PacketOfTheTrialBefore)
 {
     Watch w;
@@ -199,7 +200,7 @@ TEST(Trial, PacketOfTheTrialBefore)
     EXPECT_EQ(w.results[0].sent_ns, 8 * kUs);
 }
 
-// The first poll's packets may have overtaken each other as any others.
+// Packets of the first poll may be out of order, too.
 TEST(Trial, FirstPollOutOfOrder)
 {
     Watch w;
@@ -236,19 +237,19 @@ TEST(Trial, IncrementsOfItsPackets)
     for (uint64_t i = 0; i < 9; i++)
         EXPECT_FALSE(w.add(i, i * kUs, i * kUs + 500, increments[i]));
     EXPECT_TRUE(w.add(9, 9 * kUs, 9 * kUs + 500, 5));
-    EXPECT_EQ(w.results[0].min_ns, 10u) << "neither the first one nor the one that ends it";
+    EXPECT_EQ(w.results[0].min_ns, 10u) << "neither the first packet nor the one that ends it";
     EXPECT_EQ(w.results[0].max_ns, 90u);
     EXPECT_EQ(w.results[0].mean_ns, (50u + 40 + 45 + 60 + 30 + 90 + 20 + 10) / 8);
     for (uint64_t i = 10; i < 20; i++)
         w.add(i, i * kUs, i * kUs + 500, 70);
     ASSERT_EQ(w.results.size(), 2u);
-    EXPECT_EQ(w.results[1].min_ns, 5u) << "it is the next trial's";
+    EXPECT_EQ(w.results[1].min_ns, 5u) << "it belongs to the next trial";
     EXPECT_EQ(w.results[1].max_ns, 70u);
 }
 
-// A stream of constant rate, polled at random, with losses: its rate, whatever the polls were.
-// Where polls end with a packet, to the nanosecond; else to the time of one packet. No packet is in
-// two trials, and none in none.
+// A flow of constant rate, polled at random, with losses. Its rate does not depend on the polls. It
+// is exact to the nanosecond if polls end with a packet, and to the time of one packet otherwise.
+// Each packet is in exactly one trial.
 TEST(Trial, RatesDoNotDependOnPolls)
 {
     rng r;
@@ -266,7 +267,7 @@ TEST(Trial, RatesDoNotDependOnPolls)
             std::vector<uint64_t> poll;
             uint64_t n = 1 + rng_below(&r, most);
 
-            // the last one of a poll that ends with a packet is not lost
+            // if a poll ends with a packet, that one is not lost
             for (uint64_t i = 1; i <= n; i++, number++) {
                 if (i == n || rng_below(&r, 100) >= loss)
                     poll.push_back(number);
@@ -301,19 +302,19 @@ TEST(Trial, RatesDoNotDependOnPolls)
     }
 }
 
-// Empty packets say nothing of a rate: without a byte there is no trial.
+// Empty packets show no rate. Without a byte there is no trial.
 TEST(Trial, EmptyPackets)
 {
     Watch w;
 
     for (uint64_t n = 1; n < 100; n++)
         EXPECT_FALSE(w.add(n, n * kUs, n * kUs + 500, 0, 0));
-    EXPECT_FALSE(w.add(100, 100 * kUs, 100 * kUs + 500)); // ends no trial, but belongs to this one
+    EXPECT_FALSE(w.add(100, 100 * kUs, 100 * kUs + 500)); // belongs to the trial, does not end it
     EXPECT_TRUE(w.add(101, 101 * kUs, 101 * kUs + 500));
     EXPECT_EQ(w.results[0].bytes, kBytes);
 }
 
-// Marks count like the packets that carry them: not that of the trial's first one.
+// Marks count if their packets do, so the mark of the first packet does not count.
 TEST(Trial, MarkedPacketsAreCounted)
 {
     Watch w;
@@ -327,7 +328,7 @@ TEST(Trial, MarkedPacketsAreCounted)
     }
 }
 
-// A sender lost its core after it stamped a burst and before it sent it: the burst is no trial.
+// The sender lost its core between stamping a burst and sending it. The burst alone is no trial.
 TEST(Trial, ALateBurstIsNoneByItself)
 {
     constexpr uint64_t kLate = 4000 * kUs;
@@ -336,16 +337,17 @@ TEST(Trial, ALateBurstIsNoneByItself)
     w.min_ns = 100 * kUs;
     for (uint64_t n = 1; n <= 10; n++)
         w.add(n, n * kUs, n * kUs + 500);
-    for (uint64_t n = 11; n <= 42; n++) // stamped alike
+    for (uint64_t n = 11; n <= 42; n++) // all have the same stamp
         EXPECT_FALSE(w.add(n, 11 * kUs, 11 * kUs + kLate, kLate));
     for (uint64_t n = 43; w.results.empty(); n++)
         w.add(n, 11 * kUs + kLate + (n - 42) * kUs, 11 * kUs + kLate + (n - 42) * kUs + 500);
-    EXPECT_GT(w.results[0].packets, 41u) << "behind the burst, too";
+    EXPECT_GT(w.results[0].packets, 41u) << "packets behind the burst, too";
     EXPECT_EQ(w.results[0].min_ns, 0u);
     EXPECT_EQ(w.results[0].max_ns, kLate);
 }
 
-// The receiver was away for longer before each poll. Only the last pause makes the end uncertain.
+// Each pause of the receiver is longer than the last one. Only the final one makes the end
+// uncertain.
 TEST(Trial, AwayBeforeItsEnd)
 {
     Watch w;
@@ -357,7 +359,7 @@ TEST(Trial, AwayBeforeItsEnd)
     EXPECT_EQ(w.results[0].away_ns, w.results[0].arrived_ns / (4 * kUs) * 100);
 }
 
-// Of each gap its first packet tells whether our port may have been full meanwhile.
+// The first packet after a gap tells whether our port may have been full meanwhile.
 TEST(Trial, WhatOurPortRefusedIsNotLost)
 {
     Watch w;
@@ -365,7 +367,7 @@ TEST(Trial, WhatOurPortRefusedIsNotLost)
 
     w.min_ns = 30 * kUs;
     for (uint64_t n = 1; w.results.empty() && n < 100; n++) {
-        sent += n == 6 ? 4 : n == 20 ? 8 : 1; // 3 numbers do not come, and 7
+        sent += n == 6 ? 4 : n == 20 ? 8 : 1; // 3 numbers are missing, then 7
         w.add(sent, sent * kUs, sent * kUs, 0, kBytes, false, 0, n >= 20);
     }
     ASSERT_EQ(w.results.size(), 1u);
@@ -373,7 +375,7 @@ TEST(Trial, WhatOurPortRefusedIsNotLost)
     EXPECT_EQ(w.results[0].refused, 7u);
 }
 
-// What comes late was not refused.
+// Late packets were not refused.
 TEST(Trial, NoMoreIsRefusedThanIsMissing)
 {
     Watch w;
@@ -394,15 +396,15 @@ namespace
 {
 
 struct Reordering {
-    double lossy, lost; // share of the trials in which more than an eighth got lost; of the packets
+    double lossy, lost; // share of trials that lost more than an eighth; share of packets lost
 };
 
-// A packet each 100 us, each for itself 10 to 30 ms under way, and trials of 15 ms that begin with
-// what was sent 5 ms after the one before ended.
+// A packet is sent each 100 us and takes 10 to 30 ms. Trials last 15 ms. Each begins with packets
+// that were sent 5 ms after the last trial ended.
 Reordering reorder(double loss, uint64_t seed)
 {
     constexpr uint64_t kNumbers = 200000, kMs = 1000 * kUs;
-    std::vector<std::pair<uint64_t, uint64_t>> arrivals; // when, and which
+    std::vector<std::pair<uint64_t, uint64_t>> arrivals; // time, number
     uint64_t mark = 0, trials = 0, lossy = 0, lost = 0, numbers = 0;
     rng g;
     Watch w;
@@ -436,8 +438,9 @@ Reordering reorder(double loss, uint64_t seed)
 
 } // namespace
 
-// What is still on its way when a trial ends is as much as came of what was sent before it, but for
-// chance: more than an eighth too few in 1 to 3 of 100 trials, in nearly all if it is not counted.
+// As many packets are under way when a trial ends as earlier packets arrive during it, except for
+// chance. So more than an eighth is missing in less than 2 of 100 trials. If the earlier packets
+// did not count, nearly all trials would miss so many.
 TEST(Trial, WhatIsReorderedIsNotLost)
 {
     uint64_t seed = test_seed();
@@ -448,7 +451,7 @@ TEST(Trial, WhatIsReorderedIsNotLost)
         lossy += reorder(0, seed + i).lossy / 20;
     EXPECT_LT(lossy, 0.02) << "seeds from " << seed;
     for (uint64_t i = 0; i < 5; i++) {
-        // A trial begins with a packet that came early, so that more than usual are late meanwhile.
+        // A trial begins with an early packet, so more packets than usual arrive late meanwhile.
         double lost = reorder(0.2, seed + i).lost;
 
         EXPECT_GT(lost, 1.0 / 8) << "seed " << seed + i;
@@ -459,8 +462,8 @@ TEST(Trial, WhatIsReorderedIsNotLost)
 namespace
 {
 
-// A trial of 200 packets, one each 100 us, whose delays rise by slope and have this noise about
-// that line: each run of them the same one.
+// A trial of 200 packets, one each 100 us. Their delays follow a line of this slope, plus noise
+// that is the same for `run` packets in a row.
 trial_result noisy(double slope, uint64_t noise_ns, uint32_t run, rng *g)
 {
     Watch w;
@@ -492,8 +495,9 @@ TEST(Trial, GrowthIsTheSlopeOfItsDelays)
     }
 }
 
-// The slope is off by its standard error, be delays independent or alike for a while. Of long runs,
-// of which a trial has few, more is said than is true: neighbours are alike, but not their runs.
+// The slope differs from the true one by its standard error, whether delays are independent or
+// alike for a while. With long runs, of which a trial has few, the error is estimated too high:
+// neighbours are alike, but runs are independent.
 TEST(Trial, ItsErrorIsHowFarTheSlopeIsOff)
 {
     uint64_t seed = test_seed();
@@ -516,7 +520,7 @@ TEST(Trial, ItsErrorIsHowFarTheSlopeIsOff)
     }
 }
 
-// However alike neighbours are, all packets of a trial are at least one sample.
+// However alike neighbours are, all packets of a trial together are at least one sample.
 TEST(Trial, ItsErrorIsAtMostThatOfOneSample)
 {
     uint64_t seed = test_seed();
@@ -527,7 +531,7 @@ TEST(Trial, ItsErrorIsAtMostThatOfOneSample)
         Watch w;
 
         for (uint64_t n = 0; w.results.empty(); n++) {
-            uint64_t most = n == 1 ? 20000 * kUs : 2000 * kUs; // what came first waited longest
+            uint64_t most = n == 1 ? 20000 * kUs : 2000 * kUs; // the first packet waited longest
 
             w.add(n, n * 100 * kUs, n * 100 * kUs + 500, rng_below(&g, most));
         }

@@ -40,13 +40,14 @@ inline bool update(pathrate *p, const trial_result &t, uint64_t grant)
     return pathrate_update(p, &t, grant, kRtt);
 }
 
-// The law's own target (pathrate.h).
+// The target that pathrate.h defines.
 inline double target_of(double packet_ns, double rtt_ns)
 {
     return packet_ns / 2 + rtt_ns / 12 * std::pow(10 * packet_ns / rtt_ns, 0.25);
 }
 
-// A queue grew to 50 ms, and what lay behind it lost something: enough for whoever is FREE.
+// A trial that ends FREE: the delay is 50 ms, packets came at half the rate at which they were
+// sent, and one was lost.
 inline trial_result too_much()
 {
     return steady(kGBps, 2 * kGBps, 50 * kMs, 1);
@@ -60,7 +61,9 @@ inline pathrate limited()
     return p;
 }
 
-// It stays so long, although we send half as much each time: somebody else fills it.
+// The state after so many trials, too_much() included, that all met a queue of 50 ms. Each one is
+// sent at the ceiling, which the trial before has lowered, and the queue does not get shorter. So a
+// competitor fills it.
 inline pathrate after_stuck(int trials)
 {
     pathrate p = limited();

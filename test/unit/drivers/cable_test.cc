@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cable whose ends are both made: two ports inside this process, which the test uses as any
+// A cable that makes both of its ports. The test is in the same process and uses the ports as any
 // program would.
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class Cable : public testing::Test
         cable = cable_create(&cfg, err, sizeof err);
         return cable != nullptr;
     }
-    // Runs the cable in a thread, until stop().
+    // Runs the cable in a thread until stop().
     void start()
     {
         stopping = false;
@@ -126,7 +126,7 @@ TEST_F(Cable, IsNeverEarly)
         ASSERT_EQ(wait(1), i);
         EXPECT_GE(rte_rdtsc() - start, least);
     }
-    EXPECT_GT(cable_next(cable), rte_rdtsc()); // nothing waits
+    EXPECT_GT(cable_next(cable), rte_rdtsc()); // nothing waits in it
 }
 
 TEST_F(Cable, DirectionsAreTheirOwn)
@@ -143,7 +143,7 @@ TEST_F(Cable, DirectionsAreTheirOwn)
 TEST_F(Cable, SendersKeepNothingOfTheirs)
 {
     ASSERT_TRUE(make("delay 1h", "")) << err;
-    // frames with memory of the sender's attached: the cable must not hold on to it
+    // The frame has memory of the sender attached. The cable must not keep that memory.
     static uint8_t memory[512];
     static rte_mbuf_ext_shared_info shared;
     bool gone = false;
@@ -168,8 +168,8 @@ TEST_F(Cable, AnotherPathWhileItRuns)
         std::this_thread::yield();
     ASSERT_EQ(cable_set(cable, 0, "", err, sizeof err), 0) << err;
     send(0, 2);
-    EXPECT_EQ(wait(1), 2); // through the new one
-    EXPECT_EQ(wait(1), 1); // and the old one's is not lost
+    EXPECT_EQ(wait(1), 2); // by the new path
+    EXPECT_EQ(wait(1), 1); // the frame on the old path is not lost
     EXPECT_EQ(cable_set(cable, 0, "dealy 1ms", err, sizeof err), -EINVAL);
     EXPECT_NE(std::strstr(err, "did you mean \"delay\""), nullptr) << err;
     send(0, 3);

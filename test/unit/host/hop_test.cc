@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of routers, against a naive model: every router's newest limit, all of them.
+// Limits of routers, against a naive model that keeps the newest limit of every router.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ uint64_t least(const struct hop_limits &l)
 
 } // namespace
 
-// Of two routers the one with the slower clock is heard, too.
+// The times of two routers are not compared: the router whose clock is behind is heard, too.
 TEST(HopLimits, ClocksOfRoutersAreNotCompared)
 {
     struct hop_limits l = {};
@@ -44,7 +44,7 @@ TEST(HopLimits, ClocksOfRoutersAreNotCompared)
     slow.time_ns = 6;
     EXPECT_TRUE(hop_limits_take(&l, &slow));
     EXPECT_EQ(least(l), 7000u);
-    slow.time_ns = 5; // an older one
+    slow.time_ns = 5; // older than the last one of this router
     slow.rate_Bps = 1;
     EXPECT_FALSE(hop_limits_take(&l, &slow));
     EXPECT_EQ(least(l), 7000u);
@@ -63,7 +63,7 @@ TEST(HopLimits, ATimeInTheFutureShutsNobodyOut)
         EXPECT_FALSE(hop_limits_expire(&l, 99));
         EXPECT_EQ(hop_limits_next(&l), 100u);
         EXPECT_TRUE(hop_limits_expire(&l, 100));
-        EXPECT_TRUE(hop_limits_take(&l, &real)) << "its time went with what was forgotten";
+        EXPECT_TRUE(hop_limits_take(&l, &real)) << "the forged time went when that limit expired";
         EXPECT_EQ(least(l), 3000u);
         EXPECT_TRUE(hop_limits_expire(&l, 300));
         EXPECT_EQ(least(l), UINT64_MAX);
@@ -71,7 +71,7 @@ TEST(HopLimits, ATimeInTheFutureShutsNobodyOut)
     }
 }
 
-// Routers that limit less than all others may be forgotten; the least is right at any time.
+// Limits that are higher than others may be forgotten. The lowest is right at any time.
 TEST(HopLimits, LeastOfManyRouters)
 {
     struct rng r;
@@ -88,7 +88,8 @@ TEST(HopLimits, LeastOfManyRouters)
                 limit(rng_below(&r, 5) == 0 ? HOP_CNTL : (uint32_t)rng_below(&r, sources),
                       1 + rng_below(&r, 1000), now, 1000000);
 
-            // a router that raises its limit may uncover one that was forgotten: only lower ones
+            // A router that raised its limit could uncover a forgotten one, so limits only fall
+            // here.
             auto it = all.find(x.source);
             if (it != all.end())
                 x.rate_Bps = std::min(x.rate_Bps, it->second.rate_Bps);

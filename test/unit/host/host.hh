@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host that never sees a packet, for tests of what lies behind it. */
+/* A host that never sees a packet, for tests of its parts. */
 #ifndef SLUICE_TEST_HOST_HH
 #define SLUICE_TEST_HOST_HH
 

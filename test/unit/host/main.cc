@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL for rte_hash and rte_malloc, without hugepages, devices or files; then the tests.
+// Starts the EAL for rte_hash and rte_malloc, without hugepages, devices or files. Then runs the
+// tests.
 #include <gtest/gtest.h>
 
 #include "eal.hh"

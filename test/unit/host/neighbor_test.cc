@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table against a map that keeps the same few facts.
+// The neighbour table, against a map that keeps the same few facts.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -63,7 +63,7 @@ class Neighbor : public testing::Test
         neighbor_doubt(&t, &a, nullptr, now);
     }
 
-    // Questions due until then, as "n@time to mac", or "to all".
+    // The questions that come due until then, as "n@time mac" or "n@time all".
     std::string asked(uint64_t from, uint64_t until)
     {
         struct neighbor_question q;
@@ -92,10 +92,10 @@ class Neighbor : public testing::Test
     bool ask;
 };
 
-/* The same, naively. */
+/* A naive model of an entry. */
 struct Entry {
     uint64_t mac = 0, used = 0, asked = 0, learnt = 0;
-    uint32_t asks = 0; // in vain
+    uint32_t asks = 0; // questions without an answer
     bool known = false;
     int probes = -1; // -1: not in doubt
     uint64_t due = 0;
@@ -178,7 +178,7 @@ struct Model {
         return news;
     }
 
-    // Whom to ask now, and whether everybody is asked.
+    // The neighbours to ask about now, and whether each question goes to every station.
     std::map<uint32_t, bool> ask(uint64_t now)
     {
         std::map<uint32_t, bool> out;
@@ -218,7 +218,7 @@ TEST_F(Neighbor, IsAskedForEverLessOftenUntilOnceAnInterval)
     EXPECT_TRUE(ask) << "each address has its own interval";
     learn(1, 77, NEIGHBOR_ANSWER, now);
     EXPECT_FALSE(find(1, now + KEEP + 1));
-    EXPECT_TRUE(ask) << "it had answered";
+    EXPECT_TRUE(ask) << "the answer had reset the interval";
 }
 
 TEST_F(Neighbor, AskedAtTimeZeroIsAsked)
@@ -229,8 +229,9 @@ TEST_F(Neighbor, AskedAtTimeZeroIsAsked)
     EXPECT_FALSE(ask);
 }
 
-// An answer soon after the second question: the first was lost. One that comes much later may be to
-// the first, by a long way; one to the first, or of long ago, tells nothing.
+// An answer soon after the second question shows that the first question was lost. An answer that
+// comes later may belong to the first question, over a long path. An answer to the first question
+// shows no loss, and an old answer shows nothing.
 TEST_F(Neighbor, ALostQuestionIsKnownByTheAnswerToTheNext)
 {
     constexpr uint64_t kSoon = ASK / NEIGHBOR_SOON, kNext = 1 + (ASK >> NEIGHBOR_DOUBLINGS);
@@ -243,32 +244,32 @@ TEST_F(Neighbor, ALostQuestionIsKnownByTheAnswerToTheNext)
     for (uint32_t n = 1; n <= 3; n++)
         find(n, 1);
     learn(1, 1, NEIGHBOR_ANSWER, 2);
-    EXPECT_FALSE(lost(1, 2)) << "the first was answered";
+    EXPECT_FALSE(lost(1, 2)) << "the first question was answered";
     find(2, kNext);
     find(3, kNext);
     learn(2, 2, NEIGHBOR_ANSWER, kNext + kSoon - 1);
     learn(3, 3, NEIGHBOR_ANSWER, kNext + kSoon);
     EXPECT_TRUE(lost(2, kNext + kSoon));
-    EXPECT_FALSE(lost(3, kNext + kSoon)) << "it may be to the first";
-    EXPECT_FALSE(lost(2, kNext + 2 * kSoon)) << "of long ago";
-    EXPECT_FALSE(lost(4, 1)) << "never asked for";
+    EXPECT_FALSE(lost(3, kNext + kSoon)) << "this may answer the first question";
+    EXPECT_FALSE(lost(2, kNext + 2 * kSoon)) << "that was too long ago";
+    EXPECT_FALSE(lost(4, 1)) << "there was no question";
 }
 
 TEST_F(Neighbor, WhoWasNotLookedUpIsNotLearnt)
 {
     EXPECT_FALSE(learn(1, 77, NEIGHBOR_ANSWER, 100));
-    EXPECT_EQ(t.count, 0u) << "anybody can say where he is";
+    EXPECT_EQ(t.count, 0u) << "any station can claim an address";
     EXPECT_FALSE(find(1, 100));
     EXPECT_TRUE(learn(1, 77, NEIGHBOR_CLAIM, 101));
     EXPECT_TRUE(find(1, 102));
     EXPECT_TRUE(mac_is(77));
     EXPECT_FALSE(ask);
-    EXPECT_FALSE(learn(1, 78, NEIGHBOR_PROOF, 103)) << "was known";
+    EXPECT_FALSE(learn(1, 78, NEIGHBOR_PROOF, 103)) << "the address was known";
     EXPECT_TRUE(find(1, 104));
-    EXPECT_TRUE(mac_is(78)) << "moved";
+    EXPECT_TRUE(mac_is(78)) << "the address has moved";
 }
 
-// The known address is asked before anybody is believed, and as long as it answers, nobody is.
+// Before a claim is believed, the known MAC address is asked. If it answers, it stays.
 TEST_F(Neighbor, AClaimIsNotBelievedWhileTheKnownOneAnswers)
 {
     uint64_t now = 10 * ASK;
@@ -281,13 +282,13 @@ TEST_F(Neighbor, AClaimIsNotBelievedWhileTheKnownOneAnswers)
         EXPECT_EQ(asked(now, now + 5), "1@0 77; ") << word;
         learn(1, 66, word, now + 5);
         EXPECT_TRUE(find(1, now + 5));
-        EXPECT_TRUE(mac_is(77)) << "and a second time";
+        EXPECT_TRUE(mac_is(77)) << "a second claim changes nothing either";
         learn(1, 77, NEIGHBOR_ANSWER, now + 6);
         EXPECT_EQ(asked(now + 6, now + 9 * ASK), "") << word;
         EXPECT_EQ(neighbor_next(&t), TIME_NEVER);
         now += 10 * ASK;
     }
-    // a flood of claims brings one question each CALM
+    // a flood of claims causes one question each CALM
     std::string questions;
     for (uint64_t k = 0; k < 10 * CALM; k++) {
         learn(1, 66, NEIGHBOR_CLAIM, now + k);
@@ -301,7 +302,8 @@ TEST_F(Neighbor, AClaimIsNotBelievedWhileTheKnownOneAnswers)
     EXPECT_TRUE(mac_is(77));
 }
 
-// It is gone, and everybody is asked: the first answer counts, a claim never does.
+// The known MAC address does not answer, so every station is asked. The first answer counts. A
+// claim never does.
 TEST_F(Neighbor, WhoDoesNotAnswerHasAnHeir)
 {
     uint64_t now = 10 * ASK;
@@ -311,7 +313,7 @@ TEST_F(Neighbor, WhoDoesNotAnswerHasAnHeir)
     EXPECT_EQ(asked(now, now + 2 * QUICK - 1), "1@0 77; 1@" + std::to_string(QUICK) + " 77; ");
     learn(1, 88, NEIGHBOR_ANSWER, now + 2 * QUICK - 1);
     EXPECT_TRUE(find(1, now + 2 * QUICK - 1));
-    EXPECT_TRUE(mac_is(77)) << "88 was not asked";
+    EXPECT_TRUE(mac_is(77)) << "88 had not been asked";
     EXPECT_EQ(asked(now + 2 * QUICK, now + 2 * QUICK), "1@0 all; ");
     for (neighbor_word word : {NEIGHBOR_CLAIM, NEIGHBOR_CONFIRM}) {
         learn(1, 66, word, now + 2 * QUICK + 1);
@@ -323,7 +325,7 @@ TEST_F(Neighbor, WhoDoesNotAnswerHasAnHeir)
     EXPECT_TRUE(mac_is(88));
     learn(1, 66, NEIGHBOR_ANSWER, now + 2 * QUICK + 4);
     EXPECT_TRUE(find(1, now + 2 * QUICK + 5));
-    EXPECT_TRUE(mac_is(88)) << "the second answer is a claim";
+    EXPECT_TRUE(mac_is(88)) << "a second answer counts as a claim";
 }
 
 TEST_F(Neighbor, NobodyAnswersForLongAndItIsUnknown)
@@ -340,10 +342,10 @@ TEST_F(Neighbor, NobodyAnswersForLongAndItIsUnknown)
     EXPECT_TRUE(ask);
     doubt(1, now + 16 * QUICK + 1);
     EXPECT_EQ(asked(now + 16 * QUICK + 1, now + 16 * QUICK + 1), "1@0 all; ");
-    EXPECT_TRUE(learn(1, 88, NEIGHBOR_CLAIM, now + 17 * QUICK)) << "better than nobody";
+    EXPECT_TRUE(learn(1, 88, NEIGHBOR_CLAIM, now + 17 * QUICK)) << "any word is better than none";
 }
 
-// The own table of a connection: what it knows of one that the table has no entry of.
+// A connection has its own copy of an address. It may doubt that copy when the table has no entry.
 TEST_F(Neighbor, DoubtOfOneWithoutEntry)
 {
     struct addr a = address(1);
@@ -362,7 +364,7 @@ TEST_F(Neighbor, IsForgottenWhenNotHeardOfForLong)
     learn(1, 77, NEIGHBOR_PROOF, 100);
     EXPECT_TRUE(find(1, 100 + KEEP));
     learn(1, 77, NEIGHBOR_CLAIM, 100 + KEEP);
-    EXPECT_FALSE(find(1, 101 + KEEP)) << "looking it up is no confirmation";
+    EXPECT_FALSE(find(1, 101 + KEEP)) << "neither a look-up nor a claim confirms it";
     EXPECT_TRUE(ask);
     EXPECT_TRUE(learn(1, 77, NEIGHBOR_ANSWER, 102 + KEEP));
     EXPECT_TRUE(find(1, 102 + 2 * KEEP));
@@ -377,7 +379,7 @@ TEST_F(Neighbor, TheLongestUnusedMakesRoom)
     EXPECT_EQ(t.count, NEIGHBOR_MAX);
     EXPECT_TRUE(find(0, 1002));
     EXPECT_TRUE(find(2, 1002));
-    EXPECT_FALSE(find(1, 1002)) << "it went";
+    EXPECT_FALSE(find(1, 1002)) << "it made room";
 }
 
 TEST_F(Neighbor, BothFamiliesAndEveryByteCount)
@@ -393,7 +395,7 @@ TEST_F(Neighbor, BothFamiliesAndEveryByteCount)
     EXPECT_TRUE(find(1, 2));
 }
 
-/* What other threads read of an entry is what it is. */
+/* Other threads read the same values as the entry has. */
 static void shown_as_they_are(const struct neighbor_table &t, uint64_t k)
 {
     uint32_t i = (uint32_t)(k % (NEIGHBOR_MAX + 1));
@@ -412,7 +414,7 @@ struct Seen {
     uint64_t known = 0, asked = 0, full = 0, probed = 0;
 };
 
-/* Questions that are due, by both. */
+/* Both give the same questions that are due. */
 static void asks_alike(struct neighbor_table &t, Model &m, uint64_t now, bool look, Seen &seen)
 {
     std::map<uint32_t, bool> ours, expect;
@@ -442,7 +444,7 @@ static void finds_alike(struct neighbor_table &t, Model &m, uint32_t n, uint64_t
     seen.asked += ask;
 }
 
-/* Something happens to neighbour n, the same in both. */
+/* The same random event happens to neighbour n in both. */
 static void step(struct neighbor_table &t, Model &m, struct rng &r, uint32_t n, uint64_t now,
                  Seen &seen)
 {
@@ -452,7 +454,7 @@ static void step(struct neighbor_table &t, Model &m, struct rng &r, uint32_t n, 
     bool with_mac = rng_below(&r, 2) != 0;
 
     if (m.entries.count(n) != 0 && rng_below(&r, 2) != 0)
-        is = m.entries[n].mac; // what is known already
+        is = m.entries[n].mac; // the address that is known already
     struct rte_ether_addr mac = {}, e = ether(is);
 
     switch (rng_below(&r, 9)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finding connections: keys, early keys and services, against maps and lists.
+// Look-up of connections by key, by early key and by service, against maps and lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,7 +121,7 @@ TEST_F(Table, AKeyIsGoneWithItsConnection)
     give_back(h, c);
     EXPECT_EQ(table_by_key(h, key), nullptr);
     for (int i = 0; i < 15; i++)
-        ASSERT_NE(table_new(h)->index, index) << "the one unused for longest comes first";
+        ASSERT_NE(table_new(h)->index, index) << "the index unused for longest is reused first";
     c = table_new(h);
     EXPECT_EQ(c->index, index);
     EXPECT_NE(c->own_key, key);
@@ -170,7 +170,7 @@ TEST(TableProperty, KeysMatchAMap)
                 ASSERT_EQ(c == nullptr, live.size() == cfg.conns);
                 if (c == nullptr)
                     continue;
-                ASSERT_TRUE(used.insert(c->own_key).second) << "a key comes twice";
+                ASSERT_TRUE(used.insert(c->own_key).second) << "a key was used twice";
                 ASSERT_NE(c->own_key & 0xfffffffff, 0u);
                 ASSERT_EQ(table_key_worker(c->own_key), cfg.worker);
                 live[c->own_key] = c;
@@ -196,7 +196,7 @@ TEST(TableProperty, EarlyKeysMatchAMap)
 {
     struct rng r;
     struct host *h = host_make(host_config_make(40));
-    std::map<uint32_t, struct conn *> live; /* n -> connection, whose early key is of n */
+    std::map<uint32_t, struct conn *> live; /* n -> the connection with early key n */
     uint64_t found = 0;
 
     rng_init(&r, test_seed());
@@ -211,7 +211,7 @@ TEST(TableProperty, EarlyKeysMatchAMap)
             found += c != nullptr;
         } else if (live.count(n) != 0) {
             table_early_remove(h, live[n]);
-            table_early_remove(h, live[n]); /* is not there: nothing */
+            table_early_remove(h, live[n]); /* a second removal does nothing */
             ASSERT_EQ(live[n]->early_key.port, 0u);
             give_back(h, live[n]);
             live.erase(n);
@@ -264,7 +264,8 @@ TEST_F(Table, Services)
     EXPECT_EQ(host_listen(h, 8), 0);
 }
 
-/* First come, first served; and whoever leaves in the middle leaves no hole. */
+/* Connections of a service are served in order. Removal from the middle leaves the order of the
+ * others. */
 TEST(TableProperty, ServicesMatchQueues)
 {
     struct rng r;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring of events: the newest ones are known, whole or not at all, whoever looks; and their
-// text.
+// The ring of events. It keeps the newest ones, and any thread reads an event whole or not at all.
+// And the text of events.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ TEST(Trace, AllFieldsComeBackAndTheOldestAreForgotten)
     }
 }
 
-// Another thread sees whole events, with the numbers it asked for.
+// Another thread reads whole events, with the numbers that it asked for.
 TEST(Trace, ReadersSeeWholeEvents)
 {
     auto t = std::make_unique<struct trace>();
@@ -84,7 +84,7 @@ TEST(Trace, ReadersSeeWholeEvents)
 
         for (uint64_t n = first; n < count; n += 1 + n % 13) {
             if (!trace_read(t.get(), n, &e))
-                continue; // overwritten meanwhile
+                continue; // it was overwritten meanwhile
             seen++;
             ASSERT_EQ(e.time, n);
             ASSERT_EQ(e.conn, static_cast<uint32_t>(n));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A poll's work grows with what happens, not with how many connections there could be.
+// The work of a poll grows with the number of events, not with the number of possible connections.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ namespace
 
 constexpr uint32_t kMany = 1u << 16;
 
-// A bitmap of kMany bits whose words from the second page on cannot be touched.
+// A bitmap of kMany bits. Any access beyond its first page is a fault.
 uint64_t *fenced_bitmap()
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = kMany / 8;
@@ -28,7 +28,7 @@ uint64_t *fenced_bitmap()
     return (uint64_t *)p;
 }
 
-// An open connection whose one request is acknowledged, but whose memory the port still holds.
+// An open connection whose one request is acknowledged while the port still holds its memory.
 struct conn *lingering(struct host *h, uint8_t *data)
 {
     struct conn *c = table_new(h);
@@ -46,7 +46,7 @@ struct conn *lingering(struct host *h, uint8_t *data)
     return c;
 }
 
-// Of a host with kMany connections, all that has a size of that here.
+// A host whose bitmaps of grants are as large as if it had kMany connections.
 class WorkOfMany : public testing::Test
 {
   protected:
@@ -120,7 +120,7 @@ TEST(Work, ConnectionsInUseAreCounted)
     host_destroy(h);
 }
 
-// A port that keeps its last frames keeps their connections waiting: a poll looks at few of them.
+// A port that keeps its last frames makes connections wait. One poll looks at few of them.
 TEST(Work, FewOfThoseThatWaitForThePortAreLookedAt)
 {
     constexpr uint32_t n = 256, few = 16;
@@ -142,7 +142,7 @@ TEST(Work, FewOfThoseThatWaitForThePortAreLookedAt)
         got += more;
     }
     EXPECT_EQ(got, n);
-    EXPECT_LE(calls, n / 4) << "and none waits for long";
+    EXPECT_LE(calls, n / 4) << "no connection waits for many polls";
     for (auto &x : c) {
         vt_sender_abort(&x->tx, -ECANCELED);
         x->state = HOST_CLOSED;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the pacer lets out under a contract, looked at packet by packet by the path emulator's GCRA.
+// Packets that the pacer sends under a contract. The path emulator's GCRA checks each of them.
 #include <gtest/gtest.h>
 
 #include "../base/seed.h"
@@ -56,10 +56,10 @@ TEST(Contract, MistakesAreNamed)
     }
 }
 
-/* MBS bytes at the peak rate, then the sustained rate: all of the contract is used. */
+/* MBS bytes at the peak rate, then the sustained rate. So the contract is fully used. */
 TEST(Contract, ABurstAtThePeakThenSustained)
 {
-    const contract_config cfg = {kHz / 10, kHz / 100, 20000, 1000, 0}; // 10, 100 cycles a byte
+    const contract_config cfg = {kHz / 10, kHz / 100, 20000, 1000, 0}; // 10 and 100 cycles a byte
     contract c = make(cfg);
     std::vector<uint64_t> at;
     uint64_t now = 0;
@@ -71,12 +71,12 @@ TEST(Contract, ABurstAtThePeakThenSustained)
         at.push_back(now);
     }
     for (int i = 1; i < 20; i++)
-        EXPECT_NEAR((double)(at[i] - at[i - 1]), 10000, 16) << i; // tolerances count in 16 cycles
+        EXPECT_NEAR((double)(at[i] - at[i - 1]), 10000, 16) << i; // tolerances have 16-cycle steps
     for (int i = 21; i < 40; i++)
         EXPECT_EQ(at[i] - at[i - 1], 100000u) << i;
 }
 
-/* A contract that takes the place of another gives no tolerance anew. */
+/* A contract that replaces another gives no new tolerance. */
 TEST(Contract, AnotherInItsPlaceGoesOn)
 {
     const contract_config cfg = {kHz / 10, kHz / 100, 20000, 1000, 0};
@@ -84,16 +84,16 @@ TEST(Contract, AnotherInItsPlaceGoesOn)
     contract c = make(cfg), next;
     uint64_t now = 0;
 
-    for (int i = 0; i < 25; i++) { /* all of the burst is gone */
+    for (int i = 0; i < 25; i++) { /* all of the burst is used up */
         now = contract_next(&c, now);
         contract_take(&c, now, 1000);
     }
     next = make(cfg, now);
-    EXPECT_EQ(contract_next(&next, now), now) << "this one would have it all";
+    EXPECT_EQ(contract_next(&next, now), now) << "alone, it would allow a new burst";
     contract_continue(&next, &c, now);
     EXPECT_EQ(contract_next(&next, now), contract_next(&c, now));
 
-    other.scr_Bps = other.mbs_bytes = 0; /* only the peak, and back */
+    other.scr_Bps = other.mbs_bytes = 0; /* only the peak rate, and back */
     next = make(other, now);
     contract_continue(&next, &c, now);
     EXPECT_EQ(contract_next(&next, now), now + 10000);
@@ -102,7 +102,7 @@ TEST(Contract, AnotherInItsPlaceGoesOn)
     EXPECT_EQ(contract_next(&c, now), now + 10000);
 }
 
-/* What was owed at a rate is owed at the next one: bytes, not time. */
+/* A debt in bytes passes from one rate to the next. A debt in time does not. */
 TEST(Contract, AnotherRateScalesWhatIsOwed)
 {
     const contract_config slow = {kHz / 1000000, 0, 0, 1000, 0}, fast = {kHz / 10, 0, 0, 1000, 0};
@@ -122,9 +122,9 @@ TEST(Contract, AnotherRateScalesWhatIsOwed)
 }
 
 /*
- * Random contracts and, below, above and beside them, random rates and bursts; packets of all
- * lengths up to the unit, waiting always or only sometimes; polls in time and late: each packet
- * conforms to the contract and to rate and burst, and where there is always one, no less goes than
+ * Random contracts, with random rates and bursts below, above and beside them. Packets have all
+ * lengths up to the unit, and wait always or only sometimes. Polls are in time or late. Each packet
+ * conforms to the contract and to rate and burst. While packets always wait, no less is sent than
  * the smallest of PCR, SCR and rate allows.
  */
 TEST(ContractProperty, EveryPacketConforms)
@@ -168,7 +168,7 @@ TEST(ContractProperty, EveryPacketConforms)
                 last = now;
             }
         }
-        if (exact) { /* after the bursts that both allow, the slowest of the three */
+        if (exact) { /* after the bursts that both allow, the slowest of the three rates */
             uint64_t slowest = cfg.scr_Bps != 0 ? cfg.scr_Bps : cfg.pcr_Bps;
 
             if (burst != 0 && rate < slowest)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The credit rule as the specification words it: every single RTIMER is walked, each at its
- * time as a multiple of RTIMER, rounded down to the cycle in which it falls.
+ * The credit rule as the specification words it. The model walks every single RTIMER. Each fires at
+ * a multiple of RTIMER, rounded down to the cycle in which it falls.
  */
 #ifndef SLUICE_TEST_CREDIT_MODEL_H
 #define SLUICE_TEST_CREDIT_MODEL_H
@@ -20,11 +20,11 @@ using u128 = unsigned __int128;
 
 struct CreditModel {
     uint64_t hz, rate_Bps, burst_bytes;
-    uint64_t start; /* RTIMER's start */
+    uint64_t start; /* when RTIMER started */
     uint64_t next;  /* the next refresh is the next-th after start */
-    u128 early = 0; /* of the first one, this much of RTIMER had passed at start (2^-32 cycles) */
+    u128 early = 0; /* at start, this much of the first RTIMER had passed (2^-32 cycles) */
     int64_t credit_bytes;
-    uint64_t steps = 0; /* refreshes walked in all, to bound a test's time */
+    uint64_t steps = 0; /* refreshes walked in all; bounds the time of a test */
 
     CreditModel(uint64_t hz_, uint64_t rate, uint64_t burst, uint64_t now)
         : hz(hz_), rate_Bps(rate), burst_bytes(burst), start(now), next(1),
@@ -80,12 +80,12 @@ struct CreditModel {
         walk(now);
         if (rate == rate_Bps && burst == burst_bytes)
             return;
-        u128 earned = 0; /* of the next burst, in 2^-64 bytes */
+        u128 earned = 0; /* part of the next burst, in 2^-64 bytes */
 
         if (runs()) {
             u128 all = ((u128)(now - start) << 32) + early, used = (next - 1) * period();
 
-            if (all > used) /* a refresh is up to a cycle early */
+            if (all > used) /* a refresh may be a cycle early */
                 earned = share(all - used, period()) * burst_bytes;
         }
         if (credit_bytes > (int64_t)burst)
@@ -97,7 +97,7 @@ struct CreditModel {
         early = 0;
         if (!runs())
             return;
-        /* of a smaller burst more may have been earned: many more than can be walked */
+        /* more than a smaller burst may have been earned: too many of them to walk */
         u128 step = (u128)burst << 64;
         __int128 credit = credit_bytes + (__int128)(earned / step * burst);
         if (earned >= step)
@@ -106,7 +106,7 @@ struct CreditModel {
         early = (period() >> 64) * part + ((period() & UINT64_MAX) * part >> 64);
     }
 
-    /* part / whole in 2^-64, rounded down; the model's, too, has no more than 128 bits. */
+    /* part / whole in 2^-64, rounded down. The code under test has no more than 128 bits either. */
     static u128 share(u128 part, u128 whole)
     {
         while (whole >> 64 != 0) {
@@ -116,7 +116,7 @@ struct CreditModel {
         return part >= whole ? UINT64_MAX : (part << 64) / whole;
     }
 
-    /* When the gate opens if nothing is sent; by walking a copy. */
+    /* When the gate opens if nothing is sent. Found by walking a copy. */
     uint64_t opens(uint64_t now) const
     {
         CreditModel m = *this;
@@ -131,7 +131,7 @@ struct CreditModel {
     }
 };
 
-/* Log-uniform over [low, high]: every magnitude as likely as any other. */
+/* Log-uniform over [low, high]: all magnitudes are equally likely. */
 static inline uint64_t rng_magnitude(struct rng *r, uint64_t low, uint64_t high)
 {
     int bits = 64 - __builtin_clzll(high / low);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The closed form against the model that walks every RTIMER, and the envelope over all windows.
+// The closed form, against the model that walks every RTIMER. And the envelope over all windows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace
 const uint64_t RATE_LOW_BPS = 1000;
 const uint64_t RATE_HIGH_BPS = 50000000000;
 const uint64_t BURST_HIGH_BYTES = 16 << 20;
-const uint64_t STEPS_MAX = 100000; /* refreshes walked by one run */
+const uint64_t STEPS_MAX = 100000; /* refreshes that one run walks */
 
 struct Trial {
     struct rng *r;
@@ -38,7 +38,7 @@ struct Trial {
         return rng_below(r, 8) == 0 ? 0 : rng_magnitude(r, 1, BURST_HIGH_BYTES);
     }
 
-    /* Anything from the next cycle to far beyond many periods, but within the model's reach. */
+    /* Any time from the next cycle to far beyond many periods, but within the model's reach. */
     void pass_time()
     {
         uint64_t reach = m.hz * 3600 * 4;
@@ -54,12 +54,12 @@ struct Trial {
         case 0:
             delta = rng_below(r, 3);
             break;
-        case 1: /* right at, just before or just after a refresh */
+        case 1: /* at, just before or just after a refresh */
             delta = m.runs() ? m.refresh_at(m.next + rng_below(r, 6)) - now : 0;
             delta += rng_below(r, 3);
             delta -= delta > 0;
             break;
-        case 2: { /* when it said it would open */
+        case 2: { /* when the gate is said to open */
             uint64_t next = credit_next(&c, now);
 
             delta = next == TIME_NEVER ? 1 : next - now;
@@ -108,7 +108,7 @@ struct Trial {
             change();
         compare();
         while (!::testing::Test::HasFatalFailure() && m.open() && rng_below(r, 4)) {
-            /* Debt of up to 2000 bursts, so that the model can pay it off. */
+            /* The debt is at most 2000 bursts, so that the model can pay it off. */
             uint64_t most = std::min<uint64_t>(65536, 2000 * (m.burst_bytes + 1));
             uint64_t len_bytes = rng_magnitude(r, 1, most);
 
@@ -145,12 +145,12 @@ TEST(CreditProperty, MatchesTheWalkedTimer)
     }
     EXPECT_GT(opened, 1000u);
     EXPECT_GT(shut, 1000u);
-    EXPECT_GT(jumps, 100u) << "late polls over many periods must have been met";
+    EXPECT_GT(jumps, 100u) << "late polls over many periods must occur";
 }
 
 /*
- * Polls so late that no walk can follow: refreshes are counted by dividing from RTIMER's start, and
- * applied one by one until credit is a full burst, which no further one changes.
+ * Polls so late that no walk can follow. The refreshes are counted by a division since the start of
+ * RTIMER. They are applied one by one until credit is a full burst, which later ones do not change.
  */
 TEST(CreditProperty, IdleOfHoursAndYears)
 {
@@ -170,7 +170,7 @@ TEST(CreditProperty, IdleOfHoursAndYears)
 
         credit_init(&c, hz, rate, burst, start);
         for (int k = 0; k < 5; k++) {
-            /* The refreshes with floor(n * period) <= now - start. */
+            /* The number of refreshes n with floor(n * period) <= now - start. */
             now += rng_magnitude(&r, 1, 10 * 365 * 86400 * hz / (k + 1));
             u128 total = (((u128)(now - start + 1) << 32) - 1) / period;
             for (; count < total && credit < (int64_t)burst; count++)
@@ -193,10 +193,10 @@ TEST(CreditProperty, IdleOfHoursAndYears)
 }
 
 /*
- * Envelope over all pairs (i, j) of a recorded schedule: the bytes sent in the window from send i
- * to send j, both included, are <= rate * W + 2 * burst + one packet. Times hz, all integer. With
- * sums S and times t that is S[j] * hz - rate * t[j] - (S[i-1] * hz - rate * t[i]) <= limit: the
- * smallest subtrahend so far stands for all i.
+ * The envelope over all pairs (i, j) of a recorded schedule. The bytes sent in the window from send
+ * i to send j, including both, are <= rate * W + 2 * burst + one packet. All terms are integers
+ * times hz. With sums S and times t this is S[j] * hz - rate * t[j] - (S[i-1] * hz - rate * t[i])
+ * <= limit. The smallest subtrahend so far stands for all i.
  */
 TEST(CreditProperty, EnvelopeHoldsInEveryWindow)
 {
@@ -222,7 +222,7 @@ TEST(CreditProperty, EnvelopeHoldsInEveryWindow)
 
             now = std::max(now, credit_next(&c, now));
             if (rng_below(&r, 8) < late_of_8) {
-                if (rng_below(&r, 2)) /* the worst moment: just before a refresh */
+                if (rng_below(&r, 2)) /* the worst time is just before a refresh */
                     now = std::max(now, c.refresh_tsc - 1);
                 else
                     now += rng_below(&r, 2 * c.period_tsc + 2);
@@ -240,10 +240,10 @@ TEST(CreditProperty, EnvelopeHoldsInEveryWindow)
         tight += most > limit - (__int128)burst * hz;
     }
     EXPECT_GT(tight, 10u)
-        << "an envelope of one burst must have been broken, else nothing is shown";
+        << "some schedule must exceed an envelope of one burst, otherwise nothing is shown";
 }
 
-/* credit_skip() and the refresh that it leaves are what credit_update() does at once. */
+/* credit_skip() and the refresh that it leaves have the effect of one credit_update(). */
 TEST(CreditProperty, SkippingLeavesOneRefresh)
 {
     struct rng r;
@@ -258,15 +258,15 @@ TEST(CreditProperty, SkippingLeavesOneRefresh)
         uint64_t late;
 
         credit_init(&c, hz, rate, burst, now);
-        c.credit_bytes -= (int64_t)rng_below(&r, 4 * burst); /* as packets may have left it */
+        c.credit_bytes -= (int64_t)rng_below(&r, 4 * burst); /* as after packets */
         c.fraction = (uint32_t)rng_u64(&r);
-        now = c.refresh_tsc + rng_below(&r, 8) * c.period_tsc; /* right at refreshes, and not */
+        now = c.refresh_tsc + rng_below(&r, 8) * c.period_tsc; /* at a refresh, or not */
         now += rng_below(&r, 3) == 0 ? rng_below(&r, c.period_tsc + 1) : rng_below(&r, 4);
         late = now - c.refresh_tsc;
         left = whole = c;
         credit_update(&whole, now);
         if (!credit_skip(&left, now)) {
-            ASSERT_EQ(memcmp(&left, &c, sizeof c), 0) << "nothing done";
+            ASSERT_EQ(memcmp(&left, &c, sizeof c), 0) << "nothing is done";
             continue;
         }
         ASSERT_LE(left.refresh_tsc, now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The long-run rate, 1 kb/s to 400 Gb/s: exact to far better than 1 ppm.
+// The long-run rate, from 1 kb/s to 400 Gb/s, is exact to far better than 1 ppm.
 #include <gtest/gtest.h>
 
 #include "credit_model.h"
@@ -14,7 +14,7 @@ struct Sent {
     int64_t credit_last = 0;
 };
 
-/* Sends as soon as it may, packet after packet; starts in steady state. */
+/* Sends packet after packet as soon as it may, from a steady state. */
 Sent send_greedy(struct credit *c, uint64_t start, uint64_t len_bytes, int packets)
 {
     Sent s;
@@ -25,7 +25,7 @@ Sent send_greedy(struct credit *c, uint64_t start, uint64_t len_bytes, int packe
     for (int i = 0; i < packets; i++) {
         now = credit_next(c, now);
         if (!credit_open(c, now))
-            ADD_FAILURE() << "shut at the time it named";
+            ADD_FAILURE() << "shut at the time that it gave";
         credit_take(c, len_bytes);
         if (i == 0) {
             s.first = now;
@@ -51,7 +51,7 @@ const Case CASES[] = {
 const uint64_t HZ[] = {1000000000, 2100000000, 2999999999};
 } // namespace
 
-/* Packets of one burst: one per refresh, so N of them take N periods, to the very cycle. */
+/* Packets of one burst: each refresh sends one, so N of them take N periods, to the cycle. */
 TEST(CreditRate, BurstSizedPacketsAreExact)
 {
     const int packets = 100000;
@@ -73,8 +73,8 @@ TEST(CreditRate, BurstSizedPacketsAreExact)
 }
 
 /*
- * Packets that do not divide the burst leave debt, which later refreshes pay: what was sent, less
- * what credit differs by, is whole bursts; the rate is right within 1 ppm.
+ * Packets that do not divide the burst leave debt, which later refreshes pay. The bytes sent, minus
+ * the difference of credit, are whole bursts. The rate is right within 1 ppm.
  */
 TEST(CreditRate, OddPacketsWithinOnePpm)
 {

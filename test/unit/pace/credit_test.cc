@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The credit rule by example: each sentence of the rule, and what the header promises beyond it.
+// Examples for each sentence of the credit rule, and for what the header promises beyond it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -65,7 +65,7 @@ TEST(Credit, DeepDebtWaitsSeveralPeriods)
 {
     struct credit c = credit_make();
 
-    credit_take(&c, 4000); /* -3000: -2000, -1000, 0, 1000 */
+    credit_take(&c, 4000); /* -3000; after refreshes -2000, -1000, 0, 1000 */
     EXPECT_EQ(credit_next(&c, T0), T0 + 4000);
     EXPECT_FALSE(credit_open(&c, T0 + 3999));
     EXPECT_EQ(credit_next(&c, T0 + 3999), T0 + 4000);
@@ -81,8 +81,8 @@ TEST(Credit, IdleOfHoursKeepsThePhase)
     credit_take(&c, 1200);
     EXPECT_TRUE(credit_open(&c, T0 + hours));
     EXPECT_EQ(c.credit_bytes, 1000);
-    /* 5 h are a whole number of periods (3 per 1000 cycles), so the one after is at now + 333; but
-     * each was rounded up by 2/3 of 2^-32 cycles. */
+    /* 5 h are a whole number of periods (3 in 1000 cycles), so the next refresh would be at now +
+     * 333. But each period was rounded up by 2/3 of 2^-32 cycles. */
     const uint64_t rounded = hours * 3 / 1000 * 2 / 3 >> 32;
 
     EXPECT_EQ(c.refresh_tsc - (T0 + hours), (333 + rounded) % 333);
@@ -118,7 +118,7 @@ TEST(Credit, RateAfterZeroStartsTheTimerThen)
     credit_take(&c, 1500);
     credit_set(&c, HZ, 0, 1000, T0 + 500);
     EXPECT_FALSE(credit_open(&c, T0 + 100000));
-    EXPECT_EQ(c.credit_bytes, -500); /* stands still */
+    EXPECT_EQ(c.credit_bytes, -500); /* does not change */
     credit_set(&c, HZ, HZ, 1000, T0 + 100000);
     EXPECT_FALSE(credit_open(&c, T0 + 100999));
     EXPECT_EQ(credit_next(&c, T0 + 100999), T0 + 101000);
@@ -155,7 +155,7 @@ TEST(Credit, NewValuesCutCreditAndKeepWhatIsEarned)
 
     credit_set(&c, HZ, HZ, 400, T0 + 900);
     EXPECT_EQ(c.credit_bytes, 400);
-    EXPECT_EQ(c.refresh_tsc, T0 + 1200); /* 900 are two of the new bursts, and 100 */
+    EXPECT_EQ(c.refresh_tsc, T0 + 1200); /* 900 are two of the new bursts and 100 bytes */
     credit_take(&c, 100);
     credit_set(&c, HZ, HZ, 100000, T0 + 950); /* a larger burst adds nothing now */
     EXPECT_EQ(c.credit_bytes, 300);
@@ -164,8 +164,8 @@ TEST(Credit, NewValuesCutCreditAndKeepWhatIsEarned)
     EXPECT_EQ(c.refresh_tsc, T0 + 1000 + 99800 / 2);
 }
 
-/* A router that limits now and then, to a lower rate and a much smaller burst, must not make the
- * sender faster than it is without. */
+/* A router may limit now and then, to a lower rate and a much smaller burst. The sender must not
+ * get faster than it would be without the router. */
 TEST(Credit, ValuesThatGoToAndFroGainNothing)
 {
     struct credit c = credit_make(HZ / 1000, 60000); /* a burst takes 60,000,000 cycles */
@@ -219,7 +219,7 @@ TEST(Credit, ClampsAndStillComparesAsUnchanged)
     EXPECT_EQ(c.refresh_tsc, refresh);
 }
 
-/* 2^40 B at 1 B/s and 1 GHz: 1.1 * 10^21 cycles do not fit; as good as never, and no overflow. */
+/* 2^40 B at 1 B/s and 1 GHz: 1.1 * 10^21 cycles do not fit. The period is as good as never. */
 TEST(Credit, PeriodBeyondTheClockIsNever)
 {
     struct credit c = credit_make(1, CREDIT_BURST_MAX_BYTES);
@@ -235,7 +235,7 @@ TEST(Credit, PeriodBeyondTheClockIsNever)
     EXPECT_EQ(c.refresh_tsc, T0 + (1ull << 63));
 }
 
-/* A byte at a time at 50 GB/s: 50 refreshes a cycle, each of one byte. */
+/* Bursts of one byte at 50 GB/s: 50 refreshes in a cycle. */
 TEST(Credit, ManyPeriodsInOneCycle)
 {
     struct credit c = credit_make(50 * HZ, 1);
@@ -243,8 +243,8 @@ TEST(Credit, ManyPeriodsInOneCycle)
     EXPECT_EQ(c.period_tsc, 0u);
     credit_update(&c, T0);
     EXPECT_EQ(c.refresh_tsc, T0 + 1);
-    EXPECT_LE(c.fraction, 50u); /* each was rounded up */
-    credit_take(&c, 1500);      /* 1500 refreshes to pay: the 50th falls on T0 + 1 */
+    EXPECT_LE(c.fraction, 50u); /* each period was rounded up */
+    credit_take(&c, 1500);      /* 1500 refreshes pay for it; the 50th falls on T0 + 1 */
     EXPECT_EQ(credit_next(&c, T0), T0 + 30);
     EXPECT_FALSE(credit_open(&c, T0 + 29));
     EXPECT_EQ(c.credit_bytes, 1 - 1500 + 50 * 28 + 50);
@@ -264,7 +264,7 @@ TEST(Credit, TimeThatStepsBackChangesNothing)
     EXPECT_EQ(memcmp(&c, &same, sizeof(c)), 0);
 }
 
-/* Why the envelope says 2 * burst + a packet: this schedule needs nearly all of it. */
+/* This schedule needs nearly all of the envelope's 2 * burst + a packet. */
 TEST(Credit, TwoBurstsCanTouch)
 {
     struct credit c = credit_make();

@@ -17,7 +17,7 @@ static uint32_t flow_of(const struct rte_mbuf *m)
     return *rte_pktmbuf_mtod_offset(m, const uint8_t *, 5);
 }
 
-/* What comes in at port 0 leaves by port 1, each flow at 1 Mbit/s. Returns the packets. */
+/* Packets from port 0 leave by port 1, each flow at 1 Mbit/s. Returns the number sent. */
 static uint64_t forward(uint64_t end_tsc)
 {
     struct pacer_config cfg = {.flows = 1000, .lines = 4096, .hz = rte_get_tsc_hz()};

@@ -50,7 +50,7 @@ TEST(Pacer, PacketsOfOneFlowAreSpacedToTheCycle)
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
 }
 
-/* A flow that was due alone waits outside of the wheel. */
+/* The only flow that is due waits outside of the wheel. */
 TEST(Pacer, WhoIsAloneMeetsOthersMovesAndEnds)
 {
     PacerWorld w(config(3), 0);
@@ -62,7 +62,7 @@ TEST(Pacer, WhoIsAloneMeetsOthersMovesAndEnds)
         w.push(0, 100, 0);
     EXPECT_EQ(flows_of(w.poll(0)), (std::vector<uint32_t>{0}));
     EXPECT_EQ(pacer_next(w.p), 300u);
-    w.push(1, 100, 10); // may go at once
+    w.push(1, 100, 10); // may be sent at once
     EXPECT_EQ(pacer_next(w.p), 10u);
     EXPECT_EQ(flows_of(w.poll(299)), (std::vector<uint32_t>{1}));
     EXPECT_EQ(flows_of(w.poll(300)), (std::vector<uint32_t>{0}));
@@ -71,7 +71,7 @@ TEST(Pacer, WhoIsAloneMeetsOthersMovesAndEnds)
     EXPECT_EQ(w.poll(399).size(), 0u);
     EXPECT_EQ(w.poll(400).size(), 1u);
     w.push(2, 100, 450);
-    EXPECT_EQ(w.poll(1ull << 41).size(), 2u); // of each what one refresh allows
+    EXPECT_EQ(w.poll(1ull << 41).size(), 2u); // one refresh allows one packet of each flow
     EXPECT_EQ(pacer_drain(w.p, 0, some, 32), 16u);
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
     EXPECT_EQ(w.poll(1ull << 42).size(), 0u);
@@ -81,10 +81,10 @@ TEST(Pacer, RateZeroParksAndAnotherRateWakes)
 {
     PacerWorld w(config(2), 0);
 
-    w.push(1, 100, 0); // rate 0 until somebody says otherwise
+    w.push(1, 100, 0); // a flow begins with rate 0
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
     pacer_flow_set(w.p, 1, kHz, 100, 50);
-    EXPECT_EQ(w.poll(149).size(), 1u); // what credit there was is a byte
+    EXPECT_EQ(w.poll(149).size(), 1u); // the credit left was one byte
     w.push(1, 100, 149);
     pacer_flow_set(w.p, 1, 0, 100, 149);
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
@@ -108,7 +108,7 @@ TEST(Pacer, BurstZeroHasNoLimitAndTakesTurns)
     ASSERT_EQ(pacer_poll(w.p, 0, some, 2 * PACER_TURN), 2 * PACER_TURN);
     for (uint32_t i = 0; i < 2 * PACER_TURN - 1; i++)
         EXPECT_EQ(static_cast<Packet *>(some[i])->flow, i / PACER_TURN);
-    EXPECT_EQ(static_cast<Packet *>(some[2 * PACER_TURN - 1])->flow, 2u) << "is not forgotten";
+    EXPECT_EQ(static_cast<Packet *>(some[2 * PACER_TURN - 1])->flow, 2u) << "flow 2 gets its turn";
     EXPECT_EQ(w.poll(0).size(), 201u - 2 * PACER_TURN);
 }
 
@@ -137,7 +137,7 @@ TEST(Pacer, FullLinesRefuseAndNothingIsLost)
     pacer_flow_set(w.p, 0, kHz, 100, 0);
     while (w.push(0, 100, 0) != nullptr)
         taken++;
-    EXPECT_EQ(taken, 1u + 2 * 8); /* the first is not in a line if there are more than two */
+    EXPECT_EQ(taken, 1u + 2 * 8); /* flow 0 takes both lines; its first packet is in none */
     EXPECT_NE(w.push(1, 1, 0), nullptr);
     EXPECT_NE(w.push(1, 1, 0), nullptr);
     EXPECT_EQ(w.push(1, 1, 0), nullptr);
@@ -166,7 +166,8 @@ TEST(Pacer, DrainEndsAFlow)
     EXPECT_EQ(pacer_next(w.p), TIME_NEVER);
 }
 
-/* Bits a second over a long time, from 1 kbit/s to 400 Gbit/s, with packets that fit no burst. */
+/* The rate in bits a second over a long time, from 1 kbit/s to 400 Gbit/s. Packets do not divide a
+ * burst. */
 TEST(Pacer, LongRunRateWithinOnePpm)
 {
     const uint64_t rates[] = {125, 12500, 1250000, 125000000, 1250000000, 12500000000, 50000000000};
@@ -178,7 +179,7 @@ TEST(Pacer, LongRunRateWithinOnePpm)
             uint64_t now = 77, bytes = 0, first = 0, packets = 0;
 
             pacer_flow_set(w.p, 0, rate, burst, now);
-            // 2 * 10^5 bursts or, where these are short, so many that a cycle is less than 1 ppm
+            // 2 * 10^5 bursts, or with short ones, so many that a cycle is less than 1 ppm
             uint64_t span = std::max<uint64_t>(200000, 4 * rate / burst / 1000);
             w.push(0, (uint32_t)burst, now);
             while (packets < span) {
@@ -200,10 +201,10 @@ TEST(Pacer, LongRunRateWithinOnePpm)
 
 namespace
 {
-/* A flow as the rules word it. */
+/* A flow in the words of the rules. */
 struct FlowModel {
     CreditModel credit{kHz, 0, 1, 0};
-    std::deque<uint32_t> numbers, lens; /* of packets that wait */
+    std::deque<uint32_t> numbers, lens; /* of waiting packets */
 };
 
 struct ModelWorld {
@@ -218,7 +219,7 @@ struct ModelWorld {
         uint64_t rate = rng_below(r, 6) ? rng_magnitude(r, 1000, 1ull << 34) : 0;
         uint64_t burst = rng_below(r, 10) ? rng_magnitude(r, 1, 100000) : 0;
 
-        // an RTIMER of 65 us at least: the model walks every one
+        // RTIMER is at least 65 us, since the model walks every one
         rate = std::min(rate, burst * (kHz >> 16));
         pacer_flow_set(w.p, f, rate, burst, now);
         model[f].credit.set(rate, burst, now);
@@ -254,7 +255,8 @@ struct ModelWorld {
         drained++;
     }
 
-    /* What may go now, in goes of max; between them, flows whose turn is to come change or end. */
+    /* Takes all that may go now, max packets at a time. In between, flows may change or end before
+     * their turn. */
     void take(std::vector<std::vector<uint32_t>> *by_flow, uint32_t max)
     {
         std::vector<void *> some(max);
@@ -285,7 +287,7 @@ struct ModelWorld {
         std::vector<std::vector<uint32_t>> by_flow(n);
 
         if (next != TIME_NEVER && next > now && rng_below(r, 2) && next - now < 1ull << 26)
-            now = next; // not a cycle late
+            now = next; // exactly in time
         else
             now += rng_u64(r) >> (38 + rng_below(r, 26));
         ASSERT_NO_FATAL_FAILURE(take(&by_flow, (uint32_t)rng_magnitude(r, 1, 64)));
@@ -313,9 +315,9 @@ struct ModelWorld {
 } // namespace
 
 /*
- * Flows of random rates and bursts, packets that come and idle times, new values while packets
- * wait or are due already, polls at the very time or late, that take all or little: each poll
- * releases just what the model of each flow lets go.
+ * Flows have random rates and bursts, with packets and idle times. New values come while packets
+ * wait or are due. Polls are exactly in time or late, and take all or a little. Each poll releases
+ * exactly the packets that the model of each flow releases.
  */
 TEST(PacerProperty, MatchesTheModelOfEachFlow)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A pacer with storage, and packets that know what they are. */
+/* A pacer with its storage, and packets that know their flow, number and length. */
 #ifndef SLUICE_TEST_PACER_WORLD_H
 #define SLUICE_TEST_PACER_WORLD_H
 
@@ -42,7 +42,7 @@ class PacerWorld
         return packets.back().get();
     }
 
-    /* All that may go now, in goes of so many. */
+    /* All packets that may go now, at most max at a time. */
     std::vector<Packet *> poll(uint64_t now, uint32_t max = 32)
     {
         std::vector<Packet *> all;

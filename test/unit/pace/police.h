@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A policeman of a contract, who counts with the path emulator's GCRA and grants no tolerance but
-// what the contract states.
+// A policer of a contract. It counts with the path emulator's GCRA, and gives no tolerance beyond
+// that of the contract.
 #ifndef SLUICE_TEST_POLICE_H
 #define SLUICE_TEST_POLICE_H
 
@@ -25,7 +25,7 @@ struct Police {
         sustained_slack += gcra_tolerance(c.mbs_bytes, c.unit_bytes, c.scr_Bps, c.pcr_Bps, hz);
     }
 
-    // What does not conform is not counted: a policeman drops it.
+    // Packets that do not conform are not counted, since a policer drops them.
     bool conforms(uint64_t at, uint64_t len_bytes)
     {
         if (!gcra_conforms(&peak, at, peak_slack) ||

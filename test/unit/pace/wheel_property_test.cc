@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random use of the wheel against a sorted map, with its own structure checked as it goes.
+// Random use of the wheel, against a sorted map. The wheel's own structure is checked, too.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ namespace
 {
 struct World {
     struct rng *r;
-    uint32_t entries; /* that are used, of capacity */
+    uint32_t entries; /* entries in use, of capacity */
     uint32_t capacity, shift;
     uint64_t now;
     WheelStorage storage, spare; /* spare: for chase() */
@@ -27,7 +27,7 @@ struct World {
     std::multimap<uint64_t, uint32_t> due; /* unit -> entry */
     std::vector<std::multimap<uint64_t, uint32_t>::iterator> where;
     uint64_t polled = 0, moved = 0, partial = 0, chased = 0;
-    bool crowd = false; /* most in one slot */
+    bool crowd = false; /* most entries are in one slot */
 
     World(struct rng *rng, uint32_t entries_, uint32_t capacity_, uint32_t shift_, uint64_t start)
         : r(rng), entries(entries_), capacity(capacity_), shift(shift_), now(start),
@@ -68,7 +68,7 @@ struct World {
             wheel_insert(&w, entry, TIME_NEVER);
     }
 
-    /* Never early: checked for each; nothing late or lost: what remains is not due. */
+    /* No entry is early. None is late or lost: those that remain are not due. */
     void poll(uint64_t at)
     {
         std::vector<uint32_t> out(1 + rng_below(r, rng_below(r, 2) ? 4 : 500));
@@ -88,7 +88,7 @@ struct World {
                 forget(out[i]);
                 polled++;
             }
-            if (n == out.size() && rng_below(r, 8) == 0) { /* leave the rest for another time */
+            if (n == out.size() && rng_below(r, 8) == 0) { /* leaves the rest for another poll */
                 partial++;
                 return;
             }
@@ -96,7 +96,8 @@ struct World {
         ASSERT_TRUE(due.empty() || due.begin()->first > at >> shift) << "late";
     }
 
-    /* Bitmaps, queues and counts agree; every entry lies where the rule of the rings wants it. */
+    /* Bitmaps, queues and counts agree. Every entry is in the slot that the rule of the rings
+     * demands. */
     void verify() const
     {
         uint32_t seen = 0, lines = 0;
@@ -130,7 +131,7 @@ struct World {
         ASSERT_EQ(summary[i / 4096] >> (i / 64 % 64) & 1, words[i / 64] != 0);
     }
 
-    /* It is the slot, or where the entry was before, at a time that has the same bits. */
+    /* The position names the slot, or the entry's earlier place for a time with the same bits. */
     void verify_near_position(uint32_t slot, uint32_t e) const
     {
         uint32_t place = *wheel_position(&w, e);
@@ -157,7 +158,7 @@ struct World {
         }
         if (level == 0) {
             ASSERT_LT(time - w.now, (w.near_mask + 1ull) << WHEEL_NEAR_BITS);
-        } else if (level == 1) { /* a slot of the front may be half moved down */
+        } else if (level == 1) { /* a slot at the front may be half moved down */
             ASSERT_LT(time, w.front[2] + (1ull << WHEEL_SLOT_BITS(2)));
         }
     }
@@ -227,7 +228,7 @@ struct World {
         }
     }
 
-    /* Polling at wheel_next() on a copy reaches the first entry soon, whatever the distance. */
+    /* On a copy, polls at wheel_next() soon reach the first entry, whatever its distance. */
     void chase()
     {
         struct wheel *copy = static_cast<struct wheel *>(spare.memory.get());
@@ -248,7 +249,8 @@ struct World {
         ASSERT_EQ(where[one]->first, due.begin()->first);
     }
 
-    /* Distances of every magnitude, the past, round numbers, and times taken already. */
+    /* Distances of every magnitude, past times, round numbers, and times that are in use
+     * already. */
     uint64_t when_any()
     {
         uint64_t far = rng_u64(r) >> (16 + rng_below(r, 48));
@@ -260,7 +262,7 @@ struct World {
             return now - std::min(now, far);
         case 1:
             return (now + far) >> shift << shift;
-        case 2: { /* at a digit's boundary */
+        case 2: { /* at the boundary of a digit */
             uint64_t at = now + far;
             uint64_t zeros = rng_below(r, 50);
 
@@ -281,11 +283,11 @@ struct World {
         case 1:
             now += rng_u64(r) >> (20 + rng_below(r, 44));
             break;
-        case 2: /* right where the wheel asks to be polled */
+        case 2: /* exactly when the wheel asks for a poll */
             if (!due.empty() && wheel_next(&w) > now)
                 now = wheel_next(&w);
             break;
-        case 3: /* the cycle before something is due */
+        case 3: /* one cycle before an entry is due */
             if (!due.empty() && (due.begin()->first << shift) > now)
                 now = (due.begin()->first << shift) - 1;
             break;
@@ -308,7 +310,7 @@ struct World {
         } else if (kind < 15) {
             pass_time();
             poll(now);
-        } else { /* a poll from the past takes nothing that is not due by then */
+        } else { /* an earlier time than the last poll's releases nothing */
             poll_past();
         }
     }
@@ -340,7 +342,7 @@ TEST(WheelProperty, MatchesASortedMap)
         World world(&r, entries, i % 21 == 0 ? 20000 : entries, shift,
                     rng_u64(&r) >> (2 + rng_below(&r, 60)));
         world.crowd = crowd;
-        int look = i % 21 == 0 ? 16 : 1; /* with room for so many, seldom */
+        int look = i % 21 == 0 ? 16 : 1; /* large wheels are verified less often */
 
         for (int k = 0; k < 1500; k++) {
             world.step();
@@ -366,7 +368,8 @@ TEST(WheelProperty, MatchesASortedMap)
     EXPECT_GT(crowded, 1000u) << "slots with a queue";
 }
 
-/* Equal ticks queued while now stands still come out first in, first out, however they cascade. */
+/* Entries for the same tick stay first in, first out while now stands still, however they
+ * cascade. */
 TEST(WheelProperty, FirstInFirstOutAmongEquals)
 {
     struct rng r;
@@ -376,13 +379,13 @@ TEST(WheelProperty, FirstInFirstOutAmongEquals)
         const uint32_t capacity = 200;
         uint64_t now = rng_u64(&r) >> (3 + rng_below(&r, 50));
         WheelStorage storage(wheel_storage_bytes(capacity));
-        std::multimap<uint64_t, uint32_t> model; /* keeps the order of equal keys */
+        std::multimap<uint64_t, uint32_t> model; /* keeps equal keys in order */
         std::vector<uint32_t> out(capacity), expect;
         struct wheel *w = wheel_init(storage.memory.get(), capacity, 0, now);
         uint64_t ticks[8];
 
         for (uint64_t &t : ticks)
-            t = (now + (rng_u64(&r) >> (25 + rng_below(&r, 39)))) | 1023; /* of a slot, the last */
+            t = (now + (rng_u64(&r) >> (25 + rng_below(&r, 39)))) | 1023; /* ends a slot */
         for (uint32_t e = 0; e < capacity; e++) {
             uint64_t when = ticks[rng_below(&r, 8)];
 
@@ -391,7 +394,7 @@ TEST(WheelProperty, FirstInFirstOutAmongEquals)
         }
         for (const auto &[when, e] : model)
             expect.push_back(e);
-        for (uint64_t q = 1; q < 4; q++) { /* cascades in several goes */
+        for (uint64_t q = 1; q < 4; q++) { /* cascades in several steps */
             uint64_t at = now + (model.begin()->first - now) / 4 * q;
 
             if (at < model.begin()->first) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A wheel in memory of its own. */
+/* A wheel in its own memory. */
 #ifndef SLUICE_TEST_WHEEL_STORAGE_H
 #define SLUICE_TEST_WHEEL_STORAGE_H
 
@@ -16,10 +16,10 @@ struct WheelStorage {
     explicit WheelStorage(size_t bytes)
         : size((bytes + 63) / 64 * 64), memory(std::aligned_alloc(64, size), std::free)
     {
-        std::memset(memory.get(), 0xa5, size); /* whatever was there */
+        std::memset(memory.get(), 0xa5, size); /* memory has arbitrary contents */
     }
 
-    /* From one of the same size. A wheel's storage points into itself. */
+    /* Copies a wheel of the same size. Its storage has pointers into itself. */
     void copy(const WheelStorage &from)
     {
         std::memcpy(memory.get(), from.memory.get(), size);

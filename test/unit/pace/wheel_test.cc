@@ -124,7 +124,7 @@ TEST(Wheel, SlotsKeepTheTimeButNotTheOrder)
     EXPECT_EQ(w.poll(3000), List{0});
 }
 
-/* More than a slot's lines hold: exact, in order, and nothing lost when some of them leave. */
+/* More entries than the lines of a slot hold. Times are exact, and none is lost when some leave. */
 TEST(Wheel, ManyInASlot)
 {
     const uint32_t count = 100;
@@ -134,9 +134,9 @@ TEST(Wheel, ManyInASlot)
     for (uint32_t i = 0; i < count; i++)
         wheel_insert(&w.w, i, 700);
     EXPECT_GT(w.w.pool.taken, 0u);
-    wheel_cancel(&w.w, 3);       /* of the first ones */
-    wheel_cancel(&w.w, 99);      /* the very last one */
-    wheel_insert(&w.w, 50, 701); /* one of those behind */
+    wheel_cancel(&w.w, 3);       /* one of the first */
+    wheel_cancel(&w.w, 99);      /* the last one */
+    wheel_insert(&w.w, 50, 701); /* one of the others */
     wheel_insert(&w.w, 51, 760); /* the same slot, later */
     wheel_insert(&w.w, 52, 5000000);
     EXPECT_EQ(w.poll(699, 200), List{});
@@ -155,7 +155,7 @@ TEST(Wheel, ManyInASlot)
     EXPECT_EQ(w.w.pool.taken, 0u);
 }
 
-/* Positions that lie with their owner's things are used there, and nothing else is touched. */
+/* Positions within the owners' structures are used there. Nothing else in them changes. */
 TEST(Wheel, PositionsElsewhere)
 {
     struct Owner {
@@ -198,7 +198,7 @@ TEST(Wheel, MoveAndCancel)
     wheel_insert(&w.w, 0, TIME_NEVER);
     EXPECT_FALSE(wheel_queued(&w.w, 0));
     EXPECT_EQ(w.poll(69999), List{2});
-    wheel_insert(&w.w, 1, 69999 + 5); /* earlier */
+    wheel_insert(&w.w, 1, 69999 + 5); /* to an earlier time */
     EXPECT_EQ(w.poll(69999 + 5), List{1});
     wheel_insert(&w.w, 3, 80000);
     wheel_cancel(&w.w, 3);
@@ -224,7 +224,7 @@ TEST(Wheel, FullBatchesLoseNothing)
         wheel_insert(&w.w, i, 100 + i / 4);
     EXPECT_EQ(w.poll(1000, 0), List{});
     EXPECT_EQ(w.poll(1000, 3), (List{0, 1, 2}));
-    wheel_insert(&w.w, 0, 5); /* overdue between two calls: the slot being emptied */
+    wheel_insert(&w.w, 0, 5); /* overdue between two calls, in the slot that is being emptied */
     EXPECT_EQ(w.poll(1000, 3), (List{3, 4, 5}));
     EXPECT_EQ(w.poll(1000, 5), (List{6, 7, 8, 9, 0}));
     EXPECT_EQ(w.poll(1000, 5), List{});
@@ -243,7 +243,7 @@ TEST(Wheel, EarlierPollReturnsNothing)
     EXPECT_EQ(w.poll(2000), List{0});
 }
 
-/* Around every time at which some ring begins a new slot, or starts again. */
+/* Around every time at which a ring begins a new slot or wraps. */
 TEST(Wheel, CarriesThroughEveryLevel)
 {
     for (unsigned int level = 2; level < 40; level++) {
@@ -262,7 +262,7 @@ TEST(Wheel, CarriesThroughEveryLevel)
     }
 }
 
-/* What is further away than the horizon is returned there, by the poll of that very cycle. */
+/* An entry beyond the horizon is returned at the horizon, by the poll of exactly that cycle. */
 TEST(Wheel, BeyondTheHorizon)
 {
     const uint64_t there = 777 + WHEEL_HORIZON;
@@ -281,7 +281,7 @@ TEST(Wheel, BeyondTheHorizon)
     EXPECT_EQ(w.poll_all(there + WHEEL_HORIZON), List{3});
 }
 
-/* However many are due at once, a poll moves few of them, and all come out in the end. */
+/* However many entries are due at once, one poll moves few of them. All come out in the end. */
 TEST(Wheel, BoundedWorkAPoll)
 {
     const uint32_t count = 100000;
@@ -304,7 +304,7 @@ TEST(Wheel, BoundedWorkAPoll)
     EXPECT_EQ(w.w.pool.taken, 0u);
 }
 
-/* Moved over and over, within a slot and among slots: storage for the entries is enough. */
+/* Entries move many times, within a slot and between slots. The storage is still enough. */
 TEST(Wheel, MovesNeedNoMore)
 {
     const uint32_t count = 3000;
@@ -321,7 +321,8 @@ TEST(Wheel, MovesNeedNoMore)
     EXPECT_EQ(w.w.pool.taken, 0u);
 }
 
-/* Work depends on the entries, not on the time that went by: 2^39 units cannot be walked. */
+/* Work depends on the number of entries, not on the time that has passed: 2^39 units are too many
+ * to walk. */
 TEST(Wheel, IdleForYears)
 {
     Wheel w(1000, 0, 5);

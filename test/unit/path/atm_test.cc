@@ -8,13 +8,14 @@
 namespace
 {
 
-constexpr uint64_t HZ = 2599999813; // divides nothing
+constexpr uint64_t HZ = 2599999813; // divides no round number
 constexpr uint64_t CELL_BITS = 53 * 8;
-constexpr uint64_t CELLS_A_FRAME = (9188 + 8 + 47) / 48; // an IP packet of the driver's MTU
+constexpr uint64_t CELLS_A_FRAME = (9188 + 8 + 47) / 48; // an IP packet as long as the driver's MTU
 constexpr uint64_t SENT_BPS = 134051590;
 constexpr uint64_t SECONDS = 30 * 60;
 
-// Frames whose cells come evenly, at the rate they were sent with; what the contract made of them.
+// Sends frames whose cells are evenly spaced at the rate of sending. Returns the counts of the
+// contract.
 path_element_counts half_an_hour(const char *spec, uint64_t *out)
 {
     struct path_config cfg = {HZ, 1, 4, test_pool, 0};
@@ -54,8 +55,7 @@ TEST(Atm, HalfAnHourBelowTheContractLosesNothing)
     EXPECT_EQ(out, c.in_packets);
 }
 
-// The same cells against a contract that is a tenth of a percent too small: nearly every frame
-// loses a cell, at a constant distance.
+// The contract is too small by 0.8 %. Nearly every frame loses a cell, at a constant distance.
 TEST(Atm, HalfAnHourAboveItDeliversLittle)
 {
     uint64_t out;
@@ -63,8 +63,8 @@ TEST(Atm, HalfAnHourAboveItDeliversLittle)
         half_an_hour("police pcr 133mbit cdvt 1ms cells line 134051590bit", &out);
     double excess = (double)c.cells_excess / (double)c.cells;
     EXPECT_NEAR(excess, 1 - 133.0 / 134.05159, 1e-5);
-    // one cell in 127.5 is lost, and a frame has 192: each loses one or two
-    // but for what the tolerance lets pass at the start
+    // one cell in 127.5 is lost, and a frame has 192, so each loses one or two; at the start the
+    // tolerance lets some frames pass
     EXPECT_LT(out, c.in_packets / 1000);
 }
 

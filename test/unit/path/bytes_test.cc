@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// duplicate and corrupt.
+// The elements duplicate and corrupt.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ TEST(Duplicate, ProbabilityAndCorrelation)
     l.finish();
     for (size_t i = 0; i < l.out.size(); i++) {
         times[l.out[i].id]++;
-        ASSERT_TRUE(i == 0 || l.out[i].id - l.out[i - 1].id <= 1); // a copy comes right behind
+        ASSERT_TRUE(i == 0 || l.out[i].id - l.out[i - 1].id <= 1); // a copy is next to its original
     }
     for (uint64_t i = 0; i < n; i++) {
         ASSERT_TRUE(times[i] == 1 || times[i] == 2);
@@ -71,7 +71,7 @@ TEST(Duplicate, EmptyPoolIsCountedNotFatal)
     EXPECT_EQ(l.counts().copied, 0u);
 }
 
-/* in = out + dropped + held - copies: a copy that was not made is no packet that was dropped. */
+/* in = out + dropped + held - copies. A copy that was not made does not count as dropped. */
 TEST(Duplicate, FullPathMakesNoCopyAndDropsNothing)
 {
     Line l("duplicate 100% delay 1ms", GHZ, 1, 3);
@@ -86,7 +86,7 @@ TEST(Duplicate, FullPathMakesNoCopyAndDropsNothing)
     EXPECT_EQ(l.out.size(), 3u);
 }
 
-/* Turned bits of a packet that was all zero. */
+/* The bits that were flipped in a packet of zeros. */
 std::vector<uint32_t> bits_of(struct rte_mbuf *m)
 {
     std::vector<uint32_t> v;

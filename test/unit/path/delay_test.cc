@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// delay without jitter, its limits, and packets that do not wait.
+// The element delay: without jitter, its limits, and packets that skip it.
 #include "support.h"
 
 namespace
@@ -51,7 +51,7 @@ TEST(Delay, LimitInPackets)
 
     for (int i = 0; i < 8; i++)
         l.push(0);
-    l.push(1000000); // the first have left in the same cycle
+    l.push(1000000); // the first ones have left in this cycle
     l.finish();
     EXPECT_EQ(l.out.size(), 6u);
     EXPECT_EQ(l.counts().dropped, 3u);
@@ -84,7 +84,7 @@ TEST(Delay, BothLimits)
     EXPECT_EQ(l.out.size(), 5u);
 }
 
-/* Numbers of those that did not wait. */
+/* The numbers of the packets that did not wait. */
 std::vector<uint32_t> skipped(Line &l, uint64_t n)
 {
     std::vector<uint32_t> ids;
@@ -145,7 +145,7 @@ TEST(Reorder, GapThenChance)
         at_once += ids[i] - ids[i - 1] == 4;
     }
     expect_share(at_once, ids.size() - 1, 0.4, "first chance taken");
-    // a round is 3 + Geometric(0.4) long: mean 5.5, deviation sqrt(0.6) / 0.4
+    // a round has 3 + Geometric(0.4) packets: mean 5.5, deviation sqrt(0.6) / 0.4
     expect_mean((double)ids.back() / (double)ids.size(), ids.size(), 5.5, std::sqrt(0.6) / 0.4,
                 "packets a round");
 }

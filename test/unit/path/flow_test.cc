@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// match, each, and the join behind them.
+// The elements match and each, and the join behind them.
 #include "support.h"
 
 namespace
 {
 
-/* From host a of 10.0.0.0/24 to host b of 10.0.1.0/24. */
+/* A packet from host a of 10.0.0.0/24 to host b of 10.0.1.0/24. */
 struct rte_mbuf *flow_packet(unsigned int a, unsigned int b, uint16_t dport = 2000,
                              uint32_t payload = 58)
 {
@@ -27,7 +27,7 @@ TEST(Match, WhatFitsNothingGoesOnBehindIt)
     EXPECT_EQ(l.counts(2).in_packets, 2u);
 }
 
-/* Which of the packets took 1 ms rather than none. */
+/* For each packet, whether it took 1 ms and not 0. */
 std::vector<bool> matched(const std::string &rule, const std::vector<struct rte_mbuf *> &packets)
 {
     Line l("match " + rule + " ( delay 1ms )");
@@ -89,7 +89,7 @@ TEST(Match, Conditions)
     }
 }
 
-/* Multicast listener reports: IPv6 whose first header is hop-by-hop options, number 0. */
+/* Multicast listener reports are IPv6 packets that begin with hop-by-hop options, number 0. */
 TEST(Match, HopByHopOptionsAreStillIp)
 {
     struct rte_mbuf *m = udp_make(route_make("fd00::1", "fd00::2"));
@@ -124,14 +124,14 @@ TEST(Match, FirstThatFitsOrElse)
 
 TEST(Each, EveryFlowHasAQueueOfItsOwn)
 {
-    // by what they differ in, how many queues there are
+    // the number of queues, by the key that separates flows
     const struct {
         const char *key;
         uint32_t n;
     } keys[] = {{"flow", 4}, {"src", 2}, {"dst", 2}, {"vlan", 1}, {"dscp", 1}, {"mac", 1}};
 
     for (auto k : keys) {
-        Line l(std::string("each ") + k.key + " ( rate 800kbit )"); // 1 ms each
+        Line l(std::string("each ") + k.key + " ( rate 800kbit )"); // 1 ms for each packet
         for (unsigned int a : {1, 2})
             for (unsigned int b : {1, 2})
                 l.push(0, flow_packet(a, b));
@@ -152,13 +152,13 @@ TEST(Each, BeyondItsMaxFlowsShare)
     uint64_t in = 0;
     for (uint32_t i = 1; i <= 3; i++) {
         EXPECT_EQ(l.element(i).instance, i - 1);
-        EXPECT_EQ(l.counts(i).in_packets % 2, 0u); // a flow stays where it is
+        EXPECT_EQ(l.counts(i).in_packets % 2, 0u); // a flow stays in its queue
         in += l.counts(i).in_packets;
     }
     EXPECT_EQ(in, 20u);
 }
 
-/* Fates of 64 packets of each of four flows. */
+/* The fates of 64 packets of each of four flows differ. */
 TEST(Each, FlowsHaveNumbersOfTheirOwn)
 {
     for (const char *spec :
@@ -194,7 +194,8 @@ TEST(Each, NestedTimesAndMixes)
                                        {5020000, 3, 100}}));
 }
 
-/* Equal times: what was in the path goes first, flow by flow; polls between do not matter. */
+/* With equal times, packets that were in the path go first, flow by flow. Polls in between make no
+ * difference. */
 TEST(Join, EqualTimesWhateverThePolls)
 {
     const char *spec = "match dst 10.0.1.1 ( ) or dst 10.0.1.2 ( delay 2ms ) else ( delay 1ms )";

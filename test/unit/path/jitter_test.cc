@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// delay's jitter: laws, files, correlation, order.
+// Jitter of the element delay: laws, files, correlation, order.
 #include <algorithm>
 
 #include "support.h"
@@ -10,8 +10,8 @@ namespace
 constexpr uint64_t N = 1000000;
 constexpr double MEAN = 1e7, SPREAD = 1e6; // cycles at 1 GHz: "delay 10ms 1ms"
 
-/* A law with mean 0 and deviation 1 in 4096 pieces of equal probability, as law.h describes it,
- * from definitions of its own. */
+/* A law with mean 0 and deviation 1, in 4096 pieces of equal probability, as law.h describes it. It
+ * is computed independently of lib/path. */
 struct Law {
     std::vector<double> knots;
 
@@ -22,7 +22,7 @@ struct Law {
 
         return knots[i] + (knots[i + 1] - knots[i]) * (x - (double)i);
     }
-    /* The k-th moment, by 16 points in each piece. */
+    /* The k-th moment, with 16 points in each piece. */
     double moment(int k) const
     {
         double sum = 0;
@@ -66,7 +66,7 @@ Law normal_law()
 
     for (int i = 1; i < 4096; i++)
         l.knots[(size_t)i] = normal_quantile(i / 4096.0);
-    // the mean beyond x is density(x) / probability
+    // beyond x, the mean is density(x) / probability
     double x = l.knots[4095], tail = std::exp(-x * x / 2) / std::sqrt(2 * M_PI) * 4096;
     l.knots[4096] = 2 * tail - x;
     l.knots[0] = -l.knots[4096];
@@ -95,7 +95,7 @@ Law mixed_law()
     return n;
 }
 
-/* What each packet was delayed, in deviations from the mean. */
+/* The delay of each packet, in deviations from the mean. */
 std::vector<double> delays_of(const std::string &spec, uint64_t seed, uint64_t n = N)
 {
     Line l(spec, GHZ, seed);
@@ -191,7 +191,7 @@ TEST(Jitter, NeverBelowZero)
         none += o.at == l.in[o.id];
         mean += (double)(o.at - l.in[o.id]) / 1e6 / (double)N;
     }
-    // uniform over -2 .. 4 ms, what is below 0 being 0
+    // uniform over -2 .. 4 ms, where values below 0 become 0
     expect_share(none, N, 2.0 / 6, "clamped");
     expect_mean(mean, N, 16.0 / 12, std::sqrt(64.0 / 18 - 16.0 * 16 / 144), "clamped mean");
     EXPECT_NEAR((double)histogram_mean(l.element().delay) / 1e6, mean, 1e-6);
@@ -213,7 +213,7 @@ TEST(Jitter, CorrelationDecaysAsPowersAndLeavesTheLaw)
 
         for (size_t i = 0; i + (size_t)k < N; i++)
             mean += x[i] * x[i + (size_t)k] / (double)(N - (size_t)k);
-        // of the products: their variance; and they are alike over k packets, then less by rho each
+        // the variance of the products; they are alike over k packets, then less by rho each
         double variance = r * fourth + (1 - r) - r * r, alike = 1 + 2 * k + 2 * rho / (1 - rho);
         expect_mean(mean, N, r, std::sqrt(variance * alike), "autocorrelation");
     }

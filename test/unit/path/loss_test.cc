@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// loss: random, chains, lists; marks instead of loss.
+// The element loss: random, chains, lists. And marks instead of loss.
 #include "support.h"
 
 namespace
@@ -7,7 +7,7 @@ namespace
 
 constexpr uint64_t N = 1000000;
 
-/* Which of n packets are lost. */
+/* For each of n packets, whether it is lost. */
 std::vector<bool> fates(const std::string &spec, uint64_t n = N, uint64_t seed = 1)
 {
     Line l(spec, GHZ, seed);
@@ -68,7 +68,7 @@ TEST(Loss, RandomWithCorrelation)
 
 TEST(Loss, StateChain)
 {
-    // 1 good, 2 good within a burst, 3 lost within a burst, 4 lost alone
+    // states: 1 good, 2 good within a burst, 3 lost within a burst, 4 lost alone
     double p13 = 0.02, p31 = 0.3, p32 = 0.2, p23 = 0.6, p14 = 0.01;
     Chain c({{1 - p13 - p14, 0, p13, p14},
              {0, 1 - p23, p23, 0},
@@ -104,7 +104,7 @@ TEST(Loss, StateSharesOfExactlyTheWhole)
     EXPECT_EQ(spec_error("loss state 50% 100% 0% 100% 50%"), "");
     EXPECT_NE(spec_error("loss state 10% 50% 50.1%"), "");
     EXPECT_NE(spec_error("loss state 50.1% 100% 0% 100% 50%"), "");
-    // always leaves state 3: bursts are one long
+    // state 3 always ends, so bursts have one packet
     Bursts b(fates("loss state 10% 50% 50%"));
     EXPECT_EQ(b.of_length[1], b.n);
 }
@@ -112,7 +112,7 @@ TEST(Loss, StateSharesOfExactlyTheWhole)
 TEST(Loss, GilbertElliott)
 {
     double p = 0.01, r = 0.2, bad = 0.7, good = 0.001;
-    // state and whether it loses: good kept, good lost, bad kept, bad lost
+    // state and fate: good kept, good lost, bad kept, bad lost
     std::vector<double> from_good = {(1 - p) * (1 - good), (1 - p) * good, p * (1 - bad), p * bad};
     std::vector<double> from_bad = {r * (1 - good), r * good, (1 - r) * (1 - bad), (1 - r) * bad};
     Chain c({from_good, from_good, from_bad, from_bad});
@@ -168,7 +168,7 @@ TEST(Loss, Pattern)
     EXPECT_NE(spec_error("loss pattern"), "");
 }
 
-/* Sends one packet of each kind of ECN through; what comes out: its ECN bits, or -1. */
+/* Sends one packet with each ECN value. Returns the ECN values that come out, -1 for none. */
 std::vector<int> ecn_through(const std::string &spec, struct frame_route r)
 {
     Line l(spec);
@@ -192,7 +192,7 @@ TEST(Ecn, MarksInsteadOfLoss)
     struct frame_route v4 = route_make("10.1.2.3", "10.3.2.1"),
                        v6 = route_make("fd00::1", "fd00::2");
     struct frame_route tagged = v4;
-    const std::vector<int> marked = {-1, 3, 3, 3}; // what is not ECT is dropped
+    const std::vector<int> marked = {-1, 3, 3, 3}; // a packet that is not ECT is dropped
 
     tagged.vlan = 7;
     for (const char *spec : {"loss 100% ecn", "loss every 1 ecn", "loss pattern 1 ecn",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL for mbufs and rte_malloc, without hugepages, devices or files; then the tests; then a look at
-// whether all packets and all memory came back.
+// Starts the EAL for mbufs and rte_malloc, without hugepages, devices or files. Then runs the
+// tests, and checks that all packets and all memory came back.
 #include <gtest/gtest.h>
 
 #include <cstdio>

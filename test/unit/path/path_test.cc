@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The path as a whole: bursts, what it holds at most, seeds.
+// The whole path: bursts, the limit of packets in it, seeds.
 #include "support.h"
 
 namespace
 {
 
-/* n packets of 100 bytes in one push. */
+/* Pushes n packets of 100 bytes at once. */
 void burst(Line &l, uint16_t n, uint64_t now)
 {
     std::vector<struct rte_mbuf *> m(n);
@@ -31,7 +31,7 @@ TEST(Path, HoldsPacketsMaxOfABurst)
     EXPECT_EQ(path_counts(l.p)->out_bytes, 500u);
 }
 
-/* What elements drop makes room, in a burst as between bursts. */
+/* Drops by elements make room, within a burst and between bursts. */
 TEST(Path, BurstsAreAsPacketsOneByOne)
 {
     Line one("loss every 2 delay 1ms", GHZ, 1, 5), all("loss every 2 delay 1ms", GHZ, 1, 5);
@@ -61,7 +61,7 @@ TEST(Path, GivesNoMoreThanItIsAskedFor)
     EXPECT_EQ(path_next(l.p), TIME_NEVER);
 }
 
-/* Fates of 64 packets at element i of the path. */
+/* The fates of 64 packets, one bit each. */
 uint64_t fates(const std::string &spec, uint64_t seed)
 {
     Line l(spec, GHZ, seed);
@@ -89,7 +89,7 @@ TEST(Seed, DecidesAllFates)
     EXPECT_EQ(fates("loss 50% seed 3", 1), fates("seed 3 loss 50%", 2));
 }
 
-/* What one element draws does not change another one's numbers. */
+/* Random numbers that one element draws do not change those of another. */
 TEST(Seed, ElementsHaveNumbersOfTheirOwn)
 {
     EXPECT_EQ(fates("delay 0 loss 50%", 1), fates("delay 10us 1us order loss 50%", 1));
@@ -104,7 +104,7 @@ TEST(Seed, ElementsHaveNumbersOfTheirOwn)
 
 TEST(Seed, NearSeedsAreFarApart)
 {
-    // fates of 200 seeds in a row: as often alike as not
+    // fates of 200 consecutive seeds: half of them are alike
     uint64_t same = 0;
 
     for (uint64_t seed = 0; seed < 200; seed++)

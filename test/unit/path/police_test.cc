@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// police: GCRA against a model in whole numbers, cells, actions, the contract's figures.
+// The element police: GCRA against a model in whole numbers, cells, actions, and a contract's
+// values.
 #include <algorithm>
 #include <cstring>
 
@@ -10,8 +11,8 @@ namespace
 
 typedef unsigned __int128 u128;
 
-/* I.371's virtual scheduling, without a fraction anywhere: times in 1 / (hz * rate) s. Clocks tell
- * `at` to one cycle. */
+/* I.371's virtual scheduling without fractions. Times are in 1 / (hz * rate) s. Clocks measure `at`
+ * to one cycle. */
 struct Model {
     uint64_t rate, hz, tolerance;
     u128 tat = 0;
@@ -81,7 +82,7 @@ TEST(Police, BothRatesMustAgree)
             uint32_t len = 60 + (uint32_t)rng_below(&r, 1455);
 
             at += rng_below(&r, i / 100 % 3 == 0 ? hz / 200 : hz / 5000);
-            // (MBS - 1)(1 / SCR - 1 / PCR), of bytes: what is left of the burst without this one
+            // (MBS - 1)(1 / SCR - 1 / PCR), in bytes: the rest of the burst without this packet
             sustained.tolerance = peak.tolerance + (uint64_t)((u128)(mbs - len) * hz * (pcr - scr) /
                                                               ((u128)pcr * scr));
             want.push_back(peak.conforms(at) && sustained.conforms(at));
@@ -154,8 +155,8 @@ TEST(Police, ExactlyTheContractLosesNothing)
                                  "rate 155mbit -6 48 5 police pcr 155mbit cells line 155mbit",
                                  "police pcr 9999kbit shape limit 99999 police pcr 9999kbit",
                                  "rate 33mbit police pcr 33mbit cdvt 10us scr 33mbit mbs 2k"}) {
-            // frames come when they are whole: behind a link, alike ones are evenly apart, others
-            // only in cells
+            // frames count when they are complete, so behind a link, equal ones are evenly spaced,
+            // but unequal ones only as cells
             bool alike = spec[0] == 'r' && strstr(spec, "cells") == nullptr;
             Line l(spec, hz);
 
@@ -169,12 +170,12 @@ TEST(Police, ExactlyTheContractLosesNothing)
         }
 }
 
-/* One minute of cells at 134.05159 Mb/s within a contract of 135 Mb/s. */
+/* One minute of cells at 134.05159 Mb/s, within a contract of 135 Mb/s. */
 TEST(Police, BelowTheContractNoCellIsLost)
 {
     Line l("police pcr 135mbit cells line 155.52mbit", 2600000000);
     const uint64_t n = 134051590ull * 60 / 424;
-    struct rte_mbuf *m = packet_make(54); // 40 bytes behind Ethernet: one cell
+    struct rte_mbuf *m = packet_make(54); // 40 bytes behind Ethernet's header make one cell
 
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at = (uint64_t)((u128)i * 424 * 2600000000u / 134051590);
@@ -188,7 +189,7 @@ TEST(Police, BelowTheContractNoCellIsLost)
     EXPECT_EQ(l.counts().cells_excess, 0u);
 }
 
-/* Just above PCR the distance between lost cells is nearly constant. */
+/* Just above PCR, the distance between lost cells is nearly constant. */
 TEST(Police, LossAboveTheContractIsPeriodic)
 {
     Line l("police pcr 135mbit cdvt 50us cells line 155.52mbit", 2600000000);
@@ -208,7 +209,7 @@ TEST(Police, LossAboveTheContractIsPeriodic)
     }
 }
 
-/* A steady excess fills the link with cells and delivers no frame. */
+/* A steady excess fills the link with cells, but delivers no frames. */
 TEST(Police, SteadyExcessDeliversNothing)
 {
     Line l("rate 136mbit -6 48 5 police pcr 135mbit cdvt 50us cells line 136mbit");
@@ -216,7 +217,7 @@ TEST(Police, SteadyExcessDeliversNothing)
     for (uint32_t i = 0; i < 500; i++)
         l.push(0, 9188 + 14);
     l.finish();
-    // 50 us more than the contract are gone after 136 times as long, and a frame takes 599 us
+    // the tolerance of 50 us is used up after 136 times as long, and a frame takes 599 us
     EXPECT_EQ(l.out.size(), 136 * 50 / 599u);
     EXPECT_LT(l.counts(1).cells_excess, l.counts(1).cells / 100);
 }
@@ -293,11 +294,11 @@ TEST(Police, HugeBurstsDoNotWrap)
 
 TEST(Police, ShapedDelayIsWhatItWas)
 {
-    Line l("police pcr 8kbit shape at 1ms police pcr 8gbit shape"); // a new contract begins
+    Line l("police pcr 8kbit shape at 1ms police pcr 8gbit shape"); // a new contract begins at 1 ms
 
     l.push(0, 100);
     l.push(0, 100);     // leaves after 100 ms
-    l.push(2000000, 1); // would leave at once, but not before it
+    l.push(2000000, 1); // could leave at once, but not before the last one
     l.finish();
     EXPECT_EQ(l.out[2].at, 100000000u);
     EXPECT_EQ(histogram_min(l.element().delay), 98000000u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds of any path: nothing is lost but what is counted, times ascend, and neither polls
-// nor bursts decide anything but how late packets are given.
+// Properties of any path. All losses are counted. Times ascend. Polls and bursts only change how
+// late packets come out.
 #include <algorithm>
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ class Property : public testing::Test
     {
     }
 
-    /* Bursts and gaps, on a coarse grid half of the time, so that times meet. */
+    /* Bursts and gaps. Half of the times are on a coarse grid, so that some coincide. */
     std::vector<Arrival> arrivals(uint64_t n, uint64_t hz)
     {
         std::vector<Arrival> v;
@@ -39,7 +39,7 @@ class Property : public testing::Test
         return v;
     }
 
-    /* Its number is in its address, so that contents tell packets apart. */
+    /* The number of a packet is in its MAC address, so that packets differ in contents. */
     static struct rte_mbuf *make(const Arrival &a, uint32_t number)
     {
         struct frame_route r = route_make(("10.0.0." + std::to_string(a.flow % 4 + 1)).c_str(),
@@ -58,7 +58,7 @@ class Property : public testing::Test
         return udp_make(r, a.payload);
     }
 
-    /* Keeps what the bytes of all that leaves add up to (FNV-1a). */
+    /* Keeps a hash (FNV-1a) of the bytes of each packet that leaves. */
     static void watch(Line &l, std::vector<uint64_t> &seen)
     {
         l.look = [&seen](struct rte_mbuf *m) {
@@ -71,7 +71,7 @@ class Property : public testing::Test
         };
     }
 
-    /* What came at the same time, at once. */
+    /* Pushes all packets of one arrival time at once. */
     static void push_all(Line &l, std::vector<struct rte_mbuf *> &burst)
     {
         if (!burst.empty())
@@ -175,7 +175,7 @@ TEST_F(Property, HoldsNoMoreThanPacketsMax)
             l.push(x.at, make(x, l.pushed));
             ASSERT_LE(path_counts(l.p)->held_packets, 7u) << spec;
         }
-        conserve(l, spec); // and destroyed with packets inside
+        conserve(l, spec); // then the path is destroyed with packets in it
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits before a link: bands, RED, CoDel.
+// Queues before a link: bands, RED, CoDel.
 #include <deque>
 
 #include "support.h"
@@ -30,8 +30,7 @@ TEST(Bands, ShortFramesFirstWithLimitsOfTheirOwn)
     Line l("rate 8mbit band length 68 limit 2 band limit 3");
 
     for (uint32_t len : {1000, 1000, 68, 1000, 69, 50, 60, 1000, 1000})
-        l.push(0, len); // the first goes on the link; 6 is too much for the first band, 7 and 8
-                        // for the second
+        l.push(0, len); // 0 is on the link; the first band drops 6, the second drops 7 and 8
     l.finish();
     EXPECT_EQ(ids(l), (std::vector<uint32_t>{0, 2, 5, 1, 3, 4}));
     EXPECT_EQ(l.counts().dropped, 3u);
@@ -44,7 +43,7 @@ TEST(Bands, PriorityIsStrictButNotPreemptive)
     for (int i = 0; i < 3; i++)
         l.push(0, 1000);
     for (uint64_t i = 1; i <= 20; i++)
-        l.push(i * 50000, 100); // twice what the link can do
+        l.push(i * 50000, 100); // twice the link's rate
     l.finish();
     ASSERT_EQ(l.out.size(), 23u);
     EXPECT_EQ(l.out[0].id, 0u);
@@ -89,12 +88,11 @@ TEST(Bands, WhatDoesNotFitTogether)
         EXPECT_NE(spec_error(bad), "") << bad;
 }
 
-/* ---- RED --------------------------------------------------------------------------------------
- */
+/* ---- RED ------------------------------------------------------------------------------------- */
 
-/* A link that stands still, and a queue that a limit keeps at one length: what RED marks is then
- * dropped by the limit, so the average stays. Floyd and Jacobson: distances between marks are
- * uniform over 1 .. 1 / probability. */
+/* The link has rate 0, and a limit keeps the queue at one length. The limit drops packets that RED
+ * marks, so the average stays. Floyd and Jacobson: the distance between marks is uniform, and 1 /
+ * probability at most. */
 TEST(Red, ProbabilityCurveAndEvenDistances)
 {
     for (uint32_t kB : {12, 15, 21, 27}) {
@@ -135,7 +133,7 @@ TEST(Red, ProbabilityCurveAndEvenDistances)
 
 TEST(Red, AverageFollowsTheQueueByItsWeight)
 {
-    // max is reached when (1 - 2^-4)^n < 1 - max / queue
+    // the average reaches max when (1 - 2^-4)^n < 1 - max / queue
     Line l("rate 0 limit 100 red min 20kB max 21kB probability 0% weight 4");
     double average = 0;
     int let_in = 0;
@@ -145,7 +143,7 @@ TEST(Red, AverageFollowsTheQueueByItsWeight)
 
         average += ((double)before - average) / 16;
         if (i == 0)
-            average = 0; // idle
+            average = 0; // the link is idle
         l.push(0, 1024);
         bool in = l.counts().queued_bytes > before;
         if (std::fabs(average - 21 * 1024) > 1) {
@@ -159,7 +157,7 @@ TEST(Red, AverageFollowsTheQueueByItsWeight)
 
 TEST(Red, IdleTimeDecaysTheAverage)
 {
-    // 1 MB/s and packets of 1000 bytes: an idle ms is a packet of an empty queue
+    // at 1 MB/s a packet takes 1 ms, so each idle ms counts as a packet with an empty queue
     const char *spec = "rate 1MB/s limit 1000 red min 5kB max 10kB probability 0% weight 3";
     for (uint64_t idle_ms : {1, 5, 6, 7, 30}) {
         Line l(spec);
@@ -184,7 +182,7 @@ TEST(Red, IdleTimeDecaysTheAverage)
     }
 }
 
-/* What is dropped at an idle link must not count the idle time before it twice, nor stop it. */
+/* A packet that is dropped at an idle link must not count earlier idle time twice, nor end it. */
 TEST(Red, IdleTimeCountsOnce)
 {
     const char *spec = "rate 1MB/s limit 1000 red min 5kB max 10kB probability 0% weight 5";
@@ -197,14 +195,14 @@ TEST(Red, IdleTimeCountsOnce)
             before = l.counts().queued_bytes;
             l.push(0, 1000);
         } while (l.counts().queued_bytes > before);
-        for (int i = 0; i < 100; i++) // far above
+        for (int i = 0; i < 100; i++) // far above max
             l.push(0, 1000);
         double average = 0;
         for (uint64_t i = 1; average < 10240; i++)
             average += ((double)std::min<uint64_t>(i * 1000, before) - average) / 32;
         average += ((double)before - average) * (1 - std::pow(31.0 / 32, 100));
         l.finish();
-        double packets = std::log(10240 / average) / std::log(31.0 / 32); // until below max
+        double packets = std::log(10240 / average) / std::log(31.0 / 32); // until it is below max
         uint64_t empty = l.out.back().at, at = empty;
         do {
             at += step_us * 1000;
@@ -225,10 +223,9 @@ TEST(Red, EcnMarksBelowMaxAndDropsBeyond)
     EXPECT_LT(l.counts().queued_bytes, 25000u);
 }
 
-/* ---- CoDel ------------------------------------------------------------------------------------
- */
+/* ---- CoDel ----------------------------------------------------------------------------------- */
 
-/* RFC 8289, section 5, as it stands there, over one queue before a link. */
+/* RFC 8289, section 5, word by word, for one queue before a link. */
 struct Codel {
     double target = 3e6, interval = 40e6;
     std::deque<std::pair<uint32_t, uint64_t>> queue; // number, arrival
@@ -293,7 +290,7 @@ struct Codel {
     }
 };
 
-/* A link of 1 byte a us with arrivals that swing around its rate, both ways. */
+/* A link of 1 byte/us. The rate of arrival swings around it in both directions. */
 TEST(Codel, DropsWhatTheRfcDrops)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -322,7 +319,7 @@ TEST(Codel, DropsWhatTheRfcDrops)
         };
         for (uint32_t i = 0; i < 20000; i++) {
             uint32_t len = 100 + (uint32_t)rng_below(&r, 1400);
-            // 800 us is what they take in the mean
+            // packets take 800 us on average
             uint64_t mean = i / 2000 % 3 == 0 ? 500 : i / 100 % 2 ? 700 : 1050;
 
             at += rng_below(&r, 2000 * mean);

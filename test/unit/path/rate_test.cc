@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rate: exact departures, what a packet takes on the link, changes in its middle; queues' limits.
+// The element rate: exact departures, the time of a packet on the link, changes during a packet,
+// and limits of queues.
 #include "support.h"
 
 namespace
@@ -7,7 +8,7 @@ namespace
 
 typedef unsigned __int128 u128;
 
-/* Cycles that so many bytes take, rounded up. */
+/* The cycles that so many bytes take, rounded up. */
 uint64_t ceil_cycles(u128 bytes, uint64_t hz, uint64_t rate_Bps)
 {
     return (uint64_t)((bytes * hz + rate_Bps - 1) / rate_Bps);
@@ -30,7 +31,7 @@ TEST(Rate, BusyLinkIsExactToTheCycle)
 
             for (uint32_t i = 0; i < 20000; i++) {
                 uint32_t len = 60 + i * 7919 % 1455;
-                // never idle: arrivals whenever half of the queue is free
+                // never idle: a packet arrives whenever half of the queue is free
                 while (path_counts(l.p)->held_packets > 2000)
                     l.poll(path_next(l.p));
                 l.push(i < 2000 ? start : l.now, len);
@@ -63,16 +64,16 @@ TEST(Rate, MillionPacketsMakeTheRateExactly)
 
 TEST(Rate, IdleLinkStartsAfresh)
 {
-    Line l("rate 8kbit"); // 1 byte a ms
+    Line l("rate 8kbit"); // 1 byte each ms
 
     l.push(5, 10);
-    l.push(10000005, 10); // as the first one leaves: it is gone already
+    l.push(10000005, 10); // comes when the first packet leaves, which is gone already
     l.push(40000000, 3);
     l.finish();
     EXPECT_EQ(l.out, (std::vector<Out>{{10000005, 0, 10}, {20000005, 1, 10}, {43000000, 2, 3}}));
 }
 
-/* How long one packet takes at 1 byte/us. */
+/* The time of one packet at 1 byte/us, in us. */
 uint64_t time_of(const std::string &options, uint32_t len)
 {
     Line l("rate 8mbit " + options);
@@ -99,7 +100,7 @@ TEST(Rate, Cells)
     EXPECT_EQ(time_of("0 48", 49), 96u);
     EXPECT_EQ(time_of("0 48 5", 49), 106u);
     EXPECT_EQ(time_of("0 48 -5", 49), 86u);
-    EXPECT_EQ(time_of("-6 48 5", 54), 53u); // AAL5 behind Ethernet: - 14 + 8
+    EXPECT_EQ(time_of("-6 48 5", 54), 53u); // AAL5 behind Ethernet's header: -14 + 8 bytes
     EXPECT_EQ(time_of("-14 48 5", 14), 0u);
     EXPECT_EQ(time_of("0 0 5", 49), 49u);
     EXPECT_NE(spec_error("rate 8mbit 0 5 -5"), "");
@@ -114,7 +115,7 @@ TEST(Rate, LimitsInPacketsAndBytes)
             l->push(0, 256);
     for (Line *l : {&packets, &bytes, &usual})
         l->finish();
-    EXPECT_EQ(packets.out.size(), 1 + 3u); // one is on the link
+    EXPECT_EQ(packets.out.size(), 1 + 3u); // one packet is on the link
     EXPECT_EQ(bytes.out.size(), 1 + 4u);
     EXPECT_EQ(usual.out.size(), 1 + 1000u);
 }
@@ -136,7 +137,7 @@ TEST(Rate, QueueHistogramsSayWhatWasFound)
 
     for (uint64_t i = 0; i < 10; i++)
         l.push(i, 10);
-    l.push(9, 10); // a burst is one look; the first packet finds an idle link
+    l.push(9, 10); // a burst is one look, and the first packet found an idle link
     l.finish();
     EXPECT_EQ(l.element().queue->max, 9u);
     EXPECT_EQ(histogram_count(l.element().queue), 9u);
@@ -155,7 +156,7 @@ TEST(At, RateChangesInTheMiddleOfAPacket)
         l.push(0, 1000);
         l.push(0, 100);
         l.finish();
-        // 875 bytes are done at the change; 125 and then 100 are left, at 375 B/s
+        // at the change, 875 bytes are done; 125 are left, then 100, at 375 B/s
         EXPECT_EQ(l.out[0].at, change + ceil_cycles(125, hz, 375)) << hz;
         EXPECT_EQ(l.out[1].at, change + ceil_cycles(225, hz, 375)) << hz;
     }
@@ -185,7 +186,7 @@ TEST(At, StandingLinkWithNothingToComeIsNever)
 
 TEST(At, RateChangesUntilTheEndOfTheText)
 {
-    // three changes at one time, written in any order: the last one of that time holds
+    // two changes are at the same time: the later one in the text holds
     Line l("rate 8kbit at 20ms rate 8mbit at 10ms rate 0 at 20ms rate 80kbit");
 
     l.push(0, 20);
@@ -216,7 +217,8 @@ TEST(At, DelayThatBecomesShorterOvertakesUnlessOrdered)
     EXPECT_EQ(o.out, (std::vector<Out>{{10000000, 0, 100}, {10000000, 1, 100}}));
 }
 
-/* `order` that comes later keeps back behind the latest of all, not the last that came. */
+/* `order` that begins later holds packets back behind the latest one, not behind the last
+ * arrival. */
 TEST(At, OrderFromThenOn)
 {
     TempFile f("0 8192 -8192");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// receiver: a host's buffer; hop: a router that speaks.
+// The elements receiver (the buffer of a host) and hop (a router that sends limits).
 #include "support.h"
 
 namespace
@@ -38,16 +38,16 @@ TEST(Receiver, StallsOncePerPacketWhenItOverruns)
 
     l.push(0, 1000);
     l.push(0, 1000);
-    l.push(100000, 1000); // overruns: the first one takes 5 ms longer
-    l.push(200000, 1000); // it is held up only once
+    l.push(100000, 1000); // overruns, so the first packet takes 5 ms longer
+    l.push(200000, 1000); // a packet stalls only once
     l.finish();
     EXPECT_EQ(l.out, (std::vector<Out>{{6000000, 0, 1000}, {7000000, 1, 1000}}));
     EXPECT_EQ(l.counts().dropped, 2u);
 
     l.push(10000000, 1000);
     l.push(10000000, 1000);
-    l.push(11000000, 1000); // in the cycle in which the first one is done: there is room
-    l.push(11000000, 1000); // and here it overruns again
+    l.push(11000000, 1000); // in the cycle in which the first one is done, so there is room
+    l.push(11000000, 1000); // this one overruns again
     l.finish();
     ASSERT_EQ(l.out.size(), 5u);
     EXPECT_EQ(l.out[2].at, 11000000u);
@@ -55,7 +55,7 @@ TEST(Receiver, StallsOncePerPacketWhenItOverruns)
     EXPECT_EQ(l.out[4].at, 18000000u);
 }
 
-/* A stall is a time: a rate that changes in it makes it neither shorter nor longer. */
+/* A stall has a fixed duration. A rate that changes meanwhile does not change it. */
 TEST(Receiver, RateChangesInAStall)
 {
     Line faster("receiver 8mbit stall 5ms limit 2 at 3ms receiver 16mbit stall 5ms limit 2");
@@ -143,7 +143,7 @@ TEST(Hop, LeavesOtherPacketsAlone)
     rte_pktmbuf_trim(cut, 20);
     l.look = [&](struct rte_mbuf *m) {
         struct rte_mbuf *w = sent[mbuf_id(m)];
-        if (w == nullptr) // an empty one has no copy
+        if (w == nullptr) // an empty packet has no copy
             return;
         EXPECT_EQ(memcmp(rte_pktmbuf_mtod(m, void *), rte_pktmbuf_mtod(w, void *), m->pkt_len), 0);
         rte_pktmbuf_free(w);
@@ -176,9 +176,9 @@ TEST(Hop, SaysAtOnceWhenItsRateChanges)
     l.push(0, cntl_make(a, 0, 7));
     l.push(0, cntl_make(a, 0, 7)); // the same connection
     l.push(0, cntl_make(b, 0, 8));
-    l.push(0, cntl_make(b, 0, 11, WIRE_EARLY)); // whose key is not the sender's
+    l.push(0, cntl_make(b, 0, 11, WIRE_EARLY)); // its key does not belong to the sender
     l.finish(60 * GHZ);
-    ASSERT_EQ(seen.size(), 2u); // at 5 s all is long over
+    ASSERT_EQ(seen.size(), 2u); // at 5 s the connections are forgotten
     EXPECT_EQ(l.out[4].at, 50000000u);
     EXPECT_EQ(seen[0].second.h.key, 7u);
     EXPECT_EQ(seen[1].second.h.key, 8u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slot: openings; trace: opportunities.
+// The elements slot (openings) and trace (opportunities).
 #include <cstring>
 #include <map>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@ namespace
 
 constexpr uint64_t MS = 1000000;
 
-/* How many left at each time, in ms. */
+/* The number of packets that left at each time, in ms. */
 std::map<uint64_t, int> bursts(const Line &l)
 {
     std::map<uint64_t, int> b;
@@ -29,7 +29,7 @@ TEST(Slot, GapThenAllOfThem)
     for (uint64_t ms : {0, 1, 9, 10, 12})
         l.push(ms * MS);
     l.finish();
-    // the opening at 10 ms is over when nothing waits; the next gap begins with the next packet
+    // the opening at 10 ms ends when no packet waits; the next gap begins with the next packet
     EXPECT_EQ(bursts(l), (std::map<uint64_t, int>{{10, 4}, {22, 1}}));
 }
 
@@ -48,7 +48,7 @@ TEST(Slot, BytesOfAnOpening)
     Line l("slot 10ms bytes 1000"), both("slot 10ms bytes 1000 packets 2");
 
     for (int i = 0; i < 7; i++) {
-        l.push(0, 400); // the third one exceeds, as in netem
+        l.push(0, 400); // the third packet may exceed the limit, as in netem
         both.push(0, 400);
     }
     l.finish();
@@ -57,7 +57,7 @@ TEST(Slot, BytesOfAnOpening)
     EXPECT_EQ(bursts(both), (std::map<uint64_t, int>{{10, 2}, {20, 2}, {30, 2}, {40, 1}}));
 }
 
-/* Gaps between openings of one packet each, with packets always waiting. */
+/* Gaps between openings of one packet each, while packets always wait. */
 std::vector<double> gaps(const std::string &spec, uint64_t n)
 {
     Line l(spec + " packets 1");
@@ -107,7 +107,7 @@ TEST(Slot, Distribution)
 {
     check_gaps("slot distribution uniform 5ms 2ms", 5e6, 2e6 / std::sqrt(3), 1.8);
     check_gaps("slot distribution normal 5ms 500us", 5e6, 5e5, 3);
-    // of shape 3 the fourth moment would be infinite; cut at 36.2 deviations (law.h) it is 192.4
+    // with shape 3 the fourth moment would be infinite; cut at 36.2 deviations (law.h), it is 192.4
     check_gaps("slot distribution pareto 5ms 500us", 5e6, 5e5, 192.4);
     EXPECT_NE(spec_error("slot distribution odd 5ms 1ms"), "");
     EXPECT_NE(spec_error("slot 5ms 1ms"), "");
@@ -127,8 +127,7 @@ TEST(Slot, Limits)
     EXPECT_EQ(bytes.out.size(), 4u);
 }
 
-/* ---- trace ------------------------------------------------------------------------------------
- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 TEST(Trace, OpportunitiesAndRepetition)
 {
@@ -148,7 +147,7 @@ TEST(Trace, PacketsShareAnOpportunity)
     TempFile f("1\n2\n3\n");
     Line l("trace " + f.name);
 
-    // 700 bytes each: two in the first, one over both, ..
+    // 700 bytes each: two fit in the first one, one crosses into the next, and so on
     for (int i = 0; i < 6; i++)
         l.push(0, 714);
     l.finish();
@@ -160,9 +159,9 @@ TEST(Trace, LargePacketsTakeSeveral)
     TempFile f("1\n2\n3\n4\n");
     Line l("trace " + f.name);
 
-    l.push(0, 3014); // exactly two
-    l.push(0, 1515); // one and a byte
-    l.push(0, 1000); // in the rest of that
+    l.push(0, 3014); // exactly two opportunities
+    l.push(0, 1515); // one opportunity and a byte
+    l.push(0, 1000); // in the rest of that opportunity
     l.finish();
     EXPECT_EQ(bursts(l), (std::map<uint64_t, int>{{2, 1}, {4, 2}}));
 }
@@ -174,10 +173,10 @@ TEST(Trace, UnusedOnesAreWasted)
     const uint64_t ms = 2600000;
 
     l.push(0, 100);
-    l.push(ms + 1, 1514);          // the rest of the first one is over
+    l.push(ms + 1, 1514);          // the rest of the first opportunity is over
     l.push(3 * ms, 1514);          // just in time
-    l.push(3 * ms, 1514);          // the next
-    l.push(1000003 * ms + 1, 100); // very much later
+    l.push(3 * ms, 1514);          // uses the next one
+    l.push(1000003 * ms + 1, 100); // much later
     l.finish();
     std::vector<uint64_t> at;
     for (const Out &o : l.out)
@@ -251,7 +250,7 @@ TEST(Files, BytesThatAreNoText)
     EXPECT_NE(spec_error("trace " + f.name), "");
 }
 
-/* Nobody writes into it: reading must not wait for that. */
+/* A pipe has no writer. Reading must not wait for one. */
 TEST(Files, PipesAreRefusedAtOnce)
 {
     ASSERT_EQ(mkfifo("./path-test-pipe", 0600), 0);

@@ -17,7 +17,7 @@ std::string SpecMaker::time(uint64_t max_us)
 {
     if (chance(10))
         return "0";
-    if (chance(30)) // round ones, so that times meet
+    if (chance(30)) // round times, so that some coincide
         return std::to_string(1 + below(max_us / 100 + 1)) + "00us";
     return std::to_string(1 + below(max_us * 1000)) + "ns";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random valid specs over the whole grammar of lib/path. */
+/* Random valid specs, from the whole grammar of lib/path. */
 #ifndef SLUICE_TEST_UNIT_PATH_SPEC_MAKER_H
 #define SLUICE_TEST_UNIT_PATH_SPEC_MAKER_H
 
@@ -9,12 +9,12 @@
 class SpecMaker
 {
   public:
-    /* Files that specs may name. */
+    /* trace, table: files that specs may name. */
     SpecMaker(uint64_t seed, const std::string &trace, const std::string &table)
         : rng(seed), trace_file(trace), table_file(table)
     {
     }
-    /* A whole path of at most so many elements in a row. */
+    /* A whole path with at most so many elements in a row. */
     std::string path(unsigned int most);
     uint64_t below(uint64_t n)
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong in a spec is said with its position, the word and the nearest right one; and
-// nothing that is written crashes or leaks.
+// An error in a spec names its position, the word, and the nearest right word. No text crashes the
+// parser or leaks.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -149,7 +149,7 @@ TEST(Spec, WithoutMemoryItSaysSo)
     path_destroy(nullptr);
 }
 
-/* Words changed, doubled, lost, cut, moved; letters as well. */
+/* Changes, doubles, removes, cuts and moves words, and changes letters. */
 TEST(Spec, MutationsNeverCrashOrLeak)
 {
     TempFile trace("1\n2\n"), table("0 8192 -8192\n");

@@ -185,7 +185,7 @@ struct frame frame_of(struct rte_mbuf *m)
 bool sums_right(struct rte_mbuf *m)
 {
     const uint8_t *bytes = rte_pktmbuf_mtod(m, const uint8_t *);
-    struct frame f = frame_of(m); /* looks at IPv4's checksum */
+    struct frame f = frame_of(m); /* this checks IPv4's checksum */
 
     return f.kind == FRAME_UDP &&
            frame_udp_sum_ok(bytes, &f, frame_sum(bytes + f.payload_off, f.payload_len));
@@ -232,7 +232,7 @@ void expect_even(const std::vector<uint64_t> &counts, const char *what)
 
 Chain::Chain(const Matrix &m) : p(m), stationary(m.size(), 1.0 / (double)m.size())
 {
-    /* halves stay where they are: so that periodic chains settle as well */
+    /* half of the weight stays in its state, so that periodic chains settle, too */
     for (int round = 0; round < 200000; round++) {
         std::vector<double> next(p.size(), 0);
 
@@ -257,10 +257,10 @@ void Chain::expect(uint64_t hits, uint64_t n, const std::function<double(size_t,
             mu += share * e;
             square += share * e * e;
             mean[i] += p[i][j] * e;
-            after[j] += share * e; /* weight of being in j right after an event */
+            after[j] += share * e; /* weight of state j right after an event */
         }
     variance = square - mu * mu;
-    /* autocovariances: the mean of events to come, given one now */
+    /* autocovariances: the mean of later events, given one now */
     for (int lag = 0; lag < 5000; lag++) {
         std::vector<double> next(k, 0);
         double joint = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all tests of lib/path need: a path driven in virtual time, packets for it, and the intervals
- * that a model's numbers must lie in. */
+/* For all tests of lib/path: a path in virtual time, packets for it, and the intervals in which a
+ * model's numbers must lie. */
 #ifndef SLUICE_TEST_UNIT_PATH_SUPPORT_H
 #define SLUICE_TEST_UNIT_PATH_SUPPORT_H
 
@@ -25,14 +25,14 @@ extern "C" {
 
 extern struct rte_mempool *test_pool;
 
-/* rte_malloc's pieces in use. */
+/* Pieces of rte_malloc that are in use. */
 size_t heap_objects();
 
-/* A round clock, a usual one, and one that divides nothing. */
+/* A round clock, a common one, and one that divides no round number. */
 constexpr uint64_t GHZ = 1000000000;
 extern const std::vector<uint64_t> CLOCKS;
 
-/* Cycles of ns at hz, rounded up. */
+/* ns in cycles of hz, rounded up. */
 inline uint64_t cycles(uint64_t ns, uint64_t hz)
 {
     return (uint64_t)(((unsigned __int128)ns * hz + 999999999u) / 1000000000u);
@@ -52,8 +52,8 @@ struct Out {
     }
 };
 
-/* A path and what left it, each at the time at which it was polled: exact, since advance() polls
- * whenever path_next() says so. Packets are numbered from 0. */
+/* A path, and the packets that left it with the time of the poll. The times are exact, since
+ * advance() polls whenever path_next() says so. Packets are numbered from 0. */
 class Line
 {
   public:
@@ -64,10 +64,10 @@ class Line
 
     uint32_t push(uint64_t at, uint32_t len = 100); /* after advance(at); returns its number */
     uint32_t push(uint64_t at, struct rte_mbuf *m);
-    void advance(uint64_t to); /* all that is due before or at `to` */
+    void advance(uint64_t to); /* polls for all that is due until `to` */
     void finish(uint64_t to = TIME_NEVER - 1);
-    void poll(uint64_t now);        /* once, whatever is due */
-    std::vector<Out> by_id() const; /* of those that left; at = 0 of others */
+    void poll(uint64_t now);        /* one poll, whatever is due */
+    std::vector<Out> by_id() const; /* packets that left; at = 0 for others */
     path_element_info element(uint32_t i = 0) const;
     const path_element_counts &counts(uint32_t i = 0) const
     {
@@ -84,22 +84,22 @@ class Line
     std::function<void(struct rte_mbuf *)> look;
 };
 
-/* What path_create() says of a spec that is none; "" if it takes it. */
+/* The error that path_create() gives for a spec; "" if the spec is right. */
 std::string spec_error(const std::string &spec);
 
-/* A packet of len zero bytes, in so many pieces or as many as it needs. */
+/* A packet of len zero bytes, in so many pieces, or in as many as it needs. */
 struct rte_mbuf *packet_make(uint32_t len, uint32_t pieces = 1);
-/* A UDP packet, and the route it goes by default. */
+/* The default route, and a UDP packet. */
 struct frame_route route_make(const char *src, const char *dst);
 struct rte_mbuf *udp_make(const struct frame_route &r, uint32_t payload = 64);
-/* A CNTL packet that says so much of routers, for the connection of this key. */
+/* A CNTL packet with this limit of routers, for the connection with this key. */
 struct rte_mbuf *cntl_make(const struct frame_route &r, uint64_t hop_rate, uint64_t key = 7,
                            uint8_t flags = 0);
-/* Of the frame at m: are its IPv4 header's checksum and its UDP checksum right? */
+/* Are the IPv4 header checksum and the UDP checksum of the frame at m right? */
 bool sums_right(struct rte_mbuf *m);
 struct frame frame_of(struct rte_mbuf *m);
 
-/* A file that goes with the test. */
+/* A file that is removed with its object. */
 class TempFile
 {
   public:
@@ -113,15 +113,16 @@ class TempFile
 /* 99.9 % of a normal law lie within so many deviations. */
 constexpr double Z999 = 3.2905;
 
-/* hits of n with probability p each, the autocorrelation of whose indicators is rho^k. */
+/* hits of n events with probability p each. The autocorrelation of their indicators is rho^k. */
 void expect_share(uint64_t hits, uint64_t n, double p, const char *what, double rho = 0);
-/* A mean of n values of a law, likewise. */
+/* The same for a mean of n values of a law. */
 void expect_mean(double mean, uint64_t n, double mu, double sigma, const char *what,
                  double rho = 0);
-/* Counts that are all as likely. */
+/* The counts are equally likely. */
 void expect_even(const std::vector<uint64_t> &counts, const char *what);
 
-/* A Markov chain: rates of events on its transitions, and how exact n steps of it can tell them. */
+/* A Markov chain: the rates of events on its transitions, and the error of these rates after n
+ * steps. */
 class Chain
 {
   public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measurements of the ATM paper ([ATM]): what a policeman drops (figure 5,
-// table 1), round trips of cells (figures 6 and 7), and TCP over both networks (figure 4).
+// The measurements of the ATM paper ([ATM]): the drops of a policer (figure 5, table 1), round
+// trips of cells (figures 6 and 7), and TCP over both networks (figure 4).
 #include <cmath>
 #include <stdexcept>
 
@@ -30,7 +30,7 @@ struct Policed {
     }
 };
 
-// Cells at that rate through a policeman, for so many cells.
+// Sends so many cells at this rate through a policer.
 Policed police(const char *spec, uint64_t rate_bps, uint64_t cells)
 {
     path_config path = {kHz, 1, 4096, test_pool, 0};
@@ -57,8 +57,8 @@ Policed police(const char *spec, uint64_t rate_bps, uint64_t cells)
     return out;
 }
 
-// Frames of 9188 bytes of IP, cut into cells that come on a line as fast as `excess` above the PCR:
-// the share of frames that come whole.
+// Frames of 9188 bytes of IP are cut into cells. Their line is faster than the PCR by the share
+// `excess`. Returns the share of frames that arrive whole.
 double frames_whole(double excess, double *cells_lost)
 {
     uint64_t line_bps = static_cast<uint64_t>(135e6 * (1 + excess));
@@ -93,7 +93,7 @@ double frames_whole(double excess, double *cells_lost)
     return static_cast<double>(came) / (kFrames - kSettled);
 }
 
-// Mean round trip in us of cells through such a path, with the hosts' overhead.
+// The mean round trip of cells on such a path, in us, including the overhead of the hosts.
 double round_trip(const std::string &spec)
 {
     // The paper's timer board counted 125 ns. A cell goes every 100 us.
@@ -121,7 +121,7 @@ double round_trip(const std::string &spec)
     pc.hz = kBoardHz;
     pc.start = 1000;
     pc.interval_ns = 100000;
-    pc.ip_len[0] = pc.ip_len[1] = 40; // with Ethernet's header as long as a cell, but for a byte
+    pc.ip_len[0] = pc.ip_len[1] = 40; // with Ethernet's header, one byte longer than a cell
     pc.frames = 10000;
     pc.pool = test_pool;
     pc.hook = {Seen::back, &seen};
@@ -140,10 +140,10 @@ double round_trip(const std::string &spec)
     return static_cast<double>(seen.cycles) / static_cast<double>(seen.n) * 1e6 / kBoardHz;
 }
 
-const std::string kTaxi = "rate 100mbit"; // the hosts' cards
+const std::string kTaxi = "rate 100mbit"; // the cards of the hosts
 
-// TCP with that socket buffer, in Mbit/s. Hosts move 50 Mbit/s, cell by cell while the frame still
-// comes, and take 250 us for a packet each.
+// The rate of TCP with such a socket buffer, in Mbit/s. Hosts move 50 Mbit/s, cell by cell while
+// the rest of the frame still arrives. They take 250 us for each packet.
 double tcp(uint32_t window_bytes, const char *way)
 {
     BulkOptions o;
@@ -184,7 +184,7 @@ TEST(AtmPolicing, GapsAreNearlyConstant)
     }
 }
 
-// Ten seconds of table 1's half hour here; the lab runs all of it.
+// Ten seconds of the half hour of table 1. The lab runs all of it.
 TEST(AtmPolicing, TableOne)
 {
     Findings &f = Findings::get();
@@ -234,9 +234,9 @@ TEST(AtmRtt, CellsWithTheReferenceSubtracted)
           round_trip(kTaxi + " " + kWan) - reference, "us", 3879, 3881);
 }
 
-// Window over round trip: how much slower the WAN is depends on the window, and on how long a
-// window takes the hosts. Which buffers figure 4 shows, its text does not say; 4 kB was what SunOS
-// 4 gave a socket that did not ask for more.
+// A small window limits the rate to window over round trip. So the WAN is slower by a factor that
+// depends on the window, and on the hosts' time for a window. The paper's text does not say which
+// buffers figure 4 shows. SunOS 4 gave a socket 4 kB by default.
 TEST(AtmRtt, WindowLimitedTcp)
 {
     Findings &f = Findings::get();

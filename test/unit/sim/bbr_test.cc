@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BBRv3 against what draft-ietf-ccwg-bbr-06 says of it: its states one after the other, and what a
-// link, its queue and another flow have of it. Sections in brackets are the draft's, "A" its
-// example test cases.
+// BBRv3 against draft-ietf-ccwg-bbr-06: its states, one after the other, and their effects on a
+// link, its queue and another flow. Brackets hold sections of the draft; "A" is its list of example
+// test cases.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,7 +14,7 @@
 namespace
 {
 
-constexpr double kStep = 0.001; // s, between looks
+constexpr double kStep = 0.001; // s between observations
 
 FlowsOptions alone(double queue_bdp = 2)
 {
@@ -37,7 +37,7 @@ double in_flight(const Flows &f, uint32_t i = 0)
     return static_cast<double>(t.nxt - t.una) - t.sacked - t.lost;
 }
 
-// A flow has been in one state for so long; what it met there.
+// A time that a flow spent in one state, with the extremes that were observed.
 struct Stay {
     bbr_state state;
     double begun_s, ended_s;
@@ -90,8 +90,8 @@ TEST(Bbr, StartupDoublesUntilThreeRoundsBringNoMore)
 
     ASSERT_TRUE(runs_to(f, BBR_DRAIN, 5));
     Findings &all = Findings::get();
-    // the first answer begins a round, the first window's do not double the rate, and what was sent
-    // before the link was full takes one more
+    // The first answer begins a round. The answers to the first window do not double the rate. The
+    // segments that were sent before the link was full take one more round.
     all.add("bbr-startup: rounds until the link is full and known to be", "log2(bdp/10) + 3",
             static_cast<double>(law(f).rounds), "", doublings + 3, doublings + 3 + 3);
     all.add("bbr-startup: max_bw over the link's rate", "within 2 %", law(f).max_bw / f.link_sps(),
@@ -102,14 +102,14 @@ TEST(Bbr, StartupDoublesUntilThreeRoundsBringNoMore)
     EXPECT_EQ(law(f).long_inflight, BBR_UNBOUND);
 }
 
-// [5.3.1.3] A queue of a quarter of bdp is not enough for a window of 2 bdp.
+// [5.3.1.3] A queue of a quarter of bdp is too short for a window of 2 bdp.
 TEST(Bbr, StartupEndsOnLoss)
 {
     Flows f(alone(0.25));
 
     ASSERT_TRUE(runs_to(f, BBR_DRAIN, 5));
     EXPECT_GT(f.link().dropped, 0u);
-    EXPECT_LT(law(f).full_bw_rounds, 3u) << "not because of a plateau";
+    EXPECT_LT(law(f).full_bw_rounds, 3u) << "there was no plateau";
     EXPECT_TRUE(law(f).full_bw_reached);
     Findings::get().add("bbr-startup: heavy loss: long-term inflight, bdp", "1 to 1 + queue",
                         law(f).long_inflight / f.bdp(), "", 0.95, 1.3);
@@ -124,14 +124,14 @@ TEST(Bbr, DrainEmptiesTheQueueWithinARound)
     double begun = f.now_s(), queued_s = f.queued() / f.link_sps();
     while (law(f).state == BBR_DRAIN && f.now_s() < 6)
         f.run(f.now_s() + kStep);
-    // at half the rate, and 1 % below that, a queue of bdp lasts two empty round trips
+    // at half the rate, less 1 %, a queue of bdp lasts for two empty round trips
     Findings::get().add("bbr-drain: time, of a round trip with that queue", "at most 1",
                         (f.now_s() - begun) / (0.04 + queued_s), "", 0.5, 1.03);
     EXPECT_LE(in_flight(f), law(f).bdp + 1);
     EXPECT_LE(f.queued(), 0.03 * f.bdp());
 }
 
-// [A: Exiting DRAIN Based on Time] The link loses a tenth of its rate: bdp is never reached.
+// [A: Exiting DRAIN Based on Time] The link loses a tenth of its rate, so bdp is never reached.
 TEST(Bbr, DrainEndsAfterThreeRoundsAtTheLatest)
 {
     FlowsOptions o = alone(4);
@@ -152,7 +152,7 @@ TEST(Bbr, DrainEndsAfterThreeRoundsAtTheLatest)
     EXPECT_GT(in_flight(f), law(f).bdp);
 }
 
-// [5.3.3] DOWN, CRUISE for 2 to 3 s, REFILL for a round, UP until the rate grows no more.
+// [5.3.3] DOWN, CRUISE for 2 to 3 s, REFILL for a round, UP until the rate does not grow further.
 TEST(Bbr, ProbesForBandwidthInACycle)
 {
     Flows f(alone());
@@ -170,7 +170,7 @@ TEST(Bbr, ProbesForBandwidthInACycle)
         } else if (s.state == BBR_REFILL) {
             EXPECT_TRUE(before.state == BBR_CRUISE || before.state == BBR_DOWN);
             if (i + 1 < all.size() && all[i + 1].state == BBR_UP) {
-                EXPECT_NEAR(lasted, 0.04, 0.01) << "a round";
+                EXPECT_NEAR(lasted, 0.04, 0.01) << "one round";
             }
         } else if (s.state == BBR_UP) {
             EXPECT_EQ(before.state, BBR_REFILL);
@@ -183,7 +183,7 @@ TEST(Bbr, ProbesForBandwidthInACycle)
             most = std::max(most, s.max_queued);
     }
     Findings &out = Findings::get();
-    // the wait of 2 to 3 s begins anew with each ProbeRTT: one or two between these
+    // the wait of 2 to 3 s begins again with each ProbeRTT, so one or two fit in between
     out.add("bbr-probe: UP phases in 30 s", "1 or 2 each 5 s", ups, "", 5, 12);
     out.add("bbr-probe: longest cruise", "at most 3", longest_cruise, "s", 1, 3);
     out.add("bbr-probe: most in flight while UP, bdp", "1.25 to 2.25", max_up / bdp, "", 1.25,
@@ -227,9 +227,9 @@ TEST(Bbr, LooksForTheLeastRoundTripEachFiveSeconds)
         }
     ASSERT_GE(probes.size(), 6u);
     for (size_t i = 1; i < probes.size(); i++) {
-        // 5 s after the last one's end, and at the next acknowledgement
+        // 5 s after the end of the last one, at the next acknowledgement
         EXPECT_NEAR(probes[i].begun_s - probes[i - 1].ended_s, 5, 0.01);
-        // 200 ms, and the time until half of bdp is left
+        // 200 ms, and the time until only half of bdp is in flight
         EXPECT_NEAR(probes[i].ended_s - probes[i].begun_s, 0.2 + 0.02, 0.025);
     }
     out.add("bbr-probe-rtt: from one's end to the next", "5", probes[2].begun_s - probes[1].ended_s,
@@ -240,7 +240,8 @@ TEST(Bbr, LooksForTheLeastRoundTripEachFiveSeconds)
             "ms", 40, 40.5);
 }
 
-// [5.3.4.2, 5.6.2] 98 % of the time's rate, paced 1 % below bandwidth; most of the time no queue.
+// [5.3.4.2, 5.6.2] The full rate for 98 % of the time, paced 1 % below the bandwidth. Usually there
+// is no queue.
 TEST(Bbr, FillsALinkWithoutAQueue)
 {
     Flows f(alone());
@@ -264,9 +265,9 @@ TEST(Bbr, FillsALinkWithoutAQueue)
     EXPECT_EQ(f.link().dropped, 0u);
 }
 
-// [5.3.3.5.3] At 1 % of loss CRUISE follows what is delivered, down by that in each round trip, and
-// the next probe finds the whole bandwidth again: 62 round trips lose less than the half that a
-// probe wins back.
+// [5.3.3.5.3] With 1 % of loss, CRUISE follows the rate of delivery, which falls by that share in
+// each round trip. The next probe finds the whole bandwidth again: 62 round trips lose less than
+// the half that a probe wins back.
 TEST(Bbr, RandomLossOfOnePercent)
 {
     double worst = 1, sum = 0, bw = 1;
@@ -292,7 +293,7 @@ TEST(Bbr, RandomLossOfOnePercent)
         bw = std::min(bw, found / looks);
         EXPECT_EQ(f.sender(0).counts.timeouts, 0u);
     }
-    // the mean of 0.99^n over a cruise of 3 s is 0.70, over one of 2 s 0.79
+    // the mean of 0.99^n is 0.70 over a cruise of 3 s, and 0.79 over one of 2 s
     Findings::get().add("bbr-loss: 1 % at random: used of the link, mean of 4 seeds",
                         "mean of 0.99^n: 0.70", sum, "", 0.70, 0.99);
     Findings::get().add("bbr-loss: 1 % at random: max_bw over the link's rate", "found again", bw,
@@ -300,7 +301,7 @@ TEST(Bbr, RandomLossOfOnePercent)
     EXPECT_GE(worst, 0.6);
 }
 
-// [2.7, 3.1] A queue that UP runs over: losses stay below 2 % in any round, and far below on
+// [2.7, 3.1] UP overruns the queue. Losses stay below 2 % in any round, and far below that on
 // average.
 TEST(Bbr, AShallowQueueBoundsWhatIsInFlight)
 {
@@ -319,7 +320,7 @@ TEST(Bbr, AShallowQueueBoundsWhatIsInFlight)
     EXPECT_EQ(f.sender(0).counts.timeouts, 0u);
 }
 
-// [5.3.3.1] 0.90 in DOWN against 1.25 in UP lets bandwidths converge; the second flow catches up.
+// [5.3.3.1] 0.90 in DOWN and 1.25 in UP make bandwidths converge, so the second flow catches up.
 TEST(Bbr, TwoFlowsShareInTheLongRun)
 {
     double worst = 1;
@@ -345,12 +346,12 @@ TEST(Bbr, FollowsTenTimesMoreAndLess)
 {
     FlowsOptions o = alone(10);
 
-    o.rate_bps = 10e6; // its queue is one bdp of the higher rate
+    o.rate_bps = 10e6; // its queue is one bdp of the later rate
     o.later = "at 10s rate 100mbit limit 500000B at 40s rate 10mbit limit 500000B";
     Flows f(o);
     f.run(9.9);
     EXPECT_NEAR(law(f).max_bw / f.link_sps(), 1, 0.03);
-    // one round of waiting to probe at most, then a doubling in each: 3 s and log2(10) rounds
+    // at most 3 s until a probe begins, then a doubling in each of log2(10) rounds
     f.run(10 + 3.3 + 8 * 0.04);
     Findings &out = Findings::get();
     out.add("bbr-change: ten times the rate: max_bw at the end of one probe", "10",
@@ -378,5 +379,5 @@ TEST(Bbr, FourSegmentsAtLeast)
                         share(f, 20), "", 0.95, 1.001);
     double least = 1e9;
     f.watch(40, kStep, [&](double) { least = std::min(least, f.sender(0).law.cwnd); });
-    EXPECT_EQ(least, 4) << "in ProbeRTT, where half of bdp is nothing";
+    EXPECT_EQ(least, 4) << "in ProbeRTT, where half of bdp rounds to nothing";
 }

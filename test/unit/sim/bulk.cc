@@ -113,7 +113,7 @@ double Bulk::increment_ms(uint32_t kind, double from_s, double to_s, double shar
 
 uint32_t Bulk::probes_lost(uint32_t kind) const
 {
-    // All that were sent two seconds ago have come, or never will.
+    // All probes that were sent more than two seconds ago have arrived, or are lost.
     uint32_t sent = probe.sent > 20 ? probe.sent - 20 : 0, came = 0;
 
     for (const Probe &p : probes)
@@ -134,7 +134,7 @@ std::vector<double> Bulk::momentary_bps() const
 {
     std::vector<double> out;
 
-    // Arrivals i - 1 .. i + 3: the time from the first of the five on is what four took.
+    // Arrivals i - 1 .. i + 3: the time since the first of the five is that of the other four.
     for (size_t i = 1; i + 3 < reads.size(); i++) {
         double bytes = 0;
 

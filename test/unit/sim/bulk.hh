@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A 1993 TCP with data without end from end 0 of a line to end 1, and probes beside it: what the
-// frame-relay and the ATM paper measured, as numbers.
+// A TCP of 1993 that sends endless data from end 0 of a line to end 1, with probes beside it. It
+// gives the figures that the papers [FRAME-RELAY] and [ATM] measured.
 #ifndef SLUICE_TEST_UNIT_SIM_BULK_HH
 #define SLUICE_TEST_UNIT_SIM_BULK_HH
 
@@ -24,9 +24,9 @@ struct BulkOptions {
     uint32_t window_bytes = 1460;
     uint16_t mss_bytes = 1460;
     bool open_at_once = true, fast_retransmit = true;
-    uint64_t start_ns = 3000000000; // after the seconds that say what an unloaded line is like
+    uint64_t start_ns = 3000000000; // of the TCP; until then, probes measure the unloaded line
     uint64_t tick_ns = 0, read_tick_ns = 0;
-    uint16_t probe_len[2] = {46, 68}; // of IP; 0: no probes
+    uint16_t probe_len[2] = {46, 68}; // IP length, bytes; 0: no probes
 };
 
 class Bulk
@@ -43,15 +43,16 @@ class Bulk
 
     explicit Bulk(const BulkOptions &options);
     ~Bulk();
-    Bulk(const Bulk &) = delete; // nodes refer to it: made where it stays
+    Bulk(const Bulk &) = delete; // the line's nodes are its members
     void run(double until_s);
 
-    double rate_bps(double from_s, double to_s) const; // user data read
-    // Over probes of a kind (2: both) in that time; share 0.5: the median.
+    double rate_bps(double from_s, double to_s) const; // of user data that was read
+    // Quantile over the probes of a kind (2: both) that came in that time; share 0.5: the median.
+    // -1: none came.
     double increment_ms(uint32_t kind, double from_s, double to_s, double share) const;
-    uint32_t probes_lost(uint32_t kind) const; // but those under way
-    uint64_t dropped(uint32_t element) const;  // by that element on the way there
-    // The momentary rate at each read: over the one before, itself and the three after.
+    uint32_t probes_lost(uint32_t kind) const; // without those that may be under way
+    uint64_t dropped(uint32_t element) const;  // by this element of the path to end 1
+    // The momentary rate at each read, over five reads: the one before, this one and three more.
     std::vector<double> momentary_bps() const;
 
     BulkOptions opt;

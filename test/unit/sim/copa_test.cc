@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copa against what its paper says of it (Arun and Balakrishnan, NSDI 2018; sections in brackets):
-// the window by each acknowledgement, then what a link, its queue and other flows have of it.
+// Copa against its paper (Arun and Balakrishnan, NSDI 2018; sections in brackets): the window after
+// each acknowledgement, then the effects on a link, its queue and other flows.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ namespace
 {
 
 constexpr uint64_t kMs = 1000000;
-constexpr double kInverse = 2; // 1 / delta by default
+constexpr double kInverse = 2; // 1 / delta, by default
 constexpr double kStep = 0.001;
 
 const copa &law(const Flows &f, uint32_t i = 0)
@@ -29,7 +29,7 @@ FlowsOptions copas(uint32_t n, double each_s = 0)
     return o;
 }
 
-// The law alone: acknowledgements of one segment, each with a round trip that it timed.
+// The law alone. Each acknowledgement is of one segment, and has timed a round trip.
 struct Law {
     tcp_law l;
     uint64_t now_ns = 0, una = 0;
@@ -59,7 +59,7 @@ struct Law {
         a.srtt_ns = rtt_ns;
         l.ops->ack(&l, &a);
     }
-    // All segments of a round trip of so long.
+    // Acknowledges all segments of a round trip of this length.
     void round(uint64_t rtt_ns)
     {
         uint64_t n = window();
@@ -85,7 +85,8 @@ struct Law {
 
 } // namespace
 
-// [2.1] v / (delta cwnd) a segment, towards the rate of 1 / (delta dq); 2 cwnd / RTTstanding.
+// [2.1] The window moves by v / (delta cwnd) a segment, towards the rate 1 / (delta dq). The pace
+// is 2 cwnd / RTTstanding.
 TEST(CopaLaw, TheWindowGoesTowardsTheTargetRate)
 {
     Law c;
@@ -93,7 +94,7 @@ TEST(CopaLaw, TheWindowGoesTowardsTheTargetRate)
     c.round(40 * kMs);
     EXPECT_TRUE(c.state().slow_start);
     EXPECT_EQ(c.l.cwnd, 20) << "doubles once in a round trip";
-    // 20 segments in 50 ms are 400/s; 1 / (0.5 * 10 ms) are 200/s
+    // 20 segments in 50 ms are 400/s, above 1 / (0.5 * 10 ms) = 200/s
     c.round(50 * kMs);
     EXPECT_FALSE(c.state().slow_start);
     double before = c.l.cwnd;
@@ -102,24 +103,24 @@ TEST(CopaLaw, TheWindowGoesTowardsTheTargetRate)
     EXPECT_DOUBLE_EQ(c.l.cwnd, before - kInverse / before);
     EXPECT_DOUBLE_EQ(c.l.pace_sps, 2 * c.l.cwnd / 0.05);
     // 29 segments in 42 ms are below 1 / (0.5 * 2 ms) = 1000/s
-    c.now_ns += 100 * kMs; // no answer of the last half round trip has 50 ms
+    c.now_ns += 100 * kMs; // no answer of the last half round trip took 50 ms
     before = c.l.cwnd;
     c.ack(42 * kMs);
     EXPECT_DOUBLE_EQ(c.l.cwnd, before + kInverse / before);
 }
 
-// [2.1] v doubles in each round trip once the way has been the same for three; else it is 1.
+// [2.1] v doubles in each round trip after the direction was the same for three. Otherwise it is 1.
 TEST(CopaLaw, TheVelocityDoublesFromTheThirdRoundTripOn)
 {
     Law c;
     std::vector<double> v;
 
     c.l.cwnd = 1000;
-    c.round(40 * kMs); // slow start would go on
+    c.round(40 * kMs); // slow start would continue
     c.round(50 * kMs);
     ASSERT_FALSE(c.state().slow_start);
     for (int i = 0; i < 8; i++) {
-        double before = c.l.cwnd, inverse = c.state().inverse; // which competes in the end
+        double before = c.l.cwnd, inverse = c.state().inverse; // competes in the end
 
         v.push_back(c.state().velocity);
         c.ack(50 * kMs);
@@ -133,10 +134,11 @@ TEST(CopaLaw, TheVelocityDoublesFromTheThirdRoundTripOn)
         EXPECT_EQ(v[i], 2 * v[i - 1]);
     c.now_ns += 100 * kMs;
     c.ack(40 * kMs);
-    EXPECT_EQ(c.state().velocity, 1) << "the other way";
+    EXPECT_EQ(c.state().velocity, 1) << "the direction has changed";
 }
 
-// [2.2] Five round trips without a queue that is nearly empty; AIMD on 1 / delta; and back.
+// [2.2] It competes after five round trips without a nearly empty queue, with AIMD on 1 / delta.
+// Then it returns.
 TEST(CopaLaw, CompetesWhereTheQueueIsNeverEmpty)
 {
     Law c;
@@ -151,7 +153,7 @@ TEST(CopaLaw, CompetesWhereTheQueueIsNeverEmpty)
     EXPECT_GE(rounds, 4);
     EXPECT_LE(rounds, 7);
     c.lose();
-    EXPECT_EQ(c.state().inverse, kInverse) << "not below the default's";
+    EXPECT_EQ(c.state().inverse, kInverse) << "not below the default";
     c.round(80 * kMs);
     double before = c.state().inverse;
     for (int i = 0; i < 6; i++)
@@ -161,15 +163,15 @@ TEST(CopaLaw, CompetesWhereTheQueueIsNeverEmpty)
     c.lose();
     EXPECT_DOUBLE_EQ(c.state().inverse, std::max(before / 2, kInverse));
     c.lose();
-    EXPECT_DOUBLE_EQ(c.state().inverse, std::max(before / 2, kInverse)) << "once a round trip";
+    EXPECT_DOUBLE_EQ(c.state().inverse, std::max(before / 2, kInverse)) << "once in a round trip";
     c.round(40 * kMs);
     EXPECT_FALSE(c.state().competitive);
     EXPECT_EQ(c.state().inverse, kInverse);
     c.lose();
-    EXPECT_EQ(c.state().inverse, kInverse) << "losses say nothing here";
+    EXPECT_EQ(c.state().inverse, kInverse) << "losses mean nothing here";
 }
 
-// [3] One flow: the queue goes between 0 and 2.5 / delta segments, each five round trips.
+// [3] One flow: the queue swings between 0 and 2.5 / delta segments, in five round trips.
 TEST(Copa, KeepsFivePacketsAtMostAndEmptiesTheQueueEachFiveRoundTrips)
 {
     Flows f(copas(1));
@@ -198,7 +200,7 @@ TEST(Copa, KeepsFivePacketsAtMostAndEmptiesTheQueueEachFiveRoundTrips)
     Findings &out = Findings::get();
     out.add("copa-steady: used of the link", "all of it", f.shares(from, 10)[0], "", 0.98, 1.001);
     out.add("copa-steady: mean queue", "1.25/delta = 2.5", sum / n, "packets", 1.5, 3.5);
-    // an acknowledgement for each second segment makes pairs
+    // acknowledgements of every second segment make pairs
     out.add("copa-steady: queue, 95 % of the time below", "2.5/delta = 5",
             queued[queued.size() * 95 / 100], "packets", 3, 7);
     out.add("copa-steady: queue, 5 % of the time at most", "0", queued[queued.size() / 20],
@@ -210,7 +212,7 @@ TEST(Copa, KeepsFivePacketsAtMostAndEmptiesTheQueueEachFiveRoundTrips)
     EXPECT_EQ(f.link().dropped, 0u);
 }
 
-// [3] Each flow adds its 1 / delta to the queue.
+// [3] Each flow adds 1 / delta to the queue.
 TEST(Copa, FourFlowsKeepFourTimesThat)
 {
     FlowsOptions o = copas(4, 2);
@@ -230,7 +232,7 @@ TEST(Copa, FourFlowsKeepFourTimesThat)
     out.add("copa-four: Jain", "equal", jain(f.shares(from, 30)), "", 0.98, 1);
 }
 
-// [2.1] dq is the same for all, so equal rates are the only common point.
+// [2.1] dq is the same for all flows, so only equal rates are stable.
 TEST(Copa, TwoFlowsBecomeEqual)
 {
     FlowsOptions o = copas(2, 5);
@@ -249,7 +251,7 @@ TEST(Copa, TwoFlowsBecomeEqual)
                         equal_s, "s", 0.5, 10);
 }
 
-// [2.1, 3] Whatever the round trips.
+// [2.1, 3] Shares are equal, whatever the round trips are.
 TEST(Copa, RoundTripsDoNotMatter)
 {
     double worst = 1;
@@ -268,7 +270,7 @@ TEST(Copa, RoundTripsDoNotMatter)
                         "", 0.95, 1);
 }
 
-// [2.2] Losses that no queue made do not slow it down.
+// [2.2] Losses without a queue do not slow it down.
 TEST(Copa, RandomLossOfOnePercent)
 {
     FlowsOptions o = copas(1);
@@ -282,8 +284,7 @@ TEST(Copa, RandomLossOfOnePercent)
                         f.shares(from, 5)[0] / 0.99, "", 0.95, 1.001);
 }
 
-// [2.2] Beside CUBIC it competes; when that falls silent (all it sends is lost) it keeps a short
-// queue again.
+// [2.2] Beside CUBIC it competes. When all packets of CUBIC are lost, it keeps a short queue again.
 TEST(Copa, CompetesBesideCubicAndReturns)
 {
     FlowsOptions o = copas(1);
@@ -315,9 +316,9 @@ TEST(Copa, CompetesBesideCubicAndReturns)
             0, 0.05);
 }
 
-// [3] The queue that the paper computes with is a volume; a link's has whole packets. At 10 Mbit/s
-// x 20 ms (16 packets) a tenth of five packets is no packet at all, so "nearly empty" is rarely
-// seen.
+// [3] The paper computes with a volume in the queue, but a link's queue has whole packets. At 10
+// Mbit/s x 20 ms (16 packets), a tenth of five packets is less than a packet. So the queue rarely
+// counts as nearly empty.
 TEST(Copa, FewPacketsUnderWayAreTakenForACompetitor)
 {
     FlowsOptions o = copas(1);

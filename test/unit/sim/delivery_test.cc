@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delivery-rate samples (draft-ietf-ccwg-bbr-06, section 4.1), and windows over what was measured.
+// Delivery-rate samples (draft-ietf-ccwg-bbr-06, section 4.1), and windows over measured values.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace
 
 constexpr uint64_t kMs = 1000000;
 
-// Segments sent at one time each, acknowledged at another.
+// Each segment is sent at one time and acknowledged at another.
 struct Wire {
     delivery d = {};
     std::vector<delivery_mark> mark;
@@ -44,7 +44,7 @@ struct Wire {
 
 } // namespace
 
-// Ten segments, 1 ms apart, a round trip of 10 ms: one each millisecond is delivered.
+// Ten segments, 1 ms apart, with a round trip of 10 ms. One is delivered in each millisecond.
 TEST(Delivery, ASteadyFlowHasItsRate)
 {
     Wire w;
@@ -64,8 +64,8 @@ TEST(Delivery, ASteadyFlowHasItsRate)
     EXPECT_EQ(s.newest, 39u);
 }
 
-// Section 4.1.2.3: answers that were held up and come at once do not raise the rate above that at
-// which the segments were sent.
+// Section 4.1.2.3: answers that were held up arrive together. They do not raise the rate above that
+// at which the segments were sent.
 TEST(Delivery, AnswersAtOnceAreNoRate)
 {
     Wire w;
@@ -78,14 +78,14 @@ TEST(Delivery, AnswersAtOnceAreNoRate)
             held.push_back(i);
         w.send(i * kMs, std::min<uint64_t>(i, 10));
     }
-    // 49 answers in the 41 ms since the one before; the segments took 49 ms
+    // 49 answers came in the 41 ms since the last one, but their segments took 49 ms to send
     delivery_sample s = w.ack(held, 81 * kMs, 10 * kMs);
     EXPECT_EQ(s.volume, 49u);
     EXPECT_EQ(s.interval_ns, 49 * kMs);
     EXPECT_DOUBLE_EQ(s.rate, 1000);
 }
 
-// The other way round: what was sent at once comes as fast as the path lets it.
+// The opposite case: segments that were sent at once arrive as fast as the path allows.
 TEST(Delivery, SegmentsAtOnceAreNoRate)
 {
     Wire w;
@@ -109,7 +109,7 @@ TEST(Delivery, AnIntervalBelowTheLeastRoundTripIsUnreliable)
     EXPECT_DOUBLE_EQ(w.ack({1}, 30 * kMs, 10 * kMs).rate, 100);
 }
 
-// Section 4.1.2.4: until all that is in flight has come, and one more.
+// Section 4.1.2.4: a limit lasts until all that is in flight has arrived, and one more segment.
 TEST(Delivery, ALimitLastsUntilWhatWasInFlightHasCome)
 {
     Wire w;
@@ -121,12 +121,12 @@ TEST(Delivery, ALimitLastsUntilWhatWasInFlightHasCome)
     for (uint64_t i = 4; i < 8; i++)
         w.send((10 + i) * kMs, 3);
     for (uint64_t i = 1; i < 4; i++)
-        EXPECT_FALSE(w.ack({i}, (20 + i) * kMs, kMs).limited) << i << " was sent before";
+        EXPECT_FALSE(w.ack({i}, (20 + i) * kMs, kMs).limited) << i << " was sent before the limit";
     EXPECT_TRUE(w.ack({4}, 30 * kMs, kMs).limited);
     w.send(31 * kMs, 3);
     for (uint64_t i = 5; i < 8; i++)
         EXPECT_TRUE(w.ack({i}, 40 * kMs, kMs).limited);
-    EXPECT_FALSE(w.ack({8}, 50 * kMs, kMs).limited) << "sent after the fifth had come";
+    EXPECT_FALSE(w.ack({8}, 50 * kMs, kMs).limited) << "sent after the fifth had arrived";
 }
 
 TEST(Delivery, LossesBelongToTheRoundTrip)
@@ -138,10 +138,10 @@ TEST(Delivery, LossesBelongToTheRoundTrip)
     w.d.lost += 2;
     w.send(9 * kMs, 3);
     EXPECT_EQ(w.ack({4}, 10 * kMs, kMs).lost, 2u);
-    EXPECT_EQ(w.ack({5}, 20 * kMs, kMs).lost, 0u) << "it was sent after they were lost";
+    EXPECT_EQ(w.ack({5}, 20 * kMs, kMs).lost, 0u) << "sent after the losses";
 }
 
-// Against all that was measured: a window holds at least what it should, and at most a span more.
+// Against all measured values. A window covers at least its length, and at most a span more.
 TEST(Recent, AWindowIsAtMostASpanLonger)
 {
     const char *told = std::getenv("SLUICE_SEED");
@@ -150,7 +150,7 @@ TEST(Recent, AWindowIsAtMostASpanLonger)
 
     std::printf("SLUICE_SEED=%lu\n", seed);
     for (int round = 0; round < 50; round++) {
-        std::deque<std::pair<uint64_t, uint64_t>> all; // when, what
+        std::deque<std::pair<uint64_t, uint64_t>> all; // time, value
         uint64_t now = draw() % 1000, span = 1 + draw() % 50;
         recent r;
 

@@ -80,7 +80,7 @@ void Ethernet::add(uint32_t i)
     h.depth = 16;
     h.gaps = 64;
     h.silence_ms = 20000;
-    // each answer stops the paper's sender, as a loss does: so there are few
+    // Each answer stops the paper's sender, as a loss does. So there are few answers.
     h.repeat_us = opt.stops ? 4000000 : 100000;
     h.first_rate_Bps = ours_of(opt.rate_Bps);
     h.first_burst_bytes = ours_of(opt.burst_bytes);
@@ -92,7 +92,8 @@ void Ethernet::add(uint32_t i)
     port.seed = i;
     if (i == kReceiver) {
         workstation_receives(opt.machine, kUnit + kHeaders + 14, kUser, &port);
-        // 813 packets a second are what the paper's Ethernet carried; ours have longer headers.
+        // The paper's Ethernet carried 813 packets a second. Our headers are longer, so 32 bytes do
+        // not count.
         port.down = "rate 10mbit -32 limit 4000";
         if (opt.given) {
             h.capacity_Bps = ours_of(opt.rate_Bps);
@@ -112,7 +113,7 @@ Ethernet::~Ethernet()
         host_close(world_host(w, s + 1), theirs[s], WIRE_END_ABORT, world_now(w));
         host_close(world_host(w, kReceiver), ours[s], WIRE_END_ABORT, world_now(w));
     }
-    run(40); // what has been closed lingers
+    run(40); // closed connections linger
     world_destroy(w);
 }
 

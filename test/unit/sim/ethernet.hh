@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The XTP paper's set-up ([XTP-RATE], figures 4-7): the product's hosts on 10 Mbit/s
-// Ethernet, one of them a slow workstation that all others send to, going back n after a loss.
+// The set-up of the XTP paper ([XTP-RATE], figures 4-7): our hosts on an Ethernet of 10 Mbit/s. One
+// of them is a slow workstation. The others send to it, and go back n after a loss.
 #ifndef SLUICE_TEST_UNIT_SIM_ETHERNET_HH
 #define SLUICE_TEST_UNIT_SIM_ETHERNET_HH
 
@@ -13,16 +13,16 @@ extern "C" {
 #include "sim/world.h"
 }
 
-constexpr uint32_t kUser = 1454; // user bytes of the paper's packets; ours stand for them, and
-constexpr uint32_t kUnit = 1472; // have so many: units are multiples of 64
+constexpr uint32_t kUser = 1454; // user bytes of the paper's packets
+constexpr uint32_t kUnit = 1472; // bytes of our units, which stand for them: a multiple of 64
 
 struct EthernetOptions {
     const workstation *machine = &workstation_sparc1;
     uint32_t senders = 1;
-    uint64_t rate_Bps = 500000, burst_bytes = kUser; // in the paper's bytes: what is granted
-    bool given = true;    // as its configuration says; else it must find out
-    bool control = false; // else nothing changes while it runs
-    bool stops = true;    // senders stop for 10 ms at each answer, as the paper's did
+    uint64_t rate_Bps = 500000, burst_bytes = kUser; // granted, in the paper's bytes
+    bool given = true;    // the rate is configured; else the host must find it
+    bool control = false; // a control core runs; else grants do not change
+    bool stops = true;    // senders stop for 10 ms at each answer, as in the paper
     bool go_back_n = true;
 };
 
@@ -33,7 +33,7 @@ class Ethernet
     ~Ethernet();
     Ethernet(const Ethernet &) = delete;
     void run(double seconds);
-    void pause(uint32_t sender, bool on);              // no more requests of it
+    void pause(uint32_t sender, bool on);              // while on, it starts no request
     struct host_conn_info info(uint32_t sender) const; // of its connection, at the receiver
     double packets(uint32_t sender) const              // received
     {
@@ -51,7 +51,7 @@ class Ethernet
     world *w;
     std::vector<uint32_t> theirs, ours; // connections: the senders', the receiver's
     std::vector<bool> paused;
-    std::vector<uint32_t> owed; // requests that a paused sender did not send
+    std::vector<uint32_t> owed; // requests that a paused sender has yet to send
     std::vector<uint8_t> memory;
 };
 

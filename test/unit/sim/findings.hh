@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a paper found, what comes out here, and whether that holds: a line each of a table that is
-// printed behind the tests. A finding that must hold and does not is a failure; one that is known
-// not to come out says why, and fails when it does come out after all.
+// A table that is printed after the tests. Each line has a finding, the paper's figure, ours, and
+// whether the finding holds. A finding that must hold fails the test if it does not. A finding that
+// is known not to hold states why, and fails the test if it does hold.
 #ifndef SLUICE_TEST_UNIT_SIM_FINDINGS_HH
 #define SLUICE_TEST_UNIT_SIM_FINDINGS_HH
 
@@ -15,7 +15,7 @@
 
 #include "text.hh"
 
-// Whole frames; heads of frames; mbufs without room, for what is attached.
+// Pools for whole frames, for heads of frames, and of mbufs without room, for attached payload.
 extern rte_mempool *test_pool, *test_heads, *test_attach;
 
 class Findings
@@ -42,7 +42,7 @@ class Findings
     {
         rows.push_back({what, paper, text("%.4g %s", ours, unit), "no: " + why});
         EXPECT_FALSE(ours >= least && ours <= most)
-            << what << " holds after all (" << ours << " " << unit << "): say so";
+            << what << " holds after all (" << ours << " " << unit << "): use add()";
     }
 
     void print() const

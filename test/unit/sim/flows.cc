@@ -12,7 +12,7 @@ namespace
 {
 
 constexpr uint64_t kHz = 1000000000;
-constexpr uint16_t kSenders = 1001, kReceivers = 2001; // UDP ports of the first ones
+constexpr uint16_t kSenders = 1001, kReceivers = 2001; // UDP ports of the first flow
 
 } // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCPs of today that share one link, from end 0 of a line to end 1: what each delivers, what waits
-// before the link, and how long the round trips are.
+// Modern TCPs that share one link, from end 0 of a line to end 1. Measures the bytes that each
+// delivers, the queue before the link, and the round trips.
 #ifndef SLUICE_TEST_UNIT_SIM_FLOWS_HH
 #define SLUICE_TEST_UNIT_SIM_FLOWS_HH
 
@@ -20,15 +20,15 @@ extern "C" {
 struct FlowOptions {
     tcp_law_kind law = TCP_CUBIC;
     double start_s = 0;
-    double more_ms = 0; // of round trip than the line's
+    double more_ms = 0; // added to the line's round trip
 };
 
 struct FlowsOptions {
     double rate_bps = 100e6;
     double rtt_ms = 40;
-    double queue_bdp = 1; // of the line's round trip
-    double loss = 0;      // behind the link
-    std::string later;    // changes of the way there: "at 10s rate 10mbit"
+    double queue_bdp = 1; // at the line's round trip
+    double loss = 0;      // share, behind the link
+    std::string later;    // changes of the path to end 1: "at 10s rate 10mbit"
     std::vector<FlowOptions> flows;
     uint64_t seed = 1;
 };
@@ -41,10 +41,10 @@ class Flows
 
     explicit Flows(const FlowsOptions &options);
     ~Flows();
-    Flows(const Flows &) = delete; // nodes refer to it: made where it stays
+    Flows(const Flows &) = delete; // it owns the line
 
     void run(double until_s);
-    // Runs, and looks after each step.
+    // Runs, and calls look() after each step.
     void watch(double until_s, double step_s, const std::function<void(double now_s)> &look);
     double now_s() const
     {
@@ -55,9 +55,9 @@ class Flows
     {
         return ends_[i]->sender;
     }
-    // Frame bytes that flow i's receiver has read, as they were on the link.
+    // Bytes that flow i's receiver has read, with the headers that they had on the link.
     double delivered(uint32_t i) const;
-    // Shares of the link that each flow had in (from, now]; `from`: what delivered() was.
+    // Share of the link that each flow had in (from_s, now]; `from`: delivered() at from_s.
     std::vector<double> shares(const std::vector<double> &from, double from_s) const;
     std::vector<double> delivered() const;
     const path_element_counts &link() const;

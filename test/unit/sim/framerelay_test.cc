@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The experiments of the frame-relay paper ([FRAME-RELAY], figures 4-16) with a TCP
-// of 1993: regions, their borders, one-way delays, and what priority in the router is worth.
+// The experiments of the frame-relay paper ([FRAME-RELAY], figures 4-16) with a TCP of 1993:
+// regions, their borders, one-way delays, and the use of priority in the router.
 //
-// The path: Ethernet, the router's two queues before 1.5 Mbit/s, the switch's queue drained at the
-// CIR, Ethernet; 1 ms each way for hosts and routers. The paper's switches cut frames into cells of
-// 24 bytes, which travel while the frame still comes in: of the three lines of 1.5 Mbit/s only one
-// takes a frame's time, and 64 ms a round trip (181.7 kbit/s of one segment) leave no more.
+// The path is Ethernet, the router's two queues before 1.5 Mbit/s, the switch's queue that drains
+// at the CIR, and Ethernet, with 1 ms each way for hosts and routers. The paper's switches cut
+// frames into cells of 24 bytes, which leave while the rest of the frame still arrives. So only one
+// of the three lines of 1.5 Mbit/s takes the time of a frame. A round trip of 64 ms (one segment at
+// 181.7 kbit/s) leaves no time for more.
 #include <algorithm>
 
 #include "bulk.hh"
@@ -43,7 +44,7 @@ double saturated(uint32_t segments, const std::string &path)
     return b.rate_bps(kSettled, kEnd) / 1e3;
 }
 
-// The largest window, in segments, of which nothing is sent twice.
+// The largest window, in segments, with which nothing is sent twice.
 uint32_t border(const std::string &path, uint32_t from)
 {
     for (;; from++) {
@@ -79,7 +80,7 @@ TEST(FrRegions, LinearAndSaturation)
           "", 0.99, 1.01);
     f.add("fr-regions: 26 MSS: delay increment, median", "1180 ms",
           most.increment_ms(2, kSettled, kEnd, 0.5), "ms", 1180 * 0.9, 1180 * 1.1);
-    // Five frames tell a rate as even as the paper's figures 6 and 7.
+    // Five frames give a rate as even as in the paper's figures 6 and 7.
     std::vector<double> rates = most.momentary_bps();
 
     rates.erase(rates.begin(), rates.begin() + static_cast<long>(rates.size() / 2));
@@ -95,8 +96,8 @@ TEST(FrRegions, LinearAndSaturation)
           saturated(3, jitter) / saturated(8, jitter), "", 0.5, 0.985);
 }
 
-// Every hop that stores and forwards whole frames costs a frame's time: then one segment a round
-// trip is not what the paper measured.
+// If every hop stored and forwarded whole frames, each would add the time of a frame. Then one
+// segment a round trip would not be the paper's rate.
 TEST(FrRegions, StoreAndForwardIsSlower)
 {
     std::string path = "rate 10mbit 24 rate 1.5mbit band length 68 limit 20 band limit 30 "
@@ -118,9 +119,9 @@ TEST(FrRegions, BordersFollowTheQueue)
           9);
 }
 
-// At the very border the queue is full with TCP's own frames. TCP sends when one of them has left,
-// and finds room; probes come when they please. Which window that is depends on a few hundred
-// bytes of the queue: the paper's 26 MSS just filled it, ours leave 200 bytes of 38 kB.
+// At this border, TCP's own frames fill the queue. TCP sends when one of them has left, so it finds
+// room. Probes are sent at any time. The border depends on a few hundred bytes: the paper's 26 MSS
+// just filled the queue, but ours leave 200 bytes of 38 kB.
 TEST(FrRegions, ProbesAreLostBeforeTcp)
 {
     Findings &f = Findings::get();
@@ -140,7 +141,7 @@ TEST(FrRegions, OverflowIsASawTooth)
 
     b.run(kEnd);
     EXPECT_GT(b.tcp.counts.timeouts, 2u);
-    // From the first loss on: each tooth rises to half of its peak fast, and slowly from there.
+    // After the first loss, each tooth rises to half of its peak fast, and from there slowly.
     double peak = b.increment_ms(1, kSettled, kEnd, 1), low_at = 0, half_at = 0;
     double fast = 0, slow = 0, least = 1e9;
     uint32_t teeth = 0;
@@ -175,8 +176,8 @@ TEST(FrRegions, OverflowIsASawTooth)
           (double)large.dropped(ROUTER), "", 1, 100);
 }
 
-// The paper's hosts waited for their time-out after each loss. Tahoe retransmits at the third
-// duplicate acknowledgement and loses almost nothing; both are shown.
+// The paper's hosts waited for a time-out after each loss. Tahoe retransmits at the third duplicate
+// acknowledgement, and loses almost no throughput. This test runs both.
 TEST(FrRegions, SmallQueue)
 {
     Findings &f = Findings::get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL for mbufs and rte_malloc, without hugepages, devices or files; then the tests; then the
-// table of what the papers found and what came out here.
+// Starts the EAL for mbufs and rte_malloc, without hugepages, devices or files. Then runs the
+// tests, and prints the table of the papers' findings and ours.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The models themselves: what they do with each acknowledgement, segment, probe and cell.
+// The models themselves: their reactions to each acknowledgement, segment, probe and cell.
 #include <vector>
 
 #include "findings.hh"
@@ -34,7 +34,7 @@ struct Sender {
         c.pool = test_pool;
         tahoe_init(&t, &c, 0);
     }
-    // The numbers of the segments that go now, in segments.
+    // The numbers of the segments that are sent now, in segments.
     std::vector<uint32_t> sends(uint64_t now)
     {
         rte_mbuf *m[64];
@@ -145,7 +145,7 @@ TEST(Tahoe, ThirdDuplicateRetransmitsAndBeginsAnew)
     EXPECT_EQ(s.t.ssthresh, 4u * kMss);
     EXPECT_EQ(s.t.cwnd, 1u * kMss);
     s.ack(1, 23), s.ack(1, 24);
-    EXPECT_EQ(s.sends(24), (List{})) << "once";
+    EXPECT_EQ(s.sends(24), (List{})) << "only once";
     EXPECT_EQ(s.t.counts.fast_retransmits, 1u);
     s.ack(9, 30);
     EXPECT_EQ(s.sends(30), (List{9, 10}));
@@ -181,14 +181,14 @@ TEST(Tahoe, EndsAndIgnoresNonsense)
     Sender s(4, 2500);
 
     s.sends(0);
-    s.ack(100, 5); // of what was never sent
+    s.ack(100, 5); // acknowledges what was never sent
     s.ack(0x80000000 / kMss, 5);
     EXPECT_EQ(s.t.una, 0u);
     rte_mbuf *m = rte_pktmbuf_alloc(test_pool);
     rte_pktmbuf_append(m, 20);
     tahoe_rx(&s.t, &m, 1, 6);
     s.ack(1, 10);
-    EXPECT_EQ(s.sends(10), (List{1, 2})); // the last is half a segment
+    EXPECT_EQ(s.sends(10), (List{1, 2})); // the last one is half a segment
     EXPECT_FALSE(tahoe_done(&s.t));
     frame_route r = route(1, 2, 1);
     segment last = {0, 2500, 0, 0};
@@ -219,7 +219,7 @@ TEST(TahoeReceiver, SaysAtOnceWhatIsOutOfOrder)
     r.take(0, 10), r.take(2, 20), r.take(4, 30), r.take(3, 40);
     EXPECT_EQ(r.acks(40), (List{1, 1, 1}));
     r.take(1, 50);
-    EXPECT_EQ(r.acks(50), (List{5})) << "what had come before counts";
+    EXPECT_EQ(r.acks(50), (List{5})) << "earlier arrivals count";
     r.take(1, 60);
     EXPECT_EQ(r.acks(60), (List{5}));
     EXPECT_EQ(r.r.counts.duplicates, 1u);
@@ -246,7 +246,7 @@ TEST(Segment, BytesBeyondThePoolOrTheFrameAreRefused)
 
 TEST(Cells, EvenToACycleForEver)
 {
-    // 3 s of cells at a rate that divides nothing
+    // 3 s of cells at a rate that divides no round number
     cells_config cfg = {kHz, 7, 16873125, 0, test_pool};
     cells_count count = {};
     cells c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between the two ends of a line: 10.0.0.1 is at end 0, 10.0.0.2 at end 1.
+// Routes between the two ends of a line: 10.0.0.1 is at end 0, 10.0.0.2 at end 1.
 #ifndef SLUICE_TEST_UNIT_SIM_ROUTE_HH
 #define SLUICE_TEST_UNIT_SIM_ROUTE_HH
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model of a TCP of today: its window, what it does with each acknowledgement, and what a link
-// carries of it.
+// The model of a present-day TCP: its window, its reaction to each acknowledgement, and its use of
+// a link.
 #include <cmath>
 #include <ctime>
 #include <memory>
@@ -156,7 +156,7 @@ TEST(Cubic, SlowStartEndsAtSsthreshOrWhenTheRoundTripGrows)
         cubic_ack(&c, 1, 0.04, 1);
     EXPECT_EQ(c.cwnd, 40);
     cubic_ack(&c, 40, 0.04, 1);
-    EXPECT_LT(c.cwnd, 42) << "no more";
+    EXPECT_LT(c.cwnd, 42) << "slow start has ended";
     for (uint64_t grown : {4, 6}) { // an eighth of 40 ms is 5 ms
         cubic_init(&c, 32, true);
         for (uint64_t i = 0; i < 8; i++)
@@ -167,7 +167,8 @@ TEST(Cubic, SlowStartEndsAtSsthreshOrWhenTheRoundTripGrows)
     }
 }
 
-// RFC 9438: back at what it was K seconds after a loss, flat there, and then faster and faster.
+// RFC 9438: K seconds after a loss the window is back at its old value. It is flat there, and then
+// rises faster and faster.
 TEST(Cubic, ALossAndTheWayBack)
 {
     const double rtt = 0.1, k = std::cbrt(200 * 0.3 / 0.4);
@@ -184,13 +185,13 @@ TEST(Cubic, ALossAndTheWayBack)
         full = t < 100 + k ? c.cwnd : full;
         beyond = c.cwnd;
     }
-    EXPECT_NEAR(half, 200 - 60. / 8, 3) << "an eighth of it is missing";
+    EXPECT_NEAR(half, 200 - 60. / 8, 3) << "an eighth of the loss is missing";
     EXPECT_NEAR(full, 200, 2);
     EXPECT_NEAR(beyond, 260, 6);
     c.cwnd = 150;
     c.w_max = 200;
     cubic_loss(&c);
-    EXPECT_DOUBLE_EQ(c.w_max, 150 * 0.85) << "who comes less far leaves room for others";
+    EXPECT_DOUBLE_EQ(c.w_max, 150 * 0.85) << "it leaves room for other flows";
 }
 
 TEST(Tcp, OneGapIsRepairedInARoundTrip)
@@ -200,7 +201,7 @@ TEST(Tcp, OneGapIsRepairedInARoundTrip)
     EXPECT_EQ(s.sends(0).size(), 10u);
     s.ack(2, {{3, 5}}, 40 * kMs);
     List more = s.sends(40 * kMs);
-    ASSERT_EQ(more.size(), 8u) << "two of three beyond: not a loss yet; slow start";
+    ASSERT_EQ(more.size(), 8u) << "two of three segments beyond: no loss yet, slow start";
     EXPECT_EQ(more[0], 10u);
     s.ack(2, {{3, 6}}, 41 * kMs);
     EXPECT_EQ(s.t->counts.recoveries, 1u);
@@ -210,7 +211,7 @@ TEST(Tcp, OneGapIsRepairedInARoundTrip)
     double ssthresh = s.t->law.cubic.window.ssthresh;
     EXPECT_NEAR(ssthresh, 0.7 * 14, 0.71);
     s.ack(2, {{3, 10}}, 42 * kMs);
-    EXPECT_EQ(s.t->counts.retransmitted, 1u) << "once";
+    EXPECT_EQ(s.t->counts.retransmitted, 1u) << "only once";
     s.ack((uint32_t)s.t->nxt, {}, 80 * kMs);
     EXPECT_EQ(s.t->state, TCP_OPEN);
     EXPECT_NEAR(s.t->law.cwnd, ssthresh, 2);
@@ -218,7 +219,7 @@ TEST(Tcp, OneGapIsRepairedInARoundTrip)
     EXPECT_EQ(s.t->lost + s.t->sacked, 0u);
 }
 
-// What was sent again and is overtaken by what was sent later was lost again.
+// If a repeated segment is overtaken by a segment that was sent later, it was lost again.
 TEST(Tcp, ARepetitionMayBeLost)
 {
     Sender s;
@@ -246,10 +247,10 @@ TEST(Tcp, SilenceDoublesTheTimer)
     s.sends(40 * kMs);
     for (int i = 0; i < 4; i++) {
         now = tcp_next(s.t.get(), now);
-        EXPECT_EQ(s.sends(now), (List{2})) << "one segment, the first that is missing";
+        EXPECT_EQ(s.sends(now), (List{2})) << "only the first missing segment";
         at.push_back((uint32_t)(now / kMs));
     }
-    EXPECT_EQ(at[0], 40u + 40 + 200) << "round trip and 200 ms";
+    EXPECT_EQ(at[0], 40u + 40 + 200) << "a round trip and 200 ms";
     EXPECT_EQ(at[1] - at[0], 480u);
     EXPECT_EQ(at[2] - at[1], 960u);
     EXPECT_EQ(s.t->counts.timeouts, 4u);
@@ -266,7 +267,7 @@ TEST(TcpReceiver, EachSecondSegmentOrLater)
     EXPECT_EQ(r.takes({1, 2}, 10), (std::vector<Ack>{{2, {}}}));
     EXPECT_EQ(r.takes({}, 10 + 40 * kMs), (std::vector<Ack>{{3, {}}}));
     EXPECT_EQ(tcp_receiver_next(r.r.get(), 0), TIME_NEVER);
-    EXPECT_EQ(r.takes({1}, 50 * kMs), (std::vector<Ack>{{3, {}}})) << "twice";
+    EXPECT_EQ(r.takes({1}, 50 * kMs), (std::vector<Ack>{{3, {}}})) << "it came twice";
     EXPECT_EQ(r.r->data_bytes, 3u * kMss);
 }
 
@@ -279,12 +280,12 @@ TEST(TcpReceiver, TellsWhatCameBeyondTheNewestFirst)
     EXPECT_EQ(r.takes({4}, 2), (std::vector<Ack>{{2, {3, 5}}}));
     EXPECT_EQ(r.takes({7}, 3), (std::vector<Ack>{{2, {7, 8, 3, 5}}}));
     EXPECT_EQ(r.takes({9}, 4), (std::vector<Ack>{{2, {9, 10, 7, 8, 3, 5}}}));
-    EXPECT_EQ(r.takes({11}, 5), (std::vector<Ack>{{2, {11, 12, 9, 10, 7, 8}}})) << "three";
+    EXPECT_EQ(r.takes({11}, 5), (std::vector<Ack>{{2, {11, 12, 9, 10, 7, 8}}})) << "at most three";
     EXPECT_EQ(r.takes({2}, 6)[0].received, 5u);
 }
 
-// Looked for among all that is in flight, as the sender does not: what is taken for lost is what
-// was overtaken, and the counters say how many there are.
+// This looks at all segments in flight, which the sender does not do. Exactly those that were
+// overtaken are taken for lost, and the counters are right.
 TEST(Tcp, WhatIsLostIsWhatWasOvertaken)
 {
     uint64_t lost_again = 0;
@@ -292,7 +293,7 @@ TEST(Tcp, WhatIsLostIsWhatWasOvertaken)
     for (tcp_law_kind law : {TCP_CUBIC, TCP_BBR}) {
         FlowsOptions o;
 
-        o.loss = 0.1; // one in a hundred is lost twice
+        o.loss = 0.1; // one segment in a hundred is lost twice
         o.rate_bps = 20e6;
         o.flows = {{law}};
         Flows f(o);
@@ -320,8 +321,8 @@ TEST(Tcp, WhatIsLostIsWhatWasOvertaken)
     EXPECT_GT(lost_again, 0u);
 }
 
-// 100 000 segments in flight, each hundredth of which is lost. A search through all of them for
-// each acknowledgement would take minutes.
+// 100 000 segments are in flight, and each hundredth is lost. If each acknowledgement searched all
+// of them, the test would take minutes.
 TEST(Tcp, AWindowAsLargeAsTheCallerWants)
 {
     const uint32_t window = tcp_window(100000);
@@ -361,7 +362,7 @@ TEST(Tcp, AWindowAsLargeAsTheCallerWants)
         tcp_rx(t.get(), &m, 1, now);
     };
     EXPECT_EQ(send(0), sent_of);
-    // each hundredth is missing; the answers tell the newest span
+    // each hundredth is missing; each answer has the newest span
     for (uint32_t s = 0; s < sent_of; s += 2)
         ack(0, s / 100 * 100 + 1, s + 2, rtt + s);
     EXPECT_EQ(t->lost, sent_of / 100);
@@ -379,7 +380,7 @@ TEST(Tcp, AWindowAsLargeAsTheCallerWants)
     for (uint32_t s = 2; s <= sent_of; s += 2)
         ack(una, una + 1, una + s, 4 * rtt + s);
     EXPECT_EQ(t->lost, 1u);
-    EXPECT_LT((double)(std::clock() - begun) / CLOCKS_PER_SEC, 1) << "s of this processor";
+    EXPECT_LT((double)(std::clock() - begun) / CLOCKS_PER_SEC, 1) << "seconds of processor time";
 }
 
 TEST(Tcp, LawsHaveNames)
@@ -395,8 +396,8 @@ TEST(Tcp, LawsHaveNames)
     EXPECT_FALSE(tcp_law_find("", &kind));
 }
 
-// One alone, with a queue of a bandwidth-delay product: the link is full, all is repaired without a
-// time-out, and the same again is the same.
+// One flow, with a queue of one bandwidth-delay product, fills the link and repairs all losses
+// without a time-out. A second run gives the same result.
 TEST(Tcp, FillsALink)
 {
     uint64_t before = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The experiment of the XTP paper ([XTP-RATE], figures 4-7): throughput and recoveries
-// over rate and burst, and what the product makes of such a host by itself (section 4).
+// The experiment of the XTP paper ([XTP-RATE], figures 4-7): throughput and recoveries over rate
+// and burst. And the settings that the product finds for such a host (section 4).
 //
-// Nothing faster than Ethernet is asked of it: the paper's sender was stopped by it, where the
-// product's would fill its queue.
+// No rate above that of Ethernet is used. Ethernet slowed down the paper's sender, but it would
+// fill the queue of the product's sender.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@ constexpr double kSeconds = 10;
 constexpr double kWire = 813 * 1454; // user bytes a second
 
 struct Result {
-    double rate_Mbps, throughput_Mbps, recoveries; // per 1000 packets
+    double rate_Mbps, throughput_Mbps, recoveries; // recoveries: per 1000 packets
 };
 
 Result measure(const workstation *machine, double rate_Bps, uint32_t burst_packets)
@@ -60,7 +60,7 @@ size_t best_of(const std::vector<Result> &v)
                                v.begin());
 }
 
-// Throughput lost per Mbit/s of rate between the best and the wire's rate, over the best.
+// The throughput lost per Mbit/s of rate, between the best rate and the wire's rate, over the best.
 double fall(const std::vector<Result> &v)
 {
     const Result &best = v[best_of(v)], &last = v.back();
@@ -74,7 +74,7 @@ struct Machine {
     std::vector<uint32_t> fit; // bursts, in packets
     std::vector<uint32_t> large;
     double best_Mbps, knee_Bps;
-    double recoveries[2], packets[2]; // the paper's
+    double recoveries[2], packets[2]; // the paper's ranges
     const char *best, *between;
 };
 
@@ -117,7 +117,7 @@ TEST_P(Xtp, BurstsThatFit)
         f.add(name("recoveries per 1000 there, most", burst * kUser), "almost none", most, "", 0,
               2);
     }
-    // The best lies between two steps of the sweep.
+    // The best rate lies between two steps of the sweep.
     for (double rate = m.knee_Bps - 1e5; rate <= m.knee_Bps + 1e5; rate += 1e4)
         best = std::max(best, measure(m.model, rate, 1).throughput_Mbps);
     f.add("xtp-rate-burst: " + std::string(m.name) + ": best throughput", m.best, best, "Mb/s",
@@ -151,8 +151,8 @@ INSTANTIATE_TEST_SUITE_P(Machines, Xtp, testing::Values(kSparc, kSun3),
                              return std::string(i.param.name);
                          });
 
-// Beyond the knee the room is full for good. How much of the time that recoveries take is lost
-// depends on how fast packets come then: at 8 Mbit/s one step of rate leaves no pause at all.
+// Beyond the knee, the buffer is always full. The rate of arrival decides how much of the
+// recoveries' time is lost: at 8 Mbit/s, one step of rate leaves no pause at all.
 TEST(XtpKnee, SteepAndSlow)
 {
     Findings &f = Findings::get();
@@ -166,12 +166,12 @@ TEST(XtpKnee, SteepAndSlow)
           1 - sun3[knee3 + 1].throughput_Mbps / sun3[knee3].throughput_Mbps, "", 0, 0.25);
     f.add("xtp-rate-burst: burst 14540: fall per Mb/s, SPARC over Sun3", "above 1",
           fall(sparc) / fall(sun3), "", 1.5, 10);
-    // single packets leave pauses in which the queue drains, on both machines
+    // single packets leave pauses on both machines, in which the queue drains
     f.add("xtp-rate-burst: burst 1454: fall per Mb/s, SPARC over Sun3", "above 1",
           fall(one) / fall(other), "", 1.2, 10);
 }
 
-// What the product finds out about such hosts. Senders do not stop: they are the product's.
+// The settings that the product finds for such hosts. Its own senders do not stop.
 class XtpHost : public testing::TestWithParam<Machine>
 {
   protected:
@@ -219,7 +219,7 @@ TEST_P(XtpHost, BurstIsEstimated)
             granted.push_back(static_cast<double>(e.info(0).rx_burst_bytes) / kUnit);
         }
         std::nth_element(granted.begin(), granted.begin() + 20, granted.end());
-        // an eighth less than what was found is granted; now and then a larger one is tried
+        // the grant is an eighth less than the estimate; now and then a larger one is tried
         f.add(name("the same, as control grants them"),
               text("%.0f-%.0f", m.packets[0], m.packets[1]), granted[20] * 8 / 7, "packets",
               m.packets[0], m.packets[1]);
@@ -269,7 +269,7 @@ TEST_P(XtpHost, SharesFairly)
     f.add(name("packets that they lose, of 1000"), "few",
           1000 * static_cast<double>(e.drops() - drops) / all, "", 0, 1);
     e.pause(0, true);
-    e.run(10); // what it has handed over must go first
+    e.run(10); // packets that it has handed over must be sent first
     for (uint32_t s = 0; s < 3; s++)
         from[s] = e.packets(s);
     e.run(20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Tab offers where a line ends. */
+/* The choices that Tab offers at the end of a line. */
 #include <cstring>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ class Choices : public testing::Test
         c.grammar = {words_commands, words_kinds, WORDS_DAEMON};
     }
 
-    // What is added to the line.
+    // The text that Tab adds to the line.
     std::string more(const std::string &text)
     {
         char out[CHOICE_MAX + 1];
@@ -54,7 +54,7 @@ TEST_F(Choices, WordsAreCompletedAsFarAsOnlyOneFits)
 {
     EXPECT_EQ(more("sho"), "w ");
     EXPECT_EQ(more("show capac"), "ity ");
-    EXPECT_EQ(more("show c"), "") << "capacity, clients, conn, conns";
+    EXPECT_EQ(more("show c"), "") << "it could be capacity, clients, conn or conns";
     EXPECT_TRUE(offers("capacity"));
     EXPECT_TRUE(offers("conns"));
     EXPECT_FALSE(offers("grants"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contents of files: random ones, and what a sender says of their hash. */
+/* Contents of files: random ones, and the hash that a sender states for them. */
 #ifndef SLUICE_TEST_CONTENT_H
 #define SLUICE_TEST_CONTENT_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sluice doctor on machines made of files: a healthy one, and each ailment with its cure.
+// sluice doctor, on fake machines that consist of files: a healthy one, and each ailment with its
+// cure.
 #include <filesystem>
 #include <string>
 #include <sys/socket.h>
@@ -122,7 +123,7 @@ class Machine
         dies();
         gone("run/sluice/sluiced.sock");
     }
-    /* A thread of a process; the one with the number of the process is its main thread. */
+    /* A thread of a process. The main thread has the number of the process. */
     void thread(int pid, int tid, const std::string &name, const std::string &cpus) const
     {
         std::string process = "proc/" + std::to_string(pid) + "/",
@@ -208,7 +209,7 @@ struct Ailment {
     const char *check;
     enum doctor_level level;
     const char *text, *cure;
-    unsigned others = 0; // that come with it
+    unsigned others = 0; // ailments that come with it
 };
 
 const char HUGE[] = "sys/kernel/mm/hugepages/hugepages-2048kB/";
@@ -217,7 +218,7 @@ const Ailment ailments[] = {
     {[](Machine &m) { m.gone("sys/kernel/mm"); }, "hugepages", DOCTOR_BAD, "kernel has none",
      "--no-huge"},
     {[](Machine &m) { m.file(std::string(HUGE) + "nr_hugepages", "0"); }, "hugepages", DOCTOR_BAD,
-     "none are set aside", "sysctl -w vm.nr_hugepages=512"},
+     "none are reserved", "sysctl -w vm.nr_hugepages=512"},
     {[](Machine &m) {
          m.ends();
          m.file(std::string(HUGE) + "free_hugepages", "10");
@@ -243,7 +244,7 @@ const Ailment ailments[] = {
     {[](Machine &m) { m.file("sys/class/net/veth0/flags", "0x1002"); }, "ports", DOCTOR_BAD,
      "veth0 is down", "ip link set veth0 up"},
     {[](Machine &m) { m.file("sys/class/net/veth0/mtu", "1400"); }, "ports", DOCTOR_BAD,
-     "MTU 1500 is configured, but veth0 carries 1400", "ip link set veth0 mtu 1500"},
+     "MTU 1500 is configured, but veth0 has 1400", "ip link set veth0 mtu 1500"},
     {[](Machine &m) {
          m.conf("mtu = 1500", "mtu = 9000");
          m.file("sys/class/net/veth0/mtu", "9000");
@@ -278,9 +279,9 @@ const Ailment ailments[] = {
      },
      "clock", DOCTOR_WARNING, "does not trust the TSC", "dmesg | grep -i tsc"},
     {[](Machine &m) { m.file("sys/devices/system/cpu/isolated", "\n"); }, "cpus", DOCTOR_WARNING,
-     "none of 8 is kept free", "isolcpus=2-7"},
+     "none of 8 is isolated", "isolcpus=2-7"},
     {[](Machine &m) { m.file("sys/devices/system/cpu/online", "0\n"); }, "cpus", DOCTOR_BAD,
-     "there is one", "idle = sleep"},
+     "there is only one", "idle = sleep"},
     {[](Machine &m) { m.governor(3, "powersave"); }, "cpus", DOCTOR_WARNING,
      "1 of 8 change their speed (governor powersave)", "cpupower frequency-set -g performance"},
     {[](Machine &m) {
@@ -293,7 +294,7 @@ const Ailment ailments[] = {
          m.thread(4000, 4009, "sl-worker-9", "2");
      },
      "workers", DOCTOR_WARNING, "2 share CPU 2 (process 4000)", "--lcores 0@2,1@0"},
-    {[](Machine &m) { // the main thread of the second one works
+    {[](Machine &m) { // the main thread of the second process is a worker
          m.sluiced(4000, "0");
          m.thread(5000, 5000, "sluiced", "0");
          m.thread(5000, 5001, "sluiced-control", "1");
@@ -316,7 +317,7 @@ const Ailment ailments[] = {
     {[](Machine &m) {
          m.ports = [](const char *) { return disputed("10.0.0.1 was claimed by 02::1"); };
      },
-     "addresses", DOCTOR_WARNING, "10.0.0.1 was claimed by", "another"},
+     "addresses", DOCTOR_WARNING, "10.0.0.1 was claimed by", "change one"},
     {[](Machine &m) { m.ends(); }, "socket", DOCTOR_WARNING, "no daemon runs",
      "systemctl start sluiced"},
     {[](Machine &m) { m.dies(); }, "socket", DOCTOR_WARNING, "left behind", "systemctl start"},
@@ -368,17 +369,17 @@ TEST(Doctor, WhatIsAllRightInOtherWays)
         },
         [](Machine &m) {
             m.file(std::string(HUGE) + "free_hugepages", "0");
-        }, // the daemon has them
+        }, // the daemon uses them all
         [](Machine &m) { m.gone("sys/devices/system/cpu/cpu0"); },
         [](Machine &m) { m.file("proc/cpuinfo", "Features\t: fp asimd\n"); },
-        [](Machine &m) { // an lcore without work, control and another program share a worker's CPU
+        [](Machine &m) { // a worker's CPU also has an idle lcore, control and another program
             m.sluiced(4000, "1");
             m.sluiced(5000, "0");
             m.thread(4000, 4003, "sluiced-console", "1");
             m.thread(6000, 6000, "other", "1");
             m.thread(6000, 6001, "sl-worker-1", "1");
         },
-        [](Machine &m) { // two that may have either of two CPUs
+        [](Machine &m) { // two workers may use either of two CPUs
             m.sluiced(4000, "2-3");
             m.sluiced(5000, "2-3");
         },
@@ -394,7 +395,7 @@ TEST(Doctor, WhatIsAllRightInOtherWays)
     }
 }
 
-/* The program that checks the configuration: good, a mistake, none. */
+/* The program that checks the configuration finds it good, finds a mistake, or is missing. */
 TEST(Doctor, AsksTheDaemonAboutItsConfiguration)
 {
     Machine m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Holes: what extent_find() says of a file agrees with what was written, and covers it all. */
+/* Holes: extent_find() agrees with the contents that were written, and covers the whole file. */
 #include <map>
 #include <random>
 #include <vector>
@@ -66,7 +66,7 @@ TEST(Extent, DataInTheMiddle)
     close(fd);
 }
 
-/* A device knows no holes: all of it is data. */
+/* A device has no known holes, so all of it is data. */
 TEST(Extent, WithoutHoles)
 {
     int fd = open("/proc/self/status", O_RDONLY);
@@ -79,7 +79,7 @@ TEST(Extent, WithoutHoles)
     close(fd);
 }
 
-/* Random files: no byte that was written lies in a hole; data and holes take turns. */
+/* Random files: no byte that was written lies in a hole, and data and holes alternate. */
 TEST(Extent, Random)
 {
     std::mt19937_64 rng(test_seed());

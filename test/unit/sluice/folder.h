@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A temporary folder that is removed with all that is in it. */
+/* A temporary folder. It is removed with its contents. */
 #ifndef SLUICE_TEST_FOLDER_H
 #define SLUICE_TEST_FOLDER_H
 
@@ -46,7 +46,7 @@ class Folder
 
         return std::string(std::istreambuf_iterator<char>(in), {});
     }
-    /* Names of everything in it, at any depth. */
+    /* The number of entries in it, at any depth. */
     size_t count() const
     {
         size_t n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The console's grammar: its table, what it reads, what it says of what it cannot read. */
+/* The console's grammar: its table, the lines that it reads, and the errors of those that it cannot
+ * read. */
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -56,7 +57,7 @@ const char *example(const std::string &kind)
     return kind == "PORT" ? "net_memif0" : kind == "TOPIC" ? "show port" : "some text";
 }
 
-/* All lines that a pattern stands for. */
+/* All lines that match a pattern. */
 void expand(const std::vector<std::string> &words, size_t i, const std::string &line,
             const std::function<void(const std::string &)> &each)
 {
@@ -73,7 +74,7 @@ void expand(const std::vector<std::string> &words, size_t i, const std::string &
         expand(words, i + 1, line + (i > 0 ? " " : "") + (is_kind(one) ? example(one) : one), each);
 }
 
-/* "" if it is read, else the error. */
+/* Returns "" if the line is read, else the error. */
 std::string read(const std::string &line, grammar_line *l, const grammar *g = &daemon_grammar)
 {
     char err[GRAMMAR_ERROR_MAX] = "";
@@ -132,12 +133,12 @@ TEST(Grammar, JoinsWords)
 
     EXPECT_TRUE(grammar_join(line, sizeof line, words, 2));
     EXPECT_STREQ(line, "set capacity");
-    EXPECT_FALSE(grammar_join(line, sizeof line, words, 3)); // no room for the 0
+    EXPECT_FALSE(grammar_join(line, sizeof line, words, 3)); // no room for the final 0
     EXPECT_TRUE(grammar_join(line, sizeof line, words, 0));
     EXPECT_STREQ(line, "");
 }
 
-/* Every line that the table stands for is read as that command, and is offered word by word. */
+/* Every line of the table is read as its command, and is offered word by word. */
 TEST(Grammar, EveryLineOfTheTableIsRead)
 {
     unsigned lines = 0;
@@ -151,7 +152,7 @@ TEST(Grammar, EveryLineOfTheTableIsRead)
             ASSERT_EQ(read("  " + line + " \t", &l, g), "") << line;
             EXPECT_EQ(l.command, c) << line << " is read as " << l.command->pattern;
             if ((c->in & WORDS_DAEMON) == 0) {
-                EXPECT_NE(read(line, &l), "") << line << " is not the daemon's";
+                EXPECT_NE(read(line, &l), "") << line << " is not a command of the daemon";
                 return;
             }
             for (unsigned i = 0; i < l.n; i++) {
@@ -207,7 +208,7 @@ TEST(Grammar, ErrorsNameTheWordAndTheNearest)
         {"set path 0 forwards delay 1ms", "did you mean \"forward\"?"},
         {"set path 0 forward", "go on with: SPEC"},
         {"start perf", "not complete; go on with one of: server, PEER"},
-        {"start perf -t 5 a", "word 3, \"-t\": options stand behind the peer; write it like 192"},
+        {"start perf -t 5 a", "word 3, \"-t\": options come after the peer; write it like 192"},
         {"stop perf all", "word 3, \"all\": the command ends before it"},
         {"quit now", "word 2, \"now\": the command ends before it"},
         {"\x1b[2J", "word 1, \"?[2J\""},
@@ -262,7 +263,7 @@ TEST(Grammar, HelpListsWhatBeginsSo)
     EXPECT_EQ(grammar_help(&box_grammar, "show", nullptr, nullptr), 2u);
 }
 
-/* sluice-console(7) has the same commands with the same words, and no others. */
+/* sluice-console(7) has exactly the same commands and words. */
 TEST(Grammar, TheManPageHasTheTable)
 {
     std::ifstream f(SOURCE_ROOT "/doc/man/sluice-console.7");
@@ -287,7 +288,8 @@ TEST(Grammar, TheManPageHasTheTable)
     EXPECT_EQ(page, table);
 }
 
-/* Lines from words of the table, broken ones, and bytes: each is read or refused with one line. */
+/* Lines from words of the table, broken lines, and random bytes. Each is read, or refused with one
+ * line. */
 TEST(Grammar, RandomLinesAreReadOrRefused)
 {
     const char *given = getenv("SLUICE_SEED");

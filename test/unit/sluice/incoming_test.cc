@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records at the receiver: their order, what each does, and that none writes outside. */
+/* Records at the receiver: their order, the effect of each, and that none writes outside of the
+ * folder. */
 #include <cstring>
 #include <random>
 #include <string>
@@ -30,7 +31,7 @@ class Incoming : public testing::Test
         incoming_fini(&in);
     }
 
-    /* Gives the record as it would arrive. */
+    /* Passes the record on as it would arrive. */
     int give(struct record r, const std::string &data = "")
     {
         std::vector<uint8_t> bytes(RECORD_HEADER_BYTES + data.size());
@@ -118,7 +119,7 @@ TEST_F(Incoming, OrderIsKept)
     EXPECT_LT(give(make(RECORD_END_ALL, 0, 1)), 0);
     EXPECT_LT(give(make(RECORD_DATA, 2), "abc"), 0);
     EXPECT_LT(give(make(RECORD_DATA, 1, 0, 1), "abc"), 0);
-    EXPECT_STREQ(why, "a piece is not where the one before ended");
+    EXPECT_STREQ(why, "a piece does not begin where the previous one ended");
     EXPECT_EQ(give(make(RECORD_DATA, 1, 0, 0), "abc"), 0);
     EXPECT_LT(give(make(RECORD_HOLE, 1, 5, 0)), 0);
     EXPECT_EQ(give(end(1, "abc")), 0);
@@ -129,7 +130,7 @@ TEST_F(Incoming, OrderIsKept)
 
 TEST_F(Incoming, HostileNames)
 {
-    const std::string outside = folder.path + "-outside"; // nobody else's
+    const std::string outside = folder.path + "-outside"; // no other process has it
     const std::string up = "../" + outside.substr(outside.rfind('/') + 1);
     const std::string names[] = {up, outside, "a/../" + up, "..", ".", "a//b", "x/"};
     uint64_t file = 0;
@@ -171,7 +172,7 @@ TEST_F(Incoming, OneFileFailsTheNextSucceeds)
     ASSERT_EQ(mkdir(folder.at("x").c_str(), 0777), 0);
     EXPECT_EQ(give(make(RECORD_OFFER, 1, 3), "x"), 0);
     EXPECT_EQ(give(make(RECORD_DATA, 1), "abc"), 0);
-    EXPECT_EQ(give(make(RECORD_HOLE, 1, 77, 1000)), 0); /* passed over unread */
+    EXPECT_EQ(give(make(RECORD_HOLE, 1, 77, 1000)), 0); /* skipped without being read */
     EXPECT_EQ(give(end(1, "abc")), 0);
     EXPECT_EQ(give(make(RECORD_OFFER, 2, 0), "y"), 0);
     EXPECT_EQ(give(end(2, "")), 0);
@@ -198,7 +199,7 @@ TEST_F(Incoming, WrongHash)
     EXPECT_EQ(results(), Codes{RECORD_CORRUPT});
 }
 
-/* Any records in any order: at most refused, never outside, never a crash. */
+/* Any records in any order are at most refused. They never write outside, and never crash. */
 TEST_F(Incoming, RandomRecords)
 {
     std::mt19937_64 rng(test_seed());
@@ -216,7 +217,7 @@ TEST_F(Incoming, RandomRecords)
 
         if (type == RECORD_OFFER || type == RECORD_DIR)
             data = names[rng() % (sizeof names / sizeof *names)];
-        /* Directories soon have all of those names: some files have one of their own. */
+        /* All those names soon become directories, so some files have names of their own. */
         if (type == RECORD_OFFER && rng() % 2)
             data = "own" + std::to_string(i);
         if (type == RECORD_DATA)

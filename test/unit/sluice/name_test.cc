@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names from strangers: what is refused, and that no name leads out of the directory. */
+/* Names from a stranger: some are refused, and none leads out of the directory. */
 #include <cerrno>
 #include <string>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files on their way in: whole with mode, time and holes, or not there at all. */
+/* Incoming files: they appear whole, with mode, time and holes, or not at all. */
 #include <csignal>
 #include <cstring>
 #include <string>
@@ -32,7 +32,7 @@ class Part : public testing::Test
     {
         part_file_fini(&part);
     }
-    /* The END_FILE that fits the content. */
+    /* The END_FILE that matches the content. */
     struct record end(const std::string &content)
     {
         struct record r = {};
@@ -184,7 +184,7 @@ TEST_F(Part, InTheWay)
     EXPECT_EQ(folder.count(), 3u);
 }
 
-/* A link under the file's own name is replaced, what it leads to is not touched. */
+/* A link under the file's own name is replaced. Its target does not change. */
 TEST_F(Part, LinkIsReplaced)
 {
     Folder outside;
@@ -209,7 +209,7 @@ TEST_F(Part, AFileThatIsThereStays)
     EXPECT_EQ(folder.count(), 2u);
 }
 
-/* It comes while the other one is on its way. */
+/* Another file appears under the name while this one arrives. */
 TEST_F(Part, AFileThatComesMeanwhileStays)
 {
     offer.size = 3;
@@ -251,8 +251,8 @@ TEST_F(Part, TheUmaskHoldsForDirectories)
     }
 }
 
-/* Mode and time of a directory that was there are its owner's, also once something was put in it.
- */
+/* A directory that existed before keeps the mode and time that its owner gave it, also if a file
+ * was put in it. */
 TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
 {
     struct record r = offer;
@@ -268,14 +268,14 @@ TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
     EXPECT_EQ(st.st_mode & 07777, 0700u);
     EXPECT_NE(st.st_mtim.tv_sec, 981173106);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
-    EXPECT_EQ(st.st_mode & 07777, 0777u) << "made for this sender";
+    EXPECT_EQ(st.st_mode & 07777, 0777u) << "this sender made it";
     r.mode = 0700;
     ASSERT_EQ(part_file_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
-    EXPECT_EQ(st.st_mode & 07777, 0777u) << "a second word on it";
+    EXPECT_EQ(st.st_mode & 07777, 0777u) << "the first mode counts";
 }
 
-/* As deep as a name can lead, each directory gets its mode; more are not remembered. */
+/* For a name of the greatest depth, each new directory gets its mode. More are not remembered. */
 TEST_F(Part, AsManyDirectoriesAsANameHasAreRemembered)
 {
     struct made_dirs m = {};

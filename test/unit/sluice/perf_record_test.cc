@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control records of `sluice perf`: golden bytes, and what a server refuses. */
+/* Control records of `sluice perf`: golden bytes, and the records that a server refuses. */
 #include <cstring>
 #include <random>
 #include <string>
@@ -92,20 +92,20 @@ TEST(PerfRecord, WhatAServerRefuses)
     EXPECT_NE(refused(r), nullptr);
     r = start();
     r.u.start.duration_ns = 0;
-    EXPECT_NE(refused(r), nullptr); /* no end */
+    EXPECT_NE(refused(r), nullptr); /* without an end */
     r.u.start.limit_bytes = 1;
     EXPECT_EQ(refused(r), nullptr);
     r.u.start.request_bytes = 0;
-    EXPECT_NE(refused(r), nullptr); /* would never get there */
+    EXPECT_NE(refused(r), nullptr); /* it would never reach the limit */
     r = start();
     r.u.start.memory_bytes = PERF_MEMORY_MAX + 1;
     EXPECT_NE(refused(r), nullptr);
     r = start();
     r.u.start.slices = 0;
-    EXPECT_NE(refused(r), nullptr); /* divides */
+    EXPECT_NE(refused(r), nullptr); /* it is a divisor */
 }
 
-/* What random words are let pass is inside the limits. */
+/* If random words are accepted, they are within the limits. */
 TEST(PerfRecord, RandomWords)
 {
     std::mt19937_64 rng(test_seed());

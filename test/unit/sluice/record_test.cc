@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records of the file protocol: golden bytes (the same as in doc/file-protocol.md), round trips,
- * and what is refused. */
+ * and the records that are refused. */
 #include <cstring>
 #include <random>
 #include <string>
@@ -107,7 +107,7 @@ TEST(Record, Golden)
                           "00000000000000000000000000000000");
 }
 
-/* Decodes a header followed by as much data as it says. */
+/* Decodes a header, followed by as many bytes of data as it states. */
 static int decoded(const uint8_t *header, struct record *r, const char **why)
 {
     static uint8_t request[RECORD_REQUEST_MAX];
@@ -184,7 +184,7 @@ TEST(Record, RoundTrip)
     }
 }
 
-/* What is accepted is exactly what could have been made: encoding it again gives the same bytes. */
+/* Only records that could have been made are accepted: encoding them again gives the same bytes. */
 TEST(Record, ChangedBytesAreRefusedOrMeanWhatTheySay)
 {
     std::mt19937_64 rng(test_seed());
@@ -282,7 +282,7 @@ TEST(Record, LengthsBeforeFields)
     record_encode(bytes, &r);
     EXPECT_EQ(record_decode(bytes, sizeof bytes, &back, &why), 0);
     for (size_t len = 0; len < sizeof bytes; len++) {
-        /* A copy of exactly that size, so that sanitizers see what is read. */
+        /* The copy has exactly that size, so that sanitizers see each access beyond it. */
         std::string copy((const char *)bytes, len);
 
         EXPECT_LT(record_decode((const uint8_t *)copy.data(), len, &back, &why), 0) << len;
@@ -313,13 +313,13 @@ TEST(Record, OthersProtocols)
     EXPECT_STREQ(why, "unknown type");
 }
 
-/* A field that the type does not have must be zero, whatever it is. */
+/* A field that the type does not have must be zero. */
 TEST(Record, UnusedFieldsAreZero)
 {
     struct record r = end_file(), back;
     uint8_t header[RECORD_HEADER_BYTES];
     const char *why;
-    /* flags, mode, offset, the last eight */
+    /* flags, mode, offset, the last eight bytes */
     const size_t unused[] = {6, 7, 14, 15, 24, 31, 56, 63};
 
     for (size_t at : unused) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pattern of content checks, and the digest of files. */
+/* The pattern of content checks, and the digest of a file. */
 #include <cstring>
 #include <random>
 #include <string>
@@ -71,6 +71,6 @@ TEST(Digest, KnownValue)
 
     digest_value(d, hash);
     digest_hex(hex, hash);
-    EXPECT_STREQ(hex, "99aa06d3014798d86001c324468d497f"); /* of nothing, as xxhsum -H2 has it */
+    EXPECT_STREQ(hex, "99aa06d3014798d86001c324468d497f"); /* of no bytes, by xxhsum -H2 */
     digest_destroy(d);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the sender makes of RESULT records, right and wrong ones. */
+/* The sender's reaction to RESULT records, right and wrong ones. */
 #include <cstring>
 #include <string>
 
@@ -96,26 +96,26 @@ TEST_F(Result, DroppedBySenderIsSaidOnce)
 
 TEST_F(Result, Nonsense)
 {
-    give(result(1, RECORD_OK)); /* nobody waits */
+    give(result(1, RECORD_OK)); /* no file is waiting */
     EXPECT_NE(s.status, 0);
     EXPECT_EQ(s.code, SAY_TRANSFER);
 
     s.status = s.code = 0;
     expect("a");
     expect("b");
-    give(result(2, RECORD_OK)); /* out of order */
+    give(result(2, RECORD_OK)); /* not in order */
     EXPECT_NE(s.status, 0);
 
     s.status = s.code = 0;
     s.file = 1;
     s.in_file = true;
-    give(result(1, RECORD_OK)); /* before its end */
+    give(result(1, RECORD_OK)); /* before the file has ended */
     EXPECT_NE(s.status, 0);
 
     s.status = s.code = 0;
     s.in_file = false;
     s.first->dropped = true;
-    give(result(1, RECORD_OK)); /* although it never ended */
+    give(result(1, RECORD_OK)); /* although the file was dropped */
     EXPECT_NE(s.status, 0);
 
     s.status = s.code = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files on their way out: every byte once, in order, and the digest of exactly those. */
+/* Outgoing files: every byte once, in order, and a digest of exactly those bytes. */
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -26,7 +26,7 @@ class Source : public testing::Test
     {
         source_fini(&source);
     }
-    /* Reads with room for up to `most` bytes until nothing comes any more. */
+    /* Reads up to `most` bytes at a time, until nothing more comes. */
     std::string read_all(size_t most)
     {
         std::string all;
@@ -45,7 +45,7 @@ class Source : public testing::Test
         }
         return all;
     }
-    /* Of all of `content`, and of nothing else. */
+    /* The digest is that of `content`. */
     void expect_digest()
     {
         uint8_t expected[RECORD_HASH_BYTES], hash[RECORD_HASH_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers and names as people read them. */
+/* Numbers and names in the form in which people read them. */
 #include <cerrno>
 #include <cinttypes>
 #include <string>
@@ -44,16 +44,16 @@ TEST(Text, Safe)
     EXPECT_EQ(safe("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"), "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
     EXPECT_EQ(safe("a\x1b[2Jb"), "a?[2Jb"); /* an escape sequence */
     EXPECT_EQ(safe("a\nsluice: b\r\t\x7f"), "a?sluice: b???");
-    EXPECT_EQ(safe("\xc2\x9b"), "??"); /* C1: also starts one */
+    EXPECT_EQ(safe("\xc2\x9b"), "??"); /* C1, which also starts one */
     EXPECT_EQ(safe("\xff\xfe\x80"), "???");
-    EXPECT_EQ(safe("\xc0\xaf"), "??"); /* overlong / */
+    EXPECT_EQ(safe("\xc0\xaf"), "??"); /* overlong slash */
     EXPECT_EQ(safe("\xe0\x80\xaf"), "???");
     EXPECT_EQ(safe("\xed\xa0\x80"), "???");      /* a surrogate */
     EXPECT_EQ(safe("\xf4\x90\x80\x80"), "????"); /* beyond Unicode */
     EXPECT_EQ(safe("\xe2\x80\xae"
                    "cod"),
-              "???cod");               /* right to left from here */
-    EXPECT_EQ(safe("\xe2\x82"), "??"); /* ends too early */
+              "???cod");               /* right to left from here on */
+    EXPECT_EQ(safe("\xe2\x82"), "??"); /* incomplete */
     EXPECT_EQ(safe("abcdef", 4), "abc");
     EXPECT_EQ(safe("ab\xc3\xa4", 4), "ab"); /* no half characters */
     EXPECT_EQ(safe("", 1), "");

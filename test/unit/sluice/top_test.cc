@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sluice top: rates from what a daemon says, the last minute, order, filters, and pages that fit.
+// sluice top: rates from a daemon's counters, the last minute, order, filters, and pages that fit.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,15 +38,15 @@ TEST(Spark, EverySecondGetsItsPart)
 {
     struct sparkline s = {};
 
-    sparkline_add(&s, 100 * S + S / 2, 103 * S, 250); // half a second, and two
-    sparkline_add(&s, 103 * S, 105 * S, 800);         // 400 a second; 105 is not over
+    sparkline_add(&s, 100 * S + S / 2, 103 * S, 250); // half a second, then two seconds
+    sparkline_add(&s, 103 * S, 105 * S, 800);         // 400 a second; second 105 is not over
     EXPECT_DOUBLE_EQ(s.bytes[100 % SPARKLINE_BINS], 50);
     EXPECT_DOUBLE_EQ(s.bytes[102 % SPARKLINE_BINS], 100);
     EXPECT_DOUBLE_EQ(s.bytes[104 % SPARKLINE_BINS], 400);
     EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 400);
     EXPECT_EQ(bars(s, 60, 400).substr(55), ":--##");
     EXPECT_EQ(bars(s, 60, 400, true).substr(55), "\u2582\u2583\u2583\u2588\u2588");
-    // A bar of 5 seconds is their mean, of those that are known.
+    // A bar of 5 seconds shows the mean of the known ones.
     EXPECT_DOUBLE_EQ(sparkline_max(&s, 12), (50 + 100 + 100 + 400 + 400) / 5.0);
 }
 
@@ -60,10 +60,10 @@ TEST(Spark, AMinuteLaterItIsForgotten)
     EXPECT_EQ(bars(s, 60, 1000)[0], '#');
     sparkline_add(&s, 160 * S, 161 * S, 0);
     EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 0);
-    sparkline_add(&s, 161 * S, 500 * S, 339 * 8.0); // one look in five minutes
+    sparkline_add(&s, 161 * S, 500 * S, 339 * 8.0); // five minutes between two looks
     EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 8);
     EXPECT_EQ(bars(s, 12, 8), std::string(12, '#'));
-    sparkline_add(&s, 499 * S, 499 * S, 5); // no time passed: not counted
+    sparkline_add(&s, 499 * S, 499 * S, 5); // no time has passed, so it does not count
     EXPECT_DOUBLE_EQ(sparkline_max(&s, 60), 8);
 }
 
@@ -150,7 +150,7 @@ TEST_F(Top, RatesAreDifferences)
     EXPECT_EQ(flow(1, false)->rate_Bps, 1000);
     EXPECT_EQ(flow(1, false)->grant_Bps, 77u);
     EXPECT_STREQ(flow(1, false)->why, "capacity");
-    EXPECT_EQ(flow(1, true)->rate_Bps, 0) << "it was not there before";
+    EXPECT_EQ(flow(1, true)->rate_Bps, 0) << "the flow is new";
     EXPECT_STREQ(flow(1, true)->why, "peer");
     EXPECT_EQ(t.ports[0].rx_Bps, 2000);
     EXPECT_EQ(t.ports[0].capacity_Bps, 1250000000u);
@@ -163,7 +163,7 @@ TEST_F(Top, ANumberThatIsUsedAgainStartsAnew)
     ASSERT_TRUE(take(11, 0, {{1, "10.0.0.2", 9000, 0, 1}, {2, "10.0.0.1", 100, 0, 1}}));
     ASSERT_EQ(t.n_flows, 2u);
     EXPECT_EQ(flow(1, false)->rate_Bps, 0) << "another peer";
-    EXPECT_EQ(flow(2, false)->rate_Bps, 0) << "it has less than before";
+    EXPECT_EQ(flow(2, false)->rate_Bps, 0) << "the counter went down";
     ASSERT_TRUE(take(12, 0, {{1, "10.0.0.2", 9500, 0, 1, "open", 2}}));
     ASSERT_EQ(t.n_flows, 1u);
     EXPECT_EQ(t.flows[0].rate_Bps, 0) << "another owner";
@@ -210,7 +210,7 @@ TEST_F(Top, Filters)
         EXPECT_FALSE(top_fits(&t.flows[0], bad)) << bad;
 }
 
-/* Places and lines of a page without colours. */
+/* A page without colours has these rows, and no row is wider. */
 void expect_fits(const std::string &text, unsigned rows, unsigned columns)
 {
     size_t lines = 1, wide = 0;
@@ -264,7 +264,7 @@ TEST_F(Top, EightyByTwentyFourHasAllThatCounts)
          {"up 1:02:03", "1 open", "p0", "10.0 Gb/s", "8.00 Gb/s", "in  0.18", "192.168.100.200",
           "1.00 Gb/s", "LAST MINUTE", "capacity", "sort: rate"})
         EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
-    EXPECT_EQ(text.find('\033'), std::string::npos) << "colours that nobody wants";
+    EXPECT_EQ(text.find('\033'), std::string::npos) << "colours although they are off";
     v.colours = true;
     EXPECT_NE(page(v).find("\033[7m"), std::string::npos);
     snprintf(v.filter, sizeof v.filter, "nobody");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is found below a path, and how it is called on the other side. */
+/* The files below a path, and their names on the other side. */
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@ extern "C" {
 #include "sluice/files/tree.h"
 }
 
-/* "F name", "D name", ... in the order of the walk. */
+/* The entries in the order of the walk, as "F name", "D name" and so on. */
 static std::vector<std::string> walk(const std::string &path)
 {
     std::vector<std::string> out;
@@ -79,7 +79,7 @@ TEST(Tree, LinksAndPipes)
     EXPECT_EQ(walk(f.at("t")),
               (Names{"F t/a", "F t/b/.hidden", "F t/b/x", "D t/b", "S t/broken", "D t/empty",
                      "S t/link", "S t/loop", "S t/pipe", "F t/z", "D t"}));
-    /* Named by the user, they are followed and opened. */
+    /* If the user names them, they are followed and opened. */
     EXPECT_EQ(walk(f.at("t/link")), Names{"F link"});
     EXPECT_EQ(walk(f.at("t/pipe")), Names{"F pipe"});
     EXPECT_EQ(walk(f.at("t/broken")), Names{"X broken"});
@@ -106,7 +106,7 @@ TEST(Tree, Base)
     }
 }
 
-/* Given up before, in and after the walk. */
+/* The tree is closed before, during and after the walk. */
 TEST(Tree, ClosedEarly)
 {
     Folder f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When is a path taken for one that drops packets for their size, and when not?
+// When is a path taken for one that drops packets because of their size, and when is it not?
 #include <gtest/gtest.h>
 
 extern "C" {
@@ -27,7 +27,7 @@ class VtHole : public testing::Test
         return vt_black_hole_take(&h, &n, now, LEAST);
     }
 
-    /* A round in which n packets of len are sent and, unless received is changed, lost. */
+    /* A round in which n packets of len are sent. All are lost unless received changes. */
     bool round(uint32_t n)
     {
         send(n, len);
@@ -43,11 +43,11 @@ class VtHole : public testing::Test
 
 TEST_F(VtHole, ThreeRoundsOfLongPackets)
 {
-    news(); // begins
+    news(); // the watch begins
     EXPECT_FALSE(round(4));
     EXPECT_FALSE(round(4));
     EXPECT_TRUE(round(4));
-    EXPECT_FALSE(round(4)) << "the watch begins anew";
+    EXPECT_FALSE(round(4)) << "the watch begins again";
 }
 
 TEST_F(VtHole, FewPacketsTakeMoreRounds)
@@ -108,7 +108,7 @@ TEST_F(VtHole, WhatThePeerHasNotSeenTheEndOfIsNoRound)
     for (int i = 0; i < 10; i++) {
         now += 1000;
         EXPECT_FALSE(news(false));
-        EXPECT_FALSE(news(true)) << "it was asked before they were sent";
+        EXPECT_FALSE(news(true)) << "the question went before these packets";
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Momentary rate against a list of every frame that ever came.
+// The momentary rate, against a list of every frame that arrived.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -27,8 +27,9 @@ struct Value {
 };
 
 /*
- * The naive list: when a frame opens a new poll, the polls before it are whole. Back from the last
- * of them, as many as have five frames; they took as long as since the poll before those.
+ * The naive list. When a frame begins a new poll, all polls before it are complete. The value
+ * covers the last of these polls, as many as have five frames. Their time is that since the poll
+ * before them.
  */
 struct Model {
     std::vector<Frame> frames;
@@ -93,7 +94,7 @@ TEST(Momentary, NeedsFiveFramesAndTheOneBeforeThem)
 
     for (uint64_t i = 1; i <= 6; i++)
         b.frame(100, 10 * i);
-    EXPECT_EQ(b.values, 0u) << "the sixth frame's poll is not over";
+    EXPECT_EQ(b.values, 0u) << "the poll of the sixth frame is not over";
     b.frame(1, 70);
     EXPECT_EQ(b.values, 1u);
     EXPECT_EQ(b.last, (Value{500, 50}));
@@ -112,7 +113,7 @@ TEST(Momentary, FollowsTheLastFiveFrames)
     EXPECT_EQ(b.last, (Value{1000, 50}));
 }
 
-/* A burst in one poll came since the poll before, not in no time. */
+/* A burst in one poll arrived since the poll before it, not in zero time. */
 TEST(Momentary, FramesOfOnePollAreTakenTogether)
 {
     Both b;
@@ -137,7 +138,7 @@ TEST(Momentary, AValueOnlyWhenAPollEnds)
     EXPECT_EQ(b.values, 1u);
     b.frame(100, 80);
     EXPECT_EQ(b.values, 2u);
-    EXPECT_EQ(b.last, (Value{500, 30})) << "three at 70, one at 60, one at 50; since 40";
+    EXPECT_EQ(b.last, (Value{500, 30})) << "three at 70, one at 60, one at 50, since 40";
 }
 
 TEST(MomentaryProperty, MatchesAListOfAllFrames)

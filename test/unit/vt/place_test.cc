@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Placement against memcpy, and its sum against ones' complement arithmetic byte by byte.
+// Placement against memcpy. Its sum against ones' complement arithmetic byte by byte.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Bytes random_bytes(struct rng *r, size_t len)
     return b;
 }
 
-/* Memory whose first byte is so far behind a cache line's start, with guards on both sides. */
+/* Memory that begins `shift` bytes behind the start of a cache line, with guards on both sides. */
 struct Target {
     Target(size_t len_, size_t shift) : len(len_), memory(len_ + shift + 2 * GUARD + 64, UNTOUCHED)
     {
@@ -82,7 +82,7 @@ struct Target {
     uint8_t *at;
 };
 
-/* A source that ends where its memory ends, so that ASan sees the first byte read beyond it. */
+/* A source at the end of its allocation, so that ASan sees the first byte read beyond it. */
 struct Source {
     Source(struct rng *r, size_t len, size_t shift)
         : memory(new uint8_t[shift + len]), at(memory.get() + shift)
@@ -113,7 +113,7 @@ void check_copy(struct rng *r, size_t len, size_t dst_shift, size_t src_shift, b
     ASSERT_TRUE(sums_equal(frame_sum_fold(sum), frame_sum_fold(frame_sum(src.at, (uint32_t)len))));
 }
 
-/* A chain of mbufs over bytes of which each segment is memory of its own. */
+/* A chain of mbufs. Each segment has its own memory. */
 struct Chain {
     Chain(struct rng *r, const Bytes &bytes, size_t most)
     {
@@ -165,7 +165,7 @@ void check_chain(struct rng *r, const Bytes &bytes, size_t most, size_t off, siz
     uint16_t expect = naive_sum(bytes.data() + off, len);
     uint64_t alone = place_mbuf_sum(chain.head(), (uint32_t)off, (uint32_t)len);
 
-    ASSERT_TRUE(sums_equal(frame_sum_fold(sum - before), expect)) << "adds to what was there";
+    ASSERT_TRUE(sums_equal(frame_sum_fold(sum - before), expect)) << "it adds to the earlier sum";
     ASSERT_TRUE(sums_equal(frame_sum_fold(alone), expect));
 }
 } // namespace
@@ -209,7 +209,7 @@ TEST(PlaceProperty, LargeUnits)
     }
 }
 
-/* The largest sums: no carry is lost. */
+/* The largest sums lose no carry. */
 TEST(Place, AllOnes)
 {
     for (bool stream : {false, true})
@@ -240,7 +240,7 @@ TEST(PlaceProperty, ChainsOfAnySegments)
     }
 }
 
-/* Two segments, split at every place, from every offset. */
+/* Two segments, with every split and from every offset. */
 TEST(PlaceProperty, EverySplitOfAShortUnit)
 {
     struct rng r;

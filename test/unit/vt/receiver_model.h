@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a VT receiver has to do, with one record for every single unit of a stream that is known
- * beforehand. Positions here are relative to the stream's first request, so they never wrap.
+ * A model of the VT receiver, with one record for every single unit of a flow. All units are known
+ * beforehand. Positions are relative to the first request, so they never wrap.
  */
 #ifndef SLUICE_TEST_RECEIVER_MODEL_H
 #define SLUICE_TEST_RECEIVER_MODEL_H
@@ -17,8 +17,8 @@ extern "C" {
 }
 
 struct ModelUnit {
-    bool got = false, known = false; /* known: said to be missing, or could be */
-    uint64_t asked = 0, mark = 0;    /* when it was asked for, and what was the next packet then */
+    bool got = false, known = false; /* known: it is missing, or may be */
+    uint64_t asked = 0, mark = 0;    /* when it was last asked for; the next packet then */
 };
 
 struct ModelRequest {
@@ -36,12 +36,12 @@ struct ReceiverModel {
     std::vector<ModelRequest> requests;
     uint32_t unit_bytes;
     bool go_back_n;
-    uint32_t tail = 0;              /* posted */
-    std::vector<uint32_t> refusals; /* each by the CNTL that said so first; 0: none yet */
+    uint32_t tail = 0;              /* requests with a buffer */
+    std::vector<uint32_t> refusals; /* each: number of the first CNTL that said so; 0: none yet */
     uint64_t edge = 0, announced = 0, packet_end = 0, tolerance = 0;
-    uint64_t reached = 0, repairs = 0, repair_end = 0; /* what lets it shrink */
-    uint64_t settled = 0, settles = 0, settles_at = 0; /* what came so long ago that it is late */
-    uint64_t asked_at = 0, asked_end = 0;              /* go-back-N */
+    uint64_t reached = 0, repairs = 0, repair_end = 0; /* for the fall of tolerance */
+    uint64_t settled = 0, settles = 0, settles_at = 0; /* a gap before packet settled is late */
+    uint64_t asked_at = 0, asked_end = 0;              /* for go-back-N */
     uint64_t repeat_pos = 0, repeat_at = 0;
     uint64_t bytes = 0, placed = 0;
 
@@ -86,7 +86,7 @@ struct ReceiverModel {
                     f(pos_make(k, u), requests[k].units[u]);
     }
 
-    /* The first unit that is not there. */
+    /* The first missing unit. */
     uint64_t ack() const
     {
         for (uint32_t k = 0; k < requests.size(); k++)
@@ -109,7 +109,7 @@ struct ReceiverModel {
         return true;
     }
 
-    /* What check has to say if gaps cost nothing. */
+    /* The verdict of vt_receiver_check() if gaps always have room. */
     enum vt_verdict verdict(uint64_t pos)
     {
         const ModelRequest &q = requests[pos_request(pos)];
@@ -147,7 +147,7 @@ struct ReceiverModel {
         }
     }
 
-    /* A recovery is what repairs gaps that were asked for in one round trip. */
+    /* All gaps that were asked for in one round trip are one recovery. */
     void repaired(uint64_t mark)
     {
         if (mark < repair_end)
@@ -159,13 +159,14 @@ struct ReceiverModel {
         }
     }
 
-    /* Repeats come in order: what is behind the newest one is no later than that. */
+    /* Repeats arrive in order, so later gaps count from the newest repeat at the earliest. */
     uint64_t late_since(uint64_t pos, const ModelUnit &u) const
     {
         return pos > repeat_pos ? std::max(u.asked, repeat_at) : u.asked;
     }
 
-    /* The unit with this packet number was dealt with as v says. True if the peer must hear now. */
+    /* The receiver has handled this unit and packet number as v says. True if the peer must hear
+     * now. */
     bool deliver(uint64_t pos, uint64_t packet, enum vt_verdict v, uint64_t now)
     {
         ModelRequest &q = requests[pos_request(pos)];
@@ -206,7 +207,7 @@ struct ReceiverModel {
         announced = std::max(announced, edge);
     }
 
-    /* True if units known to be missing are now wanted. */
+    /* True if missing units, which are known, now have a buffer. */
     bool post(uint64_t buffer)
     {
         requests[tail++].buffer = buffer;
@@ -225,7 +226,7 @@ struct ReceiverModel {
         return advance(announced, packet_end);
     }
 
-    /* The units to be asked for now, in order. */
+    /* The units to ask for now, in order. */
     std::vector<uint64_t> due(uint64_t now, uint64_t again, bool force)
     {
         std::vector<uint64_t> out;

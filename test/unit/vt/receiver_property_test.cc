@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams that are lost, doubled and shuffled, against a record of every single unit.
+// Units that are lost, doubled and reordered, against a record of every single unit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<uint64_t> random_lens(struct rng *r)
 struct World {
     struct rng *r;
     Weather weather;
-    bool strict; /* gaps cost nothing: every answer must be the model's */
+    bool strict; /* gaps always have room, so every answer must be the model's */
     uint32_t first;
     ReceiverModel m;
     std::vector<struct vt_buffer> ring;
@@ -83,7 +83,7 @@ struct World {
         cfg.go_back_n = w.go_back_n;
         vt_receiver_init(&rx, &cfg);
         while (rng_below(r, 3) == 0 && m.tail < m.requests.size() && !HasFailed())
-            post(); /* before the peer has said where it starts */
+            post(); /* before the peer has told its first request */
         vt_receiver_set_initial(&rx, first);
     }
 
@@ -165,7 +165,7 @@ struct World {
             dst[i] = content(pos_request(p.pos), offset + i);
     }
 
-    /* Would the unit leave one more gap than there is? */
+    /* Would the unit need another gap? */
     bool splits(uint64_t pos)
     {
         const struct span *gap = span_find(&rx.gaps, real(pos));
@@ -181,13 +181,13 @@ struct World {
         enum vt_verdict expect = m.verdict(p.pos), v = vt_receiver_check(&rx, &d, &dst);
         bool full = rx.gaps.count + 1 >= rx.gaps.capacity, tell;
 
-        ASSERT_EQ(memcmp(&before, &rx, sizeof rx), 0) << "a check changes nothing";
+        ASSERT_EQ(memcmp(&before, &rx, sizeof rx), 0) << "a check must change nothing";
         if (v == VT_NO_ROOM && full && !strict && splits(p.pos))
             expect = VT_NO_ROOM;
         ASSERT_EQ(v, expect) << std::hex << p.pos;
         seen[v]++;
         if (v == VT_PLACE && rng_below(r, 40) == 0)
-            return; /* a wrong checksum leaves no trace */
+            return; /* after a wrong checksum nothing changes */
         if (v == VT_PLACE) {
             place(p, d, dst);
             tell = vt_receiver_commit(&rx, &d, now);
@@ -228,16 +228,16 @@ struct World {
             ASSERT_TRUE(i == 0 || !seq64_before(out[i].first, out[i - 1].end));
             m.each(out[i].first - pos_make(first, 0), end,
                    [&](uint64_t pos, ModelUnit &) { got.push_back(pos); });
-            ASSERT_GT(got.size(), had) << "a span of nothing";
+            ASSERT_GT(got.size(), had) << "an empty span";
         }
         for (uint64_t pos : got) {
-            ASSERT_LT(pos_request(pos), m.tail) << "no buffer waits for it";
+            ASSERT_LT(pos_request(pos), m.tail) << "it has no buffer";
             if (!m.go_back_n) {
                 ASSERT_FALSE(m.at(pos).got);
                 ASSERT_TRUE(m.at(pos).asked == 0 || now - m.at(pos).asked >= AGAIN) << "too soon";
             }
         }
-        if (strict) { /* the first of those due, or all of them */
+        if (strict) { /* the first of the units that are due, or all of them */
             ASSERT_LE(got.size(), due.size());
             ASSERT_TRUE(std::equal(got.begin(), got.end(), due.begin()));
             ASSERT_TRUE(n == max || got.size() == due.size());
@@ -271,7 +271,7 @@ struct World {
         m.refusals.erase(known, m.refusals.end());
     }
 
-    /* Completions come in order, each once, and only for what is whole. */
+    /* Completions come in order, each once, and only for whole requests. */
     void complete()
     {
         struct vt_received c;
@@ -296,7 +296,7 @@ struct World {
         ASSERT_EQ(rx.bytes, m.bytes);
         ASSERT_EQ(rx.units, m.placed);
         ASSERT_FALSE(vt_receiver_all_done(&rx));
-        if (weather.doubled_of_64 == 0) { /* a second copy would count as the late first one */
+        if (weather.doubled_of_64 == 0) { /* a doubled packet would count as late */
             ASSERT_EQ(rx.lost, rx.packet_end - rx.packets);
         }
         if (!strict)
@@ -435,7 +435,7 @@ Weather many_gaps(struct rng *r)
     return w;
 }
 
-/* With pages, gaps that have no span are joined: nothing that comes is thrown away for them. */
+/* With pages, gaps beyond the spans are joined. No arriving unit is thrown away because of them. */
 TEST(ReceiverProperty, JoinedGapsKeepWhatCame)
 {
     Seen few = worlds(4000, many_gaps);

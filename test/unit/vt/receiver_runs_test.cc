@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error-recovery runs: when one begins and ends, and which packets came outside of them.
+// Error-recovery runs: when one begins and ends, and which packets arrive outside of runs.
 #include <gtest/gtest.h>
 
 extern "C" {
@@ -9,7 +9,7 @@ extern "C" {
 namespace
 {
 
-class ReceiverRuns : public testing::TestWithParam<bool> // going back n
+class ReceiverRuns : public testing::TestWithParam<bool> // parameter: go-back-N
 {
   protected:
     void SetUp() override
@@ -48,7 +48,7 @@ class ReceiverRuns : public testing::TestWithParam<bool> // going back n
         packet += packets;
     }
 
-    // CNTL number seq is sent.
+    // CNTL with number seq is sent.
     void say(uint32_t seq)
     {
         struct wire_refused refused[WIRE_REFUSED_MAX];
@@ -75,9 +75,9 @@ TEST_P(ReceiverRuns, EndsWhenNothingIsMissing)
     unit(6);
     lose(1);
     unit(8);
-    EXPECT_EQ(r.loss_runs, 1u) << "the second one is of the same run";
+    EXPECT_EQ(r.loss_runs, 1u) << "the second loss belongs to the same run";
     for (uint32_t u = 5; u < 9; u++)
-        unit(u); // selective: two of them are doubled
+        unit(u); // without go-back-N two of them are doubled
     uint64_t clean = r.clean;
 
     EXPECT_FALSE(r.recovering);
@@ -89,7 +89,7 @@ TEST_P(ReceiverRuns, EndsWhenNothingIsMissing)
     EXPECT_EQ(r.clean, clean + 1);
 }
 
-// Who has heard of it sends what the buffers have room for again.
+// Once the peer has heard of the loss, the buffers have room again for what it sends.
 TEST_P(ReceiverRuns, EndsWhenThePeerHasHeard)
 {
     unit(0);
@@ -98,7 +98,7 @@ TEST_P(ReceiverRuns, EndsWhenThePeerHasHeard)
     unit(2);
     vt_receiver_confirm(&r, 6);
     unit(3);
-    EXPECT_TRUE(r.recovering) << "said before";
+    EXPECT_TRUE(r.recovering) << "that CNTL was sent before the loss";
     say(7);
     say(8);
     vt_receiver_confirm(&r, 6);
@@ -112,10 +112,10 @@ TEST_P(ReceiverRuns, EndsWhenThePeerHasHeard)
     unit(6);
     EXPECT_EQ(r.loss_runs, 2u);
     vt_receiver_confirm(&r, 8);
-    EXPECT_TRUE(r.recovering) << "of this one nothing was said yet";
+    EXPECT_TRUE(r.recovering) << "no CNTL has told of this loss yet";
 }
 
-// A doubled unit that is lost leaves nothing to repair.
+// The lost packet held a unit that came in another packet, too. Nothing needs repair.
 TEST_P(ReceiverRuns, NothingWasMissing)
 {
     unit(0);

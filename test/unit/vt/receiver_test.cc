@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's single cases: closing, refusing, new attempts, nonsense from the peer.
+// Single cases of the receiver: closing, refusing, new attempts, and nonsense from the peer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class Receiver : public testing::Test
     }
 
     uint64_t now = 1; /* when units arrive */
-    /* The unit goes all the way; tell: whether the peer must hear at once. */
+    /* Handles the unit fully. tell: the peer must hear at once. */
     enum vt_verdict take(const struct wire_data &d)
     {
         uint8_t *dst = nullptr;
@@ -154,7 +154,7 @@ TEST_F(Receiver, AGapIsNamedAtOnceAndAgainOnlyAfterARoundTrip)
     ASSERT_EQ(naks(5000), 1u);
     EXPECT_EQ(nak[0].first, pos(0, 1));
     EXPECT_EQ(nak[0].end, pos(0, 3));
-    EXPECT_EQ(naks(5999, true), 0u) << "not even when forced";
+    EXPECT_EQ(naks(5999, true), 0u) << "not even if forced";
     EXPECT_EQ(vt_receiver_next(&r, 5999, AGAIN, 7), 6000u);
     EXPECT_EQ(unit(0, 2), VT_PLACE);
     ASSERT_EQ(naks(6000), 1u);
@@ -168,7 +168,7 @@ TEST_F(Receiver, AGapIsUnaskedUntilItIsNamed)
         start(8, 16, go_back_n);
         post();
         EXPECT_EQ(unit(0, 0), VT_PLACE);
-        EXPECT_FALSE(vt_receiver_unasked(&r)) << "there is none";
+        EXPECT_FALSE(vt_receiver_unasked(&r)) << "there is no gap";
         unit(0, 3);
         EXPECT_TRUE(vt_receiver_unasked(&r));
         ASSERT_EQ(naks(5000), 1u);
@@ -202,7 +202,7 @@ TEST_F(Receiver, ToleranceGrowsToTheDistanceSeen)
     EXPECT_EQ(r.tolerance, 3u);
     EXPECT_EQ(r.lost, 0u) << "it was late, not lost";
     EXPECT_EQ(unit(0, 5), VT_PLACE);
-    EXPECT_FALSE(tell) << "it may be on its way";
+    EXPECT_FALSE(tell) << "the unit may be on its way";
     EXPECT_EQ(naks(2), 0u);
     EXPECT_EQ(vt_receiver_next(&r, 2, AGAIN, 7), 2u + AGAIN);
     unit(0, 6);
@@ -212,8 +212,8 @@ TEST_F(Receiver, ToleranceGrowsToTheDistanceSeen)
     EXPECT_EQ(naks(4), 1u) << "three packets later";
 }
 
-/* A timer or a question of the peer finds gaps of all ages; what was found just now is on its way.
- */
+/* A timer, or a question of the peer, finds gaps of all ages. Units of a new gap may be on their
+ * way. */
 TEST_F(Receiver, WhatMayBeLateIsNotAskedForAtOnce)
 {
     for (uint32_t tolerance : {0u, 100u}) {
@@ -225,7 +225,7 @@ TEST_F(Receiver, WhatMayBeLateIsNotAskedForAtOnce)
         EXPECT_EQ(naks(now, true), tolerance == 0 ? 1u : 0u);
         EXPECT_EQ(naks(now + AGAIN - 1, true), 0u);
         unit(0, 3);
-        EXPECT_EQ(naks(now + AGAIN, true), tolerance == 0 ? 2u : 1u) << "the first one, at least";
+        EXPECT_EQ(naks(now + AGAIN, true), tolerance == 0 ? 2u : 1u) << "at least the first one";
         if (tolerance > 0) {
             EXPECT_EQ(naks(now + 2 * AGAIN - 1, true), 0u);
             EXPECT_EQ(naks(now + 2 * AGAIN, true), 2u);
@@ -233,9 +233,9 @@ TEST_F(Receiver, WhatMayBeLateIsNotAskedForAtOnce)
     }
 }
 
-/* RFC 8985, section 6.2: what was learnt of reordering is kept for 16 recoveries. */
-// What the sender, which counts in the smaller units already, says that it has sent may lie behind
-// the last of the larger ones: none of it is a gap any more, once all are counted in smaller ones.
+// The sender may count in smaller units before the receiver does. Units that it says it has sent
+// may then lie behind the last larger unit. They are no gap once all units are counted as smaller
+// ones.
 TEST_F(Receiver, GapsBehindTheLastUnitGoWhenUnitsShrink)
 {
     post();
@@ -245,7 +245,7 @@ TEST_F(Receiver, GapsBehindTheLastUnitGoWhenUnitsShrink)
         now += 10;
         naks(now, true);
     }
-    EXPECT_EQ(r.gaps.count, 3u) << "each asked for at another time";
+    EXPECT_EQ(r.gaps.count, 3u) << "each was asked for at another time";
     EXPECT_EQ(unit(0, 9, 1000, 100), VT_PLACE);
     EXPECT_EQ(r.gaps.count, 1u);
     for (uint32_t u = 2; u < 9; u++)
@@ -253,6 +253,7 @@ TEST_F(Receiver, GapsBehindTheLastUnitGoWhenUnitsShrink)
     EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}}));
 }
 
+/* RFC 8985, section 6.2: the reordering that was seen is remembered for 16 recoveries. */
 TEST_F(Receiver, ToleranceShrinksOnceRepeatsFillGaps)
 {
     uint32_t next = 0;
@@ -284,20 +285,20 @@ TEST_F(Receiver, ToleranceShrinksOnceRepeatsFillGaps)
     EXPECT_EQ(r.tolerance, 3u);
     for (int i = 0; i < 16; i++)
         lose(false);
-    EXPECT_EQ(r.tolerance, 3u) << "in which that reordering was";
+    EXPECT_EQ(r.tolerance, 3u) << "that reordering was among them";
     for (int i = 0; i < 8; i++)
         lose(false);
     reorder(2, false);
     for (int i = 0; i < 8; i++)
         lose(false);
-    EXPECT_EQ(r.tolerance, 2u) << "the most seen since";
+    EXPECT_EQ(r.tolerance, 2u) << "the longest distance since";
     for (int i = 0; i < 16; i++)
         lose(false);
     EXPECT_EQ(r.tolerance, 0u);
     lose(true);
 }
 
-/* Several gaps that are repaired in one round trip are one recovery. */
+/* Gaps that are repaired in one round trip are one recovery. */
 TEST_F(Receiver, ToleranceCountsRoundTrips)
 {
     start(8, 64);
@@ -343,7 +344,7 @@ TEST_F(Receiver, WhatWasUnpostedIsAskedForTheMomentItIsPosted)
     ASSERT_EQ(naks(2), 1u);
     EXPECT_EQ(nak[0].first, pos(0, 0));
     EXPECT_EQ(nak[0].end, pos(0, 2));
-    EXPECT_FALSE(post()) << "nothing of the next one was seen";
+    EXPECT_FALSE(post()) << "no unit of the next one was seen";
 }
 
 TEST_F(Receiver, LossIsSeenWhenTheSenderSaysWhatItSent)
@@ -425,7 +426,7 @@ TEST_F(Receiver, ANewAttemptForgetsTheFirstOneAndAllAfterIt)
         }
     EXPECT_EQ(vt_receiver_ack(&r), pos(1, 0));
     for (uint32_t u = 0; u < 13; u++)
-        EXPECT_EQ(unit(1, u, 1000, 80), VT_PLACE) << "the one from before is not counted";
+        EXPECT_EQ(unit(1, u, 1000, 80), VT_PLACE) << "the earlier unit does not count";
     EXPECT_EQ(completions().size(), 2u);
 }
 
@@ -437,7 +438,7 @@ TEST_F(Receiver, ANewAttemptMayBeginWithAUnitThatWasThere)
     EXPECT_EQ(unit(0, 3, 1000, 80), VT_DUPLICATE);
 }
 
-/* Half units in mid-request: what came stays, in doubled positions. */
+/* Units are halved within a request. Units that arrived stay, at doubled positions. */
 TEST_F(Receiver, UnitsThatDivideKeepWhatCame)
 {
     post();
@@ -446,8 +447,8 @@ TEST_F(Receiver, UnitsThatDivideKeepWhatCame)
         EXPECT_EQ(unit(0, u), VT_PLACE);
     EXPECT_EQ(unit(1, 1), VT_PLACE);
     EXPECT_EQ(naks(1), 2u);
-    EXPECT_EQ(unit(0, 3, 1000, 50), VT_DUPLICATE) << "half of what is there";
-    EXPECT_EQ(vt_receiver_ack(&r), pos(0, 4)) << "but the size is known from it";
+    EXPECT_EQ(unit(0, 3, 1000, 50), VT_DUPLICATE) << "a half of a unit that is there";
+    EXPECT_EQ(vt_receiver_ack(&r), pos(0, 4)) << "but now the size is known";
     EXPECT_EQ(unit(0, 6), VT_MISMATCH);
     EXPECT_EQ(unit(0, 8, 1000, 50), VT_DUPLICATE);
     EXPECT_EQ(unit(0, 9, 1000, 50), VT_DUPLICATE);
@@ -455,7 +456,7 @@ TEST_F(Receiver, UnitsThatDivideKeepWhatCame)
     EXPECT_EQ(nak[0].first, pos(0, 4));
     EXPECT_EQ(nak[0].end, pos(0, 8));
     EXPECT_EQ(nak[1].first, pos(0, 10));
-    EXPECT_EQ(nak[1].end, pos(1, 1)) << "another request, whose units are as they were";
+    EXPECT_EQ(nak[1].end, pos(1, 1)) << "the other request has its old units";
     for (uint32_t u = 4; u < 20; u++)
         EXPECT_EQ(unit(0, u, 1000, 50), u == 8 || u == 9 ? VT_DUPLICATE : VT_PLACE) << u;
     EXPECT_EQ(vt_receiver_ack(&r), pos(1, 0));
@@ -465,7 +466,7 @@ TEST_F(Receiver, UnitsThatDivideKeepWhatCame)
     EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}, {1, 1000, 0}}));
 }
 
-/* The sender counts in the new units before the receiver does: no gap of units that are not. */
+/* The sender counts in the new units before the receiver does. A gap contains only real units. */
 TEST_F(Receiver, UnitsThatDivideMayBeAnnouncedFirst)
 {
     post();
@@ -477,7 +478,7 @@ TEST_F(Receiver, UnitsThatDivideMayBeAnnouncedFirst)
     post();
     for (uint32_t u = 0; u < 8; u++)
         EXPECT_EQ(unit(0, u), VT_PLACE);
-    EXPECT_TRUE(vt_receiver_heard(&r, pos(0, 18))) << "of 10 units, as far as it knows";
+    EXPECT_TRUE(vt_receiver_heard(&r, pos(0, 18))) << "at most 10 units, as it knows";
     for (uint32_t u = 16; u < 20; u++)
         EXPECT_EQ(unit(0, u, 1000, 50), VT_PLACE) << u;
     EXPECT_EQ(vt_receiver_ack(&r), pos(1, 0));
@@ -497,8 +498,8 @@ TEST_F(Receiver, UnitsThatDivideGoingBackN)
 }
 
 /*
- * The refused request lies after one that starts anew: its units come again, and the stream has to
- * get past it once more.
+ * The refused request follows one that starts again. Its units come again, and the receiver must
+ * pass it once more.
  */
 TEST_F(Receiver, ANewAttemptPassesARefusedRequest)
 {
@@ -514,7 +515,7 @@ TEST_F(Receiver, ANewAttemptPassesARefusedRequest)
     EXPECT_EQ(completions(), (std::vector<Received>{{0, 1000, 0}, {1, 0, -EMSGSIZE}}));
 }
 
-/* It needs no further gap, so it does not matter that there is no room for one. */
+/* It needs no new gap, so a lack of room does not matter. */
 TEST_F(Receiver, ADuplicateIsNoLossWhenGapsAreFull)
 {
     start(8, 2);
@@ -524,7 +525,8 @@ TEST_F(Receiver, ADuplicateIsNoLossWhenGapsAreFull)
     EXPECT_EQ(unit(0, 1), VT_DUPLICATE);
 }
 
-/* Far more gaps than spans: all that comes is kept, and each missing unit is named once. */
+/* There are far more gaps than spans. All arriving units are kept, and each missing unit is named
+ * once. */
 TEST_F(Receiver, GapsBeyondTheSpansAreJoined)
 {
     start(8, 16, false, 4);
@@ -561,12 +563,13 @@ TEST_F(Receiver, GapsBeyondTheSpansAreJoined)
     EXPECT_EQ(r.units, 1000u + 10);
 }
 
-/* Spans that were asked for at different times stay apart: each unit is asked for in its time. */
+/* Spans that were asked for at different times stay apart, so that each unit is asked for in its
+ * time. */
 TEST_F(Receiver, OnlyGapsOfOneTimeAreJoined)
 {
     start(8, 16, false, 4);
     post(4000);
-    for (uint32_t u = 1; u < 14; u += 2) { /* 7 gaps, asked for half a round trip apart */
+    for (uint32_t u = 1; u < 14; u += 2) { /* 7 gaps, asked for at intervals of half a round trip */
         unit(0, u, 4000, 1);
         naks(now += 500, true);
     }
@@ -575,7 +578,7 @@ TEST_F(Receiver, OnlyGapsOfOneTimeAreJoined)
     for (uint32_t u = 15; u < 100; u += 2)
         EXPECT_EQ(unit(0, u, 4000, 1), VT_PLACE);
     EXPECT_EQ(naks(now + 10, true), 32u);
-    EXPECT_EQ(nak[0].first, pos(0, 14)) << "not what was asked for just now";
+    EXPECT_EQ(nak[0].first, pos(0, 14)) << "not the units that were asked for just now";
 }
 
 TEST_F(Receiver, TheLastGapIsKeptForWhatTheSenderSays)
@@ -597,8 +600,8 @@ TEST_F(Receiver, BeyondTheLastRequestIsNothing)
     post();
     post();
     EXPECT_TRUE(vt_receiver_close(&r, R0 + 1));
-    EXPECT_TRUE(vt_receiver_close(&r, R0 + 1)) << "again";
-    EXPECT_FALSE(vt_receiver_close(&r, R0 + 2)) << "otherwise";
+    EXPECT_TRUE(vt_receiver_close(&r, R0 + 1)) << "repeated";
+    EXPECT_FALSE(vt_receiver_close(&r, R0 + 2)) << "contradicted";
     EXPECT_EQ(unit(1, 0), VT_BEYOND);
     EXPECT_FALSE(vt_receiver_all_done(&r));
     whole(0);
@@ -649,7 +652,7 @@ TEST_F(Receiver, AbsurdlyFarAheadIsNothing)
     post();
     EXPECT_EQ(unit(0x1000000, 0), VT_UNPOSTED);
     EXPECT_EQ(unit(0x1000001, 0), VT_BEYOND);
-    EXPECT_EQ(unit(0u - 1, 0), VT_DUPLICATE) << "the request before the first";
+    EXPECT_EQ(unit(0u - 1, 0), VT_DUPLICATE) << "the request before the first one";
 }
 
 TEST_F(Receiver, AbortCompletesInOrderWithItsStatus)
@@ -666,7 +669,8 @@ TEST_F(Receiver, AbortCompletesInOrderWithItsStatus)
     EXPECT_EQ(completions(), (std::vector<Received>{{3, 0, -ECONNRESET}}));
 }
 
-/* A completed buffer is never written again: the header says that nothing more is placed. */
+/* A completed buffer is never written again. So nothing is placed after an abort
+ * (vt/receiver.h). */
 TEST_F(Receiver, NothingIsPlacedAfterAnAbort)
 {
     uint8_t *dst = nullptr;
@@ -689,7 +693,7 @@ TEST_F(Receiver, ARingThatIsFullTakesNoMore)
     EXPECT_EQ(vt_receiver_post(&r, memory, 1, 9, &ask), -ENOBUFS);
     EXPECT_FALSE(ask);
     whole(0);
-    EXPECT_EQ(vt_receiver_post(&r, memory, 1, 9, &ask), -ENOBUFS) << "not reported yet";
+    EXPECT_EQ(vt_receiver_post(&r, memory, 1, 9, &ask), -ENOBUFS) << "completion not taken yet";
     EXPECT_EQ(completions().size(), 1u);
     post();
 }
@@ -709,7 +713,7 @@ TEST_F(Receiver, LossesAreCountedUntilTheLateOnesCome)
     EXPECT_EQ(r.packet_end, 7u);
 }
 
-/* Only a number that had not come can turn up late. */
+/* Only a missing number can arrive late. */
 TEST_F(Receiver, ADoubledPacketIsNoLateOne)
 {
     post();
@@ -747,7 +751,7 @@ TEST_F(Receiver, NumbersAreRememberedForAWindow)
     d.packet--;
     take(d);
     EXPECT_EQ(r.lost, 9999u) << "too late";
-    d.packet = 10000 + VT_WINDOW - 1; /* 10000 is the oldest one now */
+    d.packet = 10000 + VT_WINDOW - 1; /* 10000 is now the oldest one */
     take(d);
     d.packet = 10001;
     take(d);
@@ -769,7 +773,7 @@ TEST_F(Receiver, GoingBackAsksOnceARoundTrip)
     EXPECT_EQ(nak[0].first, pos(0, 1));
     EXPECT_EQ(nak[0].end, pos(0, 3));
     EXPECT_EQ(unit(0, 3), VT_OUT_OF_ORDER);
-    EXPECT_FALSE(tell) << "asked for already";
+    EXPECT_FALSE(tell) << "it was asked for already";
     EXPECT_EQ(naks(1009, true), 0u);
     EXPECT_EQ(vt_receiver_next(&r, 1009, AGAIN, 7), 1010u);
     EXPECT_EQ(naks(1010), 1u);

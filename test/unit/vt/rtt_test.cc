@@ -43,8 +43,9 @@ struct Model {
 };
 
 /*
- * Each step cuts off less than a cycle, an eighth of which is forgotten in the next: srtt is off by
- * less than 8 cycles. var sees that error too, and forgets a quarter of its own: 8 + 4.
+ * Each step rounds down by less than a cycle, and forgets an eighth of earlier errors. So srtt is
+ * off by less than 8 cycles. var takes over that error, rounds, too, and forgets a quarter. So it
+ * is off by less than 8 + 4 cycles.
  */
 constexpr double SRTT_OFF = 8, VAR_OFF = 12;
 } // namespace
@@ -80,7 +81,7 @@ TEST(Rtt, SecondSampleCountsAnEighthAndItsDeviationAQuarter)
     rtt_sample(&r, 1000);
     rtt_sample(&r, 1800);
     EXPECT_EQ(r.srtt_tsc, 1100u);
-    EXPECT_EQ(r.var_tsc, 575u) << "the deviation is from the old srtt";
+    EXPECT_EQ(r.var_tsc, 575u) << "the deviation from the old srtt";
     rtt_sample(&r, 300);
     EXPECT_EQ(r.srtt_tsc, 1000u);
     EXPECT_EQ(r.var_tsc, 631u);
@@ -97,7 +98,7 @@ TEST(Rtt, ASampleOfNothingIsACycle)
     EXPECT_EQ(r.min_tsc, 1u);
     for (int i = 0; i < 100; i++)
         rtt_sample(&r, 0);
-    EXPECT_GE(r.srtt_tsc, 1u) << "0 would mean: no sample yet";
+    EXPECT_GE(r.srtt_tsc, 1u) << "0 would mean that there is no sample";
     EXPECT_EQ(r.min_tsc, 1u);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a VT sender has to do, as sets of single units. Positions here are relative to the first
- * request, so they never wrap. And what its peer has, of which the peer speaks in CNTL.
+ * A model of the VT sender, with sets of single units. Positions are relative to the first request,
+ * so they never wrap. It also has the units that the peer has, which the peer reports in CNTL.
  */
 #ifndef SLUICE_TEST_SENDER_MODEL_H
 #define SLUICE_TEST_SENDER_MODEL_H
@@ -19,7 +19,7 @@ extern "C" {
 struct SentRequest {
     uint64_t head, tail; /* bytes of the two pieces */
     bool provisional, reported = false, refused = false;
-    uint32_t unit = 0; /* 0: not started */
+    uint32_t unit = 0; /* 0: not begun */
     uint32_t refs[2] = {0, 0};
 
     uint64_t len() const
@@ -42,7 +42,7 @@ struct SenderModel {
     bool go_back_n;
     uint32_t first; /* number of the first request */
     std::vector<SentRequest> requests;
-    std::set<uint64_t> repeat, got; /* to be sent again; at the peer */
+    std::set<uint64_t> repeat, got; /* units to send again; units that the peer has */
     uint64_t next = 0, sent = 0, ack = 0;
     uint64_t acked_bytes = 0, repeats = 0, taken = 0;
     uint32_t base = 0, una = 0, posted = 0, limit_ahead, unit;
@@ -82,7 +82,7 @@ struct SenderModel {
         return q.provisional && q.head > 0 && pos_unit(pos) == (q.head - 1) / q.unit;
     }
 
-    /* Which unit must come next? False: none. */
+    /* The unit that must be sent next. False: none. */
     bool expect(uint64_t *pos, uint8_t *flags)
     {
         *flags = 0;
@@ -109,7 +109,7 @@ struct SenderModel {
         return true;
     }
 
-    /* The first position that the peer has not. */
+    /* The first position that the peer does not have. */
     uint64_t peer_ack() const
     {
         for (uint32_t k = una; k < tail() && requests[k].unit != 0; k++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender against sets of single units, with a peer that loses, asks again, refuses and posts.
+// The sender, against sets of single units. The peer loses packets, asks again, refuses and posts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace
 {
 constexpr uint64_t ASK = 100, ASK_MAX = 5000;
 
-/* A packet on its way, holding on to the memory it was made of. */
+/* A packet on its way. It keeps a reference to its memory. */
 struct Packet {
     uint64_t pos;
     struct vt_request *request;
@@ -140,7 +140,7 @@ struct World : SenderModel {
         if (!may)
             return;
         check_unit(u, pos, flags);
-        if (rng_below(r, 8) == 0) { /* not now */
+        if (rng_below(r, 8) == 0) { /* the host does not send it now */
             ASSERT_TRUE(vt_sender_peek(&s, &again));
             ASSERT_EQ(again.pos, u.pos);
             return;
@@ -165,7 +165,7 @@ struct World : SenderModel {
         arm();
     }
 
-    /* The oldest packet arrives, or not; its mbuf comes back. */
+    /* The oldest packet arrives or is lost. Either way its mbuf returns. */
     void arrive()
     {
         if (network.empty())
@@ -181,7 +181,7 @@ struct World : SenderModel {
             got.insert(p.pos);
     }
 
-    /* Refuses what was sent whole; for the rest see Sender.RefusedWhileItIsSent. */
+    /* Refuses a request that was sent whole. Sender.RefusedWhileItIsSent tests the others. */
     void refuse(struct wire_cntl *c)
     {
         uint32_t k = pos_request(peer_ack());
@@ -195,12 +195,12 @@ struct World : SenderModel {
         refusals++;
     }
 
-    /* Runs of what is missing, ending as the wire lets them: at a unit, or at the next request. */
+    /* Spans of missing units. As the wire allows, one ends at a unit or at the next request. */
     void ask_missing(struct wire_cntl *c)
     {
         uint64_t pos = peer_ack();
 
-        if (rng_below(r, 8) == 0 && pos > 0) /* what has come is no reason to send it again */
+        if (rng_below(r, 8) == 0 && pos > 0) /* units that have arrived are not sent again */
             c->spans[c->span_count++] = {real(0), real(pos)};
         while (pos < sent && pos_request(pos) < posted && c->span_count < WIRE_SPANS_MAX) {
             uint64_t begin = pos, end = pos;
@@ -214,7 +214,7 @@ struct World : SenderModel {
                 continue;
             }
             if (pos == sent && rng_below(r, 4) == 0)
-                end = sent + 5; /* more than was ever sent */
+                end = sent + 5; /* beyond what was ever sent */
             c->spans[c->span_count++] = {real(begin), real(end)};
         }
     }
@@ -229,7 +229,7 @@ struct World : SenderModel {
         if (rng_below(r, 8) == 0)
             refuse(&c);
         c.ack = real(sent + 1 + rng_below(r, 100));
-        ASSERT_FALSE(vt_sender_control(&s, &c, now, ASK)) << "never sent";
+        ASSERT_FALSE(vt_sender_control(&s, &c, now, ASK)) << "this was never sent";
         ASSERT_EQ(memcmp(&before, &s, sizeof s), 0);
         c.posted = first + posted;
         c.ack = real(peer_ack());
@@ -259,7 +259,8 @@ struct World : SenderModel {
         }
     }
 
-    /* Larger units concern later requests; smaller ones those too that were begun with larger. */
+    /* Larger units apply to later requests. Smaller units also apply to requests that began with
+     * larger ones. */
     void set_unit()
     {
         uint32_t to = 64 + (uint32_t)rng_below(r, 64), k = una;
@@ -272,7 +273,7 @@ struct World : SenderModel {
         for (uint32_t i = k; i < tail(); i++)
             taken_some = taken_some || requests[i].refused;
         if (taken_some)
-            return; /* the peer could not have: they were too large for it */
+            return; /* impossible: those units were too large for the peer */
         vt_sender_set_unit(&s, to);
         unit = to;
         if (k == tail())
@@ -328,7 +329,7 @@ struct World : SenderModel {
         ASSERT_EQ(s.backlog_bytes, backlog);
         ASSERT_EQ(s.acked_bytes, acked_bytes);
         ASSERT_EQ(s.repeats, repeats);
-        ASSERT_EQ(s.packet, taken) << "a packet number is never used twice";
+        ASSERT_EQ(s.packet, taken) << "no packet number is used twice";
         ASSERT_EQ(s.ask_at, ask_at);
         ASSERT_EQ(vt_sender_all_acked(&s), una == tail());
         ASSERT_EQ(vt_sender_idle(&s), una == tail() && quiet);

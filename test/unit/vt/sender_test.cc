@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender's single cases: flags, going back, partial copies, the timer, nonsense from the peer.
+// Single cases of the sender: flags, going back, partial copies, the timer, and nonsense from the
+// peer.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -63,7 +64,7 @@ class Sender : public testing::Test
         return vt_sender_post(&s, &op);
     }
 
-    /* Sends the next unit; its flags, or -1 where none may go. */
+    /* Sends the next unit. Returns its flags, or -1 if none may be sent. */
     int send(uint64_t *where = nullptr)
     {
         if (!vt_sender_peek(&s, &u))
@@ -97,7 +98,7 @@ class Sender : public testing::Test
         return vt_sender_control(&s, &c, now, ASK);
     }
 
-    /* Status of the next completion; 1: none. */
+    /* The status of the next completion; 1: none. */
     int complete()
     {
         return vt_sender_complete(&s, &done) ? done.status : 1;
@@ -148,10 +149,10 @@ TEST_F(Sender, TheLimitIsWhatIsPostedAndHowFarAhead)
     EXPECT_EQ(send_all(), 1);
     s.ahead = 0;
     control(pos(0, 0), {}, 2);
-    EXPECT_EQ(send(), WIRE_DREQ) << "the last that may go";
+    EXPECT_EQ(send(), WIRE_DREQ) << "the last one that may be sent";
     EXPECT_EQ(send(), -1);
     control(pos(0, 0), {}, 0x1000001);
-    EXPECT_EQ(send(), -1) << "nobody posts so many";
+    EXPECT_EQ(send(), -1) << "no host posts so many";
     control(pos(0, 0), {}, 0x1000000);
     EXPECT_EQ(send_all(), 2);
 }
@@ -160,8 +161,8 @@ TEST_F(Sender, TooLongIsRefused)
 {
     EXPECT_EQ(post(WIRE_REQUEST_MAX + 1), -EMSGSIZE);
     EXPECT_EQ(post(WIRE_REQUEST_MAX, 1), -EMSGSIZE);
-    EXPECT_EQ(post(UINT64_MAX, 2), -EMSGSIZE) << "the sum is small";
-    EXPECT_EQ(post(2, UINT64_MAX), -EMSGSIZE) << "the sum is small";
+    EXPECT_EQ(post(UINT64_MAX, 2), -EMSGSIZE) << "the sum wraps to a small number";
+    EXPECT_EQ(post(2, UINT64_MAX), -EMSGSIZE) << "the sum wraps to a small number";
     EXPECT_EQ(post(WIRE_REQUEST_MAX), 0);
     EXPECT_EQ(s.backlog_bytes, WIRE_REQUEST_MAX);
 }
@@ -175,20 +176,20 @@ TEST_F(Sender, RepeatsGoFirst)
     send();
     send();
     control(pos(0, 0), {{pos(0, 1), pos(0, 2)}});
-    EXPECT_EQ(send(&where), WIRE_REPEAT) << "there is more to come";
+    EXPECT_EQ(send(&where), WIRE_REPEAT) << "more units follow";
     EXPECT_EQ(where, pos(0, 1));
     EXPECT_EQ(send(&where), 0);
     EXPECT_EQ(where, pos(0, 3));
     EXPECT_EQ(send(), WIRE_DREQ);
     control(pos(0, 0), {{pos(0, 0), pos(0, 2)}});
     EXPECT_EQ(send(), WIRE_REPEAT);
-    EXPECT_EQ(send(), WIRE_REPEAT | WIRE_DREQ) << "the last thing to say asks for an answer";
+    EXPECT_EQ(send(), WIRE_REPEAT | WIRE_DREQ) << "the last one asks for an answer";
     EXPECT_EQ(s.repeats, 3u);
     EXPECT_EQ(s.naks, 2u);
     EXPECT_EQ(s.recoveries, 2u);
 }
 
-/* What its spans have no room for is repeated, too, once, and in order. */
+/* Units beyond its spans are repeated, too, once each and in order. */
 TEST_F(Sender, RepeatsMoreThanItHasSpansFor)
 {
     uint64_t where;
@@ -215,7 +216,7 @@ TEST_F(Sender, RepeatsMoreThanItHasSpansFor)
     EXPECT_EQ(s.more.count, 0u);
 }
 
-/* What was acknowledged meanwhile is not, nor what ends with the connection. */
+/* Acknowledged units are not repeated. Nor is anything after the connection has ended. */
 TEST_F(Sender, ForgetsWhatWasAcknowledged)
 {
     uint64_t where;
@@ -236,7 +237,7 @@ TEST_F(Sender, ForgetsWhatWasAcknowledged)
     EXPECT_EQ(s.more.count, 0u);
 }
 
-/* A receiver names the end of a request as the start of the next. */
+/* A receiver may name the end of a request as the start of the next one. */
 TEST_F(Sender, LastRepeatOfARequestAsks)
 {
     post(500);
@@ -301,7 +302,7 @@ TEST_F(Sender, AckOfWhatWasNeverSentIsIgnored)
     EXPECT_EQ(memcmp(&before, &s, sizeof s), 0);
     EXPECT_TRUE(control(pos(0, 1)));
     EXPECT_EQ(s.ack, pos(0, 1));
-    EXPECT_TRUE(control(pos(0, 0))) << "old news";
+    EXPECT_TRUE(control(pos(0, 0))) << "old news, but valid";
     EXPECT_EQ(s.ack, pos(0, 1));
 }
 
@@ -319,9 +320,10 @@ TEST_F(Sender, ARefusedRequestFailsAndTheNextGoesOn)
 }
 
 /*
- * A receiver refuses with the first unit it sees, and accounts for the whole request. The sender
- * must hear that, though it has not sent the rest, or it goes on sending, and, once the receiver
- * takes the refusal for known, tells its application that all went well.
+ * A receiver refuses a request with the first unit that it sees, and then acknowledges the whole
+ * request. The sender must take the refusal, although it has not sent the rest. Otherwise it goes
+ * on sending. And when the receiver takes the refusal for known, the sender reports success to its
+ * application.
  */
 TEST_F(Sender, RefusedWhileItIsSent)
 {
@@ -331,12 +333,12 @@ TEST_F(Sender, RefusedWhileItIsSent)
     EXPECT_TRUE(control(pos(1, 0), {}, 2, {0}));
     EXPECT_EQ(complete(), -EMSGSIZE);
     EXPECT_EQ(s.backlog_bytes, 100u);
-    EXPECT_EQ(send(), WIRE_DREQ) << "the next request, not the rest of this one";
+    EXPECT_EQ(send(), WIRE_DREQ) << "the next request, not the rest of the refused one";
     EXPECT_TRUE(control(pos(2, 0), {}, 2));
     EXPECT_EQ(complete(), 0);
 }
 
-/* The same with a real receiver, and with CNTL that are confirmed by number as hosts do it. */
+/* The same with a real receiver. CNTL are confirmed by number, as hosts do it. */
 TEST_F(Sender, RefusedWhileItIsSentIsNoSuccess)
 {
     struct vt_buffer buffer[2];
@@ -367,7 +369,7 @@ TEST_F(Sender, RefusedWhileItIsSentIsNoSuccess)
         c.posted = r.tail;
         c.refused_count = vt_receiver_refused(&r, cntl, c.refused);
         vt_sender_control(&s, &c, now, ASK);
-        vt_receiver_confirm(&r, cntl); /* the sender's next packet has seen it */
+        vt_receiver_confirm(&r, cntl); /* the sender's next packet shows that it was seen */
     }
     EXPECT_EQ(complete(), -EMSGSIZE);
 }
@@ -378,7 +380,7 @@ TEST_F(Sender, AProvisionalAckFreesTheCallersPart)
     post(100);
     EXPECT_EQ(send(), 0);
     EXPECT_EQ(send(), 0);
-    EXPECT_EQ(send(), WIRE_PACK) << "the unit that has the last of the caller's bytes";
+    EXPECT_EQ(send(), WIRE_PACK) << "the unit with the last byte of the caller's part";
     EXPECT_EQ(u.pieces[0].len, 50u);
     EXPECT_EQ(u.pieces[1].len, 50u);
     send_all();
@@ -413,7 +415,7 @@ TEST_F(Sender, AProvisionalAckWaitsForMbufsOfTheCallersPartOnly)
     EXPECT_FALSE(vt_sender_idle(&s));
     rte_mbuf_ext_refcnt_update(&ring[0].shared[1], -1);
     EXPECT_TRUE(vt_sender_idle(&s));
-    EXPECT_FALSE(vt_sender_lingers(&s)) << "it is ready";
+    EXPECT_FALSE(vt_sender_lingers(&s)) << "it is ready to complete";
     EXPECT_EQ(complete(), 0);
 }
 
@@ -423,7 +425,7 @@ TEST_F(Sender, ARequestThatIsAllTailCompletesAtOnce)
     EXPECT_EQ(complete(), 0);
     EXPECT_TRUE(done.provisional);
     EXPECT_EQ(complete(), 1);
-    EXPECT_EQ(send(), WIRE_DREQ) << "no flag: nobody waits for it";
+    EXPECT_EQ(send(), WIRE_DREQ) << "no flag, since the caller waits for nothing";
 }
 
 TEST_F(Sender, TheTimerDoublesUpToItsEnd)
@@ -444,7 +446,7 @@ TEST_F(Sender, TheTimerDoublesUpToItsEnd)
         EXPECT_TRUE(vt_sender_ask(&s, s.ask_at, ASK));
     EXPECT_LE(s.ask_backoff, 16u);
     control(pos(0, 0));
-    EXPECT_GT(s.ask_backoff, 0u) << "no news";
+    EXPECT_GT(s.ask_backoff, 0u) << "this was no news";
     control(pos(0, 0), {{pos(0, 0), pos(0, 1)}});
     EXPECT_EQ(s.ask_at, now + ASK);
     control(pos(1, 0));
@@ -474,7 +476,7 @@ TEST_F(Sender, AbortFailsAllThatIsOutstanding)
     vt_sender_abort(&s, -ECONNRESET);
     EXPECT_EQ(s.backlog_bytes, 0u);
     EXPECT_EQ(send(), -1);
-    EXPECT_EQ(complete(), 0) << "was acknowledged before";
+    EXPECT_EQ(complete(), 0) << "it was acknowledged before";
     EXPECT_TRUE(done.provisional);
     EXPECT_EQ(complete(), 0);
     EXPECT_EQ(complete(), -ECONNRESET);
@@ -491,7 +493,7 @@ TEST_F(Sender, AbortTellsBothPartsOfAPartialCopyOnce)
     start(1);
     post(100);
     post(100, 50, true);
-    EXPECT_EQ(send_all(), 1) << "the second one is never begun";
+    EXPECT_EQ(send_all(), 1) << "the second one has not begun";
     control(pos(0, 0), {}, 0, {0});
     vt_sender_abort(&s, -ECONNRESET);
     EXPECT_EQ(complete(), -EMSGSIZE) << "it had failed before";
@@ -516,18 +518,19 @@ TEST_F(Sender, SmallerUnitsStartABegunRequestAnew)
     vt_sender_set_unit(&s, 80);
     EXPECT_EQ(s.backlog_bytes, 700u);
     EXPECT_EQ(s.sent, pos(1, 0));
-    EXPECT_EQ(send(&where), 0) << "no repeat: the peer has none of it";
+    EXPECT_EQ(send(&where), 0) << "no repeat, since the peer has none of it";
     EXPECT_EQ(where, pos(1, 0));
     EXPECT_EQ(u.len, 80u);
     EXPECT_EQ(send_all(), 6 + 3);
     vt_sender_set_unit(&s, 90);
-    EXPECT_EQ(send(), -1) << "larger ones concern the next";
+    EXPECT_EQ(send(), -1) << "larger units apply to later requests";
     post(100);
     EXPECT_EQ(send(), 0);
     EXPECT_EQ(u.len, 90u);
 }
 
-/* Half units: positions double, what is acknowledged stays so, and the rest is sent again. */
+/* Units are halved: positions double, acknowledged units stay acknowledged, and the rest is sent
+ * again. */
 TEST_F(Sender, UnitsThatDivideGoOnInMidRequest)
 {
     for (bool go_back_n : {false, true}) {
@@ -571,13 +574,13 @@ TEST_F(Sender, AnOddPartOfAUnitLastsToTheRequestsEnd)
     post(1);
     EXPECT_EQ(send_all(), 4);
     control(pos(0, 1));
-    vt_sender_set_unit(&s, 64); /* 10 units: the third old one has two */
+    vt_sender_set_unit(&s, 64); /* 10 units, two of them in the third old unit */
     EXPECT_EQ(s.ack, pos(0, 4));
     EXPECT_EQ(s.sent, pos(2, 0));
-    EXPECT_EQ(send_all(), 6 + 1) << "the second request's unit, too: it was begun with large ones";
+    EXPECT_EQ(send_all(), 6 + 1) << "with the second request's unit, which began with large units";
 }
 
-/* Two requests went early; the peer turned out to have a buffer for the first one only. */
+/* Two requests were sent early. Then the peer has a buffer only for the first one. */
 TEST_F(Sender, SmallerUnitsRepeatOnlyWhatHasABuffer)
 {
     for (bool go_back_n : {false, true}) {
@@ -595,7 +598,7 @@ TEST_F(Sender, SmallerUnitsRepeatOnlyWhatHasABuffer)
             EXPECT_NE(send(&where), -1);
             EXPECT_EQ(where, pos(0, unit));
         }
-        EXPECT_EQ(send(), -1) << "nobody can take it yet";
+        EXPECT_EQ(send(), -1) << "the peer has no buffer yet";
         control(pos(1, 0), {{pos(1, 0), pos(2, 0)}}, 2);
         EXPECT_EQ(send_all(), 4);
     }

@@ -25,7 +25,7 @@ TEST(UnitSet, IsTheSetOfWhatWasAdded)
     rng_init(&r, test_seed());
     for (int round = 0; round < 20; round++) {
         std::vector<struct unit_set_page> pages(PAGES);
-        std::set<uint64_t> model; // from zero, so that it does not wrap
+        std::set<uint64_t> model; // relative to zero, so that it does not wrap
         uint64_t zero = pos_make((uint32_t)(UINT32_MAX - rng_below(&r, 3)), 0), refused = 0;
         struct unit_set a;
 
@@ -65,7 +65,7 @@ TEST(UnitSet, IsTheSetOfWhatWasAdded)
 
         for (uint64_t p : model)
             used.insert(p / UNIT_SET_PAGE_UNITS);
-        ASSERT_EQ(a.count, used.size()) << "no page is empty";
+        ASSERT_EQ(a.count, used.size()) << "no page may be empty";
         EXPECT_GT(refused, 0u);
     }
 }

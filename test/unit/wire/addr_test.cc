@@ -79,7 +79,7 @@ TEST(Addr, SamePrefix)
 {
     struct {
         const char *a, *b;
-        unsigned int min_differing; /* prefixes shorter than this are equal */
+        unsigned int min_differing; /* shorter prefixes are equal */
     } cases[] = {
         {"10.0.0.1", "10.0.0.2", 31},   {"10.0.0.0", "138.0.0.0", 1}, {"10.0.0.1", "10.0.0.0", 32},
         {"10.1.0.0", "10.0.0.0", 16},   {"fd00::1", "fd00::2", 127},  {"fd00::", "7d00::", 1},

@@ -102,7 +102,7 @@ enum wire_verdict parse(const Bytes &b, struct wire_cntl *out)
     return wire_parse_cntl(Exact(b).data(), static_cast<uint32_t>(b.size()), out);
 }
 
-/* All fields, in the bytes' order; spans and refused up to their counts. */
+/* All fields in the order of the bytes, with spans and refused requests up to their counts. */
 std::vector<uint64_t> fields(const struct wire_cntl &v)
 {
     std::vector<uint64_t> f = {
@@ -266,7 +266,7 @@ TEST(Cntl, Spans)
     EXPECT_EQ(verdict_of({{5, 6}}), WIRE_OK);
     EXPECT_EQ(verdict_of({{5, 5}}), WIRE_BAD_FIELD);
     EXPECT_EQ(verdict_of({{6, 5}}), WIRE_BAD_FIELD);
-    EXPECT_EQ(verdict_of({{5, 8}, {8, 9}}), WIRE_OK); /* touching spans may stay apart */
+    EXPECT_EQ(verdict_of({{5, 8}, {8, 9}}), WIRE_OK); /* touching spans need not be merged */
     EXPECT_EQ(verdict_of({{5, 8}, {7, 9}}), WIRE_BAD_FIELD);
     EXPECT_EQ(verdict_of({{5, 8}, {1, 2}}), WIRE_BAD_FIELD);
     EXPECT_EQ(verdict_of({{5, 8}, {5, 8}}), WIRE_BAD_FIELD);
@@ -290,7 +290,7 @@ TEST(Cntl, SpansLieWithinHalfOfAllPositions)
     EXPECT_EQ(verdict_of({{0, half}}), WIRE_BAD_FIELD);
     EXPECT_EQ(verdict_of({{0, 1}, {half - 2, half - 1}}), WIRE_OK);
     EXPECT_EQ(verdict_of({{0, 1}, {half - 1, half}}), WIRE_BAD_FIELD);
-    /* Each pair in order, yet all round the circle and back over the first. */
+    /* Each pair is in order, but all together go round the circle and cover the first one again. */
     EXPECT_EQ(verdict_of({{0, 100}, {half + 50, 10}}), WIRE_BAD_FIELD);
     EXPECT_EQ(verdict_of({{0, 100}, {half - 10, half + 10}, {UINT64_MAX, 50}}), WIRE_BAD_FIELD);
 }

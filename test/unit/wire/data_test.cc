@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DATA: golden bytes, the one payload length each unit may have, limits, random round trips. */
+/* DATA: golden bytes, the one payload length that each unit may have, limits, random round
+ * trips. */
 #include "support.h"
 
 namespace
@@ -43,7 +44,7 @@ Bytes put(const struct wire_data &v)
     return Bytes(e.data(), e.data() + 56);
 }
 
-/* Only the header is contiguous: the payload may be elsewhere and is never touched. */
+/* Only the header is contiguous. The payload may be elsewhere, and is never read. */
 enum wire_verdict parse(const Bytes &b, uint64_t payload_len, struct wire_data *out)
 {
     return wire_parse_data(Exact(b).data(), static_cast<uint32_t>(b.size()),
@@ -76,7 +77,7 @@ struct wire_data unit_of(uint64_t request_len, uint32_t unit_bytes, uint32_t uni
     return v;
 }
 
-/* The lengths a unit may have, by counting instead of multiplying: -1 if there is no such unit. */
+/* The payload length that a unit must have. -1: there is no such unit. */
 int64_t unit_len(uint64_t request_len, uint32_t unit_bytes, uint32_t unit)
 {
     uint64_t units = wire_units(request_len, unit_bytes);
@@ -99,7 +100,7 @@ TEST(Data, Golden)
     expect_equal(out, view());
 }
 
-/* The other time is the only difference, and no byte behind the header is touched. */
+/* Only the time differs, and no byte behind the header changes. */
 TEST(Data, StampedAnew)
 {
     struct wire_data v = view();
@@ -142,10 +143,10 @@ TEST(Data, EveryTruncation)
 
     for (uint32_t head = 0; head < 56; head++) {
         EXPECT_EQ(wire_parse_data(Exact(b.data(), head).data(), head, head, &out), WIRE_SHORT);
-        /* A whole packet, but its header is torn over segments. */
+        /* A whole packet, but its header is split over segments. */
         EXPECT_EQ(wire_parse_data(Exact(b.data(), head).data(), head, 56 + golden_payload, &out),
                   WIRE_SHORT);
-        /* Never believed: more contiguous bytes than there are. */
+        /* More contiguous bytes than there are: this is not believed. */
         EXPECT_EQ(wire_parse_data(Exact(b.data(), head).data(), 4096, head, &out), WIRE_SHORT);
     }
     EXPECT_EQ(wire_parse_data(Exact(b).data(), 56, 56, &out), WIRE_BAD_LENGTH);
@@ -159,7 +160,7 @@ TEST(Data, UnitsAndLengths)
         uint64_t payload;
         enum wire_verdict expect;
     } cases[] = {
-        {0, 64, 0, 0, WIRE_OK}, /* a request of no bytes has one unit of none */
+        {0, 64, 0, 0, WIRE_OK}, /* a request of no bytes has one empty unit */
         {0, 64, 0, 1, WIRE_BAD_LENGTH},
         {0, 64, 1, 0, WIRE_BAD_FIELD},
         {1, 64, 0, 1, WIRE_OK},

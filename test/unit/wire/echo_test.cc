@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Echo over IPv4 and IPv6: golden frames, and everything that must not be answered. */
+/* Echo over IPv4 and IPv6: golden frames, and all frames that must not be answered. */
 #include "support.h"
 
 #include <functional>
@@ -31,7 +31,7 @@ void resum4(Bytes &b)
     std::memcpy(&b[24], &sum, 2);
 }
 
-/* What neigh_echo() makes of a frame; empty if it says no, which must leave the frame as it was. */
+/* The frame that neigh_echo() makes. If it refuses, returns "", and the frame must be unchanged. */
 std::string echo(const Bytes &b)
 {
     uint32_t len = static_cast<uint32_t>(b.size());
@@ -87,7 +87,7 @@ TEST(Echo, DscpIsKept)
     EXPECT_EQ(echo_changed(echo6_request,
                            [](Bytes &b) {
                                b[18] = 0x6b;
-                               b[19] = 0xb7; /* CE and a flow label, which stay behind */
+                               b[19] = 0xb7; /* CE and a flow label, which are not copied */
                            }),
               to_hex(expect));
 }
@@ -114,7 +114,7 @@ TEST(Echo, EveryFlippedBitOfTheMessageIsFound)
 TEST(Echo, OnlyFromOneHostToOneHost)
 {
     const Change changes4[] = {
-        [](Bytes &b) { b[6] = 1; }, /* source MAC is a group's */
+        [](Bytes &b) { b[6] = 1; }, /* the source MAC address is a group's */
         [](Bytes &b) {
             b[26] = 0xe0;
             resum4(b);
@@ -141,19 +141,19 @@ TEST(Echo, OnlyFromOneHostToOneHost)
     for (const auto &change : changes4)
         EXPECT_EQ(echo_changed(echo4_request, change), "") << i++;
     EXPECT_EQ(echo_changed(echo6_request, [](Bytes &b) { b[6] = 1; }), "");
-    /* ff00... differs from fd00...: the sum is made right again by the first word's complement. */
+    /* ff00... differs from fd00...: the complement of the first word makes the sum right again. */
     for (size_t at : {26, 42})
         EXPECT_EQ(echo_changed(echo6_request,
                                [&](Bytes &b) {
                                    b[at] = 0xff;
-                                   b[60] = 0x13; /* 154b less 0200 */
+                                   b[60] = 0x13; /* 154b minus 0200 */
                                }),
                   "");
 }
 
 TEST(Echo, MulticastIsRefusedForItsAddressAlone)
 {
-    /* The checksum trick of the test above does yield a right sum for unicast. */
+    /* The same trick gives a right sum for a unicast address. */
     EXPECT_NE(echo_changed(echo6_request,
                            [](Bytes &b) {
                                b[26] = 0xfb;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ethernet, VLAN, IPv4, IPv6, UDP: golden frames, every kind of drop, every truncation. */
+/* Ethernet, VLAN, IPv4, IPv6, UDP: golden frames, every reason to drop, every truncation. */
 #include "support.h"
 
 #include <rte_ip.h>
@@ -51,7 +51,7 @@ enum frame_kind kind_of(const Bytes &b)
     return kind;
 }
 
-/* An IPv4 frame whose header checksum is right, whatever else is not. */
+/* An IPv4 frame with a right header checksum, whatever else is wrong. */
 Bytes resummed(Bytes b)
 {
     size_t header_len = (b[14] & 15) * 4u;
@@ -145,7 +145,7 @@ TEST(Frame, EveryTruncation)
                 << g.what << len;
             EXPECT_EQ(frame_parse(Exact(b.data(), len).data(), whole, len, &f), FRAME_SHORT);
         }
-        /* The same whole frame in segments: the headers must be in the first. */
+        /* The same whole frame in segments. The headers must be in the first one. */
         for (uint32_t head = 0; head < whole; head++)
             EXPECT_EQ(frame_parse(Exact(b.data(), head).data(), head, whole, &f),
                       head < g.header_len ? FRAME_SHORT : FRAME_UDP);
@@ -235,13 +235,13 @@ TEST(Frame, Ipv4LengthsThatDisagree)
 {
     Bytes good = frame_of(std::string(ipv4) + udp + hello), b = good;
 
-    b[17] = 0x22; /* one more byte than there is */
+    b[17] = 0x22; /* one byte more than there is */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_SHORT);
     b[17] = 0x13; /* ends inside its own header */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_SHORT);
     b[17] = 0x14 + 7; /* ends inside UDP's header */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_SHORT);
-    b[17] = 0x20; /* one less than UDP says */
+    b[17] = 0x20; /* one byte less than UDP's length */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_BAD_UDP);
 }
 
@@ -257,7 +257,7 @@ TEST(Frame, Ipv4Options)
     EXPECT_EQ(f.payload_len, 5u);
     b[40] ^= 1;
     EXPECT_EQ(kind_of(b), FRAME_BAD_IP);
-    /* A header length beyond the bytes there are. */
+    /* A header length beyond the end of the bytes. */
     b = resummed(frame_of(options + udp + hello));
     for (uint32_t head = 34; head < 42 + 8; head++)
         EXPECT_EQ(frame_parse(Exact(b.data(), head).data(), head, 55, &f), FRAME_SHORT);
@@ -270,9 +270,9 @@ TEST(Frame, Fragments)
     b[20] = 0x20; /* more fragments */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_FRAGMENT);
     b[20] = 0x00;
-    b[21] = 0x01; /* not the first */
+    b[21] = 0x01; /* not the first fragment */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_FRAGMENT);
-    b[21] = 0x00; /* merely allowed to be fragmented */
+    b[21] = 0x00; /* only allowed to be fragmented */
     EXPECT_EQ(kind_of(resummed(b)), FRAME_UDP);
     b = frame_of(std::string(ipv6) + udp + hello, "86dd");
     b[20] = 44;
@@ -288,7 +288,7 @@ TEST(Frame, BadIpv6)
         b[14] = version;
         EXPECT_EQ(kind_of(b), FRAME_BAD_IP);
     }
-    /* An IPv6 packet must not pose as an IPv4 one: ::ffff:a.b.c.d on the wire. */
+    /* An IPv6 packet must not look like an IPv4 one: ::ffff:a.b.c.d on the wire. */
     for (size_t at : {22, 38}) {
         Bytes mapped = from_hex("00000000000000000000ffff0a000001");
 
@@ -302,9 +302,9 @@ TEST(Frame, Ipv6LengthsThatDisagree)
 {
     Bytes good = frame_of(std::string(ipv6) + udp + hello, "86dd"), b = good;
 
-    b[19] = 14; /* one more byte than there is */
+    b[19] = 14; /* one byte more than there is */
     EXPECT_EQ(kind_of(b), FRAME_SHORT);
-    b[19] = 12; /* one less than UDP says */
+    b[19] = 12; /* one byte less than UDP's length */
     EXPECT_EQ(kind_of(b), FRAME_BAD_UDP);
     b[19] = 7; /* ends inside UDP's header */
     EXPECT_EQ(kind_of(b), FRAME_SHORT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The common header: every version, type, flag; the order of checks; names. */
+/* The common header: every version, type and flag; the order of checks; names. */
 #include "support.h"
 
 #include <set>
@@ -7,7 +7,7 @@
 namespace
 {
 
-/* What doc/protocol.md says, written down a second time. */
+/* The rules of doc/protocol.md, written a second time. */
 const uint8_t may[] = {0, 0x40, 0xe7, 0x7f, 0x00};
 const uint8_t must[] = {0, 0x40, 0x00, 0x00, 0x00};
 

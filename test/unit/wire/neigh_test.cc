@@ -62,7 +62,7 @@ enum neigh_kind changed(const char *hex, const Change &change)
     return parse(b, &n);
 }
 
-/* The same with a right ICMPv6 checksum, so that only the change can be the reason. */
+/* The same with a right ICMPv6 checksum, so that only the change can cause a refusal. */
 enum neigh_kind changed6(const char *hex, const Change &change)
 {
     return changed(hex, [&](Bytes &b) {
@@ -165,10 +165,10 @@ TEST(Neigh, ArpMalformed)
         [](Bytes &b) { b[20] = 1; },                            /* operation 257 */
         [](Bytes &b) { b[22] = 1; },                            /* a group's hardware address */
         [](Bytes &b) { std::fill_n(b.begin() + 22, 6, 0); },    /* none */
-        [](Bytes &b) { std::fill_n(b.begin() + 28, 4, 0xff); }, /* broadcast speaks */
-        [](Bytes &b) { b[28] = 0xe0; },                         /* a group speaks */
-        [](Bytes &b) { std::fill_n(b.begin() + 38, 4, 0); },    /* who has nothing? */
-        [](Bytes &b) { b[38] = 0xe0; },                         /* who has a group? */
+        [](Bytes &b) { std::fill_n(b.begin() + 28, 4, 0xff); }, /* broadcast as sender */
+        [](Bytes &b) { b[28] = 0xe0; },                         /* a group as sender */
+        [](Bytes &b) { std::fill_n(b.begin() + 38, 4, 0); },    /* asks for no address */
+        [](Bytes &b) { b[38] = 0xe0; },                         /* asks for a group */
         [](Bytes &b) { b.resize(41); },
         [](Bytes &b) { b[19] = 16; },
     };
@@ -235,20 +235,20 @@ TEST(Neigh, MulticastMac)
 TEST(Neigh, SolicitMalformed)
 {
     const Change changes[] = {
-        [](Bytes &b) { b[21] = 254; },                        /* came through a router */
+        [](Bytes &b) { b[21] = 254; },                        /* it came through a router */
         [](Bytes &b) { b[55] = 1; },                          /* code */
         [](Bytes &b) { b[54] = 134; },                        /* router advertisement */
-        [](Bytes &b) { b[62] = 0xff; },                       /* who has a group? */
-        [](Bytes &b) { std::fill_n(b.begin() + 62, 16, 0); }, /* who has nothing? */
+        [](Bytes &b) { b[62] = 0xff; },                       /* asks for a group */
+        [](Bytes &b) { std::fill_n(b.begin() + 62, 16, 0); }, /* asks for no address */
         [](Bytes &b) {
-            std::fill_n(b.begin() + 72, 2, 0xff); /* who has ::ffff:0.18.52.86? */
+            std::fill_n(b.begin() + 72, 2, 0xff); /* asks for ::ffff:0.18.52.86 */
             std::fill_n(b.begin() + 62, 10, 0);
         },
-        [](Bytes &b) { b[79] = 0; },                          /* an option of no length */
-        [](Bytes &b) { b[79] = 2; },                          /* beyond the message */
+        [](Bytes &b) { b[79] = 0; },                          /* an option without length */
+        [](Bytes &b) { b[79] = 2; },                          /* it ends beyond the message */
         [](Bytes &b) { b[80] = 1; },                          /* a group's hardware address */
         [](Bytes &b) { std::fill_n(b.begin() + 80, 6, 0); },  /* none */
-        [](Bytes &b) { b[22] = 0xff; },                       /* a group speaks */
+        [](Bytes &b) { b[22] = 0xff; },                       /* a group as sender */
         [](Bytes &b) { std::fill_n(b.begin() + 22, 16, 0); }, /* a probe that gives its MAC */
         [](Bytes &b) { b[19] = 0x1f; },                       /* half an option */
         [](Bytes &b) { b[19] = 0x17; },                       /* half a target */
@@ -257,7 +257,7 @@ TEST(Neigh, SolicitMalformed)
 
     for (const auto &change : changes)
         EXPECT_EQ(changed6(solicit, change), NEIGH_NONE) << i++;
-    /* A probe must ask the group of its target. */
+    /* A probe must be sent to the group of its target. */
     EXPECT_EQ(changed6(probe, [](Bytes &b) { b[53] ^= 1; }), NEIGH_NONE);
     EXPECT_EQ(changed6(probe, [](Bytes &b) { b[38] = 0xfd; }), NEIGH_NONE);
 }
@@ -267,7 +267,7 @@ TEST(Neigh, AdvertMalformed)
     EXPECT_EQ(changed6(advert, [](Bytes &b) { b[21] = 64; }), NEIGH_NONE);
     EXPECT_EQ(changed6(advert, [](Bytes &b) { std::fill_n(b.begin() + 22, 16, 0); }), NEIGH_NONE);
     EXPECT_EQ(changed6(advert, [](Bytes &b) { b[22] = 0xff; }), NEIGH_NONE);
-    /* Solicited, yet said to a group. */
+    /* Solicited, but sent to a group. */
     EXPECT_EQ(changed6(advert, [](Bytes &b) { b[38] = 0xff; }), NEIGH_NONE);
     EXPECT_EQ(changed6(advert,
                        [](Bytes &b) {
@@ -292,19 +292,19 @@ TEST(Neigh, Options)
     struct neigh n;
     Bytes b;
 
-    /* Without an option: legal when asked directly. */
+    /* Without an option, which is legal if the host was asked directly. */
     EXPECT_EQ(changed6(solicit,
                        [](Bytes &x) {
                            x.resize(78);
                            x[19] = 0x18;
                        }),
               NEIGH_REQUEST);
-    /* An option that is not known is stepped over; the first address of the right type counts. */
+    /* An unknown option is skipped. The first address of the right type counts. */
     b = from_hex(solicit);
     for (uint8_t x : from_hex("0e02 0000000000000000000000000000 0101 020000000009"))
         b.push_back(x);
     b[19] = 0x20 + 24;
-    b[78] = 2; /* the first is a target's: not what a solicitation says about its speaker */
+    b[78] = 2; /* a target's address, which says nothing about the sender of a solicitation */
     resum6(b);
     ASSERT_EQ(parse(b, &n), NEIGH_REQUEST);
     EXPECT_EQ(hex_of(n.mac), "020000000009");
@@ -312,7 +312,7 @@ TEST(Neigh, Options)
     resum6(b);
     ASSERT_EQ(parse(b, &n), NEIGH_REQUEST);
     EXPECT_EQ(hex_of(n.mac), "020000000001");
-    b[79] = 2; /* a link-layer address of 14 bytes is not Ethernet's */
+    b[79] = 2; /* a link-layer address of 14 bytes is not an Ethernet address */
     resum6(b);
     EXPECT_EQ(parse(b, &n), NEIGH_NONE);
 }
@@ -328,7 +328,7 @@ TEST(Neigh, EveryTruncation)
         frame_parse(b.data(), whole, whole, &f);
         for (uint32_t len = 0; len < whole; len++) {
             EXPECT_EQ(parse(Bytes(b.begin(), b.begin() + len), &n), NEIGH_NONE);
-            /* Nor is a view of more bytes than there are believed. */
+            /* A claim of more bytes than there are is not believed either. */
             EXPECT_EQ(neigh_parse(Exact(b.data(), len).data(), len, &f, &n), NEIGH_NONE);
         }
     }

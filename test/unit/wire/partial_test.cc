@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Partial checksums of UDP and TCP, against DPDK's computation of whole ones. */
+/* Partial checksums of UDP and TCP, against whole checksums that DPDK computes. */
 #include "support.h"
 
 #include <netinet/in.h>
@@ -42,7 +42,7 @@ void put16(Bytes &b, size_t at, uint16_t v)
     std::memcpy(&b[at], &v, sizeof v);
 }
 
-/* A frame of either protocol, and where its headers are. */
+/* A frame of either protocol, and the positions of its headers. */
 struct Frame {
     Bytes bytes;
     size_t l3, l4, sum;
@@ -53,7 +53,7 @@ struct Frame {
         struct frame_route r = route(v4, vlan);
         size_t header = tcp ? 20 : 8, head = frame_header_len(&r);
 
-        /* UDP's header is what frame_put() makes; TCP's stands in its place and in the payload */
+        /* frame_put() makes UDP's header; TCP's replaces it and the start of the payload */
         bytes.resize(head + header - 8 + payload);
         for (size_t i = 0; i < bytes.size(); i++)
             bytes[i] = static_cast<uint8_t>(fill + 7 * i * i);
@@ -71,7 +71,7 @@ struct Frame {
         }
         put16(bytes, sum, 0);
     }
-    uint16_t whole() const /* the checksum of what has 0 in its field */
+    uint16_t whole() const /* the checksum with 0 in its field */
     {
         if (v4) {
             struct rte_ipv4_hdr ip;
@@ -115,20 +115,20 @@ TEST(Partial, IsFoundAndCompletedWhateverCarriesIt)
                     uint16_t whole = f.whole();
                     struct partial s;
 
-                    EXPECT_FALSE(find(f.bytes, &s)) << "no checksum at all";
+                    EXPECT_FALSE(find(f.bytes, &s)) << "the field has no checksum";
                     put16(f.bytes, f.sum, whole);
-                    EXPECT_FALSE(find(f.bytes, &s)) << "a right one";
+                    EXPECT_FALSE(find(f.bytes, &s)) << "the checksum is right";
                     put16(f.bytes, f.sum, f.pseudo());
                     f.bytes.insert(f.bytes.end(), 5, 0xee); /* Ethernet's padding */
                     ASSERT_TRUE(find(f.bytes, &s)) << v4 << tcp << vlan << " " << payload;
                     EXPECT_EQ(s.sum_off, f.sum);
                     partial_complete(f.bytes.data(), &s, frame_sum(&f.bytes[s.off], s.len));
                     EXPECT_EQ(get16(f.bytes, f.sum), whole) << v4 << tcp << vlan << " " << payload;
-                    EXPECT_FALSE(find(f.bytes, &s)) << "done";
+                    EXPECT_FALSE(find(f.bytes, &s)) << "it is already right";
                 }
 }
 
-/* The two bytes of payload are chosen so that a whole checksum equals the pseudo header's. */
+/* The two bytes of payload make the whole checksum equal to that of the pseudo header. */
 TEST(Partial, ARightChecksumThatLooksLikeOneStaysAsItIs)
 {
     Frame f(true, false, FRAME_VLAN_NONE, 2, 0);
@@ -154,7 +154,7 @@ TEST(Partial, UdpNeverGetsAZero)
     Frame f(true, false, FRAME_VLAN_NONE, 2, 0);
     struct partial s;
 
-    for (uint32_t v = 0; v < 65536; v++) { /* all sums there are */
+    for (uint32_t v = 0; v < 65536; v++) { /* all possible sums */
         put16(f.bytes, f.l4 + 8, static_cast<uint16_t>(v));
         put16(f.bytes, f.sum, f.pseudo());
         ASSERT_TRUE(find(f.bytes, &s));

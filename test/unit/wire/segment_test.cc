@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* TCP frames beyond the MTU are cut into what a sender without offloads would have sent. */
+/* TCP frames beyond the MTU are cut into the frames that a sender without offloads would send. */
 #include "support.h"
 
 #include <netinet/in.h>
@@ -55,13 +55,13 @@ struct Large {
         l3 = l4 - (v4 ? 20 : 40);
         bytes[l3 + (v4 ? 9 : 6)] = IPPROTO_TCP;
         if (v4) {
-            put(bytes, l3 + 4, rte_cpu_to_be_16(0xfffe)); /* identification, about to wrap */
+            put(bytes, l3 + 4, rte_cpu_to_be_16(0xfffe)); /* the identification is about to wrap */
             put(bytes, l3 + 10, uint16_t(0));
             put(bytes, l3 + 10, (uint16_t)~rte_raw_cksum(&bytes[l3], 20));
         }
         struct rte_tcp_hdr tcp = {};
 
-        tcp.sent_seq = rte_cpu_to_be_32(0xffffff00); /* the same */
+        tcp.sent_seq = rte_cpu_to_be_32(0xffffff00); /* so is the sequence number */
         tcp.data_off = kTcp / 4 << 4;
         tcp.tcp_flags = kFin | kPush | kAck | kCwr;
         put(bytes, l4, tcp);
@@ -88,7 +88,7 @@ void check(const Large &f, const struct segments &s, uint32_t mtu)
 
         put(zeroed, f.l4 + offsetof(struct rte_tcp_hdr, cksum), uint16_t(0));
         ASSERT_LE(len - f.l3, mtu);
-        EXPECT_TRUE(last || len - f.l3 == mtu) << "as large as may be";
+        EXPECT_TRUE(last || len - f.l3 == mtu) << "each is as large as possible";
         EXPECT_EQ(Bytes(b.begin(), b.begin() + 14), Bytes(f.bytes.begin(), f.bytes.begin() + 14));
         EXPECT_EQ(rte_be_to_cpu_32(tcp.sent_seq), 0xffffff00u + i * s.mss);
         EXPECT_EQ(tcp.tcp_flags, kAck | (first ? kCwr : 0) | (last ? kFin | kPush : 0));
@@ -142,7 +142,7 @@ TEST(Segment, WhatFitsOrIsNotWholeStaysAsItIs)
     more.bytes[more.l4 + 12] = 4 << 4; /* a TCP header of 16 bytes */
     EXPECT_FALSE(more.find(1500, &s));
     more.bytes[more.l4 + 12] = kTcp / 4 << 4;
-    EXPECT_FALSE(more.find(20 + kTcp, &s)) << "no room for payload";
+    EXPECT_FALSE(more.find(20 + kTcp, &s)) << "there is no room for payload";
 }
 
 } // namespace

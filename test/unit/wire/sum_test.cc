@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ones-complement sums and the UDP checksum, against known vectors, DPDK's and a naive model. */
+/* Ones-complement sums and the UDP checksum, against known vectors, DPDK and a naive model. */
 #include "support.h"
 
 #include <rte_ip.h>
@@ -48,7 +48,7 @@ uint16_t dpdk_sum(const Bytes &frame, bool v4, size_t l3)
     return rte_ipv6_udptcp_cksum(&ip, &frame[l3 + sizeof ip]);
 }
 
-/* Headers for payload with its checksum set by frame_set_udp_sum(), then the payload. */
+/* Headers for the payload, with the checksum by frame_set_udp_sum(), then the payload. */
 Bytes summed_frame(const struct frame_route &r, const Bytes &payload)
 {
     uint32_t len = static_cast<uint32_t>(payload.size());
@@ -172,7 +172,7 @@ TEST(Sum, AgainstDpdk)
                 ASSERT_TRUE(sum_ok(frame));
                 std::memset(&frame[frame.size() - len - 2], 0, 2);
                 ASSERT_EQ(field, dpdk_sum(frame, v4, l3)) << len;
-                ASSERT_TRUE(sum_ok(frame)) << "no checksum sent";
+                ASSERT_TRUE(sum_ok(frame)) << "without a checksum";
             }
         }
     }
@@ -235,7 +235,7 @@ TEST(Sum, ZeroIsSentAsAllOnes)
         uint16_t field = udp_field(frame, 2);
         Bytes payload(2);
 
-        /* The payload that completes the sum to all ones. */
+        /* This payload makes the sum all ones. */
         std::memcpy(payload.data(), &field, 2);
         frame = summed_frame(r, payload);
         EXPECT_EQ(udp_field(frame, 2), 0xffff);

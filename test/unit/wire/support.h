@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all tests of lib/wire need: bytes from hex, buffers that end exactly, seeded numbers. */
+/* For all tests of lib/wire: bytes from hex, buffers that end exactly, seeded numbers. */
 #ifndef SLUICE_TEST_UNIT_WIRE_SUPPORT_H
 #define SLUICE_TEST_UNIT_WIRE_SUPPORT_H
 
@@ -27,7 +27,7 @@ extern "C" {
 
 using Bytes = std::vector<uint8_t>;
 
-/* "01 02ff" -> {1, 2, 255}; spaces are for the reader. */
+/* "01 02ff" -> {1, 2, 255}. Spaces are only for reading. */
 inline Bytes from_hex(const std::string &text)
 {
     auto digit = [](char c) -> unsigned {
@@ -60,8 +60,8 @@ inline std::string to_hex(const Bytes &b)
     return out;
 }
 
-/* A copy of `len` bytes at an odd address whose last byte is the last of its allocation, so that
- * AddressSanitizer sees any read behind it and UBSan any read that assumes alignment. */
+/* A copy of `len` bytes at an odd address. It ends with its allocation, so that AddressSanitizer
+ * sees any read beyond it, and UBSan any read that assumes alignment. */
 class Exact
 {
   public:
@@ -82,7 +82,7 @@ class Exact
     std::unique_ptr<uint8_t[]> storage;
 };
 
-/* Seeded from SLUICE_SEED, or differently in each run; the seed is printed. */
+/* The seed is SLUICE_SEED, or fresh in each run. It is printed. */
 class Random
 {
   public:
@@ -102,7 +102,7 @@ class Random
     {
         return rng_below(&rng, bound);
     }
-    /* Any value, but often one at an edge. */
+    /* Any value, but often one at a boundary. */
     uint64_t spread()
     {
         switch (below(4)) {
