@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Functions that the scripts share. Source it first; it switches on strict mode and the clean-up.
+# Functions that the scripts share. Source it first: it turns on strict mode and the clean-up.
 #
-# Invariant: whatever a script changes outside the build folders it registers with `undo` before or
-# right after it changed it, and all of that is undone, last first, however the script ends.
+# Invariant: a script registers each change outside the build folders with `undo`, right before or
+# right after the change. However the script ends, all these changes are undone, the last one first.
 
 set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,10 +17,15 @@ say() {
     printf '%s\n' "$*" >&2
 }
 
-# One line with cause and cure, exit 1.
+# die WORDS...: prints one line with cause and cure, and exits with status 1.
 die() {
     say "${0##*/}: $*"
     exit 1
+}
+
+# usage: prints the comment at the head of the script, which begins in line 4.
+usage() {
+    sed -n '4,/^[^#]/s/^# \{0,1\}//p' "$0"
 }
 
 # ---- clean-up ---------------------------------------------------------------------------------
@@ -28,7 +33,7 @@ die() {
 UNDO=()
 UNDO_SHELL=$BASHPID
 
-# undo WORDS...: run this command when the script ends.
+# undo WORDS...: runs this command when the script ends.
 undo() {
     local words
     printf -v words '%q ' "$@"
@@ -37,7 +42,7 @@ undo() {
 
 undo_all() {
     local status=$? i
-    # A subshell inherits the list, but it is not its to work off.
+    # A subshell inherits the list, but must not run it.
     [ "$BASHPID" = "$UNDO_SHELL" ] || exit "$status"
     trap '' INT TERM HUP
     trap - EXIT
@@ -52,13 +57,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
-# Sets SCRATCH to a new directory that goes when the script ends.
+# Sets SCRATCH to a new directory, which is removed when the script ends.
 scratch_make() {
     SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/sluice-${0##*/}.XXXXXX")
     undo rm -rf -- "$SCRATCH"
 }
 
-# ---- what this machine has --------------------------------------------------------------------
+# ---- this machine -----------------------------------------------------------------------------
 
 is_root() {
     [ "$(id -u)" = 0 ]
@@ -78,14 +83,14 @@ hugepages_put_back() {
     echo "$1" >"$HUGE_DIR/nr_hugepages" 2>/dev/null
 }
 
-# hugepages_want MB: at least so much in free 2 MB pages, until the script ends. Fails with a line
-# about what is missing if this machine does not give them.
+# hugepages_want MB: makes at least MB of 2 MB pages free until the script ends. Prints the reason
+# and fails if this machine does not have them.
 hugepages_want() {
     local need_mb=$1 free_mb before
     free_mb=$(hugepages_free_mb)
     [ "$free_mb" -ge "$need_mb" ] && return 0
     if [ ! -w "$HUGE_DIR/nr_hugepages" ] || ! is_root; then
-        say "no hugepages: ${free_mb} MB are free of the ${need_mb} MB needed, and only root can set them"
+        say "no hugepages: ${free_mb} MB are free of the ${need_mb} MB needed, and only root can reserve more"
         return 1
     fi
     before=$(cat "$HUGE_DIR/nr_hugepages")
@@ -93,7 +98,7 @@ hugepages_want() {
     echo $((before + (need_mb - free_mb + 1) / 2)) >"$HUGE_DIR/nr_hugepages"
     free_mb=$(hugepages_free_mb)
     if [ "$free_mb" -lt "$need_mb" ]; then
-        # Memory is there, but in pieces.
+        # Memory may be free, but in pieces.
         echo 1 2>/dev/null >/proc/sys/vm/compact_memory || true
         echo $((before + (need_mb - free_mb + 1) / 2)) >"$HUGE_DIR/nr_hugepages"
         free_mb=$(hugepages_free_mb)
@@ -107,8 +112,8 @@ hugepages_want() {
 
 # ---- building ---------------------------------------------------------------------------------
 
-# build_dir NAME OPTIONS...: configures ROOT/NAME with meson if it is not yet, and builds it, or only
-# the BUILD_TARGETS. Output only where it fails.
+# build_dir NAME OPTIONS...: configures ROOT/NAME with meson, unless that is done, and builds
+# BUILD_TARGETS (default: all). Prints the output only if it fails.
 BUILD_TARGETS=()
 build_dir() {
     local dir=$ROOT/$1 log
@@ -127,25 +132,25 @@ build_dir() {
     fi
 }
 
-# build_variant NAME: configures one of the builds that tests use, and builds it or its BUILD_TARGETS.
+# build_variant NAME: configures one of the builds that tests use, and builds BUILD_TARGETS of it.
 build_variant() {
     case $1 in
     build) build_dir "$1" ;;
-    # With clang, for a second compiler's opinion, and for libFuzzer; it takes half of gcc's time for it.
+    # With clang, which has other warnings and libFuzzer, and takes half of gcc's time here.
     build-asan)
         CC=clang CXX=clang++ build_dir "$1" -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=2 \
             -Ddebug=false -Dc_args=-g1
         ;;
-    # The other variant of DPDK's rings is made of atomics that ThreadSanitizer understands.
+    # In its C11 memory model, DPDK's rings use atomics that ThreadSanitizer understands.
     build-tsan)
         build_dir "$1" -Db_sanitize=thread -Db_lundef=false -Doptimization=1 -Ddebug=false \
             -Dc_args='-g1 -DRTE_USE_C11_MEM_MODEL -Wno-tsan' -Dcpp_args=-Wno-tsan -Dwerror=false
         ;;
-    *) die "there is no build $1; there are: build build-asan build-tsan" ;;
+    *) die "there is no build $1; choose build, build-asan or build-tsan" ;;
     esac
 }
 
-# variant_targets NAME: sets BUILD_TARGETS to what the tests of this build need.
+# variant_targets NAME: sets BUILD_TARGETS to the targets that the tests of this build need.
 variant_targets() {
     case $1 in
     build-tsan) BUILD_TARGETS=(programs thread_tests) ;;
@@ -153,7 +158,7 @@ variant_targets() {
     esac
 }
 
-# ---- telling ----------------------------------------------------------------------------------
+# ---- time -------------------------------------------------------------------------------------
 
 now_s() {
     date +%s

@@ -11,7 +11,7 @@
 struct choices {
     char word[CHOICES_MAX][CHOICE_MAX];
     unsigned n;
-    char hints[512]; /* kinds of values of which none is known, with examples */
+    char hints[512]; /* where a word is free: what may be written, with an example */
     /* Private to choices.c. */
     const struct console *console;
     const char *begun;

@@ -35,10 +35,10 @@ static int help(struct console *c, const char *topic, char *err, size_t err_len)
     }
     if (topic[0] != 0)
         return CONSOLE_OK;
-    puts("Values, such as:");
+    puts("Values, for example:");
     for (k = c->grammar.kinds; k->name != NULL; k++)
         printf("  %-8s %s\n", k->name, k->example);
-    puts("Tab completes, Ctrl-P and Ctrl-N go through history. sluice-console(7)");
+    puts("Tab completes words, Ctrl-P and Ctrl-N show the history. Manual: sluice-console(7)");
     return CONSOLE_OK;
 }
 
@@ -81,7 +81,7 @@ static int load_lines(struct console *c, FILE *f, const char *path, bool check, 
         snprintf(err, err_len, "%s:%u: %s", path, number, why);
     } else if (ferror(f)) {
         code = CONSOLE_LOCAL;
-        snprintf(err, err_len, "%s: %s; give a file of commands, one a line", path,
+        snprintf(err, err_len, "%s: %s; give a file of commands, one per line", path,
                  strerror(errno));
     }
     free(line);
@@ -96,13 +96,13 @@ static int load(struct console *c, const char *path, bool check, char *err, size
 
     text_safe(safe, sizeof safe, path);
     if (c->depth == LOAD_DEPTH) {
-        snprintf(err, err_len, "%s: files load each other more than %d deep; take one out", safe,
+        snprintf(err, err_len, "%s: files load each other more than %d deep; remove one", safe,
                  LOAD_DEPTH);
         return CONSOLE_LOCAL;
     }
     f = fopen(path, "re");
     if (f == NULL) {
-        snprintf(err, err_len, "%s: %s; name a file of commands, one a line", safe,
+        snprintf(err, err_len, "%s: %s; give a file of commands, one per line", safe,
                  strerror(errno));
         return CONSOLE_LOCAL;
     }
@@ -121,7 +121,7 @@ static int said(const struct console *c, int code, const char *err)
 
     clearerr(stdout); /* the error was this command's, not the next one's */
     if (failed != 0 && code == CONSOLE_OK) {
-        fprintf(stderr, "%s: standard output: %s; look where it goes\n", c->program,
+        fprintf(stderr, "%s: standard output: %s; check where it goes\n", c->program,
                 strerror(failed));
         return CONSOLE_LOCAL;
     }

@@ -268,12 +268,12 @@ static int line_do(struct editor *e)
     snprintf(line, sizeof line, "%s", rdline_get_buffer(e->line));
     history_add(e, line);
     if (strcspn(line, "\n") >= LINE_BYTES)
-        fprintf(stderr, "%s: a line longer than %d bytes; put it into a file, and load that\n",
+        fprintf(stderr, "%s: a line longer than %d bytes; put it into a file, and load the file\n",
                 e->console->program, LINE_BYTES - 1);
     else if (e->foreign)
         fprintf(stderr,
-                "%s: not all that was typed is ASCII; names of files with more are completed by "
-                "Tab, or put the line into a file, and load that\n",
+                "%s: only ASCII can be typed; complete other file names with Tab, or put the line "
+                "into a file, and load the file\n",
                 e->console->program);
     else
         return e->run(e->console, line);

@@ -96,24 +96,21 @@ void interface_unmake(struct interface *f)
 void interface_say(struct interface *f, const struct port *p)
 {
     const struct offload_counts *c = &f->offload.counts;
-    const char *where = "where the frames come from (the other end of a veth; the interface itself "
-                        "if it is a NIC's)";
+    const char *where = "at the source of the frames (the other end of a veth; the interface "
+                        "itself if it is a NIC's)";
     char iface[IFNAMSIZ];
 
     port_arg_text(p, "iface=", iface, sizeof iface);
     if (!f->said_truncated && counter_get(&c->drop_truncated) > 0) {
-        say("port %s: interface %s gives frames beyond its ring's framesz, which are dropped; "
-            "leave "
-            "framesz, blocksz and framecnt out of its --vdev, or, %s: ethtool -K IF tso off gso "
-            "off "
-            "gro off",
+        say("port %s: interface %s delivers frames larger than its ring's framesz, which are "
+            "dropped; remove framesz, blocksz and framecnt from its --vdev, or, %s: ethtool -K IF "
+            "tso off gso off gro off",
             p->name, iface, where);
         f->said_truncated = true;
     }
     if (!f->said_large && counter_get(&c->drop_large) > 0) {
-        say("port %s: interface %s gives frames beyond --mtu %u that are no TCP, which are "
-            "dropped; "
-            "raise --mtu, or, %s: ethtool -K IF gso off gro off tx-udp-segmentation off",
+        say("port %s: interface %s delivers frames beyond --mtu %u that are not TCP, which are "
+            "dropped; raise --mtu, or, %s: ethtool -K IF gso off gro off tx-udp-segmentation off",
             p->name, iface, f->offload.mtu_bytes, where);
         f->said_large = true;
     }

@@ -14,33 +14,37 @@ const char options_help[] =
     "Usage: sluice-emu [EAL arguments] -- [--forward SPEC] [--reverse SPEC] [options]\n"
     "       sluice-emu --check SPEC\n"
     "\n"
-    "A path between two DPDK ports: any Ethernet frame that one receives leaves by the\n"
-    "other, delayed, lost, reordered, queued as SPEC says.\n"
+    "Forwards Ethernet frames between two DPDK ports. In each direction, an emulated\n"
+    "path may delay, lose, reorder and queue them.\n"
     "\n"
-    "  --forward SPEC   from the first port to the second; default: a wire\n"
-    "  --reverse SPEC   from the second to the first\n"
-    "  --both SPEC      the same for both\n"
-    "  --ports A,B      names of the ports; default: the first two there are\n"
-    "  --packets N[,M]  held forward (and in reverse) at most, default 65536\n"
-    "  --mtu N          largest IP packet in bytes, default 1500\n"
-    "  --seed N         same seed, same fates; default 1\n"
-    "  --time T         stop after so long, such as 10s; default: on SIGINT, SIGTERM\n"
-    "  --interval T     report so often on stderr, default 0: only at the end\n"
-    "  --json FILE      report as JSON, too, at each interval and at the end; - is stdout\n"
-    "  --quiet          no report for people\n"
-    "  -i               console: show path|stats, set path 0 forward SPEC, load, help, quit\n"
-    "  --check SPEC     say whether SPEC is right, and end\n"
-    "  --help, --version\n"
+    "  --forward SPEC   path from the first port to the second (default: a wire)\n"
+    "  --reverse SPEC   path from the second port to the first (default: a wire)\n"
+    "  --both SPEC      the same path for both directions\n"
+    "  --ports A,B      names of the two ports (default: the first two)\n"
+    "  --packets N[,M]  packets that each direction can hold, or forward and reverse\n"
+    "                   (65536)\n"
+    "  --mtu N          largest IP packet in bytes, 68 to 65000 (1500)\n"
+    "  --seed N         seed of the random numbers (1)\n"
+    "  --time T         stop after this time, such as 10s (default: no limit)\n"
+    "  --interval T     time between reports on stderr (default: one at the end)\n"
+    "  --json FILE      also write each report as JSON; - is standard output\n"
+    "  --quiet          print no text reports\n"
+    "  -i               open a console: show path|stats, set path 0, load, help, quit\n"
+    "  --check SPEC     check SPEC and exit\n"
+    "  -h, --help       show this help\n"
+    "  --version        show the versions of sluice-emu and DPDK\n"
     "\n"
-    "SPEC, with netem's words, in the order that packets meet them:\n"
+    "SPEC, with netem's words, in the order in which packets pass its elements:\n"
     "  rate 100mbit limit 250kB delay 20ms 2ms distribution normal loss 0.1%\n"
     "  loss gemodel 1% 10% | duplicate 1% | corrupt 0.1% | slot 1ms | delay 10ms\n"
     "  reorder 25% gap 5 | rate 1gbit red min 30kB max 90kB | codel | trace FILE |\n"
     "  police pcr 10mbit cdvt 1ms | match dport 80 ( ... ) else ( ... ) |\n"
     "  each flow ( ... ) | at 10s rate 1gbit\n"
-    "All of it: sluice-path(7). Frequent EAL arguments: -l 0,1 (control, work),\n"
-    "--in-memory, --no-huge --no-shconf -m 512, --vdev net_memif0,...\n"
-    "Exit status: 0 stopped as asked, 1 fault while running, 2 command line or SPEC,\n"
+    "sluice-path(7) describes all of it.\n"
+    "\n"
+    "Common EAL arguments: -l 0,1 (control, worker), --in-memory,\n"
+    "--no-huge --no-shconf -m 512, --vdev net_memif0,...\n"
+    "Exit status: 0 stopped as asked, 1 run-time error, 2 command line or SPEC,\n"
     "4 EAL, 5 port. Manual: sluice-emu(8).\n";
 
 enum {
@@ -101,8 +105,9 @@ static int ports_set(struct parse *p, const char *value)
 
     if (len == 0 || len >= OPTIONS_PORT_MAX || comma[1] == '\0' ||
         strlen(comma + 1) >= OPTIONS_PORT_MAX)
-        return wrong(p, "--ports", value,
-                     "two names with a comma between; such as net_memif0,net_memif1");
+        return wrong(
+            p, "--ports", value,
+            "write two names with a comma between them, for example net_memif0,net_memif1");
     memcpy(p->o->port[0], value, len);
     p->o->port[0][len] = '\0';
     snprintf(p->o->port[1], OPTIONS_PORT_MAX, "%s", comma + 1);
@@ -116,7 +121,7 @@ static int number_set(struct parse *p, const char *name, const char *value, uint
     const char *what = value_number(value, out);
 
     if (what == NULL && (*out < least || *out > most)) {
-        snprintf(range, sizeof range, "it is not in %llu to %llu", (unsigned long long)least,
+        snprintf(range, sizeof range, "out of range; give %llu to %llu", (unsigned long long)least,
                  (unsigned long long)most);
         what = range;
     }

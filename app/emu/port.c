@@ -25,8 +25,8 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
     if (name[0] != '\0') {
         if (rte_eth_dev_get_port_by_name(name, &id) != 0) {
             snprintf(err, err_len,
-                     "no port %s; give it before -- with --vdev %s,... or, a NIC bound to a driver "
-                     "of DPDK, with -a %s",
+                     "no port %s; add it before -- with --vdev %s,... or, if it is a NIC bound to "
+                     "a DPDK driver, with -a %s",
                      name, name, name);
             return -ENODEV;
         }
@@ -39,16 +39,17 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
                 break;
         }
         if (id >= RTE_MAX_ETHPORTS) {
-            snprintf(err, err_len,
-                     "%u port(s) where two are needed; give them before -- with --vdev or -a",
-                     have);
+            snprintf(
+                err, err_len,
+                "there are %u port(s), and two are needed; add them before -- with --vdev or -a",
+                have);
             return -ENODEV;
         }
     }
     p->id = id;
     rc = rte_eth_dev_info_get(id, &info);
     if (rc != 0 || rte_eth_dev_get_name_by_port(id, p->name) != 0) {
-        snprintf(err, err_len, "port %u says nothing of itself (%s); is it in use elsewhere?", id,
+        snprintf(err, err_len, "port %u gives no information (%s); is it in use elsewhere?", id,
                  rte_strerror(-rc));
         return -EIO;
     }
@@ -123,7 +124,7 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     int rc = rte_eth_dev_info_get(p->id, &info);
 
     if (rc != 0)
-        return port_error(p, rc, "says nothing of itself", err, err_len);
+        return port_error(p, rc, "gives no information", err, err_len);
     conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
     conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
     if (mtu <= info.max_mtu && mtu + FRAME_EXTRA <= info.max_rx_pktlen)
@@ -137,7 +138,7 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)mtu);
     if (rc != 0 && rc != -ENOTSUP && mtu > 1500 && strcmp(p->driver, "net_af_packet") != 0 &&
         strcmp(p->driver, "net_memif") != 0)
-        return port_error(p, rc, "does not take that --mtu", err, err_len);
+        return port_error(p, rc, "does not support this --mtu", err, err_len);
     rc = rte_eth_rx_queue_setup(p->id, 0, rx, where, NULL, pool);
     if (rc == 0)
         rc = rte_eth_tx_queue_setup(p->id, 0, tx, where, NULL);

@@ -33,7 +33,8 @@ void load_read(struct load *l, struct text *t, const char *section, const char *
     if (c->request_bytes == 0 || c->request_bytes > 1u << 30)
         text_wrong(t, section, "request", "0, or above 1 GiB; choose another length");
     if (c->off_ns != 0 && c->on_ns == 0)
-        text_wrong(t, section, "off", "there is no \"on\" beside it; add how long the load is on");
+        text_wrong(t, section, "off",
+                   "it needs \"on\" as well; add on, the time for which the load is on");
     if (c->tail_bytes != 0 && !c->synchronous)
         text_wrong(t, section, "tail",
                    "only synchronous writers copy tails; add synchronous = yes");

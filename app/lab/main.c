@@ -102,7 +102,7 @@ static int serve(struct scene_pools *pools)
         char *buffer = malloc(bytes + 1);
 
         if (buffer == NULL || fread(buffer, 1, bytes, stdin) != bytes) {
-            say("%s: the text is shorter than the %lu bytes announced", file, bytes);
+            say("%s: the text is shorter than the announced %lu bytes", file, bytes);
             free(buffer);
             return EXIT_FAULT;
         }

@@ -127,7 +127,8 @@ static void machine_read(struct text *t, const char *section, uint16_t mtu, stru
     uint32_t user = (uint32_t)text_size(t, section, "machine packet", "1454");
 
     if (user == 0)
-        text_wrong(t, section, "machine packet", "0 bytes; write what of a packet was the user's");
+        text_wrong(t, section, "machine packet",
+                   "0 bytes; write the bytes of user data in a packet");
     else if (m != NULL)
         workstation_receives(m, mtu + RTE_ETHER_HDR_LEN, user, port);
 }
@@ -262,9 +263,10 @@ static void names_check(struct scene *s)
              n < RTE_DIM(seen) && (section = text_section(s->t, kinds[k], i)) != NULL; i++) {
             for (uint32_t j = 0; j < n; j++)
                 if (strcmp(text_name(seen[j]), text_name(section)) == 0)
-                    text_wrong(s->t, section, NULL,
-                               "[%s] has this name, too, and so have its measures; choose another",
-                               seen[j]);
+                    text_wrong(
+                        s->t, section, NULL,
+                        "[%s] has this name, too; choose another, because measures carry this name",
+                        seen[j]);
             seen[n++] = section;
         }
 }
@@ -396,11 +398,10 @@ static void shortage_tell(struct scene *s)
     for (uint32_t i = 0; i < s->n_tcps; i++)
         lost += s->tcp[i].tcp.counts.no_mbuf + s->tcp[i].receiver.counts.no_mbuf;
     if (lost != 0)
-        text_wrong(
-            s->t, "world", NULL,
-            "%llu frames were lost, for more were under way than there are buffers "
-            "(%u, and %u for each way); raise frames, shorten delays and queues, or lower rates",
-            (unsigned long long)lost, s->pools->wire->size, s->frames);
+        text_wrong(s->t, "world", NULL,
+                   "%llu frames were lost, because more were under way than there are buffers (%u, "
+                   "and %u per path); raise frames, shorten delays and queues, or lower rates",
+                   (unsigned long long)lost, s->pools->wire->size, s->frames);
 }
 
 /* Closes all connections. All buffers must come back before hosts may go. */

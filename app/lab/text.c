@@ -66,7 +66,7 @@ static void line_add(struct text *t, struct text_line l)
     const struct text_line *before = line_find(t, l.section, l.key);
 
     if (before != NULL)
-        line_wrong(t, l.number, "%s is there twice, first in line %u; remove one",
+        line_wrong(t, l.number, "%s occurs twice, first in line %u; remove one",
                    l.key != NULL ? l.key : l.section, before->number);
     else if (t->n == TEXT_LINES_MAX)
         line_wrong(t, l.number, "more than %u settings; remove some", TEXT_LINES_MAX);
@@ -79,7 +79,7 @@ static const char *section_read(struct text *t, char *line, uint32_t number, con
     char *end = strchr(line, ']');
 
     if (end == NULL || *strip(end + 1) != '\0') {
-        line_wrong(t, number, "\"%.60s\" begins a section badly; write [kind name]", line);
+        line_wrong(t, number, "\"%.60s\" is not the head of a section; write [kind name]", line);
         return old;
     }
     *end = '\0';
@@ -106,7 +106,7 @@ void text_read(struct text *t, const char *file, char *buffer)
         if (*line == '[') {
             section = section_read(t, line, number, section);
         } else if (equal == NULL || section == NULL) {
-            line_wrong(t, number, "\"%.60s\" is no setting; write key = value below a [section]",
+            line_wrong(t, number, "\"%.60s\" is not a setting; write key = value below a [section]",
                        line);
         } else {
             *equal = '\0';

@@ -122,7 +122,7 @@ int options_refused(const char *command, char *const *argv, int value)
 
     text_safe(safe, sizeof safe, argv[optind - 1]);
     return say_error(SAY_USAGE, "%s: %s; see sluice %s --help", safe,
-                     value == ':' ? "needs a value" : "no such option, or not its form", command);
+                     value == ':' ? "needs a value" : "no such option, or wrong form", command);
 }
 
 int options_wrong(const char *command, const char *what)

@@ -84,8 +84,8 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY &&
         layout_pin(d->config.daemon.control_lcore) < 0) {
         snprintf(err, err_len,
-                 "control_lcore = %u is none of the EAL's lcores; add it to -l before --, or "
-                 "choose another",
+                 "control_lcore = %u is not an lcore of the EAL; add it to -l before --, or choose "
+                 "another",
                  d->config.daemon.control_lcore);
         return -EINVAL;
     }
@@ -102,8 +102,8 @@ int layout_make(struct daemon *d, char *err, size_t err_len)
             lcore = pool.id[pool.next++ % pool.n];
         if (!rte_lcore_is_enabled(lcore)) {
             snprintf(err, err_len,
-                     "port %s: lcore %u is none of the EAL's; add it to -l before --, or change "
-                     "lcores",
+                     "port %s: lcore %u is not an lcore of the EAL; add it to -l before --, or "
+                     "change lcores",
                      cfg->name, lcore);
             return -EINVAL;
         }
@@ -137,9 +137,8 @@ static void warn_numa(const struct daemon *d)
         uint32_t lcore = d->queue_worker[i]->lcore, node = rte_lcore_to_socket_id(lcore);
 
         if (p->socket >= 0 && node != (uint32_t)p->socket)
-            say("warning: port %s is on NUMA node %d, its worker %u on node %u (lcore %u), which "
-                "is "
-                "slower; set lcores to some of node %d",
+            say("warning: port %s is on NUMA node %d, but its worker %u is on node %u (lcore %u), "
+                "which is slower; set lcores to lcores of node %d",
                 p->cfg->name, p->socket, d->queues[i].queue, node, lcore, p->socket);
     }
 }
@@ -158,15 +157,14 @@ static void warn_shared(const struct daemon *d)
         for (uint32_t k = 0; k < i; k++)
             if (cpu >= 0 && cpu == layout_pin(d->workers[k].lcore))
                 say("warning: workers on lcores %u and %u share CPU %d and wait for each other; "
-                    "give "
-                    "each its own with -l or --lcores before --",
+                    "give each a CPU of its own with -l or --lcores before --",
                     d->workers[k].lcore, d->workers[i].lcore, cpu);
         if (polls && !d->main_works && cpu >= 0 && cpu == layout_pin(control))
-            say("warning: the worker on lcore %u polls the CPU that control runs on, %d; give "
-                "control another (control_lcore), or set idle = sleep",
+            say("warning: the worker on lcore %u polls on CPU %d, where control runs; give control "
+                "another (control_lcore), or set idle = sleep",
                 d->workers[i].lcore, cpu);
         if (d->workers[i].n_queues > 1)
-            say("warning: lcore %u works for %u queues in turn; give more lcores with -l before --",
+            say("warning: lcore %u serves %u queues in turn; give more lcores with -l before --",
                 d->workers[i].lcore, d->workers[i].n_queues);
     }
 }
@@ -183,8 +181,8 @@ void layout_say(const struct daemon *d)
         for (k = 0; k < w->n_queues && len < (int)sizeof text - 80; k++)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s%s queue %u",
                             k > 0 ? ", " : "", w->queues[k]->port->cfg->name, w->queues[k]->queue);
-        say("lcore %u (CPU %d) works: %s%s", w->lcore, layout_pin(w->lcore), text,
-            w->wakeup.n > 0 ? "; what comes wakes it" : "");
+        say("worker on lcore %u (CPU %d): %s%s", w->lcore, layout_pin(w->lcore), text,
+            w->wakeup.n > 0 ? "; arriving frames wake it" : "");
     }
     if (d->config.daemon.control_lcore != CONFIG_LCORE_ANY)
         say("control runs on lcore %u (CPU %d)", d->config.daemon.control_lcore,

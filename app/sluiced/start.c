@@ -256,7 +256,7 @@ static void port_say(const struct daemon *d, const struct port *p)
                                         : "software",
         d->queues[d->first_queue[p - d->ports]].timed ? "the NIC" : "software");
     if (config_port_excepted(cfg))
-        say("port %s: what is not Sluice's goes to the kernel through %s", cfg->name,
+        say("port %s: frames that are not Sluice's go to the kernel through %s", cfg->name,
             cfg->exception);
 }
 

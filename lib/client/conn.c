@@ -99,7 +99,7 @@ int sluice_connect(struct sluice *s, const char *host_port, uint32_t flags, uint
         memcpy(q.u.peer, peers[i], sizeof q.u.peer);
         err = client_ask(s, &q, -1, &a, NULL, NULL);
         if (err == 0 && a.u.channel >= s->limits.channels)
-            err = client_fail(s, -EPROTO, "the daemon named a channel that it has not");
+            err = client_fail(s, -EPROTO, "the daemon named a channel that it does not have");
     }
     if (err < 0)
         return s->gone ? -ENOTCONN : err;
@@ -120,7 +120,7 @@ int sluice_accept(struct sluice *s, uint16_t port, uint32_t channel, uint64_t us
 
     *conn = NULL;
     if (channel >= s->limits.channels)
-        return client_fail(s, -EINVAL, "channel %u: there are %u", channel, s->limits.channels);
+        return client_fail(s, -EINVAL, "no channel %u: there are %u", channel, s->limits.channels);
     c = conn_new(s, channel);
     if (c == NULL)
         return s->gone ? -ENOTCONN : s->free_count == 0 ? -EMFILE : -ENOMEM;

@@ -60,7 +60,8 @@ static void pump_one(struct sluice *s, const struct protocol_completion *e)
     struct client_op *op;
 
     if (e->user >= s->ops_size || !s->ops[e->user].used) {
-        client_gone(s, "the daemon completed what was never submitted: versions differ?");
+        client_gone(s,
+                    "the daemon completed a request that was never submitted: do versions differ?");
         return;
     }
     op = &s->ops[e->user];

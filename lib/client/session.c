@@ -43,7 +43,7 @@ static int session_hello(struct sluice *s)
         s->limits.handles == 0 || s->limits.handles > PROTOCOL_HANDLES_MAX ||
         !protocol_ring_ok(s->limits.sq_entries, PROTOCOL_RING_MAX) ||
         !protocol_ring_ok(s->limits.cq_entries, PROTOCOL_RING_MAX))
-        return client_fail(s, -EPROTO, "the daemon's limits make no sense: versions differ?");
+        return client_fail(s, -EPROTO, "invalid limits from the daemon: do versions differ?");
     s->sq_entries =
         s->limits.sq_entries < SESSION_SQ_ENTRIES ? s->limits.sq_entries : SESSION_SQ_ENTRIES;
     s->cq_entries = s->limits.cq_entries;
@@ -76,7 +76,7 @@ static int session_memory(struct sluice *s)
     if (err < 0)
         return err;
     if (s->wake_fd < 0)
-        return client_fail(s, -EMFILE, "no descriptor came: raise the limit of open files");
+        return client_fail(s, -EMFILE, "no descriptor arrived: raise the limit of open files");
     e.data.fd = s->sock;
     if (epoll_ctl(s->wake_fd, EPOLL_CTL_ADD, s->sock, &e) < 0) {
         err = errno;
@@ -222,7 +222,7 @@ static int show_part(struct sluice *s, const char *what, uint64_t *offset, uint6
     if (a.u.part.offset != *offset || a.u.part.total_bytes != *total ||
         a.u.part.len_bytes > PROTOCOL_PART_MAX || a.u.part.len_bytes > *total - *offset ||
         (a.u.part.len_bytes == 0 && *total > *offset))
-        return client_fail(s, -EPROTO, "the daemon's text makes no sense: versions differ?");
+        return client_fail(s, -EPROTO, "invalid text from the daemon: do versions differ?");
     memcpy(*text + *offset, part, a.u.part.len_bytes);
     *offset += a.u.part.len_bytes;
     return 0;

@@ -103,7 +103,7 @@ static ssize_t socket_receive(struct sluice *s, struct protocol_reply *a, int *g
         return -errno;
     socket_descriptors(&m, got);
     if (n > 0 && (n < 16 + PROTOCOL_TEXT_MAX || a->magic != PROTOCOL_MAGIC)) {
-        client_gone(s, "the daemon's answer makes no sense: is this sluiced's socket?");
+        client_gone(s, "invalid answer from the daemon: is this the socket of sluiced?");
         return -EPROTO;
     }
     a->text[PROTOCOL_TEXT_MAX - 1] = 0;
@@ -114,7 +114,7 @@ static void socket_ended(struct sluice *s)
 {
     char why[CLIENT_ERROR_MAX];
 
-    snprintf(why, sizeof why, "the daemon at %.100s is gone: look at its log, then open again",
+    snprintf(why, sizeof why, "the daemon at %.100s is gone: check its log, then open again",
              s->path);
     client_gone(s, why);
 }
@@ -132,7 +132,7 @@ static int socket_answer(struct sluice *s, uint16_t type, struct protocol_reply 
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0) {
-            client_gone(s, "the daemon does not answer: look whether it hangs");
+            client_gone(s, "the daemon does not answer: check whether it hangs");
             return -ETIMEDOUT;
         }
         n = socket_receive(s, a, got, part, MSG_DONTWAIT);
@@ -147,7 +147,7 @@ static int socket_answer(struct sluice *s, uint16_t type, struct protocol_reply 
             return -ENOTCONN;
         }
         if (a->type != type) {
-            client_gone(s, "the daemon's answer does not fit the question: versions differ?");
+            client_gone(s, "the daemon's answer does not match the request: do versions differ?");
             return -EPROTO;
         }
         return n >= (ssize_t)sizeof *a ? 0 : -EPROTO;

@@ -150,7 +150,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
 bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d);
 /* The unit was placed, at `now` (cycles). True if it opened a gap that needs a NAK at once. */
 bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now);
-/* The unit was not placed, for the verdict of the check. True if that needs a CNTL at once. */
+/* The unit was not placed, since vt_receiver_check() said v. True if that needs a CNTL at once. */
 bool vt_receiver_note(struct vt_receiver *r, const struct wire_data *d, enum vt_verdict v);
 
 /* The peer says it has sent everything before `sent`. True if that revealed a gap. */

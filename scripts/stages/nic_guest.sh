@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # /init of the guest that scripts/test-nic boots: binds its two NICs to a driver for userspace, runs
-# a daemon on each, and sends a file from one to the other. Judges nothing: says on the second
-# serial port, in lines "KEY VALUE", what happened, and ends with "end".
+# a daemon on each, and sends a file from one to the other. Writes the results to the second serial
+# port, in lines "KEY VALUE", of which the last is "end". nic_result.py judges them.
 #
-# From the kernel's command line: sluice.module, .mtu, .mb, .pages, .wait_s
+# Parameters on the kernel's command line: sluice.module, .mtu, .mb, .pages, .wait_s
 # shellcheck shell=dash disable=SC2154
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/ SLUICE_SOCKET=
@@ -22,7 +22,7 @@ result() {
 finish() {
     result end
     sync
-    sleep 0.3 # until the serial port has said it
+    sleep 0.3 # until the serial port has sent it
     reboot -f
 }
 
@@ -32,11 +32,12 @@ fail() {
     finish
 }
 
-word() { # word KEY: its value on the kernel's command line
+word() { # word KEY: prints its value on the kernel's command line
     sed -n "s/.*sluice\.$1=\([^ ]*\).*/\1/p" /proc/cmdline
 }
 
-# wait_for PID TEXT COMMAND...: until the command's output has it, as long as the process lives.
+# wait_for PID TEXT COMMAND...: waits until the output of the command has TEXT. Fails if the
+# process ends, or if this takes too long.
 wait_for() {
     local pid=$1 text=$2 i=0
     shift 2
@@ -110,7 +111,7 @@ daemon_stop() {
     cat "/out/$1.log"
 }
 
-show() { # show NAME WHAT: as one line of JSON
+show() { # show NAME VIEW: adds it to the results as one line of JSON
     result "$2_$1 $(sluice show "$2" --json --socket "/run/$1.sock" | tr -d '\n')"
 }
 
@@ -118,14 +119,14 @@ sum() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# ---- what is tried ----------------------------------------------------------------------------
+# ---- the transfer -----------------------------------------------------------------------------
 
 module=$(word module) mtu=$(word mtu) mb=$(word mb) wait_s=$(word wait_s)
 result booted "$(cut -d ' ' -f 1 /proc/uptime)"
 ip link set lo up
 modules_load
 nics_bind
-# Not on the command line of the kernel: pages that it takes so early it zeroes one after another.
+# Not on the kernel's command line: reserved that early, pages are zeroed one after another.
 word pages >/proc/sys/vm/nr_hugepages
 daemon_start a "$nic0" 192.0.2.1 1
 daemon_start b "$nic1" 192.0.2.2 2

@@ -20,19 +20,22 @@
 static const char help[] =
     "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
     "                     [--daemon PROGRAM] [--root DIR]\n"
-    "Looks at the configuration, the daemon's socket, hugepages, the ports with their\n"
-    "drivers and MTUs, rights, memory locking, clock and CPUs, whether workers of this\n"
-    "machine share a CPU, and whether another station has an address of the daemon's; says\n"
-    "what is wrong and the command that cures it. Changes nothing.\n"
+    "Checks the configuration, the daemon's socket, hugepages, ports, drivers, MTUs,\n"
+    "permissions, memory locking, clock and CPUs; whether workers on this machine\n"
+    "share a CPU; and whether another station has an address of the daemon. Prints\n"
+    "each problem with its cure. Changes nothing.\n"
     "\n"
-    "      --config FILE     the daemon's (/etc/sluice/sluiced.conf)\n"
-    "      --json            all findings as JSON\n"
-    "  -q, --quiet           only what is wrong\n"
-    "      --socket PATH     instead of the configuration's\n"
-    "      --daemon PROGRAM  the sluiced that checks the configuration\n"
-    "      --root DIR        look at the tree below DIR instead of this machine\n"
+    "      --config FILE     configuration of the daemon (/etc/sluice/sluiced.conf)\n"
+    "      --json            print all findings as JSON\n"
+    "  -q, --quiet           print only warnings and errors\n"
+    "      --socket PATH     socket of the daemon ($SLUICE_SOCKET, or as configured)\n"
+    "      --daemon PROGRAM  sluiced that checks the configuration (the one beside\n"
+    "                        sluice, or else from PATH)\n"
+    "      --root DIR        check the files below DIR instead of this machine\n"
+    "  -h, --help            show this help\n"
     "\n"
-    "Exit: 0 nothing is wrong (there may be warnings), 1 something is, 2 usage.\n";
+    "Exit status: 0 no errors (warnings are possible), 1 errors, 2 usage error.\n"
+    "Manual: sluice(1).\n";
 
 enum { DOCTOR_CONFIG = OPTIONS_OWN, DOCTOR_DAEMON, DOCTOR_ROOT };
 

@@ -128,12 +128,10 @@ void doctor_config(struct doctor *d)
     int status;
 
     if (!d->conf_there) {
-        doctor_tell(
-            d, "config", DOCTOR_BAD,
-            "%s cannot be read\n"
-            "mkdir -p /etc/sluice; write it as doc/configuration.md and the files in config/ "
-            "say, or name yours: sluice doctor --config FILE",
-            d->config);
+        doctor_tell(d, "config", DOCTOR_BAD,
+                    "%s cannot be read\nmkdir -p /etc/sluice; write it (doc/configuration.md, "
+                    "examples in config/), or name yours: sluice doctor --config FILE",
+                    d->config);
         return;
     }
     if (d->daemon == NULL)

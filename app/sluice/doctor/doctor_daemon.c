@@ -46,8 +46,8 @@ void doctor_socket(struct doctor *d)
         return;
     case EAGAIN:
         doctor_tell(d, "socket", DOCTOR_BAD,
-                    "%s: the daemon does not take new applications\n"
-                    "systemctl restart sluiced   # and see what it said: journalctl -u sluiced",
+                    "%s: the daemon does not accept new applications\nsystemctl restart sluiced   "
+                    "# its messages: journalctl -u sluiced",
                     path);
         return;
     case EACCES:
@@ -65,7 +65,7 @@ void doctor_socket(struct doctor *d)
     case ENOMEM:
     case ENOBUFS:
         doctor_tell(d, "socket", DOCTOR_BAD,
-                    "%s: cannot be tried: %s\nulimit -n 1024   # or end other programs", path,
+                    "%s: cannot connect: %s\nulimit -n 1024   # or end other programs", path,
                     strerror(-pid));
         return;
     default:
@@ -97,7 +97,7 @@ void doctor_locking(struct doctor *d)
         doctor_tell(d, "locking", DOCTOR_GOOD, "memory may be locked without a limit");
     else if (!d->conf.lock)
         doctor_tell(d, "locking", DOCTOR_GOOD,
-                    "lock = no: memory is not locked, and may be paged out");
+                    "lock = no: memory is not locked, and can be paged out");
     else
         doctor_tell(d, "locking", limit < LOCK_BYTES ? DOCTOR_BAD : DOCTOR_WARNING,
                     "%" PRIu64 " MB may be locked, and applications' memory must be\n"
@@ -118,12 +118,12 @@ void doctor_rights(struct doctor *d)
         return;
     if (effective == 0)
         doctor_tell(d, "rights", DOCTOR_GOOD,
-                    "root may have ports, hugepages and the socket's folder");
+                    "root may use ports, hugepages and the socket's folder");
     else
         doctor_tell(
             d, "rights", DOCTOR_WARNING,
-            "user %u can have no NIC, no AF_PACKET, no AF_XDP and mostly no hugepages\n"
-            "sudo sluiced ...   # or systemctl start sluiced; memif with --no-huge needs none",
+            "user %u cannot use NICs, AF_PACKET, AF_XDP and, on most systems, hugepages\nsudo "
+            "sluiced ...   # or systemctl start sluiced; memif with --no-huge needs none of them",
             effective);
 }
 
@@ -145,12 +145,12 @@ void doctor_addresses(struct doctor *d)
         disputed++;
         doctor_tell(d, "addresses",
                     strstr(conflict, "not used") != NULL ? DOCTOR_BAD : DOCTOR_WARNING,
-                    "%s: another station has an address of ours: %s\n"
-                    "give one of the two another: address in [port %s] of %s, then systemctl "
-                    "restart sluiced; ours is used 10 s after the other has gone",
+                    "%s: another station has an address of ours: %s\nchange one of the two: "
+                    "address in [port %s] of %s, then systemctl restart sluiced; the daemon uses "
+                    "its address 10 s after the other station has left",
                     name, conflict, name, d->config);
     }
     if (json_array_size(ports) > 0 && disputed == 0)
-        doctor_tell(d, "addresses", DOCTOR_GOOD, "no other station has those of the ports");
+        doctor_tell(d, "addresses", DOCTOR_GOOD, "no other station has an address of the ports");
     json_decref(ports);
 }

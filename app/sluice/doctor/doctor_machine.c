@@ -35,9 +35,8 @@ static void hugepage_nodes(const struct doctor *d)
         globfree(&sizes);
         if (pages <= 0)
             doctor_tell(d, "hugepages", DOCTOR_WARNING,
-                        "%s has none, ports there take memory of another node\n"
-                        "echo 512 > /sys/devices/system/node/%s/hugepages/hugepages-2048kB/"
-                        "nr_hugepages",
+                        "%s has none, so its ports use memory of another node\necho 512 > "
+                        "/sys/devices/system/node/%s/hugepages/hugepages-2048kB/nr_hugepages",
                         node, node);
     }
     globfree(&g);
@@ -60,21 +59,19 @@ void doctor_hugepages(struct doctor *d)
     }
     globfree(&g);
     if (n == 0)
-        doctor_tell(
-            d, "hugepages", DOCTOR_BAD,
-            "this kernel has none\nstart sluiced with --no-huge --no-shconf -m 512, or take "
-            "a kernel with CONFIG_HUGETLBFS");
-    else if (have == 0)
-        doctor_tell(
-            d, "hugepages", DOCTOR_BAD,
-            "none are set aside\nsysctl -w vm.nr_hugepages=512   # and in /etc/sysctl.d, for "
-            "the next start; or --no-huge --no-shconf -m 512");
-    else if (unused < 128 * 1024 && d->pid == 0)
         doctor_tell(d, "hugepages", DOCTOR_BAD,
-                    "%llu of %llu MB are free, a daemon wants 128 and more\n"
-                    "sysctl -w vm.nr_hugepages=%llu   # or end what has them: grep -l "
-                    "huge /proc/*/maps",
-                    unused / 1024, have / 1024, have / 2048 + 512);
+                    "this kernel has none\nstart sluiced with --no-huge --no-shconf -m 512, or use "
+                    "a kernel with CONFIG_HUGETLBFS");
+    else if (have == 0)
+        doctor_tell(d, "hugepages", DOCTOR_BAD,
+                    "none are reserved\nsysctl -w vm.nr_hugepages=512   # and in /etc/sysctl.d, "
+                    "for the next boot; or --no-huge --no-shconf -m 512");
+    else if (unused < 128 * 1024 && d->pid == 0)
+        doctor_tell(
+            d, "hugepages", DOCTOR_BAD,
+            "%llu of %llu MB are free, a daemon needs 128 or more\nsysctl -w vm.nr_hugepages=%llu  "
+            " # or end the processes that use them: grep -l huge /proc/*/maps",
+            unused / 1024, have / 1024, have / 2048 + 512);
     else
         doctor_tell(d, "hugepages", DOCTOR_GOOD, "%llu of %llu MB are free", unused / 1024,
                     have / 1024);
@@ -104,18 +101,17 @@ void doctor_clock(struct doctor *d)
 
     if (!doctor_read(d, info, sizeof info, "/proc/cpuinfo") ||
         (flags = strstr(info, "\nflags")) == NULL) {
-        doctor_tell(d, "clock", DOCTOR_GOOD, "no x86: its counter is taken to be steady");
+        doctor_tell(d, "clock", DOCTOR_GOOD, "not an x86 CPU: its counter is assumed to be steady");
         return;
     }
     end = strchr(flags + 1, '\n');
     if (end != NULL)
         *end = 0;
     if (!has_word(flags, "constant_tsc"))
-        doctor_tell(
-            d, "clock", DOCTOR_BAD,
-            "the TSC changes its speed with the CPU's (no constant_tsc): rates will be "
-            "wrong\ncpupower frequency-set -g performance   # or, of a virtual machine, give "
-            "it the host's CPU model");
+        doctor_tell(d, "clock", DOCTOR_BAD,
+                    "the TSC changes its speed with the CPU's (no constant_tsc): rates will be "
+                    "wrong\ncpupower frequency-set -g performance   # or give a virtual machine "
+                    "the host's CPU model");
     else if (!has_word(flags, "nonstop_tsc"))
         doctor_tell(d, "clock", DOCTOR_WARNING,
                     "the TSC may stop in deep sleep (no nonstop_tsc)\n"
@@ -158,8 +154,8 @@ static void cpu_governor(const struct doctor *d)
     globfree(&g);
     if (slow > 0)
         doctor_tell(d, "cpus", DOCTOR_WARNING,
-                    "%u of %zu change their speed (governor %s): pacing starts late after a rest\n"
-                    "cpupower frequency-set -g performance",
+                    "%u of %zu change their speed (governor %s): pacing is late after an idle "
+                    "time\ncpupower frequency-set -g performance",
                     slow, n, last);
     else if (n > 0)
         doctor_tell(d, "cpus", DOCTOR_GOOD, "all run at full speed (governor performance)");
@@ -178,14 +174,14 @@ void doctor_cpus(struct doctor *d)
     snprintf(apart, sizeof apart, n > 3 ? "2-%u" : "%u", n - 1);
     if (d->conf.poll && n < 2)
         doctor_tell(d, "cpus", DOCTOR_BAD,
-                    "there is one, and a worker that polls takes all of it\n"
-                    "write idle = sleep into [daemon] of %s",
+                    "there is only one, and a worker that polls takes all of it\nwrite idle = "
+                    "sleep into [daemon] of %s",
                     d->config);
     else if (d->conf.poll && list_count(isolated) == 0)
         doctor_tell(d, "cpus", DOCTOR_WARNING,
-                    "none of %u is kept free for workers, which poll: others interrupt them\n"
-                    "add isolcpus=%s nohz_full=%s to the kernel's command line, start with -l "
-                    "0,%s; or write idle = sleep into [daemon]",
+                    "none of %u is isolated for workers, which poll: other processes interrupt "
+                    "them\nadd isolcpus=%s nohz_full=%s to the kernel's command line, start with "
+                    "-l 0,%s; or write idle = sleep into [daemon]",
                     n, apart, apart, apart);
     else
         doctor_tell(d, "cpus", DOCTOR_GOOD, "%u, of which %u are isolated; workers %s", n,

@@ -62,9 +62,9 @@ static void check_vfio(const struct doctor *d, const char *name)
                     name);
     else if (!any_entry(d, "/sys/kernel/iommu_groups") && unsafe[0] != 'Y' && unsafe[0] != '1')
         doctor_tell(d, "ports", DOCTOR_BAD,
-                    "%s: vfio-pci has no IOMMU to work with\n"
-                    "add intel_iommu=on or amd_iommu=on to the kernel's command line; on a machine "
-                    "without one: echo 1 > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode",
+                    "%s: there is no IOMMU, which vfio-pci needs\nadd intel_iommu=on or "
+                    "amd_iommu=on to the kernel's command line; on a machine without one: echo 1 > "
+                    "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode",
                     name);
     else
         doctor_tell(d, "ports", DOCTOR_GOOD, "%s: bound to vfio-pci", name);
@@ -131,7 +131,7 @@ static void check_interface(const struct doctor *d, const struct doctor_port *p,
                     iface, iface);
     if (mtu >= 0 && (unsigned long)mtu < p->mtu_bytes)
         doctor_tell(d, "ports", DOCTOR_BAD,
-                    "%s: MTU %u is configured, but %s carries %ld\nip link set %s mtu %u", p->name,
+                    "%s: MTU %u is configured, but %s has %ld\nip link set %s mtu %u", p->name,
                     p->mtu_bytes, iface, mtu, iface, p->mtu_bytes);
     else if (xdp && p->mtu_bytes > XDP_MTU_MAX)
         doctor_tell(d, "ports", DOCTOR_BAD,
@@ -160,7 +160,8 @@ static void check_memif(const struct doctor *d, const struct doctor_port *p)
         return;
     *slash = 0;
     if (doctor_there(d, "%s", socket))
-        doctor_tell(d, "ports", DOCTOR_GOOD, "%s: %s is there for its socket", p->name, socket);
+        doctor_tell(d, "ports", DOCTOR_GOOD, "%s: %s, the folder of its socket, exists", p->name,
+                    socket);
     else
         doctor_tell(d, "ports", DOCTOR_BAD, "%s: the folder of its socket is missing\nmkdir -p %s",
                     p->name, socket);

@@ -174,8 +174,8 @@ static void crowd_tell(const struct doctor *d, const struct workers *all, uint32
                  shared, spare);
     else
         snprintf(cure, sizeof cure,
-                 "no CPU is without a worker: run fewer daemons here, or fewer workers "
-                 "(workers in their ports' sections)");
+                 "every CPU has a worker: run fewer daemons here, or fewer workers (workers in "
+                 "their ports' sections)");
     doctor_tell(d, "workers", DOCTOR_WARNING,
                 "%u share CPU %s (process %s): each waits while another runs, and "
                 "transfers are slow\n%s",
@@ -202,6 +202,6 @@ void doctor_workers(struct doctor *d)
     }
     if (good && all->n > 0)
         doctor_tell(d, "workers", DOCTOR_GOOD,
-                    "of %u on this machine, none has to share its CPU with another", all->n);
+                    "of %u on this machine, none shares its CPU with another", all->n);
     free(all);
 }

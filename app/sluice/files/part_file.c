@@ -150,7 +150,7 @@ enum record_code part_file_open(struct part_file *p, struct sink *sink, const ch
     if (err < 0) {
         close(p->dir_fd);
         p->dir_fd = -1;
-        return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be made", -err);
+        return err == -EEXIST ? RECORD_EXISTS : part_file_failed(p, "cannot be created", -err);
     }
     p->open = true;
     return RECORD_OK;
@@ -275,7 +275,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     part_file_discard(p);
     if (err == -EEXIST) /* it appeared while this file was being received */
         return RECORD_EXISTS;
-    return err < 0 ? part_file_failed(p, "at its end", -err) : RECORD_OK;
+    return err < 0 ? part_file_failed(p, "completing it", -err) : RECORD_OK;
 }
 
 void part_file_discard(struct part_file *p)
@@ -308,7 +308,7 @@ enum record_code part_file_directory(struct part_file *p, struct sink *sink, con
     snprintf(inside, sizeof inside, "%s/.", name);
     fd = name_parent(sink->dir_fd, inside, &base, &p->made);
     if (fd < 0)
-        return part_file_failed(p, "cannot be made", -fd);
+        return part_file_failed(p, "cannot be created", -fd);
     if (!made_dirs_take(&p->made, fd)) {
         close(fd);
         return RECORD_OK;
@@ -318,5 +318,5 @@ enum record_code part_file_directory(struct part_file *p, struct sink *sink, con
     else if (futimens(fd, times) < 0 && errno != EINVAL)
         err = errno;
     close(fd);
-    return err != 0 ? part_file_failed(p, "its mode and time", err) : RECORD_OK;
+    return err != 0 ? part_file_failed(p, "setting its mode and time", err) : RECORD_OK;
 }

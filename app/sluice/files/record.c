@@ -187,7 +187,7 @@ int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char
         return -EINVAL;
     /* record_encode() writes only the type's fields, so a difference is a field that is not zero
      * and should be. */
-    *why = "a field that is not used is not zero";
+    *why = "an unused field is not zero";
     record_encode(again, r);
     if (memcmp(again, bytes, RECORD_HEADER_BYTES) != 0)
         return -EINVAL;
@@ -202,15 +202,15 @@ static const char *const record_texts[RECORD_CODES][2] = {
     [RECORD_OK] = {"received", "nothing to do"},
     [RECORD_BAD_NAME] = {"the name is refused", "rename it"},
     [RECORD_IN_THE_WAY] = {"something else has this name",
-                           "remove that or choose another -o at the receiver"},
+                           "remove it or choose another -o at the receiver"},
     [RECORD_DENIED] = {"no permission", "choose another -o at the receiver"},
     [RECORD_NO_SPACE] = {"no space left", "make room or choose another -o at the receiver"},
-    [RECORD_IO] = {"it cannot be written", "look at the disk, or the reader, at the receiver"},
+    [RECORD_IO] = {"it cannot be written", "check the disk, or the reader, at the receiver"},
     [RECORD_CORRUPT] = {"what arrived differs from what was sent", "send it again"},
     [RECORD_ONE_FILE] = {"the receiver takes a single file",
                          "let it receive into a directory (-o DIR)"},
-    [RECORD_DROPPED] = {"given up by the sender", "see there why"},
-    [RECORD_EXISTS] = {"a file of this name is there already and was left as it is",
+    [RECORD_DROPPED] = {"given up by the sender", "see its output"},
+    [RECORD_EXISTS] = {"a file of this name exists and was kept",
                        "rename it, or let the receiver replace files (sluice recv --overwrite)"},
 };
 

@@ -14,31 +14,37 @@
 static const char help[] =
     "usage: sluice perf client [OPTION...] HOST[:PORT]\n"
     "       sluice perf server [OPTION...]\n"
-    "Measures how fast data go from memory to memory.\n"
+    "Measures throughput from memory to memory. TIME is in seconds, or as 500ms.\n"
     "\n"
     "Client:\n"
-    "  -t, --time TIME       how long (10); -n, --bytes SIZE  how much instead, per direction\n"
-    "  -l, --length SIZE     of a request, 0 to 4G (50 ms at the granted rate, 64K to 16M)\n"
-    "  -P, --parallel N      connections at once (1)\n"
-    "  -R, --reverse         the server sends; --bidir  both send\n"
-    "      --outstanding N   requests under way per stream and direction (4)\n"
-    "      --sync            synchronous sends with partial copy, one after the other\n"
-    "      --go-back-N       recover by going back instead of selectively\n"
-    "      --check           send a pattern and look at every byte (slower)\n"
-    "  -i, --interval TIME   between lines, 0: none (1)\n"
+    "  -t, --time TIME       duration of the test (10)\n"
+    "  -n, --bytes SIZE      amount of data per direction, instead of a duration\n"
+    "  -l, --length SIZE     size of a request, 0 to 4G (50 ms at the granted rate,\n"
+    "                        64K to 16M)\n"
+    "  -P, --parallel N      number of connections, 1 to 128 (1)\n"
+    "  -R, --reverse         send from the server to the client\n"
+    "      --bidir           send in both directions at the same time\n"
+    "      --outstanding N   requests outstanding per connection and direction (4)\n"
+    "      --sync            send synchronously, one request at a time\n"
+    "      --go-back-N       repair losses by go-back-N instead of selective repeat\n"
+    "      --check           send a pattern and check every byte (slower)\n"
     "Server:\n"
-    "  -p, --port PORT       service number to listen on (7000)\n"
-    "  -1, --one-off         end after one test\n"
+    "  -p, --port PORT       service number to listen on, 1 to 65535 (7000)\n"
+    "  -1, --one-off         exit after one test\n"
     "Both:\n"
-    "      --memory SIZE     cycled through per direction (128M); server: most that a client gets "
-    "(1G)\n"
-    "      --parent PID      end with the process PID, which has started it\n"
-    "      --rates FILE      write bytes, granted and momentary rate every 10 ms as CSV\n"
-    "      --json            result as JSON; -q, --quiet  no lines but the result\n"
-    "      --socket PATH     the daemon's socket ($SLUICE_SOCKET)\n"
+    "  -i, --interval TIME   time between lines, 0 for none (client 1, server 0)\n"
+    "      --memory SIZE     memory per direction of a test (128M; server: limit, 1G)\n"
+    "      --parent PID      exit when the parent process PID exits\n"
+    "      --rates FILE      write a line of CSV every 10 ms: bytes and rates\n"
+    "      --json            print the result as JSON\n"
+    "  -q, --quiet           client: print only the result; server: print nothing\n"
+    "  -v, --verbose         server: report when ready even if stderr is no terminal\n"
+    "      --socket PATH     socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help            show this help\n"
     "\n"
-    "Exit: 0 measured, 1 test broke or bytes were wrong, 2 usage, 3 no daemon, 4 peer unknown,\n"
-    "unreachable or refused, 7 out of memory or quota. See sluice(1).\n";
+    "Exit status: 0 measured, 1 test failed or bytes were wrong, 2 usage error, 3 no\n"
+    "daemon, 4 peer unknown, unreachable or refusing, 7 out of memory, quota or other\n"
+    "resources. Manual: sluice(1).\n";
 
 enum {
     OPT_BIDIR = OPTIONS_OWN,
@@ -159,7 +165,8 @@ static int perf_parent(const struct perf_config *c)
         return SAY_OK;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == (pid_t)c->parent)
         return SAY_OK;
-    return say_error(SAY_LOCAL, "--parent %u: that process has not started this one, or has ended",
+    return say_error(SAY_LOCAL,
+                     "--parent %u: that process is not the parent of this one, or has ended",
                      c->parent);
 }
 
@@ -172,10 +179,11 @@ static int perf_client_command(int argc, char **argv)
     if (code != SAY_OK)
         return code < 0 ? say_flush() : code;
     if (argc - optind != 1)
-        return options_wrong("perf", "name the host, and only it");
+        return options_wrong("perf", "give one host, and only it");
     c.host = argv[optind];
     if (c.one_off || c.port != 0)
-        return options_wrong("perf", "--one-off and --port are the server's; write HOST:PORT");
+        return options_wrong("perf",
+                             "--one-off and --port are options of the server; write HOST:PORT");
     if (c.duration_ns != 0 && c.total_bytes != 0)
         return options_wrong("perf", "give --time or --bytes, not both");
     if (c.duration_ns == 0 && c.total_bytes == 0)
@@ -198,10 +206,10 @@ static int perf_server_command(int argc, char **argv)
     if (code != SAY_OK)
         return code < 0 ? say_flush() : code;
     if (argc != optind)
-        return options_wrong("perf", "the server takes no names");
+        return options_wrong("perf", "the server takes no arguments but options");
     if (c.bidir || c.reverse || c.sync || c.go_back_n || c.check || c.duration_ns != 0 ||
         c.total_bytes != 0 || c.request_given || c.streams != 0 || c.outstanding != 0)
-        return options_wrong("perf", "what is measured is the client's to say");
+        return options_wrong("perf", "options of the test belong to the client");
     if (c.port == 0)
         c.port = SLUICE_PORT_DEFAULT;
     code = perf_parent(&c);
@@ -218,5 +226,5 @@ int command_perf(int argc, char **argv)
         fputs(help, stdout);
         return say_flush();
     }
-    return options_wrong("perf", "say client or server");
+    return options_wrong("perf", "write client or server");
 }

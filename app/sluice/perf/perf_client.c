@@ -170,7 +170,7 @@ static void client_ask(struct client *c, uint32_t i)
                             (i == 0 ? c->config->total_bytes % c->config->streams : 0);
     if (c->config->total_bytes != 0 && r.u.start.limit_bytes == 0) {
         c->status = -EINVAL;
-        client_failed(c, say_error(SAY_USAGE, "--bytes: fewer than there are streams; give more"));
+        client_failed(c, say_error(SAY_USAGE, "--bytes: fewer bytes than streams; give more"));
         return;
     }
     shape.limit_bytes = r.u.start.limit_bytes;
@@ -216,8 +216,8 @@ static void client_ready(struct client *c, struct stream *st, uint64_t len)
     if (perf_decode(st->stream.control, len, PERF_READY, &r, &why) < 0) {
         c->status = -EPROTO;
         client_failed(c, say_error(SAY_TRANSFER,
-                                   "%s: the server's answer makes no sense (%s); use the same "
-                                   "version of sluice on both sides",
+                                   "%s: invalid answer from the server (%s); use the same version "
+                                   "of sluice on both sides",
                                    c->config->host, why));
         return;
     }
@@ -405,13 +405,12 @@ static void client_conclude(struct client *c)
         perf_result_add(&c->result, &tx, &rx, &stats, st->reported ? &st->report : NULL);
         if (c->code == SAY_OK && !st->reported)
             client_failed(c, say_error(SAY_TRANSFER,
-                                       "%s: the server ended without its report; "
-                                       "look there",
+                                       "%s: the server ended without a report; check its output",
                                        c->config->host));
         if (rx.wrong_bytes + (st->reported ? st->report.rx.wrong_bytes : 0) > 0)
             client_failed(c, say_error(SAY_TRANSFER,
-                                       "%s: bytes arrived that were not sent; look at "
-                                       "the memory and the path of both sides",
+                                       "%s: bytes arrived that were not sent; check the memory of "
+                                       "both sides and the path",
                                        c->config->host));
     }
     c->result.exit_code = c->code;

@@ -42,7 +42,7 @@ static const char *perf_start_fault(const struct perf_start *s)
     if (s->duration_ns == 0 && s->limit_bytes == 0)
         return "no end";
     if (s->limit_bytes != 0 && s->request_bytes == 0)
-        return "bytes in requests of none";
+        return "an amount of data, but requests of 0 bytes";
     if (s->memory_bytes > PERF_MEMORY_MAX)
         return "memory out of range";
     if (s->slices == 0 && (s->flags & PERF_CLIENT_SENDS) != 0)

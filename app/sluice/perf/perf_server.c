@@ -168,7 +168,7 @@ static void stream_start(struct server *s, struct stream *st, uint64_t len)
 
     if (perf_decode(st->stream.control, len, PERF_START, &r, &why) < 0) {
         snprintf(line, sizeof line,
-                 "its request makes no sense (%s); use the same version of sluice there", why);
+                 "its request is invalid (%s); use the same version of sluice there", why);
         stream_refuse(st, line);
         return;
     }
@@ -215,7 +215,7 @@ static void stream_go(struct server *s, struct stream *st, uint64_t len)
     bool first = s->meter.start_ns == 0 || st->test->result.start_ns == 0;
 
     if (perf_decode(st->stream.control + PERF_STREAM_PAGE, len, PERF_GO, &r, &why) < 0) {
-        stream_refuse(st, "it starts before it was ready; use the same version of sluice there");
+        stream_refuse(st, "it started before it was ready; use the same version of sluice there");
         return;
     }
     if (st->test->result.start_ns == 0)

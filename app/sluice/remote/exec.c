@@ -14,29 +14,32 @@ enum { EXEC_FILE = OPTIONS_OWN };
 
 static const char exec_help[] =
     "usage: sluice exec COMMAND... [--json] [--socket PATH]\n"
-    "One command of the daemon's console; its words may be one argument or several.\n"
+    "Runs one command of the daemon's console. The words of the command may be one\n"
+    "argument or several.\n"
     "\n"
     "  sluice exec 'show port stats all' --json\n"
     "  sluice exec set capacity 5Gbit\n"
-    "  sluice exec help            all commands\n"
+    "  sluice exec help                         lists all commands\n"
     "\n"
-    "      --json         what is shown, as JSON\n"
-    "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --json         print output as JSON\n"
+    "      --socket PATH  socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help         show this help\n"
     "\n"
-    "Exit: 0 done, 1 refused, 2 wrong words, 3 no daemon, 5 a file here. See\n"
-    "sluice-console(7).\n";
+    "Exit status: 0 done, 1 refused, 2 usage error, 3 no daemon, 5 local file error.\n"
+    "Manual: sluice-console(7).\n";
 
 static const char console_help[] =
     "usage: sluice console [--cmdline-file FILE] [--json] [--socket PATH]\n"
-    "The daemon's console, with completion (Tab) and history; commands may also come\n"
-    "through a pipe.\n"
+    "Opens the daemon's console, with completion (Tab) and history. Commands may also\n"
+    "come through a pipe.\n"
     "\n"
-    "      --cmdline-file FILE  first the commands in FILE; it ends if one fails\n"
-    "      --json               what is shown, as JSON\n"
-    "      --socket PATH        the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --cmdline-file FILE  first run the commands in FILE; exit if one fails\n"
+    "      --json               print output as JSON\n"
+    "      --socket PATH        socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help               show this help\n"
     "\n"
-    "Exit: 0 left as asked, 1 refused, 2 wrong words, 3 no daemon, 5 a file here; from\n"
-    "a pipe, the first that is not 0. See sluice-console(7).\n";
+    "Exit status: 0 done, 1 refused, 2 usage error, 3 no daemon, 5 local file error;\n"
+    "with a pipe, that of the first command that failed. Manual: sluice-console(7).\n";
 
 static const struct option console_longs[] = {
     OPTIONS_PLAIN,
@@ -111,7 +114,8 @@ int command_console(int argc, char **argv)
             return options_refused("console", argv, opt);
     }
     if (optind != argc)
-        return options_wrong("console", "it takes no words; sluice exec does");
+        return options_wrong("console",
+                             "takes no arguments but options; to run one command, use sluice exec");
     setlocale(LC_CTYPE, "");
     return exec_run(&x, true, exec_talk);
 }

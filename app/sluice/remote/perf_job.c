@@ -109,7 +109,7 @@ int perf_job_start(struct perf_job *j, const struct perf_job_order *o, char *err
         rc = job_spawn(j, a.list);
     free(options);
     if (rc == -E2BIG)
-        snprintf(err, err_len, "more than %d words of options; leave some out", OPTIONS_MAX);
+        snprintf(err, err_len, "more than %d words of options; remove some", OPTIONS_MAX);
     else if (rc != 0)
         snprintf(err, err_len,
                  "sluice perf cannot be started: %s; put sluice beside this program, or into the "

@@ -24,15 +24,17 @@
 
 static const char help[] =
     "usage: sluice reload [--json] [--socket PATH]\n"
-    "Has the daemon read its configuration anew (SIGHUP). What can change while it runs\n"
-    "is changed at once; what needs a restart stays as it is and is named. A file that is\n"
-    "wrong changes nothing. For root and the user that runs the daemon.\n"
+    "Reloads the daemon's configuration (SIGHUP). Settings that can change while the\n"
+    "daemon runs change at once; the others keep their values, and are listed because\n"
+    "they need a restart. A file with an error changes nothing. Only root and the\n"
+    "user that runs the daemon may reload.\n"
     "\n"
-    "      --json         the daemon's answer as JSON\n"
-    "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --json         print the result as JSON\n"
+    "      --socket PATH  socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help         show this help\n"
     "\n"
-    "Exit: 0 taken over, 1 the file is wrong, 2 usage, 3 no daemon, or it does not answer,\n"
-    "5 not allowed. See sluice(1); doc/configuration.md lists what can change.\n";
+    "Exit status: 0 reloaded, 1 error in the file, 2 usage error, 3 no daemon or no\n"
+    "answer, 5 no permission. Manual: sluice(1), doc/configuration.md.\n";
 
 /* What the daemon says about its last reload; the caller calls json_decref(). NULL: no answer; the
  * error is printed. */
@@ -80,7 +82,7 @@ static int print(const json_t *top, bool as_json)
         names_print(changed, "taken over");
         names_print(restart, "needs a restart");
         if (json_array_size(changed) + json_array_size(restart) == 0)
-            puts("nothing is new");
+            puts("no changes");
     }
     if (say_flush() != SAY_OK)
         return SAY_LOCAL;
@@ -123,7 +125,7 @@ static int ask(struct loop *l, const struct options *o, json_int_t before)
     }
     if (loop_signal() != 0)
         return 128 + loop_signal();
-    return say_error(SAY_DAEMON, "sluiced (process %d) does not answer; see what it said", pid);
+    return say_error(SAY_DAEMON, "sluiced (process %d) does not answer; see its log", pid);
 }
 
 int command_reload(int argc, char **argv)

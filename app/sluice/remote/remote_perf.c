@@ -157,7 +157,7 @@ static int result(struct remote *r, char *err, size_t err_len)
 
     said_print(r);
     if (j->asked_to && j->status == 128 + SIGKILL) {
-        snprintf(err, err_len, "perf %s was asked to end, did not, and is killed: no result",
+        snprintf(err, err_len, "perf %s did not end when asked, and was killed: no result",
                  j->whom);
         code = CONSOLE_REFUSED;
     } else if (j->status != 0 && !(j->asked_to && j->status == 128 + SIGINT)) {
@@ -179,13 +179,13 @@ int remote_perf_start(struct remote *r, const struct grammar_line *l, char *err,
 
     if (!r->stays) {
         snprintf(err, err_len,
-                 "perf would end with this console, at once; in a shell: sluice perf %s%s",
+                 "perf would end with this console, which ends now; in a shell: sluice perf %s%s",
                  strcmp(l->word[2], "server") == 0 ? "" : "client ", l->word[2]);
         return CONSOLE_REFUSED;
     }
     if (r->perf.pid != 0) {
         snprintf(err, err_len, "perf %s %s; stop perf first", r->perf.whom,
-                 r->perf.running ? "goes on" : "has ended, but nobody has looked at it");
+                 r->perf.running ? "is running" : "has ended, and its result was not shown");
         return CONSOLE_REFUSED;
     }
     if (perf_job_start(&r->perf, &order, err, err_len) != 0)
@@ -232,7 +232,7 @@ void remote_perf_notice(struct remote *r)
     if (r->perf.pid == 0 || r->perf.reported || !perf_job_ended(&r->perf))
         return;
     r->perf.reported = true;
-    fprintf(stderr, "perf %s has ended, status %d; stop perf shows what it came to\n", r->perf.whom,
+    fprintf(stderr, "perf %s has ended, status %d; stop perf shows its result\n", r->perf.whom,
             r->perf.status);
 }
 

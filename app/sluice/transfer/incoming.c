@@ -133,15 +133,13 @@ static void incoming_refused(struct incoming *in, int err, const char *why)
     in->status = err;
     if (err == -ENOMEM)
         incoming_failed(in, say_error(SAY_RESOURCE,
-                                      "%s: no memory for what it sends; end other "
-                                      "programs here first",
+                                      "%s: no memory for its data; end other programs here first",
                                       t.peer));
     else
-        incoming_failed(
-            in, say_error(SAY_TRANSFER,
-                          "%s: the sender sends what makes no sense (%s); use the same version "
-                          "of sluice on both sides",
-                          t.peer, why));
+        incoming_failed(in, say_error(SAY_TRANSFER,
+                                      "%s: invalid data from the sender (%s); use the same version "
+                                      "of sluice on both sides",
+                                      t.peer, why));
 }
 
 /* Carries out the next record of the request in slot `head`. Returns the bytes of work done; 0: the
@@ -229,7 +227,7 @@ static void incoming_mourn(struct incoming *in)
     if (loop_signal() != 0)
         incoming_failed(in, 128 + loop_signal());
     else if (in->status != 0 && in->code == SAY_OK && in->in_file && !in->skipping)
-        incoming_failed(in, say_error(say_code(in->status, true), "%s from %s: not whole%s: %s",
+        incoming_failed(in, say_error(say_code(in->status, true), "%s from %s: incomplete%s: %s",
                                       safe, peer, in->part.fd >= 0 ? ", removed" : "", cause));
     else if (in->status != 0 && in->code == SAY_OK)
         incoming_failed(in, say_error(say_code(in->status, true), "%s: %s", peer, cause));

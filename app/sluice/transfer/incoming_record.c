@@ -90,7 +90,7 @@ static int incoming_content(struct incoming *in, const struct record *r, const u
 
     if (in->skipping)
         return 0;
-    *why = "a piece is not where the one before ended";
+    *why = "a piece does not begin where the previous one ended";
     if (r->offset != in->part.at_bytes)
         return -EPROTO;
     code = r->type == RECORD_DATA ? part_file_write(&in->part, data, r->len_bytes)

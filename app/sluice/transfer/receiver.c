@@ -96,7 +96,7 @@ static void receiver_accept(struct receiver *r)
             receiver_failed(r, receiver_resource(r, err));
             r->accepting = false;
         } else if (!r->short_of_memory && !r->options->common.quiet) {
-            say_note("no memory for another sender: it waits until one of %u has ended",
+            say_note("no memory for another sender, which waits until one of %u has ended",
                      serving + others);
         }
         r->short_of_memory = true;

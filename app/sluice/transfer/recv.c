@@ -10,26 +10,29 @@
 
 static const char help[] =
     "usage: sluice recv [OPTION...]\n"
-    "Receives what `sluice send` sends to this host, from several senders at the same time.\n"
+    "Receives files from one or more \"sluice send\", until a signal ends it.\n"
     "\n"
-    "  -o, --output WHERE  a directory (.), a file, or - for standard output; a file or - takes\n"
-    "                      one file and ends\n"
+    "  -o, --output WHERE  directory, file, or - for standard output (.); a file or -\n"
+    "                      takes one file, then sluice recv exits\n"
     "  -p, --port PORT     service number to listen on, 1 to 65535 (7000)\n"
-    "      --once          end after one sender\n"
-    "      --count N       end after N senders\n"
-    "      --senders N     serve at most N at the same time (8)\n"
+    "      --once          exit after one sender\n"
+    "      --count N       exit after N senders\n"
+    "      --senders N     serve up to N senders at the same time, 1 to 64 (8)\n"
     "      --buffers N     requests of 4 MiB posted per sender, 1 to 64 (8)\n"
-    "      --overwrite     replace files that are there; else they stay, the sender is told, and\n"
-    "                      the exit code is 5\n"
-    "      --fsync         to the disk before a file gets its name\n"
-    "      --rates FILE    write bytes, granted and momentary rate every 10 ms as CSV\n"
-    "      --json          a summary per sender as a line of JSON on standard output\n"
-    "  -q, --quiet         no bar, no final line, no remarks\n"
-    "  -v, --verbose       say when ready, final line even if stderr is no terminal\n"
-    "      --socket PATH   the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --overwrite     replace existing files (by default they are kept, the\n"
+    "                      sender gets an error, and the exit status is 5)\n"
+    "      --fsync         write each file to the disk before it gets its name\n"
+    "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
+    "      --json          print a summary of each sender as a line of JSON on stdout\n"
+    "  -q, --quiet         print no progress bar, no final line and no notes\n"
+    "  -v, --verbose       report when ready and print the final line even if stderr\n"
+    "                      is not a terminal\n"
+    "      --socket PATH   socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help          show this help\n"
     "\n"
-    "Exit: 0 all there, 1 transfer broke, 2 usage, 3 no daemon, 5 file here, 7 port taken, out of\n"
-    "memory or quota. See sluice(1).\n";
+    "Exit status: 0 all files arrived, 1 transfer failed, 2 usage error, 3 no daemon,\n"
+    "5 local file error, 7 port in use, or out of memory, quota or other resources.\n"
+    "Manual: sluice(1).\n";
 
 enum { OPT_ONCE = OPTIONS_OWN, OPT_COUNT, OPT_SENDERS, OPT_BUFFERS, OPT_OVERWRITE, OPT_FSYNC };
 
@@ -104,7 +107,7 @@ int command_recv(int argc, char **argv)
     if (code != SAY_OK)
         return code;
     if (optind < argc)
-        return options_wrong("recv", "it takes no names; give the place with -o");
+        return options_wrong("recv", "takes no arguments but options; give the output with -o");
     r = calloc(1, sizeof *r);
     if (r == NULL)
         return say_error(SAY_RESOURCE, "no memory; end other programs first");

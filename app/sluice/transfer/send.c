@@ -17,20 +17,23 @@
 
 static const char help[] =
     "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"
-    "Sends files to `sluice recv` on HOST (a name, IPv4, or IPv6 in brackets).\n"
+    "Sends files to \"sluice recv\" on HOST; - is standard input. HOST is a name, an\n"
+    "IPv4 address, or an IPv6 address in brackets; PORT is a service number (7000).\n"
     "\n"
-    "  -r, --recursive    send directories with all that is in them\n"
-    "      --name NAME    what to call standard input (-) on the other side (stdin)\n"
+    "  -r, --recursive    send directories with their contents\n"
+    "      --name NAME    name of standard input at the receiver (stdin)\n"
     "      --buffers N    requests of 4 MiB in flight, 1 to 64 (8)\n"
-    "      --go-back-N    recover by going back instead of selectively\n"
-    "      --rates FILE   write bytes, granted and momentary rate every 10 ms as CSV\n"
-    "      --json         final summary as JSON on standard output\n"
-    "  -q, --quiet        no bar, no final line, no remarks\n"
-    "  -v, --verbose      final line even if stderr is no terminal\n"
-    "      --socket PATH  the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --go-back-N    repair losses by go-back-N instead of selective repeat\n"
+    "      --rates FILE   write a line of CSV every 10 ms: bytes and rates\n"
+    "      --json         print a summary as JSON on standard output\n"
+    "  -q, --quiet        print no progress bar, no final line and no notes\n"
+    "  -v, --verbose      print the final line even if stderr is not a terminal\n"
+    "      --socket PATH  socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help         show this help\n"
     "\n"
-    "Exit: 0 all there, 1 transfer broke, 2 usage, 3 no daemon, 4 peer unknown, unreachable or\n"
-    "refused, 5 file here, 6 file there, 7 out of memory or quota. See sluice(1).\n";
+    "Exit status: 0 all files arrived, 1 transfer failed, 2 usage error, 3 no daemon,\n"
+    "4 peer unknown, unreachable or refusing, 5 local file error, 6 file error at the\n"
+    "receiver, 7 out of memory, quota or other resources. Manual: sluice(1).\n";
 
 enum { OPT_NAME = OPTIONS_OWN, OPT_BUFFERS, OPT_GO_BACK_N };
 
@@ -115,7 +118,7 @@ int command_send(int argc, char **argv)
     if (code != SAY_OK)
         return code < 0 ? say_flush() : code;
     if (argc - optind < 2)
-        return options_wrong("send", argc == optind ? "what and where to is missing"
+        return options_wrong("send", argc == optind ? "files and host are missing"
                                                     : "a file or the host is missing");
     o.host = argv[argc - 1];
     o.paths = argv + optind;
@@ -127,7 +130,7 @@ int command_send(int argc, char **argv)
     if (code != SAY_OK)
         return code;
     if (inputs > 1)
-        return options_wrong("send", "standard input can be sent once only");
+        return options_wrong("send", "standard input can be sent only once");
     s = calloc(1, sizeof *s);
     if (s == NULL)
         return say_error(SAY_RESOURCE, "no memory; end other programs first");

@@ -144,10 +144,12 @@ static void sender_verdict(struct sender *s)
                                    s->status == -ENOTCONN ? sluice_error(s->loop.session)
                                                           : sluice_status_text(s->status)));
     } else if (s->status == 0) {
-        sender_failed(s, say_error(SAY_TRANSFER,
-                                   "%s: the receiver ended before it had everything; look there "
-                                   "and send again",
-                                   s->options->host));
+        sender_failed(
+            s,
+            say_error(
+                SAY_TRANSFER,
+                "%s: the receiver ended before it had everything; check its output and send again",
+                s->options->host));
     }
 }
 

@@ -146,7 +146,7 @@ static enum sender_step file_broken(struct sender *s, int err)
 
     snprintf(why, sizeof why, "%s",
              err == -ENODATA ? "it shrank while it was read" : strerror(-err));
-    file_failed(s, s->current, why, "send it again when nobody writes to it");
+    file_failed(s, s->current, why, "send it again when no program writes to it");
     s->summary.failed--; /* its RESULT will count it */
     file_end(s, RECORD_DROP_FILE);
     return SENDER_WORKED;

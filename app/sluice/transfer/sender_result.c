@@ -97,11 +97,10 @@ void sender_results(struct sender *s, const uint8_t *bytes, uint64_t len)
             right = result_take(s, &r, (const char *)bytes + RECORD_HEADER_BYTES, &why);
         if (!right) {
             s->status = -1;
-            sender_failed(s,
-                          say_error(SAY_TRANSFER,
-                                    "%s: the receiver answered what makes no sense (%s); use the "
-                                    "same version of sluice on both sides",
-                                    s->options->host, why));
+            sender_failed(s, say_error(SAY_TRANSFER,
+                                       "%s: invalid answer from the receiver (%s); use the same "
+                                       "version of sluice on both sides",
+                                       s->options->host, why));
             return;
         }
         bytes += RECORD_HEADER_BYTES + r.len_bytes;

@@ -160,9 +160,11 @@ int terminal_open(void)
     const char *kind = getenv("TERM");
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return say_error(SAY_USAGE, "top: standard input and output are no terminal; add --once");
+        return say_error(SAY_USAGE,
+                         "top: standard input and output are not a terminal; add --once");
     if (kind == NULL || *kind == 0 || strcmp(kind, "dumb") == 0)
-        return say_error(SAY_USAGE, "top: this terminal cannot place text (TERM=%s); add --once",
+        return say_error(SAY_USAGE,
+                         "top: this terminal cannot move its cursor (TERM=%s); add --once",
                          kind != NULL ? kind : "");
     if (tcgetattr(STDIN_FILENO, &before) != 0 || pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return say_error(SAY_LOCAL, "top: the terminal cannot be used: %s; add --once",

@@ -20,22 +20,25 @@
 static const char help[] =
     "usage: sluice top [-i TIME] [--once [--json]] [--sort ORDER] [--filter TEXT]\n"
     "                  [--ascii] [--socket PATH]\n"
-    "Shows live what the daemon is doing: ports with what they can take, connections\n"
-    "with the rate that is granted and why, what moves, and the last minute of it.\n"
+    "Shows ports and connections live: capacities, grants and their reasons, current\n"
+    "rates, and the rates of the last minute.\n"
     "\n"
-    "  -i, --interval TIME  between looks, 100ms to 1h (1s)\n"
-    "      --once           two looks, an interval apart, as tables, and no more\n"
-    "      --json           ... as JSON; units are in the names\n"
+    "  -i, --interval TIME  time between updates, 100ms to 1h (1s)\n"
+    "      --once           sample twice, an interval apart; print tables and exit\n"
+    "      --json           with --once: print JSON; names end in the unit\n"
     "      --sort ORDER     rate, peer, conn, grant, bytes or lost (rate)\n"
-    "      --filter TEXT    only what has it in peer, port, service, state, reason, in, out\n"
-    "      --ascii          no other characters, whatever the locale says\n"
-    "      --socket PATH    the daemon's socket ($SLUICE_SOCKET)\n"
+    "      --filter TEXT    show only connections with TEXT in their peer, port,\n"
+    "                       service, state, reason or direction (in, out)\n"
+    "      --ascii          draw bars with ASCII characters in any locale\n"
+    "      --socket PATH    socket of the daemon ($SLUICE_SOCKET)\n"
+    "  -h, --help           show this help\n"
     "\n"
-    "Keys: q quit, h help, space pause, / filter, r g b l p c sort by rate, grant,\n"
-    "bytes, lost, peer, connection; again: backward; arrows and page keys move.\n"
-    "NO_COLOR takes the colours away.\n"
+    "Keys: q quit, h help, space pause, / filter; r g b l p c sort by rate, grant,\n"
+    "bytes, lost, peer or connection (again: reverse the order); arrows and page keys\n"
+    "scroll. Set NO_COLOR for a display without colours.\n"
     "\n"
-    "Exit: 0 shown, 2 usage or no terminal, 3 no daemon, or it is gone. See sluice(1).\n";
+    "Exit status: 0 success, 2 usage error or no terminal, 3 no daemon, or it ended.\n"
+    "Manual: sluice(1).\n";
 
 enum { TOP_ONCE = OPTIONS_OWN, TOP_SORT, TOP_FILTER, TOP_ASCII };
 
@@ -100,8 +103,7 @@ static int look(struct run *r, char *why, size_t why_len)
     }
     if (code == SAY_OK && !top_take(&r->top, said[0], said[1], said[2], loop_now())) {
         snprintf(why, why_len,
-                 "the daemon's answer makes no sense; use the same version of sluice "
-                 "and sluiced");
+                 "invalid answer from the daemon; use the same version of sluice and sluiced");
         code = SAY_DAEMON;
     }
     for (i = 0; i < 3; i++)

@@ -24,8 +24,7 @@ json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *stat
         return top;
     *status = -EPROTO;
     snprintf(err, err_len,
-             "the daemon's answer makes no sense; use the same version of sluice and "
-             "sluiced");
+             "invalid answer from the daemon; use the same version of sluice and sluiced");
     json_decref(top);
     return NULL;
 }

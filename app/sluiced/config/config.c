@@ -115,8 +115,7 @@ static int load_peer(struct load *l, struct rte_cfgfile *file, const char *secti
         return load_error(l, section, NULL, "the name is longer than %d bytes; shorten it",
                           CONFIG_NAME_MAX - 1);
     if (l->c->n_peers == CONFIG_PEERS_MAX)
-        return load_error(l, section, NULL,
-                          "more than %d peers; remove one, or take wider networks",
+        return load_error(l, section, NULL, "more than %d peers; remove one, or use wider networks",
                           CONFIG_PEERS_MAX);
     p = &l->c->peers[l->c->n_peers++];
     return load_named(l, file, section, name, config_peer_keys, p, p->name, &p->line);
@@ -190,9 +189,10 @@ static int check_vdev(struct load *l, const char *section, const struct config_p
 
     if (len == 0 || (strlen(p->name) == len && strncmp(p->vdev, p->name, len) == 0))
         return 0;
-    return load_error(l, section, "vdev",
-                      "makes a device named %.*s, but the port is named %s; give both one name",
-                      (int)len, p->vdev, p->name);
+    return load_error(
+        l, section, "vdev",
+        "creates a device named %.*s, but the port is named %s; give both the same name", (int)len,
+        p->vdev, p->name);
 }
 
 static int check_exception(struct load *l, const char *section, uint32_t index)
@@ -208,7 +208,8 @@ static int check_exception(struct load *l, const char *section, uint32_t index)
     for (uint32_t i = 0; i < index && name[0] != '\0'; i++)
         if (strcmp(name, l->c->ports[i].exception) == 0)
             return load_error(l, section, "exception",
-                              "port %s has this one; give each port its own", l->c->ports[i].name);
+                              "port %s has this one, too; give each port its own",
+                              l->c->ports[i].name);
     return 0;
 }
 
@@ -223,19 +224,17 @@ static int check_contract(struct load *l, const char *section, const struct conf
                           : p->cdvt_ns != 0   ? "cdvt"
                                               : NULL;
 
-        return key == NULL ? 0
-                           : load_error(l, section, key,
-                                        "a contract begins with its peak rate; add pcr = 100Mbit");
+        return key == NULL
+                   ? 0
+                   : load_error(l, section, key, "a contract needs a peak rate; add pcr = 100Mbit");
     }
     if (p->scr_Bps > p->pcr_Bps)
-        return load_error(l, section, "scr", "is above pcr, the peak rate; exchange them");
+        return load_error(l, section, "scr", "is above pcr, the peak rate; swap them");
     if (p->scr_Bps == 0 && p->mbs_bytes != 0)
-        return load_error(l, section, "mbs",
-                          "a burst needs the rate that is sustained; add scr = 50Mbit");
+        return load_error(l, section, "mbs", "a burst needs a sustained rate; add scr = 50Mbit");
     if (p->scr_Bps != 0 && p->mbs_bytes < frame_bytes)
         return load_error(l, section, p->mbs_bytes == 0 ? "scr" : "mbs",
-                          "the burst at the peak rate must have room for a frame; write mbs = %u "
-                          "or more",
+                          "the burst at the peak rate must hold a frame; write mbs = %u or more",
                           frame_bytes);
     return 0;
 }
@@ -250,7 +249,7 @@ static int check_occupancy(struct load *l, const char *section, const struct con
         return p->occupancy_law[0] == 0
                    ? 0
                    : load_error(l, section, "occupancy_law",
-                                "is of no use alone; add occupancy = buffers, or delay");
+                                "has no effect alone; add occupancy = buffers, or delay");
     if (p->occupancy_law[0] == 0)
         return load_error(l, section, "occupancy", "has no thresholds; add occupancy_law = %s",
                           delay ? "1ms,4ms/1e-6/1.0005,1.005" : "dual");
@@ -265,18 +264,19 @@ static int check_wire(struct load *l, const char *section, const struct config_p
     bool packets = config_scan_line(&l->map, section, "wire_packets") != 0;
 
     if (!config_port_wired(p))
-        return packets ? load_error(l, section, "wire_packets",
-                                    "there is no wire to hold them; add wire = rate 1gbit, or "
-                                    "remove the line")
-                       : 0;
+        return packets
+                   ? load_error(l, section, "wire_packets",
+                                "the port has no wire; add wire = rate 1gbit, or remove the line")
+                   : 0;
     if (p->wire[0] != '\0' && p->wire_in[0] != '\0' && p->wire_out[0] != '\0')
-        return load_error(l, section, "wire",
-                          "wire_in and wire_out leave it nothing; remove one of the three");
+        return load_error(
+            l, section, "wire",
+            "wire_in and wire_out replace it in both directions; remove one of the three");
     if (p->workers > 1)
         return load_error(l, section, "workers", "a wire has one queue; write workers = 1");
     if (p->checksum == CONFIG_SUM_OFFLOAD)
         return load_error(l, section, "checksum",
-                          "behind a wire no NIC computes it for us; write checksum = software");
+                          "a port with a wire has no checksum offload; write checksum = software");
     return 0;
 }
 
@@ -302,10 +302,10 @@ static int check_shadow(struct load *l, const char *section, const struct config
         if (addr_is_unset(&a->addr) || addr_is_unset(&b->addr) || b->len > a->len ||
             !addr_same_prefix(&a->addr, &b->addr, b->len))
             continue;
-        return load_error(l, section, f == 0 ? "address" : "address6",
-                          "all of it belongs to peer %s, which comes first; put this section above "
-                          "that one",
-                          before->name);
+        return load_error(
+            l, section, f == 0 ? "address" : "address6",
+            "peer %s comes first and covers this whole network; put this section above that one",
+            before->name);
     }
     return 0;
 }
@@ -324,15 +324,16 @@ static int check_peer(struct load *l, uint32_t index)
         return load_error(l, section, "address6",
                           "is a second network; give it a section [peer NAME] of its own");
     if (p->ceiling_Bps != 0 && p->min_Bps > p->ceiling_Bps)
-        return load_error(l, section, "minimum", "is above ceiling; exchange them");
+        return load_error(l, section, "minimum", "is above ceiling; swap them");
     if (p->all_ceiling_Bps != 0 && p->all_min_Bps > p->all_ceiling_Bps)
-        return load_error(l, section, "all_minimum", "is above all_ceiling; exchange them");
+        return load_error(l, section, "all_minimum", "is above all_ceiling; swap them");
     if (p->all_ceiling_Bps != 0 && p->min_Bps > p->all_ceiling_Bps)
-        return load_error(l, section, "minimum",
-                          "of one connection is above what all may have; raise all_ceiling");
+        return load_error(
+            l, section, "minimum",
+            "of one connection is above all_ceiling, the limit of all; raise all_ceiling");
     for (uint32_t i = 0; i < index; i++)
         if (strcmp(p->name, l->c->peers[i].name) == 0)
-            return load_error(l, section, NULL, "the peer is there twice; merge them");
+            return load_error(l, section, NULL, "the peer occurs twice; merge its sections");
     for (uint32_t i = 0; i < index; i++)
         if (check_shadow(l, section, p, &l->c->peers[i]) != 0)
             return -EINVAL;
@@ -376,11 +377,11 @@ static int check_port(struct load *l, uint32_t index)
 
             if (!addr_is_unset(a) && addr_equal(a, &l->c->ports[i].address[f].addr))
                 return load_error(l, section, f == 0 ? "address" : "address6",
-                                  "port %s has this address; give each port its own",
+                                  "port %s has this address, too; give each port its own",
                                   l->c->ports[i].name);
         }
         if (strcmp(p->name, l->c->ports[i].name) == 0)
-            return load_error(l, section, NULL, "the port is there twice; merge them");
+            return load_error(l, section, NULL, "the port occurs twice; merge its sections");
     }
     return check_vdev(l, section, p);
 }
@@ -392,9 +393,10 @@ static int check_workers(struct load *l)
     for (uint32_t i = 0; i < l->c->n_ports; i++) {
         sum += l->c->ports[i].workers;
         if (sum > CONFIG_WORKERS_MAX)
-            return load_error(l, section_at(l, l->c->ports[i].line), "workers",
-                              "with the ports before it these are %u, %d is the most; write fewer",
-                              sum, CONFIG_WORKERS_MAX);
+            return load_error(
+                l, section_at(l, l->c->ports[i].line), "workers",
+                "the ports up to this one have %u workers, the maximum is %d; write fewer", sum,
+                CONFIG_WORKERS_MAX);
     }
     return 0;
 }
@@ -411,8 +413,8 @@ static int check_minimums(struct load *l)
         for (uint32_t k = 0; k < l->c->n_ports; k++)
             if (l->c->ports[k].capacity_Bps != 0 && all > l->c->ports[k].capacity_Bps)
                 return load_error(l, section_at(l, peer->line), "all_minimum",
-                                  "with those before it is more than the capacity of port %s; "
-                                  "lower it, or raise capacity",
+                                  "and those before it exceed the capacity of port %s; lower it, "
+                                  "or raise capacity",
                                   l->c->ports[k].name);
     }
     return 0;

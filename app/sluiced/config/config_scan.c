@@ -69,7 +69,7 @@ static int scan_section(struct scan *s, char *text)
                           sizeof s->section - 1);
     before = config_scan_line(s->map, name, "");
     if (before != 0)
-        return scan_error(s, "[%s] is there twice, first in line %u; merge them", name, before);
+        return scan_error(s, "[%s] occurs twice, first in line %u; merge them", name, before);
     snprintf(s->section, sizeof s->section, "%s", name);
     return map_add(s, "");
 }
@@ -103,7 +103,7 @@ static int scan_key(struct scan *s, char *text)
                           CFG_VALUE_LEN - 1);
     before = config_scan_line(s->map, s->section, key);
     if (before != 0)
-        return scan_error(s, "%s: is there twice, first in line %u; remove one", key, before);
+        return scan_error(s, "%s: occurs twice, first in line %u; remove one", key, before);
     return map_add(s, key);
 }
 

@@ -96,7 +96,7 @@ int config_wire_check_alone(const struct config *c, const char *path, char *err,
     snprintf(lcore, sizeof lcore, "0@%d", first_cpu());
     if (rte_eal_init(RTE_DIM(args), args) < 0) {
         snprintf(err, err_len,
-                 "%s: wires cannot be checked, for the EAL does not start (%s); free 64 MB of "
+                 "%s: wires cannot be checked, because the EAL does not start (%s); free 64 MB of "
                  "memory",
                  path, rte_strerror(rte_errno));
         return -EIO;

@@ -99,7 +99,7 @@ void reload_run(struct daemon *d)
         config_take_live(&d->config, next);
         apply(d, log);
         if (json_array_size(r->changed) + json_array_size(r->restart) == 0)
-            say("reload: %s: nothing is new", d->config_path);
+            say("reload: %s: no changes", d->config_path);
     } else {
         say("reload: nothing is changed: %s", r->err);
     }

@@ -97,12 +97,11 @@ static int path_run(const struct command *c)
         return port_unknown(c, name);
     q = &c->d->queues[c->d->first_queue[port]];
     if (q->cable == NULL)
-        return refuse(c, -ENODEV, "port %.64s is behind no emulated wire; give it one: wire = SPEC",
+        return refuse(c, -ENODEV, "port %.64s has no emulated wire; configure one: wire = SPEC",
                       c->d->ports[port].cfg->name);
     if (!__atomic_load_n(&q->active, __ATOMIC_RELAXED))
         return refuse(c, -EAGAIN,
-                      "port %.64s is down, and nobody runs its wire; try again when "
-                      "its link is up",
+                      "port %.64s is down, so its wire does not run; try again when its link is up",
                       c->d->ports[port].cfg->name);
     if (strcmp(spec, "wire") == 0)
         spec = "";
@@ -191,8 +190,8 @@ static int conn_run(const struct command *c)
         host_control_override(c->d->controls[p], c->d->queues[i].queue, conn.number, &override);
     if (status == -ENOSPC)
         return refuse(c, status,
-                      "with what others have reserved, that is more than the port's capacity; "
-                      "lower it, or say set conn %.40s ceiling",
+                      "this rate and those reserved for others exceed the port's capacity; lower "
+                      "it, or use set conn %.40s ceiling",
                       c->l->word[2]);
     if (status != 0)
         return refuse(c, status, "connection %.60s has just begun or ended; try again",
@@ -229,7 +228,7 @@ int command_run(void *daemon, const char *line, char *text, size_t text_len)
         status = path_run(&c);
         break;
     default:
-        return refuse(&c, -EINVAL, "\"%s\" is done by the console, not by sluiced",
+        return refuse(&c, -EINVAL, "\"%s\" is a command for the console, not for sluiced",
                       l.command->pattern);
     }
     if (status == 0)

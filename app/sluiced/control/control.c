@@ -199,14 +199,14 @@ static void stop_begin(struct control *c)
 static bool stop_done(struct control *c, enum say_exit *rc)
 {
     if (stop_signals > 1 && c->now - c->stop_began >= cycles(c, CLOCK_NS_PER_S)) {
-        say("asked twice to stop: clients and peers are not waited for");
+        say("asked twice to stop: not waiting for clients and peers");
         *rc = EXIT_FAULT;
         return true;
     }
     if (!sessions_idle(c->d->sessions)) {
         if (c->now < c->stop_deadline)
             return false;
-        say("clients' connections did not end in %llu s; they are cut",
+        say("connections of clients did not end in %llu s, and are aborted",
             (unsigned long long)(STOP_WAIT_NS / CLOCK_NS_PER_S));
         *rc = EXIT_FAULT;
         return true;

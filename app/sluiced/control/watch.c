@@ -42,7 +42,7 @@ static void watch_look(struct watch *w)
             w->since = now;
         if (w->looks == 2)
             say("control does not run: grants stay as they are, data flow on, clients get no "
-                "answers; give it a CPU that nobody else takes (control_lcore)");
+                "answers; give control a CPU of its own (control_lcore)");
     } else {
         if (w->looks >= 2)
             say("control runs again, after %.1f s", (double)(now - w->since) / (double)w->d->hz);
@@ -85,7 +85,7 @@ void watch_start(const struct daemon *d, const cpu_set_t *cpus)
     rc = pthread_create(&watch.thread, NULL, watch_main, &watch);
     watch.runs = rc == 0;
     if (!watch.runs) {
-        say("control is not watched: no thread for that (%s)", strerror(rc));
+        say("control is not watched: cannot create a thread (%s)", strerror(rc));
         return;
     }
     pthread_setaffinity_np(watch.thread, sizeof *cpus, cpus);

@@ -104,7 +104,8 @@ static void say_all(int signal_number)
 
     line_put(&l, "sluiced: killed by signal ");
     line_number(&l, (uint64_t)signal_number, 1);
-    line_put(&l, fd >= 0 ? "; what happened before is in " : "; what happened before, but not in ");
+    line_put(&l, fd >= 0 ? "; the latest events are in "
+                         : "; the latest events could not be written to ");
     line_put(&l, crash.path);
     *l.at++ = '\n';
     say_bytes(STDERR_FILENO, text, (size_t)(l.at - text));

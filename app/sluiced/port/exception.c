@@ -49,14 +49,14 @@ static int device_make(struct exception *x, const struct port *p, char *err, siz
         x->made = true;
         return 0;
     }
-    snprintf(err, err_len, "port %s: exception = %s: the device cannot be made; %s", cfg->name,
+    snprintf(err, err_len, "port %s: exception = %s: the device cannot be created; %s", cfg->name,
              cfg->exception,
-             rc == -EEXIST                       ? "another port has it, choose another name"
+             rc == -EEXIST                       ? "another port has this name, choose another"
              : geteuid() != 0                    ? "start as root"
              : access("/dev/net/tun", F_OK) != 0 ? "there is no /dev/net/tun: modprobe tun"
              : is_vdev(cfg)                      ? "check the driver's name and arguments"
              : if_nametoindex(cfg->exception) != 0
-                 ? "that interface is there, and is no TAP made with multi_queue, or is in use"
+                 ? "the interface exists, and is no TAP with multi_queue, or is in use"
                  : "is DPDK's driver net_tap installed?");
     return -EIO;
 }

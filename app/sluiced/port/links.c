@@ -76,8 +76,8 @@ static void watch_restart(struct links *k, uint32_t index, uint64_t now)
         k->tries[index] = 0;
     } else if (now >= k->restart_due[index] && restart_port(k, index)) {
         if (started && ++k->tries[index] == 2)
-            say("port %s: its memif server lets nobody in; are workers, id and secret the same at "
-                "both ends?",
+            say("port %s: its memif server refuses the connection; are workers, id and secret the "
+                "same at both ends?",
                 p->cfg->name);
         k->restart_due[index] = now + cycles(k, p->started ? RESTART_TRY_MS : RESTART_AGAIN_MS);
     }
@@ -92,8 +92,8 @@ static void watch_queue(struct links *k, const struct port_queue *q, bool up)
     bool *stuck = &k->d->stuck[q->number];
 
     if (up && !*stuck && sent == k->sent[q->number] && dropped != k->dropped[q->number]) {
-        say("port %s: nobody takes what queue %u sends; is the other end stopped, or are its "
-            "workers fewer?",
+        say("port %s: the other end takes no frames of queue %u; is it stopped, or does it have "
+            "fewer workers?",
             q->port->cfg->name, q->queue);
         *stuck = true;
     } else if (sent != k->sent[q->number] || !up) {

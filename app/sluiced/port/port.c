@@ -127,7 +127,7 @@ static int port_set_mac(struct port *p, char *err, size_t err_len)
         filter = rte_eth_dev_default_mac_addr_set(p->id, &p->mac) != 0;
     } else if (rte_eth_macaddr_get(p->id, &p->mac) != 0 || rte_is_zero_ether_addr(&p->mac)) {
         if (getrandom(&p->mac, sizeof p->mac, 0) != sizeof p->mac)
-            return port_error(p, err, err_len, "no random MAC address to be had; set mac");
+            return port_error(p, err, err_len, "cannot generate a random MAC address; set mac");
         p->mac.addr_bytes[0] = (uint8_t)((p->mac.addr_bytes[0] & 0xfe) | 2);
         filter = true;
     }
@@ -162,7 +162,7 @@ static int port_make_ready(struct port *p, char *err, size_t err_len)
     memset(&info, 0, sizeof info);
     rc = rte_eth_dev_info_get(p->id, &info);
     if (rc != 0)
-        return port_error(p, err, err_len, "says nothing of itself (%s); is it in use elsewhere?",
+        return port_error(p, err, err_len, "gives no information (%s); is it in use elsewhere?",
                           rte_strerror(-rc));
     snprintf(p->driver, sizeof p->driver, "%s", info.driver_name != NULL ? info.driver_name : "");
     p->device = info.device;
@@ -253,7 +253,7 @@ void port_stop(struct port *p)
 {
     port_unsteer(p);
     if (p->started && rte_eth_dev_stop(p->id) != 0)
-        say("port %s: %s does not stop; its frames are given up", p->cfg->name, p->driver);
+        say("port %s: %s does not stop; its frames are abandoned", p->cfg->name, p->driver);
     p->started = false;
 }
 

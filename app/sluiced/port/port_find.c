@@ -43,8 +43,8 @@ static int vdev_check_interface(const struct config_port *cfg, char *err, size_t
     if (if_nametoindex(name) != 0)
         return 0;
     snprintf(err, err_len,
-             "port %s: there is no interface %s here; make it, correct iface in vdev, or start in "
-             "its network namespace",
+             "port %s: there is no interface %s here; create it, correct iface in vdev, or start "
+             "in its network namespace",
              cfg->name, name);
     return -ENODEV;
 }
@@ -61,7 +61,7 @@ static int vdev_make(const struct config_port *cfg, char *err, size_t err_len)
     }
     if (rte_dev_probe(cfg->vdev) == 0)
         return 0;
-    snprintf(err, err_len, "port %s: vdev = %s: the device cannot be made; %s", cfg->name,
+    snprintf(err, err_len, "port %s: vdev = %s: the device cannot be created; %s", cfg->name,
              cfg->vdev,
              geteuid() != 0 ? "start as root, or see the driver's message above"
              : vdev_is(cfg, "net_memif")
@@ -79,7 +79,7 @@ int port_find(struct port *p, char *err, size_t err_len)
 
     if (there && cfg->vdev[0] != '\0') {
         snprintf(err, err_len,
-                 "port %s: exists already; remove vdev from the configuration, or --vdev from the "
+                 "port %s: already exists; remove vdev from the configuration, or --vdev from the "
                  "command line",
                  cfg->name);
         return -EEXIST;
@@ -88,7 +88,7 @@ int port_find(struct port *p, char *err, size_t err_len)
         port_names(names, sizeof names);
         snprintf(err, err_len,
                  "port %s: no such port (there are: %s); add vdev = %s,..., or bind the NIC to a "
-                 "driver of DPDK's with dpdk-devbind.py",
+                 "DPDK driver with dpdk-devbind.py",
                  cfg->name, names, cfg->name);
         return -ENODEV;
     }
@@ -97,8 +97,9 @@ int port_find(struct port *p, char *err, size_t err_len)
         if (rc != 0)
             return rc;
         if (rte_eth_dev_get_port_by_name(cfg->name, &p->id) != 0) {
-            snprintf(err, err_len, "port %s: vdev = %s made no port of that name; rename the port",
-                     cfg->name, cfg->vdev);
+            snprintf(err, err_len,
+                     "port %s: vdev = %s created no port of that name; rename the port", cfg->name,
+                     cfg->vdev);
             return -ENODEV;
         }
     }

@@ -63,8 +63,8 @@ bool port_gives_back(const struct port *p)
     bool sent = false, back = false;
 
     if (m == NULL) {
-        say("port %s: its link is down, so it cannot be seen whether %s gives sent frames back; "
-            "payload is copied until a restart with the link up",
+        say("port %s: its link is down, so it is unknown whether %s returns sent frames; payload "
+            "is copied until a restart with the link up",
             p->cfg->name, p->driver);
         return false;
     }

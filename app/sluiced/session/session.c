@@ -167,7 +167,7 @@ static int sessions_tables(struct sessions *s, char *err, size_t err_len)
     return 0;
 
 no_memory:
-    snprintf(err, err_len, "no memory for %u client sessions: lower max_sessions, or give EAL more",
+    snprintf(err, err_len, "no memory for %u client sessions: lower sessions, or give the EAL more",
              s->cfg.max_sessions);
     return -1;
 }
@@ -285,14 +285,15 @@ static void session_welcome(struct sessions *s, int fd)
             x = &s->all[i];
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || x == NULL) {
-        session_turn_away(fd, peer.uid,
-                          "sluiced serves as many clients as it can: raise max_sessions");
+        session_turn_away(
+            fd, peer.uid,
+            "sluiced serves its maximum number of clients: raise sessions in its configuration");
         return;
     }
     if (fd_closer_crowded(peer.uid)) {
         session_turn_away(
             fd, peer.uid,
-            "descriptors that this user sent do not close: end the process that holds them up");
+            "closing descriptors that this user sent is blocked: end the process that blocks it");
         return;
     }
     u = session_user_get(s, peer.uid);
@@ -416,9 +417,9 @@ static void session_fault(struct sessions *s, struct session *x, int why)
 {
     static const char *const texts[] = {
         [CHANNEL_FAULT_NONE] = "protocol error",
-        [CHANNEL_FAULT_SQ_INDEX] = "protocol error: the submission ring's index makes no sense",
-        [CHANNEL_FAULT_CQ_INDEX] = "protocol error: the completion ring's index makes no sense",
-        [CHANNEL_FAULT_FLOOD] = "protocol error: too many submissions that make no sense",
+        [CHANNEL_FAULT_SQ_INDEX] = "protocol error: invalid index of the submission ring",
+        [CHANNEL_FAULT_CQ_INDEX] = "protocol error: invalid index of the completion ring",
+        [CHANNEL_FAULT_FLOOD] = "protocol error: too many invalid submissions",
     };
 
     session_end(s, x, WIRE_END_ABORT, -EPROTO, texts[why]);

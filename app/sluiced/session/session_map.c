@@ -93,7 +93,7 @@ static int map_check(int fd, uint64_t len_bytes, uint64_t *huge_bytes, char *tex
         return map_fail(text, -EBADF, "that descriptor is not a memfd: use memfd_create()");
     if ((seals & F_SEAL_SEAL) != 0)
         return map_fail(text, -EPERM,
-                        "the memfd cannot be sealed (or is in use already): create it with "
+                        "the memfd cannot be sealed, or is already in use: create it with "
                         "MFD_ALLOW_SEALING, register it once");
     if ((seals & ~(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_EXEC)) != 0)
         return map_fail(text, -EPERM, "the memfd is sealed against writing: register it unsealed");
@@ -106,7 +106,7 @@ static int map_check(int fd, uint64_t len_bytes, uint64_t *huge_bytes, char *tex
         return map_fail(text, -EINVAL, "%llu bytes are not whole pages of %llu",
                         (unsigned long long)len_bytes, (unsigned long long)page);
     if ((uint64_t)st.st_size != len_bytes)
-        return map_fail(text, -EINVAL, "the memfd has %lld bytes, %llu were announced",
+        return map_fail(text, -EINVAL, "the memfd has %lld bytes instead of the announced %llu",
                         (long long)st.st_size, (unsigned long long)len_bytes);
     return 0;
 }

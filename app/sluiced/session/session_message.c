@@ -239,7 +239,7 @@ static void session_ask_command(struct sessions *s, struct session *x,
     if (!session_privileged(x)) {
         a.status = -EPERM;
         snprintf(a.text, sizeof a.text,
-                 "only root and the user that runs sluiced may change what it does");
+                 "only root and the user that runs sluiced may change its settings");
     } else if (s->cfg.command != NULL) {
         a.status = s->cfg.command(s->cfg.ctx, s->line, a.text, sizeof a.text);
     }
@@ -319,9 +319,9 @@ static const char *descriptors_fault(const struct session *x, const struct sessi
     if (fds == 0)
         return NULL;
     if (fds > 1 || r == NULL || !r->takes_fd)
-        return "protocol error: descriptors that nobody asked for";
+        return "protocol error: unexpected descriptors";
     if (fd_closer_crowded(x->uid))
-        return "descriptors that this user sent do not close: end the process that holds them up";
+        return "closing descriptors that this user sent is blocked: end the process that blocks it";
     return NULL;
 }
 
@@ -330,7 +330,7 @@ static void session_dispatch(struct sessions *s, struct session *x,
 {
     const char *fault;
     const struct session_request *r = NULL;
-    char text[SESSION_TEXT_MAX] = "protocol error: that is not libsluice";
+    char text[SESSION_TEXT_MAX] = "protocol error: the client does not use libsluice";
     bool sane = q->magic == PROTOCOL_MAGIC && request_whole(q, len);
 
     if (sane && q->version == PROTOCOL_VERSION && q->type < RTE_DIM(session_requests) &&

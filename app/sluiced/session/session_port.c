@@ -51,12 +51,12 @@ void session_ask_listen(struct sessions *s, struct session *x, const struct prot
         return;
     }
     if (x->n_services == PROTOCOL_SERVICES_MAX) {
-        session_reply(x, q->type, -ENOSPC, "the session has 16 ports: give some back");
+        session_reply(x, q->type, -ENOSPC, "the session has 16 ports: release some");
         return;
     }
     if (!session_ports_allowed(s, x)) {
         session_reply(x, q->type, -EUSERS,
-                      "this user has three quarters of all ports: give some back");
+                      "this user has three quarters of all ports: release some");
         return;
     }
     s->owners[service] = x->slot + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * hop: a router on the path that takes part in rate control (spec of XTP: nodes on the path may
+ * hop: a router on the path that takes part in rate control ([XTP-RATE]: nodes on the path may
  * rewrite rate and burst fields, and may send RCNTL). It belongs on the path that CNTL packets take
  * to the sender, and lowers the routers' limit in each of them. With `rcntl` it also informs
  * senders at once when its rate changes. RCNTL carries the receiver's address as its source, since
