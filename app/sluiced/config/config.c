@@ -67,7 +67,7 @@ static int load_entry(struct load *l, const char *section, const struct config_k
         return load_error(l, section, e->name,
                           "unknown key; remove the line (sluiced.8 lists the keys)");
     }
-    if (config_key_set(key, e->value, base, err, sizeof err) != 0)
+    if (config_key_parse(key, e->value, base, err, sizeof err) != 0)
         return load_error(l, section, e->name, "%s", err);
     return 0;
 }

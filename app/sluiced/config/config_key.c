@@ -141,7 +141,7 @@ void config_key_defaults(const struct config_key *keys, void *base)
 
     for (; keys->name != NULL; keys++) {
         if (keys->standard != NULL)
-            CHECK(config_key_set(keys, keys->standard, base, err, sizeof err) == 0);
+            CHECK(config_key_parse(keys, keys->standard, base, err, sizeof err) == 0);
     }
 }
 

@@ -49,8 +49,8 @@ const struct config_key *config_key_find(const struct config_key *keys, const ch
 const struct config_key *config_key_nearest(const struct config_key *keys, const char *name);
 
 /* Sets the key's field in *base from text: 0, or -EINVAL with "CAUSE; CURE" in err. */
-int config_key_set(const struct config_key *key, const char *text, void *base, char *err,
-                   size_t err_len);
+int config_key_parse(const struct config_key *key, const char *text, void *base, char *err,
+                     size_t err_len);
 /* Sets every field that has a default. */
 void config_key_defaults(const struct config_key *keys, void *base);
 

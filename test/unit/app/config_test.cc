@@ -191,9 +191,11 @@ TEST(Config, ExamplesAreGood)
     char err[CONFIG_ERROR_MAX];
 
     for (const struct config_key *k = config_daemon_keys; k->name != nullptr; k++)
-        EXPECT_EQ(config_key_set(k, k->example, &d, err, sizeof err), 0) << k->name << ": " << err;
+        EXPECT_EQ(config_key_parse(k, k->example, &d, err, sizeof err), 0)
+            << k->name << ": " << err;
     for (const struct config_key *k = config_port_keys; k->name != nullptr; k++)
-        EXPECT_EQ(config_key_set(k, k->example, &p, err, sizeof err), 0) << k->name << ": " << err;
+        EXPECT_EQ(config_key_parse(k, k->example, &p, err, sizeof err), 0)
+            << k->name << ": " << err;
 }
 
 TEST(Config, DocumentationKnowsEveryKeyAndDefault)

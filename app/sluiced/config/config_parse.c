@@ -245,8 +245,8 @@ static int set_text(const struct set *s, char *out)
     return 0;
 }
 
-int config_key_set(const struct config_key *key, const char *text, void *base, char *err,
-                   size_t err_len)
+int config_key_parse(const struct config_key *key, const char *text, void *base, char *err,
+                     size_t err_len)
 {
     const struct set s = {key, text, err, err_len};
     void *field = (char *)base + key->offset;
