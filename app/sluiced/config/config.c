@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See config.h. config_scan() first maps the file's lines, then rte_cfgfile gives the values. */
+/* See config.h. config_lines_read() first maps the file's lines, then rte_cfgfile gives the values.
+ */
 #include "sluiced/config/config.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include "base/value.h"
 #include "control/occupancy.h"
 #include "sluiced/config/config_key.h"
-#include "sluiced/config/config_scan.h"
+#include "sluiced/config/config_lines.h"
 
 #define QUOTA_MAX_BYTES (16ull << 30) /* limit of a user's default quota */
 
@@ -30,12 +31,12 @@ struct load {
 __attribute__((format(printf, 4, 5))) static int
 load_error(struct load *l, const char *section, const char *key, const char *format, ...)
 {
-    uint32_t line = config_scan_line(&l->map, section, key != NULL ? key : "");
+    uint32_t line = config_lines_find(&l->map, section, key != NULL ? key : "");
     char text[CONFIG_ERROR_MAX];
     va_list ap;
 
     if (line == 0) /* the key is not in the file: use the line of its section */
-        line = config_scan_line(&l->map, section, "");
+        line = config_lines_find(&l->map, section, "");
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
@@ -102,7 +103,7 @@ static int load_named(struct load *l, struct rte_cfgfile *file, const char *sect
 {
     config_key_defaults(keys, base);
     snprintf(own_name, CONFIG_NAME_MAX, "%s", name);
-    *line = config_scan_line(&l->map, section, "");
+    *line = config_lines_find(&l->map, section, "");
     return load_entries(l, file, section, keys, base);
 }
 
@@ -261,7 +262,7 @@ static int check_occupancy(struct load *l, const char *section, const struct con
 /* Checks the keys that an emulated wire excludes, and the ones that need a wire. */
 static int check_wire(struct load *l, const char *section, const struct config_port *p)
 {
-    bool packets = config_scan_line(&l->map, section, "wire_packets") != 0;
+    bool packets = config_lines_find(&l->map, section, "wire_packets") != 0;
 
     if (!config_port_wired(p))
         return packets
@@ -470,7 +471,7 @@ int config_load(struct config *c, const char *path, char *err, size_t err_len)
     config_key_defaults(config_daemon_keys, &c->daemon);
     c->daemon.control_lcore = CONFIG_LCORE_ANY;
     quota_defaults(&c->daemon);
-    rc = config_scan(&l.map, path, err, err_len);
+    rc = config_lines_read(&l.map, path, err, err_len);
     if (rc != 0)
         return rc;
     file = rte_cfgfile_load_with_params(path, 0, &params);

@@ -12,7 +12,7 @@
 #include <rte_errno.h>
 
 #include "path/path.h"
-#include "sluiced/config/config_scan.h"
+#include "sluiced/config/config_lines.h"
 
 static uint32_t line_of(const struct config_port *p, const char *path, const char *key)
 {
@@ -20,7 +20,7 @@ static uint32_t line_of(const struct config_port *p, const char *path, const cha
     char err[CONFIG_ERROR_MAX];
     uint32_t line = 0, i;
 
-    if (config_scan(&map, path, err, sizeof err) != 0)
+    if (config_lines_read(&map, path, err, sizeof err) != 0)
         return p->line;
     for (i = 0; i < map.n && line == 0; i++) /* the key's first line in or after the section */
         if (map.lines[i].line >= p->line && strcmp(map.lines[i].key, key) == 0)

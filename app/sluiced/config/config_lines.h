@@ -7,11 +7,11 @@
  *   [section]
  *   key = value   # from # to the end of the line is a comment; \# is a #
  *
- * Invariant: after config_scan() returned 0, every section and key of the file is in the map once,
- * and names and values are not empty and fit rte_cfgfile's buffers.
+ * Invariant: after config_lines_read() returned 0, every section and key of the file is in the map
+ * once, and names and values are not empty and fit rte_cfgfile's buffers.
  */
-#ifndef SLUICED_CONFIG_SCAN_H
-#define SLUICED_CONFIG_SCAN_H
+#ifndef SLUICED_CONFIG_LINES_H
+#define SLUICED_CONFIG_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +30,8 @@ struct config_map {
 };
 
 /* 0, or negative errno with a line in err. */
-int config_scan(struct config_map *map, const char *path, char *err, size_t err_len);
+int config_lines_read(struct config_map *map, const char *path, char *err, size_t err_len);
 /* Line of a key, or of the section if key is ""; 0 if it is not in the file. */
-uint32_t config_scan_line(const struct config_map *map, const char *section, const char *key);
+uint32_t config_lines_find(const struct config_map *map, const char *section, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See config_scan.h. */
-#include "sluiced/config/config_scan.h"
+/* See config_lines.h. */
+#include "sluiced/config/config_lines.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static int scan_section(struct scan *s, char *text)
     if (strlen(name) >= sizeof s->section)
         return scan_error(s, "a section's name is longer than %zu bytes; shorten it",
                           sizeof s->section - 1);
-    before = config_scan_line(s->map, name, "");
+    before = config_lines_find(s->map, name, "");
     if (before != 0)
         return scan_error(s, "[%s] occurs twice, first in line %u; merge them", name, before);
     snprintf(s->section, sizeof s->section, "%s", name);
@@ -101,7 +101,7 @@ static int scan_key(struct scan *s, char *text)
     if (strlen(value) >= CFG_VALUE_LEN)
         return scan_error(s, "%s: the value is longer than %d bytes; shorten it", key,
                           CFG_VALUE_LEN - 1);
-    before = config_scan_line(s->map, s->section, key);
+    before = config_lines_find(s->map, s->section, key);
     if (before != 0)
         return scan_error(s, "%s: occurs twice, first in line %u; remove one", key, before);
     return map_add(s, key);
@@ -115,7 +115,7 @@ static int scan_line(struct scan *s, char *text)
     return *text == '[' ? scan_section(s, text) : scan_key(s, text);
 }
 
-int config_scan(struct config_map *map, const char *path, char *err, size_t err_len)
+int config_lines_read(struct config_map *map, const char *path, char *err, size_t err_len)
 {
     struct scan s = {.map = map, .path = path, .err = err, .err_len = err_len};
     char text[CFG_NAME_LEN + CFG_VALUE_LEN + 4];
@@ -147,7 +147,7 @@ int config_scan(struct config_map *map, const char *path, char *err, size_t err_
     return rc;
 }
 
-uint32_t config_scan_line(const struct config_map *map, const char *section, const char *key)
+uint32_t config_lines_find(const struct config_map *map, const char *section, const char *key)
 {
     uint32_t i;
 
