@@ -126,7 +126,7 @@ static json_t *daemon_ports(const char *socket)
 
     if (sluice_open(&s, socket, err, sizeof err) < 0)
         return NULL;
-    top = view_list(s, "ports", &rows, &status, err, sizeof err);
+    top = daemon_list(s, "ports", &rows, &status, err, sizeof err);
     json_incref(rows);
     json_decref(top);
     sluice_close(s);

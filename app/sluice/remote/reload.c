@@ -42,7 +42,7 @@ static json_t *last_reload(struct sluice *session)
 {
     char err[512];
     int status;
-    json_t *rows, *top = view_list(session, "reload", &rows, &status, err, sizeof err);
+    json_t *rows, *top = daemon_list(session, "reload", &rows, &status, err, sizeof err);
 
     if (top == NULL)
         say_error(SAY_DAEMON, "%s", err);

@@ -45,7 +45,7 @@ static json_int_t session_of(struct remote *r)
     char err[256];
     json_int_t found = -1;
     int status;
-    json_t *rows, *row, *top = view_list(r->session, "clients", &rows, &status, err, sizeof err);
+    json_t *rows, *row, *top = daemon_list(r->session, "clients", &rows, &status, err, sizeof err);
     size_t i;
 
     if (top == NULL)
@@ -71,7 +71,7 @@ static json_t *conns_of(struct remote *r)
 
     if (session < 0)
         return list;
-    top = view_list(r->session, "conns", &rows, &status, err, sizeof err);
+    top = daemon_list(r->session, "conns", &rows, &status, err, sizeof err);
     if (top == NULL)
         return list;
     json_array_foreach(rows, i, row)

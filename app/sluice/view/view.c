@@ -186,7 +186,7 @@ static const struct table_column port_xstats[] = {
 
 static const struct view {
     const char *name;
-    const char *source;                 /* the daemon's list; NULL: view_path() makes it */
+    const char *source;                 /* the daemon's list; NULL: path_rows() makes it */
     const struct table_column *columns; /* NULL: each row as a record */
 } views[] = {
     {"conns", "conns", conns},
@@ -329,8 +329,8 @@ int view_print(const struct view *v, struct sluice *s, const struct view_filter 
                char *err, size_t err_len)
 {
     int code;
-    json_t *rows, *top = v->source != NULL ? view_list(s, v->source, &rows, &code, err, err_len)
-                                           : view_path(s, &rows, &code, err, err_len);
+    json_t *rows, *top = v->source != NULL ? daemon_list(s, v->source, &rows, &code, err, err_len)
+                                           : path_rows(s, &rows, &code, err, err_len);
 
     if (top == NULL)
         return code;
@@ -354,7 +354,7 @@ void view_values(struct sluice *s, const char *view, const char *member,
 {
     char err[256], number[32];
     int code;
-    json_t *rows, *top = view_list(s, view_find(view)->source, &rows, &code, err, sizeof err);
+    json_t *rows, *top = daemon_list(s, view_find(view)->source, &rows, &code, err, sizeof err);
     json_t *row;
     size_t i;
 

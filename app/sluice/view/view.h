@@ -15,8 +15,8 @@ struct view;
 
 /* The daemon's list named `source`, on which the caller calls json_decref(). *rows is the array in
  * it. NULL, with a line in err and a negative errno in *status, if it cannot be had. */
-json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
-                  size_t err_len);
+json_t *daemon_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
+                    size_t err_len);
 
 /* The view of that name; NULL: there is none. */
 const struct view *view_find(const char *name);
@@ -24,8 +24,8 @@ const struct view *view_find(const char *name);
 #define VIEW_NAMES_MAX 256
 const char *view_names(char *out, size_t out_len);
 
-/* view_path.c: the paths of open connections, in the form of view_list(). */
-json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len);
+/* path_rows.c: the paths of open connections, in the form of daemon_list(). */
+json_t *path_rows(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len);
 
 /* Which rows to keep: those of one port (name or number), of one connection; NULL: of all. */
 struct view_filter {

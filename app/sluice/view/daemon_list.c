@@ -6,8 +6,8 @@
 
 #include "sluice/view/view.h"
 
-json_t *view_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
-                  size_t err_len)
+json_t *daemon_list(struct sluice *s, const char *source, json_t **rows, int *status, char *err,
+                    size_t err_len)
 {
     char *text = NULL;
     json_t *top;

@@ -78,14 +78,14 @@ static json_t *path_row(const json_t *conn, const json_t *spread)
     return o;
 }
 
-json_t *view_path(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len)
+json_t *path_rows(struct sluice *s, json_t **rows, int *status, char *err, size_t err_len)
 {
     json_t *conns, *spreads, *conn, *delays = NULL, *out;
-    json_t *top = view_list(s, "conns", &conns, status, err, err_len);
+    json_t *top = daemon_list(s, "conns", &conns, status, err, err_len);
     size_t i, at = 0;
 
     if (top != NULL)
-        delays = view_list(s, "spread", &spreads, status, err, err_len);
+        delays = daemon_list(s, "spread", &spreads, status, err, err_len);
     if (delays == NULL) {
         json_decref(top);
         return NULL;
