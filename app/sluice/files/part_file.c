@@ -94,7 +94,7 @@ static int part_file_vacant(const struct part_file *p)
         return 0;
     if (S_ISDIR(st.st_mode))
         return -EISDIR;
-    return p->sink->overwrite ? 0 : -EEXIST;
+    return p->destination->overwrite ? 0 : -EEXIST;
 }
 
 /* Gives the file its final name, atomically. 0 or a negative errno; -EEXIST: the name is taken and
@@ -104,7 +104,7 @@ static int part_file_rename(const struct part_file *p)
     const char *from = p->temporary;
     int fd = p->dir_fd;
 
-    if (p->sink->overwrite)
+    if (p->destination->overwrite)
         return renameat(fd, from, fd, p->base) < 0 ? -errno : 0;
     if (renameat2(fd, from, fd, p->base, RENAME_NOREPLACE) == 0)
         return 0;
@@ -117,32 +117,33 @@ static int part_file_rename(const struct part_file *p)
     return 0;
 }
 
-enum record_code part_file_open(struct part_file *p, struct sink *sink, const char *name,
-                                const struct record *offer)
+enum record_code part_file_open(struct part_file *p, struct destination *destination,
+                                const char *name, const struct record *offer)
 {
-    const char *base = sink->base;
+    const char *base = destination->base;
     int err;
 
-    p->sink = sink;
+    p->destination = destination;
     p->offer = *offer;
     p->at_bytes = p->hole_bytes = 0;
     digest_reset(p->digest);
     p->why[0] = 0;
-    if (sink->kind != SINK_DIR) {
-        if (sink->taken)
+    if (destination->kind != DESTINATION_DIR) {
+        if (destination->taken)
             return RECORD_ONE_FILE;
-        sink->taken = true;
+        destination->taken = true;
     }
-    if (sink->kind == SINK_STREAM) {
+    if (destination->kind == DESTINATION_STREAM) {
         p->open = true;
         return RECORD_OK;
     }
-    if (sink->kind == SINK_DIR)
-        p->dir_fd = name_parent(sink->dir_fd, name, &base, &p->made);
+    if (destination->kind == DESTINATION_DIR)
+        p->dir_fd = name_parent(destination->dir_fd, name, &base, &p->made);
     else
-        p->dir_fd = fcntl(sink->dir_fd, F_DUPFD_CLOEXEC, 0);
+        p->dir_fd = fcntl(destination->dir_fd, F_DUPFD_CLOEXEC, 0);
     if (p->dir_fd < 0)
-        return part_file_failed(p, "its directory", sink->kind == SINK_DIR ? -p->dir_fd : errno);
+        return part_file_failed(p, "its directory",
+                                destination->kind == DESTINATION_DIR ? -p->dir_fd : errno);
     snprintf(p->base, sizeof p->base, "%s", base);
     err = part_file_vacant(p);
     if (err == 0)
@@ -161,7 +162,7 @@ enum record_code part_file_open(struct part_file *p, struct sink *sink, const ch
 static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
 {
     while (len > 0) {
-        ssize_t n = p->fd < 0 ? write(p->sink->stream_fd, data, len)
+        ssize_t n = p->fd < 0 ? write(p->destination->stream_fd, data, len)
                               : pwrite(p->fd, data, len, (off_t)p->at_bytes);
 
         if (n < 0 && errno == EINTR && loop_signal() == 0)
@@ -224,11 +225,11 @@ static int part_file_settle(struct part_file *p)
     /* A hole at the end leaves the file too short. */
     if ((uint64_t)st.st_size != p->at_bytes && ftruncate(p->fd, (off_t)p->at_bytes) < 0)
         return -errno;
-    if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->sink->mask) < 0)
+    if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->destination->mask) < 0)
         return -errno;
     if (futimens(p->fd, times) < 0 && errno != EINVAL) /* the disk cannot store this time */
         return -errno;
-    if (p->sink->fsync && fsync(p->fd) < 0)
+    if (p->destination->fsync && fsync(p->fd) < 0)
         return -errno;
     return 0;
 }
@@ -268,7 +269,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     p->fd = -1;
     if (err == 0)
         err = part_file_rename(p);
-    if (err == 0 && p->sink->fsync && fsync(p->dir_fd) < 0)
+    if (err == 0 && p->destination->fsync && fsync(p->dir_fd) < 0)
         err = -errno;
     if (err == 0)
         p->temporary[0] = 0;
@@ -292,8 +293,8 @@ void part_file_discard(struct part_file *p)
     p->open = false;
 }
 
-enum record_code part_file_directory(struct part_file *p, struct sink *sink, const char *name,
-                                     const struct record *r)
+enum record_code part_file_directory(struct part_file *p, struct destination *destination,
+                                     const char *name, const struct record *r)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
                                 {.tv_sec = r->mtime_s, .tv_nsec = r->mtime_ns}};
@@ -302,18 +303,18 @@ enum record_code part_file_directory(struct part_file *p, struct sink *sink, con
     int err = 0, fd;
 
     p->why[0] = 0;
-    if (sink->kind != SINK_DIR)
+    if (destination->kind != DESTINATION_DIR)
         return RECORD_ONE_FILE;
     /* The parent of "name/." is name itself: name_parent() makes and opens it. */
     snprintf(inside, sizeof inside, "%s/.", name);
-    fd = name_parent(sink->dir_fd, inside, &base, &p->made);
+    fd = name_parent(destination->dir_fd, inside, &base, &p->made);
     if (fd < 0)
         return part_file_failed(p, "cannot be created", -fd);
     if (!made_dirs_take(&p->made, fd)) {
         close(fd);
         return RECORD_OK;
     }
-    if (fchmod(fd, r->mode & PART_FILE_MODE & ~sink->mask) < 0)
+    if (fchmod(fd, r->mode & PART_FILE_MODE & ~destination->mask) < 0)
         err = errno;
     else if (futimens(fd, times) < 0 && errno != EINVAL)
         err = errno;

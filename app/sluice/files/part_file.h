@@ -5,8 +5,8 @@
  *
  * Invariant: until part_file_finish() succeeds, nothing new has the final name; after
  * part_file_finish() or part_file_discard(), nothing has the temporary name. An existing file is
- * replaced only if the sink says so; an existing directory is left as it is. To a stream, bytes are
- * written as they come and cannot be taken back.
+ * replaced only if the destination says so; an existing directory is left as it is. To a stream,
+ * bytes are written as they come and cannot be taken back.
  */
 #ifndef SLUICE_COMMAND_PART_FILE_H
 #define SLUICE_COMMAND_PART_FILE_H
@@ -18,12 +18,12 @@
 #include "sluice/files/digest.h"
 #include "sluice/files/made_dirs.h"
 #include "sluice/files/record.h"
-#include "sluice/files/sink.h"
+#include "sluice/files/destination.h"
 
 #define PART_FILE_WHY_MAX 192
 
 struct part_file {
-    struct sink *sink;
+    struct destination *destination;
     bool open;
     int fd, dir_fd;
     char base[NAME_MAX + 1], temporary[NAME_MAX + 1];
@@ -41,8 +41,8 @@ void part_file_fini(struct part_file *p);
 
 /* The next three return a code; p->why has the details. name: checked by name_check(), and
  * 0-terminated. */
-enum record_code part_file_open(struct part_file *p, struct sink *sink, const char *name,
-                                const struct record *offer);
+enum record_code part_file_open(struct part_file *p, struct destination *destination,
+                                const char *name, const struct record *offer);
 enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes);
 enum record_code part_file_hole(struct part_file *p, uint64_t len_bytes);
 /* Compares size and hash with the sender's END_FILE; sets mode, time and final name. */
@@ -51,7 +51,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
 void part_file_discard(struct part_file *p);
 
 /* Makes a directory if it is missing; sets its mode and time if it was made for this sender. */
-enum record_code part_file_directory(struct part_file *p, struct sink *sink, const char *name,
-                                     const struct record *r);
+enum record_code part_file_directory(struct part_file *p, struct destination *destination,
+                                     const char *name, const struct record *r);
 
 #endif

@@ -22,12 +22,12 @@ uint64_t incoming_bytes(uint32_t n_slots)
     return (uint64_t)n_slots * PACK_BYTES + RESULT_QUEUE_BYTES;
 }
 
-int incoming_init(struct incoming *in, struct sluice *session, struct sink *sink, uint32_t n_slots,
-                  uint8_t *memory)
+int incoming_init(struct incoming *in, struct sluice *session, struct destination *destination,
+                  uint32_t n_slots, uint8_t *memory)
 {
     memset(in, 0, sizeof *in);
     in->session = session;
-    in->sink = sink;
+    in->destination = destination;
     in->n_slots = n_slots;
     in->memory = memory;
     return part_file_init(&in->part);

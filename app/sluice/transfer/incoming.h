@@ -32,7 +32,7 @@ struct incoming {
     enum incoming_state state;
     struct sluice *session;
     struct sluice_conn *conn;
-    struct sink *sink;
+    struct destination *destination;
     uint32_t channel;
 
     uint8_t *memory; /* slots, then the memory of results */
@@ -57,8 +57,8 @@ struct incoming {
 
 /* Bytes of memory from sluice_alloc() that incoming_init() takes. */
 uint64_t incoming_bytes(uint32_t n_slots);
-int incoming_init(struct incoming *in, struct sluice *session, struct sink *sink, uint32_t n_slots,
-                  uint8_t *memory);
+int incoming_init(struct incoming *in, struct sluice *session, struct destination *destination,
+                  uint32_t n_slots, uint8_t *memory);
 void incoming_fini(struct incoming *in);
 
 /* Submits an accept with its receives. 0 or a negative errno. */

@@ -69,7 +69,7 @@ static int incoming_offer(struct incoming *in, const struct record *r, const uin
     in->in_file = true;
     in->skipping = false;
     if (code == RECORD_OK)
-        code = part_file_open(&in->part, in->sink, in->name, r);
+        code = part_file_open(&in->part, in->destination, in->name, r);
     return code == RECORD_OK ? 0 : incoming_refuse(in, code);
 }
 
@@ -79,7 +79,7 @@ static int incoming_directory(struct incoming *in, const struct record *r, const
 
     in->file = r->file;
     if (code == RECORD_OK)
-        code = part_file_directory(&in->part, in->sink, in->name, r);
+        code = part_file_directory(&in->part, in->destination, in->name, r);
     return incoming_result(in, code, 0);
 }
 

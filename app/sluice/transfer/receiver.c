@@ -63,7 +63,7 @@ static struct incoming *receiver_inlet(struct receiver *r)
     if (memory == NULL)
         return NULL;
     in = malloc(sizeof *in);
-    if (in == NULL || incoming_init(in, r->loop.session, &r->sink, slots, memory) < 0) {
+    if (in == NULL || incoming_init(in, r->loop.session, &r->destination, slots, memory) < 0) {
         free(in);
         sluice_free(r->loop.session, memory);
         return NULL;
@@ -187,10 +187,10 @@ static void receiver_close(struct receiver *r, struct incoming *in)
         r->past.repeats += f.repeats;
         progress_clear(&r->progress);
         if (o->json)
-            summary_json(&in->summary, in->code, r->sink.stream_fd == 1 ? stderr : stdout);
+            summary_json(&in->summary, in->code, r->destination.stream_fd == 1 ? stderr : stdout);
         if (in->code == SAY_OK && options_talk(o))
             summary_say(&in->summary);
-        if (o->json && r->sink.stream_fd != 1)
+        if (o->json && r->destination.stream_fd != 1)
             fflush(stdout);
         receiver_failed(r, in->code);
     }
@@ -278,9 +278,9 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
 
     r->options = o;
     progress_init(&r->progress, o->common.quiet || o->common.json);
-    r->code = sink_open(&r->sink, o->output, o->overwrite);
-    r->sink.fsync = o->fsync;
-    r->count = r->sink.kind == SINK_DIR ? o->count : 1;
+    r->code = destination_open(&r->destination, o->output, o->overwrite);
+    r->destination.fsync = o->fsync;
+    r->count = r->destination.kind == DESTINATION_DIR ? o->count : 1;
     if (r->code == SAY_OK)
         r->code = rates_open(&r->rates, o->common.rates);
     if (r->code == SAY_OK)
@@ -302,6 +302,6 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     receiver_failed(r, rates_close(&r->rates));
     receiver_failed(r, say_flush());
     loop_close(&r->loop);
-    sink_close(&r->sink);
+    destination_close(&r->destination);
     return r->code;
 }

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sluice/files/sink.h"
+#include "sluice/files/destination.h"
 #include "sluice/loop.h"
 #include "sluice/options.h"
 #include "sluice/perf/rates.h"
@@ -39,10 +39,10 @@ struct receiver_options {
 struct receiver {
     struct loop loop;
     const struct receiver_options *options;
-    struct sink sink;
+    struct destination destination;
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
-    uint64_t count;  /* options->count, or 1 if the sink takes one file; 0: it never ends */
+    uint64_t count;  /* options->count, or 1 if the destination takes one file; 0: it never ends */
     uint64_t served; /* senders so far, with those being served now */
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */

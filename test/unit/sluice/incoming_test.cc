@@ -20,10 +20,10 @@ class Incoming : public testing::Test
   protected:
     void SetUp() override
     {
-        sink.kind = SINK_DIR;
-        sink.dir_fd = folder.fd;
-        sink.stream_fd = -1;
-        ASSERT_EQ(incoming_init(&in, nullptr, &sink, 1, nullptr), 0);
+        destination.kind = DESTINATION_DIR;
+        destination.dir_fd = folder.fd;
+        destination.stream_fd = -1;
+        ASSERT_EQ(incoming_init(&in, nullptr, &destination, 1, nullptr), 0);
         ASSERT_EQ(summary_init(&in.summary, false), 0);
     }
     void TearDown() override
@@ -80,7 +80,7 @@ class Incoming : public testing::Test
     }
 
     Folder folder;
-    struct sink sink = {};
+    struct destination destination = {};
     struct incoming in = {};
     const char *why = nullptr;
 };
@@ -208,7 +208,7 @@ TEST_F(Incoming, RandomRecords)
 
     close(open(parent.at("sentinel").c_str(), O_CREAT | O_WRONLY, 0600));
     ASSERT_EQ(mkdir(parent.at("in").c_str(), 0777), 0);
-    sink.dir_fd = open(parent.at("in").c_str(), O_RDONLY | O_DIRECTORY);
+    destination.dir_fd = open(parent.at("in").c_str(), O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < 5000; i++) {
         uint64_t file = in.file + rng() % 2;
         enum record_type type = (enum record_type)(RECORD_OFFER + rng() % 6);
@@ -246,5 +246,5 @@ TEST_F(Incoming, RandomRecords)
     }
     EXPECT_EQ(parts, 0u);
     EXPECT_EQ(entries, 2u); /* the sentinel and "in" */
-    close(sink.dir_fd);
+    close(destination.dir_fd);
 }

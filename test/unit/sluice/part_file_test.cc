@@ -19,9 +19,9 @@ class Part : public testing::Test
     void SetUp() override
     {
         ASSERT_EQ(part_file_init(&part), 0);
-        sink.kind = SINK_DIR;
-        sink.dir_fd = folder.fd;
-        sink.stream_fd = -1;
+        destination.kind = DESTINATION_DIR;
+        destination.dir_fd = folder.fd;
+        destination.stream_fd = -1;
         offer.type = RECORD_OFFER;
         offer.file = 1;
         offer.mode = 0640;
@@ -45,7 +45,7 @@ class Part : public testing::Test
     enum record_code put(const std::string &name, const std::string &content)
     {
         offer.size = content.size();
-        enum record_code code = part_file_open(&part, &sink, name.c_str(), &offer);
+        enum record_code code = part_file_open(&part, &destination, name.c_str(), &offer);
         if (code == RECORD_OK && !content.empty())
             code =
                 part_file_write(&part, (const uint8_t *)content.data(), (uint32_t)content.size());
@@ -54,7 +54,7 @@ class Part : public testing::Test
     }
 
     Folder folder;
-    struct sink sink = {};
+    struct destination destination = {};
     struct part_file part = {};
     struct record offer = {};
 };
@@ -103,9 +103,9 @@ TEST_F(Part, AStrangersSetuidIsNotKept)
 TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
 {
     folder.write("x", "old");
-    sink.overwrite = true;
+    destination.overwrite = true;
     offer.size = 3;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(folder.read("x"), "old");
     EXPECT_EQ(folder.count(), 2u);
@@ -119,7 +119,7 @@ TEST_F(Part, NothingHasTheNameBeforeItIsWhole)
 TEST_F(Part, WrongHashLeavesNothing)
 {
     offer.size = 3;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     struct record e = end("neW");
     EXPECT_EQ(part_file_finish(&part, &e), RECORD_CORRUPT);
@@ -129,21 +129,21 @@ TEST_F(Part, WrongHashLeavesNothing)
 TEST_F(Part, WrongSizeLeavesNothing)
 {
     offer.size = 4;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     struct record e = end("new");
     EXPECT_EQ(part_file_finish(&part, &e), RECORD_CORRUPT);
     EXPECT_EQ(folder.count(), 0u);
     offer.size = 0;
     offer.flags = RECORD_SIZE_UNKNOWN;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     EXPECT_EQ(part_file_finish(&part, &e), RECORD_OK);
 }
 
 TEST_F(Part, DiscardedLeavesNothing)
 {
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     EXPECT_EQ(folder.count(), 1u);
     part_file_discard(&part);
     EXPECT_EQ(folder.count(), 0u);
@@ -157,7 +157,7 @@ TEST_F(Part, Holes)
     std::string content = std::string(4 * mib, '\0') + "data" + std::string(2 * mib, '\0');
 
     offer.size = content.size();
-    ASSERT_EQ(part_file_open(&part, &sink, "sparse", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "sparse", &offer), RECORD_OK);
     EXPECT_EQ(part_file_hole(&part, 4 * mib), RECORD_OK);
     EXPECT_EQ(part_file_write(&part, (const uint8_t *)"data", 4), RECORD_OK);
     EXPECT_EQ(part_file_hole(&part, 2 * mib), RECORD_OK);
@@ -191,7 +191,7 @@ TEST_F(Part, LinkIsReplaced)
     struct stat st;
 
     outside.write("target", "precious");
-    sink.overwrite = true;
+    destination.overwrite = true;
     ASSERT_EQ(symlink(outside.at("target").c_str(), folder.at("x").c_str()), 0);
     ASSERT_EQ(put("x", "new"), RECORD_OK);
     EXPECT_EQ(outside.read("target"), "precious");
@@ -213,7 +213,7 @@ TEST_F(Part, AFileThatIsThereStays)
 TEST_F(Part, AFileThatComesMeanwhileStays)
 {
     offer.size = 3;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     ASSERT_EQ(part_file_write(&part, (const uint8_t *)"new", 3), RECORD_OK);
     folder.write("x", "old");
     struct record e = end("new");
@@ -226,7 +226,7 @@ TEST_F(Part, TheUmaskHoldsForFiles)
 {
     struct stat st;
 
-    sink.mask = 077;
+    destination.mask = 077;
     offer.mode = 0775;
     ASSERT_EQ(put("x", "x"), RECORD_OK);
     ASSERT_EQ(stat(folder.at("x").c_str(), &st), 0);
@@ -239,11 +239,11 @@ TEST_F(Part, TheUmaskHoldsForDirectories)
     struct stat st;
     mode_t before = umask(077);
 
-    sink.mask = 077;
+    destination.mask = 077;
     r.type = RECORD_DIR;
     r.mode = 0755;
     EXPECT_EQ(put("a/b/x", "x"), RECORD_OK);
-    EXPECT_EQ(part_file_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    EXPECT_EQ(part_file_directory(&part, &destination, "a/b", &r), RECORD_OK);
     umask(before);
     for (const char *name : {"a", "a/b"}) {
         ASSERT_EQ(stat(folder.at(name).c_str(), &st), 0);
@@ -262,15 +262,15 @@ TEST_F(Part, ADirectoryThatWasThereStaysAsItIs)
     r.type = RECORD_DIR;
     r.mode = 0777;
     ASSERT_EQ(put(".ssh/new/x", "x"), RECORD_OK);
-    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
-    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &destination, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &destination, ".ssh", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at(".ssh").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0700u);
     EXPECT_NE(st.st_mtim.tv_sec, 981173106);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0777u) << "this sender made it";
     r.mode = 0700;
-    ASSERT_EQ(part_file_directory(&part, &sink, ".ssh/new", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &destination, ".ssh/new", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at(".ssh/new").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0777u) << "the first mode counts";
 }
@@ -323,13 +323,13 @@ TEST_F(Part, TooLargeForTheFileSystem)
 
 TEST_F(Part, OneFileOnly)
 {
-    sink.kind = SINK_FILE;
-    strcpy(sink.base, "mine");
+    destination.kind = DESTINATION_FILE;
+    strcpy(destination.base, "mine");
     ASSERT_EQ(put("theirs", "x"), RECORD_OK);
     EXPECT_EQ(folder.read("mine"), "x");
     EXPECT_EQ(put("second", "x"), RECORD_ONE_FILE);
     struct record dir = offer;
-    EXPECT_EQ(part_file_directory(&part, &sink, "d", &dir), RECORD_ONE_FILE);
+    EXPECT_EQ(part_file_directory(&part, &destination, "d", &dir), RECORD_ONE_FILE);
     EXPECT_EQ(folder.count(), 1u);
 }
 
@@ -339,10 +339,10 @@ TEST_F(Part, Stream)
     char buffer[16] = "";
 
     ASSERT_EQ(pipe(fds), 0);
-    sink.kind = SINK_STREAM;
-    sink.stream_fd = fds[1];
+    destination.kind = DESTINATION_STREAM;
+    destination.stream_fd = fds[1];
     offer.size = 6;
-    ASSERT_EQ(part_file_open(&part, &sink, "x", &offer), RECORD_OK);
+    ASSERT_EQ(part_file_open(&part, &destination, "x", &offer), RECORD_OK);
     EXPECT_EQ(part_file_write(&part, (const uint8_t *)"ab", 2), RECORD_OK);
     EXPECT_EQ(part_file_hole(&part, 3), RECORD_OK);
     EXPECT_EQ(part_file_write(&part, (const uint8_t *)"c", 1), RECORD_OK);
@@ -356,12 +356,12 @@ TEST_F(Part, Stream)
 
 TEST_F(Part, FullStream)
 {
-    sink.kind = SINK_STREAM;
-    sink.stream_fd = open("/dev/full", O_WRONLY);
-    ASSERT_GE(sink.stream_fd, 0);
+    destination.kind = DESTINATION_STREAM;
+    destination.stream_fd = open("/dev/full", O_WRONLY);
+    ASSERT_GE(destination.stream_fd, 0);
     EXPECT_EQ(put("x", "content"), RECORD_NO_SPACE);
     EXPECT_NE(strstr(part.why, "No space left"), nullptr) << part.why;
-    close(sink.stream_fd);
+    close(destination.stream_fd);
 }
 
 TEST_F(Part, ReaderOfTheStreamIsGone)
@@ -371,8 +371,8 @@ TEST_F(Part, ReaderOfTheStreamIsGone)
     signal(SIGPIPE, SIG_IGN);
     ASSERT_EQ(pipe(fds), 0);
     close(fds[0]);
-    sink.kind = SINK_STREAM;
-    sink.stream_fd = fds[1];
+    destination.kind = DESTINATION_STREAM;
+    destination.stream_fd = fds[1];
     EXPECT_EQ(put("x", "content"), RECORD_IO);
     close(fds[1]);
 }
@@ -384,12 +384,12 @@ TEST_F(Part, Directories)
 
     r.type = RECORD_DIR;
     r.mode = 04751;
-    ASSERT_EQ(part_file_directory(&part, &sink, "a/b", &r), RECORD_OK);
+    ASSERT_EQ(part_file_directory(&part, &destination, "a/b", &r), RECORD_OK);
     ASSERT_EQ(stat(folder.at("a/b").c_str(), &st), 0);
     EXPECT_EQ(st.st_mode & 07777, 0751u);
     EXPECT_EQ(st.st_mtim.tv_sec, 981173106);
     folder.write("file", "x");
-    EXPECT_EQ(part_file_directory(&part, &sink, "file", &r), RECORD_IN_THE_WAY);
+    EXPECT_EQ(part_file_directory(&part, &destination, "file", &r), RECORD_IN_THE_WAY);
     ASSERT_EQ(symlink("/tmp", folder.at("link").c_str()), 0);
-    EXPECT_EQ(part_file_directory(&part, &sink, "link", &r), RECORD_IN_THE_WAY);
+    EXPECT_EQ(part_file_directory(&part, &destination, "link", &r), RECORD_IN_THE_WAY);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where received files go. */
-#include "sluice/files/sink.h"
+#include "sluice/files/destination.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "console/text.h"
 #include "sluice/say.h"
 
-static int sink_failed(const char *path, int err, const char *cure)
+static int destination_failed(const char *path, int err, const char *cure)
 {
     char safe[512];
 
@@ -20,19 +20,19 @@ static int sink_failed(const char *path, int err, const char *cure)
                      cure);
 }
 
-static int sink_open_dir(struct sink *k, const char *path)
+static int destination_open_dir(struct destination *k, const char *path)
 {
-    k->kind = SINK_DIR;
+    k->kind = DESTINATION_DIR;
     k->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (k->dir_fd < 0)
-        return sink_failed(path, errno, "give a directory that can be read");
+        return destination_failed(path, errno, "give a directory that can be read");
     if (faccessat(k->dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-        return sink_failed(path, errno, "give a directory that can be written");
+        return destination_failed(path, errno, "give a directory that can be written");
     return SAY_OK;
 }
 
 /* For a file to be made or replaced: opens its directory. */
-static int sink_open_file(struct sink *k, char *path)
+static int destination_open_file(struct destination *k, char *path)
 {
     char *slash = strrchr(path, '/');
     const char *base = slash == NULL ? path : slash + 1;
@@ -40,19 +40,19 @@ static int sink_open_file(struct sink *k, char *path)
     int code;
 
     if (*base == 0)
-        return sink_failed(path, ENOENT, "make the directory first (mkdir)");
+        return destination_failed(path, ENOENT, "make the directory first (mkdir)");
     if (strlen(base) > NAME_MAX)
-        return sink_failed(path, ENAMETOOLONG, "choose a shorter name");
+        return destination_failed(path, ENAMETOOLONG, "choose a shorter name");
     strcpy(k->base, base);
     if (slash != NULL)
         *slash = 0;
-    code = sink_open_dir(k, dir);
-    k->kind = SINK_FILE;
+    code = destination_open_dir(k, dir);
+    k->kind = DESTINATION_FILE;
     return code;
 }
 
 /* The umask can only be read by setting it, which is safe in a program with one thread. */
-static mode_t sink_umask(void)
+static mode_t destination_umask(void)
 {
     mode_t mask = umask(0777);
 
@@ -60,7 +60,7 @@ static mode_t sink_umask(void)
     return mask;
 }
 
-int sink_open(struct sink *k, const char *path, bool overwrite)
+int destination_open(struct destination *k, const char *path, bool overwrite)
 {
     char real[PATH_MAX];
     struct stat st;
@@ -68,9 +68,9 @@ int sink_open(struct sink *k, const char *path, bool overwrite)
     memset(k, 0, sizeof *k);
     k->dir_fd = k->stream_fd = -1;
     k->overwrite = overwrite;
-    k->mask = sink_umask();
+    k->mask = destination_umask();
     if (strcmp(path, "-") == 0) {
-        k->kind = SINK_STREAM;
+        k->kind = DESTINATION_STREAM;
         k->stream_fd = STDOUT_FILENO;
         if (isatty(STDOUT_FILENO))
             return say_error(SAY_USAGE, "standard output: is a terminal; redirect it or name a "
@@ -78,24 +78,25 @@ int sink_open(struct sink *k, const char *path, bool overwrite)
         return SAY_OK;
     }
     if (strlen(path) >= sizeof real)
-        return sink_failed("-o", ENAMETOOLONG, "choose a shorter path");
+        return destination_failed("-o", ENAMETOOLONG, "choose a shorter path");
     /* A link that the user names is followed, as by cp: the file it points to is replaced. */
     if (realpath(path, real) == NULL)
         strcpy(real, path);
     if (stat(real, &st) < 0)
-        return sink_open_file(k, real);
+        return destination_open_file(k, real);
     if (S_ISDIR(st.st_mode))
-        return sink_open_dir(k, real);
+        return destination_open_dir(k, real);
     if (S_ISREG(st.st_mode))
-        return overwrite
-                   ? sink_open_file(k, real)
-                   : sink_failed(path, EEXIST, "give --overwrite to replace it, or another name");
-    k->kind = SINK_STREAM;
+        return overwrite ? destination_open_file(k, real)
+                         : destination_failed(path, EEXIST,
+                                              "give --overwrite to replace it, or another name");
+    k->kind = DESTINATION_STREAM;
     k->stream_fd = open(real, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return k->stream_fd < 0 ? sink_failed(path, errno, "give one that can be written") : SAY_OK;
+    return k->stream_fd < 0 ? destination_failed(path, errno, "give one that can be written")
+                            : SAY_OK;
 }
 
-void sink_close(struct sink *k)
+void destination_close(struct destination *k)
 {
     if (k->dir_fd >= 0)
         close(k->dir_fd);

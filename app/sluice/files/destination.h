@@ -3,21 +3,21 @@
  * Where received files go: into a directory by their names, to one file, or down a stream (standard
  * output, a pipe, a device).
  */
-#ifndef SLUICE_COMMAND_SINK_H
-#define SLUICE_COMMAND_SINK_H
+#ifndef SLUICE_COMMAND_DESTINATION_H
+#define SLUICE_COMMAND_DESTINATION_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum sink_kind {
-    SINK_DIR,
-    SINK_FILE,
-    SINK_STREAM,
+enum destination_kind {
+    DESTINATION_DIR,
+    DESTINATION_FILE,
+    DESTINATION_STREAM,
 };
 
-struct sink {
-    enum sink_kind kind;
+struct destination {
+    enum destination_kind kind;
     int dir_fd;              /* DIR: the directory; FILE: the one that holds the file */
     int stream_fd;           /* STREAM */
     char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
@@ -28,7 +28,7 @@ struct sink {
 };
 
 /* path: as given with -o ("-": standard output). Returns an exit code; the error is printed. */
-int sink_open(struct sink *k, const char *path, bool overwrite);
-void sink_close(struct sink *k);
+int destination_open(struct destination *k, const char *path, bool overwrite);
+void destination_close(struct destination *k);
 
 #endif
