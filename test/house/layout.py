@@ -29,7 +29,7 @@ def check_folders(tree: Tree) -> list[str]:
 
 
 def _room(path: str) -> str:
-    """lib/host/rx.c: "host"; app/sluiced/port/tap.c: "sluiced/port"; drivers/cable.c: "drivers"."""
+    """lib/host/rx.c: "host"; app/sluiced/port/tap_signals.c: "sluiced/port"; drivers/cable.c: "drivers"."""
     top, *folders = os.path.dirname(path).split("/")
     return "drivers" if top == "drivers" else "/".join(folders)
 

@@ -15,7 +15,7 @@
 #include "base/counter.h"
 #include "common/clock.h"
 #include "common/hush.h"
-#include "sluiced/port/tap.h"
+#include "sluiced/port/tap_signals.h"
 #include "vt/place.h"
 #include "wire/partial.h"
 

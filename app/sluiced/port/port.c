@@ -12,7 +12,7 @@
 
 #include "common/hush.h"
 #include "common/say.h"
-#include "sluiced/port/tap.h"
+#include "sluiced/port/tap_signals.h"
 
 #define MEMIF_LOG "pmd.net.memif"
 

@@ -6,8 +6,8 @@
  * the signal's handler has run. Where net_tap finds no free signal, it goes without; our workers
  * poll seldom enough for that.
  */
-#ifndef SLUICED_TAP_H
-#define SLUICED_TAP_H
+#ifndef SLUICED_TAP_SIGNALS_H
+#define SLUICED_TAP_SIGNALS_H
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See tap.h. */
-#include "sluiced/port/tap.h"
+#include "sluiced/port/tap_signals.h"
 
 #include <string.h>
 
