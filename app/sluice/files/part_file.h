@@ -15,10 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sluice/files/destination.h"
 #include "sluice/files/digest.h"
 #include "sluice/files/made_dirs.h"
 #include "sluice/files/record.h"
-#include "sluice/files/destination.h"
 
 #define PART_FILE_WHY_MAX 192
 
