@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See tap.h. */
+/* See tap_signals.h. */
 #include "sluiced/port/tap_signals.h"
 
 #include <string.h>
