@@ -18,12 +18,12 @@
 #include "base/counter.h"
 
 #define OLD_PATHS   8u
-#define SEND_BURSTS 8u /* sent in a round, for each that is received */
+#define SEND_BURSTS 8u /* bursts sent in a round, for each burst received */
 
 /* A path whose successor is already in use. */
 struct old_path {
-    struct path *path; /* NULL: free. Set by the runner, cleared by control */
-    bool empty;        /* set by the runner: control may destroy it */
+    struct path *path; /* NULL: free. Set by cable_run(), cleared by control */
+    bool empty;        /* set by cable_run(): control may destroy the path */
 };
 
 struct direction {
@@ -31,8 +31,8 @@ struct direction {
     struct rte_ring *from, *to; /* instead of rx, tx: the other ends of a made port's rings */
     struct offload *offload;    /* NULL: frames are as a wire has them */
     struct path *path;
-    struct path *wanted; /* set by control, taken by the runner */
-    uint64_t wanted_at;  /* the wanted path's beginning, by control's TSC */
+    struct path *wanted; /* set by control, taken by cable_run() */
+    uint64_t wanted_at;  /* when the wanted path begins, by control's TSC */
     struct old_path old[OLD_PATHS];
     uint32_t n_old; /* old paths that are not empty yet */
     uint16_t kept_first, kept_n;
@@ -174,7 +174,7 @@ void cable_destroy(struct cable *w)
             rte_eth_dev_stop(w->cfg.port[i]);
             rte_eth_dev_close(w->cfg.port[i]);
             if (rc == 0)
-                rte_dev_remove(info.device); /* so that its name can be used again */
+                rte_dev_remove(info.device); /* so that the port's name can be used again */
         }
     }
     for (unsigned int k = 0; k < RTE_DIM(w->rings); k++)
@@ -215,8 +215,8 @@ static void path_take(struct cable *w, struct direction *d)
     }
 }
 
-/* Copies frames of a user in this process: they may share memory with it, and belong to its
- * pools. */
+/* Copies frames that other code of this process sent: the frames may share memory with that code,
+ * and belong to its pools. */
 static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbuf **m, uint16_t n)
 {
     uint16_t kept = 0;
@@ -334,8 +334,8 @@ static uint32_t transmit(struct cable *w, struct direction *d)
         if (d->kept_n > 0)
             return n;
     }
-    /* packets that are due go first: an overloaded box loses frames at its entrance, and is not
-     * late */
+    /* Packets that are due go before new ones: an overloaded box loses frames at its entrance, but
+     * is not late. */
     for (uint32_t bursts = 0; bursts < SEND_BURSTS && d->kept_n == 0; bursts++) {
         uint32_t sent = path_send(w, d, d->path);
 

@@ -23,7 +23,7 @@
 #include "path/path.h"
 
 #define CABLE_BURST   64u
-#define CABLE_MAKE    UINT16_MAX /* instead of a port's number: make one */
+#define CABLE_MAKE    UINT16_MAX /* instead of a port's number: cable_create() makes a port */
 #define CABLE_KEEP_MS 20u
 #define CABLE_RING    1024u /* frames in a made port's rings */
 
@@ -33,24 +33,24 @@ struct cable_config {
     char name[24];       /* made ports are net_ring_NAME0 and net_ring_NAME1 */
     uint16_t port[2];    /* configured by the caller, with queue 0; or CABLE_MAKE */
     const char *spec[2]; /* [i]: of the path from port i to the other */
-    /* [i]: handles what comes from port i; NULL: not needed. */
+    /* [i]: handles the frames that come from port i; NULL: they need no handling. */
     struct offload *offload[2];
     uint64_t hz;              /* of the TSC */
     uint64_t seed;            /* of path 0; path 1 has seed + 1 */
-    uint32_t packets_max[2];  /* in each path */
-    struct rte_mempool *pool; /* whole frames: for copies, and all that comes from a made port */
-    uint32_t compact_bytes;   /* of the paths: path/path.h */
-    int socket;               /* NUMA, or SOCKET_ID_ANY */
+    uint32_t packets_max[2];  /* [i]: packets that path i can hold */
+    struct rte_mempool *pool; /* for copies, and for all from a made port; a whole frame fits */
+    uint32_t compact_bytes;   /* of both paths: path/path.h */
+    int socket;               /* NUMA node, or SOCKET_ID_ANY */
 };
 
-/* [control] NULL with a message in err. Made ports are started. */
+/* [control] NULL on failure, with a message in err. Made ports are started. */
 struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err_len);
-/* [control] Call when no thread runs it any more. Frees packets, closes the ports it made. */
+/* [control] Call when no thread runs the cable any more. Frees packets, closes made ports. */
 void cable_destroy(struct cable *w);
 /* [control] The ethdev number of an end. */
 uint16_t cable_port(const struct cable *w, unsigned int end);
 
-/* When cable_run() has something to send, if nothing arrives: TSC, or TIME_NEVER. */
+/* When cable_run() next has something to send, if nothing arrives: TSC, 0 (now), or TIME_NEVER. */
 uint64_t cable_next(const struct cable *w);
 /* One round in both directions. Returns how many packets were moved. */
 uint32_t cable_run(struct cable *w);
@@ -68,9 +68,9 @@ const struct path *cable_path(const struct cable *w, unsigned int i);
  * [control]. */
 struct cable_counts {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t tx_dropped;   /* the port took nothing for CABLE_KEEP_MS */
+    uint64_t tx_dropped;   /* packets dropped because the port took none for CABLE_KEEP_MS */
     uint64_t drop_no_mbuf; /* no room for a copy of what a made port sent */
-    struct histogram late; /* cycles between a packet's time and the TSC before its tx_burst */
+    struct histogram late; /* cycles from when a packet was due to the TSC before tx_burst */
     /* Cycles from the start of a cable_run() that moved packets in this direction to the next
      * start. */
     struct histogram round;

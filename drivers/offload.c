@@ -10,7 +10,8 @@
 #include "wire/frame.h"
 #include "wire/partial.h"
 
-/* Length of the frame in bytes by its IP header, which begins at *l3_off; 0: it is not IP. */
+/* Length of the frame in bytes, as its IP header says; 0: the frame is not IP, or too short. The IP
+ * header begins at *l3_off. */
 static uint32_t frame_claims(const uint8_t *p, uint32_t len, uint32_t *l3_off)
 {
     uint16_t type;

@@ -7,7 +7,7 @@
  * A frame beyond the MTU that is not TCP cannot be cut: only a device would be told where. A frame
  * that the socket's ring truncated is incomplete. Both are dropped and counted.
  *
- * Owner: the thread that runs it; counts may be read by another (base/counter.h).
+ * Owner: the thread that calls the functions. Another thread may read the counts (base/counter.h).
  */
 #ifndef DRIVERS_OFFLOAD_H
 #define DRIVERS_OFFLOAD_H
@@ -22,21 +22,21 @@
 struct offload_counts {
     uint64_t summed;         /* frames whose partial checksum was completed, without cut ones */
     uint64_t cut;            /* TCP frames beyond the MTU that were cut */
-    uint64_t segments;       /* the frames that they were cut into */
+    uint64_t segments;       /* frames that TCP frames were cut into */
     uint64_t drop_large;     /* beyond the MTU, and not TCP */
-    uint64_t drop_truncated; /* too long for the ring's frames */
+    uint64_t drop_truncated; /* too long for the frames of the socket's ring */
     uint64_t drop_no_mbuf;
 };
 
 struct offload {
-    struct rte_mempool *pool; /* of the frames it gives, with room for mtu_bytes of IP */
+    struct rte_mempool *pool; /* of all frames given out; room for mtu_bytes of IP in each */
     uint32_t mtu_bytes;
-    uint32_t ring_bytes; /* frames of so many bytes or more may be truncated; 0: none is */
+    uint32_t ring_bytes; /* frames of this length or longer may be truncated; 0: none is */
     struct offload_counts counts;
     /* the current frame */
-    struct rte_mbuf *m; /* NULL: there is none */
+    struct rte_mbuf *m; /* NULL: there is no current frame */
     struct segments segments;
-    uint32_t next; /* number of its next segment */
+    uint32_t next; /* number of the current frame's next segment */
 };
 
 /* Takes a frame, which lies in one mbuf; there must be no current frame. */

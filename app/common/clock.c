@@ -40,8 +40,9 @@ uint64_t clock_monotonic_ns(void)
     return read_ns(CLOCK_MONOTONIC);
 }
 
-/* Reads both clocks at once. Of several readings it takes the one whose two TSC values are closest
- * together, so that losing the core in between does not distort it. */
+/* Reads the TSC and CLOCK_MONOTONIC_RAW at one instant. Of several readings it takes the one whose
+ * two TSC values are closest together, so that the result is right even if the thread loses its
+ * core during some of them. */
 static struct instant instant_read(void)
 {
     struct instant best = {0, 0};

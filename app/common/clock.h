@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-/* CLOCK_MONOTONIC. */
+/* The time of CLOCK_MONOTONIC. */
 uint64_t clock_monotonic_ns(void);
 
 /* The time that is passed as `now`, in cycles of the TSC. It is the same in all threads and never
- * goes back in a thread. If the TSC steps back, it goes on from the last value. */
+ * goes back in a thread: if the TSC steps back, the time goes on from its last value. */
 uint64_t clock_now(void);
 
 /* Hz of clock_now() and rte_rdtsc(). Measures for about 100 ms; each reading of the clocks is off

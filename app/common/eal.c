@@ -39,7 +39,7 @@ static bool has_flag(const struct start *s, const char *flag)
     return false;
 }
 
-/* Value of "--name=VALUE", "--name VALUE" or "-n VALUE"; NULL if not there. */
+/* Value of "--name=VALUE", "--name VALUE" or "-n VALUE"; NULL if the command line has none. */
 static const char *flag_value(const struct start *s, const char *flag)
 {
     size_t len = strlen(flag);
@@ -201,7 +201,8 @@ static void add_devices(const struct start *s, char **argv, int *argc)
 }
 
 /* DPDK logs only what goes wrong, unless --log-level is on the command line. In that case nothing
- * is added: which of several levels counts depends on when a library registers its own. */
+ * is added: if several levels are given for a log, which one counts depends on when its library
+ * registers the log. */
 static void add_levels(const struct start *s, char **argv, int *argc)
 {
     static char telemetry[] = "--log-level=lib.telemetry:error";
@@ -215,7 +216,7 @@ static void add_levels(const struct start *s, char **argv, int *argc)
 }
 
 /* Runs rte_eal_init() with stdout on /dev/null: after a wrong argument, the EAL prints its whole
- * manual there. 0, or errno. */
+ * manual on stdout. Returns 0, or an errno value. */
 static int init_quietly(int argc, char **argv)
 {
     int saved, null, rc, error;
@@ -237,7 +238,8 @@ static int init_quietly(int argc, char **argv)
     return rc >= 0 ? 0 : error;
 }
 
-/* 0, or errno. */
+/* Starts the EAL with our own arguments before those of the command line. Returns 0, or an errno
+ * value. */
 static int args_init(const struct start *s)
 {
     char **argv = calloc((size_t)s->argc + 2 * s->n + 6, sizeof *argv);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Starts the EAL with argv. Unless argv chooses NICs, it gets only those among the n ports. 0, or
- * negative errno with "CAUSE; CURE" in err. */
+/* Starts the EAL with argv. Unless argv chooses NICs, the EAL gets only the NICs among the n ports.
+ * 0, or negative errno with "CAUSE; CURE" in err. */
 int eal_start(const char *const *ports, uint32_t n, int argc, char **argv, char *err,
               size_t err_len);
 

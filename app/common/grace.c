@@ -14,7 +14,7 @@ static int (*next_munmap)(void *memory, size_t len);
 
 void grace_set(void (*wait)(void *ctx), void *ctx)
 {
-    if (next_munmap == NULL) /* the C library's, or a sanitizer's in front of it */
+    if (next_munmap == NULL) /* the C library's munmap(), or a sanitizer's in front of it */
         *(void **)&next_munmap = dlsym(RTLD_NEXT, "munmap");
     __atomic_store_n(&grace_wait, NULL, __ATOMIC_RELEASE);
     grace_ctx = ctx;

@@ -5,7 +5,8 @@
 
 int hush(const char *log)
 {
-    int type = rte_log_register(log); /* finds the log, or registers it with its level */
+    /* finds the log, or registers it if its library has not yet */
+    int type = rte_log_register(log);
     int level = type >= 0 ? rte_log_get_level((uint32_t)type) : -1;
 
     if (level >= 0)

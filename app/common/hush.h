@@ -3,8 +3,8 @@
 #ifndef COMMON_HUSH_H
 #define COMMON_HUSH_H
 
-/* From now on this log, such as "lib.ethdev", has only critical messages. Returns its old level,
- * for unhush(). */
+/* From now on `log`, such as "lib.ethdev", shows only critical messages. Returns the log's old
+ * level, for unhush(). */
 int hush(const char *log);
 void unhush(const char *log, int level);
 

@@ -9,7 +9,7 @@
 /* A table of options ends with name == NULL. */
 struct option {
     const char *name;
-    const char *value; /* name of its value, for messages; NULL: it takes none */
+    const char *value; /* what messages call the option's value; NULL: it takes none */
     bool alone;        /* needs no EAL, so no "--" before it if it is the first argument */
     bool may_lack;     /* the value may be missing, and is then NULL */
     bool may_be_empty; /* the value may be "" */
@@ -21,7 +21,7 @@ int option_first(const struct option *table, int argc, char **argv, int *eal_arg
 /*
  * Takes the option at argv[*i], --name VALUE or --name=VALUE, and returns its index in table; *i
  * ends at the last argument taken. On error -EINVAL with a line in err, which names the nearest
- * option or ends with hint.
+ * option or ends with `hint`.
  */
 int option_take(const struct option *table, int argc, char **argv, int *i, const char **value,
                 const char *hint, char *err, size_t err_len);

@@ -3,7 +3,7 @@
 #ifndef COMMON_SAY_H
 #define COMMON_SAY_H
 
-/* Sets the program's name; "sluiced" by default. The text stays the caller's. */
+/* Sets the program's name; "sluiced" by default. The text is not copied, so it must stay valid. */
 void say_as(const char *program);
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
@@ -11,9 +11,10 @@ __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 enum say_exit {
     EXIT_OK = 0,
     EXIT_FAULT = 1,  /* ran, but did not end as it should */
-    EXIT_USAGE = 2,  /* command line */
-    EXIT_CONFIG = 3, /* configuration file */
-    EXIT_EAL = 4,    /* rights, hugepages, memory, lcores, or a file prefix in use */
+    EXIT_USAGE = 2,  /* the command line is wrong */
+    EXIT_CONFIG = 3, /* the configuration file is wrong */
+    /* the EAL lacks rights, hugepages, memory or lcores, or its file prefix is in use */
+    EXIT_EAL = 4,
     EXIT_PORT = 5,   /* a port is not there, or cannot do what is configured */
     EXIT_SOCKET = 6, /* the socket is in use or cannot be made */
 };

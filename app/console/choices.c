@@ -10,13 +10,13 @@
 
 #define LINE_WIDTH 78
 
-/* Adds a choice, unless it would do something to the terminal, as names of files may. */
+/* Adds a choice, unless it has bytes that control the terminal, as names of files may. */
 static void choice_add(struct choices *ch, const char *word)
 {
     char safe[CHOICE_MAX];
 
     if (ch->n == CHOICES_MAX || strncmp(word, ch->begun, strlen(ch->begun)) != 0 ||
-        strcmp(text_safe(safe, sizeof safe, word), word) != 0) /* or it is too long */
+        strcmp(text_safe(safe, sizeof safe, word), word) != 0) /* text_safe() changed or cut it */
         return;
     for (unsigned i = 0; i < ch->n; i++)
         if (strcmp(ch->word[i], word) == 0)
@@ -63,7 +63,7 @@ static void word_add(void *ctx, const char *word, const struct grammar_kind *kin
                  word, kind->example);
 }
 
-/* The length of what all choices begin with. */
+/* The length of the text with which all choices begin. */
 static size_t choices_common(const struct choices *ch)
 {
     size_t len = strlen(ch->word[0]);
@@ -101,7 +101,7 @@ static void word_pass(void *ctx, const char *word, const struct grammar_kind *ki
 {
 }
 
-/* The word begun at the end of line: as grammar_expect() counts it. */
+/* The unfinished word at the end of `line`, whose length grammar_expect() returns. */
 static const char *begun_of(const struct console *c, const char *line)
 {
     return line + strlen(line) - grammar_expect(&c->grammar, line, word_pass, NULL);
@@ -122,7 +122,8 @@ void choices_more(const struct choices *ch, char *more, size_t more_len)
     bool only = ch->n == 1 && ch->hints[0] == 0;
 
     more[0] = 0;
-    if (ch->hints[0] != 0 && begun == 0) /* a value may come instead of a word: nothing is chosen */
+    /* a value may come instead of a word: nothing is appended */
+    if (ch->hints[0] != 0 && begun == 0)
         return;
     if (common > begun || only)
         snprintf(more, more_len, "%.*s%s", (int)(common - begun), ch->word[0] + begun,

@@ -113,11 +113,13 @@ static int load(struct console *c, const char *path, bool check, char *err, size
     return code;
 }
 
-/* Prints an error, and makes sure that all output is out. */
+/* Prints the error of a command, if there is one, and flushes stdout, which may fail as well.
+ * Returns the code to report. */
 static int said(const struct console *c, int code, const char *err)
 {
     char safe[2 * GRAMMAR_ERROR_MAX];
-    int failed = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0; /* now, or earlier */
+    /* failed now, or earlier */
+    int failed = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
     clearerr(stdout); /* the error was this command's, not the next one's */
     if (failed != 0 && code == CONSOLE_OK) {
@@ -165,8 +167,8 @@ struct pipe_line {
     int code; /* the first that was not CONSOLE_OK */
 };
 
-/* Takes a byte, and executes the line at its end. A line that is too long is cut so that the
- * grammar refuses it. */
+/* Adds a byte to the line; a newline executes the line. A line that is too long is cut, but to a
+ * length that the grammar still refuses. */
 static void pipe_byte(struct console *c, struct pipe_line *l, char byte)
 {
     int code;

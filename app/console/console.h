@@ -4,8 +4,8 @@
  * grammar, and executes them. The console itself executes load, help and quit; the program executes
  * its own commands (run).
  *
- * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". A console knows of no session: the program
- * has that in ctx.
+ * Errors go to stderr as "PROGRAM: [FILE:LINE: ]what". A console knows nothing of a session with a
+ * daemon: the program keeps its session in ctx.
  */
 #ifndef SLUICE_COMMAND_CONSOLE_H
 #define SLUICE_COMMAND_CONSOLE_H
@@ -27,10 +27,10 @@ enum console_code {
 struct console {
     struct grammar grammar;
     const char *program, *prompt;
-    /* Executes a command of the program's. Returns a code, with a line in err if it is not
-     * CONSOLE_OK. */
+    /* Executes a command of the program's. Returns an enum console_code, with a line in err unless
+     * it is CONSOLE_OK. */
     int (*run)(void *ctx, const struct grammar_line *l, char *err, size_t err_len);
-    /* For completion: calls found() for each value of that kind that exists. May be NULL. */
+    /* For completion: calls found(to, ...) for each existing value of this kind. May be NULL. */
     void (*values)(void *ctx, const struct grammar_kind *kind, grammar_found found, void *to);
     void *ctx;
     int stop_fd; /* the console ends when this is readable; -1: none */
@@ -44,11 +44,11 @@ int console_line(struct console *c, const char *line);
 /* Executes the lines of a file, up to the first that fails. check: only parses them. */
 int console_load(struct console *c, const char *path, bool check);
 /* Executes lines of stdin until its end, quit, or stop_fd. A terminal has a prompt, history and
- * completion. Returns the first code that was not CONSOLE_OK. Of a terminal, it returns only that
- * the daemon went (CONSOLE_GONE) or that the terminal cannot be used (CONSOLE_LOCAL). */
+ * completion. Returns the first code that was not CONSOLE_OK; but on a terminal, CONSOLE_GONE if
+ * the daemon went away, CONSOLE_LOCAL if the terminal cannot be used, and otherwise CONSOLE_OK. */
 int console_talk(struct console *c);
 
-/* editor.c: console_talk() on a terminal. run executes a line. */
+/* editor.c: console_talk() on a terminal. run() executes a line. */
 int editor_talk(struct console *c, int (*run)(struct console *c, const char *line));
 
 #endif

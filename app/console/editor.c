@@ -18,8 +18,8 @@
 #include "console/choices.h"
 #include "console/console.h"
 
-#define LINE_BYTES 512 /* rdline drops bytes beyond so many; later releases take more */
-#define KEY_BYTES  8   /* longer sequences are not known */
+#define LINE_BYTES 512 /* rdline drops what is beyond so many bytes; later releases take more */
+#define KEY_BYTES  8   /* of the longest key sequence that `keys` may have */
 #define CTRL_C     3
 #define CTRL_R     18
 #define CTRL_U     21
@@ -40,7 +40,7 @@ struct editor {
     char sought[LINE_BYTES + 2];
 };
 
-/* Keys of more than a byte: what terminals send, and what rdline takes for it. */
+/* Keys of more than one byte: what terminals send, and what rdline understands instead. */
 static const struct {
     const char *key, *means;
 } keys[] = {
@@ -52,7 +52,7 @@ static const struct {
     {"\033f", "\033f"},     {"\033d", "\033d"},     {"\033\177", "\033\177"},
 };
 
-/* Globals, because signal handlers know nothing else. */
+/* Globals, because signal handlers get no context. */
 static volatile sig_atomic_t interrupted, resumed;
 static struct termios terminal; /* settings before the editor changed them */
 
@@ -64,7 +64,7 @@ static void on_signal(int number)
         resumed = 1;
 }
 
-/* Restores the terminal. The signal's default action comes after (SA_RESETHAND). */
+/* Restores the terminal. SA_RESETHAND makes raise() take the signal's default action. */
 static void on_end(int number)
 {
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal);
@@ -80,7 +80,8 @@ static int char_write(struct rdline *line, char c)
     return e->mute ? 0 : putchar(c);
 }
 
-/* Does nothing: lines are executed after rdline_char_in(), when it may be called again. */
+/* Does nothing: a line is executed after rdline_char_in() has returned, when rdline may be called
+ * again. */
 static void line_valid(struct rdline *line, const char *text, unsigned size)
 {
 }
@@ -97,7 +98,7 @@ static int word_complete(struct rdline *line, const char *text, char *more, unsi
         return 0;
     }
     choices_more(ch, more, more_len);
-    if (*state >= 0 && more[0] != 0) /* a Tab, not a question mark */
+    if (*state >= 0 && more[0] != 0) /* the key was Tab, not a question mark */
         return RDLINE_RES_COMPLETE;
     choices_print(ch);
     rdline_redisplay(line);
@@ -148,7 +149,7 @@ static void history_seek(struct editor *e)
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
-/* Delivers each key as it comes; leaves signals and output as they are. */
+/* Makes the terminal deliver each key at once; leaves its signals and its output as they are. */
 static bool terminal_raw(void)
 {
     struct termios raw = terminal;
@@ -159,7 +160,7 @@ static bool terminal_raw(void)
     return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 
-/* False at the end of input or of the console. */
+/* Waits for a byte. False if the input has ended, or the console is to end. */
 static bool byte_read(const struct editor *e, char *byte)
 {
     for (;;) {
@@ -203,7 +204,8 @@ static bool key_whole(const struct editor *e, char last)
     return e->key_len > 2 && (e->key[1] == 'O' || last >= '@');
 }
 
-/* Replaces rdline_char_in(), which takes the last byte of an unknown key for text. */
+/* Takes the bytes of keys that begin with Escape. rdline_char_in() would take the last byte of an
+ * unknown key for text. */
 static int escape_in(struct editor *e, char byte)
 {
     if (e->key_len < KEY_BYTES)
@@ -260,7 +262,7 @@ static void editor_close(struct editor *e)
     rdline_free(e->line);
 }
 
-/* Executes a line that rdline has taken, unless that is not all of what was typed. */
+/* Executes the line in rdline's buffer, unless rdline has dropped a part of what was typed. */
 static int line_do(struct editor *e)
 {
     char line[GRAMMAR_LINE_MAX + 1];

@@ -13,7 +13,7 @@
 #define SAFE_MAX 48
 #define LIST_MAX 200
 
-/* A part of a pattern: its i-th word, or an alternative of one. */
+/* A part of a pattern: one of its words, or one alternative of a word. */
 struct part {
     const char *at;
     size_t len;
@@ -80,7 +80,7 @@ static bool part_is(const struct part *p, const char *text)
 
 enum match { MATCH_NONE, MATCH_VALUE, MATCH_WORD };
 
-/* Does `text` fit the i-th word of c? *kind: its kind if it would be a value. */
+/* Does `text` fit the i-th word of c? *kind: the kind, if `text` would be a value. */
 static enum match command_match(const struct grammar *g, const struct grammar_command *c,
                                 unsigned i, const char *text, const struct grammar_kind **kind)
 {
@@ -105,8 +105,9 @@ static bool command_in(const struct grammar *g, const struct grammar_command *c)
     return (c->in & g->in) != 0;
 }
 
-/* The best match of the line's i-th word with the commands that are alive. A word is better than a
- * value, so "all" is a word where one command has it, and a value elsewhere. */
+/* The best match of `text`, the line's i-th word, with the commands that are alive: those that fit
+ * all words before it. A word is better than a value, so "all" is a word where one command has it,
+ * and a value elsewhere. */
 static enum match best_match(const struct grammar *g, const bool *alive, unsigned i,
                              const char *text)
 {
@@ -142,7 +143,7 @@ static void alive_narrow(const struct grammar *g, bool *alive, unsigned i, const
 
 /* ---- what may come ------------------------------------------------------------------------ */
 
-/* Calls found() once for every word and kind that may come i-th. */
+/* Calls found() once for every word and every kind that may come as the i-th word. */
 static void expect_each(const struct grammar *g, const bool *alive, unsigned i, grammar_found found,
                         void *ctx)
 {
@@ -172,7 +173,7 @@ struct list {
     char text[LIST_MAX];
     size_t len;
     unsigned n;
-    const char *meant; /* finds the word nearest to this; NULL: none */
+    const char *meant; /* `nearest` is the word most like this one; NULL: not wanted */
     char nearest[64];
     unsigned distance;
 };
@@ -240,7 +241,8 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Does the i-th word, as a value of a command that is alive, take the rest of the line? */
+/* Does the i-th word, as a value in a command that still fits the line, take the rest of the
+ * line? */
 static bool takes_rest(const struct grammar *g, const bool *alive, unsigned i, const char *word)
 {
     for (unsigned k = 0; g->commands[k].pattern != NULL; k++) {
@@ -253,7 +255,8 @@ static bool takes_rest(const struct grammar *g, const bool *alive, unsigned i, c
     return false;
 }
 
-/* Cuts the next word out of *at, or all that is left if its kind takes it. NULL at the end. */
+/* Cuts the next word out of *at, or all that is left if a value of its kind takes the rest of the
+ * line. NULL at the end. */
 static char *word_take(const struct grammar *g, const bool *alive, unsigned i, char **at)
 {
     char *word = *at, *end;
@@ -268,7 +271,7 @@ static char *word_take(const struct grammar *g, const bool *alive, unsigned i, c
         *at = end;
         return word;
     }
-    *end = 0; /* is it a word of its own? */
+    *end = 0; /* tries the text up to here as a word */
     if (best_match(g, alive, i, word) != MATCH_WORD && takes_rest(g, alive, i, word)) {
         *end = ' ';
         end += strlen(end);
@@ -382,7 +385,8 @@ size_t grammar_expect(const struct grammar *g, const char *line, grammar_found f
     memcpy(text, line, strlen(line) + 1);
     alive_all(g, alive);
     while (i < GRAMMAR_WORDS_MAX && (word = word_take(g, alive, i, &at)) != NULL) {
-        if (*at == 0 && !blank(line[strlen(line) - 1])) { /* the cursor is right behind it */
+        /* the cursor is right behind the word, which may be unfinished */
+        if (*at == 0 && !blank(line[strlen(line) - 1])) {
             b.word = word;
             break;
         }

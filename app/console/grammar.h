@@ -4,12 +4,12 @@
  * page come. No DPDK here: the sluice command and the daemon read lines alike.
  *
  * A command is a pattern of words: "set conn CONN rate|ceiling RATE|none". A word in lower case
- * stands for itself; | separates alternatives; a word in upper case is a value of that kind (struct
- * grammar_kind). The last word may be in brackets: it may be left out. A value of some kinds takes
- * the rest of the line.
+ * stands for itself; | separates alternatives; a word in upper case stands for a value of the kind
+ * with that name (struct grammar_kind). If the last word is in brackets, it may be left out. A
+ * value of some kinds takes the rest of the line.
  *
- * Invariant: a line that parses names one command, and every value in it is of its kind. Of a line
- * that does not parse, nothing is taken.
+ * Invariant: a line that parses names one command, and every value in it is of its kind. No part of
+ * a line that does not parse is executed.
  */
 #ifndef SLUICE_COMMAND_GRAMMAR_H
 #define SLUICE_COMMAND_GRAMMAR_H
@@ -18,14 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GRAMMAR_LINE_MAX  2048 /* bytes, without the 0 */
+#define GRAMMAR_LINE_MAX  2048 /* bytes, without the terminating 0 */
 #define GRAMMAR_WORDS_MAX 12
 #define GRAMMAR_ERROR_MAX 400
 
 struct grammar_command {
     const char *pattern; /* NULL: the table ends */
     const char *help;    /* what it does, in one line */
-    int run;             /* the table's owner identifies it by this */
+    int run;             /* number by which the table's owner knows the command */
     unsigned in;         /* which consoles have it: a bit for each */
 };
 
@@ -46,11 +46,11 @@ struct grammar_line {
 struct grammar {
     const struct grammar_command *commands;
     const struct grammar_kind *kinds; /* ends with name NULL */
-    unsigned in;                      /* one bit: only commands with it in theirs */
+    unsigned in;                      /* one bit: only commands whose `in` has this bit are known */
 };
 
-/* Returns 0, or -EINVAL with a line in err: where it is wrong (word and its number), why, and what
- * was meant. */
+/* Returns 0, or -EINVAL with a message in err: which word is wrong, why, and what was probably
+ * meant. */
 int grammar_parse(const struct grammar *g, const char *line, struct grammar_line *out, char *err,
                   size_t err_len);
 
@@ -58,14 +58,16 @@ int grammar_parse(const struct grammar *g, const char *line, struct grammar_line
 bool grammar_join(char *out, size_t out_len, const char *const *words, unsigned n);
 
 /*
- * What may come at the end of `line`, where the cursor is. found() gets each word that may come
- * there and begins like the word begun, with kind NULL. For a value, it gets the kind's name, with
- * kind. Returns the length of the word begun.
+ * Finds what may come at the end of `line`, where the cursor is and where the last word may be
+ * unfinished. Calls found() with each word of the grammar that may stand there and begins like the
+ * unfinished one, and kind NULL; and with the name of each kind whose value may stand there, and
+ * that kind. Returns the length of the unfinished word.
  */
 typedef void (*grammar_found)(void *ctx, const char *word, const struct grammar_kind *kind);
 size_t grammar_expect(const struct grammar *g, const char *line, grammar_found found, void *ctx);
 
-/* Calls each() for the commands that begin with the words of topic ("": all). Returns how many. */
+/* Calls each() for the commands that begin with the words of `topic` ("": all). Returns how many
+ * there are. */
 typedef void (*grammar_each)(void *ctx, const struct grammar_command *c);
 unsigned grammar_help(const struct grammar *g, const char *topic, grammar_each each, void *ctx);
 

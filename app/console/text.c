@@ -10,7 +10,7 @@ static const char *text_scaled(char *out, size_t out_len, double v, double base,
 {
     int i = 0;
 
-    /* 999.5 would be printed as 1000 with three digits. */
+    /* With three digits, 999.5 would be printed as 1000; it takes the next unit instead. */
     while (v >= base * 0.9995 && units[i + 1] != NULL) {
         v /= base;
         i++;
@@ -66,7 +66,8 @@ static size_t text_sequence(const unsigned char *s)
             return 0;
         code = code << 6 | (s[i] & 0x3f);
     }
-    /* Refuses overlong forms, surrogates, C1 controls, and marks that turn a line's direction. */
+    /* Refuses overlong forms, surrogates, C1 controls, line separators, and marks that turn a
+     * line's direction. */
     if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
         (code >= 0xd800 && code < 0xe000) || code < 0xa0 || (code >= 0x2028 && code <= 0x202e) ||
         (code >= 0x2066 && code <= 0x2069))

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "1.50 GiB", "9.41 Gb/s" (of bytes per second), "1.234 ms"; cut to fit out_len. Return out. */
+/* Write "1.50 GiB", "9.41 Gb/s" (bits, from rate_Bps in bytes) or "1.23 ms", cut to fit out_len.
+ * Return out. */
 const char *text_bytes(char *out, size_t out_len, double bytes);
 const char *text_rate(char *out, size_t out_len, double rate_Bps);
 const char *text_time(char *out, size_t out_len, uint64_t time_ns);

@@ -16,16 +16,17 @@
 #include "drivers/cable.h"
 
 /*
- * Frames of a ring are as large as an mbuf can be (65535 bytes). They fill their blocks to the last
- * byte, because the driver takes frame i to be at i times their size: 32 frames of 16 * 4088 bytes
- * in 511 pages. The longest frame that Linux's TCP makes by itself has 65281 bytes (64 KiB less
- * MAX_TCP_HEADER of 320 and one, plus 66 of headers).
+ * The frames of a packet socket's ring are about as large as an mbuf can be (65535 bytes). They
+ * must fill each block to its last byte, because the driver expects frame i at i times the frame
+ * size: 32 frames of 16 * 4088 bytes fill a block of 511 pages. The longest frame that Linux's TCP
+ * makes by itself has 65281 bytes (64 KiB less MAX_TCP_HEADER of 320 and one, plus 66 of headers).
  */
 #define RING_FRAME     65408u
 #define RING_BLOCK     2093056u
 #define RING_FRAMES    256u
 #define RING_PAGE      4096
-/* The most that comes before a frame's first byte (TPACKET2_HDRLEN and an address, aligned). */
+/* At most so many bytes of a ring frame come before the packet (TPACKET2_HDRLEN and an address,
+ * aligned). */
 #define RING_HEADER    80u
 #define FRAMES_AT_ONCE (4 * CABLE_BURST)
 
@@ -34,7 +35,8 @@ static bool is_packet_socket(const char *driver)
     return strncmp(driver, "net_af_packet", strlen("net_af_packet")) == 0;
 }
 
-/* Adds large frames to a packet socket's argument, unless that says itself how large they are. */
+/* Makes a packet socket's --vdev argument ask for large ring frames, unless it already sets a size
+ * or number of frames. */
 static int arg_enlarge(char **arg)
 {
     const char *value = strncmp(*arg, "--vdev=", 7) == 0 ? *arg + 7 : *arg;
@@ -46,7 +48,7 @@ static int arg_enlarge(char **arg)
     if (asprintf(&larger, "%s,blocksz=%u,framesz=%u,framecnt=%u", *arg, RING_BLOCK, RING_FRAME,
                  RING_FRAMES) < 0)
         return -ENOMEM;
-    *arg = larger; /* lives as long as the EAL's devices, which is the program's life */
+    *arg = larger; /* never freed: the EAL's devices use it to the end of the program */
     return 0;
 }
 
@@ -54,7 +56,7 @@ int interface_args(int argc, char **argv)
 {
     int rc = 0;
 
-    if (sysconf(_SC_PAGESIZE) != RING_PAGE) /* then the driver's own sizes stay */
+    if (sysconf(_SC_PAGESIZE) != RING_PAGE) /* keeps the driver's own sizes */
         return 0;
     for (int i = 1; i < argc && rc == 0; i++)
         if (strncmp(argv[i], "--vdev=", 7) == 0 || strcmp(argv[i - 1], "--vdev") == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports on a Linux interface (AF_PACKET, AF_XDP). A kernel gives large frames there: they get room,
- * and are processed (drivers/offload.h). Where nothing can be done with them, the operator is told.
+ * Ports on a Linux interface (AF_PACKET, AF_XDP). From there, frames may come that are larger than
+ * the MTU. The ring gets room for such frames, and drivers/offload.h cuts them. Frames that cannot
+ * be cut are lost, and the operator is told.
  */
 #ifndef EMU_INTERFACE_H
 #define EMU_INTERFACE_H
@@ -23,12 +24,13 @@ struct interface {
 /* To be called before the EAL starts. Gives packet sockets among the --vdev arguments the largest
  * ring frames there are, unless the argument sets their size. Returns 0 or -ENOMEM. */
 int interface_args(int argc, char **argv);
-/* Makes f for port p, number n. pool: where frames of mtu bytes wait. Returns 0, or negative errno
- * with a line in err. */
+/* Makes f for p, which is port n of the box (0 or 1). pool: for the frames that f.offload makes, of
+ * at most mtu bytes of IP. Returns 0, or negative errno with a line in err. */
 int interface_make(struct interface *f, const struct port *p, unsigned int n, uint64_t mtu,
                    struct rte_mempool *pool, char *err, size_t err_len);
 void interface_unmake(struct interface *f);
-/* Prints each kind of loss there once, with the cure. From any thread, one at a time. */
+/* Prints, once for each kind of loss, that the interface loses frames, with the cure. May be called
+ * by any thread, but by one at a time. */
 void interface_say(struct interface *f, const struct port *p);
 
 #endif

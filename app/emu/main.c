@@ -30,9 +30,9 @@
 #include "emu/prompt.h"
 #include "emu/report.h"
 
-#define TURN          16 /* rounds between two looks at `stop` */
+#define TURN          16 /* calls of cable_run() between two looks at `stop` */
 #define POOL_CACHE    256
-#define COMPACT_BYTES 128 /* doc/path.md says so */
+#define COMPACT_BYTES 128 /* of the largest frame kept as bytes; doc/path.md names this number */
 
 /* ---- running ------------------------------------------------------------------------------ */
 
@@ -40,8 +40,8 @@ static int box_run(void *arg)
 {
     struct box *b = arg;
 
-    /* The doctor finds this thread by its name, as it finds a daemon's workers. The main thread
-     * keeps its name, which is the process's. */
+    /* `sluice doctor` finds this thread by its name, as it finds a daemon's workers. The main
+     * thread keeps its name, which is that of the process. */
     if (rte_lcore_id() != rte_get_main_lcore())
         prctl(PR_SET_NAME, "sl-worker-box", 0, 0, 0);
     grace_loop(true);
@@ -56,15 +56,16 @@ static int box_run(void *arg)
     return 0;
 }
 
-/* Waits until memory that is about to be unmapped is out of the runner's reach (common/grace.h). */
+/* Waits until box_run() can no longer be using memory that is about to be unmapped
+ * (common/grace.h). */
 static void box_pass(void *ctx)
 {
     const struct timespec pause = {0, 20000};
     const struct box *b = ctx;
     uint64_t before = __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST);
 
-    /* two turns, because the first one seen may have begun before; no time limit, because a runner
-     * that lost its core may be in the middle of a burst */
+    /* When two more turns have begun, one that began after this call has ended. There is no time
+     * limit: if box_run() has lost its core, it may be in the middle of a burst. */
     while (__atomic_load_n(&b->running, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&b->turns, __ATOMIC_SEQ_CST) - before < 2)
         nanosleep(&pause, NULL);
@@ -91,7 +92,7 @@ static int json_write(const struct box *b)
     return rc;
 }
 
-/* Makes the reports that are due each interval. */
+/* Makes the reports that are due after each interval. */
 static enum say_exit interval_report(struct box *b, struct report_rates *rates)
 {
     int rc;
@@ -156,7 +157,8 @@ static void *control_thread_main(void *arg)
     return NULL;
 }
 
-/* Runs the wire on an lcore of its own, or else here, with control in a thread. */
+/* Runs the box on an lcore of its own, and control here. If there is no such lcore: the box here,
+ * and control in a thread. */
 static enum say_exit lcores_run(struct box *b, int signals)
 {
     unsigned int lcore = rte_get_next_lcore(-1, 1, 0);

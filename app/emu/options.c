@@ -128,7 +128,7 @@ static int number_set(struct parse *p, const char *name, const char *value, uint
     return what != NULL ? wrong(p, name, value, what) : 0;
 }
 
-/* N for both directions, or N,M */
+/* Reads N, for both directions, or N,M for forward and reverse. */
 static int packets_set(struct parse *p, const char *value)
 {
     char first[24];

@@ -11,10 +11,10 @@
 
 struct options {
     const char *spec[2];            /* forward, reverse */
-    char port[2][OPTIONS_PORT_MAX]; /* "": the first two there are */
+    char port[2][OPTIONS_PORT_MAX]; /* names; "": the first two ports there are */
     const char *json_path;
     uint64_t seed, mtu;
-    uint64_t packets[2];  /* most that a path holds, by direction */
+    uint64_t packets[2];  /* the most that each path holds: forward, reverse */
     uint64_t time_ns;     /* 0: until stopped */
     uint64_t interval_ns; /* between reports; 0: only at the end */
     bool interactive, check, help, version, quiet;

@@ -11,7 +11,7 @@
 #include <rte_ethdev.h>
 
 #define DESCRIPTORS  1024u
-#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* two VLAN tags */
+#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
 #define FRAME_MIN    2048u
 #define XDP_HEADROOM 256u  /* bytes that the kernel leaves free in an AF_XDP buffer */
 #define XDP_RINGS    8192u /* buffers that AF_XDP's four rings may hold */
@@ -133,8 +133,8 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     if (rc != 0)
         return port_error(p, rc, "refuses one queue", err, err_len);
     rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx);
-    /* without this, frames beyond the device's own MTU do not come; AF_PACKET uses its interface's
-     * MTU, and memif has none */
+    /* Without this call, frames beyond the device's own MTU would not be received. A failure does
+     * not matter for AF_PACKET, which uses its interface's MTU, and for memif, which has none. */
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)mtu);
     if (rc != 0 && rc != -ENOTSUP && mtu > 1500 && strcmp(p->driver, "net_af_packet") != 0 &&
         strcmp(p->driver, "net_memif") != 0)

@@ -13,15 +13,17 @@ struct port {
     char name[64], driver[32];
 };
 
-/* Finds a port by name; "": the n-th there is. Returns 0, or negative errno with a line in err. */
+/* Finds a port by name; with name "", takes the n-th port there is, from 0. Returns 0, or negative
+ * errno with a line in err. */
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len);
-/* Buffer bytes that both ports need for frames of mtu bytes of IP. */
+/* Bytes that a buffer must have so that frames of mtu bytes of IP fit at both ports. */
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len);
-/* The value of `name` among the device's arguments; if it has none, `standard`, or "". */
+/* The value of `name` among the device's arguments. If there is no such argument: `standard`, or
+ * the text "". */
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 void port_arg_text(const struct port *p, const char *name, char *out, size_t out_len);
-/* Frames that may be in the rings of the port. */
+/* How many frames the rings of the port may hold. */
 uint32_t port_held(const struct port *p);
 void port_stop(struct port *p);
 

@@ -26,10 +26,10 @@ static void fd_raise(int fd)
     const uint64_t one = 1;
 
     if (write(fd, &one, sizeof one) != sizeof one)
-        abort(); /* an eventfd of our own takes a 1 */
+        abort(); /* a write to an eventfd of our own does not fail */
 }
 
-/* set path 0 forward|reverse|both SPEC */
+/* Executes set path 0 forward|reverse|both SPEC. */
 static int path_set(struct box *b, const struct grammar_line *l, char *err, size_t err_len)
 {
     const char *direction = l->word[3];

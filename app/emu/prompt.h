@@ -7,9 +7,9 @@
 
 struct prompt;
 
-/* NULL if there is no memory, descriptor or thread. */
+/* Starts the console. NULL if there is no memory, descriptor or thread. */
 struct prompt *prompt_open(struct box *b);
-/* Readable once quit was said, or stdin ended. */
+/* A descriptor that becomes readable once the console has executed quit, or stdin has ended. */
 int prompt_fd(const struct prompt *p);
 void prompt_close(struct prompt *p);
 

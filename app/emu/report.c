@@ -52,7 +52,8 @@ static void element_show(const struct box *b, const struct path_element_info *e,
     fputc('\n', out);
 }
 
-/* Prints what a kernel left to a device, and was done here. */
+/* Prints how many frames the kernel had left to a device to finish, and what became of them
+ * here. */
 static void offload_show(const struct offload_counts *c, FILE *out)
 {
     count_show("checksums completed", c->summed, out);
@@ -125,7 +126,8 @@ void report_rates(const struct box *b, struct report_rates *last, FILE *out)
 
 /* ---- for programs ------------------------------------------------------------------------- */
 
-/* A histogram as JSON. cycles: its values are cycles, which become ns. buckets: these, too. */
+/* A histogram as JSON. cycles: the values are in cycles, and are converted to ns. buckets: also
+ * lists the histogram's buckets. */
 static json_t *histogram_json(const struct box *b, const struct histogram *h, bool cycles,
                               bool buckets)
 {

@@ -12,7 +12,7 @@
 enum what { SERVED, ARRIVE, TOLD, ASKED, SEND, WHATS };
 
 /* Things under way, all for equally long, so that the first one in is the first one out. A ring of
- * room places, a power of two, which grows. */
+ * `room` places, a power of two, which grows. */
 struct flights {
     struct flight {
         uint64_t at, what;
@@ -39,7 +39,7 @@ struct buffer {
     struct flights arrive, signalled, asked;
     struct flights again; /* packets asked for, to be sent next */
     uint64_t ideal_ns;    /* perfect: when the next packet is to arrive */
-    /* While observed: */
+    /* Counted from cfg.from_ns on: */
     uint64_t processed, entered, delay_ns, controls, overflows, grown_ns;
     json_t *interval; /* NULL: no series is wanted */
 };
@@ -153,8 +153,9 @@ static void served(struct buffer *l)
     level_changed(l);
 }
 
-/* A zone reaches the sender. The interval has stopped growing (grown_ns) when the zone makes it
- * shrink while it is longer than the loaded host needs. */
+/* A zone reaches the sender. grown_ns is when the interval stopped growing: when, for the first
+ * time under load, a zone makes the interval shrink while it is longer than the loaded host
+ * needs. */
 static void zone_signalled(struct buffer *l, int8_t zone)
 {
     if (l->grown_ns == 0 && l->now >= l->cfg.load_from_ns && zone < 0 &&
@@ -190,7 +191,7 @@ static void buffer_work(struct buffer *l)
     }
 }
 
-/* ---- what is written about it ---------------------------------------------------------------- */
+/* ---- text in, result out --------------------------------------------------------------------- */
 
 static struct buffer_config config_read(struct text *t, const char *s)
 {

@@ -8,7 +8,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define OWNER_WRITER 1u /* the low bit of owner tells the two ends apart */
+/* low bit of a connection's `owner`: 1 at the writer's end, 0 at the other */
+#define OWNER_WRITER 1u
 
 void load_read(struct load *l, struct text *t, const char *section, const char *const *hosts,
                uint32_t n_hosts, uint64_t until_ns)
@@ -44,7 +45,7 @@ bool load_open(struct load *l, struct host *sender, struct host *receiver)
 {
     l->sender = sender;
     l->receiver = receiver;
-    /* Senders read it, receivers write it; its content does not matter. */
+    /* The sender reads these bytes and the receiver writes them; their content does not matter. */
     l->data = calloc(1, l->cfg.request_bytes);
     CHECK(host_listen(receiver, l->cfg.service) == 0);
     return l->data != NULL;
@@ -143,7 +144,7 @@ static void write_one(struct load *l, uint64_t now)
     l->tails_used += cfg->tail_bytes != 0;
     l->writing = true;
     if (tail > 0 && head == 0)
-        written(l, cfg->request_bytes); /* copied whole, so over at once */
+        written(l, cfg->request_bytes); /* the request was copied whole, so it is over at once */
 }
 
 static bool may_write(const struct load *l)

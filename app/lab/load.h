@@ -4,8 +4,8 @@
  * has data without end. It sends in requests (bulk), perhaps only for a while and then not for a
  * while (on, off); or it writes one request after the other and waits for each (synchronous). With
  * partial copy the last `tail` bytes of each request are copied, and the request is over for the
- * writer when the peer has the rest ([VT]). The receiver's user keeps some requests posted and
- * reads nothing.
+ * writer when the peer has the rest ([VT]). The receiver's user keeps `posted` receive requests
+ * posted, and does not look at the data.
  *
  * Invariant: under_way <= depth; tails_used <= tails.
  */
@@ -21,7 +21,7 @@
 
 struct load_config {
     const char *name;
-    uint32_t from, to; /* hosts */
+    uint32_t from, to; /* numbers of hosts */
     struct addr peer;
     uint16_t service;
     uint64_t start_ns, stop_ns, on_ns, off_ns; /* off_ns 0: always on */
@@ -33,7 +33,8 @@ struct load_config {
 /* The counters of both ends at one time. */
 struct load_state {
     struct host_conn_info tx, rx;
-    uint64_t bytes, copied; /* of requests that are over for the writer */
+    /* of requests that are over for the writer; of tails of all requests sent */
+    uint64_t bytes, copied;
 };
 
 struct load {
@@ -62,7 +63,7 @@ void load_done(struct load *l, struct host *h, const struct host_completion *c, 
 /* Does what the sender's user has to do now. Returns when it must be called again. */
 uint64_t load_turn(struct load *l, uint64_t now);
 
-/* Observation begins. */
+/* To be called when observation begins (scene.h). */
 void load_begin(struct load *l);
 /* Adds a sample, span_ns after the one before. */
 void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_ns);

@@ -5,11 +5,11 @@
  *   run BYTES SEED FILE\n   and BYTES bytes of text (FILE: its name, for messages)
  *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
  *
- * It answers each with a line of JSON on standard output: run as in result.h; size with
+ * The engine answers each with a line of JSON on standard output: run as in result.h; size with
  * {"used_bytes": N, "reserved_bytes": N} (scene.h); both with {"error": message} if the text is
- * wrong. It ends when its input ends, or when its parent process does, which may be killed during a
- * run. Its argument is the memory that it may use, in MB (512), or --version. sluice-lab(1) starts
- * it; people need not.
+ * wrong. The engine ends when its input ends, or when its parent process ends, which may be killed
+ * during a run. The argument is the memory that the engine may use, in MB (512), or --version.
+ * sluice-lab(1) starts the engine; people need not.
  */
 #include <sched.h>
 #include <signal.h>
@@ -31,8 +31,9 @@
 #include "lab/text.h"
 
 #define TEXT_BYTES_MAX (1u << 20)
-#define MEMORY_MB      "512" /* enough for a world that says nothing of frames */
-#define LCORES_MAX     8192u /* of text: enough for every second of CPU_SETSIZE processors */
+#define MEMORY_MB      "512" /* enough for a world that does not set `frames` */
+/* bytes of text: enough to name every second of CPU_SETSIZE processors */
+#define LCORES_MAX     8192u
 
 static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *pools,
                            struct result *r)
@@ -69,7 +70,8 @@ static void run(struct text *t, uint64_t seed, struct scene_pools *pools)
     result_free(&r);
 }
 
-/* Other errors in the text are reported when it is run. */
+/* Answers a request for the size. Errors that do not concern the size are reported when the text is
+ * run. */
 static void size(struct text *t)
 {
     uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
@@ -117,8 +119,9 @@ static int serve(struct scene_pools *pools)
     return EXIT_OK;
 }
 
-/* Writes "0@(0,2-5)": one lcore, on all the processors that we were started on. Otherwise EAL binds
- * lcore 0 to processor 0, so that engines share it, or take a processor that is not theirs. */
+/* Writes "0@(0,2-5)": one lcore, on all the processors that we were started on. Otherwise the EAL
+ * would bind lcore 0 to processor 0, which all engines would share, or which may not be ours to
+ * use. */
 static void lcores_tell(char *out, size_t len)
 {
     size_t n = (size_t)snprintf(out, len, "0@(");

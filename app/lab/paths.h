@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the paths of a scene's hosts did, up from each host and down to it: frames dropped, bytes
- * waiting, cells that a contract's police looked at.
+ * waiting, cells that an element `police` checked.
  */
 #ifndef LAB_PATHS_H
 #define LAB_PATHS_H
@@ -16,7 +16,7 @@ struct path_sums {
 };
 
 struct way {
-    const struct path *path; /* NULL: a plain link */
+    const struct path *path; /* not NULL: plain links are left out */
     const char *host, *direction;
     struct path_sums before;
     json_t *queued;
@@ -32,11 +32,11 @@ struct paths {
 
 void paths_open(struct paths *w, const struct world *world, const char *const *hosts,
                 uint32_t n_hosts);
-/* Observation begins. */
+/* To be called when observation begins (scene.h). */
 void paths_begin(struct paths *w);
 void paths_sample(struct paths *w, struct result *r, uint64_t now);
-/* Frames that paths dropped only because they hold no more than the scene has given them room
- * for. */
+/* Number of frames that paths dropped only because the scene gave them too little room or too few
+ * buffers. */
 uint64_t paths_short(const struct paths *w);
 void paths_tell(const struct paths *w, struct result *r);
 

@@ -14,13 +14,14 @@
 
 #define HELD_MAX     4096u
 #define CELL_PAYLOAD 48u
-#define TRAILER      8u /* AAL5's */
+#define TRAILER      8u /* bytes that AAL5 adds to a frame */
 
 struct stream {
     struct path *path;
     struct rte_mempool *pool;
     uint64_t rate_Bps, cells, frame_bytes, skip;
-    uint64_t sent, came; /* of those counted */
+    /* frames after the first `skip`; in a stream of cells, `sent` counts cells */
+    uint64_t sent, came;
     struct cells_count count;
     json_t *gaps;
 };
@@ -57,7 +58,7 @@ static void frames_play(struct stream *s)
 
     CHECK(s->rate_Bps > 0);
     for (uint64_t i = 1; i <= frames; i++) {
-        /* its last cell comes now */
+        /* the last cell of frame i comes at `now` */
         unsigned __int128 bytes = (unsigned __int128)i * each * CELLS_BYTES * CLOCK_NS_PER_S;
         uint64_t now = (uint64_t)(bytes / s->rate_Bps);
         struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);

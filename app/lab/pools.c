@@ -6,7 +6,8 @@
 #include <rte_mempool.h>
 
 #define PAGE_BYTES 4096u
-#define BESIDE     4191u /* beside all frames under way: in hosts' rings, applications' hands */
+/* buffers beyond those of frames under way: in rings of hosts, with applications */
+#define BESIDE     4191u
 #define HEAD_BYTES (RTE_PKTMBUF_HEADROOM + 1024)
 
 static uint32_t buffers(uint32_t frames)
@@ -14,8 +15,8 @@ static uint32_t buffers(uint32_t frames)
     return frames + BESIDE;
 }
 
-/* Memory of a pool. Without hugepages, no buffer crosses a page boundary that it can avoid, lest a
- * NIC could not read it. */
+/* Bytes of memory of a pool of n buffers. Without hugepages, DPDK lets no buffer that fits in a
+ * page cross a page boundary, since a NIC could not read it. */
 static uint64_t bytes_of(uint32_t n, uint32_t room)
 {
     uint32_t one = rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + room, 0, NULL);

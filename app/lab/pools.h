@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define POOLS_FRAMES      4000u    /* under way, unless a world asks for more */
+#define POOLS_FRAMES      4000u    /* frames under way, unless a world asks for more */
 #define POOLS_FRAMES_MAX  4000000u /* the most that a world may ask for */
 #define POOLS_FRAME_BYTES 16640u   /* of the largest mtu, with its headers */
 
@@ -25,7 +25,7 @@ struct scene_pools {
  * buffers of the present pools must be back. False: there is no memory, and no pools are left. */
 bool pools_want(struct scene_pools *p, uint32_t frames, uint32_t frame_bytes);
 void pools_free(struct scene_pools *p);
-/* Memory that such pools take. */
+/* Bytes of memory that pools for so many frames of so many bytes take. */
 uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes);
 
 #endif

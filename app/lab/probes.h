@@ -2,7 +2,7 @@
 /*
  * Probes of one-way delay on a scene ([FRAME-RELAY]): frames that alternate between two lengths,
  * from one host's port to another's, through whatever is between. A frame's increment is how much
- * longer it took than the least (lib/control/owd.h). The frames are sim/probe's.
+ * longer it took than the fastest frames (lib/control/owd.h). sim/probe.h makes the frames.
  */
 #ifndef LAB_PROBES_H
 #define LAB_PROBES_H
@@ -28,7 +28,7 @@ struct probes {
     const char *name;
     uint32_t from, to;
     uint64_t every_ns, start_ns, from_ns, until_ns, turn_ns;
-    bool reflect;           /* the other host sends them back, turn_ns later */
+    bool reflect;           /* the other host sends the frames back, turn_ns later */
     struct histogram round; /* ns; of frames sent while observed that came back */
     struct probe probe;
     struct mirror mirror;

@@ -24,9 +24,9 @@
 #define LOADS_MAX      1024u
 #define PROBES_MAX     4u
 #define TCPS_MAX       8u
-#define FRAME_OVER_MTU 128u   /* headers in front of IP, and to spare */
-#define PORT_FIRST     20000u /* UDP, of nodes */
-#define CLOSE_S        90u    /* until everything must have come back */
+#define FRAME_OVER_MTU 128u   /* headers in front of IP, with some bytes to spare */
+#define PORT_FIRST     20000u /* first UDP port of nodes */
+#define CLOSE_S        90u    /* seconds of virtual time in which all buffers must come back */
 
 struct scene {
     struct text *t;
@@ -35,22 +35,22 @@ struct scene {
     struct world *w;
     uint64_t until_ns, from_ns, sample_ns, control_ns, poll_ns, seed;
     const char *host_section[HOSTS_MAX], *host_name[HOSTS_MAX];
-    struct frame_route station[HOSTS_MAX]; /* src: the host's addresses */
+    struct frame_route station[HOSTS_MAX]; /* src_mac and src: the host's addresses */
     uint32_t conns[HOSTS_MAX], depth[HOSTS_MAX], frames, frame_bytes;
     uint32_t n_hosts, n_loads, n_probes, n_tcps;
     struct load load[LOADS_MAX];
     struct probes probes[PROBES_MAX];
     struct tcp93 tcp[TCPS_MAX];
-    struct nodes nodes; /* places: hosts */
+    struct nodes nodes; /* a node's place is the number of its host */
     struct paths paths;
     bool over;
     uint64_t no_mbuf; /* frames that models did not get for want of buffers */
 };
 
-/* ---- models at a host's port: they share its cable, and it its frames with them ---------------
- */
+/* ---- models (nodes), which share a host's port ----------------------------------------------- */
 
-/* The host gets these frames, too, and drops those that are not its own. */
+/* Gives copies to the nodes of host i. The host gets all these frames, too, and drops those that
+ * are not its own. */
 static void on_rx(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
     struct scene *s = ctx;
@@ -97,8 +97,7 @@ static void on_app(void *ctx, uint32_t i, struct host *h, uint64_t now)
         world_wake(s->w, i, wake);
 }
 
-/* ---- what is written about it -----------------------------------------------------------------
- */
+/* ---- reading the world's text ---------------------------------------------------------------- */
 
 static void times_read(struct scene *s)
 {
@@ -117,7 +116,8 @@ static void times_read(struct scene *s)
         text_wrong(s->t, w, "sample", "sample and poll must be above 0; correct them");
 }
 
-/* Reads what the host models: nothing special, or a workstation of 1990 that receives. */
+/* Reads which machine the host models: none in particular, or a workstation of 1990 that
+ * receives. */
 static void machine_read(struct text *t, const char *section, uint16_t mtu, struct world_port *port)
 {
     static const char *const words[] = {"none", "sparc1", "sun3", NULL};
@@ -211,7 +211,8 @@ static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_
     return r;
 }
 
-/* Section n of a kind, which must have a name. NULL: there is none, or too many. */
+/* Section n of a kind, which must have a name. NULL: there is no such section, or more than
+ * `max`. */
 static const char *section_next(struct scene *s, const char *kind, uint32_t n, uint32_t max)
 {
     const char *section = text_section(s->t, kind, n);
@@ -271,7 +272,7 @@ static void names_check(struct scene *s)
         }
 }
 
-/* A host has as many connections as there are loads at it, and room for their requests. */
+/* A host has a connection for each load that begins or ends there, and room for its requests. */
 static void load_place(struct scene *s, uint32_t i, const struct load_config *c)
 {
     s->conns[i]++;
@@ -388,7 +389,7 @@ static void scene_tell(struct scene *s)
     paths_tell(&s->paths, s->r);
 }
 
-/* Reports lost frames: a world that lost some for want of our buffers is not the one described. */
+/* Reports frames lost for want of our buffers: a world that lost some is not the one described. */
 static void shortage_tell(struct scene *s)
 {
     uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + paths_short(&s->paths);
@@ -442,7 +443,8 @@ static void scene_read(struct scene *s)
         s->frames = POOLS_FRAMES;
         return;
     }
-    /* So many buffers for the largest mtu would take memory that no frame fills. */
+    /* With more frames than that, buffers for the largest possible mtu would take memory that no
+     * frame fills. */
     s->frame_bytes = 0;
     for (uint32_t i = 0; i < s->n_hosts; i++) {
         uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", 576, 16384);
@@ -463,8 +465,8 @@ static struct scene *scene_create(struct text *t, uint64_t seed, struct scene_po
     return s;
 }
 
-/* Memory reserved for a path. Each of its queues has room for all frames; there are at most one
- * queue a word and two more. */
+/* Memory reserved for a path. Each of its queues has room for all frames, and there are at most two
+ * queues more than words in the spec. */
 static uint64_t path_bytes(const char *spec, uint32_t frames)
 {
     uint64_t queues = 3;

@@ -18,12 +18,12 @@
 #include "lab/result.h"
 #include "lab/text.h"
 
-/* Runs the world that the text describes, if t has no error so far. Makes the pools those that the
- * world needs. */
+/* Runs the world that the text describes, if t has no error so far. Makes new pools if the world
+ * needs others. */
 void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r);
-/* The memory that the world takes, if t has no error so far. used_bytes: at most, by buffers, hosts
- * and requests. reserved_bytes: what EAL must have; each path has room for all frames, though a
- * frame is in only one. */
+/* The memory that the world takes, if t has no error so far. used_bytes: what buffers, hosts and
+ * requests use at most. reserved_bytes: what the EAL must have, which includes room for all frames
+ * in each path, although a frame is in only one path at a time. */
 struct scene_memory {
     uint64_t used_bytes, reserved_bytes;
 };

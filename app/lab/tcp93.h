@@ -28,7 +28,7 @@ void tcp93_read(struct tcp93 *c, struct text *t, const char *section, const char
                 uint32_t n_hosts);
 void tcp93_open(struct tcp93 *c, const struct frame_route *there, const struct frame_route *back,
                 uint64_t hz, struct rte_mempool *pool, uint64_t now);
-/* Observation begins. */
+/* To be called when observation begins (scene.h). */
 void tcp93_begin(struct tcp93 *c);
 void tcp93_sample(struct tcp93 *c, struct result *r, uint64_t now, uint64_t span_ns);
 void tcp93_tell(const struct tcp93 *c, struct result *r, uint64_t span_ns);

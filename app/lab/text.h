@@ -32,7 +32,8 @@ struct text {
     const char *file; /* for messages */
     struct text_line lines[TEXT_LINES_MAX];
     uint32_t n;
-    const char *keys[TEXT_LINES_MAX]; /* that were ever asked for, to suggest one */
+    /* keys that were ever asked for, to suggest the nearest one */
+    const char *keys[TEXT_LINES_MAX];
     uint32_t n_keys;
     char err[TEXT_ERR_MAX]; /* "": none so far */
 };
@@ -49,17 +50,17 @@ const char *text_name(const char *section);
 __attribute__((format(printf, 4, 5))) void text_wrong(struct text *t, const char *section,
                                                       const char *key, const char *format, ...);
 
-/* The value of a key, or fallback where the key is missing; with a fallback of NULL that is an
- * error. */
+/* The value of a key, or fallback where the key is missing; with a fallback of NULL, a missing key
+ * is an error. */
 const char *text_word(struct text *t, const char *section, const char *key, const char *fallback);
-/* The same, as a value of base/value.h: in B/s, bytes, ns. */
+/* Like text_word(), but return the value as a number (base/value.h): in B/s, bytes, ns. */
 uint64_t text_rate(struct text *t, const char *section, const char *key, const char *fallback);
 uint64_t text_size(struct text *t, const char *section, const char *key, const char *fallback);
 uint64_t text_time(struct text *t, const char *section, const char *key, const char *fallback);
 uint64_t text_number(struct text *t, const char *section, const char *key, const char *fallback,
                      uint64_t min, uint64_t max);
 bool text_yes(struct text *t, const char *section, const char *key, const char *fallback);
-/* Index of the key's value in words, which end with NULL. */
+/* Index of the key's value in `words`, which end with NULL. */
 uint32_t text_choice(struct text *t, const char *section, const char *key, const char *fallback,
                      const char *const *words);
 /* Reads "from" and "to" of a [kind name]: two different names of [host NAME], as their indices. */

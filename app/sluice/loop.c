@@ -84,7 +84,7 @@ bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns)
     /* ppoll() skips a negative descriptor. */
     if (ppoll(p, 3, timeout_ns == UINT64_MAX ? NULL : &t, NULL) <= 0)
         return false;
-    /* Drain the eventfd, so that the work left after a signal can sleep again. */
+    /* Drain the eventfd: a command that goes on after a signal must be able to sleep here again. */
     if (p[1].revents != 0 && read(loop_stop_fd, &count, sizeof count) < 0)
         return false;
     return (p[2].revents & (POLLIN | POLLHUP | POLLERR | POLLNVAL)) != 0;

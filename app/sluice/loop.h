@@ -2,9 +2,9 @@
 /*
  * What every command's loop needs: the session with the daemon, signals, the clock, sleeping.
  *
- * Invariant: after loop_open() or loop_signals(), a first SIGINT, SIGTERM or SIGHUP only sets
- * loop_signal() and wakes loop_wait(); the same signal again ends the process. SIGPIPE is ignored.
- * Times are CLOCK_MONOTONIC in ns.
+ * Invariant: after loop_open() or loop_signals(), a first SIGINT, SIGTERM or SIGHUP only wakes
+ * loop_wait(), and loop_signal() returns it; the same signal again ends the process. SIGPIPE is
+ * ignored. Times are CLOCK_MONOTONIC in ns.
  */
 #ifndef SLUICE_COMMAND_LOOP_H
 #define SLUICE_COMMAND_LOOP_H
@@ -18,7 +18,7 @@
 
 struct loop {
     struct sluice *session;
-    int fd; /* the session's eventfd, sluice_fd() */
+    int fd; /* sluice_fd() of the session: readable when sluice_poll() may have something */
 };
 
 /* Opens the session and catches the signals. Returns an exit code; the error is printed. */
@@ -34,8 +34,8 @@ int loop_signal(void);
  * Sleeps until the session has completions, extra_fd (-1: none) is readable or at its end, a signal
  * comes, or timeout_ns has passed (UINT64_MAX: no limit). Returns true if extra_fd is ready.
  *
- * Sleeps only if the last sluice_poll() took nothing, and no other call that waits for the daemon
- * came after it.
+ * May return at once without any of these, unless the last sluice_poll() took nothing and no other
+ * call that waits for the daemon came after it: the session's descriptor may still be readable.
  */
 bool loop_wait(struct loop *l, int extra_fd, uint64_t timeout_ns);
 

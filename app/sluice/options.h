@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct options {
-    const char *socket; /* NULL: libsluice's default */
-    const char *rates;  /* CSV file, NULL: none */
+    const char *socket; /* path from --socket; NULL: $SLUICE_SOCKET, else libsluice's default */
+    const char *rates;  /* path from --rates, of a CSV file to write; NULL: none */
     bool quiet, verbose, json;
 };
 
@@ -55,7 +55,7 @@ int options_duration(const char *name, uint64_t min_ns, uint64_t max_ns, uint64_
 /* Prints the option that getopt_long() refused. command: its name, as "send"; value: what
  * getopt_long() returned, '?' or ':'. Returns SAY_USAGE. */
 int options_refused(const char *command, char *const *argv, int value);
-/* Prints any other usage error. Returns SAY_USAGE. */
+/* Prints the usage error that `what` describes. Returns SAY_USAGE. */
 int options_wrong(const char *command, const char *what);
 
 /* Whether to print the final line for people: with --verbose, or if stderr is a terminal and --json

@@ -29,14 +29,15 @@ struct reload;
 
 struct daemon {
     struct config config;
-    /* config_path: the file of config; socket_path: instead of the one in config, or NULL */
+    /* config_path: the file that config was read from; socket_path: overrides the socket that the
+     * file names; NULL: no override */
     const char *config_path;
     const char *socket_path;
     struct reload *reload; /* state of the last reload, owned by reload.c; NULL: none yet */
     uint64_t hz;           /* of the TSC */
     uint64_t start_ns;     /* CLOCK_MONOTONIC */
     struct port ports[CONFIG_PORTS_MAX];
-    struct exception exceptions[CONFIG_PORTS_MAX];   /* of ports[i], if configured */
+    struct exception exceptions[CONFIG_PORTS_MAX];   /* exception port of ports[i], if any */
     struct host_control *controls[CONFIG_PORTS_MAX]; /* of ports[i] */
     uint32_t first_queue[CONFIG_PORTS_MAX];
     struct count counts[CONFIG_PORTS_MAX]; /* of ports[i], for the console */
@@ -50,20 +51,21 @@ struct daemon {
     bool stuck[DAEMON_QUEUES_MAX]; /* no peer takes frames of queues[i]; written by links.c */
     bool main_works;               /* the main lcore is a worker; control has its own thread */
     struct sessions *sessions;
-    uint32_t next_worker; /* where route_find() starts looking */
+    uint32_t next_worker; /* the worker at which route_find() starts looking */
 };
 
 /* layout.c: assigns the queues to lcores. 0, or negative errno with a line in err. */
 int layout_make(struct daemon *d, char *err, size_t err_len);
 /* Logs one line for each worker and for control, and warns of bad placements. */
 void layout_say(const struct daemon *d);
-/* The first CPU that the EAL gives lcore; -1 if it has none. */
+/* The first CPU on which `lcore` may run; -1 if the EAL does not have that lcore. */
 int layout_pin(uint32_t lcore);
 
-/* route.c: `route` of sessions_config. */
+/* route.c: the callback `route` of struct sessions_config. */
 int route_find(void *daemon, const struct addr *peer);
 
-/* show.c: `show` of sessions_config. JSON text to free(), NULL if `what` is unknown. */
+/* show.c: the callback `show` of struct sessions_config. Returns JSON text to free(), or NULL if
+ * `what` is unknown. */
 char *show_text(void *daemon, const char *what);
 
 static inline uint64_t daemon_cycles_ns(const struct daemon *d, uint64_t cycles)

@@ -31,7 +31,7 @@
 #include "sluiced/options.h"
 #include "sluiced/start.h"
 
-/* Runs control in a thread of its own, when the main lcore is a worker. */
+/* Arguments and exit code of control's own thread. It exists only if the main lcore is a worker. */
 struct control_thread {
     struct daemon *d;
     const cpu_set_t *cpus;
@@ -156,7 +156,7 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     }
     if (d->config.daemon.log_level != CONFIG_LOG_DEFAULT)
         reload_log_level(d->config.daemon.log_level);
-    /* Serves dpdk-dumpcap; does no harm where nothing is shared. */
+    /* Lets dpdk-dumpcap capture packets; does no harm if the EAL shares no memory. */
     if (rte_pdump_init() != 0)
         say("packets cannot be captured by dpdk-dumpcap: %s", rte_strerror(rte_errno));
     d->start_ns = clock_monotonic_ns();

@@ -17,7 +17,7 @@ struct options {
 
 /* 0, or -EINVAL with a line in err. *o points into argv. */
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
-/* One screen. */
+/* The text that --help prints; it fits on one screen. */
 extern const char options_help[];
 
 #endif

@@ -68,7 +68,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
                                            .cdvt_ns = cfg->cdvt_ns};
     h->ecn_off = cfg->ecn == CONFIG_NO;
     h->occupancy = (enum host_occupancy)cfg->occupancy; /* both enums have the same order */
-    if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has checked it */
+    if (h->occupancy != HOST_OCCUPANCY_OFF)             /* config.c has checked the law */
         CHECK(occupancy_law_parse(cfg->occupancy_law, h->occupancy == HOST_OCCUPANCY_DELAY,
                                   &h->occupancy_law, err, sizeof err) == 0);
     h->tx_sum = p->tx_sum;
@@ -148,7 +148,7 @@ static int port_queue_create(struct daemon *d, struct port *p, uint16_t queue, c
     return config_port_wired(p->cfg) ? port_queue_wire(d, q, err, err_len) : 0;
 }
 
-/* Makes the socket's folder, if only that one is missing. Drivers may need it, too. */
+/* Makes the socket's folder, but not the folders above it. Drivers may need the folder, too. */
 static void folder_make(const char *path)
 {
     char folder[CONFIG_SOCKET_MAX];
@@ -160,10 +160,11 @@ static void folder_make(const char *path)
         return;
     *slash = '\0';
     if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-        return; /* bind() will report it */
+        return; /* bind() of the socket will report the missing folder */
 }
 
-/* Runs before ports are touched: two daemons with one configuration would fight for those, too. */
+/* Refuses a socket that another daemon serves. Called before ports are opened: two daemons with the
+ * same configuration would also fight for the ports. */
 static int socket_check(const char *path, char *err, size_t err_len)
 {
     struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -171,7 +172,7 @@ static int socket_check(const char *path, char *err, size_t err_len)
     bool taken;
 
     if (fd < 0)
-        return 0; /* the daemon's own socket() will report it */
+        return 0; /* sessions_create() will report the error */
     snprintf(sun.sun_path, sizeof sun.sun_path, "%s", path);
     taken = connect(fd, (struct sockaddr *)&sun, sizeof sun) == 0 || errno == EAGAIN;
     close(fd);
@@ -315,9 +316,9 @@ static void wakeups_make(struct daemon *d)
             const struct port_queue *q = w->queues[k];
             bool wakes = port_add_wakeup(q->port, q->queue, &w->wakeup);
 
-            if (wakes && q->exception.on) /* a TAP */
+            if (wakes && q->exception.on) /* frames that the kernel sends must wake w, too */
                 wakes = wakeup_add(&w->wakeup, q->exception.port_id, q->exception.queue);
-            /* Frames that other workers hand over do not wake it. */
+            /* Frames that other workers of the port hand over do not wake w. */
             w->all_wake = w->all_wake && wakes && q->workers == 1;
         }
         w->all_wake = w->all_wake && wakeup_add_eventfd(&w->wakeup);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds a daemon from its configuration (ports, hosts and queues, control halves, sessions), and
- * takes it down. In between, workers and control run.
+ * Builds a daemon from its configuration (ports, hosts and queues, a struct host_control for each
+ * port, sessions), and takes it down. In between, workers and control run.
  */
 #ifndef SLUICED_START_H
 #define SLUICED_START_H
@@ -16,7 +16,8 @@
 enum say_exit start_make(struct daemon *d, char *err, size_t err_len);
 /* Gives the peers of the configuration to one port's control: at start, and at each reload. */
 void start_peers(const struct config *cfg, struct host_control *control);
-/* EXIT_OK, or EXIT_FAULT with a line logged if mbufs were not returned. */
+/* Takes the daemon down. EXIT_OK, or EXIT_FAULT with a line logged if mbufs did not come back to
+ * their pools. */
 enum say_exit start_undo(struct daemon *d);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a broken invariant: one line on stderr, then abort. */
+/* What follows a broken invariant: one line on stderr, then abort(). */
 #include "base/check.h"
 
 #include <stdio.h>

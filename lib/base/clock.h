@@ -2,13 +2,13 @@
 /*
  * Time is a parameter: `now` counts cycles of a clock whose frequency the state machine knows.
  *
- * Invariant: clock_ns(c, clock_cycles(c, ns)) is within one cycle of ns, for any ns < 2^63.
- * Intermediates have 128 bits, so nothing overflows. Cycles have 64 bits and never wrap in practice
- * (2^64 at 4 GHz is 146 years); compare them with time_before().
+ * Invariant: 0 <= ns - clock_ns(c, clock_cycles(c, ns)) <= ceil(10^9 / hz): conversion there and
+ * back loses at most one cycle, in whole ns. Products have 128 bits; results must fit into 64 bits.
+ * Cycles never wrap in practice (2^64 at 4 GHz is 146 years); compare them with time_before().
  *
  * State machines need a time that does not go back. A counter may go back: a virtual machine is
- * restored or moved, or the counters of two cores differ. clock_steady() makes a time of it that
- * then goes on from its last value.
+ * restored or moved, or the counters of two cores differ. clock_steady() makes a steady time of a
+ * counter: where the counter steps back, the time goes on from its last value.
  */
 #ifndef SLUICE_BASE_CLOCK_H
 #define SLUICE_BASE_CLOCK_H
@@ -48,13 +48,14 @@ static inline uint64_t time_min(uint64_t a, uint64_t b)
 }
 
 /*
- * Makes a time of a counter. It never goes back within a thread, whatever steps the counter makes.
+ * Makes a time of a counter. The time never goes back within a thread, whatever steps the counter
+ * makes.
  *
  * *ahead: cycles by which time is ahead of the counter; 0 at first, raised when the counter has
  * stepped back. All threads write and read it, so that their times agree.
  * *last: this thread's newest time.
- * ahead_then: *ahead, read before the counter. (If it were read after, the counter might have
- * stepped back in between, and time would leap by that step.)
+ * ahead_then: *ahead, read before the counter. (If *ahead were read after the counter, the counter
+ * might have stepped back in between, and time would leap by that step.)
  */
 static inline uint64_t clock_steady(uint64_t *ahead, uint64_t *last, uint64_t ahead_then,
                                     uint64_t counter)

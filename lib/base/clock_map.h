@@ -14,10 +14,10 @@
 
 struct clock_map {
     uint64_t from, to; /* the newest sample */
-    uint64_t rate;     /* ticks of `to` in a cycle of `from`, in 2^-32; below 2^31 ticks */
+    uint64_t rate;     /* ticks of `to` per cycle of `from`, times 2^32; below 2^63 */
 };
 
-/* The first sample; clock_map_at() needs another. */
+/* Takes the first sample; clock_map_at() needs a second one. */
 static inline void clock_map_start(struct clock_map *m, uint64_t from, uint64_t to)
 {
     *m = (struct clock_map){from, to, 0};
@@ -37,7 +37,8 @@ static inline bool clock_map_sample(struct clock_map *m, uint64_t from, uint64_t
     return true;
 }
 
-/* The time of `to` at a time of `from`, which is within 2^31 cycles of the newest sample. */
+/* Converts `from` to a time of the other clock. `from` must be within 2^31 cycles of the newest
+ * sample. */
 static inline uint64_t clock_map_at(const struct clock_map *m, uint64_t from)
 {
     __int128 ahead = (__int128)(int64_t)(from - m->from) * (int64_t)m->rate;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters with one writer and any readers: 64-bit words that are never torn. The writer's update
- * is a plain add; readers see a recent value.
+ * Counters with one writer and any number of readers: 64-bit words that are never torn. The
+ * writer's update is a plain add; readers see a recent value.
  */
 #ifndef SLUICE_BASE_COUNTER_H
 #define SLUICE_BASE_COUNTER_H

@@ -42,7 +42,7 @@ uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t 
     CHECK(whole > 0 && parts <= whole);
     if (count == 0)
         return 0;
-    /* of the value sought, counted from the smallest, which is 1 */
+    /* the place of the value sought in ascending order; the smallest value has place 1 */
     rank = (uint64_t)(((unsigned __int128)count * parts + whole - 1) / whole);
     for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
         seen += counter_get(&h->buckets[i]);

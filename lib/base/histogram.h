@@ -56,9 +56,9 @@ uint64_t histogram_width(uint32_t bucket);
 uint64_t histogram_quantile(const struct histogram *h, uint64_t parts, uint64_t whole);
 
 uint64_t histogram_count(const struct histogram *h);
-uint64_t histogram_min(const struct histogram *h); /* 0 if there are none */
+uint64_t histogram_min(const struct histogram *h); /* 0 if there are no values */
 
-/* Rounded down; 0 if there are none. */
+/* The mean, rounded down; 0 if there are no values. */
 uint64_t histogram_mean(const struct histogram *h);
 
 #endif

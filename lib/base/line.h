@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct line {
-    char *at, *end; /* the next byte goes to at; none goes to end or beyond */
+    char *at, *end; /* the next byte goes to `at`; no byte goes to `end` or beyond */
 };
 
 static inline void line_put(struct line *l, const char *s)
@@ -16,7 +16,7 @@ static inline void line_put(struct line *l, const char *s)
         *l->at++ = *s++;
 }
 
-/* Appends n in decimal, with leading zeros up to this width. */
+/* Appends n in decimal, with leading zeros up to `width` digits. */
 static inline void line_number(struct line *l, uint64_t n, int width)
 {
     char digits[32], *d = digits + sizeof digits - 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Products of 64-bit numbers over a third, exact in between: rates times times, shares of sums.
+ * The product of two 64-bit numbers, divided by a third. The product is exact, with 128 bits. Used
+ * for rates times times, and for shares of sums.
  *
  *   mul_div(a, b, c) = floor(a b / c) modulo 2^64,   c > 0
  *
- * The caller knows that the quotient fits into 64 bits, or wants its lower ones.
+ * The caller knows that the quotient fits into 64 bits, or wants only its lower 64 bits.
  */
 #ifndef SLUICE_BASE_MUL_DIV_H
 #define SLUICE_BASE_MUL_DIV_H

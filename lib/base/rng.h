@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Seeded random numbers (xoshiro256**, Blackman and Vigna 2018; seeded by splitmix64). Same seed,
- * same numbers, on every compiler and machine. Not for secrets.
+ * same numbers, on every compiler and machine. Not for secrets: struct secret makes those.
  */
 #ifndef SLUICE_BASE_RNG_H
 #define SLUICE_BASE_RNG_H
@@ -38,7 +38,8 @@ static inline uint64_t rng_u64(struct rng *r)
 /* Uniform over [0, bound), without bias; bound > 0. */
 uint64_t rng_below(struct rng *r, uint64_t bound);
 
-/* Numbers that do not give away each other: SipHash-2-4 of a count, with a secret key. */
+/* Makes numbers none of which can be guessed from others: SipHash-2-4 of a count, with a secret
+ * key. */
 struct secret {
     uint64_t key[2];
     uint64_t count;
@@ -46,7 +47,7 @@ struct secret {
 
 void secret_init(struct secret *s, uint64_t key0, uint64_t key1);
 uint64_t secret_u64(struct secret *s);
-/* SipHash-2-4 of n words, with the same key. */
+/* SipHash-2-4 of n words, with the key of s. */
 uint64_t secret_hash(const struct secret *s, const uint64_t *words, unsigned int n);
 
 #endif

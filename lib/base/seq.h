@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrap-safe comparison of sequence numbers (RFC 1982 arithmetic) and the positions of a stream.
+ * Wrap-safe comparison of sequence numbers (RFC 1982 arithmetic) and of positions in a flow.
  *
- * A position names one unit of one request: pos = request << 32 | unit. Positions order the whole
- * stream of a connection; since request numbers wrap at 2^32, positions wrap at 2^64 and compare by
- * the sign of their difference. The end of request r is the start of request r + 1: units after a
- * request's last one do not exist, and their positions count as passed.
+ * A position names one unit of one request: pos = request << 32 | unit. Positions order all units
+ * of a flow. Request numbers wrap at 2^32, so positions wrap at 2^64, and compare by the sign of
+ * their difference. The end of request r is the start of request r + 1: units after a request's
+ * last one do not exist, and their positions count as passed.
  */
 #ifndef SLUICE_BASE_SEQ_H
 #define SLUICE_BASE_SEQ_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The span set. A change touches one run of neighbouring spans: room is opened (or a hole closed)
- * there by moving whichever side of the window is shorter, and the run is rewritten in one pass.
+ * The span set. A change touches one run of neighbouring spans. First room is made for the spans
+ * that the run will gain, then the run is rewritten in one pass, then the hole that may be left
+ * behind it is closed. The spans before the run or those after it move, whichever are fewer.
  */
 #include "base/span.h"
 
@@ -33,8 +34,8 @@ static void spans_move(struct span_set *s, uint32_t to, uint32_t from, uint32_t 
 }
 
 /*
- * Opens n unused places before index i; count grows by n. When neither side can simply move, the
- * window goes back to the array's start, so that pushes at the back stay cheap afterwards.
+ * Opens n unused places before index i; count grows by n. If the array has no room beside the
+ * window, the window goes back to the array's start, so that later additions at the back are cheap.
  */
 static void room_open(struct span_set *s, uint32_t i, uint32_t n)
 {
@@ -77,16 +78,17 @@ static void hole_close(struct span_set *s, uint32_t i, uint32_t n)
         s->start = 0;
 }
 
-/* Rewriting a run: `open` is the span still growing; the ones before it are written at index at. */
+/* How far a run is rewritten. `open` is the span that may still grow; the new spans before it are
+ * complete, and are written from index `at` on. */
 struct weave {
     struct span_set *set;
     struct span open;
     bool has_open;
-    uint32_t at;       /* where the next written span goes */
+    uint32_t at;       /* index of the first written span */
     uint32_t written;  /* spans written */
     uint32_t consumed; /* old spans read */
-    uint32_t ahead;    /* the most by which written exceeded consumed: room needed */
-    bool dry;          /* only count */
+    uint32_t ahead;    /* largest written - consumed so far: the room needed, in spans */
+    bool dry;          /* count only, write nothing */
 };
 
 static void weave_flush(struct weave *w)
@@ -101,7 +103,7 @@ static void weave_flush(struct weave *w)
     w->has_open = false;
 }
 
-/* Within a run every span touches the one before it. */
+/* Puts x behind the span that was put before; in a run these two touch. */
 static void weave_put(struct weave *w, const struct span *x)
 {
     if (w->has_open && w->open.stamp == x->stamp && w->open.mark == x->mark) {
@@ -113,7 +115,8 @@ static void weave_put(struct weave *w, const struct span *x)
     w->has_open = true;
 }
 
-/* Puts the n old spans from index `from` on, in order, and the parts of `add` between them. */
+/* Puts the n old spans from index `from` on, in order, and between them the parts of `add` that
+ * they do not cover. */
 static void weave_run(struct weave *w, uint32_t from, uint32_t n, const struct span *add)
 {
     struct span piece = *add;

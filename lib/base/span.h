@@ -9,11 +9,11 @@
  * Storage is the caller's and fixed: a set never allocates. The spans live in a sliding window of
  * the array, so removal at the front and insertion at the back are O(1) (amortised while at most
  * half of the capacity is in use: the window returns to the array's start when it meets its end);
- * elsewhere O(n) moves of 32 B. Look-up is a binary search. Used for the receiver's gaps and the
- * sender's repeat queue.
+ * elsewhere they move O(n) spans of 32 B. Look-up is a binary search. Used for the receiver's gaps
+ * and the sender's repeat queue.
  *
- * The owner may write stamp and mark of a span in place; touching spans that become equal that way
- * merge when a span_add() next touches both.
+ * The owner may write stamp and mark of a span in place. Touching spans whose stamps and marks
+ * become equal that way merge when a span_add() next touches both.
  */
 #ifndef SLUICE_BASE_SPAN_H
 #define SLUICE_BASE_SPAN_H
@@ -23,13 +23,13 @@
 
 struct span {
     uint64_t first; /* first position in the span */
-    uint64_t end;   /* first position after it */
-    uint64_t stamp; /* the owner's: when it was last asked for; 0: never */
-    uint64_t mark;  /* the owner's: packet number at that moment */
+    uint64_t end;   /* first position after the span */
+    uint64_t stamp; /* the owner's: when the span was last asked for; 0: never */
+    uint64_t mark;  /* the owner's: packet number when the span was added or last asked for */
 };
 
 struct span_set {
-    struct span *array; /* storage of capacity spans, the caller's */
+    struct span *array; /* the caller's storage, for `capacity` spans */
     uint32_t capacity;
     uint32_t start; /* spans in use are array[start .. start + count) */
     uint32_t count;
@@ -51,8 +51,8 @@ static inline struct span *span_at(const struct span_set *s, uint32_t i)
 
 /*
  * Adds the parts of [first, end) that are not in the set yet, with stamp and mark; parts that are
- * keep theirs. Returns 0, or with the set unchanged: -ENOSPC if the result could exceed capacity,
- * -ERANGE if its positions would not lie within 2^62 (so end before first, too).
+ * in the set keep theirs. Returns 0, or with the set unchanged: -ENOSPC if the result could exceed
+ * capacity, -ERANGE if its positions would not lie within 2^62 (or if end is before first).
  */
 int span_add(struct span_set *s, uint64_t first, uint64_t end, uint64_t stamp, uint64_t mark);
 

@@ -28,7 +28,7 @@ static inline void spread_add(struct spread *s, uint64_t v)
     counter_add(&s->sum, v);
 }
 
-/* Values of bucket k are below this; UINT64_MAX for the last bucket. */
+/* The end of bucket k, which all its values are below; UINT64_MAX for the last bucket. */
 static inline uint64_t spread_end(uint32_t k)
 {
     return k < SPREAD_BUCKETS - 1 ? 1ull << k : UINT64_MAX;
@@ -44,7 +44,7 @@ static inline uint64_t spread_count(const struct spread *s)
 }
 
 /* The value that parts/whole of all values do not exceed, rounded up to a power of two; 0 if there
- * are no values. Only for a copy, which no thread writes meanwhile. */
+ * are no values. Only for a copy that no thread writes meanwhile. */
 static inline uint64_t spread_quantile(const struct spread *s, uint64_t parts, uint64_t whole)
 {
     uint64_t all = spread_count(s), count = 0;

@@ -73,7 +73,7 @@ struct number {
     bool cut; /* a digit after the ninth decimal was not 0 */
 };
 
-/* Returns what is wrong, or NULL and where the unit starts. */
+/* Returns what is wrong with the text at p, or NULL; then *unit is where its unit starts. */
 static const char *number_read(const char *p, struct number *n, const char **unit)
 {
     bool point = false, digits = false;
@@ -92,7 +92,7 @@ static const char *number_read(const char *p, struct number *n, const char **uni
             break;
         digits = true;
         if (point && n->scale >= 1000000000ull) {
-            n->cut |= *p != '0'; /* so small a part matters only if the rest is 0 */
+            n->cut |= *p != '0'; /* a digit this small matters only if all others are 0 */
             continue;
         }
         n->mantissa = n->mantissa * 10 + (unsigned int)(*p - '0');
@@ -195,8 +195,8 @@ const char *value_share(const char *text, uint64_t *share)
     return NULL;
 }
 
-/* Writes value with at most three decimals, in the largest unit that is not above it: 10^0, 10^3,
- * ... or 2^0, 2^10, ... */
+/* Writes value with at most three decimals, in the largest unit that does not exceed it. The units
+ * are 1, step, step^2 ..., and have these names. */
 static const char *text_scale(uint64_t value, uint64_t step, const char *const *names, char *buf)
 {
     uint64_t unit = 1, whole, rest;

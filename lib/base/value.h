@@ -26,16 +26,16 @@ const char *value_number(const char *text, uint64_t *number);
 /* A share of the whole, "0.1%" to "100%", as a probability in 1 / 2^64; 100% is UINT64_MAX. */
 const char *value_share(const char *text, uint64_t *share);
 
-/* Write text for people into buf, at most 32 bytes: "1 Gbit/s", "64 KiB", "1 ms". It is exact if
- * that is short. Each returns buf. */
+/* Write text for people into buf, at most 32 bytes: "1 Gbit/s", "64 KiB", "1 ms". The number has
+ * at most three decimals, rounded down. Each function returns buf. */
 #define VALUE_TEXT_MAX 32
 const char *value_rate_text(uint64_t rate_Bps, char *buf);
 const char *value_size_text(uint64_t size_bytes, char *buf);
 const char *value_time_text(uint64_t time_ns, char *buf);
 
-/* Both work in place and return where the text then begins. value_strip() removes white space at
- * both ends. value_line() also removes the comment of a configuration line: its first '#' and all
- * after it, unless a backslash precedes the '#' (as rte_cfgfile has it). */
+/* Both functions change the text in place and return where it then begins. value_strip() removes
+ * white space at both ends. value_line() also removes a configuration line's comment: the first '#'
+ * and all after it, unless a backslash precedes the '#' (as rte_cfgfile has it). */
 char *value_strip(char *text);
 char *value_line(char *line);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Descriptors in messages on a unix socket (SCM_RIGHTS, unix(7)): putting one into a message that
- * is to be sent, and taking all out of a message that was received. Both ends of the protocol use
- * it. Nothing is closed here: each descriptor that fds_next() returns is the caller's.
+ * is to be sent, and taking all out of a message that was received. The library and the daemon both
+ * use this file. Nothing is closed here: each descriptor that fds_next() returns is the caller's.
  */
 #ifndef SLUICE_CLIENT_FDS_H
 #define SLUICE_CLIENT_FDS_H
@@ -13,7 +13,7 @@
 
 #define FDS_MAX 253 /* the kernel's SCM_MAX_FD: descriptors that one message can carry */
 
-/* Control data of a message with one descriptor; lives until the message is sent. */
+/* Control data of a message with one descriptor; must live until the message is sent. */
 union fds_control {
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr align;
@@ -37,7 +37,7 @@ static inline void fds_put(struct msghdr *m, union fds_control *control, int fd)
 struct fds {
     struct msghdr *m;
     struct cmsghdr *h; /* NULL: at the end */
-    size_t taken;      /* descriptors of h */
+    size_t taken;      /* descriptors that were taken from h */
 };
 
 static inline struct fds fds_of(struct msghdr *m)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that the daemon can reach: memfds, in regions sorted by address. They are mapped here
- * first, because the daemon seals them against new writable mappings.
+ * Memory that the daemon can reach: regions, sorted by address, each of which is a memfd. The
+ * library maps a memfd before the daemon gets it, because the daemon seals the memfd against new
+ * writable mappings.
  *
- * Invariant: regions[i].base + len <= regions[i + 1].base. `uses` counts outstanding submissions.
+ * Invariant: regions[i].base + regions[i].len_bytes <= regions[i + 1].base. `uses` of a region
+ * counts the outstanding submissions that name the region.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +45,7 @@ int client_memory_map(uint64_t len_bytes, bool huge, uint8_t **base, int *fd)
         goto fail;
     if (!huge)
         madvise(at, len_bytes, MADV_HUGEPAGE);
-    /* EINVAL: kernels before 5.14; there the daemon populates the pages. */
+    /* EINVAL: the kernel is older than 5.14; then the daemon populates the pages. */
     if (madvise(at, len_bytes, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
         err = errno == EFAULT ? ENOMEM : errno;
         munmap(at, len_bytes);

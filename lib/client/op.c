@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ops under way, and completions that are ready for sluice_poll(). */
+/* Ops (one for each submission under way), and completions that are ready for sluice_poll(). */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -111,7 +111,7 @@ static int op_earlier(const void *a, const void *b)
 
 static enum sluice_op op_public(uint8_t kind)
 {
-    return (enum sluice_op)kind; /* same numbers up to SHUTDOWN; CLOSE is never shown */
+    return (enum sluice_op)kind; /* the same numbers up to SHUTDOWN; applications see no CLOSE */
 }
 
 static void op_abandon_one(struct sluice *s, struct client_op *op)

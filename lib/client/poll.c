@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions: moves them from the rings to their waiters, and sleeps until there are some.
+ * Moves completions from the rings to the calls that wait for them. Sleeps until there are some.
  *
  * Invariant while sluice_fd() is in use: when a call that takes completions returns, either wake_fd
  * is readable, or every ring is empty and armed.
@@ -84,7 +84,7 @@ void client_pump(struct sluice *s)
     bool gone = s->gone;
     uint32_t i;
 
-    /* Completions that the daemon wrote before it went still count: the rings are read after
+    /* Completions that the daemon wrote before it ended still count: the rings are read after
      * `gone`. */
     for (i = 0; i < s->limits.channels; i++)
         while (client_take(s, i, &e))
@@ -101,7 +101,7 @@ static int64_t clock_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Takes the events of wake_fd, waiting up to timeout_ms: 0, or -EINTR. */
+/* Waits up to timeout_ms for events of wake_fd, and handles them. Returns 0 or -EINTR. */
 static int events_take(struct sluice *s, int timeout_ms)
 {
     struct epoll_event e[4];
@@ -129,10 +129,10 @@ void client_wait_some(struct sluice *s)
     ssize_t n;
 
     /* self_fd keeps wake_fd readable for the caller's event loop, and would keep us awake, too.
-     * client_watch_settle() writes it again. */
+     * client_watch_settle() sets self_fd again. */
     if (s->self_fd >= 0) {
         n = read(s->self_fd, &count, sizeof count);
-        (void)n; /* EAGAIN: it was not set */
+        (void)n; /* EAGAIN: self_fd was not set */
     }
     client_sleep(s, -1);
     client_pump(s);
@@ -151,10 +151,11 @@ void client_watch_settle(struct sluice *s)
         n = write(s->self_fd, &count, sizeof count);
     else
         n = read(s->self_fd, &count, sizeof count);
-    (void)n; /* EAGAIN: it was set or clear already */
+    (void)n; /* EAGAIN: self_fd was set or clear already */
 }
 
-/* Takes ready completions; waits for them until deadline (clock_ms; -1: no limit, 0: no wait). */
+/* Takes ready completions; waits for them until deadline (by clock_ms(); -1: no limit, 0: does not
+ * wait). */
 static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t max,
                      int64_t deadline)
 {
@@ -167,7 +168,7 @@ static int poll_wait(struct sluice *s, struct sluice_completion *out, uint32_t m
         if (n > 0 || max == 0)
             return (int)n;
         if (s->gone) {
-            client_pump(s); /* it may have gone while we read the rings */
+            client_pump(s); /* the daemon may have ended while we read the rings */
             n = client_ready_take(s, out, max);
             return n > 0 ? (int)n : -ENOTCONN;
         }

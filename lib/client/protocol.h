@@ -102,7 +102,7 @@ struct protocol_limits {
 };
 
 struct protocol_part {
-    uint64_t offset, total_bytes; /* of the whole text */
+    uint64_t offset, total_bytes; /* where this part begins; length of the whole text */
     uint32_t len_bytes;           /* of this part, which follows the answer */
 };
 
@@ -136,13 +136,13 @@ enum protocol_op {
     PROTOCOL_SEND,
     PROTOCOL_RECV,
     PROTOCOL_SHUTDOWN,
-    PROTOCOL_CLOSE, /* aborts an open one; completes when the daemon has released all its memory */
+    PROTOCOL_CLOSE, /* aborts an open connection; completes when its memory is released */
     PROTOCOL_OPS,
 };
 
 enum protocol_flag {
-    PROTOCOL_GO_BACK_N = 1,   /* CONNECT */
-    PROTOCOL_PROVISIONAL = 2, /* SEND: complete pieces[0] early; completion: the early one */
+    PROTOCOL_GO_BACK_N = 1,   /* CONNECT: repeat by go-back-N */
+    PROTOCOL_PROVISIONAL = 2, /* SEND: complete pieces[0] early; completion: is the early one */
 };
 
 struct protocol_piece {
@@ -197,7 +197,7 @@ enum protocol_word {
     PROTOCOL_RX_MOMENTARY_BPS,
     PROTOCOL_UNIT_STATE, /* unit_bytes | port << 32 | state << 48 (1 waiting, 2 opening, 3 open,
                             4 closed) */
-    PROTOCOL_PEER,       /* 16 bytes of address */
+    PROTOCOL_PEER,       /* address: 16 bytes, here and in the next word */
     PROTOCOL_PEER_REST,
     PROTOCOL_WORDS,
 };
@@ -215,7 +215,7 @@ struct protocol_channel {
     PROTOCOL_ALIGNED uint32_t cq_tail; /* written by the worker */
     PROTOCOL_ALIGNED uint32_t cq_head; /* written by the client */
     PROTOCOL_ALIGNED uint32_t wake;    /* set to 1 by the client, cleared by the worker */
-    PROTOCOL_ALIGNED uint32_t asleep;  /* set to 1 by the worker, cleared by both */
+    PROTOCOL_ALIGNED uint32_t asleep;  /* set to 1 by the worker, cleared by client and worker */
 };
 
 static_assert(sizeof(struct protocol_submission) == 64, "layout");
@@ -223,7 +223,8 @@ static_assert(sizeof(struct protocol_completion) == 24, "layout");
 static_assert(sizeof(struct protocol_status) == 128, "layout");
 static_assert(sizeof(struct protocol_channel) == 6 * PROTOCOL_LINE, "layout");
 
-/* Bytes. Offsets count from the start of session memory; sq and cq, from their channel's start. */
+/* Bytes. status_offset counts from the start of session memory, sq_offset and cq_offset from the
+ * start of their channel. */
 struct protocol_layout {
     uint64_t channel_bytes, sq_offset, cq_offset, status_offset, total_bytes;
 };
@@ -238,7 +239,8 @@ static inline bool protocol_ring_ok(uint32_t entries, uint32_t most)
     return entries >= PROTOCOL_RING_MIN && entries <= most && (entries & (entries - 1)) == 0;
 }
 
-/* The arguments must be within limits, so that nothing overflows. */
+/* So that nothing overflows, no argument may exceed its PROTOCOL_CHANNELS_MAX, PROTOCOL_RING_MAX or
+ * PROTOCOL_HANDLES_MAX. */
 static inline struct protocol_layout protocol_layout_for(uint32_t channels, uint32_t sq_entries,
                                                          uint32_t cq_entries, uint32_t handles)
 {
@@ -258,7 +260,8 @@ static inline struct protocol_layout protocol_layout_for(uint32_t channels, uint
 
 /*
  * No wake-up is lost: the client stores wake, then loads cq_tail; the worker stores cq_tail, then
- * loads wake. All four are sequentially consistent, so at least one of them sees the other's store.
+ * loads wake. All four accesses are sequentially consistent, so at least one side sees the other's
+ * store.
  */
 
 /* Client: true if it may sleep, false if the ring holds a completion after all. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's ends of the rings: it writes sq_tail and cq_head, and keeps private copies. */
+/* The client's ends of the rings. The client writes sq_tail and cq_head, and keeps copies of its
+ * own. */
 #include <errno.h>
 #include <time.h>
 
@@ -22,8 +23,8 @@ void client_rings_init(struct sluice *s)
 
 /*
  * Waits for room in a full submission ring. The completions of all submissions fit, so the worker
- * takes each one as soon as it polls: the wait takes microseconds, and needs no action of the
- * application.
+ * takes each submission as soon as it polls. The wait takes microseconds, and needs no action of
+ * the application.
  */
 static int rings_wait_room(struct sluice *s, struct client_channel *c)
 {

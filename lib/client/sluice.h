@@ -151,7 +151,8 @@ struct sluice_stats {
     uint32_t state; /* 1: waiting, 2: opening, 3: open, 4: closed */
     char peer[64];  /* address:port, "" until known */
 };
-/* The daemon refreshes these values about every 10 ms. */
+/* Copies rates, round-trip time, counters and state of a connection. The daemon refreshes them
+ * about every 10 ms. */
 void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
 
 /* Gets what the daemon shows, as JSON text to free(): an object with "uptime_ns" and an array. The
@@ -159,9 +160,9 @@ void sluice_conn_stats(const struct sluice_conn *c, struct sluice_stats *out);
  * "reload", "spread", "clients", "neigh", "port-stats" or "port-xstats" (sluice(1), show). -EINVAL:
  * there is no such name. */
 int sluice_show(struct sluice *s, const char *what, char **json);
-/* Has the daemon make a change that sluice-console(7) lists: line is such as "set capacity 5Gbit".
- * answer (answer_len bytes) gets a remark of one line, or "". -EPERM: only root and the daemon's
- * own user may. */
+/* Has the daemon make a change that sluice-console(7) lists: `line` is, for example, "set capacity
+ * 5Gbit". `answer` (answer_len bytes) gets a remark of one line, or "". -EPERM: only root and the
+ * daemon's own user may do this. */
 int sluice_command(struct sluice *s, const char *line, char *answer, size_t answer_len);
 
 #ifdef __cplusplus

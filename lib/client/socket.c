@@ -64,7 +64,7 @@ static int socket_send(struct sluice *s, const struct protocol_request *q, int f
     return n < 0 ? -errno : 0;
 }
 
-/* Takes the descriptors of a message: the first one for *got, others are closed. */
+/* Takes the descriptors of a message: *got gets the first one, the others are closed. */
 static void socket_descriptors(struct msghdr *m, int *got)
 {
     struct fds fds = fds_of(m);
@@ -78,7 +78,7 @@ static void socket_descriptors(struct msghdr *m, int *got)
     }
 }
 
-/* One message from the daemon: its length, 0 for the end, or negative errno. */
+/* Receives one message of the daemon. Returns its length, 0 at the end, or negative errno. */
 static ssize_t socket_receive(struct sluice *s, struct protocol_reply *a, int *got, void *part,
                               int flags)
 {
@@ -98,7 +98,7 @@ static ssize_t socket_receive(struct sluice *s, struct protocol_reply *a, int *g
     memset(a, 0, sizeof *a);
     do
         n = recvmsg(s->sock, &m, flags | MSG_CMSG_CLOEXEC);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* a BYE may follow ECONNRESET */
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET)); /* PROTOCOL_BYE may follow */
     if (n < 0)
         return -errno;
     socket_descriptors(&m, got);
@@ -119,7 +119,7 @@ static void socket_ended(struct sluice *s)
     client_gone(s, why);
 }
 
-/* Waits for the answer to a request of this type. */
+/* Waits for the answer to a request of the given type. */
 static int socket_answer(struct sluice *s, uint16_t type, struct protocol_reply *a, int *got,
                          void *part)
 {
@@ -166,7 +166,7 @@ static int socket_ask(struct sluice *s, struct protocol_request *q, int fd, cons
     r = socket_send(s, q, fd, line);
     if (r < 0 && r != -EPIPE && r != -ECONNRESET)
         return client_fail(s, r, "cannot ask the daemon: %s", strerror(-r));
-    /* After EPIPE there may still be a BYE to read, which says why. */
+    /* After EPIPE, PROTOCOL_BYE may still be there to read, and say why the daemon closed. */
     r = socket_answer(s, q->type, a, got, part);
     if (r < 0)
         return r;
@@ -193,8 +193,8 @@ int client_ask_command(struct sluice *s, const char *line, struct protocol_reply
     return socket_ask(s, &q, -1, line, a, NULL, NULL);
 }
 
-/* Errors do not matter: if the socket is full or gone, control is awake, and sees to the worker or
- * to us. */
+/* Errors do not matter. If the socket is full, control is awake and reads it, and wakes the worker.
+ * If the socket is closed, control ends our session. */
 void client_ring(struct sluice *s, uint32_t channel)
 {
     const struct protocol_request q = {.magic = PROTOCOL_MAGIC,

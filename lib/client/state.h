@@ -6,8 +6,9 @@
  * Invariants:
  * - Every submission has one op, named by its index (`user` in protocol.h), until its last
  *   completion is taken.
- * - `owed` of a channel counts completions not taken yet, plus one for the CLOSE of each handle. It
- *   stays <= cq_entries, so the daemon never has to hold a submission back.
+ * - `owed` of a channel counts the completions of its submissions that are not taken yet, plus one
+ *   for the CLOSE of each handle. `owed` stays <= cq_entries, so the daemon never has to hold a
+ *   submission back.
  * - The ready queue has room for every op.
  */
 #ifndef SLUICE_CLIENT_STATE_H
@@ -20,7 +21,7 @@
 #include "client/protocol.h"
 #include "client/sluice.h"
 
-#define CLIENT_TAILS         4           /* tails in flight per connection */
+#define CLIENT_TAILS         4           /* copied tails in flight per connection (sync.c) */
 #define CLIENT_TAIL_MIN      (64u << 10) /* bytes; also the size while rate or RTT is unknown */
 #define CLIENT_TAIL_MAX      (4u << 20)
 #define CLIENT_ERROR_MAX     320
@@ -32,7 +33,7 @@ struct client_region {
     uint8_t *base;
     uint64_t len_bytes; /* as mapped */
     uint32_t id;        /* given by the daemon */
-    uint32_t uses;      /* outstanding submissions that name it */
+    uint32_t uses;      /* outstanding submissions that name the region */
 };
 
 /* What a synchronous send waits for; lives on the caller's stack. */
@@ -44,13 +45,13 @@ struct client_wait {
 struct client_op {
     struct sluice_conn *conn;
     uint64_t user;
-    uint64_t order;           /* of submission, ascending */
+    uint64_t order;           /* ascending in the order of submission */
     struct client_wait *wait; /* of a synchronous send that still waits, else NULL */
-    uint32_t next;            /* free list */
+    uint32_t next;            /* the op after this one in the free list */
     uint32_t regions[2];      /* region ids; CLIENT_NONE: none */
     uint8_t kind;             /* enum protocol_op */
     bool used, sync;
-    uint8_t tail; /* sync: index of the tail it sends */
+    uint8_t tail; /* if sync: index of the tail that the op sends */
 };
 
 struct client_tail {
@@ -62,8 +63,8 @@ struct client_tail {
 struct sluice_conn {
     struct sluice *session;
     uint32_t handle, channel;
-    uint32_t sends, recvs; /* outstanding */
-    uint32_t sync_sends;   /* those of sends that are synchronous */
+    uint32_t sends, recvs; /* outstanding sends and receives */
+    uint32_t sync_sends;   /* how many of `sends` are synchronous */
     int sync_error;        /* first error of a tail in flight, not reported yet */
     bool closing, closed;
     struct client_tail tails[CLIENT_TAILS];
@@ -81,7 +82,7 @@ struct sluice {
     int sock;
     int wake_fd; /* epoll: the daemon's eventfd, sock, and self_fd if watched */
     int self_fd; /* eventfd that keeps wake_fd readable while completions are ready; -1: none */
-    bool gone;   /* the daemon has ended the session; error says why */
+    bool gone;   /* the daemon has ended the session; `error` says why */
     uint32_t idle_polls;
     char error[CLIENT_ERROR_MAX];
     char path[108];
@@ -90,15 +91,15 @@ struct sluice {
     uint8_t *memory;
     struct protocol_layout layout;
     struct client_channel channels[PROTOCOL_CHANNELS_MAX];
-    struct sluice_conn **conns; /* by handle */
-    uint32_t *free_handles;     /* ring: longest unused first */
+    struct sluice_conn **conns; /* indexed by handle */
+    uint32_t *free_handles;     /* ring: the handle longest unused comes first */
     uint32_t free_first, free_count;
     struct client_op *ops;
     uint32_t ops_size, ops_used, ops_free;
     uint64_t order;
-    struct sluice_completion *ready; /* ring of ready_size */
+    struct sluice_completion *ready; /* ring of ready_size entries */
     uint32_t ready_size, ready_first, ready_count;
-    struct client_region *regions; /* by address */
+    struct client_region *regions; /* sorted by address */
     uint32_t regions_size, regions_count;
     uint32_t region_last; /* index of the region found last */
 };
@@ -111,14 +112,14 @@ __attribute__((format(printf, 3, 4))) int client_fail(struct sluice *s, int stat
 int client_socket_open(struct sluice *s, const char *path);
 /* Sends the request with descriptor fd (-1: none) and waits for the answer. *got (may be NULL) gets
  * the descriptor that comes with the answer, part (PROTOCOL_PART_MAX bytes, may be NULL) the bytes
- * that follow it. */
+ * that follow the answer. */
 int client_ask(struct sluice *s, struct protocol_request *q, int fd, struct protocol_reply *a,
                int *got, void *part);
-/* Has the daemon run the command in line. */
+/* Has the daemon run the command in `line`. */
 int client_ask_command(struct sluice *s, const char *line, struct protocol_reply *a);
 /* Has the daemon wake the worker of a channel. */
 void client_ring(struct sluice *s, uint32_t channel);
-/* Takes a message that the daemon sent unasked (PROTOCOL_BYE), or the end; then sets gone. */
+/* Sets `gone` if the daemon has ended the session, by PROTOCOL_BYE or by closing the socket. */
 void client_socket_check(struct sluice *s);
 void client_gone(struct sluice *s, const char *why);
 
@@ -142,7 +143,7 @@ void client_op_abandon(struct sluice *s);
 
 /* rings.c */
 void client_rings_init(struct sluice *s);
-/* 0, -EAGAIN if this many more completions would not fit, or -ENOTCONN. */
+/* Submits e. Returns 0, -EAGAIN if so many more completions would not fit, or -ENOTCONN. */
 int client_submit(struct sluice *s, uint32_t channel, const struct protocol_submission *e,
                   uint32_t completions);
 bool client_take(struct sluice *s, uint32_t channel, struct protocol_completion *e);
@@ -153,10 +154,11 @@ bool client_arm(struct sluice *s);
 void client_pump(struct sluice *s);
 /* Sleeps until something may have arrived, at most timeout_ms (-1: no limit): 0 or -EINTR. */
 int client_sleep(struct sluice *s, int timeout_ms);
-/* Waits for the next event and pumps; for calls that wait for an event of their own in a loop. */
+/* Sleeps until the next event, then calls client_pump(). A call that waits for a certain event does
+ * this in a loop. */
 void client_wait_some(struct sluice *s);
 /* Makes the descriptor of sluice_fd() readable exactly while there are completions to take. The
- * last step of every call that pumped. */
+ * last step of every function of the library that has called client_pump(). */
 void client_watch_settle(struct sluice *s);
 
 /* conn.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Synchronous sends by partial copy: the tail, the last rate x RTT bytes, is copied. The caller
- * goes on when the peer has the rest, while the tail is still being sent. So the sender never idles
- * for a round trip.
+ * Synchronous sends by partial copy: the tail of a request, its last rate x RTT bytes, is copied.
+ * The caller goes on when the peer has the rest, while the tail is still being sent. So the sender
+ * never idles for a round trip.
  *
  * Invariant: a connection has at most CLIENT_TAILS tails, each of at most CLIENT_TAIL_MAX bytes; a
  * tail is busy from submission to the final completion.
@@ -52,7 +52,7 @@ static struct client_tail *tail_find(struct sluice_conn *c)
     struct client_tail *idle = NULL;
     int i;
 
-    /* The largest idle one: it has memory already, if any of them has. */
+    /* The largest idle tail: it has memory already, if any idle tail has. */
     for (i = 0; i < CLIENT_TAILS; i++) {
         if (!c->tails[i].busy && (idle == NULL || c->tails[i].size_bytes > idle->size_bytes))
             idle = &c->tails[i];
@@ -89,8 +89,8 @@ static int sync_submit(struct sluice_conn *c, struct client_request *r)
     return err;
 }
 
-/* Waits until the caller's data may be reused. `wait` lives on a stack: the code that sets it also
- * clears the pointer to it. */
+/* Waits until the caller's data may be reused. `wait` lives on a stack: once wait->free is set,
+ * nothing uses a pointer to `wait` any more. */
 static int sync_wait(struct sluice_conn *c, const struct client_wait *wait)
 {
     while (!wait->free)

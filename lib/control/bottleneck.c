@@ -3,13 +3,13 @@
 
 #include "base/clock.h"
 
-#define AVERAGE_RTTS 32 /* an average spans so many of the longest round trips */
-#define AVERAGE_MIN  8  /* and at least so many intervals */
-#define APART        16 /* averages for which a connection is left out at first */
+#define AVERAGE_RTTS 32 /* an average spans so many times the longest round trip */
+#define AVERAGE_MIN  8  /* an average spans at least so many intervals */
+#define APART        16 /* spans of an average for which a connection is left out at first */
 #define APART_MAX    1024
-#define LESS         0.9        /* of its part at the others' rates */
-#define MORE         2.0        /* times the others' wait or loss */
-#define LOSS_MIN     (1.0 / 16) /* of packets: a full queue may drop more of one flow by chance */
+#define LESS         0.9        /* of its part by weight: with less, a member may wait elsewhere */
+#define MORE         2.0        /* times the others' average wait or loss */
+#define LOSS_MIN     (1.0 / 16) /* of packets: by chance, a full queue drops more of one flow */
 
 void bottleneck_begin(struct bottleneck *b, uint64_t interval_ns)
 {

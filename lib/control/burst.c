@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 
-#define ALIKE        2u  /* alike: the most packets of a run are at most twice the least */
-#define SOON         4u  /* after less than 1/4 of the usual packets, the same run goes on */
+#define ALIKE        2u  /* alike: the most packets before a run are at most twice the fewest */
+#define SOON         4u  /* after less than 1/4 of the usual packets, the last run goes on */
 #define RESERVE      8u  /* 1/8 of the estimate is not granted */
 #define STEP         16u /* the limit rises by 1/16 */
 #define QUIET_BURSTS 16u
@@ -43,7 +43,7 @@ static void limit_set(struct burst *b, uint64_t found)
     b->quiet = 0;
 }
 
-/* Counts runs, each after so many packets. */
+/* Counts `runs` runs, each with `packets` packets before it. */
 static void run_count(struct burst *b, uint64_t packets, uint32_t runs)
 {
     b->runs += runs;
@@ -52,7 +52,8 @@ static void run_count(struct burst *b, uint64_t packets, uint32_t runs)
     b->most = packets > b->most ? packets : b->most;
 }
 
-/* Bursts as large as the limit lost packets. True if that happens so often that it is too high. */
+/* Bursts as large as the limit lost packets. True if that happens so often that the limit is too
+ * high. */
 static bool limit_fails(struct burst *b, const struct burst_sample *s, uint64_t packets)
 {
     if (packets < b->limit_packets / SOON)
@@ -78,7 +79,7 @@ static bool runs_alike(struct burst *b, const struct burst_sample *s, uint64_t p
     return b->runs >= BURST_RUNS;
 }
 
-/* A run has begun. True if the limit changed. */
+/* Runs have begun, one or more. True if the limit changed. */
 static bool run_take(struct burst *b, const struct burst_sample *s)
 {
     uint64_t packets = b->packets / s->runs;
@@ -98,7 +99,8 @@ static bool run_take(struct burst *b, const struct burst_sample *s)
     return found;
 }
 
-/* Raises the limit if nothing was lost for long enough. True if it did. */
+/* Raises the limit, or ends one above BURST_MAX, if nothing was lost for long enough. True if the
+ * limit changed. */
 static bool limit_raise(struct burst *b)
 {
     if (b->limit_packets == 0 || b->quiet < (b->limit_packets * QUIET_BURSTS) << b->setbacks)

@@ -4,20 +4,20 @@
 #include "base/clock.h"
 #include "base/mul_div.h"
 
-#define IDLE_SHARE      16u  /* more than 16 times the work done is not believed */
+#define IDLE_SHARE      16u  /* no host is believed to do more than 16 times its work */
 #define SPENT_SHARE     256u /* all time is spent where less than 1/256 is left */
 #define LADEN_SHARE     8u   /* hardly any time is left where less than 1/8 is */
-#define AHEAD_SHARE     8u   /* 1/8 of an interval: busy time beyond its end, at most */
+#define AHEAD_SHARE     8u   /* if work slows down, at most 1/8 of an interval is carried over */
 #define FULL_SHARE      16u  /* nearly all bursts are full where less than 1/16 are not */
 #define LARGE_SHARE     4u   /* bursts are large where 1/4 are full */
-#define STEP_SHIFT      4u   /* a step upward, as a part of the capacity */
-#define RESERVE_SHIFT   7u   /* of the capacity, not granted once packets were dropped */
-#define DRAIN_SHIFT     1u   /* of the capacity, not granted then until the backlog is gone */
-#define WAITS_SHIFT     3u   /* of the capacity, not granted during a backlog without drops */
-#define EXTRA_SHIFT     2u   /* of the capacity, granted on top if nothing was ever dropped */
+#define STEP_SHIFT      4u   /* a step upward is capacity >> 4 */
+#define RESERVE_SHIFT   7u   /* capacity >> 7 is not granted, once packets were dropped */
+#define DRAIN_SHIFT     1u   /* capacity >> 1 is not granted after drops, while a backlog is left */
+#define WAITS_SHIFT     3u   /* capacity >> 3 is not granted during a backlog without drops */
+#define EXTRA_SHIFT     2u   /* capacity >> 2 is granted on top, if nothing was ever dropped */
 #define DRAIN           1u
-#define RISE_SHIFT      2u /* of the capacity: a larger rise is a large one */
-#define SLOWER_SHIFT    3u /* of the capacity: missing so much though all time is spent */
+#define RISE_SHIFT      2u /* a rise by more than capacity >> 2 is a large one */
+#define SLOWER_SHIFT    3u /* a host is slower if it does less by capacity >> 3 in all its time */
 #define HOLD_INTERVALS  32u
 #define TIGHT_INTERVALS 16u
 
@@ -73,7 +73,8 @@ static bool filled(const struct capacity_sample *s)
     return (spent(s) || border) && (s->bursts - s->full) * FULL_SHARE < s->bursts;
 }
 
-/* Was the rate of work about that of the interval before? A worker without its core does none. */
+/* Was the rate of work about that of the interval before? A worker that lost its core does no
+ * work. */
 static bool steady(const struct capacity *c, const struct capacity_sample *s)
 {
     u128 rate = (u128)s->rx_bytes * CLOCK_NS_PER_S / s->interval_ns * s->time / s->busy;
@@ -81,8 +82,8 @@ static bool steady(const struct capacity *c, const struct capacity_sample *s)
     return rate * 4 >= (u128)c->could_Bps[0] * 3;
 }
 
-/* Splits work that began in one interval and ended in the next between both, by its time. A poll
- * may count as full in one interval and as a poll in the other: its worker goes on counting while
+/* Divides work that began in one interval and ended in the next between both, by time. A poll may
+ * count in `full` of one interval and in `bursts` of the other: its worker goes on counting while
  * the counters are read. */
 static struct capacity_sample settled(struct capacity *c, const struct capacity_sample *s)
 {
@@ -129,13 +130,14 @@ static uint64_t recent_max(const struct capacity *c, uint32_t n)
     return most;
 }
 
-/* The smaller rate of the last two: work at the border of intervals may count for the wrong one. */
+/* The smaller of the last two rates: work at the border of intervals may count in the wrong one. */
 static uint64_t recent_min(const struct capacity *c)
 {
     return c->could_Bps[0] < c->could_Bps[1] ? c->could_Bps[0] : c->could_Bps[1];
 }
 
-/* A small rise needs both intervals; a large one may have begun within the first of them. */
+/* A small rise must show in both of the last two intervals; a large one may have begun within the
+ * earlier. */
 static uint64_t measured_rise(const struct capacity *c)
 {
     uint64_t least = recent_min(c);
@@ -198,7 +200,7 @@ void capacity_update(struct capacity *c, const struct capacity_sample *sample)
         c->hold = HOLD_INTERVALS;
         set(c, c->overran > 1 ? c->could_Bps[0] : recent_max(c, 2), CAPACITY_OVERRUN);
     } else if (c->slower >= 2) {
-        c->overruns++; /* or soon: the excess waits to be taken */
+        c->overruns++; /* as if dropped: the excess waits to be taken */
         backlog(c, DRAIN_SHIFT);
         c->slower = 0;
         set(c, c->could_Bps[0], CAPACITY_OVERRUN);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "control/level.h"
 
-#define CLOSE      0x1p-24 /* of the level: a step this short is the last one */
-#define CRAWL      4u      /* steps that may leave more than half of the range; then it is halved */
+#define CLOSE      0x1p-24 /* share of the level: a step this short is the last one */
+#define CRAWL      4u      /* if more steps in a row leave over half of the range, it is halved */
 #define PASSES_MAX 256u
 
 /* The sum of rates at a level, and its slope there. */

@@ -5,13 +5,13 @@
 
 #include "control/root.h"
 
-#define BLOCK_RUNS    8u /* so many runs give a share to within about a third of it */
+#define BLOCK_RUNS    8u /* so many runs show the share lost with an error of about a third */
 #define BLOCK_PACKETS 512u
 #define RUNS_MIN      3u        /* too many losses in fewer runs are a doubt */
 #define LOST_MIN      2u        /* so few may be chance */
-#define SHARE_MORE    (1.0 / 8) /* of the packets sent */
+#define SHARE_MORE    (1.0 / 8) /* of packets: more losses beyond the expected show a full link */
 #define SHARE_MAX     (1.0 / 3) /* the most that a path is thought to lose anyway */
-#define DEVIATIONS    2         /* by which chance may exceed the expected losses */
+#define DEVIATIONS    2         /* by which losses may exceed the expected ones by chance */
 
 static double share_of(const struct loss_sum *s)
 {

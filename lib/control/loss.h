@@ -5,23 +5,23 @@
  *
  * Both kinds are lost in runs, one packet after the other. Of n packets, a path that loses the
  * share p in runs of L packets on average loses n p, with the variance 2 n p L (the number of runs
- * is Poisson's, their length geometric). More than
+ * is Poisson's, their length geometric). If more of them are lost than
  *
  *   n p + 2 sqrt(2 n p L) + n / 8 + 2
  *
- * were too many for it. The eighth is how far a sender may exceed what a link carries before its
- * losses show it. A sender that exceeds it loses packets in many runs, since some packets get
- * through between them; a single run is an accident. Too many losses in fewer than three runs are a
- * doubt: they are counted together with the next packets.
+ * the n packets were too many for the path. The term n / 8 is how far a sender may exceed what a
+ * link carries before its losses show it. A sender that exceeds what a link carries loses packets
+ * in many runs, since some packets get through between them; a single run is an accident. Too many
+ * losses in fewer than three runs are a doubt: they are counted together with the next packets.
  *
  * p is the smallest share that was lost in one of the last eight blocks, a third at most. A block
- * ends with eight runs, or with 512 packets. A path's rate shows in its maximum, its delay and its
- * loss in their minimum. The owner adds packets only where the sender gave way
- * (control/pathrate.h): a link that still loses them then loses them anyway.
+ * ends with eight runs, or with 512 packets. A path's rate shows in the maximum of measurements,
+ * its delay and its loss in the minimum. The owner adds packets only where the sender gave way
+ * (control/pathrate.h): a path that still loses packets then loses them whatever is sent.
  *
  * BBR (draft-ietf-ccwg-bbr) accepts 2 % of losses and PCC Vivace 5 %, whatever the path is.
  *
- * Doubles inside, and no libm. Owned by the worker that receives.
+ * Computes in double, without libm. Owned by the worker that receives.
  */
 #ifndef SLUICE_CONTROL_LOSS_H
 #define SLUICE_CONTROL_LOSS_H
@@ -39,7 +39,7 @@ struct loss_sum {
 /* All zero at first. */
 struct loss {
     struct loss_sum doubt; /* losses that were too many, but in too few runs to be sure */
-    struct loss_sum block; /* not complete yet */
+    struct loss_sum block; /* the present block, not complete yet */
     struct loss_sum blocks[LOSS_BLOCKS];
     uint32_t count; /* blocks completed so far */
 };

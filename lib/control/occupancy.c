@@ -52,7 +52,7 @@ bool occupancy_law_right(const struct occupancy_law *law)
 
 /* ---- the receiver ---------------------------------------------------------------------------- */
 
-/* The zone of a level that has so many thresholds below it. */
+/* The zone of a level that has `below` thresholds below it. */
 static int8_t zone_of(const struct occupancy_law *law, uint32_t below)
 {
     return (int8_t)((int32_t)below - (int32_t)law->zero - 1);

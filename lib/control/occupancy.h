@@ -5,7 +5,7 @@
  * interval I_j between packets by the last signal:
  *
  *   above Th0:  I_j = beta_k I_{j-1}               k: the highest threshold exceeded
- *   below it:   I_j = 1 / (alpha_k + 1 / I_{j-1})  k: -Th-k is the lowest one not exceeded
+ *   below Th0:  I_j = 1 / (alpha_k + 1 / I_{j-1})  k: Th-k is the lowest threshold not exceeded
  *
  * with beta_{k+1} > beta_k > 1 and alpha_{k+1} > alpha_k > 0. So the interval grows by a factor,
  * and shrinks such that the rate grows by a constant step.
@@ -16,7 +16,7 @@
  * A level that equals a threshold has not crossed it, from either side: it stays in its zone. (The
  * paper leaves that open.)
  *
- * Doubles without libm. The receiver's half and the sender's half have one owner each.
+ * Computes in double, without libm. The receiver's half and the sender's half have one owner each.
  */
 #ifndef SLUICE_CONTROL_OCCUPANCY_H
 #define SLUICE_CONTROL_OCCUPANCY_H
@@ -29,19 +29,20 @@
 
 /* Owned and filled by the caller; must live as long as the halves that refer to it. */
 struct occupancy_law {
-    uint32_t n;                                    /* thresholds, 1 .. */
+    uint32_t n;                                    /* number of thresholds, at least 1 */
     uint32_t zero;                                 /* index of Th0 */
     uint64_t level[OCCUPANCY_THRESHOLDS_MAX];      /* ascending, in the level's unit */
-    double alpha_per_us[OCCUPANCY_THRESHOLDS_MAX]; /* [0 .. zero]: packets/us, per packet */
-    double beta[OCCUPANCY_THRESHOLDS_MAX];         /* [0 .. n - zero): a factor, per packet */
+    double alpha_per_us[OCCUPANCY_THRESHOLDS_MAX]; /* [0 .. zero]: steps of the rate, packets/us */
+    double beta[OCCUPANCY_THRESHOLDS_MAX];         /* [0 .. n - zero): factors on the interval */
 };
 
-/* The paper's laws, in packets, for 20 Mbit/s of packets of 3 kB: Th0 = 1; Th0 = 1, Th1 = 7;
- * Th-1 = 1, Th0 = 2, Th1 = 7. For the last one the paper does not print alpha_0 and beta_0, but it
- * says that they maximise power at load 2 for 1 s. Ours were found that way (doc/lab.md). */
+/* The paper's laws, for packets of 3 kB at 20 Mbit/s. Thresholds in packets: Th0 = 1 (single);
+ * Th0 = 1, Th1 = 7 (dual); Th-1 = 1, Th0 = 2, Th1 = 7 (triple). The paper does not print alpha_0
+ * and beta_0 of the triple law, but it says that they maximise power (throughput over delay) at
+ * load 2 for 1 s. Ours were found in this way (doc/lab.md). */
 extern const struct occupancy_law occupancy_single, occupancy_dual, occupancy_triple;
 
-/* Does the law obey the rules above? */
+/* Do the law's levels, alphas and betas ascend, with alphas above 0 and betas above 1? */
 bool occupancy_law_right(const struct occupancy_law *law);
 
 /*

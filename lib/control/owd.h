@@ -4,8 +4,9 @@
  * packets. The clocks at both ends differ by an offset, which cancels, and by a drift, which is
  * measured on the fastest packets of windows at least 10 s apart.
  *
- *   delay = arrived - sent;   base(t) = least of two windows' (delay + drift (t - its time))
- *   increment = delay - base >= 0
+ *   delay = arrived - sent;   increment = delay - base(arrived) >= 0
+ *   base(t) = min of d + drift * (t - a) over the fastest packets of the last window and of this
+ *             one, each with delay d and arrival a
  *
  * A queue that is never empty during two windows becomes part of the base. The peer claims when it
  * sent a packet: if the delay jumps by more than OWD_JUMP_NS, the peer's clock was set, and all

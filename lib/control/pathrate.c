@@ -6,35 +6,35 @@
 
 #define EMPTY_TRIALS        24u        /* the queue is emptied once in so many */
 #define EMPTY_SHARE         (1.0 / 64) /* of target: a shorter queue is empty */
-#define STUCK_TRIALS        3u         /* without a fall, after which a queue counts as others' */
+#define STUCK_TRIALS        3u         /* without a fall of the queue: then a competitor fills it */
 #define STUCK_SHARE         0.125
-#define STUCK_PACKETS       3   /* a flow with a sixth of our rate may want so many */
+#define STUCK_PACKETS       3   /* a flow with a sixth of our rate may keep so long a queue */
 #define ALARM_NS            1e6 /* a process may lose its core for so long */
 #define ALARM_GROWTH        1.1 /* sent rate over arrived rate */
-#define EASY_TRIALS         64u /* in a row, with less than half granted */
+#define EASY_TRIALS         64u /* in a row, with less than half of the ceiling granted */
 #define CALM_MORE           (1.0 / 8)
 #define CUTS_MIN            2u
-#define DEPTH               12  /* D = RTT / 12; the shortest queues hold a tenth */
-#define GAIN                0.5 /* of the way to target in a trial */
+#define DEPTH               12  /* D = RTT / 12: fits into the shortest queues, of RTT / 10 */
+#define GAIN                0.5 /* share of the way to target in a trial */
 #define PERSISTENCE_TRIALS  8
 #define PERSISTENCE_MIN     0.25
 #define PERSISTENCE_MAX     8    /* factor, if the error had the same sign each time */
 #define PERSISTENCE_AFTER   3u   /* trials since the queue was emptied */
-#define PERSISTENCE_PACKETS 1024 /* at least so many a round trip */
+#define PERSISTENCE_PACKETS 1024 /* in a round trip; with fewer, persistence does not count */
 #define FALL_MAX            0.5
-#define RISE_TIMES          2 /* times the rate of arrival; slow start doubles as fast */
+#define RISE_TIMES          2 /* times the rate of arrival: the largest grant, as in slow start */
 #define STEP_MAX            1e6
-#define MIN_BYTES           1e3 /* or a packet, if larger, each round trip */
-#define MIN_NS              5e7 /* or each MIN_NS, if longer */
+#define MIN_BYTES           1e3 /* at least so much, or a packet, is granted each round trip */
+#define MIN_NS              5e7 /* a shorter round trip counts as so long for MIN_BYTES */
 #define COMPETING_CUT       0.7
 #define MARK_CUT            0.85        /* RFC 8511, section 3 */
-#define COMPETING_RISE      (1.0 / 128) /* each round trip, and a packet */
-#define COMPETING_RISE_MAX  (1.0 / 8)   /* each trial */
+#define COMPETING_RISE      (1.0 / 128) /* of the ceiling, and a packet, each round trip */
+#define COMPETING_RISE_MAX  (1.0 / 8)   /* of the ceiling, each trial */
 #define REFERENCE_RISE      (1.0 / 16)
 #define REFERENCE_FALL      (1.0 / 64)
-#define COMPETITOR_TRIALS   512u /* without a competitor, until it is forgotten */
+#define COMPETITOR_TRIALS   512u /* until a competitor is forgotten, at most */
 #define COMPETITOR_DEPTH    0.75
-#define COMPETITOR_TIMES    32u  /* remembered so many times as long as it was there */
+#define COMPETITOR_TIMES    32u  /* a competitor is remembered so many times as long as it stayed */
 #define USAGE_MIN           0.94 /* of a grant: a sender that uses less is late */
 #define USAGE_FULL          0.98
 #define TIMELY_TRIALS       64u
@@ -45,11 +45,11 @@
 #define JITTER_FALL         (1.0 / 8)
 #define BLIND_RISE          (1.0 / 32)
 
-#define FAIR_MAX 0.25 /* rise in a trial; at GAIN, half a turn's data may queue at a full link */
+#define FAIR_MAX 0.25 /* largest rise in a trial: by GAIN, half a turn's data might queue */
 
-#define HOLD_PACKETS 4   /* at most so many a round trip */
-#define HOLD_TRIALS  16u /* a rate is held, until one with more */
-#define HOLD_SETTLE  3u  /* trials that the queue may take to go */
+#define HOLD_PACKETS 4   /* a rate is held with at most so many a round trip */
+#define HOLD_TRIALS  16u /* with a held rate, before one that sends more */
+#define HOLD_SETTLE  3u  /* trials that the queue may take to empty */
 #define HOLD_LESS    0.01
 #define HOLD_MORE    (1.0 / 16)
 #define HOLD_QUEUE   0.25 /* of a packet's time: more is a queue */
@@ -63,7 +63,7 @@ struct finding {
     double max_Bps;   /* upper bound of what the path carries */
     double packet_ns; /* time of a packet at the rate of arrival */
     double rtt_ns, turn_ns;
-    double queue_ns;        /* when the next grant is in force */
+    double queue_ns;        /* the queue's length when the next grant is in force */
     double min_ns, mean_ns; /* delays of the trial */
     double noise_ns;        /* standard deviation of delays */
     double growth;          /* of the queue, in ns for each ns */
@@ -113,7 +113,7 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
     if (power > 0)
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
-    f.noise_ns = min_of(t->noise_ns, span); /* so short a trial cannot show more */
+    f.noise_ns = min_of(t->noise_ns, span); /* a trial cannot show more than its length */
     f.min_ns = (double)t->min_ns;
     f.mean_ns = (double)t->mean_ns;
     f.queue_ns = f.lossy ? (double)t->max_ns
@@ -154,9 +154,10 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
 }
 
 /*
- * Packets that met no queue show what the path loses anyway, if no more were sent than came when
- * too many were lost, and giving way twice did not help. They show nothing if other connections of
- * our host are active: these may send more than the path carries.
+ * Packets that met no queue show what the path loses anyway, if little more was sent than came when
+ * too many were lost. If too many are lost again, they show it only once giving way twice did not
+ * help. They show nothing if other connections of our host are active: these may send more than the
+ * path carries.
  */
 static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
 {
@@ -203,8 +204,8 @@ static void free_set(struct pathrate *p)
     p->ceiling_Bps = PATHRATE_MAX_BPS;
 }
 
-/* Follows the recent rate of arrival. It falls slowly, so that a flow that gave way to a competitor
- * still knows what it had. */
+/* reference_Bps follows the recent rate of arrival. It falls slowly, so that a flow that gave way
+ * to a competitor still knows what it had. */
 static void reference_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
@@ -220,11 +221,10 @@ static void reference_find(struct pathrate *p, const struct finding *f, uint64_t
     p->reference_Bps = (uint64_t)(reference + gain * (came - reference));
 }
 
-/* The longest queue that flows of this rule keep: twice the target of our recent rate, or of the
- * longest round trip among our host's flows; less if there was a competitor, which comes back
- * little by little. Where few packets are under way, half
- * a packet is most of the target of a flow that has less than we do: it may keep a queue of
- * STUCK_PACKETS. */
+/* The longest queue that flows under this control keep: twice the target of our recent rate, or of
+ * the longest round trip among our host's flows. It is less if there was a competitor, which comes
+ * back little by little. Where few packets are under way, half a packet is most of the target of a
+ * flow that has less than we do, so that flow may keep a queue of STUCK_PACKETS. */
 static double limit_of(const struct pathrate *p, const struct finding *f)
 {
     double reference_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->reference_Bps, 1);
@@ -293,7 +293,7 @@ static void hold_part(struct pathrate *p)
 /* True if the rate is held, or begins to be. */
 static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    bool more = p->held > HOLD_TRIALS; /* was sent than the held rate */
+    bool more = p->held > HOLD_TRIALS; /* this trial sent more than the held rate */
     bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
 
     if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked ||
@@ -325,7 +325,7 @@ static void competing_begin(struct pathrate *p, const struct finding *f, uint64_
 
     p->mode = PATHRATE_COMPETING;
     p->spell = 0;
-    /* if a competitor was there before, what arrived since is what it had not retaken yet */
+    /* an earlier competitor has not yet taken back all of arrived_Bps */
     ceiling_set(p, p->competitor_trials > 0
                        ? reference
                        : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
@@ -351,7 +351,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         return;
     }
     if (f->min_ns <= target * EMPTY_SHARE)
-        p->trials = 0; /* it was just empty */
+        p->trials = 0; /* the queue was just empty */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
     double lack = target - f->queue_ns;
     double change =
@@ -385,7 +385,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* if we send less and the queue stays as long, others fill it */
-    double round_trips = f->min_ns / f->rtt_ns; /* of a short queue, a smaller fall is enough */
+    double round_trips = f->min_ns / f->rtt_ns; /* a short queue need not fall so much */
     double fall = round_trips < STUCK_SHARE ? STUCK_SHARE * round_trips : STUCK_SHARE;
     bool stuck = f->min_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
 
@@ -396,9 +396,9 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
         p->competitor_trials -= p->competitor_trials > 0;
 }
 
-/* Moves toward our part of a link that others of our host share; they move toward theirs. Where no
- * queue is seen, nobody waits for what this flow would give up, so it keeps what its path carried
- * when it last showed one. */
+/* Moves the ceiling toward our part of a link that other flows of our host share; they move toward
+ * theirs. Where no queue is seen, nobody waits for what this flow would give up, so it keeps its
+ * ceiling, while that is below what its path carried when it last showed a queue. */
 static void fair_update(struct pathrate *p, const struct finding *f)
 {
     double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
@@ -468,7 +468,7 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns)
 {
-    bool known = p->mode == PATHRATE_FREE && p->lossy; /* by pathrate_alarm() */
+    bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
     struct finding f = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
 
@@ -523,8 +523,9 @@ bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t g
     return true;
 }
 
-/* A packet, or less on a slow link: while any credit is left a packet may go, so behind a short one
- * the next would follow at once (pace/credit.h). */
+/* The shortest burst to grant: a packet, or less on a slow link. While any credit is left, a packet
+ * may go (pace/credit.h), so with a whole packet's burst, a short packet would let the next follow
+ * at once. */
 static uint64_t burst_min(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes)
 {
     uint64_t slow = rate_Bps / (CLOCK_NS_PER_S / BURST_MIN_NS);

@@ -21,24 +21,24 @@
  *   R (1 + (target - q) / T)      T: from grant to grant: a round trip, a trial, and what a grant
  *                                 waits on a thin return path (late_ns)
  *
- * brings it to target. The flow goes half of the way, since others that share the link do the same.
+ * brings the queue to target. The flow goes half of the way, since others on the link do the same.
  *
  * Fairness. All flows on a link see one queue, and a flow with a higher rate has a shorter target:
  *
  *   target = p / 2 + D (10 p / RTT)^(1/4)      p: the time that a packet of ours takes, bytes / R
  *   D = RTT / 12
  *
- * So it gives way until all have the same, as Swift's and Copa's targets fall with the rate. The
- * longer it has given way, the faster it does: an error common to all flows is soon corrected, but
- * a flow with too much finds the queue too long each time. While the queue is shorter than target /
- * 2, each trial's grant rises by twice the share of the one before. One trial in 24 aims below zero
- * and empties the queue, unless the queue was found empty since. All flows on the link learn from
- * an empty queue how long it is otherwise. Connections that end at one host are given their parts
- * (fair_Bps, control/bottleneck.h). In a trial each moves half of the way to its part, and rises by
- * a quarter of its grant at most. A queue is the evidence that others want what a flow would give
- * up. So a flow that sees none keeps its grant, while that is below the rate at which its path
- * last showed one (keeps, carried_Bps), and has no part meanwhile. Two flows with links of their
- * own that are taken for one thus keep their links.
+ * So the faster flow gives way until all have the same rate. Swift's and Copa's targets fall with
+ * the rate, too. The longer a flow has given way, the faster it does: an error common to all flows
+ * is soon corrected, but a flow with too much finds the queue too long each time. While the queue
+ * is shorter than target / 2, each trial's grant rises by twice the share of the one before. One
+ * trial in 24 aims at a queue below zero, which empties it, unless the queue was found empty since.
+ * All flows on the link learn from an empty queue how long it is otherwise. Connections that end at
+ * one host are given their parts (fair_Bps, control/bottleneck.h). In a trial each moves half of
+ * the way to its part, and rises by a quarter of its grant at most. A queue is the evidence that
+ * others want what a flow would give up. So a flow that sees none keeps its grant, while that is
+ * below the rate at which its path last showed one (`keeps`, carried_Bps), and has no part
+ * meanwhile. Two flows with links of their own that are taken for one thus keep their links.
  *
  * Few packets. Where less than four packets are under way, half a packet is a long queue. A flow
  * that is alone there holds the rate that it knows to be its part, less 1/100, so that there is no
@@ -49,25 +49,25 @@
  * and falls by 3/10 when packets get lost: as TCP does. Where much is under way, it recovers as
  * soon as a TCP (RFC 5681, RFC 9438). A queue counts as long, and as a competitor's, if it is
  * longer than three of our packets, than twice the target of our recent rate, reference_Bps, and
- * than twice the jitter.
- * That rate falls slowly, since a flow that yields to a TCP would otherwise yield until nothing is
- * left. COMPETING begins at that rate.
+ * than twice the jitter. The rate reference_Bps falls slowly, since a flow that yields to a TCP
+ * would otherwise yield until nothing is left. COMPETING begins at reference_Bps.
  *
  * Other connections of our host are no competitor. They follow a queue in their own round trips,
- * and keep it as long as their targets want. So of all flows that their paths limit, the longest
- * round trip counts (rtt_max_ns): its target, in place of ours, and three of its turns without a
- * fall. The shortest delay is kept as long for all of them (host/path_grant.c). Otherwise a flow of
- * 5 ms beside flows of 100 ms takes their queue for a competitor's, or forgets how long its path is
- * without it.
+ * and keep it as long as their targets want. So the longest round trip of all flows whose paths
+ * limit them counts (rtt_max_ns): a queue is a competitor's only if it is too long for the target
+ * of that round trip, and does not fall for three such round trips. All of these flows also
+ * remember their shortest delay for the same time (host/path_grant.c). Otherwise a flow with a
+ * round trip of 5 ms beside flows with 100 ms takes their queue for a competitor's, or forgets how
+ * long its path is without a queue.
  *
  * The competitor is remembered for 32 times as long as it was there, 512 trials at most
  * (competitor_trials). Until then
- *   - 3/4 of D makes a queue long: a TCP that gave way comes back little by little, and a flow that
- *     waits until the TCP's queue is long leaves it the link;
- *   - a rise is by one share only, for the TCP soon takes back what it left;
+ *   - 3/4 of D, in place of D, makes a queue long: a TCP that gave way comes back little by little,
+ *     and a flow that waits until the TCP's queue is long leaves it the link;
+ *   - the share by which a grant rises does not double, for the TCP soon takes back what it left;
  *   - a queue is no reason to fall below 7/10 of reference_Bps, for the TCP does not yield to one;
- *   - the owner keeps the shortest delay of a longer time, since the queue may not be empty for
- *     long.
+ *   - the owner remembers the shortest delay for a longer time, since the queue may not be empty
+ *     for long.
  *
  * Jitter. The delays of a trial waver about the line through them (control/trial.h). The growth of
  * the queue is known no better than the slope's standard error allows, so a slope b with error e
@@ -76,15 +76,15 @@
  * least delay of a trial: jitter lengthens the mean and the longest delay; a standing queue
  * lengthens all of them.
  *
- * Losses. A path that loses packets anyway loses them behind the queue, so the rate of arrival
- * counts packet numbers, lost packets included. If more got lost than the path loses anyway
- * (control/loss.h), they did not fit, and the rate counts only packets that arrived. One such trial
- * alone may be chance: if neither it nor the next one found a long queue, its grant is taken back.
- * What a path loses anyway is learnt from packets that met no queue, while at most 9/8 is sent of
- * the rate that came when too much was lost. They are those of trials without such a loss, or from
- * the third in a row on with one, since giving way twice did not help. Only a connection that is
- * the only one of its host learns it. Several on a link with a short queue would each take the
- * others' losses for the path's, and send ever more.
+ * Losses. A path that loses packets whatever is sent loses them behind the queue, so lost packets
+ * count in the rate of arrival. If more got lost than the path loses anyway (control/loss.h), they
+ * did not fit, and the rate counts only packets that arrived. One such trial alone may be chance:
+ * if neither it nor the next one finds a long queue, the grant before the cut is restored. What a
+ * path loses anyway is learnt from packets that met no queue, while at most 9/8 is sent of the rate
+ * that came when too much was lost. Trials that lost too much do not count, up to the second in a
+ * row; later ones do, since giving way twice did not help. Only a connection that is the only one
+ * of its host learns what the path loses anyway. Several on a link with a short queue would each
+ * take the others' losses for the path's, and send ever more.
  *
  * Absent hosts. A receiver that was away from its port does not know when in that time a packet
  * came. A sender may leave its grant unused because it was away, its port had no room, or its
@@ -96,7 +96,7 @@
  *
  * where away_ns is the pause before the last packet was read, beyond the usual.
  * Before the queue is judged, the grant is raised to least, or lowered to most. RFC 9438, section
- * 5.8, and BBR treat a sender that its application limits in the same way. A port that was full
+ * 5.8, and BBR treat a sender limited by its application in the same way. A port that was full
  * when the receiver came back may have refused packets; the path did not lose them. Each wait is
  * given as the least time that the packet may have waited on the path. While no queue is seen, a
  * flow's grant may rise up to twice its rate of arrival, however much of the grant it uses.
@@ -108,7 +108,8 @@
  * them). Each trial leads to one grant, and sees packets sent under the grant before, so this
  * happens at most once a round trip. The move toward fair_Bps comes after the cut.
  *
- * Rates in user bytes a second; doubles inside, and no libm. Owned by the worker that receives.
+ * Rates are in user bytes a second, computed in double without libm. Owned by the worker that
+ * receives.
  */
 #ifndef SLUICE_CONTROL_PATHRATE_H
 #define SLUICE_CONTROL_PATHRATE_H
@@ -132,24 +133,24 @@ struct pathrate {
     bool lossy;             /* the last trial lost packets that did not fit */
     bool used;              /* 3/4 of the grant was sent in the last trial */
     bool marked;            /* packets of the last trial were marked by a router */
-    uint64_t target_ns;     /* 0: none */
-    uint64_t min_Bps;       /* max(packet, 1 kB) each max(50 ms, round trip) */
+    uint64_t target_ns;     /* the queue that is aimed at; 0: none yet */
+    uint64_t min_Bps;       /* lowest ceiling: max(packet, 1 kB) each max(50 ms, round trip) */
     uint64_t jitter_ns;     /* recent standard deviation of delays */
     double usage;           /* sent rate over grant, smoothed */
     uint32_t burst_packets; /* burst that the sender needs to use its grant */
-    uint32_t timely;        /* trials in a row in which it used all of its grant */
+    uint32_t timely;        /* trials in a row in which the sender used all of its grant */
     double step;            /* factor on the usual rise */
     double persistence;     /* how steadily the queue was too long (1), or too short (-1) */
-    uint32_t trials;        /* since the queue was made empty */
-    uint32_t stuck;         /* trials in which the queue was long and did not fall */
-    uint32_t easy;          /* trials in which less was granted than the path carries */
-    uint64_t fair_Bps;      /* our part of a link that others of our host share; 0: none is known.
-                               Its owner sets it before a trial (control/bottleneck.h) */
+    uint32_t trials;        /* trials since the queue was last empty */
+    uint32_t stuck;         /* trials in a row in which the queue was long and did not fall */
+    uint32_t easy;          /* trials in a row without a long queue and with little granted */
+    uint64_t fair_Bps;      /* our part of a link that other connections of our host share; 0: not
+                               known. Set by the owner before a trial (control/bottleneck.h) */
     uint64_t carried_Bps;   /* rate of arrival of the last trial that saw a queue; 0: none did */
     bool keeps;             /* the last trial saw no queue, and ceiling_Bps is below carried_Bps */
-    uint64_t rtt_max_ns;    /* the longest round trip of our host's connections that their paths
-                               limit; 0: not known. Set as fair_Bps is */
-    bool alone;             /* no other connection of our host is active; set as fair_Bps is */
+    uint64_t rtt_max_ns;    /* the longest round trip of our host's connections whose paths limit
+                               them; 0: not known. Set by the owner before a trial */
+    bool alone;             /* no other connection of our host is active; set by the owner */
     uint64_t part_Bps;      /* our part of the link, if the last trial showed it, else 0;
                                FREE: the highest rate of an alarming trial, fading */
     uint64_t reference_Bps; /* recent rate of arrival; falls slowly */
@@ -159,7 +160,7 @@ struct pathrate {
                             this one at once, so that every loss is seen */
     uint32_t held;       /* trials for which the rate has been held; 0: none is held */
     uint64_t held_Bps;   /* our part of the link; a little more than the rate held */
-    uint32_t apart;      /* trials until a rate is held again */
+    uint32_t apart;      /* trials until a rate may be held again */
     uint32_t apart_next; /* the next value of apart, if others are found once more */
 };
 
@@ -176,16 +177,17 @@ static inline bool pathrate_competes(const struct pathrate *p)
 bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                      uint64_t rtt_ns);
 
-/* In place of pathrate_update(), if packets may have waited for the host, or been lost there. A
- * flow that its path limits and that uses all of its grant may use a little more. True as above. */
+/* Called in place of pathrate_update(), if packets may have waited for the host, or been lost
+ * there. If the ceiling limits the grant, and more than half of the grant arrives, the ceiling
+ * rises a little. True if ceiling_Bps has changed. */
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps);
 
-/* Would pathrate_update() take this trial of a FREE path as a sign that it limits? */
+/* Would pathrate_update() take this trial of a FREE path as a sign that the path limits? */
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
                     uint64_t rtt_ns);
 
-/* The longest burst that does not lengthen the queue much, or the burst that the sender needs,
- * since a late sender loses credit by the credit rule; UINT64_MAX: any. */
+/* The longest burst that does not lengthen the queue much, or if longer, the burst that the sender
+ * needs: by the credit rule (pace/credit.h), a late sender loses credit. UINT64_MAX: any. */
 uint64_t pathrate_burst_bytes(const struct pathrate *p, uint64_t rate_Bps, uint64_t unit_bytes);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Serves one priority after the other. Its flows become items (level.h). The limits of a peer
- * narrow the lows and highs of its items, which are side by side. Then one level is sought for all
- * items.
+ * Serves one priority after the other. The flows of a priority become items (level.h). The limits
+ * of a peer narrow `low` and `high` of its items, which are side by side. Then one level is sought
+ * for all items of the priority.
  */
 #include "control/share.h"
 
@@ -17,7 +17,7 @@
 
 /* Sums over flows that are side by side. */
 struct sums {
-    double min_Bps, max_Bps, weight; /* of their lows, highs and weights */
+    double min_Bps, max_Bps, weight; /* of `low`, `high` and `weight` of their items */
 };
 
 /* Flows of a peer with limits. */
@@ -40,7 +40,7 @@ struct share {
     struct run *runs;
     uint32_t n_runs;
     struct group groups[SHARE_PRIORITIES];
-    double levels[SHARE_PRIORITIES]; /* of the last run: good guesses for the next */
+    double levels[SHARE_PRIORITIES]; /* of the last share_run(): good guesses for the next */
 };
 
 size_t share_storage_bytes(uint32_t flows)
@@ -78,8 +78,8 @@ static bool limited(const struct share_peer *p)
     return p->min_Bps > 0 || p->ceiling_Bps < SHARE_RATE_MAX_BPS;
 }
 
-/* Makes items of the flows from first on that have its priority and peer. Returns the number of the
- * flow after them. */
+/* Makes items of flow `first` and of the flows after it that have its priority and peer. Returns
+ * the number of the flow after them. */
 static uint32_t stretch_make(struct level_item *items, const struct share_flow *flows,
                              uint32_t first, uint32_t n, struct sums *sums)
 {
@@ -132,7 +132,8 @@ static void items_make(struct share *s, const struct share_flow *flows, uint32_t
     }
 }
 
-/* The minimums exceed what there is to share: they become the highs, and no item has a low. */
+/* For minimums that exceed what there is to share: each `low` becomes the `high`, and no item keeps
+ * a `low`. */
 static void minimums_relax(struct level_item *items, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -141,8 +142,8 @@ static void minimums_relax(struct level_item *items, uint32_t n)
     }
 }
 
-/* Turns the limits of a peer, less what its flows of higher priorities have, into lows and highs of
- * its items. */
+/* Turns the limits of a peer, less what its flows of higher priorities have, into `low` and `high`
+ * of its items. */
 static void peer_fit(struct level_item *items, struct run *r, const struct share_peer *p)
 {
     double ceiling = rate_of(p->ceiling_Bps) - rate_of(p->grant_Bps), level;
@@ -169,9 +170,9 @@ static void peer_fit(struct level_item *items, struct run *r, const struct share
 
 /* ---- one priority ---------------------------------------------------------------------------- */
 
-/* Indexed by four facts about a flow, bit 0 first: its share is below its low; its share is not
- * below its high; it has its ceiling; it has its demand. A table, since branches would often be
- * mispredicted. */
+/* Indexed by four facts about a flow, bit 0 first: weight * level is below `low`; weight * level is
+ * not below `high`; the grant reaches the ceiling; the grant reaches the demand. A table, since
+ * branches would often be mispredicted. */
 static const uint8_t bounds[16] = {
     [0] = SHARE_LEVEL,   [1] = SHARE_MINIMUM, [2] = SHARE_PEER,    [3] = SHARE_PEER,
     [4] = SHARE_LEVEL,   [5] = SHARE_MINIMUM, [6] = SHARE_CEILING, [7] = SHARE_CEILING,

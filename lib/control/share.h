@@ -32,18 +32,18 @@
 
 enum share_bound {
     SHARE_DEMAND,  /* the flow has all that it can use */
-    SHARE_CEILING, /* its own ceiling */
-    SHARE_PEER,    /* its peer's ceiling */
-    SHARE_MINIMUM, /* its own minimum or its peer's: its share would be less */
-    SHARE_LEVEL,   /* its share of the capacity */
+    SHARE_CEILING, /* the flow's ceiling */
+    SHARE_PEER,    /* the ceiling of the flow's peer */
+    SHARE_MINIMUM, /* the flow's minimum or its peer's: its share would be less */
+    SHARE_LEVEL,   /* the flow's share of the capacity */
 };
 
 struct share_flow {
-    uint64_t demand_Bps;  /* what it can use; cut to SHARE_RATE_MAX_BPS */
+    uint64_t demand_Bps;  /* what the flow can use; cut to SHARE_RATE_MAX_BPS */
     uint64_t min_Bps;     /* reserved */
     uint64_t ceiling_Bps; /* UINT64_MAX: none */
     uint64_t grant_Bps;   /* out */
-    uint32_t peer;        /* number of its peer, or SHARE_NO_PEER */
+    uint32_t peer;        /* number of the flow's peer, or SHARE_NO_PEER */
     uint16_t weight;      /* 0 counts as 1 */
     uint8_t priority;     /* 0 goes first; below SHARE_PRIORITIES */
     uint8_t bound;        /* out: enum share_bound, what limits the grant */
@@ -52,7 +52,7 @@ struct share_flow {
 struct share_peer {
     uint64_t min_Bps;
     uint64_t ceiling_Bps; /* UINT64_MAX: none */
-    uint64_t grant_Bps;   /* out: sum of all its flows */
+    uint64_t grant_Bps;   /* out: sum over the peer's flows */
 };
 
 struct share;
@@ -64,8 +64,8 @@ struct share *share_init(void *storage, uint32_t flows);
 
 /*
  * Sets the grants. Flows must be in the order of their priorities; within a priority, the flows of
- * a peer with limits must be side by side. The owner of the connections knows when that order
- * changes. Numbers of peers are below n_peers.
+ * a peer with limits must be side by side. They are not sorted here, since the owner of the
+ * connections knows when their order changes. Numbers of peers are below n_peers.
  */
 void share_run(struct share *s, struct share_flow *flows, uint32_t n, struct share_peer *peers,
                uint32_t n_peers, uint64_t capacity_Bps);

@@ -94,7 +94,7 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
     bool complete = false;
 
     if (t->open && p->arrived_ns == t->first.arrived_ns && p->number < t->first.number)
-        return false; /* of the same poll, out of order */
+        return false; /* out of order, from the same poll as the first packet */
     if (!t->open || p->arrived_ns == t->first.arrived_ns) {
         trial_begin(t, p);
         return false;

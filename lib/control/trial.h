@@ -11,12 +11,13 @@
  *
  * A sender may lose its core between stamping packets and giving them to its port. Then that burst
  * is late, and nothing else is. All packets of such a burst have one time of sending. A trial whose
- * second half has a single time of sending goes on, so that its line does not end in such a burst.
- * A receiver that was away may have read the last packet late; pathrate.h uses that time (away_ns).
- * Packets that arrived in earlier pauses of a trial lie between its first and its last packet
- * anyway.
+ * second half has a single time of sending goes on, so that its line (below) does not end in such a
+ * burst. A receiver that was away may have read the last packet late, by up to away_ns; pathrate.h
+ * allows for that. Packets that arrived in earlier pauses of a trial lie between its first and its
+ * last packet anyway.
  *
- * Growth is the slope b of a line through the increments, by least squares. Its standard error is
+ * `growth` is the slope of the line through the increments over their sending times, by least
+ * squares. Its standard error is
  *
  *   s / sqrt(var(t) n_eff),   n_eff = n (1 - r) / (1 + r), at least 1
  *
@@ -26,7 +27,7 @@
  *
  * On a path that reorders, some packets of a trial are still under way when it ends. About as many
  * packets of the earlier grant were under way when it began, and arrive during it. The two cancel
- * (RFC 3550, appendix A.3: lost = numbers expected - packets received, of whichever number).
+ * (RFC 3550, appendix A.3: lost = numbers expected - packets received, whatever their numbers).
  */
 #ifndef SLUICE_CONTROL_TRIAL_H
 #define SLUICE_CONTROL_TRIAL_H
@@ -40,7 +41,7 @@ struct trial_packet {
     uint64_t number; /* as the sender counts packets */
     uint64_t bytes;  /* user bytes */
     uint64_t sent_ns, arrived_ns;
-    uint64_t increment_ns; /* control/owd.h: the least time that it spent in queues */
+    uint64_t increment_ns; /* the least time that the packet spent in queues (owd.h) */
     uint64_t away_ns; /* by how much the receiver's pause before arrived_ns was longer than usual */
     bool refused; /* our port may have been full and refused packets since the last one arrived */
     bool marked;  /* by a router that met congestion (RFC 3168) */
@@ -51,13 +52,13 @@ struct trial_result {
     uint64_t lost;                /* between the first and the last packet */
     uint64_t runs;                /* of lost packets, one packet or more each */
     uint64_t refused;             /* packets that our port may have refused */
-    uint64_t reordered;           /* missing, too, but as many sent earlier arrived meanwhile */
+    uint64_t reordered;           /* missing, but as many of an earlier grant arrived meanwhile */
     uint64_t marked;              /* packets marked by a router */
     uint64_t arrived_ns, sent_ns; /* from the first packet to the last */
     uint64_t away_ns; /* the last packet may have arrived so much earlier: the receiver was away */
     uint64_t late_ns; /* delay of a recent grant beyond the shortest round trip and the queue, while
                          CNTL were held for a thin return path */
-    double growth;    /* of the increments, in ns for each ns of sending time */
+    double growth;    /* slope of the increments, in ns for each ns of sending time */
     double error;     /* standard error of growth */
     double noise_ns;  /* standard deviation of the increments from the line */
     uint64_t min_ns, mean_ns, max_ns; /* of the increments */
@@ -70,7 +71,7 @@ struct trial {
     uint64_t runs;                   /* of missing packets that were not refused */
     uint64_t older;                  /* packets of an earlier grant that arrived after the first */
     uint64_t min_ns, max_ns, sum_ns;
-    uint64_t late_sent_ns; /* of the first packet of its second half */
+    uint64_t late_sent_ns; /* when the first packet of the trial's second half was sent */
     uint32_t late_packets;
     double sum_t, sum_tt, sum_dd, sum_td; /* over sending times t and increments d */
     double sum_next, last_d;              /* sum_next: of each increment times the one before it */

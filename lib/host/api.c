@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "host/host_internal.h"
 
-#define LINGER_LOOKS 8u /* two cache lines each: less than a microsecond a poll */
+#define LINGER_LOOKS 8u /* connections a poll, of two cache lines each: less than a microsecond */
 
 int host_listen(struct host *h, uint16_t service)
 {
@@ -104,7 +104,7 @@ int64_t host_accept(struct host *h, uint16_t service, uint64_t owner, uint64_t u
     return c->index;
 }
 
-/* The application's connection; NULL: there is none. */
+/* The connection with this number; NULL if it is free or the application has closed it. */
 static struct conn *user_conn(struct host *h, uint32_t conn)
 {
     struct conn *c = conn < h->cfg.conns ? &h->conns[conn] : NULL;
@@ -131,7 +131,7 @@ int host_send(struct host *h, uint32_t conn, const struct host_send *op, uint64_
         return rc;
     counter_set(&c->pub.backlog_bytes, c->tx.backlog_bytes);
     if (c->tx.ask_at == TIME_NEVER && c->state == HOST_OPEN) {
-        c->tx.ask_at = now + 2 * conn_wait_tsc(h, c); /* even if the peer has posted nothing */
+        c->tx.ask_at = now + 2 * conn_wait_tsc(h, c); /* ask even if the peer posts no buffer */
         conn_timer_at(h, c, c->tx.ask_at);
     }
     if (op->provisional && op->pieces[0].len == 0)
@@ -156,7 +156,7 @@ int host_recv(struct host *h, uint32_t conn, uint8_t *data, uint64_t len, uint64
     if (c->state == HOST_OPEN)
         conn_want(h, c, WANT_CNTL | (ask ? WANT_FORCE : 0));
     if (c->state == HOST_CLOSED || c->rx.closing)
-        conn_has_completion(h, c); /* in its turn, after the receives posted before it */
+        conn_has_completion(h, c); /* this receive completes after those posted before */
     return 0;
 }
 
@@ -242,8 +242,8 @@ static bool transfer_next(const struct host *h, struct conn *c, struct host_comp
 
 /*
  * The connection's next completion; false if none is ready. Until a peer has proved its address,
- * all that it sends may be forged, so it completes nothing. If the proof never comes, everything
- * fails, even requests that were placed or acknowledged.
+ * all that comes from it may be forged, so no request completes. If the proof never comes, all
+ * requests fail, even those that were placed or acknowledged.
  */
 static bool completion_next(const struct host *h, struct conn *c, struct host_completion *out)
 {
@@ -266,7 +266,7 @@ static bool completion_next(const struct host *h, struct conn *c, struct host_co
     return true;
 }
 
-/* A connection's turn: its completions, as many as fit. */
+/* A connection's turn in host_completions(): takes its completions, at most max. */
 static uint32_t completions_take(struct host *h, struct conn *c, struct host_completion *out,
                                  uint32_t max)
 {
@@ -283,8 +283,9 @@ static uint32_t completions_take(struct host *h, struct conn *c, struct host_com
     return n;
 }
 
-/* A port does not tell when it no longer refers to memory. So the connections that wait for that
- * are checked a few at a time, in turn. A poll's work does not grow with their number. */
+/* A port does not tell when the last mbuf that refers to a request's memory is free. So the
+ * connections that wait for this are checked a few at a time, in turn. A poll's work does not grow
+ * with the number of such connections. */
 uint32_t host_completions(struct host *h, struct host_completion *out, uint32_t max)
 {
     uint32_t last = h->done_list.tail; /* each connection has one turn a call */

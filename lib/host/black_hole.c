@@ -2,8 +2,9 @@
 /*
  * A path that drops packets for their size: its MTU is below the configured one and no router says
  * so, or a filter looks at sizes. Units are halved until they pass. Halves can replace a whole unit
- * in mid-request (vt/sender.h). At worst, each packet leaves half of what the path could carry
- * unused: with headers of 98 bytes, a twelfth of the rate where 700 bytes pass.
+ * in mid-request (vt/sender.h). At worst, packets are half as long as the path could carry, and
+ * more of the rate goes into headers: with headers of 98 bytes, a twelfth of it where 700 bytes
+ * pass.
  *
  * Halving ends at the size that every path of the family carries (RFC 791: 576 bytes; RFC 8200:
  * 1280). If such packets do not pass, their size is not the reason, and the connection fails with
@@ -15,11 +16,12 @@
 
 #define MIN_MTU_V4        576u
 #define MIN_MTU_V6        1280u
-/* Before units are halved, nothing may have come for this time. Routers' queues hold 100 or 200 ms,
- * and five halvings, from the largest packet to the smallest, are over within 2 s. */
+/* Units are halved when no long packet has arrived for this time. Routers' queues hold 100 or 200
+ * ms of packets, so a full queue is not taken for a black hole. Five halvings, from the largest
+ * packet to the smallest, are over within 2 s. */
 #define BLACK_HOLE_MIN_NS 250000000ull
 
-/* The longest unit that any path carries. */
+/* The longest unit that all paths of the peer's family carry. */
 static uint32_t unit_min(const struct addr *peer)
 {
     uint32_t room = addr_is_v4(peer) ? MIN_MTU_V4 - 20u : MIN_MTU_V6 - 40u;
@@ -43,8 +45,8 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
 {
     struct vt_black_hole_report news = {c->tx.ack, vt_sender_awaited(&c->tx), v->received, seen};
 
-    /* packets that any path carries may be lost for long for other reasons, so they get as long as
-     * a silent peer */
+    /* packets that all paths carry may be lost for other reasons than their size, so the connection
+     * waits as long for them as for a silent peer */
     bool last = news.len_bytes <= WIRE_DATA_BYTES + unit_min(&c->peer);
     uint64_t least = last ? CONN_SILENCE_STEPS * conn_silence_step(h)
                           : clock_cycles(&h->clock, BLACK_HOLE_MIN_NS);

@@ -138,7 +138,7 @@ static uint64_t mac_number(const struct rte_ether_addr *mac)
     return number;
 }
 
-/* Another station uses the address. */
+/* Another station, with MAC address `other`, uses our address i. */
 static void conflict(struct host *h, int i, uint64_t other)
 {
     struct claim *c = &h->claims[i];
@@ -164,12 +164,12 @@ bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f)
     uint64_t other = mac_number(n->has_mac ? &n->mac : &f->src_mac), us = mac_number(&h->cfg.mac);
     int i = own(h, user);
 
-    if (i < 0 && n->kind == NEIGH_REQUEST && addr_is_unset(user)) { /* it probes, too */
+    if (i < 0 && n->kind == NEIGH_REQUEST && addr_is_unset(user)) { /* another station's probe */
         i = own(h, &n->target);
         if (i < 0 || !h->claims[i].begun || h->claims[i].held)
             return false;
         if (other > us)
-            return false; /* our answer makes it yield */
+            return false; /* our answer makes the other station yield */
     }
     if (i < 0 || other == us)
         return false;

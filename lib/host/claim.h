@@ -7,10 +7,9 @@
  *     '-- another station answers --> yields -- 10 s without a word of it --> held, announced
  *
  * The claim is optimistic, as RFC 4429 is for IPv6: the address is used from the beginning, so
- * start-up is not delayed. Probes are hundreds of milliseconds apart, not seconds: on links whose
- * stations poll or are woken by interrupts, an answer takes less than that. If there is
- * another station, caches of neighbours may be wrong for about a round trip, until it defends the
- * address.
+ * start-up is not delayed. Probes are 100 ms apart, not seconds: on links whose stations poll or
+ * are woken by interrupts, an answer takes less than that. If another station has the address,
+ * caches of neighbours may be wrong for about a round trip, until that station defends the address.
  *
  * While a claim yields, its address is as good as not configured: no packet is taken for it, no
  * question is answered or asked from it, and no connection begins. The address is probed, and used
@@ -32,14 +31,14 @@
 
 struct claim {
     bool begun, held;
-    uint32_t said;        /* probes and announcements sent since it began */
-    uint64_t next;        /* when the next one is due; TIME_NEVER: none is */
+    uint32_t said;        /* probes and announcements sent since the claim began */
+    uint64_t next;        /* when the next probe or announcement is due; TIME_NEVER: none is */
     uint64_t heard_at;    /* when another station last used the address */
     uint64_t defended_at; /* when we last defended the address; 0: never */
     /* written by the worker, read by any thread (base/counter.h) */
     uint64_t yields;    /* 1: the address is not used */
-    uint64_t conflicts; /* messages of other stations that use it */
-    uint64_t other;     /* MAC address in the newest of them; its first byte is bits 40 to 47 */
+    uint64_t conflicts; /* messages of other stations that use the address */
+    uint64_t other;     /* MAC address in the newest conflict; its first byte is bits 40 to 47 */
 };
 
 #endif

@@ -6,15 +6,15 @@
 
 #define NAK_DOUBLINGS 16u
 #define NAK_DOUBTS    2u
-#define WAITING_MAX   2u /* CNTL on the return path: the one being sent, and the next one */
+#define WAITING_MAX   2u /* CNTL in the return path's queue: one being transmitted, one behind */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* The peer's echo of our time gives a round trip, after the time that the peer held it is
- * subtracted. */
+/* The peer echoes the time that one of our packets carried. The round trip is the time since then,
+ * less the time for which the peer held the echo back. */
 static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t held_ns)
 {
     uint64_t now_ns = host_now_ns(h);
@@ -24,7 +24,7 @@ static void echo_take(struct host *h, struct conn *c, uint64_t echo_ns, uint32_t
     conn_round_trip(h, c, clock_cycles(&h->clock, now_ns - echo_ns - held_ns), false);
 }
 
-/* When a router's limit expires; never 0. */
+/* When a router's limit expires; never 0, which marks a free slot (hop.h). */
 static uint64_t hop_until(const struct host *h, uint16_t expiry_ms)
 {
     return max_u64(1, h->now + clock_cycles(&h->clock, expiry_ms * 1000000ull));
@@ -81,7 +81,7 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
         /* the peer reads no more although we had more to send */
         if (!vt_sender_all_acked(&c->tx) || !c->tx.closing) {
             vt_sender_abort(&c->tx, -EPIPE);
-            c->tx.closing = true; /* nothing follows, and the reader wants nothing */
+            c->tx.closing = true; /* no more may be sent, and the reader wants no more */
             conn_want(h, c, WANT_CNTL);
         }
         conn_has_completion(h, c);
@@ -95,13 +95,13 @@ static bool closing_take(struct host *h, struct conn *c, const struct wire_cntl 
             conn_over(h, c, conn_end_status((enum wire_end)v->end), (enum wire_end)v->end,
                       v->h.flags & WIRE_SREQ);
         else if (c->close.end == WIRE_END_NONE && v->end == WIRE_END_NONE && !c->cntl_link.queued)
-            c->close.linger_at = h->now; /* both sides know: nothing more will come */
+            c->close.linger_at = h->now; /* both sides know of the end: no packets will follow */
     }
     return c->state != HOST_CLOSED;
 }
 
-/* Packets sent before a CNTL that the peer has seen have arrived by now, or are lost. True if it
- * has seen the CNTL that was watched. */
+/* If the peer has seen a CNTL of ours, all DATA sent before that CNTL have arrived, or are lost.
+ * One CNTL at a time is watched (pacing.flight_seq). True if the peer has seen this one. */
 static bool flight_take(struct conn *c, const struct wire_cntl *v)
 {
     uint64_t base = v->received + v->lost;
@@ -151,7 +151,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     c->heard_at = h->now;
     if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
         c->handshake.cookie =
-            v->cookie; /* nothing else is used: the acceptor keeps nothing of us */
+            v->cookie; /* the rest of this CNTL means nothing: the acceptor has kept no state */
         conn_want(h, c, WANT_FIRST);
         return false;
     }
@@ -168,7 +168,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
     if (c->state == HOST_OPENING && !(v->h.flags & WIRE_END)) {
         host_count(h, COUNT_conns_opened);
         conn_opened(h, c, 0);
-        conn_want(h, c, WANT_CNTL); /* it carries our grant and buffers, for the other direction */
+        conn_want(h, c, WANT_CNTL); /* with our grant and buffers, for the other direction */
     }
     if (!((v->h.flags & WIRE_END) && c->state == HOST_OPENING))
         c->peer_key = v->own_key;
@@ -235,8 +235,8 @@ static void flags_fill(struct conn *c, struct wire_cntl *v)
     }
 }
 
-/* Bytes of a CNTL without spans. Refusals are included: they must go with the ACK that passes
- * them. */
+/* Bytes of a CNTL without spans. Refused requests are included: a CNTL whose ACK passes a refused
+ * request must name it. */
 uint32_t cntl_min(const struct conn *c)
 {
     return WIRE_CNTL_BYTES + c->rx.refused_count * WIRE_REFUSED_BYTES;
@@ -293,12 +293,12 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
 }
 
 /*
- * How many CNTL wait on the return path: those under way, times the share of the round trip that
- * one of them waits there (J. D. C. Little: A proof for the queuing formula L = lambda W, 1961).
- * TCP Vegas counts its own packets in the same way. If the watched CNTL is not answered by the
- * newest DATA, its trip takes at least until that DATA came. Time without DATA does not count, for
- * a peer that sends seldom answers late. A peer that claims to have seen a CNTL that was never sent
- * is treated as if it had seen none.
+ * How many CNTL wait on the return path: the number under way, times the share of its round trip
+ * for which a CNTL waits there (J. D. C. Little: A proof for the queuing formula L = lambda W,
+ * 1961). TCP Vegas counts its own packets in the same way. If the newest DATA do not answer the
+ * watched CNTL (cntl.echo_seq) yet, its round trip takes at least until they came. Time without
+ * DATA does not count, for a peer that sends seldom answers late. A peer that claims to have seen a
+ * CNTL that was never sent is treated as if it had seen none.
  */
 static uint64_t cntl_waiting(const struct host *h, const struct conn *c)
 {

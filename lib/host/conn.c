@@ -8,11 +8,11 @@
 #include "host/host_internal.h"
 
 #define LINGER_MIN_NS     200000000ull
-#define LINGER_WAITS      16u /* long enough to send END four times */
+#define LINGER_WAITS      16u /* conn_wait_tsc() times this: long enough to send END four times */
 #define AGAIN_MIN_NS      1000000ull
 #define AGAIN_DOUBLINGS   16u
-#define UNIT_ALIGN        64u /* whole cache lines of the buffers on both sides */
-#define LIMIT_BURST_UNITS 16u /* burst, if a grant without a burst is limited */
+#define UNIT_ALIGN        64u /* bytes: whole cache lines of the buffers on both sides */
+#define LIMIT_BURST_UNITS 16u /* units in a burst, if a grant of burst 0 (no limit) is lowered */
 
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer)
 {
@@ -54,7 +54,7 @@ static uint64_t timer_next(const struct conn *c)
     return time_min(t, hop_limits_next(&c->pacing.hops));
 }
 
-/* Makes the timer fire at `when` at the latest. One that fires early only looks again. */
+/* Makes the timer fire at `when` at the latest. A timer that fires early only looks again. */
 void conn_timer_at(struct host *h, struct conn *c, uint64_t when)
 {
     if (when >= c->timer_at)
@@ -143,9 +143,9 @@ void conn_prove(struct host *h, struct conn *c)
         return;
     trial_end(h, c);
     c->handshake.proven = true;
-    conn_want(h, c, WANT_CNTL); /* with the gaps that did not fit into the allowance */
+    conn_want(h, c, WANT_CNTL); /* with the gaps for which the allowance had no room */
     conn_has_data(h, c);
-    conn_has_completion(h, c); /* of what came with the early data */
+    conn_has_completion(h, c); /* of requests that the early data completed */
     conn_close_check(h, c);
 }
 
@@ -269,8 +269,8 @@ int conn_end_status(enum wire_end end)
 
 /*
  * Ends the connection; status 0: in order. All outstanding operations complete. Late packets are
- * answered with END for a while. tell: the peer does not know yet, so END is sent to it until it
- * answers END.
+ * answered with END for a while. tell: the peer does not know of the end yet, so END is sent to it
+ * until it answers END.
  */
 void conn_over(struct host *h, struct conn *c, int status, enum wire_end end, bool tell)
 {
@@ -333,8 +333,8 @@ void conn_close_check(struct host *h, struct conn *c)
         conn_over(h, c, 0, WIRE_END_NONE, true);
 }
 
-/* Returns the number to the table, once its owner and the peer are done with it and no memory is
- * referred to. */
+/* Returns the connection to the table, once its owner and its peer are done with it and no mbuf
+ * refers to its memory. */
 void conn_free_check(struct host *h, struct conn *c)
 {
     if (c->state != HOST_CLOSED || !c->released || c->handshake.done.due || c->close.done.due)

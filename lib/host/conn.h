@@ -35,7 +35,9 @@
 #include "wire/frame.h"
 
 #define CONN_NO_WAIT       UINT64_MAX
-#define CONN_SILENCE_STEPS 8u /* a silent peer is asked, and sent to slower, this often */
+/* Steps of a peer's silence. In each, the peer is asked, and the rate to it is halved. After the
+ * last one, the peer is dead. */
+#define CONN_SILENCE_STEPS 8u
 
 /* Why a CNTL is due. */
 enum conn_want {
@@ -67,15 +69,17 @@ struct conn_public {
     uint64_t rx_ce;                  /* DATA packets that routers had marked */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
     uint64_t backlog_bytes, peer_backlog_bytes;
-    uint64_t rx_at, woken_at; /* when DATA last came; when it last became a newcomer; 0: never */
-    uint64_t rx_ended; /* 1: all has come that the peer could send when it sent the newest DATA */
-    uint64_t path_Bps; /* what its path to us carries; 0: more than was ever tried */
-    uint64_t path_wait_ns;  /* the least time that its packets waited on that path in the newest
+    uint64_t rx_at, woken_at; /* when DATA last came; when the connection was last granted a
+                                 newcomer's part; 0: never */
+    uint64_t rx_ended; /* 1: everything has come that the peer had to send when it sent the newest
+                          DATA */
+    uint64_t path_Bps; /* what the path to us carries; 0: the path limits nothing */
+    uint64_t path_wait_ns;  /* the least time that a packet waited on the path to us in the newest
                                trial; CONN_NO_WAIT: not known */
-    uint64_t path_keeps;    /* 1: it keeps its rate (control/pathrate.h) */
-    uint64_t path_rtt_ns;   /* the shortest round trip known, as of that trial */
-    uint64_t path_lost_ppm; /* the share of the packets in that trial that the path lost */
-    uint64_t share_Bps, share_burst_bytes, share_reason; /* the grant before limits of the path */
+    uint64_t path_keeps;    /* 1: the connection keeps its rate (`keeps` in control/pathrate.h) */
+    uint64_t path_rtt_ns;   /* the shortest round trip known at the newest trial */
+    uint64_t path_lost_ppm; /* of a million packets of the newest trial, how many the path lost */
+    uint64_t share_Bps, share_burst_bytes, share_reason; /* the grant before the path limits it */
     /* copied from struct conn when the state changes: conn_publish() */
     uint64_t peer[2], peer_port, service, owner, opener, go_back_n;
     struct host_conn_spread spread;
@@ -93,19 +97,19 @@ struct conn_link {
     bool queued;
 };
 
-/* The peer wants an answer once ack reaches these positions: the first and the last of those asked
- * for. Positions between are answered with the last, or by the CNTL that follows the end of their
- * request. */
+/* The peer wants an answer once `ack` reaches a position. Of the positions that it asked about, the
+ * first and the last are kept. Those between are answered with the last, or by the CNTL that
+ * follows the end of their request. */
 struct conn_asked {
     uint64_t first, last;
     bool due;
 };
 
-/* A path that has not limited the connection so far looks bad. */
+/* An alarm: a path that has not limited the connection so far looks bad. */
 struct conn_alarm {
-    bool on, lossy;     /* lossy: because much was lost */
-    uint32_t age;       /* trials in a row in which it did not */
-    uint64_t clear_run; /* host.clear_runs when it began */
+    bool on, lossy;     /* lossy: packets were lost or marked */
+    uint32_t age;       /* trials in a row in which the path did not look bad */
+    uint64_t clear_run; /* host.clear_runs when the alarm began */
 };
 
 /* The newest grant noted in the host's trace. */
@@ -114,42 +118,47 @@ struct conn_traced {
     uint16_t why;
 };
 
-/* Does the peer exist, at the address that it claims? Owned by handshake.c; timer.c repeats FIRST
- * and END. */
+/* Does the peer exist, at the address that it claims? Owned by handshake.c. timer.c repeats FIRST,
+ * CNTL and END. */
 struct conn_handshake {
-    bool crowded;       /* when it began, our question for the next hop had been lost */
-    bool unproven;      /* it is counted in host.unproven */
+    bool crowded;       /* the next hop became known only after a question for it was lost */
+    bool unproven;      /* the connection is counted in host.unproven */
     bool proven;        /* the peer knows our key, so its address is not forged */
-    uint32_t allowance; /* until proven, bytes that it may still be sent: no more than it sent */
-    uint64_t begun_at, first_at; /* when it began; when FIRST, CNTL or END is repeated */
-    uint32_t tries;              /* how often it was repeated */
-    uint64_t cookie;             /* that an acceptor under pressure wants in a repeated FIRST */
-    struct conn_event done;      /* completion of CONNECT or ACCEPT */
+    uint32_t allowance; /* until proven: bytes that we may still send to the peer, no more than it
+                           sent to us */
+    uint64_t begun_at, first_at; /* when the handshake began; when FIRST, CNTL or END is repeated */
+    uint32_t tries;              /* how often FIRST, CNTL or END was repeated */
+    uint64_t cookie; /* the cookie that an acceptor under pressure wants in a repeated FIRST */
+    struct conn_event done; /* completion of CONNECT or ACCEPT */
 };
 
 /* The station to which packets go, and whether it is still there. Owned by route.c. */
 struct conn_nexthop {
     const struct addr *addr; /* the peer, or one of the host's gateways */
-    uint16_t neighbor;       /* its last known slot in the neighbour table: neighbor_at() */
-    bool known;              /* its MAC address is in conn.route */
-    bool direct; /* the peer's packets come from it: it is the peer, or there is no gateway */
-    bool proved; /* the peer has shown its MAC address */
+    uint16_t neighbor; /* the next hop's last known slot in the neighbour table: neighbor_at() */
+    bool known;        /* the next hop's MAC address is in conn.route */
+    bool direct; /* the peer's packets come from the next hop, which is the peer, or there is no
+                    gateway */
+    bool proved; /* a packet that only the peer can have sent came from the MAC address in
+                    conn.route */
     bool waits;  /* the connection is in host.route_waiting */
-    uint64_t unanswered_at; /* when the oldest packet was sent that demands an answer, */
-    uint64_t unseen_at;     /* or any packet, of which the peer has shown nothing; 0: none */
-    uint64_t doubt_at;      /* when to look whether the next hop's MAC address has changed */
-    uint32_t seen_cntl;     /* the newest CNTL of ours, and the number of our packets, */
-    uint64_t seen_packets;  /* that the peer has shown to have */
+    uint64_t unanswered_at; /* when we first sent a packet that demands an answer since the peer
+                               last showed that packets of ours came; 0: none */
+    uint64_t unseen_at; /* when we first sent any packet since the peer last showed that packets of
+                           ours came; 0: none */
+    uint64_t doubt_at;  /* when to look whether the next hop's MAC address has changed */
+    uint32_t seen_cntl; /* the newest CNTL of ours that the peer has shown to have */
+    uint64_t seen_packets; /* the number of our packets that the peer has shown to have */
 };
 
-/* When its packets may leave. Owned by pacing.c; cntl.c and conn.c set the rate. */
+/* When the connection's packets may leave. Owned by pacing.c; cntl.c and conn.c set the rate. */
 struct conn_pacing {
     struct credit credit;
-    struct contract contract;       /* peak_cost 0: none */
+    struct contract contract;       /* contract.peak_cost 0: there is no contract */
     uint64_t rate_Bps, burst_bytes; /* granted by the peer */
     uint64_t peak_Bps;              /* granted by the peer; 0: none */
     struct hop_limits hops;         /* set by routers */
-    uint32_t silent_steps;          /* times that the rate is halved, for a silent peer */
+    uint32_t silent_steps;          /* how often the rate is halved, since the peer is silent */
     uint64_t flight_base;           /* packets before this one have arrived or are lost */
     uint64_t flight_end; /* this packet and later ones wait until more of the earlier ones have
                             arrived */
@@ -160,19 +169,21 @@ struct conn_pacing {
 /* CNTL, in both directions. Owned by cntl.c. data.c notes what DATA ask for, and which CNTL the
  * peer had seen when it sent them. */
 struct conn_cntl {
-    uint64_t rate_Bps, burst_bytes; /* what our newest CNTL advertised: the grant, */
-    uint64_t packets;               /* how many packets had come, */
-    uint32_t posted;                /* and up to which request buffers are posted */
-    uint32_t seq, peer_seq, seen;   /* our newest; the peer's newest; ours that it has seen */
-    uint32_t echo_seq;              /* the CNTL that measures a round trip; 0: none */
-    uint64_t echo_at;               /* when it was sent */
-    uint64_t trip_ns;               /* the least time that the newest round trip took */
-    uint64_t sent_at;               /* when our newest was sent */
-    uint64_t held_at; /* until when one is held for room on the return path; TIME_NEVER: none is */
+    uint64_t rate_Bps, burst_bytes; /* the grant that our newest CNTL advertised */
+    uint64_t packets;               /* packets that our newest CNTL says have come */
+    uint32_t posted;              /* our newest CNTL says that requests before this have buffers */
+    uint32_t seq, peer_seq, seen; /* numbers of CNTL: our newest; the peer's newest; our newest that
+                                     the peer has seen */
+    uint32_t echo_seq;            /* the CNTL that measures a round trip; 0: none */
+    uint64_t echo_at;             /* when the CNTL numbered echo_seq was sent */
+    uint64_t trip_ns;             /* the least time that the newest round trip took */
+    uint64_t sent_at;             /* when our newest CNTL was sent */
+    uint64_t held_at; /* until when a CNTL is held for room on the return path; TIME_NEVER: none is
+                         held */
     uint64_t repeat_at; /* when grant and ACK are repeated */
-    bool held;          /* one was held since the last trial */
-    bool naks_left;     /* there were more gaps than the newest had room for */
-    bool rx_since;      /* DATA came since our newest */
+    bool held; /* since the last trial a CNTL was held because many waited on the return path */
+    bool naks_left; /* there were more gaps than our newest CNTL had room for */
+    bool rx_since;  /* DATA came since our newest CNTL */
     struct conn_asked dreq, pack;
     uint64_t peer_time_ns, peer_time_at; /* the peer's newest time_ns, and when it came */
 };
@@ -181,24 +192,24 @@ struct conn_cntl {
 struct conn_nak {
     uint64_t at;
     uint64_t data_at; /* conn.data_at when gaps were last asked for */
-    uint32_t quiet; /* how often they were asked for since DATA came: each time doubles the wait */
+    uint32_t quiet; /* how often gaps were asked for since DATA came: each time doubles the wait */
 };
 
 /* What the path to us carries. Owned by path_grant.c. */
 struct conn_path {
     struct owd owd;
     uint32_t longest_bytes; /* the longest payload of recent DATA */
-    uint64_t increment_ns;  /* of the last packet that was about as long */
+    uint64_t increment_ns;  /* control/owd.h: of the last packet of about longest_bytes */
     struct {
-        uint64_t looked_at, now; /* the host's values at the newest packet */
-        uint64_t mean_ns;        /* between two looks, on average */
-        uint64_t away_ns;        /* by which the newest pause was longer */
-        uint32_t full_looks;     /* the host's value, too */
+        uint64_t looked_at, now; /* host.looked_at and host.now at the newest packet */
+        uint64_t mean_ns;        /* the usual time from one look at the port to the next */
+        uint64_t away_ns;        /* by how much the newest pause between looks was longer */
+        uint32_t full_looks;     /* host.full_looks at the newest packet */
         bool refused;            /* the port may have been full since the packet before */
     } look;
     struct trial trial;
     struct pathrate rate;
-    uint64_t bursts_ns; /* how long two bursts take at the rate in conn.pub */
+    uint64_t bursts_ns; /* how long two bursts of the grant take at its rate */
     struct conn_alarm alarm;
     uint32_t mark; /* a trial counts only DATA whose sender had seen this CNTL of ours */
 };
@@ -206,19 +217,19 @@ struct conn_path {
 /* What thresholds on buffers or delay allow. Owned by occupancy_grant.c. */
 struct conn_occupancy {
     struct occupancy level;
-    struct occupancy_pace pace; /* interval of a sender that obeys at every packet */
-    uint64_t pace_Bps;          /* the rate of that interval; UINT64_MAX: no limit */
+    struct occupancy_pace pace; /* the interval between packets that is granted to the sender */
+    uint64_t pace_Bps;          /* the rate that `pace` allows; UINT64_MAX: no limit */
     uint32_t posted_max;        /* the most buffers that were ever posted */
 };
 
-/* How long its units may be. Owned by black_hole.c. */
+/* How long the connection's units may be. Owned by black_hole.c. */
 struct conn_unit {
     uint32_t peer_max_bytes;
     uint32_t path_max_bytes; /* limit since the path drops longer ones; 0: it drops none */
     struct vt_black_hole black_hole;
 };
 
-/* Its end. Owned by conn.c; cntl.c receives and sends it. */
+/* The connection's end. Owned by conn.c; cntl.c receives and sends END. */
 struct conn_close {
     bool asked; /* the application wants our direction closed */
     bool end_sent, end_seen;
@@ -236,9 +247,10 @@ struct conn {
     uint64_t owner;
     uint64_t own_key, peer_key; /* peer_key 0: not known yet */
     struct addr peer;
-    struct conn_early_key early_key; /* its key in host.early; key 0: it is not there */
+    struct conn_early_key early_key; /* the connection's key in host.early; early_key.key 0: it is
+                                        not in host.early */
     uint16_t service;
-    uint32_t service_next; /* list of waiting connections of a service */
+    uint32_t service_next; /* the next connection that waits for the same service */
     struct frame_route route;
     struct conn_nexthop nexthop;
 
@@ -247,7 +259,7 @@ struct conn {
     struct conn_pacing pacing;
     struct rtt rtt;
     struct rtt answer;   /* time from a CNTL to the first DATA whose sender had seen it */
-    uint64_t rtt_min_ns; /* rtt.min_tsc */
+    uint64_t rtt_min_ns; /* rtt.min_tsc, in ns */
     struct conn_unit unit;
     struct ecn ecn;
 
@@ -257,8 +269,8 @@ struct conn {
     struct conn_close close;
     uint64_t data_at;  /* when the newest DATA came */
     uint64_t heard_at; /* last packet from the peer */
-    uint64_t alive_at; /* when its silence is checked next */
-    uint64_t timer_at; /* when the wheel fires for it */
+    uint64_t alive_at; /* when the peer's silence is checked next */
+    uint64_t timer_at; /* when host.timers fires for this connection */
 
     struct momentary momentary;
     struct conn_path path;

@@ -12,10 +12,10 @@
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
-#define CHANGE_SHIFT      8u        /* changes of rate below 1/256 are not advertised, */
-#define IDLE_SHIFT        2u        /* nor below 1/4 for idle connections */
-#define IDLE_RTIMER_NS    10000000u /* a burst may come this often, for the last one may be lost */
-#define LINK_OVERHEAD     38u       /* Ethernet header, FCS, preamble, gap */
+#define CHANGE_SHIFT      8u        /* changes of rate below 1/256 are not advertised */
+#define IDLE_SHIFT        2u        /* idle connections: changes below 1/4 are not advertised */
+#define IDLE_RTIMER_NS    10000000u /* a burst may go this often, for one alone may get lost */
+#define LINK_OVERHEAD     38u       /* bytes: Ethernet header, FCS, preamble, gap */
 #define OVERRUN_INTERVALS 16u       /* intervals until losses of an overrun have been found */
 #define BURST_SHIFT       4u        /* changes of burst below 1/16 are not advertised */
 
@@ -134,7 +134,8 @@ uint32_t host_control_history(const struct host_control *c, uint64_t from,
     return n;
 }
 
-/* The burst that the host can take of it back to back, and the path for now. */
+/* The burst to grant a connection: what the host can take of it back to back. If the path limits
+ * the connection, its worker cuts the burst to what the path can take. */
 static uint64_t burst_of(const struct host *h, const struct flow_stats *r, uint64_t rate_Bps,
                          uint64_t unit_bytes, bool idle)
 {
@@ -143,7 +144,7 @@ static uint64_t burst_of(const struct host *h, const struct flow_stats *r, uint6
 
     if (r->override.burst_bytes != 0)
         return RTE_MAX(r->override.burst_bytes, unit_bytes);
-    if (r->path_limited && h->cfg.burst_bytes == 0) /* its worker knows the burst for the path */
+    if (r->path_limited && h->cfg.burst_bytes == 0) /* the worker cuts bursts for the path */
         burst = BURST_UNITS_MAX * unit_bytes;
     return burst_bound(&r->burst, burst, unit_bytes);
 }
@@ -160,7 +161,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
     uint64_t burst = burst_of(h, r, rate, unit, idle);
 
     counter_set(&h->grants[i].max_Bps, sharing_max(c, r));
-    if (r->active) /* a part outlasts the pauses between a slow connection's packets */
+    if (r->active) /* in a pause of a slow connection, its part stays in force */
         counter_set(&h->grants[i].fair_Bps, bottleneck_fair(&c->bottleneck, &r->bottleneck));
     counter_set(&h->grants[i].rtt_max_ns, c->path_rtt_max_ns);
     counter_set(&h->grants[i].epoch, r->epoch);
@@ -229,7 +230,7 @@ static void start_write(const struct host_control *c, struct host *h, uint64_t p
 static void grant_write_all(struct host_control *c, uint64_t pool_Bps)
 {
     uint64_t idle_Bps = idle_rate(c, pool_Bps);
-    /* packets may wait or get lost because of this host, so no path is to blame */
+    /* packets may have waited or got lost because of this host, so they prove nothing of a path */
     bool blind = c->own_for > 0 || c->sample.busy / 8 > c->sample.time / 9;
 
     for (uint32_t k = 0; k < c->n; k++) {

@@ -17,39 +17,41 @@
 #include "host/host_internal.h"
 
 #define START_BPS       12500000000ull /* 100 Gbit/s, until a limit is known */
-/* Intervals after which a sender that uses less than its grant counts with what it uses (SLACK_FEW:
- * if few packets come), and after which one that uses all of its grant counts with more. */
+/* A sender that has not used all of its grant for SLACK_INTERVALS (SLACK_FEW, if its grant allows
+ * few packets an interval) demands what it uses. A sender that has used all of its grant for
+ * FULL_INTERVALS demands all that its path carries. */
 #define SLACK_INTERVALS 4u
 #define SLACK_FEW       8u
 #define FULL_INTERVALS  2u
 
 struct flow_stats {
-    uint64_t free_Bps;       /* limit of its rate if its path limits nothing, */
-    uint64_t path_limit_Bps; /* and the limit in force */
+    uint64_t free_Bps;       /* limit of the rate while the path limits nothing */
+    uint64_t path_limit_Bps; /* limit of the rate in force: free_Bps, or what the path carries */
     bool path_limited;
-    uint64_t path_rtt_ns;    /* the shortest round trip known on that path */
-    uint64_t throughput_Bps; /* mean of all intervals since it became active, later of about 8 */
+    uint64_t path_rtt_ns;    /* the shortest round trip known */
+    uint64_t throughput_Bps; /* mean since the connection became active; after 8 intervals, a moving
+                                mean of about 8 */
     uint64_t epoch, bytes, lost, tx_bytes;
     uint64_t grant_Bps, burst_bytes;
-    struct burst burst; /* what the host can take of it back to back */
+    struct burst burst; /* what the host can take of this connection back to back */
     struct bottleneck_flow bottleneck;
-    struct bottleneck_sample path; /* what its worker has found */
+    struct bottleneck_sample path; /* what the connection's worker has found of the path */
     uint64_t loss_runs, clean;
     uint32_t peers;                /* index in host_control.peers, or SHARE_NO_PEER */
-    struct host_override override; /* what the operator has set for it */
+    struct host_override override; /* what the operator has set for this connection */
     uint64_t rate_Bps;             /* received in the last interval */
-    uint64_t pace_Bps;             /* rate while packets come, without pauses; 0: none has come */
-    uint32_t slack;                /* intervals since it used all of its grant */
-    bool few;                      /* its grant allows only few packets an interval */
-    uint32_t full;                 /* intervals in a row in which 7/8 of the grant came */
-    uint32_t quiet;                /* intervals in a row in which nothing came */
-    uint64_t backlog;              /* bytes to send that the peer last reported */
-    uint64_t backlog_end;          /* value of rx_bytes when all of these have come */
-    uint32_t flow;                 /* its index in host_control.flows, if it is active */
+    uint64_t pace_Bps;    /* rate while packets come, without long pauses; 0: no packet has come */
+    uint32_t slack;       /* intervals since the connection used all of its grant */
+    bool few;             /* the grant allows only few packets an interval */
+    uint32_t full;        /* intervals in a row in which 7/8 of the grant came */
+    uint32_t quiet;       /* intervals in a row in which nothing came */
+    uint64_t backlog;     /* bytes to send that the peer last reported */
+    uint64_t backlog_end; /* value of rx_bytes when this whole backlog has come */
+    uint32_t flow;        /* if active: index in host_control.flows */
     bool active;
-    uint32_t since; /* whole intervals in which it was active, at most SINCE_MAX */
-    uint32_t rest;  /* intervals in a row in which it was not active */
-    bool begins;    /* it became active after a rest */
+    uint32_t since; /* whole intervals that the connection was active, at most SINCE_MAX */
+    uint32_t rest;  /* intervals in a row in which the connection was not active */
+    bool begins;    /* the connection became active after a rest */
     bool ended;     /* the peer had nothing more to send after its newest DATA */
 };
 
@@ -73,27 +75,27 @@ struct host_control {
     struct host *hosts[HOST_WORKERS_MAX];
     struct flow_stats *stats[HOST_WORKERS_MAX];
     struct share_flow *flows;   /* the active connections, as share_run() wants them */
-    struct flow_stats **owners; /* their statistics, in the order of the hosts' connections */
+    struct flow_stats **owners; /* statistics of active connections, in the hosts' order */
     struct host_peers peers[HOST_PEERS_MAX];
     struct share_peer sums[HOST_PEERS_MAX];
     uint32_t n_peers, n_active, n_open;
-    uint32_t n_new;     /* active ones that have just begun */
-    uint64_t spare_Bps; /* what nobody uses, divided by n_active */
+    uint32_t n_new;     /* active connections that have just begun */
+    uint64_t spare_Bps; /* capacity that is granted to nobody, divided by n_active */
     struct share *share;
     uint32_t n;
     uint64_t ceiling_Bps; /* hard ceiling; 0: none */
     uint64_t link_Bps;    /* user bytes that the link can carry; UINT64_MAX: not known */
     uint64_t others_Bps;  /* rate of connections that send too little to have a share */
     uint64_t max_Bps;     /* the capacity that is shared; UINT64_MAX: no limit is known */
-    uint32_t own_for;     /* intervals in which the port's own drops may still be found missing */
+    uint32_t own_for;     /* intervals left in which drops of the port may be found as losses */
     struct capacity capacity;
     struct bottleneck bottleneck;
-    uint64_t path_rtt_max_ns; /* the longest of the shortest round trips of connections that their
-                                 paths limit */
-    struct capacity_sample sample; /* of this interval */
+    uint64_t path_rtt_max_ns; /* each connection limited by its path has a shortest round trip: the
+                                 longest of these */
+    struct capacity_sample sample; /* what was measured in this interval */
     struct history history;
     struct trace trace;
-    uint64_t noted_Bps; /* newest capacity in the history, and why */
+    uint64_t noted_Bps; /* newest capacity in the history; noted_why: its reason */
     enum capacity_why noted_why;
     struct host_port_counters seen;
     uint64_t rx_bytes, time_ns; /* of all intervals so far: bytes received, and length */
@@ -106,7 +108,7 @@ struct host_control {
 bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struct flow_stats *r,
                        uint64_t interval_ns);
 
-/* Has it used less than its grant for so long that it counts with what it uses? */
+/* Has the connection left part of its grant unused for so long that its demand is what it uses? */
 static inline bool flow_stats_slack(const struct flow_stats *r)
 {
     return r->slack >= (r->few ? SLACK_FEW : SLACK_INTERVALS);
@@ -116,17 +118,18 @@ static inline bool flow_stats_slack(const struct flow_stats *r)
 uint64_t override_min(const struct host_control *c, const struct flow_stats *r);
 uint64_t override_ceiling(const struct host_control *c, const struct flow_stats *r);
 
-/* sharing.c: shares max_Bps among the n_active owners, and finds spare_Bps. */
+/* sharing.c: shares max_Bps among the active connections, and finds spare_Bps. */
 void sharing_run(struct host_control *c);
 /* The index in peers of the first entry that matches the address, or SHARE_NO_PEER. */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a);
-/* Rate and reason of one connection's grant, after sharing_run(). idle_Bps: the rate of one that is
- * not active. */
+/* Rate and reason of one connection's grant, after sharing_run(). idle_Bps: the rate of a
+ * connection that is not active. */
 uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r, uint64_t idle_Bps,
                        enum grant_reason *why);
-/* Finds which of the owners share a queue; after that, bottleneck_fair() gives their parts. */
+/* Finds which active connections wait in the same queue. After that, bottleneck_fair() gives the
+ * part of each. */
 void sharing_bottleneck(struct host_control *c, uint64_t interval_ns);
-/* The limit of its rate whatever others do; UINT64_MAX: none is known. */
+/* The limit of a connection's rate, whatever others do; UINT64_MAX: none is known. */
 uint64_t sharing_max(const struct host_control *c, const struct flow_stats *r);
 
 #endif

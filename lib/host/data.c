@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* DATA in: check, place, verify, account; then decide whether the peer must hear at once. */
+/* DATA in: check, place, verify, account; then decide whether a CNTL must go at once. */
 #include "base/mul_div.h"
 #include "host/host_internal.h"
 
 #include "vt/place.h"
 
-#define FLIGHT_PARTS 4u /* a CNTL for each part of a flight, so that the next may leave */
-#define PAUSE_SHARE  8u /* a measured round trip may be too long by this part */
+#define FLIGHT_PARTS 4u /* a CNTL goes for each 1/4 of a flight, so that the sender may send on */
+#define PAUSE_SHARE  8u /* a round trip with a pause of the peer up to 1/8 of it counts as exact */
 
 static enum host_counter_id verdict_counter(enum vt_verdict v)
 {
@@ -71,11 +71,11 @@ static void momentary_update(struct host *h, struct conn *c, uint32_t unit_bytes
 }
 
 /*
- * Takes the newest CNTL that the peer had seen when it sent this DATA. The first DATA sent after
- * the peer saw a CNTL of ours ends a round trip, if the peer sent without a pause: it saw the CNTL
- * after it sent the DATA before this one. One CNTL at a time is watched; if it got lost, a newer
- * one takes its place. An answer to a NAK takes as long as this, the pause included, unless the
- * peer had nothing to send.
+ * Takes the number of the newest CNTL that the peer had seen when it sent this DATA packet. One
+ * CNTL at a time is watched; if it got lost, a newer one takes its place. The peer saw the watched
+ * CNTL after it sent its last DATA packet before this one. So if it did not pause between the two,
+ * this one ends a round trip. The time from the CNTL to this packet, the pause included, is how
+ * long the peer takes to answer a NAK, unless it had nothing to send.
  */
 static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
 {
@@ -153,8 +153,8 @@ static void publish(struct conn *c)
     counter_set(&c->pub.rx_at, c->heard_at);
 }
 
-/* Has a CNTL reported most of the packets that came? Early on, the sender has no more under way
- * than we reported (pacing_flight()). */
+/* Has a CNTL reported most of the packets that came? At the start of a connection, a sender has no
+ * more packets under way than were reported to it (pacing_flight()). */
 static bool flight_advertised(const struct conn *c)
 {
     uint64_t unadvertised = c->rx.packets - c->cntl.packets;
@@ -163,7 +163,7 @@ static bool flight_advertised(const struct conn *c)
            unadvertised < FLIGHT_BYTES / c->tx.unit_bytes / FLIGHT_PARTS;
 }
 
-/* Had a router marked it? */
+/* Had a router marked the packet in this frame? If so, counts it. */
 static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
 {
     bool marked = ecn_count(&c->ecn, f->ecn);
@@ -179,8 +179,8 @@ static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
 struct data_unit {
     const struct wire_data *d;
     enum vt_verdict verdict;
-    uint32_t done; /* the first request that was not complete before it */
-    bool ask;      /* it shows a gap that may be asked for */
+    uint32_t done; /* the first request that was not complete before this packet */
+    bool ask;      /* the packet shows a gap that may be asked for */
 };
 
 /* Verify: is the packet allowed here, and is it correct? Then its payload is put in its place.
@@ -258,8 +258,8 @@ static uint8_t data_wants(struct host *h, struct conn *c, const struct data_unit
     return want;
 }
 
-/* Decide whether a CNTL goes now or when it is repeated, when to ask for a gap, and whether the
- * connection is over. */
+/* Decide: does a CNTL go now, or at the next repetition? When is a gap asked for? Is the connection
+ * over? */
 static void data_decide(struct host *h, struct conn *c, const struct data_unit *u)
 {
     uint8_t want = data_wants(h, c, u);

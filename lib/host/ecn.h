@@ -10,11 +10,11 @@
  * path control (control/pathrate.h) slows the sender down for CE.
  *
  *   TESTING -(the peer reports ECT or CE)-> CAPABLE
- *   TESTING -(it reports ECN_TEST_PACKETS received or lost, and neither)-> OFF
+ *   TESTING -(it reports ECN_TEST_PACKETS received or lost, but no ECT or CE)-> OFF
  *
- * OFF is for paths that erase the field, where ECN is of no use, and for paths that drop packets
- * that carry it: there units arrive only when they are sent again (RFC 9000, section 13.4.2). Owned
- * by the connection's worker.
+ * OFF is for paths that erase the ECN field, where ECN is of no use, and for paths that drop
+ * packets that carry it: there units arrive only when they are sent again (RFC 9000,
+ * section 13.4.2). Owned by the connection's worker.
  */
 #ifndef SLUICE_HOST_ECN_H
 #define SLUICE_HOST_ECN_H

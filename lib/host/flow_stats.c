@@ -3,16 +3,22 @@
 #include "base/mul_div.h"
 #include "host/control_internal.h"
 
-#define QUIET_INTERVALS 2u  /* and a round trip, if more is to come or the grant was just raised */
-#define QUIET_MAX       64u /* the longest pause, of a sender with a packet now and then */
-#define QUIET_UNITS     8u  /* a pause is longer than this many packets take, */
-#define QUIET_SHARE     16u /* plus 1/16 of an interval, for late packets */
-#define ENDED_UNITS     2u  /* likewise, if the peer had nothing more to send, */
-#define ENDED_SHARE     8u  /* plus 1/8 of an interval, at most two round trips */
-#define SINCE_MAX       7u  /* the weight of one interval in throughput_Bps is 1/8 then */
-#define FEW_UNITS       16u /* fewer packets in an interval are few */
-#define REST_INTERVALS  4u  /* not active for so long: with the next packet it begins anew */
-#define OWN_FOUND_NS    100000000ull /* until a loss caused by the host is found */
+/* A connection stays active if nothing comes for as long as QUIET_UNITS packets or a burst take,
+ * and 1/QUIET_SHARE of an interval more, since packets may be late; QUIET_MAX intervals in all. If
+ * more is to come, QUIET_INTERVALS and a round trip are added. The connection also stays active for
+ * QUIET_INTERVALS and a round trip after its grant was raised. If the peer used all of its grant
+ * and had no more to send, ENDED_UNITS and ENDED_SHARE apply instead, and packets may be late by
+ * two round trips at most. */
+#define QUIET_INTERVALS 2u
+#define QUIET_MAX       64u
+#define QUIET_UNITS     8u
+#define QUIET_SHARE     16u
+#define ENDED_UNITS     2u
+#define ENDED_SHARE     8u
+#define SINCE_MAX       7u /* intervals; from then on the newest one weighs 1/8 in throughput_Bps */
+#define FEW_UNITS       16u /* a grant allows few packets if it allows fewer in an interval */
+#define REST_INTERVALS  4u  /* a connection that was not active for so long begins anew */
+#define OWN_FOUND_NS    100000000ull /* until packets that the host dropped are found missing */
 
 static bool uses_grant(const struct flow_stats *r)
 {
@@ -34,7 +40,9 @@ static void sample_add(struct host_control *c, struct flow_stats *r, uint64_t by
     r->tx_bytes = sent;
 }
 
-/* The rate at which packets come, without the pauses; slow sending is no pause. */
+/* The rate at which packets come. Intervals in which none came count once the next packet has come,
+ * but no more than QUIET_MAX of them: so a slow sender's rate is low, and a long pause does not
+ * lower a rate further. */
 static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_ns)
 {
     uint64_t intervals = RTE_MIN(r->quiet, QUIET_MAX) + 1;
@@ -49,7 +57,8 @@ static void pace_update(struct flow_stats *r, uint64_t bytes, uint64_t interval_
     r->pace_Bps += r->pace_Bps == 0;
 }
 
-/* How long these bytes take to come, and late_ns more, for they may be late. */
+/* How long nothing may come before a sender counts as pausing: the time that these bytes take at
+ * its pace, and late_ns, by which packets may be late. */
 static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t late_ns,
                          uint64_t interval_ns)
 {
@@ -58,8 +67,9 @@ static uint64_t pause_ns(const struct flow_stats *r, uint64_t bytes, uint64_t la
     return (uint64_t)RTE_MIN(pause + late_ns, (unsigned __int128)QUIET_MAX * interval_ns);
 }
 
-/* The limit of its rate: what its worker found that the path carries; until a limit was found, a
- * little more than it uses. */
+/* Sets the limit of a connection's rate: what its worker found that the path carries. Until the
+ * worker has found a limit, the rate may be START_BPS, and rises by 1/32 in each interval in which
+ * the connection used its grant. */
 static void ceiling_update(const struct host_control *c, const struct conn_public *p,
                            struct flow_stats *r)
 {
@@ -86,7 +96,7 @@ static void ceiling_update(const struct host_control *c, const struct conn_publi
 static void burst_sample(const struct host_control *c, const struct conn_public *p,
                          struct flow_stats *r, uint64_t loss_runs, uint64_t clean)
 {
-    /* the last packet of a burst is missed when the next one begins */
+    /* the loss of a burst's last packet is found when the next burst begins */
     uint64_t period_ns = mul_div(r->burst_bytes, CLOCK_NS_PER_S, r->grant_Bps + 1);
     uint64_t found_ns = OWN_FOUND_NS + 2 * period_ns;
     struct burst_sample s = {
@@ -104,7 +114,7 @@ static void burst_sample(const struct host_control *c, const struct conn_public 
     r->clean = clean;
 }
 
-/* Is a part still to come of the backlog that the peer last reported? */
+/* Is part of the backlog that the peer last reported still to come? */
 static bool backlog_left(const struct conn_public *p, struct flow_stats *r, uint64_t bytes)
 {
     uint64_t backlog = counter_get(&p->peer_backlog_bytes);
@@ -116,7 +126,7 @@ static bool backlog_left(const struct conn_public *p, struct flow_stats *r, uint
     return r->backlog_end > bytes;
 }
 
-/* Did the worker raise the grant so recently that nothing may have come of it yet? */
+/* Did the worker raise the grant so recently that no DATA sent under it may have come yet? */
 static bool woken(const struct host_control *c, const struct host *h, const struct conn_public *p,
                   const struct flow_stats *r, uint64_t interval_ns)
 {
@@ -124,12 +134,12 @@ static bool woken(const struct host_control *c, const struct host *h, const stru
 
     if (rtt_ns == 0 && r->pace_Bps != 0)
         rtt_ns = HOST_UNKNOWN_RTT_NS;
-    /* the worker's clock may be ahead of this interval's */
+    /* the worker's clock may be ahead of control's (c->last) */
     return at != 0 && clock_ns(&h->clock, c->last > at ? c->last - at : 0) <=
                           RTE_MIN(QUIET_INTERVALS * interval_ns + rtt_ns, QUIET_MAX * interval_ns);
 }
 
-/* Does it take part in the sharing, since it sends or is about to? */
+/* Does the connection take part in the sharing, since the peer sends or is about to? */
 static bool flow_active(const struct host_control *c, const struct host *h,
                         const struct conn_public *p, struct flow_stats *r, uint64_t interval_ns)
 {
@@ -140,8 +150,8 @@ static bool flow_active(const struct host_control *c, const struct host *h,
 
     r->ended = counter_get(&p->rx_ended) != 0;
 
-    /* a sender that used all of its grant, and then had no more to send, has ended; others have
-     * little to send all the time */
+    /* a sender that used all of its grant, and then had no more to send, has ended; a sender that
+     * uses less runs out of data all the time */
     if (r->pace_Bps != 0 && !flow_stats_slack(r) && r->ended) {
         uint64_t late_ns = interval_ns / ENDED_SHARE;
 
@@ -157,7 +167,7 @@ static bool flow_active(const struct host_control *c, const struct host *h,
                          (more ? QUIET_INTERVALS * interval_ns + rtt_ns : 0);
 }
 
-/* Does its grant allow so few packets an interval that one more or less is much? */
+/* Does the connection's grant allow so few packets an interval that one more or less is much? */
 static bool has_few(const struct conn_public *p, const struct flow_stats *r, uint64_t interval_ns)
 {
     unsigned __int128 bytes = (unsigned __int128)r->grant_Bps * interval_ns / CLOCK_NS_PER_S;
@@ -165,7 +175,8 @@ static bool has_few(const struct conn_public *p, const struct flow_stats *r, uin
     return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
 }
 
-/* When a connection begins anew, its use is not known, and its earlier use does not count. */
+/* A connection that becomes active after REST_INTERVALS of rest begins anew: its throughput, and
+ * its use of the grant, are measured from here on. */
 static void begin_find(struct flow_stats *r)
 {
     r->begins = r->active && r->rest >= REST_INTERVALS;
@@ -202,7 +213,7 @@ bool flow_stats_update(struct host_control *c, struct host *h, uint32_t i, struc
             .rest = REST_INTERVALS,
         };
     }
-    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by control, or by the worker when it began */
+    r->grant_Bps = counter_get(&p->rx_rate_Bps); /* by control; at first by the worker */
     r->burst_bytes = counter_get(&p->rx_burst_bytes);
     r->few = has_few(p, r, interval_ns);
     sample_add(c, r, bytes, sent, interval_ns);

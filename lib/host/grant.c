@@ -3,7 +3,8 @@
  * Grants on the worker's side. The worker applies what control has decided. A connection that
  * begins does not wait for control. It gets, at once,
  *
- *   pool / (active + newcomers of this interval)
+ *   pool / (active + p)      p: 1 for the first newcomer of an interval; with n > 1 newcomers,
+ *                            2 n rounded up to a power of two
  *
  * When the number of newcomers doubles, the grants of the earlier ones are lowered to the same
  * part. So the newcomers of one interval never have more than the pool in sum, and each hears
@@ -12,7 +13,7 @@
  */
 #include "host/host_internal.h"
 
-#define START_UNITS_MIN 1u /* for one that begins: many may begin at once */
+#define START_UNITS_MIN 1u /* a first burst may be this short, for many may begin at once */
 
 static uint64_t burst_of(const struct host *h, uint64_t rate_Bps, uint64_t least, uint64_t most)
 {
@@ -33,7 +34,8 @@ uint64_t grant_start_burst(const struct host *h, uint64_t rate_Bps, uint64_t uni
     return burst_of(h, rate_Bps, START_UNITS_MIN * unit_bytes, BURST_UNITS_MAX * unit_bytes);
 }
 
-/* Sets the share. True if the peer should hear of it at once; otherwise the next CNTL will do. */
+/* Sets the share. True if the peer should hear of the grant at once; otherwise the next CNTL will
+ * do. */
 static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
                       enum grant_reason why)
 {
@@ -46,15 +48,15 @@ static bool grant_set(struct conn *c, uint64_t rate_Bps, uint64_t burst_bytes,
 void grant_idle(struct host *h, struct conn *c)
 {
     bool alone =
-        counter_get(&h->start.interval) == 0; /* without control, grant_wake() does nothing */
+        counter_get(&h->start.interval) == 0; /* until control has run, grant_wake() does nothing */
 
     grant_set(c, counter_get(&h->start.idle_Bps), counter_get(&h->start.idle_burst_bytes),
               alone ? GRANT_NEWCOMER : GRANT_IDLE);
 }
 
-/* Grants an equal part, but no more than control allows this connection at any time. If its path
- * limits it, the connection keeps the burst that it needs there: a sender of long bursts pauses
- * between them. */
+/* Grants an equal part, but no more than control allows this connection at any time. If the path
+ * limits the connection, the burst is not cut to the rate here: a sender that pauses between long
+ * bursts needs long ones, and path_grant_join() cuts them to what the path takes. */
 static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
 {
     const struct grant *g = &h->grants[c->index];
@@ -67,7 +69,7 @@ static bool part_give(struct host *h, struct conn *c, uint64_t part_Bps)
                      GRANT_NEWCOMER);
 }
 
-/* Lowers the earlier newcomers' grants to the new part, and advertises that. */
+/* Lowers the earlier newcomers' grants to the new part, and advertises the lower grants. */
 static void newcomers_lower(struct host *h, uint64_t part_Bps)
 {
     for (uint32_t i = 0; i < h->newcomers.n; i++) {
@@ -90,10 +92,10 @@ void grant_newcomer(struct host *h, struct conn *c)
     }
     if (interval != new->interval)
         *new = (struct newcomers){.conns = new->conns, .interval = interval};
-    if (new->n == new->parts &&new->n < h->cfg.conns) /* no part is left for this one */
+    if (new->n == new->parts &&new->n < h->cfg.conns) /* no part is left for this newcomer */
         new->parts = new->parts == 0 ? 1 : 2 * new->parts;
-    /* of several newcomers' parts only half are given out: earlier ones may still use larger parts
-     */
+    /* with several newcomers, only half of the parts are given out: earlier newcomers may still use
+     * larger parts */
     parts = new->parts == 1 ? 1 : 2 * new->parts;
     part_Bps = counter_get(&h->start.pool_Bps) / (counter_get(&h->start.active) + parts);
     if (new->n == new->parts / 2)
@@ -111,8 +113,9 @@ void grant_wake(struct host *h, struct conn *c)
         grant_newcomer(h, c);
 }
 
-/* A bit of a lower level is set before the bit above it. grants_apply() takes them in the opposite
- * order. So a bit that is set meanwhile is found now or at the next call, and never lost. */
+/* A bit of a lower level is set before the bit above it. grants_apply() takes the bits in the
+ * opposite order. So a bit that is set while grants_apply() runs is found then or at its next call,
+ * and never lost. */
 void grant_mark(struct host *h, uint32_t i)
 {
     __atomic_fetch_or(&h->grants_dirty[i / 64], 1ull << (i % 64), __ATOMIC_RELEASE);

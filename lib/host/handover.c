@@ -26,7 +26,7 @@ static uint64_t key_hash(const struct host *h, const struct conn_early_key *key)
     return secret_hash(&h->cookies, words, RTE_DIM(words));
 }
 
-/* NULL: not remembered. */
+/* The entry of a FIRST with this key; NULL: none is remembered. */
 static const struct handover *handover_find(const struct host *h, const struct conn_early_key *key)
 {
     const struct handover *set = h->handovers[key_hash(h, key) % HANDOVER_SETS];
@@ -61,7 +61,7 @@ static bool service_waits(const struct host *h, uint16_t service)
 }
 
 /* Another worker that has a connection waiting for the service; our own if there is none. For one
- * key it is the same worker, as long as the same workers have one waiting. */
+ * key, the result is the same worker as long as the same workers have connections waiting. */
 static uint8_t service_elsewhere(const struct host *h, uint16_t service,
                                  const struct conn_early_key *key)
 {
@@ -98,7 +98,7 @@ uint8_t handover_first(struct host *h, const struct frame *f, const struct wire_
     const struct handover *e = handover_find(h, &key);
 
     if (!h->given && e != NULL && e->worker != worker)
-        return e->worker; /* that worker may have accepted it, and then answers */
+        return e->worker; /* that worker may have accepted this FIRST, and then answers it again */
     const struct host_service *s = table_service(h, v->service);
 
     if (s != NULL && s->head == NONE)

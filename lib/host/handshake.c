@@ -4,7 +4,8 @@
 
 #include "host/host_internal.h"
 
-/* A connection just taken from the table becomes WAITING or OPENING (the caller says which). */
+/* Gives a connection just taken from the table its parts. The caller has set its state, WAITING or
+ * OPENING. */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
 {
     struct vt_sender_config tx = {
@@ -97,9 +98,9 @@ static void first_answer(struct host *h, const struct frame *f, const struct wir
 }
 
 /*
- * The cookie that a peer must repeat, to show that its address is not forged. It is required while
- * the connections taken by peers that have not shown it yet are as many as those that wait here. So
- * FIRST packets with forged sources cannot use up all that wait.
+ * The cookie that a peer must repeat, to show that its address is not forged. A FIRST needs the
+ * cookie while at least as many accepted connections are unproven as still wait for the service. So
+ * FIRST packets with forged sources cannot use up all waiting connections.
  */
 static uint64_t cookie_make(const struct host *h, const struct conn_early_key *key)
 {

@@ -134,7 +134,8 @@ static void storage_destroy(struct host *h)
     rte_free(h);
 }
 
-/* Differs by host, so that hosts whose questions got lost together do not ask again together. */
+/* The longest time between questions about a neighbour. It differs by host, so that hosts whose
+ * questions got lost together do not ask again together. */
 static uint64_t ask_neighbor_ns(const struct host *h)
 {
     uint64_t word = h->cfg.worker;
@@ -185,7 +186,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
     }
     secret_init(&h->random, cfg->seed, cfg->worker);
     secret_init(&h->cookies, ~cfg->seed, cfg->worker);
-    if (cfg->source_first != 0) /* a stranger cannot know it, and it differs after a restart */
+    if (cfg->source_first != 0) /* a random start: no stranger knows it, and a restart changes it */
         h->source_next =
             (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));

@@ -72,7 +72,7 @@ enum host_occupancy {
 
 struct host_rss {
     uint8_t key[HOST_RSS_KEY_MAX] __attribute__((aligned(4)));
-    bool udp4, udp6;    /* the hash of UDP over that family includes the ports */
+    bool udp4, udp6;    /* the port's hash of UDP over IPv4, over IPv6 includes the UDP ports */
     uint16_t reta_size; /* entries; 0: how the port chooses is not known */
     uint16_t reta[HOST_RSS_RETA_MAX];
 };
@@ -94,15 +94,16 @@ struct host_config {
     uint64_t seed;           /* for keys: the kernel's entropy in app/, fixed in lib/sim */
     uint32_t conns;          /* connections, 1 .. 2^20 */
     uint32_t depth;          /* requests outstanding per connection and direction, power of 2 */
-    /* Gaps that have a span each, per connection and direction. If there are more, neighbours are
-     * joined, and as many pages (vt/unit_set.h) note what arrived between them. 208 bytes each, for
-     * both directions. */
+    /* Gaps that have a span each, per connection and direction. If there are more, neighbouring
+     * gaps are joined, and as many pages (vt/unit_set.h) as spans note what arrived between those
+     * gaps. A gap takes 208 bytes, both directions together. */
     uint32_t gaps;
-    uint32_t ahead;          /* requests sent beyond the posted ones after the first CNTL */
-    uint32_t early;          /* requests sent before the first CNTL; 0 switches early data off */
+    uint32_t ahead; /* after the first CNTL: requests that may be sent for which the peer has posted
+                       no buffers */
+    uint32_t early; /* requests sent before the first CNTL; 0 switches early data off */
     uint32_t silence_ms;     /* a peer not heard for this long is dead */
     uint32_t repeat_us;      /* CNTL is repeated at least this often while data flow */
-    uint64_t first_rate_Bps; /* a sender's default until the first CNTL (rule 5) */
+    uint64_t first_rate_Bps; /* a sender's default until the first CNTL (pace/credit.h, rule 5) */
     uint64_t first_burst_bytes;
     uint64_t capacity_Bps; /* hard ceiling of what this host grants in sum; 0: none known */
     uint64_t burst_bytes;  /* burst of grants; 0: chosen from the rate */
@@ -116,7 +117,7 @@ struct host_config {
     /* For a port that releases packets at a given time (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP):
      * paced packets are given to it up to tx_lead_ns before their time. That time, in cycles of
      * `now`, is in a dynamic field of 64 bits at tx_time_offset, and tx_time_flag is set. app/
-     * converts it to the port's time. 0: packets are given when they are due. */
+     * converts it to the port's time. tx_lead_ns 0: packets are given when they are due. */
     uint64_t tx_lead_ns;
     int tx_time_offset;
     uint64_t tx_time_flag;
@@ -131,7 +132,7 @@ struct host_config {
                        dropped */
     bool tx_attach; /* payload is attached, not copied: the port has MULTI_SEGS and can read
                        application memory */
-    struct rte_mempool *head_pool;   /* >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
+    struct rte_mempool *head_pool;   /* room >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
     struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
     struct rte_mempool *copy_pool;   /* a whole frame of mtu fits; used if !tx_attach */
 };
@@ -236,7 +237,8 @@ struct host_piece {
 struct host_send {
     struct host_piece
         pieces[2];    /* one request: [0], then [1]; the host reads this memory until completion */
-    bool provisional; /* partial copy: pieces[1] is the copied tail */
+    bool provisional; /* pieces[1] is a copy of the request's tail: also completes once pieces[0] is
+                         free again */
     uint64_t user;
 };
 
@@ -293,9 +295,9 @@ struct host_conn_info {
     uint64_t rx_duplicates, rx_unposted, rx_lost;
     uint64_t rx_loss_runs, rx_clean; /* error-recovery runs; packets received outside of them */
     uint64_t rx_ce;                  /* packets that routers on the path had marked (RFC 3168) */
-    uint64_t rx_momentary_Bps;       /* five-frame momentary rate at the newest unit */
+    uint64_t rx_momentary_Bps;       /* rate of the five newest units */
     uint64_t cntl_tx, cntl_rx, naks_tx, naks_rx, recoveries;
-    uint64_t backlog_bytes; /* handed over, not yet sent once */
+    uint64_t backlog_bytes; /* of requests given to host_send(), not yet sent once */
 };
 
 /* [any] Each field by itself is consistent. False if the connection is free. */
@@ -325,8 +327,8 @@ const struct trace *host_trace(const struct host *h);
 struct host_neighbor {
     struct addr addr;
     struct rte_ether_addr mac;
-    bool known;      /* false: it is being asked for */
-    uint64_t learnt; /* when it was last heard of, in `now`'s cycles; 0: never */
+    bool known;      /* `mac` is known; false: it is being asked for */
+    uint64_t learnt; /* when the neighbour was last heard of, in cycles of `now`; 0: never */
 };
 /* [any] Neighbours: index from 0 to HOST_NEIGHBORS_MAX - 1; false if there is none. */
 #define HOST_NEIGHBORS_MAX 256u
@@ -341,9 +343,9 @@ void host_claim(struct host *h);
 
 struct host_address {
     struct addr address;
-    bool used;                   /* false: another station has it, and had it first */
-    uint64_t conflicts;          /* messages so far of another station that uses it */
-    struct rte_ether_addr other; /* sender of the newest of those messages */
+    bool used;                   /* false: another station has the address, and had it first */
+    uint64_t conflicts;          /* messages so far of other stations that use the address */
+    struct rte_ether_addr other; /* sender of the newest message that counts in `conflicts` */
 };
 /* [any] Our address i, 0 or 1; false if there is none. */
 bool host_address(const struct host *h, uint32_t i, struct host_address *out);
@@ -355,7 +357,7 @@ bool host_address(const struct host *h, uint32_t i, struct host_address *out);
 struct host_port_counters {
     uint64_t imissed, rx_nombuf; /* packets that the port dropped: no room, no memory */
     uint64_t ring_full;          /* packets dropped between workers, on a full ring */
-    uint64_t busy, time;         /* of workers, in one unit: at work, in all; 0: not known */
+    uint64_t busy, time;         /* workers' time at work and in all, in one unit; 0: not known */
     uint64_t bursts, full;       /* polls that found packets; polls that found a full burst */
 };
 
@@ -368,8 +370,9 @@ struct host_control *host_control_create(struct host *const *hosts, uint32_t n, 
                                          char *err, size_t err_len);
 void host_control_destroy(struct host_control *c);
 void host_control(struct host_control *c, const struct host_port_counters *port, uint64_t now);
-/* [any] True if host_control() was not called for HOST_CONTROL_INTERVALS; grants stay as they are.
- * The worker finds this out while it runs, and counts each stall in `control_stalls`. */
+/* [any] True if host_control() was not called for HOST_CONTROL_INTERVALS control intervals; grants
+ * stay as they are. The worker finds this out while it runs, and counts each stall in
+ * `control_stalls`. */
 bool host_control_stalled(const struct host *h);
 #define HOST_CONTROL_INTERVALS 16
 
@@ -390,36 +393,37 @@ struct host_peers {
     uint8_t prefix_len;                    /* for IPv4 at most 32 */
     uint8_t priority;                      /* 0 goes first, to 7 */
     uint16_t weight;                       /* 1 .. */
-    uint64_t min_Bps, ceiling_Bps;         /* of a connection; 0: none */
-    uint64_t all_min_Bps, all_ceiling_Bps; /* of all in sum; 0: none */
+    uint64_t min_Bps, ceiling_Bps;         /* of each connection; 0: none */
+    uint64_t all_min_Bps, all_ceiling_Bps; /* of all connections of these peers in sum; 0: none */
 };
 #define HOST_PEERS_MAX 64
-/* At most HOST_PEERS_MAX, at any time: open connections are matched anew. */
+/* Replaces all entries by these n, at most HOST_PEERS_MAX; at any time. Open connections are
+ * matched anew. */
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 /* What an operator sets for one connection, until it ends. 0: not set; what is set for its peers
  * applies. */
 struct host_override {
-    uint64_t rate_Bps;    /* its minimum and its ceiling */
-    uint64_t ceiling_Bps; /* its ceiling; rate_Bps takes precedence */
-    uint64_t burst_bytes; /* of its grants; at least a packet */
+    uint64_t rate_Bps;    /* the connection's minimum, and its ceiling */
+    uint64_t ceiling_Bps; /* the connection's ceiling; rate_Bps takes precedence */
+    uint64_t burst_bytes; /* of the connection's grants; at least a packet */
     uint16_t weight;
 };
-/* conn is a connection of that worker of the port. Returns 0; -ENOENT: it is not open; -ENOSPC: the
- * rate, with what others have reserved, is more than the port's capacity. On error nothing
- * changes. */
+/* `conn` is the number of a connection of this worker of the port. Returns 0; -ENOENT: the
+ * connection is not open; -ENOSPC: the rate, with what others have reserved, is more than the
+ * port's capacity. On error nothing changes. */
 int host_control_override(struct host_control *c, uint32_t worker, uint32_t conn,
                           const struct host_override *o);
-/* What is set for it; all 0 if it is not open. */
+/* What host_control_override() has set for a connection; all 0 if the connection is not open. */
 void host_control_overrides(const struct host_control *c, uint32_t worker, uint32_t conn,
                             struct host_override *out);
 
 struct host_capacity {
     uint64_t ceiling_Bps;  /* as configured; 0: none */
     uint64_t measured_Bps; /* 0: unknown */
-    const char *why;       /* how it is known: unknown, measured, overrun, saturated, probed */
-    uint64_t granted_Bps;  /* what was shared in the last interval; 0: no limit */
-    uint64_t overruns;     /* intervals with overrun */
+    const char *why; /* how measured_Bps was found: unknown, measured, overrun, saturated, probed */
+    uint64_t granted_Bps; /* what was shared in the last interval; 0: no limit */
+    uint64_t overruns;    /* intervals with overrun */
 };
 void host_control_capacity(const struct host_control *c, struct host_capacity *out);
 

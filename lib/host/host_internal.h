@@ -26,18 +26,18 @@
 #include "wire/frame.h"
 #include "wire/neigh.h"
 
-#define HOST_REPLIES_MAX       32u /* of each kind */
+#define HOST_REPLIES_MAX       32u /* frames of each kind (enum reply_kind) */
 #define HOST_FOREIGN_MAX       64u
 #define HOST_ROUTE_WAITING_MAX 64u
 #define HOST_EXCEPTIONS_MAX    64u
-#define HOST_UNKNOWN_RTT_NS    50000000ull /* until measured */
-#define FLIGHT_BYTES           (1u << 18)  /* may be under way on a path that is not known yet */
+#define HOST_UNKNOWN_RTT_NS    50000000ull /* round trip, until one is measured */
+#define FLIGHT_BYTES           (1u << 18)  /* bytes that may be under way on a path not yet known */
 #define CNTL_SPARE             80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
-#define BURST_UNITS_MAX        64u         /* the longest burst that follows from the rate */
+#define BURST_UNITS_MAX        64u         /* units: longest burst chosen from the rate */
 #define HANDOVER_SETS          64u         /* a power of 2 */
 #define HANDOVER_SET_SIZE      4u
-#define GRANT_BURST_NS         100000ull /* a burst lasts 100 us at the granted rate, */
-#define GRANT_UNITS_MIN        2u        /* and has at least this many units */
+#define GRANT_BURST_NS         100000ull /* a burst chosen from the rate lasts 100 us at it */
+#define GRANT_UNITS_MIN        2u        /* units in the shortest burst chosen from the rate */
 #define NONE                   UINT32_MAX
 
 /* Every counter of a host: X(name). Meanings: doc/counters.md. */
@@ -70,14 +70,15 @@ enum host_counter_id {
 /* clang-format on */
 
 /* What control has decided for one connection. Written by control, read by the worker
- * (base/counter.h); control then sets the dirty bit. */
+ * (base/counter.h). Control then sets the connection's bit in host.grants_dirty. */
 struct grant {
     uint64_t epoch;
     uint64_t rate_Bps, burst_bytes, reason;
-    uint64_t max_Bps;    /* its limit when it begins; set without the dirty bit, */
-    uint64_t fair_Bps;   /* and so is its part of a shared link (control/bottleneck.h) */
-    uint64_t rtt_max_ns; /* the longest of the shortest round trips of connections that their paths
-                            limit */
+    uint64_t max_Bps;    /* limit when the connection begins; written without the dirty bit */
+    uint64_t fair_Bps;   /* the connection's part of a shared link (control/bottleneck.h); written
+                            without the dirty bit */
+    uint64_t rtt_max_ns; /* each connection limited by its path has a shortest round trip: the
+                            longest of these */
 };
 
 /* What control has decided for connections that begin or are idle. Written by control, read by the
@@ -85,29 +86,29 @@ struct grant {
 struct start {
     uint64_t interval; /* number of control's intervals; 0: control has not run */
     uint64_t pool_Bps; /* for all connections in sum */
-    uint64_t active;   /* connections that share it */
+    uint64_t active;   /* connections that share pool_Bps */
     uint64_t idle_Bps, idle_burst_bytes;
 };
 
 /* Connections that began in this interval of control. Owned by the worker. */
 struct newcomers {
     uint32_t *conns;
-    uint32_t n, parts; /* n <= parts, a power of 2: the pool has this many parts for them */
+    uint32_t n, parts; /* newcomers; parts that the pool has for them, a power of 2, at least n */
     uint64_t interval;
 };
 
 enum grant_reason {
     GRANT_DEFAULT = 0,    /* nothing measured yet */
-    GRANT_NEWCOMER = 1,   /* an equal part until control has seen it */
-    GRANT_CAPACITY = 2,   /* its max-min part of the host's capacity */
+    GRANT_NEWCOMER = 1,   /* an equal part, until control has seen the connection */
+    GRANT_CAPACITY = 2,   /* the connection's max-min part of the host's capacity */
     GRANT_LOSS = 3,       /* the rate that arrived when packets were lost */
     GRANT_PROBE = 4,      /* rising while nothing is lost */
     GRANT_IDLE = 5,       /* kept ready for a pausing sender */
-    GRANT_CEILING = 6,    /* the ceiling set for its peer or for it */
-    GRANT_MINIMUM = 7,    /* the minimum reserved for it */
-    GRANT_DEMAND = 8,     /* a little more than it uses */
+    GRANT_CEILING = 6,    /* the ceiling set for the connection or its peer */
+    GRANT_MINIMUM = 7,    /* the minimum reserved for the connection */
+    GRANT_DEMAND = 8,     /* a little more than the connection uses */
     GRANT_QUEUE = 9,      /* what the path carries with a short queue */
-    GRANT_COMPETING = 10, /* its part of a path whose queue a competitor keeps long */
+    GRANT_COMPETING = 10, /* the connection's part of a path whose queue a competitor keeps long */
     GRANT_OCCUPANCY = 11, /* what thresholds on buffers or delay allow */
     GRANT_ECN = 12,       /* less than the rate that arrived: a router marked packets */
 };
@@ -131,7 +132,7 @@ enum link_verdict {
     LINK_TAKEN,  /* the mbuf was taken over */
     LINK_DONE,   /* answered */
     LINK_SHARE,  /* goes to the port's other workers, then to the kernel */
-    LINK_KERNEL, /* goes to the kernel, too */
+    LINK_KERNEL, /* read here; goes to the kernel, too */
     LINK_OTHER,  /* not understood */
 };
 
@@ -143,7 +144,7 @@ struct conn_list {
 struct handover {
     struct conn_early_key key; /* key.key 0: free */
     uint64_t at;               /* when */
-    uint8_t worker;            /* the worker that it went to; our own number: it came back */
+    uint8_t worker; /* the worker that the FIRST went to; our own number: the FIRST came back */
 };
 
 struct host {
@@ -158,12 +159,12 @@ struct host {
     uint64_t tx_lead_tsc;       /* see host_config */
     uint64_t unknown_rtt_tsc;   /* HOST_UNKNOWN_RTT_NS */
     uint64_t silence_step_tsc;  /* length of one step of a peer's silence */
-    uint64_t tx_time;           /* the latest time that a packet was given to the port with */
-    uint64_t looked_at;         /* host_looked(); 0: not known */
-    uint64_t unseen_ns;         /* a received frame may have come up to this long before `now` */
-    uint32_t taken;             /* frames from the port since looked_at */
+    uint64_t tx_time;    /* the latest time at which a packet given to the port is to leave */
+    uint64_t looked_at;  /* host_looked(); 0: not known */
+    uint64_t unseen_ns;  /* a received frame may have come up to this long before `now` */
+    uint32_t taken;      /* frames taken from the port since looked_at */
     bool full;           /* the port may have been full before this burst was taken from it */
-    uint32_t full_looks; /* earlier bursts of which that was true */
+    uint32_t full_looks; /* bursts before this one at which the port may have been full */
     struct conn *conns;
     struct wheel *timers, *pacing;
     struct rte_hash *early; /* (address, port, opener's key) -> connection */
@@ -175,7 +176,8 @@ struct host {
     uint32_t route_waiting[HOST_ROUTE_WAITING_MAX]; /* connections that wait for a neighbour */
     uint32_t route_waiting_count;
     struct claim claims[2];              /* of address[i] */
-    uint64_t claims_asked, claims_begun; /* calls of host_claim(): by any thread; obeyed so far */
+    uint64_t claims_asked, claims_begun; /* calls of host_claim() so far, by any thread; those that
+                                            the worker has obeyed */
     struct reply_queue replies[REPLY_KINDS];
     struct credit share_credit; /* bytes of neighbours' news that may go to other workers */
     struct rte_mbuf *foreign[HOST_FOREIGN_MAX];
@@ -198,7 +200,8 @@ struct host {
                             packets that waited or got lost did so on their paths */
     uint64_t control_at; /* when control last ran, in cycles; 0: not yet */
     /* written by the worker */
-    uint64_t control_stalled, control_stall_tsc; /* 1: it is; after which time (0: never) */
+    uint64_t control_stalled, control_stall_tsc; /* 1: control is stalled; after how long without a
+                                                    run it counts as stalled (0: never) */
     uint64_t trace_pause_tsc;                    /* TRACE_PAUSE_NS */
     struct trace trace;
     /* storage */
@@ -288,7 +291,7 @@ uint64_t conn_nak_again(const struct host *h, const struct conn *c);
 void conn_has_data(struct host *h, struct conn *c);
 void conn_has_completion(struct host *h, struct conn *c);
 void conn_free_check(struct host *h, struct conn *c);
-/* Its oldest request is over, but the port still refers to the memory. */
+/* The connection's oldest request is over, but the port still refers to the request's memory. */
 void conn_lingers(struct host *h, struct conn *c);
 uint32_t conn_unit_max(const struct host *h, const struct addr *peer);
 uint64_t conn_wait_tsc(const struct host *h, const struct conn *c);
@@ -315,7 +318,7 @@ void timer_run(struct host *h);
 void timer_first_sent(struct host *h, struct conn *c);
 
 /* cntl.c: CNTL in and out */
-/* True if it was newer than all CNTL before and the connection could use it. */
+/* Takes a CNTL. True if it was newer than all before, and the connection could use it. */
 bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v);
 void rcntl_take(struct host *h, struct conn *c, const struct wire_rcntl *v);
 uint32_t cntl_min(const struct conn *c);
@@ -399,7 +402,7 @@ enum sum_state {
 enum sum_state sum_state(const struct host *h, const struct rte_mbuf *m, const struct frame *f);
 
 /* source.c: the port that a connection is opened from */
-/* Sets r->sport; all other fields of r are set. */
+/* Sets r->sport. All other fields of r must be set. */
 void source_choose(struct host *h, struct frame_route *r);
 /*
  * Is a packet with header w, which came to a UDP port other than the host's own, for a connection
@@ -424,8 +427,8 @@ void claim_run(struct host *h);
 uint64_t claim_next(const struct host *h);
 /* True if a is an address of ours that we leave to another station. */
 bool claim_yields(const struct host *h, const struct addr *a);
-/* True if another station uses an address of ours: such a message is not answered, and it is no
- * news of a neighbour. */
+/* True if message n shows that another station uses an address of ours. Such a message is not
+ * answered, and it is no news of a neighbour. */
 bool claim_hear(struct host *h, const struct neigh *n, const struct frame *f);
 
 /* reply.c: small frames that are sent before DATA, within limits */
@@ -481,7 +484,8 @@ void path_grant_start(struct conn *c);
 /* A DATA packet came; marked: it had CE. */
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked);
 
-/* occupancy_grant.c: limits the grant to what thresholds allow. True if the packet changed that. */
+/* occupancy_grant.c: limits the grant to what thresholds allow. True if the packet changed that
+ * limit. */
 void occupancy_grant_start(const struct host *h, struct conn *c);
 bool occupancy_grant_watch(struct host *h, struct conn *c, uint64_t increment_ns);
 

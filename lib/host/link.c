@@ -3,8 +3,8 @@
  * What a host hears and answers on its link: ARP, neighbour discovery, echo.
  *
  * If a port has several queues, the NIC decides which worker hears of a neighbour: RSS spreads
- * ICMPv6 by its addresses, whichever worker asked. So the worker that receives such news hands it
- * to the others: answers, announcements, and what concerns our own addresses.
+ * ICMPv6 by its addresses, whichever worker asked. So the worker that receives news of a neighbour
+ * hands the news to the others: answers, announcements, and what concerns our own addresses.
  */
 #include "host/host_internal.h"
 
@@ -42,8 +42,8 @@ static void learn(struct host *h, const struct neigh *n)
         route_learn(h, &n->sender, &n->mac, NEIGHBOR_CLAIM);
 }
 
-/* May this news go to the other workers? Of a flood of news, what is above the limit goes to none
- * of them. */
+/* May this news of a neighbour go to the other workers? Of a flood of news, what is above the limit
+ * goes to none of them. */
 static bool share(struct host *h, const struct rte_mbuf *m)
 {
     if (h->given || h->cfg.workers == 1)
@@ -71,7 +71,7 @@ static enum link_verdict neighbor_hear(struct host *h, struct rte_mbuf *m, const
         answer(h, f, &n);
         return LINK_DONE;
     }
-    bool announced = addr_equal(&n.sender, &n.target); /* by ARP in a question (RFC 5227 2.3) */
+    bool announced = addr_equal(&n.sender, &n.target); /* ARP announces in a question */
     bool news = conflict || n.kind == NEIGH_REPLY || announced;
 
     return news && share(h, m) ? LINK_SHARE : LINK_KERNEL;

@@ -16,7 +16,7 @@
  * neighbour cannot take its place. If the known one does not answer, its successor answers the
  * question to every station.
  *
- * With T the ASK interval: a neighbour in doubt is asked at 0, T/16, T/8 (every station), T/4, T/2,
+ * Let T be ask_tsc. A neighbour in doubt is asked at 0, T/16, T/8 (every station), T/4, T/2,
  * and is unknown at T. It is not asked again sooner than T/8 after it answered; a doubt in that
  * time waits. So an address that failed over to another station is found within T/4 = 100 ms of
  * the doubt, for T of 400 ms at most.
@@ -33,12 +33,12 @@
 #include "wire/addr.h"
 
 #define NEIGHBOR_MAX       256u
-#define NEIGHBOR_DOUBLINGS 4u   /* the first interval is T/16; each of the next is twice as long */
-#define NEIGHBOR_SOON      32u  /* answers come within T / this */
-#define NEIGHBOR_KEEP_ASKS 150u /* an entry not confirmed for this many T is unknown */
-#define NEIGHBOR_UNICASTS  2u   /* two, since one may get lost */
-#define NEIGHBOR_PROBES    5u   /* questions of one doubt, those to every station included */
-#define NEIGHBOR_CALM      8u   /* no questions for T / this after an answer */
+#define NEIGHBOR_DOUBLINGS 4u   /* questions are T/16, T/8, T/4, T/2 and then T apart */
+#define NEIGHBOR_SOON      32u  /* an answer comes within T/32 of its question */
+#define NEIGHBOR_KEEP_ASKS 150u /* an entry that was not confirmed for 150 T is unknown */
+#define NEIGHBOR_UNICASTS  2u   /* questions to the known MAC address; one may get lost */
+#define NEIGHBOR_PROBES    5u   /* questions in one doubt, those to every station included */
+#define NEIGHBOR_CALM      8u   /* no questions for T/8 after an answer */
 
 struct neighbor {
     struct addr addr; /* unset: free */
@@ -80,30 +80,32 @@ enum neighbor_word {
 
 void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);
 
-/* True, with *mac, if known. Otherwise *ask says whether to ask now, which then counts as asked. */
+/* True, with *mac, if the MAC address of a is known. Otherwise *ask says whether to send a question
+ * now; the table then counts the question as sent. */
 bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
                    struct rte_ether_addr *mac, bool *ask);
 
-/* Was its address learnt just now, after a question had been lost? */
+/* Was the MAC address of a learnt just now, after a question had been lost? */
 bool neighbor_was_lost(struct neighbor_table *t, const struct addr *a, uint64_t now);
 
-/* The entry of a, as a hint for neighbor_at(). It is below NEIGHBOR_MAX even if there is none. */
+/* The slot of a's entry, as a hint for neighbor_at(); 0 if there is none. */
 uint16_t neighbor_slot(const struct neighbor_table *t, const struct addr *a);
-/* Like neighbor_find(), but in O(1): true, with *mac, if the entry is a's and known. */
+/* Like neighbor_find(), but in O(1): true, with *mac, if the entry in this slot is a's and
+ * known. */
 bool neighbor_at(struct neighbor_table *t, uint16_t slot, const struct addr *a, uint64_t now,
                  struct rte_ether_addr *mac);
 
-/* What the table knows of a may be wrong. mac: the address that the caller has, for a new entry;
- * NULL: it has none. */
+/* What the table knows of a may be wrong. mac: the MAC address that the caller has, for a new
+ * entry; NULL: it has none. */
 void neighbor_doubt(struct neighbor_table *t, const struct addr *a,
                     const struct rte_ether_addr *mac, uint64_t now);
 
-/* A message gives mac for a. Only addresses that were looked up, or that are proved, are kept. True
- * if the address was unknown and now is known. */
+/* A message gives mac as the MAC address of a. The table keeps this only if a was looked up before,
+ * or if the message is a proof. True if a was unknown and now is known. */
 bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
                     const struct rte_ether_addr *mac, enum neighbor_word word, uint64_t now);
 
-/* Is the entry in this slot in doubt? It may have another address by now. */
+/* Is the entry in this slot in doubt? By now the slot may hold the entry of another address. */
 static inline bool neighbor_doubted(const struct neighbor_table *t, uint16_t slot)
 {
     return t->entries[slot].probe_tsc != TIME_NEVER;
@@ -115,8 +117,8 @@ struct neighbor_question {
     bool all;                  /* every station is asked */
 };
 
-/* Gives a question about a neighbour in doubt that is due now, which then counts as asked. False if
- * none is. */
+/* Gives a question that is due now, about a neighbour in doubt, and counts it as sent. False if
+ * none is due. */
 bool neighbor_ask(struct neighbor_table *t, uint64_t now, struct neighbor_question *q);
 /* When neighbor_ask() must be called next; TIME_NEVER: no entry is in doubt. */
 static inline uint64_t neighbor_next(const struct neighbor_table *t)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Thresholds (control/occupancy.h) on buffers in use, or on delay of the path, drive a connection.
- * This runs on the worker that receives. In the paper, the sender changes its interval at every
- * packet by the zone that it last heard. Here, the receiver keeps that interval, changes it at
- * every packet that comes, and grants its rate. So any sender obeys, and all other limits of a
- * grant hold as well.
+ * This runs on the worker that receives. In [THRESHOLDS], the sender changes the interval between
+ * its packets at every packet, by the zone that it last heard. Here, the receiver keeps that
+ * interval, changes it at every packet that comes, and grants the rate that it gives. So any sender
+ * obeys, and all other limits of a grant hold as well.
  *
  *   granted rate = unit / interval <= the connection's share
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an operator sets for single connections. It is kept with the connection's statistics, and
- * forgotten with them. */
+/* What an operator sets for single connections. An override is kept with the connection's
+ * statistics, and forgotten with them. */
 #include <errno.h>
 
 #include "host/control_internal.h"
@@ -21,7 +21,8 @@ uint64_t override_ceiling(const struct host_control *c, const struct flow_stats 
     return ceiling != 0 ? ceiling : UINT64_MAX;
 }
 
-/* The statistics of an open connection; NULL if it is not open, or they are an earlier one's. */
+/* The statistics of an open connection; NULL if the connection is not open, or if control only has
+ * the statistics of an earlier connection with its number. */
 static struct flow_stats *stats_open(const struct host_control *c, uint32_t worker, uint32_t conn)
 {
     const struct conn_public *p;

@@ -4,7 +4,8 @@
  * FIRST, which carry the connection's state, wait for the contract alone. If the port keeps packets
  * until their time (host_config.tx_lead_ns), they are given to it ahead, each with its time.
  *
- * Invariant: the times that packets are given with never go back, for a port sends in order.
+ * Invariant: the times that the port is given with packets never go back, for a port sends in
+ * order.
  */
 #include <rte_mbuf_dyn.h>
 
@@ -19,8 +20,8 @@ static bool bound(const struct conn *c)
     return c->pacing.contract.peak_cost != 0;
 }
 
-/* The first time from `at` on that is behind all packets given so far and that the contract
- * allows. */
+/* The first time, not before `at`, that the contract allows, and that is not before the time of any
+ * packet given to the port so far. */
 static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t at)
 {
     if (at == TIME_NEVER)
@@ -29,8 +30,8 @@ static uint64_t leaves_at(const struct host *h, const struct conn *c, uint64_t a
     return bound(c) ? contract_next(&c->pacing.contract, at) : at;
 }
 
-/* The peer's peak in bytes of frames: it counts user bytes, contracts count frames. Units are
- * full. */
+/* The peak that the peer grants counts user bytes; a contract counts frames. Gives that peak in
+ * bytes of frames, if all units are full. */
 static uint64_t peak_of_frames(const struct conn *c)
 {
     uint64_t unit = c->tx.unit_bytes, head = frame_header_len(&c->route) + WIRE_DATA_BYTES;
@@ -71,9 +72,10 @@ void pacing_contract(struct host *h, struct conn *c)
 }
 
 /*
- * At first nothing is known of a path, not even how long it takes to hear of losses. So no more is
- * under way than has arrived so far, or FLIGHT_BYTES. That bounds what a slow path loses of a high
- * first grant. What is under way on a fast path doubles each round trip.
+ * At first nothing is known of a path, not even how long it takes to hear of losses. So no more
+ * packets may be under way than have arrived so far, but FLIGHT_BYTES always may. That bounds what
+ * a slow path loses under a high first grant. On a fast path, the number under way doubles each
+ * round trip.
  */
 void pacing_flight(struct conn *c, uint64_t base, uint64_t arrived)
 {
@@ -105,7 +107,7 @@ bool pacing_state(struct host *h, struct conn *c, uint64_t *at)
     *at = leaves_at(h, c, h->now);
     if (*at - h->now <= h->tx_lead_tsc)
         return true;
-    wheel_insert(h->pacing, c->index, *at); /* no later than an entry for DATA */
+    wheel_insert(h->pacing, c->index, *at); /* replaces an entry for DATA, which is not earlier */
     return false;
 }
 

@@ -8,22 +8,22 @@
 
 #include "host/host_internal.h"
 
-#define WINDOW_RTTS           64u /* window of one-way delay: time to see the queue empty */
+#define WINDOW_RTTS           64u /* round trips: window of control/owd.h, to see an empty queue */
 #define WINDOW_COMPETING_RTTS 1024u
 #define WINDOW_MIN_NS         100000000ull
 #define WINDOW_MAX_NS         30000000000ull
 #define TRIAL_MIN_NS          100000ull
 #define TRIAL_MAX_NS          10000000000ull
-#define LOSSY_TRIALS          8u /* without a loss; then a lossy alarm ends */
+#define LOSSY_TRIALS          8u /* more good trials than this end an alarm for losses or marks */
 #define CLEAR_RUNS            2u
-#define TRIAL_SHARE           4u /* a trial takes 1/4 of a round trip, or half as much again */
+#define TRIAL_SHARE           4u /* a trial takes 1/4 of a round trip, up to half as much again */
 #define TRIAL_MIX             0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: spreads close numbers */
-#define TRIAL_JITTERS         8u                    /* a trial in jitters: rates are known to 1/8 */
-#define LONG_SHARE            8u  /* a packet shorter by this part than the longest says nothing, */
-#define LONG_FADES            32u /* and lowers that length by this part */
-#define SHARE_SHIFT           6u  /* changes below 1/64 wait for the next CNTL, */
-#define PATH_SHIFT            16u /* but 1/65536 if the path limits */
-#define LOOK_SHARE            8u  /* weight of the newest pause between looks, as in RFC 6298 */
+#define TRIAL_JITTERS         8u /* a trial lasts 8 times the jitter: rates are known to 1/8 */
+#define LONG_SHARE            8u /* packets shorter by 1/8 than the longest say nothing of queues */
+#define LONG_FADES            32u /* a shorter packet lowers longest_bytes by 1/32 */
+#define SHARE_SHIFT           6u  /* changes of a grant below 1/64 wait for the next CNTL */
+#define PATH_SHIFT            16u /* changes below 1/65536 wait for a CNTL, if the path limits */
+#define LOOK_SHARE            8u  /* the newest pause between looks weighs 1/8, as in RFC 6298 */
 
 static enum grant_reason path_grant_reason(const struct pathrate *p)
 {
@@ -77,9 +77,10 @@ void path_grant_start(struct conn *c)
 }
 
 /*
- * Does the path look bad, and has it since control last looked at the host twice? Long delays must
- * last: packets also wait for a process that was away from its core. Losses and marks may come and
- * go.
+ * True if the path looks bad in this trial (alarm), and has done so since before the last
+ * CLEAR_RUNS runs of control, which found that the host was fast enough. An alarm for long delays
+ * ends with one trial without them, since packets also wait for a process that was away from its
+ * core. Losses and marks may come and go.
  */
 static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 {
@@ -99,8 +100,9 @@ static bool alarm_lasts(struct conn *c, bool alarm, uint64_t clear)
 
 /*
  * Judges a trial. It does not count if the host itself was too slow, for then packets wait for the
- * host, or get lost there. Control finds that out a moment later. True if the path's limit has
- * changed.
+ * host, or get lost there. Control finds out a moment later that the host was too slow, so a trial
+ * counts only after CLEAR_RUNS runs of control that found the host fast enough. True if the path's
+ * limit has changed.
  */
 static bool trial_judged(struct host *h, struct conn *c, const struct trial_result *t)
 {
@@ -130,9 +132,10 @@ static bool trial_judged(struct host *h, struct conn *c, const struct trial_resu
     return changed;
 }
 
-/* A round trip that is not known yet may be long. A flow that shares the path with a TCP may not
- * see the queue empty for a long time. Flows of our host that share a link empty its queue
- * together, in the longest of their round trips. */
+/* The window for the shortest one-way delay (control/owd.h). A round trip that is not known yet may
+ * be long. A flow that shares the path with a TCP may not see the queue empty for a long time.
+ * Flows of our host that share a link empty its queue together, in the longest of their round
+ * trips. */
 static uint64_t window_of(const struct conn *c)
 {
     uint64_t rtts = pathrate_competes(&c->path.rate) ? WINDOW_COMPETING_RTTS : WINDOW_RTTS;
@@ -144,10 +147,10 @@ static uint64_t window_of(const struct conn *c)
 }
 
 /*
- * How long a trial is. It sees two bursts begin, since packets behind the first one of a burst wait
- * for that burst. No two trials are equally long: of two flows that took turns, one would always
- * measure just after the other has changed their queue. If delays waver, a trial is longer
- * (pathrate.h).
+ * How long a trial lasts at least. It must see two bursts begin, since packets behind the first one
+ * of a burst wait for that burst. No two trials are equally long: of two flows that took turns, one
+ * would always measure just after the other has changed their queue. If delays waver, a trial is
+ * longer (control/pathrate.h).
  */
 static uint64_t trial_ns(const struct conn *c)
 {
@@ -161,11 +164,11 @@ static uint64_t trial_ns(const struct conn *c)
 }
 
 /*
- * Finds for how much longer than usual the host did not look at its port before it found this
- * packet. The packet may have come at any time meanwhile. The usual pause is not subtracted from a
- * packet's delay: among the packets of several polls, some came just before their poll. A full
- * burst may leave packets in the port; the time to the next burst then spans several looks, and it
- * does not count into the usual pause.
+ * Before the host found this packet, it had not looked at its port for some time. Finds by how much
+ * that pause was longer than usual (look.away_ns). The packet may have come at any time in the
+ * pause. The usual pause is not subtracted from a packet's delay: among the packets of several
+ * polls, some came just before their poll. A full burst may leave packets in the port. The pause of
+ * the next burst then spans several looks, and does not count into the usual pause.
  */
 static void look_update(struct host *h, struct conn *c)
 {
@@ -204,8 +207,8 @@ static uint64_t increment_find(struct conn *c, const struct wire_data *d, uint64
 }
 
 /*
- * Takes what a DATA packet says of the path, if its sender had our newest grant. The fate of its
- * unit does not matter: the packet came over this path.
+ * Takes what a DATA packet says of the path, if its sender had our newest grant. Whether its unit
+ * was placed does not matter: the packet came over this path.
  */
 void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d, bool marked)
 {
@@ -243,8 +246,8 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
     conn_want(h, c, WANT_CNTL);
     if (c->path.rate.rising)
         return;
-    /* the next trial begins when the peer obeys this grant; changes by control meanwhile do not
-     * restart it, for they may come more often than a trial takes */
+    /* the next trial begins when the peer obeys this grant; grants that control changes meanwhile
+     * do not restart the trial, for they may change more often than a trial takes */
     trial_reset(&c->path.trial);
     c->path.mark = c->cntl.seq + 1;
 }

@@ -5,15 +5,15 @@
  * needs:
  *
  *   neighbours   questions of ours, and answers to ARP and ND: without these nobody reaches us.
- *                Questions are few (neighbor.h) and have slots that answers leave.
+ *                Questions are few (neighbor.h), and have slots that answers must leave free.
  *   others       echo, and answers to FIRST.
  *
  * Rates, by worker: answers to neighbours 1.25 MB/s, some 20 000 frames, more than the hosts of a
  * large link ask in a second; others 12.5 MB/s, 1 % of a 10 Gbit/s link: 50 000 answers to FIRST,
  * or 8000 pings of 1500 bytes. What a flood asks above these rates is not answered. So a flood
- * takes that much from connections, and no more. Honest stations may lose answers during it, and
- * ask again. News of neighbours for the port's other workers (link.c) have the rate of the first
- * kind.
+ * takes these rates from connections, and no more. Honest stations may lose answers during a flood,
+ * and ask again. News of neighbours for the port's other workers (link.c) have a limit of their
+ * own, with the rate of the first kind.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The next hop of a connection: its peer, if that is on the link, otherwise the gateway of the
- * family. The neighbour table gives its MAC address. A connection looks it up each time that it
- * sends, so that news of a neighbour reaches every connection.
+ * family. The neighbour table gives the next hop's MAC address. A connection looks this address up
+ * each time that it sends, so that news of a neighbour reaches every connection.
  *
  * A frame's source MAC address is used only if it proves something: in a packet that shows our key
  * and is newer than all before (a replayed one is not), and only for a peer on the link. A frame
  * that comes through a gateway has the MAC address of some router's interface, which need not be
  * the one to send to (VRRP, RFC 5798 8.1.2; two routers). If no gateway is configured, packets go
- * back to where they came from, since nothing else is known.
+ * to the MAC address from which the peer's packets came, since nothing else is known.
  */
 #include <string.h>
 
@@ -37,7 +37,7 @@ const struct addr *route_hop(const struct host *h, int family, const struct addr
     return addr_is_unset(&h->cfg.gateway[family]) ? NULL : &h->cfg.gateway[family];
 }
 
-/* Sends a question about target to mac; NULL: to every station. */
+/* Sends a question about `target` to the station `mac`; mac NULL: to every station. */
 static void route_ask(struct host *h, const struct addr *target, const struct rte_ether_addr *mac)
 {
     int family = route_family(h, target);
@@ -62,8 +62,8 @@ void route_start(struct host *h, struct conn *c)
     c->nexthop.addr = c->nexthop.direct ? &c->peer : gateway;
 }
 
-/* The frame that opens the connection came from mac, so the answer goes there at once. The gateway
- * may be another station; it is asked for meanwhile. */
+/* The frame that opens the connection came from `mac`, so the answer goes there at once. The
+ * gateway may be another station; its MAC address is asked for meanwhile. */
 void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
 {
     route_start(h, c);
@@ -77,8 +77,8 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
     }
 }
 
-/* The connection looks again when any neighbour becomes known. If there is no room here for it, it
- * looks again when its timer fires. */
+/* Puts the connection into host.route_waiting: it looks for its next hop again when any neighbour
+ * becomes known. If that list is full, it looks again when its timer fires. */
 static void route_wait(struct host *h, struct conn *c)
 {
     if (c->nexthop.waits || h->route_waiting_count == HOST_ROUTE_WAITING_MAX)
@@ -134,8 +134,8 @@ void route_doubt(struct host *h, struct conn *c)
     conn_timer_at(h, c, c->nexthop.doubt_at);
 }
 
-/* Looks whether the next hop has moved. Each wait for an answer is longer than the last one; a new
- * MAC address makes them short again. */
+/* Looks whether the next hop has another MAC address. If so, the connection sends there at once:
+ * its timers may be far away, since each wait for an answer is longer than the last one. */
 void route_again(struct host *h, struct conn *c)
 {
     struct rte_ether_addr before = c->route.dst_mac;
@@ -151,8 +151,9 @@ void route_again(struct host *h, struct conn *c)
     }
 }
 
-/* Is an answer overdue to what was sent at `at` (0: nothing)? While DATA flow, a peer may leave its
- * repeat_us between two CNTL. It does not advertise that time, so ours is taken for it. */
+/* Is an answer overdue to what was sent at `at` (0: nothing was)? While DATA flow, a peer may leave
+ * its repeat_us between two CNTL. The peer does not advertise its repeat_us, so ours is taken in
+ * its place. */
 static bool overdue(const struct host *h, const struct conn *c, uint64_t at)
 {
     if (at == 0 || h->now - at <= neighbor_quick(&h->neighbors))

@@ -14,7 +14,7 @@
 #define BURST_MAX     64u
 #define ALLOWANCE_MAX (1u << 30)
 
-/* Keeps a packet for another worker to take. True if it was taken over. */
+/* Keeps a packet for another worker to take. True if the mbuf was taken over. */
 static bool foreign_keep(struct host *h, struct rte_mbuf *m, uint8_t worker)
 {
     if (h->foreign_count == HOST_FOREIGN_MAX) {
@@ -27,7 +27,7 @@ static bool foreign_keep(struct host *h, struct rte_mbuf *m, uint8_t worker)
     return true;
 }
 
-/* Could the kernel want the frame? It has the port's MAC address. */
+/* Could the kernel want the frame? The kernel's interface has the port's MAC address. */
 static bool exception_is(const struct host *h, const struct frame *f)
 {
     return h->cfg.exception && !rte_is_multicast_ether_addr(&f->src_mac) &&
@@ -36,7 +36,7 @@ static bool exception_is(const struct host *h, const struct frame *f)
 }
 
 /* Keeps a frame that is not Sluice's for the kernel, or counts it as dropped. why: the counter if
- * the kernel does not want it. True if it was taken over. */
+ * the kernel does not want the frame. True if the mbuf was taken over. */
 static bool other_take(struct host *h, struct rte_mbuf *m, const struct frame *f,
                        enum host_counter_id why)
 {
@@ -103,8 +103,8 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
     return c;
 }
 
-/* Is the checksum right, as far as this port's checksums are checked? The packet is in one
- * piece. */
+/* Is the UDP checksum right, as far as this port's checksums are checked? The packet must be in one
+ * segment of its mbuf. */
 static bool sum_right(const struct host *h, const struct rte_mbuf *m, const struct frame *f)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -245,7 +245,7 @@ static bool frame_take(struct host *h, struct rte_mbuf *m)
 
     if (kind > FRAME_ICMP6)
         return other_take(h, m, &f, kind_counter(kind));
-    uint16_t vlan = f.vlan == 0 ? FRAME_VLAN_NONE : f.vlan; /* priority tag */
+    uint16_t vlan = f.vlan == 0 ? FRAME_VLAN_NONE : f.vlan; /* 0: a priority tag */
 
     if (vlan != h->cfg.vlan)
         return other_take(h, m, &f, COUNT_drop_vlan);
@@ -299,7 +299,7 @@ void host_rx(struct host *h, struct rte_mbuf **m, uint16_t n, uint64_t now)
     h->unseen_ns = h->looked_at != 0 && time_before(h->looked_at, h->now)
                        ? clock_ns(&h->clock, h->now - h->looked_at)
                        : 0;
-    /* what a full port held is taken in bursts until the port is empty */
+    /* frames that a full port held come in bursts, until the port is empty */
     h->taken += h->given ? 0 : n;
     h->full = !h->given && h->cfg.rx_frames != 0 && h->taken >= h->cfg.rx_frames;
     counter_add(&h->count[COUNT_rx_frames], n);

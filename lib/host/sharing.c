@@ -7,7 +7,7 @@
 #include "host/control_internal.h"
 
 #define STEP_BPS  125000ull /* 1 Mbit/s: a grant is at least this much above what is used */
-#define PATH_ROOM 2u        /* a limit of the path is granted 1/2 more */
+#define PATH_ROOM 2u /* a connection that its path limits is granted 1/2 more than that limit */
 
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n)
 {
@@ -27,13 +27,13 @@ void host_control_set_peers(struct host_control *c, const struct host_peers *pee
             struct flow_stats *r = &c->stats[k][i];
             struct addr peer = conn_public_peer(p);
 
-            /* flow_stats_update() does this for one that begins meanwhile */
+            /* flow_stats_update() sets the peers of a connection that has just begun */
             if (r->epoch == counter_get(&p->epoch))
                 r->peers = sharing_peers(c, &peer);
         }
 }
 
-/* The first entry of peers that matches the address. */
+/* The index of the first entry of c->peers that matches the address, or SHARE_NO_PEER. */
 uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
 {
     for (uint32_t i = 0; i < c->n_peers; i++)
@@ -44,19 +44,20 @@ uint32_t sharing_peers(const struct host_control *c, const struct addr *a)
 }
 
 /*
- * The demand that a connection counts with (spec, step 2). It is all that its path can carry, if it
- * uses its grant or did so recently. Otherwise it is what it uses, and a little more.
+ * The demand of a connection in the sharing (control/share.h). If the connection uses its grant, or
+ * did so recently, its demand is all that its path can carry. Otherwise its demand is what it uses,
+ * and a little more.
  */
 static uint64_t flow_demand(const struct host_control *c, struct flow_stats *r)
 {
     uint64_t used = r->throughput_Bps, pace = r->pace_Bps;
     uint64_t most = r->grant_Bps / 8 * 7;
 
-    if (r->few) /* the longer mean is right */
+    if (r->few) /* `used`, the mean over more intervals, is right */
         pace = RTE_MAX(used, pace);
-    else /* the shorter mean is right, unless packets come in bunches */
+    else /* `pace`, the mean over fewer intervals, is right, unless packets come in bunches */
         used = RTE_MIN(used, pace);
-    /* a bunch may be more than the grant in one interval, but not in two */
+    /* a bunch of packets may exceed the grant in one interval, but not in two in a row */
     r->full = r->rate_Bps >= most && !r->ended ? r->full + 1 : 0;
     if (r->full >= FULL_INTERVALS || (pace >= most && !r->ended))
         r->slack = 0;
@@ -67,8 +68,9 @@ static uint64_t flow_demand(const struct host_control *c, struct flow_stats *r)
     return RTE_MIN(r->path_limit_Bps, used + used / 64 + STEP_BPS);
 }
 
-/* The room for a connection that is granted all that it uses. It may use more until that is
- * noticed. It also gets its part of what is left over. */
+/* The grant of a connection whose demand is what it uses. The grant is larger than the demand,
+ * since the connection may use more before control notices. It includes the connection's part of
+ * what is left over. */
 static uint64_t flow_room(const struct host_control *c, const struct flow_stats *r)
 {
     uint64_t used = RTE_MAX(r->throughput_Bps, r->rate_Bps);
@@ -76,7 +78,7 @@ static uint64_t flow_room(const struct host_control *c, const struct flow_stats 
     return RTE_MIN(r->path_limit_Bps, used + used / 4 + c->spare_Bps + STEP_BPS);
 }
 
-/* The weight that the operator set for it, or for its peers. */
+/* The weight that the operator set for the connection, or for its peers. */
 static uint16_t weight_of(const struct host_control *c, const struct flow_stats *r)
 {
     if (r->override.weight != 0)
@@ -99,8 +101,8 @@ static struct share_flow flow_of(const struct host_control *c, struct flow_stats
     return f;
 }
 
-/* The place of a flow: by priority, and by peers within a priority. Below SHARE_PRIORITIES *
- * (n_peers + 1). */
+/* The place of a flow in the order that share_run() wants: by priority, and by peers within a
+ * priority. Below SHARE_PRIORITIES * (n_peers + 1). */
 static uint32_t place_of(const struct host_control *c, const struct flow_stats *r)
 {
     if (r->peers == SHARE_NO_PEER)
@@ -165,7 +167,7 @@ uint64_t sharing_grant(const struct host_control *c, const struct flow_stats *r,
     if (flow_stats_slack(r) && c->max_Bps != UINT64_MAX)
         return RTE_MIN(flow_room(c, r), f->ceiling_Bps);
     *why = GRANT_PROBE;
-    if (r->path_limited) /* room for its worker, which knows the path better and sooner */
+    if (r->path_limited) /* more than the limit: the worker knows the path better and sooner */
         return RTE_MIN(f->grant_Bps + f->grant_Bps / PATH_ROOM, f->ceiling_Bps);
     return f->grant_Bps;
 }
@@ -202,7 +204,8 @@ void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
         if (r->path_limited)
             c->path_rtt_max_ns = RTE_MAX(c->path_rtt_max_ns, r->path_rtt_ns);
         if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
-            continue; /* its path does not limit it, or it does not use what its path carries */
+            continue; /* the path does not limit this connection, or the connection does not use
+                         what the path carries */
         r->path.weight = weight_of(c, r);
         bottleneck_look(&c->bottleneck, &r->bottleneck, &r->path);
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The UDP port that a connection is opened from. Its packets carry it in both directions, as source
- * or destination. So it decides which queue, link and path they take, of those that are chosen by a
- * hash of addresses and ports.
+ * The UDP port that a connection is opened from. The connection's packets carry this port in both
+ * directions, as source or destination. So the port decides which queue, link and path they take,
+ * of those that are chosen by a hash of addresses and ports.
  *
  * If it is known how the port chooses a queue, each connection takes the next UDP port of the range
  * whose answers come to the queue of its own worker. How the peer's port, a link aggregate or a
- * router hashes it is not known. UDP ports are taken in turn, not at random: hashes of this kind
- * are linear or nearly so (Toeplitz, CRC, exclusive or). Such a hash spreads 2^k successive numbers
- * evenly over a table with that many entries, except for unlucky keys.
+ * router hashes the UDP port is not known. UDP ports are taken in turn, not at random: hashes of
+ * this kind are linear or nearly so (Toeplitz, CRC, exclusive or). Such a hash spreads 2^k
+ * successive numbers evenly over a table with that many entries, except for unlucky keys.
  */
 #include <string.h>
 

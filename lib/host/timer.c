@@ -2,16 +2,18 @@
 /*
  * The timers of a connection, all behind one entry of the wheel (conn.timer_at is the earliest):
  *
- *   first_at   OPENING: FIRST again, doubling from 20 ms to 640 ms; gives up after `silence`
- *              OPEN: the opener's CNTL again, until the peer has seen one
- *              CLOSED: END again, until the peer has said it too
- *   tx.ask_at  something is unconfirmed: CNTL with SREQ, doubling
- *   nak_at     a gap may be asked for (again)
- *   repeat_at  data came since the last CNTL: repeat grant and ACK
- *   alive_at   every silence / 8: lower the rate, ask, and at `silence` give up
- *   hops       a router's limit expires
- *   doubt_at   its next hop is in doubt: has it another MAC address by now?
- *   linger_at  CLOSED: late packets are no longer expected
+ *   handshake.first_at  OPENING: FIRST again, doubling from 20 ms to 640 ms; gives up after
+ *                       silence_ms
+ *                       OPEN: the opener's CNTL again, until the peer has seen one
+ *                       CLOSED: END again, until the peer has sent END, too
+ *   tx.ask_at           something is unconfirmed: CNTL with SREQ, doubling
+ *   nak.at              a gap may be asked for (again)
+ *   cntl.repeat_at      data came since the last CNTL: repeat grant and ACK
+ *   cntl.held_at        a CNTL was held for room on the return path: send it
+ *   alive_at            every silence_ms / 8: lower the rate, ask; at silence_ms give up
+ *   pacing.hops         a router's limit expires
+ *   nexthop.doubt_at    the next hop is in doubt: has it another MAC address by now?
+ *   close.linger_at     CLOSED: late packets are no longer expected
  */
 #include <errno.h>
 
@@ -19,7 +21,7 @@
 
 #define FIRST_AGAIN_NS  20000000ull
 #define FIRST_DOUBLINGS 5u
-#define FIRST_DOUBT     3u /* after this many without an answer, the MAC address may be wrong */
+#define FIRST_DOUBT     3u /* after this many unanswered FIRST, the MAC address may be wrong */
 #define UNRESOLVED_NS   1000000ull
 #define EXPIRED_MAX     64u
 
@@ -42,7 +44,7 @@ static void first_again(struct host *h, struct conn *c)
     c->handshake.first_at = h->now + clock_cycles(&h->clock, UNRESOLVED_NS);
 }
 
-/* FIRST goes out: sets when the next one is due. */
+/* FIRST goes out: sets when it is due again. */
 void timer_first_sent(struct host *h, struct conn *c)
 {
     uint64_t silence = clock_cycles(&h->clock, h->cfg.silence_ms * 1000000ull);
@@ -53,8 +55,8 @@ void timer_first_sent(struct host *h, struct conn *c)
     conn_timer_at(h, c, c->handshake.first_at);
 }
 
-/* A silent peer: ask, send slower, give up. A peer that does not prove its address in time counts
- * as silent. */
+/* A silent peer is asked, and sent to more slowly; at last it is given up. A peer that does not
+ * prove its address in time counts as silent. */
 static void alive_check(struct host *h, struct conn *c)
 {
     uint64_t step = conn_silence_step(h);

@@ -66,7 +66,8 @@ static inline void trace_add(struct trace *t, uint64_t time, enum trace_what wha
 {
     uint64_t n = t->count, *slot = t->ring[n % TRACE_EVENTS];
 
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* the old count before this event's words */
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* readers that see a word of this event also see the
+                                                old count, or a newer one */
     counter_set(&slot[0], time);
     counter_set(&slot[1], (uint64_t)conn << 32 | (uint64_t)what << 16 | why);
     counter_set(&slot[2], a);

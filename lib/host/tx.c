@@ -12,9 +12,9 @@
 #define EARLY_BYTES    16384ull
 #define FEW_BYTES      4096ull
 #define TURN_UNITS     8u     /* units a connection sends before the next has its turn */
-#define REFERENCES_MAX 60000u /* mbufs on one request's memory: the counter has 16 bits */
+#define REFERENCES_MAX 60000u /* mbufs that refer to one request's memory: counted in 16 bits */
 
-/* An mbuf for a small packet; NULL if there is none, which is counted. */
+/* An mbuf for a small packet; NULL, and counted, if there is none. */
 static struct rte_mbuf *head_alloc(struct host *h)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(h->cfg.head_pool);
@@ -162,9 +162,9 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
     return m;
 }
 
-/* Before the peer is known to know us, one burst or a few packets may go; then we wait for it. If
- * the question for the next hop had to be repeated, other connections begin as well, so fewer may
- * go. */
+/* May more DATA go before the peer's first CNTL? One burst may, or EARLY_BYTES if the burst is
+ * shorter. If the question for the next hop had to be repeated, other connections begin at the same
+ * time, so only FEW_BYTES may go. */
 static bool early_left(const struct conn *c)
 {
     uint64_t most = RTE_MAX(c->pacing.burst_bytes, EARLY_BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of numbers below n, a multiple of 4096, that find the next number in a few steps. `words`
- * has a bit for each number, `summary` a bit for each of these words that is not 0.
+ * Sets of numbers below n, a multiple of 4096. The next number of a set is found in a few steps.
+ * `words` has a bit for each number, `summary` a bit for each of these words that is not 0.
  */
 #ifndef SLUICE_PACE_BITS_H
 #define SLUICE_PACE_BITS_H
@@ -29,7 +29,7 @@ static inline uint32_t bits_next(const uint64_t *words, const uint64_t *summary,
                                  uint32_t from)
 {
     uint64_t word = words[from / 64] >> from % 64;
-    uint64_t mask = ~1ull << from / 64 % 64; /* of the words after that one */
+    uint64_t mask = ~1ull << from / 64 % 64; /* of the words after that of `from` */
 
     if (word != 0)
         return from + (uint32_t)__builtin_ctzll(word);

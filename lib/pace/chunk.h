@@ -17,7 +17,7 @@
 #include "base/check.h"
 
 #define CHUNK_WORDS      8u
-#define CHUNK_LINE_BYTES 72u        /* of storage, links included */
+#define CHUNK_LINE_BYTES 72u        /* of storage for a line, its link included */
 #define CHUNK_POOL_MAX   (1u << 24) /* lines */
 #define CHUNK_NO_OWNER   0xffffu    /* owner of a free line */
 #define CHUNK_EMPTY      ((struct chunk_queue){0, 7})
@@ -31,7 +31,7 @@ struct chunk_queue {
 struct chunk_link {
     uint64_t next : 24;
     uint64_t prev : 24;
-    uint64_t owner : 16; /* as given to chunk_append(), which must not be CHUNK_NO_OWNER */
+    uint64_t owner : 16; /* as given to chunk_append(); CHUNK_NO_OWNER: the line is free */
 };
 
 struct chunk_pool {

@@ -95,7 +95,7 @@ void contract_continue(struct contract *c, const struct contract *old, uint64_t 
     rescale(&c->peak_tsc, &c->peak_fraction, old->peak_cost, c->peak_cost, now);
     if (c->sustained_cost == 0)
         return;
-    if (old->sustained_cost == 0) { /* the old one counted by its peak alone */
+    if (old->sustained_cost == 0) { /* the old contract counted by its peak alone */
         c->sustained_tsc = old->peak_tsc;
         c->sustained_fraction = old->peak_fraction;
         rescale(&c->sustained_tsc, &c->sustained_fraction, old->peak_cost, c->sustained_cost, now);

@@ -68,7 +68,7 @@ static void timer_start(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64
         period = (u128)PERIOD_MAX_CYCLES << FINE_BITS;
     c->period_tsc = (uint64_t)(period >> FINE_BITS);
     c->period_fraction = (uint32_t)period;
-    /* if the new burst is smaller, more than one may be earned already */
+    /* if the new burst is smaller, more than one burst may be earned already */
     refresh_times(c, earned / burst);
     wait = period - share_times(period, share_of(earned % burst, burst));
     c->fraction = (uint32_t)wait;

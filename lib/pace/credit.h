@@ -7,8 +7,8 @@
  * 3. burst = 0: no limit, whatever the rate. rate = 0 (and burst > 0): no DATA at all.
  * 4. New values: credit = min(credit, burst). The part of the next burst that was earned stays
  *    earned: RTIMER fires when the rest of the new burst is earned, at the new rate. So values that
- *    change more often than RTIMER fires do not starve the sender. Nor do they let it send more
- *    than the larger of them would.
+ *    change more often than RTIMER fires do not starve the sender. Nor do they let the sender send
+ *    more than the larger of them would.
  * 5. Until the first CNTL a sender keeps to values of its own (host.h, first_rate_Bps).
  *
  * RTIMER runs only while rate > 0 and burst > 0. At rate 0 credit does not change; the next rate
@@ -49,7 +49,7 @@ struct credit {
     uint64_t burst_bytes;     /* as granted */
 };
 
-/* Starts with one full burst of credit and RTIMER running from now. hz: cycles per second of now,
+/* Starts with one full burst of credit and RTIMER running from now. hz: cycles per second of `now`,
  * 1 .. 2^40; the same in all calls. */
 void credit_init(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst_bytes,
                  uint64_t now);
@@ -61,7 +61,7 @@ void credit_set(struct credit *c, uint64_t hz, uint64_t rate_Bps, uint64_t burst
 /* Sets RTIMER for the next period. */
 static inline void credit_rtimer(struct credit *c)
 {
-    bool carry = ~c->fraction < c->period_fraction; /* of the sum; compilers make it an adc */
+    bool carry = ~c->fraction < c->period_fraction; /* of the fractions; compilers make an adc */
 
     c->refresh_tsc += c->period_tsc + carry;
     c->fraction += c->period_fraction;
@@ -102,8 +102,8 @@ static inline bool credit_skip(struct credit *c, uint64_t now)
 /* The rare case of credit_update(): more than one refresh is due. */
 void credit_update_late(struct credit *c, uint64_t now);
 
-/* Applies every refresh due at or before now; O(1). A now before the last one changes nothing.
- * Called by credit_set, credit_open and credit_next. */
+/* Applies every refresh due at or before now; O(1). A `now` before that of the last call
+ * changes nothing. Called by credit_set, credit_open and credit_next. */
 static inline void credit_update(struct credit *c, uint64_t now)
 {
     if (time_before(now, c->refresh_tsc))
@@ -140,7 +140,7 @@ static inline void credit_take(struct credit *c, uint64_t len_bytes)
 /* The rare case of credit_next(): credit is a burst or more below zero. */
 uint64_t credit_next_deep(const struct credit *c);
 
-/* When a closed gate opens. */
+/* When a packet may go again; only if credit_is_open() is false. */
 static inline uint64_t credit_opens(const struct credit *c)
 {
     if (c->credit_bytes + (int64_t)c->burst_bytes > 0)
@@ -149,7 +149,7 @@ static inline uint64_t credit_opens(const struct credit *c)
 }
 
 /*
- * When the next packet may go: now if the gate is open, TIME_NEVER at rate 0, else the first
+ * When the next packet may go: now if credit_open() is true, TIME_NEVER at rate 0, else the first
  * refresh after which credit > 0 (several periods later if credit is far below zero).
  */
 static inline uint64_t credit_next(struct credit *c, uint64_t now)

@@ -75,7 +75,8 @@ static inline struct contract *flow_contract(const struct pacer *p, uint32_t flo
     return p->contracts != NULL && p->contracts[flow].peak_cost != 0 ? &p->contracts[flow] : NULL;
 }
 
-/* When the flow's first packet may go; TIME_NEVER: not at this rate. Its credit is that of now. */
+/* When the flow's first packet may go; TIME_NEVER: not at this rate. Its credit was updated at
+ * `now`. */
 static inline uint64_t flow_next(const struct pacer_flow *f, const struct contract *c, uint64_t now)
 {
     uint64_t when = credit_is_open(&f->credit) ? now : credit_opens(&f->credit);
@@ -220,8 +221,8 @@ static __attribute__((noinline)) uint32_t flow_run(struct pacer *p, uint32_t flo
     return n;
 }
 
-/* Prefetches what the next turns will touch. Few flows are in the cache, except for their packets;
- * many flows come from memory. */
+/* Prefetches what the next turns will touch. If flows are few, they are in the cache and only their
+ * packets are not; if flows are many, both come from memory. */
 static inline __attribute__((always_inline)) void turn_prefetch(const struct pacer_flow *flows,
                                                                 const uint32_t *due, bool many)
 {
@@ -237,7 +238,8 @@ static inline __attribute__((always_inline)) void turn_prefetch(const struct pac
 /*
  * Runs turns of the usual kind: a refresh lets one packet go, which takes that credit, and the next
  * refresh brings more. Does what flow_run() would do, with half of the work. Stops at a turn of
- * another kind, and returns how many of n it ran. Each flow has sent one packet, and has another.
+ * another kind, and returns how many of n it ran. Each flow whose turn it ran has sent one packet,
+ * and has another.
  */
 static inline __attribute__((always_inline)) uint32_t
 turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, void **packets,
@@ -257,7 +259,7 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
         turn_prefetch(flows, &due[i], room_bits != WHEEL_ROOM_BITS_FEW);
         if (__builtin_expect(now - c->refresh_tsc >= c->period_tsc, 0) && !credit_skip(c, now))
             break;
-        /* credit + burst is above 0, and at most 0 after the packet; a burst is a packet or more */
+        /* usual: burst >= packet, and credit + burst is above 0 before the packet and not after */
         if (__builtin_sub_overflow(c->burst_bytes, len_bytes, &more_bytes))
             break;
         owes_bytes = -((uint64_t)c->credit_bytes + more_bytes);
@@ -275,7 +277,7 @@ turns_run_plain(struct pacer *p, const uint32_t *due, uint32_t n, uint64_t now, 
     return (uint32_t)i;
 }
 
-/* Two copies, each with a constant room_bits: worth 5 % where all is in the cache. */
+/* Two copies, each with a constant room_bits: 5 % faster where all is in the cache. */
 static __attribute__((noinline)) uint32_t few_run_plain(struct pacer *p, const uint32_t *due,
                                                         uint32_t n, uint64_t now, void **packets)
 {

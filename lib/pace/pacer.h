@@ -2,8 +2,8 @@
 /*
  * Paces packets of many flows on one core. Each flow has a rate and a burst (XTP's rules, credit.h)
  * and, if asked for, a traffic contract (contract.h). Its packets wait in order; each is released
- * in the cycle in which both allow it. A packet is any pointer; with DPDK, an mbuf. doc/pacing.md
- * shows how to use a pacer in another program.
+ * in the cycle in which credit and contract allow it. A packet is any pointer; with DPDK, an mbuf.
+ * doc/pacing.md shows how to use a pacer in another program.
  *
  * - A flow takes 73 bytes, including its first two waiting packets, or 121 with contracts. The
  *   pacer itself takes 0.4 to 2.7 MB, by the number of flows (doc/pacing.md). If more than two
@@ -34,7 +34,7 @@
 #define PACER_LEN_MAX   65535u /* bytes */
 #define PACER_TURN      16u    /* packets */
 #define PACER_DUE       96u    /* flows taken off the wheel at once */
-#define PACER_DUE_SPARE 96u    /* room for what taking them writes behind them */
+#define PACER_DUE_SPARE 96u    /* room behind them that wheel_take() and wheel_peek() overwrite */
 
 struct contract;
 struct wheel;
@@ -54,11 +54,11 @@ static_assert(sizeof(struct pacer_flow) == 64, "a flow is a cache line");
 struct pacer {
     struct pacer_flow *flows;
     struct wheel *wheel;
-    struct contract *contracts; /* NULL: none has one */
+    struct contract *contracts; /* NULL: no flow has one */
     uint64_t hz;
     uint32_t n_flows;
     uint32_t alone;     /* 1 + the flow that was due alone and waits outside the wheel; 0: none */
-    uint64_t alone_tsc; /* when that flow may send */
+    uint64_t alone_tsc; /* when the flow that is alone may send */
     uint32_t due_at, due_end; /* flows of due[] whose turn it is */
     struct chunk_pool pool;
     uint32_t due[PACER_DUE + PACER_DUE_SPARE]; /* flows taken off the wheel */
@@ -85,7 +85,7 @@ static inline uint16_t pacer_word_len(uint64_t word)
 
 struct pacer_config {
     uint32_t flows; /* 1 .. PACER_FLOWS_MAX; numbered from 0 */
-    uint32_t lines; /* for packets of flows with more than two waiting, up to PACER_LINES_MAX */
+    uint32_t lines; /* of 8 packets, for flows with more than two waiting; up to PACER_LINES_MAX */
     uint64_t hz;    /* cycles a second, 1 .. 2^40 */
     bool contracts; /* flows may have contracts */
 };
@@ -107,8 +107,8 @@ void pacer_flow_contract(struct pacer *p, uint32_t flow, const struct contract *
 /* pacer_push() to a flow in which no packet waits, or more than one. */
 bool pacer_push_other(struct pacer *p, uint32_t flow, uint64_t word, uint64_t now);
 
-/* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow. packet is not NULL, and below 2^47 as
- * addresses are. False: all lines are in use, and the packet remains the caller's. */
+/* Adds a packet of 1 .. PACER_LEN_MAX bytes to the flow. `packet` is not NULL, and below 2^47 as
+ * user space is. False: all lines are in use, and the packet remains the caller's. */
 static inline bool pacer_push(struct pacer *p, uint32_t flow, void *packet, uint32_t len_bytes,
                               uint64_t now)
 {
@@ -129,8 +129,8 @@ uint32_t pacer_poll(struct pacer *p, uint64_t now, void **packets, uint32_t max)
 /* Takes up to max packets of a flow, whether due or not, to end the flow. */
 uint32_t pacer_drain(struct pacer *p, uint32_t flow, void **packets, uint32_t max);
 
-/* No packet may go before this time; TIME_NEVER if none waits. A poll then makes progress
- * (wheel.h). */
+/* Returns a time before which no packet may go; TIME_NEVER if none waits. A poll at that time makes
+ * progress (wheel.h). */
 uint64_t pacer_next(const struct pacer *p);
 
 #endif

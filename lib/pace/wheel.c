@@ -6,11 +6,12 @@
  * near ring, is in wheel_near.c. This file has the other levels, and the walk through all of them.
  *
  * Invariant: front[1] <= front[2]. Both are multiples of the widths of their levels' slots, and not
- * before the slots of now. Entries in level 1 are due at front[1] or later, in level 2 at front[2]
- * or later. An entry due at front[1] or later is not returned, though level 0 may have it already.
- * A queued entry goes to level 0 if it is due before near_end, else to level 2 if it is due at
- * front[2] or later, else to level 1. No ring is longer than its slots: front[1] <= near_end <= now
- * + the slots of level 0, front[2] <= now + 2^29, and all times < now + 2^40.
+ * before the slots of `now`. Entries in level 1 are due at front[1] or later, in level 2 at
+ * front[2] or later. An entry due at front[1] or later is not returned, though level 0 may have it
+ * already. A queued entry goes to level 0 if it is due before near_end, else to level 2 if it is
+ * due at front[2] or later, else to level 1. No ring is longer than its slots:
+ * front[1] <= near_end <= now + the slots of level 0, front[2] <= now + 2^29, and all times < now +
+ * 2^40.
  */
 #include "pace/wheel.h"
 
@@ -28,14 +29,14 @@
 #define FEW_ENTRIES  8192u
 #define MANY_ENTRIES 65536u
 
-/* A slot of level 0 has room for the entries that a core can pace in its time; with few entries,
- * for twice as many. */
+/* A slot of level 0 has room for the entries that a core can pace in the slot's time; in a wheel of
+ * few entries, for twice as many. */
 static uint32_t room_bits(uint32_t capacity)
 {
     return capacity <= FEW_ENTRIES ? WHEEL_ROOM_BITS_FEW : WHEEL_ROOM_BITS;
 }
 
-/* Level 0 has so many slots that most entries queued within a turn of all entries go there at once,
+/* Level 0 has so many slots that most entries that are queued for their next turn go there at once,
  * but no more than a second-level cache can keep. */
 static uint32_t near_slots(uint32_t capacity)
 {
@@ -47,8 +48,9 @@ static uint32_t near_slots(uint32_t capacity)
     return slots;
 }
 
-/* A slot in use leaves up to 7 words of its lines unused; one that is being emptied, a line more.
- * In level 0 it is less, since the first entries are elsewhere. The first line is never used. */
+/* How many lines the pool needs. A slot in use leaves up to 7 words of its lines unused; one that
+ * is being emptied, a line more. A slot of level 0 leaves fewer, since its first entries are not in
+ * the pool. The first line is never used. */
 static uint32_t pool_lines(uint32_t capacity)
 {
     uint32_t slots = (WHEEL_LEVELS - 1) * WHEEL_SLOTS;
@@ -84,14 +86,14 @@ size_t wheel_storage_bytes(uint32_t capacity)
     return wheel_placed_bytes(capacity) + align_up(capacity * sizeof(uint32_t));
 }
 
-/* Where the front of level 1 or up should be: the slots of now, and of entries due soon, are to be
- * in the level below. */
+/* Where the front of level 1 or up should be: the slots of `now`, and of entries due soon, are to
+ * be in the level below. */
 static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
     return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);
 }
 
-/* How far the slots of level 0 reach from the slot of now on, in whole slots of level 1. */
+/* How far the slots of level 0 reach from the slot of `now` on, in whole slots of level 1. */
 static inline uint64_t near_end(const struct wheel *w)
 {
     const uint64_t slots = (w->near_mask + 1) >> (WHEEL_SLOT_BITS(1) - WHEEL_NEAR_BITS);
@@ -168,9 +170,9 @@ static inline const struct chunk_queue *slot_queue(const struct wheel *w, uint32
     return &w->far[slot / WHEEL_SLOTS][slot % WHEEL_SLOTS];
 }
 
-/* The slot whose queue has the entry's word: of level 0, or WHEEL_NEAR_SLOTS_MAX and more. The
- * entry is queued, at position `at` of the pool. CHUNK_NO_OWNER: it has moved down to a near slot's
- * words. */
+/* The slot whose queue has the entry's word, numbered as owners of lines are. The entry is queued,
+ * and its position says: at `at` of the pool. CHUNK_NO_OWNER: the entry has moved down to the words
+ * of a near slot. */
 static uint32_t word_slot(const struct wheel *w, uint32_t entry, uint32_t at)
 {
     uint32_t line = at / CHUNK_WORDS, slot = (uint32_t)chunk_link(&w->pool, line)->owner;
@@ -179,7 +181,7 @@ static uint32_t word_slot(const struct wheel *w, uint32_t entry, uint32_t at)
     if (slot == CHUNK_NO_OWNER || wheel_word_entry(w->pool.words[at]) != entry)
         return CHUNK_NO_OWNER;
     q = slot_queue(w, slot);
-    /* words of a line that were taken, or not used yet, may look so, too */
+    /* a word of the line that was taken, or is not in use yet, may look like the entry's, too */
     if ((line == q->first / CHUNK_WORDS && at < q->first) ||
         (line == q->last / CHUNK_WORDS && at > q->last))
         return CHUNK_NO_OWNER;
@@ -355,8 +357,8 @@ static void front_advance(struct wheel *w, uint32_t level, uint64_t until, uint3
     }
 }
 
-/* Keeps the fronts so far ahead of now that the entries due next are in level 0 already. There is
- * time for that: a poll moves some more entries than it took; the rest is left to later polls. */
+/* Keeps the fronts so far ahead of `now` that the entries due next are in level 0 already. A poll
+ * moves some more entries than it took; there is time for later polls to move the rest. */
 static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t taken,
                                                      uint32_t *budget)
 {
@@ -377,7 +379,7 @@ static __attribute__((noinline)) void fronts_advance(struct wheel *w, uint32_t t
     w->behind = left == 0;
 }
 
-/* Start of the slot after that of now. */
+/* Start of the slot after that of `now`. */
 static inline uint64_t slot_after(uint32_t level, uint64_t now)
 {
     return ((now >> WHEEL_SLOT_BITS(level)) + 1) << WHEEL_SLOT_BITS(level);
@@ -394,8 +396,8 @@ static uint32_t far_start(const struct wheel *w, uint64_t *start)
     return 2;
 }
 
-/* For a now that has passed front[1], when level 0 has no entry due before front[1]. Moves down the
- * next entries of the other levels, then advances front[1]. False: the budget is used up. */
+/* For a `now` that has passed front[1], when level 0 has no entry due before front[1]. Moves down
+ * the next entries of the other levels, then advances front[1]. False: the budget is used up. */
 static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
 {
     uint64_t start, until;
@@ -419,7 +421,7 @@ static bool fronts_catch_up(struct wheel *w, uint64_t now, uint32_t *budget)
     return true;
 }
 
-/* Takes the due entries of the slot of now; no earlier slot has any left. */
+/* Takes the due entries of the slot of `now`; no earlier slot has any left. */
 static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max)
 {
     uint32_t n = 0;
@@ -433,7 +435,7 @@ static uint32_t now_take(struct wheel *w, uint64_t now, uint32_t *entries, uint3
     return n;
 }
 
-/* wheel_take() that moves at most budget entries down a ring. */
+/* wheel_take() that moves at most *budget entries down a ring. */
 static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries, uint32_t max,
                             uint32_t *budget)
 {
@@ -451,7 +453,7 @@ static inline uint32_t take(struct wheel *w, uint64_t now_tsc, uint32_t *entries
         if (now < w->front[1]) {
             if (slot > w->now)
                 w->now = slot;
-            if (n == 0) /* else this poll has enough, and looks at each entry once less */
+            if (n == 0) /* else this poll has enough, and the slot of `now` can wait */
                 n = now_take(w, now, entries, max);
             else
                 w->near = w->now;

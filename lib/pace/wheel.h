@@ -17,8 +17,8 @@
  * away, the last entry takes the place of one that is moved or cancelled. An entry that is moved to
  * the time it already has keeps its turn.
  *
- * An insert may come between polls with any time. A poll with an earlier now than an earlier poll
- * returns nothing.
+ * An entry may be inserted between polls, with any time. A poll whose `now` is before that of an
+ * earlier poll returns nothing.
  *
  * The design: three rings of slots. The entries of a slot lie together in cache lines. So to take
  * them, or to move them down a ring, is to read whole lines, not entries scattered over memory. In
@@ -45,12 +45,12 @@
 #include "pace/chunk.h"
 
 #define WHEEL_LEVELS         3u
-#define WHEEL_NEAR_SLOTS_MIN 1024u /* of level 0, by capacity: a power of two */
+#define WHEEL_NEAR_SLOTS_MIN 1024u /* slots of level 0, at least; a power of two, by capacity */
 #define WHEEL_NEAR_SLOTS_MAX 16384u
 #define WHEEL_NEAR_BITS      9u    /* log2 of the units of a slot of level 0 */
 #define WHEEL_ROOM_BITS      5u    /* log2 of the words that a slot of level 0 has room for */
-#define WHEEL_ROOM_BITS_FEW  6u    /* the same, for a wheel of few entries */
-#define WHEEL_SLOTS          4096u /* of level 1 and up */
+#define WHEEL_ROOM_BITS_FEW  6u    /* WHEEL_ROOM_BITS in a wheel of few entries */
+#define WHEEL_SLOTS          4096u /* slots of each level from 1 on */
 #define WHEEL_SLOT_BITS(l)   (6 + 11 * (l)) /* log2 of the units of a slot of level l, 1 and up */
 #define WHEEL_CAPACITY_MAX   (1u << 22)     /* entries */
 #define WHEEL_HORIZON        ((1ull << 40) - (1ull << 30)) /* units */
@@ -73,15 +73,15 @@ struct wheel {
     uint32_t near_mask;    /* number of slots of level 0, less one */
     uint32_t place_bits;   /* low bits of a position that name a word of the pool (wheel_near.h) */
     uint32_t stride_bytes; /* from one entry's position to the next */
-    uint32_t *position;    /* that of entry 0; a position of 0: not queued */
+    uint32_t *position;    /* where entry 0's position is; the value 0: not queued */
     bool behind;           /* the fronts are not yet where they should be */
     struct chunk_pool pool;
-    struct wheel_warm warm[WHEEL_LEVELS - 1]; /* levels 1 and up, as in the arrays below */
-    uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* of used (bits.h) */
+    struct wheel_warm warm[WHEEL_LEVELS - 1]; /* [0]: level 1, as in the arrays below */
+    uint64_t summary[WHEEL_LEVELS - 1][BITS_SUMMARY(WHEEL_SLOTS)]; /* of `used` (bits.h) */
     uint64_t used[WHEEL_LEVELS - 1][BITS_WORDS(WHEEL_SLOTS)];      /* slots in use */
     struct chunk_queue far[WHEEL_LEVELS - 1][WHEEL_SLOTS];
-    uint8_t count[WHEEL_NEAR_SLOTS_MAX]; /* entries in words of a slot of level 0; full + 1: its
-                                            queue has more */
+    uint8_t count[WHEEL_NEAR_SLOTS_MAX]; /* words in use of each slot of level 0; one more than
+                                            the slot has: its queue is in use, too */
     uint32_t words[] __attribute__((aligned(64))); /* slots of level 0 */
 };
 
@@ -119,14 +119,15 @@ static inline bool wheel_queued(const struct wheel *w, uint32_t entry)
 
 /*
  * Takes up to max entries due at now off the wheel and returns how many. Its work is bounded: it
- * moves at most 2 * max + 64 entries down a ring, and looks at those in the slot of now. If it
+ * moves at most 2 * max + 64 entries down a ring, and looks at those in the slot of `now`. If it
  * returned any, or if wheel_next() is not after now, more may be due: call again.
  */
 uint32_t wheel_poll(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
 /*
  * The earliest entry's time if that is near (within 2^18 units), else a time not later; TIME_NEVER
- * when empty. A poll at that time always makes progress: it returns an entry or moves some closer.
+ * when empty. A poll at that time always makes progress: the poll returns an entry or moves some
+ * closer.
  */
 uint64_t wheel_next(struct wheel *w);
 

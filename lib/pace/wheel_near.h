@@ -5,17 +5,19 @@
  *
  * A slot of level 0, the near ring, is two or four cache lines. It has 30 or 62 words of 32 bits,
  * for its first entries, and a queue (chunk.h) for entries that come when these are full. Each word
- * is an entry below the lower 9 bits of its time; the slot gives the rest. An array of bytes counts
- * the words in use of each slot, so it also shows which slots are in use. A count of one more than
- * a slot has words: its queue is in use, too. A slot of the other levels is a queue. A word of a
- * queue is a time above 23 bits of entry; its lower half is the word of the near ring.
+ * is an entry, and above it the lower 9 bits of its time; the slot gives the other bits. An array
+ * of bytes counts the words in use of each slot, so it also shows which slots are in use. A count
+ * of one more than a slot has words: its queue is in use, too. A slot of the other levels is a
+ * queue. A word of a queue is a time above 23 bits of entry; its lower half is the word of the near
+ * ring.
  *
  * A position says where an entry is. For the first entries of a near slot it is WHEEL_AT_NEAR +
- * slot. For others it is their word's position in the pool, below as many bits of their time, from
- * the 9th on, as there is room for. The line of that word knows its owner: the slot in level 0, or
- * WHEEL_NEAR_SLOTS_MAX and more in other levels. An entry that moves down from level 1 to level 0
- * keeps its position, since a change would touch one line of memory for each entry. If its word is
- * not there any more, the entry is in one of the few near slots that these bits of time fit.
+ * slot. For others it is the position of their word in the pool, and above it bits of their time:
+ * from bit 9 on, as many as there is room for. The line of that word knows its owner: the slot in
+ * level 0, or WHEEL_NEAR_SLOTS_MAX and more in other levels. An entry that moves down from level 1
+ * to level 0 keeps its position, since a change would touch one line of memory for each entry. If
+ * its word is not there any more, the entry is in one of the few near slots that these bits of time
+ * fit.
  */
 #ifndef SLUICE_PACE_WHEEL_NEAR_H
 #define SLUICE_PACE_WHEEL_NEAR_H
@@ -26,7 +28,7 @@
 #include "base/clock.h"
 #include "pace/wheel.h"
 
-#define WHEEL_ENTRY_BITS 23 /* in words of queues and of level 0 */
+#define WHEEL_ENTRY_BITS 23 /* of an entry's number, in words of queues and of level 0 */
 #define WHEEL_SLOT_MASK  (WHEEL_SLOTS - 1)
 #define WHEEL_AT_NEAR    (1u << 31)
 #define WHEEL_AHEAD      16u /* entries that wheel_peek() returns */
@@ -37,7 +39,7 @@ static inline uint64_t wheel_word(uint64_t time, uint32_t entry)
     return time << WHEEL_ENTRY_BITS | entry;
 }
 
-/* Works for words of level 0, too. */
+/* The entry in a word of a queue, or of level 0. */
 static inline uint32_t wheel_word_entry(uint64_t word)
 {
     return (uint32_t)word & ((1u << WHEEL_ENTRY_BITS) - 1);
@@ -56,7 +58,7 @@ static inline uint32_t wheel_place_at(const struct wheel *w, uint32_t place)
     return place & ((1u << w->place_bits) - 1);
 }
 
-/* The bits of an entry's time that its position has, and the time after which these recur. */
+/* The bits of an entry's time that its position has. They recur after wheel_place_round(). */
 static inline uint64_t wheel_place_time(const struct wheel *w, uint32_t place)
 {
     return (uint64_t)(place >> w->place_bits) << WHEEL_NEAR_BITS;
@@ -97,7 +99,7 @@ static inline uint64_t wheel_near_base(uint64_t time)
     return time >> WHEEL_NEAR_BITS << WHEEL_NEAR_BITS;
 }
 
-/* The time in a word of level 0, or in the lower half of another, from the start of its slot. */
+/* The time in a word of level 0, or in the lower half of a queue's, from the start of its slot. */
 static inline uint32_t wheel_near_time(uint32_t word)
 {
     return word >> WHEEL_ENTRY_BITS;
@@ -116,20 +118,21 @@ uint64_t wheel_near_start(const struct wheel *w, uint64_t from, uint64_t until);
 #define WHEEL_SPARE (2 * WHEEL_AHEAD + (1u << WHEEL_ROOM_BITS_FEW))
 
 /*
- * Takes entries of slots that end before `until`, as wheel_take() does, and moves now to the slot
- * where it stops. Adds to *n how many it took. True: no slot before `until` has any left.
+ * Takes entries of slots that end before `until`, as wheel_take() does, and moves `now` to the
+ * slot where it stops. Adds to *n how many it took. True: no slot before `until` has any left.
  */
 bool wheel_near_take(struct wheel *w, uint64_t until, uint32_t *entries, uint32_t *n, uint32_t max);
 
 /* Writes WHEEL_AHEAD entries: first those that will be taken next, unless others are queued before
- * them; the rest is 0. If the caller prefetches their memory now, it is in the cache by then. */
+ * them; the rest is 0. The caller may prefetch their memory, to have it in the cache when they are
+ * taken. */
 void wheel_peek(const struct wheel *w, uint32_t *entries);
 
-/* Takes up to max due entries of the slot of now (in units). The others stay, in their order; near
- * becomes the earliest of their times, or the slot's end. */
+/* Takes up to max due entries of the slot of `now` (in units). The others stay, in their order;
+ * `near` becomes the earliest of their times, or the slot's end. */
 uint32_t wheel_near_take_due(struct wheel *w, uint64_t now, uint32_t *entries, uint32_t max);
 
-/* The near slot that has the entry in its words, found by the bits of its time in place. */
+/* The near slot that has the entry in its words, found by the bits of its time in `place`. */
 uint32_t wheel_near_find(const struct wheel *w, uint32_t place, uint32_t entry);
 
 /* Removes an entry from the slot's words. */
@@ -141,7 +144,8 @@ void wheel_near_drop(struct wheel *w, uint32_t slot, uint32_t at);
 /* Is the entry in the slot's words, and queued for this time? */
 bool wheel_near_has(const struct wheel *w, uint32_t slot, uint64_t time, uint32_t entry);
 
-/* The earliest time in the slot that starts at `start` and is in use, or any one not after now. */
+/* The earliest time of an entry in the slot in use that starts at `start`, or the time of any entry
+ * there that is due. */
 uint64_t wheel_near_next(const struct wheel *w, uint64_t start);
 
 /* Appends a word to the queue of a slot whose words are all in use. */
@@ -205,7 +209,7 @@ wheel_slot_append(struct wheel *w, uint64_t time, uint32_t entry, uint32_t *posi
 }
 
 /*
- * As wheel_poll(), but it leaves the positions of the entries. The caller must next call
+ * As wheel_poll(), but leaves the entries' positions as they are. The caller must next call
  * wheel_queue(), wheel_queue_later() or wheel_forget() for each of them. entries has room for
  * WHEEL_SPARE more.
  */
@@ -233,8 +237,8 @@ static inline void wheel_queue(struct wheel *w, uint32_t entry, uint64_t when_ts
     wheel_slot_append(w, wheel_time(w, when_tsc), entry, wheel_position(w, entry));
 }
 
-/* Prepares for wheel_queue_later(), until the wheel is used otherwise: near is not after now, and
- * no entry is queued for a time before it. */
+/* Prepares for wheel_queue_later(), until another function of the wheel is called: moves `near` to
+ * `now` if it is later, so that no entry is queued for a time before `near`. */
 static inline void wheel_hold(struct wheel *w)
 {
     w->near = time_min(w->near, w->now);

@@ -10,7 +10,7 @@
 
 #include "path/element/flow.h"
 
-/* State that is passed down while one text is read. */
+/* What the functions that read one text share. */
 struct reader {
     struct chain *chain;
     uint32_t depth;
@@ -83,7 +83,7 @@ static char *text_new(const char *from, const char *to)
     return text;
 }
 
-/* Reads the rest of an element whose name has been taken. */
+/* Reads the rest of an element whose name has been taken from the text. */
 static struct stage *stage_new(struct spec *s, const struct element_kind *kind, const char *from,
                                struct reader *r)
 {
@@ -161,7 +161,8 @@ static struct stage *target_read(struct spec *s, struct stage *first)
     return NULL;
 }
 
-/* Reads an element's new values for a time, and sorts them in among its other changes. */
+/* Reads the values that an element will have from `after` on, and inserts them into its list of
+ * changes, which is in the order of time. */
 static int change_new(struct spec *s, struct stage *st, uint64_t after)
 {
     struct stage_change *c = rte_zmalloc("path change", sizeof *c, 0), **where = &st->changes;
@@ -271,7 +272,8 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
     e->change_at = stage->changes != NULL && kind == stage->kind
                        ? out->since + stage->changes->after
                        : TIME_NEVER;
-    /* by place in the text and flow, so that no element's numbers depend on another's draws */
+    /* seeded by place in the text and by flow, so that what one element draws does not change the
+     * random numbers of another */
     rng_init(&mix, out->seed);
     rng_init(&e->rng, rng_u64(&mix) + ((uint64_t)instance << 32) + stage->number);
     if (kind->run != NULL) {
@@ -283,7 +285,8 @@ static int element_new(struct chain_elements *out, const struct element_kind *ki
     return kind->init != NULL ? kind->init(e) : 0;
 }
 
-/* Makes a flow element, its branches, and the connections between them and the join behind. */
+/* Makes a flow element (`match` or `each`) and its branches, and connects them. The branches meet
+ * again in `join`, which leads to `rest`. */
 static int flows_create(struct chain_elements *out, struct stage *stage, uint32_t instance,
                         struct element *rest, struct element *join, struct element **e)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Turns a path's text into elements: chain_parse() reads the text into stages, chain_build() makes
- * the elements. It makes the chain of an `each` once for each flow.
+ * the elements. chain_build() makes the chain of an `each` once for each flow.
  */
 #ifndef SLUICE_PATH_CHAIN_H
 #define SLUICE_PATH_CHAIN_H
 
 #include "path/element.h"
 
-#define CHAIN_STAGES_MAX   64u    /* stages, as written */
-#define CHAIN_ELEMENTS_MAX 16384u /* elements, as made */
+#define CHAIN_STAGES_MAX   64u /* elements that the text may name */
+/* elements of a path; those in an `each` count once for each flow */
+#define CHAIN_ELEMENTS_MAX 16384u
 #define CHAIN_DEPTH_MAX    4u
 
 struct chain {
@@ -31,9 +32,9 @@ struct chain_elements {
     uint64_t seed, since;
 };
 
-/* Makes the elements of a chain, whose packets go on to `rest`. *first is where packets enter:
- * `rest` itself if the chain is empty. Returns 0, -ENOMEM or -E2BIG (too many elements); out->list
- * has what was made, even then. */
+/* Makes the elements of the chain that begins with `stage`. Packets go on from its last element to
+ * `rest`. *first is where packets enter: `rest` itself if the chain is empty. Returns 0, -ENOMEM or
+ * -E2BIG (too many elements). After an error, too, out->list has the elements made so far. */
 int chain_build(struct chain_elements *out, struct stage *stage, uint32_t instance,
                 struct element *rest, struct element **first);
 

@@ -9,8 +9,8 @@
  * all packets that were due up to and including t have left. in = out + dropped + queued - copied.
  *
  * Each kind of element has its own struct, which begins with struct element. The params that the
- * spec gives an element are read-only and shared by the elements of all flows; a change at a time
- * replaces them as a whole.
+ * spec gives an element are read-only and shared by the elements of all flows. A change ("at 10s
+ * ...") replaces the params as a whole.
  */
 #ifndef SLUICE_PATH_ELEMENT_H
 #define SLUICE_PATH_ELEMENT_H
@@ -33,29 +33,31 @@ struct stage;
 
 struct element_kind {
     const char *name;
-    bool speaks;         /* a change of its params may make it send packets */
-    size_t bytes;        /* size of its struct */
-    size_t params_bytes; /* size of its params, zeroed before parse() */
-    /* Reads what follows the name. 0, or an error kept in s. */
+    bool speaks;         /* a change of params may make an element send packets */
+    size_t bytes;        /* size of an element's struct */
+    size_t params_bytes; /* size of an element's params, zeroed before parse() */
+    /* Reads what follows the element's name. Returns 0, or an error kept in s. */
     int (*parse)(struct spec *s, void *params);
-    /* Frees what parse() allocated inside params. May be NULL, like all that follow except
-     * arrive. */
+    /* Frees what parse() allocated inside params. This and the functions below may be NULL, except
+     * for arrive(). */
     void (*forget)(void *params);
-    /* Allocates. 0 or -ENOMEM; fini() is called even after -ENOMEM. */
+    /* Allocates what the element needs. Returns 0 or -ENOMEM; fini() is called even after
+     * -ENOMEM. */
     int (*init)(struct element *e);
-    void (*fini)(struct element *e); /* also frees the packets it holds */
+    void (*fini)(struct element *e); /* also frees the packets that the element holds */
     void (*arrive)(struct element *e, struct path_packet *p);
-    /* Like arrive(), for n packets in the order of their times, with no change of params among
-     * them. Runs the element before each packet that needs it. May overwrite the array p. */
+    /* Like arrive(), for n packets in the order of their times; params do not change between them.
+     * Must itself call element_run() before a packet that must find others gone. May overwrite the
+     * array p. */
     void (*arrive_burst)(struct element *e, struct path_packet *p, uint32_t n);
-    /* Releases all packets due up to and including until, each at its own time, or fewer if
+    /* Releases all packets due up to and including `until`, each at its own time; stops earlier if
      * element_sated(). Sets e->due. */
     void (*run)(struct element *e, uint64_t until);
-    /* e->params have replaced old at the time `at`. */
+    /* To be called when e->params have replaced `old` at the time `at`. */
     void (*change)(struct element *e, const void *old, uint64_t at);
 };
 
-#define PATH_SEQ_STEP 8u /* sequence numbers for a packet and its copies */
+#define PATH_SEQ_STEP 8u /* seq numbers for each arriving packet, its copies included */
 #define ELEMENT_BURST 32u
 
 /* The whole path, as its elements see it. */
@@ -65,20 +67,20 @@ struct path {
     struct path_counts counts;
     struct store store;
     struct fifo out;           /* packets that have left the last element, by time */
-    uint32_t out_wanted;       /* the top element stops when out holds so many */
-    const struct element *top; /* what path_run() runs now; never what an arrival runs */
+    uint32_t out_wanted;       /* run() of `top` stops when `out` holds so many */
+    const struct element *top; /* the element that path_run() runs now; arrivals may run others */
     uint64_t now;
-    /* Of the next packet that arrives; copies and packets made by hops take the numbers in
-     * between. */
+    /* `seq` of the next packet that arrives. The numbers after it, up to that of the arrival that
+     * follows, are for copies and for packets made by hops. */
     uint32_t seq;
     struct chain *chain;
-    struct element *first;  /* NULL: a wire */
+    struct element *first;  /* NULL: there is none, the path is a wire */
     struct element **order; /* upstream before downstream */
     uint32_t n;
 };
 
 struct element {
-    /* touched by every packet */
+    /* fields that every packet touches */
     const struct element_kind *kind;
     const void *params;
     struct element *next; /* where packets go; NULL: out of the path */
@@ -86,17 +88,19 @@ struct element {
     uint64_t due;       /* when run() has something to do; TIME_NEVER: no time known */
     uint64_t change_at; /* when params change next */
     uint64_t held_at;   /* when the last packet that waits here arrived */
-    bool blind;         /* arrivals do not depend on what waits: no run() before them */
+    /* what becomes of an arrival does not depend on what waits: no run() before it */
+    bool blind;
     struct path_element_counts counts;
     struct rng rng;
-    /* set-up */
+    /* other fields */
     const struct stage *stage;
     uint32_t instance, changes_done;
     uint64_t since;                  /* when the path began */
-    struct histogram *delay, *queue; /* NULL if the kind holds nothing */
+    struct histogram *delay, *queue; /* NULL if the element never holds packets */
 };
 
-/* A stage of a chain, as written: elements are made from it. */
+/* A stage is an element as written in the spec; elements are made from it. A change gives them new
+ * params. */
 struct stage_change {
     uint64_t after; /* cycles from the path's beginning */
     void *params;
@@ -106,16 +110,17 @@ struct stage_change {
 struct stage {
     const struct element_kind *kind;
     void *params;
-    struct stage_change *changes; /* by time */
+    struct stage_change *changes; /* in the order of time */
     struct stage *next;           /* the next one in the chain */
     char *text;
-    uint32_t depth, number; /* parentheses around it; its position in the text */
-    /* flow elements: chains in parentheses; a NULL one is a wire */
+    uint32_t depth, number; /* parentheses around the stage; its number in the text, from 1 */
+    /* of `match` and `each`: the chains in parentheses; NULL: an empty chain, a wire */
     struct stage *branches[8];
     uint32_t n_branches;
 };
 
-/* Applies the element's changes and releases its packets, up to and including until. */
+/* Applies the element's changes and releases its packets that are due up to and including
+ * `until`. */
 void element_run(struct element *e, uint64_t until);
 /* Makes a packet: a copy of m, or an empty one. It counts as held. NULL if the path is full or the
  * pool is empty; drop_no_mbuf counts this. */
@@ -133,8 +138,8 @@ static inline uint32_t element_burst(const struct element *e)
     return RTE_MIN(e->path->out_wanted - out, ELEMENT_BURST);
 }
 
-/* True if this poll has enough packets: then run() of the top element stops, with e->due at the
- * first packet that it left. */
+/* True if e is the path's `top` and path_pop() has enough packets. run() of e then stops, and sets
+ * e->due to the time of the first packet that still waits. */
 static inline bool element_sated(const struct element *e)
 {
     return element_burst(e) == 0;
@@ -169,7 +174,7 @@ static inline void element_put(struct element *e, struct path_packet *p)
     e->kind->arrive(e, p);
 }
 
-/* n > 0 packets in order of their times. */
+/* Brings n > 0 packets, in the order of their times, to an element. */
 static inline void element_put_burst(struct element *e, struct path_packet *p, uint32_t n)
 {
     uint64_t bytes = 0;
@@ -186,7 +191,7 @@ static inline void element_put_burst(struct element *e, struct path_packet *p, u
     e->kind->arrive_burst(e, p, n);
 }
 
-/* Brings packets to an element, or out of the path if `to` is NULL; n as above. */
+/* Brings n > 0 packets to the element `to`, or out of the path if `to` is NULL. */
 static inline void path_bring(struct path *path, struct element *to, struct path_packet *p,
                               uint32_t n)
 {
@@ -218,12 +223,12 @@ static inline void element_drop(struct element *e, const struct path_packet *p)
     path_discard(e->path, p);
 }
 
-/* A packet begins to wait here. */
+/* Counts a packet that begins to wait in the element. */
 static inline void element_hold(struct element *e, const struct path_packet *p)
 {
     struct path_element_counts *c = &e->counts;
 
-    /* packets of the same time count as one look at the queue */
+    /* packets that arrive at the same time add one sample of the queue's length */
     if (p->at != e->held_at)
         histogram_add(e->queue, c->queued_packets);
     e->held_at = p->at;
@@ -235,14 +240,15 @@ static inline void element_hold(struct element *e, const struct path_packet *p)
         counter_set(&c->queued_bytes_max, c->queued_bytes);
 }
 
-/* A packet's wait ends here; how long it takes was recorded when it began. */
+/* Counts a packet whose wait in the element ends. The length of the wait was recorded when it
+ * began. */
 static inline void element_release(struct element *e, const struct path_packet *p)
 {
     counter_set(&e->counts.queued_packets, e->counts.queued_packets - 1);
     counter_set(&e->counts.queued_bytes, e->counts.queued_bytes - p->len);
 }
 
-/* A packet's wait ends here, after so many cycles. */
+/* Counts a packet whose wait in the element ends, and records the length of the wait. */
 static inline void element_unhold(struct element *e, const struct path_packet *p, uint64_t cycles)
 {
     histogram_add(e->delay, cycles);

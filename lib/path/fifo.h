@@ -18,10 +18,11 @@
 #include "path/store.h"
 
 struct path_packet {
-    struct rte_mbuf *m; /* or an odd pointer to kept bytes: store.h */
-    uint64_t at;        /* cycles: the packet's own time, where it is now */
-    uint32_t len;       /* bytes of the frame, as mbufs count: without CRC */
-    uint32_t seq;       /* order of arrival at the path, see PATH_SEQ_STEP */
+    struct rte_mbuf *m; /* or an odd pointer that stands for a frame kept as bytes: store.h */
+    /* cycles, the packet's own time: when it came to its current element, or will leave it */
+    uint64_t at;
+    uint32_t len; /* bytes of the frame, as mbufs count: without CRC */
+    uint32_t seq; /* order of arrival at the path, see PATH_SEQ_STEP */
 };
 
 /* Copies field by field. Fields that were just written one by one must not be read in one wide
@@ -32,7 +33,7 @@ static inline void packet_copy(struct path_packet *to, const struct path_packet 
     uint64_t at = from->at;
     uint32_t len = from->len, seq = from->seq;
 
-    __asm__("" : "+r"(m), "+r"(at)); /* else the compiler joins the two */
+    __asm__("" : "+r"(m), "+r"(at)); /* else the compiler joins the two loads */
     to->m = m;
     to->at = at;
     to->len = len;
@@ -45,7 +46,7 @@ struct fifo {
     struct store *store; /* the path's */
 };
 
-/* Makes room for so many packets. 0 or -ENOMEM. */
+/* Makes room for `packets` packets. Returns 0 or -ENOMEM. */
 int fifo_init(struct fifo *f, uint32_t packets, struct store *store);
 /* Also frees the packets in the ring. */
 void fifo_fini(struct fifo *f);
@@ -55,12 +56,12 @@ static inline uint32_t fifo_count(const struct fifo *f)
     return f->head - f->tail;
 }
 
-/* Up to so many packets leave soon enough that their mbufs stay in the cache. */
+/* While no more packets than this wait, each leaves so soon that its mbuf is still in the cache. */
 #define FIFO_WARM  4096u
-/* How many places ahead a packet is prefetched. */
+/* fifo_pop() prefetches the packet that will leave so many pops later. */
 #define FIFO_AHEAD 16u
 
-/* Adds a packet that leaves at once, as it is; there must be room. */
+/* Adds a packet as it is, which suits one that leaves at once; there must be room. */
 static inline struct path_packet *fifo_append(struct fifo *f, const struct path_packet *p)
 {
     struct path_packet *to = &f->ring[f->head++ & f->mask];
@@ -70,7 +71,7 @@ static inline struct path_packet *fifo_append(struct fifo *f, const struct path_
     return to;
 }
 
-/* Adds a packet that may wait, perhaps as bytes; there must be room. */
+/* Adds a packet that may wait long, so its frame may be turned into bytes; there must be room. */
 static inline void fifo_push(struct fifo *f, const struct path_packet *p)
 {
     struct path_packet *to = fifo_append(f, p);

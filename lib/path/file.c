@@ -20,7 +20,7 @@ static char *text_alloc(const char *name)
     struct stat st;
     char *text = NULL;
     size_t have = 0;
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for a pipe */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* does not wait for a pipe's writer */
 
     if (fd < 0)
         return NULL;

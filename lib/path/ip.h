@@ -14,9 +14,10 @@
 
 #define IP_VLAN_NONE 0xffff
 
-/* Sets CE if the packet's transport understands it (ECT or CE). True if CE is set now. */
+/* Sets CE if the packet's transport understands marks: if the ECN field is ECT or CE. True if CE is
+ * set now. */
 bool ip_mark(struct rte_mbuf *m);
-/* Sets the code point. True if that changed it. */
+/* Sets the packet's DSCP. True if it had another one. */
 bool ip_set_dscp(struct rte_mbuf *m, uint8_t dscp);
 
 struct ip_flow {
@@ -24,16 +25,17 @@ struct ip_flow {
     _Alignas(4) uint8_t src[16];
     uint8_t dst[16];
     uint16_t sport, dport; /* of TCP, UDP, SCTP; 0 for others and for fragments */
-    uint16_t vlan;         /* of the outer tag, or IP_VLAN_NONE */
-    uint8_t proto;         /* 0 if not IP, or if hop-by-hop options precede no known L4 */
+    uint16_t vlan;         /* VLAN ID of the outer tag, or IP_VLAN_NONE */
+    /* 0 if not IP, or if hop-by-hop options are followed by no known L4 header */
+    uint8_t proto;
     uint8_t dscp;
     uint8_t ip; /* 1: the packet is IP */
     uint8_t src_mac[6], dst_mac[6];
-    uint8_t zero[3]; /* instead of padding: flows are compared as a whole */
+    uint8_t zero[3]; /* instead of padding: flows are compared with memcmp() */
 };
 
 void ip_flow(const struct rte_mbuf *m, struct ip_flow *f);
-/* Code point; 0 if not IP. */
+/* The packet's DSCP; 0 if not IP. */
 uint8_t ip_dscp(const struct rte_mbuf *m);
 
 #endif

@@ -25,7 +25,7 @@ static uint64_t scaled(uint64_t mean, uint64_t spread, i128 t, i128 scale)
 static uint64_t piece(const int32_t *q, uint64_t number, uint64_t mean, uint64_t spread)
 {
     const int32_t *at = q + (number >> 52);
-    i128 part = (i128)(number >> 20 & UINT32_MAX); /* of 2^32 */
+    i128 part = (i128)(number >> 20 & UINT32_MAX); /* place between the two entries, in 2^-32 */
     i128 t = at[0] * ((i128)1 << 32) + ((i128)at[1] - at[0]) * part;
 
     return scaled(mean, spread, t, (i128)QUANTILES_ONE << 32);

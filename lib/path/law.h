@@ -5,8 +5,9 @@
  *
  * normal, pareto (shape 3) and paretonormal (a quarter normal, three quarters pareto) are tables of
  * their quantile functions: 4096 pieces, with straight lines between. quantiles.py makes them so
- * that mean and deviation are exact; the tails end at about 4, 35 and 27 deviations. A file has
- * netem's format: whole numbers, 8192 per deviation, each as likely as the others.
+ * that mean and deviation are exact; the tails of the three laws end at about 4, 35 and 27
+ * deviations. A file has netem's format: whole numbers, 8192 per deviation, each as likely as the
+ * others.
  */
 #ifndef SLUICE_PATH_LAW_H
 #define SLUICE_PATH_LAW_H
@@ -22,7 +23,7 @@ enum law_kind { LAW_UNIFORM, LAW_NORMAL, LAW_PARETO, LAW_PARETONORMAL, LAW_FILE 
 
 struct law {
     enum law_kind kind;
-    const int32_t *table; /* LAW_FILE: size numbers, owned by the caller of law_parse() */
+    const int32_t *table; /* LAW_FILE: `size` numbers, owned by the caller of law_parse() */
     uint32_t size;
 };
 

@@ -153,7 +153,7 @@ void element_run(struct element *e, uint64_t until)
         if (e->kind->run != NULL && e->due <= at)
             e->kind->run(e, at);
         if (e->due <= at)
-            return; /* sated: packets due before the change have not left yet */
+            return; /* element_sated(): packets due before the change have not left yet */
         for (uint32_t i = 0; i < e->changes_done; i++)
             c = c->next;
         e->changes_done++;
@@ -198,7 +198,7 @@ void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now)
     counter_add(&p->counts.in_packets, n);
     for (; n > 0; m += k, n = (uint16_t)(n - k)) {
         room = p->cfg.packets_max - (uint32_t)p->counts.held_packets;
-        /* at most `room` at a time: elements may drop some of them and so make room for others */
+        /* at most `room` packets at a time: elements may drop some and so make room for others */
         k = RTE_MIN(RTE_MIN((uint32_t)n, ELEMENT_BURST), RTE_MAX(room, 1u));
         for (uint32_t i = 0; i < k; i++, p->seq += PATH_SEQ_STEP) {
             packets[i] = (struct path_packet){m[i], now, m[i]->pkt_len, p->seq};

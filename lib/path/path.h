@@ -6,9 +6,9 @@
  *   rate 100mbit limit 250kB delay 20ms 2ms loss 0.1%
  *
  * Time inside a path is exact and does not depend on when it is polled. Each packet carries its own
- * time from element to element. Every element handles arrivals and departures in time order, at the
- * same cycle departures first. So the fate and the times of packets depend only on (spec, seed,
- * arrival times), and a late poll makes packets late at the very end, not inside.
+ * time from element to element. Every element handles arrivals and departures in the order of their
+ * times; within one cycle, departures come first. So the fate and the times of packets depend only
+ * on spec, seed and arrival times. A late poll delays packets only where they leave the path.
  *
  * Invariants: packets in = packets out + dropped + held - copies made - sent by a hop. A packet
  * leaves no earlier than its arrival plus what the elements add. path_pop() gives packets in the
@@ -33,38 +33,39 @@
 struct path;
 
 struct path_config {
-    uint64_t hz;              /* of `now` */
-    uint64_t seed;            /* same seed, same fates */
-    uint32_t packets_max;     /* held at once, 1 .. PATH_PACKETS_MAX */
-    struct rte_mempool *pool; /* for copies (duplicate) and RCNTL (hop): whole frames fit */
-    /* Frames of up to so many bytes may be kept as bytes while they wait in line: their mbufs are
-     * given back, and they leave in other mbufs of pool. A frame whose mbuf carries more than its
-     * bytes stays in it. 0: every packet leaves in the mbuf it came in. Must be 0 or a multiple of
-     * 64. */
+    uint64_t hz;          /* cycles per second of every `now` */
+    uint64_t seed;        /* same seed, same fates */
+    uint32_t packets_max; /* held at once, 1 .. PATH_PACKETS_MAX */
+    /* for copies (`duplicate`) and RCNTL packets (`hop`); whole frames fit */
+    struct rte_mempool *pool;
+    /* Frames of at most so many bytes may be kept as bytes, outside mbufs, while they wait: their
+     * mbufs are given back, and they leave in other mbufs of `pool`. A frame whose mbuf holds more
+     * than its bytes (offload flags, segments) stays in its mbuf. 0: every packet leaves in the
+     * mbuf it came in. Must be 0 or a multiple of 64. */
     uint32_t compact_bytes;
 };
 
 /*
  * Returns NULL on failure, with a message in err that names the position, the word, and the nearest
  * valid word. An empty spec is a wire: no delay, no loss. Times in the spec ("at 10s ...") count
- * from now. Reads the files that the spec names, and allocates all it will ever need.
+ * from `now`. Reads the files that the spec names, and allocates all it will ever need.
  */
 struct path *path_create(const char *spec, const struct path_config *cfg, uint64_t now, char *err,
                          size_t err_len);
-/* Also frees the packets that it holds. */
+/* Also frees the packets that the path holds. */
 void path_destroy(struct path *p);
 
 /*
- * n packets arrive now; the path then owns them. Elements that change bytes (corrupt, ECN marks,
- * tags, hop) do so in place: packets must be writable, their buffers not shared. now never
- * decreases from call to call, here and below.
+ * n packets arrive at `now`; the path then owns them. Elements that change bytes (corrupt, ECN
+ * marks, tags, hop) do so in place: packets must be writable, their buffers not shared. From one
+ * call on a path to the next, of this function or another, `now` never decreases.
  */
 void path_push(struct path *p, struct rte_mbuf **m, uint16_t n, uint64_t now);
 
-/* Gives at most max packets whose time has come, in the order of their times; the caller owns
- * them. If it gives max, more may be due. */
+/* Gives at most `max` packets whose time has come, in the order of their times; the caller owns
+ * them. If the result is `max`, more may be due. */
 uint16_t path_pop(struct path *p, struct rte_mbuf **m, uint16_t max, uint64_t now);
-/* Like path_pop(). at[i] is when packet i should have left, at most now. */
+/* Like path_pop(). at[i] is when packet i should have left, at most `now`. */
 uint16_t path_pop_times(struct path *p, struct rte_mbuf **m, uint64_t *at, uint16_t max,
                         uint64_t now);
 
@@ -113,12 +114,13 @@ struct path_element_info {
     const char *kind; /* "delay" */
     const char *text; /* as written in the spec, from its kind to its last option */
     uint32_t depth;   /* how many parentheses surround it */
-    /* Inside "each": the number of the flow it serves; else 0. In an "each max N" inside another's
-     * flow i, flows have the numbers i * N to i * N + N - 1. */
+    /* In the chain of an "each": which copy of the chain, from 0; elsewhere 0. If that "each" is
+     * itself in copy i of another's chain, its N ("max N") copies are i * N to i * N + N - 1. */
     uint32_t instance;
     const struct path_element_counts *counts;
     const struct histogram *delay; /* cycles spent in the element; NULL if it holds nothing */
-    const struct histogram *queue; /* packets waiting at each time of arrival; NULL likewise */
+    /* packets waiting at each time of arrival; NULL if the element holds nothing */
+    const struct histogram *queue;
 };
 
 /* Describes element i. Elements are in the order written; those inside parentheses follow the one

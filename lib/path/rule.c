@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* 10.0.0.0/8 or an address */
+/* Reads a prefix such as 10.0.0.0/8, or an address. */
 static int prefix_parse(struct spec *s, struct addr *a, uint32_t *len)
 {
     char text[SPEC_WORD_MAX], *slash = strchr(strcpy(text, s->word), '/'), *end = NULL;
@@ -29,7 +29,7 @@ static int prefix_parse(struct spec *s, struct addr *a, uint32_t *len)
     return 0;
 }
 
-/* 80 or 5000-5999 */
+/* Reads a number or a range: 80 or 5000-5999. */
 static int range_parse(struct spec *s, struct rule_range *r)
 {
     char *end;

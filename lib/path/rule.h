@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rule: the packets that a chain is for. All of its conditions must hold; without any, every
- * packet fits. */
+/* A rule says which packets a chain is for. A packet must meet all conditions of the rule; every
+ * packet fits a rule without conditions. */
 #ifndef SLUICE_PATH_RULE_H
 #define SLUICE_PATH_RULE_H
 
@@ -25,7 +25,8 @@ struct rule {
     struct rule_range sport, dport, port, length;
 };
 
-/* Reads one condition or more. 0, or an error kept in s, also if there is none. */
+/* Reads one condition or more. Returns 0, or an error kept in s; no condition at all is an error,
+ * too. */
 int rule_parse(struct spec *s, struct rule *r);
 bool rule_fits(const struct rule *r, const struct ip_flow *f, uint32_t len);
 

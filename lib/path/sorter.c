@@ -24,7 +24,7 @@ int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles, struct
     s->free = SORTER_NONE;
     while (s->shift < 48 && (uint64_t)SORTER_BUCKETS / 2 << s->shift < span_cycles)
         s->shift++;
-    memset(s->head, 0xff, sizeof s->head); /* SORTER_NONE */
+    memset(s->head, 0xff, sizeof s->head); /* makes each head SORTER_NONE */
     return 0;
 }
 

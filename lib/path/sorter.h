@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sorts packets by their times, exact to the cycle. Packets with equal times leave first in, first
- * out; or, with by_seq, in the order in which they came into the path, so that the order does not
+ * out; or, with `by_seq`, in the order in which they came into the path, so that the order does not
  * depend on which of several flows runs first.
  *
  * Times are cut into buckets of 2^shift cycles. Packets of later buckets wait unsorted. Packets of
  * the current bucket and before are in a binary heap, small enough to stay in the cache. A packet
- * later than all buckets waits in the last one and is placed again from there.
+ * later than all buckets waits in the last bucket. When that bucket becomes current, the packet is
+ * placed again.
  *
  * Invariant: every packet outside the heap is later than every packet in it.
  */
@@ -23,37 +24,39 @@
 
 struct sorter_node {
     struct path_packet p;
-    uint64_t order; /* number of the push */
+    uint64_t order; /* how many pushes came before this one */
     uint32_t next;
 };
 
 struct sorter {
     struct sorter_node *nodes; /* owned; capacity nodes */
-    uint32_t *heap;            /* owned; node numbers */
+    uint32_t *heap;            /* owned; indices of nodes */
     struct store *store;       /* the path's */
     uint32_t capacity, count, heaped;
-    uint32_t free, fresh; /* list of returned nodes; never used: fresh .. capacity - 1 */
+    /* head of the list of returned nodes; fresh .. capacity - 1 were never used */
+    uint32_t free, fresh;
     uint32_t shift;
     bool by_seq;
-    uint64_t current;   /* bucket number: at >> shift */
-    uint64_t order;     /* of the next push */
-    uint64_t order_max; /* largest order popped so far, + 1 */
+    /* number of the current bucket; a packet belongs to bucket at >> shift */
+    uint64_t current;
+    uint64_t order;     /* pushes so far */
+    uint64_t order_max; /* 1 + the largest `order` of a node popped so far */
     uint32_t head[SORTER_BUCKETS];
     uint64_t bitmap[SORTER_BUCKETS / 64];
 };
 
-/* Makes room for so many packets. span_cycles: how far apart the times of waiting packets usually
- * are at most. 0 or -ENOMEM. */
+/* Makes room for `packets` packets. span_cycles: the times of waiting packets usually lie within so
+ * many cycles. Returns 0 or -ENOMEM. */
 int sorter_init(struct sorter *s, uint32_t packets, uint64_t span_cycles, struct store *store);
 void sorter_fini(struct sorter *s); /* frees the packets */
 
 /* Adds a packet; there must be room. */
 void sorter_push(struct sorter *s, const struct path_packet *p);
-/* Takes the earliest packet if its time is not after until. *overtaken: a packet pushed later has
- * already left. */
+/* Takes the earliest packet if its time is not after `until`; else returns false. *overtaken: a
+ * packet pushed later has already left. */
 bool sorter_pop(struct sorter *s, uint64_t until, struct path_packet *p, bool *overtaken);
-/* A time not later than the earliest packet's; a pop at that time makes progress. TIME_NEVER if
- * empty. */
+/* Returns a time that is not later than the earliest packet's. If sorter_pop() at that time finds
+ * no packet, sorter_next() then returns a later one. TIME_NEVER if the sorter is empty. */
 uint64_t sorter_next(const struct sorter *s);
 
 #endif

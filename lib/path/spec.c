@@ -51,7 +51,7 @@ bool spec_digit(const struct spec *s)
 
     if (*p == '-' || *p == '+')
         p++;
-    if (*p == '.') /* .5% */
+    if (*p == '.') /* as in .5% */
         p++;
     return !s->failed && isdigit((unsigned char)*p);
 }
@@ -103,7 +103,7 @@ int spec_stray(struct spec *s, const char *what)
             nearest = s->tried[i];
         }
     }
-    /* near enough: the distance is at most half of the word */
+    /* A word is suggested only if the distance is at most half of its length. */
     if (nearest != NULL && s->word[0] != '\0' && 2 * least <= strlen(nearest))
         snprintf(text, sizeof text, "%s; did you mean \"%s\"?", what, nearest);
     else

@@ -9,7 +9,7 @@
 
 #include <rte_malloc.h>
 
-/* How often free lines are looked for: frames that leave out of order leave holes behind. */
+/* lines_seek() tries so many places, since frames that leave out of order leave holes behind. */
 #define TRIES 8u
 
 int store_init(struct store *s, uint32_t frames, uint32_t frame_bytes, struct rte_mempool *pool)
@@ -42,16 +42,16 @@ static uint32_t lines_of(uint32_t len)
     return len <= STORE_LINE ? 1 : (len + STORE_LINE - 1) / STORE_LINE;
 }
 
-/* True if the mbuf carries nothing but its bytes, is like those that store_take() will need, and
- * allows whole lines to be read from it. */
+/* True if the mbuf holds nothing but a frame's bytes, is like the mbufs that store_take() needs,
+ * and has so much room behind the frame that whole lines can be read. */
 static inline bool plain(const struct store *s, const struct rte_mbuf *m)
 {
     return m->pool == s->pool && m->nb_segs == 1 && m->ol_flags == 0 &&
            rte_mbuf_refcnt_read(m) == 1 && rte_pktmbuf_tailroom(m) >= STORE_LINE;
 }
 
-/* Writes past the cache: the lines are wanted only when they would have left it anyway, and no line
- * is read before it is written. */
+/* Writes past the cache. The lines are read again only when they would have left the cache anyway,
+ * and writing whole lines past the cache saves reading them first. */
 static inline void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
 {
 #ifdef __SSE2__
@@ -78,7 +78,7 @@ static inline void lines_mark(struct store *s, uint32_t first, uint32_t lines, u
         s->used[first + i] = used;
 }
 
-/* Not inlined, because of the registers that they need. */
+/* Calls of this and of spare_new() are rare; inlined, they would cost the usual case registers. */
 static __rte_noinline void spare_free(struct rte_mbuf *m)
 {
     rte_pktmbuf_free(m);
@@ -89,7 +89,7 @@ static __rte_noinline struct rte_mbuf *spare_new(struct store *s)
     return rte_pktmbuf_alloc(s->pool);
 }
 
-/* Returns the first of so many adjacent free lines; s->n if there are none near s->next. */
+/* Returns the first of `lines` adjacent free lines; s->n if there are none near s->next. */
 static __rte_noinline uint32_t lines_seek(struct store *s, uint32_t lines)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
@@ -143,7 +143,7 @@ struct rte_mbuf *store_take(struct store *s, struct rte_mbuf *kept, uint32_t len
     lines_mark(s, first, lines, 0);
     if (m == NULL)
         return NULL;
-    m->data_off = RTE_PKTMBUF_HEADROOM; /* all else is as plain() requires */
+    m->data_off = RTE_PKTMBUF_HEADROOM; /* all other fields are as plain() requires */
     m->pkt_len = len;
     m->data_len = (uint16_t)len;
     to = rte_pktmbuf_mtod(m, uint8_t *);

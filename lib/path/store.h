@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Keeps small waiting frames as bytes and gives their mbufs back. With a million packets in flight,
- * an mbuf is cold in the cache when its time comes, in several lines; so is the mbuf that reception
- * gets next. Here a frame takes a line or two. Frames lie in the order in which they came, which is
- * about the order in which they leave, so cold lines are read in sequence. The mbufs in use stay
- * few and warm.
+ * an mbuf is no longer in the cache when its packet leaves, and several cache lines of it must be
+ * read from memory. The same holds for the mbuf that reception gets next. A frame kept as bytes
+ * takes a line or two. Frames lie in the order in which they came, which is about the order in
+ * which they leave, so lines are read from memory in sequence. The mbufs in use stay few, and in
+ * the cache.
  *
  * An odd pointer stands for a kept frame: twice the number of its first line, plus one. A path
- * passes these pointers on like mbufs. An element that reads bytes first turns one into an mbuf.
+ * passes these pointers on like mbufs. An element that reads a frame's bytes turns the pointer into
+ * an mbuf first.
  *
  * Invariant: used[i] iff line i belongs to the frame of some odd pointer.
  */
@@ -25,7 +27,7 @@
 
 struct store {
     uint8_t *lines; /* owned: n lines of STORE_LINE bytes */
-    uint8_t *used;  /* owned: by line */
+    uint8_t *used;  /* owned: 1 for each line that belongs to a frame */
     uint32_t n, next;
     uint32_t frame_bytes; /* largest frame kept as bytes; 0: none is */
     struct rte_mempool *pool;
@@ -33,8 +35,8 @@ struct store {
     struct rte_mbuf *spares[STORE_SPARES]; /* mbufs given back, to be used again */
 };
 
-/* Makes a line for each of so many frames. frame_bytes: the largest frame kept as bytes, 0 or a
- * multiple of STORE_LINE. 0 or -ENOMEM. */
+/* Allocates one line for each of `frames` frames. frame_bytes: the largest frame kept as bytes, 0
+ * or a multiple of STORE_LINE. Returns 0 or -ENOMEM. */
 int store_init(struct store *s, uint32_t frames, uint32_t frame_bytes, struct rte_mempool *pool);
 void store_fini(struct store *s);
 

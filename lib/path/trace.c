@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace: a link that can send 1500 bytes at each moment of a packet-delivery trace, as Mahimahi
- * (Netravali et al. 2015) records them: one time in ms a line, ascending. Equal times count each.
- * After the last time the trace begins again. The bytes are those behind the Ethernet header.
- * Packets that wait for the same opportunity share it; what no packet waits for is wasted.
+ * trace: a link that can send 1500 bytes at each moment (opportunity) of a packet-delivery trace in
+ * Mahimahi's format (Netravali et al. 2015): one time in ms a line, ascending. A time that occurs
+ * twice is two opportunities. After the last time the trace begins again. The Ethernet header is
+ * not counted. Packets that wait for the same opportunity share its bytes; bytes for which no
+ * packet waits are wasted.
  */
 #include <errno.h>
 
@@ -22,7 +23,7 @@ struct trace_params {
 struct trace {
     struct server sv;
     uint64_t round; /* how often the trace has ended */
-    uint32_t next;  /* the next opportunity */
+    uint32_t next;  /* index in at_ms of the next opportunity */
     uint32_t left;  /* bytes left of the opportunity at used_at */
     uint64_t used_at;
     uint64_t began; /* when the trace began */
@@ -64,7 +65,7 @@ static void advance(struct trace *t, const struct trace_params *p)
     }
 }
 
-/* Skips whole rounds at once after a long idle time. */
+/* Skips whole rounds of the trace at once after a long idle time. */
 static void rounds_skip(struct trace *t, const struct trace_params *p, uint64_t now)
 {
     uint64_t period = (uint64_t)p->at_ms[p->n - 1] * 1000000;

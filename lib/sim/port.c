@@ -70,7 +70,7 @@ void port_destroy(struct port *p)
     }
 }
 
-/* Updates looked_at. A port that polls all the time saw an empty ring one poll ago, or one poll
+/* Updates looked_at. A loop that polls all the time saw an empty ring one poll ago, or one poll
  * before its stall. */
 static void port_look(struct port *p, uint64_t now)
 {

@@ -37,7 +37,8 @@ struct port {
     struct host_control *control; /* NULL: none */
     struct rng rng;
     struct port_frames ring, given; /* from the wire; from the other workers of the port */
-    /* Number of queue 0's host, which is its own number on a plain port; how many queues. */
+    /* `first`: number of the host of the port's queue 0. `queues`: how many queues the port has,
+     * in the struct port of queue 0 only. */
     uint32_t first, queues;
     struct rte_mbuf *kept[PORT_BURST]; /* made by the host, not yet taken by the port */
     uint16_t kept_first, kept_n;
@@ -45,9 +46,9 @@ struct port {
     bool caught;      /* a stall began after frames were made, before they were offered */
     uint64_t free_at; /* no poll before this */
     uint64_t looked_at, stalled_at; /* when the ring was last seen empty; when a stall began */
-    uint64_t user_at;               /* when the host's user wants to be called; TIME_NEVER */
+    uint64_t user_at;               /* when the host's application wants a poll; TIME_NEVER: not */
     uint64_t link_free;
-    uint64_t work_bytes; /* of the present poll */
+    uint64_t work_bytes; /* bytes of the present poll's frames, in both directions */
     bool trouble[WORLD_TROUBLES];
     /* mbufs taken away while WORLD_HEADS_OUT, WORLD_BODIES_OUT last */
     struct rte_mbuf **held[2];
@@ -59,7 +60,7 @@ struct port {
 bool port_create(struct port *p);
 void port_destroy(struct port *p);
 
-/* A frame arrives. False if it was lost, for a reason that seen counts. */
+/* A frame arrives. False if it was lost; `seen` counts why, unless cfg.uncounted. */
 bool port_receive(struct port *p, struct rte_mbuf *m, uint64_t now);
 /* Takes frames from the ring. */
 uint16_t port_take(struct port *p, struct rte_mbuf **m, uint16_t max);

@@ -51,7 +51,8 @@ uint64_t probe_next(const struct probe *p, uint64_t now);
 uint64_t probe_when(const struct probe *p, uint32_t number);
 struct node probe_node(struct probe *p);
 
-/* The other end. Its clock is the sender's, so the cycles of its hook are a one-way delay. */
+/* The mirror at the other end. Its clock is the sender's, so the cycles of its hook are a one-way
+ * delay. */
 struct mirror_config {
     const struct probe *of;
     struct frame_route route;
@@ -70,7 +71,7 @@ struct mirror {
         uint64_t at;
         uint32_t number;
         uint16_t ip_len;
-    } held[PROBE_HELD_MAX]; /* a ring, by time */
+    } held[PROBE_HELD_MAX]; /* frames to send back: a ring, by time */
     uint32_t first, count;
 };
 

@@ -27,8 +27,8 @@ struct rss {
     uint16_t reta[RSS_RETA_MAX];
 };
 
-/* The usual key, everything hashed, 128 entries that name the queues in turn: what ixgbe, i40e and
- * ice start with. */
+/* Sets what ixgbe, i40e and ice start with: the usual key, everything hashed, 128 entries that name
+ * the queues in turn. */
 void rss_init(struct rss *r, uint16_t queues);
 /* Toeplitz's function of len bytes, at most RSS_KEY_BYTES - 4. */
 uint32_t rss_hash(const struct rss *r, const uint8_t *tuple, uint32_t len);

@@ -14,7 +14,7 @@
 
 struct schedule {
     uint64_t *at;    /* by event; TIME_NEVER: none */
-    uint32_t *place; /* by event, in the heap */
+    uint32_t *place; /* by event: its index in the heap */
     uint32_t *heap;
     uint32_t count;
 };

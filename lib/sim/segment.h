@@ -43,13 +43,13 @@ static inline uint32_t segment_spans_bytes(const struct segment_spans *spans)
 
 /* Writes the spans into a frame that was built with segment_spans_bytes() of data. */
 void segment_spans_put(struct rte_mbuf *m, const struct segment_spans *spans);
-/* Reads the spans. False if the frame's data are none. */
+/* Reads the spans. False if the frame's data are no spans. */
 bool segment_spans_get(const struct rte_mbuf *m, struct segment_spans *spans);
 
 /* A frame on the route, which is IPv4; NULL if the pool is empty or its mbufs too small. */
 struct rte_mbuf *segment_build(struct rte_mempool *pool, const struct frame_route *route,
                                const struct segment *s);
-/* Reads a segment. False if the frame is none. f, if not NULL: the frame's headers. */
+/* Reads a segment. False if the frame has none. f, if not NULL: the frame's headers. */
 bool segment_parse(const struct rte_mbuf *m, struct segment *s, struct frame *f);
 
 #endif

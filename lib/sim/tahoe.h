@@ -29,7 +29,7 @@ struct tahoe_config {
     struct frame_route route; /* IPv4 */
     uint64_t hz;
     uint64_t start;        /* the first segment is sent then */
-    uint64_t tick_ns;      /* of the timers; 0: 500 ms */
+    uint64_t tick_ns;      /* tick of the timers; 0: 500 ms */
     uint64_t limit_bytes;  /* the connection's data; 0: without end */
     uint32_t window_bytes; /* socket buffers */
     uint16_t mss_bytes;    /* user data of a segment */
@@ -42,7 +42,7 @@ struct tahoe_config {
 
 struct tahoe_counts {
     uint64_t segments;      /* sent, retransmissions included */
-    uint64_t retransmitted; /* of these, with bytes sent before */
+    uint64_t retransmitted; /* segments with bytes that were sent before */
     uint64_t timeouts, fast_retransmits;
     uint64_t no_mbuf; /* segments lost: the pool was empty */
 };
@@ -54,8 +54,8 @@ struct tahoe {
     uint32_t duplicates; /* acknowledgements of una in a row */
     bool opened;         /* something was acknowledged */
     bool once;           /* one segment from una goes out whatever the window says */
-    uint64_t tick;       /* cycles */
-    uint64_t tick_at;    /* the next one */
+    uint64_t tick;       /* length of a tick, in cycles */
+    uint64_t tick_at;    /* when the next tick is due */
     uint32_t rexmt;      /* ticks until retransmission; 0: not running */
     uint32_t backoff;    /* time-outs in a row */
     uint32_t timing;     /* ticks, plus one, since byte `timed` was sent; 0: none is timed */
@@ -69,7 +69,7 @@ void tahoe_init(struct tahoe *t, const struct tahoe_config *cfg, uint64_t now);
 void tahoe_rx(struct tahoe *t, struct rte_mbuf **m, uint16_t n, uint64_t now);
 uint16_t tahoe_tx(struct tahoe *t, struct rte_mbuf **m, uint16_t max, uint64_t now);
 uint64_t tahoe_next(const struct tahoe *t, uint64_t now);
-/* All of limit_bytes is acknowledged. */
+/* Is all of limit_bytes acknowledged? */
 bool tahoe_done(const struct tahoe *t);
 struct node tahoe_node(struct tahoe *t);
 

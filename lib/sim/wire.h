@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What carries frames between hosts. A wire is one direction of a host's cable, if that is a path.
- * The sky holds all frames under way on plain links, ordered by (arrival, order of sending).
+ * What carries frames between hosts. A wire is one direction of a host's cable: a path, or a plain
+ * link. The sky holds all frames under way on plain links, ordered by (arrival, order of sending).
  */
 #ifndef SLUICE_SIM_WIRE_H
 #define SLUICE_SIM_WIRE_H
@@ -15,11 +15,11 @@
 struct path;
 
 struct wire {
-    struct path *path; /* NULL: a plain link, which is the world's */
+    struct path *path; /* NULL: a plain link, whose frames are in the sky */
 };
 
 struct wire_make {
-    const char *spec; /* NULL: plain */
+    const char *spec; /* of the path (path/path.h); NULL: a plain link */
     uint64_t seed;
     uint32_t packets_max;
     struct rte_mempool *pool;
@@ -31,7 +31,7 @@ bool wire_create(struct wire *l, const struct wire_make *make, uint64_t now, cha
 /* Makes the wire plain; frames under way on it are lost. */
 void wire_destroy(struct wire *l);
 bool wire_is_path(const struct wire *l);
-/* Takes ownership of m, which may be NULL. */
+/* Sends m on the wire's path, and owns it. m may be NULL. */
 void wire_push(struct wire *l, struct rte_mbuf *m, uint64_t now);
 /* A frame that has arrived, or NULL. */
 struct rte_mbuf *wire_pop(struct wire *l, uint64_t now);
@@ -42,7 +42,8 @@ struct flight {
     uint64_t at;
     uint64_t order; /* among equals: first sent, first delivered */
     struct rte_mbuf *m;
-    uint32_t from, to; /* hosts; to: WORLD_HOSTS_MAX: by MAC address, one more: not sent yet */
+    uint32_t from, to; /* hosts. If `to` is WORLD_HOSTS_MAX, the frame's MAC address names
+                           the host; if it is one more, the frame is not sent yet */
 };
 
 struct sky {

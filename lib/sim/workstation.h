@@ -7,7 +7,7 @@
  * at its best rate. Every packet that it takes keeps it busy, useful or not. A sender stops when it
  * learns of a loss: its recovery takes 10 ms before it sends again.
  *
- *   packets receivable back to back at p a second = about room / (1 - served / p) + 1
+ *   packets receivable back to back at p a second = about room / (1 - best / p) + 1
  *
  * Copied into the ports of hosts (world_add); no state of its own.
  */
@@ -22,15 +22,15 @@
 
 struct workstation {
     const char *name;
-    uint32_t room_packets; /* that wait */
-    uint64_t user_Bps;     /* its best, user bytes a second */
+    uint32_t room_packets; /* packets that wait, at most */
+    uint64_t user_Bps;     /* its best rate, in user bytes a second */
 };
 
 extern const struct workstation workstation_sparc1; /* SPARCstation 1 */
 extern const struct workstation workstation_sun3;   /* Sun3/260 */
 
 /* Sets the port of a workstation that receives packets as frames of frame_bytes (from Ethernet's
- * header on), user_bytes of them the user's. */
+ * header on), of which user_bytes are user data. */
 void workstation_receives(const struct workstation *s, uint32_t frame_bytes, uint32_t user_bytes,
                           struct world_port *port);
 /* Sets the port of a workstation that sends. */

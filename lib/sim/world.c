@@ -11,9 +11,9 @@
 #include "sim/schedule.h"
 #include "sim/wire.h"
 
-#define WORLD_START 1000u /* time 0 means "never" to some */
+#define WORLD_START 1000u /* time 0 means "never" to some code */
 #define NOBODY      WORLD_HOSTS_MAX
-#define LATER       (WORLD_HOSTS_MAX + 1) /* still in its host's port, until its time */
+#define LATER       (WORLD_HOSTS_MAX + 1) /* the frame waits in its host's port until its time */
 #define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
 /* Events. Those of the same time happen in this order. */
@@ -81,7 +81,7 @@ static void trouble_schedule(struct world *w, uint32_t i, enum world_trouble t)
                  w->now + port_trouble_wait(&w->port[i], t));
 }
 
-/* Makes the hosts of a port known to each other and to its control. `first` is the first of them.
+/* Makes the hosts of a port known to each other and to its control. `first` is the first host.
  * False with a message in err. */
 static bool control_build(struct world *w, uint32_t first, char *err, size_t err_len)
 {
@@ -468,7 +468,7 @@ static void host_transmit(struct world *w, uint32_t i)
         kept_offer(w, i);
 }
 
-/* A frame for another worker of the port, or for all of them. */
+/* Hands a copy of the frame to another worker of the port, or to all others. */
 static void foreign_put(struct world *w, uint32_t i, struct rte_mbuf *m, uint8_t worker)
 {
     uint32_t first = w->port[i].first;

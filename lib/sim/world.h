@@ -5,10 +5,10 @@
  * give the same world, bit for bit.
  *
  * Time: cycles at WORLD_HZ (1 GHz: a cycle is a nanosecond). A host is polled when it asks
- * (host_next), when frames are in its ring, or when its user asked for it, but never sooner after
- * the last poll than its port allows. Events of the same time come in this order: frames, troubles,
- * control, polls; each kind by number. Frames are copied onto the wire, so a sender's memory is
- * free once its frame has left.
+ * (host_next), when frames are in its ring, or when world_wake() asked for it, but never sooner
+ * after the last poll than its port allows. Events of the same time come in this order: frames,
+ * troubles, control, polls; each kind by number. Frames are copied onto the wire, so a sender's
+ * memory is free once its frame has left.
  *
  *   host_tx -> made() -> port -> fate() -> link or path up -> switch -> path down -> ring -> rx()
  */
@@ -57,13 +57,13 @@ struct world_port {
     const char *up, *down;   /* specs of paths (path/path.h); NULL: the world's plain link */
     uint32_t ring;           /* frames that wait for the host at most; 0: no limit */
     bool uncounted;          /* the port does not count frames that its ring refuses, as net_tap */
-    uint16_t burst;          /* of each poll, 1 .. 32; 0: 32 */
+    uint16_t burst;          /* frames of a poll, at most, 1 .. 32; 0: 32 */
     uint64_t poll_ns;        /* least time between polls; 0: the world's */
-    uint64_t poll_spread_ns; /* and up to so much more, drawn at random */
+    uint64_t poll_spread_ns; /* up to so much is added to poll_ns, drawn at random */
     /* How many bytes of frames, taken or given, the host works through in a second. It is not
      * polled while at work. 0: work takes no time. */
     uint64_t service_Bps;
-    /* A frame that finds the ring empty stops the host for so long before it is taken: the machine
+    /* A frame that finds the ring empty stops the host for so long before it is taken: the host
      * turns from sending to receiving. */
     uint64_t turn_ns;
     uint64_t keep_ns; /* frames refused for so long are given up */
@@ -81,50 +81,50 @@ struct world_config {
     uint64_t poll_ns;    /* least time between polls, > 0 */
     uint64_t control_ns; /* control interval; 0: no control core */
     uint32_t frames_max; /* in flight on plain links at once; more are dropped */
-    struct rte_mempool *pool; /* for frames on the wire, whole ones; if empty, frames are dropped */
+    struct rte_mempool *pool; /* for frames on the wire, one mbuf each; if empty, they are lost */
     /* Decides each frame's fate, in the order of sending; NULL: all arrive. It may read the frame
      * (linear) and, once fate->copies is decided, change its bytes. Extra delay applies on plain
      * links only. */
     void (*fate)(void *ctx, uint32_t from, struct rte_mbuf *m, uint64_t now,
                  struct world_fate *fate);
-    /* Shows what host_tx() has just given, as chains; not to be changed. */
+    /* Shows the frames that host_tx() has just given, as chains of mbufs; not to be changed. */
     void (*made)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
     /* Called when host i is about to get these frames (linear), and with n 0 when it has taken
      * them. */
     void (*rx)(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now);
-    /* The host's user: called after each poll of host i. */
+    /* The host's application: called after each poll of host i. */
     void (*app)(void *ctx, uint32_t i, struct host *h, uint64_t now);
     void *ctx;
 };
 
 struct world *world_create(const struct world_config *cfg);
-void world_destroy(struct world *w); /* and its hosts */
+void world_destroy(struct world *w); /* destroys its hosts, too */
 
 /* Adds a host. Sets cfg->hz to WORLD_HZ and cfg->control_ns to the world's. Its port sends a frame
  * that carries a time (cfg->tx_lead_ns) at that time, no matter when it got the frame. port NULL:
- * on a plain link, never in trouble. Returns the host's number, or -1 with a message in err. */
+ * a plain link, and no troubles. Returns the host's number, or -1 with a message in err. */
 int world_add(struct world *w, struct host_config *cfg, const struct world_port *port, char *err,
               size_t err_len);
 /* Adds another worker, with a queue of its own, to the port of the newest host: the next one of
- * cfg->workers. cfg is as before except cfg->worker. Workers hand frames over as app/sluiced's port
- * queues do. fate() and link belong to the port, which its first host's number names; all else is
- * by worker. */
+ * cfg->workers. cfg is as for that host except cfg->worker. Workers hand frames over as
+ * app/sluiced's port queues do. fate() and the links are the port's, and go by the number of its
+ * first host; all else is by worker. */
 int world_add_worker(struct world *w, struct host_config *cfg, char *err, size_t err_len);
 struct host *world_host(struct world *w, uint32_t i);
-/* The control half of the host's port; NULL without a control core. */
+/* The control of the host's port; NULL without a control core. */
 struct host_control *world_control(struct world *w, uint32_t i);
 
 uint64_t world_now(const struct world *w);
 /* Runs until the time `until`; first polls every host. False if nothing can happen any more. */
 bool world_run(struct world *w, uint64_t until);
-/* Host i is polled, and its user called, no later than this. */
+/* Host i is polled, and app() called, no later than `when` if its port allows. */
 void world_wake(struct world *w, uint32_t i, uint64_t when);
 /* Ends all troubles, for good, and makes all paths plain links. Packets on the paths are lost. */
 void world_calm(struct world *w);
 /* Makes host i faster or slower. */
 void world_service(struct world *w, uint32_t i, uint64_t service_Bps);
-/* Puts a frame on the wire as if host i had sent it: fate and delay apply. Takes the mbuf, which is
- * copied. Not from within fate(). */
+/* Sends a frame as if host i had sent it: fate() and the delay of its link or path apply. Frees the
+ * mbuf, since the wire carries a copy. Must not be called within fate(). */
 void world_emit(struct world *w, uint32_t i, struct rte_mbuf *m);
 /* Puts a frame on the wire towards host i, arriving now. Takes the mbuf. */
 void world_inject(struct world *w, uint32_t i, struct rte_mbuf *m);
@@ -144,7 +144,7 @@ struct world_counts {
 const struct world_counts *world_counts(const struct world *w);
 /* The path of host i up to the switch or down from it; NULL on a plain link. */
 const struct path *world_path(const struct world *w, uint32_t i, bool up);
-/* What the port of host i lost. */
+/* What the port of host i lost, and how busy its loop was. */
 const struct host_port_counters *world_port_counters(const struct world *w, uint32_t i);
 
 #endif

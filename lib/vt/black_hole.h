@@ -29,11 +29,11 @@
 struct vt_black_hole {
     uint64_t ack;              /* the position that is watched */
     uint64_t since_tsc;        /* when the watch began */
-    uint32_t len_bytes;        /* of the packet with its unit; 0: nothing is watched */
-    uint64_t received;         /* the peer's count when the watch began */
-    uint64_t as_long, shorter; /* packets sent since, of at least len_bytes, and below */
-    uint64_t asked;            /* as_long at the last vt_black_hole_asked() */
-    uint64_t judged;           /* `asked` of the newest such CNTL that the peer has seen */
+    uint32_t len_bytes;        /* of the packet with the unit at `ack`; 0: nothing is watched */
+    uint64_t received;         /* the peer's count of packet numbers when the watch began */
+    uint64_t as_long, shorter; /* packets since the watch began: len_bytes or longer, and shorter */
+    uint64_t asked;            /* as_long at the newest CNTL whose number the peer is to return */
+    uint64_t judged;           /* as_long at the newest CNTL whose number the peer has returned */
     uint32_t rounds;
 };
 
@@ -45,7 +45,7 @@ void vt_black_hole_asked(struct vt_black_hole *h);
 /* What a new CNTL of the peer says. */
 struct vt_black_hole_report {
     uint64_t ack;
-    uint32_t len_bytes; /* of the packet with the unit at ack; 0: that was not sent yet */
+    uint32_t len_bytes; /* of the packet with the unit at `ack`; 0: that unit was not sent yet */
     uint64_t received;  /* the peer's count of packet numbers */
     bool seen;          /* the peer has seen the CNTL of the last vt_black_hole_asked() */
 };

@@ -15,7 +15,7 @@
 struct momentary {
     /* Polls that brought frames, newest first; [0] may still grow. */
     struct {
-        uint64_t at_tsc; /* 0: none yet */
+        uint64_t at_tsc; /* when the poll was; 0: no poll yet */
         uint32_t frames;
         uint64_t bytes;
     } poll[MOMENTARY_FRAMES + 2];

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asks for the gaps of a receiver: when a gap is first asked for, and when it is asked for again.
+ * Decides when a receiver asks its peer for the units of a gap (NAK): the first time, and again.
  *
- * A gap is first asked for once more packets have come behind it than reordering lets overtake
- * (tolerance), or, with `force`, once it has waited as long as a late unit may take. If no repeat
- * comes within again_tsc, it is asked for again. Repeats come in order, so while they fill earlier
- * gaps, that wait begins anew with each of them. Go-back-N asks for all from the edge on.
+ * A gap is first asked for once more than `tolerance` packets have come behind it: reordering lets
+ * no more overtake. With `force`, a gap is also asked for once it has waited as long as a late unit
+ * may take. If no repeat comes within again_tsc, the gap is asked for again. Repeats come in order:
+ * while they fill earlier gaps, each repeat begins the wait of later gaps anew. Go-back-N asks for
+ * all from the edge on.
  */
 #include "vt/receiver.h"
 
 #include "base/clock.h"
 
-/* Go-back-N: all units before this were sent and have a buffer. */
+/* Go-back-N: all units before the position returned were sent and have a buffer. */
 static uint64_t go_back_end(const struct vt_receiver *r)
 {
     return seq64_min(r->announced, pos_make(r->tail, 0));
 }
 
-/* Go-back-N asks for everything from the edge on, once a round trip. */
+/* Go-back-N asks for everything from the edge on, at most once in again_tsc. */
 static uint32_t nak_go_back(struct vt_receiver *r, uint64_t now, uint64_t again_tsc,
                             struct wire_span *span)
 {
@@ -40,7 +41,7 @@ static bool overtaken(const struct vt_receiver *r, const struct span *gap)
     return r->packet_end >= gap->mark + r->tolerance;
 }
 
-/* When the wait for a repeat began, of a gap that was asked for. */
+/* When the wait for the repeat of this gap began; the gap was asked for. */
 static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
 {
     bool behind = r->repeat_at > gap->stamp && seq64_before(r->repeat_pos, gap->first);
@@ -48,7 +49,8 @@ static uint64_t late_since(const struct vt_receiver *r, const struct span *gap)
     return behind ? r->repeat_at : gap->stamp;
 }
 
-/* Moves `settled`: which gaps have waited long enough for late units? Without reordering, all. */
+/* Moves `settled`: gaps with a mark up to there have waited long enough for late units. Without
+ * reordering, all gaps have. */
 static void settled_update(struct vt_receiver *r, uint64_t now, uint64_t again_tsc)
 {
     if (now - r->settles_at >= again_tsc) {
@@ -82,7 +84,7 @@ uint32_t vt_receiver_naks(struct vt_receiver *r, uint64_t now, uint64_t again_ts
         if (end == gap->end || r->gaps.count == r->gaps.capacity) {
             gap->stamp = stamp;
             gap->mark = r->packet_end;
-        } else { /* spans ran out in the middle of a joined gap */
+        } else { /* the list is full, in the middle of a joined gap */
             span_remove(&r->gaps, first, end);
             span_add(&r->gaps, first, end, stamp, r->packet_end);
         }

@@ -40,7 +40,7 @@ void place_copy(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream)
     memcpy(dst + (len & ~(LINE - 1)), src + (len & ~(LINE - 1)), len & (LINE - 1));
 }
 
-/* Adds the eight 32-bit words of two vectors to two accumulators of 64-bit words. */
+/* Adds the four 32-bit words of v to four 64-bit accumulators, two in lo and two in hi. */
 static inline void sum_add(__m128i *lo, __m128i *hi, __m128i v)
 {
     const __m128i zero = _mm_setzero_si128();
@@ -49,7 +49,8 @@ static inline void sum_add(__m128i *lo, __m128i *hi, __m128i v)
     *hi = _mm_add_epi64(*hi, _mm_unpackhi_epi32(v, zero));
 }
 
-/* Sums accumulators of 32-bit words: 2^32 = 1 (mod 2^16 - 1), so they fold like 16-bit words. */
+/* Adds up the accumulators. 2^32 = 1 (mod 2^16 - 1), so a sum of 32-bit words folds to the same 16
+ * bits as a sum of 16-bit words. */
 static uint64_t sum_words(__m128i lo, __m128i hi)
 {
     uint64_t half[2];
@@ -60,7 +61,7 @@ static uint64_t sum_words(__m128i lo, __m128i hi)
     return sum + (half[1] & 0xffffffff) + (half[1] >> 32);
 }
 
-/* Copies whole lines (destination aligned if streamed) and sums them. */
+/* Copies whole cache lines and sums them. If streamed, the destination must be line-aligned. */
 static uint64_t copy_sum_lines(uint8_t *dst, const uint8_t *src, uint32_t lines, bool stream)
 {
     __m128i lo = _mm_setzero_si128(), hi = _mm_setzero_si128();
@@ -80,7 +81,8 @@ static uint64_t copy_sum_lines(uint8_t *dst, const uint8_t *src, uint32_t lines,
     return sum_words(lo, hi);
 }
 
-/* Converts a sum of bytes to an odd start offset: each word's bytes are swapped (RFC 1071, 2B). */
+/* What the sum of some bytes becomes if they start at an odd offset instead of an even one: the
+ * bytes of each word are swapped (RFC 1071, 2B). */
 static uint64_t sum_odd(uint64_t sum)
 {
     return __builtin_bswap16(frame_sum_fold(sum));

@@ -33,7 +33,7 @@ uint64_t place_copy_sum(uint8_t *dst, const uint8_t *src, uint32_t len, bool str
 void place_mbuf(uint8_t *dst, const struct rte_mbuf *m, uint32_t off, uint32_t len, bool stream,
                 uint64_t *sum);
 
-/* The sum of len bytes from offset off of a chain, without copying. */
+/* The sum of len bytes from offset `off` of an mbuf chain, without copying. */
 uint64_t place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len);
 
 /* Makes streamed stores visible before any later store. Called once per burst. */

@@ -10,9 +10,9 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define REQUESTS_AHEAD_MAX 0x1000000u /* further ahead than this is nonsense */
-#define TOLERANCE_MAX      (1u << 24) /* five seconds of full frames at 40 Gbit/s */
-#define TOLERANCE_REPAIRS  16u        /* RFC 8985, section 6.2: recoveries that a window persists */
+#define REQUESTS_AHEAD_MAX 0x1000000u /* a request number further ahead is nonsense */
+#define TOLERANCE_MAX      (1u << 24) /* packets: five seconds of 1500 bytes each at 40 Gbit/s */
+#define TOLERANCE_REPAIRS  16u        /* recoveries until `tolerance` shrinks (RFC 8985, 6.2) */
 #define JOIN_RUN_MAX       32768u     /* gaps with more units between them are not joined */
 #define MARK_NOW           0u         /* a gap with this mark waits for no further packets */
 
@@ -74,7 +74,7 @@ static uint32_t request_run(const struct vt_receiver *r, uint64_t pos, uint64_t 
     return to > pos_unit(pos) ? to - pos_unit(pos) : 0;
 }
 
-/* Units that came between gap i and the next one; if above `most`, any number above it. */
+/* How many units came between gap i and the next one; if more than `most`, any number above it. */
 static uint64_t run_between(const struct vt_receiver *r, uint32_t i, uint64_t most)
 {
     uint64_t pos = span_at(&r->gaps, i)->end, end = span_at(&r->gaps, i + 1)->first, n = 0;
@@ -96,13 +96,14 @@ static bool gaps_alike(const struct vt_receiver *r, uint32_t i)
     return (a > b ? a - b : b - a) <= r->again_tsc / 8;
 }
 
-/* Joins gap i and the next one, and notes the units between them. False: too few pages. */
+/* Joins gap i and the next one, and notes the units between them in `arrived`. False: too few pages
+ * are free there. */
 static bool gap_join(struct vt_receiver *r, uint32_t i)
 {
     struct span *a = span_at(&r->gaps, i), b = *span_at(&r->gaps, i + 1);
     struct span joined = {a->first, b.end, RTE_MAX(a->stamp, b.stamp), RTE_MIN(a->mark, b.mark)};
 
-    if (a->stamp == 0) /* not asked for: wait as long as for the newer one */
+    if (a->stamp == 0) /* neither was asked for: wait as long as for the newer gap */
         joined.mark = RTE_MAX(a->mark, b.mark);
     for (uint64_t pos = a->end; seq64_before(pos, b.first); pos = pos_make(pos_request(pos) + 1, 0))
         if (!unit_set_add(&r->arrived, pos, request_run(r, pos, b.first))) {
@@ -114,8 +115,8 @@ static bool gap_join(struct vt_receiver *r, uint32_t i)
     return true;
 }
 
-/* Is there room for one more gap? Otherwise joins neighbours, those with the fewest units between
- * them first, until an eighth of the spans is free. */
+/* Makes room for one more gap, if there is none: joins neighbouring gaps, those with the fewest
+ * units between them first, until an eighth of the spans is free. True if there is room now. */
 static bool gaps_room(struct vt_receiver *r)
 {
     uint32_t enough = r->gaps.capacity - r->gaps.capacity / 8 - 1;
@@ -138,7 +139,7 @@ static bool missing(const struct vt_receiver *r, uint64_t pos)
     return span_find(&r->gaps, pos) != NULL && !unit_set_has(&r->arrived, pos);
 }
 
-/* The end, at most `end`, of the run of units from pos on that have come. */
+/* Where the run of units that have come, from pos on, ends; at most `end`. */
 static uint64_t arrived_run_end(const struct vt_receiver *r, uint64_t pos, uint64_t end)
 {
     while (seq64_before(pos, end) && unit_set_has(&r->arrived, pos)) {
@@ -182,7 +183,7 @@ uint32_t vt_receiver_gap_spans(const struct vt_receiver *r, uint32_t i, struct w
 
 /* ---- posting, and where a unit goes -------------------------------------------------------- */
 
-/* Moves the edge to `to`, at most to the end of what is posted; the new part is missing. */
+/* Moves the edge to `to`, at most to the end of what is posted; what it passes becomes a gap. */
 static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
 {
     uint64_t limit = pos_make(r->tail, 0);
@@ -190,9 +191,9 @@ static bool edge_advance(struct vt_receiver *r, uint64_t to, uint64_t mark)
     to = seq64_min(to, limit);
     if (r->go_back_n || !seq64_before(r->edge, to))
         return false;
-    gaps_room(r); /* the last span is kept for what the peer says it has sent */
+    gaps_room(r); /* room_for() keeps the last span free for what the peer says it has sent */
     if (span_add(&r->gaps, r->edge, to, 0, mark) != 0)
-        return false; /* full: noticed again with the next unit or SREQ */
+        return false; /* no span free: the next unit or SREQ shows the gap again */
     r->edge = to;
     return true;
 }
@@ -211,8 +212,8 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
     return 0;
 }
 
-/* How many units of d's size make one unit of its request so far? 1: same size, or none came yet;
- * 0: d's size does not divide the old one. */
+/* How many units of d's size make one unit of the request's former size? 1: the size is the same,
+ * or no unit of the request came yet; 0: d's size does not divide the former one. */
 static uint32_t unit_parts(const struct vt_buffer *b, const struct wire_data *d)
 {
     if (b->unit_bytes == 0)
@@ -246,9 +247,9 @@ static uint64_t pos_split(uint64_t pos, uint32_t number, uint32_t parts, uint32_
     return unit < units ? pos_make(number, (uint32_t)unit) : pos_make(number + 1, 0);
 }
 
-/* Is there room for the gaps that this unit may leave? That must be known before the unit is
- * placed: a unit that is placed and cannot be accounted for would be written again. gaps_room()
- * therefore makes room ahead, after each change. */
+/* Is there room for the gaps that the unit at pos may leave? That must be known before the unit is
+ * placed: a unit that is placed and cannot be accounted for would be written again. Therefore
+ * gaps_room() makes room in advance, after each change. */
 static bool room_for(const struct vt_receiver *r, uint64_t pos)
 {
     if (pos == r->edge || r->gaps.count + 1 < r->gaps.capacity)
@@ -277,7 +278,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
     enum vt_verdict v = check_request(b, d, ack);
 
     if (b->status != 0)
-        return VT_DUPLICATE; /* refused already */
+        return VT_DUPLICATE; /* the request was refused already */
     if (v == VT_MISMATCH)
         return v;
     uint32_t parts = unit_parts(b, d);
@@ -285,7 +286,7 @@ enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire
     if (r->go_back_n && (parts == 0 ? pos_make(d->request, 0)
                                     : pos_split(r->edge, d->request, parts, UINT32_MAX)) != pos)
         return VT_OUT_OF_ORDER;
-    if (parts > 1) /* the old unit that it is a part of: positions still count old units */
+    if (parts > 1) /* d is a part of an old unit; positions still count old units */
         pos = pos_make(d->request, d->unit / parts);
     if (parts > 0 && seq64_before(pos, r->edge) && !missing(r, pos))
         return VT_DUPLICATE;
@@ -309,7 +310,8 @@ static bool number_came(const struct vt_receiver *r, uint64_t packet)
     return r->came[packet % VT_WINDOW / 64] >> packet % 64 & 1;
 }
 
-/* Moves the window of newest numbers to end before `packet`: numbers passed over have not come. */
+/* Moves the window of remembered packet numbers, so that it ends before `packet`. Numbers passed
+ * over have not come. */
 static void window_move(struct vt_receiver *r, uint64_t packet)
 {
     if (packet - r->packet_end >= VT_WINDOW)
@@ -319,7 +321,7 @@ static void window_move(struct vt_receiver *r, uint64_t packet)
             r->came[n % VT_WINDOW / 64] &= ~(1ull << n % 64);
 }
 
-/* Counts a packet number: numbers passed over are lost until they come late. */
+/* Counts a packet number that came: numbers passed over count as lost until they come late. */
 static void packet_count(struct vt_receiver *r, uint64_t packet)
 {
     if (packet >= r->packet_end) {
@@ -340,7 +342,7 @@ static void packet_count(struct vt_receiver *r, uint64_t packet)
     r->packets++;
 }
 
-/* After a packet: are all losses repaired? */
+/* After each packet: clears `recovering` once all losses are repaired. */
 static void recovery_check(struct vt_receiver *r)
 {
     uint64_t end = seq64_min(r->announced, pos_make(r->tail, 0));
@@ -355,7 +357,7 @@ static void recovery_check(struct vt_receiver *r)
 static void tolerance_repaired(struct vt_receiver *r, uint64_t mark)
 {
     if (mark < r->repair_end)
-        return; /* counted already: a repair in the same round trip */
+        return; /* a repair in this round trip was counted already */
     r->repair_end = r->packet_end;
     if (++r->repairs < TOLERANCE_REPAIRS)
         return;
@@ -381,13 +383,13 @@ static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint
     uint32_t distance = (uint32_t)RTE_MIN(r->packet_end - 1 - packet, (uint64_t)TOLERANCE_MAX);
 
     r->reached = RTE_MAX(r->reached, distance);
-    if (gap->stamp != 0 && distance > r->tolerance) { /* its NAK was needless */
+    if (gap->stamp != 0 && distance > r->tolerance) { /* the gap's NAK was needless */
         r->tolerance = distance;
         r->repairs = 0;
     }
 }
 
-/* Drops refusals from this request on: they are judged anew. */
+/* Drops the refusals of request `number` and later ones: these requests are judged anew. */
 static void refused_forget(struct vt_receiver *r, uint32_t number)
 {
     uint32_t kept = 0;
@@ -401,7 +403,7 @@ static void refused_forget(struct vt_receiver *r, uint32_t number)
     r->refused_count = kept;
 }
 
-/* A new attempt: forgets what was placed of this request, and of all after it. */
+/* A new attempt: forgets what was placed of request `number`, and of all after it. */
 static void request_restart(struct vt_receiver *r, uint32_t number)
 {
     uint64_t start = pos_make(number, 0);
@@ -420,9 +422,9 @@ static void request_restart(struct vt_receiver *r, uint32_t number)
 }
 
 /*
- * Splits each unit of the request into `parts` smaller ones; placed units stay placed. (A gap may
- * end behind the request's last unit: the sender counts in smaller units already when it says how
- * far it has sent.)
+ * Splits each unit of request `number` into units of unit_bytes; placed units stay placed. (A gap
+ * may end behind the request's last unit: when the sender says how far it has sent, it counts in
+ * smaller units already.)
  */
 static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_bytes)
 {
@@ -431,9 +433,9 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     uint32_t units = (uint32_t)wire_units(b->request_len, unit_bytes);
     uint64_t *const all[] = {&r->edge, &r->announced, &r->asked_end, &r->repeat_pos};
 
-    /* so few units are noted there that they may come again */
+    /* forgets the units noted in `arrived`: they are so few that they may come again */
     unit_set_remove(&r->arrived, pos_make(number, 0), pos_make(number + 1, 0));
-    /* Gaps that become empty go before any gap moves: removal searches the set by its order. */
+    /* Gaps that become empty are removed before any gap moves: removal needs the set's order. */
     for (uint32_t i = r->gaps.count; i-- > 0;) {
         struct span gap = *span_at(&r->gaps, i);
 
@@ -451,7 +453,8 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     b->unit_bytes = unit_bytes;
 }
 
-/* The unit is smaller than its request's so far: splits those, or starts the request anew. */
+/* The unit of d is smaller than earlier ones of its request: splits these, or starts the request
+ * anew. */
 static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
 {
     if (unit_parts(buffer_at(r, d->request), d) > 0)
@@ -460,8 +463,8 @@ static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
         request_restart(r, d->request);
 }
 
-/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond it. *gap: did that
- * open a gap? False: there is no room, and the unit counts as lost. */
+/* Marks [pos, end) as done, whether it lies in a gap, at the edge, or beyond the edge. *gap: did
+ * that open a gap? Returns false if there is no room; the unit then counts as lost. */
 static bool account(struct vt_receiver *r, uint64_t pos, uint64_t end, bool *gap)
 {
     *gap = false;
@@ -527,8 +530,9 @@ static bool note_too_long(struct vt_receiver *r, const struct wire_data *d)
     return true;
 }
 
-/* A part of a unit that was placed also shows that units are smaller now. If only such duplicates
- * come, because old positions were asked for, both sides would keep counting in different sizes. */
+/* A part of a unit that was placed is a duplicate, but shows that units are smaller now, so the
+ * request is split. If only such duplicates came, because old positions were asked for, the two
+ * sides would otherwise go on to count in units of different sizes. */
 static void note_duplicate(struct vt_receiver *r, const struct wire_data *d)
 {
     if (seq32_before(d->request, pos_request(vt_receiver_ack(r))) ||
@@ -575,7 +579,7 @@ bool vt_receiver_heard(struct vt_receiver *r, uint64_t sent)
         !seq64_before(r->announced, sent))
         sent = r->announced;
     r->announced = sent;
-    if (r->go_back_n) /* once: two sides that both miss units would answer each other for ever */
+    if (r->go_back_n) /* asks once: two sides that both miss units would answer for ever */
         return !vt_receiver_go_back_asked(r) &&
                seq64_before(r->edge, seq64_min(sent, pos_make(r->tail, 0)));
     return edge_advance(r, sent, r->packet_end);

@@ -7,8 +7,8 @@
  * Numbers, all wrap-safe:   base <= done <= tail (requests);   ack <= edge <= announced (positions)
  * Every position before `edge` is placed or lies in `gaps`; edge <= start of request tail.
  * Positions before `announced` are known to have been sent by the peer. ack is the first position
- * in `gaps`, or edge if there are no gaps: everything before ack is placed. Requests before
- * done = request of ack are complete, those before base also reported.
+ * in `gaps`, or edge if there are no gaps: everything before ack is placed. `done` is the request
+ * that ack lies in: requests before it are complete, and those before `base` are also reported.
  *
  * Smaller units in mid-request: if the new size divides the old one, the request keeps its placed
  * units. Each old unit becomes several new ones, and all positions of the request are multiplied.
@@ -20,10 +20,11 @@
  * unit that is not placed). So a corrupt unit leaves nothing behind but bytes where a unit is
  * missing.
  *
- * NAK: a gap is asked for at once. After reordering was seen, it is asked for when `tolerance`
- * packets have come behind it. It is asked for again `again_tsc` (the time an answer takes, and its
- * spread) after the last NAK, or after the newest repeat from before the gap if that is later.
- * Repeats come in order: until then the gap's own repeat is still under way, or waits its turn.
+ * NAK: a gap is asked for at once. After reordering was seen, it is asked for when more than
+ * `tolerance` packets have come behind it. It is asked for again `again_tsc` (the time an answer
+ * takes, and its spread) after the last NAK, or after the newest repeat from before the gap if that
+ * is later. Repeats come in order: until then the gap's own repeat is still under way, or waits its
+ * turn.
  *
  * Gaps: each has a span of its own as long as spans are free. When they run out, neighbours that
  * were asked for at about the same time are joined, and the units that came between them are noted
@@ -31,12 +32,12 @@
  * first unit of a gap is never in `arrived`. With s spans and p pages, s gaps fit however far apart
  * they lie, and any number of gaps within p pages of units.
  *
- * Reordering: `tolerance` grows at once to the distance by which a unit was late that had been
- * asked for already. After TOLERANCE_REPAIRS round trips in which repeats filled gaps it shrinks to
- * the longest distance seen meanwhile, 0 if there was none: the persistence of RACK's reordering
- * window (RFC 8985, section 6.2, step 4). While `tolerance` is above 0, a gap is first asked for
- * when so many packets have come behind it. A timer or a question of the peer (SREQ) may ask for it
- * earlier, but not before a round trip and its spread have passed since it was found: the largest
+ * Reordering: when a unit comes late that was asked for already, `tolerance` grows at once to the
+ * number of packets that overtook it. After TOLERANCE_REPAIRS round trips in which repeats filled
+ * gaps, `tolerance` shrinks to the longest such distance seen meanwhile, 0 if there was none, as
+ * RACK's reordering window does (RFC 8985, section 6.2, step 4). While `tolerance` is above 0, a
+ * timer or a question of the peer (SREQ) may have a gap asked for before so many packets have come,
+ * but not before a round trip and its spread have passed since the gap was found: the largest
  * window that RACK allows.
  *
  * Losses are counted by packet number: packets + lost = packet_end. A number that comes twice (the
@@ -66,11 +67,11 @@ struct vt_buffer {
 };
 
 enum vt_verdict {
-    VT_PLACE,        /* place it at *dst */
+    VT_PLACE,        /* place the unit at *dst */
     VT_DUPLICATE,    /* placed already */
     VT_UNPOSTED,     /* no buffer is posted: discarded, asked for later */
     VT_OUT_OF_ORDER, /* go-back-N: not the next unit */
-    VT_NO_ROOM,      /* needs more gaps, or refusals, than can be kept: counts as lost */
+    VT_NO_ROOM,      /* leaves more gaps, or refusals, than can be kept: counts as lost */
     VT_TOO_LONG,     /* the request is longer than its buffer: the request fails */
     VT_MISMATCH,     /* contradicts earlier units of its request */
     VT_BEYOND,       /* after the last request, or absurdly far ahead */
@@ -83,9 +84,10 @@ struct vt_receiver {
     uint32_t origin; /* ring[0] holds request `origin` */
     uint32_t base, tail;
     uint64_t edge, announced;
-    struct span_set gaps;    /* stamp: when asked for (0: not yet); mark: packet_end then */
+    struct span_set gaps;    /* stamp: when last asked for (0: never); mark: packet_end
+                                when found or last asked for */
     struct unit_set arrived; /* units within gaps that have come */
-    uint64_t again_tsc;      /* argument of the newest vt_receiver_naks() */
+    uint64_t again_tsc;      /* argument of the newest call of vt_receiver_naks() */
     bool go_back_n;
     uint64_t asked_at; /* go-back-N: when [edge, asked_end) was asked for; 0: never */
     uint64_t asked_end;
@@ -94,26 +96,26 @@ struct vt_receiver {
     bool over; /* nothing more is placed; pending requests get over_status */
     int32_t over_status;
     uint64_t packet_end;           /* highest packet number seen + 1 */
-    uint64_t repeat_pos;           /* the newest repeat that filled a gap */
-    uint64_t repeat_at;            /* when that came; 0: never */
+    uint64_t repeat_pos;           /* position of the newest repeat that filled a gap */
+    uint64_t repeat_at;            /* when the newest repeat that filled a gap came; 0: never */
     uint64_t packets;              /* packet numbers that came, repeated units included */
     uint64_t lost;                 /* packet numbers before packet_end that did not come */
-    uint64_t came[VT_WINDOW / 64]; /* bit n mod VT_WINDOW: number n came (newest VT_WINDOW) */
+    uint64_t came[VT_WINDOW / 64]; /* bit n mod VT_WINDOW: packet number n came */
     bool recovering;     /* a loss was found; neither repaired yet nor known to the peer */
-    uint32_t run_seq;    /* first CNTL that reported this loss; 0: none yet */
+    uint32_t run_seq;    /* number of the first CNTL that reported the loss; 0: none */
     uint64_t loss_runs;  /* times `recovering` was set */
     uint64_t clean;      /* packets received while `recovering` was not set */
-    uint32_t tolerance;  /* packets of reordering to wait for before a NAK */
+    uint32_t tolerance;  /* packets that may overtake a unit before it is asked for */
     uint32_t reached;    /* longest reordering distance since `tolerance` last shrank */
-    uint32_t repairs;    /* round trips since then in which repeats filled gaps */
-    uint64_t repair_end; /* a gap with a lower mark belongs to the newest of them */
-    uint64_t settled;    /* gaps with a mark up to this have waited for a round trip */
-    uint64_t settles;    /* with a mark up to this: will have at settles_at + again_tsc */
+    uint32_t repairs;    /* round trips with repeats that filled gaps, since `tolerance` changed */
+    uint64_t repair_end; /* gaps with a lower mark belong to the newest of `repairs` */
+    uint64_t settled;    /* gaps with a mark up to this value have waited for a round trip */
+    uint64_t settles;    /* the value of `settled` from settles_at + again_tsc on */
     uint64_t settles_at;
     struct wire_refused refused[WIRE_REFUSED_MAX];
-    uint32_t refused_seq[WIRE_REFUSED_MAX]; /* first CNTL that reported each; 0: none yet */
+    uint32_t refused_seq[WIRE_REFUSED_MAX]; /* number of the first CNTL with each; 0: none yet */
     uint32_t refused_count;
-    uint64_t bytes, units, naks; /* counters: placed (bytes, units), NAK spans */
+    uint64_t bytes, units, naks; /* counters: bytes and units placed, NAK spans */
 };
 
 struct vt_received {
@@ -128,13 +130,14 @@ struct vt_receiver_config {
     uint32_t gaps;
     uint32_t initial_request;
     bool go_back_n;
-    struct unit_set_page *pages; /* page_count of them; 0: units that need more gaps are dropped */
+    struct unit_set_page *pages; /* page_count entries; with 0, units that need more than `gaps`
+                                    gaps are dropped */
     uint32_t page_count;
 };
 
 void vt_receiver_init(struct vt_receiver *r, const struct vt_receiver_config *cfg);
-/* Sets the peer's first request number, learnt when it opens. Buffers posted before keep their
- * order. Allowed only before anything was received. */
+/* Sets the peer's first request number, learnt when the connection opens. Buffers posted before
+ * that keep their order. Allowed only before anything was received. */
 void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request);
 
 /* Posts a buffer: 0 or -ENOBUFS. A buffer that can never be filled completes in its turn with
@@ -146,7 +149,7 @@ int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_
 enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,
                                   uint8_t **dst);
 /* For VT_PLACE: does the unit change its request's unit size? Its place may then hold units that
- * were placed before, so verify it before anything is written. */
+ * were placed before, so verify the unit before anything is written. */
 bool vt_receiver_anew(const struct vt_receiver *r, const struct wire_data *d);
 /* The unit was placed, at `now` (cycles). True if it opened a gap that needs a NAK at once. */
 bool vt_receiver_commit(struct vt_receiver *r, const struct wire_data *d, uint64_t now);
@@ -181,10 +184,10 @@ uint64_t vt_receiver_next(const struct vt_receiver *r, uint64_t now, uint64_t ag
 
 /* ---- refusals, completions ----------------------------------------------------------------- */
 
-/* Fills out with the refusals that the peer may not know of yet, for CNTL number seq. Returns their
- * number. */
+/* Fills `out` with the refusals that the peer may not know of yet, for the CNTL with number seq.
+ * Returns how many refusals there are. */
 uint8_t vt_receiver_refused(struct vt_receiver *r, uint32_t seq, struct wire_refused *out);
-/* The peer has seen our CNTL number cntl_seen. */
+/* The peer has seen our CNTL with number cntl_seen. */
 void vt_receiver_confirm(struct vt_receiver *r, uint32_t cntl_seen);
 
 /* Nothing more will be placed: requests that are outstanding, or posted later, complete with
@@ -196,8 +199,8 @@ bool vt_receiver_complete(struct vt_receiver *r, struct vt_received *out);
 
 /* ---- between receiver.c and nak.c ---------------------------------------------------------- */
 
-/* Names the missing units of gap i in at most `max` spans, and returns how many. All of the gap
- * before *end is covered. */
+/* Names the missing units of gap i in at most `max` spans, and returns the number of spans. They
+ * cover all of the gap before *end. */
 uint32_t vt_receiver_gap_spans(const struct vt_receiver *r, uint32_t i, struct wire_span *spans,
                                uint32_t max, uint64_t *end);
 

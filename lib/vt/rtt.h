@@ -8,23 +8,23 @@
 
 #include <stdint.h>
 
-#define RTT_MIN_OF 64u /* a path that became longer is forgotten after two times so many */
+#define RTT_MIN_OF 64u /* samples; min_tsc forgets a minimum after at most two times as many */
 
 struct rtt {
     uint64_t srtt_tsc; /* 0: no sample yet */
     uint64_t var_tsc;
-    uint64_t min_tsc;        /* the shortest lately, of the two below; 0: none */
-    uint64_t older_min_tsc;  /* the shortest of RTT_MIN_OF samples before; 0: none */
-    uint64_t newest_min_tsc; /* the shortest of those since */
-    uint32_t samples;        /* and how many they are */
+    uint64_t min_tsc;        /* the shorter of older_min_tsc and newest_min_tsc; 0: none */
+    uint64_t older_min_tsc;  /* the shortest of the RTT_MIN_OF samples before the newest; 0: none */
+    uint64_t newest_min_tsc; /* the shortest of the newest `samples` samples */
+    uint32_t samples;        /* how many newest_min_tsc covers */
 };
 
 void rtt_init(struct rtt *r);
 void rtt_sample(struct rtt *r, uint64_t sample_tsc);
-/* A round trip took at most so long: only the shortest counts. */
+/* A round trip took at most max_tsc: changes min_tsc only. */
 void rtt_bound(struct rtt *r, uint64_t max_tsc);
 
-/* How long to wait for an answer: srtt + max(4 var, srtt / 8); `unknown` before the first sample.
+/* How long to wait for an answer: srtt + max(4 var, srtt / 8); unknown_tsc before the first sample.
  */
 uint64_t rtt_wait(const struct rtt *r, uint64_t unknown_tsc);
 

@@ -20,7 +20,7 @@ static void ask_arm(struct vt_sender *s, uint64_t now, uint64_t ask_tsc)
     s->ask_at = now + time_min(ask_tsc << s->ask_backoff, s->ask_max_tsc);
 }
 
-/* Nothing to free: the memory is the application's, and the mbuf library keeps the count. */
+/* Frees nothing: the memory is the application's, and the mbuf library counts the references. */
 static void memory_released(void *addr, void *opaque)
 {
     (void)addr;
@@ -96,7 +96,7 @@ int vt_sender_post(struct vt_sender *s, const struct vt_send *op)
     return 0;
 }
 
-/* Fixes a request's unit size, just before its first unit is sent. */
+/* Sets a request's unit size, just before its first unit of that size is sent. */
 static void request_start_with(struct vt_request *q, uint32_t unit_bytes)
 {
     q->unit_bytes = unit_bytes;
@@ -106,7 +106,7 @@ static void request_start_with(struct vt_request *q, uint32_t unit_bytes)
         q->flagged_unit = (uint32_t)((q->op.pieces[0].len - 1) / q->unit_bytes);
 }
 
-/* Requests from this number on may not be sent now. */
+/* Requests from the number returned on may not be sent now. */
 static uint32_t send_limit(const struct vt_sender *s)
 {
     uint32_t limit = s->posted + s->ahead;
@@ -145,9 +145,9 @@ static uint64_t pos_after(const struct vt_request *q, uint64_t pos)
 /* ---- units to repeat --------------------------------------------------------------------- */
 
 /*
- * A peer that finds thousands of gaps at once asks for them in successive CNTL, faster than they
- * can be sent. When the spans are full, units are noted one by one in `more`. False if that is full
- * too: the peer will ask again.
+ * Notes units to repeat. A peer that finds thousands of gaps at once asks for them in successive
+ * CNTL, faster than the units can be sent. When no span of `repeat` is free, units are noted one by
+ * one in `more`. False if `more` is full, too: the peer will ask again.
  */
 static bool repeat_add(struct vt_sender *s, uint64_t first, uint64_t end)
 {
@@ -302,14 +302,14 @@ static void request_split(struct vt_sender *s, uint32_t number, uint32_t unit_by
     uint64_t *const all[] = {&s->ack, &s->next, &s->sent};
 
     if (!seq64_before(start, s->sent)) {
-        q->unit_bytes = q->units = 0; /* as if it had not started */
+        q->unit_bytes = q->units = 0; /* as if the request had not started */
         return;
     }
     repeat_remove(s, start, end);
     for (unsigned int i = 0; i < RTE_DIM(all); i++)
         *all[i] = pos_split(*all[i], number, parts, units);
     request_start_with(q, unit_bytes);
-    /* units sent early that have no buffer yet are left out: the peer asks when they have one */
+    /* units that were sent before they had a buffer are left out: the peer asks for them later */
     uint64_t limit = seq64_min(s->sent, pos_make(send_limit(s), 0));
     uint64_t first = seq64_max(start, s->ack), sent = seq64_min(end, limit);
 
@@ -376,8 +376,8 @@ static void apply_refused(struct vt_sender *s, const struct wire_cntl *c)
 }
 
 /*
- * A peer that refuses a request acknowledges all of it, even units not sent yet. If it is the
- * request being sent, drops the rest. False if any other unit that was never sent is acknowledged.
+ * A peer that refuses a request acknowledges all of it, even units not sent yet. If that request is
+ * being sent, drops the rest of it. False if any other unit that was never sent is acknowledged.
  */
 static bool pass_refused(struct vt_sender *s, const struct wire_cntl *c)
 {
@@ -446,7 +446,7 @@ bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t 
         return false;
     bool news = false;
 
-    /* only near our numbers: far from them, wrap-safe order turns round */
+    /* c->posted counts only near our own numbers: far away, wrap-safe order is reversed */
     if (seq32_before(s->posted, c->posted) && c->posted - s->una <= 0x1000000) {
         s->posted = c->posted;
         news = true;

@@ -4,10 +4,11 @@
  * into units. No payload is held or copied here: a unit is a pointer into the application's buffer.
  *
  * Numbers, all wrap-safe:    base <= una <= tail           (requests)
- *                            ack <= next <= sent, more within [ack, sent)   (positions)
+ *                            ack <= next <= sent            (positions)
  * Requests before `una` are acknowledged (or failed), those before `base` also reported. Positions
  * before `ack` are placed at the peer. `next` is the next unit to send in order; positions before
- * `sent` were sent at least once (next < sent only while going back n).
+ * `sent` were sent at least once (next < sent only while going back n). All positions in the set
+ * `more` are in [ack, sent).
  *
  * A request completes when it is acknowledged and no mbuf refers to its memory any more (its
  * reference count is back to 1). Owned by one worker.
@@ -41,12 +42,12 @@ struct vt_send {
 struct vt_request {
     struct vt_send op;
     uint64_t len;        /* bytes of both pieces */
-    uint32_t unit_bytes; /* 0 until its first unit is about to be sent */
+    uint32_t unit_bytes; /* 0 until the request's first unit is about to be sent */
     uint32_t units;
-    uint32_t flagged_unit; /* carries the provisional-ACK flag; UINT32_MAX: none */
+    uint32_t flagged_unit; /* the unit with the provisional-ACK flag; UINT32_MAX: none */
     int32_t status;        /* 0 or negative errno, once acknowledged or failed */
     bool provisional_reported;
-    struct rte_mbuf_ext_shared_info shared[2]; /* references to each piece; 1: ours only */
+    struct rte_mbuf_ext_shared_info shared[2]; /* references to each piece; 1: no mbuf has any */
 };
 
 struct vt_sender {
@@ -57,7 +58,7 @@ struct vt_sender {
     uint64_t next, sent, ack;
     struct span_set repeat; /* positions to send again */
     struct unit_set more;   /* positions to send again that did not fit in `repeat` */
-    uint32_t posted;        /* the peer has buffers for requests before this */
+    uint32_t posted;        /* the peer has buffers for requests before this number */
     uint32_t ahead;         /* requests beyond `posted` that may be sent */
     uint32_t unit_bytes;    /* unit size of requests that start now */
     bool go_back_n;
@@ -65,10 +66,10 @@ struct vt_sender {
     bool aborted;           /* outstanding requests have failed; no further requests either */
     bool closed;            /* the peer has confirmed that it has all requests: RCLOSE */
     uint64_t packet;        /* next packet number */
-    uint64_t backlog_bytes; /* posted, not sent yet */
+    uint64_t backlog_bytes; /* bytes that are posted and not sent yet */
     /* the ACK-request timer */
-    uint64_t ask_at;                                 /* TIME_NEVER when nothing is unconfirmed */
-    uint32_t ask_backoff;                            /* doublings so far */
+    uint64_t ask_at;                                 /* when to ask; TIME_NEVER: all is confirmed */
+    uint32_t ask_backoff;                            /* how often the wait was doubled */
     uint64_t ask_max_tsc;                            /* the longest wait */
     uint64_t acked_bytes, repeats, naks, recoveries; /* counters */
 };
@@ -95,7 +96,7 @@ struct vt_sender_config {
     uint32_t depth;          /* power of two */
     struct span *spans;      /* `gaps` entries */
     uint32_t gaps;
-    struct unit_set_page *pages; /* page_count of them; 0: repeats beyond `gaps` spans are
+    struct unit_set_page *pages; /* page_count entries; with 0, repeats beyond `gaps` spans are
                                     dropped, and asked for again */
     uint32_t page_count;
     uint32_t initial_request;
@@ -117,7 +118,8 @@ int vt_sender_post(struct vt_sender *s, const struct vt_send *op);
 
 /* Describes the next unit to send, repeats first, without taking it. False: none may be sent. */
 bool vt_sender_peek(struct vt_sender *s, struct vt_unit *u);
-/* Takes the unit that was peeked. ask_tsc: how long to wait for news of it before asking. */
+/* Takes the unit that vt_sender_peek() described. ask_tsc: how long to wait for an answer before
+ * asking for one. */
 void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, uint64_t ask_tsc);
 
 /*
@@ -130,12 +132,13 @@ void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes);
 /* Bytes of the packet with the unit that is next to be acknowledged; 0: it has not been sent. */
 uint32_t vt_sender_awaited(const struct vt_sender *s);
 
-/* Applies posted, ack, refused and NAK spans of a CNTL. ask_tsc: as above. False, and the CNTL is
- * ignored, if it acknowledges units that were never sent. */
+/* Applies posted, ack, refused and NAK spans of a CNTL. ask_tsc: as in vt_sender_take(). False, and
+ * the CNTL is ignored, if it acknowledges units that were never sent. */
 bool vt_sender_control(struct vt_sender *s, const struct wire_cntl *c, uint64_t now,
                        uint64_t ask_tsc);
 
-/* True if the ACK-request timer has expired: send CNTL with SREQ. Arms it again, wait doubled. */
+/* True if the ACK-request timer has expired: send CNTL with SREQ. Arms the timer again, with twice
+ * the wait. */
 bool vt_sender_ask(struct vt_sender *s, uint64_t now, uint64_t ask_tsc);
 
 /* Fails all outstanding requests with status. That is no orderly end: `closing` does not change. */

@@ -23,7 +23,7 @@ struct unit_set_page {
 };
 
 struct unit_set {
-    struct unit_set_page *pages; /* capacity of them, the caller's */
+    struct unit_set_page *pages; /* the caller's storage, for `capacity` pages */
     uint32_t capacity, count;
 };
 

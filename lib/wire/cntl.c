@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CNTL: the state of both halves of its speaker, with up to WIRE_SPANS_MAX missing spans and
- * WIRE_REFUSED_MAX refused requests behind it.
+ * CNTL: the state of the host that sends it, as a receiver and as a sender. Up to WIRE_SPANS_MAX
+ * missing spans and WIRE_REFUSED_MAX refused requests follow.
  *
  * A CNTL that a parse accepts has spans that are not empty, do not overlap, ascend, and lie within
  * 2^63 positions of each other, so that wrap-safe comparison orders them.

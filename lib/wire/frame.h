@@ -113,7 +113,8 @@ void frame_set_pseudo_sum(uint8_t *p, const struct frame_route *r, uint32_t payl
 bool frame_udp_sum_partial(const struct frame *f);
 
 /* Updates the UDP checksum, if there is one, of the frame that f was parsed from, after bytes at an
- * even distance from the UDP header have changed. `before` and `after` are their unfolded sums. */
+ * even distance from the UDP header have changed. `before` and `after` are the unfolded sums of
+ * these bytes. */
 void frame_change_udp_sum(uint8_t *p, const struct frame *f, uint64_t before, uint64_t after);
 
 /*

@@ -15,7 +15,7 @@
 #include "wire/packet.h"
 
 /* The flags that each type may carry: the table in doc/protocol.md. */
-#define HEADER_FLAGS_FIRST WIRE_EARLY /* and FIRST must carry it */
+#define HEADER_FLAGS_FIRST WIRE_EARLY /* FIRST must carry this flag */
 #define HEADER_FLAGS_DATA                                                                          \
     (WIRE_SREQ | WIRE_DREQ | WIRE_WCLOSE | WIRE_PACK | WIRE_EARLY | WIRE_REPEAT)
 #define HEADER_FLAGS_CNTL                                                                          \

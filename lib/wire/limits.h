@@ -13,7 +13,7 @@
 #define WIRE_REFUSED_MAX     8            /* refused requests in one CNTL */
 #define WIRE_RATE_MAX_BPS    (1ull << 48)
 #define WIRE_BURST_MAX_BYTES 0xffffffffu
-#define WIRE_MTU_MIN         576 /* IPv4 bytes; IPv6 needs 1280 (RFC 8200) */
+#define WIRE_MTU_MIN         576 /* bytes of an IPv4 packet; IPv6 needs 1280 (RFC 8200) */
 #define WIRE_MTU_MAX         16384
 #define WIRE_HEADERS_MAX     192 /* Ethernet + VLAN + IPv6 + UDP + DATA header, rounded up */
 

@@ -17,7 +17,7 @@
 #include "wire/layer.h"
 
 #define ECHO_HOP_LIMIT   64
-#define ND_HOP_LIMIT     255 /* behind a router it would be at most 254 */
+#define ND_HOP_LIMIT     255 /* a packet that passed a router has at most 254 */
 #define ND_SOLICIT       135
 #define ND_ADVERT        136
 #define ND_BYTES         24 /* type, code, checksum, flags, target */
@@ -28,7 +28,7 @@
 #define ND_OPTION_SOURCE 1 /* link-layer address options */
 #define ND_OPTION_TARGET 2
 #define ND_OPTION_BYTES  8
-#define ECHO4_REQUEST    8 /* rte_icmp.h renamed these in 24.11 */
+#define ECHO4_REQUEST    8 /* not those of rte_icmp.h, whose names DPDK 24.11 changed */
 #define ECHO4_REPLY      0
 #define ECHO6_REQUEST    128
 #define ECHO6_REPLY      129
@@ -128,7 +128,8 @@ static bool nd_options_ok(const uint8_t *p, uint32_t len, uint8_t wanted, struct
     return !n->has_mac || mac_is_host(&n->mac);
 }
 
-/* RFC 4861 7.1.1. An address probe (RFC 4862) has no source address; it goes to target's group. */
+/* RFC 4861 7.1.1. An address probe (RFC 4862) has no source address, and goes to the target's
+ * solicited-node group. */
 static enum neigh_kind nd_solicit_parse(const struct frame *f, const struct neigh *n)
 {
     struct addr group = solicited_node(&n->target);
@@ -183,7 +184,7 @@ enum neigh_kind neigh_parse(const uint8_t *p, uint32_t frame_len, const struct f
     return n->kind;
 }
 
-/* tha, tip: addresses of the target; tha is zero if unknown. */
+/* tha, tip: MAC and IPv4 address of the target; tha is zero if unknown. */
 static uint16_t arp_put(uint8_t *p, uint16_t op, const struct rte_ether_addr *mac,
                         const struct addr *sip, const struct rte_ether_addr *dst_mac,
                         const struct rte_ether_addr *tha, const struct addr *tip, uint16_t vlan)
@@ -290,7 +291,8 @@ uint16_t neigh_put_reply(uint8_t *p, const struct rte_ether_addr *mac, const str
     return nd_put(p, mac, dst_mac, target, dst, vlan, message, sizeof message);
 }
 
-/* Makes the reply: addresses swapped, DF set, no ECN mark left from the request's path. */
+/* Turns an IPv4 echo request into its reply: addresses swapped, DF set, no ECN mark left from the
+ * request's path. */
 static bool echo4_turn(uint8_t *l3, uint8_t *l4, uint32_t len)
 {
     struct rte_ipv4_hdr ip;
@@ -340,7 +342,7 @@ bool neigh_echo(uint8_t *p, uint32_t frame_len, const struct frame *f,
     if ((f->kind != FRAME_ICMP4 && f->kind != FRAME_ICMP6) ||
         (uint64_t)f->l4_off + f->payload_len > frame_len)
         return false;
-    /* Answers unicast requests of one host only, so that no packet can be multiplied through us. */
+    /* Answers only requests of one host to one host: no packet can be multiplied through us. */
     if (!mac_is_host(&f->src_mac) || !addr_is_host(&f->src) || !addr_is_host(&f->dst))
         return false;
     /* Requests with IPv4 options get no reply: source routes would have to be reversed. */

@@ -2,7 +2,7 @@
 /*
  * Sluice packets, the payload of UDP (doc/protocol.md): bytes -> checked view, view -> bytes. All
  * fields are big-endian on the wire and in host order here. Only lib/wire reads or writes packet
- * bytes. The speaker of a packet is the host that sent it.
+ * bytes. The sender of a packet is the host that sent it, also when that host receives the data.
  *
  * Every packet starts with 16 bytes:
  *   0  version:4 type:4      1  flags          2  path id       3  reserved, 0
@@ -23,7 +23,7 @@
 enum wire_type {
     WIRE_FIRST = 1, /* opens a connection; DATA may follow without waiting */
     WIRE_DATA = 2,  /* one unit of one request */
-    WIRE_CNTL = 3,  /* state of both halves of the speaker: grant, ACK, NAK, posted, closing */
+    WIRE_CNTL = 3,  /* state of both halves of its sender: grant, ACK, NAK, posted, closing */
     WIRE_RCNTL = 4, /* a router on the path limits rate and burst */
 };
 
@@ -35,7 +35,7 @@ enum wire_flag {
     WIRE_END = 0x10,    /* the connection is over: last step of a close, or an abort */
     WIRE_PACK = 0x20,   /* DATA: the last unit before a copied tail, asks for a provisional ACK;
                            CNTL: is a provisional ACK */
-    WIRE_EARLY = 0x40,  /* the key is the speaker's own: it does not know its peer's key yet */
+    WIRE_EARLY = 0x40,  /* the key is the sender's own: it does not know its peer's key yet */
     WIRE_REPEAT = 0x80, /* DATA: this unit was sent before (for probes and captures) */
 };
 
@@ -54,7 +54,7 @@ enum wire_verdict {
 
 #define WIRE_HEADER_BYTES  16
 #define WIRE_DATA_BYTES    56  /* common header included, payload excluded */
-#define WIRE_CNTL_BYTES    176 /* without spans */
+#define WIRE_CNTL_BYTES    176 /* without spans and refusals */
 #define WIRE_SPAN_BYTES    16
 #define WIRE_REFUSED_BYTES 8
 #define WIRE_FIRST_BYTES   192 /* padded, so that an answer without spans is no larger */
@@ -71,7 +71,7 @@ struct wire_header {
     enum wire_type type;
     uint8_t flags;   /* enum wire_flag */
     uint8_t path_id; /* 0: a connection has one path so far */
-    uint64_t key;    /* the peer's key, or with WIRE_EARLY the speaker's own */
+    uint64_t key;    /* the peer's key, or with WIRE_EARLY that of the packet's sender */
 };
 
 /*
@@ -87,10 +87,10 @@ struct wire_first {
     uint32_t initial_request; /* number of the first request from opener to acceptor */
     uint32_t answer_request;  /* number of the first request from acceptor to opener */
     uint32_t unit_max;        /* largest unit the opener can take, bytes */
-    uint16_t service;         /* the service of the host that is wanted */
+    uint16_t service;         /* number of the service that is wanted */
     uint16_t capabilities;    /* enum wire_capability */
-    uint32_t ahead;           /* requests beyond posted ones that may be sent before CNTL */
-    uint64_t rate_req_Bps;    /* rate and burst in use until the first CNTL (rule 5) */
+    uint32_t ahead;           /* requests that may be sent before the first CNTL arrives */
+    uint64_t rate_req_Bps;    /* rate and burst in use until the first CNTL arrives */
     uint64_t burst_req_bytes;
     uint64_t time_ns;    /* the opener's clock, echoed by CNTL */
     uint64_t cookie;     /* from a CNTL that asked for it, else 0 */
@@ -107,16 +107,16 @@ struct wire_first {
 struct wire_data {
     struct wire_header h;
     uint64_t packet;      /* packet number, per connection and direction; never reused */
-    uint64_t time_ns;     /* time of sending, the speaker's clock */
+    uint64_t time_ns;     /* time of sending, by the sender's clock */
     uint32_t request;     /* request number */
     uint32_t unit;        /* unit number */
     uint64_t request_len; /* bytes, the same in all units of a request */
     uint32_t unit_bytes;  /* the same in all units of a request */
-    uint32_t cntl_seen;   /* newest seq of a CNTL that the speaker has seen; 0: none */
+    uint32_t cntl_seen;   /* newest seq of a CNTL that the sender has seen; 0: none */
     uint32_t payload_len; /* parse: from UDP's length; put: ignored */
 };
 
-/* A run of missing units: [first, end) as stream positions (base/seq.h). */
+/* A run of missing units: positions [first, end) (base/seq.h). */
 struct wire_span {
     uint64_t first;
     uint64_t end;
@@ -135,7 +135,7 @@ struct wire_refused {
 enum wire_end {
     WIRE_END_NONE = 0,     /* the normal close */
     WIRE_END_ABORT = 1,    /* the application gave up, or died */
-    WIRE_END_NOBODY = 2,   /* no application listens for that service */
+    WIRE_END_NOBODY = 2,   /* no application listens for the service */
     WIRE_END_SILENCE = 3,  /* the peer was silent for too long */
     WIRE_END_PROTOCOL = 4, /* versions or capabilities do not match */
     WIRE_END_SHUTDOWN = 5, /* the daemon is stopping */
@@ -160,18 +160,18 @@ enum wire_end {
  */
 struct wire_cntl {
     struct wire_header h;
-    uint64_t own_key;   /* the speaker's key, for packets to it */
+    uint64_t own_key;   /* key of the host that sent this CNTL, for packets to that host */
     uint32_t seq;       /* CNTL sequence number, from 1; an older CNTL is ignored */
     uint32_t cntl_seen; /* newest seq seen from the peer; 0: none */
     /* as a receiver */
-    uint64_t rate_Bps;        /* grant, user bytes */
+    uint64_t rate_Bps;        /* grant, payload bytes */
     uint32_t burst_bytes;     /* grant; 0: no limit */
     uint16_t reason;          /* enum grant_reason: the reason for this grant */
     uint8_t occupancy;        /* level of the posted buffers, 0-255 */
     uint64_t peak_Bps;        /* peak rate inside a burst; 0: none */
     uint64_t ack;             /* every position before this one has been placed */
     uint32_t posted;          /* requests before this number have a receive buffer */
-    uint32_t unit_max;        /* bytes: largest unit the speaker can take */
+    uint32_t unit_max;        /* bytes: largest unit that the sender of this CNTL can take */
     uint64_t received;        /* packets received so far, duplicates included */
     uint64_t lost;            /* packet numbers found missing so far */
     uint32_t ecn_ce, ecn_ect; /* packets received with CE, with ECT */
@@ -179,11 +179,11 @@ struct wire_cntl {
     uint64_t sent;            /* every position before this one has been sent once */
     uint64_t backlog_bytes;   /* hint: bytes submitted and not sent yet */
     uint32_t close_request;   /* with WIRE_WCLOSE: number after the last request */
-    uint32_t initial_request; /* number of the speaker's own first request */
+    uint32_t initial_request; /* number of the first request that this CNTL's sender sends */
     uint16_t capabilities;
     uint16_t end; /* with WIRE_END: enum wire_end */
     /* clocks */
-    uint64_t time_ns;      /* when it was sent, the speaker's clock */
+    uint64_t time_ns;      /* when this CNTL was sent, by its sender's clock */
     uint64_t echo_ns;      /* newest time_ns seen from the peer; 0: none */
     uint32_t echo_held_ns; /* how long ago echo_ns was received */
     uint32_t silence_ms;
@@ -224,9 +224,9 @@ enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t 
 enum wire_verdict wire_parse_cntl(const uint8_t *p, uint32_t len, struct wire_cntl *out);
 enum wire_verdict wire_parse_rcntl(const uint8_t *p, uint32_t len, struct wire_rcntl *out);
 
-/* Writes a router's limits into a CNTL packet that passes it (one that wire_parse_cntl() accepts):
- * the lower of its own limits and those already there. burst_bytes 0: no limit of its own. The
- * caller updates the UDP checksum. */
+/* Writes a router's limits into a CNTL that passes the router (one that wire_parse_cntl() accepts).
+ * A lower limit that is already there stays. burst_bytes 0: the router does not limit the burst.
+ * The caller updates the UDP checksum. */
 void wire_lower_cntl(uint8_t *p, uint64_t rate_Bps, uint32_t burst_bytes, uint16_t expiry_ms);
 
 /* Writes a new time of sending into a DATA packet. The caller updates the UDP checksum. */

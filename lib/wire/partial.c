@@ -37,7 +37,7 @@ bool partial_find(const uint8_t *p, uint32_t head_len, uint32_t frame_len, struc
 void partial_complete(uint8_t *p, const struct partial *s, uint64_t sum)
 {
     uint16_t v =
-        (uint16_t)~frame_sum_fold(sum); /* sum includes the field: the pseudo header's sum */
+        (uint16_t)~frame_sum_fold(sum); /* the pseudo header is in sum, as the checksum field */
 
     if (s->udp && v == 0) /* 0 would mean: no checksum (RFC 768) */
         v = 0xffff;

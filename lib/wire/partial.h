@@ -7,9 +7,10 @@
  * partial checksum.
  *
  * A checksum field that equals the pseudo header's sum is taken for a partial checksum. A correct
- * full checksum equals that sum by chance, in one frame of 65535. Completing it changes nothing:
- * both computations add up the same bytes. The field of a damaged frame equals the sum as rarely;
- * such a frame then passes as correct. The checksum lets as many damaged frames pass anyway.
+ * full checksum equals that sum by chance, in one frame of 65535. To complete such a checksum
+ * changes nothing: both computations add up the same bytes. The field of a damaged frame equals the
+ * sum as rarely; such a frame then passes as correct. The checksum lets as many damaged frames pass
+ * anyway.
  */
 #ifndef SLUICE_WIRE_PARTIAL_H
 #define SLUICE_WIRE_PARTIAL_H
@@ -25,7 +26,8 @@ struct partial {
 
 /* Does the frame (as in frame_parse()) have a partial checksum? If so, *out says where. */
 bool partial_find(const uint8_t *p, uint32_t head_len, uint32_t frame_len, struct partial *out);
-/* Completes the checksum, given the unfolded sum of the len bytes with the partial one in place. */
+/* Completes the checksum, given the unfolded sum of s->len bytes, in which the partial checksum is
+ * included. */
 void partial_complete(uint8_t *p, const struct partial *s, uint64_t sum);
 
 #endif

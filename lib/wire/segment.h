@@ -27,7 +27,7 @@ struct segments {
  * mtu bytes? If so, *out says how to cut it. */
 bool segments_find(const uint8_t *p, uint32_t len, uint32_t mtu, struct segments *out);
 /* Writes segment i of the frame at p to `to`, which has room for header_len + mss bytes; returns
- * its length. */
+ * the segment's length. */
 uint32_t segment_put(const uint8_t *p, const struct segments *s, uint32_t i, uint8_t *to);
 
 #endif

@@ -68,7 +68,7 @@ void doctor_run(struct doctor *d)
 struct report {
     unsigned bad, warnings;
     bool quiet;
-    json_t *json; /* NULL: as text */
+    json_t *json; /* array of findings; NULL: they are printed as text */
 };
 
 static const char *level_name(enum doctor_level level)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a machine lacks for sluiced: findings, each with the command that cures it. The checks read
- * files below a root directory, so that tests can have machines of their own, and change nothing.
+ * What a machine lacks for sluiced: findings, each with the command that cures it. The checks
+ * change nothing. They read files below a root directory, in which a test can imitate any machine.
  */
 #ifndef SLUICE_COMMAND_DOCTOR_H
 #define SLUICE_COMMAND_DOCTOR_H
@@ -20,8 +20,8 @@
 
 enum doctor_level {
     DOCTOR_GOOD,
-    DOCTOR_WARNING, /* works, but slower or not as steadily as it could */
-    DOCTOR_BAD,     /* will not work */
+    DOCTOR_WARNING, /* sluiced works, but slower or not as steadily as it could */
+    DOCTOR_BAD,     /* sluiced will not work */
 };
 
 struct doctor_finding {
@@ -38,7 +38,7 @@ struct doctor_port {
 
 struct doctor_conf {
     char socket[108], group[64]; /* group: socket_group; "": none */
-    bool poll, lock;             /* idle = poll or pause, lock = yes */
+    bool poll, lock;             /* poll: idle = poll or pause; lock: lock = yes */
     uint32_t n_ports;
     struct doctor_port ports[DOCTOR_PORTS];
 };
@@ -47,7 +47,7 @@ struct doctor {
     const char *root;   /* "": this machine */
     const char *config; /* path of the daemon's configuration, below root */
     const char *socket; /* NULL: as configured */
-    const char *daemon; /* the program sluiced; NULL: it does not check the configuration */
+    const char *daemon; /* path of sluiced, to check the configuration; NULL: no such check */
     struct doctor_conf conf;
     bool conf_there;
     int pid; /* of the daemon that answers; 0: none */
@@ -91,7 +91,7 @@ const char *doctor_value(const char *text, const char *name);
 /* The CPUs of a list such as "0-3,7". */
 void doctor_cpu_list(const char *list, cpu_set_t *out);
 
-/* doctor_conf.c: fills d->conf as far as it can be read. */
+/* doctor_conf.c: fills d->conf from the configuration, as far as that can be read. */
 void doctor_conf_read(struct doctor *d);
 void doctor_config(struct doctor *d);
 /* doctor_daemon.c */

@@ -76,7 +76,7 @@ void doctor_conf_read(struct doctor *d)
         fclose(f);
 }
 
-/* ---- what sluiced says of it --------------------------------------------------------------- */
+/* ---- what sluiced says of the configuration ------------------------------------------------ */
 
 /* Reads all that comes, so that the writer never blocks; keeps only the first bytes. */
 static void pipe_take(int fd, char *said, size_t said_len)

@@ -10,7 +10,7 @@
 #include "sluice/doctor/doctor.h"
 #include "sluice/remote/daemon_pid.h"
 
-#define LOCK_BYTES   (1ull << 30) /* a few applications with some hundred MB each */
+#define LOCK_BYTES   (1ull << 30) /* enough for a few applications with some hundred MB each */
 #define CAP_IPC_LOCK 14
 
 /* Without socket_group the socket belongs to the group root. The cure must not put a user into that
@@ -75,7 +75,7 @@ void doctor_socket(struct doctor *d)
     }
 }
 
-/* The limit of the daemon, if one answers; else that of a process started from here. */
+/* Checks how much memory the daemon may lock if one answers, else a process started from here. */
 void doctor_locking(struct doctor *d)
 {
     char who[24] = "self", limits[4096], status[4096];
@@ -127,8 +127,8 @@ void doctor_rights(struct doctor *d)
             effective);
 }
 
-/* Reports each station that has an address of ours. The daemon finds it when the port's link comes
- * up, or later. */
+/* Reports each station that has an address of ours. The daemon finds such stations when a port's
+ * link comes up, or later. */
 void doctor_addresses(struct doctor *d)
 {
     const char *path = d->socket != NULL ? d->socket : d->conf.socket;

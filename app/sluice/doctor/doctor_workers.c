@@ -14,7 +14,7 @@
 
 struct worker {
     unsigned long pid;
-    cpu_set_t may; /* CPUs that it may run on */
+    cpu_set_t may; /* CPUs that the worker may run on */
 };
 
 struct workers {
@@ -136,8 +136,8 @@ static void cpus_text(const cpu_set_t *cpus, char *out, size_t out_len)
     }
 }
 
-/* True if the workers that may run only on CPUs of worker i are more than these CPUs. *n: their
- * number; pids: their processes. */
+/* True if worker i has fewer CPUs than there are workers that may run only on these CPUs. *n: the
+ * number of these workers; pids: their process IDs, as text. */
 static bool crowded(const struct workers *all, uint32_t i, uint32_t *n, char *pids, size_t pids_len)
 {
     unsigned long last = 0;

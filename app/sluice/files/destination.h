@@ -19,12 +19,12 @@ enum destination_kind {
 struct destination {
     enum destination_kind kind;
     int dir_fd;              /* DIR: the directory; FILE: the one that holds the file */
-    int stream_fd;           /* STREAM */
-    char base[NAME_MAX + 1]; /* FILE: its name in dir_fd */
-    bool taken;              /* FILE, STREAM: the one file has been offered */
-    bool fsync;              /* sync each file to the disk before it gets its name */
-    bool overwrite;          /* replace existing files */
-    mode_t mask;             /* the umask: permission bits that no file gets */
+    int stream_fd;           /* STREAM: where its bytes are written */
+    char base[NAME_MAX + 1]; /* FILE: the file's name in dir_fd */
+    bool taken;     /* FILE, STREAM: a sender has offered a file, and no other is accepted */
+    bool fsync;     /* sync each file to the disk before it gets its name */
+    bool overwrite; /* replace existing files */
+    mode_t mask;    /* the umask: permission bits that no file gets */
 };
 
 /* path: as given with -o ("-": standard output). Returns an exit code; the error is printed. */

@@ -23,7 +23,7 @@ void digest_zeros(struct digest *d, uint64_t len_bytes);
 /* The hash so far, in canonical (big-endian) bytes, as `xxhsum -H2` prints it. More data may
  * follow. */
 void digest_value(const struct digest *d, uint8_t hash[RECORD_HASH_BYTES]);
-/* Writes the hash as hex digits and a 0. */
+/* Writes the hash as a string of hex digits. */
 void digest_hex(char hex[DIGEST_HEX_BYTES], const uint8_t hash[RECORD_HASH_BYTES]);
 
 #endif

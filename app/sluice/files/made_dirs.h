@@ -28,7 +28,7 @@ struct made_dirs {
 
 /* Adds the open directory, which has just been made. */
 void made_dirs_add(struct made_dirs *m, int fd);
-/* Removes the open directory. False if it was not remembered. */
+/* Forgets the open directory. False if it was not remembered. */
 bool made_dirs_take(struct made_dirs *m, int fd);
 
 #endif

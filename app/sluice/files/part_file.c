@@ -158,7 +158,7 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
 }
 
 /* Writes all len bytes. 0 or a negative errno; -EINTR: a signal asked to stop. Callers write at
- * most one piece at a time, so that signals are noticed soon. */
+ * most DIGEST_PIECE_BYTES at a time, so that signals are noticed soon. */
 static int part_file_put(struct part_file *p, const uint8_t *data, uint64_t len)
 {
     while (len > 0) {
@@ -227,7 +227,7 @@ static int part_file_settle(struct part_file *p)
         return -errno;
     if (fchmod(p->fd, p->offer.mode & PART_FILE_MODE & ~p->destination->mask) < 0)
         return -errno;
-    if (futimens(p->fd, times) < 0 && errno != EINVAL) /* the disk cannot store this time */
+    if (futimens(p->fd, times) < 0 && errno != EINVAL) /* EINVAL: the disk cannot store this time */
         return -errno;
     if (p->destination->fsync && fsync(p->fd) < 0)
         return -errno;
@@ -274,7 +274,7 @@ enum record_code part_file_finish(struct part_file *p, const struct record *end)
     if (err == 0)
         p->temporary[0] = 0;
     part_file_discard(p);
-    if (err == -EEXIST) /* it appeared while this file was being received */
+    if (err == -EEXIST) /* a file of this name appeared while ours was being received */
         return RECORD_EXISTS;
     return err < 0 ? part_file_failed(p, "completing it", -err) : RECORD_OK;
 }

@@ -29,7 +29,7 @@ struct part_file {
     char base[NAME_MAX + 1], temporary[NAME_MAX + 1];
     struct record offer;
     uint64_t at_bytes;           /* position: everything before it is written */
-    uint64_t hole_bytes;         /* holes among at_bytes */
+    uint64_t hole_bytes;         /* bytes before at_bytes that are holes */
     struct digest *digest;       /* of everything before at_bytes */
     struct made_dirs made;       /* directories made for this sender */
     char why[PART_FILE_WHY_MAX]; /* last failure */
@@ -39,8 +39,8 @@ struct part_file {
 int part_file_init(struct part_file *p);
 void part_file_fini(struct part_file *p);
 
-/* The next three return a code; p->why has the details. name: checked by name_check(), and
- * 0-terminated. */
+/* part_file_open(), part_file_write() and part_file_hole() return RECORD_OK, or another code with
+ * the details in p->why ("": none). name: checked by name_check(), and 0-terminated. */
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer);
 enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint32_t len_bytes);

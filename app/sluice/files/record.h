@@ -19,7 +19,7 @@
 #define RECORD_DATA_MAX     (4u << 20) /* bytes of a DATA record */
 #define RECORD_REQUEST_MAX  (RECORD_HEADER_BYTES + RECORD_DATA_MAX)
 #define RECORD_NAME_MAX     4095
-#define RECORD_HOLE_MAX     (64u << 20) /* bytes of one HOLE: bounds the work of a record */
+#define RECORD_HOLE_MAX     (64u << 20) /* bytes of one HOLE; bounds the work for one record */
 #define RECORD_MESSAGE_MAX  512
 #define RECORD_ANSWER_MAX   16384 /* bytes of a request that carries RESULT records */
 #define RECORD_HASH_BYTES   16
@@ -52,12 +52,12 @@ enum record_code {
 
 struct record {
     uint8_t type;       /* enum record_type */
-    uint16_t flags;     /* OFFER */
+    uint16_t flags;     /* OFFER: RECORD_SIZE_UNKNOWN, or 0 */
     uint32_t len_bytes; /* of data after the header */
     uint32_t mode;      /* OFFER, DIR: permission bits; RESULT: enum record_code */
-    uint64_t file;      /* counts OFFER and DIR of the connection from 1; END_ALL: 0 */
+    uint64_t file;      /* number of the OFFER or DIR on its connection, from 1; END_ALL: 0 */
     uint64_t offset;    /* DATA, HOLE: bytes */
-    uint64_t size;   /* OFFER, END_FILE, RESULT: bytes of the file; HOLE: bytes; END_ALL: files */
+    uint64_t size;   /* bytes of the file or the HOLE; END_ALL: number of OFFER and DIR records */
     int64_t mtime_s; /* OFFER, DIR */
     uint32_t mtime_ns;
     uint8_t hash[RECORD_HASH_BYTES]; /* END_FILE: XXH3-128 of the content, canonical */
@@ -67,8 +67,8 @@ struct record {
 void record_encode(uint8_t header[RECORD_HEADER_BYTES], const struct record *r);
 
 /*
- * Reads the record at the start of len bytes. Returns 0 with its header in r; its r->len_bytes of
- * data follow the header. Returns -EINVAL if it is wrong; *why (a constant string) says how.
+ * Reads the record at the start of len bytes. Returns 0 with the header in *r; r->len_bytes of data
+ * follow the header. Returns -EINVAL if the record is wrong; *why (a constant string) says how.
  */
 int record_decode(const uint8_t *bytes, size_t len, struct record *r, const char **why);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One file that is being read to be sent. It finds the next piece, reads its bytes straight into
- * the caller's memory, and computes the digest of the whole file.
+ * Reads one file that is to be sent: finds the next piece, reads its bytes straight into the
+ * caller's memory, and computes the digest of the whole file.
  *
  * A regular file counts with the size that it had when it was opened; if it shrinks meanwhile, that
  * is an error. A stream (pipe, terminal, device) has no size: it ends where it ends, and may have
@@ -24,7 +24,7 @@ struct source {
     struct stat st;
     uint64_t size;       /* bytes; of a stream: 0 */
     uint64_t at_bytes;   /* everything before it was read */
-    uint64_t hole_bytes; /* holes among at_bytes */
+    uint64_t hole_bytes; /* bytes before at_bytes that are holes */
     struct extent extent;
     struct digest *digest;
 };
@@ -32,8 +32,8 @@ struct source {
 int source_init(struct source *s);
 void source_fini(struct source *s);
 
-/* walked: the path must be a regular file, and no link. Path "-" is standard input if !walked.
- * 0 or a negative errno. */
+/* walked: the path was found in a directory, and must be a regular file and no link; otherwise "-"
+ * is standard input. 0 or a negative errno. */
 int source_open(struct source *s, const char *path, bool walked);
 void source_close(struct source *s);
 

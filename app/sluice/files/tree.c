@@ -14,7 +14,7 @@ struct tree {
     bool begun; /* fts_read() was called */
     char *path; /* of the root, without slashes at its end */
     size_t path_len;
-    char *name; /* of the entry */
+    char *name; /* memory for the names that tree_name() makes; NULL: none yet */
     size_t name_size;
     char base[NAME_MAX + 1];
 };

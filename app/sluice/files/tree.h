@@ -18,7 +18,7 @@ enum tree_kind {
 
 struct tree_entry {
     enum tree_kind kind;
-    const char *path; /* to open it */
+    const char *path; /* for open() */
     const char *name; /* relative, for the receiver */
     const char *why;
     int error;

@@ -94,7 +94,8 @@ static void meter_interval(struct meter *m, uint64_t now_ns)
     m->last_ns = now_ns;
 }
 
-/* The counters of one copy may be from different moments: the figures must not go back. */
+/* The counters in one struct sluice_stats may be from different moments. So the bytes computed from
+ * them may be fewer than at the previous call; the larger number is kept. */
 static void meter_point(struct meter_point *p, const struct sluice_stats *s, bool tx)
 {
     uint64_t again = s->tx_repeats * s->unit_bytes;
@@ -126,7 +127,7 @@ void meter_sample(struct meter *m, uint64_t now_ns, struct sluice_conn *const *c
         sum->rx_bytes += m->now[i].rx_bytes;
         sum->repeats += m->now[i].repeats;
     }
-    /* The sums include connections that have closed since. */
+    /* Unlike flow_add(), the sums include connections that have closed. */
     f.tx_bytes = sum->tx_bytes;
     f.rx_bytes = sum->rx_bytes;
     rates_sample(&m->rates, now_ns, &f);

@@ -113,8 +113,8 @@ static uint64_t client_rate(const struct client *c)
     return c->config->reverse ? s.rx_rate_Bps : s.tx_rate_Bps;
 }
 
-/* Bytes of a request: as many as move in 50 ms, since requests outstanding at the end delay the
- * end; no more than the memory holds; a power of two. */
+/* Bytes of a request: a power of two, PERF_REQUEST_MIN to PERF_REQUEST_MAX. As many as move in 50
+ * to 100 ms, since requests outstanding at the end delay the end; fewer if memory is short. */
 static uint64_t client_request(const struct client *c)
 {
     const struct perf_config *o = c->config;
@@ -281,7 +281,7 @@ static bool client_take(struct client *c)
     return n > 0;
 }
 
-/* Sends synchronously, until the next line is due. */
+/* Sends synchronously until meter_sample() is due, or all data are sent. */
 static void client_sync(struct client *c, struct perf_stream *p)
 {
     const uint8_t *data;
@@ -329,7 +329,7 @@ static void client_feed(struct client *c, struct stream *st)
     }
 }
 
-/* Begins the next phase if all streams are there, or feeds the running ones. */
+/* Begins a phase once all streams have completed the previous one; feeds running streams. */
 static void client_work(struct client *c)
 {
     uint32_t i, n = c->config->streams;

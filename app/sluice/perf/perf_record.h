@@ -44,14 +44,14 @@ struct perf_start {
     uint64_t flags;
     uint64_t request_bytes;
     uint64_t outstanding;  /* requests */
-    uint64_t duration_ns;  /* 0: until limit_bytes */
-    uint64_t limit_bytes;  /* of this stream and direction; 0: none */
-    uint64_t memory_bytes; /* cycled through, per stream and direction */
+    uint64_t duration_ns;  /* 0: limit_bytes ends the test */
+    uint64_t limit_bytes;  /* of this stream, per direction; 0: no limit */
+    uint64_t memory_bytes; /* memory that data cycle through, per stream and direction */
     uint64_t slices; /* requests that the client's sending memory holds: the pattern's period */
 };
 
 struct perf_ready {
-    uint64_t memory_bytes; /* that the server cycles through */
+    uint64_t memory_bytes; /* memory that the server's data cycle through */
     uint64_t slices;
 };
 

@@ -17,15 +17,15 @@ struct perf_result {
     char peer[64];
     struct perf_start parameters; /* limit_bytes, memory_bytes: of one stream */
     bool go_back_n, sync;
-    uint64_t memory_bytes;   /* cycled through on this side, all streams */
-    uint32_t streams;        /* that ended; the sums are over these */
+    uint64_t memory_bytes;   /* memory that data cycle through on this side, all streams */
+    uint32_t streams;        /* streams that have ended; all sums are over these */
     struct perf_side tx, rx; /* sums; time_ns: the longest */
     bool peer_known;
     struct perf_report other; /* sums of the other side's reports; time_ns: the longest */
-    struct rusage before;     /* at GO */
+    struct rusage before;     /* of this process, at GO */
     uint64_t start_ns, end_ns;
     uint64_t cpu_user_us, cpu_system_us; /* of this process from start to end */
-    uint64_t rate_grant_Bps;             /* sum */
+    uint64_t rate_grant_Bps;             /* sum over the streams */
     uint64_t rtt_ns;
     uint32_t unit_bytes;
     int exit_code;

@@ -82,7 +82,7 @@ static int server_accept(struct server *s, uint32_t channel)
     while (st < s->streams + STREAMS_MAX && st->state != STREAM_IDLE)
         st++;
     if (st == s->streams + STREAMS_MAX)
-        return 0; /* later, when a stream has ended */
+        return 0; /* server_listen() tries again when a stream has ended */
     p = &st->stream;
     err = sluice_accept(s->loop.session, s->config->port, channel, PERF_STREAM_OPEN, &p->conn);
     if (err == 0)

@@ -7,7 +7,7 @@
  * A slice holds one request (or a control record, if that is longer). Receives complete in order.
  * The newest request that arrived is held back, uncounted, until the next one arrives: the last
  * request of a direction may be the peer's REPORT, which only the end of the direction shows. Where
- * a byte limit fixes the number of requests, a region has no more slices than that.
+ * a byte limit fixes the number of requests, a region has no more slices than requests.
  */
 #ifndef SLUICE_COMMAND_PERF_STREAM_H
 #define SLUICE_COMMAND_PERF_STREAM_H
@@ -26,8 +26,8 @@
 /* `user` of submissions. */
 enum perf_stream_user {
     PERF_STREAM_OPEN = 1,
-    PERF_STREAM_CONTROL, /* a control record sent */
-    PERF_STREAM_DATA,    /* sends and receives */
+    PERF_STREAM_CONTROL, /* control records; but the REPORT is received as DATA */
+    PERF_STREAM_DATA,    /* sends and receives of data */
     PERF_STREAM_SHUTDOWN,
 };
 
@@ -36,15 +36,15 @@ struct perf_stream_side {
     uint8_t *region;
     uint64_t region_bytes; /* 0: the region is not from regions_take() */
     uint64_t stride_bytes, slices;
-    uint64_t due;         /* requests within the limit; 0: no limit */
+    uint64_t due;         /* number of requests within the byte limit; 0: no limit */
     uint8_t *extra;       /* PERF_STREAM_PAGE bytes for the request after the due ones */
-    uint64_t peer_slices; /* rx: slices of the sender's memory */
-    uint64_t submitted, completed, counted; /* requests */
+    uint64_t peer_slices; /* rx: number of slices of the sender's region */
+    uint64_t submitted, completed, counted; /* numbers of requests */
     uint64_t submitted_bytes, bytes;
-    uint64_t start_ns, end_ns; /* time of GO; of the last completion that counts */
+    uint64_t start_ns, end_ns; /* start: GO; end: the last completion that counts */
     uint64_t held_len, held_ns;
     bool held;
-    bool no_more, ended; /* a receive met the end of data; and all receives have completed */
+    bool no_more, ended; /* a receive met the end of data; after that, all have completed */
 };
 
 struct perf_stream {
@@ -58,8 +58,8 @@ struct perf_stream {
     struct perf_stream_side tx, rx;
 };
 
-/* Distance between requests in memory, bytes; and the number of requests that memory_bytes holds,
- * or `least` if that is more. */
+/* perf_stream_stride(): bytes from the start of one request in memory to the next.
+ * perf_stream_slices(): number of requests that memory_bytes holds, but at least `least`. */
 uint64_t perf_stream_stride(uint64_t request_bytes);
 uint64_t perf_stream_slices(uint64_t request_bytes, uint64_t memory_bytes, uint64_t least);
 

@@ -20,7 +20,7 @@ struct flow {
     uint64_t rx_bytes, tx_bytes;
     uint64_t rate_Bps;
     uint64_t momentary_Bps;
-    uint64_t repeats; /* of the direction that counts */
+    uint64_t repeats; /* units sent again; of a flow being received: units lost */
     bool outward;     /* nothing but control records is received */
 };
 
@@ -28,7 +28,7 @@ struct flow {
 void flow_add(struct flow *f, const struct sluice_stats *stats, bool sending);
 
 struct rates {
-    FILE *file; /* NULL: not asked for */
+    FILE *file; /* NULL: no CSV is written */
     const char *path;
     uint64_t start_ns, last_ns, last_tx_bytes;
 };

@@ -25,13 +25,14 @@ struct regions {
 };
 
 void regions_init(struct regions *r, struct sluice *session);
-/* The content is undefined. NULL: see sluice_error(). */
+/* Returns a region, whose content is undefined. NULL: see sluice_error(). */
 uint8_t *regions_take(struct regions *r, uint64_t len_bytes);
 void regions_give(struct regions *r, uint8_t *memory, uint64_t len_bytes);
 
 /* Writes the stream's pattern for [position, position + len) of its sender's memory. */
 void pattern_fill(uint8_t *to, uint64_t len, uint64_t seed, uint64_t position);
-/* Bytes in 8-byte words of the pattern (the last may be shorter) that have a wrong byte. */
+/* Compares with the pattern by words of 8 bytes (the last may be shorter). Returns the number of
+ * bytes in the words that differ. */
 uint64_t pattern_wrong(const uint8_t *from, uint64_t len, uint64_t seed, uint64_t position);
 
 #endif

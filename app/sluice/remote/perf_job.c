@@ -66,7 +66,7 @@ static int job_spawn(struct perf_job *j, char *const *args)
     posix_spawn_file_actions_adddup2(&files, j->said_fd, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
-    /* A process group of its own, as signals from the terminal's keys are for the console. */
+    /* The child has its own process group: signals from the terminal's keys are for the console. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                               POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);

@@ -15,20 +15,20 @@
 
 #include "console/words.h"
 
-#define PERF_JOB_SAID_MAX 16384 /* newest bytes of its output that perf_job_said() returns */
+#define PERF_JOB_SAID_MAX 16384 /* newest bytes of the output that perf_job_said() returns */
 
 struct perf_job {
-    pid_t pid;     /* 0: none */
-    bool running;  /* false: it has ended, with `status` */
-    bool asked_to; /* we asked it to stop */
-    bool reported; /* the console has said that it ended; written by the console */
-    int status;    /* as an exit code: sluice(1) */
+    pid_t pid;     /* of the child; 0: there is no job */
+    bool running;  /* false: the child has ended, with `status` */
+    bool asked_to; /* we asked the child to stop */
+    bool reported; /* the console has said that the child ended; written by the console */
+    int status;    /* exit code of the child, or 128 + the signal that ended it */
     int said_fd;
     uint64_t begun_ns, ended_ns; /* loop_now() */
     char whom[WORDS_PEER_MAX];   /* "server", or the peer; for people */
 };
 
-/* How to start it. */
+/* How to start a job. */
 struct perf_job_order {
     const char *whom;    /* "server", or HOST[:PORT] */
     const char *options; /* of sluice perf, separated by blanks; "": none */
@@ -36,13 +36,13 @@ struct perf_job_order {
     bool json;
 };
 
-/* Starts the child. 0, or a negative errno with a line in err. No job may be there already. */
+/* Starts a job in *j, which must have none. 0, or a negative errno with a line in err. */
 int perf_job_start(struct perf_job *j, const struct perf_job_order *o, char *err, size_t err_len);
-/* Checks whether it has ended; does not wait. */
+/* Checks whether the job has ended; does not wait. */
 bool perf_job_ended(struct perf_job *j);
-/* Stops it as Ctrl-C would; kills it if it has not ended after wait_ns. */
+/* Stops the job as Ctrl-C would; kills the job if it has not ended after wait_ns. */
 void perf_job_stop(struct perf_job *j, uint64_t wait_ns);
-/* Its output, which the caller frees; "": none yet; NULL: no memory. */
+/* The job's output, which the caller frees; "": none yet; NULL: no memory. */
 char *perf_job_said(const struct perf_job *j);
 /* Forgets the job, which must have ended. */
 void perf_job_forget(struct perf_job *j);

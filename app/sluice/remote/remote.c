@@ -40,13 +40,13 @@ static int show(struct remote *r, const struct grammar_line *l, char *err, size_
     return status < 0 ? code_of(status) : CONSOLE_OK;
 }
 
-/* Sends the words, one blank between, to the daemon, which parses them with the same grammar. */
+/* Sends the words, joined by blanks, to the daemon, which parses them with the same grammar. */
 static int change(struct remote *r, const struct grammar_line *l, char *err, size_t err_len)
 {
     char line[GRAMMAR_LINE_MAX + 1], answer[256];
     int status;
 
-    grammar_join(line, sizeof line, l->word, l->n); /* it fits: no longer than what was read */
+    grammar_join(line, sizeof line, l->word, l->n); /* fits: no longer than the line read */
     status = sluice_command(r->session, line, answer, sizeof answer);
     if (status < 0) {
         snprintf(err, err_len, "%s", sluice_error(r->session));

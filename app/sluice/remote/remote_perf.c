@@ -14,9 +14,9 @@
 #include "sluice/view/table.h"
 #include "sluice/view/view.h"
 
-#define START_WAIT_NS 2000000000u /* for the perf's session to appear */
-#define STOP_WAIT_NS  5000000000u /* for its result, after stop perf */
-#define END_WAIT_NS   1000000000u /* for its result, while a daemon that ends waits for us */
+#define START_WAIT_NS 2000000000u /* start perf waits so long for the perf's session */
+#define STOP_WAIT_NS  5000000000u /* stop perf waits so long for the perf to end */
+#define END_WAIT_NS   1000000000u /* a console that ends, and maybe its daemon, waits so long */
 #define LOOK_US       10000
 
 static const struct table_column columns[] = {
@@ -39,7 +39,7 @@ static const struct table_column columns[] = {
 
 /* ---- what the daemon knows ---------------------------------------------------------------- */
 
-/* The session that the process has with the daemon, -1: none yet. */
+/* The number of the session that the perf's process has with the daemon; -1: none yet. */
 static json_int_t session_of(struct remote *r)
 {
     char err[256];
@@ -190,7 +190,7 @@ int remote_perf_start(struct remote *r, const struct grammar_line *l, char *err,
     }
     if (perf_job_start(&r->perf, &order, err, err_len) != 0)
         return CONSOLE_LOCAL;
-    /* Once it has a session, its options were right, and there is a daemon. */
+    /* Once the perf has a session, its options were right, and there is a daemon. */
     while (session_of(r) < 0 && loop_now() < end) {
         if (perf_job_ended(&r->perf))
             return r->perf.status != 0 ? result(r, err, err_len) : CONSOLE_OK;

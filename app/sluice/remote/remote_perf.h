@@ -5,13 +5,13 @@
 
 #include "sluice/remote/remote.h"
 
-/* Each returns a console code, with a line in err if it is not CONSOLE_OK. */
+/* These three return a console code, with a line in err if the code is not CONSOLE_OK. */
 int remote_perf_start(struct remote *r, const struct grammar_line *l, char *err, size_t err_len);
 int remote_perf_show(struct remote *r, char *err, size_t err_len);
 int remote_perf_stop(struct remote *r, char *err, size_t err_len);
 /* Prints a line, once, if the perf has ended by itself. */
 void remote_perf_notice(struct remote *r);
-/* Stops the perf, as the console ends. */
+/* To be called when the console ends: stops the perf, and prints its output. */
 void remote_perf_close(struct remote *r);
 
 #endif

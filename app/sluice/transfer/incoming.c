@@ -12,7 +12,7 @@
 
 /* `user` of submissions: a receive's slot, or one of these. */
 enum {
-    USER_ANSWER = 1000, /* + slot of answers */
+    USER_ANSWER = 1000, /* + slot of the result queue */
     USER_ACCEPT = 2000,
     USER_SHUTDOWN,
 };

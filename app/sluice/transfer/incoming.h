@@ -25,7 +25,7 @@ enum incoming_state {
     INCOMING_IDLE,    /* no connection */
     INCOMING_WAITING, /* accept submitted */
     INCOMING_OPEN,
-    INCOMING_OVER, /* nothing is left to do but to close it */
+    INCOMING_OVER, /* nothing is left to do but to close the connection */
 };
 
 struct incoming {
@@ -38,18 +38,18 @@ struct incoming {
     uint8_t *memory; /* slots, then the memory of results */
     uint32_t n_slots, head, n_ready, posted;
     uint64_t len[INCOMING_SLOTS_MAX]; /* bytes of the request in each slot */
-    uint64_t at_bytes;                /* of the request in slot `head`, these were read */
+    uint64_t at_bytes;                /* of the request in slot `head`, how many have been read */
 
     struct part_file part;
     struct result_queue results;
-    bool in_file, skipping; /* between OFFER and the file's end; refused: ignore its data */
+    bool in_file, skipping; /* between OFFER and the file's end; ignoring data of a refused file */
     uint64_t file;          /* number of the newest OFFER or DIR */
     char name[RECORD_NAME_MAX + 1];
 
-    bool proved; /* a receive has completed, so its address is not forged */
-    bool served; /* it counts as a sender; written by receiver.c */
+    bool proved; /* a receive has completed, so the peer's address is not forged */
+    bool served; /* the peer counts as a sender; written by receiver.c */
     bool end_all, shutting, shut;
-    bool no_more, peer_ended; /* a receive met the end of data; and all receives have completed */
+    bool no_more, peer_ended; /* a receive met the end of data; after that, all have completed */
     int status;               /* negative errno that broke the connection */
     int code;                 /* exit code for this sender */
     struct summary summary;
@@ -64,7 +64,7 @@ void incoming_fini(struct incoming *in);
 /* Submits an accept with its receives. 0 or a negative errno. */
 int incoming_accept(struct incoming *in, uint16_t port, uint32_t channel);
 void incoming_complete(struct incoming *in, const struct sluice_completion *c);
-/* Reads about max_bytes at most of what arrived. True: there is more to read now. */
+/* Reads at most about max_bytes of what arrived. True: there is more to read now. */
 bool incoming_work(struct incoming *in, uint64_t max_bytes);
 /* Closes the connection, finished or not. A file that is not whole is removed, with a message. */
 void incoming_close(struct incoming *in);

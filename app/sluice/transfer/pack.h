@@ -26,7 +26,8 @@ struct pack {
 uint32_t pack_room(const struct pack *p);
 /* Where the data of the next record go. */
 uint8_t *pack_data(const struct pack *p);
-/* Adds a record whose r->len_bytes of data lie at pack_data() or, if not NULL, at data. */
+/* Adds a record with r->len_bytes of data, which are copied from `data`. data NULL: the caller has
+ * written them at pack_data(). */
 void pack_add(struct pack *p, const struct record *r, const void *data);
 
 #endif

@@ -25,7 +25,7 @@ struct progress_view {
 void progress_init(struct progress *p, bool quiet);
 /* When the bar is to be drawn again, ns; UINT64_MAX: never. */
 uint64_t progress_next(const struct progress *p);
-/* Draws if it is due. */
+/* Draws the bar if it is due. */
 void progress_show(struct progress *p, uint64_t now_ns, const struct progress_view *v);
 void progress_clear(struct progress *p);
 

@@ -45,7 +45,7 @@ static bool receiver_waiting(const struct receiver *r, uint32_t channel)
     return false;
 }
 
-/* An incoming without a connection, made if there is none; NULL: no memory, or too many. */
+/* A struct incoming without a connection, made if all have one; NULL: no memory, or too many. */
 static struct incoming *receiver_inlet(struct receiver *r)
 {
     uint32_t i, slots = r->options->slots, depth = sluice_depth(r->loop.session);
@@ -119,7 +119,7 @@ static void receiver_stop_accepting(struct receiver *r)
     }
 }
 
-/* Makes senders of the peers that have proved their address, up to the limit. */
+/* Makes senders of the peers that have proved their address, up to options->senders. */
 static void receiver_admit(struct receiver *r)
 {
     uint32_t i;

@@ -28,11 +28,11 @@
 
 struct receiver_options {
     struct options common;
-    const char *output; /* -o */
+    const char *output; /* argument of -o */
     uint16_t port;
     uint32_t slots;   /* requests posted per sender */
-    uint32_t senders; /* served at the same time */
-    uint64_t count;   /* it ends after so many senders; 0: never */
+    uint32_t senders; /* at most so many are served at the same time */
+    uint64_t count;   /* the receiver ends after so many senders; 0: never */
     bool fsync, overwrite;
 };
 
@@ -42,7 +42,7 @@ struct receiver {
     struct destination destination;
     struct incoming *senders[RECEIVER_INCOMING_MAX];
     uint32_t n_senders;
-    uint64_t count;  /* options->count, or 1 if the destination takes one file; 0: it never ends */
+    uint64_t count;  /* options->count, or 1 if the destination takes one file; 0: no limit */
     uint64_t served; /* senders so far, with those being served now */
     bool accepting, short_of_memory;
     struct flow past; /* sum over connections that are closed */
@@ -51,7 +51,7 @@ struct receiver {
     int code; /* exit code, the first that was not 0 */
 };
 
-/* Receives until the count is reached or a signal comes. An exit code. */
+/* Receives until `count` is reached or a signal comes. Returns an exit code. */
 int receiver_run(struct receiver *r, const struct receiver_options *o);
 
 #endif

@@ -66,7 +66,7 @@ static uint32_t result_queue_fit(const struct result_queue *a)
 
     while (fit < a->len) {
         if (record_decode(a->queue + a->head + fit, a->len - fit, &r, &why) < 0)
-            abort(); /* result_queue_add() encoded them */
+            abort(); /* result_queue_add() encoded the records */
         if (fit + RECORD_HEADER_BYTES + r.len_bytes > RECORD_ANSWER_MAX)
             break;
         fit += RECORD_HEADER_BYTES + r.len_bytes;

@@ -30,7 +30,7 @@ struct sender_options {
     char *const *paths;
     int n_paths;
     const char *host;
-    const char *name; /* for standard input */
+    const char *name; /* of standard input, at the receiver */
     bool recursive, go_back_n;
     uint32_t slots; /* requests in flight */
 };
@@ -53,25 +53,25 @@ struct sender {
     uint8_t *memory;             /* slots of requests, then memory for answers */
     bool busy[SENDER_SLOTS_MAX]; /* the slot's request is in flight: the daemon reads it */
     uint32_t n_slots, in_flight;
-    int slot; /* the one that is being filled; -1: none */
+    int slot; /* the slot whose request is being filled; -1: none */
     struct pack pack;
 
-    int path; /* index in options->paths of the one being sent */
+    int path; /* index in options->paths of the path being sent */
     struct tree *tree;
     struct source source;
-    bool in_file, refused; /* a file is being sent; the receiver has refused it */
+    bool in_file, refused; /* a file is being sent; the receiver has refused that file */
     bool giving_up;        /* no more files are to be sent */
     uint64_t file;         /* number of the newest OFFER or DIR */
     struct sender_pending *first, *last;
 
     uint32_t listening; /* receives posted */
     bool connected, end_sent, shut;
-    bool no_more, peer_ended; /* a receive met the end of data; and all receives have completed */
+    bool no_more, peer_ended; /* a receive met the end of data; after that, all have completed */
     int status;               /* negative errno that broke the connection */
     int code;                 /* exit code, the first that was not 0 */
 
     uint64_t total_bytes; /* of all files; 0: not known beforehand */
-    char current[256];    /* name of the file, for the bar */
+    char current[256];    /* name of the file being sent, for the progress bar */
     struct summary summary;
     struct progress progress;
     struct rates rates;

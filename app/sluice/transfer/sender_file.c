@@ -9,7 +9,7 @@
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
-#define STREAM_MIN  (64u << 10)  /* least room that a stream is read into */
+#define STREAM_MIN  (64u << 10)  /* bytes; a stream is read only into a request with so much room */
 #define FLUSH_EARLY (256u << 10) /* with nothing in flight, send a request from this size on */
 
 /* libsluice refused a submission. */
@@ -147,7 +147,7 @@ static enum sender_step file_broken(struct sender *s, int err)
     snprintf(why, sizeof why, "%s",
              err == -ENODATA ? "it shrank while it was read" : strerror(-err));
     file_failed(s, s->current, why, "send it again when no program writes to it");
-    s->summary.failed--; /* its RESULT will count it */
+    s->summary.failed--; /* the file's RESULT will count it */
     file_end(s, RECORD_DROP_FILE);
     return SENDER_WORKED;
 }
@@ -278,7 +278,7 @@ enum sender_step sender_step(struct sender *s)
 
     if (s->end_sent)
         return SENDER_DONE;
-    /* This is room for any record but a long DATA. */
+    /* RECORD_NAME_MAX is room for any record but a long DATA. */
     if (!file_room(s, RECORD_NAME_MAX))
         return SENDER_FULL;
     step = s->in_file ? file_piece(s) : file_next(s);

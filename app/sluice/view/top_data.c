@@ -191,7 +191,7 @@ static const json_t *rows_of(const char *said, const char *what, json_t **top)
     return json_object_get(*top, what);
 }
 
-/* Removes flows and ports that were not in this look. */
+/* Removes flows and ports that the daemon's newest answers do not contain. */
 static void forget(struct top *t)
 {
     size_t i, kept = 0;

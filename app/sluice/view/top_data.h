@@ -25,7 +25,7 @@ struct top_port {
     uint64_t capacity_Bps, granted_Bps; /* capacity: what is shared out now; 0: no limit */
     uint64_t conns, missed;
     uint64_t rx_bytes, tx_bytes; /* totals */
-    uint64_t looked_ns;          /* when these were read; 0: never */
+    uint64_t looked_ns;          /* when rx_bytes and tx_bytes were read; 0: never */
     double rx_Bps, tx_Bps;
     struct sparkline spark; /* of rx_Bps */
 };
@@ -34,7 +34,7 @@ struct top_flow {
     char port[TOP_NAME], peer[TOP_NAME], state[TOP_NAME], why[TOP_NAME];
     uint64_t worker, conn, owner, service;
     bool outward, seen;
-    uint64_t grant_Bps, bytes, lost, rtt_ns; /* lost: units; outward: units sent again */
+    uint64_t grant_Bps, bytes, lost, rtt_ns; /* lost: units lost; if outward, units sent again */
     uint64_t looked_ns;
     double rate_Bps;
     struct sparkline spark;

@@ -22,7 +22,7 @@ struct top_view {
     bool backward, paused, help;
     bool typing; /* the filter is being typed */
     char filter[TOP_FILTER_MAX];
-    size_t first;   /* flow at the top of the list; the view keeps it in range */
+    size_t first;   /* index of the flow at the top of the list; top_view() keeps it in range */
     size_t visible; /* out: how many flows there was room for */
 };
 

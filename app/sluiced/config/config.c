@@ -161,7 +161,7 @@ static int load_section(struct load *l, struct rte_cfgfile *file, const char *se
                       section);
 }
 
-/* ---- what single values cannot tell ------------------------------------------------------ */
+/* ---- checks that need several values ----------------------------------------------------- */
 
 static int check_family(struct load *l, const char *section, const struct config_port *p, int i)
 {

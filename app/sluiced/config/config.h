@@ -19,10 +19,10 @@
 #define CONFIG_PEERS_MAX      64
 #define CONFIG_PORTS_MAX      16
 #define CONFIG_WORKERS_MAX    64  /* of all ports together */
-#define CONFIG_NAME_MAX       56  /* of a port or peer, with the 0 */
+#define CONFIG_NAME_MAX       56  /* name of a port or peer, with its final 0 */
 #define CONFIG_VALUE_MAX      256 /* as CFG_VALUE_LEN of rte_cfgfile */
-#define CONFIG_SOCKET_MAX     108 /* as sun_path */
-#define CONFIG_GROUP_MAX      64  /* of a group's name, with the 0 */
+#define CONFIG_SOCKET_MAX     108 /* as sun_path of struct sockaddr_un */
+#define CONFIG_GROUP_MAX      64  /* name of a group, with its final 0 */
 #define CONFIG_LCORES_MAX     32
 #define CONFIG_ERROR_MAX      512
 #define CONFIG_FILE_DEFAULT   "/etc/sluice/sluiced.conf"
@@ -33,7 +33,7 @@
 enum config_idle {
     CONFIG_IDLE_POLL,  /* goes on at once */
     CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
-    /* after 200 us without work: naps of at most 1.7 ms, or 10 ms where interrupts end them */
+    /* after 200 us without work: naps of at most 1.7 ms, or 10 ms where any new work ends a nap */
     CONFIG_IDLE_SLEEP,
 };
 enum config_occupancy { CONFIG_OCCUPANCY_OFF, CONFIG_OCCUPANCY_BUFFERS, CONFIG_OCCUPANCY_DELAY };
@@ -45,21 +45,21 @@ enum config_sum {
     CONFIG_SUM_OFFLOAD,
 };
 
-/* Words of `lock`, in their order. */
+/* Values of the key `lock`, in the order of its words in config_key.c. */
 enum config_lock {
     CONFIG_LOCK_YES,
     CONFIG_LOCK_NO,
 };
 
-/* Words of `ecn`, in their order. */
+/* Values of the key `ecn`, in the order of its words in config_key.c. */
 enum config_switch {
     CONFIG_YES,
     CONFIG_NO,
 };
 
-/* Words of `log_level`, in their order. */
+/* Values of the key `log_level`, in the order of its words in config_key.c. */
 enum config_log {
-    CONFIG_LOG_DEFAULT, /* the command line's, else warnings of libraries, errors of drivers */
+    CONFIG_LOG_DEFAULT, /* as --log-level says, else warnings of libraries and errors of drivers */
     CONFIG_LOG_ERROR,
     CONFIG_LOG_WARNING,
     CONFIG_LOG_NOTICE,
@@ -120,20 +120,20 @@ struct config_port {
     uint64_t burst_bytes;  /* 0: chosen from the rate */
     uint64_t first_rate_Bps;
     uint64_t first_burst_bytes;
-    uint64_t pcr_Bps, scr_Bps; /* contract of each connection, in frames; 0: none */
+    uint64_t pcr_Bps, scr_Bps; /* contract of each connection's frames; 0: none */
     uint64_t mbs_bytes;
     uint64_t cdvt_ns;
-    uint64_t tx_lead_ns; /* lead of frames that the NIC sends at set times; 0: not used */
+    uint64_t tx_lead_ns; /* the NIC gets timed frames this long ahead; 0: not used */
     uint32_t occupancy;  /* enum config_occupancy */
     char occupancy_law[CONFIG_VALUE_MAX]; /* syntax: control/occupancy.h; "": none */
-    uint32_t early, ahead; /* requests sent before the peer's first CNTL; ahead of its buffers */
+    uint32_t early, ahead; /* requests sent before the peer's first CNTL; beyond posted buffers */
     uint64_t silence_ns;
     uint64_t repeat_ns;
     uint32_t connections;
     uint32_t depth;
     uint32_t gaps;
     char wire[CONFIG_VALUE_MAX]; /* path of the emulated wire, both directions; "": none */
-    /* Each instead of wire, for its direction. */
+    /* Each replaces `wire` in one direction; "": does not. */
     char wire_out[CONFIG_VALUE_MAX], wire_in[CONFIG_VALUE_MAX];
     uint32_t wire_packets;
 };
@@ -143,7 +143,7 @@ static inline bool config_port_wired(const struct config_port *p)
     return p->wire[0] != '\0' || p->wire_out[0] != '\0' || p->wire_in[0] != '\0';
 }
 
-/* Does the kernel get the frames that are not ours? */
+/* Does the kernel get the frames that are not Sluice's? */
 static inline bool config_port_excepted(const struct config_port *p)
 {
     return p->exception[0] != '\0';

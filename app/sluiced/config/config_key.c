@@ -126,7 +126,7 @@ const struct config_key *config_key_nearest(const struct config_key *keys, const
     for (; keys->name != NULL; keys++) {
         unsigned int d = value_distance(keys->name, name);
 
-        /* With more than half of its letters changed, it is another word. */
+        /* A key with more than half of its letters changed is another word. */
         if (d < best_distance && d * 2 <= strlen(keys->name)) {
             best = keys;
             best_distance = d;

@@ -18,7 +18,7 @@ enum config_kind {
     CONFIG_TIME,    /* u64 ns */
     CONFIG_NUMBER,  /* u32 */
     CONFIG_POWER,   /* u32, a power of two */
-    CONFIG_WORD,    /* u32: index of the word */
+    CONFIG_WORD,    /* u32: index in words[] */
     CONFIG_MAC,     /* struct config_mac */
     CONFIG_PREFIX4, /* struct config_prefix */
     CONFIG_PREFIX6,

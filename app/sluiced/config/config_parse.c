@@ -127,7 +127,7 @@ static int set_mac(const struct set *s, struct config_mac *out)
     return 0;
 }
 
-/* Parses an address that a station can have, of the key's family. */
+/* Parses an IPv4 address if `v4`, else an IPv6 address. Rejects one that no station can have. */
 static int set_addr(const struct set *s, const char *text, bool v4, struct addr *out)
 {
     static const struct addr loopback6 = {{[15] = 1}};

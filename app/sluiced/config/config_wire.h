@@ -8,9 +8,9 @@
 
 #include "sluiced/config/config.h"
 
-/* path: the file of c. 0, or -EINVAL with a line in err, as config_load() writes it. */
+/* path: the file that c was read from. 0, or -EINVAL with a line in err like config_load()'s. */
 int config_wire_check(const struct config *c, const char *path, char *err, size_t err_len);
-/* config_wire_check() without an EAL: starts one that touches no device and no hugepage. */
+/* As config_wire_check(), but first starts an EAL, which touches no device and no hugepage. */
 int config_wire_check_alone(const struct config *c, const char *path, char *err, size_t err_len);
 
 #endif

@@ -22,7 +22,8 @@ void reload_run(struct daemon *d);
 json_t *reload_json(const struct daemon *d);
 void reload_free(struct daemon *d);
 
-/* Sets DPDK's log level (enum config_log): at start, where it is not the default, and live. */
+/* Sets DPDK's log level (enum config_log). Called at start if the level is not the default, and at
+ * a reload that changes the level. */
 void reload_log_level(uint32_t level);
 
 #endif

@@ -80,7 +80,7 @@ static int capacity_run(const struct command *c)
     for (uint32_t i = 0; i < d->n_ports; i++)
         if (one < 0 || (int)i == one) {
             host_control_set_capacity(d->controls[i], rate);
-            d->config.ports[i].capacity_Bps = rate; /* show commands read it there */
+            d->config.ports[i].capacity_Bps = rate; /* show commands read the capacity there */
         }
     return 0;
 }
@@ -119,7 +119,7 @@ static int path_run(const struct command *c)
 
 /* ---- connections -------------------------------------------------------------------------- */
 
-/* The port queue on which the connection is open, or -1 with the status in *status. */
+/* The index of the port queue on which the connection is open, or -1 with the reason in *status. */
 static int conn_find(const struct command *c, const struct words_conn *conn, int *status)
 {
     int found = -1;
@@ -147,7 +147,7 @@ static int conn_find(const struct command *c, const struct words_conn *conn, int
     return found;
 }
 
-/* "auto" becomes 0: no override. */
+/* Sets the field of *t that `what` names. The value "auto" becomes 0: no override. */
 static void override_set(struct host_override *t, const char *what, const char *value)
 {
     bool back = strcmp(value, "auto") == 0;

@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-/* For sessions_config. Executes a line: returns 0 with a remark ("": none) in text, or negative
- * errno with the reason. */
+/* The callback `command` of struct sessions_config. Executes a line: returns 0 with a remark
+ * ("": none) in text, or negative errno with the reason in text. */
 int command_run(void *daemon, const char *line, char *text, size_t text_len);
 
 #endif

@@ -17,13 +17,13 @@
 #include "sluiced/control/notify.h"
 #include "sluiced/port/links.h"
 
-#define PORT_STATS_NS 10000000ull /* not every interval, since NICs answer over the bus */
+#define PORT_STATS_NS 10000000ull /* not read every interval, since NICs answer over the bus */
 #define LINK_NS       100000000ull
 #define REVIVE_NS     500000000ull
 #define STOP_WAIT_NS  (3 * CLOCK_NS_PER_S) /* for clients and peers, once asked to stop */
 #define STOP_GRACE_NS 10000000ull          /* for the last frames to leave */
 #define REST_NS       100000000ull /* idle = sleep: control rests after so long without work */
-#define REST_PART     10           /* at rest, its interval is so many times longer */
+#define REST_PART     10           /* at rest, control's interval is so many times longer */
 
 static volatile sig_atomic_t stop_signals, reload_signal;
 
@@ -32,7 +32,7 @@ struct control {
     int epoll, timer;
     uint64_t now;                  /* TSC */
     uint64_t stats_due, alive_due; /* TSC */
-    uint64_t alive_cycles;         /* 0: no service manager wants to know */
+    uint64_t alive_cycles;         /* between two calls of notify_alive(); 0: not wanted */
     struct host_port_counters counters[CONFIG_PORTS_MAX];
     struct links links;
     uint64_t iterations[DAEMON_WORKERS_MAX]; /* of workers, at the last alive check */
@@ -93,8 +93,8 @@ static void read_port_stats(struct control *c)
     }
 }
 
-/* Sums what the workers of port p did. A worker that also serves other ports is less free for this
- * one. */
+/* Sums what the workers of port p did. The time that a worker spends on other ports counts as busy,
+ * too: it is not free for port p. */
 static void read_workers(struct control *c, uint32_t p)
 {
     struct host_port_counters *sum = &c->counters[p];
@@ -146,7 +146,7 @@ static int timer_set(const struct control *c, bool rests)
  * control. */
 static void control_rest(struct control *c)
 {
-    bool sleeps = c->d->config.daemon.idle == CONFIG_IDLE_SLEEP, rests; /* a reload may change it */
+    bool sleeps = c->d->config.daemon.idle == CONFIG_IDLE_SLEEP, rests; /* reloads may set idle */
     uint64_t work = 0;
 
     if (!sleeps && !c->rests)
@@ -240,7 +240,8 @@ static int control_open(struct control *c)
     return 0;
 }
 
-/* Control also stops resting: workers and control answer a client's messages in turn. */
+/* Serves clients' messages. Control also stops resting: an answer often takes several rounds, of
+ * workers and control in turn. */
 static void client_heard(struct control *c)
 {
     sessions_poll(c->d->sessions);

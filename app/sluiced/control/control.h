@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control lcore. Every control interval it measures and shares (host_control), serves client
- * sessions, and watches links and workers. In between it sleeps. It ends after SIGINT or SIGTERM:
- * peers are notified, clients are let go, workers are stopped. After a second signal it does not
- * wait for peers and clients.
+ * The control lcore. Every control interval it measures traffic and shares capacity
+ * (host_control()), serves client sessions, and watches links and workers. In between it sleeps. It
+ * ends after SIGINT or SIGTERM: peers are notified, clients are let go, workers are stopped. After
+ * a second signal it does not wait for peers and clients.
  */
 #ifndef SLUICED_CONTROL_H
 #define SLUICED_CONTROL_H

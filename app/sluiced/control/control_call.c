@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#define WAIT_S 1 /* for a stalled control */
+#define WAIT_S 1 /* how long a call waits for a stalled control */
 
 enum control_call_state {
     CONTROL_CALL_CLOSED,
@@ -65,7 +65,7 @@ static int control_call_wait(void)
             continue;
         if (state_change(CONTROL_CALL_ASKED, CONTROL_CALL_NONE))
             return -ETIMEDOUT;
-        until.tv_sec += WAIT_S; /* control is running it */
+        until.tv_sec += WAIT_S; /* control is running the call */
     }
     return 0;
 }

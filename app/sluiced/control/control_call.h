@@ -6,14 +6,15 @@
 #ifndef SLUICED_CONTROL_CALL_H
 #define SLUICED_CONTROL_CALL_H
 
-/* By control: start and end of serving. After control_calls_close() every call is refused. */
+/* Called by control, when it starts and stops serving calls. After control_calls_close() every call
+ * is refused. */
 void control_calls_open(void);
 void control_calls_close(void);
-/* By control, once an interval: makes the call that is asked for, if any. */
+/* Called by control once an interval. Makes the call that another thread waits for, if any. */
 void control_calls_serve(void);
 
-/* From any other thread. Waits until control has done work(arg). Returns 0; -ESHUTDOWN: control
- * does not serve (yet, or no more); -ETIMEDOUT: control is stalled. */
+/* Any other thread may call this. Waits until control has done work(arg). Returns 0; -ESHUTDOWN:
+ * control does not serve (yet, or no more); -ETIMEDOUT: control is stalled. */
 int control_call(void (*work)(void *arg), void *arg);
 
 #endif

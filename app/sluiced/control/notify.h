@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tells the service manager the daemon's state (sd_notify(3)), by a datagram to the socket that
- * NOTIFY_SOCKET names. Without a manager it does nothing. Called by control's thread only.
+ * NOTIFY_SOCKET names. Without a manager nothing is sent. Called by control's thread only.
  */
 #ifndef SLUICED_NOTIFY_H
 #define SLUICED_NOTIFY_H

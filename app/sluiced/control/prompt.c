@@ -78,7 +78,7 @@ void prompt_start(const char *socket, const cpu_set_t *cpus)
         return;
     prompt.socket = socket;
     prompt.stop_fd = eventfd(0, EFD_CLOEXEC);
-    sigemptyset(&ours); /* these are for control; fatal ones stay unblocked, for crash.c */
+    sigemptyset(&ours); /* signals for control; fatal ones stay unblocked, for crash.c */
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGHUP);
@@ -105,7 +105,8 @@ bool prompt_stop(void)
         return !prompt.failed;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += STOP_WAIT_S;
-    /* a command that came too late to be served gets no answer: the process ends while it waits */
+    /* A command that came too late to be served gets no answer: the process ends while the thread
+     * waits for the answer. */
     if (write(prompt.stop_fd, &one, sizeof one) == sizeof one)
         pthread_timedjoin_np(prompt.thread, NULL, &until);
     prompt.runs = false;

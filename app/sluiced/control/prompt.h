@@ -12,9 +12,11 @@
 /* Sets what prompt_start() runs; file NULL: none. False, with the reason printed, if the file holds
  * anything but commands. */
 bool prompt_set(bool interactive, const char *file);
-/* Starts the thread, if there is anything to run. On any of cpus, not bound to a worker's lcore. */
+/* Starts the thread, if there is anything to run. It may run on all of `cpus`, and so is not bound
+ * to the caller's lcore. */
 void prompt_start(const char *socket, const cpu_set_t *cpus);
-/* False if the file's commands failed. */
+/* Ends the thread. False if the console did not start, or if commands of the file failed and no
+ * interactive console followed. */
 bool prompt_stop(void);
 
 #endif

@@ -20,8 +20,8 @@ static struct watch {
     pthread_cond_t wake;
     bool stop;
     /* Owned by the thread. */
-    uint32_t looks; /* in a row that found control stalled */
-    uint64_t since; /* TSC of the first of them */
+    uint32_t looks; /* number of looks in a row that found control stalled */
+    uint64_t since; /* TSC of the first of these looks */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 static bool control_stalled(const struct daemon *d)

@@ -89,7 +89,7 @@ json_t *count_stats_json(const struct daemon *d)
     return list;
 }
 
-/* Adds one port's xstats. */
+/* Adds one port's xstats to the list. */
 static void xstats_add(json_t *list, const struct daemon *d, uint32_t port)
 {
     const struct count *c = &d->counts[port];

@@ -18,7 +18,7 @@ struct daemon;
 /* One port's counters when they were last cleared. */
 struct count {
     struct rte_eth_stats stats;
-    uint64_t *xstats; /* by the driver's number; NULL: never cleared */
+    uint64_t *xstats; /* by id in struct rte_eth_xstat; NULL: never cleared */
     int n_xstats;
     uint64_t cleared_ns; /* CLOCK_MONOTONIC; 0: never */
 };
@@ -26,7 +26,8 @@ struct count {
 void count_clear(struct daemon *d, uint32_t port);
 void count_free(struct daemon *d);
 
-/* Puts the differences from then to now. With zeros in then, it puts a NIC's own counters. */
+/* Puts the differences from *then to *now into o. If *then is all zero, o gets the port's own
+ * counters. */
 void count_stats_put(json_t *o, const struct rte_eth_stats *now, const struct rte_eth_stats *then);
 
 /* JSON lists for show.c. */

@@ -80,8 +80,9 @@ static void say_ring(int fd, const struct crash_ring *r, uint64_t most, uint64_t
             say_event(fd, r, &e, now);
 }
 
-/* Opens an empty regular file that is ours alone, or returns -1. Where others may write, the name
- * may be a pipe that nobody reads, or another name of a file that is worth something. */
+/* Opens an empty regular file that is ours alone, or returns -1. In a folder where others may
+ * write, the path may lead to a pipe that nobody reads, or be a hard link to a file that must be
+ * kept. */
 static int file_open(void)
 {
     int fd = open(crash.path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -132,7 +133,8 @@ static void on_fatal(int number)
     raise(number); /* takes effect once this handler has returned */
 }
 
-/* Leaves other handlers of a signal alone, such as a sanitizer's. */
+/* Changes the handlers of fatal signals from `from` to `to`. Leaves other handlers alone, such as a
+ * sanitizer's. */
 static void handlers_change(void (*from)(int), void (*to)(int))
 {
     struct sigaction act = {.sa_handler = to}, old;

@@ -12,10 +12,10 @@
 
 #include "console/text.h"
 
-#define PUT_TEXT_MAX 512 /* bytes of a text that is not UTF-8 */
+#define PUT_TEXT_MAX 512 /* a text that is not UTF-8 is cut to so many bytes */
 
-/* A text as a JSON string. Bytes that JSON does not take become '?', such as those of a refused
- * file. */
+/* A text as a JSON string. Bytes that JSON does not take become '?': an error message may quote
+ * such bytes from a configuration file. */
 static inline json_t *put_string(const char *text)
 {
     char safe[PUT_TEXT_MAX];
@@ -24,7 +24,7 @@ static inline json_t *put_string(const char *text)
     return s != NULL ? s : json_string(text_safe(safe, sizeof safe, text));
 }
 
-/* A text as a JSON string in text form, with its quotes; to free(). */
+/* A text as JSON text, with quotes and escapes; to free(). NULL: no memory. */
 static inline char *put_quoted(const char *text)
 {
     json_t *s = put_string(text);

@@ -32,7 +32,7 @@ static const char *state_name(enum host_state s)
     return s < RTE_DIM(names) ? names[s] : "unknown";
 }
 
-/* An operator's overrides of the connection. */
+/* Puts an operator's overrides of the connection. */
 static void put_override(json_t *o, const struct daemon *d, const struct port_queue *q,
                          uint32_t number)
 {
@@ -185,7 +185,7 @@ static void put_addresses(json_t *o, const struct config_port *cfg)
     }
 }
 
-/* The addresses that another station uses, too; "": none. */
+/* Puts our addresses that another station uses, too; "": none. */
 static void put_conflict(json_t *o, const struct host *h)
 {
     char text[2 * (ADDR_TEXT_MAX + 48)] = "";
@@ -412,7 +412,7 @@ void show_decision(FILE *f, const char *port, uint64_t ago_ns, const struct host
 }
 
 /* Writes text, because there are some thousands of rows: making objects of them would hold up
- * control for longer than workers overlook. */
+ * control for so long that workers would report a stall. */
 static char *history_text(const struct daemon *d, uint64_t uptime_ns)
 {
     uint64_t now = clock_now();

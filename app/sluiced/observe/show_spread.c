@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How delays, rates and latencies of connections vary: quantiles, and histograms as arrays of
- * counts by powers of two (base/spread.h). Written as text, as in trace_show.c. */
+ * counts by powers of two (base/spread.h). Writes JSON as text, for the reason in trace_show.c. */
 #include "sluiced/observe/show_spread.h"
 
 #include <inttypes.h>

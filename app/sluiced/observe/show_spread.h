@@ -10,9 +10,10 @@
 #include "sluiced/daemon.h"
 
 /* Writes `before` and one connection's histograms, as the text of a JSON object. If the connection
- * is free, writes nothing and returns false. [any] */
+ * is free, writes nothing and returns false. Any thread may call this. */
 bool show_spread(FILE *f, const char *before, const struct port_queue *q, uint32_t number);
-/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(); NULL: no memory. [any] */
+/* {"uptime_ns": ..., "spread": [...]} of all connections, to free(); NULL: no memory. Any thread
+ * may call this. */
 char *show_spreads(const struct daemon *d, uint64_t uptime_ns);
 
 #endif

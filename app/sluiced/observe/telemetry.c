@@ -166,7 +166,7 @@ static json_t *spread_json(const struct port_queue *q, uint32_t number)
 
     if (!put_file_open(&text))
         return NULL;
-    show_spread(text.f, "", q, number); /* writes nothing if it is gone, which is no JSON */
+    show_spread(text.f, "", q, number); /* writes no JSON if the connection is gone */
     return put_file_json(&text);
 }
 

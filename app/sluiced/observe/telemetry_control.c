@@ -83,7 +83,7 @@ static json_t *decision_json(const struct daemon *d, const char *port,
     return put_file_json(&text);
 }
 
-/* An object by decision number: DPDK 22.11 cannot express a list of objects. */
+/* Puts the decisions into a dict, each under its number: DPDK 22.11 has no arrays of objects. */
 static int put_decisions(const struct daemon *d, const char *name, const struct history_call *call,
                          struct rte_tel_data *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Telemetry of what only control may touch: control fetches it (control_call.h). arg: the command's
- * parameter, or NULL. Each returns 0 or negative errno.
+ * parameter, or NULL. Functions that fill `to` return 0 or negative errno.
  */
 #ifndef SLUICED_TELEMETRY_CONTROL_H
 #define SLUICED_TELEMETRY_CONTROL_H
@@ -20,7 +20,7 @@ int telemetry_capacity(const struct daemon *d, const char *arg, struct rte_tel_d
 int telemetry_history(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 /* arg: the first slot to look at, or none. */
 int telemetry_clients(const struct daemon *d, const char *arg, struct rte_tel_data *to);
-/* arg: NUMBER. */
+/* arg: the client's slot. */
 int telemetry_client(const struct daemon *d, const char *arg, struct rte_tel_data *to);
 
 /* A whole decimal number below the limit, or -1. */

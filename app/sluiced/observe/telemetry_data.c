@@ -12,7 +12,7 @@ int telemetry_drop(struct rte_tel_data *inner, int rc)
     return rc;
 }
 
-/* Takes inner over, also when it fails. */
+/* Takes ownership of `inner`, even if the call fails. */
 int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner)
 {
     int rc = rte_tel_data_add_dict_container(to, name, inner, 0);

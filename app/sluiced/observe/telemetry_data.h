@@ -35,12 +35,12 @@ static inline int telemetry_array_uint(struct rte_tel_data *d, uint64_t n)
 #endif
 }
 
-/* Puts all of an object but its arrays, which have commands of their own. Takes the reference o;
- * NULL: there is no such thing. Returns 0 or negative errno. */
+/* Puts all of an object but its arrays, which have commands of their own. Takes over the reference
+ * `o`. Returns 0 or negative errno; -ENOENT if o is NULL. */
 int telemetry_object(struct rte_tel_data *to, json_t *o);
 /* Puts an object with its arrays of counts, otherwise as telemetry_object(). */
 int telemetry_histograms(struct rte_tel_data *to, json_t *o);
-/* Adds inner to a dict. Takes inner over, also when it fails. */
+/* Adds `inner` to the dict `to`. Takes ownership of `inner`, even if the call fails. */
 int telemetry_join(struct rte_tel_data *to, const char *name, struct rte_tel_data *inner);
 /* Frees inner; returns rc. */
 int telemetry_drop(struct rte_tel_data *inner, int rc);

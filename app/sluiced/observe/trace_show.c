@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See trace_show.h. Text, as in show.c: objects for thousands of rows would take too long. */
+/* See trace_show.h. Writes JSON as text: making objects of thousands of rows would take too long.
+ */
 #include "sluiced/observe/trace_show.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rings of the latest events: as JSON for `sluice show trace`, and registered for a crash. */
+/* Shows the rings of latest events as JSON (`sluice show trace`), and has a crash write them. */
 #ifndef SLUICED_TRACE_SHOW_H
 #define SLUICED_TRACE_SHOW_H
 

@@ -200,7 +200,8 @@ void exception_put(struct exception_queue *e, struct rte_mbuf **m, uint32_t n)
     rte_pktmbuf_free_bulk(m + fit, n - fit);
 }
 
-/* Limits one direction to its part of the worker's time. */
+/* When a direction may run again, after a run that began at `began` and moved n frames. Limits the
+ * direction to one part in EXCEPTION_PART of the worker's time. */
 static uint64_t next_due(const struct exception_queue *e, uint64_t began, uint64_t n)
 {
     uint64_t now = clock_now();

@@ -48,7 +48,7 @@ struct exception_queue {
     bool on;
     uint16_t port_id, queue;
     uint64_t gap_cycles;
-    uint64_t give_due, take_due; /* TSC, no run before it; give_due holds only beside other work */
+    uint64_t give_due, take_due; /* TSC: earliest next run; give_due: only beside other work */
     uint32_t first, n;
     struct rte_mbuf *waiting[EXCEPTION_WAIT];
     struct exception_counters counters;
@@ -61,8 +61,8 @@ int exception_open(struct exception *x, const struct port *p, char *err, size_t 
 void exception_queue_init(struct exception_queue *e, const struct exception *x, uint16_t queue,
                           uint64_t hz);
 void exception_drain(struct exception_queue *e);
-/* Order: close the device, which holds frames of the port; close the port, which holds frames of
- * the pools; free the pools. */
+/* Order: exception_close(), since the device holds frames of the port; port_close(), since the port
+ * holds frames of the pools here; exception_free(), which frees these pools. */
 void exception_close(struct exception *x);
 void exception_free(struct exception *x);
 

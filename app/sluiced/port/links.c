@@ -12,7 +12,7 @@
 #define RESTART_DOWN_MS  1000 /* restart a port that is down for this long */
 #define RESTART_TRY_MS   3000 /* time for a started port to come up */
 #define RESTART_AGAIN_MS 500  /* pause after a failed start */
-#define PASS_MS          10   /* time for a worker to let go of its port; then the next look */
+#define PASS_MS          10   /* for a worker to let go of its port; if not, retry at next look */
 #define CONFLICT_MS      60000
 
 static uint64_t cycles(const struct links *k, uint64_t ms)
@@ -63,14 +63,14 @@ static bool restart_port(struct links *k, uint32_t index)
 }
 
 /* The driver cleans up after a lost peer, and shakes hands with a new one, on a thread of DPDK's
- * that must not be disturbed. The delays give both their time. */
+ * that must not be disturbed. The delays of RESTART_* leave time for both. */
 static void watch_restart(struct links *k, uint32_t index, uint64_t now)
 {
     struct port *p = &k->d->ports[index];
     bool started = p->started;
 
     if (!port_needs_restart(p)) {
-        if (k->taken[index]) /* it came up before all workers let go of it */
+        if (k->taken[index]) /* the link came up by itself before a restart could begin */
             queues_set_active(k, index, true);
         k->restart_due[index] = now + cycles(k, RESTART_DOWN_MS);
         k->tries[index] = 0;

@@ -21,7 +21,7 @@ struct links {
     bool up[CONFIG_PORTS_MAX];
     bool taken[CONFIG_PORTS_MAX];            /* taken from its workers, for a restart */
     bool unused[CONFIG_PORTS_MAX][2];        /* address[i] is not used: another station has it */
-    uint64_t conflicts[CONFIG_PORTS_MAX][2]; /* on address[i], at the last look */
+    uint64_t conflicts[CONFIG_PORTS_MAX][2]; /* counted for address[i] at the last look */
     uint64_t conflict_due[CONFIG_PORTS_MAX]; /* no further warning before this */
     uint64_t sent[DAEMON_QUEUES_MAX], dropped[DAEMON_QUEUES_MAX]; /* counters at the last look */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two tasks that net_memif leaves to its application: to remove the socket file of a dead server,
- * which is in the way of a new one, and to reconnect a client. See also grace.h.
+ * net_memif leaves two tasks to its application. One is here: to remove the socket file of a dead
+ * server, which is in the way of a new one. The other is in links.c: to reconnect a client. See
+ * also grace.h.
  */
 #ifndef SLUICED_MEMIF_H
 #define SLUICED_MEMIF_H

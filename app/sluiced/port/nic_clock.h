@@ -16,9 +16,10 @@ struct nic_clock {
     uint16_t port_id;
 };
 
-/* Takes some ms. 0, or negative errno if the port's clock cannot be read or stands still. */
+/* Learns how the port's clock runs beside clock_now(), which takes some ms. 0, or negative errno if
+ * the port's clock cannot be read or stands still. */
 int nic_clock_learn(struct nic_clock *c, uint16_t port_id, uint64_t hz);
-/* Reads the port's clock again if it is time. */
+/* Reads the port's clock again, if the last reading is look_cycles old. */
 void nic_clock_follow(struct nic_clock *c, uint64_t now);
 
 #endif

@@ -78,7 +78,7 @@ static int port_configure(struct port *p, const struct rte_eth_dev_info *info, c
 /*
  * If the device reads payload from an application's memory, each frame asks to be reported as sent
  * (tx_rs_thresh = 1), so that the last frames do not wait for others. A driver that refuses this
- * keeps its own value: port_let_go() tests what it does.
+ * keeps its own value: port_let_go() tests whether frames come back anyway.
  */
 static int port_tx_queue(const struct port *p, uint16_t q, struct rte_eth_txconf tx)
 {
@@ -202,8 +202,8 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
 
 /*
  * Some NICs let go of sent frames only when they send others. They would keep applications' memory,
- * and delay the completion of requests. A driver can say whether rte_eth_tx_done_cleanup() works
- * only once its queues are set up.
+ * and delay the completion of requests, so they get copied payload. Only once its queues are set up
+ * can a driver say whether rte_eth_tx_done_cleanup() works.
  */
 static int port_let_go(struct port *p, char *err, size_t err_len)
 {
@@ -277,7 +277,7 @@ bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *w)
     if (!p->interrupts)
         return false;
     memset(&info, 0, sizeof info);
-    /* AF_PACKET has no interrupts, but its interface is the kernel's. */
+    /* AF_PACKET has no interrupts, but another packet socket on its interface wakes a worker. */
     if (strcmp(p->driver, "net_af_packet") == 0)
         return p->queues == 1 && rte_eth_dev_info_get(p->id, &info) == 0 && info.if_index != 0 &&
                wakeup_add_interface(w, info.if_index);

@@ -3,8 +3,8 @@
  * One ethdev port: asked for what it can do, set up, and started. It has one queue for each worker,
  * and one set of packet pools for each queue, so workers share no pool. port_caps.c decides what is
  * used, port_pool.c makes the pools, port_find.c finds or makes the device, port_mtu.c sets the
- * MTU, port_giveback.c tests whether sent frames come back, port_steer.c makes the NIC's rules,
- * port.c does the rest.
+ * MTU, port_giveback.c tests whether sent frames come back, port_rss.c sets up receive-side
+ * scaling, port_steer.c makes the NIC's rules, port.c does the rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */
@@ -25,7 +25,7 @@
 
 #define PORT_BURST     32  /* frames per RX and TX call */
 #define PORT_FOREIGN   256 /* frames in transit from one worker to another */
-#define PORT_BLOCKS    31  /* udp_port, and at most 30 blocks for any range of 16 bits */
+#define PORT_BLOCKS    31  /* blocks of UDP ports: 1 for udp_port, at most 30 for source_ports */
 #define EXCEPTION_WAIT 256 /* frames that wait for the kernel: exception.h */
 
 /* Traits of a driver that ethdev cannot tell. */
@@ -56,7 +56,7 @@ struct port {
     int socket; /* NUMA node, or SOCKET_ID_ANY */
     uint16_t queues, rx_desc, tx_desc;
     bool scaled;  /* receive-side scaling is on */
-    bool steered; /* rules of the NIC spread our packets over the queues: */
+    bool steered; /* `rules` are complete, and spread our packets over the queues */
     struct rte_flow *rules[2][PORT_BLOCKS]; /* [0] for IPv4, [1] for IPv6; NULL: no such rule */
     bool interrupts;      /* queues have receive interrupts, which wake napping workers */
     uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
@@ -66,7 +66,7 @@ struct port {
     enum host_sum tx_sum, rx_sum;
     bool rx_unsummed; /* as in struct host_config */
     uint64_t rx_offloads, tx_offloads;
-    bool timed; /* the NIC sends frames at the times they carry: */
+    bool timed; /* the NIC sends frames at the times they carry */
     int tx_time_offset;
     uint64_t tx_time_flag;
     bool attach;       /* payload is attached, not copied */
@@ -76,8 +76,8 @@ struct port {
     struct port_pools pools[HOST_WORKERS_MAX];
 };
 
-/* port.c. These return 0, or negative errno with a line in err. port_open() leaves the port
- * stopped. interrupts: use receive interrupts if the port has them. */
+/* port.c. port_open() and port_start() return 0, or negative errno with a line in err. port_open()
+ * leaves the port stopped. interrupts: use receive interrupts if the port has them. */
 int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
               size_t err_len);
 /* A memif client whose server is not there yet stays stopped; that is no error. */
@@ -88,7 +88,8 @@ bool port_needs_restart(const struct port *p);
 bool port_restart(struct port *p);
 /* Stops the port if it runs; frames in the driver's rings go back to their pools. */
 void port_stop(struct port *p);
-/* Closes the port and frees its pools. Returns how many of their mbufs were still in use: 0. */
+/* Closes the port and frees its pools. Returns how many mbufs of the pools were still in use; there
+ * should be none. */
 uint32_t port_close(struct port *p);
 /* To call after the start: frames that arrive at this queue wake its worker, if interrupts are on.
  * False: they cannot. */
@@ -114,7 +115,7 @@ bool port_gives_back(const struct port *p);
 void port_steer(struct port *p);
 void port_unsteer(struct port *p);
 
-/* port_find.c: sets p->id to a port that exists, or that it makes from cfg->vdev. */
+/* port_find.c: sets p->id to a port that exists, or to one that it makes from cfg->vdev. */
 int port_find(struct port *p, char *err, size_t err_len);
 
 /* port_rss.c: port_rss_want() writes the wanted hash into conf, before the port is configured.

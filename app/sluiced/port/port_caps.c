@@ -125,11 +125,11 @@ static int decide_sums(struct port *p, const struct rte_eth_dev_info *info, char
 }
 
 /* Attached payload needs several segments per frame, and a device that can read the application's
- * memory. A copying driver can; a NIC can if that memory can be mapped for it as it is. */
+ * memory. A driver that copies with the CPU can; a NIC can if that memory can be mapped for DMA. */
 static void decide_attach(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->attach = p->dma = false;
-    if (config_port_wired(p->cfg)) { /* an emulated wire copies */
+    if (config_port_wired(p->cfg)) { /* an emulated wire copies frames with the CPU */
         p->attach = true;
         return;
     }

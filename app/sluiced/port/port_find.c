@@ -11,7 +11,7 @@
 
 #include <rte_dev.h>
 
-/* Names of all ethdev ports, for people. */
+/* Names of all ethdev ports, for an error message. */
 static void port_names(char *buf, size_t buf_len)
 {
     char name[RTE_ETH_NAME_MAX_LEN];

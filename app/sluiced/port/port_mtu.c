@@ -18,7 +18,7 @@
 
 /* Bytes that the kernel's header takes of each frame in AF_PACKET's ring. */
 #define PACKET_OVERHEAD 32
-/* Beyond this, the kernel drops frames on some interfaces (veth) without a word. */
+/* With a larger MTU, the kernel silently drops frames on some interfaces (veth). */
 #define XDP_MTU_MAX     3000u
 
 /* MTU of a Linux interface, 0 if it is not known. */

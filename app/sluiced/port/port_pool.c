@@ -20,7 +20,7 @@
 #define TAP_QUEUE    500 /* TUN_READQ_SIZE in the kernel's drivers/net/tun.c */
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
 
-/* The number of devices that this one bonds; each has rings of its own. */
+/* The number of devices that p bonds, each with rings of its own; 1 if p bonds none. */
 static uint32_t members(const struct port *p)
 {
     static const char *const names[] = {"slave=", "member="};
@@ -36,8 +36,8 @@ static uint32_t members(const struct port *p)
 }
 
 /* Some drivers use a queue size of their own, whatever they are asked for. A queue that refuses a
- * frame holds at least half its size in frames: drivers keep free descriptors back until there are
- * enough to fill. */
+ * frame holds at least half its size in frames: drivers give free descriptors back to the device
+ * only in batches. */
 static uint32_t rx_min(const struct port *p)
 {
     uint32_t size = p->rx_desc;
@@ -105,7 +105,7 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
     /* what an emulated wire holds in both directions, and the rings of our end */
     uint32_t wire = config_port_wired(p->cfg) ? 2 * (p->cfg->wire_packets + CABLE_RING) : 0;
-    /* frames that wait for the kernel, and frames that a device in between may hold */
+    /* frames that wait for the kernel, and frames that the exception device may hold */
     uint32_t exception = config_port_excepted(p->cfg) ? 2 * EXCEPTION_WAIT : 0;
     uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Receive-side scaling of a port. The port is asked what it does; nothing is assumed, because
- * drivers have keys and tables of their own. Some can tell neither (memif, TAP, AF_PACKET): then
- * workers hand over the frames of other workers.
+ * drivers have keys and tables of their own. Some drivers (memif, TAP, AF_PACKET) can tell neither:
+ * then workers hand over the frames of other workers.
  */
 #include "sluiced/port/port.h"
 

@@ -4,9 +4,10 @@
  *
  * Receive-side scaling is asked for anyway (port_rss.c), but the driver chooses what it hashes.
  * Some leave out UDP ports, and then all connections between two hosts arrive at one queue.
- * rte_flow rules ask for the hash for our UDP ports, with the port's own key and over its queues in
- * their order. So where scaling hashes the same fields, a packet arrives at the same queue with or
- * without rules. A NIC that has no such rules refuses them, and scaling alone remains.
+ * rte_flow rules make the NIC hash packets to our UDP ports with the port's own key, and spread
+ * them over its queues in their order. So where scaling hashes the same fields, a packet arrives at
+ * the same queue with or without rules. A NIC that has no such rules refuses them, and scaling
+ * alone remains.
  *
  * Our UDP ports are udp_port, where connections are accepted, and source_ports, where the answers
  * to connections opened here arrive. A rule matches a port under a mask, so the range is cut into
@@ -39,16 +40,16 @@ static bool hash_get(const struct port *p, uint8_t key[KEY_MAX], struct rte_eth_
     return true;
 }
 
-/* A block of destination ports: port under mask, in host order. */
+/* A block of UDP ports: all that equal `port` in the bits of `mask`. Host byte order. */
 struct block {
     uint16_t port, mask;
 };
 
 /*
- * A rule that spreads packets to a block of our UDP ports over all queues by the port's hash, for
- * IPv4 or IPv6 (v6). It names the port's fields for both families: ixgbe ignores the pattern of a
- * rule that spreads, and takes its fields for the whole port (ixgbe_flow.c,
- * ixgbe_parse_rss_filter()). NULL: the NIC refuses it.
+ * Makes a rule that spreads packets to a block of our UDP ports over all queues by the port's hash,
+ * for IPv4 or IPv6 (`v6`). The rule names the hashed fields of both families: ixgbe ignores the
+ * pattern of a rule that spreads, and takes its fields for the whole port (ixgbe_flow.c,
+ * ixgbe_parse_rss_filter()). NULL: the NIC refuses the rule.
  */
 static struct rte_flow *rule_make(const struct port *p, bool v6, const struct block *b)
 {
@@ -82,7 +83,7 @@ static struct rte_flow *rule_make(const struct port *p, bool v6, const struct bl
     return rte_flow_create(p->id, &attr, items, actions, &error);
 }
 
-/* The largest block that begins at port and ends at last or before. */
+/* The largest block that begins at `port` and ends at `last` or before. */
 static struct block block_at(uint32_t port, uint32_t last)
 {
     uint32_t size = 1;

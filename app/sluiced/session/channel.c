@@ -19,7 +19,7 @@ static struct rte_ring *channel_ring(const struct channels *c, const char *way, 
 {
     char name[RTE_RING_NAMESIZE];
 
-    /* Each session has at most one request, one DETACH and one fault under way. */
+    /* 4 places per session: it has at most one request, one DETACH and one fault under way. */
     snprintf(name, sizeof name, "ch%s%p", way, (const void *)c);
     return rte_ring_create_elem(name, sizeof(struct channel_message),
                                 rte_align32pow2(4 * sessions + 1), SOCKET_ID_ANY,
@@ -137,7 +137,7 @@ static int channel_region_drop(struct channels *c, struct channel_session *cs, u
     return 0;
 }
 
-/* channel_finish() answers, when everything is closed. */
+/* channel_finish() answers DETACH, when everything is closed. */
 static void channel_detach(struct channels *c, struct channel_session *cs, enum wire_end end)
 {
     cs->ending = true;

@@ -28,9 +28,9 @@
 #include "client/protocol.h"
 #include "host/host.h"
 
-#define CHANNEL_SUBMISSIONS 32   /* per session and call */
-#define CHANNEL_COMPLETIONS 64   /* per call */
-#define CHANNEL_MESSAGES    8    /* per call */
+#define CHANNEL_SUBMISSIONS 32   /* per session and call of channels_poll() */
+#define CHANNEL_COMPLETIONS 64   /* per call of channels_poll() */
+#define CHANNEL_MESSAGES    8    /* per call of channels_poll() */
 #define CHANNEL_REAPS       32   /* handles looked at per session and call */
 #define CHANNEL_STATUSES    8    /* status entries written per session and call */
 #define CHANNEL_WRONG_MAX   1024 /* malformed submissions after which the session ends */
@@ -41,8 +41,8 @@
 enum channel_message_type {
     CHANNEL_ATTACH,      /* data: struct channel_session */
     CHANNEL_DETACH,      /* id: enum wire_end */
-    CHANNEL_REGION_ADD,  /* id; data, len_bytes: the memory */
-    CHANNEL_REGION_DROP, /* id; answered -EBUSY while the region is in use */
+    CHANNEL_REGION_ADD,  /* id: the region's; data, len_bytes: its memory */
+    CHANNEL_REGION_DROP, /* id: the region's; answered -EBUSY while the region is in use */
     CHANNEL_LISTEN,      /* id: service */
     CHANNEL_UNLISTEN,    /* id: service */
     CHANNEL_FAULT,       /* worker to control, unasked; status: enum channel_fault */
@@ -110,7 +110,7 @@ struct channel_session {
     uint32_t sq_head, cq_tail, cq_head;
     uint32_t owed;
     uint32_t wrong;     /* malformed submissions so far */
-    uint32_t use;       /* counts openings of handles; part of owner */
+    uint32_t use;       /* counts openings of handles; part of a handle's owner */
     uint32_t n_active;  /* handles not FREE */
     uint32_t n_closing; /* handles CLOSING */
     uint32_t reap_at, status_at;
@@ -133,15 +133,16 @@ struct channels {
     uint32_t n_attached;
     uint32_t max_sessions;
     const struct wakeup *wakeup;       /* used by control to wake the worker */
-    struct channel_session **attached; /* dense, n_attached */
+    struct channel_session **attached; /* the first n_attached are in use */
     struct channel_session **slots;    /* by slot, NULL: not attached */
     struct host_completion batch[CHANNEL_COMPLETIONS];
 };
 
 /*
- * The value that the host keeps for us and returns with an operation's completions: the client's
- * number (bits 0-31); the two regions (id + 1, 0: none; bits 32-46 and 48-62); and whether the
- * first, provisional completion releases region 0 (bit 47).
+ * A cookie: the value that the host keeps for an operation, and returns with its completions. Bits
+ * 0-31: the number that the client gave the operation. Bits 32-46 and 48-62: id + 1 of the regions
+ * of its first and second piece; 0: none. Bit 47: a provisional completion comes first, and
+ * releases the first region.
  */
 #define CHANNEL_COOKIE_PROVISIONAL (1ull << 47)
 
@@ -167,7 +168,7 @@ void channels_destroy(struct channels *c);
 void channels_tell(struct channels *c, const struct channel_message *m);
 /* Wakes the worker if it sleeps. */
 void channels_ring(struct channels *c);
-/* Takes one answer or fault; false if there is none. */
+/* Takes one answer or fault from the worker; false if there is none. */
 bool channels_hear(struct channels *c, struct channel_message *m);
 
 /* ---- worker side ------------------------------------------------------------------------ */
@@ -182,11 +183,11 @@ void channel_answer(struct channels *c, const struct channel_message *m, int sta
 void channel_fault(struct channels *c, struct channel_session *cs, enum channel_fault why);
 /* Is there room for n more completions? Reports a fault if the client's index makes no sense. */
 bool channel_room(struct channels *c, struct channel_session *cs, uint32_t n);
-/* Writes an owed completion. */
+/* Writes an owed completion into the client's ring. */
 void channel_deliver(struct channel_session *cs, const struct protocol_completion *e);
 /* Takes completions from the host. */
 uint32_t channel_completions(struct channels *c);
-/* Closes the handles of an ending session. Frees closing handles whose connection has let go, and
+/* Closes the handles of an ending session. Frees closing handles whose connection is gone, and
  * completes their CLOSE. */
 uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t now);
 void channel_handle_close(struct channels *c, struct channel_session *cs, uint32_t handle,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions from the host to the clients' rings; closing of handles; status entries. */
+/* Delivers the host's completions into clients' rings, closes handles, writes status entries. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,8 +117,8 @@ uint32_t channel_completions(struct channels *c)
 
 /* ---- closing ---------------------------------------------------------------------------- */
 
-/* The host may have reused the number. Then the owner differs, and the old connection is surely
- * gone. */
+/* The host may have given the number h->conn to a new connection. Then the owner differs, and the
+ * old connection is surely gone. */
 bool channel_handle_gone(const struct channels *c, const struct channel_handle *h)
 {
     struct host_conn_info info;
@@ -127,7 +127,8 @@ bool channel_handle_gone(const struct channels *c, const struct channel_handle *
            !host_conn_info(c->host, h->conn, &info) || info.owner != h->owner;
 }
 
-/* True if the handle was freed. */
+/* Frees a closing handle, once its operations are completed and its connection is gone. True if it
+ * did. */
 static bool close_finish(struct channels *c, struct channel_session *cs, uint32_t handle)
 {
     struct channel_handle *h = &cs->handles[handle];
@@ -158,7 +159,7 @@ void channel_handle_close(struct channels *c, struct channel_session *cs, uint32
     cs->n_closing++;
     if (h->conn != HOST_CONN_NONE)
         host_close(c->host, h->conn, end, now);
-    /* Frees the handle at once if possible: the host may give the number to another connection. */
+    /* Frees the handle at once if possible: the host may give h->conn to another connection. */
     close_finish(c, cs, handle);
 }
 
@@ -177,7 +178,7 @@ uint32_t channel_reap(struct channels *c, struct channel_session *cs, uint64_t n
         if (cs->handles[handle].state == CHANNEL_HANDLE_CLOSING) {
             if (close_finish(c, cs, handle)) {
                 done++;
-                continue; /* another handle took its place */
+                continue; /* another handle took this place in active[] */
             }
         } else if (cs->ending) {
             uint32_t before = cs->n_active;

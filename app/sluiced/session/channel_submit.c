@@ -185,7 +185,7 @@ static uint32_t submit_completions(const struct protocol_submission *e)
     return e->op == PROTOCOL_SEND && (e->flags & PROTOCOL_PROVISIONAL) != 0 ? 2 : 1;
 }
 
-/* Operations on a handle in use. */
+/* Starts an operation on a handle in use. Returns as submit_start(). */
 static int submit_use(struct channels *c, struct channel_session *cs,
                       const struct protocol_submission *e, uint64_t now)
 {
@@ -213,7 +213,8 @@ static int submit_use(struct channels *c, struct channel_session *cs,
     return err;
 }
 
-/* Returns 0 if the completions come later, or the negative status to complete with now. */
+/* Starts an operation. Returns 0 if its completions come later, or a negative status to complete it
+ * with at once. */
 static int submit_start(struct channels *c, struct channel_session *cs,
                         const struct protocol_submission *e, uint64_t now)
 {
@@ -230,7 +231,7 @@ static int submit_start(struct channels *c, struct channel_session *cs,
     return submit_use(c, cs, e, now);
 }
 
-/* The operation was not started: delivers all completions that it is owed. */
+/* Delivers all completions of an operation that was not started. */
 static void submit_refuse(struct channel_session *cs, const struct protocol_submission *e,
                           int status)
 {

@@ -19,7 +19,7 @@ struct fd_closer {
     struct fd_closer *next;
     uid_t uid;
     uint32_t threads, waiting, room;
-    int *fds; /* the waiting ones; capacity: room */
+    int *fds; /* descriptors that wait to be closed; capacity: `room` */
 };
 
 static struct {
@@ -27,7 +27,7 @@ static struct {
     struct fd_closer *all;
 } closers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock. False: no memory. */
+/* Called under closers.lock. False: no memory. */
 static bool fd_closer_push(struct fd_closer *c, int fd)
 {
     if (c->waiting == c->room) {
@@ -130,8 +130,8 @@ static void *fd_closer_main(void *closer)
     return NULL;
 }
 
-/* Under the lock. Starts one more thread if descriptors wait and the limit allows it. If that
- * fails, fd_closer_tend() tries again. */
+/* Called under closers.lock. Starts one more thread if descriptors wait and the limit allows it. If
+ * that fails, fd_closer_tend() tries again. */
 static void fd_closer_start(struct fd_closer *c)
 {
     pthread_attr_t apart;
@@ -147,7 +147,7 @@ static void fd_closer_start(struct fd_closer *c)
     pthread_attr_destroy(&apart);
 }
 
-/* Under the lock. */
+/* Called under closers.lock. */
 static struct fd_closer *fd_closer_find(uid_t uid)
 {
     struct fd_closer *c = closers.all;

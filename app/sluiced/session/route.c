@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which port queue leads to an address. The port is the one whose network contains the address,
- * with the longest prefix; if there is none, the first port with a gateway. Of the port's queues,
- * it is the one with the fewest connections.
+ * Chooses the port queue that leads to an address. The port is the one whose network contains the
+ * address, with the longest prefix; if there is none, the first port with a gateway. Of the port's
+ * queues, the one with the fewest connections is chosen.
  */
 #include <errno.h>
 

@@ -55,7 +55,7 @@ static int socket_clear(const struct sockaddr_un *a, char *err, size_t err_len)
     return 0;
 }
 
-/* The group whose users may connect: 0, or -1 with a message. */
+/* Sets *gid to the group whose users may connect. 0, or -1 with a message in err. */
 static int socket_group(const struct sessions *s, gid_t *gid, char *err, size_t err_len)
 {
     const char *name = s->cfg.socket_group;
@@ -354,7 +354,7 @@ static void session_free(struct sessions *s, struct session *x)
     fd = x->fd;
     *x = (struct session){.slot = x->slot, .fd = -1, .wake_fd = -1, .memory.fd = -1};
     epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    fd_closer_add(fd, uid); /* last: a client that waits for this finds everything returned */
+    fd_closer_add(fd, uid); /* last: a client that sees the hang-up finds everything returned */
 }
 
 /* Ends a session whose end was asked for, as far as is possible now. */

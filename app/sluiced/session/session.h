@@ -37,7 +37,7 @@ struct sessions_config {
     /* Executes a command line, for root and the daemon's own user only. Returns 0 with a remark
      * ("": none) in text, or negative errno with the reason. May be NULL. */
     int (*command)(void *ctx, const char *line, char *text, size_t text_len);
-    /* Makes client memory usable by ports (DMA), and undoes it. May be NULL. */
+    /* map makes client memory usable by ports (DMA); unmap undoes that. Both may be NULL. */
     int (*map)(void *ctx, void *memory, uint64_t len_bytes);
     void (*unmap)(void *ctx, void *memory, uint64_t len_bytes);
     void *ctx;
@@ -63,7 +63,7 @@ struct session_info {
     uint64_t ring_bytes;        /* memory of its rings */
     uint64_t region_bytes;      /* memory of its regions */
     uint64_t user_bytes;        /* memory of all sessions of its user; 0: none yet */
-    uint32_t regions, services; /* how many; services: that it listens to */
+    uint32_t regions, services; /* number of its regions; of services that it listens to */
 };
 /* On the control lcore. False if the slot is free. Slots are 0 .. sessions_limit() - 1. */
 bool sessions_info(const struct sessions *s, uint32_t slot, struct session_info *out);

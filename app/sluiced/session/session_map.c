@@ -86,7 +86,7 @@ static int map_check(int fd, uint64_t len_bytes, uint64_t *huge_bytes, char *tex
     struct statfs fs;
     struct stat st;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    /* First, since it fails on anything but memory without calling into a file system. */
+    /* First, since F_GET_SEALS fails on anything but memory, without calling into a file system. */
     int seals = fcntl(fd, F_GET_SEALS);
 
     if (seals < 0)
@@ -124,7 +124,7 @@ static int map_seal(int fd, uint64_t len_bytes, char *text)
     return 0;
 }
 
-/* Keeps pages once they are faulted in. The limit on locked memory shows here, not later. */
+/* Locks pages, once they are faulted in. A limit on locked memory fails here, not later. */
 static int map_lock(struct session_mapping *m, char *text)
 {
     struct rlimit limit = {0};
@@ -160,7 +160,7 @@ static int map_make(int fd, uint64_t len_bytes, bool lock, struct session_mappin
     m->len_bytes = len_bytes;
     m->populated_bytes = 0;
     err = map_seal(fd, len_bytes, text);
-    /* Hugepages are never paged out, and would count against the limit. */
+    /* Hugepages are never paged out, and would count against the limit on locked memory. */
     if (err == 0 && huge_bytes == 0 && lock)
         err = map_lock(m, text);
     if (err < 0) {

@@ -32,7 +32,7 @@ void session_heard(struct sessions *s, struct session *x, uint32_t channel,
 
 /* ---- SESSION ---------------------------------------------------------------------------- */
 
-/* Makes the workers' halves, which point into the client's rings. */
+/* Makes the workers' halves of the session, which point into the client's rings. */
 static int session_halves(struct sessions *s, struct session *x)
 {
     const struct protocol_session *q = &x->pending.session;
@@ -267,15 +267,15 @@ static const struct session_request {
     [PROTOCOL_RING] = {session_ask_ring, NULL, false, false},
 };
 
-/* Reads one request and the bytes behind it, these into s->line. Returns 1, 0 if there is none, or
- * -1 if the client is gone. *fds: how many descriptors came with it; *fd: the first of them, or -1.
- * The others are closed. */
+/* Reads one request into *q, and the bytes behind it into s->line. Returns 1; 0 if no request
+ * waits; -1 if the client is gone. *fds: how many descriptors came with the request; *fd: the first
+ * of them, or -1. The other descriptors are closed. */
 static int session_read(struct sessions *s, struct session *x, struct protocol_request *q,
                         ssize_t *len, int *fd, uint32_t *fds)
 {
     union {
-        /* Room for as many as the kernel passes: recvmsg() would close the others, in this
-         * thread. */
+        /* Room for as many descriptors as the kernel passes: recvmsg() would close the others, in
+         * this thread. */
         char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
         struct cmsghdr align;
     } control;

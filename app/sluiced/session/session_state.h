@@ -21,17 +21,17 @@
 #include "sluiced/session/session.h"
 
 #define SESSION_NONE     UINT32_MAX
-#define SESSION_REQUESTS 8            /* served per session and call */
-#define SESSION_ACCEPTS  16           /* new clients per call */
-#define SESSION_SLICE    (8ull << 20) /* bytes faulted in per call, over all sessions */
+#define SESSION_REQUESTS 8            /* served per session and call of sessions_poll() */
+#define SESSION_ACCEPTS  16           /* new clients per call of sessions_poll() */
+#define SESSION_SLICE    (8ull << 20) /* bytes faulted in per sessions_poll(), over all sessions */
 #define SESSION_TEXT_MAX PROTOCOL_TEXT_MAX
 
-/* Client memory, mapped. */
+/* A mapping of client memory. */
 struct session_mapping {
     uint8_t *base; /* NULL: none */
     uint64_t len_bytes;
     uint64_t populated_bytes;
-    int fd;           /* until populated; -1: none */
+    int fd;           /* the memfd, open until all is populated; -1: none */
     bool port_mapped; /* cfg.map() was called */
 };
 
@@ -45,8 +45,8 @@ struct session_user {
 enum session_state {
     SESSION_FREE,
     SESSION_NEW,    /* connected; no rings yet */
-    SESSION_OPEN,   /* workers have it */
-    SESSION_ENDING, /* workers were sent DETACH, or had nothing */
+    SESSION_OPEN,   /* workers serve it */
+    SESSION_ENDING, /* workers were sent DETACH, if they served it */
 };
 
 enum session_step {
@@ -64,7 +64,7 @@ struct session_pending {
     int status;       /* the first error that a worker answered; 0: none */
     uint64_t agreed;  /* channels that agreed: a bit per channel */
     char text[SESSION_TEXT_MAX];
-    struct protocol_session session; /* SESSION: its parameters */
+    struct protocol_session session; /* parameters of a request SESSION */
 };
 
 struct session {
@@ -82,7 +82,7 @@ struct session {
     int wake_fd;        /* eventfd that workers write; -1: none */
     struct session_user *user;
     struct session_mapping memory;
-    struct session_mapping *regions; /* PROTOCOL_REGIONS_MAX */
+    struct session_mapping *regions; /* PROTOCOL_REGIONS_MAX entries */
     uint16_t services[PROTOCOL_SERVICES_MAX];
     uint32_t n_services;
     struct channel_session **channels; /* by channel */
@@ -101,18 +101,19 @@ struct sessions {
     bool stopping;
     enum wire_end stop_end;
     uint64_t used_bytes;                 /* of all users */
-    uint64_t slice;                      /* bytes that may still be faulted in by this call */
+    uint64_t slice;                      /* bytes that this sessions_poll() may still fault in */
     uint32_t serve_at;                   /* which session is served first */
     struct channels **channels;          /* by host */
-    struct session *all;                 /* max_sessions */
-    struct session_user *users;          /* max_sessions */
+    struct session *all;                 /* max_sessions entries */
+    struct session_user *users;          /* max_sessions entries */
     uint32_t owners[1u << 16];           /* by service: its session's slot + 1; 0: none */
     char line[PROTOCOL_COMMAND_MAX + 1]; /* the bytes behind the request being read */
 };
 
 /* ---- session_reply.c -------------------------------------------------------------------- */
 
-/* Sends one message; fd -1: none. A client that does not read its answers is cut off. */
+/* Sends one message. fd: a descriptor that goes along; -1: none. A client that does not read its
+ * answers is cut off. */
 void session_say(struct session *x, const struct protocol_reply *a, const void *part,
                  uint32_t part_len, int fd);
 void session_reply(struct session *x, uint16_t type, int status, const char *text);
@@ -137,7 +138,7 @@ int session_map_open(struct sessions *s, struct session *x, int fd, uint64_t len
 /* Faults in a slice. Returns 1 when all pages are there, 0 if there is more to do, or negative
  * errno with text. */
 int session_map_step(struct sessions *s, struct session_mapping *m, char *text);
-/* Undoes both, at any stage. */
+/* Undoes session_map_open() and session_map_step(), at any stage. */
 void session_map_close(struct sessions *s, struct session *x, struct session_mapping *m);
 
 /* Request handlers: each answers, or makes the request pending. They take over fd (-1: none). */
@@ -157,7 +158,7 @@ void session_serve(struct sessions *s, struct session *x);
 void session_heard(struct sessions *s, struct session *x, uint32_t channel,
                    const struct channel_message *m);
 
-/* ---- session_port.c: asked by a client, gone on with --------------------------------------- */
+/* ---- session_port.c: as the request handlers of session_map.c ----------------------------- */
 
 void session_ask_listen(struct sessions *s, struct session *x, const struct protocol_request *q,
                         int fd);

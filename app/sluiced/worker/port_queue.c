@@ -23,8 +23,8 @@ void port_queue_set_active(struct port_queue *q, bool active)
     __atomic_store_n(&q->active, active, __ATOMIC_RELEASE);
 }
 
-/* Moves what the host leaves to the kernel, of the burst that it just took. Returns how many
- * frames. */
+/* Queues for the kernel those frames of the last host_rx() that are not Sluice's. Returns how many.
+ */
 static uint32_t port_queue_except(struct port_queue *q)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -42,8 +42,8 @@ static uint32_t port_queue_except(struct port_queue *q)
 }
 
 /* Reads the clock again after polling the port: a worker that lost its core in between would take
- * late frames for early ones. Frames may have arrived at any time since the port was last found
- * empty. */
+ * late frames for early ones. Also tells the host when the port was last found empty: the frames
+ * may have arrived at any time since. */
 static uint32_t port_queue_receive(struct port_queue *q, uint64_t *now)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -90,14 +90,14 @@ static void foreign_copy(struct port_queue *q, struct rte_mbuf *m)
         struct rte_mbuf *copy;
 
         if (q->out[w] == NULL)
-            continue; /* that is us */
+            continue; /* q's own worker */
         copy = rte_pktmbuf_copy(m, q->copies, 0, UINT32_MAX);
         if (copy != NULL)
             foreign_put(q, copy, w);
         else
             counter_add(&q->counters.foreign_dropped, 1);
     }
-    if (q->exception.on) /* the kernel gets it too, once */
+    if (q->exception.on) /* the kernel gets the frame, too, but only once */
         exception_put(&q->exception, &m, 1);
     else
         rte_pktmbuf_free(m);
@@ -120,7 +120,8 @@ static void port_queue_give_foreign(struct port_queue *q)
     } while (n == PORT_BURST);
 }
 
-/* Frees what is the kernel's among other workers' frames: the kernel has it already. */
+/* Frees frames for the kernel among those that other workers handed over: the kernel has got them
+ * from foreign_copy(). */
 static void foreign_known(struct port_queue *q)
 {
     struct rte_mbuf *m[PORT_BURST];
@@ -200,7 +201,8 @@ static uint32_t kept_offer(struct port_queue *q, uint64_t now)
 }
 
 /* A quiet NIC keeps the last sent frames, and with them an application's memory, in its ring. It is
- * asked at growing intervals: a slow or paused link may still have frames to send. */
+ * asked to let go of them at growing intervals, as a slow or paused link may still have frames to
+ * send. */
 static void port_queue_cleanup(struct port_queue *q, uint64_t now)
 {
     if (!q->done_cleanup || now < q->clean_due)
@@ -211,7 +213,7 @@ static void port_queue_cleanup(struct port_queue *q, uint64_t now)
     q->clean_due = now + q->clean_wait;
 }
 
-/* Converts the host's times to the port's clock. */
+/* Converts the times at which the host wants frames sent to the port's clock. */
 static void kept_times(struct port_queue *q, uint64_t now)
 {
     const struct port *p = q->port;
@@ -237,7 +239,7 @@ static uint32_t port_queue_transmit(struct port_queue *q, bool busy, uint64_t no
         sent = kept_offer(q, now);
 
         if (q->kept_n > 0) {
-            /* Timers run even if the port takes nothing. */
+            /* The host's timers must run even if the port takes no frames. */
             host_tx(q->host, q->kept, 0, now);
             return sent;
         }
@@ -266,7 +268,7 @@ uint32_t port_queue_run(struct port_queue *q, uint64_t now)
     if (events > 0)
         counter_add(&q->counters.client_events, events);
     did += events;
-    did += port_queue_transmit(q, did > 0, did > 0 ? clock_now() : now); /* for packets' stamps */
+    did += port_queue_transmit(q, did > 0, did > 0 ? clock_now() : now); /* packets' timestamps */
     return q->exception.on ? did + exception_give(&q->exception, did > 0) : did;
 }
 

@@ -38,10 +38,10 @@ struct port_queue_counters {
 };
 
 #define PORT_QUEUE_KEEP_MS      20
-/* A port that was sent frames, and then none, is asked to let go of them: first after
- * PORT_QUEUE_CLEAN_US, then in pauses that double, up to PORT_QUEUE_CLEAN_MAX_MS. So frames are
- * back after at most twice the time that the port took to send them, or PORT_QUEUE_CLEAN_MAX_MS
- * later. */
+/* A port that was given frames, and then none, is asked to let go of them: first after
+ * PORT_QUEUE_CLEAN_US, then in pauses that double, up to PORT_QUEUE_CLEAN_MAX_MS. So frames that
+ * took the port a time t to send come back within t + PORT_QUEUE_CLEAN_US after that, and within
+ * PORT_QUEUE_CLEAN_MAX_MS in any case. */
 #define PORT_QUEUE_CLEAN_US     20
 #define PORT_QUEUE_CLEAN_MAX_MS 10
 
@@ -54,10 +54,10 @@ struct port_queue {
     bool active;     /* the port may be polled; written by control, atomic */
     bool done_cleanup;
     uint64_t clean_first, clean_max; /* cycles: PORT_QUEUE_CLEAN_US, PORT_QUEUE_CLEAN_MAX_MS */
-    uint64_t clean_due, clean_wait;  /* next request to let go, pause after it */
+    uint64_t clean_due, clean_wait;  /* time of the next request to let go; the pause before it */
     uint64_t keep_cycles;            /* PORT_QUEUE_KEEP_MS */
     uint64_t kept_since;             /* when the port last took a frame, or had none to take */
-    bool timed;                      /* the port sends frames at set times, by this clock: */
+    bool timed;                      /* the port sends frames at set times, by `clock` */
     struct nic_clock clock;
     uint64_t looked_at; /* when the port was last found empty */
     uint16_t kept_first, kept_n;
@@ -66,15 +66,15 @@ struct port_queue {
     struct rte_mbuf *kept[PORT_BURST + EXCEPTION_BURST];
     struct rte_mempool *copies;             /* for copies of frames that concern every worker */
     struct rte_ring *in[HOST_WORKERS_MAX];  /* [i]: frames from worker i of the port; SPSC */
-    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i; its in[] */
+    struct rte_ring *out[HOST_WORKERS_MAX]; /* [i]: to worker i, which has the ring in in[] */
     struct exception_queue exception; /* frames that are not Sluice's, from and to the kernel */
     struct port_queue_counters counters __rte_cache_aligned;
     struct port *port;
-    uint32_t number; /* index among all queues, and of its channel */
+    uint32_t number; /* index in queues[] of struct daemon, and number of its channel */
 } __rte_cache_aligned;
 
-/* [any thread] Stops or resumes the use of the port. The worker notices at its next iteration
- * (worker_pass()). Host and clients are served all the while. */
+/* Any thread may call this. Stops or resumes the use of the port. The worker notices at its next
+ * iteration (worker_pass()). Host and clients are served all the while. */
 void port_queue_set_active(struct port_queue *q, bool active);
 
 /* Runs one iteration at `now`. Returns how many things it did; 0: idle. */
@@ -83,7 +83,8 @@ uint32_t port_queue_run(struct port_queue *q, uint64_t now);
 uint64_t port_queue_next(const struct port_queue *q, uint64_t now);
 /* Sets the queue's waiting times, which are in cycles. */
 void port_queue_set_hz(struct port_queue *q, uint64_t hz);
-/* Frees kept frames and frames in its rings. To call after the workers stopped. */
+/* Frees kept frames, and frames from other workers in the queue's rings. To call after the workers
+ * stopped. */
 void port_queue_drain(struct port_queue *q);
 /* Makes the rings between the n queues of one port (queues[0] is worker 0). 0, or -ENOMEM with a
  * line in err. */

@@ -19,7 +19,7 @@
 #include "common/hush.h"
 
 #define EVENTS_MAX 16
-#define DRAIN_MAX  16 /* frames of a socket, whose buffer holds few */
+#define DRAIN_MAX  16 /* frames read from a socket, whose buffer holds few */
 
 void wakeup_init(struct wakeup *w)
 {
@@ -176,7 +176,7 @@ bool wakeup_wait(struct wakeup *w, uint64_t max_ns)
 
     if (epoll_pwait2(w->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
-    if (w->interrupts >= 0) /* its timeouts are in ms, so it only fetches what has come */
+    if (w->interrupts >= 0) /* timeouts of rte_epoll_wait() are in ms: only fetch what has come */
         rte_epoll_wait(w->interrupts, events, EVENTS_MAX, 0);
     return true;
 }

@@ -7,7 +7,8 @@
  * Invariant: between switching interrupts on and waiting, a worker looks at its queues once more,
  * so it misses no frame.
  *
- * Made by control before the worker runs, then owned by the worker. Control still signals it.
+ * Made by control before the worker runs, then owned by the worker. Afterwards control only calls
+ * wakeup_signal().
  */
 #ifndef SLUICED_WAKEUP_H
 #define SLUICED_WAKEUP_H
@@ -19,13 +20,13 @@
 
 struct wakeup {
     int epoll;      /* watches all that wakes the worker; -1: nothing does */
-    int interrupts; /* in epoll: the EAL's interrupts; or -1 */
-    int eventfd;    /* in epoll: signalled by control; or -1 */
+    int interrupts; /* epoll descriptor of the EAL's interrupts, watched by `epoll`; -1: none */
+    int eventfd;    /* signalled by control, watched by `epoll`; -1: none */
     bool armed;     /* interrupts and sockets are on */
     uint32_t n;
     struct wakeup_queue {
         uint16_t port, queue; /* ethdev's numbers */
-        bool switched;        /* can be switched on and off; false: it always wakes */
+        bool switched;        /* can be switched on and off; false: always wakes the worker */
         int socket;           /* a packet socket instead of an interrupt; -1: none */
     } queues[WAKEUP_QUEUES_MAX];
 };
@@ -38,15 +39,17 @@ bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue);
 /* Adds an interface of this kernel, whose frames wake the worker; index: from if_nametoindex(). */
 bool wakeup_add_interface(struct wakeup *w, uint32_t index);
 
-/* Lets control wake the worker; without it, wakeup_signal() does nothing. False: out of
+/* Lets control wake the worker: before this call, wakeup_signal() does nothing. False: out of
  * descriptors. */
 bool wakeup_add_eventfd(struct wakeup *w);
 void wakeup_signal(const struct wakeup *w);
 
-/* Arm: interrupts go on; look at the queues once more, then wait. Disarm: they go off. */
+/* wakeup_arm() switches interrupts and sockets on; the worker looks at its queues once more before
+ * it waits. wakeup_disarm() switches them off. */
 void wakeup_arm(struct wakeup *w);
 void wakeup_disarm(struct wakeup *w);
-/* Waits at most max_ns. True: something woke it; an interrupt comes only once until armed again. */
+/* Waits at most max_ns. True: something woke the worker. Each interrupt comes only once until the
+ * next wakeup_arm(). */
 bool wakeup_wait(struct wakeup *w, uint64_t max_ns);
 
 void wakeup_close(struct wakeup *w);

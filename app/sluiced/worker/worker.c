@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See worker.h. No locks, no heap; the only system call is the nap, where it is allowed. */
+/* See worker.h. The loop here has no locks and no heap, and makes system calls only for naps
+ * (idle = sleep). */
 #include "sluiced/worker/worker.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "common/grace.h"
 #include "sluiced/session/session.h"
 
-/* When the first of its queues must run again, if nothing arrives. */
+/* When the first of the worker's port queues must run again, if nothing arrives. */
 static uint64_t worker_next(const struct worker *w, uint64_t now)
 {
     uint64_t next = UINT64_MAX;
@@ -38,7 +39,7 @@ static void worker_arm(struct worker *w)
     wakeup_arm(&w->wakeup);
 }
 
-/* Undoes worker_arm(): there is work, so polling is no waste. */
+/* Undoes worker_arm(): a worker that polls needs no wake-ups. */
 static void worker_disarm(struct worker *w)
 {
     if (!w->wakeup.armed)
@@ -60,9 +61,9 @@ static void worker_sleep(struct worker *w, uint64_t ns)
     }
 }
 
-/* Each nap is an eighth longer than the one before. So naps grow in proportion to the pause so far:
- * a short pause is not made much longer, and a long one costs few wake-ups. Naps grow by their
- * number, not by the clock: a worker that was kept from its core has seen no pause. */
+/* Each nap is an eighth longer than the one before. So naps grow in proportion to the time without
+ * work so far: a short pause is not made much longer, and a long one costs few wake-ups. Naps grow
+ * by their number, not by the clock: a worker that was kept from its core has seen no pause. */
 static void worker_nap(struct worker *w, uint64_t now)
 {
     uint64_t next = worker_next(w, now), most;
@@ -156,7 +157,7 @@ bool worker_pass(const struct worker *w, uint32_t max_ms)
     const struct timespec pause = {0, 20000};
     uint64_t end = rte_rdtsc() + w->hz / 1000 * max_ms, before;
 
-    wakeup_signal(&w->wakeup); /* ends its nap */
+    wakeup_signal(&w->wakeup); /* ends the worker's nap */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     before = __atomic_load_n(&w->iterations, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&w->running, __ATOMIC_SEQ_CST)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker: one lcore that runs queues for ever. Only workers and control read the TSC.
+ * A worker: one lcore that runs port queues until it is stopped.
  */
 #ifndef SLUICED_WORKER_H
 #define SLUICED_WORKER_H
@@ -25,11 +25,11 @@ struct worker {
     uint64_t quiet_cycles;     /* CONFIG_IDLE_SLEEP: naps begin after so long without work */
     uint64_t nap_cycles;       /* longest nap */
     uint64_t armed_nap_cycles; /* longest nap while all that can come wakes the worker */
-    uint64_t nap;              /* length of the next nap, cycles; the worker's */
+    uint64_t nap;              /* cycles: length of the next nap; only the worker uses it */
     uint64_t hz;
     struct wakeup wakeup;
-    bool all_wake;  /* every port queue can wake it, and gets frames in no other way */
-    bool all_armed; /* all_wake, and every client wakes it, while armed; the worker's */
+    bool all_wake;  /* each port queue can wake the worker, and gets no frames from other workers */
+    bool all_armed; /* while armed: all_wake, and each client wakes the worker, too */
     bool stop;      /* written by control, atomic */
     bool running;   /* written by the worker, atomic */
     /* Written by the worker, read by control. */
@@ -41,16 +41,17 @@ struct worker {
 
 /* Runs until w->stop; for rte_eal_remote_launch(). */
 int worker_main(void *worker);
-/* worker_give(), before the launch: hands what was prepared to the worker. worker_stop() asks it to
- * end. worker_take(), after it was waited for: hands what the worker left to the caller. */
+/* worker_give() is called before the launch: the worker sees all that was written before this call.
+ * worker_stop() asks the worker to end. worker_take() is called after the wait for its lcore: the
+ * caller then sees all that the worker wrote. */
 void worker_give(struct worker *w);
 void worker_stop(struct worker *w);
 void worker_take(const struct worker *w);
 /* Sets what the worker does from now on when it has no work. */
 void worker_set_idle(struct worker *w, enum config_idle idle);
-/* Waits until the worker has begun an iteration after this call, or does not run. From then on it
- * heeds all that it was given before the call. Not to be called from a worker. False: max_ms
- * passed, because its core went to others; it may be in the middle of a burst. */
+/* Waits until the worker has begun an iteration after this call, or does not run. From then on the
+ * worker heeds all that it was given before the call. Not to be called from a worker. False: max_ms
+ * passed, because the worker lost its core; it may be in the middle of a burst. */
 bool worker_pass(const struct worker *w, uint32_t max_ms);
 /* worker_pass() without a time limit. */
 void worker_await(const struct worker *w);

@@ -89,7 +89,8 @@ bool codel_leave(struct codel *c, const struct codel_params *p, uint64_t arrived
     }
     if (!drop)
         return false;
-    /* resume near the rate at which the last dropping ended, if that is not long ago */
+    /* if the last series of drops ended not long ago, begin near the rate of drops that it had
+     * reached */
     uint32_t delta = c->count - c->last_count;
 
     c->dropping = true;

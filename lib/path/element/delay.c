@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * delay: each packet waits for its own time. With jitter packets overtake each other, unless
- * `order` keeps them back; with `reorder` some do not wait at all.
+ * delay: each packet waits for a time of its own. With jitter, packets overtake each other, unless
+ * `order` keeps them back. With `reorder`, some packets do not wait at all.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct delay_params {
 struct delay {
     struct element e;
     struct draw jitter, reorder;
-    uint64_t last;    /* when the latest packet leaves */
+    uint64_t last;    /* latest time at which a packet leaves */
     uint64_t counter; /* packets since the last reordered one */
     bool sorts;       /* packets may overtake and wait in sorter; else in fifo */
     struct fifo fifo;
@@ -77,8 +77,8 @@ static void delay_free(void *params)
     rte_free((void *)(uintptr_t)((struct delay_params *)params)->law.table);
 }
 
-/* Raises *span to how far apart the times of packets usually are; sets *sorts if they may
- * overtake. */
+/* Raises *span to how far apart the times of packets usually are; sets *sorts if packets may
+ * overtake each other. */
 static void delay_shape(const struct delay_params *p, uint64_t *span, bool *sorts)
 {
     *span = RTE_MAX(*span, p->delay + 4 * p->jitter);
@@ -104,7 +104,7 @@ static int delay_init(struct element *e)
             d->sorts = true;
         limited = limited || later->limit_packets != UINT64_MAX || later->limit_bytes != UINT64_MAX;
     }
-    /* with a limit, arrivals depend on what waits */
+    /* with a limit, what happens to an arriving packet depends on those that wait */
     e->blind = !limited;
     return d->sorts ? sorter_init(&d->sorter, e->path->cfg.packets_max, span, &e->path->store)
                     : fifo_init(&d->fifo, e->path->cfg.packets_max, &e->path->store);
@@ -171,7 +171,7 @@ static void plain_burst(struct delay *d, uint64_t delay, struct path_packet *pac
     uint64_t queued = c->queued_packets, bytes = c->queued_bytes;
 
     for (uint32_t i = 0; i < n; i++) {
-        /* packets of the same time count as one look at the queue */
+        /* packets that arrive at the same time add one sample of the queue's length */
         if (packets[i].at != d->e.held_at)
             histogram_add(d->e.queue, queued);
         d->e.held_at = packets[i].at;

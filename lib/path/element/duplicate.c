@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* duplicate: makes packets arrive twice. The copy comes right behind the original and goes through
- * what follows like any other packet. */
+ * the next elements like any other packet. */
 #include "path/element.h"
 
 #include "path/draw.h"
@@ -42,7 +42,7 @@ static void duplicate_arrive(struct element *e, struct path_packet *packet)
         element_drop(e, packet);
         return;
     }
-    copy.seq++; /* right after the original, no matter when polls come */
+    copy.seq++; /* right after the original, no matter when the path is polled */
     copy.m = path_copy(e->path, packet->m);
     if (copy.m != NULL) {
         counter_add(&e->counts.copied, 1);

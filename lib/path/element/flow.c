@@ -24,7 +24,8 @@ struct match_params {
 
 struct match {
     struct element e;
-    struct element *heads[FLOW_BRANCHES_MAX + 1]; /* the last one: for packets that fit no rule */
+    /* first element of each branch; [n]: for packets that fit no rule */
+    struct element *heads[FLOW_BRANCHES_MAX + 1];
 };
 
 static int match_parse(struct spec *s, void *params)
@@ -74,8 +75,8 @@ struct each_params {
 struct each {
     struct element e;
     struct element **heads;
-    struct ip_flow *flows; /* the key of each flow, n of them */
-    uint32_t *table;       /* open addressing: flow number + 1 by hash; 4 * max, a power of 2 */
+    struct ip_flow *flows; /* keys of the n flows that have a branch */
+    uint32_t *table;       /* hash table with open addressing: flow number + 1; 0: free */
     uint32_t mask, n;
 };
 
@@ -116,7 +117,7 @@ static void each_fini(struct element *e)
     rte_free(x->table);
 }
 
-/* Copies the fields that tell flows apart by this key; the others stay 0. */
+/* Sets *k to those fields of the packet by which `key` tells flows apart; the others are 0. */
 static void key_of(enum each_key key, const struct rte_mbuf *m, struct ip_flow *k)
 {
     struct ip_flow f;
@@ -142,7 +143,7 @@ static void key_of(enum each_key key, const struct rte_mbuf *m, struct ip_flow *
     }
 }
 
-/* Returns the flow's number: its own if there is one left, else one that it shares. */
+/* Returns the number of the flow with key k: its own, or, if none is left, one that it shares. */
 static uint32_t flow_number(struct each *x, const struct ip_flow *k)
 {
     const struct each_params *p = x->e.params;
@@ -195,10 +196,10 @@ static int join_init(struct element *e)
 {
     struct join *j = (struct join *)e;
 
-    /* flows release packets one flow after the other: only when all have done so can they be
-     * sorted */
+    /* branches release packets one branch after the other: the join can sort packets only when all
+     * branches have run */
     e->blind = true;
-    /* packets of one poll are not far apart */
+    /* packets of one poll are not far apart in time */
     if (sorter_init(&j->sorter, e->path->cfg.packets_max, 1u << 20, &e->path->store) != 0)
         return -ENOMEM;
     j->sorter.by_seq = true;
@@ -288,7 +289,7 @@ int flow_parse_branches(struct spec *s, struct stage *st,
             break;
         if (st->n_branches == FLOW_BRANCHES_MAX)
             return spec_fail(s, "belongs to a ninth chain: match can have 8");
-        /* an empty rule fits all */
+        /* the branch of "else" has an empty rule, which fits all packets */
         rc = other ? 0 : rule_parse(s, &p->rules[st->n_branches]);
         p->n = st->n_branches + 1;
         if (rc == 0)

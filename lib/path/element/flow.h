@@ -16,11 +16,12 @@ bool flow_opens(const struct element_kind *kind);
 /* Reads "( CHAIN )" and what may follow, into the stage's branches. */
 int flow_parse_branches(struct spec *s, struct stage *stage,
                         int (*parse)(struct spec *s, struct stage **chain, void *ctx), void *ctx);
-/* How many times each branch is made. */
+/* How many times each branch of the stage is made. */
 uint32_t flow_copies(const struct stage *stage);
-/* Sets where packets enter branch `branch / copies` of flow `branch % copies`. */
+/* Sets the first element of a branch. With n = flow_copies(), `branch` is copy branch % n of the
+ * chain branch / n of the stage. */
 void flow_connect(struct element *e, uint32_t branch, struct element *first);
-/* Sets where packets enter that belong to none of the n branches. */
+/* Makes `join` the next element for packets that belong to none of the n branches. */
 void flow_connect_rest(struct element *e, uint32_t n, struct element *join);
 
 #endif

@@ -3,10 +3,10 @@
  * The generic cell rate algorithm (ITU-T I.371, virtual scheduling), for anything that is counted
  * in bytes. Exact: the theoretical arrival time keeps its fraction of a cycle.
  *
- * Invariant: tat = the theoretical arrival time, before which nothing more was due after all that
- * conformed. Bytes at `at` conform iff at + tolerance + 1 > tat. The added cycle covers rounding:
- * the times of packets are whole cycles, so a link with exactly the contract's rate may report a
- * packet up to a cycle late. The next packet must not count as early because of that.
+ * Invariant: tat = the theoretical arrival time, at which the next bytes come if the source sends
+ * at exactly rate_Bps. Bytes at `at` conform iff at + tolerance + 1 > tat. The added cycle covers
+ * rounding: the times of packets are whole cycles, so a link with exactly the contract's rate may
+ * report a packet up to a cycle late. The next packet must not count as early because of that.
  */
 #ifndef SLUICE_PATH_GCRA_H
 #define SLUICE_PATH_GCRA_H
@@ -20,7 +20,7 @@ struct gcra {
     uint64_t rate_Bps; /* > 0 */
     uint64_t hz;
     uint64_t tat;      /* cycles */
-    uint64_t fraction; /* of a cycle, in 1 / rate_Bps */
+    uint64_t fraction; /* fraction of a cycle that tat leaves out, in 1 / rate_Bps */
 };
 
 static inline void gcra_init(struct gcra *g, uint64_t rate_Bps, uint64_t hz)
@@ -39,7 +39,7 @@ static inline bool gcra_conforms(const struct gcra *g, uint64_t at, uint64_t tol
     return at >= gcra_earliest(g, tolerance);
 }
 
-/* Counts bytes that conform. */
+/* Counts `bytes` bytes that conform at `at`. */
 static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
 {
     uint64_t sum;
@@ -48,13 +48,14 @@ static inline void gcra_take(struct gcra *g, uint64_t at, uint64_t bytes)
         g->tat = at;
         g->fraction = 0;
     }
-    sum = g->fraction + bytes * g->hz; /* bytes < 2^20, hz < 2^40 */
+    sum = g->fraction + bytes * g->hz; /* no overflow: bytes < 2^20, hz < 2^40 */
     g->tat += sum / g->rate_Bps;
     g->fraction = sum % g->rate_Bps;
 }
 
-/* Burst tolerance in cycles, for bursts of burst_bytes at the peak rate, the last unit_bytes of
- * them in one piece: (burst - unit) * (1 / sustained - 1 / peak); I.371's (MBS - 1) cells. */
+/* Burst tolerance in cycles: (burst - unit) * (1 / sustained - 1 / peak). It allows a burst of
+ * burst_bytes at the peak rate, whose last piece has unit_bytes. (In I.371, burst - unit is MBS - 1
+ * cells.) */
 static inline uint64_t gcra_tolerance(uint64_t burst_bytes, uint64_t unit_bytes, uint64_t scr_Bps,
                                       uint64_t pcr_Bps, uint64_t hz)
 {

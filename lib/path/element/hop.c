@@ -2,9 +2,9 @@
 /*
  * hop: a router on the path that takes part in rate control ([XTP-RATE]: nodes on the path may
  * rewrite rate and burst fields, and may send RCNTL). It belongs on the path that CNTL packets take
- * to the sender, and lowers the routers' limit in each of them. With `rcntl` it also informs
- * senders at once when its rate changes. RCNTL carries the receiver's address as its source, since
- * hosts accept packets of a connection only from there.
+ * to the sender, and lowers the routers' limit in each CNTL. With `rcntl` it also sends RCNTL to
+ * the senders at once when the hop's rate changes. RCNTL carries the receiver's address as its
+ * source, since hosts accept packets of a connection only from that address.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,26 +14,26 @@
 #include "wire/limits.h"
 #include "wire/packet.h"
 
-#define HOP_CONNS 64u /* connections that RCNTL is sent for: those heard last */
+#define HOP_CONNS 64u /* RCNTL is sent for so many connections: those whose CNTL came last */
 
 struct hop_params {
     uint64_t rate_Bps;
     uint64_t burst_bytes; /* 0: no limit */
     uint64_t expiry_ms;
-    uint64_t port; /* UDP port, source or destination */
+    uint64_t port; /* UDP port of CNTL, as source or destination */
     uint64_t number;
     bool rcntl;
 };
 
 struct hop_conn {
     struct frame_route route; /* to the sender */
-    uint64_t key;             /* 0: free */
-    uint64_t heard;           /* cycles */
+    uint64_t key;             /* of the connection; 0: this entry is free */
+    uint64_t heard;           /* when its last CNTL came, in cycles */
 };
 
 struct hop {
     struct element e;
-    uint32_t seq; /* of its own packets: right after the last packet that passed */
+    uint32_t seq; /* `seq` of the hop's own packets: right after the last packet that passed */
     struct hop_conn conns[HOP_CONNS];
 };
 
@@ -61,8 +61,8 @@ static int hop_parse(struct spec *s, void *params)
     }
 }
 
-/* The entry of this connection; else a free one; else that of the connection not heard for
- * longest. */
+/* Returns the entry of the connection with this key; else a free one; else the one whose last CNTL
+ * is the oldest. */
 static struct hop_conn *conn_place(struct hop *h, uint64_t key)
 {
     struct hop_conn *oldest = &h->conns[0];

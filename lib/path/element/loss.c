@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * loss: drops packets. At random with correlation, by netem's 4-state chain or by Gilbert-Elliott's
- * (Salsano, Ludovici, Ordine 2009 name both as netem has them), or exactly as specified: a list of
- * packet numbers, every n-th, a pattern.
+ * loss: drops packets at random, with or without correlation; or by a Markov chain, netem's of 4
+ * states or Gilbert-Elliott's (both by Salsano, Ludovici, Ordine 2009, as in netem); or exactly
+ * those that the spec names: a list of packet numbers, every n-th packet, or a pattern.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,10 +21,10 @@ enum loss_model { LOSS_RANDOM, LOSS_STATE, LOSS_GEMODEL, LOSS_LIST, LOSS_EVERY, 
 struct loss_params {
     enum loss_model model;
     bool ecn;                            /* mark instead of dropping, where possible */
-    uint64_t p, rho;                     /* RANDOM */
-    uint64_t p13, p31, p32, p23, p14;    /* STATE */
-    uint64_t to_bad, to_good, bad, good; /* GEMODEL: transitions; loss in each state */
-    uint32_t n;                          /* of ranges, or of the pattern */
+    uint64_t p, rho;                     /* LOSS_RANDOM */
+    uint64_t p13, p31, p32, p23, p14;    /* LOSS_STATE */
+    uint64_t to_bad, to_good, bad, good; /* LOSS_GEMODEL: transitions; loss in each state */
+    uint32_t n;                          /* ranges in use, or length of the pattern */
     struct {
         uint64_t first, last; /* packet numbers from 1 */
     } ranges[LOSS_RANGES_MAX];
@@ -35,12 +35,13 @@ struct loss_params {
 struct loss {
     struct element e;
     struct draw draw;
-    uint32_t state;  /* STATE: 1 .. 4; GEMODEL: 1 good, 2 bad */
-    uint32_t range;  /* LIST: the first range that is not over */
-    uint64_t number; /* of the last packet */
+    uint32_t state;  /* LOSS_STATE: 1 .. 4; LOSS_GEMODEL: 1 good, 2 bad */
+    uint32_t range;  /* LOSS_LIST: the first range that does not end before `number` */
+    uint64_t number; /* number of the last packet, from 1 */
 };
 
-/* True if a + b is more than 2^64 (100%). Each is rounded down; exact ones may add up to 2^64. */
+/* True if the probabilities a and b are more than 100% (2^64) in sum. Values that are exactly 100%
+ * in sum stay within 2^64, since each is rounded down. */
 static bool more_than_all(uint64_t a, uint64_t b)
 {
     return a > 0 && a - 1 > DRAW_ALWAYS - b;
@@ -75,7 +76,7 @@ static int parse_gemodel(struct spec *s, struct loss_params *p)
     return 0;
 }
 
-/* 3,7,10-12 */
+/* Reads a list of packet numbers and ranges, such as 3,7,10-12. */
 static int parse_list(struct spec *s, struct loss_params *p)
 {
     const char *c = s->word;
@@ -157,8 +158,8 @@ static int loss_init(struct element *e)
     return 0;
 }
 
-/* 1 good, 2 good within a burst of losses, 3 lost within a burst, 4 lost alone. The state that the
- * chain enters is the packet's fate. */
+/* The states: 1 good, 2 good within a burst of losses, 3 lost within a burst, 4 lost alone. The
+ * state that the chain enters is the packet's fate. */
 static bool state_loses(struct loss *l, const struct loss_params *p)
 {
     uint64_t x = rng_u64(&l->e.rng);
@@ -241,7 +242,7 @@ static inline bool goes_on(struct element *e, struct path_packet *packet)
     const struct loss_params *p = e->params;
     bool lost;
 
-    /* the usual case, apart from the others, which need more registers */
+    /* the usual case, kept apart because the others need more registers */
     if (p->model == LOSS_RANDOM && p->rho == 0)
         lost = draw_hits(rng_u64(&e->rng), p->p);
     else

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * police: enforces a traffic contract. Packets that exceed (PCR, CDVT) or (SCR, MBS) are dropped,
- * tagged, or held back until they conform. Frames are counted as they are, or as the 53-byte cells
- * that AAL5 (I.363.5) makes of the bytes behind their Ethernet header. One lost cell loses its
- * frame, whose other cells still use the contract.
+ * police: enforces a traffic contract. Packets that exceed the peak rate and its tolerance (PCR,
+ * CDVT), or the sustained rate and its burst (SCR, MBS), are dropped, tagged, or held back until
+ * they conform. Frames are counted as they are, or as the 53-byte cells that AAL5 (I.363.5) makes
+ * of the bytes behind their Ethernet header. One lost cell loses its frame, whose other cells still
+ * count against the contract.
  */
 #include <errno.h>
 
@@ -21,9 +22,9 @@ enum police_action { POLICE_DROP, POLICE_TAG, POLICE_SHAPE };
 
 struct police_params {
     uint64_t pcr_Bps, cdvt; /* bytes/s, cycles */
-    uint64_t scr_Bps, mbs;  /* 0: no sustained rate; bytes */
+    uint64_t scr_Bps, mbs;  /* scr 0: no sustained rate; mbs in bytes, or in cells if `cells` */
     bool cells;
-    uint64_t line_Bps; /* cells: rate of the line on which a frame's cells come */
+    uint64_t line_Bps; /* with `cells`: rate of the line on which a frame's cells come */
     enum police_action action;
     uint64_t dscp;
     uint64_t limit_packets, limit_bytes;
@@ -32,8 +33,8 @@ struct police_params {
 struct police {
     struct element e;
     struct gcra peak, sustained;
-    struct fifo fifo;   /* shape: packets by the time at which they leave */
-    uint64_t last_cell; /* when the last cell came */
+    struct fifo fifo;   /* shape: packets in the order of the times at which they leave */
+    uint64_t last_cell; /* when the last cell came; shape: when it leaves */
     uint64_t last;      /* shape: when the last packet leaves */
 };
 
@@ -51,7 +52,7 @@ static int action_parse(struct spec *s, struct police_params *p)
     return 0;
 }
 
-/* After the last option: checks them all and sets defaults. */
+/* To be called after the last option: checks all options and sets defaults. */
 static int police_complete(struct spec *s, struct police_params *p)
 {
     if (s->failed)
@@ -125,7 +126,7 @@ static void police_change(struct element *e, const void *old, uint64_t at)
     contract_set((struct police *)e);
 }
 
-/* mbs is in cells if the contract counts cells, else in bytes. */
+/* p->mbs is in cells if the contract counts cells, else in bytes. */
 static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, uint64_t hz)
 {
     uint64_t burst = p->cells ? p->mbs * CELL_BYTES : p->mbs;
@@ -133,12 +134,13 @@ static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, ui
     return gcra_tolerance(burst, unit, p->scr_Bps, p->pcr_Bps, hz);
 }
 
-/* True if a frame or cell at *at conforms; then counts it. With shape it always conforms, but
- * perhaps later: *at becomes that time. */
+/* True if a frame or cell (unit) of so many bytes conforms at *at; then counts it. With shape the
+ * unit always conforms, but perhaps later: *at becomes the time at which it does. */
 static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
 {
     const struct police_params *p = po->e.params;
-    /* a cell's time is rounded twice: its frame's time, and how long before it the cell came */
+    /* One cycle more for cells: a cell's time is its frame's time less how long before the frame
+     * the cell came, and both are rounded. */
     uint64_t cdvt = p->cdvt + p->cells, earliest = gcra_earliest(&po->peak, cdvt);
 
     if (p->scr_Bps > 0) {
@@ -157,7 +159,7 @@ static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
     return true;
 }
 
-/* unit_conforms() for all cells of a frame whose last cell comes at *at. */
+/* Does unit_conforms() for all cells of a frame whose last cell comes at *at. */
 static bool cells_conform(struct police *po, uint32_t len, uint64_t *at)
 {
     const struct police_params *p = po->e.params;

@@ -8,7 +8,7 @@
 
 #include "path/ip.h"
 
-/* 46,34 */
+/* Reads a list of code points such as 46,34. */
 static int dscp_parse(struct spec *s, uint64_t *set)
 {
     const char *c = s->word;
@@ -31,7 +31,7 @@ static int dscp_parse(struct spec *s, uint64_t *set)
     return 0;
 }
 
-/* "band" has been taken: [length N | dscp LIST] [limit L]... */
+/* Reads what follows "band": length N, dscp LIST. Limits are left to queue_option(). */
 static void band_parse(struct spec *s, struct queue_params *p)
 {
     struct queue_band *b;
@@ -110,7 +110,7 @@ int queue_init(struct queue *q, const struct element *e,
 
         for (const struct stage_change *c = e->stage->changes; c != NULL; c = c->next)
             most = RTE_MAX(most, band_packets(of(c->params), i));
-        /* and one more: the packet being served (rate.c) */
+        /* one more for the packet being served, which a plain link keeps in this ring (rate.c) */
         most = RTE_MIN(most, (uint64_t)e->path->cfg.packets_max - 1) + 1;
         if (fifo_init(&q->bands[i].fifo, (uint32_t)RTE_MAX(most, 1ull), &e->path->store) != 0)
             return -ENOMEM;

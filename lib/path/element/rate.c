@@ -4,9 +4,9 @@
  * takes so many bytes a second out of its own buffer, and may stall for a while when the buffer has
  * overflowed.
  *
- * Times are exact: what is left of a packet's last cycle is carried over to the next packet. So the
- * n-th packet of a busy link is done at the sum of all lengths over the rate, rounded up to a
- * cycle.
+ * Times are exact: what a packet does not need of its last cycle is carried over to the next
+ * packet. So a busy link is done with the n-th packet after the sum of the first n lengths over the
+ * rate, rounded up to a cycle.
  */
 #include <errno.h>
 
@@ -20,21 +20,22 @@ struct rate_params {
     int64_t overhead;  /* bytes a packet */
     uint64_t cell;     /* bytes; 0: no cells */
     int64_t cell_overhead;
-    uint64_t stall; /* receiver: cycles */
+    uint64_t stall; /* of a receiver, in cycles; see receiver_overrun() */
 };
 
 struct rate {
     struct server sv;
-    uint64_t start; /* when the remaining work starts; after now in a stall */
+    uint64_t start; /* when the remaining work starts; during a stall: when the stall ends */
     uint64_t work;  /* remaining, in bytes * hz; done after work / rate cycles */
-    uint64_t spare; /* bytes * hz that the last cycle of the work has left over */
-    bool stalled;   /* this packet has already been stalled */
-    /* A plain link: one drop-tail queue, without changes. When a packet will leave is known when it
-     * arrives, so it waits in the first band's ring with that time. */
+    uint64_t spare; /* what the work does not need of its last cycle, in bytes * hz */
+    bool stalled;   /* the packet being served has already been stalled */
+    /* A plain link has one drop-tail queue, and its params never change. So the time at which a
+     * packet will leave is known when it arrives, and it waits with that time in the ring of the
+     * first band. */
     bool plain;
     uint64_t last; /* when the last packet will have left */
-    /* what a packet of len bytes takes, as the last one did: whole cycles, and the work beyond
-     * them */
+    /* What a packet of len bytes takes (len is the last packet's): len_cycles whole cycles, and
+     * beyond them work of len_rest, in bytes * hz. */
     uint32_t len;
     uint64_t len_cycles, len_rest;
 };
@@ -70,7 +71,7 @@ static int receiver_parse(struct spec *s, void *params)
     return queue_parse(s, p);
 }
 
-/* Bytes that the packet takes on the link. */
+/* Bytes that a packet of len bytes takes on the link. */
 static uint64_t wire_bytes(const struct rate_params *p, uint32_t len)
 {
     int64_t bytes = (int64_t)len + p->overhead;
@@ -83,7 +84,8 @@ static uint64_t wire_bytes(const struct rate_params *p, uint32_t len)
     return (uint64_t)bytes;
 }
 
-/* Sets e.due to when the work will be done, and spare to what is left over of its last cycle. */
+/* Sets e.due to when the work will be done, and `spare` to what the work does not need of its last
+ * cycle. */
 static void due_set(struct rate *r)
 {
     const struct rate_params *p = r->sv.e.params;
@@ -107,7 +109,7 @@ static void rate_begin(struct server *sv, uint64_t start, bool fresh)
     struct rate *r = (struct rate *)sv;
     const struct rate_params *p = sv->e.params;
 
-    r->work = wire_bytes(p, sv->packet.len) * sv->e.path->clock.hz; /* < 2^20 * 2^40 */
+    r->work = wire_bytes(p, sv->packet.len) * sv->e.path->clock.hz; /* no overflow: < 2^20 * 2^40 */
     if (!fresh)
         r->work -= RTE_MIN(r->spare, r->work);
     r->start = start;
@@ -115,7 +117,7 @@ static void rate_begin(struct server *sv, uint64_t start, bool fresh)
     due_set(r);
 }
 
-/* Subtracts the work that has been done until now. */
+/* Subtracts from `work` what has been done of it until `now`. */
 static void settle(struct rate *r, uint64_t rate_Bps, uint64_t now)
 {
     u128 done;

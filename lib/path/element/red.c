@@ -10,7 +10,7 @@ typedef unsigned __int128 u128;
 
 int red_parse(struct spec *s, struct red_params *p)
 {
-    uint64_t shift = 9; /* 0.002, as in the paper */
+    uint64_t shift = 9; /* 2^-9 = 0.002, as in the paper */
 
     p->avpkt_bytes = 1000;
     p->probability = DRAW_ALWAYS / 50; /* 2 % */
@@ -61,8 +61,8 @@ enum red_verdict red_arrive(struct red *r, const struct red_params *p, uint64_t 
         uint64_t n = (uint64_t)(bytes / p->avpkt_bytes);
 
         r->average = decay(r->average, p->shift, n);
-        /* this packet may be dropped and the link stay idle: do not count the same idle time
-         * again */
+        /* if this packet is dropped, the link stays idle: the next packet must not count the same
+         * idle time again */
         if (n > 0)
             r->idle_at += (uint64_t)((u128)n * p->avpkt_bytes * clock->hz / rate_Bps);
     } else {
@@ -76,7 +76,8 @@ enum red_verdict red_arrive(struct red *r, const struct red_params *p, uint64_t 
         r->since = 0;
         return RED_FULL;
     }
-    /* pa = pb / (1 - since * pb): drawn below pa when x * (1 - since * pb) < pb */
+    /* The paper's p_a = p_b / (1 - since * p_b), where p_b is `base`. A draw x is below p_a when (1
+     * - since * p_b) * x < p_b. */
     base = mul_div(p->probability >> 32, r->average - min, max - min);
     x = rng_u64(rng) >> 32;
     if (r->since * base < 1ull << 32 && (u128)x * ((1ull << 32) - r->since * base) >= (u128)base

@@ -9,7 +9,7 @@
 
 #include "path/element/queue.h"
 
-/* The params of such kinds begin with this. */
+/* The params of rate, trace and receiver begin with this struct. */
 struct server_params {
     struct queue_params queue;
     bool limit_served;
@@ -20,8 +20,8 @@ struct server {
     struct queue queue;
     struct path_packet packet; /* being served */
     bool busy;
-    /* Begins to serve the packet at start; sets e.due to when it is done. fresh: the server was
-     * idle until start. */
+    /* Begins to serve `packet` at `start`; sets e.due to when the packet is done. fresh: the server
+     * was idle until `start`. */
     void (*begin)(struct server *sv, uint64_t start, bool fresh);
     /* Called when a packet was dropped at `at` while another is served; may be NULL. */
     void (*overrun)(struct server *sv, uint64_t at);

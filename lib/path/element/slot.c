@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * slot: packets wait for the next opening, as on a medium whose turns are handed out. An opening
- * lets at most so many packets and bytes through. When it is used up, the gap before the next one
- * begins. When it is not, the gap begins with the first packet after it.
+ * lets at most `packets` packets or `bytes` bytes through. When these are used up, the gap before
+ * the next opening begins. When they are not, the gap begins with the first packet that comes after
+ * the opening.
  */
 #include <errno.h>
 
@@ -11,20 +12,20 @@
 #include "path/law.h"
 
 struct slot_params {
-    uint64_t least, most; /* the gap, without a distribution */
-    bool distributed;     /* with a distribution: mean and spread */
+    uint64_t least, most; /* bounds of the gap, without a distribution */
+    bool distributed;     /* the gap has a distribution: law, mean and spread */
     struct law law;
     uint64_t mean, spread;
-    uint64_t packets, bytes; /* of an opening; UINT64_MAX: any */
+    uint64_t packets, bytes; /* let through by an opening; UINT64_MAX: any number */
     uint64_t limit_packets, limit_bytes;
 };
 
 struct slot {
     struct element e;
-    struct fifo fifo; /* by arrival */
-    uint64_t opens;   /* the opening that packets wait for, or that is open */
+    struct fifo fifo; /* waiting packets, in the order of arrival */
+    uint64_t opens;   /* time of the opening that packets wait for, or that is open */
     uint64_t packets_left, bytes_left;
-    bool begun; /* opens is valid */
+    bool begun; /* `opens` is valid */
 };
 
 static int slot_parse(struct spec *s, void *params)
