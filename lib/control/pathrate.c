@@ -68,6 +68,7 @@ struct finding {
     double noise_ns;        /* standard deviation of delays */
     double growth;          /* of the queue, in ns for each ns */
     bool lossy, used;
+    bool late; /* all through the trial, the sender used less than 3/4 of the grant */
     bool once; /* lossy, but the trial before was not */
 };
 
@@ -105,6 +106,10 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
 
     f.turn_ns = span + answer_ns;
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
+    /* the longest gap may be a single absence */
+    double busy_ns = (double)(t->sent_ns - (t->gap_ns < t->sent_ns ? t->gap_ns : t->sent_ns));
+
+    f.late = !f.used && !t->paused && all * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
     f.max_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
     /* the slope, shrunk as by Wiener's filter: by half if it is as large as its error */
@@ -172,16 +177,18 @@ static void loss_find(struct pathrate *p, const struct trial_result *t, const st
         p->narrow_Bps = (uint64_t)f->came_Bps;
 }
 
-/* A sender that is often late, because it sleeps or has much to do, needs longer bursts. */
+/* A sender that is often late, because it sleeps or has much to do, needs longer bursts, however
+ * little of its grant it uses. If it had nothing to send, or was away once, it may not be late.
+ * Bursts that the path drops or marks are too long. */
 static void burst_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
 {
-    if (f->lossy) {
+    if (f->lossy || p->marked) {
         p->burst_packets = 1;
         p->usage = 1;
         return;
     }
-    if (!f->used)
-        return; /* the sender had nothing to send, or waits to learn what has arrived */
+    if (!f->used && !f->late)
+        return; /* it has no more to send, waits to learn what has arrived, or was away once */
     p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_MIN && p->burst_packets < BURST_PACKETS_MAX) {

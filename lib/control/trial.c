@@ -83,6 +83,8 @@ static void trial_result(const struct trial *t, struct trial_result *out)
         .min_ns = t->min_ns,
         .away_ns = t->last.away_ns,
         .mean_ns = t->sum_ns / t->packets,
+        .gap_ns = t->gap_ns,
+        .paused = t->paused,
         .max_ns = t->max_ns,
     };
     line_find(t, out);
@@ -106,6 +108,8 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
         trial_begin(t, &last);
         complete = true;
     }
+    t->paused = t->paused || t->last.ended;
+    t->last.ended = p->ended;
     t->packets++;
     t->bytes += p->bytes;
     t->marked += p->marked;
@@ -123,6 +127,8 @@ bool trial_add(struct trial *t, const struct trial_packet *p, uint64_t min_ns,
 
         t->refused += p->refused ? passed : 0;
         t->runs += passed > 0 && !p->refused;
+        if ((int64_t)(p->sent_ns - t->last.sent_ns) > (int64_t)t->gap_ns)
+            t->gap_ns = p->sent_ns - t->last.sent_ns;
         t->last.number = p->number;
         t->last.sent_ns = p->sent_ns;
     }

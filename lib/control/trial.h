@@ -45,6 +45,7 @@ struct trial_packet {
     uint64_t away_ns; /* by how much the receiver's pause before arrived_ns was longer than usual */
     bool refused; /* our port may have been full and refused packets since the last one arrived */
     bool marked;  /* by a router that met congestion (RFC 3168) */
+    bool ended;   /* its sender had nothing more to send for now */
 };
 
 struct trial_result {
@@ -55,6 +56,8 @@ struct trial_result {
     uint64_t reordered;           /* missing, but as many of an earlier grant arrived meanwhile */
     uint64_t marked;              /* packets marked by a router */
     uint64_t arrived_ns, sent_ns; /* from the first packet to the last */
+    uint64_t gap_ns;              /* the longest time in it for which nothing was sent */
+    bool paused;                  /* the sender had nothing to send for a part of the trial */
     uint64_t away_ns; /* the last packet may have arrived so much earlier: the receiver was away */
     uint64_t late_ns; /* delay of a recent grant beyond the shortest round trip and the queue, while
                          CNTL were held for a thin return path */
@@ -76,7 +79,9 @@ struct trial {
     double sum_t, sum_tt, sum_dd, sum_td; /* over sending times t and increments d */
     double sum_next, last_d;              /* sum_next: of each increment times the one before it */
     bool open, late;                      /* late: the trial is in its second half */
-    bool spread;                          /* the second half was sent at more than one time */
+    uint64_t gap_ns;                      /* the longest time for which nothing was sent */
+    bool paused; /* the sender had nothing to send for a part of the trial */
+    bool spread; /* the second half was sent at more than one time */
 };
 
 /* Another grant is in force: what was seen so far is dropped. */

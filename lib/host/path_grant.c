@@ -223,6 +223,7 @@ void path_grant_watch(struct host *h, struct conn *c, const struct wire_data *d,
         .increment_ns = increment_find(c, d, now_ns),
         .away_ns = c->path.look.away_ns,
         .refused = c->path.look.refused,
+        .ended = d->h.flags & WIRE_DREQ,
         .marked = marked,
     };
     struct trial_result out;

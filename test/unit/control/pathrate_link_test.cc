@@ -87,7 +87,8 @@ struct Link {
     void receive(const Packet &k)
     {
         Sender *s = &senders[(size_t)k.flow];
-        trial_packet p = {k.number, unit, k.sent_ns, k.arrived_ns, k.queue_ns, 0, false, false};
+        trial_packet p = {k.number, unit,  k.sent_ns, k.arrived_ns, k.queue_ns,
+                          0,        false, false,     false};
         trial_result out;
         double burst =
             s->p.mode == PATHRATE_FREE

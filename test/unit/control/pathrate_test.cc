@@ -200,9 +200,26 @@ TEST(Pathrate, BurstsAreWhatTheSenderNeeds)
     for (int i = 0; i < 4 * 64; i++)
         update(&p, steady(grant, grant, queue), grant);
     EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit);
+    trial_result half = steady(grant / 2, grant / 2, queue);
+
+    half.paused = true;
     for (int i = 0; i < 100; i++)
-        update(&p, steady(grant / 2, grant / 2, queue), grant);
+        update(&p, half, grant);
     EXPECT_EQ(pathrate_burst_bytes(&p, 9000000, unit), unit) << "it had nothing to send";
+    half.paused = false;
+    for (int i = 0; i < 100; i++)
+        update(&p, half, grant);
+    EXPECT_EQ(pathrate_burst_bytes(&p, 1000, unit), 32 * unit) << "it is late all the time";
+    trial_result away = half, marked = half;
+    pathrate q = limited();
+
+    away.gap_ns = away.sent_ns / 2;
+    for (int i = 0; i < 100; i++)
+        update(&q, away, grant);
+    EXPECT_LE(pathrate_burst_bytes(&q, 1000, unit), unit) << "it was away once";
+    marked.marked = 1;
+    update(&p, marked, grant);
+    EXPECT_LE(pathrate_burst_bytes(&p, 1000, unit), unit) << "the path marks such a burst";
 }
 
 // If grants come into force late, each one removes less of a queue that is too long.

@@ -33,10 +33,10 @@ struct Watch {
 
     bool add(uint64_t number, uint64_t sent_ns, uint64_t arrived_ns, uint64_t increment_ns = 0,
              uint64_t bytes = kBytes, bool marked = false, uint64_t away_ns = 0,
-             bool refused = false)
+             bool refused = false, bool ended = false)
     {
-        trial_packet p = {number,       bytes,   sent_ns, arrived_ns,
-                          increment_ns, away_ns, refused, marked};
+        trial_packet p = {number,  bytes,   sent_ns, arrived_ns, increment_ns,
+                          away_ns, refused, marked,  ended};
         trial_result out;
 
         if (!trial_add(&t, &p, min_ns, &out))
@@ -326,6 +326,35 @@ TEST(Trial, MarkedPacketsAreCounted)
         EXPECT_GE(r.marked, r.packets / 2);
         EXPECT_LE(r.marked, (r.packets + 1) / 2);
     }
+}
+
+// A sender that had nothing more to send after a packet paused until the next one. The last packet
+// of a trial is the first of the next, so its pause belongs to that one.
+TEST(Trial, APauseFollowsThePacketThatEnds)
+{
+    for (uint64_t end : {1, 5, 9, 10, 17, 18}) {
+        Watch w;
+
+        for (uint64_t n = 1; n <= 19; n++)
+            w.add(n, n * kUs, n * kUs + 500, 0, kBytes, false, 0, false, n == end);
+        ASSERT_EQ(w.results.size(), 2u);
+        EXPECT_EQ(w.results[0].paused, end < 9) << end;
+        EXPECT_EQ(w.results[1].paused, end >= 9 && end < 17) << end;
+    }
+}
+
+// The longest gap between times of sending, of packets that came in order.
+TEST(Trial, TheLongestTimeWithoutAPacketSent)
+{
+    Watch w;
+    uint64_t sent = 0;
+
+    for (uint64_t n = 1; n <= 10; n++) {
+        sent += n == 4 ? 7 * kUs : n == 7 ? 3 * kUs : kUs;
+        w.add(n, sent, n * 10 * kUs);
+    }
+    ASSERT_EQ(w.results.size(), 1u);
+    EXPECT_EQ(w.results[0].gap_ns, 7 * kUs);
 }
 
 // The sender lost its core between stamping a burst and sending it. The burst alone is no trial.
