@@ -71,8 +71,8 @@ struct cable_counts {
     uint64_t tx_dropped;   /* packets dropped because the port took none for CABLE_KEEP_MS */
     uint64_t drop_no_mbuf; /* no room for a copy of what a made port sent */
     struct histogram late; /* cycles from when a packet was due to the TSC before tx_burst */
-    /* Cycles from the start of a cable_run() that moved packets in this direction to the next
-     * start. */
+    /* Cycles from the start of a cable_run() that moved packets in this direction to the start
+     * of the next cable_run(), whether that one moves any or not. */
     struct histogram round;
 };
 const struct cable_counts *cable_counts(const struct cable *w, unsigned int i);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A model of a TCP connection of 1993 (sim/tahoe.h), as the papers' hosts used it, from one host's
- * port of a scene to another's. Where nothing is lost it is windowed TCP.
+ * [tcp93 NAME] of a scene (scene.h): a TCP connection between the ports of two of its hosts. It is
+ * a model of the TCP that hosts had in 1993, the papers' time (sim/tahoe.h). If nothing is lost,
+ * in the end only the size of the socket buffers limits its window.
  */
 #ifndef LAB_TCP93_H
 #define LAB_TCP93_H

@@ -143,7 +143,8 @@ void client_op_abandon(struct sluice *s);
 
 /* rings.c */
 void client_rings_init(struct sluice *s);
-/* Submits e. Returns 0, -EAGAIN if so many more completions would not fit, or -ENOTCONN. */
+/* Submits e, which takes up to `completions` completions. Returns 0, -EAGAIN if the completion ring
+ * has no room for these and the outstanding ones, or -ENOTCONN. */
 int client_submit(struct sluice *s, uint32_t channel, const struct protocol_submission *e,
                   uint32_t completions);
 bool client_take(struct sluice *s, uint32_t channel, struct protocol_completion *e);

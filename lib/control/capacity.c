@@ -13,7 +13,7 @@
 #define STEP_SHIFT      4u   /* a step upward is capacity >> 4 */
 #define RESERVE_SHIFT   7u   /* capacity >> 7 is not granted, once packets were dropped */
 #define DRAIN_SHIFT     1u   /* capacity >> 1 is not granted after drops, while a backlog is left */
-#define WAITS_SHIFT     3u   /* capacity >> 3 is not granted during a backlog without drops */
+#define WAITS_SHIFT     3u   /* as DRAIN_SHIFT, when saturation, not a drop, shows the backlog */
 #define EXTRA_SHIFT     2u   /* capacity >> 2 is granted on top, if nothing was ever dropped */
 #define DRAIN           1u
 #define RISE_SHIFT      2u /* a rise by more than capacity >> 2 is a large one */

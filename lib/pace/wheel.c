@@ -86,8 +86,8 @@ size_t wheel_storage_bytes(uint32_t capacity)
     return wheel_placed_bytes(capacity) + align_up(capacity * sizeof(uint32_t));
 }
 
-/* Where the front of level 1 or up should be: the slots of `now`, and of entries due soon, are to
- * be in the level below. */
+/* Where the front of level 1 or up should be: AHEAD slots after the start of the slot of `now`.
+ * Entries due before the front belong in the levels below. */
 static inline uint64_t front_wanted(const struct wheel *w, uint32_t level)
 {
     return ((w->now >> WHEEL_SLOT_BITS(level)) + AHEAD) << WHEEL_SLOT_BITS(level);

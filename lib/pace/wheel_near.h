@@ -82,7 +82,7 @@ static inline uint32_t wheel_near_slot(const struct wheel *w, uint64_t time)
     return (uint32_t)(time >> WHEEL_NEAR_BITS) & w->near_mask;
 }
 
-/* The words of a slot, as many as it has room for, and its queue behind them. */
+/* The words of a slot: wheel_near_full() of them for entries, then two with the slot's queue. */
 static inline uint32_t *wheel_near_words(const struct wheel *w, size_t slot, uint32_t room_bits)
 {
     return (uint32_t *)&w->words[slot << room_bits];

@@ -119,8 +119,8 @@ struct stage {
     uint32_t n_branches;
 };
 
-/* Applies the element's changes and releases its packets that are due up to and including
- * `until`. */
+/* Makes the element's changes of params ("at 10s ...") and releases its packets, both in the order
+ * of time: all that are due up to and including `until`, or fewer if element_sated(). */
 void element_run(struct element *e, uint64_t until);
 /* Makes a packet: a copy of m, or an empty one. It counts as held. NULL if the path is full or the
  * pool is empty; drop_no_mbuf counts this. */

@@ -13,7 +13,7 @@
 
 #define WORLD_START 1000u /* time 0 means "never" to some code */
 #define NOBODY      WORLD_HOSTS_MAX
-#define LATER       (WORLD_HOSTS_MAX + 1) /* the frame waits in its host's port until its time */
+#define LATER       (WORLD_HOSTS_MAX + 1) /* flight.to: the frame is in its port until it is due */
 #define PARTLY      64u /* a port that refuses takes one frame in so many offers */
 
 /* Events. Those of the same time happen in this order. */

@@ -18,7 +18,7 @@
 #define UNIT_SET_PAGE_UNITS 512u /* a cache line of bits */
 
 struct unit_set_page {
-    uint64_t first; /* position of bit 0; its unit is a multiple of UNIT_SET_PAGE_UNITS */
+    uint64_t first; /* position of the unit in bit 0: a multiple of UNIT_SET_PAGE_UNITS */
     uint64_t bits[UNIT_SET_PAGE_UNITS / 64];
 };
 

@@ -16,7 +16,7 @@
 struct daemon;
 struct reload;
 
-/* Reads the daemon's file, takes over the keys that are live, and logs the changes. */
+/* Reads the daemon's file, applies the changes that need no restart, and logs all changes. */
 void reload_run(struct daemon *d);
 /* The last reload, as an array of one object; empty if there was none. See show.c. */
 json_t *reload_json(const struct daemon *d);

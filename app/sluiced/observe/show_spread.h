@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Histograms of connections, as the daemon shows them: counts by powers of two (base/spread.h). */
+/* JSON with each connection's histograms (base/spread.h): of its delays, rates and latencies. */
 #ifndef SLUICED_SHOW_SPREAD_H
 #define SLUICED_SHOW_SPREAD_H
 

@@ -3,8 +3,9 @@
  * One ethdev port: asked for what it can do, set up, and started. It has one queue for each worker,
  * and one set of packet pools for each queue, so workers share no pool. port_caps.c decides what is
  * used, port_pool.c makes the pools, port_find.c finds or makes the device, port_mtu.c sets the
- * MTU, port_giveback.c tests whether sent frames come back, port_rss.c sets up receive-side
- * scaling, port_steer.c makes the NIC's rules, port.c does the rest.
+ * MTU, port_giveback.c tests whether the driver returns the mbufs of sent frames when asked to,
+ * port_rss.c sets up receive-side scaling, port_steer.c makes the NIC's rules, port.c does the
+ * rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits one mbuf.
  */

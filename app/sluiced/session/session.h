@@ -24,8 +24,8 @@ struct sessions_config {
     const char *socket_path;
     const char *socket_group; /* name or number of the socket's group; NULL or "": our own */
     uint32_t max_sessions;
-    uint64_t quota_bytes;       /* most client memory per user (uid); 0: no limit */
-    uint64_t quota_total_bytes; /* most client memory of all users; 0: no limit */
+    uint64_t quota_bytes;       /* client memory that each user (uid) may have; 0: no limit */
+    uint64_t quota_total_bytes; /* client memory that all users together may have; 0: no limit */
     bool unlocked;              /* client memory may be paged out */
     struct host *const *hosts;  /* channel i of every session belongs to hosts[i] */
     uint32_t n_hosts;

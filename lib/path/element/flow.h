@@ -13,7 +13,8 @@ extern const struct element_kind kind_match, kind_each, kind_join;
 
 /* True for the kinds that open parentheses: match and each. */
 bool flow_opens(const struct element_kind *kind);
-/* Reads "( CHAIN )" and what may follow, into the stage's branches. */
+/* Reads "( CHAIN )" into the stage's branches; for `match`, also any "or RULE ( CHAIN )" and "else
+ * ( CHAIN )" that follow. parse() reads what is between the parentheses. */
 int flow_parse_branches(struct spec *s, struct stage *stage,
                         int (*parse)(struct spec *s, struct stage **chain, void *ctx), void *ctx);
 /* How many times each branch of the stage is made. */

@@ -139,8 +139,8 @@ static uint64_t burst_tolerance(const struct police_params *p, uint64_t unit, ui
 static bool unit_conforms(struct police *po, uint64_t bytes, uint64_t *at)
 {
     const struct police_params *p = po->e.params;
-    /* One cycle more for cells: a cell's time is its frame's time less how long before the frame
-     * the cell came, and both are rounded. */
+    /* For cells, one cycle more: a cell's time is the frame's time less an offset, and both of
+     * these are rounded to cycles. */
     uint64_t cdvt = p->cdvt + p->cells, earliest = gcra_earliest(&po->peak, cdvt);
 
     if (p->scr_Bps > 0) {
