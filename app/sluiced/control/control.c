@@ -18,8 +18,6 @@
 #include "sluiced/port/links.h"
 
 #define PORT_STATS_NS 10000000ull /* not read every interval, since NICs answer over the bus */
-#define LINK_NS       100000000ull
-#define REVIVE_NS     500000000ull
 #define STOP_WAIT_NS  (3 * CLOCK_NS_PER_S) /* for clients and peers, once asked to stop */
 #define STOP_GRACE_NS 10000000ull          /* for the last frames to leave */
 #define REST_NS       100000000ull /* idle = sleep: control rests after so long without work */

@@ -99,7 +99,6 @@ struct sessions {
     int listen_fd, epoll_fd;
     uint32_t depth, handles;
     bool stopping;
-    enum wire_end stop_end;
     uint64_t used_bytes;                 /* of all users */
     uint64_t slice;                      /* bytes that this sessions_poll() may still fault in */
     uint32_t serve_at;                   /* which session is served first */

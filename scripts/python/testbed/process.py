@@ -210,21 +210,6 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def thread_cpu_seconds(pid: int) -> dict[tuple[int, str], float]:
-    """{(tid, name): seconds} of each thread of a process."""
-    found = {}
-    for tid in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as f:
-                head, rest = f.read().rsplit(")", 1)
-        except FileNotFoundError:
-            continue
-        fields = rest.split()
-        ticks = int(fields[11]) + int(fields[12])
-        found[(int(tid), head.split("(", 1)[1])] = ticks / os.sysconf("SC_CLK_TCK")
-    return found
-
-
 def status_kb(pid: int, key: str) -> int:
     """A field of /proc/PID/status in kB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
