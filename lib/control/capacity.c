@@ -40,8 +40,8 @@ static bool measured(const struct capacity_sample *s)
     return s->time > 0 && s->busy > 0 && s->busy <= s->time;
 }
 
-/* True if nothing has been received yet: nothing came, no worker had its core, or a poll has not
- * ended. Such an interval does not show how much could have been received. */
+/* True if no poll that found packets ended in the interval: nothing came, the workers had lost
+ * their cores, or the poll still goes on. How much could have been received is then unknown. */
 static bool shows_nothing(const struct capacity_sample *s)
 {
     return s->time > 0 && (s->rx_bytes == 0 || s->busy == 0);

@@ -66,9 +66,11 @@ struct path {
     struct clock clock;
     struct path_counts counts;
     struct store store;
-    struct fifo out;           /* packets that have left the last element, by time */
-    uint32_t out_wanted;       /* run() of `top` stops when `out` holds so many */
-    const struct element *top; /* the element that path_run() runs now; arrivals may run others */
+    struct fifo out;     /* packets that have left the last element, by time */
+    uint32_t out_wanted; /* run() of `top` stops when `out` holds so many */
+    /* The element that path_run() itself runs now; NULL: none. Packets that leave it may make other
+     * elements run, too; `top` stays the same. */
+    const struct element *top;
     uint64_t now;
     /* `seq` of the next packet that arrives. The numbers after it, up to that of the arrival that
      * follows, are for copies and for packets made by hops. */

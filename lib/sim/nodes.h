@@ -30,7 +30,7 @@ const struct node *nodes_find(const struct nodes *s, uint32_t place, const struc
  * added. */
 void nodes_send(const struct nodes *s, uint32_t place, uint64_t now,
                 void (*out)(void *ctx, uint32_t place, struct rte_mbuf **m, uint16_t n), void *ctx);
-/* When the nodes at a place must be asked next; TIME_NEVER if never. */
+/* When nodes_send() must be called next for a place, if no frame arrives; TIME_NEVER if never. */
 uint64_t nodes_next(const struct nodes *s, uint32_t place, uint64_t now);
 
 #endif

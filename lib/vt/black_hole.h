@@ -32,8 +32,8 @@ struct vt_black_hole {
     uint32_t len_bytes;        /* of the packet with the unit at `ack`; 0: nothing is watched */
     uint64_t received;         /* the peer's count of packet numbers when the watch began */
     uint64_t as_long, shorter; /* packets since the watch began: len_bytes or longer, and shorter */
-    uint64_t asked;            /* as_long at the newest CNTL whose number the peer is to return */
-    uint64_t judged;           /* as_long at the newest CNTL whose number the peer has returned */
+    uint64_t asked;            /* `as_long` when vt_black_hole_asked() was last called */
+    uint64_t judged;           /* `asked` when the last round passed */
     uint32_t rounds;
 };
 

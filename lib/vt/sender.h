@@ -47,7 +47,7 @@ struct vt_request {
     uint32_t flagged_unit; /* the unit with the provisional-ACK flag; UINT32_MAX: none */
     int32_t status;        /* 0 or negative errno, once acknowledged or failed */
     bool provisional_reported;
-    struct rte_mbuf_ext_shared_info shared[2]; /* references to each piece; 1: no mbuf has any */
+    struct rte_mbuf_ext_shared_info shared[2]; /* reference count of a piece; 1: no mbuf has it */
 };
 
 struct vt_sender {

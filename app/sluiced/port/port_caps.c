@@ -74,7 +74,8 @@ static void traits_refine(struct port *p)
         p->traits.reads_memory = false;
         p->traits.keeps_buffers = true;
     }
-    /* With the kernel as back end, frames leave this machine's memory. */
+    /* A path under /dev, as /dev/vhost-net: the other end is no virtual machine. It may send the
+     * frames on to other machines, so checksums are needed. */
     if (strcmp(p->driver, "net_virtio_user") == 0 && strstr(args, "path=/dev/") != NULL)
         p->traits.shared_memory = p->traits.virtio = false;
 }
