@@ -28,7 +28,7 @@ MEMORY, MEMORY_S = "512M", 3
 LIMIT_MEMIF, LIMIT_VETH = 10, 1  # capacity of the receiver in the last transfer, Gb/s
 PATIENCE_S = 900
 HOLES = ((0.20, 0.04), (0.55, 0.02), (0.90, 0.01))  # (start, length) as parts of the file
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 
 
 def size_bytes(text: str) -> int:
