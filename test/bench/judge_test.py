@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from bench import (  # noqa: E402
     beside, emu, exception, files, idle, memif, pace, paced, paired, paths, roads, share, shares, tcp, whys)
 from bench.results import Results  # noqa: E402
-from testbed.process import Testbed, TestbedError  # noqa: E402
+from testbed.process import Testbed, TestbedError, until  # noqa: E402
 
 HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
 
@@ -507,6 +507,24 @@ class Pace(unittest.TestCase):
         self.assertIn("cost -= lost;", loop)
         self.assertNotIn("cost = ", loop.replace("cost = now - last;", ""))
         self.assertLess(loop.index("away(r"), loop.index("real_clock ?"))
+
+
+class Waiting(unittest.TestCase):
+    """A program that ends, or says nothing in time, is an error that shows its last lines."""
+
+    def test_for_an_answer(self) -> None:
+        with Testbed("test") as testbed:
+            asked = paired.Asked(testbed.start("answers", ["sh", "-c", "echo; echo two; echo last >&2; exit 7"]))
+            self.assertEqual([asked.next_answer(), asked.next_answer()], ["", "two"])
+            with self.assertRaisesRegex(TestbedError, r"status 7\n(.*\n)*.*last"):
+                asked.next_answer()
+
+    def test_for_a_condition(self) -> None:
+        with Testbed("test") as testbed:
+            process = testbed.start("sleeps", ["sh", "-c", "echo here; exec sleep 60"])
+            with self.assertRaisesRegex(TestbedError, r"^a miracle: not within 0.5 s\n.*here$"):
+                until(lambda: False, 0.5, "a miracle", process=process)
+            self.assertEqual(until(lambda: 5, 0, "a number", process=process), 5)
 
 
 if __name__ == "__main__":

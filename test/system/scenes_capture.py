@@ -10,7 +10,7 @@ from .harness import Context, Skip, TestbedError, perf, scene, sh
 from testbed import tshark
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_B, pair_cpus, station
-from testbed.process import Testbed
+from testbed.process import Testbed, until
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "wireshark",
                       "sluice.lua")
@@ -77,11 +77,7 @@ def dumpcap(testbed: Testbed, context: Context) -> None:
     path = testbed.path("capture.pcapng")
     capture = testbed.start("dumpcap", ["dpdk-dumpcap", f"--file-prefix={a.prefix}", "-i", "net_memif0",
                                         "-w", path])
-    end = time.monotonic() + 60
-    while "Packets captured" not in capture.tail():
-        if not capture.running() or time.monotonic() > end:
-            raise TestbedError(f"dpdk-dumpcap does not capture\n{capture.tail()}")
-        time.sleep(0.1)
+    until(lambda: "Packets captured" in capture.tail(), 60, "dpdk-dumpcap captures", 0.1, capture)
     time.sleep(1)
     before, units_before = _frames(a), _units(a)
     perf(b, a, ADDR_B, "-n", "2M")

@@ -8,7 +8,8 @@ import signal
 import subprocess
 from typing import Any
 
-from .harness import ROOT, Context, TestbedError, need, one_line, perf, scene
+from . import ROOT
+from .harness import Context, TestbedError, need, one_line, perf, scene
 from testbed.daemon import Build, Daemon, locking
 from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Testbed, cpus, until
@@ -121,8 +122,7 @@ def reload_live(testbed: Testbed, context: Context) -> None:
     b.process.signal(signal.SIGHUP)
     until(lambda: b.show("reload")[0]["changed"] == ["[peer a], which is gone"], 10, "a reload")
     until(lambda: 22e6 < sum(_grants(b)) <= 25e6, 30, "a share of 200 Mbit/s")
-    if not sender.running():
-        raise TestbedError(f"the transfer ended\n{sender.tail()}")
+    sender.must_run()
     sender.stop()
     for daemon in (a, b):
         daemon.stop()

@@ -8,7 +8,8 @@ import re
 import sys
 import time
 
-from .harness import ROOT, Context, TestbedError, need, one_line, perf, scene, sh
+from . import ROOT
+from .harness import Context, TestbedError, need, one_line, perf, scene, sh
 from testbed import net
 from testbed.box import ADDR, Box, element, kernel_box, kernels
 from testbed.daemon import Daemon, af_packet, af_xdp, memif
@@ -332,8 +333,7 @@ def killed(testbed: Testbed, context: Context) -> None:
         time.sleep(0.7)
         b.kill()
         time.sleep(0.3)
-        if not box.process.running():
-            raise TestbedError(box.process.tail())
+        box.process.must_run()
         box.stop()
         a.kill()
 

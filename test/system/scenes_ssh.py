@@ -21,7 +21,7 @@ def _login(testbed: Testbed, ns: str, key: str) -> tuple[Process, int]:
     ssh = testbed.start("ssh", ["dbclient", "-y", "-y", "-i", key, "-p", PORT, f"root@{ADDR_B}",
                             "echo logged in; sha256sum; exit 7"], ns=ns, env={"HOME": testbed.dir}, stdin=there)
     os.close(there)
-    until(lambda: "logged in" in ssh.out() or not ssh.running(), 60, "ssh logs in")
+    until(lambda: "logged in" in ssh.out(), 60, "ssh logs in", process=ssh)
     return ssh, here
 
 

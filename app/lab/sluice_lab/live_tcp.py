@@ -145,7 +145,7 @@ def play(testbed: "Testbed", build: "Build", paths: Batch) -> list[Played]:
         json.dump(flows, f)
     cpus = [pair_cpus()[1][0]]  # not the box's
     right = testbed.start("right", [sys.executable, "-B", PEER, "right", plan], ns=spaces["right"], cpus=cpus)
-    process.until(lambda: "listening" in right.err() or not right.running(), 20, "the receiver listens")
+    process.until(lambda: "listening" in right.err(), 20, "the receiver listens", process=right)
     left = testbed.start("left", [sys.executable, "-B", PEER, "left", plan], ns=spaces["left"], cpus=cpus)
     sent = json.loads(left.check(flows[0]["until"] + 60))
     if right.stop() != 0:

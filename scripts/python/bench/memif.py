@@ -95,8 +95,7 @@ def _testpmd(testbed: Testbed, args: argparse.Namespace, rings: Rings) -> Window
 
     def moving() -> bool:
         for process in processes:
-            if not process.running():
-                raise TestbedError(f"testpmd ended\n{process.tail()}")
+            process.must_run()
         return received() > 0
 
     until(moving, 60, "testpmd moves packets", 0.1)

@@ -24,7 +24,7 @@ import numpy
 from numpy.typing import NDArray
 from scipy import stats
 
-from testbed.process import Process, Testbed, TestbedError
+from testbed.process import Process, Testbed, TestbedError, until
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -137,20 +137,13 @@ class Asked:
 
     def next_answer(self) -> str:
         """The next line of output. Some programs print one unasked, such as that they are ready."""
-        end = time.monotonic() + self.timeout_s
-        while True:
+        def unread() -> list[str]:
             text = self.process.out()
-            lines = text[:text.rfind("\n") + 1].splitlines()
-            if len(lines) > self.answers:
-                self.answers += 1
-                return lines[self.answers - 1]
-            if not self.process.running():
-                raise TestbedError(f"{self.process.name} ended with status {self.process.wait(1)}\n"
-                               f"{self.process.tail()}")
-            if time.monotonic() > end:
-                raise TestbedError(f"{self.process.name} does not answer within {self.timeout_s:g} s\n"
-                               f"{self.process.tail()}")
-            time.sleep(0.005)
+            return text[:text.rfind("\n") + 1].splitlines()[self.answers:]
+
+        line = until(unread, self.timeout_s, f"{self.process.name} answers", 0.005, self.process)[0]
+        self.answers += 1
+        return line
 
 
 def growth(read: Callable[[], Number], seconds: float) -> Number:

@@ -168,8 +168,7 @@ def ssh_server(testbed: Testbed, ns: str, public: str, host: str) -> Process:
     its own key."""
     server = testbed.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
                                     pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=ns)
-    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns) or not server.running(), 20,
-          "dropbear listens")
+    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns), 20, "dropbear listens", process=server)
     return server
 
 

@@ -49,13 +49,7 @@ class Box:
             args.append("-i")
         self.process = self.testbed.start("sluice-emu", args, ns=self.ns,
                                           stdin=subprocess.PIPE if self.console else None)
-        until(self._ready, 60, "sluice-emu is ready", 0.05)
-
-    def _ready(self) -> bool:
-        if not self.process.running():
-            raise TestbedError(f"sluice-emu ended with status {self.process.wait(1)}\n"
-                           f"{self.process.tail()}")
-        return "ready:" in self.process.err()
+        until(lambda: "ready:" in self.process.err(), 60, "sluice-emu is ready", 0.05, self.process)
 
     def say(self, line: str) -> None:
         """Gives a line to the console."""

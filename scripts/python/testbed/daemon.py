@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -134,15 +133,8 @@ class Daemon:
         return self
 
     def wait_ready(self) -> None:
-        end = time.monotonic() + START_TIMEOUT_S
-        while self.try_show("ports") is None:
-            if not self.process.running():
-                raise TestbedError(f"sluiced {self.name} ended with status {self.process.wait(1)}\n"
-                               f"{self.process.tail()}")
-            if time.monotonic() > end:
-                raise TestbedError(f"sluiced {self.name} does not answer within {START_TIMEOUT_S} s\n"
-                               f"{self.process.tail()}")
-            time.sleep(0.05)
+        until(lambda: self.try_show("ports") is not None, START_TIMEOUT_S, f"sluiced {self.name} answers", 0.05,
+              self.process)
 
     def try_show(self, what: str) -> Any:
         """The answer of `sluice show`, or None."""
@@ -171,12 +163,8 @@ class Daemon:
 
     def wait_listening(self, service: int = 7000, process: Process | None = None) -> None:
         """Waits until a client waits for connections to this service. process: the client; its end is an error."""
-        def listening() -> bool:
-            if process is not None and not process.running():
-                raise TestbedError(f"{process.name} ended with status {process.wait(1)}\n{process.tail()}")
-            return any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns"))
-
-        until(listening, 30, f"service {service} on {self.name}")
+        until(lambda: any(c["state"] == "waiting" and c["service"] == service for c in self.show("conns")), 30,
+              f"service {service} on {self.name}", process=process)
 
     def pid(self) -> int:
         """The pid of sluiced, also in a namespace: `ip netns exec` replaces itself by the program."""

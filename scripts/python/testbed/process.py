@@ -80,6 +80,11 @@ class Process:
     def running(self) -> bool:
         return self.popen.poll() is None
 
+    def must_run(self) -> None:
+        """TestbedError if it has ended."""
+        if not self.running():
+            raise TestbedError(f"{self.name} ended with status {self.popen.returncode}\n{self.tail()}")
+
     def wait(self, timeout_s: float) -> int:
         """Returns the exit status. Raises TestbedError if the process does not end in time."""
         try:
@@ -191,15 +196,20 @@ class Testbed:
         return self.start(name, args, cpus, ns).check(timeout_s)
 
 
-def until(condition: Callable[[], T | None], timeout_s: float, what: str, step_s: float = 0.02) -> T:
-    """Waits until condition() is true; returns its value. what: for the error message, what was waited for."""
+def until(condition: Callable[[], T | None], timeout_s: float, what: str, step_s: float = 0.02,
+          process: Process | None = None) -> T:
+    """Waits until condition() is true; returns its value. what: for the error message, what was waited for.
+    process: it makes the condition true; its end is an error."""
     end = time.monotonic() + timeout_s
     while True:
         value = condition()
         if value:
             return value
+        if process is not None:
+            process.must_run()
         if time.monotonic() > end:
-            raise TestbedError(f"{what}: not within {timeout_s:g} s")
+            tail = "" if process is None else f"\n{process.tail()}"
+            raise TestbedError(f"{what}: not within {timeout_s:g} s{tail}")
         time.sleep(step_s)
 
 
