@@ -67,7 +67,8 @@ static void leave(const struct bottleneck *b, struct bottleneck_flow *f)
     f->since_ns = 0;
 }
 
-/* Adds a sample to the averages. After a pause longer than average_ns they start anew. */
+/* Adds a sample to the averages. A pause longer than average_ns clears the averages
+ * first. */
 static void average(const struct bottleneck *b, struct bottleneck_flow *f,
                     const struct bottleneck_sample *s)
 {
@@ -102,9 +103,8 @@ void bottleneck_look(struct bottleneck *b, struct bottleneck_flow *f,
     }
     sum_add(&b->sum, f, 1);
     if (!f->keeps) {
-        b->sharing.members++;
-        b->sharing.weight += f->weight;
-        b->sharing.rate_Bps += (double)s->rate_Bps;
+        sum_add(&b->sharing, f, 1);
+        b->granted_Bps += (double)s->rate_Bps;
     }
     if ((double)s->rtt_ns > b->longest_rtt_ns)
         b->longest_rtt_ns = (double)s->rtt_ns;
@@ -114,5 +114,5 @@ uint64_t bottleneck_fair(const struct bottleneck *b, const struct bottleneck_flo
 {
     if (!member_at(f, b->time_ns) || f->keeps || b->sharing.members < 2)
         return 0;
-    return (uint64_t)(b->sharing.rate_Bps / b->sharing.weight * f->weight) + 1;
+    return (uint64_t)(b->granted_Bps / b->sharing.weight * f->weight) + 1;
 }

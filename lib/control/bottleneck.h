@@ -76,7 +76,8 @@ struct bottleneck {
     double average_ns;               /* time over which waits, losses and rates are averaged */
     struct bottleneck_sum last, sum; /* of the previous interval; of this one, so far */
     double longest_rtt_ns;           /* of this interval's members so far */
-    struct bottleneck_sum sharing;   /* of those with `keeps` false; rate_Bps: of their grants */
+    struct bottleneck_sum sharing;   /* of those with `keeps` false, so far */
+    double granted_Bps;              /* sum of the present grants of these */
 };
 
 /* Begins an interval of this length. */

@@ -88,6 +88,16 @@ static double min_of(double a, double b)
     return a < b ? a : b;
 }
 
+/* Was the sender late all through the trial? It always had more to send, and used less than 3/4 of
+ * the grant even beside the longest gap, which may be a single absence. `bytes`: sent in the trial.
+ */
+static bool always_late(const struct trial_result *t, double bytes, uint64_t grant_Bps)
+{
+    double sent_ns = (double)t->sent_ns, busy_ns = sent_ns - min_of((double)t->gap_ns, sent_ns);
+
+    return !t->paused && bytes * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
+}
+
 static struct finding trial_judge(const struct trial_result *t, bool lossy, uint64_t grant_Bps,
                                   uint64_t rtt_ns)
 {
@@ -106,10 +116,7 @@ static struct finding trial_judge(const struct trial_result *t, bool lossy, uint
 
     f.turn_ns = span + answer_ns;
     f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
-    /* the longest gap may be a single absence */
-    double busy_ns = (double)(t->sent_ns - (t->gap_ns < t->sent_ns ? t->gap_ns : t->sent_ns));
-
-    f.late = !f.used && !t->paused && all * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
+    f.late = always_late(t, all, grant_Bps);
     f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
     f.max_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
     /* the slope, shrunk as by Wiener's filter: by half if it is as large as its error */
@@ -338,6 +345,12 @@ static void competing_begin(struct pathrate *p, const struct finding *f, uint64_
                        : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
 }
 
+/* True if packets wait for half of the target at least, now or when the next grant is in force. */
+static bool shows_queue(const struct pathrate *p, const struct finding *f)
+{
+    return max_of(f->queue_ns, f->min_ns) >= (double)p->target_ns / 2;
+}
+
 /* True if twice the rate of arrival is above the grant. */
 static bool may_rise(const struct finding *f, uint64_t grant_Bps)
 {
@@ -372,7 +385,7 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
     /* the loss may be chance: if there is no queue next time, the grant is restored */
     if (f->once && f->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
-    if (max_of(f->queue_ns, f->min_ns) < target / 2 && may_rise(f, grant_Bps) && !f->lossy)
+    if (!shows_queue(p, f) && may_rise(f, grant_Bps) && !f->lossy)
         p->step = p->competitor_trials > 0
                       ? 1
                       : min_of(2 * p->step, STEP_MAX); /* a TCP comes back slowly */
@@ -409,9 +422,8 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 static void fair_update(struct pathrate *p, const struct finding *f)
 {
     double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
-    bool queue = max_of(f->queue_ns, f->min_ns) >= (double)p->target_ns / 2;
+    bool queue = shows_queue(p, f) || f->lossy || p->marked;
 
-    queue = queue || f->lossy || p->marked;
     if (queue)
         p->carried_Bps = (uint64_t)f->arrived_Bps;
     p->keeps = !queue && now < (double)p->carried_Bps;

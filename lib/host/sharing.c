@@ -201,11 +201,11 @@ void sharing_bottleneck(struct host_control *c, uint64_t interval_ns)
     for (uint32_t i = 0; i < c->n_active; i++) {
         struct flow_stats *r = c->owners[i];
 
-        if (r->path_limited)
-            c->path_rtt_max_ns = RTE_MAX(c->path_rtt_max_ns, r->path_rtt_ns);
-        if (!r->path_limited || r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
-            continue; /* the path does not limit this connection, or the connection does not use
-                         what the path carries */
+        if (!r->path_limited)
+            continue;
+        c->path_rtt_max_ns = RTE_MAX(c->path_rtt_max_ns, r->path_rtt_ns);
+        if (r->path.wait_ns == CONN_NO_WAIT || r->grant_Bps < r->path_limit_Bps)
+            continue; /* the connection does not use what the path carries */
         r->path.weight = weight_of(c, r);
         bottleneck_look(&c->bottleneck, &r->bottleneck, &r->path);
     }
