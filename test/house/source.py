@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads a tree of sources: lists its files, strips C of comments and strings, finds functions."""
 import ast
+import functools
 import os
 import re
 from collections.abc import Sequence
@@ -138,6 +139,7 @@ def c_functions(text: str) -> list[Function]:
     return found
 
 
+@functools.cache
 def python_functions(text: str) -> list[Function]:
     found = []
     for node in ast.walk(ast.parse(text)):

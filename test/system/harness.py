@@ -20,7 +20,7 @@ from testbed.daemon import Build, Daemon
 from testbed.net import can_netns
 from testbed.process import Process, Testbed, TestbedError, until
 
-from . import ROOT, runners
+from . import runners
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

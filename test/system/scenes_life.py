@@ -6,7 +6,8 @@ import re
 import socket
 import time
 
-from .harness import ROOT, Context, TestbedError, perf, scene
+from . import ROOT
+from .harness import Context, TestbedError, perf, scene
 from testbed import net
 from testbed.daemon import Daemon, Port, af_packet, memif
 from testbed.pair import ADDR_B, pair_cpus, station, veth_pair

@@ -14,7 +14,8 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .harness import ROOT, Context, Skip, TestbedError, data_flow, scene, transfer_works
+from . import ROOT
+from .harness import Context, Skip, TestbedError, data_flow, scene, transfer_works
 from testbed.daemon import Daemon
 from testbed.pair import ADDR_B, memif_pair
 from testbed.process import Testbed, until
