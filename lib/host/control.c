@@ -187,7 +187,7 @@ static void grant_write_one(struct host_control *c, uint32_t k, uint32_t i, uint
                              });
 }
 
-/* The capacity is decided anew every interval. It is noted only if it changed. */
+/* The capacity is decided in every interval. The history keeps it only if it changed. */
 static void capacity_note(struct host_control *c)
 {
     const struct capacity *k = &c->capacity;

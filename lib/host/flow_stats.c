@@ -17,7 +17,7 @@
 #define ENDED_SHARE     8u
 #define SINCE_MAX       7u /* intervals; from then on the newest one weighs 1/8 in throughput_Bps */
 #define FEW_UNITS       16u /* a grant allows few packets if it allows fewer in an interval */
-#define REST_INTERVALS  4u  /* a connection that was not active for so long begins anew */
+#define REST_INTERVALS  4u  /* a connection that rested for so long is measured from the start */
 #define OWN_FOUND_NS    100000000ull /* until packets that the host dropped are found missing */
 
 static bool uses_grant(const struct flow_stats *r)
@@ -175,8 +175,8 @@ static bool has_few(const struct conn_public *p, const struct flow_stats *r, uin
     return bytes < FEW_UNITS * counter_get(&p->unit_bytes);
 }
 
-/* A connection that becomes active after REST_INTERVALS of rest begins anew: its throughput, and
- * its use of the grant, are measured from here on. */
+/* A connection becomes active after REST_INTERVALS of rest. Its throughput, and its use of the
+ * grant, are measured from here on. */
 static void begin_find(struct flow_stats *r)
 {
     r->begins = r->active && r->rest >= REST_INTERVALS;

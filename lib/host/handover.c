@@ -8,7 +8,7 @@
  * FIRST goes to the same worker: the receiving worker remembers the newest ones that it handed
  * over, in sets of HANDOVER_SET_SIZE, of which the oldest is forgotten. A connection that was
  * forgotten loses early data, which are repeated once the peer knows the key, and its FIRST is
- * handled anew.
+ * handled as a new one.
  *
  * Workers read from each other which services are open and how many connections wait; each writes
  * its own (base/counter.h). These figures may be old when the FIRST arrives. A worker that then has

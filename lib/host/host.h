@@ -305,10 +305,9 @@ bool host_conn_info(const struct host *h, uint32_t conn, struct host_conn_info *
 
 /* Distributions since the connection began. */
 struct host_conn_spread {
-    struct spread increment_ns; /* of one-way delay, of each DATA packet received: control/owd.h */
-    struct spread
-        momentary_Bps; /* rate of five successive units received, each time it is known anew */
-    struct spread latency_ns; /* of requests sent: from host_send() to their completion */
+    struct spread increment_ns;  /* of one-way delay, of each DATA packet received: control/owd.h */
+    struct spread momentary_Bps; /* rate of five successive units received, each new value */
+    struct spread latency_ns;    /* of requests sent: from host_send() to their completion */
 };
 /* [any] False if the connection is free. */
 bool host_conn_spread(const struct host *h, uint32_t conn, struct host_conn_spread *out);
@@ -398,7 +397,7 @@ struct host_peers {
 };
 #define HOST_PEERS_MAX 64
 /* Replaces all entries by these n, at most HOST_PEERS_MAX; at any time. Open connections are
- * matched anew. */
+ * matched again. */
 void host_control_set_peers(struct host_control *c, const struct host_peers *peers, uint32_t n);
 
 /* What an operator sets for one connection, until it ends. 0: not set; what is set for its peers

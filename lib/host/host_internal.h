@@ -449,7 +449,7 @@ void pacing_sent(struct host *h, struct conn *c, struct rte_mbuf *m, uint64_t at
                  uint32_t unit_bytes);
 /* Packets before base have arrived or are lost; `arrived` packets have arrived in all. */
 void pacing_flight(struct conn *c, uint64_t base, uint64_t arrived);
-/* Makes the contract anew: the connection begins, or its peer grants another peak. */
+/* Makes the contract. To be called when the connection begins, or its peer grants another peak. */
 void pacing_contract(struct host *h, struct conn *c);
 /* The configured contract, with the longest frame as its unit. */
 struct contract_config pacing_limits(const struct host_config *cfg);

@@ -42,7 +42,7 @@ int contract_init(struct contract *c, const struct contract_config *cfg, uint64_
                   char *err, size_t err_len);
 
 /* Lets c, made at now, replace another contract of the same flow. Bytes that were sent ahead of
- * time under the old one stay ahead under c, so the flow does not get its tolerance anew. */
+ * time under the old one stay ahead under c, so the flow does not get its tolerance twice. */
 void contract_continue(struct contract *c, const struct contract *old, uint64_t now);
 
 /* The earliest time, not before now, at which a packet conforms. */

@@ -51,7 +51,7 @@ struct vt_black_hole_report {
 };
 
 /* Takes the news, at `now`. True if the path has dropped all packets of news.len_bytes or more, for
- * min_tsc at least; the watch then begins anew. */
+ * min_tsc at least; the watch then starts over. */
 bool vt_black_hole_take(struct vt_black_hole *h, const struct vt_black_hole_report *news,
                         uint64_t now, uint64_t min_tsc);
 

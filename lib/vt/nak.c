@@ -5,8 +5,8 @@
  * A gap is first asked for once more than `tolerance` packets have come behind it: reordering lets
  * no more overtake. With `force`, a gap is also asked for once it has waited as long as a late unit
  * may take. If no repeat comes within again_tsc, the gap is asked for again. Repeats come in order:
- * while they fill earlier gaps, each repeat begins the wait of later gaps anew. Go-back-N asks for
- * all from the edge on.
+ * a repeat that fills an earlier gap restarts the wait of later gaps. Go-back-N asks for all from
+ * the edge on.
  */
 #include "vt/receiver.h"
 

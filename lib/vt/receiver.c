@@ -389,7 +389,7 @@ static void gap_learn(struct vt_receiver *r, uint64_t pos, uint64_t packet, uint
     }
 }
 
-/* Drops the refusals of request `number` and later ones: these requests are judged anew. */
+/* Drops the refusals of request `number` and later ones: these requests are checked again. */
 static void refused_forget(struct vt_receiver *r, uint32_t number)
 {
     uint32_t kept = 0;
@@ -453,8 +453,8 @@ static void request_split(struct vt_receiver *r, uint32_t number, uint32_t unit_
     b->unit_bytes = unit_bytes;
 }
 
-/* The unit of d is smaller than earlier ones of its request: splits these, or starts the request
- * anew. */
+/* The unit of d is smaller than earlier ones of its request: splits these, or restarts the
+ * request. */
 static void units_shrink(struct vt_receiver *r, const struct wire_data *d)
 {
     if (unit_parts(buffer_at(r, d->request), d) > 0)

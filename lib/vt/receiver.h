@@ -12,7 +12,7 @@
  *
  * Smaller units in mid-request: if the new size divides the old one, the request keeps its placed
  * units. Each old unit becomes several new ones, and all positions of the request are multiplied.
- * For any other smaller size the request starts anew, which is allowed only while no part of it is
+ * For any other smaller size the request starts over, which is allowed only while no part of it is
  * acknowledged.
  *
  * A unit passes in three steps: vt_receiver_check() says where it goes and changes nothing; the

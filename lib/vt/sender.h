@@ -125,8 +125,8 @@ void vt_sender_take(struct vt_sender *s, const struct vt_unit *u, uint64_t now, 
 /*
  * Sets the unit size of requests that start from now on. A request under way with larger units goes
  * on in the smaller ones if unit_bytes divides its size; its unacknowledged units are sent again.
- * Otherwise it starts anew, with all requests after it, unless part of it is acknowledged: then it
- * keeps its size.
+ * Otherwise it is sent from its start, with all requests after it, unless part of it is
+ * acknowledged: then it keeps its size.
  */
 void vt_sender_set_unit(struct vt_sender *s, uint32_t unit_bytes);
 /* Bytes of the packet with the unit that is next to be acknowledged; 0: it has not been sent. */

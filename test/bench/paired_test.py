@@ -24,7 +24,7 @@ WINDOW_S, PAUSE_S = 0.3, 0.1
 
 
 class Machine:
-    """A machine whose speed, from 1/swing to 1, is drawn anew after mode_s on average. A window sees the mean
+    """A machine whose speed, from 1/swing to 1, is drawn again after mode_s on average. A window sees the mean
     speed while it lasts, with 5 % of other noise."""
 
     def __init__(self, seed: int, mode_s: float = 2.0, swing: float = 10.0) -> None:

@@ -14,7 +14,7 @@
 /* What terminal_key() returns besides bytes. */
 enum terminal_key {
     TERMINAL_NONE = 256, /* the time is over, or the key is unknown */
-    TERMINAL_DRAW,       /* resized, or in the foreground again: draw all anew */
+    TERMINAL_DRAW,       /* resized, or in the foreground again: draw everything again */
     TERMINAL_STOP,       /* a signal asked to end (terminal_signal()), or the input has ended */
     TERMINAL_ESCAPE,
     TERMINAL_UP,

@@ -58,7 +58,7 @@ static struct top_port *port_find(struct top *t, const char *name)
     return &grown[t->n_ports - 1];
 }
 
-/* The increase of a counter; 0 if it fell: a device that is made anew counts from 0. */
+/* The increase of a counter; 0 if it fell: a new device counts from 0. */
 static double moved(uint64_t before, uint64_t now)
 {
     return now > before ? (double)(now - before) : 0;

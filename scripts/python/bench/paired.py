@@ -3,7 +3,7 @@
 
 On a machine with neighbours, the speed of a program can change tenfold from one second to the next.
 So no contender is measured once for a long time. Each has short windows. The contenders take turns,
-in an order that the seed draws anew for each round. The ratio of two windows of one round is judged.
+in an order that is drawn for each round from the seed. The ratio of two windows of one round is judged.
 
 Two statistics are judged, each with its bootstrap interval: the median of the rounds' ratios, and
 the ratio of the better quartiles. Both contenders reach their better quartile while the machine
@@ -173,8 +173,8 @@ def rounds(contenders: Mapping[Key, Callable[[float], Value]], args: argparse.Na
 def turns(contenders: Mapping[Key, Callable[[], Value]], count: int, seed: int,
           show: Callable[[int, dict[Key, Value]], None] | None = None,
           fewer: Mapping[Key, int] | None = None) -> dict[Key, list[Value]]:
-    """{name: [value of each round]} of contenders {name: f()}, for count rounds. The seed draws the order
-    of each round anew. fewer: {name: n} for a contender that has turns only in the first n rounds."""
+    """{name: [value of each round]} of contenders {name: f()}, for count rounds. The order of
+    each round is drawn from the seed. fewer: {name: n} for a contender that has turns only in the first n rounds."""
     dice = random.Random(seed)
     values: dict[Key, list[Value]] = {name: [] for name in contenders}
     for i in range(count):

@@ -93,7 +93,7 @@ TEST(PathGrant, ControlThatChangesItsMindDoesNotHideThePath)
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
-// A connection that sends in bursts pauses between them, and begins anew each time. It must not
+// A connection that sends in bursts pauses between them, and starts over each time. It must not
 // begin with a smaller burst than its path needs.
 TEST(PathGrant, WhoWakesKeepsTheBurstOfHisPath)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker loses its core in the middle of a burst, for longer than control waits. Meanwhile no
-// port is started anew, and no memory that the worker uses is unmapped. The worker's loop and the
+// port is started again, and no memory that the worker uses is unmapped. The worker's loop and the
 // links' watch by control are the daemon's own code. The port queues are this test's: they block
 // while `hold` is set.
 #include <gtest/gtest.h>

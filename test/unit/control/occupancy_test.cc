@@ -111,7 +111,7 @@ TEST(Occupancy, EveryPacketChangesTheInterval)
 
 // A signal changes the pending interval at once. It is computed again from the interval before, as
 // if the sender had known the signal then. (The paper: I_{j+1} had been found by (2), and is found
-// anew by (1).) A repeated signal changes nothing.
+// again by (1).) A repeated signal changes nothing.
 TEST(Occupancy, APendingIntervalIsRecomputedFromTheOneBefore)
 {
     struct occupancy_pace p = pace_make(&occupancy_single);
