@@ -57,7 +57,7 @@
 #define APART_MAX    1024u
 
 /* What a trial shows. */
-struct finding {
+struct observation {
     double arrived_Bps, sent_Bps;
     double came_Bps;  /* arrived_Bps over the time in which the host looked at its port */
     double max_Bps;   /* upper bound of what the path carries */
@@ -98,40 +98,40 @@ static bool always_late(const struct trial_result *t, double bytes, uint64_t gra
     return !t->paused && bytes * CLOCK_NS_PER_S < (double)grant_Bps * 3 / 4 * busy_ns;
 }
 
-static struct finding trial_judge(const struct trial_result *t, bool lossy, uint64_t grant_Bps,
-                                  uint64_t rtt_ns)
+static struct observation trial_judge(const struct trial_result *t, bool lossy, uint64_t grant_Bps,
+                                      uint64_t rtt_ns)
 {
     double bytes = (double)t->bytes, span = (double)t->arrived_ns;
     double sent = (double)(t->packets + t->lost + t->refused + t->reordered);
     double all = bytes * sent / (double)t->packets;
     double away = min_of((double)t->away_ns, span);
-    struct finding f = {0};
+    struct observation o = {0};
 
-    f.lossy = lossy;
-    f.arrived_Bps = min_of((f.lossy ? bytes : all) * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
-    f.sent_Bps = all * CLOCK_NS_PER_S / (double)t->sent_ns;
-    f.packet_ns = bytes / (double)t->packets * CLOCK_NS_PER_S / f.arrived_Bps;
-    f.rtt_ns = (double)rtt_ns;
-    double answer_ns = f.rtt_ns + (double)t->late_ns; /* until the next grant is in force */
+    o.lossy = lossy;
+    o.arrived_Bps = min_of((o.lossy ? bytes : all) * CLOCK_NS_PER_S / span, PATHRATE_MAX_BPS);
+    o.sent_Bps = all * CLOCK_NS_PER_S / (double)t->sent_ns;
+    o.packet_ns = bytes / (double)t->packets * CLOCK_NS_PER_S / o.arrived_Bps;
+    o.rtt_ns = (double)rtt_ns;
+    double answer_ns = o.rtt_ns + (double)t->late_ns; /* until the next grant is in force */
 
-    f.turn_ns = span + answer_ns;
-    f.used = f.sent_Bps >= (double)grant_Bps * 3 / 4;
-    f.late = always_late(t, all, grant_Bps);
-    f.came_Bps = away < span ? f.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
-    f.max_Bps = f.used ? f.came_Bps : PATHRATE_MAX_BPS;
+    o.turn_ns = span + answer_ns;
+    o.used = o.sent_Bps >= (double)grant_Bps * 3 / 4;
+    o.late = always_late(t, all, grant_Bps);
+    o.came_Bps = away < span ? o.arrived_Bps * span / (span - away) : PATHRATE_MAX_BPS;
+    o.max_Bps = o.used ? o.came_Bps : PATHRATE_MAX_BPS;
     /* the slope, shrunk as by Wiener's filter: by half if it is as large as its error */
     double growth = t->growth, power = growth * growth;
 
     if (power > 0)
         growth *= power / (power + t->error * t->error);
     growth = min_of(growth, 1);
-    f.noise_ns = min_of(t->noise_ns, span); /* a trial cannot show more than its length */
-    f.min_ns = (double)t->min_ns;
-    f.mean_ns = (double)t->mean_ns;
-    f.queue_ns = f.lossy ? (double)t->max_ns
-                         : max_of(0, f.min_ns + max_of(growth, 0) * span + growth * answer_ns);
-    f.growth = growth;
-    return f;
+    o.noise_ns = min_of(t->noise_ns, span); /* a trial cannot show more than its length */
+    o.min_ns = (double)t->min_ns;
+    o.mean_ns = (double)t->mean_ns;
+    o.queue_ns = o.lossy ? (double)t->max_ns
+                         : max_of(0, o.min_ns + max_of(growth, 0) * span + growth * answer_ns);
+    o.growth = growth;
+    return o;
 }
 
 /* The part of the target beyond half a packet, for a flow whose packets take packet_ns. */
@@ -142,13 +142,13 @@ static double depth_of(double packet_ns, double rtt_ns)
     return rtt / DEPTH * root(root(10 * packet_ns / rtt));
 }
 
-static void target_find(struct pathrate *p, const struct finding *f)
+static void target_find(struct pathrate *p, const struct observation *o)
 {
-    double target = f->packet_ns / 2 + depth_of(f->packet_ns, f->rtt_ns);
+    double target = o->packet_ns / 2 + depth_of(o->packet_ns, o->rtt_ns);
 
     double jitter = (double)p->jitter_ns;
 
-    jitter += (f->noise_ns > jitter ? JITTER_RISE : JITTER_FALL) * (f->noise_ns - jitter);
+    jitter += (o->noise_ns > jitter ? JITTER_RISE : JITTER_FALL) * (o->noise_ns - jitter);
     p->jitter_ns = (uint64_t)jitter;
     p->target_ns = (uint64_t)target + 1;
 }
@@ -171,32 +171,32 @@ static bool too_many(struct pathrate *p, const struct trial_result *t)
  * help. They show nothing if other connections of our host are active: these may send more than the
  * path carries.
  */
-static void loss_find(struct pathrate *p, const struct trial_result *t, const struct finding *f)
+static void loss_find(struct pathrate *p, const struct trial_result *t, const struct observation *o)
 {
-    bool calm = f->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
+    bool calm = o->sent_Bps <= (double)p->narrow_Bps * (1 + CALM_MORE);
     struct loss_sum s = losses_of(t);
 
-    p->cuts = f->lossy ? p->cuts + 1 : 0;
-    if (calm && p->alone && f->mean_ns <= (double)p->target_ns / 2 &&
-        (!f->lossy || p->cuts > CUTS_MIN))
+    p->cuts = o->lossy ? p->cuts + 1 : 0;
+    if (calm && p->alone && o->mean_ns <= (double)p->target_ns / 2 &&
+        (!o->lossy || p->cuts > CUTS_MIN))
         loss_add(&p->loss, &s);
-    if (f->lossy)
-        p->narrow_Bps = (uint64_t)f->came_Bps;
+    if (o->lossy)
+        p->narrow_Bps = (uint64_t)o->came_Bps;
 }
 
 /* A sender that is often late, because it sleeps or has much to do, needs longer bursts, however
  * little of its grant it uses. If it had nothing to send, or was away once, it may not be late.
  * Bursts that the path drops or marks are too long. */
-static void burst_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void burst_find(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
-    if (f->lossy || p->marked) {
+    if (o->lossy || p->marked) {
         p->burst_packets = 1;
         p->usage = 1;
         return;
     }
-    if (!f->used && !f->late)
+    if (!o->used && !o->late)
         return; /* it has no more to send, waits to learn what has arrived, or was away once */
-    p->usage += (min_of(f->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
+    p->usage += (min_of(o->sent_Bps / (double)grant_Bps, 1) - p->usage) / 8;
     p->timely = p->usage > USAGE_FULL ? p->timely + 1 : 0;
     if (p->usage < USAGE_MIN && p->burst_packets < BURST_PACKETS_MAX) {
         p->burst_packets *= 2;
@@ -220,10 +220,10 @@ static void free_set(struct pathrate *p)
 
 /* reference_Bps follows the recent rate of arrival. It falls slowly, so that a flow that gave way
  * to a competitor still knows what it had. */
-static void reference_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void reference_find(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
-    double came = max_of(f->arrived_Bps, min_of(reference, f->max_Bps));
+    double came = max_of(o->arrived_Bps, min_of(reference, o->max_Bps));
     bool competitor = p->competitor_trials > 0 && p->mode == PATHRATE_QUEUE;
 
     if (competitor)
@@ -239,58 +239,58 @@ static void reference_find(struct pathrate *p, const struct finding *f, uint64_t
  * the longest round trip among our host's flows. It is less if there was a competitor, which comes
  * back little by little. Where few packets are under way, half a packet is most of the target of a
  * flow that has less than we do, so that flow may keep a queue of STUCK_PACKETS. */
-static double limit_of(const struct pathrate *p, const struct finding *f)
+static double limit_of(const struct pathrate *p, const struct observation *o)
 {
-    double reference_ns = f->packet_ns * f->arrived_Bps / max_of((double)p->reference_Bps, 1);
-    double packet_ns = min_of(reference_ns, f->packet_ns);
-    double depth = depth_of(packet_ns, max_of(f->rtt_ns, (double)p->rtt_max_ns));
+    double reference_ns = o->packet_ns * o->arrived_Bps / max_of((double)p->reference_Bps, 1);
+    double packet_ns = min_of(reference_ns, o->packet_ns);
+    double depth = depth_of(packet_ns, max_of(o->rtt_ns, (double)p->rtt_max_ns));
 
     if (pathrate_competes(p))
         depth *= COMPETITOR_DEPTH;
-    return max_of(2 * max_of(f->packet_ns / 2 + depth, (double)p->jitter_ns),
+    return max_of(2 * max_of(o->packet_ns / 2 + depth, (double)p->jitter_ns),
                   STUCK_PACKETS * packet_ns);
 }
 
 /* What the path carries, by this trial: the grant, raised to the rate of arrival and lowered to the
  * upper bound. If neither bound applies, the grant stays. */
-static double carries(const struct finding *f, uint64_t grant_Bps)
+static double carries(const struct observation *o, uint64_t grant_Bps)
 {
-    return min_of(max_of((double)grant_Bps, f->arrived_Bps), f->max_Bps);
+    return min_of(max_of((double)grant_Bps, o->arrived_Bps), o->max_Bps);
 }
 
 /* The rate that the next grant starts from: our part of the link, if it is known. */
-static double base_find(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static double base_find(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
-    double part = (double)p->part_Bps, now = carries(f, grant_Bps);
+    double part = (double)p->part_Bps, now = carries(o, grant_Bps);
 
-    p->part_Bps = f->queue_ns > (double)p->target_ns / 2 ? (uint64_t)now : 0;
-    if (f->queue_ns > (double)p->target_ns)
+    p->part_Bps = o->queue_ns > (double)p->target_ns / 2 ? (uint64_t)now : 0;
+    if (o->queue_ns > (double)p->target_ns)
         return now;
     return max_of((double)grant_Bps, part);
 }
 
 /* Factor on the usual correction of a queue that lacks lack_ns. It is 1 where few packets are under
  * way: there chance may look steady, and rates are soon equal anyway. */
-static double persistence_find(struct pathrate *p, const struct finding *f, double lack_ns)
+static double persistence_find(struct pathrate *p, const struct observation *o, double lack_ns)
 {
     double sign = lack_ns < 0 ? 1 : -1, steady = sign * p->persistence;
 
     if (p->trials >= PERSISTENCE_AFTER)
         p->persistence += (sign - p->persistence) / PERSISTENCE_TRIALS;
-    if (f->rtt_ns < PERSISTENCE_PACKETS * f->packet_ns)
+    if (o->rtt_ns < PERSISTENCE_PACKETS * o->packet_ns)
         return 1;
     return 1 +
            (PERSISTENCE_MAX - 1) * max_of(0, (steady - PERSISTENCE_MIN) / (1 - PERSISTENCE_MIN));
 }
 
 /* Our part of the link is known: empties the queue in one turn; then a little less is held. */
-static void hold_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void hold_begin(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
-    double part = carries(f, grant_Bps);
+    double part = carries(o, grant_Bps);
 
     p->held = 1;
     p->held_Bps = (uint64_t)part;
-    ceiling_set(p, part * (1 - min_of(f->queue_ns / f->turn_ns, FALL_MAX)));
+    ceiling_set(p, part * (1 - min_of(o->queue_ns / o->turn_ns, FALL_MAX)));
 }
 
 /* Another flow is there: the queue control finds its part and ours. Each time it takes longer until
@@ -305,23 +305,23 @@ static void hold_part(struct pathrate *p)
 }
 
 /* True if the rate is held, or begins to be. */
-static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static bool hold_update(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
     bool more = p->held > HOLD_TRIALS; /* this trial sent more than the held rate */
-    bool waits = (more ? f->queue_ns : f->mean_ns) > HOLD_QUEUE * f->packet_ns;
+    bool waits = (more ? o->queue_ns : o->mean_ns) > HOLD_QUEUE * o->packet_ns;
 
-    if (f->rtt_ns > HOLD_PACKETS * f->packet_ns || f->lossy || p->marked ||
+    if (o->rtt_ns > HOLD_PACKETS * o->packet_ns || o->lossy || p->marked ||
         p->competitor_trials > 0) {
         p->held = 0;
-    } else if (!f->used) {
+    } else if (!o->used) {
         return p->held > 0;
     } else if (p->held == 0) {
         p->apart -= p->apart > 0;
-        if (p->apart == 0 && f->queue_ns >= (double)p->target_ns)
-            hold_begin(p, f, grant_Bps);
+        if (p->apart == 0 && o->queue_ns >= (double)p->target_ns)
+            hold_begin(p, o, grant_Bps);
     } else if (more && waits) {
         p->apart_next = 0;
-        hold_begin(p, f, grant_Bps);
+        hold_begin(p, o, grant_Bps);
     } else if (more) {
         p->held = 0; /* the path carries more */
     } else if (waits && p->held > HOLD_SETTLE) {
@@ -333,7 +333,7 @@ static bool hold_update(struct pathrate *p, const struct finding *f, uint64_t gr
     return p->held > 0;
 }
 
-static void competing_begin(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void competing_begin(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
     double reference = (double)p->reference_Bps;
 
@@ -342,76 +342,76 @@ static void competing_begin(struct pathrate *p, const struct finding *f, uint64_
     /* an earlier competitor has not yet taken back all of arrived_Bps */
     ceiling_set(p, p->competitor_trials > 0
                        ? reference
-                       : max_of(reference, min_of(f->arrived_Bps, (double)grant_Bps)));
+                       : max_of(reference, min_of(o->arrived_Bps, (double)grant_Bps)));
 }
 
 /* True if packets wait for half of the target at least, now or when the next grant is in force. */
-static bool shows_queue(const struct pathrate *p, const struct finding *f)
+static bool shows_queue(const struct pathrate *p, const struct observation *o)
 {
-    return max_of(f->queue_ns, f->min_ns) >= (double)p->target_ns / 2;
+    return max_of(o->queue_ns, o->min_ns) >= (double)p->target_ns / 2;
 }
 
 /* True if twice the rate of arrival is above the grant. */
-static bool may_rise(const struct finding *f, uint64_t grant_Bps)
+static bool may_rise(const struct observation *o, uint64_t grant_Bps)
 {
-    return RISE_TIMES * f->arrived_Bps > (double)grant_Bps;
+    return RISE_TIMES * o->arrived_Bps > (double)grant_Bps;
 }
 
 /* Brings the queue to target, or empties it. */
-static void queue_update(struct pathrate *p, const struct finding *f, uint64_t grant_Bps)
+static void queue_update(struct pathrate *p, const struct observation *o, uint64_t grant_Bps)
 {
     double target = (double)p->target_ns;
     bool limits = grant_Bps >= p->ceiling_Bps / 2, empty;
 
     if (!limits) {
         p->held = 0;
-    } else if (hold_update(p, f, grant_Bps)) {
+    } else if (hold_update(p, o, grant_Bps)) {
         p->trials = p->easy = p->stuck = 0;
         p->step = 1;
         return;
     }
-    if (f->min_ns <= target * EMPTY_SHARE)
+    if (o->min_ns <= target * EMPTY_SHARE)
         p->trials = 0; /* the queue was just empty */
     empty = limits && ++p->trials >= EMPTY_TRIALS;
-    double lack = target - f->queue_ns;
+    double lack = target - o->queue_ns;
     double change =
-        (empty ? -target - f->queue_ns : GAIN * persistence_find(p, f, lack) * lack) / f->turn_ns;
-    double base = base_find(p, f, grant_Bps);
+        (empty ? -target - o->queue_ns : GAIN * persistence_find(p, o, lack) * lack) / o->turn_ns;
+    double base = base_find(p, o, grant_Bps);
 
     if (empty) {
         p->trials = 0;
         p->part_Bps = (uint64_t)base;
     }
     /* the loss may be chance: if there is no queue next time, the grant is restored */
-    if (f->once && f->queue_ns <= 2 * target)
+    if (o->once && o->queue_ns <= 2 * target)
         p->part_Bps = grant_Bps;
-    if (!shows_queue(p, f) && may_rise(f, grant_Bps) && !f->lossy)
+    if (!shows_queue(p, o) && may_rise(o, grant_Bps) && !o->lossy)
         p->step = p->competitor_trials > 0
                       ? 1
                       : min_of(2 * p->step, STEP_MAX); /* a TCP comes back slowly */
     else
         p->step = 1;
-    if (f->lossy)
-        ceiling_set(p, f->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MAX)));
+    if (o->lossy)
+        ceiling_set(p, o->came_Bps * (1 + max_of(min_of(change, 0), -FALL_MAX)));
     else if (change <= 0)
         ceiling_set(p, base * (1 + max_of(change, -FALL_MAX)));
     else
         ceiling_set(p, max_of((double)p->ceiling_Bps,
-                              min_of(base * (1 + change * p->step), RISE_TIMES * f->arrived_Bps)));
-    if (p->competitor_trials > 0 && !f->lossy && !empty)
+                              min_of(base * (1 + change * p->step), RISE_TIMES * o->arrived_Bps)));
+    if (p->competitor_trials > 0 && !o->lossy && !empty)
         ceiling_set(p, max_of((double)p->ceiling_Bps,
                               min_of((double)grant_Bps, COMPETING_CUT * (double)p->reference_Bps)));
-    p->easy = f->queue_ns <= target && !limits ? p->easy + 1 : 0;
+    p->easy = o->queue_ns <= target && !limits ? p->easy + 1 : 0;
     if (p->easy >= EASY_TRIALS)
         free_set(p);
     /* if we send less and the queue stays as long, others fill it */
-    double round_trips = f->min_ns / f->rtt_ns; /* a short queue need not fall so much */
+    double round_trips = o->min_ns / o->rtt_ns; /* a short queue need not fall so much */
     double fall = round_trips < STUCK_SHARE ? STUCK_SHARE * round_trips : STUCK_SHARE;
-    bool stuck = f->min_ns > limit_of(p, f) && !f->lossy && f->growth >= -fall;
+    bool stuck = o->min_ns > limit_of(p, o) && !o->lossy && o->growth >= -fall;
 
     p->stuck = stuck ? p->stuck + 1 : 0;
-    if (p->stuck > STUCK_TRIALS * max_of(1, (double)p->rtt_max_ns / f->turn_ns))
-        competing_begin(p, f, grant_Bps);
+    if (p->stuck > STUCK_TRIALS * max_of(1, (double)p->rtt_max_ns / o->turn_ns))
+        competing_begin(p, o, grant_Bps);
     else
         p->competitor_trials -= p->competitor_trials > 0;
 }
@@ -419,34 +419,34 @@ static void queue_update(struct pathrate *p, const struct finding *f, uint64_t g
 /* Moves the ceiling toward our part of a link that other flows of our host share; they move toward
  * theirs. Where no queue is seen, nobody waits for what this flow would give up, so it keeps its
  * ceiling, while that is below what its path carried when it last showed a queue. */
-static void fair_update(struct pathrate *p, const struct finding *f)
+static void fair_update(struct pathrate *p, const struct observation *o)
 {
     double now = (double)p->ceiling_Bps, lack = (double)p->fair_Bps - now;
-    bool queue = shows_queue(p, f) || f->lossy || p->marked;
+    bool queue = shows_queue(p, o) || o->lossy || p->marked;
 
     if (queue)
-        p->carried_Bps = (uint64_t)f->arrived_Bps;
+        p->carried_Bps = (uint64_t)o->arrived_Bps;
     p->keeps = !queue && now < (double)p->carried_Bps;
     if (p->fair_Bps > 0 && !p->keeps)
         ceiling_set(p, now + min_of(GAIN * lack, FAIR_MAX * now));
 }
 
 static void competing_update(struct pathrate *p, const struct trial_result *t,
-                             const struct finding *f)
+                             const struct observation *o)
 {
-    double rtt = f->rtt_ns + (double)t->mean_ns;
+    double rtt = o->rtt_ns + (double)t->mean_ns;
     double packet = (double)t->bytes / (double)t->packets, ceiling = (double)p->ceiling_Bps;
 
     p->spell++;
-    if (max_of(f->queue_ns, f->min_ns) <= limit_of(p, f)) {
+    if (max_of(o->queue_ns, o->min_ns) <= limit_of(p, o)) {
         p->mode = PATHRATE_QUEUE;
         p->stuck = 0;
         p->reference_Bps = p->ceiling_Bps;
         p->competitor_trials = (uint32_t)min_of(
             COMPETITOR_TRIALS, p->competitor_trials + COMPETITOR_TIMES * (double)p->spell);
     } else if (t->lost > 0 || p->marked) {
-        ceiling_set(p, (t->lost > 0 ? COMPETING_CUT : MARK_CUT) * min_of(f->came_Bps, ceiling));
-    } else if (f->used) {
+        ceiling_set(p, (t->lost > 0 ? COMPETING_CUT : MARK_CUT) * min_of(o->came_Bps, ceiling));
+    } else if (o->used) {
         double rise = packet * CLOCK_NS_PER_S / rtt + ceiling * COMPETING_RISE;
 
         rise *= (double)t->arrived_ns / rtt;
@@ -458,12 +458,12 @@ static void competing_update(struct pathrate *p, const struct trial_result *t,
 /* True if too much is lost, or packets are marked; or if packets wait and some are lost, too, or
  * more are sent than arrive (not just because a process lost its core for a while). */
 static bool alarming(const struct pathrate *p, const struct trial_result *t,
-                     const struct finding *f)
+                     const struct observation *o)
 {
-    bool grows = f->min_ns > ALARM_NS && f->sent_Bps > ALARM_GROWTH * f->came_Bps;
+    bool grows = o->min_ns > ALARM_NS && o->sent_Bps > ALARM_GROWTH * o->came_Bps;
 
-    return f->lossy || t->marked > 0 ||
-           (f->min_ns > 2 * (double)p->target_ns + f->rtt_ns / 8 && (t->lost > 0 || grows));
+    return o->lossy || t->marked > 0 ||
+           (o->min_ns > 2 * (double)p->target_ns + o->rtt_ns / 8 && (t->lost > 0 || grows));
 }
 
 bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps,
@@ -471,16 +471,16 @@ bool pathrate_alarm(struct pathrate *p, const struct trial_result *t, uint64_t g
 {
     if (p->mode != PATHRATE_FREE)
         return false;
-    struct finding f = trial_judge(t, too_many(p, t), grant_Bps, rtt_ns);
+    struct observation o = trial_judge(t, too_many(p, t), grant_Bps, rtt_ns);
 
-    target_find(p, &f);
-    p->lossy = f.lossy;
+    target_find(p, &o);
+    p->lossy = o.lossy;
     p->marked = t->marked > 0;
-    if (!alarming(p, t, &f)) {
+    if (!alarming(p, t, &o)) {
         p->part_Bps -= p->part_Bps / 8;
         return false;
     }
-    p->part_Bps = (uint64_t)max_of((double)p->part_Bps, f.arrived_Bps);
+    p->part_Bps = (uint64_t)max_of((double)p->part_Bps, o.arrived_Bps);
     return true;
 }
 
@@ -488,25 +488,25 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
                      uint64_t rtt_ns)
 {
     bool known = p->mode == PATHRATE_FREE && p->lossy; /* pathrate_alarm() found the loss */
-    struct finding f = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
+    struct observation o = trial_judge(t, known || too_many(p, t), grant_Bps, rtt_ns);
     uint64_t before = p->ceiling_Bps;
 
-    target_find(p, &f);
-    loss_find(p, t, &f);
+    target_find(p, &o);
+    loss_find(p, t, &o);
     p->min_Bps = (uint64_t)(max_of((double)t->bytes / (double)t->packets, MIN_BYTES) *
-                            CLOCK_NS_PER_S / max_of(f.rtt_ns, MIN_NS));
-    f.once = f.lossy && !p->lossy;
-    p->lossy = f.lossy;
-    p->used = f.used;
+                            CLOCK_NS_PER_S / max_of(o.rtt_ns, MIN_NS));
+    o.once = o.lossy && !p->lossy;
+    p->lossy = o.lossy;
+    p->used = o.used;
     p->marked = t->marked > 0;
     p->rising = false;
-    if (p->mode == PATHRATE_FREE && alarming(p, t, &f)) {
+    if (p->mode == PATHRATE_FREE && alarming(p, t, &o)) {
         p->mode = PATHRATE_QUEUE;
         p->trials = p->stuck = p->easy = 0;
         /* a new sender sends bursts, and this trial may have seen only the end of one */
-        f.arrived_Bps = max_of(f.arrived_Bps, (double)p->part_Bps);
+        o.arrived_Bps = max_of(o.arrived_Bps, (double)p->part_Bps);
         /* a grant that did not limit the sender does not bound what the path carries */
-        f.max_Bps = f.came_Bps = max_of(f.came_Bps, f.arrived_Bps);
+        o.max_Bps = o.came_Bps = max_of(o.came_Bps, o.arrived_Bps);
         p->part_Bps = 0;
         p->jitter_ns = p->reference_Bps = 0;
         p->persistence = 0;
@@ -514,29 +514,29 @@ bool pathrate_update(struct pathrate *p, const struct trial_result *t, uint64_t 
         p->step = 1;
     }
     if (p->mode != PATHRATE_FREE) {
-        burst_find(p, &f, grant_Bps);
-        reference_find(p, &f, grant_Bps);
+        burst_find(p, &o, grant_Bps);
+        reference_find(p, &o, grant_Bps);
     }
     /* if the grant limited nothing, only the rate of arrival is known */
-    double last_Bps = before == PATHRATE_MAX_BPS ? f.arrived_Bps : (double)before;
+    double last_Bps = before == PATHRATE_MAX_BPS ? o.arrived_Bps : (double)before;
 
     if (p->mode == PATHRATE_QUEUE) {
-        queue_update(p, &f, grant_Bps);
+        queue_update(p, &o, grant_Bps);
         if (p->marked)
             ceiling_set(p, min_of((double)p->ceiling_Bps, MARK_CUT * last_Bps));
     } else if (p->mode == PATHRATE_COMPETING)
-        competing_update(p, t, &f);
+        competing_update(p, t, &o);
     if (p->mode != PATHRATE_FREE)
-        fair_update(p, &f);
+        fair_update(p, &o);
     return p->ceiling_Bps != before;
 }
 
 bool pathrate_blind(struct pathrate *p, const struct trial_result *t, uint64_t grant_Bps)
 {
-    struct finding f = trial_judge(t, false, grant_Bps, 0);
+    struct observation o = trial_judge(t, false, grant_Bps, 0);
 
     p->rising = false;
-    if (p->mode == PATHRATE_FREE || !may_rise(&f, grant_Bps) || grant_Bps < p->ceiling_Bps)
+    if (p->mode == PATHRATE_FREE || !may_rise(&o, grant_Bps) || grant_Bps < p->ceiling_Bps)
         return false;
     ceiling_set(p, (double)p->ceiling_Bps * (1 + BLIND_RISE));
     return true;
