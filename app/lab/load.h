@@ -63,7 +63,7 @@ void load_done(struct load *l, struct host *h, const struct host_completion *c, 
 /* Does what the sender's user has to do now. Returns when it must be called again. */
 uint64_t load_turn(struct load *l, uint64_t now);
 
-/* To be called when observation begins (scene.h). */
+/* To be called when observation begins (scenario.h). */
 void load_begin(struct load *l);
 /* Adds a sample, span_ns after the one before. */
 void load_sample(struct load *l, struct result *r, uint64_t now, uint64_t span_ns);

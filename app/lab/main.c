@@ -6,7 +6,7 @@
  *   size BYTES SEED FILE\n  the same; asks only how much memory the world takes
  *
  * The engine answers each with a line of JSON on standard output: run as in result.h; size with
- * {"used_bytes": N, "reserved_bytes": N} (scene.h); both with {"error": message} if the text is
+ * {"used_bytes": N, "reserved_bytes": N} (scenario.h); both with {"error": message} if the text is
  * wrong. The engine ends when its input ends, or when its parent process ends, which may be killed
  * during a run. The argument is the memory that the engine may use, in MB (512), or --version.
  * sluice-lab(1) starts the engine; people need not.
@@ -27,7 +27,7 @@
 #include "lab/policed.h"
 #include "lab/pools.h"
 #include "lab/result.h"
-#include "lab/scene.h"
+#include "lab/scenario.h"
 #include "lab/text.h"
 
 #define TEXT_BYTES_MAX (1u << 20)
@@ -35,7 +35,7 @@
 /* bytes of text: enough to name every second of CPU_SETSIZE processors */
 #define LCORES_MAX     8192u
 
-static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *pools,
+static void world_text_run(struct text *t, uint64_t seed, struct scenario_pools *pools,
                            struct result *r)
 {
     const char *buffer = text_section(t, "buffer", 0);
@@ -50,14 +50,14 @@ static void world_text_run(struct text *t, uint64_t seed, struct scene_pools *po
     else if (stream != NULL)
         text_wrong(t, stream, NULL, "no memory for packet buffers; free some memory");
     else if (text_section(t, "host", 0) != NULL)
-        scene_run(t, seed, pools, r);
+        scenario_run(t, seed, pools, r);
     else
         snprintf(t->err, sizeof t->err,
                  "%s: there is nothing to run; add hosts ([host NAME]), a [buffer] or a [stream]",
                  t->file);
 }
 
-static void run(struct text *t, uint64_t seed, struct scene_pools *pools)
+static void run(struct text *t, uint64_t seed, struct scenario_pools *pools)
 {
     struct result r;
 
@@ -75,10 +75,10 @@ static void run(struct text *t, uint64_t seed, struct scene_pools *pools)
 static void size(struct text *t)
 {
     uint64_t usual = pools_bytes(POOLS_FRAMES, POOLS_FRAME_BYTES);
-    struct scene_memory m = {usual, usual};
+    struct scenario_memory m = {usual, usual};
 
     if (t->err[0] == '\0' && text_section(t, "host", 0) != NULL)
-        m = scene_size(t);
+        m = scenario_size(t);
     if (t->err[0] != '\0') {
         result_print_error(t->err, stdout);
         return;
@@ -88,7 +88,7 @@ static void size(struct text *t)
     fflush(stdout);
 }
 
-static int serve(struct scene_pools *pools)
+static int serve(struct scenario_pools *pools)
 {
     static struct text t;
     char head[512], word[8], file[400];
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
     const char *memory = argc > 1 ? argv[1] : MEMORY_MB;
     const char *eal[] = {argv[0],    "--no-huge", "--no-shconf",    "--no-pci",    "-m",   memory,
                          "--lcores", lcores,      "--no-telemetry", "--log-level", "error"};
-    struct scene_pools pools = {0};
+    struct scenario_pools pools = {0};
     char err[256];
     int rc;
 

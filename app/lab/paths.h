@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the paths of a scene's hosts did, up from each host and down to it: frames dropped, bytes
+ * What the paths of a scenario's hosts did, up from each host and down to it: frames dropped, bytes
  * waiting, cells that an element `police` checked.
  */
 #ifndef LAB_PATHS_H
@@ -32,11 +32,11 @@ struct paths {
 
 void paths_open(struct paths *w, const struct world *world, const char *const *hosts,
                 uint32_t n_hosts);
-/* To be called when observation begins (scene.h). */
+/* To be called when observation begins (scenario.h). */
 void paths_begin(struct paths *w);
 void paths_sample(struct paths *w, struct result *r, uint64_t now);
-/* Number of frames that paths dropped only because the scene gave them too little room or too few
- * buffers. */
+/* Number of frames that paths dropped only because the scenario gave them too little room or too
+ * few buffers. */
 uint64_t paths_short(const struct paths *w);
 void paths_tell(const struct paths *w, struct result *r);
 

@@ -34,12 +34,12 @@ uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes)
            bytes_of(n, RTE_PKTMBUF_HEADROOM + frame_bytes);
 }
 
-void pools_free(struct scene_pools *p)
+void pools_free(struct scenario_pools *p)
 {
     rte_mempool_free(p->head);
     rte_mempool_free(p->attach);
     rte_mempool_free(p->wire);
-    *p = (struct scene_pools){0};
+    *p = (struct scenario_pools){0};
 }
 
 static struct rte_mempool *make(const char *name, uint32_t n, uint32_t room)
@@ -47,7 +47,7 @@ static struct rte_mempool *make(const char *name, uint32_t n, uint32_t room)
     return rte_pktmbuf_pool_create(name, n, 0, 0, (uint16_t)room, SOCKET_ID_ANY);
 }
 
-bool pools_want(struct scene_pools *p, uint32_t frames, uint32_t frame_bytes)
+bool pools_want(struct scenario_pools *p, uint32_t frames, uint32_t frame_bytes)
 {
     uint32_t n = buffers(frames);
 

@@ -16,15 +16,15 @@
 
 struct rte_mempool;
 
-struct scene_pools {
+struct scenario_pools {
     struct rte_mempool *head, *attach, *wire;
     uint32_t frames, frame_bytes;
 };
 
 /* Makes pools for so many frames of so many bytes under way, unless the present pools are such. All
  * buffers of the present pools must be back. False: there is no memory, and no pools are left. */
-bool pools_want(struct scene_pools *p, uint32_t frames, uint32_t frame_bytes);
-void pools_free(struct scene_pools *p);
+bool pools_want(struct scenario_pools *p, uint32_t frames, uint32_t frame_bytes);
+void pools_free(struct scenario_pools *p);
 /* Bytes of memory that pools for so many frames of so many bytes take. */
 uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Probes of one-way delay on a scene ([FRAME-RELAY]): frames that alternate between two lengths,
+ * Probes of one-way delay on a scenario ([FRAME-RELAY]): frames that alternate between two lengths,
  * from one host's port to another's, through whatever is between. A frame's increment is how much
  * longer it took than the fastest frames (lib/control/owd.h). sim/probe.h makes the frames.
  */

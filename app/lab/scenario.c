@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See scene.h. */
-#include "lab/scene.h"
+/* See scenario.h. */
+#include "lab/scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,10 +28,10 @@
 #define PORT_FIRST     20000u /* first UDP port of nodes */
 #define CLOSE_S        90u    /* seconds of virtual time in which all buffers must come back */
 
-struct scene {
+struct scenario {
     struct text *t;
     struct result *r;
-    struct scene_pools *pools;
+    struct scenario_pools *pools;
     struct world *w;
     uint64_t until_ns, from_ns, sample_ns, control_ns, poll_ns, seed;
     const char *host_section[HOSTS_MAX], *host_name[HOSTS_MAX];
@@ -53,7 +53,7 @@ struct scene {
  * are not its own. */
 static void on_rx(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, uint64_t now)
 {
-    struct scene *s = ctx;
+    struct scenario *s = ctx;
 
     for (uint16_t k = 0; k < n && !s->over; k++) {
         const struct node *node = nodes_find(&s->nodes, i, m[k]);
@@ -68,7 +68,7 @@ static void on_rx(void *ctx, uint32_t i, struct rte_mbuf *const *m, uint16_t n, 
 
 static void on_out(void *ctx, uint32_t i, struct rte_mbuf **m, uint16_t n)
 {
-    struct scene *s = ctx;
+    struct scenario *s = ctx;
 
     for (uint16_t k = 0; k < n; k++)
         world_emit(s->w, i, m[k]);
@@ -78,7 +78,7 @@ static void on_out(void *ctx, uint32_t i, struct rte_mbuf **m, uint16_t n)
 
 static void on_app(void *ctx, uint32_t i, struct host *h, uint64_t now)
 {
-    struct scene *s = ctx;
+    struct scenario *s = ctx;
     struct host_completion done[64];
     uint64_t wake = TIME_NEVER;
     uint32_t n;
@@ -99,7 +99,7 @@ static void on_app(void *ctx, uint32_t i, struct host *h, uint64_t now)
 
 /* ---- reading the world's text ---------------------------------------------------------------- */
 
-static void times_read(struct scene *s)
+static void times_read(struct scenario *s)
 {
     const char *w = text_section(s->t, "world", 0);
 
@@ -133,7 +133,7 @@ static void machine_read(struct text *t, const char *section, uint16_t mtu, stru
         workstation_receives(m, mtu + RTE_ETHER_HDR_LEN, user, port);
 }
 
-static void host_read(struct scene *s, const char *section, struct host_config *h,
+static void host_read(struct scenario *s, const char *section, struct host_config *h,
                       struct world_port *port)
 {
     struct text *t = s->t;
@@ -161,7 +161,7 @@ static void host_read(struct scene *s, const char *section, struct host_config *
     machine_read(t, section, h->mtu, port);
 }
 
-static struct host_config host_config_of(struct scene *s, uint32_t i, struct world_port *port)
+static struct host_config host_config_of(struct scenario *s, uint32_t i, struct world_port *port)
 {
     struct host_config h = {
         .mac = s->station[i].src_mac,
@@ -185,7 +185,7 @@ static struct host_config host_config_of(struct scene *s, uint32_t i, struct wor
     return h;
 }
 
-static void host_make(struct scene *s, uint32_t i)
+static void host_make(struct scenario *s, uint32_t i)
 {
     const char *section = s->host_section[i];
     struct world_port port = {.seed = s->seed * 1000 + i};
@@ -200,7 +200,7 @@ static void host_make(struct scene *s, uint32_t i)
                    "%s", err);
 }
 
-static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_t to, uint32_t n)
+static struct frame_route route_of(const struct scenario *s, uint32_t from, uint32_t to, uint32_t n)
 {
     struct frame_route r = s->station[from];
 
@@ -213,7 +213,7 @@ static struct frame_route route_of(const struct scene *s, uint32_t from, uint32_
 
 /* Section n of a kind, which must have a name. NULL: there is no such section, or more than
  * `max`. */
-static const char *section_next(struct scene *s, const char *kind, uint32_t n, uint32_t max)
+static const char *section_next(struct scenario *s, const char *kind, uint32_t n, uint32_t max)
 {
     const char *section = text_section(s->t, kind, n);
 
@@ -229,7 +229,7 @@ static const char *section_next(struct scene *s, const char *kind, uint32_t n, u
     return n < max ? section : NULL;
 }
 
-static void workstation_params_set(struct scene *s, uint32_t i)
+static void workstation_params_set(struct scenario *s, uint32_t i)
 {
     struct frame_route *r = &s->station[i];
     uint32_t n = i + 1;
@@ -241,7 +241,7 @@ static void workstation_params_set(struct scene *s, uint32_t i)
     CHECK(addr_parse(address, &r->src) == 0);
 }
 
-static void hosts_read(struct scene *s)
+static void hosts_read(struct scenario *s)
 {
     const char *section;
 
@@ -253,7 +253,7 @@ static void hosts_read(struct scene *s)
 }
 
 /* Checks that names are unique across kinds: measures are named by them. */
-static void names_check(struct scene *s)
+static void names_check(struct scenario *s)
 {
     static const char *const kinds[] = {"load", "owd", "tcp93"};
     const char *seen[LOADS_MAX + PROBES_MAX + TCPS_MAX], *section;
@@ -273,13 +273,13 @@ static void names_check(struct scene *s)
 }
 
 /* A host has a connection for each load that begins or ends there, and room for its requests. */
-static void load_place(struct scene *s, uint32_t i, const struct load_config *c)
+static void load_place(struct scenario *s, uint32_t i, const struct load_config *c)
 {
     s->conns[i]++;
     s->depth[i] = RTE_MAX(s->depth[i], RTE_MAX(c->depth, c->posted));
 }
 
-static void loads_read(struct scene *s)
+static void loads_read(struct scenario *s)
 {
     for (uint32_t i = 0; i < s->n_hosts; i++)
         s->depth[i] = 1;
@@ -303,7 +303,7 @@ static void loads_read(struct scene *s)
 }
 
 /* Opens the models and adds both of their ends as nodes. */
-static void nodes_open(struct scene *s)
+static void nodes_open(struct scenario *s)
 {
     for (uint32_t i = 0; i < s->n_probes; i++) {
         struct probes *p = &s->probes[i];
@@ -327,7 +327,7 @@ static void nodes_open(struct scene *s)
     }
 }
 
-static void scene_open(struct scene *s)
+static void scenario_open(struct scenario *s)
 {
     for (uint32_t i = 0; i < s->n_loads; i++) {
         const struct load_config *c = &s->load[i].cfg;
@@ -342,7 +342,7 @@ static void scene_open(struct scene *s)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static void scene_begin(struct scene *s)
+static void scenario_begin(struct scenario *s)
 {
     for (uint32_t i = 0; i < s->n_loads; i++)
         load_begin(&s->load[i]);
@@ -351,18 +351,18 @@ static void scene_begin(struct scene *s)
     paths_begin(&s->paths);
 }
 
-static void scene_play(struct scene *s)
+static void scenario_play(struct scenario *s)
 {
     uint64_t sample_at = s->sample_ns, begin_at = s->from_ns;
 
     if (begin_at == 0) {
-        scene_begin(s);
+        scenario_begin(s);
         begin_at = TIME_NEVER;
     }
     while (sample_at <= s->until_ns) {
         world_run(s->w, time_min(sample_at, begin_at));
         if (begin_at <= sample_at) {
-            scene_begin(s);
+            scenario_begin(s);
             begin_at = TIME_NEVER;
         }
         if (world_now(s->w) < sample_at)
@@ -377,7 +377,7 @@ static void scene_play(struct scene *s)
     world_run(s->w, s->until_ns);
 }
 
-static void scene_tell(struct scene *s)
+static void scenario_tell(struct scenario *s)
 {
     result_value(s->r, (double)(s->until_ns - s->from_ns) / 1e9, "s", "observed");
     for (uint32_t i = 0; i < s->n_loads; i++)
@@ -390,7 +390,7 @@ static void scene_tell(struct scene *s)
 }
 
 /* Reports frames lost for want of our buffers: a world that lost some is not the one described. */
-static void shortage_tell(struct scene *s)
+static void shortage_tell(struct scenario *s)
 {
     uint64_t lost = s->no_mbuf + world_counts(s->w)->overflowed + paths_short(&s->paths);
 
@@ -406,9 +406,9 @@ static void shortage_tell(struct scene *s)
 }
 
 /* Closes all connections. All buffers must come back before hosts may go. */
-static void scene_close(struct scene *s)
+static void scenario_close(struct scenario *s)
 {
-    const struct scene_pools *p = s->pools;
+    const struct scenario_pools *p = s->pools;
 
     s->over = true;
     for (uint32_t i = 0; i < s->n_loads; i++) {
@@ -427,7 +427,7 @@ static void scene_close(struct scene *s)
 }
 
 /* Reads the world: its hosts, their users, and how much memory they need. */
-static void scene_read(struct scene *s)
+static void scenario_read(struct scenario *s)
 {
     const char *world = text_section(s->t, "world", 0);
 
@@ -453,15 +453,15 @@ static void scene_read(struct scene *s)
     }
 }
 
-static struct scene *scene_create(struct text *t, uint64_t seed, struct scene_pools *pools)
+static struct scenario *scenario_create(struct text *t, uint64_t seed, struct scenario_pools *pools)
 {
-    struct scene *s = calloc(1, sizeof *s);
+    struct scenario *s = calloc(1, sizeof *s);
 
     CHECK(s != NULL);
     s->t = t;
     s->seed = seed;
     s->pools = pools;
-    scene_read(s);
+    scenario_read(s);
     return s;
 }
 
@@ -478,12 +478,12 @@ static uint64_t path_bytes(const char *spec, uint32_t frames)
     return queues * 2 * rte_align32pow2(frames) * sizeof(struct path_packet);
 }
 
-struct scene_memory scene_size(struct text *t)
+struct scenario_memory scenario_size(struct text *t)
 {
-    struct scene_pools none = {0};
-    struct scene *s = scene_create(t, 0, &none);
-    struct scene_memory m = {.used_bytes = pools_bytes(s->frames, s->frame_bytes) +
-                                           s->frames * sizeof(struct flight)};
+    struct scenario_pools none = {0};
+    struct scenario *s = scenario_create(t, 0, &none);
+    struct scenario_memory m = {.used_bytes = pools_bytes(s->frames, s->frame_bytes) +
+                                              s->frames * sizeof(struct flight)};
 
     for (uint32_t i = 0; i < s->n_hosts; i++) {
         struct world_port port = {0};
@@ -499,7 +499,7 @@ struct scene_memory scene_size(struct text *t)
     return m;
 }
 
-static void scene_make(struct scene *s)
+static void scenario_make(struct scenario *s)
 {
     struct world_config cfg = {.frames_max = s->frames,
                                .pool = s->pools->wire,
@@ -513,12 +513,12 @@ static void scene_make(struct scene *s)
     for (uint32_t i = 0; i < s->n_hosts; i++)
         host_make(s, i);
     if (text_right(s->t))
-        scene_open(s);
+        scenario_open(s);
 }
 
-void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r)
+void scenario_run(struct text *t, uint64_t seed, struct scenario_pools *pools, struct result *r)
 {
-    struct scene *s = scene_create(t, seed, pools);
+    struct scenario *s = scenario_create(t, seed, pools);
 
     s->r = r;
     if (!pools_want(pools, s->frames, s->frame_bytes)) {
@@ -529,12 +529,12 @@ void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct 
         free(s);
         return;
     }
-    scene_make(s);
+    scenario_make(s);
     if (t->err[0] == '\0') {
-        scene_play(s);
-        scene_tell(s);
+        scenario_play(s);
+        scenario_tell(s);
         shortage_tell(s);
-        scene_close(s);
+        scenario_close(s);
     }
     world_destroy(s->w);
     for (uint32_t i = 0; i < s->n_loads; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A scene: hosts of a world (sim/world.h), what their users do (load.h), and what is measured:
+ * A scenario: hosts of a world (sim/world.h), what their users do (load.h), and what is measured:
  *
  *   [world]      until, from (observation begins), sample, control, poll, frames (under way)
  *   [host NAME]  mtu, up, down (specs of paths, path/path.h), and what host_config has
@@ -9,8 +9,8 @@
  *
  * Observation is the time from `from` to `until`. Values are of that time, series of the whole run.
  */
-#ifndef LAB_SCENE_H
-#define LAB_SCENE_H
+#ifndef LAB_SCENARIO_H
+#define LAB_SCENARIO_H
 
 #include <stdint.h>
 
@@ -20,13 +20,13 @@
 
 /* Runs the world that the text describes, if t has no error so far. Makes new pools if the world
  * needs others. */
-void scene_run(struct text *t, uint64_t seed, struct scene_pools *pools, struct result *r);
+void scenario_run(struct text *t, uint64_t seed, struct scenario_pools *pools, struct result *r);
 /* The memory that the world takes, if t has no error so far. used_bytes: what buffers, hosts and
  * requests use at most. reserved_bytes: what the EAL must have, which includes room for all frames
  * in each path, although a frame is in only one path at a time. */
-struct scene_memory {
+struct scenario_memory {
     uint64_t used_bytes, reserved_bytes;
 };
-struct scene_memory scene_size(struct text *t);
+struct scenario_memory scenario_size(struct text *t);
 
 #endif
