@@ -29,6 +29,7 @@
 #include "lab/result.h"
 #include "lab/scenario.h"
 #include "lab/text.h"
+#include "lab/trial.h"
 
 #define TEXT_BYTES_MAX (1u << 20)
 #define MEMORY_MB      "512" /* enough for a world that does not set `frames` */
@@ -40,6 +41,7 @@ static void world_text_run(struct text *t, uint64_t seed, struct scenario_pools 
 {
     const char *buffer = text_section(t, "buffer", 0);
     const char *stream = text_section(t, "stream", 0);
+    const char *trial = text_section(t, "trial", 0);
 
     if (t->err[0] != '\0')
         return;
@@ -49,11 +51,14 @@ static void world_text_run(struct text *t, uint64_t seed, struct scenario_pools 
         policed_run(t, stream, seed, pools->wire, r);
     else if (stream != NULL)
         text_wrong(t, stream, NULL, "no memory for packet buffers; free some memory");
+    else if (trial != NULL)
+        trial_run(t, trial, seed, pools, r);
     else if (text_section(t, "host", 0) != NULL)
         scenario_run(t, seed, pools, r);
     else
         snprintf(t->err, sizeof t->err,
-                 "%s: there is nothing to run; add hosts ([host NAME]), a [buffer] or a [stream]",
+                 "%s: there is nothing to run; add hosts ([host NAME]), a [buffer], a [stream] or "
+                 "a [trial]",
                  t->file);
 }
 

@@ -271,6 +271,7 @@ def check_far(folder: str) -> None:
     need(done.returncode == 0, done.stdout + done.stderr)
 
 
+TIMES = "[world]\nuntil = ${until}s\nfrom = 1s\n\n"
 WORLD = "[host a]\nup = rate ${rate}mbit limit 64kB delay 1ms\n[host b]\n\n[load bulk]\nfrom = a\nto = b\n"
 Mistakes = dict[str, tuple[tuple[str, str], str]]  # {name: ((old text, new text), expression for the message)}
 MISTAKES: Mistakes = {
@@ -299,6 +300,10 @@ MISTAKES: Mistakes = {
         f"[host {h}]\nup = delay 800ms\n" for h in "cde") + "[host b]\n" + "".join(
         f"[tcp93 {h}2]\nfrom = {h}\nto = b\nwindow = 100MB\nopen at once = yes\n" for h in "acde")),
         r"small\.conf:9: \[world\] \d+ frames were lost, .*shorten delays"),
+    "a trial at rate 0": ((WORLD, "[trial]\npath = delay 1ms\nrate = 0\n"),
+                          r"small\.conf:15: \[trial\] rate: a trial has a rate above 0"),
+    "a trial with too few buffers": ((TIMES + WORLD, "[trial]\npath = delay 1s\nrate = 10000\n"),
+                                     r"small\.conf:9: \[trial\] frames: 6000 frames were lost"),
     "a stream at rate 0": ((WORLD, "[stream]\npath = delay 1ms\nrate = 0\nframe = 100\n"),
                            r"small\.conf:15: \[stream\] rate: at 0 nothing comes"),
     "a reason without a range": (("holds = 8 <= ours <= 10\n", "holds = ours > 1000\ndiffers = So it is.\n"),
