@@ -51,7 +51,7 @@ def tree_paths(root: str) -> Iterator[str]:
     """All files and links of a tree, without those of git and of builds."""
     for folder, dirs, names in os.walk(root):
         top = os.path.samefile(folder, root)
-        dirs[:] = [d for d in dirs if d not in (".git", "__pycache__") and
+        dirs[:] = [d for d in dirs if d not in (".git", ".venv", "__pycache__") and
                    not (top and re.match(r"build(-|$)|lab-out$", d))]
         for name in set(names) - {".git"}:
             yield os.path.relpath(os.path.join(folder, name), root)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SKIP_DIRS = {".git", "__pycache__", ".mypy_cache", "subprojects"}
+SKIP_DIRS = {".git", ".venv", "__pycache__", ".mypy_cache", "subprojects"}
 
 
 @dataclass
