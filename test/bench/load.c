@@ -7,10 +7,12 @@
  *
  * load [EAL]
  * Prints {"ready": true} when both links are up. Then each line of input is a window,
- *     BYTES SECONDS PPS WARMUP_SECONDS      BYTES without CRC; PPS 0: as fast as it can
+ *     BYTES SECONDS PPS WARMUP_SECONDS [FLOWS]
+ * where BYTES are without CRC, PPS 0 is as fast as it can, and FLOWS (1) UDP ports send in turn,
  * and the answer is a line of JSON about SECONDS of it. The program ends with its input.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +23,25 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_ip.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_udp.h>
 
 #define BURST 32u
 #define DESC  1024u
 
+#define HEAD_BYTES  (RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr) + sizeof(struct rte_udp_hdr))
+#define SPORT_AT    (RTE_ETHER_HDR_LEN + sizeof(struct rte_ipv4_hdr))
+#define SPORT_FIRST 10000u
+#define FLOWS_MAX   50000u
+
 struct load {
     struct rte_mempool *pool;
+    uint8_t head[HEAD_BYTES];
     uint16_t frame_bytes;
-    double pps; /* 0: as fast as it can */
+    uint16_t flows, flow; /* how many; the next one */
+    double pps;           /* 0: as fast as it can */
     uint64_t hz, sent, refused, drained, bytes;
 };
 
@@ -63,13 +74,36 @@ static void link_wait(uint16_t port)
     die("a link stays down");
 }
 
-static void frame_make(const struct load *l, struct rte_mbuf *m)
+/* The headers of a window's frames: UDP from 10.0.0.2 to port 9 of 10.0.0.1. */
+static void head_make(struct load *l)
 {
-    static const uint8_t head[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+    static const uint8_t ether[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00};
+    uint16_t ip_bytes = (uint16_t)(l->frame_bytes - RTE_ETHER_HDR_LEN);
+    struct rte_ipv4_hdr ip = {.version_ihl = RTE_IPV4_VHL_DEF,
+                              .total_length = rte_cpu_to_be_16(ip_bytes),
+                              .time_to_live = 64,
+                              .next_proto_id = IPPROTO_UDP,
+                              .src_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 2)),
+                              .dst_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 1))};
+    struct rte_udp_hdr udp = {.dst_port = RTE_BE16(9),
+                              .dgram_len = rte_cpu_to_be_16((uint16_t)(ip_bytes - sizeof ip))};
 
+    ip.hdr_checksum = rte_ipv4_cksum(&ip);
+    memcpy(l->head, ether, sizeof ether);
+    memcpy(l->head + RTE_ETHER_HDR_LEN, &ip, sizeof ip);
+    memcpy(l->head + SPORT_AT, &udp, sizeof udp);
+    l->flow = 0;
+}
+
+static void frame_make(struct load *l, struct rte_mbuf *m)
+{
+    rte_be16_t sport = rte_cpu_to_be_16((uint16_t)(SPORT_FIRST + l->flow));
+
+    l->flow = (uint16_t)(l->flow + 1 < l->flows ? l->flow + 1 : 0);
     m->data_len = l->frame_bytes;
     m->pkt_len = l->frame_bytes;
-    memcpy(rte_pktmbuf_mtod(m, void *), head, sizeof head);
+    memcpy(rte_pktmbuf_mtod(m, void *), l->head, HEAD_BYTES);
+    memcpy(rte_pktmbuf_mtod_offset(m, void *, SPORT_AT), &sport, sizeof sport);
 }
 
 static void send_burst(struct load *l, uint16_t n)
@@ -166,10 +200,13 @@ int main(int argc, char **argv)
         double seconds, warmup;
         unsigned int bytes;
 
-        if (sscanf(line, "%u %lf %lf %lf", &bytes, &seconds, &l.pps, &warmup) != 4 || bytes < 60 ||
-            bytes > 2048)
-            die("a window is a line: BYTES SECONDS PPS WARMUP_SECONDS, with 60 to 2048 bytes");
+        l.flows = 1;
+        if (sscanf(line, "%u %lf %lf %lf %hu", &bytes, &seconds, &l.pps, &warmup, &l.flows) < 4 ||
+            bytes < 60 || bytes > 2048 || l.flows < 1 || l.flows > FLOWS_MAX)
+            die("a window is a line: BYTES SECONDS PPS WARMUP_SECONDS [FLOWS], with 60 to 2048 "
+                "bytes and 1 to 50000 flows");
         l.frame_bytes = (uint16_t)bytes;
+        head_make(&l);
         window(&l, seconds, warmup);
     }
     for (uint16_t p = 0; p < 2; p++) {

@@ -6,7 +6,7 @@ import sys
 import traceback
 from typing import Protocol
 
-from . import (beside, emu, exception, files, idle, known, memif, micro, pace, paced, paths, roads,
+from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, roads,
                share, shares, tcp)
 from . import paired
 from testbed.process import Testbed, TestbedError
@@ -37,6 +37,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "shares": (shares, 1800, "shares of four senders into one daemon, while one of them pauses"),
     "paths": (paths, 0, "60 paths of unknown properties, with one flow and with two, in virtual time"),
     "roads": (roads, 0, "roads drawn at random, in virtual time, with bars that follow from each road"),
+    "linerate": (linerate, 6200, "NDR and PDR of the path emulator on one core, against testpmd"),
     "known": (known, 0, "the throughput search on devices whose throughput is known, in virtual time"),
     "beside": (beside, 1800, "a link of unknown rate and delay: alone, and beside one TCP cubic"),
     "path": (micro.Micro("path"), 1200, "lib/path alone: ns for a burst of 32 packets"),

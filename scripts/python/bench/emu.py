@@ -22,13 +22,13 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import paired
+from . import forwarder, paired
 from .paired import Bar
 from .results import Results
 from testbed.box import Box
 from testbed.daemon import Build
 from testbed.pair import pair_cpus
-from testbed.process import Process, Testbed, TestbedError, until
+from testbed.process import Process, Testbed, TestbedError
 
 RING = "rsize=9,bsize=2048"
 DELAY = "1ms"
@@ -62,15 +62,6 @@ def args_build(args: argparse.Namespace) -> Build:
     return Build(args.build, args.huge)
 
 
-def _vdevs(testbed: Testbed, role: str, tag: str) -> list[str]:
-    return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={testbed.path(f'{tag}{i}.sock')},{RING}"
-            for i in range(2)]
-
-
-def _memory(args: argparse.Namespace, mb: int) -> list[str]:
-    return (["--in-memory"] if args.huge else ["--no-huge", "--no-shconf"]) + ["-m", str(mb)]
-
-
 class Forwarder:
     """A forwarder that is ready, with its generator. It runs only in windows."""
 
@@ -78,9 +69,9 @@ class Forwarder:
                  settle_s: float = WARM_S) -> None:
         cpu = pair_cpus()[1][0]
         command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
-                   *_memory(args, 256), "--no-pci", "--no-telemetry", "--log-level", "error",
+                   *forwarder.memory_options(args_build(args), 256), "--no-pci", "--no-telemetry", "--log-level", "error",
                    "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
-        for vdev in _vdevs(testbed, "client", tag):
+        for vdev in forwarder.vdevs(testbed, "client", tag, RING):
             command += ["--vdev", vdev]
         self.load = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
         self.load.next_answer()
@@ -105,24 +96,14 @@ class Forwarder:
 
 
 def _testpmd(testbed: Testbed, args: argparse.Namespace) -> Forwarder:
-    worker, control = pair_cpus()[0]
-    command = ["dpdk-testpmd", "--lcores", f"0@{control},1@{worker}", *_memory(args, 512), "--no-pci",
-               "--no-telemetry", "--file-prefix", f"sluice-{os.getpid()}-pmd"]
-    for vdev in _vdevs(testbed, "server", TESTPMD):
-        command += ["--vdev", vdev]
-    process = testbed.start("testpmd", command + [
-        "--", "--forward-mode=io", "--auto-start", "--no-mlockall", "--total-num-mbufs=16384",
-        "--nb-cores=1", "--stats-period=3600"])
-    until(lambda: os.path.exists(testbed.path(f"{TESTPMD}1.sock")), 30, "testpmd makes its memifs")
+    process = forwarder.testpmd(testbed, args_build(args), TESTPMD, RING)
     return Forwarder(testbed, args, TESTPMD, process)
 
 
 def _box(testbed: Testbed, args: argparse.Namespace, tag: str, spec: str, packets: int = 4096,
          settle_s: float = WARM_S) -> tuple[Box, Forwarder]:
-    memory = 256 + (packets + 8192) * (2600 + (250 if packets > 100000 else 0)) // (1 << 20)
     reports = ("--interval", f"{REPORT_S * 1e3:g}ms") if tag != WIRE else ()
-    box = Box(testbed, args_build(args), _vdevs(testbed, "server", tag), spec, "",
-              ("--packets", f"{packets},64", "--quiet", *reports), memory, name=tag)
+    box = forwarder.box(testbed, args_build(args), spec, tag, RING, packets, reports)
     return box, Forwarder(testbed, args, tag, box.process, settle_s)
 
 
@@ -132,10 +113,10 @@ def _impaired_spec(rate_pps: float, frame: int) -> str:
     return f"loss 0.1% rate {int(rate_pps * frame * 8)}bit limit {max(waits, 1000)} delay 100ms"
 
 
-def _impaired_window(box: Box, forwarder: Forwarder, frame: int, seconds: float) -> tuple[float, int]:
+def _impaired_window(box: Box, loaded: Forwarder, frame: int, seconds: float) -> tuple[float, int]:
     """(packets a second, packets in flight at the end)"""
-    with forwarder.group:
-        result = forwarder.send(frame, seconds)
+    with loaded.group:
+        result = loaded.send(frame, seconds)
         return result["drained_pps"], box.report()["forward"]["held_packets"]
 
 
@@ -156,11 +137,11 @@ def quantile(counts: Mapping[int, int], share: float) -> int:
     raise TestbedError("the box sent nothing")
 
 
-def _late_window(box: Box, forwarder: Forwarder, frame: int, pps: float, seconds: float) -> tuple[int, int, int]:
+def _late_window(box: Box, loaded: Forwarder, frame: int, pps: float, seconds: float) -> tuple[int, int, int]:
     """(median delay error, its 99 % quantile, median round of the loop) in ns"""
-    with forwarder.group:
+    with loaded.group:
         before = box.report()["forward"]
-        forwarder.send(frame, seconds, pps)
+        loaded.send(frame, seconds, pps)
         after = box.report()["forward"]
     late = between(before["late_ns"], after["late_ns"])
     return (quantile(late, 0.5), quantile(late, 0.99),

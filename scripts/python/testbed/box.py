@@ -2,6 +2,7 @@
 """The path emulator under test: sluice-emu between two ports, and its report."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -71,6 +72,14 @@ class Box:
         until(lambda: latest()["time_s"] != old, timeout_s, "sluice-emu reports", 0.01)
         return latest()
 
+    def dropped(self, kind: str) -> int:
+        """Packets that all elements of this kind, forward, have dropped so far. Asks the console."""
+        before = len(self.process.out())
+        self.say("show stats")
+        text = until(lambda: stats_forward(self.process.out()[before:]), 10, "sluice-emu shows its counters", 0.005,
+                     self.process)
+        return stats_dropped(text, kind)
+
     def stop(self) -> dict[str, Any]:
         """Stops it cleanly; returns its last report."""
         self.process.signal(2)
@@ -79,6 +88,20 @@ class Box:
             raise TestbedError(f"sluice-emu stopped with status {status}\n{self.process.tail()}")
         with open(self.json, encoding="utf-8") as f:
             return json.load(f)
+
+
+def stats_forward(text: str) -> str:
+    """What the console's "show stats" says of the forward direction; empty until all of it is there."""
+    whole = re.search(r"^(forward, (?:.*\n)+?)reverse, (?:.*\n)+?  box .*\n", text, re.MULTILINE)
+    return whole[1] if whole else ""
+
+
+def stats_dropped(text: str, kind: str) -> int:
+    """Packets that the elements of this kind have dropped, in what stats_forward() returns."""
+    found = re.findall(rf"^  {kind} .*?  +\d+ +\d+ +(\d+)  ", text, re.MULTILINE)
+    if not found:
+        raise TestbedError(f"sluice-emu has no element {kind} forward:\n{text}")
+    return sum(map(int, found))
 
 
 def element(direction: dict[str, Any], kind: str) -> dict[str, Any]:
