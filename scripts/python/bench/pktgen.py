@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pktgen-DPDK as a generator: a process that config/pktgen/serve.lua makes answer to lines of input.
+
+Pktgen is in no Debian package. $PKTGEN or PATH has it; doc/pktgen.md says where it comes from, and which version
+fits which DPDK. Some versions listen on a TCP port of every address and run what they are sent, so it gets a
+network namespace of its own.
+"""
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from testbed import net
+from testbed.process import Process, Testbed, TestbedError
+
+SERVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../config/pktgen/serve.lua")
+MEMORY_MB = 1536   # its pools have 24,576 mbufs of 10 kB for each queue, and there are several
+READY_S, ANSWER_S = 60.0, 30.0
+CRC_BYTES = 4      # Pktgen counts it in a frame's size
+
+
+def program() -> str | None:
+    """The path of Pktgen, or None if there is none. TestbedError if $PKTGEN names no program."""
+    named = os.environ.get("PKTGEN")
+    if named is None:
+        return shutil.which("pktgen")
+    if not os.access(named, os.X_OK):
+        raise TestbedError(f"PKTGEN={named} is no program; doc/pktgen.md says how to build it")
+    return named
+
+
+@dataclass(frozen=True)
+class Window:
+    """What Pktgen counted. seconds has steps of 10 ms, and includes what Pktgen does before the first frame."""
+    seconds: float
+    requested_pps: float
+    set_pps: float
+    sent: int
+    received: int
+    missed: int
+    errors: int
+
+
+def window_parse(line: str) -> Window:
+    """TestbedError if the line is an error's, or no answer of serve.lua's."""
+    try:
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise TestbedError(f"pktgen: {answer['error']}")
+        return Window(**{name: answer[name] for name in Window.__dataclass_fields__})
+    except (ValueError, KeyError, TypeError):
+        raise TestbedError(f"pktgen answers {line!r}, which is no window") from None
+
+
+class Pktgen:
+    """A Pktgen that is ready. Its ports are those of the EAL arguments; a device that echoes needs one."""
+
+    def __init__(self, testbed: Testbed, eal: Sequence[str], cpu: int, memory: Sequence[str],
+                 ports: tuple[int, int] = (0, 0)) -> None:
+        """eal: what makes the ports. memory: how the EAL gets its memory, without its size. ports: that send and
+        receive."""
+        path = program()
+        if path is None:
+            raise TestbedError("there is no pktgen: set PKTGEN, or use another generator (doc/pktgen.md)")
+        self.pipes = [testbed.path(f"pktgen.{name}") for name in ("in", "out")]
+        for pipe in self.pipes:
+            os.mkfifo(pipe)
+        # Both ends are open for both directions, so that no open() waits for the other side.
+        self.input, self.output = (os.open(pipe, os.O_RDWR | os.O_NONBLOCK) for pipe in self.pipes)
+        testbed.undo(os.close, self.input)
+        testbed.undo(os.close, self.output)
+        self.unread = b""
+        count = len(set(ports))
+        mapping = ",".join(f"1.{i}" for i in range(count))
+        # The main lcore serves no ports, and mostly sleeps, so it shares the worker's core.
+        self.process: Process = testbed.start(
+            "pktgen", [path, "--lcores", f"0@{cpu},1@{cpu}", *memory, "-m", str(MEMORY_MB), *eal, "--no-pci",
+                       "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-pktgen", "--",
+                       "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
+            ns=net.namespace(testbed, "pktgen"),
+            env={"SLUICE_PKTGEN_IN": self.pipes[0], "SLUICE_PKTGEN_OUT": self.pipes[1],
+                 "SLUICE_PKTGEN_TX": str(ports[0]), "SLUICE_PKTGEN_RX": str(ports[1]), "TERM": "xterm"})
+        try:
+            ready = json.loads(self._line(READY_S))
+            self.version, self.link_bps = str(ready["version"]), float(ready["link_bps"])
+        except (ValueError, KeyError):
+            raise TestbedError(f"pktgen does not start as it should\n{self.process.tail()}") from None
+
+    def _line(self, timeout_s: float) -> str:
+        end = time.monotonic() + timeout_s
+        while b"\n" not in self.unread:
+            try:
+                self.unread += os.read(self.output, 4096)
+            except BlockingIOError:
+                self.process.must_run()
+                if time.monotonic() > end:
+                    raise TestbedError(f"pktgen does not answer within {timeout_s:g} s\n{self.process.tail()}") from None
+                time.sleep(0.005)
+        line, self.unread = self.unread.split(b"\n", 1)
+        return line.decode(errors="replace")
+
+    def window(self, frame_bytes: int, pps: float, seconds: float) -> Window:
+        """Sends pps times seconds frames of this size without CRC; with pps 0, as many as go out."""
+        words = f"size={frame_bytes + CRC_BYTES} pps={pps:.3f} seconds={seconds:.6f}\n"
+        os.write(self.input, words.encode())
+        return window_parse(self._line(ANSWER_S + 3 * seconds))
