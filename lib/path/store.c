@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "path/store.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include <errno.h>
 #include <string.h>
 
 #include <rte_malloc.h>
+
+#include "base/stream.h"
 
 /* lines_seek() tries so many places, since frames that leave out of order leave holes behind. */
 #define TRIES 8u
@@ -50,25 +49,12 @@ static inline bool plain(const struct store *s, const struct rte_mbuf *m)
            rte_mbuf_refcnt_read(m) == 1 && rte_pktmbuf_tailroom(m) >= STORE_LINE;
 }
 
-/* Writes past the cache. The lines are read again only when they would have left the cache anyway,
- * and writing whole lines past the cache saves reading them first. */
+/* The lines are read again only when they would have left the cache anyway, so they bypass it.
+ * Frames are short: nothing is prefetched. */
 static inline void lines_write(uint8_t *to, const uint8_t *from, uint32_t lines)
 {
-#ifdef __SSE2__
-    for (; lines > 0; lines--, to += STORE_LINE, from += STORE_LINE) {
-        const __m128i *f = (const __m128i *)(const void *)from;
-        __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1), c = _mm_loadu_si128(f + 2),
-                d = _mm_loadu_si128(f + 3);
-        __m128i *t = (__m128i *)(void *)to;
-
-        _mm_stream_si128(t, a);
-        _mm_stream_si128(t + 1, b);
-        _mm_stream_si128(t + 2, c);
-        _mm_stream_si128(t + 3, d);
-    }
-#else
-    memcpy(to, from, (size_t)lines * STORE_LINE);
-#endif
+    for (; lines > 0; lines--, to += STORE_LINE, from += STORE_LINE)
+        stream_line(to, from);
 }
 
 static inline void lines_mark(struct store *s, uint32_t first, uint32_t lines, uint8_t used)

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "vt/place.h"
 
-#include <emmintrin.h>
 #include <string.h>
 
+#include "base/stream.h"
 #include "wire/frame.h"
 
-#define LINE        64u
-#define AHEAD_BYTES 1024u /* how far the source is prefetched */
-
-/* Copies whole cache lines to a line-aligned destination with streaming stores. */
-static void stream_lines(uint8_t *dst, const uint8_t *src, uint32_t lines)
-{
-    for (; lines > 0; lines--, dst += LINE, src += LINE) {
-        _mm_prefetch((const char *)src + AHEAD_BYTES, _MM_HINT_T0);
-        __m128i a = _mm_loadu_si128((const __m128i *)src);
-        __m128i b = _mm_loadu_si128((const __m128i *)(src + 16));
-        __m128i c = _mm_loadu_si128((const __m128i *)(src + 32));
-        __m128i d = _mm_loadu_si128((const __m128i *)(src + 48));
-
-        _mm_stream_si128((__m128i *)dst, a);
-        _mm_stream_si128((__m128i *)(dst + 16), b);
-        _mm_stream_si128((__m128i *)(dst + 32), c);
-        _mm_stream_si128((__m128i *)(dst + 48), d);
-    }
-}
+#define LINE STREAM_LINE
 
 void place_copy(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream)
 {
@@ -36,49 +18,8 @@ void place_copy(uint8_t *dst, const uint8_t *src, uint32_t len, bool stream)
 
     memcpy(dst, src, head);
     dst += head, src += head, len -= head;
-    stream_lines(dst, src, len / LINE);
+    stream_copy(dst, src, len / LINE);
     memcpy(dst + (len & ~(LINE - 1)), src + (len & ~(LINE - 1)), len & (LINE - 1));
-}
-
-/* Adds the four 32-bit words of v to four 64-bit accumulators, two in lo and two in hi. */
-static inline void sum_add(__m128i *lo, __m128i *hi, __m128i v)
-{
-    const __m128i zero = _mm_setzero_si128();
-
-    *lo = _mm_add_epi64(*lo, _mm_unpacklo_epi32(v, zero));
-    *hi = _mm_add_epi64(*hi, _mm_unpackhi_epi32(v, zero));
-}
-
-/* Adds up the accumulators. 2^32 = 1 (mod 2^16 - 1), so a sum of 32-bit words folds to the same 16
- * bits as a sum of 16-bit words. */
-static uint64_t sum_words(__m128i lo, __m128i hi)
-{
-    uint64_t half[2];
-
-    _mm_storeu_si128((__m128i *)half, _mm_add_epi64(lo, hi));
-    uint64_t sum = (half[0] & 0xffffffff) + (half[0] >> 32);
-
-    return sum + (half[1] & 0xffffffff) + (half[1] >> 32);
-}
-
-/* Copies whole cache lines and sums them. If streamed, the destination must be line-aligned. */
-static uint64_t copy_sum_lines(uint8_t *dst, const uint8_t *src, uint32_t lines, bool stream)
-{
-    __m128i lo = _mm_setzero_si128(), hi = _mm_setzero_si128();
-
-    for (; lines > 0; lines--, dst += LINE, src += LINE) {
-        _mm_prefetch((const char *)src + AHEAD_BYTES, _MM_HINT_T0);
-        for (unsigned int i = 0; i < LINE; i += 16) {
-            __m128i v = _mm_loadu_si128((const __m128i *)(src + i));
-
-            sum_add(&lo, &hi, v);
-            if (stream)
-                _mm_stream_si128((__m128i *)(dst + i), v);
-            else
-                _mm_storeu_si128((__m128i *)(dst + i), v);
-        }
-    }
-    return sum_words(lo, hi);
 }
 
 /* What the sum of some bytes becomes if they start at an odd offset instead of an even one: the
@@ -100,7 +41,7 @@ uint64_t place_copy_sum(uint8_t *dst, const uint8_t *src, uint32_t len, bool str
         sum = frame_sum(src, head);
     }
     uint32_t lines = (len - head) / LINE;
-    uint64_t body = copy_sum_lines(dst + head, src + head, lines, stream);
+    uint64_t body = stream_copy_sum(dst + head, src + head, lines, stream);
     uint32_t done = head + lines * LINE;
 
     memcpy(dst + done, src + done, len - done);
@@ -159,5 +100,5 @@ uint64_t place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len)
 
 void place_fence(void)
 {
-    _mm_sfence();
+    stream_fence();
 }
