@@ -14,6 +14,7 @@
 #include <rte_pdump.h>
 #include <rte_version.h>
 
+#include "base/check.h"
 #include "base/value.h"
 #include "common/clock.h"
 #include "common/eal.h"
@@ -137,7 +138,7 @@ static void check_report(const struct config *c, const char *path)
     }
 }
 
-/* Runs the daemon from a good configuration to its exit code. */
+/* Runs the daemon from a good configuration to its exit code. argv: the EAL's arguments. */
 static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
 {
     char err[CONFIG_ERROR_MAX];
@@ -170,6 +171,20 @@ static enum say_exit daemon_life(struct daemon *d, int argc, char **argv)
     reload_free(d);
     rte_eal_cleanup();
     return rc != EXIT_OK ? rc : undone;
+}
+
+/* The EAL's arguments of the configuration. */
+static enum say_exit daemon_life_configured(struct daemon *d, char *name)
+{
+    /* The EAL keeps pointers into its arguments. */
+    static char text[CONFIG_VALUE_MAX];
+    static char *argv[CONFIG_VALUE_MAX / 2 + 2]; /* a word and its blank have two bytes at least */
+    int argc;
+
+    memcpy(text, d->config.daemon.eal, sizeof text);
+    argc = options_eal(text, name, argv, (int)(sizeof argv / sizeof *argv));
+    CHECK(argc > 0);
+    return daemon_life(d, argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -209,5 +224,7 @@ int main(int argc, char **argv)
     }
     if (!prompt_set(o.interactive, o.cmdline_path))
         return EXIT_USAGE;
+    if (o.eal_argc == 1)
+        return daemon_life_configured(&daemon, argv[0]);
     return daemon_life(&daemon, o.eal_argc, argv);
 }

@@ -10,8 +10,8 @@
 #include "sluiced/config/config.h"
 
 const char options_help[] =
-    "Usage: sluiced [EAL arguments] -- [-c FILE] [--socket PATH] [-i]\n"
-    "               [--cmdline-file FILE]\n"
+    "Usage: sluiced [EAL arguments] -- [-c FILE] [OPTION...]\n"
+    "       sluiced --config FILE [OPTION...]\n"
     "       sluiced --check [FILE]\n"
     "\n"
     "Receiver-paced bulk transport on DPDK ports, for local applications that\n"
@@ -27,7 +27,7 @@ const char options_help[] =
     "  -h, --help           show this help\n"
     "  -V, --version        show the versions of sluiced and DPDK\n"
     "\n"
-    "Common EAL arguments:\n"
+    "EAL arguments, which replace those of the configuration (key eal):\n"
     "  -l 0,1               lcores: the first runs control, the others run workers\n"
     "  --lcores 0@1,1@0     the same with a CPU for each, as LCORE@CPU\n"
     "  --in-memory          use hugepages without files\n"
@@ -56,7 +56,7 @@ enum {
 
 static const struct option options[] = {
     [CONFIG] = {.name = "-c", .value = "FILE"},
-    [CONFIG_LONG] = {.name = "--config", .value = "FILE"},
+    [CONFIG_LONG] = {.name = "--config", .value = "FILE", .alone = true},
     [SOCKET] = {.name = "--socket", .value = "PATH"},
     [CHECK_ONLY] = {.name = "--check", .value = "FILE", .alone = true, .may_lack = true},
     [INTERACTIVE] = {.name = "-i"},
@@ -101,6 +101,21 @@ static int option_set(struct options *o, int option, const char *value, char *er
         o->version = true;
         return 0;
     }
+}
+
+int options_eal(char *text, char *name, char **argv, int max)
+{
+    char *rest = NULL, *word;
+    int argc = 0;
+
+    argv[argc++] = name;
+    for (word = strtok_r(text, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest)) {
+        if (argc == max - 1)
+            return -E2BIG;
+        argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    return argc;
 }
 
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len)

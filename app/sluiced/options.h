@@ -17,6 +17,10 @@ struct options {
 
 /* 0, or -EINVAL with a line in err. *o points into argv. */
 int options_parse(struct options *o, int argc, char **argv, char *err, size_t err_len);
+/* Cuts text, the value of the key `eal`, into words, and makes them the arguments of a program
+ * called name: argv[0] .. argv[argc - 1], then NULL. The words stay in text. Returns argc, or
+ * -E2BIG if argv has room for fewer than argc + 1 pointers. */
+int options_eal(char *text, char *name, char **argv, int max);
 /* The text that --help prints; it fits on one screen. */
 extern const char options_help[];
 

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -180,24 +181,29 @@ def doctor(testbed: Testbed, context: Context) -> None:
 
 
 class _Example(Daemon):
-    """One of the two daemons of config/memif-*.conf, with the lcores of the command in its comment."""
+    """One of the two daemons of config/memif-*.conf, started as its comment says, with the lcores of its key `eal`."""
 
     def __init__(self, testbed: Testbed, build: Build, name: str) -> None:
         super().__init__(testbed, build, name, [], [], 0)
         with open(os.path.join(ROOT, "config", f"memif-{name}.conf"), encoding="utf-8") as f:
             self.text = f.read()
         line = next(x for x in self.text.splitlines() if x.startswith("#   sluiced "))
-        words = shlex.split(line[1:])
-        self.lcores = words[1:words.index("--in-memory")]
+        self.options = shlex.split(line[1:])[1:]
+        found = re.search(r"^eal += (--lcores \S+)", self.text, re.MULTILINE)
+        assert found is not None, f"memif-{name}.conf has no lcores"
+        self.lcores = self.shipped_lcores = found[1]
 
     def config_text(self) -> str:
         more = "".join(f"{key} = {value}\n" for key, value in locking().items())
-        return self.text.replace("/run/sluice/", self.testbed.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
+        text = self.text.replace("/run/sluice/", self.testbed.dir + "/").replace("[daemon]\n", "[daemon]\n" + more)
+        if not self.build.huge:  # as the comment says
+            text = text.replace("--in-memory", "--no-huge --no-shconf")
+        return text.replace(self.shipped_lcores, f"{self.lcores} --no-telemetry", 1)
 
     def args(self) -> list[object]:
-        words = super().args()
-        at = words.index("--lcores")
-        return words[:at] + self.lcores + words[at + 2:]
+        if self.options != ["--config", f"config/memif-{self.name}.conf"]:
+            raise TestbedError(f"memif-{self.name}.conf is to be started by {self.options}")
+        return [self.build.program("sluiced"), "--config", self.config]
 
     def worker_cpus_now(self) -> set[str]:
         """The CPU lists of its worker threads."""

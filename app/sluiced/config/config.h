@@ -68,6 +68,8 @@ enum config_log {
 };
 
 struct config_daemon {
+    char
+        eal[CONFIG_VALUE_MAX]; /* arguments of DPDK's EAL, if the command line has none; "": none */
     char socket[CONFIG_SOCKET_MAX];
     uint64_t control_interval_ns;
     char socket_group[CONFIG_GROUP_MAX]; /* "": the daemon's own group */

@@ -28,6 +28,8 @@ static const char *const sum_words[] = {"auto", "none", "software", "offload", N
 const struct config_key config_daemon_keys[] = {
     {"socket", CONFIG_TEXT, DAEMON(socket), 1, CONFIG_SOCKET_MAX - 1, false, CONFIG_SOCKET_DEFAULT,
      CONFIG_SOCKET_DEFAULT, NULL},
+    {"eal", CONFIG_TEXT, DAEMON(eal), 1, CONFIG_VALUE_MAX - 1, false, NULL, "-l 0,1 --in-memory",
+     NULL},
     {"socket_group", CONFIG_TEXT, DAEMON(socket_group), 1, CONFIG_GROUP_MAX - 1, false, NULL,
      "sluice", NULL},
     {"control_interval", CONFIG_TIME, DAEMON(control_interval_ns), 100 * US, 100 * MS, false, "1ms",

@@ -2,6 +2,7 @@
 // The command line.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,35 @@ TEST(Options, OwnWordsNeedNoDashes)
     p = parse({"--", "-c", "y.conf", "--check"});
     EXPECT_TRUE(p.o.check);
     EXPECT_STREQ(p.o.config_path, "y.conf");
+}
+
+TEST(Options, ConfigNeedsNoDashes)
+{
+    Parsed p = parse({"--config", "x.conf", "--socket", "/tmp/s"});
+
+    ASSERT_EQ(p.rc, 0) << p.err;
+    EXPECT_STREQ(p.o.config_path, "x.conf");
+    EXPECT_STREQ(p.o.socket_path, "/tmp/s");
+    EXPECT_EQ(p.o.eal_argc, 1);
+    p = parse({"-c", "3"}); // a mask of cores
+    ASSERT_EQ(p.rc, 0) << p.err;
+    EXPECT_EQ(p.o.eal_argc, 3);
+    EXPECT_STREQ(p.o.config_path, CONFIG_FILE_DEFAULT);
+}
+
+TEST(Options, EalArgumentsOfTheConfigurationAreWords)
+{
+    char name[] = "sluiced", text[] = "  -l 0,1\t--in-memory  -m 512 ", none[] = "", *argv[7];
+    const char *words[] = {"sluiced", "-l", "0,1", "--in-memory", "-m", "512"};
+
+    ASSERT_EQ(options_eal(text, name, argv, 7), 6);
+    for (int i = 0; i < 6; i++)
+        EXPECT_STREQ(argv[i], words[i]);
+    EXPECT_EQ(argv[6], nullptr);
+    char again[] = "-l 0,1 --in-memory -m 512";
+    EXPECT_EQ(options_eal(again, name, argv, 6), -E2BIG);
+    EXPECT_EQ(options_eal(none, name, argv, 2), 1);
+    EXPECT_EQ(argv[1], nullptr);
 }
 
 TEST(Options, MistakesNameTheCure)
