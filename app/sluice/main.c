@@ -6,6 +6,7 @@
 #include <rte_version.h>
 
 #include "sluice/command.h"
+#include "sluice/complete.h"
 #include "sluice/say.h"
 
 static const char help[] =
@@ -42,14 +43,16 @@ static const char help[] =
     "/run/sluice/sluiced.sock. Use sluice in trusted networks only: nothing is\n"
     "encrypted yet. Manual: sluice(1).\n";
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"send", command_send},       {"recv", command_recv},     {"perf", command_perf},
-    {"show", command_show},       {"top", command_top},       {"exec", command_exec},
-    {"console", command_console}, {"reload", command_reload}, {"doctor", command_doctor},
+#define COMMAND(name)                                                                              \
+    {                                                                                              \
+#name, command_##name, command_##name##_help                                               \
+    }
+
+static const struct command commands[] = {
+    COMMAND(send), COMMAND(recv),    COMMAND(perf),   COMMAND(show),   COMMAND(top),
+    COMMAND(exec), COMMAND(console), COMMAND(reload), COMMAND(doctor),
 };
+#define COMMANDS (sizeof commands / sizeof *commands)
 
 int main(int argc, char **argv)
 {
@@ -68,7 +71,9 @@ int main(int argc, char **argv)
         printf("sluice %s, %s\n", SLUICE_VERSION, rte_version());
         return say_flush();
     }
-    for (i = 0; i < sizeof commands / sizeof *commands; i++) {
+    if (strcmp(argv[1], "complete") == 0)
+        return complete_print(commands, COMMANDS, help, argc - 2, argv + 2);
+    for (i = 0; i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     }

@@ -17,7 +17,7 @@
 #include "sluice/view/table.h"
 #include "sluice/view/view.h"
 
-static const char help[] =
+const char command_doctor_help[] =
     "usage: sluice doctor [--config FILE] [--json] [--quiet] [--socket PATH]\n"
     "                     [--daemon PROGRAM] [--root DIR]\n"
     "Checks the configuration, the daemon's socket, hugepages, ports, drivers, MTUs,\n"
@@ -143,7 +143,7 @@ int command_doctor(int argc, char **argv)
 
     while ((opt = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(help, stdout);
+            fputs(command_doctor_help, stdout);
             return say_flush();
         }
         if (opt == DOCTOR_CONFIG)

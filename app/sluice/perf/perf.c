@@ -11,7 +11,7 @@
 #include "sluice/command.h"
 #include "sluice/say.h"
 
-static const char help[] =
+const char command_perf_help[] =
     "usage: sluice perf client [OPTION...] HOST[:PORT]\n"
     "       sluice perf server [OPTION...]\n"
     "Measures throughput from memory to memory. TIME is in seconds, or as 500ms.\n"
@@ -146,7 +146,7 @@ static int perf_options(struct perf_config *c, const char *short_options, int ar
 
     while (code == SAY_OK && (opt = getopt_long(argc, argv, short_options, longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(help, stdout);
+            fputs(command_perf_help, stdout);
             return -1;
         }
         if (opt == '?' || opt == ':')
@@ -223,7 +223,7 @@ int command_perf(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "server") == 0)
         return perf_server_command(argc - 1, argv + 1);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        fputs(help, stdout);
+        fputs(command_perf_help, stdout);
         return say_flush();
     }
     return options_wrong("perf", "write client or server");

@@ -12,7 +12,7 @@
 
 enum { EXEC_FILE = OPTIONS_OWN };
 
-static const char exec_help[] =
+const char command_exec_help[] =
     "usage: sluice exec COMMAND... [--json] [--socket PATH]\n"
     "Runs one command of the daemon's console. The words of the command may be one\n"
     "argument or several.\n"
@@ -28,7 +28,7 @@ static const char exec_help[] =
     "Exit status: 0 done, 1 refused, 2 usage error, 3 no daemon, 5 local file error.\n"
     "Manual: sluice-console(7).\n";
 
-static const char console_help[] =
+const char command_console_help[] =
     "usage: sluice console [--cmdline-file FILE] [--json] [--socket PATH]\n"
     "Opens the daemon's console, with completion (Tab) and history. Commands may also\n"
     "come through a pipe.\n"
@@ -86,7 +86,7 @@ static int exec_run(struct exec *x, bool stays, int (*talk)(struct exec *x, stru
 int command_exec(int argc, char **argv)
 {
     struct exec x = {.file = NULL};
-    int code = options_plain(&x.options, exec_help, argc, argv);
+    int code = options_plain(&x.options, command_exec_help, argc, argv);
 
     if (code != OPTIONS_GO)
         return code;
@@ -105,7 +105,7 @@ int command_console(int argc, char **argv)
 
     while ((opt = getopt_long(argc, argv, ":h", console_longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(console_help, stdout);
+            fputs(command_console_help, stdout);
             return say_flush();
         }
         if (opt == EXEC_FILE)

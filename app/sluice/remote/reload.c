@@ -22,7 +22,7 @@
 #define ANSWER_NS 10000000000ull
 #define LOOK_NS   20000000ull
 
-static const char help[] =
+const char command_reload_help[] =
     "usage: sluice reload [--json] [--socket PATH]\n"
     "Reloads the daemon's configuration (SIGHUP). Settings that can change while the\n"
     "daemon runs change at once; the others keep their values, and are listed because\n"
@@ -133,7 +133,7 @@ int command_reload(int argc, char **argv)
     struct options o = {0};
     struct loop l = {0};
     json_t *top;
-    int code = options_plain(&o, help, argc, argv);
+    int code = options_plain(&o, command_reload_help, argc, argv);
 
     if (code != OPTIONS_GO)
         return code;

@@ -8,7 +8,7 @@
 #include "sluice/say.h"
 #include "sluice/transfer/receiver.h"
 
-static const char help[] =
+const char command_recv_help[] =
     "usage: sluice recv [OPTION...]\n"
     "Receives files from one or more \"sluice send\", until a signal ends it.\n"
     "\n"
@@ -98,7 +98,7 @@ int command_recv(int argc, char **argv)
 
     while (code == SAY_OK && (opt = getopt_long(argc, argv, ":o:p:qvh", longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(help, stdout);
+            fputs(command_recv_help, stdout);
             return say_flush();
         }
         if (!options_take(&o.common, opt))

@@ -15,7 +15,7 @@
 #include "sluice/say.h"
 #include "sluice/transfer/sender.h"
 
-static const char help[] =
+const char command_send_help[] =
     "usage: sluice send [OPTION...] FILE|DIR|- [...] HOST[:PORT]\n"
     "Sends files to \"sluice recv\" on HOST; - is standard input. HOST is a name, an\n"
     "IPv4 address, or an IPv6 address in brackets; PORT is a service number (7000).\n"
@@ -83,7 +83,7 @@ static int send_options(struct sender_options *o, int argc, char **argv)
             continue;
         switch (opt) {
         case 'h':
-            fputs(help, stdout);
+            fputs(command_send_help, stdout);
             return -1;
         case 'r':
             o->recursive = true;

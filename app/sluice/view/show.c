@@ -12,7 +12,7 @@
 #include "sluice/say.h"
 #include "sluice/view/view.h"
 
-static const char help[] =
+const char command_show_help[] =
     "usage: sluice show VIEW [--json] [--socket PATH]\n"
     "Shows the state of the daemon. \"sluice console\" also shows single ports and\n"
     "connections, and changes settings.\n"
@@ -61,7 +61,7 @@ int command_show(int argc, char **argv)
     struct options o = {0};
     char safe[64], names[VIEW_NAMES_MAX], what[VIEW_NAMES_MAX + 32];
     const struct view *v;
-    int code = options_plain(&o, help, argc, argv);
+    int code = options_plain(&o, command_show_help, argc, argv);
 
     if (code != OPTIONS_GO)
         return code;

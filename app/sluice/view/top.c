@@ -17,7 +17,7 @@
 #include "sluice/view/terminal.h"
 #include "sluice/view/top_view.h"
 
-static const char help[] =
+const char command_top_help[] =
     "usage: sluice top [-i TIME] [--once [--json]] [--sort ORDER] [--filter TEXT]\n"
     "                  [--ascii] [--socket PATH]\n"
     "Shows ports and connections live: capacities, grants and their reasons, current\n"
@@ -334,7 +334,7 @@ int command_top(int argc, char **argv)
 
     while (code == SAY_OK && (opt = getopt_long(argc, argv, ":hi:", longs, NULL)) != -1) {
         if (opt == 'h') {
-            fputs(help, stdout);
+            fputs(command_top_help, stdout);
             return say_flush();
         }
         code = run_option(&r, opt);
