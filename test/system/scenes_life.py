@@ -83,7 +83,7 @@ def notify(testbed: Testbed, context: Context) -> None:
 
 
 def unit_capabilities() -> list[str]:
-    with open(os.path.join(ROOT, "config", "sluiced.service"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "config", "systemd", "sluiced.service.in"), encoding="utf-8") as f:
         found = re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE)
     assert found is not None, "sluiced.service has no CapabilityBoundingSet"
     return found.group(1).split()
