@@ -6,13 +6,20 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 from collections.abc import Mapping
+from types import SimpleNamespace
 
+sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../scripts/python"))
+from bench import generator, pktgen  # noqa: E402
+from testbed.process import TestbedError  # noqa: E402
+
 SCRIPTS = os.path.join(HERE, "../../config/pktgen")
 FAKE = os.path.join(HERE, "pktgen_fake.lua")
 LUA = shutil.which("lua5.3")
@@ -110,6 +117,42 @@ class Scripts(unittest.TestCase):
         self.assertEqual(answers[-1]["sent"], 1000)
 
 
+def offered(seconds: float, sent: int, received: int, flows: int = 1) -> generator.Offer:
+    """What a search is told of a window of 1e6 frames a second for half a second that took so long."""
+    window = pktgen.Window(seconds, 1e6, 1e6, sent, received, 0, 0)
+    signals: list[int] = []
+    driven = pktgen.PktgenGenerator.__new__(pktgen.PktgenGenerator)
+    driven.pktgen = SimpleNamespace(window=lambda *_: window, process=SimpleNamespace(signal=signals.append))  # type: ignore
+    driven.beside_s = 0.1
+    offer = driven.offer(generator.Profile(60, flows), 1e6, 0.5, 0)
+    assert signals == [signal.SIGCONT, signal.SIGSTOP], "it runs in its windows only"
+    return offer
+
+
+class Offers(unittest.TestCase):
+    def test_a_load_that_was_reached(self) -> None:
+        for seconds in (0.55, 0.6, 0.61):  # the clock has ticks
+            offer = offered(seconds, 500000, 499000)
+            self.assertEqual((offer.owed, offer.offered, offer.received), (500000, 500000, 499000))
+
+    def test_a_window_that_took_too_long_had_a_lower_load(self) -> None:
+        offer = offered(1.11, 500000, 500000)
+        self.assertAlmostEqual(offer.owed, 1000000, -1)
+        self.assertEqual(offer.offered, 500000)
+
+    def test_flows_are_refused(self) -> None:
+        with self.assertRaisesRegex(TestbedError, "one flow"):
+            offered(0.6, 1, 1, flows=1000)
+
+    def test_answers(self) -> None:
+        line = '{"size": 64, "seconds": 1.5, "requested_pps": 1, "set_pps": 1, "sent": 2, "received": 1, "missed": 0, "errors": 0}'
+        self.assertEqual(pktgen.window_parse(line).received, 1)
+        with self.assertRaisesRegex(TestbedError, "pktgen: port 0: down"):
+            pktgen.window_parse('{"error": "port 0: down"}')
+        for wrong in ("", "{}", "[1]", "ready"):
+            with self.assertRaisesRegex(TestbedError, "no window"):
+                pktgen.window_parse(wrong)
+
+
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True
     unittest.main()

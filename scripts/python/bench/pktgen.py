@@ -8,18 +8,25 @@ network namespace of its own.
 import json
 import os
 import shutil
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import forwarder
+from .generator import CRC_BYTES, Offer, Profile
 from testbed import net
+from testbed.daemon import Build
+from testbed.pair import pair_cpus
 from testbed.process import Process, Testbed, TestbedError
 
 SERVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../config/pktgen/serve.lua")
 MEMORY_MB = 1536   # its pools have 24,576 mbufs of 10 kB for each queue, and there are several
 READY_S, ANSWER_S = 60.0, 30.0
-CRC_BYTES = 4      # Pktgen counts it in a frame's size
+BURST = 64         # frames that Pktgen sends at once
+TICK_S = 0.01      # of the clock of serve.lua
+TRIAL_MIN_S = 0.5  # shorter trials are mostly ticks
 
 
 def program() -> str | None:
@@ -107,3 +114,35 @@ class Pktgen:
         words = f"size={frame_bytes + CRC_BYTES} pps={pps:.3f} seconds={seconds:.6f}\n"
         os.write(self.input, words.encode())
         return window_parse(self._line(ANSWER_S + 3 * seconds))
+
+
+class PktgenGenerator:
+    """Pktgen on the second CPU of pair_cpus(), as the client of a forwarder's memifs (generator.Generator). It polls
+    all the time, so it is stopped outside of its windows."""
+
+    def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
+        eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, ring) for word in ("--vdev", vdev)]
+        memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
+        self.pktgen = Pktgen(testbed, eal, pair_cpus()[1][0], memory, (0, 1))
+        # What a window takes besides its frames.
+        self.beside_s = min(self.pktgen.window(60, 1e6, BURST / 1e6).seconds for _ in range(3))
+        self._signal(signal.SIGSTOP)
+        testbed.undo(self._signal, signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        self.pktgen.process.signal(number)
+
+    def warm(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> None:
+        """Nothing: Pktgen waits for late frames itself, and each window takes seconds more than its frames."""
+
+    def offer(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> Offer:
+        if profile.flows != 1:
+            raise TestbedError(f"Pktgen is driven with one flow, and {profile.flows} are wanted; use sluice-load")
+        self._signal(signal.SIGCONT)
+        try:
+            w = self.pktgen.window(profile.frame_bytes, load_fps, seconds)
+        finally:
+            self._signal(signal.SIGSTOP)
+        # It sends all frames, however long that takes: if too long, the load was lower.
+        took_s = w.seconds - self.beside_s - TICK_S
+        return Offer(max(w.sent, int(load_fps * took_s)), w.sent, w.received)
