@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Baselines: other programs that do the work of a transfer. Within the machine, cp and, where it is installed,
-rsync; from one namespace to another, iperf3, and scp to dropbear."""
+rsync; from one namespace to another, iperf3, and scp to OpenSSH's server or to dropbear."""
 import json
 import os
 import pwd
 import select
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import net
@@ -23,6 +23,16 @@ mount -t tmpfs -o mode=700 none "$1" && mkdir "$1/.ssh" && cat <&3 >"$1/.ssh/aut
     cat <&4 >"$1/host" || exit
 exec dropbear -F -E -m -s -j -k -W 1048576 -r "$1/host" -P "$1/pid" -p "$4"
 """
+OPENSSH = """Port {port}
+ListenAddress {address}
+HostKey {host}
+AuthorizedKeysFile {public}
+StrictModes no
+UsePAM no
+PermitRootLogin prohibit-password
+PidFile none
+"""
+OPENSSH_FOLDER = "/run/sshd"  # OpenSSH's server wants it to be there
 # scp calls this with options, the host and, last, the command.
 SHELL = """#!/bin/sh
 for last; do :; done
@@ -155,29 +165,57 @@ class Iperf:
 
 
 def ssh_key(testbed: Testbed, name: str) -> tuple[str, str]:
-    """A new key: the file of its private half, and that of its public half."""
+    """A key of this name, made at the first call: the file of its private half, and that of its public half."""
     path = testbed.path(name)
+    if os.path.exists(path + ".pub"):
+        return path, path + ".pub"
     text = testbed.run("dropbearkey", ["dropbearkey", "-t", "ed25519", "-f", path])
     with open(path + ".pub", "w", encoding="utf-8") as f:
         f.write(next(line for line in text.splitlines() if line.startswith("ssh-")) + "\n")
     return path, path + ".pub"
 
 
-def ssh_server(testbed: Testbed, ns: str, public: str, host: str) -> Process:
+def ssh_server(testbed: Testbed, ns: str, public: str, host: str, wrap: Sequence[str] = (),
+               cpus: Collection[int] | None = None) -> Process:
     """dropbear in a namespace; it listens, and root can log in with the key of the file public. host: the file of
-    its own key."""
-    server = testbed.start("dropbear", ["unshare", "--mount", "sh", "-c", SERVER, "-",
-                                    pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], ns=ns)
+    its own key. wrap: a program with its arguments that starts it in its own place. cpus: those that it may use."""
+    server = testbed.start("dropbear", [*wrap, "unshare", "--mount", "sh", "-c", SERVER, "-",
+                                    pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], cpus, ns)
     until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns), 20, "dropbear listens", process=server)
     return server
 
 
-def scp_over(testbed: Testbed, spaces: Sequence[str], address: str) -> Baseline | None:
-    """scp from the first namespace to the second one; None: a program for it is not installed."""
+def openssh_server(testbed: Testbed, ns: str, address: str, wrap: Sequence[str] = (),
+                   cpus: Collection[int] | None = None) -> str:
+    """OpenSSH's server in a namespace, as ssh_server(). Returns the file of the key with which root can log in."""
+    keys = {name: testbed.path(f"openssh-{name}") for name in ("mine", "host")}
+    for path in keys.values():
+        if not os.path.exists(path):
+            testbed.run("ssh-keygen", ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path])
+    if not os.path.isdir(OPENSSH_FOLDER):
+        os.mkdir(OPENSSH_FOLDER, 0o755)
+        testbed.undo(shutil.rmtree, OPENSSH_FOLDER, ignore_errors=True)
+    config, program = testbed.path("sshd.conf"), shutil.which("sshd")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(OPENSSH.format(port=PORT, address=address, host=keys["host"], public=keys["mine"] + ".pub"))
+    server = testbed.start("sshd", [*wrap, program, "-D", "-e", "-f", config], cpus, ns)
+    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns), 20, "sshd listens", process=server)
+    return keys["mine"]
+
+
+def scp_over(testbed: Testbed, spaces: Sequence[str], address: str, wrap: Sequence[str] = (),
+             cpus: Collection[int] | None = None) -> Baseline | None:
+    """scp from the first namespace to the second one, to OpenSSH's server, or to dropbear where there is none; None:
+    a program for it is not installed. wrap, cpus: for the server."""
+    if not missing("scp", "sshd", "ssh-keygen"):
+        mine = openssh_server(testbed, spaces[1], address, wrap, cpus)
+        return Baseline("scp", ["scp", "-q", "-O", "-F", "none", "-i", mine, "-P", str(PORT), "-o",
+                                "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={os.devnull}", "{source}",
+                                f"root@{address}:{{target}}"], ns=spaces[0], env={"HOME": testbed.dir})
     if missing("scp", "dropbear", "dbclient", "dropbearkey"):
         return None
     (key, public), (host, _) = ssh_key(testbed, "mine"), ssh_key(testbed, "host")
-    ssh_server(testbed, spaces[1], public, host)
+    ssh_server(testbed, spaces[1], public, host, wrap, cpus)
     shell = testbed.path("scp-shell")
     with open(shell, "w", encoding="utf-8") as f:
         f.write(SHELL.format(key=key, port=PORT, address=address))
