@@ -6,8 +6,8 @@ import sys
 import traceback
 from typing import Protocol
 
-from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, roads,
-               share, shares, tcp)
+from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, rivals,
+               roads, share, shares, tcp)
 from . import paired
 from testbed.process import Testbed, TestbedError
 from .results import Results
@@ -40,6 +40,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "linerate": (linerate, 6200, "NDR and PDR of the path emulator on one core, against testpmd"),
     "known": (known, 0, "the throughput search on devices whose throughput is known, in virtual time"),
     "beside": (beside, 1800, "a link of unknown rate and delay: alone, and beside one TCP cubic"),
+    "rivals": (rivals, 1800, "beside iperf3, rsync, scp, rclone, uftp and quinn on nine paths, as a page"),
     "path": (micro.Micro("path"), 1200, "lib/path alone: ns for a burst of 32 packets"),
     "credit": (micro.Micro("credit"), 0, "the credit rule: ns for a decision"),
     "wheel": (micro.Micro("wheel"), 0, "the timing wheel: ns for a release"),

@@ -27,6 +27,7 @@ class Results:
         self.rows: list[dict[str, Any]] = []
         self.demanded: list[str] = []
         self.seed, self.waits = 1, 0.0
+        self.document: dict[str, Any] | None = None  # what is written instead of the rows; it holds them
 
     def demand(self, *names: str) -> None:
         """These rows must be there at the end, each with a verdict."""
@@ -142,6 +143,6 @@ class Results:
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{self.name}.json")
         with open(path, "w", encoding="utf-8") as f:
-            json.dump(self.rows, f, indent=1)
+            json.dump(self.rows if self.document is None else self.document, f, indent=1)
             f.write("\n")
         return path
