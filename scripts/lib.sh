@@ -153,7 +153,7 @@ build_variant() {
 # variant_targets NAME: sets BUILD_TARGETS to the targets that the tests of this build need.
 variant_targets() {
     case $1 in
-    build-tsan) BUILD_TARGETS=(programs thread_tests) ;;
+    build-tsan) BUILD_TARGETS=(app/sluiced/sluiced app/sluice/sluice thread_tests) ;;
     *) BUILD_TARGETS=() ;;
     esac
 }
