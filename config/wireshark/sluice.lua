@@ -10,7 +10,7 @@
 local sluice = Proto("sluice", "Sluice Transport")
 
 local VERSION = 1
-local UNIT_MIN, UNIT_MAX = 64, 32768
+local UNIT_MIN, UNIT_MAX = 64, 65471
 local REQUEST_MAX = 4294967296
 local RATE_MAX = UInt64.new(0, 65536) -- 2^48
 local BURST_MAX = UInt64.new(4294967295, 0)

@@ -63,8 +63,9 @@ static const char *config_fault(const struct host_config *cfg)
         return "depth must be a power of two up to 65536";
     if (cfg->gaps < 2)
         return "gaps must be at least 2";
-    if (cfg->mtu < WIRE_MTU_MIN || cfg->mtu > WIRE_MTU_MAX)
-        return "mtu must be 576 to 16384 bytes";
+    _Static_assert(sizeof cfg->mtu == 2 && WIRE_MTU_MAX == UINT16_MAX, "mtu may be too large");
+    if (cfg->mtu < WIRE_MTU_MIN)
+        return "mtu must be 576 to 65535 bytes";
     if (addr_is_unset(&cfg->address[0]) && addr_is_unset(&cfg->address[1]))
         return "a host needs an address: set address or address6";
     if (cfg->workers == 0 || cfg->workers > HOST_WORKERS_MAX || cfg->worker >= cfg->workers)

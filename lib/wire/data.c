@@ -14,6 +14,8 @@
 
 /* The longest request, in the smallest units, has no more units than there are unit numbers. */
 _Static_assert(WIRE_REQUEST_MAX / WIRE_UNIT_MIN <= WIRE_UNITS_MAX, "unit numbers may run out");
+/* UDP's length field counts its own header of 8 bytes, too. */
+_Static_assert(WIRE_UNIT_MAX + WIRE_DATA_BYTES + 8 == UINT16_MAX, "no datagram holds such a unit");
 
 enum wire_verdict wire_parse_data(const uint8_t *p, uint32_t head_len, uint32_t len,
                                   struct wire_data *out)

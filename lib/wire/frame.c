@@ -22,7 +22,6 @@
 #define HOP_LIMIT     64
 #define FRAGMENT_BITS 0x3fff /* more-fragments flag and fragment offset */
 #define ICMP6_MIN     4      /* type, code, checksum */
-#define PAYLOAD_MAX   (UINT16_MAX - sizeof(struct rte_ipv4_hdr) - sizeof(struct rte_udp_hdr))
 
 uint16_t frame_sum_fold(uint64_t sum)
 {
@@ -238,7 +237,8 @@ uint16_t frame_put(uint8_t *p, const struct frame_route *r, uint32_t payload_len
     struct rte_udp_hdr udp;
     uint8_t *at;
 
-    CHECK(payload_len <= PAYLOAD_MAX);
+    /* IPv4's length counts its header, IPv6's does not */
+    CHECK(payload_len <= UINT16_MAX - sizeof udp - (v4 ? sizeof(struct rte_ipv4_hdr) : 0));
     at = layer_put_ether(p, &r->src_mac, &r->dst_mac, r->vlan,
                          v4 ? RTE_ETHER_TYPE_IPV4 : RTE_ETHER_TYPE_IPV6);
     if (v4)

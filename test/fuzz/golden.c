@@ -9,7 +9,7 @@
 #include "wire/neigh.h"
 #include "wire/packet.h"
 
-#define PACKETS 6
+#define PACKETS 7
 #define ROUTES  4
 
 static const struct rte_ether_addr mac_a = {{2, 0, 0, 0, 0, 1}}, mac_b = {{2, 0, 0, 0, 0, 2}};
@@ -31,7 +31,7 @@ static uint32_t first_golden(uint8_t *p)
 }
 
 /* One unit of a request that is sent in units of 400 bytes; the request may be empty. */
-static uint32_t data_golden(uint8_t *p, uint32_t request_len, uint32_t unit)
+static uint32_t data_golden(uint8_t *p, uint32_t request_len, uint32_t unit, uint32_t unit_bytes)
 {
     struct wire_data v = {
         .h = {.flags = WIRE_DREQ | WIRE_EARLY, .key = 0x1111},
@@ -39,9 +39,10 @@ static uint32_t data_golden(uint8_t *p, uint32_t request_len, uint32_t unit)
         .request = 1,
         .unit = unit,
         .request_len = request_len,
-        .unit_bytes = 400,
+        .unit_bytes = unit_bytes,
     };
-    uint32_t payload_len = request_len - unit * 400 < 400 ? request_len - unit * 400 : 400;
+    uint32_t rest = request_len - unit * unit_bytes;
+    uint32_t payload_len = rest < unit_bytes ? rest : unit_bytes;
 
     memset(p + WIRE_DATA_BYTES, 0x5a, payload_len);
     return wire_put_data(p, &v) + payload_len;
@@ -75,13 +76,15 @@ static uint32_t packet_golden(unsigned int i, uint8_t *p)
     case 0:
         return first_golden(p);
     case 1:
-        return data_golden(p, 1000, 2);
+        return data_golden(p, 1000, 2, 400);
     case 2:
-        return data_golden(p, 0, 0);
+        return data_golden(p, 0, 0, 400);
     case 3:
         return cntl_golden(p, 0, 0);
     case 4:
         return cntl_golden(p, WIRE_SPANS_MAX, WIRE_REFUSED_MAX);
+    case 5: /* the last, short unit of a request in the longest units */
+        return data_golden(p, 3 * WIRE_UNIT_MAX + 700, 3, WIRE_UNIT_MAX);
     default:
         return wire_put_rcntl(p, &rcntl);
     }

@@ -240,9 +240,9 @@ def bad_packets() -> Iterator[tuple[bytes, str]]:
         yield build(kind, change={"key": 0}), "bad_field"
     over = (1 << 48) + 1
     for kind, name, value in (
-            ("first", "service", 0), ("first", "unit_max", 63), ("first", "unit_max", 32769),
+            ("first", "service", 0), ("first", "unit_max", 63), ("first", "unit_max", 65472),
             ("first", "rate_req", over), ("first", "burst_req", 1 << 32), ("data", "unit", 3),
-            ("data", "unit_bytes", 63), ("data", "unit_bytes", 32769),
+            ("data", "unit_bytes", 63), ("data", "unit_bytes", 65472),
             ("data", "request_len", (1 << 32) + 1), ("cntl", "own_key", 0), ("cntl", "seq", 0),
             ("cntl", "end", 6), ("cntl", "rate", over), ("cntl", "peak", over),
             ("cntl", "hop_rate", over), ("cntl", "unit_max", 63), ("cntl", "span_count", 33),
@@ -290,7 +290,7 @@ def grants_run(folder: str) -> int:
 
 
 def edges_run(folder: str) -> None:
-    """Checks a request of no bytes, a capture that is cut short, and another port."""
+    """Checks a request of no bytes, a capture that is cut short, the longest units, and another port."""
     path = os.path.join(folder, "edges.pcap")
     empty = build("data", change={"unit": 0, "request_len": 0}, payload=b"")
     pcap_write(path, [frame(empty)])
@@ -304,6 +304,14 @@ def edges_run(folder: str) -> None:
     found = {f.get("name") for f in fields}
     expect("sluice.data.payload" in found and "sluice.bad_length" not in found,
            f"a cut capture is called bad: {found}")
+    for family, most in (("v4", 65451), ("v6", 65471)):  # a UDP datagram carries no longer unit
+        change = {"unit": 1, "unit_bytes": most, "request_len": 3 * most}
+        pcap_write(path, [frame(build("data", change=change, payload=bytes(most)), family)], snap=262144)
+        _, fields = sluice_of(dissect(path)[0])
+        named = {f.get("name"): f for f in fields}
+        expect(not {"sluice.bad_length", "sluice.bad_field"} & set(named), f"a unit of {most} bytes is called bad")
+        expect(named["sluice.data.payload"].get("size") == str(most) and
+               named["sluice.data.offset"].get("show") == str(most), f"a unit of {most} bytes is not whole")
     pcap_write(path, [frame(build("rcntl"), dport=5000)])
     _, fields = sluice_of(dissect(path, "-o", "sluice.ports:5000")[0])
     expect("sluice.rcntl.hop" in {f.get("name") for f in fields}, "the port preference is ignored")

@@ -228,8 +228,8 @@ TEST(Cntl, Limits)
         {[=](struct wire_cntl *v) { v->hop_rate_Bps = most + 1; }, WIRE_BAD_FIELD},
         {[](struct wire_cntl *v) { v->unit_max = 63; }, WIRE_BAD_FIELD},
         {[](struct wire_cntl *v) { v->unit_max = 64; }, WIRE_OK},
-        {[](struct wire_cntl *v) { v->unit_max = 32768; }, WIRE_OK},
-        {[](struct wire_cntl *v) { v->unit_max = 32769; }, WIRE_BAD_FIELD},
+        {[](struct wire_cntl *v) { v->unit_max = 65471; }, WIRE_OK},
+        {[](struct wire_cntl *v) { v->unit_max = 65472; }, WIRE_BAD_FIELD},
         {[](struct wire_cntl *v) { v->end = WIRE_ENDS - 1; }, WIRE_OK},
         {[](struct wire_cntl *v) { v->end = WIRE_ENDS; }, WIRE_BAD_FIELD},
         {[](struct wire_cntl *v) { v->end = 65535; }, WIRE_BAD_FIELD},
@@ -332,7 +332,7 @@ TEST(Cntl, RandomRoundTrip)
         v.own_key = r.spread() | 1;
         v.seq = static_cast<uint32_t>(r.spread()) | 1;
         v.occupancy = static_cast<uint8_t>(r.u64());
-        v.unit_max = static_cast<uint32_t>(64 + r.below(32768 - 64 + 1));
+        v.unit_max = static_cast<uint32_t>(64 + r.below(65471 - 64 + 1));
         v.end = static_cast<uint16_t>(r.below(WIRE_ENDS));
         v.span_count = static_cast<uint8_t>(r.below(33));
         for (int s = 0; s < v.span_count; s++) {

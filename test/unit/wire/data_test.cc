@@ -175,12 +175,16 @@ TEST(Data, UnitsAndLengths)
         {1ull << 32, 64, 0xffffffff, 64, WIRE_BAD_FIELD},
         {(1ull << 32) - 1, 32768, (1u << 17) - 1, 32767, WIRE_OK},
         {(1ull << 32) - 1, 32768, (1u << 17) - 1, 32768, WIRE_BAD_LENGTH},
+        {(1ull << 32) - 1, 65471, 65601, 4224, WIRE_OK}, /* the last unit */
+        {(1ull << 32) - 1, 65471, 65601, 65471, WIRE_BAD_LENGTH},
+        {(1ull << 32) - 1, 65471, 65602, 0, WIRE_BAD_FIELD},
         {(1ull << 32) + 1, 64, 0, 64, WIRE_BAD_FIELD},
         {UINT64_MAX, 64, 0, 64, WIRE_BAD_FIELD},
         {100, 63, 0, 63, WIRE_BAD_FIELD},
         {100, 0, 0, 0, WIRE_BAD_FIELD},
         {100000, 32768, 0, 32768, WIRE_OK},
-        {100000, 32769, 0, 32769, WIRE_BAD_FIELD},
+        {100000, 65471, 0, 65471, WIRE_OK},
+        {100000, 65472, 0, 65472, WIRE_BAD_FIELD},
         {100000, 0xffffffff, 0, 100000, WIRE_BAD_FIELD},
     };
     int i = 0;
@@ -218,7 +222,7 @@ TEST(Data, RandomRoundTrip)
         v.time_ns = r.spread();
         v.request = static_cast<uint32_t>(r.spread());
         v.request_len = r.below(2) ? r.below((1ull << 32) + 1) : r.below(100000);
-        v.unit_bytes = static_cast<uint32_t>(64 + r.below(32768 - 64 + 1));
+        v.unit_bytes = static_cast<uint32_t>(64 + r.below(65471 - 64 + 1));
         v.unit = static_cast<uint32_t>(r.below(wire_units(v.request_len, v.unit_bytes)));
         v.cntl_seen = static_cast<uint32_t>(r.spread());
         len = unit_len(v.request_len, v.unit_bytes, v.unit);

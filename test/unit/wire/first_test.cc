@@ -125,8 +125,8 @@ TEST(First, Limits)
         {[](struct wire_first *v) { v->service = 65535; }, WIRE_OK},
         {[](struct wire_first *v) { v->unit_max = 63; }, WIRE_BAD_FIELD},
         {[](struct wire_first *v) { v->unit_max = 64; }, WIRE_OK},
-        {[](struct wire_first *v) { v->unit_max = 32768; }, WIRE_OK},
-        {[](struct wire_first *v) { v->unit_max = 32769; }, WIRE_BAD_FIELD},
+        {[](struct wire_first *v) { v->unit_max = 65471; }, WIRE_OK},
+        {[](struct wire_first *v) { v->unit_max = 65472; }, WIRE_BAD_FIELD},
         {[](struct wire_first *v) { v->rate_req_Bps = 0; }, WIRE_OK},
         {[](struct wire_first *v) { v->rate_req_Bps = 1ull << 48; }, WIRE_OK},
         {[](struct wire_first *v) { v->rate_req_Bps = (1ull << 48) + 1; }, WIRE_BAD_FIELD},
@@ -171,7 +171,7 @@ TEST(First, RandomRoundTrip)
         v.h.key = r.spread() | 1;
         v.initial_request = static_cast<uint32_t>(r.spread());
         v.answer_request = static_cast<uint32_t>(r.spread());
-        v.unit_max = static_cast<uint32_t>(64 + r.below(32768 - 64 + 1));
+        v.unit_max = static_cast<uint32_t>(64 + r.below(65471 - 64 + 1));
         v.service = static_cast<uint16_t>(1 + r.below(65535));
         v.capabilities = static_cast<uint16_t>(r.u64());
         v.ahead = static_cast<uint32_t>(r.spread());

@@ -394,6 +394,40 @@ TEST(Frame, PutRefusesWhatIpCannotCarry)
 
     EXPECT_EQ(frame_put(p, &r, 65507), 42);
     EXPECT_DEATH(frame_put(p, &r, 65508), "payload_len");
+    r.src = addr_of("fd00::1"); // IPv6's length does not count its header
+    r.dst = addr_of("fd00::2");
+    EXPECT_EQ(frame_put(p, &r, 65527), 62);
+    EXPECT_DEATH(frame_put(p, &r, 65528), "payload_len");
+}
+
+TEST(Frame, TheLongestPackets)
+{
+    const struct {
+        uint32_t payload;
+        uint8_t length[2]; // in the IP header: IPv4's counts that header, IPv6's does not
+    } longest[] = {{65507, {0xff, 0xff}}, {65527, {0xff, 0xff}}};
+
+    for (const auto &g : goldens) {
+        struct frame_route r = route_of(g);
+        const auto &most = longest[g.v4 ? 0 : 1];
+        uint32_t l3 = g.vlan == FRAME_VLAN_NONE ? 14 : 18;
+        uint8_t p[80];
+        struct frame f;
+        uint32_t head = frame_put(p, &r, most.payload);
+
+        EXPECT_EQ(std::memcmp(p + l3 + (g.v4 ? 2 : 4), most.length, 2), 0) << g.what;
+        ASSERT_EQ(frame_parse(p, head, head + most.payload, &f), FRAME_UDP) << g.what;
+        EXPECT_EQ(f.payload_len, most.payload) << g.what;
+        EXPECT_EQ(frame_parse(p, head, head + most.payload - 1, &f), FRAME_SHORT) << g.what;
+        /* the checksum of a datagram so long, split behind the headers */
+        Bytes payload(most.payload, 0xff);
+
+        frame_set_udp_sum(p, &r, most.payload, frame_sum(payload.data(), most.payload));
+        ASSERT_EQ(frame_parse(p, head, head + most.payload, &f), FRAME_UDP) << g.what;
+        EXPECT_TRUE(frame_udp_sum_ok(p, &f, frame_sum(payload.data(), most.payload))) << g.what;
+        payload[most.payload - 1] = 0xfe;
+        EXPECT_FALSE(frame_udp_sum_ok(p, &f, frame_sum(payload.data(), most.payload))) << g.what;
+    }
 }
 
 TEST(Frame, RandomRoundTrip)
