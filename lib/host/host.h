@@ -134,7 +134,7 @@ struct host_config {
                        application memory */
     struct rte_mempool *head_pool;   /* room >= RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 */
     struct rte_mempool *attach_pool; /* mbufs without data room, for attached payload */
-    struct rte_mempool *copy_pool;   /* a whole frame of mtu fits; used if !tx_attach */
+    struct rte_mempool *copy_pool;   /* one or more for each frame; used if !tx_attach */
 };
 
 /* The memory that host_create() takes; less than a tenth of it is not counted. */

@@ -128,6 +128,37 @@ static bool unit_chain(struct host *h, struct rte_mbuf *m, const struct vt_unit 
     return last != NULL;
 }
 
+/* Copies the unit behind the headers. A buffer counts its bytes in 16 bits and has some of its own
+ * besides, so the longest frames take two. False if there is no mbuf. */
+static bool unit_copy(struct host *h, struct rte_mbuf *m, const struct vt_unit *u)
+{
+    struct rte_mbuf *last = m;
+
+    for (unsigned int i = 0; i < 2; i++) {
+        const uint8_t *from = u->pieces[i].data;
+        uint64_t left = u->pieces[i].len;
+
+        while (left > 0) {
+            uint16_t n = (uint16_t)RTE_MIN(left, (uint64_t)rte_pktmbuf_tailroom(last));
+
+            if (n == 0) {
+                last->next = rte_pktmbuf_alloc(h->cfg.copy_pool);
+                if (last->next == NULL)
+                    return false;
+                last = last->next;
+                m->nb_segs++;
+                continue;
+            }
+            memcpy(rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len), from, n);
+            last->data_len = (uint16_t)(last->data_len + n);
+            m->pkt_len += n;
+            from += n;
+            left -= n;
+        }
+    }
+    return true;
+}
+
 /* One DATA packet. NULL if there is no mbuf. */
 static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct vt_unit *u)
 {
@@ -142,18 +173,13 @@ static struct rte_mbuf *unit_build(struct host *h, struct conn *c, const struct 
         return NULL;
     }
     uint16_t head = (uint16_t)(frame_header_len(&c->route) + WIRE_DATA_BYTES);
-    uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)(head + (attach ? 0 : u->len)));
+    uint8_t *p = (uint8_t *)rte_pktmbuf_append(m, head);
 
     CHECK(p != NULL);
     c->route.ecn = ecn_of(&c->ecn, u->flags);
     frame_put(p, &c->route, WIRE_DATA_BYTES + u->len);
     data_header(h, c, u, p + head - WIRE_DATA_BYTES);
-    if (!attach) {
-        for (unsigned int i = 0; i < 2; i++)
-            if (u->pieces[i].len > 0)
-                memcpy(p + head + (i == 0 ? 0 : u->pieces[0].len), u->pieces[i].data,
-                       u->pieces[i].len);
-    } else if (!unit_chain(h, m, u)) {
+    if (attach ? !unit_chain(h, m, u) : !unit_copy(h, m, u)) {
         host_count(h, COUNT_tx_no_mbuf);
         rte_pktmbuf_free(m);
         return NULL;

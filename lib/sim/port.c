@@ -18,12 +18,11 @@ static struct rte_mempool *pool_of(const struct port *p, int which)
 
 static void frames_push(struct port_frames *f, struct rte_mbuf *m)
 {
-    CHECK(m->nb_segs == 1 && m->next == NULL);
     if (f->count++ == 0)
         f->head = m;
     else
         f->tail->next = m;
-    f->tail = m;
+    f->tail = rte_pktmbuf_lastseg(m);
 }
 
 static uint16_t frames_pop(struct port_frames *f, struct rte_mbuf **m, uint16_t max)
@@ -31,9 +30,13 @@ static uint16_t frames_pop(struct port_frames *f, struct rte_mbuf **m, uint16_t 
     uint16_t n = 0;
 
     for (; n < max && f->count > 0; n++) {
+        struct rte_mbuf *last = f->head;
+
+        for (uint16_t k = 1; k < f->head->nb_segs; k++)
+            last = last->next;
         m[n] = f->head;
-        f->head = m[n]->next;
-        m[n]->next = NULL;
+        f->head = last->next;
+        last->next = NULL;
         f->count--;
     }
     return n;

@@ -25,9 +25,10 @@
 
 #define PORT_BURST 32u
 
-/* Frames in their order, chained through rte_mbuf.next. */
+/* Frames in their order, chained through rte_mbuf.next of their last segments. */
 struct port_frames {
-    struct rte_mbuf *head, *tail;
+    struct rte_mbuf *head; /* first segment of the first frame */
+    struct rte_mbuf *tail; /* last segment of the last frame */
     uint32_t count;
 };
 

@@ -273,7 +273,6 @@ static void frame_send(struct world *w, uint32_t from, struct rte_mbuf *sent)
         w->counts.overflowed++;
         return;
     }
-    CHECK(m->nb_segs == 1);
     if (w->cfg.rate_Bps != 0 && !wire_is_path(&w->up[from])) {
         uint64_t start = p->link_free > w->now ? p->link_free : w->now;
 
@@ -310,7 +309,7 @@ static void frame_arrive(struct world *w, uint32_t i, struct rte_mbuf *m)
         return;
     }
     if (p->cfg.rss != NULL && p->queues > 1)
-        i += rss_queue(p->cfg.rss, rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len) % p->queues;
+        i += rss_queue(p->cfg.rss, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len) % p->queues;
     if (port_receive(&w->port[i], m, w->now))
         poll_schedule(w, i);
 }

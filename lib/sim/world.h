@@ -81,7 +81,7 @@ struct world_config {
     uint64_t poll_ns;    /* least time between polls, > 0 */
     uint64_t control_ns; /* control interval; 0: no control core */
     uint32_t frames_max; /* in flight on plain links at once; more are dropped */
-    struct rte_mempool *pool; /* for frames on the wire, one mbuf each; if empty, they are lost */
+    struct rte_mempool *pool; /* for frames on the wire, one mbuf or more each; empty: lost */
     /* Decides each frame's fate, in the order of sending; NULL: all arrive. It may read the frame
      * (linear) and, once fate->copies is decided, change its bytes. Extra delay applies on plain
      * links only. */

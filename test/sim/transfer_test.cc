@@ -83,6 +83,44 @@ TEST_F(Transfer, JumboCopied)
     transfer(o, {0, 1, 1000000, 5});
 }
 
+// The pools have buffers of 9600 bytes: frames of 64 kB lie in seven of them, on both sides.
+TEST_F(Transfer, LongestPackets)
+{
+    for (bool attach : {false, true})
+        for (bool ipv6 : {false, true})
+            for (enum host_sum sum : {HOST_SUM_SOFTWARE, HOST_SUM_NONE}) {
+                SCOPED_TRACE(testing::Message() << attach << ipv6 << sum);
+                PairOptions o;
+                o.mtu = 65535;
+                o.attach = attach;
+                o.ipv6 = ipv6;
+                o.sum = sum;
+                transfer(o, {0, 1, 65407, 65408, 65409, 130816, 1000000, 5});
+            }
+}
+
+TEST_F(Transfer, LongestPacketsAndALowerMtu)
+{
+    for (bool higher_first : {false, true}) {
+        PairOptions o;
+        o.mtu = higher_first ? 65535 : 9000;
+        o.mtu_b = higher_first ? 9000 : 65535;
+        Pair p(o);
+        p.open();
+        p.recv(1000000);
+        p.recv_back(1000000);
+        p.send(1000000);
+        p.send_back(1000000);
+        ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
+        for (uint32_t i = 0; i < 2; i++) {
+            struct host_conn_info info = {};
+            host_conn_info(world_host(p.w, i), p.conn[i], &info);
+            EXPECT_EQ(info.unit_bytes, 8896u) << "host " << i;
+        }
+        EXPECT_TRUE(p.finish()) << p.state();
+    }
+}
+
 TEST_F(Transfer, NoSum)
 {
     PairOptions o;

@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "whole.hh"
+
 namespace
 {
 
@@ -28,13 +30,14 @@ void Oracle::fault(const char *format, ...)
 
 void Oracle::sent(uint32_t from, const rte_mbuf *m, uint64_t now)
 {
-    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+    WholeFrame whole(m);
+    const uint8_t *p = whole.data();
     struct frame f;
     wire_header h;
 
     pending_bytes = 0;
     pending_proof = false;
-    frame_kind kind = frame_parse(p, m->data_len, m->pkt_len, &f);
+    frame_kind kind = frame_parse(p, whole.size(), whole.size(), &f);
 
     if (kind != FRAME_UDP) {
         if (kind != FRAME_ARP && kind != FRAME_ICMP4 && kind != FRAME_ICMP6)
