@@ -6,6 +6,10 @@
  * more of the rate goes into headers: with headers of 98 bytes, a twelfth of it where 700 bytes
  * pass.
  *
+ * Units longer than JUMBO_BYTES are halved until they are not, at once: memory carries packets of
+ * 64 kB, and all Ethernets less than 16 kB, but hardly a link lies between the two (RFC 1191,
+ * section 7.1).
+ *
  * Halving ends at the size that every path of the family carries (RFC 791: 576 bytes; RFC 8200:
  * 1280). If such packets do not pass, their size is not the reason, and the connection fails with
  * -ECOMM. Units stay as small as they became until the connection ends.
@@ -16,9 +20,10 @@
 
 #define MIN_MTU_V4        576u
 #define MIN_MTU_V6        1280u
+#define JUMBO_BYTES       16384u /* no Ethernet carries longer packets */
 /* Units are halved when no long packet has arrived for this time. Routers' queues hold 100 or 200
- * ms of packets, so a full queue is not taken for a black hole. Five halvings, from the largest
- * packet to the smallest, are over within 2 s. */
+ * ms of packets, so a full queue is not taken for a black hole. Each halving takes 250
+ * to 500 ms, and there are five at most, from a jumbo packet to the shortest. */
 #define BLACK_HOLE_MIN_NS 250000000ull
 
 /* The longest unit that all paths of the peer's family carry. */
@@ -51,15 +56,18 @@ void black_hole_take(struct host *h, struct conn *c, const struct wire_cntl *v, 
     uint64_t least = last ? CONN_SILENCE_STEPS * conn_silence_step(h)
                           : clock_cycles(&h->clock, BLACK_HOLE_MIN_NS);
 
-    if (!vt_black_hole_take(&c->unit.black_hole, &news, h->now, least))
+    if (!vt_black_hole_take(&c->unit.black_hole, &news, h->now, least)) {
+        if (c->pacing.flight_seq == 0 && vt_black_hole_ask(&c->unit.black_hole, h->now, least))
+            conn_want(h, c, WANT_CNTL);
         return;
+    }
     uint32_t len = news.len_bytes - WIRE_DATA_BYTES, unit = c->tx.unit_bytes;
 
     if (last) {
         conn_over(h, c, -ECOMM, WIRE_END_ABORT, true);
         return;
     }
-    while (unit >= len)
+    while (unit >= len || unit > JUMBO_BYTES)
         unit /= 2;
     c->unit.path_max_bytes = unit;
     unit_apply(h, c);

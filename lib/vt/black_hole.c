@@ -14,6 +14,12 @@ void vt_black_hole_asked(struct vt_black_hole *h)
     h->asked = h->as_long;
 }
 
+bool vt_black_hole_ask(const struct vt_black_hole *h, uint64_t now, uint64_t min_tsc)
+{
+    return h->len_bytes != 0 && h->asked == h->judged && h->as_long != h->asked &&
+           now - h->since_tsc >= min_tsc;
+}
+
 static void watch(struct vt_black_hole *h, const struct vt_black_hole_report *n, uint64_t now)
 {
     *h = (struct vt_black_hole){

@@ -54,5 +54,8 @@ struct vt_black_hole_report {
  * min_tsc at least; the watch then starts over. */
 bool vt_black_hole_take(struct vt_black_hole *h, const struct vt_black_hole_report *news,
                         uint64_t now, uint64_t min_tsc);
+/* Must the sender send a CNTL, so that another round can pass? It sends none by itself while
+ * shorter packets bring answers. False in the first min_tsc of a watch: most end before. */
+bool vt_black_hole_ask(const struct vt_black_hole *h, uint64_t now, uint64_t min_tsc);
 
 #endif

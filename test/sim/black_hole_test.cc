@@ -58,14 +58,20 @@ struct Path {
     uint16_t mtu;
     uint32_t limit;
     bool ipv6, go_back_n;
+    uint64_t within_ns = 2 * kS;
 };
 
 TEST_F(Hole, SmallerUnitsPassWithinTwoSeconds)
 {
-    for (const Path &x : {Path{1500, 1400, false, false}, Path{9000, 4000, false, false},
-                          Path{1500, 1400, true, false}, Path{9000, 4000, true, false},
-                          Path{1500, 1400, false, true}, Path{9000, 1300, false, false},
-                          Path{1500, 700, false, false}})
+    for (const Path &x :
+         {Path{1500, 1400, false, false}, Path{9000, 4000, false, false},
+          Path{1500, 1400, true, false}, Path{9000, 4000, true, false},
+          Path{1500, 1400, false, true}, Path{9000, 1300, false, false},
+          Path{1500, 700, false, false}, Path{9000, 1400, false, true},
+          Path{65535, 9014, false, false}, Path{65535, 9014, true, true},
+          // five halvings
+          Path{65535, 1514, true, false, 5 * kS / 2}, Path{40960, 1500, false, true, 5 * kS / 2},
+          Path{65535, 700, false, true, 5 * kS / 2}})
         for (uint64_t delay : {50 * kMs / 1000, 10 * kMs}) {
             SCOPED_TRACE(testing::Message() << x.mtu << " " << x.limit << (x.ipv6 ? " IPv6" : "")
                                             << (x.go_back_n ? " go back n" : "") << " " << delay);
@@ -81,7 +87,7 @@ TEST_F(Hole, SmallerUnitsPassWithinTwoSeconds)
                 p.recv(len);
                 p.send(len);
             }
-            ASSERT_TRUE(p.run([&] { return p.all_done(); }, 2 * kS)) << p.state();
+            ASSERT_TRUE(p.run([&] { return p.all_done(); }, x.within_ns)) << p.state();
             struct host_conn_info i = info_of(p, 0);
             EXPECT_LE(i.unit_bytes, x.limit - 98);
             EXPECT_GE(i.unit_bytes * 2 + 118, x.limit) << "units are smaller than need be";

@@ -70,6 +70,24 @@ TEST_F(VtHole, AMomentIsNotEnough)
     EXPECT_TRUE(round(1));
 }
 
+/* Where shorter packets bring answers, no timer makes the sender ask for a round. */
+TEST_F(VtHole, AWatchWithoutRoundsAsks)
+{
+    EXPECT_FALSE(vt_black_hole_ask(&h, now, LEAST)) << "nothing is watched";
+    news();
+    send(8, len);
+    now += LEAST - 1;
+    EXPECT_FALSE(vt_black_hole_ask(&h, now, LEAST)) << "too early";
+    now++;
+    EXPECT_TRUE(vt_black_hole_ask(&h, now, LEAST));
+    vt_black_hole_asked(&h);
+    EXPECT_FALSE(vt_black_hole_ask(&h, now, LEAST)) << "the answer has not come";
+    EXPECT_FALSE(news());
+    EXPECT_FALSE(vt_black_hole_ask(&h, now, LEAST)) << "no long packet since";
+    send(1, len);
+    EXPECT_TRUE(vt_black_hole_ask(&h, now, LEAST));
+}
+
 TEST_F(VtHole, OneThatCameIsEnough)
 {
     news();
