@@ -70,7 +70,7 @@ int interface_make(struct interface *f, const struct port *p, unsigned int n, ui
     uint32_t ring = port_arg_number(p, "framesz=", 2048);
     char name[RTE_MEMPOOL_NAMESIZE];
 
-    f->is = is_packet_socket(p->driver) || strcmp(p->driver, "net_af_xdp") == 0;
+    f->is = port_is_interface(p);
     f->offload = (struct offload){.pool = pool, .mtu_bytes = (uint32_t)mtu};
     if (!is_packet_socket(p->driver))
         return 0;

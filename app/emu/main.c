@@ -187,24 +187,23 @@ static enum say_exit lcores_run(struct box *b, int signals)
 
 static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
 {
-    uint32_t room = RTE_PKTMBUF_HEADROOM + port_frame_bytes(b->port, b->opt.mtu);
-    uint64_t n = b->opt.packets[0] + b->opt.packets[1] + port_held(&b->port[0]) +
-                 port_held(&b->port[1]) + 4 * CABLE_BURST + 2 * POOL_CACHE;
+    uint32_t frame = port_frame_bytes(b->port, b->opt.mtu);
+    uint32_t buffers = (frame + PORT_BUFFER_MAX - 1) / PORT_BUFFER_MAX; /* of one frame */
+    uint32_t part = RTE_ALIGN_CEIL((frame + buffers - 1) / buffers, 64);
+    uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MIN(part, (uint32_t)PORT_BUFFER_MAX);
+    uint64_t n = buffers * (b->opt.packets[0] + b->opt.packets[1] + port_held(&b->port[0]) +
+                            port_held(&b->port[1]) + 4 * CABLE_BURST + 2 * POOL_CACHE);
     uint64_t bytes = n * (room + sizeof(struct rte_mbuf) + 64);
 
-    if (room <= UINT16_MAX)
-        b->pool = rte_pktmbuf_pool_create("emu", (unsigned int)n, POOL_CACHE, 0, (uint16_t)room,
-                                          rte_eth_dev_socket_id(b->port[0].id));
+    b->pool = rte_pktmbuf_pool_create("emu", (unsigned int)n, POOL_CACHE, 0, (uint16_t)room,
+                                      rte_eth_dev_socket_id(b->port[0].id));
     if (b->pool != NULL)
         return EXIT_OK;
-    if (room > UINT16_MAX)
-        snprintf(err, err_len, "frames of %u bytes do not fit a buffer; lower --mtu", room);
-    else
-        snprintf(err, err_len,
-                 "no memory for %llu packet buffers of %u bytes (%s): about %llu MB; lower "
-                 "--packets, or give more with -m MB before --",
-                 (unsigned long long)n, room, rte_strerror(rte_errno),
-                 (unsigned long long)(bytes >> 20) + 1);
+    snprintf(err, err_len,
+             "no memory for %llu packet buffers of %u bytes (%s): about %llu MB; lower --packets "
+             "or --mtu, or give more with -m MB before --",
+             (unsigned long long)n, room, rte_strerror(rte_errno),
+             (unsigned long long)(bytes >> 20) + 1);
     return EXIT_EAL;
 }
 
@@ -252,6 +251,9 @@ static enum say_exit box_make(struct box *b, char *err, size_t err_len)
         snprintf(err, err_len, "--ports names %s twice; a box has two ports", b->port[0].name);
         return EXIT_PORT;
     }
+    for (unsigned int i = 0; i < 2; i++)
+        if (port_frame_check(&b->port[i], b->opt.mtu, err, err_len) != 0)
+            return EXIT_PORT;
     rc = pool_make(b, err, err_len);
     if (rc != EXIT_OK)
         return rc;

@@ -23,7 +23,7 @@ const char options_help[] =
     "  --ports A,B      names of the two ports (default: the first two)\n"
     "  --packets N[,M]  packets that each direction can hold, or forward and reverse\n"
     "                   (65536)\n"
-    "  --mtu N          largest IP packet in bytes, 68 to 65000 (1500)\n"
+    "  --mtu N          largest IP packet in bytes, 68 to 65535 (1500)\n"
     "  --seed N         seed of the random numbers (1)\n"
     "  --time T         stop after this time, such as 10s (default: no limit)\n"
     "  --interval T     time between reports on stderr (default: one at the end)\n"
@@ -173,7 +173,7 @@ static int option_set(struct parse *p, int option, const char *value)
     case PACKETS:
         return packets_set(p, value);
     case MTU:
-        return number_set(p, "--mtu", value, 68, 65000, &o->mtu);
+        return number_set(p, "--mtu", value, 68, 65535, &o->mtu);
     case SEED:
         return number_set(p, "--seed", value, 0, UINT64_MAX, &o->seed);
     case TIME:

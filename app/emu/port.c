@@ -10,11 +10,19 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
-#define DESCRIPTORS  1024u
-#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
-#define FRAME_MIN    2048u
-#define XDP_HEADROOM 256u  /* bytes that the kernel leaves free in an AF_XDP buffer */
-#define XDP_RINGS    8192u /* buffers that AF_XDP's four rings may hold */
+#define DESCRIPTORS       1024u
+#define FRAME_EXTRA       (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
+#define FRAME_MIN         2048u
+#define XDP_HEADROOM      256u /* bytes that the kernel leaves free in an AF_XDP buffer */
+/* A packet socket's ring keeps frames of 65328 bytes whole (RING_FRAME in interface.c). */
+#define INTERFACE_MTU_MAX 65000u
+#define XDP_RINGS         8192u /* buffers that AF_XDP's four rings may hold */
+
+bool port_is_interface(const struct port *p)
+{
+    return strncmp(p->driver, "net_af_packet", strlen("net_af_packet")) == 0 ||
+           strcmp(p->driver, "net_af_xdp") == 0;
+}
 
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len)
 {
@@ -95,7 +103,44 @@ uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu)
         else if (strcmp(p[i].driver, "net_af_xdp") == 0)
             frame = RTE_MAX(frame, (uint32_t)mtu + FRAME_EXTRA + XDP_HEADROOM);
     }
-    return RTE_ALIGN_CEIL(frame, 64);
+    return frame;
+}
+
+/* Does the driver put a frame into several buffers if one does not hold it? */
+static bool chains(const struct port *p)
+{
+    return strcmp(p->driver, "net_vhost") == 0 || strcmp(p->driver, "net_ring") == 0;
+}
+
+int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_len)
+{
+    uint32_t frame = (uint32_t)mtu + FRAME_EXTRA, bsize = port_arg_number(p, "bsize=", 2048);
+
+    if (mtu > INTERFACE_MTU_MAX && port_is_interface(p)) {
+        snprintf(err, err_len,
+                 "port %s: --mtu %u: of a Linux interface, whole frames of at most %u come in; "
+                 "lower --mtu",
+                 p->name, (uint32_t)mtu, INTERFACE_MTU_MAX);
+        return -EINVAL;
+    }
+    if (frame > PORT_BUFFER_MAX && !chains(p))
+        snprintf(
+            err, err_len,
+            "port %s: --mtu %u: %s takes at most %u, since it puts each frame into one buffer; "
+            "lower --mtu",
+            p->name, (uint32_t)mtu, p->driver, PORT_BUFFER_MAX - FRAME_EXTRA);
+    else if (strcmp(p->driver, "net_memif") == 0 && bsize > PORT_BUFFER_MAX)
+        snprintf(err, err_len, "port %s: bsize=%u does not fit a buffer; write bsize=%u or less",
+                 p->name, bsize, PORT_BUFFER_MAX);
+    else if (strcmp(p->driver, "net_memif") == 0 && bsize < frame - RTE_ETHER_CRC_LEN)
+        snprintf(err, err_len,
+                 "port %s: --mtu %u does not fit bsize=%u; give the --vdev of both ends bsize=%u, "
+                 "or lower --mtu",
+                 p->name, (uint32_t)mtu, bsize,
+                 RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), (uint32_t)PORT_BUFFER_MAX));
+    else
+        return 0;
+    return -EINVAL;
 }
 
 uint32_t port_held(const struct port *p)
