@@ -187,6 +187,22 @@ def transfer_works(sender: Daemon, receiver: Daemon, host: str, size: str = "8M"
         raise TestbedError("nothing was transferred")
 
 
+def file_works(testbed: Testbed, sender: Daemon, receiver: Daemon, address: str, size: int = 3_000_001) -> None:
+    """Sends a file from one to the other, whose hash the receiver checks, and compares both copies."""
+    folder = testbed.path(f"to-{receiver.name}-{address.replace(':', '-')}")
+    source = testbed.path(f"from-{sender.name}")
+    os.mkdir(folder)
+    with open(source, "wb") as f:
+        f.write(os.urandom(size))
+    receiving = receiver.sluice("recv", "recv", "--once", "-o", folder)
+    receiver.wait_listening(process=receiving)
+    sender.sluice("send", "send", source, address, timeout_s=60)
+    receiving.check(60)
+    with open(source, "rb") as a, open(os.path.join(folder, os.path.basename(source)), "rb") as b:
+        if a.read() != b.read():
+            raise TestbedError("the file is not the same")
+
+
 def data_flow(daemon: Daemon, key: str = "tx_bytes", more: int = 4 << 20, timeout_s: float = 20) -> None:
     """Waits until one connection has moved this many bytes more. A connection that ended before moves none."""
     first: dict[tuple[Any, Any, Any], int] = {}

@@ -12,7 +12,7 @@ from . import ROOT
 from .harness import Context, TestbedError, need, one_line, perf, scene, sh
 from testbed import net
 from testbed.box import ADDR, Box, element, kernel_box, kernels
-from testbed.daemon import Daemon, af_packet, af_xdp, memif
+from testbed.daemon import MEMIF_MTU_MAX, Daemon, af_packet, af_xdp, memif
 from testbed.pair import ADDR_B, pair_cpus, station
 from testbed.process import Testbed, until
 
@@ -287,18 +287,21 @@ def tap(testbed: Testbed, context: Context) -> None:
     box.stop()
 
 
-def _memif_box(testbed: Testbed, context: Context, forward: str, reverse: str) -> tuple[Daemon, Daemon, Box]:
+def _memif_box(testbed: Testbed, context: Context, forward: str, reverse: str,
+               mtu: int = 1500) -> tuple[Daemon, Daemon, Box]:
     """Two daemons with the box between them."""
+    memory_mb = 256 if mtu <= 9000 else 768
     (wa, ca), (wb, cb) = pair_cpus()
     links = [testbed.path("left.sock"), testbed.path("right.sock")]
-    box = Box(testbed, context.build, [memif(links[0], "server", number=0).vdev,
-                                   memif(links[1], "server", number=1).vdev],
-              forward, reverse, ("--mtu", "1500"), worker=wa, control=ca)
+    box = Box(testbed, context.build, [memif(links[0], "server", number=0, mtu=mtu).vdev,
+                                   memif(links[1], "server", number=1, mtu=mtu).vdev], forward, reverse,
+              ("--mtu", str(mtu), "--packets", "4096" if mtu <= 9000 else "1024"), memory_mb, worker=wa, control=ca)
     daemons = []
     for name, link, worker, control, number in (("a", links[0], wa, ca, 1), ("b", links[1], wb, cb, 2)):
-        port = memif(link, "client")
-        port.keys = {**station(number), "mtu": 1500, "checksum": "software"}
-        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control).start())
+        port = memif(link, "client", mtu=mtu)
+        port.keys = {**station(number), "mtu": mtu, "checksum": "software"}
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control,
+                              memory_mb=2 * memory_mb).start())
     for daemon in daemons:
         daemon.wait_link()
     a, b = daemons
@@ -321,6 +324,21 @@ def bad_path(testbed: Testbed, context: Context) -> None:
         raise TestbedError("no corrupt packet was noticed")
     a.stop()
     b.stop()
+
+
+@scene("frames of 64 kB pass whole", memory_gb=4)
+def long_frames(testbed: Testbed, context: Context) -> None:
+    """The box leaves room for a second VLAN tag, so its MTU ends 4 bytes earlier than a daemon's."""
+    a, b, box = _memif_box(testbed, context, "loss 0.5% duplicate 0.5% delay 200us 100us", "delay 200us",
+                           MEMIF_MTU_MAX - 4)
+    result = perf(b, a, ADDR_B, "-n", "64M")
+    forward = box.stop()["forward"]
+    if result["unit_bytes"] != 65280:
+        raise TestbedError(f"units of {result['unit_bytes']} bytes")
+    if forward["tx_bytes"] < 64 << 20 or forward["tx_bytes"] / forward["tx_packets"] < 32768:
+        raise TestbedError(f"the frames were not passed whole: {forward}")
+    for daemon in (a, b):
+        daemon.stop()
 
 
 @scene("a peer of the box is killed; the box goes on")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .harness import Context, TestbedError, data_flow, scene, transfer_works
-from testbed.daemon import Daemon
+from testbed.daemon import MEMIF_MTU_MAX, Daemon
 from testbed.pair import ADDR_A, ADDR_B, memif_pair
 from testbed.process import Process, Testbed, until
 
@@ -155,7 +155,8 @@ def give_up(testbed: Testbed, context: Context) -> None:
 def _narrow(testbed: Testbed, context: Context, mtu: int, limit: int, units: tuple[int, ...]) -> None:
     """A's wire drops frames longer than `limit`, so units become smaller, and `show` says so."""
     wire = f"match length {limit + 1}-65535 ( loss 100% )"
-    a, b = memif_pair(testbed, context.build, mtu=mtu, keys={"checksum": "software"}, a_keys={"wire": wire})
+    a, b = memif_pair(testbed, context.build, mtu=mtu, keys={"checksum": "software"},
+                      a_keys={"wire": wire, "wire_packets": 1024}, memory_mb=512 if mtu <= 9000 else 1024)
     receiver = b.sluice("server", "perf", "server", "-1", "--json")
     b.wait_listening(process=receiver)
     sender = a.sluice("client", "perf", "client", "--json", "--check", "-i", "0", "-t", "4", ADDR_B)
@@ -185,3 +186,8 @@ def narrow_path(testbed: Testbed, context: Context) -> None:
 @scene("the path carries frames of 4000 bytes, `mtu` is 9000: units are halved twice")
 def narrow_jumbo(testbed: Testbed, context: Context) -> None:
     _narrow(testbed, context, 9000, 4000, (8896, 4448, 2224))
+
+
+@scene("the path carries frames of 9014 bytes, `mtu` is 65385: units become 16 kB, then 8 kB", memory_gb=3)
+def narrow_memory(testbed: Testbed, context: Context) -> None:
+    _narrow(testbed, context, MEMIF_MTU_MAX, 9014, (65280, 16320, 8160))

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 
 from .harness import Context, TestbedError, one_line, scene, sh
-from testbed.daemon import Build, Daemon, memif
-from testbed.pair import ADDR_B, memif_pair, pair_cpus
+from testbed.daemon import MEMIF_MTU_MAX, Build, Daemon, memif
+from testbed.pair import ADDR_B, memif_pair, pair_cpus, station
 from testbed.process import Testbed
 
 USAGE, CONFIG, EAL, PORT, SOCKET = 2, 3, 4, 5, 6
@@ -75,6 +75,26 @@ def wrong_config(testbed: Testbed, context: Context) -> None:
     daemon = _daemon(testbed, context, "none")
     process = testbed.start("no-file", daemon.args())
     one_line(process, 30, CONFIG, "none.conf", "no such file|cannot")
+
+
+@scene("an MTU that no frame fits is refused, and the largest is named")
+def long_mtu(testbed: Testbed, context: Context) -> None:
+    worker, control = pair_cpus()[0]
+    cases = [({"mtu": MEMIF_MTU_MAX + 1}, 9000, f"at most {MEMIF_MTU_MAX}"),
+             ({"mtu": 65535}, 65535, f"at most {MEMIF_MTU_MAX}"),
+             ({"mtu": 9300}, 9000, "bsize=10240"), ({"mtu": 40960}, 9000, "bsize=41984")]
+    for i, (keys, slots, word) in enumerate(cases):
+        port = memif(testbed.path(f"m{i}.sock"), "server", mtu=slots)
+        port.keys = {**station(1), **keys}
+        daemon = Daemon(testbed, context.build, f"d{i}", [port], [worker], control)
+        _refused(testbed, daemon, PORT, f"mtu = {keys['mtu']}", word)
+    for i, (mtu, slots, word) in enumerate(((65382, 65000, "at most 65381"), (9300, 9000, "bsize=10240"))):
+        args = [context.build.program("sluice-emu"), "--lcores", f"0@{control}", "--no-huge", "--no-shconf", "-m", "64",
+                "--no-pci", "--no-telemetry", "--file-prefix", f"sluice-{os.getpid()}-refused{i}"]
+        for number in (0, 1):
+            args += ["--vdev", memif(testbed.path(f"e{number}.sock"), "server", number=number, mtu=slots).vdev]
+        process = testbed.start(f"emu{i}", [*args, "--", "--mtu", str(mtu)])
+        one_line(process, 30, PORT, f"--mtu {mtu}", word)
 
 
 @scene("daemon: no memory, no hugepages, no such device, bad arguments")

@@ -4,10 +4,14 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from .harness import Context, TestbedError, perf, run_script, scene, script_exists
-from testbed.daemon import Daemon
-from testbed.pair import ADDR6_B, ADDR_B, memif_pair
+from .harness import Context, TestbedError, file_works, perf, run_script, scene, script_exists
+from testbed.daemon import MEMIF_MTU_MAX, Daemon
+from testbed.pair import ADDR6_B, ADDR_A, ADDR_B, memif_pair
 from testbed.process import Testbed
+
+LONG_UNIT_BYTES = 65280  # MEMIF_MTU_MAX less 84 bytes of headers, in whole cache lines; with IPv6 likewise
+LONG_MB = 768  # the memory of a daemon with buffers so long
+LONG_POOL_KB = 65536  # of receive buffers: the first use of each takes its pages
 
 
 def _both_rest(daemons: Iterable[Daemon], before: Iterable[dict[str, int]]) -> None:
@@ -148,6 +152,49 @@ def two_mtus(testbed: Testbed, context: Context) -> None:
         if not 1200 < result["unit_bytes"] < 1500:
             raise TestbedError(f"units of {result['unit_bytes']} bytes towards {host}")
     _stop((a, b))
+
+
+@scene("64 kB: the largest MTU of a memif moves files, both ways and in both families", memory_gb=2)
+def largest_memif(testbed: Testbed, context: Context) -> None:
+    a, b = memif_pair(testbed, context.build, mtu=MEMIF_MTU_MAX, memory_mb=LONG_MB)
+    before = [d.holdings() for d in (a, b)]
+    for address in (ADDR_B, ADDR6_B):
+        file_works(testbed, a, b, address, 30_000_001)
+    file_works(testbed, b, a, ADDR_A, 30_000_001)
+    for address in (ADDR_B, ADDR6_B):
+        result = perf(b, a, address, "-n", "256M", "-l", "1M", name=f"perf-{len(address)}")
+        if result["unit_bytes"] != LONG_UNIT_BYTES:
+            raise TestbedError(f"units of {result['unit_bytes']} bytes to {address}")
+        if result["bytes"] != 256 << 20:
+            raise TestbedError(f"{result['bytes']} bytes to {address}")
+    for daemon, was in zip((a, b), before):
+        daemon.check_holdings(was, rss_slack_kb=LONG_POOL_KB)
+        daemon.stop()
+
+
+@scene("64 kB: with software checksums, over a wire that loses and corrupts", memory_gb=2)
+def lossy_wire(testbed: Testbed, context: Context) -> None:
+    a, b = memif_pair(testbed, context.build, mtu=MEMIF_MTU_MAX, memory_mb=LONG_MB, keys={"checksum": "software"},
+                      a_keys={"wire": "loss 1% corrupt 1% duplicate 1% delay 100us", "wire_packets": 512})
+    result = perf(b, a, ADDR_B, "-n", "64M")
+    if result["unit_bytes"] != LONG_UNIT_BYTES or b.counters("drop_sum") == 0:
+        raise TestbedError(f"units of {result['unit_bytes']} bytes, {b.counters('drop_sum')} of them corrupt")
+    for daemon in (a, b):
+        daemon.stop()
+
+
+@scene("64 kB: one side has an MTU of 9000, the other of 65385", memory_gb=2)
+def mixed(testbed: Testbed, context: Context) -> None:
+    a, b = memif_pair(testbed, context.build, memory_mb=LONG_MB, a_keys={"mtu": MEMIF_MTU_MAX},
+                      b_keys={"mtu": 9000})
+    file_works(testbed, a, b, ADDR_B)
+    file_works(testbed, b, a, ADDR_A)
+    for host, server, client in ((ADDR_B, b, a), (ADDR_A, a, b)):
+        result = perf(server, client, host, "-n", "32M", name=f"to-{server.name}")
+        if result["unit_bytes"] != 8896:
+            raise TestbedError(f"units of {result['unit_bytes']} bytes towards {host}")
+    for daemon in (a, b):
+        daemon.stop()
 
 
 @scene("50 connections one after the other leave nothing behind")

@@ -8,7 +8,11 @@
 
 #include "sluice/doctor/doctor.h"
 
-#define XDP_MTU_MAX 3000u /* bytes that a page holds beside the headers */
+#define XDP_MTU_MAX     3000u /* bytes that a page holds beside the headers */
+/* One mbuf holds so many bytes of a frame, and the daemon wants each frame of a memif in one, its
+ * header of 22 bytes included. */
+#define MEMIF_BSIZE_MAX 65407u
+#define MEMIF_MTU_MAX   (MEMIF_BSIZE_MAX - 22)
 
 /* The value of "key=value", up to a comma, in a vdev's arguments; false: there is none. */
 static bool vdev_value(const struct doctor_port *p, const char *key, char *out, size_t out_len)
@@ -146,15 +150,21 @@ static void check_interface(const struct doctor *d, const struct doctor_port *p,
 static void check_memif(const struct doctor *d, const struct doctor_port *p)
 {
     char socket[256], abstract[8] = "yes", bsize[16] = "2048", *slash;
+    unsigned int fits = (p->mtu_bytes + 18 + 1023) / 1024 * 1024;
 
     vdev_value(p, "socket-abstract", abstract, sizeof abstract);
     vdev_value(p, "bsize", bsize, sizeof bsize);
-    if (strtoul(bsize, NULL, 10) < p->mtu_bytes + 18)
+    if (p->mtu_bytes > MEMIF_MTU_MAX)
+        doctor_tell(d, "ports", DOCTOR_BAD,
+                    "%s: memif carries MTUs up to %u, %u is configured\n"
+                    "write mtu = %u into [port %s] of %s",
+                    p->name, MEMIF_MTU_MAX, p->mtu_bytes, MEMIF_MTU_MAX, p->name, d->config);
+    else if (strtoul(bsize, NULL, 10) < p->mtu_bytes + 18)
         doctor_tell(d, "ports", DOCTOR_BAD,
                     "%s: frames of MTU %u do not fit into bsize=%s\n"
                     "write bsize=%u into vdev of [port %s] in %s, at both ends",
-                    p->name, p->mtu_bytes, bsize, (p->mtu_bytes + 18 + 1023) / 1024 * 1024, p->name,
-                    d->config);
+                    p->name, p->mtu_bytes, bsize, fits < MEMIF_BSIZE_MAX ? fits : MEMIF_BSIZE_MAX,
+                    p->name, d->config);
     if (!vdev_value(p, "socket", socket, sizeof socket) || strcmp(abstract, "no") != 0 ||
         (slash = strrchr(socket, '/')) == NULL || slash == socket)
         return;

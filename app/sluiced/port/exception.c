@@ -69,7 +69,7 @@ static int pools_make(struct exception *x, const struct port *p, char *err, size
     for (uint16_t q = 0; q < x->queues; q++) {
         snprintf(name, sizeof name, "exception_%u_%u", x->id, q);
         x->pools[q] = rte_pktmbuf_pool_create(
-            name, n, CACHE, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + p->frame_bytes), p->socket);
+            name, n, CACHE, 0, (uint16_t)(RTE_PKTMBUF_HEADROOM + p->buffer_bytes), p->socket);
         if (x->pools[q] == NULL) {
             snprintf(err, err_len,
                      "port %s: no memory for %u packet buffers of its exception port (%s); give "

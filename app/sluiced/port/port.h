@@ -7,7 +7,8 @@
  * port_rss.c sets up receive-side scaling, port_steer.c makes the NIC's rules, port.c does the
  * rest.
  *
- * Invariant: one received frame of mtu bytes of IP fits one mbuf.
+ * Invariant: one received frame of mtu bytes of IP fits `buffers` mbufs: one, unless the frame has
+ * more than PORT_BUFFER_MAX bytes.
  */
 #ifndef SLUICED_PORT_H
 #define SLUICED_PORT_H
@@ -24,10 +25,14 @@
 #include "sluiced/port/memif.h"
 #include "sluiced/worker/wakeup.h"
 
-#define PORT_BURST     32  /* frames per RX and TX call */
-#define PORT_FOREIGN   256 /* frames in transit from one worker to another */
-#define PORT_BLOCKS    31  /* blocks of UDP ports: 1 for udp_port, at most 30 for source_ports */
-#define EXCEPTION_WAIT 256 /* frames that wait for the kernel: exception.h */
+#define PORT_BURST       32  /* frames per RX and TX call */
+#define PORT_FOREIGN     256 /* frames in transit from one worker to another */
+/* Bytes of a frame that an mbuf holds at most: DPDK counts its room in 16 bits. */
+#define PORT_BUFFER_MAX  (UINT16_MAX - RTE_PKTMBUF_HEADROOM)
+/* Ethernet header, VLAN tag and frame check sequence. */
+#define PORT_FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
+#define PORT_BLOCKS      31  /* blocks of UDP ports: 1 for udp_port, at most 30 for source_ports */
+#define EXCEPTION_WAIT   256 /* frames that wait for the kernel: exception.h */
 
 /* Traits of a driver that ethdev cannot tell. */
 struct port_driver {
@@ -37,6 +42,7 @@ struct port_driver {
     bool reads_memory;  /* sends by copying with the CPU, from any memory of the process */
     bool software;      /* not a NIC: its "offloads" are the CPU's work */
     bool keeps_buffers; /* does not give back the buffers in its rings when it is closed */
+    bool chains;        /* puts a received frame into several buffers if one does not hold it */
 };
 
 struct port_pools {
@@ -59,11 +65,12 @@ struct port {
     bool scaled;  /* receive-side scaling is on */
     bool steered; /* `rules` are complete, and spread our packets over the queues */
     struct rte_flow *rules[2][PORT_BLOCKS]; /* [0] for IPv4, [1] for IPv6; NULL: no such rule */
-    bool interrupts;      /* queues have receive interrupts, which wake napping workers */
-    uint32_t rx_held;     /* receive buffers the driver may hold, per queue */
-    uint32_t rx_min;      /* received frames that a queue has room for, at least */
-    uint32_t tx_held;     /* TX frames the driver may hold, sent or not, per queue */
-    uint32_t frame_bytes; /* room for one received frame */
+    bool interrupts;       /* queues have receive interrupts, which wake napping workers */
+    uint32_t rx_held;      /* receive buffers the driver may hold, per queue */
+    uint32_t rx_min;       /* received frames that a queue has room for, at least */
+    uint32_t tx_held;      /* TX frames the driver may hold, sent or not, per queue */
+    uint32_t buffers;      /* mbufs that the longest received frame takes */
+    uint32_t buffer_bytes; /* room for a frame in one of them */
     enum host_sum tx_sum, rx_sum;
     bool rx_unsummed; /* as in struct host_config */
     uint64_t rx_offloads, tx_offloads;

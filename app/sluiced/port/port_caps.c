@@ -18,26 +18,24 @@
 
 #define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
 #define SUM_RX       RTE_ETH_RX_OFFLOAD_UDP_CKSUM
-/* Ethernet header, VLAN tag and frame check sequence. */
-#define FRAME_EXTRA  (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
 /* What the kernel leaves free at the head of each AF_XDP buffer (XDP_PACKET_HEADROOM). */
 #define XDP_HEADROOM 256u
 
 static const struct port_driver drivers[] = {
-    {"net_memif", true, false, true, true, false},
-    {"net_ring", true, false, true, true, false},
-    {"net_vhost", true, true, true, true, false},
-    {"net_virtio_user", true, true, false, true, false},
-    {"net_af_packet", false, false, true, true, false},
-    {"net_tap", false, false, true, true, false},
-    {"net_af_xdp", false, false, false, true, true},
-    {"net_pcap", false, false, true, true, false},
-    {"net_null", true, false, true, true, false},
+    {"net_memif", true, false, true, true, false, false},
+    {"net_ring", true, false, true, true, false, true},
+    {"net_vhost", true, true, true, true, false, true},
+    {"net_virtio_user", true, true, false, true, false, false},
+    {"net_af_packet", false, false, true, true, false, false},
+    {"net_tap", false, false, true, true, false, false},
+    {"net_af_xdp", false, false, false, true, true, false},
+    {"net_pcap", false, false, true, true, false, false},
+    {"net_null", true, false, true, true, false, false},
 };
 
 const struct port_driver *port_driver_find(const char *name)
 {
-    static const struct port_driver nic = {"", false, false, false, false, false};
+    static const struct port_driver nic = {"", false, false, false, false, false, false};
     size_t i;
 
     for (i = 0; i < RTE_DIM(drivers); i++) {
@@ -158,9 +156,9 @@ static void decide_times(struct port *p, const struct rte_eth_dev_info *info)
 
 /* NICs take buffers in steps of 1 KiB. memif and AF_PACKET want our buffers as large as their own.
  * The kernel's AF_XDP wants at least 2 KiB, and room before the frame. */
-static void decide_frame(struct port *p)
+static uint32_t frame_bytes(const struct port *p)
 {
-    uint32_t frame = p->cfg->mtu_bytes + FRAME_EXTRA;
+    uint32_t frame = p->cfg->mtu_bytes + PORT_FRAME_EXTRA;
 
     if (p->is_memif)
         frame = RTE_MAX(frame, p->memif.bsize_bytes);
@@ -168,7 +166,30 @@ static void decide_frame(struct port *p)
         frame = RTE_MAX(frame, port_arg_number(p, "framesz=", 2048));
     if (strcmp(p->driver, "net_af_xdp") == 0)
         frame = RTE_MAX(frame + XDP_HEADROOM, 2048u);
-    p->frame_bytes = RTE_ALIGN_CEIL(frame, p->traits.software ? 64 : 1024);
+    return frame;
+}
+
+/* Decides how many buffers a frame takes, and how large they are. */
+static int decide_buffers(struct port *p, char *err, size_t err_len)
+{
+    uint32_t frame = frame_bytes(p), step = p->traits.software ? 64 : 1024;
+
+    p->buffers = (frame + PORT_BUFFER_MAX - 1) / PORT_BUFFER_MAX;
+    p->buffer_bytes = RTE_ALIGN_CEIL((frame + p->buffers - 1) / p->buffers, step);
+    p->buffer_bytes = RTE_MIN(p->buffer_bytes, (uint32_t)PORT_BUFFER_MAX);
+    if (p->buffers == 1 || p->traits.chains)
+        return 0;
+    if (p->cfg->mtu_bytes + PORT_FRAME_EXTRA > PORT_BUFFER_MAX)
+        snprintf(
+            err, err_len,
+            "port %s: mtu = %u: %s takes at most %u, since it puts each frame into one buffer; "
+            "lower mtu",
+            p->cfg->name, p->cfg->mtu_bytes, p->driver, PORT_BUFFER_MAX - PORT_FRAME_EXTRA);
+    else
+        snprintf(err, err_len,
+                 "port %s: frames of %u bytes do not fit a buffer; lower %s to %u or less",
+                 p->cfg->name, frame, p->is_memif ? "bsize" : "framesz", PORT_BUFFER_MAX);
+    return -EINVAL;
 }
 
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len)
@@ -183,7 +204,9 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
         return rc;
     decide_attach(p, info);
     decide_times(p, info);
-    decide_frame(p);
+    rc = decide_buffers(p, err, err_len);
+    if (rc != 0)
+        return rc;
     if (p->cfg->workers > info->max_rx_queues || p->cfg->workers > info->max_tx_queues) {
         snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
                  p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,

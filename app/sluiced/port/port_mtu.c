@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sets the MTU of a port. See port.h. ethdev's answer counts, with two exceptions. memif has no
- * MTU: the buffers of its ring bound its frames. AF_PACKET up to 24.11 claims a maximum of 1500
- * bytes, but in truth the interface and framesz decide.
+ * MTU: the buffers of its ring bound its frames. (It can put a frame into several of them. But then
+ * it writes into one more than are free if the ring is nearly full, and leaves marks behind that
+ * join later frames: eth_memif_tx() of DPDK 22.11 to 25.11.) AF_PACKET up to 24.11 claims a maximum
+ * of 1500 bytes, but in truth the interface and framesz decide.
  */
 #include "sluiced/port/port.h"
 
@@ -73,6 +75,21 @@ static int mtu_set_packet(const struct port *p, char *err, size_t err_len)
     return 0;
 }
 
+static int mtu_check_memif(const struct port *p, char *err, size_t err_len)
+{
+    uint32_t frame = p->cfg->mtu_bytes + RTE_ETHER_HDR_LEN + 4; /* with a VLAN tag */
+
+    if (p->memif.bsize_bytes >= frame)
+        return 0;
+    snprintf(
+        err, err_len,
+        "port %s: mtu = %u does not fit bsize=%u; give the vdev of both ends bsize=%u, or lower "
+        "mtu",
+        p->cfg->name, p->cfg->mtu_bytes, p->memif.bsize_bytes,
+        RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), (uint32_t)PORT_BUFFER_MAX));
+    return -EINVAL;
+}
+
 static int mtu_check_xdp(const struct port *p, char *err, size_t err_len)
 {
     if (p->cfg->mtu_bytes <= XDP_MTU_MAX)
@@ -93,6 +110,8 @@ int port_mtu_set(const struct port *p, const struct rte_eth_dev_info *info, char
     if (strcmp(p->driver, "net_af_packet") == 0)
         return mtu_set_packet(p, err, err_len);
     if (strcmp(p->driver, "net_af_xdp") == 0 && mtu_check_xdp(p, err, err_len) != 0)
+        return -EINVAL;
+    if (p->is_memif && mtu_check_memif(p, err, err_len) != 0)
         return -EINVAL;
     rc = rte_eth_dev_set_mtu(p->id, (uint16_t)p->cfg->mtu_bytes);
     if (rc == 0 || (rc == -ENOTSUP && p->traits.software))

@@ -19,6 +19,9 @@
 #define POOL_CACHE   128
 #define TAP_QUEUE    500 /* TUN_READQ_SIZE in the kernel's drivers/net/tun.c */
 #define POOL_IN_HAND (4 * PORT_BURST + 2 * POOL_CACHE)
+/* A memif that copies takes buffers only when it is asked for frames: since DPDK 23.03, 256 at a
+ * time, most of which it gives back. */
+#define MEMIF_HELD   512u
 
 /* The number of devices that p bonds, each with rings of its own; 1 if p bonds none. */
 static uint32_t members(const struct port *p)
@@ -54,6 +57,8 @@ static uint32_t rx_min(const struct port *p)
 void port_hold(struct port *p, const struct rte_eth_dev_info *info)
 {
     p->rx_held = RTE_MAX(p->rx_desc, info->default_rxportconf.ring_size);
+    if (p->is_memif && !p->memif.zero_copy)
+        p->rx_held = RTE_MIN(p->rx_held, MEMIF_HELD);
     /* AF_XDP takes buffers to send from the receive pool, too. */
     if (strcmp(p->driver, "net_af_xdp") == 0)
         p->rx_held = RTE_MAX(p->rx_held, 2048u) + RTE_MAX(p->tx_desc, 2048u);
@@ -85,21 +90,21 @@ static struct rte_mempool *pool_create(struct port *p, const char *kind, uint16_
 static int payload_pool_create(struct port *p, uint16_t queue, char *err, size_t err_len)
 {
     struct port_pools *s = &p->pools[queue];
-    uint32_t room = RTE_PKTMBUF_HEADROOM + p->frame_bytes, tx = p->tx_held + POOL_IN_HAND;
+    uint32_t room = RTE_PKTMBUF_HEADROOM + p->buffer_bytes, tx = p->tx_held + POOL_IN_HAND;
 
     if (p->attach) {
         /* A frame may carry parts of two pieces of a request. */
         s->attach = pool_create(p, "attach", queue, 2 * tx, 0, err, err_len);
         return s->attach != NULL ? 0 : -ENOMEM;
     }
-    s->copy = pool_create(p, "copy", queue, tx, room, err, err_len);
+    s->copy = pool_create(p, "copy", queue, tx * p->buffers, room, err, err_len);
     return s->copy != NULL ? 0 : -ENOMEM;
 }
 
 static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t err_len)
 {
     struct port_pools *s = &p->pools[queue];
-    uint32_t room = RTE_PKTMBUF_HEADROOM + p->frame_bytes;
+    uint32_t room = RTE_PKTMBUF_HEADROOM + p->buffer_bytes;
     uint32_t foreign = (uint32_t)(p->queues - 1) * PORT_FOREIGN;
     uint32_t head_room =
         RTE_ALIGN_CEIL(RTE_PKTMBUF_HEADROOM + WIRE_CNTL_MAX_BYTES + 128 + WIRE_HEADERS_MAX, 64);
@@ -109,13 +114,7 @@ static int queue_pools_create(struct port *p, uint16_t queue, char *err, size_t 
     uint32_t exception = config_port_excepted(p->cfg) ? 2 * EXCEPTION_WAIT : 0;
     uint32_t rx = p->rx_held + foreign + wire + exception + POOL_IN_HAND;
 
-    if (room > UINT16_MAX) {
-        snprintf(err, err_len,
-                 "port %s: frames of %u bytes do not fit a buffer; lower mtu or bsize",
-                 p->cfg->name, p->frame_bytes);
-        return -EINVAL;
-    }
-    s->rx = pool_create(p, "rx", queue, rx, room, err, err_len);
+    s->rx = pool_create(p, "rx", queue, rx * p->buffers, room, err, err_len);
     if (s->rx == NULL)
         return -ENOMEM;
     s->head = pool_create(p, "head", queue, p->tx_held + POOL_IN_HAND, head_room, err, err_len);

@@ -37,11 +37,20 @@ class Port:
     keys: dict[str, object] = field(default_factory=dict)
 
 
-def memif(socket: str, role: str, rsize: int = 8, number: int = 0, extra: str = "") -> Port:
-    """rsize: the ring has 2^rsize slots. extra: further arguments of the device, each after a comma."""
+MEMIF_MTU_MAX = 65385  # what one mbuf holds beside the headers
+
+
+def memif_bsize(mtu: int) -> int:
+    """Bytes of a slot that holds a frame with mtu bytes of IP; 9216 or more."""
+    return min(max(9216, -(-(mtu + 18) // 1024) * 1024), 65407)
+
+
+def memif(socket: str, role: str, rsize: int = 8, number: int = 0, extra: str = "", mtu: int = 9000) -> Port:
+    """rsize: the ring has 2^rsize slots. extra: further arguments of the device, each after a comma. mtu: the
+    larger one of both ends."""
     name = f"net_memif{number}"
     return Port(name, f"{name},role={role},id=0,socket-abstract=no,socket={socket},rsize={rsize},"
-                      f"bsize=9216{extra}")
+                      f"bsize={memif_bsize(mtu)}{extra}")
 
 
 def af_packet(device: str, mtu: int, number: int = 0, extra: str = "") -> Port:

@@ -60,6 +60,7 @@ class MemifPair:
     memory_mb: int = 512
     workers: int = 1
     rsize: int = 8
+    name: str = ""  # comes before the names of both; another pair of the testbed has another
     b_extra: str = ""  # further arguments of B's memif
     b_eal: Sequence[str] = ()  # further arguments of B's EAL
     env: Mapping[str, str] | None = None
@@ -67,7 +68,7 @@ class MemifPair:
 
     def start(self) -> list[Daemon]:
         """Starts them and waits for the link."""
-        link = self.testbed.path("memif.sock")
+        link = self.testbed.path(f"{self.name}memif.sock")
         a, b = pair_cpus()
         daemons = [self._daemon(link, 1, a, self.a_keys), self._daemon(link, 2, b, self.b_keys)]
         for daemon in daemons:
@@ -78,9 +79,11 @@ class MemifPair:
 
     def _daemon(self, link: str, number: int, plan: tuple[int, int], own: Keys) -> Daemon:
         second = number == 2
-        port = memif(link, "client" if second else "server", self.rsize, extra=self.b_extra if second else "")
+        mtus = [int(str(keys["mtu"])) for keys in (self.a_keys, self.b_keys) if keys and "mtu" in keys]
+        port = memif(link, "client" if second else "server", self.rsize, extra=self.b_extra if second else "",
+                     mtu=max([self.mtu, *mtus]))
         port.keys = {**station(number), "mtu": self.mtu, "workers": self.workers, **(self.keys or {}), **(own or {})}
-        return Daemon(self.testbed, self.build, "ab"[number - 1], [port], [plan[0]] * self.workers, plan[1],
+        return Daemon(self.testbed, self.build, self.name + "ab"[number - 1], [port], [plan[0]] * self.workers, plan[1],
                       daemon_keys=self.daemon_keys, memory_mb=self.memory_mb, env=self.env,
                       eal=self.b_eal if second else (), telemetry=self.telemetry)
 

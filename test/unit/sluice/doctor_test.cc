@@ -256,6 +256,10 @@ const Ailment ailments[] = {
      "folder of its socket is missing", "mkdir -p /run/other"},
     {[](Machine &m) { m.conf("bsize=9216", "bsize=2048"); }, "ports", DOCTOR_BAD,
      "frames of MTU 9000 do not fit into bsize=2048", "bsize=9216"},
+    {[](Machine &m) { m.conf("9216\nmtu = 9000", "9216\nmtu = 65385"); }, "ports", DOCTOR_BAD,
+     "frames of MTU 65385 do not fit into bsize=9216", "bsize=65407"},
+    {[](Machine &m) { m.conf("9216\nmtu = 9000", "9216\nmtu = 65386"); }, "ports", DOCTOR_BAD,
+     "memif carries MTUs up to 65385, 65386 is configured", "mtu = 65385"},
     {[](Machine &m) {
          m.conf("iface=veth0", "x=y");
          m.conf("vdev = net_af_xdp0", "vdev = net_bonding0,slave=0000:01:00.0,member=0000:01:00.1");
