@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "canary.hh"
+#include "whole.hh"
 
 #include <cstring>
 
@@ -120,7 +121,7 @@ void __wrap_place_mbuf(uint8_t *dst, const struct rte_mbuf *m, uint32_t off, uin
 uint64_t __wrap_place_mbuf_sum(const struct rte_mbuf *m, uint32_t off, uint32_t len)
 {
     if ((active == CANARY_AGAIN || active == CANARY_LATE) && same_place != nullptr)
-        std::memcpy(same_place, rte_pktmbuf_mtod_offset(m, const uint8_t *, off), len);
+        std::memcpy(same_place, WholeFrame(m).data() + off, len);
     return __real_place_mbuf_sum(m, off, len);
 }
 

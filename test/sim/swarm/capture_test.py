@@ -3,7 +3,7 @@
 """tshark reads the swarm's captures: each host has an interface, each frame a time in ns and a direction.
 Sluice's packets are dissected; none that a host sends is malformed. In worlds that lose frames, the dissector
 marks each unit that was sent again, each CNTL that names missing units, each CNTL that changes the grant, and
-no other packet.
+no other packet. Where packets have 64 kB, their units are there to the last byte.
 
 Usage: capture_test.py SWARM DISSECTOR      exit status 77: no tshark
 """
@@ -19,6 +19,7 @@ from testbed import tshark  # noqa: E402 (after the path is set)
 
 CALM_SEED = "6"
 LOSSY_SEEDS = ("7", "21")
+LONG_SEED = "50"  # its MTU is 65535
 CALM_COLUMNS = ["frame.time_epoch", "frame.interface_name", "frame.packet_flags_direction",
                 "sluice.type", "_ws.malformed"]
 OUTBOUND = "0x00000002"
@@ -28,7 +29,8 @@ LOSSY_COLUMNS = ["frame.packet_flags_direction", "sluice.type", "sluice.flags.re
                  "sluice.cntl.rate", "sluice.cntl.burst", "_ws.malformed", "_ws.expert.severity",
                  *REMARKS]
 ERROR = str(0x00800000)
-CNTL = "3"
+DATA, CNTL = "2", "3"
+HEADERS = 14 + 20 + 8 + 56  # of a DATA packet over IPv4
 
 
 def read(swarm: str, dissector: str, seed: str, columns: list[str]) -> tuple[str, list[list[str]]]:
@@ -65,6 +67,19 @@ def calm(swarm: str, dissector: str) -> Iterator[str]:
         yield f"{dissected} of {len(rows)} frames are Sluice's"
     if any(row[4] for row in rows):
         yield "malformed frames"
+
+
+def longest(swarm: str, dissector: str) -> Iterator[str]:
+    """Faults of a capture in a world whose packets are the longest that there are."""
+    rows = read(swarm, dissector, LONG_SEED, ["frame.len", "sluice.type", "sluice.data.payload", "_ws.malformed",
+                                              "sluice.bad_field", "sluice.bad_length"])[1]
+    units = [row for row in rows if row[1] == DATA and int(row[0]) > 65000]
+    if len(units) < 100:
+        yield f"only {len(units)} packets of more than 65000 bytes"
+    if any(len(row[2]) // 2 != int(row[0]) - HEADERS for row in units):
+        yield "payload of a unit that is not whole"
+    if any(row[3] or row[4] or row[5] for row in rows):
+        yield "malformed or wrong packets"
 
 
 def grant_changes(rows: list[dict[str, str]]) -> set[int]:
@@ -119,6 +134,7 @@ def main() -> int:
     faults = list(calm(swarm, dissector))
     for seed in LOSSY_SEEDS:
         faults += [f"seed {seed}: {fault}" for fault in lossy(swarm, dissector, seed)]
+    faults += [f"seed {LONG_SEED}: {fault}" for fault in longest(swarm, dissector)]
     for fault in faults[:40]:
         print(fault)
     return 1 if faults else 0

@@ -8,7 +8,7 @@ namespace
 
 constexpr uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kPacket = 6;
 constexpr uint16_t kEnd = 0, kComment = 1, kName = 2, kResolution = 9, kFlags = 2;
-constexpr uint32_t kSnap = 65535;
+constexpr uint32_t kSnap = 262144;
 
 template <typename T> void put(std::string &s, T v)
 {
@@ -74,17 +74,17 @@ void Pcapng::host(const std::string &name)
     block(kInterface, s);
 }
 
-void Pcapng::frame(uint32_t i, bool out, uint64_t now_ns, const uint8_t *p, uint32_t len,
-                   const char *what)
+void Pcapng::frame(uint32_t i, bool out, uint64_t now_ns, const WholeFrame &frame, const char *what)
 {
     std::string s, flags;
+    uint32_t len = frame.size();
 
     put(s, i);
     put(s, static_cast<uint32_t>(now_ns >> 32));
     put(s, static_cast<uint32_t>(now_ns));
     put(s, len);
     put(s, len);
-    s.append(reinterpret_cast<const char *>(p), len);
+    s.append(reinterpret_cast<const char *>(frame.data()), len);
     pad(s);
     put(flags, static_cast<uint32_t>(out ? 2 : 1));
     option(s, kFlags, flags);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <string>
 
+#include "whole.hh"
+
 class Pcapng
 {
   public:
@@ -19,8 +21,7 @@ class Pcapng
     bool open(const std::string &path);
     void host(const std::string &name);
     // Writes a frame of host i. what: a comment for the frame, or nullptr.
-    void frame(uint32_t i, bool out, uint64_t now_ns, const uint8_t *p, uint32_t len,
-               const char *what);
+    void frame(uint32_t i, bool out, uint64_t now_ns, const WholeFrame &frame, const char *what);
     bool is_open() const
     {
         return file != nullptr;

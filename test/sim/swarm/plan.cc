@@ -52,7 +52,7 @@ Plan::Plan(uint64_t s) : seed(s)
     for (uint32_t i = 0; i < n; i++)
         add_host(i);
     uint64_t talks = std::min<uint64_t>(kTalksMax, between(1, 3 * n));
-    uint64_t packets = scale(512, 16000);
+    uint64_t packets = scale(512, mtu_max <= 9000 ? 16000 : 2000); // about as many bytes
 
     request_bytes = packets * mtu_max / talks;
     for (uint64_t i = 0; i < talks; i++)
@@ -78,10 +78,10 @@ void Plan::choose_faults()
 
 void Plan::choose_network()
 {
-    static const uint16_t mtus[] = {1280, 1500, 1500, 1500, 4000, 9000};
+    static const uint16_t mtus[] = {1280, 1500, 1500, 1500, 4000, 9000, 40960, 65535};
 
     ipv6 = below(3) == 0;
-    mtu_max = mtus[below(6)];
+    mtu_max = mtus[below(8)];
     delay_ns = below(4) == 0 ? scale(1 * kUs, 30 * kMs) : scale(1 * kUs, 500 * kUs);
     poll_ns = scale(100, 4000);
     rate_Bps = queue_ns = 0;
@@ -230,7 +230,7 @@ void Plan::add_host(uint32_t i)
         c.contract.cdvt_ns = below(2) == 0 ? 0 : scale(100, 1 * kMs);
         c.contract.scr_Bps = below(2) == 0 ? 0 : c.contract.pcr_Bps / between(1, 4);
         if (c.contract.scr_Bps != 0)
-            c.contract.mbs_bytes = scale(20000, 200000); // a frame of any MTU fits
+            c.contract.mbs_bytes = std::max(scale(20000, 200000), mtu_max + 18ul); // a frame fits
     }
     c.tx_sum = !sums ? HOST_SUM_NONE : below(3) == 0 ? HOST_SUM_OFFLOAD : HOST_SUM_SOFTWARE;
     c.rx_sum = !sums ? HOST_SUM_NONE : below(3) == 0 ? HOST_SUM_OFFLOAD : HOST_SUM_SOFTWARE;

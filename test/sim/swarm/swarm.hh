@@ -20,7 +20,7 @@
 // Made once, for the worlds of all seeds.
 struct SwarmPools {
     rte_mempool *head[kSwarmHosts], *attach[kSwarmHosts], *copy[kSwarmHosts];
-    rte_mempool *small, *large; // for frames on the wire
+    rte_mempool *small, *large; // for frames on the wire; one beyond 9600 bytes takes several
     static const SwarmPools &get();
     bool whole() const;
 };

@@ -15,6 +15,7 @@ namespace
 
 constexpr uint32_t kFlipFrom = 14; // the port's FCS protects the Ethernet header
 constexpr size_t kOldMax = 8;
+constexpr uint32_t kOldMaxBytes = 9018; // an mbuf holds such a frame, and what a forger adds
 constexpr uint64_t kNoVerdict = 4; // one in so many frames comes without a verdict on its checksum
 
 } // namespace
@@ -22,17 +23,18 @@ constexpr uint64_t kNoVerdict = 4; // one in so many frames comes without a verd
 void Swarm::mix(uint64_t now, uint32_t host, const rte_mbuf *m)
 {
     constexpr uint64_t kPrime = 0x100000001b3ull;
-    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
+    WholeFrame whole(m);
+    const uint8_t *p = whole.data();
     uint64_t h = digest, v;
     uint32_t i = 0;
 
     h = (h ^ now) * kPrime;
     h = (h ^ host) * kPrime;
-    for (; i + 8 <= m->data_len; i += 8) {
+    for (; i + 8 <= whole.size(); i += 8) {
         std::memcpy(&v, p + i, 8);
         h = (h ^ v ^ h >> 31) * kPrime;
     }
-    for (; i < m->data_len; i++)
+    for (; i < whole.size(); i++)
         h = (h ^ p[i]) * kPrime;
     digest = h;
 }
@@ -57,7 +59,8 @@ void Swarm::offload(rte_mbuf *m)
     r.dst = f.dst;
     r.sport = f.sport;
     r.dport = f.dport;
-    frame_set_udp_sum(p, &r, f.payload_len, frame_sum(p + f.payload_off, f.payload_len));
+    frame_set_udp_sum(p, &r, f.payload_len,
+                      frame_sum(WholeFrame(m).data() + f.payload_off, f.payload_len));
 }
 
 void Swarm::flip(rte_mbuf *m)
@@ -66,9 +69,11 @@ void Swarm::flip(rte_mbuf *m)
 
     if (p[12] == 0x08 && p[13] == 0x06)
         return; // ARP has no checksum
-    uint64_t bit = rng_below(&rng, (m->data_len - kFlipFrom) * 8ull);
+    uint64_t bit = rng_below(&rng, (m->pkt_len - kFlipFrom) * 8ull), byte = kFlipFrom + bit / 8;
 
-    p[kFlipFrom + bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
+    for (; byte >= m->data_len; m = m->next)
+        byte -= m->data_len;
+    *rte_pktmbuf_mtod_offset(m, uint8_t *, byte) ^= static_cast<uint8_t>(1u << (bit % 8));
     hits[FAULT_CORRUPT]++;
 }
 
@@ -119,8 +124,7 @@ void Swarm::decide(uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f)
     if (!calm && !plan.paths)
         decide_losses(from, f);
     if (capture.is_open())
-        capture.frame(from, true, now, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len,
-                      f->copies == 0 ? "lost" : nullptr);
+        capture.frame(from, true, now, WholeFrame(m), f->copies == 0 ? "lost" : nullptr);
     if (calm || plan.paths || f->copies == 0)
         return;
     if (chance(l.twice)) {
@@ -161,24 +165,25 @@ void Swarm::rx(void *ctx, uint32_t i, rte_mbuf *const *m, uint16_t n, uint64_t n
         return;
     }
     for (uint16_t k = 0; k < n; k++) {
-        const uint8_t *p = rte_pktmbuf_mtod(m[k], const uint8_t *);
-        Seen seen = s->watch->see(m[k], true);
+        WholeFrame whole(m[k]);
+        Seen seen = s->watch->see(whole.data(), whole.size(), whole.size(), true);
 
         s->mix(now, i, m[k]);
         if (s->capture.is_open())
-            s->capture.frame(i, false, now, p, m[k]->data_len, nullptr);
+            s->capture.frame(i, false, now, whole, nullptr);
         m[k]->ol_flags = 0;
         if (offload && seen.sluice && rng_below(&s->rng, kNoVerdict) != 0)
             m[k]->ol_flags = seen.valid ? RTE_MBUF_F_RX_L4_CKSUM_GOOD : RTE_MBUF_F_RX_L4_CKSUM_BAD;
         s->watch->given(i, m[k], seen, now);
         s->placement->before(i, seen);
-        if (s->plan.on[FAULT_NOISE] && !s->calm && seen.valid) {
+        if (s->plan.on[FAULT_NOISE] && !s->calm && seen.valid && whole.size() <= kOldMaxBytes) {
+            const uint8_t *p = whole.data();
             auto &old = s->old[i];
 
             if (old.size() < kOldMax)
-                old.emplace_back(p, p + m[k]->data_len);
+                old.emplace_back(p, p + whole.size());
             else
-                old[rng_below(&s->rng, kOldMax)].assign(p, p + m[k]->data_len);
+                old[rng_below(&s->rng, kOldMax)].assign(p, p + whole.size());
         }
     }
 }

@@ -17,19 +17,18 @@ bool is_refusal(const wire_cntl &v)
 
 } // namespace
 
-Seen Watch::see(const rte_mbuf *m, bool linear) const
+Seen Watch::see(const uint8_t *p, uint32_t head_len, uint32_t len, bool whole) const
 {
-    const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
     Seen s = {};
 
-    if (frame_parse(p, m->data_len, m->pkt_len, &s.frame) != FRAME_UDP)
+    if (frame_parse(p, head_len, len, &s.frame) != FRAME_UDP)
         return s;
     s.payload = p + s.frame.payload_off;
     s.len = s.frame.payload_len;
-    s.head_len = std::min<uint32_t>(s.len, m->data_len - s.frame.payload_off);
+    s.head_len = std::min<uint32_t>(s.len, head_len - s.frame.payload_off);
     s.sluice = wire_parse_header(s.payload, s.head_len, &s.h) == WIRE_OK;
     s.valid = s.sluice;
-    if (s.sluice && linear && plan.sums)
+    if (s.sluice && whole && plan.sums)
         s.valid =
             s.frame.udp_sum != 0 && frame_udp_sum_ok(p, &s.frame, frame_sum(s.payload, s.len));
     return s;
@@ -256,7 +255,7 @@ void Watch::amount_made(Conn &c, uint32_t from, const Seen &s)
 
 void Watch::made(uint32_t i, const rte_mbuf *m, uint64_t now)
 {
-    Seen s = see(m, false);
+    Seen s = see(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len, false);
 
     if (!s.sluice) {
         frame_kind k = s.frame.kind;

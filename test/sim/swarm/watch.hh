@@ -81,7 +81,9 @@ class Watch
     void made(uint32_t i, const rte_mbuf *m, uint64_t now);
     // Takes a frame that host i is about to get.
     void given(uint32_t i, const rte_mbuf *m, const Seen &s, uint64_t now);
-    Seen see(const rte_mbuf *m, bool linear) const;
+    // What a frame of len bytes is, head_len of which are at p. whole: that is all of it, and its
+    // checksum is there.
+    Seen see(const uint8_t *p, uint32_t head_len, uint32_t len, bool whole) const;
 
     // The connection, and its side, to which a frame for host i belongs; nullptr: none.
     Conn *find(uint32_t i, const Seen &s, uint32_t *side);
