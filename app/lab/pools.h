@@ -12,7 +12,7 @@
 
 #define POOLS_FRAMES      4000u    /* frames under way, unless a world asks for more */
 #define POOLS_FRAMES_MAX  4000000u /* the most that a world may ask for */
-#define POOLS_FRAME_BYTES 16640u   /* of the largest mtu, with its headers */
+#define POOLS_FRAME_BYTES 16640u   /* of a frame, unless a host's mtu asks for more */
 
 struct rte_mempool;
 

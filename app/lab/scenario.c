@@ -19,6 +19,7 @@
 #include "sim/wire.h"
 #include "sim/workstation.h"
 #include "sim/world.h"
+#include "wire/limits.h"
 
 #define HOSTS_MAX      WORLD_HOSTS_MAX
 #define LOADS_MAX      1024u
@@ -138,7 +139,7 @@ static void host_read(struct scenario *s, const char *section, struct host_confi
 {
     struct text *t = s->t;
 
-    h->mtu = (uint16_t)text_number(t, section, "mtu", "1500", 576, 16384);
+    h->mtu = (uint16_t)text_number(t, section, "mtu", "1500", WIRE_MTU_MIN, WIRE_MTU_MAX);
     h->capacity_Bps = text_rate(t, section, "capacity", "0");
     h->first_rate_Bps = text_rate(t, section, "first rate", "100mbit");
     h->first_burst_bytes = text_size(t, section, "first burst", "20000");
@@ -438,16 +439,13 @@ static void scenario_read(struct scenario *s)
         s->conns[i] = RTE_MAX(s->conns[i], 1u);
     s->frames = (uint32_t)text_number(s->t, world == NULL ? "world" : world, "frames", "4000", 1,
                                       POOLS_FRAMES_MAX);
-    s->frame_bytes = POOLS_FRAME_BYTES;
-    if (s->frames <= POOLS_FRAMES) {
-        s->frames = POOLS_FRAMES;
-        return;
-    }
-    /* With more frames than that, buffers for the largest possible mtu would take memory that no
-     * frame fills. */
-    s->frame_bytes = 0;
+    /* Worlds of usual frames share one set of pools. With more frames than usual, its buffers would
+     * take memory that no frame fills. */
+    s->frame_bytes = s->frames <= POOLS_FRAMES ? POOLS_FRAME_BYTES : 0;
+    s->frames = RTE_MAX(s->frames, POOLS_FRAMES);
     for (uint32_t i = 0; i < s->n_hosts; i++) {
-        uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", 576, 16384);
+        uint32_t mtu = (uint32_t)text_number(s->t, s->host_section[i], "mtu", "1500", WIRE_MTU_MIN,
+                                             WIRE_MTU_MAX);
 
         s->frame_bytes = RTE_MAX(s->frame_bytes, mtu + FRAME_OVER_MTU);
     }

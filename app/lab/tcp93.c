@@ -11,7 +11,7 @@ void tcp93_read(struct tcp93 *c, struct text *t, const char *section, const char
     text_ends(t, section, hosts, n_hosts, &c->from, &c->to);
     c->cfg.start = text_time(t, section, "start", "0");
     c->cfg.window_bytes = (uint32_t)text_size(t, section, "window", "65536");
-    c->cfg.mss_bytes = (uint16_t)text_number(t, section, "mss", "1460", 64, 16000);
+    c->cfg.mss_bytes = (uint16_t)text_number(t, section, "mss", "1460", 64, 64000);
     c->cfg.limit_bytes = text_size(t, section, "bytes", "0");
     c->cfg.tick_ns = text_time(t, section, "tick", "500ms");
     c->cfg.open_at_once = text_yes(t, section, "open at once", "no");

@@ -79,14 +79,15 @@ class Reader:
     def __init__(self, section: Section, keys: dict[str, str]) -> None:
         self.section, self.keys = section, keys
 
-    def number(self, key: str, default: float, low: float = 0.0) -> float:
+    def number(self, key: str, default: float, low: float = 0.0, high: float = float("inf")) -> float:
         text = self.keys.get(key, str(default))
+        upto = "on" if high == float("inf") else f"to {high:g}"
         try:
             value = float(text)
-            if value < low:
+            if not low <= value <= high:
                 raise ValueError
         except ValueError:
-            self.section.error(key, f"\"{text}\" is not a number from {low:g} on; write for example {default}")
+            self.section.error(key, f"\"{text}\" is not a number from {low:g} {upto}; write for example {default}")
         return value
 
     def word(self, key: str, default: str, *known: str) -> str:

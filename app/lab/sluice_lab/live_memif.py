@@ -5,7 +5,7 @@
   way       copy: synchronous writes with partial copy; wait: one write, then waits for its acknowledgement
   seconds   of sending
   idle      of the daemons: sleep, poll
-  mtu       bytes
+  mtu       bytes, at most 65385
   wire      path (doc/path.md) in each direction, in real time, in the sending daemon; default none
   rate      first rate of the daemons
 
@@ -46,7 +46,7 @@ def read(section: Section, keys: dict[str, str]) -> Keys:
     section.only(*Keys.__annotations__)
     return {"size": int(r.number("size", 131072, 1)), "way": r.word("way", "copy", "copy", "wait"),
             "seconds": r.number("seconds", 1, 0.1), "idle": r.word("idle", "sleep", "sleep", "poll"),
-            "mtu": int(r.number("mtu", 9000, 1500)), "wire": r.word("wire", ""), "rate": r.word("rate", "")}
+            "mtu": int(r.number("mtu", 9000, 1500, 65385)), "wire": r.word("wire", ""), "rate": r.word("rate", "")}
 
 
 def cpu_s(pid: int) -> float:
@@ -70,10 +70,11 @@ def measure(testbed: "Testbed", build: "Build", keys: Keys) -> Answer:
 
     wired = keys["wire"] != ""
     first = {"first_rate": keys["rate"]} if keys["rate"] else {}
+    large = keys["mtu"] > 9000  # as many bytes in fewer packets
     a, b = memif_pair(testbed, build, mtu=keys["mtu"], keys=first,
-                      a_keys={"wire": keys["wire"], "wire_packets": 4096} if wired else None,
+                      a_keys={"wire": keys["wire"], "wire_packets": 512 if large else 4096} if wired else None,
                       b_keys={"checksum": "software"} if wired else None,
-                      daemon_keys={"idle": keys["idle"]}, memory_mb=256)
+                      daemon_keys={"idle": keys["idle"]}, memory_mb=512 if large else 256)
     server = b.sluice("server", "perf", "server", "-1", "--json", "-q", "--memory", "128M")
     b.wait_listening()
     before = [(cpu_s(d.pid()), busy_s(d)) for d in (a, b)]
