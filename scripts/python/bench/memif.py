@@ -119,16 +119,18 @@ def _memcpy(testbed: Testbed, args: argparse.Namespace, cpu: int) -> Window:
     return window
 
 
-def _sluice(testbed: Testbed, args: argparse.Namespace) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
-    """(measures the payload that arrives, ends the transfer and returns the client's JSON, the group)"""
+def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 9000, name: str = "",
+           settle_s: float = SLUICE_SETTLE_S) -> tuple[Window, Callable[[], dict[str, Any]], paired.Group]:
+    """(measures the payload that arrives, ends the transfer and returns the client's JSON, the group); name: of the
+    pair of daemons, if there are several pairs."""
     extra = "" if args.no_zero_copy or not args.huge else ",zero-copy=yes"
     eal = ("--single-file-segments",) if extra else ()
-    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=args.rsize, b_extra=extra, b_eal=eal,
-                      daemon_keys={"idle": args.idle}, memory_mb=256, telemetry=True,
+    a, b = memif_pair(testbed, Build(args.build, args.huge), rsize=rsize, mtu=mtu, name=name, b_extra=extra,
+                      b_eal=eal, daemon_keys={"idle": args.idle}, memory_mb=256, telemetry=True,
                       keys={"silence": "60s"})
-    server = b.sluice("server", "perf", "server", "-1", "--json", "--memory", "1G")
+    server = b.sluice(f"{name}server", "perf", "server", "-1", "--json", "--memory", "1G")
     b.wait_listening()
-    client = a.sluice("client", "perf", "client", "--json", "-i", "0", "-t", "3600", "--memory", "1G",
+    client = a.sluice(f"{name}client", "perf", "client", "--json", "-i", "0", "-t", "3600", "--memory", "1G",
                       ADDR_B)
     telemetry = Telemetry(b.telemetry_socket)
 
@@ -146,7 +148,7 @@ def _sluice(testbed: Testbed, args: argparse.Namespace) -> tuple[Window, Callabl
         return float(found)
 
     until(lambda: (conn_bytes() or 0) > 1 << 30, 60, "sluice perf moves 1 GiB", 0.1)
-    group = paired.Group(testbed, [a.process, b.process, server, client], SLUICE_SETTLE_S,
+    group = paired.Group(testbed, [a.process, b.process, server, client], settle_s,
                          [a.process, b.process])
 
     def window(seconds: float) -> float:
@@ -189,7 +191,7 @@ def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     results.demand(GOODPUT)
     contenders = {rings.name: _testpmd(testbed, args, rings) for rings in TESTPMD}
     contenders[MEMCPY] = _memcpy(testbed, args, pair_cpus()[1][0])
-    contenders[SLUICE], end, group = _sluice(testbed, args)
+    contenders[SLUICE], end, group = sluice(testbed, args, args.rsize)
 
     def show(i: int, values: dict[str, float]) -> None:
         print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
