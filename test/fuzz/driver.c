@@ -120,6 +120,7 @@ static unsigned int goldens_run(void)
     CHECK(c->frames[FRAME_UDP] >= 24 && c->frames[FRAME_ARP] >= 4);
     CHECK(c->frames[FRAME_ICMP4] >= 2 && c->frames[FRAME_ICMP6] >= 6);
     CHECK(c->neigh[NEIGH_REQUEST] >= 4 && c->neigh[NEIGH_REPLY] >= 4 && c->echoes >= 4);
+    CHECK(c->stamps >= 4 && c->reflections >= 24);
     return i;
 }
 
@@ -147,10 +148,11 @@ int main(int argc, char **argv)
     fflush(stdout);
     rng_init(&r, seed);
     mutations_run(&r, runs, goldens_run());
-    printf("accepted: FIRST %llu DATA %llu CNTL %llu RCNTL %llu neighbour %llu echo %llu\n",
+    printf("accepted: FIRST %llu DATA %llu CNTL %llu RCNTL %llu neighbour %llu echo %llu "
+           "stamp %llu\n",
            (unsigned long long)c->packets[WIRE_FIRST], (unsigned long long)c->packets[WIRE_DATA],
            (unsigned long long)c->packets[WIRE_CNTL], (unsigned long long)c->packets[WIRE_RCNTL],
            (unsigned long long)(c->neigh[NEIGH_REQUEST] + c->neigh[NEIGH_REPLY]),
-           (unsigned long long)c->echoes);
+           (unsigned long long)c->echoes, (unsigned long long)c->stamps);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "wire/frame.h"
 #include "wire/neigh.h"
 #include "wire/packet.h"
+#include "wire/stamp.h"
 
 struct fuzz_wire_counts fuzz_wire_counts;
 
@@ -208,6 +209,31 @@ static void echo_run(const uint8_t *p, uint32_t len, const struct frame *f)
     free(copy);
 }
 
+/* Stamps, whatever shape the receiver expects; and the way back and there again. */
+static void stamp_run(const uint8_t *p, uint32_t len)
+{
+    const struct stamp_shape shapes[] = {{14, 26, 34, 42, true}, {14, 22, 54, 62, false}};
+    uint8_t *copy = exact_copy(p, len);
+    struct stamp s[2];
+    uint32_t end[2];
+
+    if (stamp_get(p, len, len, &shapes[0], &s[0], &end[0]) == STAMP_OK &&
+        stamp_get(p, len, len, &shapes[1], &s[1], &end[1]) == STAMP_OK) {
+        fuzz_wire_counts.stamps++;
+        CHECK(end[0] <= len && s[0].stream < STAMP_STREAMS && s[0].window < STAMP_WINDOWS);
+        CHECK(s[0].time_ns >> STAMP_TIME_BITS == 0);
+        CHECK(s[0].number == s[1].number && s[0].flow == s[1].flow && end[0] == end[1]);
+    }
+    if (stamp_reflect(copy + 1, len, len)) {
+        fuzz_wire_counts.reflections++;
+        if (stamp_reflect(copy + 1, len, len)) /* not if it came from a group */
+            CHECK(memcmp(copy + 1, p, len) == 0);
+    } else {
+        CHECK(len == 0 || memcmp(copy + 1, p, len) == 0);
+    }
+    free(copy);
+}
+
 static void frame_run(const uint8_t *p, uint32_t len)
 {
     struct frame f, torn;
@@ -233,6 +259,7 @@ static void frame_run(const uint8_t *p, uint32_t len)
         neigh_check(&f, &n);
     fuzz_wire_counts.neigh[n.kind]++;
     echo_run(p, len, &f);
+    stamp_run(p, len);
 }
 
 /* Corrects the checksums that the parsers verify before anything else. */

@@ -14,6 +14,7 @@ struct fuzz_wire_counts {
     uint64_t neigh[3];   /* by enum neigh_kind */
     uint64_t echoes;
     uint64_t packets[5]; /* by enum wire_type */
+    uint64_t stamps, reflections;
 };
 
 extern struct fuzz_wire_counts fuzz_wire_counts;

@@ -8,6 +8,7 @@
 #include "wire/frame.h"
 #include "wire/neigh.h"
 #include "wire/packet.h"
+#include "wire/stamp.h"
 
 #define PACKETS 7
 #define ROUTES  4
@@ -138,6 +139,19 @@ static size_t link_golden(unsigned int kind, unsigned int route, uint8_t *p)
     }
 }
 
+static size_t stamped_golden(unsigned int route, uint8_t *p)
+{
+    struct frame_route r = route_golden(route);
+    struct stamp_flow flow = {.flow = 3, .src = 1, .dst = 2, .sport = 9, .dport = 7};
+    struct stamp_template t;
+    uint32_t len = stamp_frame_min(&r) + 40;
+
+    stamp_template_init(&t, &r, len, 2, 77);
+    stamp_filler_put(p, 0, len + STAMP_HEAD_MAX);
+    stamp_put(&t, p, &flow, 1000, 123456789);
+    return len;
+}
+
 size_t golden_put(unsigned int i, uint8_t *p)
 {
     if (i < PACKETS)
@@ -146,5 +160,8 @@ size_t golden_put(unsigned int i, uint8_t *p)
     if (i < PACKETS * ROUTES)
         return framed_golden(i / ROUTES, i % ROUTES, p);
     i -= PACKETS * ROUTES;
-    return i < 3 * ROUTES ? link_golden(i / ROUTES, i % ROUTES, p) : 0;
+    if (i < 3 * ROUTES)
+        return link_golden(i / ROUTES, i % ROUTES, p);
+    i -= 3 * ROUTES;
+    return i < ROUTES ? stamped_golden(i, p) : 0;
 }
