@@ -127,6 +127,25 @@ uint64_t contract_next(const struct contract *c, uint64_t now)
     return at;
 }
 
+uint32_t contract_count(const struct contract *c, uint64_t now, uint64_t len_bytes, uint32_t max)
+{
+    uint64_t ahead = (uint64_t)c->peak_slack << SLACK_BITS;
+    u128 cost = (u128)c->peak_cost * len_bytes;
+    u128 room; /* cycles by which the arrival time may still grow, with their fraction */
+
+    CHECK(c->sustained_cost == 0 && len_bytes > 0 && max <= (1u << 20) / len_bytes);
+    if (max == 0 || gate(c->peak_tsc, c->peak_fraction, c->peak_slack) > now)
+        return 0;
+    /* After a pause, the first packet counts from now. */
+    if (now > c->peak_tsc + (c->peak_fraction > 0))
+        room = (u128)ahead << 32;
+    else
+        room = ((u128)(now + ahead - c->peak_tsc) << 32) - c->peak_fraction;
+    if (room < cost) /* the usual case: one is due */
+        return 1;
+    return cost == 0 || room / cost >= max - 1 ? max : (uint32_t)(room / cost) + 1;
+}
+
 static void count(uint64_t *tat, uint32_t *fraction, uint64_t now, uint64_t cost,
                   uint64_t len_bytes)
 {

@@ -53,6 +53,10 @@ static inline bool contract_open(const struct contract *c, uint64_t now)
     return contract_next(c, now) == now;
 }
 
+/* How many packets of len_bytes may go now, one after the other, at most `max`; max * len_bytes is
+ * up to 2^20. Without an SCR. contract_take() may count them all at once, by their sum. */
+uint32_t contract_count(const struct contract *c, uint64_t now, uint64_t len_bytes, uint32_t max);
+
 /* A packet of len_bytes (up to 2^20) was sent at now; only if contract_open() is true. */
 void contract_take(struct contract *c, uint64_t now, uint64_t len_bytes);
 

@@ -56,6 +56,57 @@ TEST(Contract, MistakesAreNamed)
     }
 }
 
+/* How many packets may go at once: as many as contract_open() lets through one after the other, and
+ * counted in one go they leave the same state behind. */
+TEST(Contract, ACountIsThatOfSinglePackets)
+{
+    struct rng r;
+
+    rng_init(&r, test_seed());
+    for (int turn = 0; turn < 3000; turn++) {
+        contract_config cfg = {};
+        uint64_t len = rng_magnitude(&r, 1, 9000), now = rng_below(&r, 1ull << 40);
+        uint32_t max = (uint32_t)rng_below(&r, 65);
+
+        cfg.pcr_Bps = rng_magnitude(&r, 1, CREDIT_RATE_MAX_BPS);
+        cfg.unit_bytes = len;
+        cfg.cdvt_ns = rng_below(&r, 3) ? rng_magnitude(&r, 1, 10000000000ull) : 0;
+        contract c = make(cfg, now);
+        for (int step = 0; step < 40; step++) {
+            contract singly = c;
+            uint32_t n = 0;
+
+            while (n < max && contract_open(&singly, now)) {
+                contract_take(&singly, now, len);
+                n++;
+            }
+            ASSERT_EQ(contract_count(&c, now, len, max), n)
+                << cfg.pcr_Bps << " B/s, " << cfg.cdvt_ns << " ns, " << len << " B";
+            if (n > 0)
+                contract_take(&c, now, n * len);
+            ASSERT_EQ(c.peak_tsc, singly.peak_tsc);
+            ASSERT_EQ(c.peak_fraction, singly.peak_fraction);
+            now += rng_below(&r, 2) ? rng_magnitude(&r, 1, 1ull << 32)
+                                    : contract_next(&c, now) - now + rng_below(&r, 2);
+        }
+    }
+}
+
+/* The last packet that fits to the cycle. */
+TEST(Contract, ACountUpToTheLastCycle)
+{
+    const contract_config cfg = {kHz, 0, 0, 80, 32}; // a cycle for each byte, and 80 of tolerance
+    contract c = make(cfg, 1000);
+
+    EXPECT_EQ(contract_count(&c, 919, 80, 32), 0u);
+    EXPECT_EQ(contract_count(&c, 920, 80, 32), 1u);
+    EXPECT_EQ(contract_count(&c, 999, 80, 32), 1u);
+    EXPECT_EQ(contract_count(&c, 1000, 80, 32), 2u);
+    EXPECT_EQ(contract_count(&c, 1000000, 80, 32), 2u); // a pause is not made up for
+    EXPECT_EQ(contract_count(&c, 1000000, 80, 1), 1u);
+    EXPECT_EQ(contract_count(&c, 1000000, 80, 0), 0u);
+}
+
 /* MBS bytes at the peak rate, then the sustained rate. So the contract is fully used. */
 TEST(Contract, ABurstAtThePeakThenSustained)
 {
