@@ -11,10 +11,10 @@
 #include <rte_mempool.h>
 
 #include "base/clock.h"
+#include "common/port.h"
 #include "drivers/cable.h"
 #include "emu/interface.h"
 #include "emu/options.h"
-#include "emu/port.h"
 
 #define BOX_SPEC_MAX (PATH_SPEC_MAX_BYTES + 1)
 

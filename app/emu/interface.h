@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/port.h"
 #include "drivers/offload.h"
-#include "emu/port.h"
 
 struct interface {
     bool is; /* the port is on a Linux interface */

@@ -394,7 +394,7 @@ def bad_input(testbed: Testbed, context: Context) -> None:
             ([program, *memory, "--", "--forwrad", "x"], 2, ["--forward"]),
             ([program, *memory, "--", "--packets", "many"], 2, ["--packets"]),
             ([program, *memory, *null, "--", "--reverse", "loss 5"], 2, ["reverse path", "position 6"]),
-            ([program, *memory, "--vdev", "net_null0", "--"], 5, ["two are needed"]),
+            ([program, *memory, "--vdev", "net_null0", "--"], 5, ["too few"]),
             ([program, *memory, *null, "--", "--ports", "net_null0,net_nil"], 5, ["net_nil", "--vdev"]),
             ([program, *memory, *null, "--", "--packets", "60000"], 4, ["--packets", "MB"])):
         process = testbed.start("sluice-emu", args)

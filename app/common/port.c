@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "emu/port.h"
+#include "common/port.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,10 +47,8 @@ int port_find(struct port *p, const char *name, unsigned int n, char *err, size_
                 break;
         }
         if (id >= RTE_MAX_ETHPORTS) {
-            snprintf(
-                err, err_len,
-                "there are %u port(s), and two are needed; add them before -- with --vdev or -a",
-                have);
+            snprintf(err, err_len,
+                     "there are %u port(s), too few; add more before -- with --vdev or -a", have);
             return -ENODEV;
         }
     }
@@ -159,9 +157,21 @@ static int port_error(const struct port *p, int rc, const char *what, char *err,
     return rc;
 }
 
+/* Several queues: the device spreads flows over them, if it can. */
+static void rss_set(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info, uint16_t queues)
+{
+    uint64_t fields = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & info->flow_type_rss_offloads;
+
+    if (queues == 1 || fields == 0)
+        return;
+    conf->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf->rx_adv_conf.rss_conf.rss_hf = fields;
+}
+
 int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len)
 {
     struct rte_eth_conf conf = {.rxmode = {.mq_mode = RTE_ETH_MQ_RX_NONE}};
+    uint16_t queues = RTE_MAX(p->queues, 1), i;
     struct rte_eth_dev_info info;
     int socket = rte_eth_dev_socket_id(p->id);
     unsigned int where = socket < 0 ? (unsigned int)SOCKET_ID_ANY : (unsigned int)socket;
@@ -174,9 +184,10 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
     if (mtu <= info.max_mtu && mtu + FRAME_EXTRA <= info.max_rx_pktlen)
         conf.rxmode.mtu = (uint32_t)mtu;
-    rc = rte_eth_dev_configure(p->id, 1, 1, &conf);
+    rss_set(&conf, &info, queues);
+    rc = rte_eth_dev_configure(p->id, queues, queues, &conf);
     if (rc != 0)
-        return port_error(p, rc, "refuses one queue", err, err_len);
+        return port_error(p, rc, "refuses its queues", err, err_len);
     rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &rx, &tx);
     /* Without this call, frames beyond the device's own MTU would not be received. A failure does
      * not matter for AF_PACKET, which uses its interface's MTU, and for memif, which has none. */
@@ -184,9 +195,11 @@ int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err
     if (rc != 0 && rc != -ENOTSUP && mtu > 1500 && strcmp(p->driver, "net_af_packet") != 0 &&
         strcmp(p->driver, "net_memif") != 0)
         return port_error(p, rc, "does not support this --mtu", err, err_len);
-    rc = rte_eth_rx_queue_setup(p->id, 0, rx, where, NULL, pool);
-    if (rc == 0)
-        rc = rte_eth_tx_queue_setup(p->id, 0, tx, where, NULL);
+    for (i = 0, rc = 0; i < queues && rc == 0; i++) {
+        rc = rte_eth_rx_queue_setup(p->id, i, rx, where, NULL, pool);
+        if (rc == 0)
+            rc = rte_eth_tx_queue_setup(p->id, i, tx, where, NULL);
+    }
     if (rc != 0)
         return port_error(p, rc, "cannot set up its queues", err, err_len);
     rc = rte_eth_dev_start(p->id);

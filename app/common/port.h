@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The two ports of the box: found, configured with one queue each, started, promiscuous. */
-#ifndef EMU_PORT_H
-#define EMU_PORT_H
+/* The ports of sluice-emu and sluice-load: found, configured, started, promiscuous. */
+#ifndef COMMON_PORT_H
+#define COMMON_PORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 
 struct port {
     uint16_t id;
+    uint16_t queues; /* RX and TX queues that it is started with; 0: one of each */
     char name[64], driver[32];
 };
 
