@@ -9,6 +9,7 @@ ROOMS: dict[str, set[str]] = {
     "base": set(),
     "wire": {"base"},
     "pace": {"base"},
+    "traffic": {"base", "wire"},
     "control": {"base"},
     "vt": {"base", "wire"},
     "path": {"base", "wire"},
@@ -18,7 +19,7 @@ ROOMS: dict[str, set[str]] = {
 }
 
 # Rooms of state machines: time and packets come in as parameters, memory from the caller.
-PURE = {"base", "wire", "pace", "control", "vt", "path", "host", "sim"}
+PURE = {"base", "wire", "pace", "traffic", "control", "vt", "path", "host", "sim"}
 
 # Rooms that link without DPDK.
 NO_DPDK = {"client"}
