@@ -51,6 +51,7 @@ CLEAN: Mapping[str, str | None] = {
     "doc/sluice.1": PAGE.format("SLUICE", 1, "sluice"),
     "doc/sluice-emu.8": PAGE.format("SLUICE-EMU", 8, "sluice-emu"),
     "doc/sluice-exporter.8": PAGE.format("SLUICE-EXPORTER", 8, "sluice-exporter"),
+    "doc/sluice-load.8": PAGE.format("SLUICE-LOAD", 8, "sluice-load"),
     "doc/sluice-lab.1": PAGE.format("SLUICE-LAB", 1, "sluice-lab"),
     "doc/sluice-path.7": PAGE.format("SLUICE-PATH", 7, "sluice-path"),
     "doc/sluice-console.7": PAGE.format("SLUICE-CONSOLE", 7, "sluice-console"),

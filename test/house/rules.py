@@ -94,7 +94,7 @@ MACHINE_PATHS = r"(?<![\w.$}])/(?:home|root|work|Users|mnt|media)(?:/|\b(?=[\s\"
 
 # Programs and libraries that need a man page.
 MAN_PAGES = ("sluiced.8", "sluice.1", "libsluice.3", "sluice-emu.8", "sluice-path.7", "sluice-exporter.8",
-             "sluice-lab.1", "sluice-console.7")
+             "sluice-lab.1", "sluice-load.8", "sluice-console.7")
 
 # Headers for other programs: they must compile as C++, too.
 PUBLIC_HEADERS = ("lib/client/sluice.h",)
@@ -113,6 +113,7 @@ PROGRAMS = {
     "sluice": ("sluice", {"base", "client", "console"}),
     "sluice-emu": ("emu", {"base", "wire", "path", "drivers", "common", "console"}),
     "sluice-lab-engine": ("lab", ENGINE | {"path", "sim", "common"}),
+    "sluice-load": ("load", {"base", "wire", "pace", "traffic", "common"}),
 }
 
 # How many words a header has at least before its include guard, without the licence.

@@ -14,9 +14,9 @@ sys.dont_write_bytecode = True
 BUILD = sys.argv[1]
 # The last part of each path, for each kind of user.
 EXPECTED = {
-    "bin/sluice", "bin/sluiced", "bin/sluice-emu", "bin/sluice-lab", "bin/sluice-exporter",
+    "bin/sluice", "bin/sluiced", "bin/sluice-emu", "bin/sluice-load", "bin/sluice-lab", "bin/sluice-exporter",
     "man/man1/sluice.1", "man/man1/sluice-lab.1", "man/man3/libsluice.3", "man/man7/sluice-console.7",
-    "man/man7/sluice-path.7", "man/man8/sluiced.8", "man/man8/sluice-emu.8", "man/man8/sluice-exporter.8",
+    "man/man7/sluice-path.7", "man/man8/sluiced.8", "man/man8/sluice-emu.8", "man/man8/sluice-load.8", "man/man8/sluice-exporter.8",
     "lib/systemd/system/sluiced.service", "lib/systemd/system/sluice-exporter.service", "lib/sysusers.d/sluice.conf",
     "bash-completion/completions/sluice", "zsh/site-functions/_sluice", "fish/vendor_completions.d/sluice.fish",
     "doc/sluice/README.md", "doc/sluice/CHANGELOG.md", "doc/sluice/LICENSE", "doc/sluice/protocol.md",
@@ -63,7 +63,7 @@ class Installed(unittest.TestCase):
 
     def test_manual_pages_name_installed_files(self) -> None:
         pages = [p for p in self.paths if "/man/man" in p]
-        self.assertEqual(len(pages), 8)
+        self.assertEqual(len(pages), 9)
         named = 0
         for page in pages:
             text = text_of(page)
