@@ -68,11 +68,12 @@ class Forwarder:
     def __init__(self, testbed: Testbed, args: argparse.Namespace, tag: str, process: Process,
                  settle_s: float = WARM_S) -> None:
         cpu = pair_cpus()[1][0]
-        command = [os.path.join(args.build, "test", "bench", "load"), "--lcores", f"0@{cpu}",
+        command = [args_build(args).program("sluice-load"), "--lcores", f"0@{cpu}",
                    *forwarder.memory_options(args_build(args), 256), "--no-pci", "--no-telemetry", "--log-level", "error",
                    "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
         for vdev in forwarder.vdevs(testbed, "client", tag, RING):
             command += ["--vdev", vdev]
+        command += ["--", "--interactive", "--wait", "0"]
         self.load = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
         self.load.next_answer()
         self.process = process
@@ -82,14 +83,18 @@ class Forwarder:
     def send(self, frame: int, seconds: float, pps: float = 0) -> dict[str, Any]:
         """The generator's counts. The group must be running."""
         warm = 0 if pps else self.settle_s
-        result: dict[str, Any] = json.loads(self.load.ask(f"{frame} {seconds:g} {pps:.0f} {warm:g}"))
-        if result["drained"] == 0:
+        rate = f"{pps:.0f}pps" if pps else "max"
+        result: dict[str, Any] = json.loads(self.load.ask(
+            f"size={frame} seconds={seconds:g} rate={rate} warmup={warm:g}"))
+        if "error" in result:
+            raise TestbedError(f"sluice-load: {result['error']}")
+        if result["arrived"] == 0:
             raise TestbedError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
         return result
 
     def pps(self, frame: int, seconds: float) -> float:
         with self.group:
-            return float(self.send(frame, seconds)["drained_pps"])
+            return float(self.send(frame, seconds)["rx_pps"])
 
     def first_pps(self, frame: int, seconds: float) -> float:
         return statistics.median(self.pps(frame, seconds) for _ in range(FIRST_WINDOWS))
@@ -117,7 +122,7 @@ def _impaired_window(box: Box, loaded: Forwarder, frame: int, seconds: float) ->
     """(packets a second, packets in flight at the end)"""
     with loaded.group:
         result = loaded.send(frame, seconds)
-        return result["drained_pps"], box.report()["forward"]["held_packets"]
+        return result["rx_pps"], box.report()["forward"]["held_packets"]
 
 
 def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[int, int]:

@@ -23,7 +23,7 @@ class Build:
 
     def program(self, name: str) -> str:
         """The path of a program."""
-        path = os.path.join(self.dir, "app", {"sluice-emu": "emu"}.get(name, name), name)
+        path = os.path.join(self.dir, "app", {"sluice-emu": "emu", "sluice-load": "load"}.get(name, name), name)
         if not os.access(path, os.X_OK):
             raise TestbedError(f"{path} is missing; build it: ninja -C {self.dir}")
         return path
