@@ -12,7 +12,7 @@ from .harness import Context, TestbedError, perf, scene
 from testbed.daemon import Daemon, memif
 from testbed.pair import ADDR_A, ADDR_B, memif_pair, pair_cpus, station
 from testbed.process import Testbed, until
-from .terminal import Terminal
+from testbed.terminal import Terminal
 
 PROMPT = r"sluice> "
 

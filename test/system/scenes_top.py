@@ -8,7 +8,7 @@ from .harness import Context, TestbedError, scene, sh
 from testbed.daemon import Daemon
 from testbed.pair import ADDR_A, ADDR_B, memif_pair
 from testbed.process import Testbed, until
-from .terminal import LEAVE, Screen
+from testbed.terminal import LEAVE, Screen
 
 CAPACITY = "400Mbit"
 

@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from .harness import TestbedError
-from testbed.process import Testbed
+from .process import Testbed, TestbedError
 
 T = TypeVar("T")
 
