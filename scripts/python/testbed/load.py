@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sluice-load under test: windows asked for on its standard input, and its other end that reflects or listens."""
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from .daemon import Build
+from .process import Process, Testbed, TestbedError, until
+
+
+def memif_vdevs(testbed: Testbed, role: str, tags: Sequence[str], rsize: int = 10) -> list[str]:
+    """Arguments of --vdev for memifs, one for each tag; the other end has the same tags and the other role."""
+    return [f"net_memif{i},role={role},id=0,socket-abstract=no,socket={testbed.path(f'{tag}.sock')},rsize={rsize}"
+            for i, tag in enumerate(tags)]
+
+
+def load_process(testbed: Testbed, build: Build, name: str, vdevs: Sequence[str], cpus: Sequence[int],
+                 options: Sequence[object]) -> Process:
+    """Starts one; lcore i runs on cpus[i]."""
+    prefix = f"sluice-{os.getpid()}-{name}"
+    for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
+        testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
+    memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
+    args: list[object] = [build.program("sluice-load"), "--lcores", ",".join(f"{i}@{c}" for i, c in enumerate(cpus)),
+                          *memory, "-m", 256, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
+    for vdev in vdevs:
+        args += ["--vdev", vdev]
+    return testbed.start(name, [*args, "--", *options], stdin=subprocess.PIPE)
+
+
+class Load:
+    """A sluice-load --interactive that is ready."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.answers = 0
+        first = self._answer(60)
+        if first != {"ready": True}:
+            raise TestbedError(f"sluice-load is not ready: {first}")
+
+    def _answer(self, timeout_s: float) -> dict[str, Any]:
+        def unread() -> list[str]:
+            text = self.process.out()
+            return text[:text.rfind("\n") + 1].splitlines()[self.answers:]
+
+        line = until(unread, timeout_s, "sluice-load answers", 0.01, self.process)[0]
+        self.answers += 1
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def say(self, line: str, timeout_s: float = 60) -> dict[str, Any]:
+        """The answer to a line."""
+        pipe = self.process.popen.stdin
+        assert pipe is not None
+        pipe.write((line + "\n").encode())
+        pipe.flush()
+        return self._answer(timeout_s)
+
+    def window(self, **keys: object) -> dict[str, Any]:
+        """Runs a window; a key src_mac means src-mac."""
+        result = self.say(" ".join(f"{key.replace('_', '-')}={value}" for key, value in keys.items()), 120)
+        if "error" in result:
+            raise TestbedError(f"sluice-load: {result['error']}")
+        return result
+
+    def stop(self) -> int:
+        """Ends its input; returns its exit status."""
+        pipe = self.process.popen.stdin
+        assert pipe is not None
+        pipe.close()
+        return self.process.wait(20)
