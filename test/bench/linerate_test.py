@@ -48,6 +48,31 @@ def status(ratios: Mapping[Key, float], noise: float = 0.005, starved: bool = Fa
 GOOD = {(WIRE, 64): 0.97, (WIRE, 1518): 0.97, (IMPAIRED, 64): 0.7, (JITTER, 64): 0.6, (EACH, 64): 0.6}
 
 
+class Generators(unittest.TestCase):
+    """Two generators on one device."""
+
+    def judged(self, ratio: float, noise: float = 0.002) -> dict[str, str]:
+        by_pktgen = (TESTPMD + linerate.BY_PKTGEN, 64)
+        results = status({**GOOD, by_pktgen: ratio}, noise, keys=[*KEYS, by_pktgen])
+        return {r["name"].split(": ")[1].split(" that")[0]: r["verdict"] for r in results.rows if "that by" in r["name"]}
+
+    def test_they_agree(self) -> None:
+        self.assertEqual(self.judged(1.0), {"at least": "holds", "at most": "holds"})
+
+    def test_one_finds_more(self) -> None:
+        self.assertEqual(self.judged(1.05), {"at least": "holds", "at most": "missed"})
+        self.assertEqual(self.judged(0.95), {"at least": "missed", "at most": "holds"})
+
+    def test_noise_is_told(self) -> None:
+        self.assertIn("too noisy", self.judged(1.0, noise=0.2).values())
+
+    def test_what_each_drives(self) -> None:
+        paths = list(linerate.PATHS)
+        self.assertEqual(linerate.wanted(paths, linerate.SLUICE_LOAD), [TESTPMD, *paths])
+        self.assertNotIn(EACH, linerate.wanted(paths, linerate.PKTGEN))
+        self.assertEqual(linerate.wanted(paths, linerate.BOTH)[-2:], [x + linerate.BY_PKTGEN for x in (TESTPMD, WIRE)])
+
+
 class Verdicts(unittest.TestCase):
     def test_holds(self) -> None:
         self.assertEqual(status(GOOD).status(), HOLDS)

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traffic generators. Whatever sends and counts frames for a trial is behind one class with offer(), and knows nothing of
-searches, nor of what the device does to frames. Today there is one, test/bench/load.c."""
-import json
-import os
-import subprocess
+searches, nor of what the device does to frames. pktgen.py has another one."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from . import forwarder, paired
+from . import forwarder
+from testbed import load as sluice_load
 from testbed.daemon import Build
 from testbed.pair import pair_cpus
-from testbed.process import Testbed, TestbedError
+from testbed.process import Testbed
 
 CRC_BYTES = 4
+LATENCIES = ("p50", "p99", "max")
 
 
 @dataclass(frozen=True)
@@ -49,38 +48,22 @@ class Generator(Protocol):
 
 
 class Load:
-    """test/bench/load.c on the second CPU of pair_cpus(), as the client of a forwarder's memifs."""
-
-    # One frame, at once: the program sends nothing only where it receives nothing.
-    IDLE_FPS = 1e-3
-    DRAINS_MAX = 50
+    """sluice-load on the second CPU of pair_cpus(), as the client of a forwarder's memifs."""
 
     def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
-        program = os.path.join(build.dir, "test", "bench", "load")
-        if not os.access(program, os.X_OK):
-            raise TestbedError(f"{program} is missing; build it: ninja -C {build.dir} benchmarks")
-        command = [program, "--lcores", f"0@{pair_cpus()[1][0]}", *forwarder.memory_options(build, 256), "--no-pci",
-                   "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
-        for vdev in forwarder.vdevs(testbed, "client", tag, ring):
-            command += ["--vdev", vdev]
-        self.asked = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
-        self.asked.next_answer()  # it is ready
+        self.process = sluice_load.load_process(testbed, build, f"load-{tag}", forwarder.vdevs(testbed, "client", tag, ring),
+                                    [pair_cpus()[1][0]], ["--interactive"])
+        self.load = sluice_load.Load(self.process)
 
-    def _window(self, profile: Profile, load_fps: float, seconds: float) -> dict[str, Any]:
-        self.asked.timeout_s = 60 + seconds
-        answer: dict[str, Any] = json.loads(self.asked.ask(
-            f"{profile.frame_bytes} {seconds:g} {load_fps:.6f} 0 {profile.flows}"))
-        return answer
+    def _window(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> dict[str, Any]:
+        return self.load.window(size=profile.frame_bytes, rate=f"{load_fps:.3f}pps", seconds=f"{seconds:.6f}",
+                                flows=profile.flows, wait=f"{linger_s:.6f}")
 
     def warm(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> None:
-        self._window(profile, load_fps, seconds)
-        for _ in range(self.DRAINS_MAX):
-            answer = self._window(profile, self.IDLE_FPS, linger_s)
-            if answer["drained"] == answer["sent"]:
-                break
+        self._window(profile, load_fps, seconds, linger_s)
 
     def offer(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> Offer:
-        answers = [self._window(profile, load_fps, seconds), self._window(profile, self.IDLE_FPS, linger_s)]
-        offered = sum(a["sent"] + a["refused"] for a in answers)
-        # with the one of the second window
-        return Offer(int(load_fps * seconds) + 1, offered, sum(a["drained"] for a in answers))
+        answer = self._window(profile, load_fps, seconds, linger_s)
+        latency = answer["latency_ns"]
+        return Offer(int(load_fps * seconds), answer["sent"] + answer["refused"], answer["received"],
+                     {name: latency[name] * 1e-9 for name in LATENCIES} if latency and latency["count"] else {})

@@ -14,9 +14,11 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from . import forwarder, paired, search
+from . import forwarder, paired, pktgen, search
 from .generator import Generator, Load, Profile
 from .paired import Bar
+from .pktgen import TRIAL_MIN_S as PKTGEN_TRIAL_MIN_S
+from .pktgen import PktgenGenerator
 from .results import Results
 from .search import Found, Goal, Limits, Trial
 from testbed.daemon import Build
@@ -28,6 +30,9 @@ TESTPMD, WIRE, IMPAIRED, JITTER, EACH = "testpmd io", "wire", "delay, loss, rate
 # How many packets each path holds: 100 ms, or what the jitter has under way, at more than testpmd's rate.
 PATHS = {WIRE: ("", 4096), IMPAIRED: ("loss 0.1% rate 100gbit limit 100000 delay 100ms", 1_000_000),
          JITTER: ("delay 5ms 2ms", 100_000), EACH: ("each flow max 1000 ( rate 1gbit limit 100 ) delay 1ms", 50_000)}
+SLUICE_LOAD, PKTGEN, BOTH = "sluice-load", "pktgen", "both"
+BY_PKTGEN = ", by Pktgen"  # behind the name of a device that has both generators
+GENERATORS_APART = 0.03    # the NDRs that two generators find
 LINGER_S = {IMPAIRED: 0.15, JITTER: 0.04, EACH: 0.03}  # from the last frame to the trial's end
 LINGER_MIN_S = 0.02
 SIZE_SMALL, SIZE_LARGE = 64, 1518
@@ -61,6 +66,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", default=f"{SIZE_SMALL},{SIZE_LARGE}", metavar="N,...|all",
                         help="frame sizes in bytes, with CRC; all: those of RFC 2544, section 9.1")
     parser.add_argument("--only", default="", metavar="TEXT", help="the devices whose names contain this, and testpmd")
+    parser.add_argument("--generator", choices=[SLUICE_LOAD, PKTGEN, BOTH], default=SLUICE_LOAD,
+                        help="what sends and counts (default: %(default)s; doc/pktgen.md says where Pktgen comes from); "
+                             "both: testpmd and the wire have both, whose results are compared")
     parser.add_argument("--soak", type=float, default=0, metavar="SECONDS",
                         help="send to each device at its NDR for so long, and tell what it loses")
     parser.add_argument("--seed", type=int, default=1, help="draws the order of turns")
@@ -83,6 +91,11 @@ def check_options(args: argparse.Namespace) -> None:
         raise TestbedError(f"--repeat {args.repeat}: nothing is measured; write 1 or more")
     if not TRIAL_MIN_S <= args.trial <= TRIAL_MAX_S:
         raise TestbedError(f"--trial must be from {TRIAL_MIN_S:g} to {TRIAL_MAX_S:g} s")
+    if args.generator != SLUICE_LOAD and args.trial < PKTGEN_TRIAL_MIN_S:
+        raise TestbedError(f"--trial {args.trial:g}: Pktgen's windows are counted in steps of 10 ms; write "
+                           f"{PKTGEN_TRIAL_MIN_S:g} or more")
+    if args.generator != SLUICE_LOAD and pktgen.program() is None:
+        raise TestbedError("--generator: there is no pktgen; set PKTGEN to its path (doc/pktgen.md)")
     if args.soak < 0:
         raise TestbedError(f"--soak {args.soak:g}: write a time above 0, or leave it out")
     if not any(args.only in name for name in PATHS):
@@ -143,22 +156,35 @@ class ForwarderDevice:
         return trial, offer.received - offer.offered
 
 
-def forwarders(testbed: Testbed, build: Build, names: Sequence[str]) -> dict[str, Forwarder]:
-    """Starts them."""
+def wanted(names: Sequence[str], generator: str) -> list[str]:
+    """testpmd and these paths, as far as the generator has traffic for them, and perhaps again by Pktgen."""
+    if generator == PKTGEN:
+        return [TESTPMD, *(name for name in names if name != EACH)]  # it is driven with one flow
+    twice = [name + BY_PKTGEN for name in (TESTPMD, *names) if name in (TESTPMD, WIRE)]
+    return [TESTPMD, *names, *(twice if generator == BOTH else [])]
+
+
+def forwarders(testbed: Testbed, build: Build, names: Sequence[str], generator: str) -> dict[str, Forwarder]:
+    """Starts them, each with a generator."""
     found = {}
-    for name in (TESTPMD, *names):
+    for name in wanted(names, generator):
         tag = name.replace(",", "").replace(" ", "-")
         told = None
-        if name == TESTPMD:
+        device = name.removesuffix(BY_PKTGEN)
+        if device == TESTPMD:
             process = forwarder.testpmd(testbed, build, tag, RING)
         else:
-            spec, packets = PATHS[name]
+            spec, packets = PATHS[device]
             box = forwarder.box(testbed, build, spec, tag, RING, packets)
             process = box.process
             told = functools.partial(box.dropped, "loss") if "loss" in spec else None
-        generator = Load(testbed, build, tag, RING)
-        found[name] = Forwarder(paired.Group(testbed, [process], SETTLE_S, [process]), generator,
-                                LINGER_S.get(name, LINGER_MIN_S), told)
+        made: Generator
+        if generator == PKTGEN or name != device:
+            made = PktgenGenerator(testbed, build, tag, RING)
+        else:
+            made = Load(testbed, build, tag, RING)
+        found[name] = Forwarder(paired.Group(testbed, [process], SETTLE_S, [process]), made,
+                                LINGER_S.get(device, LINGER_MIN_S), told)
     return found
 
 
@@ -166,7 +192,7 @@ def devices(forwarding: Mapping[str, Forwarder], sizes: Sequence[int]) -> dict[K
     """testpmd and the wire with each size, the others with the smallest."""
     return {(name, size): ForwarderDevice(f, Profile(size - 4, 1000 if name == EACH else 1))
             for name, f in forwarding.items() for size in sizes
-            if name in (TESTPMD, WIRE) or size == sizes[0]}
+            if name.removesuffix(BY_PKTGEN) in (TESTPMD, WIRE) or size == sizes[0]}
 
 
 # ---- judging --------------------------------------------------------------------------------
@@ -211,6 +237,14 @@ def judge(results: Results, founds: Mapping[Key, Sequence[Found]]) -> None:
         if row.verdict == paired.HOLDS and proves_nothing(reference):
             # testpmd might do more
             results.rows[-1]["verdict"] = paired.WORDS[paired.NOISY]
+    for (name, size), fs in founds.items():
+        own = founds.get((name.removesuffix(BY_PKTGEN), size))
+        if not name.endswith(BY_PKTGEN) or own is None or len(fs) < REPEAT:
+            continue
+        theirs, ours = ([ndr_of(f) for f in x] for x in (fs, own))
+        for word, apart in (("at least", Bar(1 - GENERATORS_APART, windows_min=REPEAT)),
+                            ("at most", Bar(1 + GENERATORS_APART, at_most=True, windows_min=REPEAT))):
+            results.windows(f"NDR, {name}, {size} B: {word} that by sluice-load", theirs, "Mpps", ours, apart, scale=1e-6)
     for key, fs in founds.items():
         values = [ndr_of(f) for f in fs]
         spread = 100 * (max(values) - min(values)) / statistics.median(values)
@@ -271,7 +305,7 @@ def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     search.library()
     sizes = sizes_of(args.sizes)
     names = [name for name in PATHS if args.only in name]
-    under_test = devices(forwarders(testbed, Build(args.build, args.huge), names), sizes)
+    under_test = devices(forwarders(testbed, Build(args.build, args.huge), names, args.generator), sizes)
     demand(results, list(under_test), args.repeat)
     for device in under_test.values():
         device.must_forward()
