@@ -42,6 +42,7 @@ const char options_help[] =
     "  --dst-mac MAC    destination (the receiving port's; 02:00:00:00:00:02 with one port)\n"
     "  --vlan ID        VLAN tag, 1 to 4094, or none (none)\n"
     "  --verify         also check every byte of received payload\n"
+    "  --count          only count what arrives: no losses, order or latency; faster\n"
     "  --listen         only receive what another sluice-load sends, until --seconds or a\n"
     "                   signal\n"
     "  --reflect        send frames back, addresses swapped, until --seconds or a signal\n"
@@ -79,6 +80,7 @@ enum {
     DST_MAC,
     VLAN,
     VERIFY,
+    COUNT,
     LISTEN,
     REFLECT,
     QUEUES,
@@ -112,6 +114,7 @@ static const struct option options[] = {
     [DST_MAC] = {.name = "--dst-mac", .value = "MAC"},
     [VLAN] = {.name = "--vlan", .value = "ID"},
     [VERIFY] = {.name = "--verify"},
+    [COUNT] = {.name = "--count"},
     [LISTEN] = {.name = "--listen"},
     [REFLECT] = {.name = "--reflect"},
     [QUEUES] = {.name = "--queues", .value = "N"},
@@ -257,6 +260,7 @@ static int option_set(struct parse *p, int option, const char *value)
         return valued_set(p, option, value);
     o->both |= option == BOTH;
     o->verify |= option == VERIFY;
+    o->count |= option == COUNT;
     o->interactive |= option == INTERACTIVE;
     o->help |= option == HELP || option == HELP_SHORT;
     o->version |= option == VERSION;
@@ -288,6 +292,10 @@ static int options_check(struct parse *p)
 {
     struct options *o = p->o;
 
+    if (o->count &&
+        (o->verify || o->mode != MODE_SEND || o->max_loss >= 0 || o->output == OUTPUT_CSV))
+        return wrong(p, "--count", "and --verify, --listen, --reflect, --max-loss or --csv",
+                     "these need what it leaves out; leave one out");
     if (o->interactive && o->mode != MODE_SEND)
         return wrong(p, "--interactive", o->mode == MODE_LISTEN ? "--listen" : "--reflect",
                      "these exclude each other; leave one out");

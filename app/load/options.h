@@ -18,7 +18,7 @@ enum options_output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 struct options {
     enum options_mode mode;
     enum options_output output;
-    bool interactive, both, verify, help, version;
+    bool interactive, both, verify, count, help, version;
     char port[2][OPTIONS_PORT_MAX]; /* names; "": the first ports there are */
     struct plan plan;
     char sizes[OPTIONS_LIST_MAX][PLAN_TEXT_MAX]; /* a window is run with each, and with each rate */

@@ -121,6 +121,14 @@ void result_table(const struct result *r, FILE *out)
     if (r->requested_pps > 0)
         fprintf(out, "  offered   %.4f of %.4f Mpps requested\n",
                 rate(r->sent + r->refused, r->seconds) * 1e-6, r->requested_pps * 1e-6);
+    if (r->counts) {
+        fputs("  only counted (--count)", out);
+        count_show("refused by the port", r->refused, out);
+        fputc('\n', out);
+        times_show("sent late", &r->late, out);
+        fflush(out);
+        return;
+    }
     fprintf(out, "  received %" PRIu64 "; lost %" PRIu64 " (%.6f%%); duplicates %" PRIu64,
             r->received, result_lost(r), 100 * result_loss(r), r->duplicates);
     fprintf(out, "; reordered %" PRIu64, r->reordered);
@@ -185,6 +193,10 @@ static json_t *counts_json(const struct result *r)
     json_object_set_new(o, "link_bps", r->link_bps > 0 ? json_real(r->link_bps) : json_null());
     count_set(o, "sent", r->sent);
     count_set(o, "refused", r->refused);
+    count_set(o, "arrived", r->arrived);
+    json_object_set_new(o, "late_ns", histogram_json(&r->late));
+    if (r->counts)
+        return o;
     count_set(o, "received", r->received);
     count_set(o, "lost", result_lost(r));
     real_set(o, "loss", result_loss(r));
@@ -194,11 +206,9 @@ static json_t *counts_json(const struct result *r)
     count_set(o, "corrupt", r->corrupt);
     count_set(o, "foreign", r->foreign);
     count_set(o, "earlier", r->earlier);
-    count_set(o, "arrived", r->arrived);
     count_set(o, "flows_seen", r->flows_seen);
     json_object_set_new(o, "displacement", histogram_json(&r->displacement));
     json_object_set_new(o, "latency_ns", histogram_json(&r->latency));
-    json_object_set_new(o, "late_ns", histogram_json(&r->late));
     return o;
 }
 

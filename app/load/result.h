@@ -14,6 +14,7 @@
 struct result {
     const struct plan *plan;
     bool listening, interrupted;
+    bool counts;          /* what arrived was counted, and not read */
     double seconds;       /* that the senders sent, or the receivers listened */
     double rx_seconds;    /* for which arrivals are counted */
     double requested_pps; /* 0: as fast as it can */

@@ -199,6 +199,7 @@ static void roles_fill(struct tester *t)
         r->queue = (uint16_t)(i % queues);
         r->collector.listening = t->opt->mode == MODE_LISTEN;
         r->collector.verify = t->opt->verify;
+        r->collector.counts = t->opt->count;
     }
     for (unsigned int i = 0; i < t->reflectors; i++)
         t->reflector[i] = (struct reflector){

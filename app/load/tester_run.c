@@ -243,6 +243,7 @@ static void results_collect(struct tester *t, const struct plan *plan, const dou
     unsigned int queues = (unsigned int)t->opt->queues;
     struct result empty = {.plan = plan,
                            .listening = t->opt->mode == MODE_LISTEN,
+                           .counts = t->opt->count,
                            .interrupted = window_stopped(&t->window)};
 
     t->sum = empty;

@@ -8,9 +8,10 @@
 void collector_begin(struct collector *c, struct tally *const tally[STAMP_STREAMS], uint16_t window)
 {
     struct stamp_shape shape = c->shape;
-    bool listening = c->listening, verify = c->verify;
+    bool listening = c->listening, verify = c->verify, counts = c->counts;
 
-    *c = (struct collector){.shape = shape, .listening = listening, .verify = verify};
+    *c = (struct collector){
+        .shape = shape, .listening = listening, .verify = verify, .counts = counts};
     for (unsigned int i = 0; i < STAMP_STREAMS; i++) {
         c->tally[i] = tally[i];
         c->window[i] = listening ? STAMP_WINDOWS : window;
@@ -94,6 +95,12 @@ static inline void frame_count(struct collector *c, const struct rte_mbuf *m, ui
 
 void collector_take(struct collector *c, struct rte_mbuf *const *m, uint32_t n, uint64_t time_ns)
 {
+    c->arrived += n;
+    if (c->counts) {
+        for (uint32_t i = 0; i < n; i++)
+            c->arrived_bytes += m[i]->pkt_len;
+        return;
+    }
     for (uint32_t i = 0; i < n && i < AHEAD; i++)
         rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
     for (uint32_t i = 0; i < n; i++) {
@@ -101,5 +108,4 @@ void collector_take(struct collector *c, struct rte_mbuf *const *m, uint32_t n, 
             rte_prefetch0(rte_pktmbuf_mtod(m[i + AHEAD], const void *));
         frame_count(c, m[i], time_ns);
     }
-    c->arrived += n;
 }

@@ -5,9 +5,10 @@
  *
  *   arrived = received + duplicates + beyond (of all tallies) + earlier + corrupt + foreign
  *
- * since collector_begin(). `earlier` frames belong to another window, or to a stream or flow that
- * this window does not have. A corrupt frame has a stamp, but a wrong checksum or length; its
- * number is not believed, so it also counts as lost. A foreign frame has no stamp.
+ * since collector_begin(), unless it only counts. `earlier` frames belong to another window, or to
+ * a stream or flow that this window does not have. A corrupt frame has a stamp, but a wrong
+ * checksum or length; its number is not believed, so it also counts as lost. A foreign frame has no
+ * stamp.
  *
  * `listening`: the sender is another process. Then the newest window of each stream counts, and
  * latencies do not, since the sender's clock is not ours.
@@ -32,6 +33,7 @@ struct collector {
     uint16_t window[STAMP_STREAMS];     /* that the tally counts; STAMP_WINDOWS: none yet */
     bool listening;
     bool verify; /* read the filler, too */
+    bool counts; /* only count what arrives, and do not read it */
     uint64_t arrived, arrived_bytes;
     uint64_t earlier, corrupt, foreign;
     struct histogram latency; /* ns */

@@ -73,7 +73,7 @@ class Forwarder:
                    "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
         for vdev in forwarder.vdevs(testbed, "client", tag, RING):
             command += ["--vdev", vdev]
-        command += ["--", "--interactive", "--wait", "0"]
+        command += ["--", "--interactive", "--count", "--wait", "0"]
         self.load = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
         self.load.next_answer()
         self.process = process

@@ -170,6 +170,9 @@ TEST(LoadOptions, MistakesAreNamed)
     EXPECT_NE(parse({"--flows"}).err.find("--flows needs a value"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--reflect"}).err.find("one of them"), std::string::npos);
     EXPECT_NE(parse({"--listen", "--interactive"}).err.find("exclude"), std::string::npos);
+    EXPECT_NE(parse({"--count", "--max-loss", "0"}).err.find("leave one out"), std::string::npos);
+    EXPECT_NE(parse({"--count", "--csv"}).err.find("leave one out"), std::string::npos);
+    EXPECT_TRUE(parse({"--count", "--interactive"}).o.count);
     EXPECT_NE(parse({"--queues", "9"}).err.find("1 to 8"), std::string::npos);
     EXPECT_NE(parse({"--ports", "a,"}).err.find("--ports"), std::string::npos);
     EXPECT_NE(parse({"--max-loss", "2"}).err.find("--max-loss"), std::string::npos);

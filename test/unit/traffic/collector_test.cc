@@ -118,6 +118,23 @@ TEST(CollectorCounts, DamageIsNotBelieved)
     EXPECT_GT(c.c->corrupt, 3800u); // only the magic's 16 of 1488 bits make strangers
 }
 
+TEST(CollectorCounts, ArrivalsOnlyIfAsked)
+{
+    Stream s("60:1+1514:1", 1);
+    Collector c(s);
+    tally *all[STAMP_STREAMS] = {&c.t[0], &c.t[1]};
+    auto m = s.send(4);
+
+    c.c->counts = true;
+    collector_begin(c.c.get(), all, 1); // keeps what it was told
+    std::memset(rte_pktmbuf_mtod(m[0], void *), 0, 60);
+    collector_take(c.c.get(), m.data(), 4, 0);
+    EXPECT_EQ(c.c->arrived, 4u);
+    EXPECT_EQ(c.c->arrived_bytes, 2u * (60 + 1514));
+    EXPECT_EQ(c.t[0].received + c.c->corrupt + c.c->foreign + c.c->earlier, 0u);
+    free_all(m);
+}
+
 TEST(CollectorCounts, FillerIsReadOnlyIfAsked)
 {
     for (bool verify : {false, true}) {
