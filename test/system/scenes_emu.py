@@ -290,18 +290,17 @@ def tap(testbed: Testbed, context: Context) -> None:
 def _memif_box(testbed: Testbed, context: Context, forward: str, reverse: str,
                mtu: int = 1500) -> tuple[Daemon, Daemon, Box]:
     """Two daemons with the box between them."""
-    memory_mb = 256 if mtu <= 9000 else 768
     (wa, ca), (wb, cb) = pair_cpus()
     links = [testbed.path("left.sock"), testbed.path("right.sock")]
     box = Box(testbed, context.build, [memif(links[0], "server", number=0, mtu=mtu).vdev,
                                    memif(links[1], "server", number=1, mtu=mtu).vdev], forward, reverse,
-              ("--mtu", str(mtu), "--packets", "4096" if mtu <= 9000 else "1024"), memory_mb, worker=wa, control=ca)
+              ("--mtu", str(mtu), "--packets", "4096" if mtu <= 9000 else "1024"), 256 if mtu <= 9000 else 512,
+              worker=wa, control=ca)
     daemons = []
     for name, link, worker, control, number in (("a", links[0], wa, ca, 1), ("b", links[1], wb, cb, 2)):
         port = memif(link, "client", mtu=mtu)
         port.keys = {**station(number), "mtu": mtu, "checksum": "software"}
-        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control,
-                              memory_mb=2 * memory_mb).start())
+        daemons.append(Daemon(testbed, context.build, name, [port], [worker], control).start())
     for daemon in daemons:
         daemon.wait_link()
     a, b = daemons
