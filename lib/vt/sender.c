@@ -414,10 +414,18 @@ static void apply_ack(struct vt_sender *s, uint64_t ack)
 
 static void apply_naks(struct vt_sender *s, const struct wire_cntl *c)
 {
+    /* The peer has not seen a unit since a request was split: what it names, it counts in longer
+     * units, whose numbers may all be below ours. So it gets everything. */
+    bool longer = seq64_before(c->ack, s->ack);
+
     for (uint32_t i = 0; i < c->span_count; i++) {
         uint64_t first = seq64_max(c->spans[i].first, s->ack);
         uint64_t end = seq64_min(c->spans[i].end, s->sent);
 
+        if (longer) {
+            first = s->ack;
+            end = seq64_min(s->sent, pos_make(send_limit(s), 0));
+        }
         if (!seq64_before(first, end))
             continue;
         s->naks++;

@@ -580,6 +580,28 @@ TEST_F(Sender, AnOddPartOfAUnitLastsToTheRequestsEnd)
     EXPECT_EQ(send_all(), 6 + 1) << "with the second request's unit, which began with large units";
 }
 
+/* All units that would tell the peer of the split were lost. It asks for an old unit, whose number
+ * is below those of all new ones that it lacks. */
+TEST_F(Sender, APeerThatCountsInLongerUnitsGetsWhatIsLeft)
+{
+    for (bool go_back_n : {false, true}) {
+        start(4, go_back_n);
+        vt_sender_set_unit(&s, 200);
+        post(1000);
+        EXPECT_EQ(send_all(), 5);
+        control(pos(0, 2), {}, 4);
+        vt_sender_set_unit(&s, 100);
+        EXPECT_EQ(s.ack, pos(0, 4));
+        for (int i = 0; i < 3; i++) {
+            EXPECT_EQ(send_all(), 6);
+            control(pos(0, 2), {{pos(0, 2), pos(0, 3)}}, 4);
+        }
+        EXPECT_EQ(send_all(), 6);
+        control(pos(0, 4), {{pos(0, 4), pos(0, 5)}}, 4); // now it knows
+        EXPECT_EQ(send_all(), go_back_n ? 6 : 1);
+    }
+}
+
 /* Two requests were sent early. Then the peer has a buffer only for the first one. */
 TEST_F(Sender, SmallerUnitsRepeatOnlyWhatHasABuffer)
 {
