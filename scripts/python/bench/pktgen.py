@@ -22,7 +22,7 @@ from testbed.pair import pair_cpus
 from testbed.process import Process, Testbed, TestbedError
 
 SERVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../config/pktgen/serve.lua")
-MEMORY_MB = 1536   # its pools have 24,576 mbufs of 10 kB for each queue, and there are several
+PORT_MB = 1536     # of memory: a port's pools have 24,576 mbufs of 10 kB for each queue, and there are several
 READY_S, ANSWER_S = 60.0, 30.0
 BURST = 64         # frames that Pktgen sends at once
 TICK_S = 0.01      # of the clock of serve.lua
@@ -65,14 +65,14 @@ def window_parse(line: str) -> Window:
 class Pktgen:
     """A Pktgen that is ready. Its ports are those of the EAL arguments; a device that echoes needs one."""
 
-    def __init__(self, testbed: Testbed, eal: Sequence[str], cpu: int, memory: Sequence[str],
+    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, memory: Sequence[str],
                  ports: tuple[int, int] = (0, 0)) -> None:
-        """eal: what makes the ports. memory: how the EAL gets its memory, without its size. ports: that send and
-        receive."""
+        """tag: its name in the testbed. eal: what makes the ports. memory: how the EAL gets its memory, without its
+        size. ports: that send and receive."""
         path = program()
         if path is None:
             raise TestbedError("there is no pktgen: set PKTGEN, or use another generator (doc/pktgen.md)")
-        self.pipes = [testbed.path(f"pktgen.{name}") for name in ("in", "out")]
+        self.pipes = [testbed.path(f"{tag}.pipe-{name}") for name in ("in", "out")]
         for pipe in self.pipes:
             os.mkfifo(pipe)
         # Both ends are open for both directions, so that no open() waits for the other side.
@@ -84,10 +84,10 @@ class Pktgen:
         mapping = ",".join(f"1.{i}" for i in range(count))
         # The main lcore serves no ports, and mostly sleeps, so it shares the worker's core.
         self.process: Process = testbed.start(
-            "pktgen", [path, "--lcores", f"0@{cpu},1@{cpu}", *memory, "-m", str(MEMORY_MB), *eal, "--no-pci",
-                       "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-pktgen", "--",
-                       "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
-            ns=net.namespace(testbed, "pktgen"),
+            tag, [path, "--lcores", f"0@{cpu},1@{cpu}", *memory, "-m", str(PORT_MB * count), *eal, "--no-pci",
+                  "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-{tag}", "--",
+                  "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
+            ns=net.namespace(testbed, tag),
             env={"SLUICE_PKTGEN_IN": self.pipes[0], "SLUICE_PKTGEN_OUT": self.pipes[1],
                  "SLUICE_PKTGEN_TX": str(ports[0]), "SLUICE_PKTGEN_RX": str(ports[1]), "TERM": "xterm"})
         try:
@@ -122,8 +122,8 @@ class PktgenGenerator:
 
     def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
         eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, ring) for word in ("--vdev", vdev)]
-        memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
-        self.pktgen = Pktgen(testbed, eal, pair_cpus()[1][0], memory, (0, 1))
+        # Two ports take 3 GB, more than benches have in hugepages.
+        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], ["--no-huge", "--no-shconf"], (0, 1))
         # What a window takes besides its frames.
         self.beside_s = min(self.pktgen.window(60, 1e6, BURST / 1e6).seconds for _ in range(3))
         self._signal(signal.SIGSTOP)
