@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from bench import (  # noqa: E402
     beside, emu, exception, files, idle, memif, pace, paced, paired, paths, roads, share, shares, tcp, whys)
 from bench.results import Results  # noqa: E402
+from testbed.asked import Asked  # noqa: E402
 from testbed.process import Testbed, TestbedError, until  # noqa: E402
 
 HOLDS, MISSED, ERROR, NOISY = paired.HOLDS, paired.MISSED, paired.ERROR, paired.NOISY
@@ -514,7 +515,7 @@ class Waiting(unittest.TestCase):
 
     def test_for_an_answer(self) -> None:
         with Testbed("test") as testbed:
-            asked = paired.Asked(testbed.start("answers", ["sh", "-c", "echo; echo two; echo last >&2; exit 7"]))
+            asked = Asked(testbed.start("answers", ["sh", "-c", "echo; echo two; echo last >&2; exit 7"]))
             self.assertEqual([asked.next_answer(), asked.next_answer()], ["", "two"])
             with self.assertRaisesRegex(TestbedError, r"status 7\n(.*\n)*.*last"):
                 asked.next_answer()

@@ -11,10 +11,11 @@ import time
 from . import ROOT
 from .harness import Context, TestbedError, need, one_line, perf, scene, sh
 from testbed import net
+from testbed.baselines import IPERF_PORT
 from testbed.box import ADDR, Box, element, kernel_box, kernels
 from testbed.daemon import MEMIF_MTU_MAX, Daemon, af_packet, af_xdp, memif
 from testbed.pair import ADDR_B, pair_cpus, station
-from testbed.process import Testbed, until
+from testbed.process import Testbed, until, wait_listening
 
 # Sends N bytes that a seed makes, or receives all and prints their hash.
 TALK = """
@@ -182,7 +183,7 @@ def readme_example() -> tuple[list[str], str, str]:
 def iperf3(testbed: Testbed, spaces: dict[str, str], congestion: str, address: str) -> float:
     """Mbit/s that arrive during 3 s of iperf3."""
     server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=spaces["right"])
-    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=spaces["right"]), 20, "iperf3 listens")
+    wait_listening(testbed, spaces["right"], IPERF_PORT, server)
     client = testbed.start("iperf3", ["iperf3", "-c", address, "-t", "3", "-C", congestion, "-J"],
                        ns=spaces["left"])
     result = json.loads(client.check(60))

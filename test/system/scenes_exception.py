@@ -15,9 +15,10 @@ from typing import Any
 
 from .harness import Context, TestbedError, perf, scene, sh
 from testbed import net
+from testbed.baselines import IPERF_PORT
 from testbed.daemon import Daemon, Port, af_packet, memif
 from testbed.pair import ADDR6_B, ADDR_B, pair_cpus, station
-from testbed.process import Testbed, until
+from testbed.process import Testbed, until, wait_listening
 
 TAPS = {"a": "slta", "b": "sltb"}
 VETH = None  # the ports of pair(): packet sockets on a veth
@@ -236,7 +237,7 @@ def kernel_load(testbed: Testbed, ka: str, kb: str, seconds: int) -> tuple[float
     server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb)
     echo = testbed.start("echo-server", [sys.executable, "-c", ECHO, "server"], ns=kb)
     until(lambda: "listens" in echo.out(), 20, "the echo server listens")
-    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
+    wait_listening(testbed, kb, IPERF_PORT, server)
     client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", seconds, "-b", "10M", "-J"], ns=ka)
     keys = testbed.run("keys", [sys.executable, "-c", ECHO, "client", ADDR_B], ns=ka, timeout_s=60)
     result = json.loads(client.check(60 + 5 * seconds))

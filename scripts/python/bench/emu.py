@@ -18,7 +18,6 @@ import functools
 import json
 import os
 import statistics
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from .paired import Bar
 from .results import Results
 from testbed.box import Box
 from testbed.daemon import Build
+from testbed.load import Load, load_process
 from testbed.pair import pair_cpus
 from testbed.process import Process, Testbed, TestbedError
 
@@ -67,15 +67,9 @@ class Forwarder:
 
     def __init__(self, testbed: Testbed, args: argparse.Namespace, tag: str, process: Process,
                  settle_s: float = WARM_S) -> None:
-        cpu = pair_cpus()[1][0]
-        command = [args_build(args).program("sluice-load"), "--lcores", f"0@{cpu}",
-                   *forwarder.memory_options(args_build(args), 256), "--no-pci", "--no-telemetry", "--log-level", "error",
-                   "--file-prefix", f"sluice-{os.getpid()}-load-{tag}"]
-        for vdev in forwarder.vdevs(testbed, "client", tag, RING):
-            command += ["--vdev", vdev]
-        command += ["--", "--interactive", "--count", "--wait", "0"]
-        self.load = paired.Asked(testbed.start(f"load-{tag}", command, stdin=subprocess.PIPE))
-        self.load.next_answer()
+        vdevs = forwarder.vdevs(testbed, "client", tag, RING)
+        self.load = Load(load_process(testbed, args_build(args), f"load-{tag}", vdevs, [pair_cpus()[1][0]],
+                                      ["--interactive", "--count", "--wait", "0"]))
         self.process = process
         self.group = paired.Group(testbed, [process], 0, [process])
         self.settle_s = settle_s
@@ -83,11 +77,8 @@ class Forwarder:
     def send(self, frame: int, seconds: float, pps: float = 0) -> dict[str, Any]:
         """The generator's counts. The group must be running."""
         warm = 0 if pps else self.settle_s
-        rate = f"{pps:.0f}pps" if pps else "max"
-        result: dict[str, Any] = json.loads(self.load.ask(
-            f"size={frame} seconds={seconds:g} rate={rate} warmup={warm:g}"))
-        if "error" in result:
-            raise TestbedError(f"sluice-load: {result['error']}")
+        result = self.load.window(size=frame, seconds=f"{seconds:g}", rate=f"{pps:.0f}pps" if pps else "max",
+                                  warmup=f"{warm:g}")
         if result["arrived"] == 0:
             raise TestbedError(f"{self.process.name} forwards nothing\n{self.process.tail()}")
         return result

@@ -18,9 +18,10 @@ from testbed import net
 from . import paired
 from .paired import Bar
 from .results import Results
+from testbed.baselines import IPERF_PORT
 from testbed.daemon import Build, Daemon, af_packet
 from testbed.pair import ADDR_B, pair_cpus, station
-from testbed.process import Process, Testbed, TestbedError, cpus, until
+from testbed.process import Process, Testbed, TestbedError, cpus, until, wait_listening
 from testbed.telemetry import Telemetry
 
 UNIT, UNIT_FRAME = 1408, 1514  # bytes of a unit, and of the frame that carries it
@@ -71,8 +72,8 @@ def _daemons(testbed: Testbed, args: argparse.Namespace) -> tuple[Daemon, Daemon
 
 def _tcp(testbed: Testbed, args: argparse.Namespace, ka: str, kb: str, seconds: float) -> Process:
     """iperf3's client. The kernel paces it, so it does not catch up after it was stopped."""
-    testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb, cpus=cpus())
-    until(lambda: ":5201" in testbed.run("ss", ["ss", "-Hltn"], ns=kb), 20, "iperf3 listens")
+    server = testbed.start("iperf3-server", ["iperf3", "-s", "-1"], ns=kb, cpus=cpus())
+    wait_listening(testbed, kb, IPERF_PORT, server)
     client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-t", int(seconds), "--fq-rate",
                                       f"{args.tcp:g}M", "-i", "0"], ns=ka, cpus=cpus())
     until(lambda: _kernel_bytes(kb) > 100000, 20, "iperf3 sends")

@@ -17,6 +17,7 @@ from . import paired
 from .paired import Bar
 from .results import Results
 from .search import Found, Goal, Limits, Trial, find
+from testbed.asked import Asked
 from testbed.process import Process, Testbed, TestbedError
 
 WIDTH = 0.0005  # of both goals
@@ -78,7 +79,7 @@ class Engine:
     """The engine of sluice-lab."""
 
     def __init__(self, process: Process) -> None:
-        self.asked = paired.Asked(process)
+        self.asked = Asked(process)
 
     def run(self, text: str, seed: int) -> dict[str, float | None]:
         # the text ends with the line's end, which ask() adds

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from . import paired
 from .micro import program
 from .results import Results
+from testbed.asked import Asked
 from testbed.daemon import Build
 from testbed.pair import ADDR_B, memif_pair, pair_cpus
 from testbed.process import Testbed, TestbedError, until
@@ -110,7 +111,7 @@ def _testpmd(testbed: Testbed, args: argparse.Namespace, rings: Rings) -> Window
 def _memcpy(testbed: Testbed, args: argparse.Namespace, cpu: int) -> Window:
     process = testbed.start("memcpy", [program(args, "memcpy_bench"), UNIT_BYTES], cpus=[cpu],
                             stdin=subprocess.PIPE)
-    asked = paired.Asked(process)
+    asked = Asked(process)
     asked.next_answer()
 
     def window(seconds: float) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from . import net
 from .pair import ADDR_A, ADDR_B
-from .process import Process, Testbed, TestbedError, until
+from .process import Process, Testbed, TestbedError, wait_listening
 
 PORT, IPERF_PORT = 2222, 5201
 # The server looks for keys in root's home. It gets a tmpfs there, in a mount namespace of its own. Its window is
@@ -148,12 +148,9 @@ class Iperf:
 
     def run(self, testbed: Testbed, spaces: Sequence[str], limit_s: float) -> float:
         """The seconds that it takes: for a file until both processes have ended; from memory as iperf3 reports."""
-        def listens() -> bool:
-            return f":{IPERF_PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=spaces[1])
-
         give, take = (("-F", self.source), ("-F", self.target)) if self.source else ((), ())
         server = testbed.start("iperf3-server", ["iperf3", "-s", "-1", "-p", IPERF_PORT, *take], ns=spaces[1])
-        until(listens, 20, "iperf3 listens")
+        wait_listening(testbed, spaces[1], IPERF_PORT, server)
         began = time.monotonic()
         client = testbed.start("iperf3", ["iperf3", "-c", ADDR_B, "-p", IPERF_PORT, "-n", self.size, "-C",
                                       self.congestion, "-J", *give], ns=spaces[0])
@@ -181,7 +178,7 @@ def ssh_server(testbed: Testbed, ns: str, public: str, host: str, wrap: Sequence
     its own key. wrap: a program with its arguments that starts it in its own place. cpus: those that it may use."""
     server = testbed.start("dropbear", [*wrap, "unshare", "--mount", "sh", "-c", SERVER, "-",
                                     pwd.getpwuid(os.geteuid()).pw_dir, public, host, PORT], cpus, ns)
-    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns), 20, "dropbear listens", process=server)
+    wait_listening(testbed, ns, PORT, server)
     return server
 
 
@@ -199,7 +196,7 @@ def openssh_server(testbed: Testbed, ns: str, address: str, wrap: Sequence[str] 
     with open(config, "w", encoding="utf-8") as f:
         f.write(OPENSSH.format(port=PORT, address=address, host=keys["host"], public=keys["mine"] + ".pub"))
     server = testbed.start("sshd", [*wrap, program, "-D", "-e", "-f", config], cpus, ns)
-    until(lambda: f":{PORT} " in testbed.run("ss", ["ss", "-Hltn"], ns=ns), 20, "sshd listens", process=server)
+    wait_listening(testbed, ns, PORT, server)
     return keys["mine"]
 
 

@@ -7,8 +7,9 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
+from .asked import Asked
 from .daemon import Build
-from .process import Process, Testbed, TestbedError, until
+from .process import Process, Testbed, TestbedError
 
 
 def memif_vdevs(testbed: Testbed, role: str, tags: Sequence[str], rsize: int = 10) -> list[str]:
@@ -36,28 +37,16 @@ class Load:
 
     def __init__(self, process: Process) -> None:
         self.process = process
-        self.answers = 0
-        first = self._answer(60)
-        if first != {"ready": True}:
+        self.asked = Asked(process)
+        first = self.asked.next_answer()
+        if json.loads(first) != {"ready": True}:
             raise TestbedError(f"sluice-load is not ready: {first}")
-
-    def _answer(self, timeout_s: float) -> dict[str, Any]:
-        def unread() -> list[str]:
-            text = self.process.out()
-            return text[:text.rfind("\n") + 1].splitlines()[self.answers:]
-
-        line = until(unread, timeout_s, "sluice-load answers", 0.01, self.process)[0]
-        self.answers += 1
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
     def say(self, line: str, timeout_s: float = 60) -> dict[str, Any]:
         """The answer to a line."""
-        pipe = self.process.popen.stdin
-        assert pipe is not None
-        pipe.write((line + "\n").encode())
-        pipe.flush()
-        return self._answer(timeout_s)
+        self.asked.timeout_s = timeout_s
+        answer: dict[str, Any] = json.loads(self.asked.ask(line))
+        return answer
 
     def window(self, **keys: object) -> dict[str, Any]:
         """Runs a window; a key src_mac means src-mac."""

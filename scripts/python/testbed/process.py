@@ -213,6 +213,14 @@ def until(condition: Callable[[], T | None], timeout_s: float, what: str, step_s
         time.sleep(step_s)
 
 
+def wait_listening(testbed: Testbed, ns: str, port: int, process: Process, udp: bool = False) -> None:
+    """Waits until somebody listens on this port of the kernel's, in this namespace. process: it is to listen."""
+    def there() -> bool:
+        return f":{port} " in testbed.run("ss", ["ss", "-Hlnu" if udp else "-Hlnt"], ns=ns)
+
+    until(there, 20, f"{process.name} listens", process=process)
+
+
 def cpu_seconds(pid: int) -> float:
     """User and system time of a process with all its threads."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:

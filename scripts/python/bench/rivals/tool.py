@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from testbed import baselines
 from testbed.box import ADDR
 from testbed.cgroup import CpuGroup
-from testbed.process import Process, Testbed, TestbedError, until
+from testbed.process import Process, Testbed, TestbedError, until, wait_listening
 
 from .. import paired
 from . import outputs
@@ -84,10 +84,7 @@ class Place:
             self.testbed.dir, "TMP")
 
     def listens(self, side: str, port: int, process: Process, udp: bool = False) -> None:
-        def there() -> bool:
-            found = self.testbed.run("ss", ["ss", "-Hlnu" if udp else "-Hlnt"], ns=self.ends.spaces[side])
-            return f":{port} " in found
-        until(there, 20, f"{process.name} listens", process=process)
+        wait_listening(self.testbed, self.ends.spaces[side], port, process, udp)
 
     def begin(self) -> None:
         """The transfer begins now."""
