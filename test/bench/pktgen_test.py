@@ -17,7 +17,7 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../scripts/python"))
-from bench import generator, pktgen  # noqa: E402
+from bench import generator, paired, pktgen  # noqa: E402
 from testbed.process import TestbedError  # noqa: E402
 
 SCRIPTS = os.path.join(HERE, "../../config/pktgen")
@@ -122,7 +122,10 @@ def offered(seconds: float, sent: int, received: int, flows: int = 1) -> generat
     window = pktgen.Window(seconds, 1e6, 1e6, sent, received, 0, 0)
     signals: list[int] = []
     driven = pktgen.PktgenGenerator.__new__(pktgen.PktgenGenerator)
-    driven.pktgen = SimpleNamespace(window=lambda *_: window, process=SimpleNamespace(signal=signals.append))  # type: ignore
+    process = SimpleNamespace(signal=signals.append, running=lambda: True)
+    driven.pktgen = SimpleNamespace(window=lambda *_: window)  # type: ignore
+    driven.group = paired.Group(SimpleNamespace(undo=lambda _: None), [process], 0)  # type: ignore
+    signals.clear()
     driven.beside_s = 0.1
     offer = driven.offer(generator.Profile(60, flows), 1e6, 0.5, 0)
     assert signals == [signal.SIGCONT, signal.SIGSTOP], "it runs in its windows only"

@@ -8,13 +8,12 @@ network namespace of its own.
 import json
 import os
 import shutil
-import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import forwarder
+from . import forwarder, paired
 from .generator import CRC_BYTES, Offer, Profile
 from testbed import net
 from testbed.daemon import Build
@@ -22,7 +21,9 @@ from testbed.pair import pair_cpus
 from testbed.process import Process, Testbed, TestbedError
 
 SERVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../config/pktgen/serve.lua")
-PORT_MB = 1536     # of memory: a port's pools have 24,576 mbufs of 10 kB for each queue, and there are several
+# A port's pools have 24,576 mbufs of 10 kB for each queue, and there are several. Two ports take 3 GB, more than
+# benches have in hugepages, so it gets ordinary memory.
+PORT_MB = 1536
 READY_S, ANSWER_S = 60.0, 30.0
 BURST = 64         # frames that Pktgen sends at once
 TICK_S = 0.01      # of the clock of serve.lua
@@ -65,10 +66,8 @@ def window_parse(line: str) -> Window:
 class Pktgen:
     """A Pktgen that is ready. Its ports are those of the EAL arguments; a device that echoes needs one."""
 
-    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, memory: Sequence[str],
-                 ports: tuple[int, int] = (0, 0)) -> None:
-        """tag: its name in the testbed. eal: what makes the ports. memory: how the EAL gets its memory, without its
-        size. ports: that send and receive."""
+    def __init__(self, testbed: Testbed, tag: str, eal: Sequence[str], cpu: int, ports: tuple[int, int]) -> None:
+        """tag: its name in the testbed. eal: what makes the ports. ports: that send and receive."""
         path = program()
         if path is None:
             raise TestbedError("there is no pktgen: set PKTGEN, or use another generator (doc/pktgen.md)")
@@ -84,8 +83,8 @@ class Pktgen:
         mapping = ",".join(f"1.{i}" for i in range(count))
         # The main lcore serves no ports, and mostly sleeps, so it shares the worker's core.
         self.process: Process = testbed.start(
-            tag, [path, "--lcores", f"0@{cpu},1@{cpu}", *memory, "-m", str(PORT_MB * count), *eal, "--no-pci",
-                  "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-{tag}", "--",
+            tag, [path, "--lcores", f"0@{cpu},1@{cpu}", "--no-huge", "--no-shconf", "-m",
+                  str(PORT_MB * count), *eal, "--no-pci", "--no-telemetry", "--log-level", "error", "--file-prefix", f"sluice-{os.getpid()}-{tag}", "--",
                   "-P", "-m", mapping, "-f", os.path.realpath(SERVE)],
             ns=net.namespace(testbed, tag),
             env={"SLUICE_PKTGEN_IN": self.pipes[0], "SLUICE_PKTGEN_OUT": self.pipes[1],
@@ -122,15 +121,10 @@ class PktgenGenerator:
 
     def __init__(self, testbed: Testbed, build: Build, tag: str, ring: str) -> None:
         eal = [word for vdev in forwarder.vdevs(testbed, "client", tag, ring) for word in ("--vdev", vdev)]
-        # Two ports take 3 GB, more than benches have in hugepages.
-        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], ["--no-huge", "--no-shconf"], (0, 1))
+        self.pktgen = Pktgen(testbed, f"pktgen-{tag}", eal, pair_cpus()[1][0], (0, 1))
         # What a window takes besides its frames.
         self.beside_s = min(self.pktgen.window(60, 1e6, BURST / 1e6).seconds for _ in range(3))
-        self._signal(signal.SIGSTOP)
-        testbed.undo(self._signal, signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        self.pktgen.process.signal(number)
+        self.group = paired.Group(testbed, [self.pktgen.process], 0)
 
     def warm(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> None:
         """Nothing: Pktgen waits for late frames itself, and each window takes seconds more than its frames."""
@@ -138,11 +132,8 @@ class PktgenGenerator:
     def offer(self, profile: Profile, load_fps: float, seconds: float, linger_s: float) -> Offer:
         if profile.flows != 1:
             raise TestbedError(f"Pktgen is driven with one flow, and {profile.flows} are wanted; use sluice-load")
-        self._signal(signal.SIGCONT)
-        try:
+        with self.group:
             w = self.pktgen.window(profile.frame_bytes, load_fps, seconds)
-        finally:
-            self._signal(signal.SIGSTOP)
         # It sends all frames, however long that takes: if too long, the load was lower.
         took_s = w.seconds - self.beside_s - TICK_S
         return Offer(max(w.sent, int(load_fps * took_s)), w.sent, w.received)

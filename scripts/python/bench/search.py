@@ -108,10 +108,6 @@ class Found:
     trials: Sequence[Trial]
     wall_s: float
 
-    @property
-    def trials_s(self) -> float:
-        return sum(t.duration_s for t in self.trials)
-
     def lower(self, name: str) -> float:
         """The relevant lower bound of a goal; 0 where there is none."""
         return self.results[name].lower_fps or 0.0

@@ -11,11 +11,7 @@ from testbed.process import cpus
 
 def _first(path: str, pattern: str) -> str:
     """What the pattern's group matches in a file; "not told" where it does not."""
-    try:
-        with open(path, encoding="utf-8") as f:
-            found = re.search(pattern, f.read(), re.MULTILINE)
-    except OSError:
-        found = None
+    found = re.search(pattern, _read(path), re.MULTILINE)
     return found.group(1).strip() if found else "not told"
 
 
