@@ -42,10 +42,7 @@ end
 P.main(out, function()
     local tx, rx = P.setting("SLUICE_PKTGEN_TX", "0"), P.setting("SLUICE_PKTGEN_RX", "0")
     local input = assert(io.open(assert(os.getenv("SLUICE_PKTGEN_IN"), "SLUICE_PKTGEN_IN is not set"), "r"))
-    pktgen.screen("off")
-    P.link_wait(tx, 30)
-    P.link_wait(rx, 30)
-    P.calibrate(tx)
+    P.open(tx, rx)
     pktgen.set_proto(tx, "udp")
     say(string.format('{"ready": true, "version": "%s", "link_bps": %.0f}', pktgen.info.Pktgen_Version, P.link_bps(tx)))
     for line in input:lines() do

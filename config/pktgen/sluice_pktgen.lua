@@ -14,7 +14,6 @@ local P = {}
 
 P.OVERHEAD = 20 -- preamble and gap, in bytes of a frame's time on the wire
 P.SIZES = {64, 128, 256, 512, 1024, 1280, 1518} -- RFC 2544, section 9.1
-P.LARGE_SIZES = {2048, 4096, 8192, 9000}        -- of jumbo frames; RFC 2544, section 9.1, leaves them open
 
 P.IMIX = {{size = 64, share = 7}, {size = 594, share = 4}, {size = 1518, share = 1}} -- "simple IMIX"
 
@@ -52,8 +51,7 @@ function P.counters(port)
         stats = pktgen.portStats(port)[key]
         stats = stats.curr or stats
     end
-    return {sent = stats.opackets, received = stats.ipackets, sent_bytes = stats.obytes,
-            received_bytes = stats.ibytes, missed = stats.imissed + stats.rx_nombuf,
+    return {sent = stats.opackets, received = stats.ipackets, missed = stats.imissed + stats.rx_nombuf,
             errors = stats.ierrors + stats.oerrors}
 end
 
@@ -65,7 +63,7 @@ function P.link_bps(port)
 end
 
 -- Waits until a link is up.
-function P.link_wait(port, seconds)
+local function link_wait(port, seconds)
     for _ = 1, seconds * 20 do
         if P.link_bps(port) then return end
         pktgen.delay(50)
@@ -94,26 +92,29 @@ function P.rate_set(port, size, pps)
                             share), 0)
     end
     pktgen.set(port, "rate", string.format("%.6f", share))
-    local debug_table = pktgen.portInfo(port)[tonumber(port)].info.tx_debug
-    if debug_table == nil or not P.hz then return pps end
-    local burst = P.burst(port)
+    if not P.hz then return pps end
+    local burst = pktgen.portInfo(port)[tonumber(port)].info.tx_burst
     local cycles = math.floor(burst * P.hz / pps + 0.5)
     pktgen.set(port, "cycles", cycles)
     return burst * P.hz / cycles
 end
 
--- The frames of a burst.
-function P.burst(port)
-    return pktgen.portInfo(port)[tonumber(port)].info.tx_burst
-end
-
--- Finds the TSC's frequency: at a low rate Pktgen's cycles of a frame are exact to 1 in 10,000 and better.
-function P.calibrate(port)
+-- Finds the TSC's frequency, if this Pktgen tells its cycles: at a low rate those of a frame are exact to 1 in
+-- 10,000 and better.
+local function calibrate(port)
     pktgen.set(port, "size", 64)
     pktgen.set(port, "rate", "0.01")
     local info = pktgen.portInfo(port)[tonumber(port)].info
     local d = info.tx_debug
     if d ~= nil and (d.tx_pps or 0) > 0 then P.hz = d.tx_cycles / info.tx_burst * d.tx_pps end
+end
+
+-- Makes Pktgen ready to send from one port and to count at the other. A screen would take processor time.
+function P.open(tx, rx)
+    pktgen.screen("off")
+    link_wait(tx, 30)
+    link_wait(rx, 30)
+    calibrate(tx)
 end
 
 -- Pktgen reads the ports' counters once a second, in a thread of its own, and answers with what it read

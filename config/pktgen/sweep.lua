@@ -25,10 +25,7 @@ P.main(results, function()
     local sizes, mix = P.settings("SIZES", P.SIZES), P.setting("MIX", "")
     if step <= 1 then error("STEP=" .. step .. ": above 1", 0) end
     if mix ~= "" and mix ~= "imix" then error("MIX=" .. mix .. ": imix is the only one", 0) end
-    pktgen.screen("off")
-    P.link_wait(tx, 30)
-    P.link_wait(rx, 30)
-    P.calibrate(tx)
+    P.open(tx, rx)
     if mix == "" then
         pktgen.set_proto(tx, "udp")
         pktgen.set_mac(tx, "dst", mac)
