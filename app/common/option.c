@@ -78,3 +78,23 @@ int option_take(const struct option *table, int argc, char **argv, int *i, const
     }
     return option_unknown(table, arg, hint, err, err_len);
 }
+
+int option_wrong(const char *name, const char *value, const char *what, char *err, size_t err_len)
+{
+    snprintf(err, err_len, "%s %s: %s", name, value, what);
+    return -EINVAL;
+}
+
+int option_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *out,
+                  char *err, size_t err_len)
+{
+    char range[80];
+    const char *what = value_number(value, out);
+
+    if (what == NULL && (*out < min || *out > max)) {
+        snprintf(range, sizeof range, "out of range; give %llu to %llu", (unsigned long long)min,
+                 (unsigned long long)max);
+        what = range;
+    }
+    return what != NULL ? option_wrong(name, value, what, err, err_len) : 0;
+}

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A table of options ends with name == NULL. */
 struct option {
@@ -25,5 +26,11 @@ int option_first(const struct option *table, int argc, char **argv, int *eal_arg
  */
 int option_take(const struct option *table, int argc, char **argv, int *i, const char **value,
                 const char *hint, char *err, size_t err_len);
+
+/* Writes that the value of an option is wrong, and `what` is, to err. Returns -EINVAL. */
+int option_wrong(const char *name, const char *value, const char *what, char *err, size_t err_len);
+/* Reads a number from min to max. Returns 0, or what option_wrong() does. */
+int option_number(const char *name, const char *value, uint64_t min, uint64_t max, uint64_t *out,
+                  char *err, size_t err_len);
 
 #endif

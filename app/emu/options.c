@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "emu/options.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,12 +91,6 @@ struct parse {
     size_t err_len;
 };
 
-static int wrong(struct parse *p, const char *name, const char *value, const char *what)
-{
-    snprintf(p->err, p->err_len, "%s %s: %s", name, value, what);
-    return -EINVAL;
-}
-
 static int ports_set(struct parse *p, const char *value)
 {
     const char *comma = strchr(value, ',');
@@ -105,27 +98,14 @@ static int ports_set(struct parse *p, const char *value)
 
     if (len == 0 || len >= OPTIONS_PORT_MAX || comma[1] == '\0' ||
         strlen(comma + 1) >= OPTIONS_PORT_MAX)
-        return wrong(
-            p, "--ports", value,
-            "write two names with a comma between them, for example net_memif0,net_memif1");
+        return option_wrong(
+            "--ports", value,
+            "write two names with a comma between them, for example net_memif0,net_memif1", p->err,
+            p->err_len);
     memcpy(p->o->port[0], value, len);
     p->o->port[0][len] = '\0';
     snprintf(p->o->port[1], OPTIONS_PORT_MAX, "%s", comma + 1);
     return 0;
-}
-
-static int number_set(struct parse *p, const char *name, const char *value, uint64_t least,
-                      uint64_t most, uint64_t *out)
-{
-    char range[80];
-    const char *what = value_number(value, out);
-
-    if (what == NULL && (*out < least || *out > most)) {
-        snprintf(range, sizeof range, "out of range; give %llu to %llu", (unsigned long long)least,
-                 (unsigned long long)most);
-        what = range;
-    }
-    return what != NULL ? wrong(p, name, value, what) : 0;
 }
 
 /* Reads N, for both directions, or N,M for forward and reverse. */
@@ -137,10 +117,11 @@ static int packets_set(struct parse *p, const char *value)
     int rc;
 
     snprintf(first, sizeof first, "%.*s", (int)RTE_MIN(len, sizeof first - 1), value);
-    rc = number_set(p, "--packets", first, 1, 1u << 24, &p->o->packets[0]);
+    rc = option_number("--packets", first, 1, 1u << 24, &p->o->packets[0], p->err, p->err_len);
     p->o->packets[1] = p->o->packets[0];
     if (rc == 0 && comma != NULL)
-        rc = number_set(p, "--packets", comma + 1, 1, 1u << 24, &p->o->packets[1]);
+        rc = option_number("--packets", comma + 1, 1, 1u << 24, &p->o->packets[1], p->err,
+                           p->err_len);
     return rc;
 }
 
@@ -148,7 +129,7 @@ static int time_set(struct parse *p, const char *name, const char *value, uint64
 {
     const char *what = value_time(value, out);
 
-    return what != NULL ? wrong(p, name, value, what) : 0;
+    return what != NULL ? option_wrong(name, value, what, p->err, p->err_len) : 0;
 }
 
 static int option_set(struct parse *p, int option, const char *value)
@@ -173,9 +154,9 @@ static int option_set(struct parse *p, int option, const char *value)
     case PACKETS:
         return packets_set(p, value);
     case MTU:
-        return number_set(p, "--mtu", value, 68, 65535, &o->mtu);
+        return option_number("--mtu", value, 68, 65535, &o->mtu, p->err, p->err_len);
     case SEED:
-        return number_set(p, "--seed", value, 0, UINT64_MAX, &o->seed);
+        return option_number("--seed", value, 0, UINT64_MAX, &o->seed, p->err, p->err_len);
     case TIME:
         return time_set(p, "--time", value, &o->time_ns);
     case INTERVAL:

@@ -137,12 +137,6 @@ struct parse {
     size_t err_len;
 };
 
-static int wrong(struct parse *p, const char *name, const char *value, const char *what)
-{
-    snprintf(p->err, p->err_len, "%s %s: %s", name, value, what);
-    return -EINVAL;
-}
-
 static int ports_set(struct parse *p, const char *value)
 {
     size_t len = strcspn(value, ",");
@@ -150,9 +144,10 @@ static int ports_set(struct parse *p, const char *value)
 
     if (len == 0 || len >= OPTIONS_PORT_MAX || strlen(second) >= OPTIONS_PORT_MAX ||
         (value[len] == ',' && second[0] == '\0'))
-        return wrong(p, "--ports", value,
-                     "write one name, or two with a comma between them, for example "
-                     "net_memif0,net_memif1");
+        return option_wrong("--ports", value,
+                            "write one name, or two with a comma between them, for example "
+                            "net_memif0,net_memif1",
+                            p->err, p->err_len);
     snprintf(p->o->port[0], OPTIONS_PORT_MAX, "%.*s", (int)len, value);
     snprintf(p->o->port[1], OPTIONS_PORT_MAX, "%s", second);
     return 0;
@@ -170,7 +165,8 @@ static int list_set(struct parse *p, const char *key, const char *value, char (*
         size_t len = strcspn(value, ",");
 
         if (*n == OPTIONS_LIST_MAX || len >= PLAN_TEXT_MAX)
-            return wrong(p, option, value, "the list is too long; run more than once");
+            return option_wrong(option, value, "the list is too long; run more than once", p->err,
+                                p->err_len);
         snprintf(out[*n], PLAN_TEXT_MAX, "%.*s", (int)len, value);
         if (plan_set(&trial, key, out[*n], err, sizeof err) != 0) {
             snprintf(p->err, p->err_len, "--%s", err);
@@ -195,25 +191,13 @@ static int plan_option_set(struct parse *p, int option, const char *value)
     return -EINVAL;
 }
 
-static int number_set(struct parse *p, const char *name, const char *value, uint64_t min,
-                      uint64_t max, uint64_t *out)
-{
-    char range[80];
-
-    if (value_number(value, out) == NULL && *out >= min && *out <= max)
-        return 0;
-    snprintf(range, sizeof range, "write a number from %llu to %llu", (unsigned long long)min,
-             (unsigned long long)max);
-    return wrong(p, name, value, range);
-}
-
 static int link_set(struct parse *p, const char *value)
 {
     uint64_t rate_Bps;
     const char *what = value_rate(value, &rate_Bps);
 
     p->o->link_bps = (double)rate_Bps * 8;
-    return what != NULL ? wrong(p, "--link", value, what) : 0;
+    return what != NULL ? option_wrong("--link", value, what, p->err, p->err_len) : 0;
 }
 
 static int max_loss_set(struct parse *p, const char *value)
@@ -222,7 +206,7 @@ static int max_loss_set(struct parse *p, const char *value)
     const char *what = strcmp(value, "0") == 0 ? NULL : value_share(value, &share);
 
     p->o->max_loss = (double)share / 18446744073709551616.0;
-    return what != NULL ? wrong(p, "--max-loss", value, what) : 0;
+    return what != NULL ? option_wrong("--max-loss", value, what, p->err, p->err_len) : 0;
 }
 
 static int valued_set(struct parse *p, int option, const char *value)
@@ -238,11 +222,13 @@ static int valued_set(struct parse *p, int option, const char *value)
     case RATE:
         return list_set(p, "rate", value, o->rates, &o->n_rates);
     case QUEUES:
-        return number_set(p, "--queues", value, 1, STAMP_STREAMS / 2, &o->queues);
+        return option_number("--queues", value, 1, STAMP_STREAMS / 2, &o->queues, p->err,
+                             p->err_len);
     case PACKETS:
-        return number_set(p, "--packets", value, 1024, 1u << 22, &o->packets);
+        return option_number("--packets", value, 1024, 1u << 22, &o->packets, p->err, p->err_len);
     case MTU:
-        return number_set(p, "--mtu", value, 68, STAMP_FRAME_MAX - RTE_ETHER_HDR_LEN, &o->mtu);
+        return option_number("--mtu", value, 68, STAMP_FRAME_MAX - RTE_ETHER_HDR_LEN, &o->mtu,
+                             p->err, p->err_len);
     case LINK:
         return link_set(p, value);
     case MAX_LOSS:
@@ -266,7 +252,7 @@ static int option_set(struct parse *p, int option, const char *value)
     o->version |= option == VERSION;
     if (option == LISTEN || option == REFLECT) {
         if (o->mode != MODE_SEND)
-            return wrong(p, "--listen", "--reflect", "choose one of them");
+            return option_wrong("--listen", "--reflect", "choose one of them", p->err, p->err_len);
         o->mode = option == LISTEN ? MODE_LISTEN : MODE_REFLECT;
         o->plan.seconds = 0;
     }
@@ -294,11 +280,11 @@ static int options_check(struct parse *p)
 
     if (o->count &&
         (o->verify || o->mode != MODE_SEND || o->max_loss >= 0 || o->output == OUTPUT_CSV))
-        return wrong(p, "--count", "and --verify, --listen, --reflect, --max-loss or --csv",
-                     "these need what it leaves out; leave one out");
+        return option_wrong("--count", "and --verify, --listen, --reflect, --max-loss or --csv",
+                            "these need what it leaves out; leave one out", p->err, p->err_len);
     if (o->interactive && o->mode != MODE_SEND)
-        return wrong(p, "--interactive", o->mode == MODE_LISTEN ? "--listen" : "--reflect",
-                     "these exclude each other; leave one out");
+        return option_wrong("--interactive", o->mode == MODE_LISTEN ? "--listen" : "--reflect",
+                            "these exclude each other; leave one out", p->err, p->err_len);
     if (o->mtu == 0)
         o->mtu = RTE_MAX(frame_max(o) - RTE_ETHER_HDR_LEN, MTU_STANDARD);
     return 0;
