@@ -14,7 +14,8 @@ static const struct {
     uint64_t parts; /* of 1000 */
 } quantiles[] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
 
-uint64_t result_lost(const struct result *r)
+/* See result_loss(). */
+static uint64_t lost(const struct result *r)
 {
     if (r->listening)
         return r->missing;
@@ -25,7 +26,7 @@ double result_loss(const struct result *r)
 {
     uint64_t of = r->listening ? r->received + r->missing : r->sent;
 
-    return of > 0 ? (double)result_lost(r) / (double)of : 0;
+    return of > 0 ? (double)lost(r) / (double)of : 0;
 }
 
 void result_histogram_add(struct histogram *sum, const struct histogram *h)
@@ -130,7 +131,7 @@ void result_table(const struct result *r, FILE *out)
         return;
     }
     fprintf(out, "  received %" PRIu64 "; lost %" PRIu64 " (%.6f%%); duplicates %" PRIu64,
-            r->received, result_lost(r), 100 * result_loss(r), r->duplicates);
+            r->received, lost(r), 100 * result_loss(r), r->duplicates);
     fprintf(out, "; reordered %" PRIu64, r->reordered);
     if (r->reordered > 0)
         fprintf(out, ", by %" PRIu64 " of their flow at most", r->displacement.max);
@@ -198,7 +199,7 @@ static json_t *counts_json(const struct result *r)
     if (r->counts)
         return o;
     count_set(o, "received", r->received);
-    count_set(o, "lost", result_lost(r));
+    count_set(o, "lost", lost(r));
     real_set(o, "loss", result_loss(r));
     count_set(o, "duplicates", r->duplicates);
     count_set(o, "reordered", r->reordered);
@@ -255,7 +256,7 @@ void result_csv(const struct result *r, FILE *out)
             l2_bps(r->arrived_bytes, r->rx_seconds),
             line_bps(r->arrived_bytes, r->arrived, r->rx_seconds));
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, r->sent,
-            r->refused, r->received, result_lost(r), r->duplicates, r->reordered);
+            r->refused, r->received, lost(r), r->duplicates, r->reordered);
     fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, r->displacement.max,
             r->beyond, r->corrupt, r->foreign, r->earlier);
     fprintf(out, ",%" PRIu64 ",%" PRIu64, histogram_min(h), histogram_mean(h));

@@ -26,10 +26,8 @@ struct result {
     struct histogram latency, displacement, late;
 };
 
-/* Frames that were sent and did not arrive; while listening, those that are missing below the
- * highest number. */
-uint64_t result_lost(const struct result *r);
-/* Their share of what was sent, or of what must have been; 0 of nothing. */
+/* The share of the frames that were sent and did not arrive (while listening, that are missing
+ * below the highest number), of what was sent, or must have been; 0 of nothing. */
 double result_loss(const struct result *r);
 
 /* Adds the values of a histogram to another one. */

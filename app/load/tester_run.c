@@ -158,42 +158,43 @@ static bool counts(const struct tester *t, unsigned int receiver, unsigned int s
     return stream < t->senders && stream / t->opt->queues == receiver / t->opt->queues;
 }
 
+/* Bytes of the tally of a stream. */
+static size_t tally_bytes(const struct tester *t, const struct plan *plan, unsigned int stream)
+{
+    return RTE_ALIGN_CEIL(tally_storage_bytes(stream_flows(t, plan, stream)), RTE_CACHE_LINE_SIZE);
+}
+
+static int tallies_alloc(struct tester *t, const struct plan *plan)
+{
+    size_t bytes = 1;
+
+    for (unsigned int i = 0; i < t->receivers; i++)
+        for (unsigned int k = 0; k < STAMP_STREAMS; k++)
+            bytes += counts(t, i, k) ? tally_bytes(t, plan, k) : 0;
+    rte_free(t->tally_storage);
+    t->tally_storage = rte_malloc("tally", bytes, RTE_CACHE_LINE_SIZE);
+    return t->tally_storage != NULL ? 0 : -ENOMEM;
+}
+
 static int receivers_prepare(struct tester *t, const struct plan *plan)
 {
-    size_t bytes = 0;
-    uint8_t *at;
+    int rc = tallies_alloc(t, plan);
+    uint8_t *at = t->tally_storage;
 
-    for (unsigned int pass = 0; pass < 2; pass++) {
-        if (pass == 1) {
-            rte_free(t->tally_storage);
-            t->tally_storage = rte_malloc("tally", RTE_MAX(bytes, (size_t)1), RTE_CACHE_LINE_SIZE);
-            if (t->tally_storage == NULL)
-                return -ENOMEM;
+    for (unsigned int i = 0; i < t->receivers && rc == 0; i++) {
+        struct tally *tally[STAMP_STREAMS] = {NULL};
+
+        for (unsigned int k = 0; k < STAMP_STREAMS; k++) {
+            if (!counts(t, i, k))
+                continue;
+            tally[k] = &t->tally[i * STAMP_STREAMS + k];
+            tally_init(tally[k], stream_flows(t, plan, k), at);
+            at += tally_bytes(t, plan, k);
         }
-        at = t->tally_storage;
-        for (unsigned int i = 0; i < t->receivers; i++) {
-            struct tally *tally[STAMP_STREAMS] = {NULL};
-
-            for (unsigned int k = 0; k < STAMP_STREAMS; k++) {
-                struct tally *one = &t->tally[i * STAMP_STREAMS + k];
-                uint32_t flows;
-
-                if (!counts(t, i, k))
-                    continue;
-                flows = stream_flows(t, plan, k);
-                if (pass == 1) {
-                    tally_init(one, flows, at);
-                    at += RTE_ALIGN_CEIL(tally_storage_bytes(flows), RTE_CACHE_LINE_SIZE);
-                    tally[k] = one;
-                } else {
-                    bytes += RTE_ALIGN_CEIL(tally_storage_bytes(flows), RTE_CACHE_LINE_SIZE);
-                }
-            }
-            stamp_shape_init(&t->receiver[i].collector.shape, &plan->flows.route);
-            receiver_begin(&t->receiver[i], tally);
-        }
+        stamp_shape_init(&t->receiver[i].collector.shape, &plan->flows.route);
+        receiver_begin(&t->receiver[i], tally);
     }
-    return 0;
+    return rc;
 }
 
 /* ---- results ------------------------------------------------------------------------------ */

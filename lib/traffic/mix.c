@@ -7,21 +7,11 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/gcd.h"
 #include "base/value.h"
 #include "wire/stamp.h"
 
 #define WEIGHT_MAX 65535u
-
-static uint32_t divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        uint32_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 /* Reads digits up to `end`. */
 static bool number_read(const char *text, const char *end, uint64_t max, uint64_t *out)
@@ -85,7 +75,7 @@ static int weights_reduce(struct mix *m, char *err, size_t err_len)
     uint32_t common = 0;
 
     for (uint32_t i = 0; i < m->sizes; i++)
-        common = divisor(m->weight[i], common);
+        common = gcd(m->weight[i], common);
     CHECK(common > 0); /* there is a size, and weights are above 0 */
     m->bytes_min = UINT16_MAX;
     for (uint32_t i = 0; i < m->sizes; i++) {

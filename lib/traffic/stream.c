@@ -2,19 +2,7 @@
 #include "traffic/stream.h"
 
 #include "base/check.h"
-
-static uint64_t round_of(uint32_t flows, uint32_t period)
-{
-    uint32_t a = flows, b = period;
-
-    while (b != 0) {
-        uint32_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return (uint64_t)flows / a * period;
-}
+#include "base/gcd.h"
 
 void stream_init(struct stream *s, const struct stream_config *cfg)
 {
@@ -22,7 +10,7 @@ void stream_init(struct stream *s, const struct stream_config *cfg)
     s->mix = *cfg->mix;
     s->flows = cfg->flows;
     s->n_flows = cfg->n_flows;
-    s->round = round_of(cfg->n_flows, cfg->mix->count);
+    s->round = (uint64_t)cfg->n_flows / gcd(cfg->n_flows, cfg->mix->count) * cfg->mix->count;
     s->next = (struct stream_cursor){.round_left = s->round};
     for (uint32_t i = 0; i < cfg->mix->sizes; i++)
         stamp_template_init(&s->templates[i], cfg->route, cfg->mix->bytes[i], cfg->stream,
