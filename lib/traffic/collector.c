@@ -80,7 +80,7 @@ static inline void frame_count(struct collector *c, const struct rte_mbuf *m, ui
     c->arrived_bytes += m->pkt_len;
     switch (stamp_get(p, m->data_len, m->pkt_len, &c->shape, &s, &end)) {
     case STAMP_OK:
-        if (!c->verify || filler_ok(m, c->shape.stamp_off + STAMP_BYTES, end)) {
+        if (!c->verify || filler_ok(m, s.end_off, end)) {
             stamp_count(c, &s, time_ns);
             break;
         }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 
 _Static_assert(STAMP_HEAD_MAX >= 14 + 4 + 40 + 8 + STAMP_BYTES, "VLAN, IPv6 and a stamp fit");
+_Static_assert(STAMP_HEAD_MAX <= UINT8_MAX, "end_off may be too large");
 _Static_assert(STAMP_HEAD_MAX % 32 == 0 && STAMP_HEAD_MAX <= 96, "as stamp_put() copies");
 
 void stamp_shape_init(struct stamp_shape *s, const struct frame_route *route)
@@ -149,6 +150,7 @@ static inline enum stamp_verdict shaped_get(const uint8_t *p, uint32_t frame_len
     if (frame_sum_fold(sum) != 0xffff && bytes_get_u16(udp + 6) != 0)
         return STAMP_CORRUPT;
     stamp_read(p + s->stamp_off, out);
+    out->end_off = (uint8_t)stamp_end;
     return STAMP_OK;
 }
 

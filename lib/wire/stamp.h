@@ -47,6 +47,7 @@ struct stamp {
     uint32_t number, flow;
     uint16_t window; /* below STAMP_WINDOWS */
     uint8_t stream;  /* below STAMP_STREAMS */
+    uint8_t end_off; /* of the stamp in its frame; the filler begins there */
 };
 
 /* Where the fields stand in frames of one kind, in bytes from the frame's start. */

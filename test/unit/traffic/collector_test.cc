@@ -118,6 +118,20 @@ TEST(CollectorCounts, DamageIsNotBelieved)
     EXPECT_GT(c.c->corrupt, 3800u); // only the magic's 16 of 1488 bits make strangers
 }
 
+// While listening, frames may have another shape than the tester's own: a tag, say.
+TEST(CollectorCounts, FillerIsFoundBehindATagToo)
+{
+    Stream s("1514", 1, 0, 1, 9);
+    Collector c(Stream("1514", 1), 1, true, true);
+    auto m = s.send(2);
+
+    rte_pktmbuf_mtod(m[0], uint8_t *)[1513] ^= 1;
+    c.take(m);
+    EXPECT_EQ(c.c->corrupt, 1u);
+    EXPECT_EQ(c.t[0].received, 1u);
+    free_all(m);
+}
+
 TEST(CollectorCounts, ArrivalsOnlyIfAsked)
 {
     Stream s("60:1+1514:1", 1);

@@ -51,11 +51,13 @@ struct Stream {
     std::vector<stamp_flow> list;
     stream s = {};
 
-    Stream(const std::string &size, uint32_t count, uint8_t id = 0, uint16_t window = 1)
+    Stream(const std::string &size, uint32_t count, uint8_t id = 0, uint16_t window = 1,
+           uint16_t vlan = FRAME_VLAN_NONE)
         : flow_plan(flows_of(count)), sizes(mix_of(size)), list(count)
     {
         stream_config cfg = {};
 
+        flow_plan.route.vlan = vlan;
         cfg.route = &flow_plan.route;
         cfg.mix = &sizes;
         cfg.n_flows = flows_list(&flow_plan, 0, 1, list.data());
