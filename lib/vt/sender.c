@@ -412,33 +412,34 @@ static void apply_ack(struct vt_sender *s, uint64_t ack)
     }
 }
 
+/* Repeats what is in [first, end). Returns false if no more can be noted. */
+static bool apply_nak(struct vt_sender *s, uint64_t first, uint64_t end)
+{
+    if (!seq64_before(first, end))
+        return true;
+    s->naks++;
+    if (!s->go_back_n)
+        return repeat_add(s, first, end);
+    if (seq64_before(first, s->next))
+        s->next = first;
+    return false;
+}
+
 static void apply_naks(struct vt_sender *s, const struct wire_cntl *c)
 {
+    if (c->span_count == 0)
+        return;
+    s->recoveries++;
     /* The peer has not seen a unit since a request was split: what it names, it counts in longer
      * units, whose numbers may all be below ours. So it gets everything. */
-    bool longer = seq64_before(c->ack, s->ack);
-
-    for (uint32_t i = 0; i < c->span_count; i++) {
-        uint64_t first = seq64_max(c->spans[i].first, s->ack);
-        uint64_t end = seq64_min(c->spans[i].end, s->sent);
-
-        if (longer) {
-            first = s->ack;
-            end = seq64_min(s->sent, pos_make(send_limit(s), 0));
-        }
-        if (!seq64_before(first, end))
-            continue;
-        s->naks++;
-        if (s->go_back_n) {
-            if (seq64_before(first, s->next))
-                s->next = first;
-            break;
-        }
-        if (!repeat_add(s, first, end))
-            break;
+    if (seq64_before(c->ack, s->ack)) {
+        apply_nak(s, s->ack, seq64_min(s->sent, pos_make(send_limit(s), 0)));
+        return;
     }
-    if (c->span_count > 0)
-        s->recoveries++;
+    for (uint32_t i = 0; i < c->span_count; i++)
+        if (!apply_nak(s, seq64_max(c->spans[i].first, s->ack),
+                       seq64_min(c->spans[i].end, s->sent)))
+            return;
 }
 
 /* Is there anything the peer has yet to confirm? */
