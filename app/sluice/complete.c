@@ -92,6 +92,25 @@ static void help_print(const char *help, const char *begun)
     }
 }
 
+/* The second words of a command in the program's help: "server" of "perf server". */
+static void second_print(const char *help, const char *name, const char *begun)
+{
+    size_t name_len = strlen(name);
+
+    for (const char *end; (end = strchr(help, '\n')) != NULL; help = end + 1) {
+        const char *second;
+        struct line l;
+
+        if (!line_cut(&l, help, (size_t)(end - help)) || l.indent != NAME_INDENT ||
+            l.head_len <= name_len || strncmp(l.head, name, name_len) != 0 ||
+            l.head[name_len] != ' ')
+            continue;
+        second = l.head + name_len + 1;
+        if (islower((unsigned char)second[0]) && second[strcspn(second, " |")] == ' ')
+            candidate(second, strcspn(second, " "), &l, begun);
+    }
+}
+
 static void found(void *ctx, const char *word, const struct grammar_kind *kind)
 {
     if (kind == NULL)
@@ -127,8 +146,8 @@ int complete_print(const struct command *commands, size_t n, const char *help, i
             help_print(commands[i].help, begun);
         else if (strcmp(name, "exec") == 0)
             console_print(count - 1, words + 1);
-        else if (strcmp(name, "perf") == 0 && count == 2)
-            help_print("  server  wait for throughput tests\n  client  test throughput\n", begun);
+        else if (count == 2)
+            second_print(help, name, begun);
     }
     return say_flush();
 }
