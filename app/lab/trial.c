@@ -118,11 +118,6 @@ static void device_run(struct trial *d, uint64_t until)
         world_run(d->host, until);
 }
 
-static void device_put(struct trial *d, struct rte_mbuf *m)
-{
-    path_push(d->path, &m, 1, d->now);
-}
-
 static void host_make(struct trial *d, uint64_t seed, char *err, size_t err_len)
 {
     struct world_config world = {.frames_max = d->pools->frames,
@@ -190,7 +185,7 @@ static void trial_play(struct trial *d)
         if (m == NULL)
             d->short_of++;
         else
-            device_put(d, m);
+            path_push(d->path, &m, 1, d->now);
     }
     device_run(d, d->for_ns + d->linger_ns);
 }
@@ -253,7 +248,8 @@ static void device_make(struct trial *d, struct text *t, const char *section, ui
     if (d->path != NULL && err[0] != '\0')
         text_wrong(t, section, "service", "%s", err);
     d->seen = calloc(1, (size_t)(d->rate_fps * (double)d->for_ns / CLOCK_NS_PER_S) / 8 + 2);
-    CHECK(d->seen != NULL);
+    if (d->seen == NULL)
+        text_wrong(t, section, "for", "no memory for a bit of each frame; shorten it");
 }
 
 static void device_free(struct trial *d)
