@@ -23,15 +23,6 @@
 #define FRAGMENT_BITS 0x3fff /* more-fragments flag and fragment offset */
 #define ICMP6_MIN     4      /* type, code, checksum */
 
-uint16_t frame_sum_fold(uint64_t sum)
-{
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffffffff) + (sum >> 32);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return (uint16_t)sum;
-}
-
 static enum frame_kind arp_parse(const uint8_t *p, uint32_t head_len, struct frame *f)
 {
     struct rte_arp_hdr arp;

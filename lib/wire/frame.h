@@ -85,7 +85,14 @@ uint16_t frame_header_len(const struct frame_route *r);
 uint16_t frame_put(uint8_t *p, const struct frame_route *r, uint32_t payload_len);
 
 /* Folds a 32- or 64-bit ones-complement sum to 16 bits (RFC 1071). */
-uint16_t frame_sum_fold(uint64_t sum);
+static inline uint16_t frame_sum_fold(uint64_t sum)
+{
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)sum;
+}
 
 /* Ones-complement sum, in memory order, of len bytes starting at an even offset; unfolded. */
 uint64_t frame_sum(const void *data, uint32_t len);
