@@ -67,7 +67,7 @@ class Installed(unittest.TestCase):
         named = 0
         for page in pages:
             text = text_of(page)
-            # A path of the source tree means nothing to somebody who has installed Sluice.
+            # An installation has no paths of the source tree.
             self.assertIsNone(re.search(r"(?<![\w/])(doc|config|scripts|test)/[a-z-]+", text), page)
             for path in re.findall(r"(/[\w./-]+/share/(?:doc/)?sluice/[\w./-]*\w)", text):
                 self.assertTrue(os.path.exists(self.root + path), f"{page}: {path}")
