@@ -10,6 +10,8 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "common/buffer.h"
+
 #define DESCRIPTORS       1024u
 #define FRAME_EXTRA       (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
 #define FRAME_MIN         2048u
@@ -18,10 +20,14 @@
 #define INTERFACE_MTU_MAX 65000u
 #define XDP_RINGS         8192u /* buffers that AF_XDP's four rings may hold */
 
+bool port_is_packet_socket(const char *driver)
+{
+    return strncmp(driver, "net_af_packet", strlen("net_af_packet")) == 0;
+}
+
 bool port_is_interface(const struct port *p)
 {
-    return strncmp(p->driver, "net_af_packet", strlen("net_af_packet")) == 0 ||
-           strcmp(p->driver, "net_af_xdp") == 0;
+    return port_is_packet_socket(p->driver) || strcmp(p->driver, "net_af_xdp") == 0;
 }
 
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len)
@@ -121,21 +127,21 @@ int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_l
                  p->name, (uint32_t)mtu, INTERFACE_MTU_MAX);
         return -EINVAL;
     }
-    if (frame > PORT_BUFFER_MAX && !chains(p))
+    if (frame > BUFFER_BYTES_MAX && !chains(p))
         snprintf(
             err, err_len,
             "port %s: --mtu %u: %s takes at most %u, since it puts each frame into one buffer; "
             "lower --mtu",
-            p->name, (uint32_t)mtu, p->driver, PORT_BUFFER_MAX - FRAME_EXTRA);
-    else if (strcmp(p->driver, "net_memif") == 0 && bsize > PORT_BUFFER_MAX)
+            p->name, (uint32_t)mtu, p->driver, BUFFER_BYTES_MAX - FRAME_EXTRA);
+    else if (strcmp(p->driver, "net_memif") == 0 && bsize > BUFFER_BYTES_MAX)
         snprintf(err, err_len, "port %s: bsize=%u does not fit a buffer; write bsize=%u or less",
-                 p->name, bsize, PORT_BUFFER_MAX);
+                 p->name, bsize, BUFFER_BYTES_MAX);
     else if (strcmp(p->driver, "net_memif") == 0 && bsize < frame - RTE_ETHER_CRC_LEN)
         snprintf(err, err_len,
                  "port %s: --mtu %u does not fit bsize=%u; give the --vdev of both ends bsize=%u, "
                  "or lower --mtu",
                  p->name, (uint32_t)mtu, bsize,
-                 RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), (uint32_t)PORT_BUFFER_MAX));
+                 RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), BUFFER_BYTES_MAX));
     else
         return 0;
     return -EINVAL;

@@ -19,11 +19,10 @@ struct port {
 /* Finds a port by name; with name "", takes the n-th port there is, from 0. Returns 0, or negative
  * errno with a line in err. */
 int port_find(struct port *p, const char *name, unsigned int n, char *err, size_t err_len);
+/* Is this driver, or the device of this --vdev, a packet socket? */
+bool port_is_packet_socket(const char *driver);
 /* Is the port a Linux interface, through a packet socket or AF_XDP? */
 bool port_is_interface(const struct port *p);
-/* Bytes of a frame that an mbuf holds at most: DPDK counts its room in 16 bits. */
-#define PORT_BUFFER_MAX (UINT16_MAX - RTE_PKTMBUF_HEADROOM)
-
 /* Bytes that a frame has at most, of mtu bytes of IP, and with what both ports need beside it. */
 uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 /* Can this port receive and send frames of mtu bytes of IP? Returns 0, or negative errno with a

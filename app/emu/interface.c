@@ -30,11 +30,6 @@
 #define RING_HEADER    80u
 #define FRAMES_AT_ONCE (4 * CABLE_BURST)
 
-static bool is_packet_socket(const char *driver)
-{
-    return strncmp(driver, "net_af_packet", strlen("net_af_packet")) == 0;
-}
-
 /* Makes a packet socket's --vdev argument ask for large ring frames, unless it already sets a size
  * or number of frames. */
 static int arg_enlarge(char **arg)
@@ -42,7 +37,7 @@ static int arg_enlarge(char **arg)
     const char *value = strncmp(*arg, "--vdev=", 7) == 0 ? *arg + 7 : *arg;
     char *larger = NULL;
 
-    if (!is_packet_socket(value) || strstr(value, "framesz=") != NULL ||
+    if (!port_is_packet_socket(value) || strstr(value, "framesz=") != NULL ||
         strstr(value, "blocksz=") != NULL || strstr(value, "framecnt=") != NULL)
         return 0;
     if (asprintf(&larger, "%s,blocksz=%u,framesz=%u,framecnt=%u", *arg, RING_BLOCK, RING_FRAME,
@@ -72,7 +67,7 @@ int interface_make(struct interface *f, const struct port *p, unsigned int n, ui
 
     f->is = port_is_interface(p);
     f->offload = (struct offload){.pool = pool, .mtu_bytes = (uint32_t)mtu};
-    if (!is_packet_socket(p->driver))
+    if (!port_is_packet_socket(p->driver))
         return 0;
     f->offload.ring_bytes = ring - RING_HEADER;
     snprintf(name, sizeof name, "emu_ring%u", n);

@@ -22,6 +22,7 @@
 #include <rte_mbuf.h>
 #include <rte_version.h>
 
+#include "common/buffer.h"
 #include "common/clock.h"
 #include "common/eal.h"
 #include "common/grace.h"
@@ -188,11 +189,10 @@ static enum say_exit lcores_run(struct box *b, int signals)
 static enum say_exit pool_make(struct box *b, char *err, size_t err_len)
 {
     uint32_t frame = port_frame_bytes(b->port, b->opt.mtu);
-    uint32_t buffers = (frame + PORT_BUFFER_MAX - 1) / PORT_BUFFER_MAX; /* of one frame */
-    uint32_t part = RTE_ALIGN_CEIL((frame + buffers - 1) / buffers, 64);
-    uint32_t room = RTE_PKTMBUF_HEADROOM + RTE_MIN(part, (uint32_t)PORT_BUFFER_MAX);
-    uint64_t n = buffers * (b->opt.packets[0] + b->opt.packets[1] + port_held(&b->port[0]) +
-                            port_held(&b->port[1]) + 4 * CABLE_BURST + 2 * POOL_CACHE);
+    uint32_t room = RTE_PKTMBUF_HEADROOM + buffer_bytes(frame, 64);
+    uint64_t n =
+        buffer_parts(frame) * (b->opt.packets[0] + b->opt.packets[1] + port_held(&b->port[0]) +
+                               port_held(&b->port[1]) + 4 * CABLE_BURST + 2 * POOL_CACHE);
     uint64_t bytes = n * (room + sizeof(struct rte_mbuf) + 64);
 
     b->pool = rte_pktmbuf_pool_create("emu", (unsigned int)n, POOL_CACHE, 0, (uint16_t)room,

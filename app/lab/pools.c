@@ -5,12 +5,12 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "common/buffer.h"
+
 #define PAGE_BYTES 4096u
 /* buffers beyond those of frames under way: in rings of hosts, with applications */
 #define BESIDE     4191u
 #define HEAD_BYTES (RTE_PKTMBUF_HEADROOM + 1024)
-/* bytes of a frame that an mbuf holds at most: DPDK counts its room in 16 bits */
-#define BUFFER_MAX (UINT16_MAX - RTE_PKTMBUF_HEADROOM)
 
 static uint32_t buffers(uint32_t frames)
 {
@@ -28,18 +28,9 @@ static uint64_t bytes_of(uint32_t n, uint32_t room)
     return ((uint64_t)n / (PAGE_BYTES / one) + 1) * PAGE_BYTES;
 }
 
-/* How many buffers a frame takes. */
-static uint32_t parts_of(uint32_t frame_bytes)
-{
-    return (frame_bytes + BUFFER_MAX - 1) / BUFFER_MAX;
-}
-
-/* The room in each of them. */
 static uint32_t room_of(uint32_t frame_bytes)
 {
-    uint32_t parts = parts_of(frame_bytes);
-
-    return RTE_PKTMBUF_HEADROOM + (frame_bytes + parts - 1) / parts;
+    return RTE_PKTMBUF_HEADROOM + buffer_bytes(frame_bytes, 1);
 }
 
 uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes)
@@ -47,7 +38,7 @@ uint64_t pools_bytes(uint32_t frames, uint32_t frame_bytes)
     uint32_t n = buffers(frames);
 
     return bytes_of(n, HEAD_BYTES) + bytes_of(n, 0) +
-           bytes_of(n * parts_of(frame_bytes), room_of(frame_bytes));
+           bytes_of(n * buffer_parts(frame_bytes), room_of(frame_bytes));
 }
 
 void pools_free(struct scenario_pools *p)
@@ -72,7 +63,7 @@ bool pools_want(struct scenario_pools *p, uint32_t frames, uint32_t frame_bytes)
     pools_free(p);
     p->head = make("head", n, HEAD_BYTES);
     p->attach = make("attach", n, 0);
-    p->wire = make("wire", n * parts_of(frame_bytes), room_of(frame_bytes));
+    p->wire = make("wire", n * buffer_parts(frame_bytes), room_of(frame_bytes));
     if (p->head == NULL || p->attach == NULL || p->wire == NULL) {
         pools_free(p);
         return false;

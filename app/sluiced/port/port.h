@@ -8,7 +8,7 @@
  * rest.
  *
  * Invariant: one received frame of mtu bytes of IP fits `buffers` mbufs: one, unless the frame has
- * more than PORT_BUFFER_MAX bytes.
+ * more than BUFFER_BYTES_MAX bytes (common/buffer.h).
  */
 #ifndef SLUICED_PORT_H
 #define SLUICED_PORT_H
@@ -27,8 +27,6 @@
 
 #define PORT_BURST       32  /* frames per RX and TX call */
 #define PORT_FOREIGN     256 /* frames in transit from one worker to another */
-/* Bytes of a frame that an mbuf holds at most: DPDK counts its room in 16 bits. */
-#define PORT_BUFFER_MAX  (UINT16_MAX - RTE_PKTMBUF_HEADROOM)
 /* Ethernet header, VLAN tag and frame check sequence. */
 #define PORT_FRAME_EXTRA (RTE_ETHER_HDR_LEN + 4 + RTE_ETHER_CRC_LEN)
 #define PORT_BLOCKS      31  /* blocks of UDP ports: 1 for udp_port, at most 30 for source_ports */

@@ -14,6 +14,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf_dyn.h>
 
+#include "common/buffer.h"
 #include "sluiced/session/memory.h"
 
 #define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
@@ -174,21 +175,20 @@ static int decide_buffers(struct port *p, char *err, size_t err_len)
 {
     uint32_t frame = frame_bytes(p), step = p->traits.software ? 64 : 1024;
 
-    p->buffers = (frame + PORT_BUFFER_MAX - 1) / PORT_BUFFER_MAX;
-    p->buffer_bytes = RTE_ALIGN_CEIL((frame + p->buffers - 1) / p->buffers, step);
-    p->buffer_bytes = RTE_MIN(p->buffer_bytes, (uint32_t)PORT_BUFFER_MAX);
+    p->buffers = buffer_parts(frame);
+    p->buffer_bytes = buffer_bytes(frame, step);
     if (p->buffers == 1 || p->traits.chains)
         return 0;
-    if (p->cfg->mtu_bytes + PORT_FRAME_EXTRA > PORT_BUFFER_MAX)
+    if (p->cfg->mtu_bytes + PORT_FRAME_EXTRA > BUFFER_BYTES_MAX)
         snprintf(
             err, err_len,
             "port %s: mtu = %u: %s takes at most %u, since it puts each frame into one buffer; "
             "lower mtu",
-            p->cfg->name, p->cfg->mtu_bytes, p->driver, PORT_BUFFER_MAX - PORT_FRAME_EXTRA);
+            p->cfg->name, p->cfg->mtu_bytes, p->driver, BUFFER_BYTES_MAX - PORT_FRAME_EXTRA);
     else
         snprintf(err, err_len,
                  "port %s: frames of %u bytes do not fit a buffer; lower %s to %u or less",
-                 p->cfg->name, frame, p->is_memif ? "bsize" : "framesz", PORT_BUFFER_MAX);
+                 p->cfg->name, frame, p->is_memif ? "bsize" : "framesz", BUFFER_BYTES_MAX);
     return -EINVAL;
 }
 

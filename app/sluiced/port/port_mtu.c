@@ -18,6 +18,8 @@
 
 #include <rte_errno.h>
 
+#include "common/buffer.h"
+
 /* Bytes that the kernel's header takes of each frame in AF_PACKET's ring. */
 #define PACKET_OVERHEAD 32
 /* With a larger MTU, the kernel silently drops frames on some interfaces (veth). */
@@ -86,7 +88,7 @@ static int mtu_check_memif(const struct port *p, char *err, size_t err_len)
         "port %s: mtu = %u does not fit bsize=%u; give the vdev of both ends bsize=%u, or lower "
         "mtu",
         p->cfg->name, p->cfg->mtu_bytes, p->memif.bsize_bytes,
-        RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), (uint32_t)PORT_BUFFER_MAX));
+        RTE_MIN((uint32_t)RTE_ALIGN_CEIL(frame, 1024), BUFFER_BYTES_MAX));
     return -EINVAL;
 }
 
