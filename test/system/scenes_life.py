@@ -7,9 +7,9 @@ import socket
 import time
 
 from . import ROOT
-from .harness import Context, TestbedError, perf, scene
+from .harness import Context, TestbedError, need, perf, scene
 from testbed import net
-from testbed.daemon import Daemon, Port, af_packet, memif
+from testbed.daemon import Daemon, Port, af_packet, af_xdp, memif
 from testbed.pair import ADDR_B, pair_cpus, station, veth_pair
 from testbed.process import Testbed, until
 from .thread import stopped, thread_named
@@ -169,11 +169,61 @@ def interrupts_wake(testbed: Testbed, context: Context) -> None:
     _wakes(testbed, daemon, space)
 
 
-@scene("frames wake a worker that sleeps: by a packet socket on the port's interface", netns=True)
+def _socket_wakes(testbed: Testbed, context: Context, port: Port) -> None:
+    spaces = [net.namespace(testbed, name) for name in ("kernel", "daemon")]
+    net.quiet(spaces[1])
+    net.veth(spaces[0], "slk", spaces[1], "sld")
+    daemon = _sleeping(testbed, context, port, spaces[1])
+    net.address(spaces[0], "slk", "10.90.0.9/24")
+    _wakes(testbed, daemon, spaces[0])
+
+
+@scene("frames wake a worker that sleeps: by the socket of AF_PACKET", netns=True)
 def packets_wake(testbed: Testbed, context: Context) -> None:
+    _socket_wakes(testbed, context, af_packet("sld", 1500))
+
+
+@scene("frames wake a worker that sleeps: by the socket of AF_XDP", netns=True)
+def xdp_wakes(testbed: Testbed, context: Context) -> None:
+    need(net.lack_xdp())
+    _socket_wakes(testbed, context, af_xdp("sld"))
+
+
+@scene("a link that goes down leaves a worker asleep, and wakes it when it comes back", netns=True)
+def down_asleep(testbed: Testbed, context: Context) -> None:
     spaces = [net.namespace(testbed, name) for name in ("kernel", "daemon")]
     net.quiet(spaces[1])
     net.veth(spaces[0], "slk", spaces[1], "sld")
     daemon = _sleeping(testbed, context, af_packet("sld", 1500), spaces[1])
     net.address(spaces[0], "slk", "10.90.0.9/24")
+    net.ip(spaces[1], "link", "set", "sld", "down")
+    time.sleep(0.2)
+    before = daemon.show("workers")[0]["wakeups"]
+    time.sleep(1)
+    wakeups = daemon.show("workers")[0]["wakeups"] - before
+    if wakeups > 200:
+        raise TestbedError(f"a link that is down woke the worker {wakeups} times in a second")
+    net.ip(spaces[1], "link", "set", "sld", "up")
     _wakes(testbed, daemon, spaces[0])
+
+
+def _naps_between(testbed: Testbed, context: Context, xdp: bool) -> None:
+    """Units of 150 Mbit/s come every 75 us. A worker that nothing wakes would poll all the while."""
+    a, b = veth_pair(testbed, context.build, xdp=xdp, keys={"capacity": "150Mbit"}, daemon_keys={"idle": "sleep"})
+    perf(b, a, ADDR_B, "-n", "12M")
+    for daemon, count in ((a, "tx_data"), (b, "rx_data")):
+        naps, units = daemon.show("workers")[0]["naps"], daemon.counters(count)
+        if naps < units / 4:
+            raise TestbedError(f"daemon {daemon.name} took {naps} naps in a transfer of {units} units")
+        daemon.stop()
+
+
+@scene("a worker naps between the packets of a slow transfer: AF_PACKET", netns=True)
+def naps_packet(testbed: Testbed, context: Context) -> None:
+    _naps_between(testbed, context, xdp=False)
+
+
+@scene("a worker naps between the packets of a slow transfer: AF_XDP", netns=True)
+def naps_xdp(testbed: Testbed, context: Context) -> None:
+    need(net.lack_xdp())
+    _naps_between(testbed, context, xdp=True)

@@ -99,14 +99,17 @@ static int port_queues(struct port *p, const struct rte_eth_dev_info *info, char
 {
     struct rte_eth_rxconf rx = info->default_rxconf;
     struct rte_eth_txconf tx = info->default_txconf;
+    struct port_sockets sockets;
     uint16_t q;
     int rc;
 
     rx.offloads = p->rx_offloads;
     tx.offloads = p->tx_offloads;
     for (q = 0; q < p->queues; q++) {
+        port_sockets_note(p, &sockets);
         rc = rte_eth_rx_queue_setup(p->id, q, p->rx_desc, (unsigned int)p->socket, &rx,
                                     p->pools[q].rx);
+        p->sockets[q] = port_socket_made(p, &sockets);
         if (rc == 0)
             rc = port_tx_queue(p, q, tx);
         if (rc != 0)
@@ -272,16 +275,11 @@ uint32_t port_close(struct port *p)
 
 bool port_add_wakeup(const struct port *p, uint16_t queue, struct wakeup *w)
 {
-    struct rte_eth_dev_info info;
+    int fd = p->interrupts ? port_socket(p, queue) : -1;
 
-    if (!p->interrupts)
-        return false;
-    memset(&info, 0, sizeof info);
-    /* AF_PACKET has no interrupts, but another packet socket on its interface wakes a worker. */
-    if (strcmp(p->driver, "net_af_packet") == 0)
-        return p->queues == 1 && rte_eth_dev_info_get(p->id, &info) == 0 && info.if_index != 0 &&
-               wakeup_add_interface(w, info.if_index);
-    return wakeup_add(w, p->id, queue);
+    if (fd >= 0)
+        return wakeup_add_socket(w, fd);
+    return p->interrupts && wakeup_add(w, p->id, queue);
 }
 
 uint64_t port_link_Bps(const struct port *p)

@@ -80,6 +80,7 @@ struct port {
     bool done_cleanup; /* rte_eth_tx_done_cleanup() works */
     struct host_rss rss;
     struct port_pools pools[HOST_WORKERS_MAX];
+    int sockets[HOST_WORKERS_MAX]; /* AF_XDP: each queue's; -1: not known */
 };
 
 /* port.c. port_open() and port_start() return 0, or negative errno with a line in err. port_open()
@@ -111,6 +112,18 @@ bool port_link_up(const struct port *p);
 uint32_t port_arg_number(const struct port *p, const char *name, uint32_t standard);
 /* Arguments that the device was made with, "" if none are known. */
 const char *port_args(const struct port *p);
+
+/* port_socket.c: the socket from which the driver takes a queue's frames; -1: there is none, or it
+ * is not known. It is readable while frames wait. port_socket() is to be called after the start. An
+ * AF_XDP socket is made with its queue: port_sockets_note() before that, and port_socket_made()
+ * after it, find the socket, which belongs into sockets[]. */
+#define PORT_SOCKET_FDS 1024 /* descriptors that are looked at */
+struct port_sockets {
+    bool open[PORT_SOCKET_FDS];
+};
+void port_sockets_note(const struct port *p, struct port_sockets *s);
+int port_socket_made(const struct port *p, const struct port_sockets *before);
+int port_socket(const struct port *p, uint16_t queue);
 
 /* port_giveback.c: does the driver give sent frames back? The port is started, and its driver has
  * rte_eth_tx_done_cleanup(). Waits for the link to come up; false if it does not. */

@@ -2,11 +2,7 @@
 /* See wakeup.h. */
 #include "sluiced/worker/wakeup.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -19,7 +15,6 @@
 #include "common/hush.h"
 
 #define EVENTS_MAX 16
-#define DRAIN_MAX  16 /* frames read from a socket, whose buffer holds few */
 
 void wakeup_init(struct wakeup *w)
 {
@@ -37,9 +32,9 @@ static int queue_watch(int epoll, uint16_t port, uint16_t queue)
     return rc;
 }
 
-static bool wakeup_watch(struct wakeup *w, int fd)
+static bool wakeup_watch(struct wakeup *w, int fd, uint32_t events)
 {
-    struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+    struct epoll_event ev = {.events = events, .data.fd = fd};
 
     if (w->epoll < 0)
         w->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -51,7 +46,7 @@ static bool interrupts_open(struct wakeup *w)
     if (w->interrupts >= 0)
         return true;
     w->interrupts = epoll_create1(EPOLL_CLOEXEC);
-    return w->interrupts >= 0 && wakeup_watch(w, w->interrupts);
+    return w->interrupts >= 0 && wakeup_watch(w, w->interrupts, EPOLLIN);
 }
 
 bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue)
@@ -68,48 +63,11 @@ bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue)
     return true;
 }
 
-/* ---- packet sockets ----------------------------------------------------------------------- */
-
-/* Sets the socket's filter: on, it passes the first byte of each frame; off, nothing. */
-static bool socket_switch(int fd, bool on)
+bool wakeup_add_socket(struct wakeup *w, int fd)
 {
-    struct sock_filter ret = BPF_STMT(BPF_RET | BPF_K, on);
-    const struct sock_fprog program = {1, &ret};
-
-    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
-}
-
-static void socket_drain(int fd)
-{
-    char byte;
-
-    for (int i = 0; i < DRAIN_MAX && recv(fd, &byte, sizeof byte, 0) >= 0; i++)
-        ;
-}
-
-static bool socket_open(int fd, uint32_t index)
-{
-    const struct sockaddr_ll at = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)index};
-    const int one = 1, least = 0;
-
-    return socket_switch(fd, false) &&
-           setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) == 0 &&
-           setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) == 0 &&
-           bind(fd, (const struct sockaddr *)&at, sizeof at) == 0;
-}
-
-bool wakeup_add_interface(struct wakeup *w, uint32_t index)
-{
-    int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
+    if (w->n == WAKEUP_QUEUES_MAX || !wakeup_watch(w, fd, EPOLLIN))
         return false;
-    if (w->n == WAKEUP_QUEUES_MAX || !socket_open(fd, index) || !wakeup_watch(w, fd)) {
-        close(fd);
-        return false;
-    }
-    w->queues[w->n++] = (struct wakeup_queue){.switched = true, .socket = fd};
+    w->queues[w->n++] = (struct wakeup_queue){.socket = fd};
     return true;
 }
 
@@ -118,7 +76,8 @@ bool wakeup_add_interface(struct wakeup *w, uint32_t index)
 bool wakeup_add_eventfd(struct wakeup *w)
 {
     w->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (w->eventfd >= 0 && wakeup_watch(w, w->eventfd))
+    /* by its edges, so that nobody must read it */
+    if (w->eventfd >= 0 && wakeup_watch(w, w->eventfd, EPOLLIN | EPOLLET))
         return true;
     if (w->eventfd >= 0)
         close(w->eventfd);
@@ -138,22 +97,14 @@ void wakeup_signal(const struct wakeup *w)
 
 static void wakeup_switch(struct wakeup *w, bool on)
 {
-    uint64_t count;
-
     for (uint32_t i = 0; i < w->n; i++) {
         const struct wakeup_queue *q = &w->queues[i];
 
-        if (q->socket >= 0)
-            socket_switch(q->socket, on);
-        else if (q->switched && on)
+        if (q->switched && on)
             rte_eth_dev_rx_intr_enable(q->port, q->queue);
         else if (q->switched)
             rte_eth_dev_rx_intr_disable(q->port, q->queue);
-        if (q->socket >= 0 && !on)
-            socket_drain(q->socket);
     }
-    if (w->eventfd >= 0 && !on)
-        (void)!read(w->eventfd, &count, sizeof count);
     w->armed = on;
 }
 
@@ -167,6 +118,14 @@ void wakeup_disarm(struct wakeup *w)
     wakeup_switch(w, false);
 }
 
+static void socket_error_take(int fd)
+{
+    int error;
+    socklen_t len = sizeof error;
+
+    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+}
+
 bool wakeup_wait(struct wakeup *w, uint64_t max_ns)
 {
     const struct timespec most = {(time_t)(max_ns / CLOCK_NS_PER_S),
@@ -176,6 +135,9 @@ bool wakeup_wait(struct wakeup *w, uint64_t max_ns)
 
     if (epoll_pwait2(w->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
+    if ((ready.events & EPOLLERR) !=
+        0) /* the interface went down: told once, or it wakes for ever */
+        socket_error_take(ready.data.fd);
     if (w->interrupts >= 0) /* timeouts of rte_epoll_wait() are in ms: only fetch what has come */
         rte_epoll_wait(w->interrupts, events, EVENTS_MAX, 0);
     return true;
@@ -185,9 +147,6 @@ void wakeup_close(struct wakeup *w)
 {
     if (w->armed)
         wakeup_disarm(w);
-    for (uint32_t i = 0; i < w->n; i++)
-        if (w->queues[i].socket >= 0)
-            close(w->queues[i].socket);
     if (w->eventfd >= 0)
         close(w->eventfd);
     if (w->interrupts >= 0)

@@ -61,25 +61,63 @@ static void worker_sleep(struct worker *w, uint64_t ns)
     }
 }
 
-/* Each nap is an eighth longer than the one before. So naps grow in proportion to the time without
- * work so far: a short pause is not made much longer, and a long one costs few wake-ups. Naps grow
- * by their number, not by the clock: a worker that was kept from its core has seen no pause. */
-static void worker_nap(struct worker *w, uint64_t now)
+static void worker_nap(struct worker *w, uint64_t length, uint64_t now)
 {
-    uint64_t next = worker_next(w, now), most;
-
-    if (next <= now)
-        return;
-    if (w->wakeup.n > 0 && !w->wakeup.armed) {
-        worker_arm(w);
-        return; /* look at the queues once more first */
-    }
-    most = w->wakeup.armed && w->all_armed ? w->armed_nap_cycles : w->nap_cycles;
-    w->nap = RTE_MIN(w->nap, most);
-    worker_sleep(w, clock_ns(&(struct clock){w->hz}, RTE_MIN(next - now, w->nap)));
-    w->nap += w->nap / 8;
+    worker_sleep(w, clock_ns(&(struct clock){w->hz}, length));
     counter_add(&w->naps, 1);
     counter_add(&w->nap_total_cycles, clock_now() - now);
+}
+
+/*
+ * All that can come wakes the worker. A worker that polls for as long as a nap costs, and then
+ * naps, spends at most twice the processor time of one that knew how long the pause would be
+ * (Karlin et al., Competitive Snoopy Caching, 1988). The nap ends by that time before anything is
+ * due, so packets are paced as by a worker that polls. Each nap is twice as long as the one before:
+ * if a driver failed to wake the worker, a pause would at most be doubled.
+ */
+static void worker_rest_armed(struct worker *w, uint64_t next, uint64_t now)
+{
+    if (next - now <= w->spin_cycles) {
+        rte_pause();
+        return;
+    }
+    w->nap = RTE_MIN(w->nap, w->armed_nap_cycles);
+    worker_nap(w, RTE_MIN(next - now - w->spin_cycles, w->nap), now);
+    w->nap *= 2;
+}
+
+/*
+ * Each nap is an eighth longer than the one before. So naps grow in proportion to the time without
+ * work so far: a short pause is not made much longer, and a long one costs few wake-ups. Naps grow
+ * by their number, not by the clock: a worker that was kept from its core has seen no pause.
+ */
+static void worker_rest_unarmed(struct worker *w, uint64_t next, uint64_t now)
+{
+    w->nap = RTE_MIN(w->nap, w->nap_cycles);
+    worker_nap(w, RTE_MIN(next - now, w->nap), now);
+    w->nap += w->nap / 8;
+}
+
+/* CONFIG_IDLE_SLEEP, after `pause` cycles without work. */
+static void worker_sleeps(struct worker *w, uint64_t pause, uint64_t now)
+{
+    uint64_t next;
+
+    if (pause < (w->all_wake ? w->spin_cycles : w->quiet_cycles)) {
+        rte_pause();
+        return;
+    }
+    next = worker_next(w, now);
+    if (next <= now)
+        return;
+    if (w->wakeup.n > 0 && !w->wakeup.armed)
+        worker_arm(w); /* and looks at the queues once more first */
+    else if (w->wakeup.armed && w->all_armed)
+        worker_rest_armed(w, next, now);
+    else if (pause >= w->quiet_cycles)
+        worker_rest_unarmed(w, next, now);
+    else
+        rte_pause();
 }
 
 /* Nothing was done since `busy`: spends the time until there is work. */
@@ -92,10 +130,7 @@ static void worker_rest(struct worker *w, enum config_idle idle, uint64_t busy, 
         rte_pause();
         break;
     case CONFIG_IDLE_SLEEP:
-        if (now - busy >= w->quiet_cycles)
-            worker_nap(w, now);
-        else
-            rte_pause();
+        worker_sleeps(w, now - busy, now);
         break;
     }
 }

@@ -21,11 +21,13 @@ struct worker {
     uint32_t lcore;
     uint32_t n_queues;
     struct port_queue *queues[WORKER_QUEUES_MAX];
-    enum config_idle idle;     /* written by control, atomic */
-    uint64_t quiet_cycles;     /* CONFIG_IDLE_SLEEP: naps begin after so long without work */
-    uint64_t nap_cycles;       /* longest nap */
-    uint64_t armed_nap_cycles; /* longest nap while all that can come wakes the worker */
-    uint64_t nap;              /* cycles: length of the next nap; only the worker uses it */
+    enum config_idle idle; /* written by control, atomic */
+    /* CONFIG_IDLE_SLEEP: naps begin after quiet_cycles without work, and last nap_cycles at most.
+     * While all that can come wakes the worker, they begin after spin_cycles, last armed_nap_cycles
+     * at most, and end spin_cycles before anything is due. */
+    uint64_t quiet_cycles, nap_cycles;
+    uint64_t spin_cycles, armed_nap_cycles;
+    uint64_t nap; /* cycles: length of the next nap; only the worker uses it */
     uint64_t hz;
     struct wakeup wakeup;
     bool all_wake;  /* each port queue can wake the worker, and gets no frames from other workers */

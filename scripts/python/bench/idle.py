@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A daemon at rest: how much CPU it takes, and how long the first packet after a pause waits.
 
-There is a daemon for each kind of rest, on a veth with an exception port; a packet socket wakes it.
+There is a daemon for each kind of rest, on a veth with an exception port; the driver's packet socket wakes it.
 One more daemon is on a TAP, whose driver has receive interrupts, as those of NICs have. The daemons
 take turns: all but one are stopped. In a window, the CPU of the daemon's threads is counted first,
 while no packet comes. Then a kernel in another namespace sends it single echo requests, a tenth of a
