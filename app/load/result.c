@@ -29,15 +29,6 @@ double result_loss(const struct result *r)
     return of > 0 ? (double)lost(r) / (double)of : 0;
 }
 
-void result_histogram_add(struct histogram *sum, const struct histogram *h)
-{
-    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-        sum->buckets[i] += h->buckets[i];
-    sum->sum += h->sum;
-    sum->max = RTE_MAX(sum->max, h->max);
-    sum->min_inverse = RTE_MAX(sum->min_inverse, h->min_inverse);
-}
-
 void result_add(struct result *sum, const struct result *r)
 {
     sum->seconds = RTE_MAX(sum->seconds, r->seconds);
@@ -58,9 +49,9 @@ void result_add(struct result *sum, const struct result *r)
     sum->earlier += r->earlier;
     sum->corrupt += r->corrupt;
     sum->foreign += r->foreign;
-    result_histogram_add(&sum->latency, &r->latency);
-    result_histogram_add(&sum->displacement, &r->displacement);
-    result_histogram_add(&sum->late, &r->late);
+    histogram_join(&sum->latency, &r->latency);
+    histogram_join(&sum->displacement, &r->displacement);
+    histogram_join(&sum->late, &r->late);
 }
 
 static double rate(uint64_t n, double seconds)

@@ -30,8 +30,6 @@ struct result {
  * below the highest number), of what was sent, or must have been; 0 of nothing. */
 double result_loss(const struct result *r);
 
-/* Adds the values of a histogram to another one. */
-void result_histogram_add(struct histogram *sum, const struct histogram *h);
 /* Adds a direction to a sum; seconds stay the longer ones. */
 void result_add(struct result *sum, const struct result *r);
 

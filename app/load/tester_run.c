@@ -210,7 +210,7 @@ static void sender_collect(const struct tester *t, const struct sender *s, struc
     r->sent += s->sent;
     r->sent_bytes += s->sent_bytes;
     r->refused += s->refused;
-    result_histogram_add(&r->late, &s->late);
+    histogram_join(&r->late, &s->late);
 }
 
 static void receiver_collect(const struct tester *t, const struct receiver *x, struct result *r)
@@ -223,7 +223,7 @@ static void receiver_collect(const struct tester *t, const struct receiver *x, s
     r->earlier += c->earlier;
     r->corrupt += c->corrupt;
     r->foreign += c->foreign;
-    result_histogram_add(&r->latency, &c->latency);
+    histogram_join(&r->latency, &c->latency);
     for (unsigned int k = 0; k < STAMP_STREAMS; k++) {
         const struct tally *y = c->tally[k];
 
@@ -235,7 +235,7 @@ static void receiver_collect(const struct tester *t, const struct receiver *x, s
         r->beyond += y->beyond;
         r->missing += tally_missing(y);
         r->flows_seen += y->flows_seen;
-        result_histogram_add(&r->displacement, &y->displacement);
+        histogram_join(&r->displacement, &y->displacement);
     }
 }
 

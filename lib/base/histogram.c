@@ -19,6 +19,19 @@ uint64_t histogram_floor(uint32_t bucket)
     return ((uint64_t)(bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB) << shift;
 }
 
+void histogram_join(struct histogram *h, const struct histogram *from)
+{
+    uint64_t max = counter_get(&from->max), min_inverse = counter_get(&from->min_inverse);
+
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        counter_add(&h->buckets[i], counter_get(&from->buckets[i]));
+    counter_add(&h->sum, counter_get(&from->sum));
+    if (max > h->max)
+        counter_set(&h->max, max);
+    if (min_inverse > h->min_inverse)
+        counter_set(&h->min_inverse, min_inverse);
+}
+
 uint64_t histogram_count(const struct histogram *h)
 {
     uint64_t count = 0;

@@ -47,6 +47,9 @@ static inline void histogram_add(struct histogram *h, uint64_t v)
     histogram_add_many(h, v, 1);
 }
 
+/* Adds all values of `from`, which another thread may be writing. */
+void histogram_join(struct histogram *h, const struct histogram *from);
+
 /* The values of a bucket are [floor, floor + width). */
 uint64_t histogram_floor(uint32_t bucket);
 uint64_t histogram_width(uint32_t bucket);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buckets cover all values without a gap. Mean, quantiles and extremes come out of them.
 #include <algorithm>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -93,6 +94,24 @@ TEST(Histogram, NeverOutsideWhatWasAdded)
     histogram_add(h.get(), 0);
     EXPECT_EQ(histogram_min(h.get()), 0u);
     EXPECT_EQ(histogram_quantile(h.get(), 1, 10), 0u);
+}
+
+TEST(Histogram, JoinedIsAsIfOneHadTakenAll)
+{
+    auto all = std::make_unique<struct histogram>(), a = std::make_unique<struct histogram>(),
+         b = std::make_unique<struct histogram>();
+
+    for (uint64_t v = 7; v < 1u << 20; v = v * 5 / 4) {
+        histogram_add(all.get(), v);
+        histogram_add(v % 2 ? a.get() : b.get(), v);
+    }
+    histogram_join(a.get(), b.get());
+    EXPECT_EQ(std::memcmp(a.get(), all.get(), sizeof *all), 0);
+    *b = {};
+    histogram_join(a.get(), b.get()); // an empty one changes nothing
+    EXPECT_EQ(std::memcmp(a.get(), all.get(), sizeof *all), 0);
+    histogram_join(b.get(), a.get());
+    EXPECT_EQ(std::memcmp(b.get(), all.get(), sizeof *all), 0);
 }
 
 TEST(Histogram, SharesThatAreNoneAbort)
