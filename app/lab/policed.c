@@ -108,7 +108,7 @@ static void stream_tell(const struct stream *s, struct result *r)
 void policed_run(struct text *t, const char *section, uint64_t seed, struct rte_mempool *pool,
                  struct result *r)
 {
-    struct path_config cfg = {CLOCK_NS_PER_S, seed, HELD_MAX, pool, 0};
+    struct path_config cfg = {CLOCK_NS_PER_S, seed, HELD_MAX, pool, 0, 0};
     const char *spec = text_word(t, section, "path", NULL);
     struct stream s = {.pool = pool};
     char err[256];

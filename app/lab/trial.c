@@ -231,7 +231,7 @@ static void shortage_tell(const struct trial *d, struct text *t, const char *sec
 
 static void device_make(struct trial *d, struct text *t, const char *section, uint64_t seed)
 {
-    struct path_config cfg = {CLOCK_NS_PER_S, seed, d->pools->frames, d->pools->wire, 0};
+    struct path_config cfg = {CLOCK_NS_PER_S, seed, d->pools->frames, d->pools->wire, 0, 0};
     const char *spec = text_word(t, section, "path", "");
     char err[256] = "";
 

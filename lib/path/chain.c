@@ -248,6 +248,35 @@ int chain_parse(struct chain *c, struct spec *s)
     return 0;
 }
 
+/* ---- what flows have in common --------------------------------------------------------------- */
+
+static bool params_apart(const struct stage *st, const void *params)
+{
+    return st->kind->apart != NULL && st->kind->apart(params);
+}
+
+static bool stage_apart(const struct stage *st)
+{
+    bool apart = params_apart(st, st->params);
+
+    for (const struct stage_change *c = st->changes; c != NULL && apart; c = c->next)
+        apart = params_apart(st, c->params);
+    return apart;
+}
+
+const struct stage *chain_common(const struct stage *first)
+{
+    const struct stage *common = NULL;
+
+    for (const struct stage *st = first; st != NULL && common == NULL; st = st->next) {
+        if (!stage_apart(st))
+            return st;
+        for (uint32_t i = 0; i < st->n_branches && common == NULL && !flow_divides(st); i++)
+            common = chain_common(st->branches[i]);
+    }
+    return common;
+}
+
 /* ---- making --------------------------------------------------------------------------------- */
 
 static int element_new(struct chain_elements *out, const struct element_kind *kind,

@@ -24,6 +24,10 @@ struct chain {
 int chain_parse(struct chain *c, struct spec *s);
 void chain_free(struct chain *c);
 
+/* The first stage of the chain, or of a chain inside it, that flows have in common (path_common());
+ * NULL if there is none. */
+const struct stage *chain_common(const struct stage *first);
+
 /* The elements made so far, downstream ones first. */
 struct chain_elements {
     struct element **list; /* the caller's, with room for CHAIN_ELEMENTS_MAX */

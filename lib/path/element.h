@@ -38,6 +38,9 @@ struct element_kind {
     size_t params_bytes; /* size of an element's params, zeroed before parse() */
     /* Reads what follows the element's name. Returns 0, or an error kept in s. */
     int (*parse)(struct spec *s, void *params);
+    /* True if an element with these params treats each packet of a flow in the same way whatever
+     * other flows send. NULL: no element of this kind does. */
+    bool (*apart)(const void *params);
     /* Frees what parse() allocated inside params. This and the functions below may be NULL, except
      * for arrive(). */
     void (*forget)(void *params);

@@ -37,7 +37,11 @@ struct rte_mbuf *path_copy(struct path *path, const struct rte_mbuf *m)
 
 struct rte_mbuf *path_make(struct path *path)
 {
-    return adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
+    struct rte_mbuf *m = adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
+
+    if (m != NULL)
+        m->hash.usr = 0; /* else it would keep what an earlier frame had there */
+    return m;
 }
 
 /* ---- making and unmaking ------------------------------------------------------------------ */
@@ -78,6 +82,7 @@ static int elements_create(struct path *p, uint64_t now)
 
     if (p->chain->seeded)
         made.seed = p->chain->seed;
+    made.seed += (uint64_t)p->cfg.copy << 32; /* far from the seeds of other paths */
     made.list = rte_zmalloc("path elements", CHAIN_ELEMENTS_MAX * sizeof(struct element *), 0);
     if (made.list == NULL)
         return -ENOMEM;
@@ -139,6 +144,13 @@ struct path *path_create(const char *spec, const struct path_config *cfg, uint64
         return NULL;
     }
     return p;
+}
+
+const char *path_common(const struct path *p)
+{
+    const struct stage *st = chain_common(p->chain->first);
+
+    return st != NULL ? st->text : NULL;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */

@@ -43,6 +43,9 @@ struct path_config {
      * than its bytes (offload flags, segments) stays in its mbuf. 0: every packet leaves in the
      * mbuf it came in. Must be 0 or a multiple of 64. */
     uint32_t compact_bytes;
+    /* The number of this path among several of one spec, which flows are divided among. Each draws
+     * random numbers of its own, also if the spec has a seed. */
+    uint32_t copy;
 };
 
 /*
@@ -54,6 +57,14 @@ struct path *path_create(const char *spec, const struct path_config *cfg, uint64
                          size_t err_len);
 /* Also frees the packets that the path holds. */
 void path_destroy(struct path *p);
+
+/*
+ * The first element, as written, whose treatment of a packet depends on packets of other flows: a
+ * link, a queue, a chance that is correlated. NULL: there is none, so each flow meets the same
+ * network if flows are divided among several paths of this spec. A flow here is what "each flow"
+ * tells apart. Only "max" of that element then holds for each path.
+ */
+const char *path_common(const struct path *p);
 
 /*
  * n packets arrive at `now`; the path then owns them. Elements that change bytes (corrupt, ECN

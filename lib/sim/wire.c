@@ -9,7 +9,7 @@ bool wire_create(struct wire *l, const struct wire_make *make, uint64_t now, cha
                  size_t err_len)
 {
     l->path = NULL;
-    struct path_config cfg = {WORLD_HZ, make->seed, make->packets_max, make->pool, 0};
+    struct path_config cfg = {WORLD_HZ, make->seed, make->packets_max, make->pool, 0, 0};
 
     if (make->spec != NULL)
         l->path = path_create(make->spec, &cfg, now, err, err_len);

@@ -20,7 +20,7 @@ struct line *line_create(const struct line_config *cfg, char *err, size_t err_le
 
     CHECK(l != NULL);
     for (uint32_t i = 0; i < 2; i++) {
-        struct path_config path = {cfg->hz, 2 * cfg->seed + i, cfg->packets_max, cfg->pool, 0};
+        struct path_config path = {cfg->hz, 2 * cfg->seed + i, cfg->packets_max, cfg->pool, 0, 0};
 
         l->path[i] = path_create(cfg->spec[i], &path, 0, err, err_len);
         if (l->path[i] == NULL) {

@@ -22,6 +22,11 @@ static int corrupt_parse(struct spec *s, void *params)
     return 0;
 }
 
+static bool corrupt_apart(const void *params)
+{
+    return ((const struct corrupt_params *)params)->rho == 0;
+}
+
 static int corrupt_init(struct element *e)
 {
     ((struct corrupt *)e)->draw.rng = &e->rng;
@@ -59,6 +64,7 @@ const struct element_kind kind_corrupt = {
     .bytes = sizeof(struct corrupt),
     .params_bytes = sizeof(struct corrupt_params),
     .parse = corrupt_parse,
+    .apart = corrupt_apart,
     .init = corrupt_init,
     .arrive = corrupt_arrive,
 };

@@ -72,6 +72,14 @@ static int delay_parse(struct spec *s, void *params)
     return options_parse(s, p);
 }
 
+static bool delay_apart(const void *params)
+{
+    const struct delay_params *p = params;
+
+    return p->rho == 0 && p->reorder_rho == 0 && p->gap <= 1 && !p->order &&
+           p->limit_packets == UINT64_MAX && p->limit_bytes == UINT64_MAX;
+}
+
 static void delay_free(void *params)
 {
     rte_free((void *)(uintptr_t)((struct delay_params *)params)->law.table);
@@ -240,6 +248,7 @@ const struct element_kind kind_delay = {
     .bytes = sizeof(struct delay),
     .params_bytes = sizeof(struct delay_params),
     .parse = delay_parse,
+    .apart = delay_apart,
     .forget = delay_free,
     .init = delay_init,
     .fini = delay_fini,

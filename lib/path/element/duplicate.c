@@ -23,6 +23,11 @@ static int duplicate_parse(struct spec *s, void *params)
     return 0;
 }
 
+static bool duplicate_apart(const void *params)
+{
+    return ((const struct duplicate_params *)params)->rho == 0;
+}
+
 static int duplicate_init(struct element *e)
 {
     ((struct duplicate *)e)->draw.rng = &e->rng;
@@ -58,6 +63,7 @@ const struct element_kind kind_duplicate = {
     .bytes = sizeof(struct duplicate),
     .params_bytes = sizeof(struct duplicate_params),
     .parse = duplicate_parse,
+    .apart = duplicate_apart,
     .init = duplicate_init,
     .arrive = duplicate_arrive,
 };

@@ -36,6 +36,11 @@ static int match_parse(struct spec *s, void *params)
     return rule_parse(s, &p->rules[0]);
 }
 
+static bool match_apart(const void *params)
+{
+    return true; /* what its chains do is for them to say */
+}
+
 static void match_arrive(struct element *e, struct path_packet *packet)
 {
     const struct match_params *p = e->params;
@@ -58,6 +63,7 @@ const struct element_kind kind_match = {
     .bytes = sizeof(struct match),
     .params_bytes = sizeof(struct match_params),
     .parse = match_parse,
+    .apart = match_apart,
     .arrive = match_arrive,
 };
 
@@ -94,6 +100,11 @@ static int each_parse(struct spec *s, void *params)
     if (spec_accept(s, "max"))
         spec_number(s, "each's max", 1, EACH_MAX, &p->max);
     return 0;
+}
+
+static bool each_apart(const void *params)
+{
+    return ((const struct each_params *)params)->key == EACH_FLOW;
 }
 
 static int each_init(struct element *e)
@@ -180,6 +191,7 @@ const struct element_kind kind_each = {
     .bytes = sizeof(struct each),
     .params_bytes = sizeof(struct each_params),
     .parse = each_parse,
+    .apart = each_apart,
     .init = each_init,
     .fini = each_fini,
     .arrive = each_arrive,
@@ -244,6 +256,11 @@ const struct element_kind kind_join = {
 bool flow_opens(const struct element_kind *kind)
 {
     return kind == &kind_match || kind == &kind_each;
+}
+
+bool flow_divides(const struct stage *stage)
+{
+    return stage->kind == &kind_each && each_apart(stage->params);
 }
 
 uint32_t flow_copies(const struct stage *stage)

@@ -13,6 +13,8 @@ extern const struct element_kind kind_match, kind_each, kind_join;
 
 /* True for the kinds that open parentheses: match and each. */
 bool flow_opens(const struct element_kind *kind);
+/* True if the stage gives each flow a chain of its own. */
+bool flow_divides(const struct stage *stage);
 /* Reads "( CHAIN )" into the stage's branches; for `match`, also any "or RULE ( CHAIN )" and "else
  * ( CHAIN )" that follow. parse() reads what is between the parentheses. */
 int flow_parse_branches(struct spec *s, struct stage *stage,

@@ -149,6 +149,13 @@ static int loss_parse(struct spec *s, void *params)
     return rc;
 }
 
+static bool loss_apart(const void *params)
+{
+    const struct loss_params *p = params;
+
+    return p->model == LOSS_RANDOM && p->rho == 0;
+}
+
 static int loss_init(struct element *e)
 {
     struct loss *l = (struct loss *)e;
@@ -287,6 +294,7 @@ const struct element_kind kind_loss = {
     .bytes = sizeof(struct loss),
     .params_bytes = sizeof(struct loss_params),
     .parse = loss_parse,
+    .apart = loss_apart,
     .init = loss_init,
     .arrive = loss_arrive,
     .arrive_burst = loss_arrive_burst,

@@ -18,7 +18,7 @@ constexpr uint64_t SECONDS = 30 * 60;
 // contract.
 path_element_counts half_an_hour(const char *spec, uint64_t *out)
 {
-    struct path_config cfg = {HZ, 1, 4, test_pool, 0};
+    struct path_config cfg = {HZ, 1, 4, test_pool, 0, 0};
     char err[256];
     struct path *p = path_create(spec, &cfg, 0, err, sizeof err);
     EXPECT_NE(p, nullptr) << err;

@@ -89,6 +89,42 @@ TEST(Seed, DecidesAllFates)
     EXPECT_EQ(fates("loss 50% seed 3", 1), fates("seed 3 loss 50%", 2));
 }
 
+/* Which of 64 packets this copy of a path lets through. */
+uint64_t copy_fates(const char *spec, uint32_t copy)
+{
+    struct path_config cfg = {GHZ, 1, 64, test_pool, 0, copy};
+    struct rte_mbuf *m[64];
+    char err[256] = "";
+    struct path *p = path_create(spec, &cfg, 0, err, sizeof err);
+    uint64_t bits = 0;
+
+    EXPECT_NE(p, nullptr) << err;
+    for (uint32_t i = 0; i < 64; i++) {
+        m[i] = packet_make(100);
+        mbuf_id(m[i]) = i;
+    }
+    path_push(p, m, 64, 1);
+    for (uint16_t i = 0, n = path_pop(p, m, 64, 1); i < n; i++) {
+        bits |= 1ull << mbuf_id(m[i]);
+        rte_pktmbuf_free(m[i]);
+    }
+    path_destroy(p);
+    return bits;
+}
+
+TEST(Seed, CopiesDrawNumbersOfTheirOwn)
+{
+    for (const char *spec : {"loss 50%", "seed 7 loss 50%"}) {
+        uint64_t same = 0;
+
+        EXPECT_EQ(copy_fates(spec, 3), copy_fates(spec, 3));
+        for (uint32_t copy = 0; copy < 200; copy++)
+            same += (uint64_t)__builtin_popcountll(
+                ~(copy_fates(spec, copy) ^ copy_fates(spec, copy + 1)));
+        expect_share(same, 200 * 64, 0.5, spec);
+    }
+}
+
 /* Random numbers that one element draws do not change those of another. */
 TEST(Seed, ElementsHaveNumbersOfTheirOwn)
 {

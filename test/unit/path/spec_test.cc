@@ -119,7 +119,7 @@ TEST(Spec, TextIsAsItWasWritten)
 
 TEST(Spec, ShortMessageBuffersAreEnough)
 {
-    struct path_config cfg = {GHZ, 1, 64, test_pool, 0};
+    struct path_config cfg = {GHZ, 1, 64, test_pool, 0, 0};
 
     for (size_t len : {1, 2, 10, 30}) {
         std::string err(len + 1, 'x');
@@ -131,7 +131,7 @@ TEST(Spec, ShortMessageBuffersAreEnough)
 
 TEST(Spec, WithoutMemoryItSaysSo)
 {
-    struct path_config cfg = {GHZ, 1, PATH_PACKETS_MAX, test_pool, 0};
+    struct path_config cfg = {GHZ, 1, PATH_PACKETS_MAX, test_pool, 0, 0};
     size_t before = heap_objects();
 
     for (const char *spec :
@@ -186,7 +186,7 @@ TEST(Spec, MutationsNeverCrashOrLeak)
         if (s.size() > PATH_SPEC_MAX_BYTES)
             continue;
         char err[512] = "";
-        struct path_config cfg = {GHZ, 1, 16, test_pool, 0};
+        struct path_config cfg = {GHZ, 1, 16, test_pool, 0, 0};
         struct path *p = path_create(s.c_str(), &cfg, 0, err, sizeof err);
 
         EXPECT_EQ(p == nullptr, err[0] != '\0') << s;

@@ -22,7 +22,7 @@ Line::Line(const std::string &spec, uint64_t clock_hz, uint64_t seed, uint32_t p
            uint64_t start)
     : hz(clock_hz), now(start)
 {
-    struct path_config cfg = {clock_hz, seed, packets_max, test_pool, 0};
+    struct path_config cfg = {clock_hz, seed, packets_max, test_pool, 0, 0};
     char err[512] = "";
 
     p = path_create(spec.c_str(), &cfg, start, err, sizeof err);
@@ -98,7 +98,7 @@ path_element_info Line::element(uint32_t i) const
 
 std::string spec_error(const std::string &spec)
 {
-    struct path_config cfg = {GHZ, 1, 64, test_pool, 0};
+    struct path_config cfg = {GHZ, 1, 64, test_pool, 0, 0};
     char err[512] = "";
     struct path *p = path_create(spec.c_str(), &cfg, 0, err, sizeof err);
 

@@ -33,7 +33,7 @@ struct Policed {
 // Sends so many cells at this rate through a policer.
 Policed police(const char *spec, uint64_t rate_bps, uint64_t cells)
 {
-    path_config path = {kHz, 1, 4096, test_pool, 0};
+    path_config path = {kHz, 1, 4096, test_pool, 0, 0};
     cells_config source = {kHz, 1000, rate_bps / 8, cells, test_pool};
     struct cells c;
     char err[300];
@@ -64,7 +64,7 @@ double frames_whole(double excess, double *cells_lost)
     uint64_t line_bps = static_cast<uint64_t>(135e6 * (1 + excess));
     std::string spec =
         text("police pcr 135mbit cdvt 50us cells line %llubit", (unsigned long long)line_bps);
-    path_config path = {kHz, 1, 64, test_pool, 0};
+    path_config path = {kHz, 1, 64, test_pool, 0, 0};
     char err[300];
     struct path *p = path_create(spec.c_str(), &path, 0, err, sizeof err);
     constexpr uint64_t kFrames = 2000, kCells = 192, kSettled = 100; // frames
