@@ -26,28 +26,37 @@ struct old_path {
     bool empty;        /* set by cable_run(): control may destroy the path */
 };
 
+/* Frames that a path has given and a queue has not taken yet. */
+struct kept {
+    uint16_t first, n;
+    bool stuck;     /* atomic: the last frames were dropped, since the queue took none */
+    uint64_t since; /* when the queue last took a frame, or the first of these was given */
+    struct rte_mbuf *m[CABLE_BURST];
+};
+
+/* One thread runs a direction; another one may run the other direction. */
 struct direction {
     uint16_t rx, tx;
+    uint16_t queue, queues;     /* of both ports: the first one, and how many */
     struct rte_ring *from, *to; /* instead of rx, tx: the other ends of a made port's rings */
     struct offload *offload;    /* NULL: frames are as a wire has them */
     struct path *path;
     struct path *wanted; /* set by control, taken by cable_run() */
     uint64_t wanted_at;  /* when the wanted path begins, by control's TSC */
     struct old_path old[OLD_PATHS];
-    uint32_t n_old; /* old paths that are not empty yet */
-    uint16_t kept_first, kept_n;
-    uint64_t kept_since;
-    struct rte_mbuf *kept[CABLE_BURST]; /* given by the path, not yet taken by the port */
+    uint32_t n_old;      /* old paths that are not empty yet */
+    uint64_t now, ahead; /* by clock_steady(): never goes back, even if the TSC does */
+    uint64_t last_run;   /* when the last round began */
+    bool moved;          /* the last round moved packets */
     struct cable_counts counts;
-    bool moved;           /* the last round moved packets */
-    struct path *current; /* the newest path, for control */
-};
+    struct path *current;               /* the newest path, for control */
+    struct kept kept[CABLE_QUEUES_MAX]; /* [k]: for queue + k of the port that sends */
+} __rte_cache_aligned;
 
 struct cable {
     struct cable_config cfg;
     struct direction dir[2];
-    uint64_t now, ahead; /* by clock_steady(): never goes back, even if the TSC does */
-    uint64_t last_run, keep_cycles;
+    uint64_t keep_cycles;
     struct rte_ring *rings[4]; /* rx and tx of each made port */
     bool made[2];
 };
@@ -60,9 +69,11 @@ static struct path *path_new(const struct cable *w, unsigned int i, const char *
     struct path_config cfg = {
         .hz = w->cfg.hz,
         .seed = w->cfg.seed + i,
+        .copy = w->cfg.queue,
         .packets_max = w->cfg.packets_max[i],
         .pool = w->cfg.pool,
-        .compact_bytes = w->cfg.compact_bytes,
+        /* a frame kept as bytes would forget the queue that it came from */
+        .compact_bytes = w->cfg.queues[i] > 1 ? 0 : w->cfg.compact_bytes,
     };
 
     return path_create(spec, &cfg, now, err, err_len);
@@ -106,10 +117,27 @@ static int end_make(struct cable *w, unsigned int end, char *err, size_t err_len
     return 0;
 }
 
+static int direction_make(struct cable *w, unsigned int i, char *err, size_t err_len)
+{
+    struct direction *d = &w->dir[i];
+    char why[512];
+
+    d->queue = w->cfg.queue;
+    d->queues = w->cfg.queues[i];
+    d->now = rte_rdtsc();
+    CHECK(d->queues <= CABLE_QUEUES_MAX);
+    if (d->queues == 0)
+        return 0;
+    d->path = d->current = path_new(w, i, w->cfg.spec[i], d->now, why, sizeof why);
+    if (d->path != NULL)
+        return 0;
+    snprintf(err, err_len, "%s path: %s", i == 0 ? "forward" : "reverse", why);
+    return -EINVAL;
+}
+
 struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err_len)
 {
     struct cable *w = rte_zmalloc_socket("cable", sizeof *w, 64, cfg->socket);
-    char why[512];
     int rc = 0;
 
     if (w == NULL) {
@@ -117,16 +145,11 @@ struct cable *cable_create(const struct cable_config *cfg, char *err, size_t err
         return NULL;
     }
     w->cfg = *cfg;
-    w->now = rte_rdtsc();
     w->keep_cycles = cfg->hz / 1000 * CABLE_KEEP_MS;
     for (unsigned int i = 0; i < 2 && rc == 0; i++) {
-        struct direction *d = &w->dir[i];
-
-        d->path = d->current = path_new(w, i, cfg->spec[i], w->now, why, sizeof why);
-        if (d->path == NULL) {
-            snprintf(err, err_len, "%s path: %s", i == 0 ? "forward" : "reverse", why);
-            rc = -EINVAL;
-        } else if (cfg->port[i] == CABLE_MAKE) {
+        rc = direction_make(w, i, err, err_len);
+        if (rc == 0 && cfg->port[i] == CABLE_MAKE) {
+            CHECK(cfg->queue == 0 && cfg->queues[0] == 1 && cfg->queues[1] == 1);
             rc = end_make(w, i, err, err_len);
         }
     }
@@ -162,7 +185,8 @@ void cable_destroy(struct cable *w)
     for (unsigned int i = 0; i < 2; i++) {
         struct direction *d = &w->dir[i];
 
-        rte_pktmbuf_free_bulk(d->kept + d->kept_first, d->kept_n);
+        for (uint16_t q = 0; q < d->queues; q++)
+            rte_pktmbuf_free_bulk(d->kept[q].m + d->kept[q].first, d->kept[q].n);
         path_destroy(d->path);
         path_destroy(d->wanted);
         for (uint32_t k = 0; k < OLD_PATHS; k++)
@@ -190,13 +214,13 @@ uint16_t cable_port(const struct cable *w, unsigned int end)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-static inline uint64_t now_read(struct cable *w)
+static inline uint64_t now_read(struct direction *d)
 {
-    return clock_steady(&w->ahead, &w->now, w->ahead, rte_rdtsc());
+    return clock_steady(&d->ahead, &d->now, d->ahead, rte_rdtsc());
 }
 
 /* Takes over the path that control wants. The old path goes on until it is empty. */
-static void path_take(struct cable *w, struct direction *d)
+static void path_take(struct direction *d)
 {
     for (uint32_t k = 0; k < OLD_PATHS; k++) {
         struct path *wanted;
@@ -210,7 +234,7 @@ static void path_take(struct cable *w, struct direction *d)
         __atomic_store_n(&d->old[k].path, d->path, __ATOMIC_RELEASE);
         d->n_old++;
         d->path = wanted;
-        w->now = RTE_MAX(w->now, d->wanted_at);
+        d->now = RTE_MAX(d->now, d->wanted_at);
         return;
     }
 }
@@ -233,11 +257,20 @@ static uint16_t copies_make(struct cable *w, struct direction *d, struct rte_mbu
     return kept;
 }
 
-static void path_enter(struct direction *d, struct rte_mbuf **m, uint16_t n, uint64_t now)
+/* Notes in each frame which queue it came from: it leaves by the same one. */
+static void frames_mark(const struct direction *d, struct rte_mbuf **m, uint16_t n, uint16_t queue)
+{
+    for (uint16_t i = 0; i < n && d->queues > 1; i++)
+        m[i]->hash.txadapter.txq = queue;
+}
+
+static void path_enter(struct direction *d, struct rte_mbuf **m, uint16_t n, uint16_t queue,
+                       uint64_t now)
 {
     struct rte_mbuf *made[CABLE_BURST];
 
     if (d->offload == NULL) {
+        frames_mark(d, m, n, queue);
         path_push(d->path, m, n, now);
         return;
     }
@@ -245,12 +278,14 @@ static void path_enter(struct direction *d, struct rte_mbuf **m, uint16_t n, uin
         uint16_t k;
 
         offload_take(d->offload, m[i]);
-        while ((k = offload_give(d->offload, made, CABLE_BURST)) > 0)
+        while ((k = offload_give(d->offload, made, CABLE_BURST)) > 0) {
+            frames_mark(d, made, k, queue);
             path_push(d->path, made, k, now);
+        }
     }
 }
 
-static uint32_t receive(struct cable *w, struct direction *d)
+static uint32_t receive(struct cable *w, struct direction *d, uint16_t queue)
 {
     const struct path_counts *c = path_counts(d->path);
     struct rte_mbuf *m[CABLE_BURST];
@@ -260,84 +295,122 @@ static uint32_t receive(struct cable *w, struct direction *d)
     if (d->from != NULL)
         n = (uint16_t)rte_ring_sc_dequeue_burst(d->from, (void **)m, CABLE_BURST, NULL);
     else
-        n = rte_eth_rx_burst(d->rx, 0, m, CABLE_BURST);
-    now = now_read(w);
+        n = rte_eth_rx_burst(d->rx, (uint16_t)(d->queue + queue), m, CABLE_BURST);
+    now = now_read(d);
     if (n == 0)
         return 0;
     counter_add(&d->counts.rx_packets, n);
     if (d->from != NULL)
         n = copies_make(w, d, m, n);
     before = c->in_bytes;
-    path_enter(d, m, n, now);
+    path_enter(d, m, n, queue, now);
     counter_add(&d->counts.rx_bytes, c->in_bytes - before);
     return n;
 }
 
 /* Offers the kept frames to the port; true if none is left. */
-static bool kept_offer(struct cable *w, struct direction *d)
+static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
 {
-    struct rte_mbuf **first = d->kept + d->kept_first;
-    uint16_t sent;
+    struct rte_mbuf **first = k->m + k->first;
+    uint16_t queue = (uint16_t)(d->queue + (k - d->kept)), sent;
 
     if (d->to != NULL)
-        sent = (uint16_t)rte_ring_sp_enqueue_burst(d->to, (void **)first, d->kept_n, NULL);
+        sent = (uint16_t)rte_ring_sp_enqueue_burst(d->to, (void **)first, k->n, NULL);
     else
-        sent = rte_eth_tx_burst(d->tx, 0, first, d->kept_n);
+        sent = rte_eth_tx_burst(d->tx, queue, first, k->n);
     counter_add(&d->counts.tx_packets, sent);
-    d->kept_n = (uint16_t)(d->kept_n - sent);
-    d->kept_first = (uint16_t)(d->kept_n > 0 ? d->kept_first + sent : 0);
-    if (d->kept_n == 0)
+    k->n = (uint16_t)(k->n - sent);
+    k->first = (uint16_t)(k->n > 0 ? k->first + sent : 0);
+    if (sent > 0 && k->stuck)
+        __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
+    if (k->n == 0)
         return true;
     if (sent > 0) {
-        d->kept_since = now_read(w);
-    } else if (now_read(w) - d->kept_since > w->keep_cycles) {
-        counter_add(&d->counts.tx_dropped, d->kept_n);
-        rte_pktmbuf_free_bulk(d->kept + d->kept_first, d->kept_n);
-        d->kept_first = d->kept_n = 0;
+        k->since = now_read(d);
+        return false;
     }
-    return false;
+    /* Several queues must not wait for one of them again and again. */
+    if ((!k->stuck || d->queues == 1) && now_read(d) - k->since <= w->keep_cycles)
+        return false;
+    counter_add(&d->counts.tx_dropped, k->n);
+    rte_pktmbuf_free_bulk(k->m + k->first, k->n);
+    k->first = k->n = 0;
+    __atomic_store_n(&k->stuck, true, __ATOMIC_RELAXED);
+    return d->queues > 1;
 }
 
-static uint32_t path_send(struct cable *w, struct direction *d, struct path *p)
+/* Offers all kept frames; true if none is left. */
+static bool all_offer(struct cable *w, struct direction *d)
+{
+    bool empty = true;
+
+    for (uint16_t q = 0; q < d->queues; q++)
+        if (d->kept[q].n > 0 && !kept_offer(w, d, &d->kept[q]))
+            empty = false;
+    return empty;
+}
+
+/* Puts each frame to those kept for its queue, in order; none are kept yet. */
+static void frames_deal(struct direction *d, struct rte_mbuf **m, uint16_t n, uint64_t now)
+{
+    for (uint16_t i = 0; i < n; i++) {
+        struct kept *k = &d->kept[m[i]->hash.txadapter.txq % d->queues];
+
+        if (k->n == 0)
+            k->since = now;
+        k->m[k->n++] = m[i];
+    }
+}
+
+/* Sends a burst of a path. *clear: the port has taken all of it, or it was dropped. */
+static uint32_t path_send(struct cable *w, struct direction *d, struct path *p, bool *clear)
 {
     uint64_t at[CABLE_BURST], now, before = path_counts(p)->out_bytes;
-    uint16_t n = path_pop_times(p, d->kept, at, CABLE_BURST, now_read(w));
+    bool several = d->queues > 1;
+    struct rte_mbuf *m[CABLE_BURST], **to = several ? m : d->kept[0].m;
+    uint16_t n = path_pop_times(p, to, at, CABLE_BURST, now_read(d));
 
+    *clear = true;
     if (n == 0)
         return 0;
-    d->kept_first = 0;
-    d->kept_n = n;
-    d->kept_since = now = now_read(w);
+    now = now_read(d);
+    if (several) {
+        frames_deal(d, m, n, now);
+    } else {
+        d->kept[0].n = n;
+        d->kept[0].since = now;
+    }
     for (uint16_t i = 0; i < n; i++)
         histogram_add(&d->counts.late, now - at[i]);
     counter_add(&d->counts.tx_bytes, path_counts(p)->out_bytes - before);
-    kept_offer(w, d);
+    *clear = all_offer(w, d);
     return n;
 }
 
 static uint32_t transmit(struct cable *w, struct direction *d)
 {
+    bool clear = all_offer(w, d);
     uint32_t n = 0;
 
-    if (d->kept_n > 0 && !kept_offer(w, d))
+    if (!clear)
         return 0;
     for (uint32_t k = 0; d->n_old > 0 && k < OLD_PATHS; k++) {
         struct old_path *o = &d->old[k];
 
         if (o->path == NULL || o->empty)
             continue;
-        n += path_send(w, d, o->path);
+        n += path_send(w, d, o->path, &clear);
         if (path_counts(o->path)->held_packets == 0) {
             d->n_old--;
             __atomic_store_n(&o->empty, true, __ATOMIC_RELEASE);
         }
-        if (d->kept_n > 0)
+        if (!clear)
             return n;
     }
     /* Packets that are due go before new ones: an overloaded box loses frames at its entrance, but
      * is not late. */
-    for (uint32_t bursts = 0; bursts < SEND_BURSTS && d->kept_n == 0; bursts++) {
-        uint32_t sent = path_send(w, d, d->path);
+    for (uint32_t bursts = 0; bursts < SEND_BURSTS * d->queues && clear; bursts++) {
+        uint32_t sent = path_send(w, d, d->path, &clear);
 
         n += sent;
         if (sent < CABLE_BURST)
@@ -346,28 +419,41 @@ static uint32_t transmit(struct cable *w, struct direction *d)
     return n;
 }
 
+static uint32_t direction_run(struct cable *w, struct direction *d)
+{
+    uint64_t now = now_read(d);
+    uint32_t moved = 0;
+
+    if (d->moved)
+        histogram_add(&d->counts.round, now - d->last_run);
+    d->last_run = now;
+    if (__atomic_load_n(&d->wanted, __ATOMIC_RELAXED) != NULL)
+        path_take(d);
+    for (uint16_t q = 0; q < d->queues; q++)
+        moved += receive(w, d, q);
+    moved += transmit(w, d);
+    d->moved = moved > 0;
+    return moved;
+}
+
+uint32_t cable_run_direction(struct cable *w, unsigned int i)
+{
+    return w->dir[i].queues > 0 ? direction_run(w, &w->dir[i]) : 0;
+}
+
 uint32_t cable_run(struct cable *w)
 {
-    uint64_t now = now_read(w);
     uint32_t n = 0;
 
     for (unsigned int i = 0; i < 2; i++) {
-        struct direction *d = &w->dir[i];
-        uint32_t moved;
+        struct direction *other = &w->dir[1 - i];
+        uint32_t moved = cable_run_direction(w, i);
 
-        if (d->moved)
-            histogram_add(&d->counts.round, now - w->last_run);
-        if (__atomic_load_n(&d->wanted, __ATOMIC_RELAXED) != NULL)
-            path_take(w, d);
-        moved = receive(w, d);
-        moved += transmit(w, d);
-        d->moved = moved > 0;
         n += moved;
         /* packets that came due during the other direction's turn do not wait for another round */
-        if (moved < CABLE_BURST)
-            n += transmit(w, &w->dir[1 - i]);
+        if (moved < CABLE_BURST && other->queues > 0)
+            n += transmit(w, other);
     }
-    w->last_run = now;
     return n;
 }
 
@@ -376,9 +462,13 @@ uint64_t cable_next(const struct cable *w)
     uint64_t next = TIME_NEVER;
 
     for (unsigned int i = 0; i < 2; i++) {
-        next = time_min(next, path_next(w->dir[i].path));
-        if (w->dir[i].kept_n > 0 || w->dir[i].n_old > 0)
-            next = 0;
+        const struct direction *d = &w->dir[i];
+
+        if (d->queues > 0)
+            next = time_min(next, path_next(d->path));
+        for (uint16_t q = 0; q < d->queues; q++)
+            if (d->kept[q].n > 0 || d->n_old > 0)
+                next = 0;
     }
     return next;
 }
@@ -409,7 +499,7 @@ int cable_set(struct cable *w, unsigned int i, const char *spec, char *err, size
     struct direction *d = &w->dir[i];
     struct path *p;
 
-    CHECK(i < 2);
+    CHECK(i < 2 && d->queues > 0);
     if (!old_reap(d)) {
         snprintf(err, err_len, "%u former paths still hold packets; wait until they have left",
                  OLD_PATHS);
@@ -441,6 +531,12 @@ const struct path *cable_path(const struct cable *w, unsigned int i)
 {
     CHECK(i < 2);
     return w->dir[i].current;
+}
+
+bool cable_stuck(const struct cable *w, unsigned int i, uint16_t k)
+{
+    CHECK(i < 2 && k < w->dir[i].queues);
+    return __atomic_load_n(&w->dir[i].kept[k].stuck, __ATOMIC_RELAXED);
 }
 
 const struct cable_counts *cable_counts(const struct cable *w, unsigned int i)

@@ -89,6 +89,7 @@ static int port_queue_wire(struct daemon *d, struct port_queue *q, char *err, si
     const struct config_port *cfg = q->port->cfg;
     struct cable_config c = {
         .port = {CABLE_MAKE, q->port->id},
+        .queues = {1, 1},
         .spec = {cfg->wire_out[0] != '\0' ? cfg->wire_out : cfg->wire,
                  cfg->wire_in[0] != '\0' ? cfg->wire_in : cfg->wire},
         .hz = d->hz,

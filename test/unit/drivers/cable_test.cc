@@ -40,6 +40,7 @@ class Cable : public testing::Test
         cable_config cfg = {};
         std::strcpy(cfg.name, "test");
         cfg.port[0] = cfg.port[1] = CABLE_MAKE;
+        cfg.queues[0] = cfg.queues[1] = 1;
         cfg.spec[0] = forward;
         cfg.spec[1] = reverse;
         cfg.hz = rte_get_tsc_hz();
