@@ -147,6 +147,45 @@ int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_l
     return -EINVAL;
 }
 
+/* The argument of a --vdev that says how many queues the device has; NULL: there is none. */
+static const char *queues_arg(const struct port *p)
+{
+    static const struct {
+        const char *driver, *arg;
+    } args[] = {{"net_vhost", "queues"},
+                {"net_virtio_user", "queues"},
+                {"net_af_packet", "qpairs"},
+                {"net_af_xdp", "queue_count"}};
+
+    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
+        if (strncmp(p->driver, args[i].driver, strlen(args[i].driver)) == 0 ||
+            strncmp(p->name, args[i].driver, strlen(args[i].driver)) == 0)
+            return args[i].arg;
+    return NULL;
+}
+
+int port_queues(const struct port *p, uint16_t asked, uint16_t workers, uint16_t *usual, char *err,
+                size_t err_len)
+{
+    struct rte_eth_dev_info info = {0};
+    const char *arg = queues_arg(p);
+    uint16_t most;
+    int len;
+
+    rte_eth_dev_info_get(p->id, &info);
+    most = RTE_MAX(RTE_MIN(info.max_rx_queues, info.max_tx_queues), 1);
+    *usual = arg != NULL ? most : RTE_MIN(most, workers);
+    if (strcmp(p->driver, "net_memif") == 0)
+        *usual = 1;
+    if (asked <= most)
+        return 0;
+    len = snprintf(err, err_len, "--queues %u: port %s has %u; write --queues %u", asked, p->name,
+                   most, most);
+    if (arg != NULL && len > 0 && (size_t)len < err_len)
+        snprintf(err + len, err_len - (size_t)len, ", or give its --vdev %s=%u", arg, asked);
+    return -EINVAL;
+}
+
 uint32_t port_held(const struct port *p)
 {
     if (strcmp(p->driver, "net_af_xdp") == 0)
@@ -166,7 +205,8 @@ static int port_error(const struct port *p, int rc, const char *what, char *err,
 /* Several queues: the device spreads flows over them, if it can. */
 static void rss_set(struct rte_eth_conf *conf, const struct rte_eth_dev_info *info, uint16_t queues)
 {
-    uint64_t fields = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & info->flow_type_rss_offloads;
+    uint64_t fields =
+        (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_TCP) & info->flow_type_rss_offloads;
 
     if (queues == 1 || fields == 0)
         return;

@@ -28,6 +28,14 @@ uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 /* Can this port receive and send frames of mtu bytes of IP? Returns 0, or negative errno with a
  * line in err. */
 int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_len);
+/*
+ * Checks that the port can have `asked` queues. 0: nobody asks; *usual is then how many it should
+ * have: as many as its --vdev says, where a device is made with a number of queues; of others, one
+ * for each of the workers, as far as the driver can. The other end of a memif has as many as it
+ * likes, so a memif has one. Returns 0, or -EINVAL with a line in err.
+ */
+int port_queues(const struct port *p, uint16_t asked, uint16_t workers, uint16_t *usual, char *err,
+                size_t err_len);
 int port_start(struct port *p, uint64_t mtu, struct rte_mempool *pool, char *err, size_t err_len);
 /* The value of `name` among the device's arguments. If there is no such argument: `standard`, or
  * the text "". */

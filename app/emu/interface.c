@@ -65,14 +65,18 @@ int interface_make(struct interface *f, const struct port *p, unsigned int n, ui
     uint32_t ring = port_arg_number(p, "framesz=", 2048);
     char name[RTE_MEMPOOL_NAMESIZE];
 
+    bool packet_socket = port_is_packet_socket(p->driver);
+
     f->is = port_is_interface(p);
-    f->offload = (struct offload){.pool = pool, .mtu_bytes = (uint32_t)mtu};
-    if (!port_is_packet_socket(p->driver))
+    for (uint16_t q = 0; q < CABLE_QUEUES_MAX; q++)
+        f->offload[q] = (struct offload){.pool = pool,
+                                         .mtu_bytes = (uint32_t)mtu,
+                                         .ring_bytes = packet_socket ? ring - RING_HEADER : 0};
+    if (!packet_socket)
         return 0;
-    f->offload.ring_bytes = ring - RING_HEADER;
     snprintf(name, sizeof name, "emu_ring%u", n);
     f->pool = rte_pktmbuf_pool_create(
-        name, FRAMES_AT_ONCE, 0, 0,
+        name, FRAMES_AT_ONCE * p->queues, 0, 0,
         (uint16_t)RTE_MIN(RTE_PKTMBUF_HEADROOM + ring, (uint32_t)UINT16_MAX),
         rte_eth_dev_socket_id(p->id));
     if (f->pool != NULL)
@@ -80,35 +84,57 @@ int interface_make(struct interface *f, const struct port *p, unsigned int n, ui
     snprintf(err, err_len,
              "port %s: no memory for %u packet buffers of %u bytes (%s); give more with -m MB "
              "before --, or a smaller framesz to its --vdev",
-             p->name, FRAMES_AT_ONCE, ring, rte_strerror(rte_errno));
+             p->name, FRAMES_AT_ONCE * p->queues, ring, rte_strerror(rte_errno));
     return -ENOMEM;
 }
 
 void interface_unmake(struct interface *f)
 {
-    rte_pktmbuf_free(f->offload.m);
+    for (uint16_t q = 0; q < CABLE_QUEUES_MAX; q++)
+        rte_pktmbuf_free(f->offload[q].m);
     rte_mempool_free(f->pool);
+}
+
+struct offload *interface_offload(struct interface *f, uint16_t q)
+{
+    return f->is ? &f->offload[q] : NULL;
+}
+
+void interface_counts(const struct interface *f, struct offload_counts *sum)
+{
+    *sum = (struct offload_counts){0};
+    for (uint16_t q = 0; q < CABLE_QUEUES_MAX; q++) {
+        const struct offload_counts *c = &f->offload[q].counts;
+
+        sum->summed += counter_get(&c->summed);
+        sum->cut += counter_get(&c->cut);
+        sum->segments += counter_get(&c->segments);
+        sum->drop_large += counter_get(&c->drop_large);
+        sum->drop_truncated += counter_get(&c->drop_truncated);
+        sum->drop_no_mbuf += counter_get(&c->drop_no_mbuf);
+    }
 }
 
 void interface_say(struct interface *f, const struct port *p)
 {
-    const struct offload_counts *c = &f->offload.counts;
+    struct offload_counts c;
     const char *where = "at the source of the frames (the other end of a veth; the interface "
                         "itself if it is a NIC's)";
     char iface[IFNAMSIZ];
 
+    interface_counts(f, &c);
     port_arg_text(p, "iface=", iface, sizeof iface);
-    if (!f->said_truncated && counter_get(&c->drop_truncated) > 0) {
+    if (!f->said_truncated && c.drop_truncated > 0) {
         say("port %s: interface %s delivers frames larger than its ring's framesz, which are "
             "dropped; remove framesz, blocksz and framecnt from its --vdev, or, %s: ethtool -K IF "
             "tso off gso off gro off",
             p->name, iface, where);
         f->said_truncated = true;
     }
-    if (!f->said_large && counter_get(&c->drop_large) > 0) {
+    if (!f->said_large && c.drop_large > 0) {
         say("port %s: interface %s delivers frames beyond --mtu %u that are not TCP, which are "
             "dropped; raise --mtu, or, %s: ethtool -K IF gso off gro off tx-udp-segmentation off",
-            p->name, iface, f->offload.mtu_bytes, where);
+            p->name, iface, f->offload[0].mtu_bytes, where);
         f->said_large = true;
     }
 }

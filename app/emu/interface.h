@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 #include "common/port.h"
+#include "drivers/cable.h"
 #include "drivers/offload.h"
 
 struct interface {
     bool is; /* the port is on a Linux interface */
     bool said_large, said_truncated;
-    struct rte_mempool *pool; /* for received frames; NULL: the box's pool */
-    struct offload offload;
+    struct rte_mempool *pool;                 /* for received frames; NULL: the box's pool */
+    struct offload offload[CABLE_QUEUES_MAX]; /* [q]: for a path that begins with queue q */
 };
 
 /* To be called before the EAL starts. Gives packet sockets among the --vdev arguments the largest
@@ -29,6 +30,10 @@ int interface_args(int argc, char **argv);
 int interface_make(struct interface *f, const struct port *p, unsigned int n, uint64_t mtu,
                    struct rte_mempool *pool, char *err, size_t err_len);
 void interface_unmake(struct interface *f);
+/* What the frames of a path need that begins with queue q; NULL: nothing. */
+struct offload *interface_offload(struct interface *f, uint16_t q);
+/* Sums the counts of all queues. */
+void interface_counts(const struct interface *f, struct offload_counts *sum);
 /* Prints, once for each kind of loss, that the interface loses frames, with the cure. May be called
  * by any thread, but by one at a time. */
 void interface_say(struct interface *f, const struct port *p);

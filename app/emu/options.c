@@ -21,7 +21,11 @@ const char options_help[] =
     "  --both SPEC      the same path for both directions\n"
     "  --ports A,B      names of the two ports (default: the first two)\n"
     "  --packets N[,M]  packets that each direction can hold, or forward and reverse\n"
-    "                   (65536)\n"
+    "                   (65536); the paths of a split direction share them equally\n"
+    "  --queues N       queues of each port (vhost, virtio, packet sockets: those of\n"
+    "                   their --vdev; memif: 1; others: one for each worker lcore)\n"
+    "  --split          a path for each queue: its rates, queues and limits hold per\n"
+    "                   queue. Paths without any are split anyway, but not with -i\n"
     "  --mtu N          largest IP packet in bytes, 68 to 65535 (1500)\n"
     "  --seed N         seed of the random numbers (1)\n"
     "  --time T         stop after this time, such as 10s (default: no limit)\n"
@@ -41,7 +45,8 @@ const char options_help[] =
     "  each flow ( ... ) | at 10s rate 1gbit\n"
     "sluice-path(7) describes all of it.\n"
     "\n"
-    "Common EAL arguments: -l 0,1 (control, worker), --in-memory,\n"
+    "Common EAL arguments: -l 0,1 (control, worker), -l 0-2 (a worker for each\n"
+    "direction; for more, each queue needs its own path), --in-memory,\n"
     "--no-huge --no-shconf -m 512, --vdev net_memif0,...\n"
     "Exit status: 0 stopped as asked, 1 run-time error, 2 command line or SPEC,\n"
     "4 EAL, 5 port. Manual: sluice-emu(8).\n";
@@ -52,6 +57,8 @@ enum {
     BOTH,
     PORTS,
     PACKETS,
+    QUEUES,
+    SPLIT,
     MTU,
     SEED,
     TIME,
@@ -71,6 +78,8 @@ static const struct option options[] = {
     [BOTH] = {.name = "--both", .value = "SPEC", .may_be_empty = true},
     [PORTS] = {.name = "--ports", .value = "A,B"},
     [PACKETS] = {.name = "--packets", .value = "N[,M]"},
+    [QUEUES] = {.name = "--queues", .value = "N"},
+    [SPLIT] = {.name = "--split"},
     [MTU] = {.name = "--mtu", .value = "N"},
     [SEED] = {.name = "--seed", .value = "N"},
     [TIME] = {.name = "--time", .value = "T"},
@@ -153,6 +162,12 @@ static int option_set(struct parse *p, int option, const char *value)
         return ports_set(p, value);
     case PACKETS:
         return packets_set(p, value);
+    case QUEUES:
+        return option_number("--queues", value, 1, OPTIONS_QUEUES_MAX, &o->queues, p->err,
+                             p->err_len);
+    case SPLIT:
+        o->split = true;
+        break;
     case MTU:
         return option_number("--mtu", value, 68, 65535, &o->mtu, p->err, p->err_len);
     case SEED:

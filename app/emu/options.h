@@ -7,16 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPTIONS_PORT_MAX 64
+#define OPTIONS_PORT_MAX   64
+#define OPTIONS_QUEUES_MAX 32
 
 struct options {
     const char *spec[2];            /* forward, reverse */
     char port[2][OPTIONS_PORT_MAX]; /* names; "": the first two ports there are */
     const char *json_path;
     uint64_t seed, mtu;
+    uint64_t queues;      /* of each port; 0: as many as there are workers for */
     uint64_t packets[2];  /* the most that each path holds: forward, reverse */
     uint64_t time_ns;     /* 0: until stopped */
     uint64_t interval_ns; /* between reports; 0: only at the end */
+    bool split;           /* a path for each queue, whatever its elements are */
     bool interactive, check, help, version, quiet;
     int eal_argc; /* argv[0 .. eal_argc - 1] are the EAL's */
 };

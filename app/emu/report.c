@@ -11,6 +11,7 @@
 #include <rte_cycles.h>
 
 #include "base/value.h"
+#include "emu/sum.h"
 
 static const char *const names[2] = {"forward", "reverse"};
 
@@ -65,18 +66,21 @@ static void offload_show(const struct offload_counts *c, FILE *out)
 
 static void direction_show(const struct box *b, unsigned int i, FILE *out)
 {
-    const struct path *p = cable_path(b->cable, i);
-    const struct cable_counts *w = cable_counts(b->cable, i);
-    const struct path_counts *c = path_counts(p);
-    struct path_element_info e;
+    const struct cable_counts *w;
+    const struct path_counts *c;
+    struct sum_element e;
+    struct sum s;
     char m[VALUE_TEXT_MAX], z[VALUE_TEXT_MAX];
 
+    sum_direction(b, i, &s);
+    w = &s.cable;
+    c = &s.path;
     fprintf(out, "%s, %s to %s: %s\n", names[i], b->port[i].name, b->port[1 - i].name,
             b->spec[i][0] != '\0' ? b->spec[i] : "a wire");
     fprintf(out, "  %-34s %12s %12s %10s %9s  %s\n", "element", "in", "out", "dropped", "",
             "delay, and longest queue");
-    for (uint32_t k = 0; path_element(p, k, &e); k++)
-        element_show(b, &e, out);
+    for (uint32_t k = 0; sum_element(b, i, k, &e); k++)
+        element_show(b, &e.info, out);
     fprintf(out, "  %-34s %12" PRIu64 " %12" PRIu64 " %10" PRIu64, "box", w->rx_packets,
             w->tx_packets, c->drop_full + w->tx_dropped);
     fprintf(out, "            held %" PRIu64, c->held_packets);
@@ -85,7 +89,7 @@ static void direction_show(const struct box *b, unsigned int i, FILE *out)
     if (w->tx_dropped > 0)
         fprintf(out, "; refused by %s %" PRIu64, b->port[1 - i].name, w->tx_dropped);
     if (b->interface[i].is)
-        offload_show(&b->interface[i].offload.counts, out);
+        offload_show(&s.offload, out);
     if (histogram_count(&w->late) > 0)
         fprintf(out, "; late %s, %s 99%%", time_text(b, histogram_quantile(&w->late, 1, 2), m),
                 time_text(b, histogram_quantile(&w->late, 99, 100), z));
@@ -105,15 +109,18 @@ void report_rates(const struct box *b, struct report_rates *last, FILE *out)
     double s = (double)(now - last->at) / (double)b->clock.hz;
 
     for (unsigned int i = 0; i < 2; i++) {
-        const struct cable_counts *w = cable_counts(b->cable, i);
-        uint64_t rx = w->rx_packets, tx = w->tx_packets, bytes = w->tx_bytes;
+        uint64_t rx, tx, bytes;
+        struct sum sum;
 
+        sum_direction(b, i, &sum);
+        rx = sum.cable.rx_packets;
+        tx = sum.cable.tx_packets;
+        bytes = sum.cable.tx_bytes;
         if (last->at != 0)
             fprintf(out, "%s%s: in %.3f, out %.3f Mpps, %.3f Gbit/s, held %" PRIu64,
                     i == 0 ? "" : "; ", names[i], (double)(rx - last->rx[i]) / s * 1e-6,
                     (double)(tx - last->tx[i]) / s * 1e-6,
-                    (double)(bytes - last->bytes[i]) * 8 / s * 1e-9,
-                    path_counts(cable_path(b->cable, i))->held_packets);
+                    (double)(bytes - last->bytes[i]) * 8 / s * 1e-9, sum.path.held_packets);
         last->rx[i] = rx;
         last->tx[i] = tx;
         last->bytes[i] = bytes;
@@ -184,15 +191,19 @@ static json_t *offload_json(const struct offload_counts *c)
 
 static json_t *direction_json(const struct box *b, unsigned int i)
 {
-    const struct path *p = cable_path(b->cable, i);
-    const struct cable_counts *w = cable_counts(b->cable, i);
-    const struct path_counts *c = path_counts(p);
     json_t *o = json_object(), *list = json_array();
-    struct path_element_info e;
+    const struct cable_counts *w;
+    const struct path_counts *c;
+    struct sum_element e;
+    struct sum s;
 
+    sum_direction(b, i, &s);
+    w = &s.cable;
+    c = &s.path;
     json_object_set_new(o, "spec", json_string(b->spec[i]));
     json_object_set_new(o, "from", json_string(b->port[i].name));
     json_object_set_new(o, "to", json_string(b->port[1 - i].name));
+    json_object_set_new(o, "paths", json_integer(b->layout.paths[i]));
     json_object_set_new(o, "rx_packets", json_integer((json_int_t)w->rx_packets));
     json_object_set_new(o, "rx_bytes", json_integer((json_int_t)w->rx_bytes));
     json_object_set_new(o, "tx_packets", json_integer((json_int_t)w->tx_packets));
@@ -203,11 +214,11 @@ static json_t *direction_json(const struct box *b, unsigned int i)
                         json_integer((json_int_t)c->drop_no_mbuf + (json_int_t)w->drop_no_mbuf));
     json_object_set_new(o, "held_packets", json_integer((json_int_t)c->held_packets));
     if (b->interface[i].is)
-        json_object_set_new(o, "offload", offload_json(&b->interface[i].offload.counts));
+        json_object_set_new(o, "offload", offload_json(&s.offload));
     json_object_set_new(o, "late_ns", histogram_json(b, &w->late, true, true));
     json_object_set_new(o, "round_ns", histogram_json(b, &w->round, true, true));
-    for (uint32_t k = 0; path_element(p, k, &e); k++)
-        json_array_append_new(list, element_json(b, &e));
+    for (uint32_t k = 0; sum_element(b, i, k, &e); k++)
+        json_array_append_new(list, element_json(b, &e.info));
     json_object_set_new(o, "elements", list);
     return o;
 }
@@ -222,6 +233,7 @@ int report_json(const struct box *b, const char *path)
     json_object_set_new(o, "time_s",
                         json_real((double)(rte_rdtsc() - b->start) / (double)b->clock.hz));
     json_object_set_new(o, "seed", json_integer((json_int_t)b->opt.seed));
+    json_object_set_new(o, "queues", json_integer(b->layout.queues));
     json_object_set_new(o, "tsc_hz", json_integer((json_int_t)b->clock.hz));
     for (unsigned int i = 0; i < 2; i++)
         json_object_set_new(o, names[i], direction_json(b, i));

@@ -7,6 +7,7 @@ import random
 import re
 import sys
 import time
+from typing import Any
 
 from . import ROOT
 from .harness import Context, TestbedError, need, one_line, perf, scene, sh
@@ -14,6 +15,7 @@ from testbed import net
 from testbed.baselines import IPERF_PORT
 from testbed.box import ADDR, Box, element, kernel_box, kernels
 from testbed.daemon import MEMIF_MTU_MAX, Daemon, af_packet, af_xdp, memif
+from testbed.load import Load, load_process, memif_vdevs
 from testbed.pair import ADDR_B, pair_cpus, station
 from testbed.process import Testbed, until, wait_listening
 
@@ -409,3 +411,94 @@ def bad_input(testbed: Testbed, context: Context) -> None:
         ended = testbed.start("sluice-emu", args)
         if ended.wait(30) != 1 or why not in ended.err() or "not written" not in ended.err():
             raise TestbedError(f"the report that could not be written is not mentioned\n{ended.tail()}")
+
+
+QUEUES = 4
+
+
+def queues_box(testbed: Testbed, context: Context, forward: str, options: tuple[object, ...] = (),
+               vhost: bool = True) -> tuple[Box, Load]:
+    """A box with two workers, and a load generator with four queues at both of its ports: it sends in both
+    directions at once. vhost: the ports are vhost-user's, which know how many queues they have; else memif's."""
+    (one, control), (two, _) = pair_cpus()
+    links = [testbed.path(f"{side}.sock") for side in ("left", "right")]
+    if vhost:
+        near = [f"net_vhost{i},iface={link},queues={QUEUES}" for i, link in enumerate(links)]
+        far = [f"net_virtio_user{i},path={link},queues={QUEUES},queue_size=256" for i, link in enumerate(links)]
+    else:
+        near = memif_vdevs(testbed, "server", ["left", "right"])
+        far = memif_vdevs(testbed, "client", ["left", "right"])
+    box = Box(testbed, context.build, near, forward, "", ("--packets", "8192", *options), 512, worker=one,
+              control=control, more_workers=[two])
+    load = Load(load_process(testbed, context.build, "tester", far, [one, two],
+                             ["--interactive", "--both", "--queues", QUEUES, "--packets", 3000],
+                             ["--single-file-segments"] if vhost else []))
+    return box, load
+
+
+def queues_run(load: Load, frames: int, **keys: object) -> tuple[dict[str, int], dict[str, int]]:
+    """Windows with 31 flows, until each direction has sent this many frames; each queue sends some of the flows.
+    Returns what the directions count in sum. A busy machine may leave a window next to nothing."""
+    sums: tuple[dict[str, int], dict[str, int]] = (
+        {"sent": 0, "lost": 0, "flows_seen": 0}, {"sent": 0, "lost": 0, "flows_seen": 0})
+    for _ in range(50):
+        result = load.window(**({"size": 124, "rate": "4kpps", "seconds": 2, "flows": 31, "burst": 4096, "wait": 3}
+                                | keys))
+        for direction, total in zip(result["directions"], sums):
+            for counter in ("duplicates", "reordered", "foreign", "corrupt", "beyond"):
+                if direction[counter] != 0:
+                    raise TestbedError(f"{counter}: {direction[counter]} of {direction['sent']}: {json.dumps(result)}")
+            total["sent"] += direction["sent"]
+            total["lost"] += direction["lost"]
+            total["flows_seen"] = max(total["flows_seen"], direction["flows_seen"])
+        if min(total["sent"] for total in sums) >= frames:
+            return sums
+    raise TestbedError(f"too few frames in 50 windows: {sums}")
+
+
+@scene("the box on four queues of vhost: a path for each, every frame accounted for, flows in order", company=True)
+def queues_each(testbed: Testbed, context: Context) -> None:
+    box, load = queues_box(testbed, context, "each flow max 64 ( rate 10mbit delay 1ms )")
+    said = box.process.err()
+    for line in ("4 queues at each port", "forward: each queue has a path of its own",
+                 "lcore 1 polls net_vhost0 queue 0, net_vhost1 queue 1, net_vhost0 queue 2, net_vhost1 queue 3",
+                 "lcore 2 polls net_vhost1 queue 0, net_vhost0 queue 1, net_vhost1 queue 2, net_vhost0 queue 3"):
+        if line not in said:
+            raise TestbedError(f"the box does not say \"{line}\":\n{said}")
+    directions = queues_run(load, 4000)
+    load.stop()
+    report = box.stop()
+    for name, direction in zip(("forward", "reverse"), directions):
+        told = report[name]
+        if direction["flows_seen"] != 31 or told["paths"] != QUEUES or told["rx_packets"] != direction["sent"]:
+            raise TestbedError(f"{name}: {direction}, the box got {told['rx_packets']} on {told['paths']} paths")
+        if direction["lost"] != told["tx_dropped"] or told["tx_packets"] + told["tx_dropped"] != direction["sent"]:
+            raise TestbedError(f"{name}: {direction}; the box sent {told['tx_packets']} and dropped {told['tx_dropped']}")
+        if direction["lost"] > 0.02 * direction["sent"]:
+            raise TestbedError(f"{name}: a queue is not served: {direction}")
+    if element(report["forward"], "each")["in_packets"] != directions[0]["sent"]:
+        raise TestbedError("the sum of an element's counters over the queues is wrong")
+
+
+@scene("the box on four queues of memif: a link is one for all of them, or with --split one for each", company=True)
+def queues_link(testbed: Testbed, context: Context) -> None:
+    """A link of 2 Mbit/s takes 2000 frames of 1000 bits a second; twice as many come."""
+    for options, paths in ((("--queues", QUEUES), 1), (("--queues", QUEUES, "--split"), QUEUES)):
+        mark = testbed.mark()
+        box, load = queues_box(testbed, context, "rate 2mbit limit 1000", options, vhost=False)
+        said = box.process.err()
+        text = "--split makes one for each queue" if paths == 1 else "hold for each queue"
+        if f"{QUEUES} queues at each port" not in said or text not in said:
+            raise TestbedError(f"the box does not say \"{text}\":\n{said}")
+        there, back = queues_run(load, 6000, size=125)
+        load.stop()
+        report = box.stop()
+        forward, reverse, link = report["forward"], report["reverse"], element(report["forward"], "rate")
+        if forward["paths"] != paths or reverse["paths"] != QUEUES or report["queues"] != QUEUES:
+            raise TestbedError(f"{report['queues']} queues, {forward['paths']} and {reverse['paths']} paths")
+        if (link["in_packets"] != there["sent"] or there["lost"] != link["dropped"] + forward["tx_dropped"] or
+                back["lost"] != reverse["tx_dropped"]):
+            raise TestbedError(f"{there}, {back}, but {forward} and {reverse['tx_dropped']}")
+        if (link["dropped"] > 0) != (paths == 1):
+            raise TestbedError(f"{paths} path(s), {link['dropped']} dropped of {there['sent']}")
+        testbed.close_to(mark)

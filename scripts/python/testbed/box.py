@@ -29,6 +29,7 @@ class Box:
     memory_mb: int = 256
     worker: int | None = None  # with control: their CPUs; None: as the first of a pair
     control: int | None = None
+    more_workers: Sequence[int] = ()  # CPUs of further workers
     ns: str | None = None
     console: bool = False
     name: str = "box"  # unique among the boxes of the testbed
@@ -41,7 +42,8 @@ class Box:
         prefix = f"sluice-{os.getpid()}-{self.name}"
         for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
             self.testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
-        args: list[object] = [self.build.program("sluice-emu"), "--lcores", f"0@{control},1@{worker}", *memory,
+        lcores = ",".join(f"{i}@{cpu}" for i, cpu in enumerate((control, worker, *self.more_workers)))
+        args: list[object] = [self.build.program("sluice-emu"), "--lcores", lcores, *memory,
                               "-m", self.memory_mb, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
         for vdev in self.vdevs:
             args += ["--vdev", vdev]

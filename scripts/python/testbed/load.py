@@ -19,14 +19,14 @@ def memif_vdevs(testbed: Testbed, role: str, tags: Sequence[str], rsize: int = 1
 
 
 def load_process(testbed: Testbed, build: Build, name: str, vdevs: Sequence[str], cpus: Sequence[int],
-                 options: Sequence[object]) -> Process:
+                 options: Sequence[object], eal: Sequence[object] = ()) -> Process:
     """Starts one; lcore i runs on cpus[i]."""
     prefix = f"sluice-{os.getpid()}-{name}"
     for run in ("/var/run/dpdk", os.environ.get("XDG_RUNTIME_DIR", "/tmp") + "/dpdk"):
         testbed.undo(shutil.rmtree, os.path.join(run, prefix), ignore_errors=True)
     memory = ["--in-memory"] if build.huge else ["--no-huge", "--no-shconf"]
     args: list[object] = [build.program("sluice-load"), "--lcores", ",".join(f"{i}@{c}" for i, c in enumerate(cpus)),
-                          *memory, "-m", 256, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
+                          *memory, *eal, "-m", 256, "--no-pci", "--no-telemetry", "--file-prefix", prefix]
     for vdev in vdevs:
         args += ["--vdev", vdev]
     return testbed.start(name, [*args, "--", *options], stdin=subprocess.PIPE)
