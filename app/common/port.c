@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "common/buffer.h"
+#include "common/queues.h"
 
 #define DESCRIPTORS       1024u
 #define FRAME_EXTRA       (RTE_ETHER_HDR_LEN + 8 + RTE_ETHER_CRC_LEN) /* 8: two VLAN tags */
@@ -147,40 +148,21 @@ int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_l
     return -EINVAL;
 }
 
-/* The argument of a --vdev that says how many queues the device has; NULL: there is none. */
-static const char *queues_arg(const struct port *p)
-{
-    static const struct {
-        const char *driver, *arg;
-    } args[] = {{"net_vhost", "queues"},
-                {"net_virtio_user", "queues"},
-                {"net_af_packet", "qpairs"},
-                {"net_af_xdp", "queue_count"}};
-
-    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
-        if (strncmp(p->driver, args[i].driver, strlen(args[i].driver)) == 0 ||
-            strncmp(p->name, args[i].driver, strlen(args[i].driver)) == 0)
-            return args[i].arg;
-    return NULL;
-}
-
 int port_queues(const struct port *p, uint16_t asked, uint16_t workers, uint16_t *usual, char *err,
                 size_t err_len)
 {
+    const char *arg = queues_arg(p->driver);
     struct rte_eth_dev_info info = {0};
-    const char *arg = queues_arg(p);
-    uint16_t most;
+    uint16_t max;
     int len;
 
     rte_eth_dev_info_get(p->id, &info);
-    most = RTE_MAX(RTE_MIN(info.max_rx_queues, info.max_tx_queues), 1);
-    *usual = arg != NULL ? most : RTE_MIN(most, workers);
-    if (strcmp(p->driver, "net_memif") == 0)
-        *usual = 1;
-    if (asked <= most)
+    max = queues_max(&info);
+    *usual = queues_usual(&info, workers);
+    if (asked <= max)
         return 0;
     len = snprintf(err, err_len, "--queues %u: port %s has %u; write --queues %u", asked, p->name,
-                   most, most);
+                   max, max);
     if (arg != NULL && len > 0 && (size_t)len < err_len)
         snprintf(err + len, err_len - (size_t)len, ", or give its --vdev %s=%u", arg, asked);
     return -EINVAL;

@@ -30,9 +30,8 @@ uint32_t port_frame_bytes(const struct port p[2], uint64_t mtu);
 int port_frame_check(const struct port *p, uint64_t mtu, char *err, size_t err_len);
 /*
  * Checks that the port can have `asked` queues. 0: nobody asks; *usual is then how many it should
- * have: as many as its --vdev says, where a device is made with a number of queues; of others, one
- * for each of the workers, as far as the driver can. The other end of a memif has as many as it
- * likes, so a memif has one. Returns 0, or -EINVAL with a line in err.
+ * have (common/queues.h), with one for each worker as its share. Returns 0, or -EINVAL with a line
+ * in err.
  */
 int port_queues(const struct port *p, uint16_t asked, uint16_t workers, uint16_t *usual, char *err,
                 size_t err_len);

@@ -54,6 +54,9 @@ struct daemon {
     uint32_t next_worker; /* the worker at which route_find() starts looking */
 };
 
+/* layout.c: how many queues a port gets that asks for no number: the lcores that no port names and
+ * that control does not have, divided among such ports; at least 1. */
+uint16_t layout_share(const struct config *c);
 /* layout.c: assigns the queues to lcores. 0, or negative errno with a line in err. */
 int layout_make(struct daemon *d, char *err, size_t err_len);
 /* Logs one line for each worker and for control, and warns of bad placements. */

@@ -33,6 +33,20 @@ static bool lcore_named(const struct config *c, uint32_t lcore)
     return false;
 }
 
+uint16_t layout_share(const struct config *c)
+{
+    unsigned int lcore, free = 0, ports = 0;
+
+    RTE_LCORE_FOREACH_WORKER(lcore)
+    {
+        if (!lcore_named(c, lcore) && lcore != c->daemon.control_lcore)
+            free++;
+    }
+    for (uint32_t p = 0; p < c->n_ports; p++)
+        ports += c->ports[p].workers == 0;
+    return (uint16_t)(ports > 0 && free > ports ? free / ports : 1);
+}
+
 static void pool_fill(const struct daemon *d, struct pool *pool)
 {
     const struct config *c = &d->config;

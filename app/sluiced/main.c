@@ -122,7 +122,7 @@ static enum say_exit daemon_run(struct daemon *d, const cpu_set_t *start_cpus)
 
 static void check_report(const struct config *c, const char *path)
 {
-    char text[3][VALUE_TEXT_MAX];
+    char text[3][VALUE_TEXT_MAX], workers[32];
     uint32_t i;
 
     printf("%s: good; socket %s, idle %s, %u port(s), %u peer section(s)\n", path, c->daemon.socket,
@@ -130,8 +130,9 @@ static void check_report(const struct config *c, const char *path)
     for (i = 0; i < c->n_ports; i++) {
         const struct config_port *p = &c->ports[i];
 
-        printf("  port %s: %u worker(s), MTU %u, capacity %s, first rate %s, silence %s\n", p->name,
-               p->workers, p->mtu_bytes,
+        snprintf(workers, sizeof workers, "%u worker(s)", p->workers);
+        printf("  port %s: %s, MTU %u, capacity %s, first rate %s, silence %s\n", p->name,
+               p->workers > 0 ? workers : "workers by device and lcores", p->mtu_bytes,
                p->capacity_Bps != 0 ? value_rate_text(p->capacity_Bps, text[0]) : "not known",
                value_rate_text(p->first_rate_Bps, text[1]),
                value_time_text(p->silence_ns, text[2]));

@@ -216,8 +216,15 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
 
     d->n_ports = index + 1; /* start_undo() cleans up even a half-made port */
     d->first_queue[index] = first;
-    rc = port_open(p, &d->config.ports[index], d->config.daemon.idle == CONFIG_IDLE_SLEEP, err,
-                   err_len);
+    rc = port_open(p, &d->config.ports[index], d->config.daemon.idle == CONFIG_IDLE_SLEEP,
+                   layout_share(&d->config), err, err_len);
+    if (rc == 0 && first + p->queues > DAEMON_QUEUES_MAX) {
+        snprintf(err, err_len,
+                 "port %s: its %u queues and those of the ports before it are more than %d; add "
+                 "workers = %u, or fewer",
+                 p->cfg->name, p->queues, DAEMON_QUEUES_MAX, DAEMON_QUEUES_MAX - first);
+        rc = -ENOSPC;
+    }
     if (rc == 0 && config_port_excepted(p->cfg))
         rc = exception_open(&d->exceptions[index], p, err, err_len);
     if (rc == 0)

@@ -499,6 +499,7 @@ def queues_link(testbed: Testbed, context: Context) -> None:
         if (link["in_packets"] != there["sent"] or there["lost"] != link["dropped"] + forward["tx_dropped"] or
                 back["lost"] != reverse["tx_dropped"]):
             raise TestbedError(f"{there}, {back}, but {forward} and {reverse['tx_dropped']}")
-        if (link["dropped"] > 0) != (paths == 1):
+        # A worker that has lost its core for a second lets the queue of 1000 frames overflow.
+        if (link["dropped"] > 0.15 * there["sent"]) != (paths == 1):
             raise TestbedError(f"{paths} path(s), {link['dropped']} dropped of {there['sent']}")
         testbed.close_to(mark)

@@ -273,6 +273,8 @@ static int check_wire(struct load *l, const char *section, const struct config_p
         return load_error(
             l, section, "wire",
             "wire_in and wire_out replace it in both directions; remove one of the three");
+    if (p->workers > 1 && config_lines_find(&l->map, section, "workers") == 0)
+        return load_error(l, section, "lcores", "a wire has one queue; list one lcore");
     if (p->workers > 1)
         return load_error(l, section, "workers", "a wire has one queue; write workers = 1");
     if (p->checksum == CONFIG_SUM_OFFLOAD)
@@ -343,7 +345,7 @@ static int check_peer(struct load *l, uint32_t index)
 
 static int check_port(struct load *l, uint32_t index)
 {
-    const struct config_port *p = &l->c->ports[index];
+    struct config_port *p = &l->c->ports[index];
     const char *section = section_at(l, p->line);
     uint32_t i, f;
     int rc;
@@ -359,6 +361,8 @@ static int check_port(struct load *l, uint32_t index)
         if (rc != 0)
             return rc;
     }
+    if (p->workers == 0)
+        p->workers = p->lcores.n; /* if there are none either, the device decides */
     rc = check_contract(l, section, p);
     if (rc == 0)
         rc = check_occupancy(l, section, p);
@@ -392,7 +396,7 @@ static int check_workers(struct load *l)
     uint32_t sum = 0;
 
     for (uint32_t i = 0; i < l->c->n_ports; i++) {
-        sum += l->c->ports[i].workers;
+        sum += l->c->ports[i].workers > 0 ? l->c->ports[i].workers : 1;
         if (sum > CONFIG_WORKERS_MAX)
             return load_error(
                 l, section_at(l, l->c->ports[i].line), "workers",

@@ -113,8 +113,8 @@ struct config_port {
     uint32_t vlan; /* 1-4094, or 0: untagged */
     uint32_t udp_port;
     struct config_range source_ports; /* UDP ports that connections are opened from */
-    uint32_t workers;
-    uint32_t queue_size; /* descriptors of each queue and direction */
+    uint32_t workers;                 /* 0: as many as suit the device and the lcores */
+    uint32_t queue_size;              /* descriptors of each queue and direction */
     struct config_lcores lcores;
     uint32_t checksum;     /* enum config_sum */
     uint32_t ecn;          /* enum config_switch */

@@ -60,7 +60,7 @@ const struct config_key config_port_keys[] = {
     {"udp_port", CONFIG_NUMBER, PORT(udp_port), 1, 65535, false, "47800", "47800", NULL},
     {"source_ports", CONFIG_RANGE, PORT(source_ports), 1, 65535, false, "61440-65535",
      "61440-65535", NULL},
-    {"workers", CONFIG_NUMBER, PORT(workers), 1, CONFIG_LCORES_MAX, false, "1", "2", NULL},
+    {"workers", CONFIG_NUMBER, PORT(workers), 1, CONFIG_LCORES_MAX, true, "0", "2", NULL},
     {"lcores", CONFIG_LCORES, PORT(lcores), 0, 1023, false, NULL, "1,3-5", NULL},
     {"queue_size", CONFIG_NUMBER, PORT(queue_size), 64, 32768, false, "2048", "4096", NULL},
     {"checksum", CONFIG_WORD, PORT(checksum), 0, 0, false, "auto", "software", sum_words},

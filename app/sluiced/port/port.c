@@ -188,8 +188,8 @@ static int port_make_ready(struct port *p, char *err, size_t err_len)
     return rc;
 }
 
-int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
-              size_t err_len)
+int port_open(struct port *p, const struct config_port *cfg, bool interrupts, uint16_t share,
+              char *err, size_t err_len)
 {
     struct tap_signals signals;
     int rc;
@@ -197,6 +197,7 @@ int port_open(struct port *p, const struct config_port *cfg, bool interrupts, ch
     memset(p, 0, sizeof *p);
     p->cfg = cfg;
     p->interrupts = interrupts;
+    p->share = share;
     tap_signals_hide(&signals);
     rc = port_make_ready(p, err, err_len);
     tap_signals_show(&signals);

@@ -58,7 +58,8 @@ struct port {
     struct memif_args memif; /* if is_memif */
     struct rte_device *device;
     struct rte_ether_addr mac;
-    int socket; /* NUMA node, or SOCKET_ID_ANY */
+    int socket;     /* NUMA node, or SOCKET_ID_ANY */
+    uint16_t share; /* how many queues there are lcores for */
     uint16_t queues, rx_desc, tx_desc;
     bool scaled;  /* receive-side scaling is on */
     bool steered; /* `rules` are complete, and spread our packets over the queues */
@@ -84,9 +85,10 @@ struct port {
 };
 
 /* port.c. port_open() and port_start() return 0, or negative errno with a line in err. port_open()
- * leaves the port stopped. interrupts: use receive interrupts if the port has them. */
-int port_open(struct port *p, const struct config_port *cfg, bool interrupts, char *err,
-              size_t err_len);
+ * leaves the port stopped. interrupts: use receive interrupts if the port has them. share: how many
+ * queues there are lcores for. */
+int port_open(struct port *p, const struct config_port *cfg, bool interrupts, uint16_t share,
+              char *err, size_t err_len);
 /* A memif client whose server is not there yet stays stopped; that is no error. */
 int port_start(struct port *p, char *err, size_t err_len);
 /* True if the port cannot come up again by itself: a memif client without a server. */

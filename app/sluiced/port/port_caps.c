@@ -15,6 +15,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "common/buffer.h"
+#include "common/queues.h"
 #include "sluiced/session/memory.h"
 
 #define SUM_TX       RTE_ETH_TX_OFFLOAD_UDP_CKSUM
@@ -192,6 +193,23 @@ static int decide_buffers(struct port *p, char *err, size_t err_len)
     return -EINVAL;
 }
 
+static int decide_queues(struct port *p, const struct rte_eth_dev_info *info, char *err,
+                         size_t err_len)
+{
+    if (p->cfg->workers > queues_max(info)) {
+        snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
+                 p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,
+                 queues_max(info));
+        return -ENOTSUP;
+    }
+    p->queues = (uint16_t)p->cfg->workers;
+    if (p->queues == 0)
+        p->queues = config_port_wired(p->cfg)
+                        ? 1
+                        : RTE_MIN(queues_usual(info, p->share), (uint16_t)CONFIG_LCORES_MAX);
+    return 0;
+}
+
 int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, size_t err_len)
 {
     int rc;
@@ -207,14 +225,7 @@ int port_decide(struct port *p, const struct rte_eth_dev_info *info, char *err, 
     rc = decide_buffers(p, err, err_len);
     if (rc != 0)
         return rc;
-    if (p->cfg->workers > info->max_rx_queues || p->cfg->workers > info->max_tx_queues) {
-        snprintf(err, err_len, "port %s: %s has %u RX and %u TX queues; set workers = %u",
-                 p->cfg->name, p->driver, info->max_rx_queues, info->max_tx_queues,
-                 RTE_MAX(1u, RTE_MIN((uint32_t)info->max_rx_queues, info->max_tx_queues)));
-        return -ENOTSUP;
-    }
-    p->queues = (uint16_t)p->cfg->workers;
-    return 0;
+    return decide_queues(p, info, err, err_len);
 }
 
 bool port_link_up(const struct port *p)

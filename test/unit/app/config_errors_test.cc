@@ -159,12 +159,13 @@ const Mistake mistakes[] = {
     {PORT "lcores = 3-1\n", 3, "lcores: \"3-1\"", "backwards", "1,3-5"},
     {PORT "lcores = 2000\n", 3, "lcores: \"2000\"", "1023", "1,3-5"},
     {PORT "lcores = 0-40\n", 3, "lcores:", "more than 32", "at most 32"},
-    {PORT "lcores = 1,2\n", 3, "lcores:", "2 lcores for 1 worker", "workers = 2"},
+    {PORT "workers = 1\nlcores = 1,2\n", 4, "lcores:", "2 lcores for 1 worker", "workers = 2"},
     // wires
     {PORT "wire_packets = 100\n", 3, "[port p0] wire_packets:", "has no wire", "add wire ="},
     {PORT "wire = delay 1ms\nwire_in = loss 1%\nwire_out = loss 1%\n", 3,
      "[port p0] wire:", "replace it in both directions", "remove one"},
     {PORT "wire = delay 1ms\nworkers = 2\n", 4, "[port p0] workers:", "one queue", "workers = 1"},
+    {PORT "wire = delay 1ms\nlcores = 1,2\n", 4, "[port p0] lcores:", "one queue", "one lcore"},
     {PORT "checksum = offload\nwire_in = delay 1ms\n", 3,
      "[port p0] checksum:", "no checksum offload", "checksum = software"},
     // sums of workers

@@ -63,7 +63,7 @@ TEST(Config, Defaults)
     EXPECT_EQ(p.udp_port, 47800u);
     EXPECT_EQ(p.source_ports.first, 61440u);
     EXPECT_EQ(p.source_ports.last, 65535u);
-    EXPECT_EQ(p.workers, 1u);
+    EXPECT_EQ(p.workers, 0u);
     EXPECT_EQ(p.lcores.n, 0u);
     EXPECT_EQ(p.checksum, (uint32_t)CONFIG_SUM_AUTO);
     EXPECT_EQ(p.capacity_Bps, 0u);
@@ -242,6 +242,12 @@ TEST(Config, DeliveredFilesLoad)
     }
     closedir(dir);
     EXPECT_GE(n, 5u);
+}
+
+/* Lcores say how many workers there are, if nothing else does. */
+TEST(Config, LcoresAreWorkers)
+{
+    EXPECT_EQ(load("[port p]\naddress = 10.0.0.1/24\nlcores = 3,5-6\n").ports[0].workers, 3u);
 }
 
 } // namespace

@@ -78,7 +78,7 @@ struct Machine {
 
     Machine(const std::string &name, unsigned int number) : cfg(station(name, number)), p()
     {
-        if (port_open(&p, &cfg, false, err, sizeof err) == 0 &&
+        if (port_open(&p, &cfg, false, 1, err, sizeof err) == 0 &&
             port_start(&p, err, sizeof err) == 0)
             host_make(number);
     }
