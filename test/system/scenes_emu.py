@@ -272,12 +272,13 @@ def xdp(testbed: Testbed, context: Context) -> None:
     box.stop()
 
 
-@scene("the box on TAP devices", netns=True, company=True)
+@scene("the box on TAP devices, with a queue for each of two workers", netns=True, company=True)
 def tap(testbed: Testbed, context: Context) -> None:
     need(net.lack_tap())
     ns = net.namespace(testbed, "box")
+    (one, control), (two, _) = pair_cpus()
     box = Box(testbed, context.build, ["net_tap0,iface=slt0", "net_tap1,iface=slt1"], "delay 5ms",
-              "delay 5ms", ("--packets", "4096"), ns=ns)
+              "delay 5ms", ("--packets", "4096"), worker=one, control=control, more_workers=[two], ns=ns)
     sides = {}
     for number, side in enumerate(("left", "right")):
         sides[side] = net.namespace(testbed, side)
@@ -287,7 +288,14 @@ def tap(testbed: Testbed, context: Context) -> None:
     times = ping_times(sides["left"], ADDR["right"][0])
     if len(times) != 20 or min(times) < 10:
         raise TestbedError(f"{times}")
-    box.stop()
+    # Whichever queue Linux chooses, all of them are served.
+    amount = 2_000_000
+    for _ in range(4):
+        if tcp_hash(testbed, sides, "cubic", amount) != (amount, expected(amount)):
+            raise TestbedError("a byte is wrong")
+    report = box.stop()
+    if report["queues"] != 2 or report["forward"]["tx_dropped"] + report["reverse"]["tx_dropped"] > 0:
+        raise TestbedError(f"{report['queues']} queues: {report['forward']}, {report['reverse']}")
 
 
 def _memif_box(testbed: Testbed, context: Context, forward: str, reverse: str,
@@ -390,6 +398,7 @@ def bad_input(testbed: Testbed, context: Context) -> None:
     program = context.build.program("sluice-emu")
     memory = ["--no-huge", "--no-shconf", "-m", "64", "--no-pci", "--no-telemetry"]
     null = ["--vdev", "net_null0", "--vdev", "net_null1"]
+    vhost = ["--vdev", "net_null0", "--vdev", f"net_vhost0,iface={testbed.path('v.sock')},queues=2"]
     for args, status, words in (
             ([program, "--check", "dellay 10ms"], 2, ["position 1", "did you mean", "delay"]),
             ([program, "--check", "delay 10"], 2, ["position 7", "unit"]),
@@ -398,7 +407,9 @@ def bad_input(testbed: Testbed, context: Context) -> None:
             ([program, *memory, *null, "--", "--reverse", "loss 5"], 2, ["reverse path", "position 6"]),
             ([program, *memory, "--vdev", "net_null0", "--"], 5, ["too few"]),
             ([program, *memory, *null, "--", "--ports", "net_null0,net_nil"], 5, ["net_nil", "--vdev"]),
-            ([program, *memory, *null, "--", "--packets", "60000"], 4, ["--packets", "MB"])):
+            ([program, *memory, *null, "--", "--packets", "60000"], 4, ["--packets", "MB"]),
+            ([program, *memory, *null, "--", "--queues", "33"], 2, ["--queues", "1 to 32"]),
+            ([program, *memory, *vhost, "--", "--queues", "4"], 5, ["net_vhost0 has 2", "--queues 2", "queues=4"])):
         process = testbed.start("sluice-emu", args)
         one_line(process, 30, status, *words)
     good = testbed.start("sluice-emu", [program, "--check", "rate 1gbit delay 1ms"])
@@ -417,7 +428,7 @@ QUEUES = 4
 
 
 def queues_box(testbed: Testbed, context: Context, forward: str, options: tuple[object, ...] = (),
-               vhost: bool = True) -> tuple[Box, Load]:
+               vhost: bool = True, console: bool = False) -> tuple[Box, Load]:
     """A box with two workers, and a load generator with four queues at both of its ports: it sends in both
     directions at once. vhost: the ports are vhost-user's, which know how many queues they have; else memif's."""
     (one, control), (two, _) = pair_cpus()
@@ -429,7 +440,7 @@ def queues_box(testbed: Testbed, context: Context, forward: str, options: tuple[
         near = memif_vdevs(testbed, "server", ["left", "right"])
         far = memif_vdevs(testbed, "client", ["left", "right"])
     box = Box(testbed, context.build, near, forward, "", ("--packets", "8192", *options), 512, worker=one,
-              control=control, more_workers=[two])
+              control=control, more_workers=[two], console=console)
     load = Load(load_process(testbed, context.build, "tester", far, [one, two],
                              ["--interactive", "--both", "--queues", QUEUES, "--packets", 3000],
                              ["--single-file-segments"] if vhost else []))
@@ -503,3 +514,25 @@ def queues_link(testbed: Testbed, context: Context) -> None:
         if (link["dropped"] > 0.15 * there["sent"]) != (paths == 1):
             raise TestbedError(f"{paths} path(s), {link['dropped']} dropped of {there['sent']}")
         testbed.close_to(mark)
+
+
+@scene("the box's console sets the paths of all queues", company=True)
+def queues_console(testbed: Testbed, context: Context) -> None:
+    box, load = queues_box(testbed, context, "delay 1ms", ("--queues", QUEUES), vhost=False, console=True)
+    if "forward: one path for all queues, as -i may set any path" not in box.process.err():
+        raise TestbedError(f"a path that the console may replace is divided:\n{box.process.err()}")
+    load.stop()
+    box.say("quit")
+    if box.process.wait(20) != 0:
+        raise TestbedError(box.process.tail())
+    box, load = queues_box(testbed, context, "delay 1ms", ("--queues", QUEUES, "--split"), vhost=False, console=True)
+    box.say("set path 0 forward loss every 1")
+    box.say("show path")
+    until(lambda: "path 0 forward loss every 1" in box.process.out(), 20, "the path is shown", process=box.process)
+    there, back = queues_run(load, 1000)
+    if there["lost"] != there["sent"] or back["lost"] > 0.02 * back["sent"]:
+        raise TestbedError(f"a queue has kept its old path: {there}, {back}")
+    load.stop()
+    box.say("quit")
+    if box.process.wait(20) != 0:
+        raise TestbedError(box.process.tail())
