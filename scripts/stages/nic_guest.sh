@@ -5,7 +5,7 @@
 # a daemon on each, and sends a file from one to the other. Writes the results to the second serial
 # port, in lines "KEY VALUE", of which the last is "end". nic_result.py judges them.
 #
-# Parameters on the kernel's command line: sluice.module, .mtu, .mb, .pages, .wait_s
+# Parameters on the kernel's command line: sluice.module, .mtu, .mb, .pages, .wait_s, .queues
 # shellcheck shell=dash disable=SC2154
 /bin/busybox --install -s /bin
 export PATH=/bin HOME=/ SLUICE_SOCKET=
@@ -76,6 +76,16 @@ nics_bind() {
 
 # ---- the daemons ------------------------------------------------------------------------------
 
+# lcores CPU: the EAL's lcores: control on CPU 0, and a worker for each queue on this one
+lcores() {
+    local text=0@0 i=1
+    while [ $i -le "$queues" ]; do
+        text=$text,$i@$1
+        i=$((i + 1))
+    done
+    echo "$text"
+}
+
 # daemon_start NAME NIC ADDRESS CPU
 daemon_start() {
     cat >"/etc/$1.conf" <<END
@@ -90,7 +100,7 @@ mtu = $mtu
 queue_size = 512
 silence = 60s
 END
-    sluiced --lcores "0@0,1@$4" --in-memory -m 160 --no-telemetry --file-prefix "$1" -- \
+    sluiced --lcores "$(lcores "$4")" --in-memory -m 160 --no-telemetry --file-prefix "$1" -- \
         -c "/etc/$1.conf" >"/out/$1.log" 2>&1 &
     eval "pid_$1=$!"
 }
@@ -121,7 +131,7 @@ sum() {
 
 # ---- the transfer -----------------------------------------------------------------------------
 
-module=$(word module) mtu=$(word mtu) mb=$(word mb) wait_s=$(word wait_s)
+module=$(word module) mtu=$(word mtu) mb=$(word mb) wait_s=$(word wait_s) queues=$(word queues)
 result booted "$(cut -d ' ' -f 1 /proc/uptime)"
 ip link set lo up
 modules_load

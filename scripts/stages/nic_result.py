@@ -38,24 +38,25 @@ def port(found: dict[str, str], side: str) -> Any:
     return json.loads(found[f"ports_{side}"])["ports"][0]
 
 
-def counts_agree(name: str, packets: int, size_bytes: int, frames: int, frame_bytes: int) -> None:
-    """The driver counted the frames that the worker handled."""
-    must(packets == frames, f"{name}: the driver counted {packets} frames, the worker {frames}")
-    must(abs(size_bytes - frame_bytes) <= packets * FRAME_SLACK_BYTES,
-         f"{name}: the driver counted {size_bytes} bytes, the worker {frame_bytes}")
+def counts_agree(name: str, packets: int, size_bytes: int, queues: list[Any], way: str) -> None:
+    """The driver counted the frames that the workers handled. Both workers count the bytes of a frame that one
+    hands over to the other."""
+    frames, frame_bytes = (sum(q[f"{way}_frames"] for q in queues), sum(q["host"][f"{way}_bytes"] for q in queues))
+    foreign = sum(q["host"].get("rx_foreign", 0) for q in queues)
+    must(packets == frames, f"{name}: the driver counted {packets} frames, the workers {frames}")
+    must(foreign > 0 or abs(size_bytes - frame_bytes) <= packets * FRAME_SLACK_BYTES,
+         f"{name}: the driver counted {size_bytes} bytes, the workers {frame_bytes}")
 
 
 def check_ports(found: dict[str, str]) -> Any:
     a, b = port(found, "a"), port(found, "b")
     for name, p in (("a", a), ("b", b)):
-        queue = p["workers"][0]
+        queues = p["workers"]
         must(p["link"] == "up", f"port {name}: link {p['link']} after the transfer")
         must(p["rx_errors"] == p["tx_errors"] == 0, f"port {name}: errors {p}")
-        counts_agree(f"port {name}, rx", p["rx_packets"], p["rx_bytes"], queue["rx_frames"],
-                     queue["host"]["rx_bytes"])
-        counts_agree(f"port {name}, tx", p["tx_packets"], p["tx_bytes"], queue["tx_frames"],
-                     queue["host"]["tx_bytes"])
-        bad = {k: v for k, v in queue["host"].items() if v and k in DROPS}
+        for way in ("rx", "tx"):
+            counts_agree(f"port {name}, {way}", p[f"{way}_packets"], p[f"{way}_bytes"], queues, way)
+        bad = {k: v for q in queues for k, v in q["host"].items() if v and k in DROPS}
         must(not bad, f"port {name}: it dropped frames that neither host sends: {bad}")
     for one, other in ((a, b), (b, a)):
         lost = one["tx_packets"] - other["rx_packets"] - other["rx_missed"]
@@ -87,7 +88,7 @@ def main() -> int:
         print(f"{name}: {what}", file=sys.stderr)
         return 1
     sent = json.loads(found["send"][2:])
-    print(f"{name}: {size_mb} MB through {p['driver']}, hash equal; checksums: {p['checksum']}, payload "
+    print(f"{name}: {size_mb} MB through {p['driver']}, {p['queues']} queue(s), hash equal; checksums: {p['checksum']}, payload "
           f"{p['payload']}, {sent['goodput_bps'] / 1e6:.0f} Mbit/s, {sent['repeats']} of "
           f"{sent['packets']} units repeated")
     return 0
