@@ -36,10 +36,10 @@ Span = tuple[float, float]  # (begin, end) in s
 class Memif(unittest.TestCase):
     """Which reference counts: testpmd or memcpy."""
 
-    def status(self, testpmd: list[float], copies: list[float], goodputs: list[float]) -> int:
+    def status(self, testpmd: list[float], copies: list[float], goodputs: list[float], against: str = "lower") -> int:
         r = Results("memif")
         r.demand(memif.GOODPUT)
-        memif.judge(r, {"small rings": testpmd, "large rings": testpmd}, copies, goodputs, 0.6)
+        memif.judge(r, {"small rings": testpmd, "large rings": testpmd}, copies, goodputs, 0.6, against)
         return r.status()
 
     def test_a_noisy_testpmd_is_not_the_limit(self) -> None:
@@ -56,6 +56,15 @@ class Memif(unittest.TestCase):
         self.assertEqual(self.status([107.0] * 30, [54.0] * 30, [62.0] * 30), HOLDS)
         self.assertEqual(self.status([54.0] * 30, [107.0] * 30, [40.0] * 30), HOLDS)
         self.assertEqual(self.status([54.0] * 30, [107.0] * 30, [30.0] * 30), MISSED)
+
+    def test_the_one_that_is_named_is_the_reference(self) -> None:
+        self.assertEqual(self.status([107.0] * 30, [54.0] * 30, [62.0] * 30, "testpmd"), MISSED)
+        self.assertEqual(self.status([107.0] * 30, [54.0] * 30, [66.0] * 30, "testpmd"), HOLDS)
+        self.assertEqual(self.status([60.0] * 30, [140.0] * 30, [50.0] * 30, "memcpy"), MISSED)
+        self.assertEqual(self.status([2.0] * 30, [81.0] * 30, [19.6] * 30, "testpmd"), NOISY)
+
+    def test_units_fill_whole_lines(self) -> None:
+        self.assertEqual([memif.unit_bytes(mtu) for mtu in (1500, 9000)], [1408, 8896])
 
 
 class Paths(unittest.TestCase):

@@ -6,8 +6,8 @@ import sys
 import traceback
 from typing import Protocol
 
-from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, rivals,
-               roads, share, shares, tcp, units)
+from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, profile,
+               rivals, roads, share, shares, tcp, units)
 from . import paired
 from testbed.process import Testbed, TestbedError
 from .results import Results
@@ -26,6 +26,7 @@ class Bench(Protocol):
 # {name: (bench, hugepages in MB, description)}
 BENCHES: dict[str, tuple[Bench, int, str]] = {
     "memif": (memif, 3600, "goodput from memory to memory over memif, against testpmd and memcpy"),
+    "profile": (profile, 2800, "where the time of a packet goes over memif, step by step, by perf's samples"),
     "units": (units, 6000, "goodput over memif with an MTU of 40960, against 9000"),
     "pace": (pace, 4100, "a million paced flows on one core, against rte_sched, rte_timer and wheels"),
     "paced": (paced, 1280, "payload on a veth, as tcpdump captures it, against the grant"),

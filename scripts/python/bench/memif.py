@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Goodput of `sluice perf` over memif: one connection, MTU 9000, 1 GiB of memory on each side.
+"""Goodput of `sluice perf` over memif: one connection, MTU 9000 (`--mtu`), 1 GiB of memory on each side.
 
 The reference is the lower of two upper bounds for the same cores. One is testpmd (txonly -> rxonly on
 the same vdevs) with the better of two kinds of rings; its frames count with their headers, and no
 program touches their payload. The other is glibc's memcpy on one core: 1 GiB to 1 GiB, both cold, in
 pieces of a unit. Their best windows decide which of the two is the lower one (paired.lower()). If that
-is uncertain, both must give the same verdict. A testpmd that a transfer outruns does not count.
+is uncertain, both must give the same verdict. A testpmd that a transfer outruns does not count. With
+`--against` there is one reference, whatever its speed.
 """
 import argparse
 import json
 import os
 import signal
+import statistics
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -39,13 +41,16 @@ class Rings(NamedTuple):
 Window = Callable[[float], float]  # f(seconds): bits/s
 
 BAR = 0.6
-FRAME_BYTES = 9014  # an IP packet of 9000 bytes with its Ethernet header
-UNIT_BYTES = 8896
+ETHERNET_BYTES = 14
+MTU_MIN, MTU_MAX = 576, 9000
+UNIT_HEAD_BYTES = 92  # of IPv4, UDP and DATA
+UNIT_STEP_BYTES = 64
 # One buffer for each frame, and chains of small ones.
 TESTPMD = (Rings(8, 9216, 9472), Rings(11, 2048, 2176))
 TX_MBUF = 9472
 TESTPMD_MB = 192
 MEMCPY, SLUICE, GOODPUT = "memcpy", "sluice", "goodput"
+LOWER, TESTPMD_NAME = "lower", "testpmd"  # beside MEMCPY, what --against names
 # A connection that was stopped is granted its full rate again within this time.
 SLUICE_SETTLE_S = 0.3
 
@@ -56,15 +61,24 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-zero-copy", action="store_true",
                         help="the receiving end of the memif copies, too")
     parser.add_argument("--idle", default="poll", help="key `idle` of both daemons")
+    parser.add_argument("--mtu", type=int, default=9000, help="of both ports, up to 9000 (default: %(default)s)")
+    parser.add_argument("--against", choices=(LOWER, TESTPMD_NAME, MEMCPY), default=LOWER,
+                        help="the reference; %(default)s: see doc/measuring.md")
     parser.add_argument("--bar", type=float, default=BAR, help="smallest ratio to the reference that holds")
 
 
-def _testpmd_args(prefix: str, mode: str, vdev: str, mbuf: int, cpus: tuple[int, int], huge: bool) -> list[str]:
+def unit_bytes(mtu: int) -> int:
+    """Bytes of a unit that `sluice perf` sends in a packet of this size, where it chooses the size."""
+    return (mtu - UNIT_HEAD_BYTES) // UNIT_STEP_BYTES * UNIT_STEP_BYTES
+
+
+def _testpmd_args(args: argparse.Namespace, prefix: str, mode: str, vdev: str, mbuf: int,
+                  cpus: tuple[int, int]) -> list[str]:
     """cpus: of the worker and of the main lcore."""
-    memory = ["--in-memory"] if huge else ["--no-huge", "--no-shconf"]
+    memory = ["--in-memory"] if args.huge else ["--no-huge", "--no-shconf"]
     return ["dpdk-testpmd", "--lcores", f"0@{cpus[1]},1@{cpus[0]}", *memory, "-m", str(TESTPMD_MB),
             "--no-pci", "--file-prefix", prefix, "--vdev", vdev, "--", f"--forward-mode={mode}",
-            f"--mbuf-size={mbuf}", "--total-num-mbufs=8192", f"--txpkts={FRAME_BYTES}",
+            f"--mbuf-size={mbuf}", "--total-num-mbufs=8192", f"--txpkts={args.mtu + ETHERNET_BYTES}",
             "--stats-period=3600", "--auto-start", "--no-mlockall"]
 
 
@@ -84,8 +98,8 @@ def _testpmd(testbed: Testbed, args: argparse.Namespace, rings: Rings) -> Window
         testbed.undo_folder(os.path.join(_eal_folder(), f"{prefix}-{mode}"))
         vdev = (f"net_memif0,role={role},id=0,socket-abstract=no,socket={socket},rsize={rings.rsize},"
                 f"bsize={rings.bsize}")
-        processes.append(testbed.start(f"testpmd-{mode}", _testpmd_args(f"{prefix}-{mode}", mode, vdev, mbuf,
-                                                                        cpus, args.huge)))
+        processes.append(testbed.start(f"testpmd-{mode}", _testpmd_args(args, f"{prefix}-{mode}", mode, vdev,
+                                                                        mbuf, cpus)))
         until(lambda: os.path.exists(socket), 30, "testpmd makes its memif")
     path = os.path.join(_eal_folder(), f"{prefix}-rxonly", "dpdk_telemetry.v2")
     until(lambda: os.path.exists(path), 30, "testpmd makes its telemetry socket")
@@ -109,7 +123,7 @@ def _testpmd(testbed: Testbed, args: argparse.Namespace, rings: Rings) -> Window
 
 
 def _memcpy(testbed: Testbed, args: argparse.Namespace, cpu: int) -> Window:
-    process = testbed.start("memcpy", [program(args, "memcpy_bench"), UNIT_BYTES], cpus=[cpu],
+    process = testbed.start("memcpy", [program(args, "memcpy_bench"), unit_bytes(args.mtu)], cpus=[cpu],
                             stdin=subprocess.PIPE)
     asked = Asked(process)
     asked.next_answer()
@@ -172,8 +186,8 @@ def sluice(testbed: Testbed, args: argparse.Namespace, rsize: int, mtu: int = 90
 
 
 def judge(results: Results, testpmd: Mapping[str, Sequence[float]], copies: Sequence[float],
-          goodputs: Sequence[float], bar: float) -> None:
-    """testpmd: {name: values}. All values are of the same rounds."""
+          goodputs: Sequence[float], bar: float, against: str = LOWER) -> None:
+    """testpmd: {name: values}. All values are of the same rounds. against: as --against."""
     for name, values in testpmd.items():
         results.windows(name, values, "Gb/s", scale=1e-9)
     results.windows("glibc memcpy, one core, cold", copies, "Gb/s", scale=1e-9)
@@ -183,16 +197,27 @@ def judge(results: Results, testpmd: Mapping[str, Sequence[float]], copies: Sequ
     # core, and is no upper bound.
     if paired.best(goodputs) > paired.best(testpmd[best]):
         del candidates[best]
-    references = {name: candidates[name] for name in paired.lower(candidates, results.seed)}
+    if against == MEMCPY:
+        names = [MEMCPY]
+    elif against == TESTPMD_NAME:
+        names = [best] if best in candidates else []
+    else:
+        names = paired.lower(candidates, results.seed)
+    references = {name: candidates[name] for name in names}
+    if not references:
+        results.noisy(GOODPUT, statistics.median(goodputs) * 1e-9, "Gb/s", bar)
+        return
     results.windows_each(GOODPUT, goodputs, "Gb/s", references, bar, scale=1e-9)
 
 
 def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
     paired.check_options(args)
+    if not MTU_MIN <= args.mtu <= MTU_MAX:
+        raise TestbedError(f"--mtu {args.mtu}: testpmd's rings hold packets of {MTU_MIN} to {MTU_MAX} bytes")
     results.demand(GOODPUT)
     contenders = {rings.name: _testpmd(testbed, args, rings) for rings in TESTPMD}
     contenders[MEMCPY] = _memcpy(testbed, args, pair_cpus()[1][0])
-    contenders[SLUICE], end, group = sluice(testbed, args, args.rsize)
+    contenders[SLUICE], end, group = sluice(testbed, args, args.rsize, args.mtu)
 
     def show(i: int, values: dict[str, float]) -> None:
         print(f"round {i}: " + ", ".join(f"{n} {rate_text(v)}" for n, v in values.items()), flush=True)
@@ -203,4 +228,5 @@ def run(testbed: Testbed, args: argparse.Namespace, results: Results) -> None:
         raise TestbedError(f"sluice perf did not use 1 GiB: {result['config']}")
     results.figure("packets sent again", result["repeats"], "packets")
     results.disturbed([group])
-    judge(results, {rings.name: values[rings.name] for rings in TESTPMD}, values[MEMCPY], values[SLUICE], args.bar)
+    judge(results, {rings.name: values[rings.name] for rings in TESTPMD}, values[MEMCPY], values[SLUICE], args.bar,
+          args.against)
