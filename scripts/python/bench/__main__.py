@@ -6,8 +6,8 @@ import sys
 import traceback
 from typing import Protocol
 
-from . import (beside, emu, exception, files, idle, known, linerate, memif, micro, pace, paced, paths, profile,
-               rivals, roads, share, shares, tcp, units)
+from . import (beside, emu, exception, files, flood, idle, known, linerate, memif, micro, pace, paced, paths,
+               profile, rivals, roads, share, shares, tcp, units)
 from . import paired
 from testbed.process import Testbed, TestbedError
 from .results import Results
@@ -33,6 +33,7 @@ BENCHES: dict[str, tuple[Bench, int, str]] = {
     "emu": (emu, 7800, "the path emulator on one core against testpmd, and its delay error"),
     "tcp": (tcp, 1280, "Linux TCP (cubic, bbr, reno) through a link of the emulator"),
     "exception": (exception, 0, "a transfer beside iperf3 through the exception ports"),
+    "flood": (flood, 1900, "a paced transfer while strangers and forgers send to the same port"),
     "files": (files, 1800, "files and memory over memif, AF_XDP and AF_PACKET, against cp and iperf3 -F"),
     "idle": (idle, 0, "a daemon at rest: its CPU, and the wait of the first packet after a pause"),
     "share": (share, 0, "sharing the capacity among a million connections, against plain passes over an array"),

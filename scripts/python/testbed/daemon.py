@@ -31,7 +31,7 @@ class Build:
 
 @dataclass
 class Port:
-    """A [port] section; keys: its other lines."""
+    """A [port] section; keys: its other lines. Without vdev, an argument of the EAL makes the device."""
     name: str
     vdev: str
     keys: dict[str, object] = field(default_factory=dict)
@@ -107,7 +107,7 @@ class Daemon:
         lines = ["[daemon]", f"socket = {self.socket}"]
         lines += [f"{k} = {v}" for k, v in self.keys.items()]
         for port in self.ports:
-            lines += ["", f"[port {port.name}]", f"vdev = {port.vdev}"]
+            lines += ["", f"[port {port.name}]", *([f"vdev = {port.vdev}"] if port.vdev else [])]
             lines += [f"{k} = {v}" for k, v in port.keys.items()]
         return "\n".join(lines) + "\n"
 
