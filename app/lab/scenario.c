@@ -171,7 +171,7 @@ static struct host_config host_config_of(struct scenario *s, uint32_t i, struct 
         .vlan = FRAME_VLAN_NONE,
         .udp_port = WIRE_UDP_PORT,
         .workers = 1,
-        .seed = s->seed * 1000 + i,
+        .secrets = world_secrets(s->seed * 1000 + i, 0),
         .conns = s->conns[i],
         .depth = rte_align32pow2(s->depth[i]),
         .gaps = 1024,

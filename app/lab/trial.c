@@ -135,7 +135,7 @@ static void host_make(struct trial *d, uint64_t seed, char *err, size_t err_len)
         .udp_port = WIRE_UDP_PORT,
         .mtu = 1500,
         .workers = 1,
-        .seed = seed,
+        .secrets = world_secrets(seed, 0),
         .conns = 1,
         .depth = 1,
         .gaps = 1024,

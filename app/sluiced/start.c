@@ -80,7 +80,7 @@ static int host_fill(const struct daemon *d, const struct port *p, uint16_t queu
     h->head_pool = pools->head;
     h->attach_pool = pools->attach;
     h->copy_pool = pools->copy;
-    return getrandom(&h->seed, sizeof h->seed, 0) == sizeof h->seed ? 0 : -EIO;
+    return getrandom(&h->secrets, sizeof h->secrets, 0) == sizeof h->secrets ? 0 : -EIO;
 }
 
 /* The queue's port becomes the near end of an emulated wire, whose far end is the device. */

@@ -93,7 +93,7 @@ static int storage_create(struct host *h)
         .entries = cfg->conns < 8 ? 16 : cfg->conns * 2,
         .key_len = sizeof(struct conn_early_key),
         .hash_func = rte_jhash,
-        .hash_func_init_val = (uint32_t)cfg->seed,
+        .hash_func_init_val = (uint32_t)cfg->secrets.table,
         .socket_id = SOCKET_ID_ANY,
     };
 
@@ -185,8 +185,8 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         storage_destroy(h);
         return NULL;
     }
-    secret_init(&h->random, cfg->seed, cfg->worker);
-    secret_init(&h->cookies, ~cfg->seed, cfg->worker);
+    secret_init(&h->random, cfg->secrets.keys[0], cfg->secrets.keys[1]);
+    secret_init(&h->cookies, cfg->secrets.cookies[0], cfg->secrets.cookies[1]);
     if (cfg->source_first != 0) /* a random start: no stranger knows it, and a restart changes it */
         h->source_next =
             (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));

@@ -77,6 +77,14 @@ struct host_rss {
     uint16_t reta[HOST_RSS_RETA_MAX];
 };
 
+/* What no stranger may know. Each word is random on its own: one that is found out, which for the
+ * table is not hard, tells nothing of the others. Each host has its own. */
+struct host_secrets {
+    uint64_t keys[2];    /* of connections' keys and first request numbers */
+    uint64_t cookies[2]; /* of cookies, and of the set in which a FIRST is remembered */
+    uint64_t table;      /* of the places in the table of connections by early key */
+};
+
 struct host_config {
     char name[16]; /* for messages */
     struct rte_ether_addr mac;
@@ -91,9 +99,10 @@ struct host_config {
     const struct host_rss *rss;         /* of the port, which owns it; NULL: not known */
     uint8_t worker, workers; /* this host's number among the port's hosts, and how many those are */
     uint64_t hz;             /* cycles per second of `now` */
-    uint64_t seed;           /* for keys: the kernel's entropy in app/, fixed in lib/sim */
-    uint32_t conns;          /* connections, 1 .. 2^20 */
-    uint32_t depth;          /* requests outstanding per connection and direction, power of 2 */
+    struct host_secrets secrets; /* the kernel's entropy in app/; in lib/sim they follow from a seed
+                                    (world_secrets()) */
+    uint32_t conns;              /* connections, 1 .. 2^20 */
+    uint32_t depth;              /* requests outstanding per connection and direction, power of 2 */
     /* Gaps that have a span each, per connection and direction. If there are more, neighbouring
      * gaps are joined, and as many pages (vt/unit_set.h) as spans note what arrived between those
      * gaps. A gap takes 208 bytes, both directions together. */

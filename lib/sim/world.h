@@ -97,6 +97,13 @@ struct world_config {
     void *ctx;
 };
 
+/* Secrets that follow from a seed, for a host of a world: nothing is secret there, and the same
+ * seed must give the same packets. */
+static inline struct host_secrets world_secrets(uint64_t seed, uint8_t worker)
+{
+    return (struct host_secrets){{seed, worker}, {~seed, worker}, seed};
+}
+
 struct world *world_create(const struct world_config *cfg);
 void world_destroy(struct world *w); /* destroys its hosts, too */
 

@@ -201,7 +201,7 @@ TEST_F(Route, EveryWorkerHearsOfAGatewayOverIpv6)
     o.introduced = false;
     o.conns = 4;
     o.config = [](host_config *c) {
-        bool b = c->seed % 2; // odd seeds are side B's: queues.cc
+        bool b = c->secrets.keys[0] % 2; // odd seeds are side B's: queues.cc
         c->address[1] = address(b ? "fd02::1" : "fd01::1");
         c->gateway[1] = address(b ? "fd02::fe" : "fd01::fe");
         c->prefix_len[1] = 64;

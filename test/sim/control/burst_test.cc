@@ -57,7 +57,7 @@ class Burst : public testing::Test
         h.mtu = kUser + kHeaders;
         h.udp_port = WIRE_UDP_PORT;
         h.workers = 1;
-        h.seed = 42 + i;
+        h.secrets = world_secrets(42 + i, 0);
         h.conns = 1;
         h.depth = 16;
         h.gaps = 64;

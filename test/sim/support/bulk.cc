@@ -21,7 +21,7 @@ host_config bulk_host(uint32_t i, uint64_t seed, const BulkPools &pool)
     h.vlan = FRAME_VLAN_NONE;
     h.udp_port = WIRE_UDP_PORT;
     h.workers = 1;
-    h.seed = seed * 1000 + i;
+    h.secrets = world_secrets(seed * 1000 + i, 0);
     h.depth = 2 * kBulkDepth;
     h.early = 4;
     h.silence_ms = 10000;

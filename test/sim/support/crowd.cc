@@ -51,7 +51,7 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.mtu = 1500;
         h.udp_port = WIRE_UDP_PORT;
         h.workers = 1;
-        h.seed = 42 + i;
+        h.secrets = world_secrets(42 + i, 0);
         h.conns = i == 0 ? opt.senders * opt.conns : opt.conns;
         h.depth = 2 * opt.depth;
         h.gaps = 64;

@@ -71,7 +71,7 @@ Pair::Pair(const PairOptions &options)
         h.mtu = i == 1 && opt.mtu_b != 0 ? opt.mtu_b : opt.mtu;
         h.udp_port = WIRE_UDP_PORT;
         h.workers = 1;
-        h.seed = 42 + i;
+        h.secrets = world_secrets(42 + i, 0);
         h.conns = opt.conns;
         h.depth = opt.depth;
         h.gaps = opt.gaps;

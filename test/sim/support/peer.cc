@@ -44,7 +44,7 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.mtu = opt.mtu;
     c.udp_port = WIRE_UDP_PORT;
     c.workers = 1;
-    c.seed = 7;
+    c.secrets = world_secrets(7, 0);
     c.conns = opt.conns;
     c.depth = 16;
     c.gaps = opt.gaps;

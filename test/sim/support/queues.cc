@@ -57,7 +57,7 @@ Queues::Queues(const QueuesOptions &options) : opt(options)
         c.mtu = 1500;
         c.udp_port = WIRE_UDP_PORT;
         c.workers = static_cast<uint8_t>(opt.workers);
-        c.seed = 42 + side;
+        c.secrets = world_secrets(42 + side, 0);
         c.conns = opt.conns;
         c.depth = 4;
         c.gaps = 64;
@@ -75,6 +75,7 @@ Queues::Queues(const QueuesOptions &options) : opt(options)
         port.seed = side;
         port.rss = opt.rss ? &scaling[side] : nullptr;
         for (c.worker = 0; c.worker < opt.workers; c.worker++) {
+            c.secrets.keys[1] = c.secrets.cookies[1] = c.worker;
             int rc = c.worker == 0 ? world_add(w, &c, &port, err, sizeof err)
                                    : world_add_worker(w, &c, err, sizeof err);
 

@@ -212,7 +212,7 @@ void Plan::add_host(uint32_t i)
     c.mtu = on[FAULT_UNEQUAL_MTU] ? static_cast<uint16_t>(between(1280, mtu_max)) : mtu_max;
     c.udp_port = WIRE_UDP_PORT;
     c.workers = 1;
-    c.seed = rng_u64(&rng);
+    c.secrets = world_secrets(rng_u64(&rng), 0);
     c.conns = 2 * kTalksMax;
     c.depth = 1u << between(1, 5);
     c.gaps = static_cast<uint32_t>(on[FAULT_FEW_GAPS] ? between(2, 12) : scale(16, 128));

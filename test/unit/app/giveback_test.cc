@@ -17,6 +17,7 @@
 
 extern "C" {
 #include "common/clock.h"
+#include "sim/world.h"
 #include "sluiced/worker/port_queue.h"
 #include "wire/frame.h"
 uint32_t channels_poll(struct channels *c, uint64_t now);
@@ -103,7 +104,7 @@ struct Machine {
         h.udp_port = WIRE_UDP_PORT;
         h.workers = 1;
         h.hz = rte_get_tsc_hz();
-        h.seed = number;
+        h.secrets = world_secrets(number, 0);
         h.conns = 4;
         h.depth = 32;
         h.gaps = 64;

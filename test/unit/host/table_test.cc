@@ -98,6 +98,43 @@ TEST(HostCreate, EveryFaultOfAConfigurationIsNamed)
     }
 }
 
+// Keys, cookies and places in the table each follow from secrets of their own.
+TEST(HostCreate, NoSecretFollowsFromAnother)
+{
+    struct Seen {
+        uint64_t key, cookie;
+        uint32_t table;
+    };
+    auto seen = [](const struct host_config &cfg) {
+        struct host *h = host_make(cfg);
+        uint64_t word = 1;
+        Seen s = {table_new(h)->own_key, secret_hash(&h->cookies, &word, 1),
+                  rte_hash_hash(h->early, std::vector<uint8_t>(sizeof(conn_early_key)).data())};
+
+        h->conns[0].state = HOST_FREE;
+        host_destroy(h);
+        return s;
+    };
+    const struct host_config cfg = host_config_make(4);
+    const Seen usual = seen(cfg);
+
+    EXPECT_EQ(seen(cfg).key, usual.key);
+    for (int word = 0; word < 5; word++) {
+        struct host_config other = cfg;
+
+        reinterpret_cast<uint64_t *>(&other.secrets)[word] ^= 1;
+        const Seen s = seen(other);
+
+        EXPECT_EQ(s.key != usual.key, word < 2) << word;
+        EXPECT_EQ(s.cookie != usual.cookie, word == 2 || word == 3) << word;
+        EXPECT_EQ(s.table != usual.table, word == 4) << word;
+    }
+    struct host_config worker = cfg;
+
+    worker.worker--;
+    EXPECT_EQ(seen(worker).cookie, usual.cookie) << "a worker's number is no secret";
+}
+
 TEST_F(Table, AKeyFindsItsConnectionAndNoOther)
 {
     struct conn *a = table_new(h), *b = table_new(h);
@@ -158,7 +195,7 @@ TEST(TableProperty, KeysMatchAMap)
         struct host_config cfg =
             host_config_make(1 + (uint32_t)rng_below(&r, 60), (uint8_t)rng_below(&r, 32));
 
-        cfg.seed = rng_u64(&r);
+        cfg.secrets.keys[0] = rng_u64(&r);
         struct host *h = host_make(cfg);
         std::map<uint64_t, struct conn *> live;
         std::set<uint64_t> used;

@@ -75,7 +75,7 @@ void Ethernet::add(uint32_t i)
     h.mtu = static_cast<uint16_t>(kUnit + kHeaders);
     h.udp_port = WIRE_UDP_PORT;
     h.workers = 1;
-    h.seed = 42 + i;
+    h.secrets = world_secrets(42 + i, 0);
     h.conns = 16;
     h.depth = 16;
     h.gaps = 64;
