@@ -239,6 +239,12 @@ struct conn_close {
     struct conn_event done; /* completion of SHUTDOWN */
 };
 
+/* The key before own_key. Owned by table.c. */
+struct conn_former_key {
+    uint64_t key;   /* 0: there was none */
+    uint64_t until; /* until when it counts; TIME_NEVER: the peer has not used own_key yet */
+};
+
 struct conn {
     uint32_t index;
     enum host_state state;
@@ -246,6 +252,8 @@ struct conn {
     uint8_t want; /* enum conn_want */
     uint64_t owner;
     uint64_t own_key, peer_key; /* peer_key 0: not known yet */
+    struct conn_former_key former;
+    uint32_t misses; /* packets that named the connection by a wrong key, since it has this one */
     struct addr peer;
     struct conn_early_key early_key; /* the connection's key in host.early; early_key.key 0: it is
                                         not in host.early */

@@ -82,8 +82,11 @@ uint8_t handover_worker(const struct host *h, const struct frame *f, const struc
 
     if (h->given || h->cfg.workers == 1 || w->type == WIRE_FIRST)
         return h->cfg.worker;
-    if (!(w->flags & WIRE_EARLY))
-        return table_key_worker(w->key) < h->cfg.workers ? table_key_worker(w->key) : h->cfg.worker;
+    if (!(w->flags & WIRE_EARLY)) {
+        uint32_t worker = table_key_worker(h, w->key);
+
+        return worker < h->cfg.workers ? (uint8_t)worker : h->cfg.worker;
+    }
     e = handover_find(h, &(struct conn_early_key){f->src, w->key, f->sport});
     return e != NULL ? e->worker : h->cfg.worker;
 }

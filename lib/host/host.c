@@ -11,9 +11,10 @@
 #include "base/check.h"
 #include "host/host_internal.h"
 
-#define ASK_NEIGHBOR_NS   200000000ull
-#define TIMER_TICKS_PER_S 1000000ull
-#define LEAD_MAX_NS       1000000u
+#define ASK_NEIGHBOR_NS    200000000ull
+#define TIMER_TICKS_PER_S  1000000ull
+#define LEAD_MAX_NS        1000000u
+#define KEY_INDEX_BITS_MIN 1u /* so that no shift is by all 64 bits */
 
 void list_push(struct host *h, struct conn_list *l, struct conn *c, struct conn_link *link)
 {
@@ -144,6 +145,19 @@ static uint64_t ask_neighbor_ns(const struct host *h)
     return ASK_NEIGHBOR_NS + secret_hash(&h->cookies, &word, 1) % ASK_NEIGHBOR_NS;
 }
 
+/* How many bits hold the numbers 0 .. n - 1. */
+static uint32_t bits_of(uint32_t n)
+{
+    return n > 1 ? 32 - (uint32_t)__builtin_clz(n - 1) : 0;
+}
+
+/* How a key is made up: table.c. */
+static void key_layout(struct host *h)
+{
+    h->key_index_bits = RTE_MAX(bits_of(h->cfg.conns), KEY_INDEX_BITS_MIN);
+    h->key_random_bits = 64 - h->key_index_bits - bits_of(h->cfg.workers);
+}
+
 uint64_t host_memory_bytes(const struct host_config *cfg)
 {
     const struct host *h = NULL;
@@ -185,6 +199,7 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         storage_destroy(h);
         return NULL;
     }
+    key_layout(h);
     secret_init(&h->random, cfg->secrets.keys[0], cfg->secrets.keys[1]);
     secret_init(&h->cookies, cfg->secrets.cookies[0], cfg->secrets.cookies[1]);
     if (cfg->source_first != 0) /* a random start: no stranger knows it, and a restart changes it */

@@ -34,6 +34,7 @@
 #define FLIGHT_BYTES           (1u << 18)  /* bytes that may be under way on a path not yet known */
 #define CNTL_SPARE             80u         /* Ethernet, VLAN, IPv6 and UDP headers before a CNTL */
 #define BURST_UNITS_MAX        64u         /* units: longest burst chosen from the rate */
+#define KEY_MISSES_MAX         (1u << 24)  /* packets with a wrong key, after which it is renewed */
 #define HANDOVER_SETS          64u         /* a power of 2 */
 #define HANDOVER_SET_SIZE      4u
 #define GRANT_BURST_NS         100000ull /* a burst chosen from the rate lasts 100 us at it */
@@ -58,7 +59,7 @@
     X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)                       \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \
     X(tx_replies_full) X(tx_replies_limited) X(conns_ecn_off)                                      \
-    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full)            \
+    X(conns_opened) X(conns_accepted) X(conns_closed) X(conns_failed) X(conns_full) X(keys_renewed) \
     X(units_cut) X(control_stalls)
 
 enum host_counter_id {
@@ -150,10 +151,11 @@ struct handover {
 struct host {
     struct host_config cfg;
     struct clock clock;
-    struct secret random;  /* keys and first request numbers */
-    struct secret cookies; /* used as a keyed hash only */
-    uint32_t source_next;  /* offset of the next source port in its range */
-    uint32_t unproven;     /* accepted connections whose peer has not shown our key yet */
+    struct secret random;                     /* keys and first request numbers */
+    struct secret cookies;                    /* used as a keyed hash only */
+    uint32_t key_index_bits, key_random_bits; /* of a key (table.c) */
+    uint32_t source_next;                     /* offset of the next source port in its range */
+    uint32_t unproven; /* accepted connections whose peer has not shown our key yet */
     uint64_t now;
     uint64_t now_ns, now_ns_of; /* host_now_ns(): its newest result, and the `now` of that */
     uint64_t tx_lead_tsc;       /* see host_config */
@@ -270,7 +272,10 @@ struct conn *list_pop(struct host *h, struct conn_list *l, size_t link_offset);
 struct conn *table_new(struct host *h);
 void table_free(struct host *h, struct conn *c);
 struct conn *table_by_key(struct host *h, uint64_t key);
-uint8_t table_key_worker(uint64_t key);
+/* Counts a packet whose key no connection has. Returns the connection whose key was renewed because
+ * of that; NULL: none was. */
+struct conn *table_missed(struct host *h, uint64_t key);
+uint32_t table_key_worker(const struct host *h, uint64_t key);
 int table_early_add(struct host *h, struct conn *c, const struct conn_early_key *key);
 void table_early_remove(struct host *h, struct conn *c);
 struct conn *table_early_find(struct host *h, const struct conn_early_key *key);

@@ -81,6 +81,15 @@ static void verdict_count(struct host *h, enum wire_verdict v)
     host_count(h, id[v]);
 }
 
+/* No connection has the packet's key. Where keys are guessed, the peer hears of a new one. */
+static void key_missed(struct host *h, const struct wire_header *w)
+{
+    struct conn *c = w->flags & WIRE_EARLY ? NULL : table_missed(h, w->key);
+
+    if (c != NULL)
+        conn_want(h, c, WANT_CNTL | WANT_SREQ);
+}
+
 /* Finds the connection a packet belongs to, or counts why there is none. */
 static struct conn *conn_find(struct host *h, const struct frame *f, const struct wire_header *w)
 {
@@ -89,6 +98,7 @@ static struct conn *conn_find(struct host *h, const struct frame *f, const struc
 
     if (c == NULL) {
         host_count(h, w->flags & WIRE_EARLY ? COUNT_drop_unknown_early : COUNT_drop_unknown_key);
+        key_missed(h, w);
         return NULL;
     }
     if (c->state == HOST_WAITING || !addr_equal(&c->peer, &f->src) || c->route.dport != f->sport ||
@@ -174,8 +184,11 @@ static bool packet_take(struct host *h, struct rte_mbuf *m, const struct frame *
     struct wire_header w;
     enum wire_verdict v = wire_parse_header(p, head, &w);
 
-    if (f->dport != h->cfg.udp_port && (v != WIRE_OK || !source_takes(h, f, &w)))
+    if (f->dport != h->cfg.udp_port && (v != WIRE_OK || !source_takes(h, f, &w))) {
+        if (v == WIRE_OK)
+            key_missed(h, &w);
         return other_take(h, m, f, COUNT_drop_port);
+    }
     if (v != WIRE_OK) {
         verdict_count(h, v);
         return false;

@@ -69,8 +69,8 @@ bool source_takes(struct host *h, const struct frame *f, const struct wire_heade
     if (h->cfg.source_first == 0 || f->dport < h->cfg.source_first ||
         f->dport > h->cfg.source_last || (w->flags & WIRE_EARLY)) /* openers get no EARLY packets */
         return false;
-    if (table_key_worker(w->key) != h->cfg.worker)
-        return !h->given && table_key_worker(w->key) < h->cfg.workers;
+    if (table_key_worker(h, w->key) != h->cfg.worker)
+        return !h->given && table_key_worker(h, w->key) < h->cfg.workers;
     c = table_by_key(h, w->key);
     return c != NULL && c->route.sport == f->dport;
 }

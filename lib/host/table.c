@@ -3,7 +3,12 @@
  * Finds connections: by our key in O(1), by the opener's key until the peer uses ours, and by
  * service if they wait.
  *
- * Key: worker:8 | index:20 | random:36, never 0; unguessable without seeing packets.
+ * Key: worker | index | random, never 0. Worker and index take as many bits as the port's workers
+ * and the host's connections need, and all other bits are random. A stranger that sees no packets
+ * guesses a key of n random bits with 2^n packets, whatever it remembers: a key that was missed
+ * KEY_MISSES_MAX times is replaced. The peer learns the new one from the next CNTL. The former key
+ * counts until the peer has used the new one, and one step of silence longer, for packets that
+ * others overtook.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,24 +16,28 @@
 #include "base/check.h"
 #include "host/host_internal.h"
 
-#define KEY_INDEX_BITS  20
-#define KEY_RANDOM_BITS 36
-
 static uint64_t key_make(struct host *h, uint32_t index)
 {
     uint64_t random;
 
     do
-        random = secret_u64(&h->random) >> (64 - KEY_RANDOM_BITS);
+        random = secret_u64(&h->random) >> (64 - h->key_random_bits);
     while (random == 0);
 
-    return (uint64_t)h->cfg.worker << (KEY_INDEX_BITS + KEY_RANDOM_BITS) |
-           (uint64_t)index << KEY_RANDOM_BITS | random;
+    return ((uint64_t)h->cfg.worker << h->key_index_bits | index) << h->key_random_bits | random;
 }
 
-uint8_t table_key_worker(uint64_t key)
+uint32_t table_key_worker(const struct host *h, uint64_t key)
 {
-    return (uint8_t)(key >> (KEY_INDEX_BITS + KEY_RANDOM_BITS));
+    return (uint32_t)(key >> h->key_random_bits >> h->key_index_bits);
+}
+
+/* The place that the key names; NULL: there is no such place, or no connection in it. */
+static struct conn *key_place(struct host *h, uint64_t key)
+{
+    uint64_t index = key >> h->key_random_bits & ((1u << h->key_index_bits) - 1);
+
+    return index < h->cfg.conns && h->conns[index].own_key != 0 ? &h->conns[index] : NULL;
 }
 
 /* Zeroes the connection. In `pub`, which other threads read, the epoch changes first, then the rest
@@ -77,13 +86,36 @@ void table_free(struct host *h, struct conn *c)
     list_push(h, &h->free_list, c, &c->done_link);
 }
 
+/* Does the former key still count? */
+static bool former_counts(const struct host *h, const struct conn *c)
+{
+    return c->former.key != 0 && time_before(h->now, c->former.until);
+}
+
 struct conn *table_by_key(struct host *h, uint64_t key)
 {
-    uint32_t index = (uint32_t)(key >> KEY_RANDOM_BITS) & ((1u << KEY_INDEX_BITS) - 1);
+    struct conn *c = key_place(h, key);
 
-    if (index >= h->cfg.conns || key == 0 || h->conns[index].own_key != key)
+    if (c == NULL || (c->own_key != key && (c->former.key != key || !former_counts(h, c))))
         return NULL;
-    return &h->conns[index];
+    if (c->own_key == key && c->former.until == TIME_NEVER)
+        c->former.until = h->now + h->silence_step_tsc;
+    return c;
+}
+
+struct conn *table_missed(struct host *h, uint64_t key)
+{
+    struct conn *c = key_place(h, key);
+
+    if (c == NULL || (c->misses < KEY_MISSES_MAX && ++c->misses < KEY_MISSES_MAX))
+        return NULL;
+    if (c->state != HOST_OPEN || !c->handshake.proven || former_counts(h, c))
+        return NULL;
+    c->former = (struct conn_former_key){c->own_key, TIME_NEVER};
+    c->own_key = key_make(h, c->index);
+    c->misses = 0;
+    host_count(h, COUNT_keys_renewed);
+    return c;
 }
 
 int table_early_add(struct host *h, struct conn *c, const struct conn_early_key *key)

@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "base/seq.h"
+#include "host/host_internal.h"
 }
 #include "peer.hh"
 
@@ -277,6 +278,41 @@ TEST(Attack, ForgedFirstsLeaveConnectionsToOthers)
     p.say_first();
     p.run(10000);
     EXPECT_EQ(p.counter("conns_accepted"), 6u) << "a cookie, but no connection is unproven";
+}
+
+// Somebody guesses keys, and the host replaces the one that was missed too often. The peer learns
+// the new key, goes on, and may use the former one for a while.
+TEST(Attack, TheKeyChangesWhenItIsGuessed)
+{
+    constexpr uint64_t kLen = 1000;
+    Peer p;
+
+    p.open_to_host();
+    for (uint64_t i = 0; i < 5; i++)
+        p.post_recv(kLen, i);
+    p.run(10000);
+    uint64_t key = p.host_key;
+    p.h()->conns[p.conn].misses = KEY_MISSES_MAX - 1;
+    p.host_key = key ^ 1;
+    p.say_data(p.initial, 0, kLen, kLen);
+    p.host_key = 0;
+    p.run(10000);
+    ASSERT_NE(p.host_key, 0u) << "the peer does not hear of the new key";
+    ASSERT_NE(p.host_key, key);
+    EXPECT_EQ(p.counter("keys_renewed"), 1u);
+    uint64_t renewed = p.host_key;
+    auto arrives = [&](uint32_t request, uint64_t with) {
+        p.host_key = with;
+        p.say_data(p.initial + request, 0, kLen, kLen);
+        p.run(10000);
+        return p.done(HOST_RECV, request) != nullptr;
+    };
+    EXPECT_TRUE(arrives(0, key)) << "it was under way";
+    EXPECT_TRUE(arrives(1, renewed));
+    EXPECT_TRUE(arrives(2, key)) << "it was overtaken";
+    p.run(p.opt.silence_ms * 1000000ull / CONN_SILENCE_STEPS);
+    EXPECT_FALSE(arrives(3, key)) << "two keys for ever";
+    EXPECT_TRUE(arrives(3, renewed));
 }
 
 // The host sends no answer to a group address.

@@ -97,7 +97,7 @@ TEST(Segments, PacketsOfOtherWorkersAreHandedOn)
     wire_rcntl v = {};
     uint8_t bytes[WIRE_RCNTL_BYTES];
 
-    v.h.key = 1ull << 56 | 5;
+    v.h.key = 1ull << 63 | 5; // two workers: the first bit is the worker
     v.expiry_ms = 1;
     std::vector<uint8_t> f = frame_of(p, bytes, wire_put_rcntl(bytes, &v));
     rte_mbuf *m[70];

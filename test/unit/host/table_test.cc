@@ -145,8 +145,86 @@ TEST_F(Table, AKeyFindsItsConnectionAndNoOther)
     EXPECT_EQ(table_by_key(h, 0), nullptr);
     for (int bit = 0; bit < 64; bit++)
         EXPECT_EQ(table_by_key(h, a->own_key ^ 1ull << bit), nullptr) << bit;
-    EXPECT_EQ(table_key_worker(a->own_key), 3);
-    EXPECT_EQ((uint32_t)(a->own_key >> 36 & 0xfffff), a->index);
+    EXPECT_EQ(table_key_worker(h, a->own_key), 3u);
+}
+
+// All bits of a key that name neither a worker of the port nor a connection of the host are random.
+TEST(TableKeys, HaveAsManyRandomBitsAsTheConfigurationLeaves)
+{
+    const struct {
+        uint32_t conns, workers;
+        int random_bits;
+    } cases[] = {{1, 1, 63},    {2, 1, 63},    {1024, 1, 54},  {1024, 2, 53},
+                 {1025, 3, 51}, {4096, 8, 49}, {4096, 32, 47}, {3, 1, 62}};
+
+    for (const auto &x : cases) {
+        struct host_config cfg = host_config_make(x.conns, (uint8_t)(x.workers - 1));
+
+        cfg.workers = (uint8_t)x.workers;
+        cfg.gaps = 2;
+        struct host *h = host_make(cfg);
+        uint64_t first = 0, varies = 0;
+
+        for (uint32_t i = 0; i < 100 * x.conns && i < 200000; i++) {
+            struct conn *c = table_new(h);
+
+            ASSERT_EQ(table_key_worker(h, c->own_key), x.workers - 1);
+            ASSERT_EQ(table_by_key(h, c->own_key), c);
+            if (c->index == 0) {
+                first = first == 0 ? c->own_key : first;
+                varies |= c->own_key ^ first;
+            }
+            give_back(h, c);
+        }
+        EXPECT_EQ(__builtin_popcountll(varies), x.random_bits) << x.conns << " of " << x.workers;
+        host_destroy(h);
+    }
+}
+
+// A stranger that tries one key after the other finds that the key has changed. Only misses of the
+// connection's own place count.
+TEST_F(Table, AKeyIsRenewedAfterManyMisses)
+{
+    struct conn *c = table_new(h), *other = table_new(h);
+    const uint64_t key = c->own_key, wrong = key ^ 1;
+
+    c->state = HOST_OPEN;
+    c->handshake.proven = true;
+    for (uint32_t i = 0; i < (1u << 24) - 1; i++)
+        ASSERT_EQ(table_missed(h, wrong), nullptr);
+    EXPECT_EQ(table_missed(h, other->own_key ^ 1), nullptr);
+    EXPECT_EQ(c->own_key, key);
+    EXPECT_EQ(table_missed(h, wrong), c);
+    EXPECT_NE(c->own_key, key);
+    EXPECT_EQ(table_key_worker(h, c->own_key), 3u);
+    EXPECT_EQ(h->count[COUNT_keys_renewed], 1u);
+    EXPECT_EQ(table_by_key(h, key), c) << "the peer does not know the new key yet";
+    for (uint32_t i = 0; i < 3u << 24; i++)
+        ASSERT_EQ(table_missed(h, wrong), nullptr) << "two former keys";
+    EXPECT_EQ(table_by_key(h, c->own_key), c);
+    EXPECT_EQ(table_by_key(h, key), c) << "a packet that was overtaken";
+    host_clock(h, h->now + h->silence_step_tsc);
+    EXPECT_EQ(table_by_key(h, key), nullptr);
+    EXPECT_EQ(table_missed(h, wrong), c) << "keys are still guessed";
+    give_back(h, c);
+    give_back(h, other);
+}
+
+// The peer may not have proved that it knows the key, or FIRST still carries it.
+TEST_F(Table, AKeyThatNobodyUsesStays)
+{
+    struct conn *c = table_new(h);
+    const uint64_t key = c->own_key;
+
+    c->misses = KEY_MISSES_MAX - 1;
+    for (enum host_state state : {HOST_WAITING, HOST_OPENING, HOST_OPEN, HOST_CLOSED}) {
+        c->state = state;
+        c->handshake.proven = state != HOST_OPEN;
+        EXPECT_EQ(table_missed(h, key ^ 1), nullptr) << state;
+    }
+    EXPECT_EQ(c->own_key, key);
+    give_back(h, c);
+    EXPECT_EQ(table_missed(h, key ^ 1), nullptr);
 }
 
 TEST_F(Table, AKeyIsGoneWithItsConnection)
@@ -182,7 +260,7 @@ TEST_F(Table, NoMoreThanThereAre)
 TEST_F(Table, AnUnusedPlaceHasNoKeyAtAll)
 {
     for (uint64_t index = 0; index < 20; index++)
-        EXPECT_EQ(table_by_key(h, index << 36), nullptr);
+        EXPECT_EQ(table_by_key(h, index << h->key_random_bits), nullptr);
 }
 
 TEST(TableProperty, KeysMatchAMap)
@@ -208,8 +286,8 @@ TEST(TableProperty, KeysMatchAMap)
                 if (c == nullptr)
                     continue;
                 ASSERT_TRUE(used.insert(c->own_key).second) << "a key was used twice";
-                ASSERT_NE(c->own_key & 0xfffffffff, 0u);
-                ASSERT_EQ(table_key_worker(c->own_key), cfg.worker);
+                ASSERT_NE(c->own_key << (64 - h->key_random_bits), 0u);
+                ASSERT_EQ(table_key_worker(h, c->own_key), cfg.worker);
                 live[c->own_key] = c;
             } else if (!live.empty()) {
                 auto i = std::next(live.begin(), (long)rng_below(&r, live.size()));
