@@ -4,6 +4,8 @@
 
 #include "host/host_internal.h"
 
+#define COOKIE_EPOCH_NS 120000000000ull /* a cookie holds for one to two of these */
+
 /* Gives a connection just taken from the table its parts. The caller has set its state, WAITING or
  * OPENING. */
 void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_t first_burst_bytes)
@@ -101,15 +103,34 @@ static void first_answer(struct host *h, const struct frame *f, const struct wir
  * The cookie that a peer must repeat, to show that its address is not forged. A FIRST needs the
  * cookie while at least as many accepted connections are unproven as still wait for the service. So
  * FIRST packets with forged sources cannot use up all waiting connections.
+ *
+ * A cookie is for one service at one of our addresses, and for an epoch and the next one. A
+ * stranger that had an address once cannot use its cookies for long, nor elsewhere.
  */
-static uint64_t cookie_make(const struct host *h, const struct conn_early_key *key)
+static uint64_t cookie_make(const struct host *h, const struct frame *f, const struct wire_first *v,
+                            uint64_t epoch)
 {
-    uint64_t words[4];
+    uint64_t words[7] = {0};
 
-    memcpy(words, &key->addr, sizeof key->addr);
-    words[2] = key->port;
-    words[3] = key->key;
-    return secret_hash(&h->cookies, words, 4) | 1;
+    memcpy(words, &f->src, sizeof f->src);
+    memcpy(words + 2, &f->dst, sizeof f->dst);
+    words[4] = (uint64_t)v->service << 32 | (uint64_t)f->sport << 16 | f->dport;
+    words[5] = v->h.key;
+    words[6] = epoch;
+    return secret_hash(&h->cookies, words, RTE_DIM(words)) | 1;
+}
+
+/* Does the FIRST repeat a cookie of this epoch or the last one? If not, it is answered with one. */
+static bool cookie_right(struct host *h, const struct frame *f, const struct wire_first *v)
+{
+    uint64_t epoch = host_now_ns(h) / COOKIE_EPOCH_NS;
+    uint64_t cookie = cookie_make(h, f, v, epoch);
+
+    if (v->cookie == cookie || v->cookie == cookie_make(h, f, v, epoch - 1))
+        return true;
+    host_count(h, COUNT_drop_no_cookie);
+    first_answer(h, f, v, cookie);
+    return false;
 }
 
 /* A waiting connection becomes the peer's. */
@@ -160,15 +181,8 @@ void first_take(struct host *h, const struct frame *f, const struct wire_first *
         host_count(h, COUNT_drop_no_accept);
         return;
     }
-    if (h->unproven >= s->waiting) {
-        uint64_t cookie = cookie_make(h, &key);
-
-        if (v->cookie != cookie) {
-            host_count(h, COUNT_drop_no_cookie);
-            first_answer(h, f, v, cookie);
-            return;
-        }
-    }
+    if (h->unproven >= s->waiting && !cookie_right(h, f, v))
+        return;
     c = &h->conns[s->head];
     if (table_early_add(h, c, &key) != 0) {
         host_count(h, COUNT_conns_full);

@@ -315,6 +315,102 @@ TEST(Attack, TheKeyChangesWhenItIsGuessed)
     EXPECT_TRUE(arrives(3, renewed));
 }
 
+// A host of which half of the connections are unproven, so that it asks for cookies.
+class Crowded : public Peer
+{
+  public:
+    Crowded() : Peer(options())
+    {
+        EXPECT_EQ(host_listen(h(), 8), 0);
+        fill();
+    }
+    // Begins anew: four connections each wait for services 7 and 8, and four are unproven.
+    void fill()
+    {
+        for (uint32_t c = 0; c < opt.conns; c++)
+            host_close(h(), c, WIRE_END_ABORT, now());
+        run(5 * CLOCK_NS_PER_S);
+        for (int i = 0; i < 8; i++)
+            accept();
+        for (uint32_t i = 0; i < 4; i++)
+            EXPECT_EQ(first(0x1000 + i, static_cast<uint16_t>(2000 + i), 7, 0), 0u);
+        for (uint64_t i = 0; i < 4; i++)
+            EXPECT_GE(host_accept(h(), 8, 0, 100 + i), 0);
+    }
+    void fill_at(uint64_t ns)
+    {
+        world_run(w, ns - 6 * CLOCK_NS_PER_S);
+        fill();
+        world_run(w, ns);
+    }
+    // Returns the cookie in the answer; 0: there was none.
+    uint64_t first(uint64_t key, uint16_t sport, uint16_t service, uint64_t cookie)
+    {
+        wire_first v = {};
+        uint8_t bytes[WIRE_FIRST_BYTES];
+
+        heard.clear();
+        own_key = key;
+        host_key = 0;
+        route.sport = sport;
+        v.h = {WIRE_FIRST, WIRE_EARLY, 0, key};
+        v.unit_max = 1400;
+        v.service = service;
+        v.cookie = cookie;
+        wire_put_first(bytes, &v);
+        say_bytes(bytes, sizeof bytes);
+        run(10000);
+        return last_cntl() != nullptr ? last_cntl()->cookie : 0;
+    }
+
+  private:
+    static PeerOptions options()
+    {
+        PeerOptions o;
+        o.conns = 32;
+        o.silence_ms = 10000; // the unproven stay unproven
+        return o;
+    }
+};
+
+// A cookie holds for 120 s at least. At 241 s it is old, whenever it was made.
+TEST(Attack, CookiesGrowOld)
+{
+    for (uint64_t made_s : {10, 60, 119, 120, 121}) {
+        Crowded p;
+        auto again = [&](uint64_t age_s, uint64_t cookie) {
+            p.fill_at((made_s + age_s) * CLOCK_NS_PER_S);
+            uint64_t accepted = p.counter("conns_accepted");
+            uint64_t answer = p.first(0x77, 3000, 7, cookie);
+            EXPECT_EQ(p.counter("conns_accepted"), accepted + (answer == 0)) << made_s;
+            return answer;
+        };
+
+        uint64_t cookie = again(0, 0);
+        ASSERT_NE(cookie, 0u);
+        EXPECT_EQ(again(120, cookie), 0u) << "young, made at " << made_s;
+        uint64_t renewed = again(241, cookie);
+        EXPECT_NE(renewed, 0u) << "replayed at 241 s, made at " << made_s;
+        EXPECT_NE(renewed, cookie);
+    }
+}
+
+// A cookie is for one key, port, service and address of ours.
+TEST(Attack, ACookieIsForNothingElse)
+{
+    Crowded p;
+    uint64_t cookie = p.first(0x77, 3000, 7, 0);
+    const uint64_t accepted = p.counter("conns_accepted");
+
+    ASSERT_NE(cookie, 0u);
+    EXPECT_NE(p.first(0x78, 3000, 7, cookie), 0u) << "another key";
+    EXPECT_NE(p.first(0x77, 3001, 7, cookie), 0u) << "another UDP port";
+    EXPECT_NE(p.first(0x77, 3000, 8, cookie), 0u) << "another service";
+    EXPECT_EQ(p.counter("conns_accepted"), accepted);
+    EXPECT_EQ(p.first(0x77, 3000, 7, cookie), 0u);
+    EXPECT_EQ(p.counter("conns_accepted"), accepted + 1);
+}
+
 // The host sends no answer to a group address.
 TEST(Attack, GroupSourcesAreDropped)
 {
