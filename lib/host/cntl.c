@@ -148,7 +148,6 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
         conn_timer_update(h, c);
         return false;
     }
-    c->heard_at = h->now;
     if (c->state == HOST_OPENING && v->cookie != 0 && !(v->h.flags & WIRE_END)) {
         c->handshake.cookie =
             v->cookie; /* the rest of this CNTL means nothing: the acceptor has kept no state */
@@ -161,6 +160,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
             conn_want(h, c, WANT_CNTL | WANT_FORCE);
         return false;
     }
+    c->heard_at = h->now;
     c->cntl.peer_seq = v->seq;
     counter_add(&c->pub.cntl_rx, 1);
     route_seen(h, c, v->cntl_seen, v->received);

@@ -276,7 +276,7 @@ struct conn {
     struct conn_handshake handshake;
     struct conn_close close;
     uint64_t data_at;  /* when the newest DATA came */
-    uint64_t heard_at; /* last packet from the peer */
+    uint64_t heard_at; /* last packet from the peer that had not come before */
     uint64_t alive_at; /* when the peer's silence is checked next */
     uint64_t timer_at; /* when host.timers fires for this connection */
 

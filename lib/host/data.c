@@ -178,6 +178,7 @@ static bool marked_count(struct host *h, struct conn *c, const struct frame *f)
 /* A DATA packet in the three steps of data_take(). */
 struct data_unit {
     const struct wire_data *d;
+    enum vt_number number;
     enum vt_verdict verdict;
     uint32_t done; /* the first request that was not complete before this packet */
     bool ask;      /* the packet shows a gap that may be asked for */
@@ -201,6 +202,16 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
         host_count(h, COUNT_drop_unit_size);
         return false;
     }
+    u->number = vt_receiver_number(&c->rx, d->packet);
+    if (u->number == VT_NUMBER_ABSURD) {
+        host_count(h, COUNT_drop_beyond);
+        return false;
+    }
+    if (u->number == VT_NUMBER_CAME) {
+        host_count(h, COUNT_drop_duplicate);
+        counter_add(&c->pub.rx_duplicates, 1);
+        return false;
+    }
     u->done = pos_request(vt_receiver_ack(&c->rx));
     u->verdict = vt_receiver_check(&c->rx, d, &dst);
 
@@ -220,11 +231,13 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
     const struct wire_data *d = u->d;
     enum vt_verdict v = u->verdict;
 
-    c->heard_at = h->now;
+    if (u->number == VT_NUMBER_NEW) { /* a replayed packet is no sign of life */
+        c->heard_at = h->now;
+        c->cntl.peer_time_ns = d->time_ns;
+        c->cntl.peer_time_at = h->now;
+    }
     conn_nak_anew(h, c);
     path_grant_watch(h, c, d, marked_count(h, c, f));
-    c->cntl.peer_time_ns = d->time_ns;
-    c->cntl.peer_time_at = h->now;
     if (v == VT_PLACE) {
         u->ask = vt_receiver_commit(&c->rx, d, h->now);
         momentary_update(h, c, d->payload_len);

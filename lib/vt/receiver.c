@@ -10,11 +10,13 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-#define REQUESTS_AHEAD_MAX 0x1000000u /* a request number further ahead is nonsense */
-#define TOLERANCE_MAX      (1u << 24) /* packets: five seconds of 1500 bytes each at 40 Gbit/s */
-#define TOLERANCE_REPAIRS  16u        /* recoveries until `tolerance` shrinks (RFC 8985, 6.2) */
-#define JOIN_RUN_MAX       32768u     /* gaps with more units between them are not joined */
-#define MARK_NOW           0u         /* a gap with this mark waits for no further packets */
+#define REQUESTS_AHEAD_MAX 0x1000000u   /* a request number further ahead is nonsense */
+#define PACKETS_AHEAD_MAX  (1ull << 32) /* packets lost in a row: minutes at any rate */
+#define PACKETS_MAX        (1ull << 62) /* so many packets are not sent in a thousand years */
+#define TOLERANCE_MAX      (1u << 24)   /* packets: five seconds of 1500 bytes each at 40 Gbit/s */
+#define TOLERANCE_REPAIRS  16u          /* recoveries until `tolerance` shrinks (RFC 8985, 6.2) */
+#define JOIN_RUN_MAX       32768u       /* gaps with more units between them are not joined */
+#define MARK_NOW           0u           /* a gap with this mark waits for no further packets */
 
 static struct vt_buffer *buffer_at(const struct vt_receiver *r, uint32_t number)
 {
@@ -321,9 +323,22 @@ static void window_move(struct vt_receiver *r, uint64_t packet)
             r->came[n % VT_WINDOW / 64] &= ~(1ull << n % 64);
 }
 
+enum vt_number vt_receiver_number(const struct vt_receiver *r, uint64_t packet)
+{
+    if (packet >= r->packet_end)
+        return packet >= PACKETS_MAX || packet - r->packet_end > PACKETS_AHEAD_MAX
+                   ? VT_NUMBER_ABSURD
+                   : VT_NUMBER_NEW;
+    if (r->packet_end - packet > VT_WINDOW)
+        return VT_NUMBER_LATE;
+    return number_came(r, packet) ? VT_NUMBER_CAME : VT_NUMBER_NEW;
+}
+
 /* Counts a packet number that came: numbers passed over count as lost until they come late. */
 static void packet_count(struct vt_receiver *r, uint64_t packet)
 {
+    if (vt_receiver_number(r, packet) != VT_NUMBER_NEW)
+        return;
     if (packet >= r->packet_end) {
         if (packet > r->packet_end && !r->recovering) {
             r->recovering = true;
@@ -333,8 +348,6 @@ static void packet_count(struct vt_receiver *r, uint64_t packet)
         window_move(r, packet);
         r->lost += packet - r->packet_end;
         r->packet_end = packet + 1;
-    } else if (r->packet_end - packet > VT_WINDOW || number_came(r, packet)) {
-        return;
     } else {
         r->lost--;
     }
@@ -403,21 +416,46 @@ static void refused_forget(struct vt_receiver *r, uint32_t number)
     r->refused_count = kept;
 }
 
+static void attempt_forget(struct vt_receiver *r, uint32_t number)
+{
+    buffer_at(r, number)->unit_bytes = 0;
+    buffer_at(r, number)->status = 0;
+}
+
+/*
+ * Forgets the attempts at request `number` and all after it. A request of which no unit has come
+ * lies in a gap and has nothing to forget, so the walk goes from one that has come to the next: it
+ * takes no longer than the packets did that it undoes. A peer may have units shrink with each
+ * packet.
+ */
+static void attempts_forget(struct vt_receiver *r, uint32_t number)
+{
+    uint64_t pos = pos_make(number, 0);
+
+    attempt_forget(r, number);
+    while (seq64_before(pos, r->edge)) {
+        const struct span *gap = span_find(&r->gaps, pos);
+
+        if (gap != NULL)
+            pos = unit_set_next(&r->arrived, pos, gap->end);
+        if (seq64_before(pos, r->edge))
+            attempt_forget(r, pos_request(pos));
+        pos = pos_make(pos_request(pos) + 1, 0);
+    }
+}
+
 /* A new attempt: forgets what was placed of request `number`, and of all after it. */
 static void request_restart(struct vt_receiver *r, uint32_t number)
 {
     uint64_t start = pos_make(number, 0);
 
+    attempts_forget(r, number);
     if (seq64_before(start, r->edge)) {
         span_remove(&r->gaps, start, r->edge);
         unit_set_remove(&r->arrived, start, r->edge);
         r->edge = start;
     }
     r->announced = seq64_min(r->announced, start);
-    for (uint32_t i = number; i != r->tail; i++) {
-        buffer_at(r, i)->unit_bytes = 0;
-        buffer_at(r, i)->status = 0;
-    }
     refused_forget(r, number);
 }
 

@@ -41,7 +41,8 @@
  * window that RACK allows.
  *
  * Losses are counted by packet number: packets + lost = packet_end. A number that comes twice (the
- * network duplicated it) counts once; one that is more than VT_WINDOW numbers late stays lost.
+ * network duplicated it) counts once; one that is more than VT_WINDOW numbers late stays lost, and
+ * an absurd one does not count.
  * Owned by one worker.
  */
 #ifndef SLUICE_VT_RECEIVER_H
@@ -144,6 +145,15 @@ void vt_receiver_set_initial(struct vt_receiver *r, uint32_t initial_request);
  * -ENODATA. *ask is set if the buffer is for units that the peer has sent already: send CNTL at
  * once. */
 int vt_receiver_post(struct vt_receiver *r, uint8_t *data, uint64_t len, uint64_t user, bool *ask);
+
+/* What a packet's number says. */
+enum vt_number {
+    VT_NUMBER_NEW,    /* it has not come before */
+    VT_NUMBER_CAME,   /* it has come: the network doubled the packet, or somebody replays it */
+    VT_NUMBER_LATE,   /* more than VT_WINDOW numbers late: it may have come */
+    VT_NUMBER_ABSURD, /* the peer cannot have sent so many packets */
+};
+enum vt_number vt_receiver_number(const struct vt_receiver *r, uint64_t packet);
 
 /* Where does this unit go? *dst is set for VT_PLACE. Changes nothing. */
 enum vt_verdict vt_receiver_check(const struct vt_receiver *r, const struct wire_data *d,

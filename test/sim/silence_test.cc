@@ -64,6 +64,35 @@ TEST_F(Silence, RateFallsStepByStepThenTheConnectionFails)
     EXPECT_TRUE(p.until([&] { return p.is_free(); }));
 }
 
+// Somebody replays packets of a peer that is dead. They are no signs of life.
+TEST_F(Silence, ReplayedPacketsKeepNoDeadPeerAlive)
+{
+    for (bool cntl : {false, true}) {
+        Peer p;
+
+        p.open_to_host();
+        p.post_recv(2000, 5);
+        p.post_recv(2000, 6);
+        p.run(10000);
+        wire_cntl last = p.state(WIRE_SREQ);
+        p.say(last);
+        p.say_data(p.initial, 0, 2000, 1000);
+        const uint64_t start = p.now(), number = p.packet - 1;
+        EXPECT_TRUE(p.until([&] {
+            p.run(10 * kMs);
+            p.packet = number;
+            if (cntl)
+                p.say(last);
+            else
+                p.say_data(p.initial, 0, 2000, 1000);
+            return p.done(HOST_RECV, 6) != nullptr;
+        }));
+        EXPECT_EQ(status(p, HOST_RECV, 5), -ETIMEDOUT);
+        EXPECT_NEAR(double(p.now() - start) / 1e6, 1000, 15);
+        EXPECT_GT(p.counter(cntl ? "drop_cntl_old" : "drop_duplicate"), 90u);
+    }
+}
+
 // On a path of which nothing is known, no more than 256 kB are under way.
 TEST_F(Silence, NothingIsLostOnAnUnknownPathButAFlight)
 {
