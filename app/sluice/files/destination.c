@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "console/text.h"
@@ -20,6 +21,18 @@ static int destination_failed(const char *path, int err, const char *cure)
                      cure);
 }
 
+/* Bytes of the file system that fd lies in; 0 if that is not known. */
+static uint64_t destination_size(int fd)
+{
+    struct statvfs fs;
+    uint64_t bytes;
+
+    if (fstatvfs(fd, &fs) < 0 || fs.f_blocks == 0 ||
+        __builtin_mul_overflow((uint64_t)fs.f_blocks, (uint64_t)fs.f_frsize, &bytes))
+        return 0;
+    return bytes;
+}
+
 static int destination_open_dir(struct destination *k, const char *path)
 {
     k->kind = DESTINATION_DIR;
@@ -28,6 +41,7 @@ static int destination_open_dir(struct destination *k, const char *path)
         return destination_failed(path, errno, "give a directory that can be read");
     if (faccessat(k->dir_fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
         return destination_failed(path, errno, "give a directory that can be written");
+    k->max_bytes = destination_size(k->dir_fd);
     return SAY_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum destination_kind {
@@ -21,13 +22,17 @@ struct destination {
     int dir_fd;              /* DIR: the directory; FILE: the one that holds the file */
     int stream_fd;           /* STREAM: where its bytes are written */
     char base[NAME_MAX + 1]; /* FILE: the file's name in dir_fd */
-    bool taken;     /* FILE, STREAM: a sender has offered a file, and no other is accepted */
-    bool fsync;     /* sync each file to the disk before it gets its name */
-    bool overwrite; /* replace existing files */
-    mode_t mask;    /* the umask: permission bits that no file gets */
+    bool taken;         /* FILE, STREAM: a sender has offered a file, and no other is accepted */
+    bool fsync;         /* sync each file to the disk before it gets its name */
+    bool overwrite;     /* replace existing files */
+    uint64_t max_bytes; /* of a file, larger ones are refused; 0: no limit */
+    mode_t mask;        /* the umask: permission bits that no file gets */
 };
 
-/* path: as given with -o ("-": standard output). Returns an exit code; the error is printed. */
+/* path: as given with -o ("-": standard output). Returns an exit code; the error is printed.
+ * max_bytes is set to the size of the file system: a sender whose file is larger names holes, each
+ * of which costs it 64 bytes and the receiver the hashing of up to 64 MiB. A stream has no limit.
+ */
 int destination_open(struct destination *k, const char *path, bool overwrite);
 void destination_close(struct destination *k);
 

@@ -117,6 +117,16 @@ static int part_file_rename(const struct part_file *p)
     return 0;
 }
 
+/* RECORD_OK if the destination takes a file of so many bytes. */
+static enum record_code part_file_fits(struct part_file *p, uint64_t bytes)
+{
+    if (p->destination->max_bytes == 0 || bytes <= p->destination->max_bytes)
+        return RECORD_OK;
+    snprintf(p->why, sizeof p->why, "it is larger than %" PRIu64 " bytes",
+             p->destination->max_bytes);
+    return RECORD_TOO_LARGE;
+}
+
 enum record_code part_file_open(struct part_file *p, struct destination *destination,
                                 const char *name, const struct record *offer)
 {
@@ -128,6 +138,8 @@ enum record_code part_file_open(struct part_file *p, struct destination *destina
     p->at_bytes = p->hole_bytes = 0;
     digest_reset(p->digest);
     p->why[0] = 0;
+    if (part_file_fits(p, offer->size) != RECORD_OK)
+        return RECORD_TOO_LARGE;
     if (destination->kind != DESTINATION_DIR) {
         if (destination->taken)
             return RECORD_ONE_FILE;
@@ -181,6 +193,8 @@ enum record_code part_file_write(struct part_file *p, const uint8_t *data, uint3
     uint32_t n;
     int err = 0;
 
+    if (part_file_fits(p, p->at_bytes + len_bytes) != RECORD_OK)
+        return RECORD_TOO_LARGE;
     for (; len_bytes > 0 && err == 0; data += n, len_bytes -= n) {
         n = len_bytes < DIGEST_PIECE_BYTES ? len_bytes : DIGEST_PIECE_BYTES;
         digest_update(p->digest, data, n);

@@ -212,6 +212,8 @@ static const char *const record_texts[RECORD_CODES][2] = {
     [RECORD_DROPPED] = {"given up by the sender", "see its output"},
     [RECORD_EXISTS] = {"a file of this name exists and was kept",
                        "rename it, or let the receiver replace files (sluice recv --overwrite)"},
+    [RECORD_TOO_LARGE] = {"it is larger than the receiver takes",
+                          "let the receiver take larger files (sluice recv --max-size)"},
 };
 
 const char *record_code_cause(uint32_t code)

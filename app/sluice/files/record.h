@@ -47,6 +47,7 @@ enum record_code {
     RECORD_ONE_FILE,   /* the receiver takes a single file and has one */
     RECORD_DROPPED,    /* the sender gave the file up */
     RECORD_EXISTS,     /* a file has the name, and the receiver does not replace files */
+    RECORD_TOO_LARGE,  /* larger than the receiver takes */
     RECORD_CODES,
 };
 

@@ -86,12 +86,19 @@ static int incoming_directory(struct incoming *in, const struct record *r, const
 static int incoming_content(struct incoming *in, const struct record *r, const uint8_t *data,
                             const char **why)
 {
+    bool unknown = (in->part.offer.flags & RECORD_SIZE_UNKNOWN) != 0;
     enum record_code code;
 
     if (in->skipping)
         return 0;
     *why = "a piece does not begin where the previous one ended";
     if (r->offset != in->part.at_bytes)
+        return -EPROTO;
+    *why = "a hole in a stream";
+    if (unknown && r->type == RECORD_HOLE)
+        return -EPROTO;
+    *why = "a piece beyond the size that was offered";
+    if (!unknown && r->offset + r->len_bytes + r->size > in->part.offer.size)
         return -EPROTO;
     code = r->type == RECORD_DATA ? part_file_write(&in->part, data, r->len_bytes)
                                   : part_file_hole(&in->part, r->size);

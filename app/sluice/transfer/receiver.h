@@ -30,9 +30,10 @@ struct receiver_options {
     struct options common;
     const char *output; /* argument of -o */
     uint16_t port;
-    uint32_t slots;   /* requests posted per sender */
-    uint32_t senders; /* at most so many are served at the same time */
-    uint64_t count;   /* the receiver ends after so many senders; 0: never */
+    uint32_t slots;     /* requests posted per sender */
+    uint32_t senders;   /* at most so many are served at the same time */
+    uint64_t count;     /* the receiver ends after so many senders; 0: never */
+    uint64_t max_bytes; /* of a file; 0: as destination_open() sets it */
     bool fsync, overwrite;
 };
 

@@ -21,6 +21,8 @@ const char command_recv_help[] =
     "      --buffers N     requests of 4 MiB posted per sender, 1 to 64 (8)\n"
     "      --overwrite     replace existing files (by default they are kept, the\n"
     "                      sender gets an error, and the exit status is 5)\n"
+    "      --max-size SIZE refuse larger files, as 500M or 2G (the size of the file\n"
+    "                      system; no limit for -o -)\n"
     "      --fsync         write each file to the disk before it gets its name\n"
     "      --rates FILE    write a line of CSV every 10 ms: bytes and rates\n"
     "      --json          print a summary of each sender as a line of JSON on stdout\n"
@@ -34,7 +36,15 @@ const char command_recv_help[] =
     "5 local file error, 7 port in use, or out of memory, quota or other resources.\n"
     "Manual: sluice(1).\n";
 
-enum { OPT_ONCE = OPTIONS_OWN, OPT_COUNT, OPT_SENDERS, OPT_BUFFERS, OPT_OVERWRITE, OPT_FSYNC };
+enum {
+    OPT_ONCE = OPTIONS_OWN,
+    OPT_COUNT,
+    OPT_SENDERS,
+    OPT_BUFFERS,
+    OPT_OVERWRITE,
+    OPT_FSYNC,
+    OPT_MAX_SIZE
+};
 
 static const struct option longs[] = {
     OPTIONS_LONG,
@@ -46,6 +56,7 @@ static const struct option longs[] = {
     {"buffers", required_argument, NULL, OPT_BUFFERS},
     {"overwrite", no_argument, NULL, OPT_OVERWRITE},
     {"fsync", no_argument, NULL, OPT_FSYNC},
+    {"max-size", required_argument, NULL, OPT_MAX_SIZE},
     {NULL, 0, NULL, 0},
 };
 
@@ -81,6 +92,9 @@ static int recv_option(struct receiver_options *o, char **argv, int opt)
         break;
     case OPT_FSYNC:
         o->fsync = true;
+        break;
+    case OPT_MAX_SIZE:
+        code = options_size("--max-size", 1, INT64_MAX, &o->max_bytes);
         break;
     default:
         code = options_refused("recv", argv, opt);

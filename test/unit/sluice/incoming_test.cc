@@ -128,6 +128,56 @@ TEST_F(Incoming, OrderIsKept)
     EXPECT_EQ(folder.count(), 1u);
 }
 
+// A hole of 64 MiB costs its sender 64 bytes, and the receiver the hashing. No more holes are taken
+// than the offer has bytes, and none for a file whose size is not known.
+TEST_F(Incoming, HolesEndAtTheSizeThatWasOffered)
+{
+    constexpr uint64_t kHoles = 65536;
+
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, RECORD_HOLE_MAX + 1), "x"), 0);
+    EXPECT_EQ(give(make(RECORD_HOLE, 1, RECORD_HOLE_MAX, 0)), 0);
+    for (uint64_t i = 1; i < kHoles; i++) {
+        ASSERT_LT(give(make(RECORD_HOLE, 1, RECORD_HOLE_MAX, RECORD_HOLE_MAX)), 0) << i;
+        ASSERT_STREQ(why, "a piece beyond the size that was offered");
+    }
+    EXPECT_LT(give(make(RECORD_DATA, 1, 0, RECORD_HOLE_MAX), "ab"), 0);
+    EXPECT_EQ(in.part.at_bytes, RECORD_HOLE_MAX);
+    EXPECT_EQ(give(make(RECORD_DATA, 1, 0, RECORD_HOLE_MAX), "a"), 0);
+    EXPECT_EQ(give(make(RECORD_DROP_FILE, 1)), 0);
+    struct record stream = make(RECORD_OFFER, 2);
+    stream.flags = RECORD_SIZE_UNKNOWN;
+    EXPECT_EQ(give(stream, "y"), 0);
+    EXPECT_LT(give(make(RECORD_HOLE, 2, 1, 0)), 0);
+    EXPECT_STREQ(why, "a hole in a stream");
+}
+
+// A larger file is refused when it is offered, or, if its size is not known, once it is larger. The
+// records that follow cost nothing, and the next file is received.
+TEST_F(Incoming, FilesBeyondTheLimitAreRefused)
+{
+    constexpr uint64_t kHuge = 65536ull * RECORD_HOLE_MAX;
+
+    destination.max_bytes = 5;
+    EXPECT_EQ(give(make(RECORD_OFFER, 1, kHuge), "x"), 0);
+    for (uint64_t at = 0; at < kHuge; at += RECORD_HOLE_MAX)
+        ASSERT_EQ(give(make(RECORD_HOLE, 1, RECORD_HOLE_MAX, at)), 0);
+    EXPECT_EQ(in.part.hole_bytes, 0u);
+    EXPECT_EQ(give(make(RECORD_DROP_FILE, 1)), 0);
+    struct record stream = make(RECORD_OFFER, 2);
+    stream.flags = RECORD_SIZE_UNKNOWN;
+    EXPECT_EQ(give(stream, "y"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 2, 0, 0), "abcde"), 0);
+    EXPECT_EQ(results(), (Codes{RECORD_TOO_LARGE}));
+    EXPECT_EQ(give(make(RECORD_DATA, 2, 0, 5), "f"), 0);
+    EXPECT_EQ(give(make(RECORD_DROP_FILE, 2)), 0);
+    EXPECT_EQ(give(make(RECORD_OFFER, 3, 5), "z"), 0);
+    EXPECT_EQ(give(make(RECORD_DATA, 3, 0, 0), "abcde"), 0);
+    EXPECT_EQ(give(end(3, "abcde")), 0);
+    EXPECT_EQ(results(), (Codes{RECORD_TOO_LARGE, RECORD_TOO_LARGE, RECORD_OK}));
+    EXPECT_EQ(folder.count(), 1u);
+    EXPECT_EQ(in.code, SAY_LOCAL);
+}
+
 TEST_F(Incoming, HostileNames)
 {
     const std::string outside = folder.path + "-outside"; // no other process has it
