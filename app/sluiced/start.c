@@ -28,6 +28,13 @@ static void host_addresses(struct host_config *h, const struct config_port *cfg)
         h->prefix_len[f] = (uint8_t)cfg->address[f].len;
         h->gateway[f] = cfg->gateway[f];
     }
+    RTE_BUILD_BUG_ON(CONFIG_NEIGHBORS_MAX > HOST_FIXED_MAX);
+    for (h->fixed_count = 0; h->fixed_count < cfg->neighbors.n; h->fixed_count++) {
+        struct host_fixed *fixed = &h->fixed[h->fixed_count];
+
+        fixed->addr = cfg->neighbors.addr[h->fixed_count];
+        memcpy(fixed->mac.addr_bytes, cfg->neighbors.mac[h->fixed_count].b, RTE_ETHER_ADDR_LEN);
+    }
 }
 
 static int host_fill(const struct daemon *d, const struct port *p, uint16_t queue,

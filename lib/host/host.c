@@ -75,6 +75,8 @@ static const char *config_fault(const struct host_config *cfg)
         return "hz, silence, repeat and udp_port must not be 0";
     if (cfg->source_first > cfg->source_last)
         return "source_first must not be beyond source_last";
+    if (cfg->fixed_count > HOST_FIXED_MAX)
+        return "at most 8 neighbours may be fixed";
     if (cfg->head_pool == NULL || (cfg->tx_attach ? cfg->attach_pool : cfg->copy_pool) == NULL)
         return "mbuf pools are missing";
     if (cfg->tx_lead_ns > LEAD_MAX_NS || (cfg->tx_lead_ns > 0 && cfg->tx_time_flag == 0))
@@ -206,6 +208,8 @@ struct host *host_create(const struct host_config *cfg, uint64_t now, char *err,
         h->source_next =
             (uint32_t)(secret_u64(&h->random) % (cfg->source_last - cfg->source_first + 1u));
     neighbor_init(&h->neighbors, clock_cycles(&h->clock, ask_neighbor_ns(h)));
+    for (uint32_t i = 0; i < cfg->fixed_count; i++)
+        neighbor_fix(&h->neighbors, &cfg->fixed[i].addr, &cfg->fixed[i].mac, now);
     reply_init(h);
     claim_init(h);
     wheel_init(h->timers, cfg->conns, tick_shift(cfg->hz, TIMER_TICKS_PER_S), now);

@@ -85,14 +85,24 @@ struct host_secrets {
     uint64_t table;      /* of the places in the table of connections by early key */
 };
 
+/* A station of the link whose MAC address is configured. Nothing that comes from the link changes
+ * it. */
+#define HOST_FIXED_MAX 8
+struct host_fixed {
+    struct addr addr;
+    struct rte_ether_addr mac;
+};
+
 struct host_config {
     char name[16]; /* for messages */
     struct rte_ether_addr mac;
     struct addr address[2]; /* IPv4 and/or IPv6; unset where :: */
     uint8_t prefix_len[2];  /* of address[i]; for IPv4 at most 32 */
     struct addr gateway[2]; /* same family as address[i]; unset: none */
-    uint16_t vlan;          /* 1-4094, or FRAME_VLAN_NONE */
-    uint16_t mtu;           /* bytes of an IP packet */
+    struct host_fixed fixed[HOST_FIXED_MAX];
+    uint32_t fixed_count;
+    uint16_t vlan; /* 1-4094, or FRAME_VLAN_NONE */
+    uint16_t mtu;  /* bytes of an IP packet */
     uint16_t udp_port;
     uint16_t source_first, source_last; /* source ports to open connections from
                                            (lib/host/source.c); 0: udp_port */

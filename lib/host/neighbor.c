@@ -74,12 +74,24 @@ static struct neighbor *make(struct neighbor_table *t, const struct addr *a, uin
         n = &t->entries[t->count++];
     } else {
         for (uint32_t i = 1; i < t->count; i++)
-            if (t->entries[i].used_tsc < n->used_tsc)
+            if (n->fixed || (!t->entries[i].fixed && t->entries[i].used_tsc < n->used_tsc))
                 n = &t->entries[i];
     }
     *n = (struct neighbor){.addr = *a, .used_tsc = now, .probe_tsc = TIME_NEVER};
     publish(t, n);
     return n;
+}
+
+void neighbor_fix(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
+                  uint64_t now)
+{
+    struct neighbor *n = find(t, a);
+
+    if (n == NULL)
+        n = make(t, a, now);
+    n->mac = *mac;
+    n->known = n->fixed = true;
+    publish(t, n);
 }
 
 bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
@@ -91,7 +103,7 @@ bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
     if (n == NULL)
         n = make(t, a, now);
     n->used_tsc = now;
-    if (n->known && now - n->learnt_tsc > NEIGHBOR_KEEP_ASKS * t->ask_tsc) {
+    if (n->known && !n->fixed && now - n->learnt_tsc > NEIGHBOR_KEEP_ASKS * t->ask_tsc) {
         n->known = false;
         publish(t, n);
     }
@@ -137,7 +149,7 @@ bool neighbor_at(struct neighbor_table *t, uint16_t slot, const struct addr *a, 
 
 static void doubt(struct neighbor_table *t, struct neighbor *n, uint64_t at)
 {
-    if (n->probe_tsc != TIME_NEVER)
+    if (n->probe_tsc != TIME_NEVER || n->fixed)
         return;
     n->probes = n->known ? 0 : NEIGHBOR_UNICASTS; /* unknown: no MAC address to ask alone */
     n->probe_tsc = at;
@@ -186,6 +198,13 @@ bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
         if (word != NEIGHBOR_PROOF)
             return false;
         n = make(t, a, now);
+    }
+    if (n->fixed) {
+        if (rte_is_same_ether_addr(&n->mac, mac)) {
+            n->learnt_tsc = now;
+            publish(t, n);
+        }
+        return false;
     }
     bool was_known = n->known, doubted = n->probe_tsc != TIME_NEVER;
 

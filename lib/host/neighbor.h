@@ -16,6 +16,8 @@
  * neighbour cannot take its place. If the known one does not answer, its successor answers the
  * question to every station.
  *
+ * A fixed entry is known from the start, and no message changes it.
+ *
  * Let T be ask_tsc. A neighbour in doubt is asked at 0, T/16, T/8 (every station), T/4, T/2,
  * and is unknown at T. It is not asked again sooner than T/8 after it answered; a doubt in that
  * time waits. So an address that failed over to another station is found within T/4 = 100 ms of
@@ -44,6 +46,7 @@ struct neighbor {
     struct addr addr; /* unset: free */
     struct rte_ether_addr mac;
     bool known;
+    bool fixed;          /* configured: it is never in doubt, and stays for ever */
     uint64_t used_tsc;   /* last looked up or learnt */
     uint64_t asked_tsc;  /* while unknown: when last asked for; 0: never */
     uint32_t asks;       /* questions without an answer, at most NEIGHBOR_DOUBLINGS + 1 */
@@ -80,6 +83,11 @@ enum neighbor_word {
 
 void neighbor_init(struct neighbor_table *t, uint64_t ask_tsc);
 
+/* Sets the MAC address of a for ever. To be called before any other address is looked up, for at
+ * most half of NEIGHBOR_MAX addresses. */
+void neighbor_fix(struct neighbor_table *t, const struct addr *a, const struct rte_ether_addr *mac,
+                  uint64_t now);
+
 /* True, with *mac, if the MAC address of a is known. Otherwise *ask says whether to send a question
  * now; the table then counts the question as sent. */
 bool neighbor_find(struct neighbor_table *t, const struct addr *a, uint64_t now,
@@ -104,6 +112,13 @@ void neighbor_doubt(struct neighbor_table *t, const struct addr *a,
  * or if the message is a proof. True if a was unknown and now is known. */
 bool neighbor_learn(struct neighbor_table *t, const struct addr *a,
                     const struct rte_ether_addr *mac, enum neighbor_word word, uint64_t now);
+
+/* Is the entry in this slot a's, and fixed? */
+static inline bool neighbor_fixed(const struct neighbor_table *t, uint16_t slot,
+                                  const struct addr *a)
+{
+    return t->entries[slot].fixed && addr_equal(&t->entries[slot].addr, a);
+}
 
 /* Is the entry in this slot in doubt? By now the slot may hold the entry of another address. */
 static inline bool neighbor_doubted(const struct neighbor_table *t, uint16_t slot)

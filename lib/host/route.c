@@ -62,6 +62,12 @@ void route_start(struct host *h, struct conn *c)
     c->nexthop.addr = c->nexthop.direct ? &c->peer : gateway;
 }
 
+void route_refresh(struct host *h, struct conn *c)
+{
+    if (c->nexthop.known)
+        neighbor_at(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr, h->now, &c->route.dst_mac);
+}
+
 /* The frame that opens the connection came from `mac`, so the answer goes there at once. The
  * gateway may be another station; its MAC address is asked for meanwhile. */
 void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
@@ -70,6 +76,8 @@ void route_accept(struct host *h, struct conn *c, const struct rte_ether_addr *m
     c->route.dst_mac = *mac;
     c->nexthop.known = true;
     c->nexthop.neighbor = neighbor_slot(&h->neighbors, c->nexthop.addr);
+    if (neighbor_fixed(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr))
+        route_refresh(h, c);
     if (!c->nexthop.direct && !neighbor_at(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr,
                                            h->now, &c->route.dst_mac)) {
         neighbor_doubt(&h->neighbors, c->nexthop.addr, NULL, h->now);
@@ -106,17 +114,13 @@ bool route_resolve(struct host *h, struct conn *c)
     return true;
 }
 
-void route_refresh(struct host *h, struct conn *c)
-{
-    if (c->nexthop.known)
-        neighbor_at(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr, h->now, &c->route.dst_mac);
-}
-
 void route_heard(struct host *h, struct conn *c, const struct rte_ether_addr *mac)
 {
     if (!c->nexthop.direct || (c->nexthop.proved && rte_is_same_ether_addr(&c->route.dst_mac, mac)))
         return;
     c->nexthop.proved = true;
+    if (neighbor_fixed(&h->neighbors, c->nexthop.neighbor, c->nexthop.addr))
+        return;
     c->route.dst_mac = *mac;
     c->nexthop.known = true;
     route_learn(h, c->nexthop.addr, mac, NEIGHBOR_PROOF);

@@ -382,6 +382,47 @@ TEST_F(Route, AStrangersAnnouncementDivertsNothing)
     }
 }
 
+// A MAC address that is configured is never asked for, and nothing that comes from the link changes
+// it: no announcement, no answer, no packet of the connection from elsewhere, no silence.
+TEST_F(Route, AFixedNeighbourStaysWhereItIs)
+{
+    for (int kind = 0; kind < 8; kind++) {
+        PeerOptions o;
+        o.ipv6 = kind & 1;
+        o.gateway = kind & 2;
+        o.fixed = true;
+        o.answer_arp = false;
+        Peer p(o);
+        const rte_ether_addr known = p.route.src_mac, stranger = mac(0x66);
+        const addr next = o.gateway ? host_get_config(p.h())->gateway[o.ipv6] : p.route.src;
+        std::vector<uint8_t> announce(NEIGH_FRAME_MAX), answer(NEIGH_FRAME_MAX);
+
+        if (kind & 4) {
+            p.route.src_mac = stranger; // FIRST already comes from elsewhere
+            p.open_to_host();
+        } else {
+            p.open_by_host();
+            p.route.src_mac = stranger;
+        }
+        announce.resize(neigh_put_announce(announce.data(), &stranger, &next, FRAME_VLAN_NONE));
+        answer.resize(neigh_put_reply(answer.data(), &stranger, &next, &p.route.dst_mac,
+                                      &p.route.dst, FRAME_VLAN_NONE));
+        for (int i = 0; i < 20; i++) {
+            p.say_frame(announce);
+            p.say_frame(answer);
+            p.say(p.state(WIRE_SREQ));
+            p.run(kMs);
+        }
+        p.run(p.opt.silence_ms / 2 * kMs);
+        for (const Heard &x : p.heard) {
+            EXPECT_TRUE(x.kind != FRAME_ARP && x.kind != FRAME_ICMP6) << "a question, " << kind;
+            EXPECT_TRUE(rte_is_same_ether_addr(&x.frame.dst_mac, &known)) << kind;
+        }
+        EXPECT_GT(p.heard_type(WIRE_CNTL), 20u) << kind;
+        EXPECT_EQ(p.counter("tx_arp"), 0u) << kind;
+    }
+}
+
 // The announcement comes from the neighbour's heir, and the old MAC address no longer answers.
 TEST_F(Route, AnHeirIsFoundByItsAnnouncement)
 {

@@ -184,6 +184,27 @@ static int check_family(struct load *l, const char *section, const struct config
     return 0;
 }
 
+static int check_neighbors(struct load *l, const char *section, const struct config_port *p)
+{
+    char text[ADDR_TEXT_MAX];
+
+    for (uint32_t i = 0; i < p->neighbors.n; i++) {
+        const struct addr *a = &p->neighbors.addr[i];
+        const struct config_prefix *own = &p->address[!addr_is_v4(a)];
+
+        if (addr_equal(a, &own->addr))
+            return load_error(l, section, "neighbor",
+                              "%s is the port's own address; write other stations' addresses",
+                              addr_format(a, text));
+        if (addr_is_unset(&own->addr) ||
+            (!addr_same_prefix(a, &own->addr, own->len) && !addr_is_link_local(a)))
+            return load_error(l, section, "neighbor",
+                              "%s is not in the port's network; correct it, or give its gateway",
+                              addr_format(a, text));
+    }
+    return 0;
+}
+
 static int check_vdev(struct load *l, const char *section, const struct config_port *p)
 {
     size_t len = strcspn(p->vdev, ",");
@@ -363,7 +384,9 @@ static int check_port(struct load *l, uint32_t index)
     }
     if (p->workers == 0)
         p->workers = p->lcores.n; /* if there are none either, the device decides */
-    rc = check_contract(l, section, p);
+    rc = check_neighbors(l, section, p);
+    if (rc == 0)
+        rc = check_contract(l, section, p);
     if (rc == 0)
         rc = check_occupancy(l, section, p);
     if (rc == 0)

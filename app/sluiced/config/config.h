@@ -24,6 +24,7 @@
 #define CONFIG_SOCKET_MAX     108 /* as sun_path of struct sockaddr_un */
 #define CONFIG_GROUP_MAX      64  /* name of a group, with its final 0 */
 #define CONFIG_LCORES_MAX     32
+#define CONFIG_NEIGHBORS_MAX  8
 #define CONFIG_ERROR_MAX      512
 #define CONFIG_FILE_DEFAULT   "/etc/sluice/sluiced.conf"
 #define CONFIG_SOCKET_DEFAULT "/run/sluice/sluiced.sock"
@@ -101,6 +102,13 @@ struct config_mac {
     uint8_t b[6];
 };
 
+/* Stations whose MAC addresses do not have to be asked for. */
+struct config_neighbors {
+    uint32_t n;
+    struct addr addr[CONFIG_NEIGHBORS_MAX];
+    struct config_mac mac[CONFIG_NEIGHBORS_MAX];
+};
+
 struct config_port {
     char name[CONFIG_NAME_MAX];
     uint32_t line;                    /* of its section in the file */
@@ -108,6 +116,7 @@ struct config_port {
     char exception[CONFIG_VALUE_MAX]; /* the kernel's interface, or a vdev; "": none */
     struct config_prefix address[2];  /* IPv4, IPv6 */
     struct addr gateway[2];           /* unset: none */
+    struct config_neighbors neighbors;
     struct config_mac mac;
     uint32_t mtu_bytes;
     uint32_t vlan; /* 1-4094, or 0: untagged */

@@ -45,6 +45,8 @@ static size_t field_bytes(const struct config_key *key)
         return sizeof(struct addr);
     case CONFIG_LCORES:
         return sizeof(struct config_lcores);
+    case CONFIG_NEIGHBORS:
+        return sizeof(struct config_neighbors);
     case CONFIG_RANGE:
         return sizeof(struct config_range);
     }

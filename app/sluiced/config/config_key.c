@@ -53,6 +53,8 @@ const struct config_key config_port_keys[] = {
     {"address6", CONFIG_PREFIX6, PORT(address[1]), 1, 128, false, NULL, "fd00::1/64", NULL},
     {"gateway", CONFIG_ADDR4, PORT(gateway[0]), 0, 0, false, NULL, "10.0.0.254", NULL},
     {"gateway6", CONFIG_ADDR6, PORT(gateway[1]), 0, 0, false, NULL, "fd00::fe", NULL},
+    {"neighbor", CONFIG_NEIGHBORS, PORT(neighbors), 0, 0, false, NULL,
+     "10.0.0.254 02:00:00:00:00:fe", NULL},
     {"mac", CONFIG_MAC, PORT(mac), 0, 0, false, NULL, "02:00:00:00:00:01", NULL},
     {"mtu", CONFIG_SIZE32, PORT(mtu_bytes), WIRE_MTU_MIN, WIRE_MTU_MAX, false, "1500", "9000",
      NULL},

@@ -24,8 +24,9 @@ enum config_kind {
     CONFIG_PREFIX6,
     CONFIG_ADDR4, /* struct addr */
     CONFIG_ADDR6,
-    CONFIG_LCORES, /* struct config_lcores */
-    CONFIG_RANGE,  /* struct config_range */
+    CONFIG_LCORES,    /* struct config_lcores */
+    CONFIG_RANGE,     /* struct config_range */
+    CONFIG_NEIGHBORS, /* struct config_neighbors */
 };
 
 struct config_key {

@@ -109,13 +109,13 @@ static int set_word(const struct set *s, uint32_t *out)
     return -EINVAL;
 }
 
-static int set_mac(const struct set *s, struct config_mac *out)
+static int set_mac(const struct set *s, const char *text, struct config_mac *out)
 {
     unsigned int b[6], i;
     char rest;
 
-    if (strlen(s->text) != 17 || sscanf(s->text, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1], &b[2],
-                                        &b[3], &b[4], &b[5], &rest) != 6)
+    if (strlen(text) != 17 || sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%c", &b[0], &b[1], &b[2], &b[3],
+                                     &b[4], &b[5], &rest) != 6)
         return set_error(s, "it is not a MAC address", "six hexadecimal bytes");
     for (i = 0; i < 6; i++)
         out->b[i] = (uint8_t)b[i];
@@ -142,6 +142,59 @@ static int set_addr(const struct set *s, const char *text, bool v4, struct addr 
     if (v4 ? addr_to_v4(out) >> 24 == 127 : addr_equal(out, &loopback6))
         return set_error(s, "it is a loopback address", "one of the port's network");
     return 0;
+}
+
+/* Splits a list at its commas; returns the next entry without the blanks around it. */
+static char *list_next(char **list)
+{
+    char *entry = strsep(list, ",");
+    char *end;
+
+    if (entry == NULL)
+        return NULL;
+    while (isspace((unsigned char)*entry))
+        entry++;
+    end = entry + strlen(entry);
+    while (end > entry && isspace((unsigned char)end[-1]))
+        *--end = '\0';
+    return entry;
+}
+
+static int set_neighbor(const struct set *s, char *entry, struct config_neighbors *out)
+{
+    static const char cure[] = "ADDRESS MAC, for each neighbour, with commas between them";
+    char *mac = entry + strcspn(entry, " \t");
+    struct addr *a = &out->addr[out->n];
+    int rc;
+
+    if (*entry == '\0' || *mac == '\0')
+        return set_error(s, "a neighbour has an address and a MAC address", cure);
+    if (out->n == CONFIG_NEIGHBORS_MAX)
+        return set_error(s, "it names more than 8 neighbours", "at most 8");
+    *mac++ = '\0';
+    mac += strspn(mac, " \t");
+    rc = set_addr(s, entry, strchr(entry, ':') == NULL, a);
+    if (rc == 0)
+        rc = set_mac(s, mac, &out->mac[out->n]);
+    if (rc != 0)
+        return rc;
+    for (uint32_t i = 0; i < out->n; i++)
+        if (addr_equal(&out->addr[i], a))
+            return set_error(s, "it names a neighbour twice", "each address once");
+    out->n++;
+    return 0;
+}
+
+static int set_neighbors(const struct set *s, struct config_neighbors *out)
+{
+    char text[CONFIG_VALUE_MAX], *list = text, *entry;
+    int rc = 0;
+
+    snprintf(text, sizeof text, "%s", s->text);
+    *out = (struct config_neighbors){0};
+    while (rc == 0 && (entry = list_next(&list)) != NULL)
+        rc = set_neighbor(s, entry, out);
+    return rc;
 }
 
 static int set_prefix(const struct set *s, struct config_prefix *out)
@@ -269,7 +322,7 @@ int config_key_parse(const struct config_key *key, const char *text, void *base,
     case CONFIG_WORD:
         return set_word(&s, field);
     case CONFIG_MAC:
-        return set_mac(&s, field);
+        return set_mac(&s, text, field);
     case CONFIG_PREFIX4:
     case CONFIG_PREFIX6:
         return set_prefix(&s, field);
@@ -280,6 +333,8 @@ int config_key_parse(const struct config_key *key, const char *text, void *base,
         return set_lcores(&s, field);
     case CONFIG_RANGE:
         return set_range(&s, field);
+    case CONFIG_NEIGHBORS:
+        return set_neighbors(&s, field);
     }
     return -EINVAL;
 }

@@ -40,6 +40,12 @@ Peer::Peer(const PeerOptions &options) : opt(options)
     c.prefix_len[opt.ipv6] = opt.ipv6 ? 64 : 24;
     if (opt.gateway)
         c.gateway[opt.ipv6] = address(opt.ipv6 ? "fd00::fe" : "10.0.0.254");
+    if (opt.fixed) {
+        c.fixed_count = 1;
+        c.fixed[0].addr =
+            opt.gateway ? c.gateway[opt.ipv6] : address(opt.ipv6 ? "fd00::2" : "10.0.0.2");
+        c.fixed[0].mac = {{2, 0, 0, 0, 0, 0x99}};
+    }
     c.vlan = FRAME_VLAN_NONE;
     c.mtu = opt.mtu;
     c.udp_port = WIRE_UDP_PORT;

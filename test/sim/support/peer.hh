@@ -35,6 +35,7 @@ struct PeerOptions {
     uint16_t mtu = 1500;
     bool ipv6 = false;
     bool answer_arp = true;
+    bool fixed = false; // the host's configuration has the MAC address of the next hop to the peer
     bool go_back_n = false; // the peer's FIRST asks for it
     bool gateway = false;   // the host reaches others through 10.0.0.254, which has the peer's MAC
     uint64_t rate_first_Bps = 10000000;

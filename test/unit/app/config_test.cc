@@ -91,6 +91,7 @@ const char kEveryKey[] = "# a comment\n"
                          "address6 = fd00::1/64\n"
                          "gateway = 10.0.0.254\n"
                          "gateway6 = fe80::1\n"
+                         "neighbor = 10.0.0.254 02:00:00:00:00:fe , fe80::1\t02:00:00:00:00:01\n"
                          "mac = 02:00:00:00:00:0a\n"
                          "mtu = 9000\n"
                          "vlan = 100\n"
@@ -150,6 +151,11 @@ TEST(Config, EveryKeyOfAPortReachesItsField)
     EXPECT_EQ(p.address[1].len, 64u);
     EXPECT_EQ(addr_text(p.gateway[0]), "10.0.0.254");
     EXPECT_EQ(addr_text(p.gateway[1]), "fe80::1");
+    ASSERT_EQ(p.neighbors.n, 2u);
+    EXPECT_EQ(addr_text(p.neighbors.addr[0]), "10.0.0.254");
+    EXPECT_EQ(p.neighbors.mac[0].b[5], 0xfe);
+    EXPECT_EQ(addr_text(p.neighbors.addr[1]), "fe80::1");
+    EXPECT_EQ(p.neighbors.mac[1].b[5], 1);
     ASSERT_TRUE(p.mac.set);
     EXPECT_EQ(p.mac.b[0], 2);
     EXPECT_EQ(p.mac.b[5], 10);

@@ -92,6 +92,32 @@ class Neighbor : public testing::Test
     bool ask;
 };
 
+} // namespace
+
+// A fixed neighbour is known from the start, for ever, and even in a table that is full.
+TEST_F(Neighbor, AFixedOneIsNeverInDoubt)
+{
+    struct addr a = address(1);
+    struct rte_ether_addr m = ether(11);
+
+    neighbor_fix(&t, &a, &m, 1);
+    ASSERT_TRUE(find(1, 1));
+    for (neighbor_word word : {NEIGHBOR_CLAIM, NEIGHBOR_CONFIRM, NEIGHBOR_ANSWER, NEIGHBOR_PROOF})
+        EXPECT_FALSE(learn(1, 22, word, 2)) << word;
+    doubt(1, 3);
+    EXPECT_EQ(asked(3, 3 + ASK), "");
+    for (uint32_t n = 2; n < 2 + 2 * NEIGHBOR_MAX; n++)
+        find(n, 2 * KEEP + n);
+    ASSERT_TRUE(find(1, 9 * KEEP));
+    EXPECT_FALSE(ask);
+    EXPECT_TRUE(mac_is(11));
+    EXPECT_TRUE(neighbor_fixed(&t, neighbor_slot(&t, &a), &a));
+    a = address(5);
+    EXPECT_FALSE(neighbor_fixed(&t, neighbor_slot(&t, &a), &a));
+}
+
+namespace
+{
 /* A naive model of an entry. */
 struct Entry {
     uint64_t mac = 0, used = 0, asked = 0, learnt = 0;
