@@ -185,6 +185,7 @@ bool cntl_take(struct host *h, struct conn *c, const struct wire_cntl *v)
 
     sender_take(h, c, v);
     vt_receiver_confirm(&c->rx, v->cntl_seen);
+    usage_seen(&c->usage, v->cntl_seen, h->now);
     counter_set(&c->pub.peer_backlog_bytes, v->backlog_bytes);
     if (vt_receiver_heard(&c->rx, v->sent))
         conn_want(h, c, WANT_CNTL);
@@ -278,6 +279,7 @@ static void receiver_fill(struct host *h, struct conn *c, struct wire_cntl *v, u
     v->burst_bytes =
         (uint32_t)RTE_MIN(counter_get(&c->pub.rx_burst_bytes), (uint64_t)WIRE_BURST_MAX_BYTES);
     v->reason = (uint16_t)counter_get(&c->pub.rx_reason);
+    usage_advertise(&c->usage, v->seq, v->rate_Bps, v->burst_bytes, h->now);
     c->cntl.rate_Bps = v->rate_Bps;
     c->cntl.burst_bytes = v->burst_bytes;
     grant_note(h, c, &c->traced.grant, TRACE_GRANT, v);

@@ -27,6 +27,7 @@
 #include "host/host.h"
 #include "pace/contract.h"
 #include "pace/credit.h"
+#include "pace/usage.h"
 #include "vt/black_hole.h"
 #include "vt/momentary.h"
 #include "vt/receiver.h"
@@ -264,6 +265,7 @@ struct conn {
 
     struct vt_sender tx;
     struct vt_receiver rx;
+    struct usage usage; /* DATA that the peer's grants allow it to send */
     struct conn_pacing pacing;
     struct rtt rtt;
     struct rtt answer;   /* time from a CNTL to the first DATA whose sender had seen it */

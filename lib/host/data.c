@@ -84,6 +84,7 @@ static void seen_sample(struct host *h, struct conn *c, uint32_t seen)
     c->data_at = h->now;
     if (seen != 0)
         c->handshake.first_at = TIME_NEVER;
+    usage_seen(&c->usage, seen, h->now);
     route_seen(h, c, seen, 0);
     if (seen == 0 || !seq32_before(c->cntl.seen, seen) || seq32_before(c->cntl.seq, seen))
         return;
@@ -181,6 +182,7 @@ struct data_unit {
     enum vt_number number;
     enum vt_verdict verdict;
     uint32_t done; /* the first request that was not complete before this packet */
+    bool charged;  /* the unit counts against the grant: the packet is no copy that came late */
     bool ask;      /* the packet shows a gap that may be asked for */
 };
 
@@ -217,6 +219,11 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
 
     bool place = u->verdict == VT_PLACE;
 
+    u->charged = u->number == VT_NUMBER_NEW || place;
+    if (u->charged && !usage_holds(&c->usage, d->payload_len, h->now)) {
+        host_count(h, COUNT_drop_over_grant);
+        return false;
+    }
     if ((place && vt_receiver_anew(&c->rx, d) && !unit_place(h, NULL, d, m, f)) ||
         !unit_place(h, place ? dst : NULL, d, m, f)) {
         host_count(h, COUNT_drop_sum);
@@ -236,6 +243,8 @@ static void data_account(struct host *h, struct conn *c, struct data_unit *u, co
         c->cntl.peer_time_ns = d->time_ns;
         c->cntl.peer_time_at = h->now;
     }
+    if (u->charged)
+        usage_take(&c->usage, d->payload_len);
     conn_nak_anew(h, c);
     path_grant_watch(h, c, d, marked_count(h, c, f));
     if (v == VT_PLACE) {

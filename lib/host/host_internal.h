@@ -54,7 +54,7 @@
     X(drop_address) X(drop_state) X(drop_unit_size) X(drop_no_listener) X(drop_no_accept)          \
     X(drop_no_cookie)                                                                              \
     X(drop_early_off) X(drop_first_duplicate) X(drop_duplicate) X(drop_unposted)                   \
-    X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond)          \
+    X(drop_out_of_order) X(drop_no_room) X(drop_too_long) X(drop_mismatch) X(drop_beyond) X(drop_over_grant)          \
     X(drop_cntl_old) X(drop_cntl_ack) X(drop_rcntl_old) X(drop_foreign_full)                       \
     X(drop_exception_full) X(drop_neighbor_limit) X(rx_conflict) X(tx_claim)                       \
     X(tx_frames) X(tx_bytes) X(tx_first) X(tx_data) X(tx_cntl) X(tx_arp) X(tx_no_mbuf)             \

@@ -503,6 +503,35 @@ static void foreign_exchange(struct world *w, uint32_t i)
             foreign_put(w, i, m[k], worker[k]);
 }
 
+/* Frames that host i has dropped so far because they exceeded a grant. */
+static uint64_t dropped_count(const struct world *w, uint32_t i)
+{
+    const char *name;
+    uint64_t value;
+
+    for (uint32_t k = 0; (name = host_counter(w->port[i].host, k, &value)) != NULL; k++)
+        if (strcmp(name, "drop_over_grant") == 0)
+            return value;
+    return 0;
+}
+
+/* The host takes n frames. Those that it drops unread take less work than the others. */
+static void host_receive(struct world *w, uint32_t i, struct rte_mbuf **m, uint16_t n)
+{
+    struct port *p = &w->port[i];
+    uint64_t mean_bytes = p->work_bytes / n, before = 0;
+
+    if (p->cfg.drop_bytes != 0)
+        before = dropped_count(w, i);
+    if (w->cfg.rx != NULL)
+        w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
+    host_rx(p->host, m, n, w->now);
+    if (w->cfg.rx != NULL)
+        w->cfg.rx(w->cfg.ctx, i, NULL, 0, w->now);
+    if (mean_bytes > p->cfg.drop_bytes && p->cfg.drop_bytes != 0)
+        p->work_bytes -= (dropped_count(w, i) - before) * (mean_bytes - p->cfg.drop_bytes);
+}
+
 static void host_poll(struct world *w, uint32_t i)
 {
     struct port *p = &w->port[i];
@@ -514,13 +543,8 @@ static void host_poll(struct world *w, uint32_t i)
     host_looked(p->host, p->looked_at);
     if (n < p->cfg.burst)
         p->looked_at = w->now;
-    if (n > 0) {
-        if (w->cfg.rx != NULL)
-            w->cfg.rx(w->cfg.ctx, i, m, n, w->now);
-        host_rx(p->host, m, n, w->now);
-        if (w->cfg.rx != NULL)
-            w->cfg.rx(w->cfg.ctx, i, NULL, 0, w->now);
-    }
+    if (n > 0)
+        host_receive(w, i, m, n);
     foreign_exchange(w, i);
     host_transmit(w, i);
     port_worked(p, n, w->now);

@@ -63,6 +63,9 @@ struct world_port {
     /* How many bytes of frames, taken or given, the host works through in a second. It is not
      * polled while at work. 0: work takes no time. */
     uint64_t service_Bps;
+    /* What a frame beyond its sender's grant costs of service_Bps: the host reads its headers and
+     * drops it. 0: as much as any other frame. */
+    uint32_t drop_bytes;
     /* A frame that finds the ring empty stops the host for so long before it is taken: the host
      * turns from sending to receiving. */
     uint64_t turn_ns;

@@ -56,7 +56,7 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         h.depth = 2 * opt.depth;
         h.gaps = 64;
         h.early = opt.depth;
-        h.silence_ms = 3000;
+        h.silence_ms = opt.silence_ms;
         h.repeat_us = 2000;
         h.capacity_Bps = i == 0 ? opt.capacity_Bps : 0;
         h.first_rate_Bps = opt.first_rate_Bps;
@@ -71,6 +71,7 @@ Crowd::Crowd(const CrowdOptions &options) : opt(options), memory(options.request
         if (i == 0) {
             port.ring = opt.ring;
             port.service_Bps = opt.service_Bps;
+            port.drop_bytes = opt.drop_bytes;
         }
         if (world_add(w, &h, &port, err, sizeof err) < 0)
             throw std::runtime_error(err);
@@ -125,9 +126,33 @@ Crowd::~Crowd()
     world_destroy(w);
 }
 
-void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *, uint64_t, world_fate *f)
+// Multiplies the grant in a CNTL to the cheater, which then obeys the higher one.
+void Crowd::cheat(rte_mbuf *m)
+{
+    uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+    struct frame f;
+    wire_header h;
+    wire_cntl v;
+
+    if (frame_parse(p, m->data_len, m->pkt_len, &f) != FRAME_UDP)
+        return;
+    const addr cheater = address(opt.senders);
+    uint8_t *at = p + f.payload_off;
+
+    if (!addr_equal(&f.dst, &cheater) || wire_parse_header(at, f.payload_len, &h) != WIRE_OK ||
+        h.type != WIRE_CNTL || wire_parse_cntl(at, f.payload_len, &v) != WIRE_OK)
+        return;
+    v.rate_Bps = static_cast<uint64_t>(static_cast<double>(v.rate_Bps) * opt.cheat);
+    v.burst_bytes = static_cast<uint32_t>(static_cast<double>(v.burst_bytes) * opt.cheat);
+    wire_put_cntl(at, &v);
+}
+
+void Crowd::fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t, world_fate *f)
 {
     Crowd *c = static_cast<Crowd *>(ctx);
+
+    if (from == 0 && c->opt.cheat != 1)
+        c->cheat(m);
 
     if (from != 0 && c->loss > 0)
         f->copies = rng_unit(&c->random) >= c->loss;

@@ -27,7 +27,10 @@ struct CrowdOptions {
     uint64_t link_Bps = 0;     // of the receiver's port; 0: not known
     uint64_t first_rate_Bps = 12500000, first_burst_bytes = 20000;
     uint64_t piece_ns = 50000; // of a request, at its connection's demand
-    bool connect = true;       // all connections, in the constructor
+    uint32_t silence_ms = 3000;
+    uint32_t drop_bytes = 0; // of world_port
+    double cheat = 1;        // the last sender takes its grants for so many times what they are
+    bool connect = true;     // all connections, in the constructor
     std::vector<struct host_peers> peers;
 };
 
@@ -92,6 +95,7 @@ class Crowd
     static void app(void *ctx, uint32_t i, host *h, uint64_t now);
     static void fate(void *ctx, uint32_t from, rte_mbuf *m, uint64_t now, world_fate *f);
     void connect_all();
+    void cheat(rte_mbuf *m);
     void send(uint32_t i, host *h, uint64_t now);
     void more(Conn &c, host *h, uint64_t now);
 

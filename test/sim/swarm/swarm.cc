@@ -217,6 +217,9 @@ void Swarm::judge_failures()
 
 void Swarm::destroy()
 {
+    if (counters("drop_over_grant") > 0)
+        verdict.fault(ORACLE_PACE, "%lu packets count as more than was granted",
+                      counters("drop_over_grant"));
     world_destroy(w);
     w = nullptr;
     if (!SwarmPools::get().whole())
