@@ -82,31 +82,45 @@ def notify(testbed: Testbed, context: Context) -> None:
         raise TestbedError(f"the last notification is {heard[-1]}")
 
 
+NOBODY = 65534
+
+
 def unit_capabilities() -> list[str]:
     with open(os.path.join(ROOT, "config", "systemd", "sluiced.service.in"), encoding="utf-8") as f:
-        found = re.search(r"^CapabilityBoundingSet=(.*)", f.read(), re.MULTILINE)
-    assert found is not None, "sluiced.service has no CapabilityBoundingSet"
-    return found.group(1).split()
+        text = f.read()
+    found = re.findall(r"^(?:CapabilityBoundingSet|AmbientCapabilities)=(.*)", text, re.MULTILINE)
+    assert len(found) == 2 and found[0] == found[1], "sluiced.service has no capabilities, or different ones"
+    return found[0].split()
 
 
-@scene("the unit's capabilities are enough for packet sockets and a TAP", netns=True, company=True)
+@scene("a user who is not root, with the unit's capabilities, may use packet sockets and a TAP", netns=True, company=True)
 def capabilities(testbed: Testbed, context: Context) -> None:
     names = ",".join("+" + c.removeprefix("CAP_").lower() for c in unit_capabilities())
-    only = ["setpriv", "--no-new-privs", "--inh-caps=-all", f"--bounding-set=-all,{names}"]
+    only = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+            "--no-new-privs", f"--inh-caps=-all,{names}", f"--ambient-caps=-all,{names}", f"--bounding-set=-all,{names}"]
+    run = testbed.path("run")
+    os.mkdir(run)
+    for folder in (run, testbed.dir):
+        os.chown(folder, NOBODY, NOBODY)
     a, b = veth_pair(testbed, context.build)
     b.stop()
     port = af_packet(b.device, 1500)
     port.keys = {**station(2), "exception": "sltap"}
     worker, control = pair_cpus()[1]
-    less = Daemon(testbed, context.build, "less", [port], [worker], control, ns=b.ns)
+    less = Daemon(testbed, context.build, "less", [port], [worker], control, ns=b.ns,
+                  daemon_keys={"lock": "no"})  # the unit lifts the limit of locked memory
     less.wrap = only
+    less.env = {"RUNTIME_DIRECTORY": run}
     less.start()
     with open(f"/proc/{less.pid()}/status", encoding="ascii") as f:
-        found = re.search(r"CapBnd:\s*(\w+)", f.read())
-    assert found is not None, "/proc names no capabilities"
-    bounding = int(found.group(1), 16)
-    if bounding.bit_count() != len(unit_capabilities()):
-        raise TestbedError(f"the daemon has capabilities {bounding:x}, not those of the unit")
+        status = f.read()
+    if not re.search(rf"^Uid:\s*{NOBODY}\s+{NOBODY}", status, re.MULTILINE):
+        raise TestbedError("the daemon is root")
+    for kind in ("CapBnd", "CapEff"):
+        found = re.search(rf"{kind}:\s*(\w+)", status)
+        assert found is not None, "/proc names no capabilities"
+        if int(found.group(1), 16).bit_count() != len(unit_capabilities()):
+            raise TestbedError(f"the daemon's {kind} is {found.group(1)}, not what the unit says")
     perf(less, a, ADDR_B, "-n", "4M")
     for daemon in (a, less):
         daemon.stop()

@@ -18,6 +18,7 @@ EXPECTED = {
     "man/man1/sluice.1", "man/man1/sluice-lab.1", "man/man3/libsluice.3", "man/man7/sluice-console.7",
     "man/man7/sluice-path.7", "man/man8/sluiced.8", "man/man8/sluice-emu.8", "man/man8/sluice-load.8", "man/man8/sluice-exporter.8",
     "lib/systemd/system/sluiced.service", "lib/systemd/system/sluice-exporter.service", "lib/sysusers.d/sluice.conf",
+    "lib/udev/rules.d/60-sluice.rules",
     "bash-completion/completions/sluice", "zsh/site-functions/_sluice", "fish/vendor_completions.d/sluice.fish",
     "doc/sluice/README.md", "doc/sluice/CHANGELOG.md", "doc/sluice/LICENSE", "doc/sluice/protocol.md",
     "doc/sluice/examples/nic.conf", "doc/sluice/examples/sluiced.default", "doc/sluice/images/transfer.png",
@@ -81,9 +82,19 @@ class Installed(unittest.TestCase):
             for program in re.findall(r"^Exec\w+=(\S+)", unit, re.MULTILINE):
                 self.assertTrue(os.access(self.root + program, os.X_OK), program)
 
-    def test_the_group_is_what_sysusers_reads(self) -> None:
+    def test_the_user_is_what_sysusers_reads(self) -> None:
         lines = [x for x in text_of(self.one("sysusers.d/sluice.conf")).splitlines() if not x.startswith("#")]
-        self.assertEqual(lines, ["g sluice - -"])
+        self.assertEqual(lines, ['u sluice - "Sluice daemon"'])
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "needs systemd-analyze")
+    def test_units_are_confined(self) -> None:
+        """The units run as that user, and systemd rates their exposure 2.0 or less."""
+        for name in ("sluiced", "sluice-exporter"):
+            unit = self.one(f"system/{name}.service")
+            self.assertRegex(text_of(unit), r"(?m)^User=sluice$")
+            done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", unit], check=False,
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stdout[-200:] + done.stderr)
 
 
 if __name__ == "__main__":
