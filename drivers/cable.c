@@ -29,8 +29,8 @@ struct old_path {
 /* Frames that a path has given and a queue has not taken yet. */
 struct kept {
     uint16_t first, n;
-    bool stuck;     /* atomic: the last frames were dropped, since the queue took none */
-    uint64_t since; /* when the queue last took a frame, or the first of these was given */
+    bool stuck; /* atomic: frames were dropped, and the queue has not taken a whole burst since */
+    uint64_t since; /* when these were given; if the direction has one queue: last taken from */
     struct rte_mbuf *m[CABLE_BURST];
 };
 
@@ -321,15 +321,16 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
     counter_add(&d->counts.tx_packets, sent);
     k->n = (uint16_t)(k->n - sent);
     k->first = (uint16_t)(k->n > 0 ? k->first + sent : 0);
-    if (sent > 0 && k->stuck)
-        __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
-    if (k->n == 0)
+    if (k->n == 0) {
+        if (k->stuck)
+            __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
         return true;
-    if (sent > 0) {
+    }
+    if (sent > 0 && d->queues == 1) {
         k->since = now_read(d);
         return false;
     }
-    /* Several queues must not wait for one of them again and again. */
+    /* Several queues must not wait for one of them again and again, nor for a slow one. */
     if ((!k->stuck || d->queues == 1) && now_read(d) - k->since <= w->keep_cycles)
         return false;
     counter_add(&d->counts.tx_dropped, k->n);

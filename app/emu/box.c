@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 
 #include "common/buffer.h"
+#include "common/queues.h"
 #include "emu/worker.h"
 
 #define POOL_CACHE    256
@@ -86,14 +87,20 @@ static int layout_decide(struct box *b, char *err, size_t err_len)
 {
     unsigned int lcores[2 * CABLE_QUEUES_MAX];
     uint16_t asked = (uint16_t)b->opt.queues, workers = worker_lcores(lcores), usual[2];
-    bool divided[2];
+    bool divided[2], made[2];
 
     for (unsigned int i = 0; i < 2; i++) {
         if (port_queues(&b->port[i], asked, workers, &usual[i], err, err_len) != 0)
             return -EINVAL;
         /* The console may set a path that cannot be divided. */
         divided[i] = b->opt.split || (b->common[i][0] == '\0' && !b->opt.interactive);
+        made[i] = queues_arg(b->port[i].driver) != NULL;
     }
+    /* A device that was made with a number of queues may get frames on each of them. */
+    for (unsigned int i = 0; i < 2; i++)
+        if (made[1 - i] && !made[i] &&
+            port_queues(&b->port[i], 0, usual[1 - i], &usual[i], err, err_len) != 0)
+            return -EINVAL;
     layout_make(&b->layout, asked, usual, divided, workers);
     for (unsigned int i = 0; i < b->layout.workers; i++)
         b->worker[i] = (struct box_worker){.box = b, .lcore = lcores[i]};
@@ -161,8 +168,8 @@ enum say_exit box_make(struct box *b, char *err, size_t err_len)
         if (interface_make(&b->interface[i], &b->port[i], i, b->opt.mtu, b->pool, err, err_len) !=
             0)
             return EXIT_EAL;
-    for (uint32_t q = 0; q < RTE_MAX(b->layout.paths[0], b->layout.paths[1]); q++)
-        if (cable_make(b, (uint16_t)q, err, err_len) != 0)
+    for (uint16_t q = 0; q < b->layout.paths[0] || q < b->layout.paths[1]; q++)
+        if (cable_make(b, q, err, err_len) != 0)
             return EXIT_EAL;
     return ports_start(b, err, err_len) == 0 ? EXIT_OK : EXIT_PORT;
 }
@@ -180,6 +187,21 @@ void box_unmake(struct box *b)
 }
 
 /* ---- what people are told ------------------------------------------------------------------- */
+
+/* Warns of queues that nobody polls. */
+static void queues_say(const struct box *b, unsigned int i)
+{
+    const char *arg = queues_arg(b->port[i].driver);
+    struct rte_eth_dev_info info = {0};
+
+    if (arg == NULL || rte_eth_dev_info_get(b->port[i].id, &info) != 0 ||
+        queues_max(&info) <= b->layout.queues)
+        return;
+    say("warning: port %s was made with %u queues, and the box has %u: frames that come on the "
+        "others are lost; give its --vdev %s=%u, or both ports %u queues",
+        b->port[i].name, queues_max(&info), b->layout.queues, arg, b->layout.queues,
+        queues_max(&info));
+}
 
 static void paths_say(const struct box *b, unsigned int i)
 {
@@ -221,6 +243,8 @@ void box_say_layout(const struct box *b)
     uint16_t n = worker_lcores(lcores);
 
     say("%u queue%s at each port", l->queues, l->queues > 1 ? "s" : "");
+    for (unsigned int i = 0; i < 2; i++)
+        queues_say(b, i);
     for (unsigned int i = 0; i < 2 && l->queues > 1; i++)
         paths_say(b, i);
     for (unsigned int k = 0; k < l->workers; k++)
@@ -239,12 +263,15 @@ void box_say_stuck(struct box *b)
             bool stuck = cable_stuck(b->cable[own ? q : 0], d, own ? 0 : q);
             struct rte_eth_link link = {0};
 
-            if (stuck && !b->said_stuck[i][q] &&
-                rte_eth_link_get_nowait(b->port[i].id, &link) == 0 && link.link_status != 0)
-                say("port %s: the other end takes no frames of queue %u; is it stopped, or does it "
-                    "have fewer queues? Give both neighbours and --queues the same number",
-                    b->port[i].name, q);
-            b->said_stuck[i][q] = stuck;
+            if (!stuck)
+                b->said_stuck[i][q] = false;
+            if (!stuck || b->said_stuck[i][q] ||
+                rte_eth_link_get_nowait(b->port[i].id, &link) != 0 || link.link_status == 0)
+                continue;
+            say("port %s: the other end takes no frames of queue %u; is it stopped, or does it "
+                "have fewer queues? Give both neighbours and --queues the same number",
+                b->port[i].name, q);
+            b->said_stuck[i][q] = true;
         }
 }
 
@@ -259,10 +286,10 @@ int box_set(struct box *b, unsigned int i, const char *spec, char *err, size_t e
         rc = cable_set(b->cable[q], i, spec, why, sizeof why);
         if (rc != 0 && q > 0)
             snprintf(err, err_len,
-                     "queues 0 to %u have the new path, the others not; set it again: %s", q - 1u,
-                     why);
+                     "%s: queues 0 to %u have the new path, the others not; set it again: %s",
+                     names[i], q - 1u, why);
         else if (rc != 0)
-            snprintf(err, err_len, "%s", why);
+            snprintf(err, err_len, "%s path unchanged: %s", names[i], why);
     }
     if (rc == 0)
         snprintf(b->spec[i], sizeof b->spec[i], "%s", spec);

@@ -15,7 +15,7 @@ struct options {
     char port[2][OPTIONS_PORT_MAX]; /* names; "": the first two ports there are */
     const char *json_path;
     uint64_t seed, mtu;
-    uint64_t queues;      /* of each port; 0: as many as there are workers for */
+    uint64_t queues;      /* of each port; 0: what suits the devices (common/queues.h) */
     uint64_t packets[2];  /* the most that each path holds: forward, reverse */
     uint64_t time_ns;     /* 0: until stopped */
     uint64_t interval_ns; /* between reports; 0: only at the end */

@@ -34,7 +34,6 @@ static int path_set(struct box *b, const struct grammar_line *l, char *err, size
 {
     const char *direction = l->word[3];
     const char *spec = strcmp(l->word[4], "wire") == 0 ? "" : l->word[4];
-    char why[512];
 
     if (strcmp(l->word[2], "0") != 0) {
         snprintf(err, err_len, "there is one path; write set path 0");
@@ -43,10 +42,8 @@ static int path_set(struct box *b, const struct grammar_line *l, char *err, size
     for (unsigned int i = 0; i < 2; i++) {
         if (strcmp(direction, i == 0 ? "reverse" : "forward") == 0)
             continue;
-        if (box_set(b, i, spec, why, sizeof why) != 0) {
-            snprintf(err, err_len, "%s path unchanged: %s", i == 0 ? "forward" : "reverse", why);
+        if (box_set(b, i, spec, err, err_len) != 0)
             return CONSOLE_REFUSED;
-        }
     }
     return CONSOLE_OK;
 }

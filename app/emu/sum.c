@@ -58,15 +58,16 @@ bool sum_element(const struct box *b, unsigned int i, uint32_t k, struct sum_ele
     for (uint16_t q = 0; q < b->layout.paths[i]; q++) {
         if (!path_element(cable_path(b->cable[q], i), k, &info))
             return false;
+        if (q == 0)
+            e->info = info;
         element_add(&e->counts, info.counts);
         if (info.delay != NULL)
             histogram_join(&e->delay, info.delay);
         if (info.queue != NULL)
             histogram_join(&e->queue, info.queue);
     }
-    e->info = info;
     e->info.counts = &e->counts;
-    e->info.delay = info.delay != NULL ? &e->delay : NULL;
-    e->info.queue = info.queue != NULL ? &e->queue : NULL;
+    e->info.delay = e->info.delay != NULL ? &e->delay : NULL;
+    e->info.queue = e->info.queue != NULL ? &e->queue : NULL;
     return true;
 }

@@ -40,7 +40,7 @@ struct rte_mbuf *path_make(struct path *path)
     struct rte_mbuf *m = adopt(path, room(path) ? rte_pktmbuf_alloc(path->cfg.pool) : NULL);
 
     if (m != NULL)
-        m->hash.usr = 0; /* else it would keep what an earlier frame had there */
+        memset(&m->hash, 0, sizeof m->hash); /* else it would keep what an earlier frame had */
     return m;
 }
 
