@@ -219,6 +219,12 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
 
     bool place = u->verdict == VT_PLACE;
 
+    if (u->number == VT_NUMBER_LATE && !place) {
+        host_count(h, COUNT_drop_duplicate);
+        counter_add(&c->pub.rx_duplicates, 1);
+        return false;
+    }
+
     u->charged = u->number == VT_NUMBER_NEW || place;
     if (u->charged && !usage_holds(&c->usage, d->payload_len, h->now)) {
         host_count(h, COUNT_drop_over_grant);

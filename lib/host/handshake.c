@@ -6,16 +6,12 @@
 
 #define COOKIE_EPOCH_NS 120000000000ull /* a cookie holds for one to two of these */
 
-/*
- * What the peer may send before it knows its first grant: as much as may be under way on a path not
- * yet known, and early data. burst_bytes: the burst of early data that FIRST names; 0: no limit.
- */
-static void usage_start(struct host *h, struct conn *c, uint64_t burst_bytes)
+/* Until the peer knows its first grant, it has at most FLIGHT_BYTES under way (pacing_flight()),
+ * whatever burst its FIRST asked for. */
+static void usage_start(struct host *h, struct conn *c)
 {
-    uint64_t first = RTE_MAX(burst_bytes, (uint64_t)FLIGHT_BYTES) + h->cfg.mtu;
-
     usage_init(&c->usage, h->cfg.hz, CONN_SILENCE_STEPS * h->silence_step_tsc, h->cfg.mtu,
-               burst_bytes != 0 ? first : USAGE_NO_LIMIT, h->now);
+               (uint64_t)FLIGHT_BYTES + h->cfg.mtu, h->now);
 }
 
 /* Gives a connection just taken from the table its parts. The caller has set its state, WAITING or
@@ -65,7 +61,7 @@ void conn_start(struct host *h, struct conn *c, uint64_t first_rate_Bps, uint64_
     c->cntl.held_at = TIME_NEVER;
     c->nexthop.doubt_at = TIME_NEVER;
     c->timer_at = TIME_NEVER;
-    usage_start(h, c, FLIGHT_BYTES);
+    usage_start(h, c);
     path_grant_start(c);
     occupancy_grant_start(h, c);
     counter_set(&c->pub.unit_bytes, tx.unit_bytes);
@@ -161,7 +157,7 @@ static void first_accept(struct host *h, struct conn *c, const struct frame *f,
     vt_receiver_set_initial(&c->rx, v->initial_request);
     vt_sender_set_initial(&c->tx, v->answer_request);
     c->rx.go_back_n = c->tx.go_back_n = c->go_back_n;
-    usage_start(h, c, v->burst_req_bytes);
+    usage_start(h, c);
     c->unit.peer_max_bytes = v->unit_max;
     unit_apply(h, c);
     c->cntl.peer_time_ns = v->time_ns;

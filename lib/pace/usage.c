@@ -3,8 +3,9 @@
 
 #include "base/mul_div.h"
 
-#define DRIFT_SHIFT  10u /* a sender's clock may be faster by 1/1024 */
-#define SILENT_LATES 2u  /* a CNTL counts as seen after 2 S */
+#define DRIFT_SHIFT 10u /* a sender's clock may be faster by 1/1024 */
+#define SEEN_LATES  2u  /* a CNTL counts as seen after 2 S, whatever the peer shows */
+#define GONE_LATES  3u  /* and S later, no packet of older grants comes any more */
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -78,7 +79,7 @@ static void earn(struct usage *a, uint64_t now)
 static void late_turn(struct usage *a, uint64_t now)
 {
     bool over = a->seen_at != 0 ? now - a->seen_at > a->late_tsc
-                                : now - a->late.mark_at > (SILENT_LATES + 1) * a->late_tsc;
+                                : now - a->late.mark_at > GONE_LATES * a->late_tsc;
 
     if (a->late.mark == 0 || !over)
         return;
@@ -105,7 +106,7 @@ void usage_fill(struct usage *a, uint64_t now)
     if (!was_unlimited)
         earn(a, now);
     a->at = now;
-    if (a->soon.mark != 0 && now - a->soon.mark_at > SILENT_LATES * a->late_tsc)
+    if (a->soon.mark != 0 && now - a->soon.mark_at > SEEN_LATES * a->late_tsc)
         window_turn(&a->soon, a, now);
     late_turn(a, now);
     if (unlimited(a)) {
@@ -122,6 +123,7 @@ void usage_fill(struct usage *a, uint64_t now)
 void usage_turn(struct usage *a, uint32_t seq, uint64_t now)
 {
     usage_fill(a, now);
+    a->turned_seq = seq;
     if ((int32_t)(seq - a->soon.mark) >= 0)
         window_turn(&a->soon, a, now);
     if (a->seen_at == 0 && (int32_t)(seq - a->late.mark) >= 0)

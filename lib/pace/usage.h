@@ -19,7 +19,8 @@
  * time it obeys that one or a later one. So R is the highest grant since a CNTL that the peer has
  * shown to have seen (`soon`). What is sent under older grants may still come for S (`late`). A
  * peer that shows nothing for 2 S has seen no CNTL for that long; an honest one has given up the
- * connection by then.
+ * connection by then, unless its own limit of silence is longer than ours: on a path that loses all
+ * CNTL for so long, it then loses what an older, higher grant let it send.
  *
  * A sender that does not know its first grant yet may send `first` bytes more. Clocks may differ by
  * 1/1024. Times are in cycles. Owned by one worker.
@@ -43,7 +44,7 @@ struct usage_grants {
 struct usage_window {
     struct usage_grants older, newer; /* before mark; of mark and later ones */
     uint32_t mark;                    /* number of a CNTL; 0: none was sent */
-    uint64_t mark_at;                 /* when that CNTL was sent */
+    uint64_t mark_at;                 /* when it became the mark */
 };
 
 struct usage {
@@ -57,6 +58,7 @@ struct usage {
     struct usage_window soon, late;
     struct usage_grants newest;
     uint32_t newest_seq; /* CNTL that last carried `newest` */
+    uint32_t turned_seq; /* the last one that forgot older grants; seen again, it is no news */
     uint64_t seen_at;    /* when the peer showed that it has seen late.mark; 0: not yet */
 };
 
@@ -72,7 +74,7 @@ void usage_turn(struct usage *a, uint32_t seq, uint64_t now);
 /* The peer has shown that it has seen CNTL number seq. */
 static inline void usage_seen(struct usage *a, uint32_t seq, uint64_t now)
 {
-    if (a->soon.mark != 0 && (int32_t)(seq - a->soon.mark) >= 0)
+    if (a->soon.mark != 0 && (int32_t)(seq - a->soon.mark) >= 0 && seq != a->turned_seq)
         usage_turn(a, seq, now);
 }
 
