@@ -35,16 +35,18 @@ static bool lcore_named(const struct config *c, uint32_t lcore)
 
 uint16_t layout_share(const struct config *c)
 {
-    unsigned int lcore, free = 0, ports = 0;
+    unsigned int lcore, free = 0, ports = 0, taken = 0;
 
     RTE_LCORE_FOREACH_WORKER(lcore)
     {
         if (!lcore_named(c, lcore) && lcore != c->daemon.control_lcore)
             free++;
     }
-    for (uint32_t p = 0; p < c->n_ports; p++)
+    for (uint32_t p = 0; p < c->n_ports; p++) {
         ports += c->ports[p].workers == 0;
-    return (uint16_t)(ports > 0 && free > ports ? free / ports : 1);
+        taken += c->ports[p].lcores.n == 0 ? c->ports[p].workers : 0;
+    }
+    return (uint16_t)(ports > 0 && free > taken + ports ? (free - taken) / ports : 1);
 }
 
 static void pool_fill(const struct daemon *d, struct pool *pool)

@@ -227,9 +227,9 @@ static int port_make(struct daemon *d, uint32_t index, char *err, size_t err_len
                    layout_share(&d->config), err, err_len);
     if (rc == 0 && first + p->queues > DAEMON_QUEUES_MAX) {
         snprintf(err, err_len,
-                 "port %s: its %u queues and those of the ports before it are more than %d; add "
-                 "workers = %u, or fewer",
-                 p->cfg->name, p->queues, DAEMON_QUEUES_MAX, DAEMON_QUEUES_MAX - first);
+                 "port %s: its %u queues and the %u of the ports before it are more than %d; set "
+                 "workers to fewer",
+                 p->cfg->name, p->queues, first, DAEMON_QUEUES_MAX);
         rc = -ENOSPC;
     }
     if (rc == 0 && config_port_excepted(p->cfg))
@@ -385,7 +385,9 @@ enum say_exit start_undo(struct daemon *d)
     for (i = 0; i < d->n_ports; i++) {
         if (d->controls[i] != NULL)
             host_control_destroy(d->controls[i]);
-        port_queue_part(&d->queues[d->first_queue[i]], d->ports[i].queues);
+        /* the last port may have wanted more queues than there are */
+        port_queue_part(&d->queues[d->first_queue[i]],
+                        RTE_MIN(d->ports[i].queues, DAEMON_QUEUES_MAX - d->first_queue[i]));
     }
     for (i = 0; i < d->n_queues; i++)
         host_destroy(d->hosts[i]);

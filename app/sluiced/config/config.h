@@ -34,7 +34,8 @@
 enum config_idle {
     CONFIG_IDLE_POLL,  /* goes on at once */
     CONFIG_IDLE_PAUSE, /* one pause instruction: leaves the sibling thread more of the core */
-    /* naps of at most 1.7 ms, after 200 us without work; 10 ms and 25 us where new work ends a nap */
+    /* naps: of at most 1.7 ms, after 200 us without work. If all new work ends a nap: of at most
+     * 10 ms, after 25 us */
     CONFIG_IDLE_SLEEP,
 };
 enum config_occupancy { CONFIG_OCCUPANCY_OFF, CONFIG_OCCUPANCY_BUFFERS, CONFIG_OCCUPANCY_DELAY };

@@ -59,7 +59,7 @@ bool wakeup_add(struct wakeup *w, uint16_t port, uint16_t queue)
     rc = rte_eth_dev_rx_intr_disable(port, queue);
     if (rc != 0 && rc != -ENOTSUP)
         return false;
-    w->queues[w->n++] = (struct wakeup_queue){port, queue, rc == 0, -1};
+    w->queues[w->n++] = (struct wakeup_queue){port, queue, rc == 0};
     return true;
 }
 
@@ -67,7 +67,7 @@ bool wakeup_add_socket(struct wakeup *w, int fd)
 {
     if (w->n == WAKEUP_QUEUES_MAX || !wakeup_watch(w, fd, EPOLLIN))
         return false;
-    w->queues[w->n++] = (struct wakeup_queue){.socket = fd};
+    w->queues[w->n++] = (struct wakeup_queue){0};
     return true;
 }
 
@@ -89,7 +89,7 @@ void wakeup_signal(const struct wakeup *w)
 {
     uint64_t one = 1;
 
-    if (w->eventfd >= 0) /* if it is full, it is signalled already */
+    if (w->eventfd >= 0)
         (void)!write(w->eventfd, &one, sizeof one);
 }
 
@@ -135,8 +135,8 @@ bool wakeup_wait(struct wakeup *w, uint64_t max_ns)
 
     if (epoll_pwait2(w->epoll, &ready, 1, &most, NULL) <= 0)
         return false;
-    if ((ready.events & EPOLLERR) !=
-        0) /* the interface went down: told once, or it wakes for ever */
+    /* An interface that went down leaves an error, which would end each nap until it is taken. */
+    if ((ready.events & EPOLLERR) != 0)
         socket_error_take(ready.data.fd);
     if (w->interrupts >= 0) /* timeouts of rte_epoll_wait() are in ms: only fetch what has come */
         rte_epoll_wait(w->interrupts, events, EVENTS_MAX, 0);

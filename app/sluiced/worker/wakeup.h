@@ -27,7 +27,6 @@ struct wakeup {
     struct wakeup_queue {
         uint16_t port, queue; /* ethdev's numbers */
         bool switched;        /* can be switched on and off; false: always wakes the worker */
-        int socket;           /* the driver's socket instead of an interrupt; -1: none */
     } queues[WAKEUP_QUEUES_MAX];
 };
 
