@@ -19,6 +19,8 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
+#include "common/rights.h"
+
 struct start {
     const char *const *ports;
     uint32_t n;
@@ -91,16 +93,15 @@ static uint64_t free_hugepage_bytes(void)
 static bool prefix_taken(const char *prefix)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const char *dir = "/var/run";
+    const char *dir = getenv("RUNTIME_DIRECTORY"); /* set by the service manager */
     char path[256];
     bool taken;
     int fd;
 
-    if (geteuid() != 0) {
-        dir = getenv("XDG_RUNTIME_DIR");
-        if (dir == NULL)
-            dir = "/tmp";
-    }
+    if (dir == NULL)
+        dir = geteuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+    if (dir == NULL)
+        dir = "/tmp";
     snprintf(path, sizeof path, "%s/dpdk/%s/config", dir, prefix);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
@@ -153,7 +154,7 @@ static int explain(const struct start *s, int error)
 {
     const char *cause = rte_strerror(error), *cure;
 
-    if (geteuid() != 0 && !has_flag(s, "--no-huge"))
+    if (!rights_present() && !has_flag(s, "--no-huge"))
         cure = "start as root, or with --no-huge --no-shconf -m 512 before --";
     else if (error == EINVAL)
         cure = "correct the arguments before -- (-l must name CPUs of this machine)";

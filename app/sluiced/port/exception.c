@@ -15,6 +15,7 @@
 #include "base/counter.h"
 #include "common/clock.h"
 #include "common/hush.h"
+#include "common/rights.h"
 #include "sluiced/port/tap_signals.h"
 #include "vt/place.h"
 #include "wire/partial.h"
@@ -52,7 +53,7 @@ static int device_make(struct exception *x, const struct port *p, char *err, siz
     snprintf(err, err_len, "port %s: exception = %s: the device cannot be created; %s", cfg->name,
              cfg->exception,
              rc == -EEXIST                       ? "another port has this name, choose another"
-             : geteuid() != 0                    ? "start as root"
+             : !rights_present()                 ? RIGHTS_CURE
              : access("/dev/net/tun", F_OK) != 0 ? "there is no /dev/net/tun: modprobe tun"
              : is_vdev(cfg)                      ? "check the driver's name and arguments"
              : if_nametoindex(cfg->exception) != 0

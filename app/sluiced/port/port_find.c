@@ -11,6 +11,8 @@
 
 #include <rte_dev.h>
 
+#include "common/rights.h"
+
 /* Names of all ethdev ports, for an error message. */
 static void port_names(char *buf, size_t buf_len)
 {
@@ -63,7 +65,7 @@ static int vdev_make(const struct config_port *cfg, char *err, size_t err_len)
         return 0;
     snprintf(err, err_len, "port %s: vdev = %s: the device cannot be created; %s", cfg->name,
              cfg->vdev,
-             geteuid() != 0 ? "start as root, or see the driver's message above"
+             !rights_present() ? RIGHTS_CURE ", or see the driver's message above"
              : vdev_is(cfg, "net_memif")
                  ? "is another server on that socket, or its folder missing?"
                  : "check the driver's name and arguments, see its message above");

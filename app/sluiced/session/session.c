@@ -85,7 +85,8 @@ static int socket_give(const struct sessions *s, char *err, size_t err_len)
     if (gid == getegid() || chown(s->path, (uid_t)-1, gid) == 0)
         return 0;
     snprintf(err, err_len,
-             "cannot give %s to the group %s: %s; start sluiced as root or as a member of it",
+             "cannot give %s to the group %s: %s; start sluiced as root, or with that group as its "
+             "own (in the unit: Group=)",
              s->path, s->cfg.socket_group, strerror(errno));
     return -1;
 }
