@@ -205,7 +205,10 @@ def until(condition: Callable[[], T | None], timeout_s: float, what: str, step_s
         value = condition()
         if value:
             return value
-        if process is not None:
+        if process is not None and not process.running():
+            value = condition()  # what the process did before it ended counts
+            if value:
+                return value
             process.must_run()
         if time.monotonic() > end:
             tail = "" if process is None else f"\n{process.tail()}"
