@@ -411,6 +411,32 @@ TEST(Attack, ACookieIsForNothingElse)
     EXPECT_EQ(p.counter("conns_accepted"), accepted + 1);
 }
 
+// A peer asks for an early burst without limit, and then shows no CNTL. It gets what anybody may
+// have under way, 256 KiB, and two bursts of its first grant.
+TEST(Attack, AFirstSetsNoLimitOfItsOwn)
+{
+    PeerOptions o;
+    o.burst_req = 0;
+    Peer p(o);
+    constexpr uint32_t kUnit = 1400, kUnits = 2000;
+    constexpr uint64_t kLen = static_cast<uint64_t>(kUnit) * kUnits;
+
+    p.accept();
+    p.post_recv(kLen, 5);
+    p.say_first();
+    p.run(10000);
+    for (uint32_t i = 0; i < kUnits; i++) {
+        p.host_seq = 0; // it shows none
+        p.say_data(p.initial, i, kLen, kUnit);
+        if (i % 32 == 0)
+            p.run(1000);
+    }
+    p.run(10000);
+    const uint64_t taken = kUnit * (kUnits - p.counter("drop_over_grant"));
+    EXPECT_GE(taken, 1u << 18);
+    EXPECT_LE(taken, (1u << 18) + 2 * o.burst_first + 4 * o.mtu);
+}
+
 // The host sends no answer to a group address.
 TEST(Attack, GroupSourcesAreDropped)
 {

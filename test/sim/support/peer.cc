@@ -240,7 +240,7 @@ void Peer::say_first(uint64_t cookie)
     v.service = kService;
     v.capabilities = opt.go_back_n ? WIRE_CAP_GO_BACK_N : 0;
     v.rate_req_Bps = 1000000;
-    v.burst_req_bytes = 10000;
+    v.burst_req_bytes = opt.burst_req;
     v.time_ns = now();
     v.silence_ms = 1000;
     v.cookie = cookie;

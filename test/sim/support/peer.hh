@@ -40,6 +40,7 @@ struct PeerOptions {
     bool gateway = false;   // the host reaches others through 10.0.0.254, which has the peer's MAC
     uint64_t rate_first_Bps = 10000000;
     uint64_t burst_first = 20000;
+    uint32_t burst_req = 10000; // in the peer's FIRST
     uint32_t early = 4;
     uint32_t conns = 4;
     uint32_t gaps = 16;
