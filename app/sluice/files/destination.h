@@ -26,6 +26,7 @@ struct destination {
     bool fsync;         /* sync each file to the disk before it gets its name */
     bool overwrite;     /* replace existing files */
     uint64_t max_bytes; /* of a file, larger ones are refused; 0: no limit */
+    bool max_given;     /* by the user; else it is the size of the file system */
     mode_t mask;        /* the umask: permission bits that no file gets */
 };
 

@@ -122,8 +122,9 @@ static enum record_code part_file_fits(struct part_file *p, uint64_t bytes)
 {
     if (p->destination->max_bytes == 0 || bytes <= p->destination->max_bytes)
         return RECORD_OK;
-    snprintf(p->why, sizeof p->why, "it is larger than %" PRIu64 " bytes",
-             p->destination->max_bytes);
+    snprintf(p->why, sizeof p->why, "it is larger than %" PRIu64 " bytes%s",
+             p->destination->max_bytes,
+             p->destination->max_given ? "" : ", the room of the whole file system");
     return RECORD_TOO_LARGE;
 }
 

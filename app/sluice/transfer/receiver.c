@@ -280,6 +280,7 @@ int receiver_run(struct receiver *r, const struct receiver_options *o)
     progress_init(&r->progress, o->common.quiet || o->common.json);
     r->code = destination_open(&r->destination, o->output, o->overwrite);
     r->destination.fsync = o->fsync;
+    r->destination.max_given = o->max_bytes != 0;
     if (o->max_bytes != 0)
         r->destination.max_bytes = o->max_bytes;
     r->count = r->destination.kind == DESTINATION_DIR ? o->count : 1;
