@@ -266,13 +266,17 @@ static bool kind_port(struct forge *g, struct frame *f)
     return true;
 }
 
-/* A real unit with its key, damaged on the path. */
+/* A real unit with its key, damaged on the path. Its packet number is new, or it would be dropped
+ * as a copy. */
 static bool kind_damaged(struct forge *g, struct frame *f)
 {
+    uint8_t *number = f->b + HEADERS + 20; /* its bits 31 to 16 */
     uint32_t at = HEADERS + 56;
 
     if ((f->b[HEADERS] & 0xf) != 2 || f->len <= at)
         return false;
+    put16(number, (uint32_t)(number[0] << 8 | number[1]) + 4);
+    frame_seal(f);
     f->b[at + rng_below(g, f->len - at)] ^= (uint8_t)(1u << rng_below(g, 8));
     return true;
 }
