@@ -30,7 +30,7 @@ struct old_path {
 struct kept {
     uint16_t first, n;
     bool stuck; /* atomic: frames were dropped, and the queue has not taken a whole burst since */
-    uint64_t since; /* when these were given; if the direction has one queue: last taken from */
+    uint64_t since; /* when the queue last took a frame, or the first of these was given */
     struct rte_mbuf *m[CABLE_BURST];
 };
 
@@ -326,11 +326,11 @@ static bool kept_offer(struct cable *w, struct direction *d, struct kept *k)
             __atomic_store_n(&k->stuck, false, __ATOMIC_RELAXED);
         return true;
     }
-    if (sent > 0 && d->queues == 1) {
+    if (sent > 0 && !(k->stuck && d->queues > 1)) {
         k->since = now_read(d);
         return false;
     }
-    /* Several queues must not wait for one of them again and again, nor for a slow one. */
+    /* Several queues must not wait for one of them again and again. */
     if ((!k->stuck || d->queues == 1) && now_read(d) - k->since <= w->keep_cycles)
         return false;
     counter_add(&d->counts.tx_dropped, k->n);

@@ -491,12 +491,12 @@ def queues_each(testbed: Testbed, context: Context) -> None:
         raise TestbedError("the sum of an element's counters over the queues is wrong")
 
 
-@scene("the box on four queues of memif: a link is one for all of them, or with --split one for each", company=True)
+@scene("the box on four queues: a link is one for all of them, or with --split one for each", company=True)
 def queues_link(testbed: Testbed, context: Context) -> None:
     """A link of 2 Mbit/s takes 2000 frames of 1000 bits a second; twice as many come."""
     for options, paths in ((("--queues", QUEUES), 1), (("--queues", QUEUES, "--split"), QUEUES)):
         mark = testbed.mark()
-        box, load = queues_box(testbed, context, "rate 2mbit limit 1000", options, vhost=False)
+        box, load = queues_box(testbed, context, "rate 2mbit limit 1000", options)
         said = box.process.err()
         text = "--split makes one for each queue" if paths == 1 else "hold for each queue"
         if f"{QUEUES} queues at each port" not in said or text not in said:
