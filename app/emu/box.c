@@ -129,9 +129,9 @@ static int cable_make(struct box *b, uint16_t q, char *err, size_t err_len)
 
         cfg.port[i] = b->port[i].id;
         cfg.offload[i] = interface_offload(&b->interface[i], q);
-        cfg.packets_max[i] = (uint32_t)((b->opt.packets[i] + paths - 1) / paths);
         if (q >= paths)
             continue;
+        cfg.packets_max[i] = (uint32_t)((b->opt.packets[i] + paths - 1) / paths);
         cfg.queues[i] = paths > 1 ? 1 : b->layout.queues;
         w->part[w->n].cable = q;
         w->part[w->n++].direction = (uint8_t)i;
