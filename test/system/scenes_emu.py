@@ -282,6 +282,7 @@ def tap(testbed: Testbed, context: Context) -> None:
     sides = {}
     for number, side in enumerate(("left", "right")):
         sides[side] = net.namespace(testbed, side)
+        net.quiet(sides[side])  # the first side to be up must not send to the other one, which would drop it
         net.ip(ns, "link", "set", f"slt{number}", "netns", sides[side])
         net.address(sides[side], f"slt{number}", f"{ADDR[side][0]}/24")
         net.ip(sides[side], "link", "set", f"slt{number}", "up")
