@@ -337,6 +337,8 @@ uint32_t host_conn_count(const struct host *h); /* [any] connections in use */
 
 /* [any] Counters of the host by name, for telemetry: index from 0, NULL after the last. */
 const char *host_counter(const struct host *h, uint32_t index, uint64_t *value);
+/* The value of the counter of this name, which must exist. */
+uint64_t host_counter_named(const struct host *h, const char *name);
 
 /* [any] Recent events: host/trace.h. */
 struct trace;

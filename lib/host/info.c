@@ -2,6 +2,7 @@
 /* Figures of a host to show: counters by name, and those of one connection. For any thread. */
 #include <string.h>
 
+#include "base/check.h"
 #include "host/host_internal.h"
 
 const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
@@ -16,6 +17,18 @@ const char *host_counter(const struct host *h, uint32_t index, uint64_t *value)
         return NULL;
     *value = counter_get(&h->count[index]);
     return name[index];
+}
+
+uint64_t host_counter_named(const struct host *h, const char *name)
+{
+    const char *found;
+    uint64_t value = 0;
+    uint32_t i = 0;
+
+    while ((found = host_counter(h, i++, &value)) != NULL && strcmp(found, name) != 0)
+        ;
+    CHECK(found != NULL);
+    return value;
 }
 
 bool host_neighbor(const struct host *h, uint32_t index, struct host_neighbor *out)

@@ -506,13 +506,7 @@ static void foreign_exchange(struct world *w, uint32_t i)
 /* Frames that host i has dropped so far because they exceeded a grant. */
 static uint64_t dropped_count(const struct world *w, uint32_t i)
 {
-    const char *name;
-    uint64_t value;
-
-    for (uint32_t k = 0; (name = host_counter(w->port[i].host, k, &value)) != NULL; k++)
-        if (strcmp(name, "drop_over_grant") == 0)
-            return value;
-    return 0;
+    return host_counter_named(w->port[i].host, "drop_over_grant");
 }
 
 /* The host takes n frames. Those that it drops unread take less work than the others. */

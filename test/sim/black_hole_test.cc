@@ -33,13 +33,7 @@ struct host_conn_info info_of(Pair &p, uint32_t side)
 
 uint64_t counter_of(Pair &p, uint32_t side, const std::string &name)
 {
-    uint64_t v;
-    const char *n;
-
-    for (uint32_t i = 0; (n = host_counter(world_host(p.w, side), i, &v)) != nullptr; i++)
-        if (name == n)
-            return v;
-    return UINT64_MAX;
+    return host_counter_named(world_host(p.w, side), name.c_str());
 }
 
 // Loses frames longer than `limit`, from a time on, in both directions.

@@ -32,14 +32,7 @@ struct Station {
     }
     uint64_t counter(const char *wanted)
     {
-        uint64_t value;
-        const char *name;
-
-        for (uint32_t i = 0; (name = host_counter(h, i, &value)) != nullptr; i++)
-            if (std::strcmp(name, wanted) == 0)
-                return value;
-        ADD_FAILURE() << wanted;
-        return 0;
+        return host_counter_named(h, wanted);
     }
     // Numbers of frames: (given to the kernel, sent).
     std::pair<unsigned, unsigned> give(const std::vector<uint8_t> &f)

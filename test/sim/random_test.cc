@@ -162,13 +162,7 @@ class RandomWorld
 
     static uint64_t failures(Pair &p, uint32_t side)
     {
-        uint64_t v;
-        const char *name;
-
-        for (uint32_t i = 0; (name = host_counter(world_host(p.w, side), i, &v)) != nullptr; i++)
-            if (std::string(name) == "conns_failed")
-                return v;
-        return ~0ull;
+        return host_counter_named(world_host(p.w, side), "conns_failed");
     }
 
     struct rng rng;

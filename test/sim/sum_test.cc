@@ -47,18 +47,6 @@ struct Packet {
     }
 };
 
-uint64_t counter(host *h, const char *wanted)
-{
-    uint64_t v = 0;
-    const char *name;
-
-    for (uint32_t i = 0; (name = host_counter(h, i, &v)) != nullptr; i++)
-        if (std::strcmp(name, wanted) == 0)
-            return v;
-    ADD_FAILURE() << wanted;
-    return 0;
-}
-
 struct Outcome {
     bool arrived; // a whole request of three packets
     uint64_t sum, no_sum;
@@ -88,7 +76,8 @@ Outcome deliver(host_sum sum, bool unsummed, uint64_t flags, Field field)
     p.send(3000);
     bool arrived = p.run([&] { return p.all_done(); }, kSecond);
 
-    return {arrived, counter(p.b(), "drop_sum"), counter(p.b(), "drop_no_sum")};
+    return {arrived, host_counter_named(p.b(), "drop_sum"),
+            host_counter_named(p.b(), "drop_no_sum")};
 }
 
 // NONE means "the L4 checksum is not correct in the packet data, but the integrity of the L4 data
@@ -173,7 +162,7 @@ TEST(Sum, VirtualMachinesOfOneHost)
         EXPECT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
         EXPECT_GT(partial, 800u) << "DATA are not left to the device";
         for (host *h : {p.a(), p.b()})
-            EXPECT_EQ(counter(h, "drop_sum") + counter(h, "drop_no_sum"), 0u);
+            EXPECT_EQ(host_counter_named(h, "drop_sum") + host_counter_named(h, "drop_no_sum"), 0u);
         EXPECT_TRUE(p.finish());
     }
 }
@@ -216,7 +205,7 @@ TEST(Sum, DataThatWaitedAreStampedAndSummedAnew)
         EXPECT_GT(world_counts(p.w)->refused, 100u);
         EXPECT_GT(data, 8000u);
         EXPECT_LT(oldest, 10 * o.poll_ns);
-        EXPECT_EQ(counter(p.b(), "drop_sum"), 0u);
+        EXPECT_EQ(host_counter_named(p.b(), "drop_sum"), 0u);
         world_calm(p.w);
     }
 }

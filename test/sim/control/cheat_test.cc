@@ -33,8 +33,6 @@ class Cheat : public testing::Test
         o.drop_bytes = 64;
         o.cheat = cheat;
         Crowd c(o);
-        uint64_t value;
-        const char *name;
 
         for (uint32_t i = 0; i < c.size(); i++)
             c.demand(i, UINT64_MAX);
@@ -43,9 +41,7 @@ class Cheat : public testing::Test
         c.run(1000 * kMs);
         std::vector<double> r = c.rates();
 
-        for (uint32_t k = 0; (name = host_counter(world_host(c.w, 0), k, &value)) != nullptr; k++)
-            if (std::string(name) == "drop_over_grant")
-                *dropped = value;
+        *dropped = host_counter_named(world_host(c.w, 0), "drop_over_grant");
         r.pop_back();
         return r;
     }

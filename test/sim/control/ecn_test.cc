@@ -18,18 +18,6 @@ constexpr uint64_t kMs = 1000000;
 constexpr uint64_t kRequest = 4000000;
 constexpr uint32_t kType = 14 + 20 + 8; // Sluice's first byte behind Ethernet, IPv4 and UDP
 
-uint64_t counter(host *h, const char *want)
-{
-    uint64_t value = 0;
-    const char *name;
-
-    for (uint32_t i = 0; (name = host_counter(h, i, &value)) != nullptr; i++)
-        if (strcmp(name, want) == 0)
-            return value;
-    ADD_FAILURE() << "no counter " << want;
-    return 0;
-}
-
 bool is_data(const rte_mbuf *m)
 {
     const uint8_t *p = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -136,7 +124,7 @@ TEST(Ecn, DataCarryItAndNothingElse)
     EXPECT_GT(ect, 1000u);
     EXPECT_GE(repeats, 3u);
     EXPECT_EQ(other, 0u);
-    EXPECT_EQ(counter(p.a(), "conns_ecn_off"), 0u);
+    EXPECT_EQ(host_counter_named(p.a(), "conns_ecn_off"), 0u);
     EXPECT_TRUE(p.finish()) << p.state();
 }
 
@@ -184,7 +172,7 @@ TEST_P(EcnRouter, MarksSlowDownBeforeAnythingIsLost)
     EXPECT_GT(used, r.from_ns < 2 * kMs ? 0.8 : 0.9);
     EXPECT_TRUE(why) << "ecn is never the reason of the grant";
     EXPECT_GT(info.rx_ce, 0u);
-    EXPECT_EQ(counter(p.b(), "rx_ce"), info.rx_ce);
+    EXPECT_EQ(host_counter_named(p.b(), "rx_ce"), info.rx_ce);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
     EXPECT_TRUE(p.finish()) << p.state();
 }
@@ -224,7 +212,7 @@ TEST(Ecn, APathThatErasesItIsUsedWithout)
     p.open();
     exchange(&p, 1);
     ASSERT_TRUE(p.run([&] { return p.all_done(); })) << p.state();
-    EXPECT_EQ(counter(p.a(), "conns_ecn_off"), 1u);
+    EXPECT_EQ(host_counter_named(p.a(), "conns_ecn_off"), 1u);
     EXPECT_GT(units, 1000u);
     EXPECT_EQ(late, 0u);
     EXPECT_TRUE(p.finish()) << p.state();
@@ -245,7 +233,7 @@ TEST(Ecn, APathThatDropsItIsUsedWithout)
     p.open();
     exchange(&p, 1);
     ASSERT_TRUE(p.run([&] { return p.all_done(); }, 10 * CLOCK_NS_PER_S)) << p.state();
-    EXPECT_EQ(counter(p.a(), "conns_ecn_off"), 1u);
+    EXPECT_EQ(host_counter_named(p.a(), "conns_ecn_off"), 1u);
     EXPECT_GE(dropped, 1u);
     EXPECT_LT(dropped, 500u);
     EXPECT_TRUE(p.finish()) << p.state();

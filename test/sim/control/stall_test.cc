@@ -14,14 +14,7 @@ constexpr uint64_t kMs = 1000000;
 
 uint64_t stalls(host *h)
 {
-    uint64_t value = 0;
-    const char *name;
-
-    for (uint32_t i = 0; (name = host_counter(h, i, &value)) != nullptr; i++)
-        if (strcmp(name, "control_stalls") == 0)
-            return value;
-    ADD_FAILURE() << "no such counter";
-    return 0;
+    return host_counter_named(h, "control_stalls");
 }
 
 PairOptions options()

@@ -103,13 +103,7 @@ class Life
 
     uint64_t counter(uint32_t side, const char *name)
     {
-        uint64_t v;
-        const char *n;
-
-        for (uint32_t i = 0; (n = host_counter(world_host(pair.w, side), i, &v)) != nullptr; i++)
-            if (std::strcmp(n, name) == 0)
-                return v;
-        return 0;
+        return host_counter_named(world_host(pair.w, side), name);
     }
 
     void wait(uint64_t ns)

@@ -161,13 +161,7 @@ const host_completion *Peer::done(uint8_t op, uint64_t user) const
 
 uint64_t Peer::counter(const char *name) const
 {
-    uint64_t v;
-    const char *n;
-
-    for (uint32_t i = 0; (n = host_counter(world_host(w, 0), i, &v)) != nullptr; i++)
-        if (std::strcmp(n, name) == 0)
-            return v;
-    throw std::runtime_error(name);
+    return host_counter_named(world_host(w, 0), name);
 }
 
 uint64_t Peer::drops() const

@@ -204,12 +204,10 @@ bool Queues::run(const std::function<bool()> &done, uint64_t max_ns)
 
 uint64_t Queues::counter(uint32_t side, const char *name) const
 {
-    uint64_t sum = 0, v;
+    uint64_t sum = 0;
 
     for (uint32_t k = 0; k < opt.workers; k++)
-        for (uint32_t i = 0; const char *n = host_counter(h(side, k), i, &v); i++)
-            if (std::strcmp(n, name) == 0)
-                sum += v;
+        sum += host_counter_named(h(side, k), name);
     return sum;
 }
 

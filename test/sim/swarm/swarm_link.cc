@@ -273,13 +273,7 @@ void Swarm::speak_as_router()
 
 uint64_t Swarm::counter(uint32_t i, const char *name) const
 {
-    uint64_t v;
-    const char *n;
-
-    for (uint32_t k = 0; (n = host_counter(world_host(w, i), k, &v)) != nullptr; k++)
-        if (std::strcmp(n, name) == 0)
-            return v;
-    return 0;
+    return host_counter_named(world_host(w, i), name);
 }
 
 uint64_t Swarm::counters(const char *name) const
