@@ -209,22 +209,16 @@ static bool data_verify(struct host *h, struct conn *c, struct data_unit *u,
         host_count(h, COUNT_drop_beyond);
         return false;
     }
-    if (u->number == VT_NUMBER_CAME) {
-        host_count(h, COUNT_drop_duplicate);
-        counter_add(&c->pub.rx_duplicates, 1);
-        return false;
-    }
     u->done = pos_request(vt_receiver_ack(&c->rx));
     u->verdict = vt_receiver_check(&c->rx, d, &dst);
 
     bool place = u->verdict == VT_PLACE;
 
-    if (u->number == VT_NUMBER_LATE && !place) {
+    if (u->number == VT_NUMBER_CAME || (u->number == VT_NUMBER_LATE && !place)) {
         host_count(h, COUNT_drop_duplicate);
         counter_add(&c->pub.rx_duplicates, 1);
         return false;
     }
-
     u->charged = u->number == VT_NUMBER_NEW || place;
     if (u->charged && !usage_holds(&c->usage, d->payload_len, h->now)) {
         host_count(h, COUNT_drop_over_grant);
