@@ -50,7 +50,7 @@ static void window_turn(struct usage_window *w, const struct usage *a, uint64_t 
 
 static bool unlimited(const struct usage *a)
 {
-    return a->first_bytes == USAGE_NO_LIMIT || window_grants(&a->late).unlimited;
+    return window_grants(&a->late).unlimited;
 }
 
 /* What the bucket holds; below 2^63, for rates are below 2^49. */
@@ -96,7 +96,7 @@ void usage_init(struct usage *a, uint64_t hz, uint64_t late_tsc, uint64_t unit_b
                         .unit_bytes = unit_bytes,
                         .first_bytes = first_bytes,
                         .at = now};
-    a->left_bytes = unlimited(a) ? USAGE_NO_LIMIT : room_bytes(a);
+    a->left_bytes = room_bytes(a);
 }
 
 void usage_fill(struct usage *a, uint64_t now)
@@ -110,7 +110,7 @@ void usage_fill(struct usage *a, uint64_t now)
         window_turn(&a->soon, a, now);
     late_turn(a, now);
     if (unlimited(a)) {
-        a->left_bytes = USAGE_NO_LIMIT;
+        a->left_bytes = UINT64_MAX;
         return;
     }
     uint64_t room = room_bytes(a);
@@ -147,7 +147,7 @@ void usage_advertise(struct usage *a, uint32_t seq, uint64_t rate_Bps, uint64_t 
     window_add(&a->soon, seq, &g, now);
     window_add(&a->late, seq, &g, now);
     if (unlimited(a))
-        a->left_bytes = USAGE_NO_LIMIT;
+        a->left_bytes = UINT64_MAX;
     else /* a sender's credit may grow to the longer burst at once */
         a->left_bytes += 2 * (window_grants(&a->late).burst_bytes - burst);
 }

@@ -31,8 +31,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define USAGE_NO_LIMIT UINT64_MAX /* bytes */
-
 /* Upper bounds of several grants. */
 struct usage_grants {
     uint64_t rate_Bps, burst_bytes;
@@ -52,7 +50,7 @@ struct usage {
     uint64_t late_tsc;    /* S */
     uint64_t unit_bytes;  /* u */
     uint64_t first_bytes; /* what may have been sent before the first grant was known */
-    uint64_t left_bytes;  /* may come at once, as of `at` */
+    uint64_t left_bytes;  /* may come at once, as of `at`; UINT64_MAX: without limit */
     uint64_t part;        /* of the next byte, in 1/hz */
     uint64_t at;          /* when left_bytes was last computed */
     struct usage_window soon, late;
@@ -62,7 +60,7 @@ struct usage {
     uint64_t seen_at;    /* when the peer showed that it has seen late.mark; 0: not yet */
 };
 
-/* first_bytes: USAGE_NO_LIMIT if the sender has no limit until it knows its first grant. */
+/* first_bytes: what the sender may send before it knows its first grant. */
 void usage_init(struct usage *a, uint64_t hz, uint64_t late_tsc, uint64_t unit_bytes,
                 uint64_t first_bytes, uint64_t now);
 /* CNTL number seq grants this. burst_bytes 0: no limit. */

@@ -256,9 +256,9 @@ TEST(Usage, WithoutALimitNothingIsDropped)
 {
     struct usage a;
 
-    usage_init(&a, kHz, kLate, kUnit, USAGE_NO_LIMIT, 0);
-    EXPECT_TRUE(usage_holds(&a, 1ull << 40, 0));
+    usage_init(&a, kHz, kLate, kUnit, 0, 0);
     usage_advertise(&a, 1, 1000, 0, 0);
+    EXPECT_TRUE(usage_holds(&a, 1ull << 40, 0));
     for (uint64_t t = 0; t < 20 * kLate; t += kLate) {
         usage_seen(&a, 1, t);
         EXPECT_TRUE(usage_holds(&a, 1ull << 40, t));
